@@ -1,0 +1,265 @@
+//! The static descriptor of a benchmark: everything that `list`, `explain`, help, the manual, the plan and the reports
+//! know of it.
+
+use crate::{Better, Label, Labels, Param, Placement, Quantity};
+
+/// The text of a benchmark's module comment: what it measures and what not, its method, its traps, its source.
+#[derive(Clone, Copy, Debug)]
+pub struct About(pub &'static str);
+
+/// A benchmark, described.
+#[derive(Clone, Copy, Debug)]
+pub struct Info {
+    /// `family.name`; the file is `family/name.rs`.
+    pub id: &'static str,
+    /// Grows when the definition changes so that old and new values must not be compared.
+    pub version: u32,
+    /// What it measures, in one line.
+    pub summary: &'static str,
+    /// The module comment.
+    pub about: About,
+    /// What the main value is.
+    pub quantity: Quantity,
+    /// Which direction is an improvement, where it is not that of the quantity.
+    pub better: Option<Better>,
+    /// What one iteration does, and how many operations it holds.
+    pub iteration: &'static str,
+    /// How it is timed.
+    pub timing: Timing,
+    /// The metrics that it reports; the first is the main one.
+    pub outputs: &'static [Output],
+    /// Its parameters.
+    pub params: &'static [Param],
+    /// How it scales, and why not otherwise.
+    pub scaling: Scaling,
+    /// The placements that make sense; those that this machine does not offer come back `unsupported`.
+    pub placements: &'static [Placement],
+    /// What it needs.
+    pub needs: &'static [Need],
+    /// The papers' tables and the programs that it corresponds to: `lmbench3:lat_pipe`, `ousterhout1990:table2`.
+    pub lineage: &'static [&'static str],
+    /// Which labels drop a sample.
+    pub interference: Interference,
+    /// Relative half-width of the interval at which it is precise enough, as a fraction.
+    pub width: f64,
+    /// Whether a plain `groma run` measures it; the others must be named.
+    pub default: bool,
+}
+
+impl Info {
+    /// A descriptor with the usual answers, to be completed with `..Info::new(...)`.
+    pub const fn new(id: &'static str) -> Info {
+        Info {
+            id,
+            version: 1,
+            summary: "",
+            about: About(""),
+            quantity: Quantity::Latency,
+            better: None,
+            iteration: "one operation",
+            timing: Timing::Batched,
+            outputs: &[Output::MAIN],
+            params: &[],
+            scaling: Scaling::BOTH,
+            placements: &[Placement::Pinned],
+            needs: &[],
+            lineage: &[],
+            interference: Interference::Cpu,
+            width: 0.01,
+            default: true,
+        }
+    }
+
+    /// The part of the id before the first dot: the family, a group in selections and tables.
+    pub fn family(&self) -> &'static str {
+        self.id.split('.').next().unwrap_or(self.id)
+    }
+
+    /// The direction that is an improvement.
+    pub const fn better(&self) -> Better {
+        match self.better {
+            Some(better) => better,
+            None => self.quantity.better(),
+        }
+    }
+}
+
+/// How iterations are timed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
+pub enum Timing {
+    /// Many iterations in one short interval: operations far below 2 us. The headline is the median interval.
+    Batched,
+    /// As `Batched`; the headline is the 10th percentile, for constants of the hardware that noise can only slow down.
+    Floor,
+    /// Many iterations in an interval of at least 5 ms, for streams whose two sides block on each other.
+    Stream,
+    /// Each operation timed alone: operations of 2 us and more. The headline is the median operation.
+    Each,
+    /// The benchmark states values itself.
+    Stated,
+}
+
+/// One metric of a benchmark.
+#[derive(Clone, Copy, Debug)]
+pub struct Output {
+    /// Appended to the benchmark's id with a dot; empty for the main one.
+    pub suffix: &'static str,
+    /// What it is, in half a line; empty for the main one.
+    pub summary: &'static str,
+    /// How it comes from what was sampled.
+    pub derivation: Derivation<&'static str>,
+    /// What it is, where it is not the benchmark's quantity.
+    pub quantity: Option<Quantity>,
+}
+
+impl Output {
+    /// The main output: the samples of the series without a name.
+    pub const MAIN: Output = Output { suffix: "", summary: "", derivation: Derivation::Series(""), quantity: None };
+}
+
+/// How a metric comes from the series of a round.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
+pub enum Derivation<S> {
+    /// The series itself.
+    Series(S),
+    /// Round by round, one series minus another, divided by a constant; never clamped.
+    Difference {
+        /// The raw series.
+        of: S,
+        /// Its control.
+        minus: S,
+        /// The divisor.
+        per: f64,
+    },
+    /// A series times a number that the worker states as a fact (modelled bytes per program byte).
+    Scaled {
+        /// The series.
+        of: S,
+        /// The fact's key.
+        by: S,
+    },
+}
+
+impl Derivation<&'static str> {
+    /// The same with owned names, as records keep it.
+    pub fn owned(&self) -> Derivation<String> {
+        match *self {
+            Derivation::Series(of) => Derivation::Series(of.to_owned()),
+            Derivation::Difference { of, minus, per } => {
+                Derivation::Difference { of: of.to_owned(), minus: minus.to_owned(), per }
+            }
+            Derivation::Scaled { of, by } => Derivation::Scaled { of: of.to_owned(), by: by.to_owned() },
+        }
+    }
+}
+
+/// As what a benchmark may run N times at once.
+#[derive(Clone, Copy, Debug)]
+pub struct Scaling {
+    /// As processes.
+    pub processes: bool,
+    /// As threads of one process.
+    pub threads: bool,
+    /// Why not, where one of them is missing.
+    pub why: &'static str,
+}
+
+impl Scaling {
+    /// As processes and as threads.
+    pub const BOTH: Scaling = Scaling { processes: true, threads: true, why: "" };
+
+    /// As processes only.
+    pub const fn processes(why: &'static str) -> Scaling {
+        Scaling { processes: true, threads: false, why }
+    }
+
+    /// Alone only.
+    pub const fn alone(why: &'static str) -> Scaling {
+        Scaling { processes: false, threads: false, why }
+    }
+}
+
+/// Something that a benchmark cannot do without; checked in the worker, which says what is missing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Need {
+    /// At least so many CPUs allowed.
+    Cpus(u32),
+    /// A directory to write in.
+    WorkDir,
+    /// An executable file at this path.
+    Program(&'static str),
+    /// The superuser.
+    Root,
+    /// A kernel of this name (`Linux`).
+    System(&'static str),
+    /// Loopback networking.
+    Loopback,
+}
+
+/// Which disturbances make a sample worthless, and which are part of what is measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Interference {
+    /// Runs on one CPU without blocking: whatever takes the CPU away spoils the sample.
+    Cpu,
+    /// As `Cpu`, but page faults are the subject.
+    Faults,
+    /// Blocks by nature: switches belong to it.
+    Blocking,
+    /// Creates processes or threads: switches and faults belong to it.
+    Tasks,
+}
+
+impl Interference {
+    /// The labels that drop a sample from the headline (harness-methods.md 3.10).
+    pub const fn drops(self) -> Labels {
+        use Label::{Clock, Faulted, Migrated, Overlap, Preempted, Stolen, Voluntary};
+        match self {
+            Interference::Cpu => Labels::of(&[Preempted, Voluntary, Migrated, Faulted, Stolen, Clock, Overlap]),
+            Interference::Faults => Labels::of(&[Preempted, Voluntary, Migrated, Stolen, Clock, Overlap]),
+            Interference::Blocking => Labels::of(&[Migrated, Faulted, Clock, Overlap]),
+            Interference::Tasks => Labels::of(&[Migrated, Clock, Overlap]),
+        }
+    }
+
+    /// The labels that drop a sample when there are more members than CPUs: waiting for a CPU is then the subject.
+    pub const fn drops_crowded(self) -> Labels {
+        Labels::of(&[Label::Clock, Label::Overlap])
+    }
+
+    /// In words, for `explain`.
+    pub const fn meaning(self) -> &'static str {
+        match self {
+            Interference::Cpu => "runs without blocking; a sample during which the CPU was taken away is dropped",
+            Interference::Faults => {
+                "takes page faults by nature; a sample during which the CPU was taken away is dropped"
+            }
+            Interference::Blocking => "blocks by nature; only migrations, faults and clock trouble drop a sample",
+            Interference::Tasks => "creates tasks; only migrations and clock trouble drop a sample",
+        }
+    }
+}
+
+/// How much a run spends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
+pub enum Profile {
+    /// About 10 s for the default set; never a basis for a decision.
+    Quick,
+    /// About 60 s for the default set.
+    Standard,
+    /// Until each metric is precise enough, at most 10 minutes.
+    Rigorous,
+}
+
+impl Profile {
+    /// The word used on the command line and in records.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Profile::Quick => "quick",
+            Profile::Standard => "standard",
+            Profile::Rigorous => "rigorous",
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! One round of one metric, as the supervisor orders it and as the worker answers.
+
+use crate::{Fact, Params, Placement, Proof, Series, State};
+
+/// What the members of a crew are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
+pub enum CrewKind {
+    /// Forked processes.
+    Processes,
+    /// Threads of one process.
+    Threads,
+}
+
+/// What a preflight found out about the host's instruments, given to every job so that no worker measures it again.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Host {
+    /// The clock's step: the mode of its increments, in nanoseconds (harness-methods.md 3.2).
+    pub clock_step_ns: f64,
+    /// The median cost of two clock reads back to back, in nanoseconds.
+    pub clock_cost_ns: f64,
+    /// The scheduler's quantum: the median uninterrupted run of two spinners on one CPU, in nanoseconds.
+    pub quantum_ns: f64,
+    /// Whether the quantum is the 4 ms fallback instead of a measurement.
+    pub quantum_assumed: bool,
+    /// The chosen length of a single worker's interval, in nanoseconds.
+    pub interval_ns: f64,
+    /// The largest error of the proportionality check at that length, as a fraction; `None` when it was not measured.
+    pub proportionality: Option<f64>,
+    /// Ticks per second of the cycle counter when it may be used to cross-check the clock.
+    pub counter_hz: Option<f64>,
+}
+
+/// One round of one metric: everything a worker needs to know.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Job {
+    /// The benchmark's id.
+    pub id: String,
+    /// Its chosen parameters.
+    pub params: Params,
+    /// Where it runs.
+    pub placement: Placement,
+    /// The CPUs that `placement` stands for here, one a side or member; empty: not pinned, or pinned where it starts.
+    pub cpus: Vec<u32>,
+    /// Members of the crew.
+    pub workers: u32,
+    /// What the members are.
+    pub crew: CrewKind,
+    /// Which round this is, from 0.
+    pub round: u32,
+    /// The seed of everything random in the round.
+    pub seed: u64,
+    /// Intervals wanted.
+    pub intervals: u32,
+    /// The longest time to spend on sampling after set-up and warm-up, in nanoseconds.
+    pub box_ns: u64,
+    /// The shortest warm-up, in nanoseconds.
+    pub warm_ns: u64,
+    /// Iterations per interval found by an earlier round of the same metric, by series.
+    pub frozen: Vec<(String, u64)>,
+    /// The private directory that this round may write in.
+    pub work_dir: Option<String>,
+    /// What the preflight found.
+    pub host: Host,
+}
+
+/// How a round ended and what it brought.
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct JobResult {
+    /// `Ok`, or why there is nothing.
+    pub state: State,
+    /// The reason, empty for `Ok`.
+    pub reason: String,
+    /// The process that did it.
+    pub pid: u32,
+    /// What was sampled.
+    pub series: Vec<Series>,
+    /// The evidence.
+    pub proofs: Vec<Proof>,
+    /// Facts about the round: resident size at fork, file system, kernel chosen.
+    pub facts: Vec<Fact>,
+    /// Remarks: `unsteady`, `short-interval`, a retry.
+    pub notes: Vec<String>,
+    /// The core's clock as the arithmetic canary saw it in this round, in hertz.
+    pub core_hz: Option<f64>,
+    /// Wall time of the round as the supervisor saw it, in nanoseconds.
+    pub wall_ns: u64,
+}
+
+impl JobResult {
+    /// A round that brought nothing but its end.
+    pub fn ended(state: State, reason: impl Into<String>) -> JobResult {
+        JobResult {
+            state,
+            reason: reason.into(),
+            pid: 0,
+            series: Vec::new(),
+            proofs: Vec::new(),
+            facts: Vec::new(),
+            notes: Vec::new(),
+            core_hz: None,
+            wall_ns: 0,
+        }
+    }
+
+    /// The series of that name.
+    pub fn series(&self, name: &str) -> Option<&Series> {
+        self.series.iter().find(|s| s.name == name)
+    }
+}

@@ -1,0 +1,140 @@
+//! What happened to a sample while it was taken: one bit each, read outside the timed region.
+
+/// One thing that can happen to a sample (harness-methods.md 3.10).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u16)]
+pub enum Label {
+    /// `P`: preempted (involuntary context switches grew).
+    Preempted = 1 << 0,
+    /// `V`: blocked (voluntary context switches grew).
+    Voluntary = 1 << 1,
+    /// `M`: moved to another CPU.
+    Migrated = 1 << 2,
+    /// `F`: page faults other than those declared.
+    Faulted = 1 << 3,
+    /// `S`: time went by that the thread was neither given nor queued for (steal, interrupts).
+    Stolen = 1 << 4,
+    /// `T`: two clocks disagree, or one went backwards.
+    Clock = 1 << 5,
+    /// `C`: the arithmetic canary ran more than 1 % off: the core's frequency changed.
+    Frequency = 1 << 6,
+    /// `H`: the host throttled this cgroup or stole time during the round.
+    Host = 1 << 7,
+    /// `O`: not every member of the crew was at work for the whole sample.
+    Overlap = 1 << 8,
+}
+
+impl Label {
+    /// Every label, in the order of their letters in the design (P V M F S T C H O).
+    pub const ALL: [Label; 9] = [
+        Label::Preempted,
+        Label::Voluntary,
+        Label::Migrated,
+        Label::Faulted,
+        Label::Stolen,
+        Label::Clock,
+        Label::Frequency,
+        Label::Host,
+        Label::Overlap,
+    ];
+
+    /// The letter that records and views use.
+    pub const fn letter(self) -> char {
+        match self {
+            Label::Preempted => 'P',
+            Label::Voluntary => 'V',
+            Label::Migrated => 'M',
+            Label::Faulted => 'F',
+            Label::Stolen => 'S',
+            Label::Clock => 'T',
+            Label::Frequency => 'C',
+            Label::Host => 'H',
+            Label::Overlap => 'O',
+        }
+    }
+
+    /// What the letter means, for help and reports.
+    pub const fn meaning(self) -> &'static str {
+        match self {
+            Label::Preempted => "preempted",
+            Label::Voluntary => "blocked",
+            Label::Migrated => "moved to another CPU",
+            Label::Faulted => "unexpected page faults",
+            Label::Stolen => "time stolen by the host or interrupts",
+            Label::Clock => "clocks disagree",
+            Label::Frequency => "core frequency changed",
+            Label::Host => "throttled or stolen from during the round",
+            Label::Overlap => "crew not complete for the whole sample",
+        }
+    }
+}
+
+/// A set of labels.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(transparent))]
+pub struct Labels(pub u16);
+
+impl Labels {
+    /// No label.
+    pub const NONE: Labels = Labels(0);
+
+    /// The set that holds just these labels.
+    pub const fn of(labels: &[Label]) -> Labels {
+        let mut bits = 0;
+        let mut i = 0;
+        while i < labels.len() {
+            bits |= labels[i] as u16;
+            i += 1;
+        }
+        Labels(bits)
+    }
+
+    /// Adds a label.
+    pub fn add(&mut self, label: Label) {
+        self.0 |= label as u16;
+    }
+
+    /// Whether the label is in the set.
+    pub const fn has(self, label: Label) -> bool {
+        self.0 & label as u16 != 0
+    }
+
+    /// Whether the two sets share a label.
+    pub const fn meets(self, other: Labels) -> bool {
+        self.0 & other.0 != 0
+    }
+
+    /// The letters of the set, for instance `"PM"`; empty for none.
+    pub fn letters(self) -> String {
+        Label::ALL.into_iter().filter(|&l| self.has(l)).map(Label::letter).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bits_and_letters_are_distinct() {
+        let mut bits = 0u16;
+        let mut letters = String::new();
+        for label in Label::ALL {
+            assert_eq!(bits & label as u16, 0, "{label:?} shares a bit");
+            bits |= label as u16;
+            assert!(!letters.contains(label.letter()), "{label:?} shares a letter");
+            letters.push(label.letter());
+        }
+        assert_eq!(letters, "PVMFSTCHO");
+        assert_eq!(Labels(bits).letters(), letters);
+    }
+
+    #[test]
+    fn a_set_knows_its_members() {
+        let mut set = Labels::NONE;
+        assert!(!set.has(Label::Migrated));
+        set.add(Label::Migrated);
+        assert!(set.has(Label::Migrated) && !set.has(Label::Preempted));
+        assert!(set.meets(Labels::of(&[Label::Migrated, Label::Stolen])));
+        assert!(!set.meets(Labels::of(&[Label::Stolen])));
+    }
+}

@@ -1,0 +1,31 @@
+//! What a benchmark, a plan, a sample and a record *are*: the nouns that every other room shares.
+//!
+//! Plain data. Nothing here does I/O, reads a clock, or computes a statistic; whoever wants the numbers that a view
+//! shows asks `groma-stats` for them. The words are those of the design (benchmark, metric, round, crew, interval,
+//! sample, record, run), and a type is named for the word.
+#![forbid(unsafe_code)]
+
+mod info;
+mod job;
+mod label;
+mod param;
+mod placement;
+mod quantity;
+mod record;
+mod sample;
+mod state;
+
+pub use info::{About, Derivation, Info, Interference, Need, Output, Profile, Scaling, Timing};
+pub use job::{CrewKind, Host, Job, JobResult};
+pub use label::{Label, Labels};
+pub use param::{Param, ParamKind, Params, Value, parse_size, size_text};
+pub use placement::Placement;
+pub use quantity::{Better, Quantity, Unit};
+pub use record::{End, Fact, LabelCounts, Machine, Metric, NoiseVerdict, Point, Record, Round, RunHeader, StateCounts};
+pub use sample::{Proof, Sample, Series};
+pub use state::State;
+
+/// The version of everything that is written: store rows and NDJSON lines carry it.
+///
+/// It grows when a field changes its meaning or goes away; a new field alone does not change it.
+pub const SCHEMA: u32 = 1;

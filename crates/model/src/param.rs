@@ -1,0 +1,252 @@
+//! The parameters of a metric: their declaration, their values, and the one parser of sizes.
+//!
+//! Every size that a person types goes through [`parse_size`]; lmbench's `1g` that meant one byte (inventory H18)
+//! cannot come back.
+
+use std::fmt;
+
+/// How the text of a parameter is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ParamKind {
+    /// Bytes: `4096`, `64K`, `1M`, `2GiB`.
+    Size,
+    /// A plain count: `16`.
+    Count,
+    /// One of these words.
+    Word(&'static [&'static str]),
+}
+
+/// A parameter as a descriptor declares it.
+#[derive(Clone, Copy, Debug)]
+pub struct Param {
+    /// Its name, as typed in `--param name=value`.
+    pub name: &'static str,
+    /// What it is, in half a line.
+    pub help: &'static str,
+    /// How its values are read.
+    pub kind: ParamKind,
+    /// The values of the `quick` profile; empty means those of the default set.
+    pub quick: &'static [&'static str],
+    /// The values measured when nothing is asked for.
+    pub default: &'static [&'static str],
+    /// The values measured with `--full`; empty means those of the default set.
+    pub full: &'static [&'static str],
+}
+
+/// One value of a parameter.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(untagged))]
+pub enum Value {
+    /// A size in bytes or a count.
+    Int(u64),
+    /// A word.
+    Word(String),
+}
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Value::Int(n) => write!(f, "{n}"),
+            Value::Word(w) => f.write_str(w),
+        }
+    }
+}
+
+/// The chosen values of a metric, in the order in which its descriptor declares them.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Params(pub Vec<(String, Value)>);
+
+impl Params {
+    /// The value of a parameter.
+    pub fn get(&self, name: &str) -> Option<&Value> {
+        self.0.iter().find(|(n, _)| n == name).map(|(_, v)| v)
+    }
+
+    /// The value of a size or count parameter.
+    pub fn int(&self, name: &str) -> Option<u64> {
+        match self.get(name)? {
+            Value::Int(n) => Some(*n),
+            Value::Word(_) => None,
+        }
+    }
+
+    /// The value of a word parameter.
+    pub fn word(&self, name: &str) -> Option<&str> {
+        match self.get(name)? {
+            Value::Word(w) => Some(w),
+            Value::Int(_) => None,
+        }
+    }
+}
+
+/// `size=65536 kind=read`: the exact values, as the worker protocol and the store's key need them.
+impl fmt::Display for Params {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, (name, value)) in self.0.iter().enumerate() {
+            if i > 0 {
+                f.write_str(" ")?;
+            }
+            write!(f, "{name}={value}")?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(feature = "serde")]
+mod as_map {
+    //! Parameters are an object in JSON, in their declared order.
+    use super::{Params, Value};
+    use serde::de::{MapAccess, Visitor};
+    use serde::ser::SerializeMap;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    impl Serialize for Params {
+        fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+            let mut map = serializer.serialize_map(Some(self.0.len()))?;
+            for (name, value) in &self.0 {
+                map.serialize_entry(name, value)?;
+            }
+            map.end()
+        }
+    }
+
+    impl<'de> Deserialize<'de> for Params {
+        fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+            struct Entries;
+            impl<'de> Visitor<'de> for Entries {
+                type Value = Params;
+                fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                    f.write_str("an object of parameters")
+                }
+                fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Params, A::Error> {
+                    let mut params = Params::default();
+                    while let Some((name, value)) = map.next_entry::<String, Value>()? {
+                        params.0.push((name, value));
+                    }
+                    Ok(params)
+                }
+            }
+            deserializer.deserialize_map(Entries)
+        }
+    }
+}
+
+impl Param {
+    /// Reads one value as typed.
+    ///
+    /// # Errors
+    /// Says what was expected, without naming the parameter: the caller knows it.
+    pub fn parse(&self, text: &str) -> Result<Value, String> {
+        match self.kind {
+            ParamKind::Size => parse_size(text).map(Value::Int),
+            ParamKind::Count => {
+                text.parse().map(Value::Int).map_err(|_| format!("'{text}' is not a count (a whole number such as 16)"))
+            }
+            ParamKind::Word(words) => {
+                if words.contains(&text) {
+                    Ok(Value::Word(text.to_owned()))
+                } else {
+                    Err(format!("'{text}' is not one of {}", words.join(", ")))
+                }
+            }
+        }
+    }
+
+    /// The text of a value as people read it: sizes with their binary unit.
+    pub fn show(&self, value: &Value) -> String {
+        match (self.kind, value) {
+            (ParamKind::Size, Value::Int(n)) => size_text(*n),
+            _ => value.to_string(),
+        }
+    }
+}
+
+/// Reads a size: a whole number with an optional binary suffix, as `4096`, `64K`, `64KiB`, `1.5M`, `2G` or `1T`.
+///
+/// # Errors
+/// Says what was expected when the text is no size, is not a whole number of bytes, or does not fit in 64 bits.
+pub fn parse_size(text: &str) -> Result<u64, String> {
+    let bad = || format!("'{text}' is not a size (write 4096, 64K, 1.5M or 2GiB)");
+    let split = text.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(text.len());
+    let (number, suffix) = text.split_at(split);
+    let suffix = suffix.to_ascii_lowercase();
+    let shift = match suffix.strip_suffix("ib").or(suffix.strip_suffix('b')).unwrap_or(&suffix) {
+        "" => 0,
+        "k" => 10,
+        "m" => 20,
+        "g" => 30,
+        "t" => 40,
+        _ => return Err(bad()),
+    };
+    if let Ok(whole) = number.parse::<u64>() {
+        return whole.checked_mul(1 << shift).ok_or_else(|| format!("'{text}' does not fit in 64 bits"));
+    }
+    let fraction: f64 = number.parse().map_err(|_| bad())?;
+    let bytes = fraction * (1u64 << shift) as f64;
+    if bytes.fract() != 0.0 || bytes >= 2f64.powi(53) {
+        return Err(format!("'{text}' is not a whole number of bytes"));
+    }
+    Ok(bytes as u64)
+}
+
+/// A size as people read it: the largest binary unit that divides it (`64 KiB`), else one with two decimals.
+pub fn size_text(bytes: u64) -> String {
+    const UNITS: [(u64, &str); 4] = [(1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
+    for (unit, name) in UNITS {
+        if bytes >= unit {
+            return if bytes.is_multiple_of(unit) {
+                format!("{} {name}", bytes / unit)
+            } else {
+                format!("{:.2} {name}", bytes as f64 / unit as f64)
+            };
+        }
+    }
+    format!("{bytes} B")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_binary_and_strict() {
+        for (text, bytes) in [
+            ("0", 0),
+            ("4096", 4096),
+            ("64K", 65536),
+            ("64k", 65536),
+            ("64KiB", 65536),
+            ("64kb", 65536),
+            ("1.5M", 1_572_864),
+            ("1g", 1 << 30),
+            ("2T", 2 << 40),
+        ] {
+            assert_eq!(parse_size(text), Ok(bytes), "{text}");
+        }
+        for text in ["", "K", "64Q", "1.3", "-1", "64 K", "1e3", "99999999999999999999", "20000000T"] {
+            assert!(parse_size(text).is_err(), "{text} was taken");
+        }
+    }
+
+    #[test]
+    fn sizes_print_in_their_largest_unit() {
+        assert_eq!(size_text(64), "64 B");
+        assert_eq!(size_text(65536), "64 KiB");
+        assert_eq!(size_text(1_572_864), "1.50 MiB");
+        assert_eq!(size_text(1 << 30), "1 GiB");
+    }
+
+    #[test]
+    fn words_are_checked() {
+        let param = Param {
+            name: "kind",
+            help: "",
+            kind: ParamKind::Word(&["read", "write"]),
+            quick: &[],
+            default: &["read"],
+            full: &[],
+        };
+        assert_eq!(param.parse("read"), Ok(Value::Word("read".into())));
+        assert_eq!(param.parse("reed"), Err("'reed' is not one of read, write".to_owned()));
+    }
+}

@@ -1,0 +1,130 @@
+//! Where the sides of a metric run. Placement is part of a metric's identity.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// Where the tasks of a round are put.
+///
+/// The first seven say how the two sides of a benchmark stand to each other; `Compact`, `Spread` and `List` say how the
+/// members of a crew are laid out.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Placement {
+    /// One task, pinned to the CPU that it started on.
+    Pinned,
+    /// Both sides on one CPU.
+    SameCpu,
+    /// On two hardware threads of one core.
+    Smt,
+    /// On two cores that share the last-level cache.
+    SameLlc,
+    /// On two cores of one node with different last-level caches.
+    CrossLlc,
+    /// On two NUMA nodes.
+    CrossNode,
+    /// Where the scheduler likes: what applications get.
+    Free,
+    /// A crew, nearest CPUs first.
+    Compact,
+    /// A crew, farthest CPUs first (package, then cache, then core, then SMT).
+    Spread,
+    /// A crew on exactly these CPUs, round and round.
+    List(Vec<u32>),
+}
+
+impl Placement {
+    /// The two-sided placements that a topology may or may not offer.
+    pub const TWO_SIDED: [Placement; 6] = [
+        Placement::SameCpu,
+        Placement::Smt,
+        Placement::SameLlc,
+        Placement::CrossLlc,
+        Placement::CrossNode,
+        Placement::Free,
+    ];
+}
+
+impl fmt::Display for Placement {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let word = match self {
+            Placement::Pinned => "pinned",
+            Placement::SameCpu => "same-cpu",
+            Placement::Smt => "smt",
+            Placement::SameLlc => "same-llc",
+            Placement::CrossLlc => "cross-llc",
+            Placement::CrossNode => "cross-node",
+            Placement::Free => "free",
+            Placement::Compact => "compact",
+            Placement::Spread => "spread",
+            Placement::List(cpus) => {
+                f.write_str("cpus:")?;
+                for (i, cpu) in cpus.iter().enumerate() {
+                    if i > 0 {
+                        f.write_str(",")?;
+                    }
+                    write!(f, "{cpu}")?;
+                }
+                return Ok(());
+            }
+        };
+        f.write_str(word)
+    }
+}
+
+impl FromStr for Placement {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        Ok(match text {
+            "pinned" => Placement::Pinned,
+            "same-cpu" => Placement::SameCpu,
+            "smt" => Placement::Smt,
+            "same-llc" => Placement::SameLlc,
+            "cross-llc" => Placement::CrossLlc,
+            "cross-node" => Placement::CrossNode,
+            "free" | "none" => Placement::Free,
+            "compact" => Placement::Compact,
+            "spread" => Placement::Spread,
+            list => {
+                let cpus = list.strip_prefix("cpus:").unwrap_or(list);
+                let cpus: Result<Vec<u32>, _> = cpus.split(',').map(str::parse).collect();
+                return cpus.map(Placement::List).map_err(|_| {
+                    format!(
+                        "'{text}' is not a placement (same-cpu, smt, same-llc, cross-llc, cross-node, free, pinned, \
+                         compact, spread, or a list of CPUs such as 0,2,4)"
+                    )
+                });
+            }
+        })
+    }
+}
+
+#[cfg(feature = "serde")]
+impl serde::Serialize for Placement {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+#[cfg(feature = "serde")]
+impl<'de> serde::Deserialize<'de> for Placement {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        text.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_and_back() {
+        let mut all = vec![Placement::Pinned, Placement::Compact, Placement::Spread, Placement::List(vec![0, 3])];
+        all.extend(Placement::TWO_SIDED);
+        for placement in all {
+            assert_eq!(placement.to_string().parse(), Ok(placement));
+        }
+        assert_eq!("1,2".parse(), Ok(Placement::List(vec![1, 2])));
+        assert!("near".parse::<Placement>().is_err());
+    }
+}

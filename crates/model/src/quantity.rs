@@ -1,0 +1,99 @@
+//! What a number is a number of.
+
+/// The physical kind of a metric.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
+pub enum Quantity {
+    /// Time for one operation.
+    Latency,
+    /// Bytes per second (decimal: 1 GB/s = 10^9 B/s).
+    Bandwidth,
+    /// Events per second.
+    Rate,
+    /// A number of things.
+    Count,
+    /// Bytes (binary multiples when printed: 64 KiB).
+    Size,
+    /// A quotient of two like numbers.
+    Ratio,
+}
+
+/// The SI unit that a value is stored in; views scale it for people.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub enum Unit {
+    /// Seconds.
+    #[cfg_attr(feature = "serde", serde(rename = "s"))]
+    Seconds,
+    /// Bytes per second.
+    #[cfg_attr(feature = "serde", serde(rename = "B/s"))]
+    BytesPerSecond,
+    /// Per second.
+    #[cfg_attr(feature = "serde", serde(rename = "1/s"))]
+    PerSecond,
+    /// Bytes.
+    #[cfg_attr(feature = "serde", serde(rename = "B"))]
+    Bytes,
+    /// Dimensionless.
+    #[cfg_attr(feature = "serde", serde(rename = "1"))]
+    One,
+}
+
+/// Which direction is an improvement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
+pub enum Better {
+    /// A smaller value is better.
+    Lower,
+    /// A larger value is better.
+    Higher,
+    /// Neither: the value describes, it does not rank (a clock step, a cache size).
+    Neither,
+}
+
+impl Quantity {
+    /// The unit that values of this quantity are stored in.
+    pub const fn unit(self) -> Unit {
+        match self {
+            Quantity::Latency => Unit::Seconds,
+            Quantity::Bandwidth => Unit::BytesPerSecond,
+            Quantity::Rate => Unit::PerSecond,
+            Quantity::Count | Quantity::Ratio => Unit::One,
+            Quantity::Size => Unit::Bytes,
+        }
+    }
+
+    /// The direction that is an improvement unless a descriptor says otherwise.
+    pub const fn better(self) -> Better {
+        match self {
+            Quantity::Latency => Better::Lower,
+            Quantity::Bandwidth | Quantity::Rate => Better::Higher,
+            Quantity::Count | Quantity::Size | Quantity::Ratio => Better::Neither,
+        }
+    }
+
+    /// The word used in records and help.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Quantity::Latency => "latency",
+            Quantity::Bandwidth => "bandwidth",
+            Quantity::Rate => "rate",
+            Quantity::Count => "count",
+            Quantity::Size => "size",
+            Quantity::Ratio => "ratio",
+        }
+    }
+}
+
+impl Unit {
+    /// The symbol used in records: `s`, `B/s`, `1/s`, `B` or `1`.
+    pub const fn symbol(self) -> &'static str {
+        match self {
+            Unit::Seconds => "s",
+            Unit::BytesPerSecond => "B/s",
+            Unit::PerSecond => "1/s",
+            Unit::Bytes => "B",
+            Unit::One => "1",
+        }
+    }
+}

@@ -1,0 +1,320 @@
+//! What is kept: the run, its points, their rounds, and the record that statistics make of a metric.
+//!
+//! Rounds are the truth; a [`Record`] is recomputed from them by one function (in `groma-report`), for a live run and
+//! for one read back from the store alike.
+
+use crate::{
+    Better, CrewKind, Derivation, Host, JobResult, Labels, Params, Placement, Profile, Proof, Quantity, State, Timing,
+    Unit,
+};
+
+/// One thing known about the machine or a round, and where it was read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Fact {
+    /// Dotted: `kernel.release`, `cpu.l1d.size`, `fork.rss`.
+    pub key: String,
+    /// Its value as text; sizes in bytes.
+    pub value: String,
+}
+
+impl Fact {
+    /// A fact.
+    pub fn new(key: impl Into<String>, value: impl ToString) -> Fact {
+        Fact { key: key.into(), value: value.to_string() }
+    }
+}
+
+/// What is known about where a run took place: a flat list, so that two of them can be laid side by side.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(transparent))]
+pub struct Machine {
+    /// The facts, grouped by the first part of their keys.
+    pub facts: Vec<Fact>,
+}
+
+impl Machine {
+    /// The value of a fact.
+    pub fn get(&self, key: &str) -> Option<&str> {
+        self.facts.iter().find(|f| f.key == key).map(|f| f.value.as_str())
+    }
+}
+
+/// How disturbed the host was before the run (harness-methods.md 3.10, last paragraph).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
+pub enum NoiseVerdict {
+    /// Less than 0.5 % of the time lost.
+    Quiet,
+    /// Less than 3 %.
+    Fine,
+    /// 3 to 20 %.
+    Noisy,
+    /// More than 20 %.
+    Hostile,
+}
+
+impl NoiseVerdict {
+    /// The verdict for a share of time lost in gaps of more than 5 us, as a fraction.
+    pub fn of_lost(share: f64) -> NoiseVerdict {
+        match share {
+            s if s < 0.005 => NoiseVerdict::Quiet,
+            s if s < 0.03 => NoiseVerdict::Fine,
+            s if s <= 0.20 => NoiseVerdict::Noisy,
+            _ => NoiseVerdict::Hostile,
+        }
+    }
+
+    /// The word used on the command line and in records.
+    pub const fn word(self) -> &'static str {
+        match self {
+            NoiseVerdict::Quiet => "quiet",
+            NoiseVerdict::Fine => "fine",
+            NoiseVerdict::Noisy => "noisy",
+            NoiseVerdict::Hostile => "hostile",
+        }
+    }
+}
+
+/// One metric that a point reports, described so that its rounds outlive the benchmark's removal.
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Metric {
+    /// `ipc.pipe_rtt` or, for a further output, `ctx.switch.net`.
+    pub id: String,
+    /// What it measures, in one line.
+    pub summary: String,
+    /// What it is.
+    pub quantity: Quantity,
+    /// Which direction is an improvement.
+    pub better: Better,
+    /// How it comes from the series of a round.
+    pub derivation: Derivation<String>,
+}
+
+/// A benchmark with all its choices made: what a plan lists, a round runs, and the store keeps. Its outputs are metrics.
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Point {
+    /// The benchmark's id.
+    pub bench: String,
+    /// The version of its definition.
+    pub version: u32,
+    /// Its parameters.
+    pub params: Params,
+    /// Its parameters as people read them (`size=64 KiB`).
+    pub params_text: String,
+    /// Where it runs.
+    pub placement: Placement,
+    /// Members of the crew.
+    pub workers: u32,
+    /// What they are.
+    pub crew: CrewKind,
+    /// How it is timed.
+    pub timing: Timing,
+    /// The labels that drop a sample.
+    pub drops: Labels,
+    /// The relative half-width at which it is precise enough.
+    pub width: f64,
+    /// What it reports.
+    pub metrics: Vec<Metric>,
+}
+
+impl Point {
+    /// `ipc.pipe_rtt size=1 placement=same-cpu`: how messages name it.
+    pub fn name(&self) -> String {
+        let mut name = self.bench.clone();
+        if !self.params_text.is_empty() {
+            name.push(' ');
+            name.push_str(&self.params_text);
+        }
+        if self.placement != Placement::Pinned {
+            name.push_str(&format!(" placement={}", self.placement));
+        }
+        if self.workers != 1 {
+            name.push_str(&format!(" workers={}", self.workers));
+        }
+        name
+    }
+}
+
+/// One round of a point, as stored.
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Round {
+    /// Which round, from 0.
+    pub round: u32,
+    /// How it ended and what it brought.
+    pub result: JobResult,
+}
+
+/// What statistics make of the rounds of one metric; the `metric` line of NDJSON (docs/records.md).
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Record {
+    /// The metric's id.
+    pub id: String,
+    /// The version of its definition.
+    pub version: u32,
+    /// What it measures, in one line.
+    pub summary: String,
+    /// Its parameters.
+    pub params: Params,
+    /// Its parameters as people read them.
+    pub params_text: String,
+    /// Where it ran.
+    pub placement: Placement,
+    /// Members of the crew.
+    pub workers: u32,
+    /// What they were.
+    pub crew: CrewKind,
+    /// How it ended.
+    pub state: State,
+    /// Why, when not `ok`.
+    pub reason: String,
+    /// What it is.
+    pub quantity: Quantity,
+    /// The SI unit of all values here.
+    pub unit: Unit,
+    /// Which direction is an improvement.
+    pub better: Better,
+    /// How it was timed.
+    pub timing: Timing,
+    /// The headline: the median over rounds of the median (for constants of the hardware: the 10th percentile, of
+    /// rates the 90th) over clean samples.
+    pub value: Option<f64>,
+    /// The conservative 95 % order-statistic interval of the headline over rounds; `None` below 6 rounds.
+    pub ci: Option<[f64; 2]>,
+    /// The interpolated one, for display.
+    pub ci_display: Option<[f64; 2]>,
+    /// Quantiles over all samples as they came; `None` where there are too few for the quantile.
+    pub p10: Option<f64>,
+    /// See `p10`.
+    pub p50: Option<f64>,
+    /// See `p10`.
+    pub p90: Option<f64>,
+    /// See `p10`.
+    pub p99: Option<f64>,
+    /// The largest sample.
+    pub max: Option<f64>,
+    /// Mean over median of all samples: how much the run was disturbed although the headline holds.
+    pub interference: Option<f64>,
+    /// The headline in cycles of the core's clock, where it is a latency and the clock was seen beside it.
+    pub cycles: Option<f64>,
+    /// Rounds that brought a value.
+    pub rounds: u32,
+    /// Samples taken.
+    pub samples: u64,
+    /// Samples without a label that drops them.
+    pub clean: u64,
+    /// How often each label was set, by letter.
+    pub labels: LabelCounts,
+    /// The evidence; where rounds differ, the worst.
+    pub proofs: Vec<Proof>,
+    /// The value of each round, in order.
+    pub round_values: Vec<f64>,
+    /// What else a reader has to know: `bimodal`, `drift`, `imprecise`, `quantised`, `few rounds`.
+    pub flags: Vec<String>,
+    /// Facts that all rounds agree on, and remarks.
+    pub facts: Vec<Fact>,
+    /// The raw samples of each round, when asked for.
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
+    pub round_samples: Option<Vec<Round>>,
+}
+
+/// How often each label was set.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LabelCounts(pub Vec<(char, u64)>);
+
+/// The head of a run; the `run` line of NDJSON.
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct RunHeader {
+    /// [`crate::SCHEMA`].
+    pub schema: u32,
+    /// The run's id: its start in UTC and a random tail, so that ids sort by time.
+    pub run: String,
+    /// When it started, RFC 3339 in UTC.
+    pub started: String,
+    /// groma's version.
+    pub groma: String,
+    /// How groma was built: target, profile, compiler, static or not.
+    pub build: String,
+    /// The command line after the program's name.
+    pub args: Vec<String>,
+    /// The seed of every random choice.
+    pub seed: u64,
+    /// How much it may spend.
+    pub profile: Profile,
+    /// The time budget in seconds.
+    pub budget_s: f64,
+    /// What the machine is.
+    pub environment: Machine,
+    /// What the preflight found about clock and scheduler.
+    pub host: Host,
+    /// How disturbed the host was before the run; `None` when the gauge could not run.
+    pub noise: Option<NoiseVerdict>,
+    /// The share of time lost that the verdict rests on.
+    pub noise_lost: Option<f64>,
+}
+
+/// The end of a run; the `end` line of NDJSON.
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct End {
+    /// Metrics by state, in the order of [`State::ALL`], states that do not occur left out.
+    pub states: StateCounts,
+    /// Wall time of the run in seconds.
+    pub wall_s: f64,
+    /// Whether it was ended from outside (Ctrl-C, SIGTERM).
+    pub interrupted: bool,
+}
+
+/// Metrics by state.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct StateCounts(pub Vec<(State, u64)>);
+
+#[cfg(feature = "serde")]
+mod as_maps {
+    //! Counts are objects in JSON: `{"P": 3}`, `{"ok": 120, "noisy": 2}`.
+    use super::{LabelCounts, StateCounts};
+    use crate::State;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+    use std::collections::BTreeMap;
+
+    impl Serialize for LabelCounts {
+        fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+            serializer.collect_map(self.0.iter().map(|(letter, n)| (letter, n)))
+        }
+    }
+
+    impl<'de> Deserialize<'de> for LabelCounts {
+        fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+            let map = BTreeMap::<char, u64>::deserialize(deserializer)?;
+            let order = |letter: char| crate::Label::ALL.iter().position(|l| l.letter() == letter);
+            let mut counts: Vec<_> = map.into_iter().collect();
+            counts.sort_by_key(|(letter, _)| order(*letter));
+            Ok(LabelCounts(counts))
+        }
+    }
+
+    impl Serialize for StateCounts {
+        fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+            serializer.collect_map(self.0.iter().map(|(state, n)| (state.word(), n)))
+        }
+    }
+
+    impl<'de> Deserialize<'de> for StateCounts {
+        fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+            let map = BTreeMap::<String, u64>::deserialize(deserializer)?;
+            let mut counts = Vec::new();
+            for (word, n) in map {
+                let state = State::from_word(&word)
+                    .ok_or_else(|| serde::de::Error::custom(format!("'{word}' is not a state")))?;
+                counts.push((state, n));
+            }
+            counts.sort();
+            Ok(StateCounts(counts))
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! What the clock said, before anybody computes with it.
+
+use crate::Labels;
+
+/// One timed interval of one member of a crew: what the clock said, never the quotient.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Sample {
+    /// The member of the crew that took it; 0 when it works alone.
+    pub worker: u32,
+    /// The CPU that it ended on.
+    pub cpu: u32,
+    /// Its start, in nanoseconds of the run's monotonic clock.
+    pub t0_ns: u64,
+    /// The timed nanoseconds.
+    pub elapsed_ns: u64,
+    /// The iterations done in them.
+    pub iters: u64,
+    /// CPU time that the thread was given in them, in nanoseconds.
+    pub cpu_ns: u64,
+    /// What happened meanwhile.
+    pub labels: Labels,
+    /// Nanoseconds by which the whole crew's work reached beyond this sample on the tighter side; `None` when alone.
+    /// Negative means that the crew was not complete.
+    pub margin_ns: Option<i64>,
+}
+
+/// The samples or the values of one named part of a round: the raw ring, its control, or simply the metric.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(into = "columns::Columns", from = "columns::Columns")
+)]
+pub struct Series {
+    /// Its name; empty for the only or the main one.
+    pub name: String,
+    /// Iterations per interval, frozen for the run; 1 when each operation is timed alone.
+    pub iters: u64,
+    /// What one iteration holds: operations for a latency or a rate, bytes for a bandwidth.
+    pub per_iter: f64,
+    /// The samples, in the order in which they were taken.
+    pub samples: Vec<Sample>,
+    /// Values stated outright, in SI units, by benchmarks whose result is not a time per iteration (a clock step).
+    pub values: Vec<f64>,
+}
+
+/// Evidence that the operation happened as claimed.
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Proof {
+    /// What was counted: `minor faults per touch`.
+    pub name: String,
+    /// What it has to be, in words: `0.99..1.01`.
+    pub expected: String,
+    /// What was seen.
+    pub seen: f64,
+    /// Whether it holds; a metric with a broken proof is `failed`.
+    pub holds: bool,
+}
+
+#[cfg(feature = "serde")]
+mod columns {
+    //! Samples are written as columns: a tenth of the size of an array of objects, and ready for a data frame. Columns
+    //! that hold nothing but zeros or nulls are left out.
+    use super::{Sample, Series};
+    use crate::Labels;
+
+    #[derive(serde::Serialize, serde::Deserialize)]
+    pub(super) struct Columns {
+        name: String,
+        iters: u64,
+        per_iter: f64,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        values: Vec<f64>,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        t0: Vec<u64>,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        dt: Vec<u64>,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        n: Vec<u64>,
+        #[serde(default, skip_serializing_if = "idle")]
+        worker: Vec<u32>,
+        #[serde(default, skip_serializing_if = "idle")]
+        cpu: Vec<u32>,
+        #[serde(default, skip_serializing_if = "idle")]
+        cpu_ns: Vec<u64>,
+        #[serde(default, skip_serializing_if = "idle")]
+        labels: Vec<u16>,
+        #[serde(default, skip_serializing_if = "idle")]
+        margin: Vec<Option<i64>>,
+    }
+
+    fn idle<T: Default + PartialEq>(column: &[T]) -> bool {
+        column.iter().all(|v| *v == T::default())
+    }
+
+    impl From<Series> for Columns {
+        fn from(s: Series) -> Columns {
+            fn column<T>(samples: &[Sample], of: impl Fn(&Sample) -> T) -> Vec<T> {
+                samples.iter().map(of).collect()
+            }
+            let all = &s.samples;
+            Columns {
+                iters: s.iters,
+                per_iter: s.per_iter,
+                values: s.values,
+                t0: column(all, |s| s.t0_ns),
+                dt: column(all, |s| s.elapsed_ns),
+                n: column(all, |s| s.iters),
+                worker: column(all, |s| s.worker),
+                cpu: column(all, |s| s.cpu),
+                cpu_ns: column(all, |s| s.cpu_ns),
+                labels: column(all, |s| s.labels.0),
+                margin: column(all, |s| s.margin_ns),
+                name: s.name,
+            }
+        }
+    }
+
+    impl From<Columns> for Series {
+        fn from(c: Columns) -> Series {
+            fn at<T: Copy + Default>(column: &[T], i: usize) -> T {
+                column.get(i).copied().unwrap_or_default()
+            }
+            let samples = (0..c.dt.len())
+                .map(|i| Sample {
+                    worker: at(&c.worker, i),
+                    cpu: at(&c.cpu, i),
+                    t0_ns: at(&c.t0, i),
+                    elapsed_ns: c.dt[i],
+                    iters: at(&c.n, i),
+                    cpu_ns: at(&c.cpu_ns, i),
+                    labels: Labels(at(&c.labels, i)),
+                    margin_ns: at(&c.margin, i),
+                })
+                .collect();
+            Series { name: c.name, iters: c.iters, per_iter: c.per_iter, samples, values: c.values }
+        }
+    }
+}

@@ -1,0 +1,50 @@
+//! The seven ways in which a metric can end.
+
+/// How a metric ended. Each but `Ok` carries its reason beside it (see [`crate::Record`]).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
+pub enum State {
+    /// Measured, and its proofs hold.
+    Ok,
+    /// Measured, proofs hold, but fewer than half of the samples were undisturbed, or the interval is wide.
+    Noisy,
+    /// Not told apart from nothing: too few clean samples, a net value whose interval spans zero, or not reached.
+    Unresolved,
+    /// This machine cannot do it; the reason says what is missing.
+    Unsupported,
+    /// The system refused it; the reason names the privilege and the errno.
+    Denied,
+    /// It did not end before its deadline.
+    Timeout,
+    /// It went wrong, crashed, or its proof does not hold.
+    Failed,
+}
+
+impl State {
+    /// All states, from the best to the worst.
+    pub const ALL: [State; 7] =
+        [State::Ok, State::Noisy, State::Unresolved, State::Unsupported, State::Denied, State::Timeout, State::Failed];
+
+    /// The word used in records and views.
+    pub const fn word(self) -> &'static str {
+        match self {
+            State::Ok => "ok",
+            State::Noisy => "noisy",
+            State::Unresolved => "unresolved",
+            State::Unsupported => "unsupported",
+            State::Denied => "denied",
+            State::Timeout => "timeout",
+            State::Failed => "failed",
+        }
+    }
+
+    /// The state named by `word`, if there is one.
+    pub fn from_word(word: &str) -> Option<State> {
+        State::ALL.into_iter().find(|s| s.word() == word)
+    }
+
+    /// Whether the run's exit code must show it (design.md section 8: exit code 4).
+    pub const fn fails_run(self) -> bool {
+        matches!(self, State::Denied | State::Timeout | State::Failed)
+    }
+}
