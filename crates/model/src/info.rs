@@ -1,7 +1,7 @@
 //! The static descriptor of a benchmark: everything that `list`, `explain`, help, the manual, the plan and the reports
 //! know of it.
 
-use crate::{Better, Label, Labels, Param, Placement, Quantity};
+use crate::{Better, Label, Labels, Param, Params, Placement, Quantity};
 
 /// The text of a benchmark's module comment: what it measures and what not, its method, its traps, its source.
 #[derive(Clone, Copy, Debug)]
@@ -32,6 +32,10 @@ pub struct Info {
     pub params: &'static [Param],
     /// How it scales, and why not otherwise.
     pub scaling: Scaling,
+    /// Which combinations of the default values a plain run measures; values that a person names are all measured.
+    pub plain: fn(&Params) -> bool,
+    /// The crews that a plain run measures; `-P` asks for others.
+    pub workers: &'static [Workers],
     /// The placements that make sense; those that this machine does not offer come back `unsupported`.
     pub placements: &'static [Placement],
     /// What it needs.
@@ -61,6 +65,8 @@ impl Info {
             outputs: &[Output::MAIN],
             params: &[],
             scaling: Scaling::BOTH,
+            plain: everything,
+            workers: &[Workers::One],
             placements: &[Placement::Pinned],
             needs: &[],
             lineage: &[],
@@ -82,6 +88,11 @@ impl Info {
             None => self.quantity.better(),
         }
     }
+}
+
+/// All combinations.
+const fn everything(_: &Params) -> bool {
+    true
 }
 
 /// How iterations are timed.
@@ -179,6 +190,15 @@ impl Scaling {
     pub const fn alone(why: &'static str) -> Scaling {
         Scaling { processes: false, threads: false, why }
     }
+}
+
+/// The size of a crew that a plain run measures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Workers {
+    /// One, alone.
+    One,
+    /// As many as there are allowed CPUs, each pinned to one.
+    Cpus,
 }
 
 /// Something that a benchmark cannot do without; checked in the worker, which says what is missing.

@@ -1,1 +1,53 @@
-//! stub
+//! Views: records in, text out.
+//!
+//! A view shows what is in the records and nothing else. It never measures, queries a store, reads a clock or touches the
+//! world, and it computes only what it takes to say a number to a person: a unit, a number of digits, a ratio of two
+//! records, the levels of a curve (from `groma-stats`).
+//!
+//! | To see | Call |
+//! | --- | --- |
+//! | a run | [`render`] in any [`Format`], [`summary`] for its last lines, [`live_line`] while it goes on |
+//! | a curve, a distribution | [`plot()`], then [`Chart::svg`], [`Chart::png`] or [`Chart::terminal`] |
+//! | the catalogue | [`list`], [`list_json`], [`explain`] |
+//! | where it ran | [`machine`], [`machine_json`] |
+//! | what there is | [`runs`], [`runs_json`] |
+//!
+//! How a number is written for people is decided in [`units`] alone.
+#![forbid(unsafe_code)]
+
+pub mod units;
+
+mod csv;
+mod curve;
+mod explain;
+mod format;
+mod grid;
+mod json;
+mod list;
+mod machine;
+mod markdown;
+mod plot;
+mod point;
+mod rows;
+mod runs;
+mod says;
+mod style;
+mod summary;
+mod table;
+
+// Rounds in, record out: enable when summarise.rs is there.
+// mod summarise;
+// pub use summarise::*;
+
+#[cfg(test)]
+mod fixtures;
+
+pub use csv::csv_samples;
+pub use explain::explain;
+pub use format::{Format, render};
+pub use list::{list, list_json};
+pub use machine::{machine, machine_json};
+pub use plot::{Chart, histogram, plot};
+pub use runs::{RunLine, RunStatus, runs, runs_json};
+pub use style::Style;
+pub use summary::{live_line, summary};

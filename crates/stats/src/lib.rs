@@ -1,1 +1,42 @@
-//! stub
+//! Statistics for measurements of time: pure functions from slices of numbers to numbers.
+//!
+//! There is no clock, no input or output, no unit and no benchmark in here, and no randomness but [`Rng`], which is seeded.
+//! Nothing panics on any input: where there is no answer (no values, too few of them, a value that is not finite) the answer is
+//! `None`, so that a missing number can never be taken for a small one.
+//!
+//! The rule behind the headline figures: **the independent unit is the fresh process** (a *round*), not the interval that is
+//! timed within it. [`headline`] therefore takes one value per round, and [`widened_interval`], which looks inside one process,
+//! is for diagnosis only.
+//!
+//! "M" and "V" numbers in the documentation of functions and constants are the tables and tests of `harness-methods.md`.
+
+#![forbid(unsafe_code)]
+
+pub mod drift;
+pub mod histogram;
+pub mod increments;
+pub mod interference;
+pub mod interval;
+pub mod isotonic;
+pub mod modes;
+pub mod order;
+pub mod plateaus;
+pub mod quantised;
+pub mod rng;
+pub mod rounds;
+
+mod binomial;
+mod normal;
+
+pub use drift::{Change, Drift, Trend, drift, mann_kendall, steady, theil_sen_slope};
+pub use histogram::{Bin, log_histogram};
+pub use increments::{common_step, mode_step};
+pub use interference::interference;
+pub use interval::{Interval, median_interval, median_interval_interpolated, widened_interval};
+pub use isotonic::isotonic;
+pub use modes::{Modality, Mode, modality, split_between_rounds};
+pub use order::{median, quantile, quantile_if_enough, sorted};
+pub use plateaus::{Level, find_levels};
+pub use quantised::quantised;
+pub use rng::Rng;
+pub use rounds::{Headline, checkpoints, headline, round_medians, should_stop};

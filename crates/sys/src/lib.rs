@@ -1,1 +1,23 @@
-//! stub
+//! Whatever must be asked of the CPU or of the kernel, behind safe faces.
+//!
+//! This is the one room that knows architectures and operating systems: all assembly is in [`arch`], all `unsafe` that
+//! talks to the kernel is in the small modules beside it, and `grep -rn 'expect(unsafe_code' crates` lists the audit. It
+//! does not know what a benchmark is, and nothing here prints, stores or computes a statistic.
+
+pub mod affinity;
+pub mod arch;
+pub mod chain;
+pub mod clock;
+pub mod counters;
+pub mod facts;
+pub mod fork;
+pub mod io;
+pub mod pages;
+pub mod process;
+pub mod raw;
+pub mod shared;
+pub mod signals;
+pub mod spawn;
+pub mod stream;
+pub mod thread;
+pub mod topology;

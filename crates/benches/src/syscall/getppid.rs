@@ -1,0 +1,59 @@
+//! Entering the kernel and leaving it again: `getppid`, the cheapest call that does real work.
+//!
+//! Measures one system call by number, through the architecture's own instruction, with nothing of libc around it: the
+//! first `ret` after a system call alone can cost 47 ns where the return predictor is flushed on the way. What a C program
+//! pays is a separate metric. `getppid` and not `getpid`, which C libraries have cached.
+//!
+//! Method: many calls in one short interval, so that a preempted interval is one bad sample of many and not a share of
+//! every sample. The proof is the share of CPU time spent in the kernel: a call that a library answers would spend none.
+//!
+//! Traps: long intervals on a busy machine report preemptions (lmbench 737 ns and perf bench 558 ns where this gives 115
+//! at the same minute); seccomp filters, audit rules and tracers change the path.
+//!
+//! Source: lmbench 1996 table 7 (there `write` to /dev/null), lmbench3 `lat_syscall null`, Ousterhout 1990 table 2
+//! (`getpid`), CSE 221 "system call".
+
+use groma_harness::prelude::*;
+use groma_harness::sys::counters::Usage;
+use groma_harness::sys::raw;
+
+use crate::proofs;
+
+pub(crate) static BENCH: Benchmark = Benchmark {
+    info: Info {
+        summary: "Null system call: getppid, by number",
+        about: about!("getppid.rs"),
+        iteration: "one getppid",
+        lineage: &["lmbench1996:table7", "lmbench3:lat_syscall null", "ousterhout1990:table2", "cse221:system_call"],
+        ..Info::new("syscall.getppid")
+    },
+    run: Run::Here(run),
+};
+
+fn run(ctx: &mut Ctx) -> Outcome {
+    let before = Usage::thread();
+    ctx.measure(|iters| {
+        for _ in 0..iters {
+
+            raw::getppid();
+        }
+        Ok(())
+    })?;
+    proofs::kernel_time(ctx, &before);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use groma_harness::testing::try_out;
+
+    #[test]
+    fn runs_and_enters_the_kernel() {
+        let tried = try_out(&BENCH, &[], None).expect("every system has getppid");
+        assert!(tried.samples("") >= 3);
+        assert!(tried.iterations > 100);
+        let ratio = tried.proven("time of 2k iterations over time of k");
+        assert!(ratio > 1.5);
+    }
+}

@@ -1,0 +1,193 @@
+//! The clock's own properties, and how long an interval has to be.
+//!
+//! `clock_getres` says 1 ns where the step is 10, and the smallest or the common divisor of all increments is ruined by one
+//! odd sample; the mode of the increments is an upper bound of the step, hence safe (harness-methods.md finding 10, 3.2).
+
+use crate::model::Host;
+use crate::sys::clock::Clock;
+use groma_stats::increments::mode_step;
+use groma_stats::order;
+
+/// What polling a clock tells about it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ClockFacts {
+    /// The step g: the mode of positive increments, in nanoseconds.
+    pub step_ns: f64,
+    /// The cost c: the median difference of two reads back to back, in nanoseconds.
+    pub cost_ns: f64,
+    /// The 99.9th percentile of those differences, in nanoseconds.
+    pub cost_p999_ns: f64,
+    /// How often the clock ran backwards; anything but 0 disqualifies it.
+    pub backwards: u64,
+}
+
+/// Reads back to back that suffice for the mode and the 99.9th percentile (harness-methods.md 3.2).
+pub const POLLS: usize = 100_000;
+
+/// The longest time spent polling a coarse or slow clock, in its own nanoseconds.
+const POLL_LIMIT_NS: u64 = 250_000_000;
+
+/// Polls the clock and tells its step and cost; `None` when it did not move at all.
+pub fn poll(clock: &impl Clock) -> Option<ClockFacts> {
+    let mut differences = Vec::with_capacity(POLLS);
+    let mut steps = Vec::with_capacity(POLLS);
+    let mut backwards = 0;
+    let mut reads = 0u64;
+    let start = clock.now_ns();
+    let mut last = start;
+    // A coarse clock shows few increments in that many polls: go on until there are enough, or the limit.
+    while differences.len() < POLLS || steps.len() < 32 {
+        let now = clock.now_ns();
+        reads += 1;
+        match now.checked_sub(last) {
+            Some(0) => {}
+            Some(step) => steps.push(step),
+            None => backwards += 1,
+        }
+        if differences.len() < POLLS {
+            differences.push(now.saturating_sub(last) as f64);
+        }
+        last = now;
+        if (now.saturating_sub(start) > POLL_LIMIT_NS && steps.len() >= 3) || backwards > POLLS as u64 {
+            break;
+        }
+    }
+    let step_ns = mode_step(&steps)? as f64;
+    // A clock coarser than its reads shows mostly zeros; its mean, not its median, is then the cost of a read.
+    let median = order::median(&differences)?;
+    let mean = last.saturating_sub(start) as f64 / reads as f64;
+    Some(ClockFacts {
+        step_ns,
+        cost_ns: if median > 0.0 { median } else { mean },
+        cost_p999_ns: order::quantile(&differences, 0.999)?,
+        backwards,
+    })
+}
+
+/// The interval of a single worker before the quantum is looked at (harness-methods.md 3.2, step 4).
+const DEFAULT_NS: f64 = 200_000.0;
+/// No interval is shorter (step 2): quantisation and clock error stay below 0.1 % and 0.2 %.
+const FLOOR_NS: f64 = 100_000.0;
+/// Steps of the clock in the shortest interval (step 2).
+const STEPS: f64 = 2000.0;
+/// Clock reads in the shortest interval (step 2).
+const READS: f64 = 500.0;
+/// The quantum where it cannot be measured: one tick at HZ=250 (step 3).
+pub const ASSUMED_QUANTUM_NS: f64 = 4e6;
+
+/// The shortest interval that the clock allows, in nanoseconds.
+pub fn shortest_interval_ns(clock: &ClockFacts) -> f64 {
+    FLOOR_NS.max(STEPS * clock.step_ns).max(READS * clock.cost_ns)
+}
+
+/// The interval for one worker: the default, not longer than an eighth of the quantum, never below what the clock allows.
+pub fn interval_ns(clock: &ClockFacts, quantum_ns: f64) -> f64 {
+    DEFAULT_NS.min(quantum_ns / 8.0).max(shortest_interval_ns(clock))
+}
+
+/// What is assumed where no preflight ran: a benchmark of a user's own, or a unit test.
+pub fn assumed_host(clock: &impl Clock) -> Host {
+    let facts = poll(clock).unwrap_or(ClockFacts { step_ns: 1.0, cost_ns: 50.0, cost_p999_ns: 100.0, backwards: 0 });
+    Host {
+        clock_step_ns: facts.step_ns,
+        clock_cost_ns: facts.cost_ns,
+        quantum_ns: ASSUMED_QUANTUM_NS,
+        quantum_assumed: true,
+        interval_ns: interval_ns(&facts, ASSUMED_QUANTUM_NS),
+        proportionality: None,
+        counter_hz: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    //! V3: fake clocks of every bad kind.
+    use super::*;
+    use std::cell::Cell;
+
+    /// A clock whose true time advances by `read_ns` a read and shows only multiples of `step_ns`.
+    struct Fake {
+        now: Cell<f64>,
+        read_ns: f64,
+        step_ns: f64,
+        rate: f64,
+        /// Every so many reads the time jumps by this much.
+        jump: Option<(u64, f64)>,
+        reads: Cell<u64>,
+    }
+
+    impl Fake {
+        fn new(step_ns: f64) -> Fake {
+            Fake { now: Cell::new(1e12), read_ns: 20.0, step_ns, rate: 1.0, jump: None, reads: Cell::new(0) }
+        }
+    }
+
+    impl Clock for Fake {
+        fn now_ns(&self) -> u64 {
+            self.reads.set(self.reads.get() + 1);
+            let mut now = self.now.get() + self.read_ns * self.rate;
+            if let Some((every, by)) = self.jump
+                && self.reads.get() % every == 0
+            {
+                now += by;
+            }
+            self.now.set(now);
+            ((now / self.step_ns).floor() * self.step_ns) as u64
+        }
+    }
+
+    fn within(seen: f64, expected: f64, share: f64) -> bool {
+        (seen / expected - 1.0).abs() <= share
+    }
+
+    #[test]
+    fn finds_the_step_of_fine_and_coarse_clocks() {
+        // Where a read costs more than a step, the read cost is what shows, and is the safe bound.
+        for (step, shown) in [(1.0, 20.0), (10.0, 20.0), (1e3, 1e3), (1e6, 1e6), (1e7, 1e7)] {
+            let facts = poll(&Fake::new(step)).expect("the clock moves");
+            assert!(within(facts.step_ns, shown, 0.1), "step {step}: {facts:?}");
+            assert!(within(facts.cost_ns, 20.0, 0.1), "step {step}: {facts:?}");
+            assert_eq!(facts.backwards, 0);
+            assert!(interval_ns(&facts, 4e6) >= 2000.0 * facts.step_ns, "step {step}");
+        }
+    }
+
+    #[test]
+    fn a_slewed_clock_keeps_its_step() {
+        let clock = Fake { rate: 1.0005, ..Fake::new(1e3) };
+        assert!(within(poll(&clock).expect("moves").step_ns, 1e3, 0.1));
+    }
+
+    #[test]
+    fn jumps_do_not_change_the_step() {
+        let clock = Fake { jump: Some((997, 1e6)), ..Fake::new(10.0) };
+        let facts = poll(&clock).expect("moves");
+        assert!(within(facts.step_ns, 20.0, 0.1), "{facts:?}");
+    }
+
+    #[test]
+    fn running_backwards_is_counted_and_never_negative() {
+        let clock = Fake { jump: Some((1000, -5e4)), ..Fake::new(10.0) };
+        let facts = poll(&clock).expect("moves");
+        assert!(facts.backwards > 50, "{facts:?}");
+        assert!(facts.cost_ns >= 0.0 && facts.step_ns > 0.0);
+    }
+
+    #[test]
+    fn a_clock_that_stands_still_is_no_clock() {
+        let clock = Fake { read_ns: 0.0, jump: Some((2, -1.0)), ..Fake::new(1.0) };
+        assert_eq!(poll(&clock), None);
+    }
+
+    #[test]
+    fn the_interval_respects_floor_clock_and_quantum() {
+        let fine = ClockFacts { step_ns: 10.0, cost_ns: 20.0, cost_p999_ns: 40.0, backwards: 0 };
+        assert_eq!(interval_ns(&fine, 4e6), 200_000.0);
+        assert_eq!(interval_ns(&fine, 1e6), 125_000.0);
+        assert_eq!(interval_ns(&fine, 1e5), 100_000.0);
+        let coarse = ClockFacts { step_ns: 1e3, ..fine };
+        assert_eq!(interval_ns(&coarse, 4e6), 2e6);
+        let slow = ClockFacts { cost_ns: 1200.0, ..fine };
+        assert_eq!(interval_ns(&slow, 4e6), 600_000.0);
+    }
+}

@@ -1,0 +1,526 @@
+//! Several members at work at once, provably: the phases, the shared memory, and the proof of overlap.
+//!
+//! A start barrier does not give overlap: with 16 members on two CPUs less than half of a barrier-gated interval had all
+//! members inside it, and the cost came out a fifth too good (harness-methods.md finding 8). Here every member works
+//! before, during and after the measurement: PARKED (until all exist) → WARM → MEASURE → STOP, and each sample carries
+//! the margin by which the whole crew's work reached beyond it. Intervals end by the clock, never by a count, so the run
+//! time does not grow with the crew. Threads and forked processes run the same code; a member costs one slot of shared
+//! memory and no descriptor.
+//!
+//! # Safety
+//! [`Header`] and [`Slot`] consist of atomics only, so all-zero bytes are valid values of them and shared references may
+//! be held by several processes.
+#![expect(unsafe_code, reason = "declares that the crew's shared structures are valid as zeroes")]
+
+use crate::benchmark::{Benchmark, Outcome, Run, Stop};
+use crate::ctx::{Arm, Ctx, Said};
+use crate::instruments::Instruments;
+use crate::model::{CrewKind, Fact, Job, JobResult, Label, Labels, Sample, Series, State};
+use crate::protocol;
+use crate::sampler::{self, Rules, Stopwatch};
+use crate::sys::clock::{Clock, Monotonic};
+use crate::sys::shared::{self, Shared, Zeroed};
+use crate::sys::{affinity, fork, thread};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed, Ordering::SeqCst};
+use std::time::Duration;
+
+/// The most members of a crew (harness-methods.md 3.5).
+pub const MOST_MEMBERS: u32 = 4096;
+
+/// Samples that a slot holds; with its head it fills 512 bytes, the limit of V13.
+const SLOT_SAMPLES: usize = 8;
+/// Bytes for what the first member says beside its samples, or for the reason of the first failure.
+const TEXT_WORDS: usize = 2048;
+/// The stack of a member that is a thread. 64 KiB suffice for release builds; debug builds want the double.
+const THREAD_STACK: usize = 128 << 10;
+/// How long the coordinator sleeps at a time; it then looks whether a member has died.
+const WATCH: Duration = Duration::from_millis(20);
+
+const PARKED: u32 = 0;
+const WARM: u32 = 1;
+const MEASURE: u32 = 2;
+const STOP: u32 = 3;
+
+/// A value on lines of its own, so that counting members do not slow down those that poll the phase.
+#[repr(C, align(128))]
+struct Line<T>(T);
+
+#[repr(C)]
+struct Header {
+    phase: Line<AtomicU32>,
+    ready: Line<AtomicU32>,
+    started: Line<AtomicU32>,
+    done: Line<AtomicU32>,
+    /// Who may write `text`: 0 nobody yet, else member + 1. A failure takes it over from a report.
+    failure: Line<AtomicU32>,
+    text_len: Line<AtomicU32>,
+    text: [AtomicU64; TEXT_WORDS],
+}
+
+// SAFETY: atomics only (`Line` adds alignment, no other field).
+unsafe impl Zeroed for Header {}
+
+#[repr(C)]
+struct SlotSample {
+    t0: AtomicU64,
+    t1: AtomicU64,
+    elapsed: AtomicU64,
+    iters: AtomicU64,
+    cpu_ns: AtomicU64,
+    /// CPU in the upper half, then labels, then the arm.
+    tags: AtomicU64,
+}
+
+/// What one member shares: 64 bytes of head and the samples.
+#[repr(C, align(128))]
+struct Slot {
+    /// The end of the first complete batch.
+    first: AtomicU64,
+    /// The end of one more complete batch after STOP was seen.
+    last: AtomicU64,
+    count: AtomicU32,
+    /// 0 while it runs, 1 when it ended well, 2 when it did not.
+    ended: AtomicU32,
+    iterations: AtomicU64,
+    reserved: [AtomicU64; 4],
+    samples: [SlotSample; SLOT_SAMPLES],
+}
+
+// SAFETY: atomics only.
+unsafe impl Zeroed for Slot {}
+
+/// Bytes of shared memory for each member (V13: at most 512).
+pub const SLOT_BYTES: usize = size_of::<Slot>();
+
+/// The memory of a crew.
+pub(crate) struct Board {
+    header: Shared<Header>,
+    slots: Shared<Slot>,
+}
+
+impl Board {
+    fn new(members: u32) -> std::io::Result<Board> {
+        Ok(Board { header: Shared::new(1)?, slots: Shared::new(members as usize)? })
+    }
+
+    fn head(&self) -> &Header {
+        &self.header[0]
+    }
+
+    /// Puts text on the board, cut to what fits.
+    fn write_text(&self, text: &str) {
+        let head = self.head();
+        let mut end = text.len().min(TEXT_WORDS * 8);
+        while !text.is_char_boundary(end) {
+            end -= 1;
+        }
+        for (word, bytes) in head.text.iter().zip(text.as_bytes()[..end].chunks(8)) {
+            let mut raw = [0; 8];
+            raw[..bytes.len()].copy_from_slice(bytes);
+            word.store(u64::from_le_bytes(raw), Relaxed);
+        }
+        head.text_len.0.store(end as u32, SeqCst);
+    }
+
+    fn read_text(&self) -> String {
+        let head = self.head();
+        let len = head.text_len.0.load(SeqCst) as usize;
+        let bytes: Vec<u8> = head.text.iter().flat_map(|w| w.load(Relaxed).to_le_bytes()).take(len).collect();
+        String::from_utf8_lossy(&bytes).into_owned()
+    }
+
+    /// Says why member `index` failed, if nobody has failed before.
+    fn fail(&self, index: u32, reason: &str) {
+        if self.head().failure.0.compare_exchange(0, index + 1, SeqCst, SeqCst).is_ok() {
+            self.write_text(reason);
+        }
+        self.slots[index as usize].ended.store(2, SeqCst);
+    }
+
+    fn phase(&self) -> u32 {
+        self.head().phase.0.load(Relaxed)
+    }
+
+    fn set_phase(&self, phase: u32) {
+        self.head().phase.0.store(phase, SeqCst);
+        shared::wake(&self.head().phase.0);
+    }
+}
+
+/// How a crew of this size is timed (harness-methods.md 3.4).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Timetable {
+    /// The length of an interval, in nanoseconds.
+    pub interval_ns: u64,
+    /// Intervals of each member.
+    pub intervals: u32,
+    /// The warm-up after everybody has started, in nanoseconds.
+    pub warm_ns: u64,
+    /// The interval is shorter than the rule wants.
+    pub short: bool,
+}
+
+/// The longest interval (3.4).
+const LONGEST_NS: u64 = 30_000_000_000;
+
+impl Timetable {
+    /// The timetable for `members` on `cpus` CPUs with at most `box_ns` for all intervals.
+    pub fn new(members: u32, cpus: u32, pinned: bool, quantum_ns: f64, box_ns: u64) -> Timetable {
+        let turns = u64::from(members.div_ceil(cpus.max(1)));
+        let (want, warm_ns) = if members > cpus {
+            ((10 * turns * quantum_ns as u64).max(1_000_000_000), 0)
+        } else if pinned {
+            (20_000_000, 10_000_000)
+        } else {
+            (100_000_000, 250_000_000)
+        };
+        let want = want.min(LONGEST_NS);
+        // One interval at least, and never shorter than 20 ms, whatever the box says.
+        let interval_ns = want.min(box_ns.max(20_000_000));
+        let intervals = (box_ns / interval_ns).clamp(1, SLOT_SAMPLES as u64) as u32;
+        Timetable { interval_ns, intervals, warm_ns, short: interval_ns < want }
+    }
+}
+
+/// One member's side of a crew.
+pub(crate) struct Member<'b> {
+    board: &'b Board,
+    index: u32,
+    members: u32,
+    cpus: u32,
+    timetable: Timetable,
+    measured: bool,
+}
+
+impl Member<'_> {
+    pub(crate) fn index(&self) -> u32 {
+        self.index
+    }
+
+    pub(crate) fn crowded(&self) -> bool {
+        self.members > self.cpus
+    }
+
+    /// Works through the phases and puts the samples on the board.
+    pub(crate) fn measure(
+        &mut self,
+        ins: &impl Instruments,
+        rules: &Rules,
+        arms: &mut [Arm<'_>],
+    ) -> Result<(Vec<Series>, u64), Stop> {
+        if self.measured {
+            return Err(Stop::Failed("a member of a crew measures once a round".to_owned()));
+        }
+        self.measured = true;
+        let slot = &self.board.slots[self.index as usize];
+        let head = self.board.head();
+        let mut total = 0;
+
+        // A batch is at most a hundredth of the interval, so that the phase is polled often enough (3.5).
+        let batch_ns = (self.timetable.interval_ns as f64 / 100.0).clamp(20_000.0, 500_000.0);
+        let mut batches = Vec::with_capacity(arms.len());
+        for arm in arms.iter_mut() {
+            batches.push(sampler::batch(ins, arm, batch_ns, &mut total)?);
+        }
+
+        head.ready.0.fetch_add(1, SeqCst);
+        shared::wake(&head.ready.0);
+        while self.board.phase() == PARKED {
+            shared::wait(&head.phase.0, PARKED, None);
+        }
+
+        let mut turn = 0;
+        let mut run_batch = |arms: &mut [Arm<'_>], arm: usize| -> Result<(u64, u64), Stop> {
+            let mut watch = Stopwatch::new(ins);
+            (arms[arm].body)(batches[arm], &mut watch)?;
+            total += batches[arm];
+            Ok((watch.elapsed(), batches[arm]))
+        };
+        run_batch(arms, 0)?;
+        slot.first.store(ins.now_ns(), SeqCst);
+        head.started.0.fetch_add(1, SeqCst);
+        shared::wake(&head.started.0);
+        while self.board.phase() == WARM {
+            run_batch(arms, 0)?;
+        }
+
+        for k in 0..self.timetable.intervals as usize {
+            let arm = turn % arms.len();
+            turn += 1;
+            let before = ins.reading();
+            let t0 = ins.now_ns();
+            let (mut elapsed, mut iters) = (0, 0);
+            let mut t1 = t0;
+            while t1.saturating_sub(t0) < self.timetable.interval_ns && self.board.phase() < STOP {
+                let (e, n) = run_batch(arms, arm)?;
+                elapsed += e;
+                iters += n;
+                t1 = ins.now_ns();
+            }
+            let after = ins.reading();
+            let labels = sampler::label(&before, &after, rules);
+            let place = &slot.samples[k];
+            place.t0.store(t0, Relaxed);
+            place.t1.store(t1, Relaxed);
+            place.elapsed.store(elapsed, Relaxed);
+            place.iters.store(iters, Relaxed);
+            place.cpu_ns.store(after.cpu_ns.saturating_sub(before.cpu_ns), Relaxed);
+            place.tags.store(u64::from(after.cpu) << 32 | u64::from(labels.0) << 16 | arm as u64, Relaxed);
+            slot.count.store(k as u32 + 1, SeqCst);
+        }
+        head.done.0.fetch_add(1, SeqCst);
+        shared::wake(&head.done.0);
+        while self.board.phase() < STOP {
+            run_batch(arms, 0)?;
+        }
+        // One more complete batch after STOP was seen: leaving it out broke the proof for 19 of 2048 samples (3.5).
+        run_batch(arms, 0)?;
+        slot.last.store(ins.now_ns(), SeqCst);
+        slot.iterations.store(total, SeqCst);
+
+        let series = arms
+            .iter()
+            .zip(&batches)
+            .map(|(arm, &iters)| Series {
+                name: arm.name.to_owned(),
+                iters,
+                per_iter: arm.per_iter,
+                samples: Vec::new(),
+                values: Vec::new(),
+            })
+            .collect();
+        Ok((series, total))
+    }
+}
+
+/// What one member does, from its start to its end.
+fn member(board: &Board, index: u32, bench: &Benchmark, job: &Job, cpus: u32, timetable: Timetable) {
+    let slot = &board.slots[index as usize];
+    if !job.cpus.is_empty() {
+        let cpu = job.cpus[index as usize % job.cpus.len()];
+        if let Err(e) = affinity::pin(cpu) {
+            board.fail(index, &format!("member {index} cannot be pinned to CPU {cpu}: {e}"));
+            return;
+        }
+    }
+    let Run::Here(run) = bench.run else { return };
+    let member = Member { board, index, members: job.workers, cpus, timetable, measured: false };
+    let mut ctx = Ctx::new(job, &bench.info, Some(member));
+    match catch_unwind(AssertUnwindSafe(|| run(&mut ctx))) {
+        Ok(Ok(())) => {
+            let broken = ctx.said.proofs.iter().find(|p| !p.holds);
+            if let Some(proof) = broken {
+                let reason = format!("member {index}: {} is {}, not {}", proof.name, proof.seen, proof.expected);
+                board.fail(index, &reason);
+                return;
+            }
+            if slot.count.load(SeqCst) == 0 {
+                board.fail(index, &format!("member {index} took no samples"));
+                return;
+            }
+            if index == 0 && board.head().failure.0.load(SeqCst) == 0 {
+                board.write_text(&report(std::mem::take(&mut ctx.said)));
+            }
+            slot.ended.store(1, SeqCst);
+        }
+        Ok(Err(stop)) => board.fail(index, &format!("member {index}: {stop}")),
+        Err(panic) => board.fail(index, &format!("member {index} panicked: {}", crate::worker::panic_text(&*panic))),
+    }
+}
+
+fn report(said: Said) -> String {
+    let result = JobResult {
+        series: said.series,
+        proofs: said.proofs,
+        facts: said.facts,
+        notes: said.notes,
+        ..JobResult::ended(State::Ok, "")
+    };
+    protocol::write_result(&result)
+}
+
+/// The members as the coordinator holds them; dropping them ends and reaps what is left.
+enum Crew {
+    Processes(Vec<fork::Child>),
+    Threads(Vec<std::thread::JoinHandle<()>>),
+}
+
+impl Crew {
+    /// The first member that has ended without saying so, and how.
+    fn dead(&mut self, board: &Board) -> Option<(usize, String)> {
+        match self {
+            Crew::Processes(children) => children.iter_mut().enumerate().find_map(|(i, child)| {
+                match child.poll() {
+                    Ok(Some(exit)) if board.slots[i].ended.load(SeqCst) == 0 => Some((i, exit.to_string())),
+                    _ => None,
+                }
+            }),
+            // A thread that panics has said so on the board.
+            Crew::Threads(_) => None,
+        }
+    }
+}
+
+/// Runs a benchmark as a crew and collects what the members put on the board.
+pub(crate) fn run(bench: &Benchmark, job: &Job) -> Result<Said, Stop> {
+    let cpus = affinity::allowed().map_err(|e| Stop::from_io("reading the allowed CPUs", &e))?.len() as u32;
+    let pinned = !job.cpus.is_empty();
+    let timetable = Timetable::new(job.workers, cpus, pinned, job.host.quantum_ns, job.box_ns);
+    let board = Arc::new(Board::new(job.workers).map_err(|e| Stop::from_io("shared memory for the crew", &e))?);
+
+    let spawned = Monotonic.now_ns();
+    let mut crew = start(&board, bench, job, cpus, timetable)?;
+    coordinate(&board, &mut crew, job.workers, timetable)?;
+    if let Crew::Threads(threads) = &mut crew {
+        for thread in threads.drain(..) {
+            // A panic is already on the board.
+            drop(thread.join());
+        }
+    }
+    drop(crew);
+    let wall_ns = Monotonic.now_ns() - spawned;
+    collect(&board, job, cpus, timetable, wall_ns)
+}
+
+fn start(board: &Arc<Board>, bench: &Benchmark, job: &Job, cpus: u32, timetable: Timetable) -> Result<Crew, Stop> {
+    let limit = |i: u32, e: std::io::Error| {
+        let why = format!("only {i} of {} members could be started: {e} (a limit on tasks or memory)", job.workers);
+        if e.raw_os_error() == Some(11) { Stop::Denied(why) } else { Stop::Failed(why) }
+    };
+    match job.crew {
+        CrewKind::Processes => {
+            let mut children = Vec::with_capacity(job.workers as usize);
+            for i in 0..job.workers {
+                let child = fork::fork(|| {
+                    member(board, i, bench, job, cpus, timetable);
+                    0
+                });
+                children.push(child.map_err(|e| limit(i, e))?);
+            }
+            Ok(Crew::Processes(children))
+        }
+        CrewKind::Threads => {
+            let mut threads = Vec::with_capacity(job.workers as usize);
+            for i in 0..job.workers {
+                let (board, bench, job) = (Arc::clone(board), *bench, job.clone());
+                let body = move || member(&board, i, &bench, &job, cpus, timetable);
+                match thread::spawn(THREAD_STACK, body) {
+                    Ok(thread) => threads.push(thread),
+                    // The threads that are parked end with the process, which has nothing else to do.
+                    Err(e) => return Err(limit(i, e)),
+                }
+            }
+            Ok(Crew::Threads(threads))
+        }
+    }
+}
+
+fn coordinate(board: &Board, crew: &mut Crew, members: u32, timetable: Timetable) -> Outcome {
+    let mut until = |count: &AtomicU32| -> Outcome {
+        loop {
+            let seen = count.load(SeqCst);
+            if seen >= members {
+                return Ok(());
+            }
+            if board.head().failure.0.load(SeqCst) != 0 {
+                return Err(Stop::Failed(board.read_text()));
+            }
+            if let Some((index, how)) = crew.dead(board) {
+                return Err(Stop::Failed(format!("member {index} of the crew {how}")));
+            }
+            shared::wait(count, seen, Some(WATCH));
+        }
+    };
+    let head = board.head();
+    until(&head.ready.0)?;
+    board.set_phase(WARM);
+    until(&head.started.0)?;
+    std::thread::sleep(Duration::from_nanos(timetable.warm_ns));
+    board.set_phase(MEASURE);
+    until(&head.done.0)?;
+    board.set_phase(STOP);
+    // Everybody ends by itself now; a member that does not is the deadline's business.
+    loop {
+        if board.slots.iter().all(|s| s.ended.load(SeqCst) != 0) {
+            break;
+        }
+        if let Some((index, how)) = crew.dead(board) {
+            return Err(Stop::Failed(format!("member {index} of the crew {how}")));
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    if board.head().failure.0.load(SeqCst) != 0 {
+        return Err(Stop::Failed(board.read_text()));
+    }
+    Ok(())
+}
+
+/// The span in which every member was provably at work, as the members stamped it.
+fn common_span(slots: &[Slot]) -> (u64, u64) {
+    let first = slots.iter().map(|s| s.first.load(SeqCst)).max().unwrap_or(0);
+    let last = slots.iter().map(|s| s.last.load(SeqCst)).min().unwrap_or(0);
+    (first, last)
+}
+
+fn collect(board: &Board, job: &Job, cpus: u32, timetable: Timetable, wall_ns: u64) -> Result<Said, Stop> {
+    let report = protocol::read_result(&board.read_text())
+        .map_err(|e| Stop::Failed(format!("the crew's report cannot be read: {e}")))?;
+    let mut said = Said {
+        series: report.series,
+        proofs: report.proofs,
+        facts: report.facts,
+        notes: report.notes,
+        ..Said::default()
+    };
+    let (first, last) = common_span(&board.slots);
+    let (mut on_cpu, mut wall, mut worst_margin) = (0u64, 0u64, i64::MAX);
+    for (index, slot) in board.slots.iter().enumerate() {
+        said.iterations += slot.iterations.load(SeqCst);
+        for place in &slot.samples[..slot.count.load(SeqCst) as usize] {
+            let (t0_ns, t1) = (place.t0.load(Relaxed), place.t1.load(Relaxed));
+            let tags = place.tags.load(Relaxed);
+            let margin = (t0_ns as i64 - first as i64).min(last as i64 - t1 as i64);
+            let mut labels = Labels((tags >> 16) as u16);
+            if margin < 0 {
+                labels.add(Label::Overlap);
+            }
+            worst_margin = worst_margin.min(margin);
+            let cpu_ns = place.cpu_ns.load(Relaxed);
+            on_cpu += cpu_ns;
+            wall += t1 - t0_ns;
+            let sample = Sample {
+                worker: index as u32,
+                cpu: (tags >> 32) as u32,
+                t0_ns,
+                elapsed_ns: place.elapsed.load(Relaxed),
+                iters: place.iters.load(Relaxed),
+                cpu_ns,
+                labels,
+                margin_ns: Some(margin),
+            };
+            let arm = (tags & 0xffff) as usize;
+            match said.series.get_mut(arm) {
+                Some(series) => series.samples.push(sample),
+                None => return Err(Stop::Failed("the crew's report names no series".to_owned())),
+            }
+        }
+    }
+    let share = on_cpu as f64 / wall.max(1) as f64 * f64::from(job.workers) / f64::from(job.workers.min(cpus));
+    said.facts.extend([
+        Fact::new("crew.interval_ns", timetable.interval_ns),
+        Fact::new("crew.intervals", timetable.intervals),
+        Fact::new("crew.on_cpu", format!("{share:.3}")),
+        Fact::new("crew.margin_ns", worst_margin),
+        Fact::new("crew.bytes_per_member", SLOT_BYTES),
+        Fact::new("crew.wall_ns", wall_ns),
+    ]);
+    if timetable.short {
+        said.notes.push("short-interval".to_owned());
+    }
+    if job.workers <= cpus && share < 0.95 {
+        said.notes.push(format!("members had a CPU {:.0} % of the time", share * 100.0));
+    }
+    Ok(said)
+}

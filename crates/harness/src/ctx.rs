@@ -1,0 +1,323 @@
+//! What a benchmark sees of the harness: its parameters, its measuring verbs, its proofs.
+//!
+//! A benchmark does not time, print, parse, choose repetitions, or know statistics. Set-up is the code before a measuring
+//! verb, clean-up is `Drop`.
+
+use crate::benchmark::{Outcome, Stop};
+use crate::crew::Member;
+use crate::instruments::{Instruments, Real};
+use crate::model::{Fact, Info, Interference, Job, Label, Labels, Proof, Series, Timing};
+use crate::sampler::{self, Rules, Stopwatch};
+use crate::sys;
+use crate::sys::clock::Clock;
+use groma_stats::rng::Rng;
+use std::ops::RangeBounds;
+use std::os::fd::BorrowedFd;
+use std::path::Path;
+
+/// One of the loops that are measured in turn within a round: the operation, its control, another baseline.
+pub struct Arm<'a> {
+    pub(crate) name: &'static str,
+    pub(crate) per_iter: f64,
+    pub(crate) max_iters: u64,
+    pub(crate) body: Box<dyn FnMut(u64, &mut Stopwatch<'_>) -> Outcome + 'a>,
+}
+
+impl<'a> Arm<'a> {
+    /// A loop timed as a whole: `body(iters)` does `iters` iterations.
+    pub fn new(name: &'static str, mut body: impl FnMut(u64) -> Outcome + 'a) -> Arm<'a> {
+        Arm::staged(name, move |iters, watch| {
+            watch.start();
+            let outcome = body(iters);
+            watch.stop();
+            outcome
+        })
+    }
+
+    /// A loop that starts and stops the watch itself, to leave set-up and clean-up of each interval out.
+    pub fn staged(name: &'static str, body: impl FnMut(u64, &mut Stopwatch<'_>) -> Outcome + 'a) -> Arm<'a> {
+        Arm { name, per_iter: 1.0, max_iters: u64::MAX, body: Box::new(body) }
+    }
+
+    /// What one iteration holds: operations, or bytes for a bandwidth. 1 unless said.
+    #[must_use]
+    pub fn per_iter(mut self, n: f64) -> Arm<'a> {
+        self.per_iter = n;
+        self
+    }
+
+    /// The most iterations that one interval may do, for operations that use something up.
+    #[must_use]
+    pub fn max_iters(mut self, n: u64) -> Arm<'a> {
+        self.max_iters = n.max(1);
+        self
+    }
+}
+
+/// The harness as one round of one benchmark sees it.
+pub struct Ctx<'j> {
+    job: &'j Job,
+    info: &'j Info,
+    member: Option<Member<'j>>,
+    rng: Rng,
+    pub(crate) said: Said,
+}
+
+/// What a benchmark has said in a round.
+#[derive(Debug, Default)]
+pub(crate) struct Said {
+    pub(crate) series: Vec<Series>,
+    pub(crate) proofs: Vec<Proof>,
+    pub(crate) facts: Vec<Fact>,
+    pub(crate) notes: Vec<String>,
+    pub(crate) core_hz: Option<f64>,
+    pub(crate) iterations: u64,
+}
+
+impl<'j> Ctx<'j> {
+    /// Made by the worker only: whoever holds the list of benchmarks cannot run one by mistake.
+    pub(crate) fn new(job: &'j Job, info: &'j Info, member: Option<Member<'j>>) -> Ctx<'j> {
+        let stream = member.as_ref().map_or(0, |m| u64::from(m.index()) + 1);
+        Ctx { job, info, rng: Rng::new(job.seed).fork(stream), member, said: Said::default() }
+    }
+
+    /// The value of a size or count parameter.
+    ///
+    /// # Panics
+    /// When the descriptor declares no such parameter: a mistake in the benchmark, recorded as `failed`.
+    pub fn int(&self, name: &str) -> u64 {
+        match self.job.params.int(name) {
+            Some(n) => n,
+            None => panic!("{} declares no size or count '{name}'", self.info.id),
+        }
+    }
+
+    /// The value of a word parameter.
+    ///
+    /// # Panics
+    /// As [`Ctx::int`].
+    pub fn word(&self, name: &str) -> &'j str {
+        match self.job.params.word(name) {
+            Some(word) => word,
+            None => panic!("{} declares no word '{name}'", self.info.id),
+        }
+    }
+
+    /// Random numbers of this round and member.
+    pub fn rng(&mut self) -> &mut Rng {
+        &mut self.rng
+    }
+
+    /// The private directory that this round may write in; removed afterwards. Declare `Need::WorkDir` to have one.
+    ///
+    /// # Errors
+    /// `Unsupported` when there is none.
+    pub fn work_dir(&self) -> Result<&'j Path, Stop> {
+        match &self.job.work_dir {
+            Some(dir) => Ok(Path::new(dir)),
+            None => Err(Stop::Unsupported("no directory to write in (see --work-dir)".to_owned())),
+        }
+    }
+
+    /// Which round of the run this is, from 0.
+    pub fn round(&self) -> u32 {
+        self.job.round
+    }
+
+    /// Which member of the crew this is, from 0.
+    pub fn member(&self) -> u32 {
+        self.member.as_ref().map_or(0, Member::index)
+    }
+
+    /// Members of the crew.
+    pub fn workers(&self) -> u32 {
+        self.job.workers
+    }
+
+    /// Iterations that the measured loops have run in this process up to now, warm-up included: the denominator of proofs.
+    pub fn iterations(&self) -> u64 {
+        self.said.iterations
+    }
+
+    /// Forks a helper that runs `body` on the CPU of the other side, as the placement says. The helper first closes its copies of
+    /// `close`: while it held the other end of a pipe that it reads, it would never see the end of it.
+    ///
+    /// # Errors
+    /// Those of the fork and of pinning.
+    pub fn fork_peer(&self, close: &[BorrowedFd<'_>], body: impl FnOnce() -> i32) -> Result<sys::fork::Child, Stop> {
+        let cpu = self.peer_cpu();
+        sys::fork::fork(move || {
+            if let Some(cpu) = cpu
+                && let Err(e) = sys::affinity::pin(cpu)
+            {
+                eprintln!("the other side cannot be pinned to CPU {cpu}: {e}");
+                return 1;
+            }
+            sys::fork::close_copies(close);
+            body()
+        })
+        .map_err(|e| Stop::from_io("forking the other side", &e))
+    }
+
+    /// The CPU of the other side of a two-sided benchmark; `None` where the scheduler chooses.
+    pub fn peer_cpu(&self) -> Option<u32> {
+        if self.job.workers > 1 { None } else { self.job.cpus.get(1).copied() }
+    }
+
+    fn rules(&self) -> Rules {
+        let class = self.info.interference;
+        let drops = if self.crowded() { class.drops_crowded() } else { class.drops() };
+        Rules {
+            timing: self.info.timing,
+            interval_ns: self.job.host.interval_ns,
+            intervals: self.job.intervals,
+            box_ns: self.job.box_ns,
+            warm_ns: self.job.warm_ns,
+            drops,
+            faults_expected: matches!(self.info.interference, Interference::Faults | Interference::Tasks),
+            blocks: matches!(self.info.interference, Interference::Blocking | Interference::Tasks),
+            counter_hz: self.job.host.counter_hz,
+        }
+    }
+
+    /// More members than CPUs.
+    fn crowded(&self) -> bool {
+        self.member.as_ref().is_some_and(Member::crowded)
+    }
+
+    /// Measures a loop: `body(iters)` does `iters` iterations.
+    ///
+    /// # Errors
+    /// What `body` returns; `Failed` when it takes no time.
+    pub fn measure(&mut self, body: impl FnMut(u64) -> Outcome) -> Outcome {
+        self.measure_arms(&mut [Arm::new("", body)])
+    }
+
+    /// As [`Ctx::measure`], for an iteration that holds `per_iter` operations or bytes.
+    ///
+    /// # Errors
+    /// As [`Ctx::measure`].
+    pub fn measure_per(&mut self, per_iter: f64, body: impl FnMut(u64) -> Outcome) -> Outcome {
+        self.measure_arms(&mut [Arm::new("", body).per_iter(per_iter)])
+    }
+
+    /// Measures a loop that starts and stops the watch itself.
+    ///
+    /// # Errors
+    /// As [`Ctx::measure`].
+    pub fn measure_staged(&mut self, body: impl FnMut(u64, &mut Stopwatch<'_>) -> Outcome) -> Outcome {
+        self.measure_arms(&mut [Arm::staged("", body)])
+    }
+
+    /// Measures several loops in turn within the same round, so that their differences are paired.
+    ///
+    /// # Errors
+    /// As [`Ctx::measure`].
+    pub fn measure_arms(&mut self, arms: &mut [Arm<'_>]) -> Outcome {
+        let rules = self.rules();
+        if let Some(member) = &mut self.member {
+            let (series, iterations) = member.measure(&Real, &rules, arms)?;
+            self.said.series.extend(series);
+            self.said.iterations += iterations;
+            return Ok(());
+        }
+        let host_before = sys::facts::host_counters();
+        let mut taken = sampler::alone(&Real, &rules, arms, &self.job.frozen, &mut self.rng)?;
+        // In steps of 10 ms, hence of the round as a whole: label H.
+        let host = sys::facts::host_counters().since(&host_before);
+        if host.steal_ticks.is_some_and(|n| n > 0) || host.nr_throttled.is_some_and(|n| n > 0) {
+            for sample in taken.series.iter_mut().flat_map(|s| &mut s.samples) {
+                sample.labels.add(Label::Host);
+            }
+        }
+        self.said.series.append(&mut taken.series);
+        self.said.notes.append(&mut taken.notes);
+        self.said.iterations += taken.iterations;
+        if let Some(hz) = taken.core_hz {
+            self.said.core_hz = Some(self.said.core_hz.map_or(hz, |seen| seen.max(hz)));
+        }
+        if let Some(ratio) = taken.scaling {
+            self.prove_scaling(ratio);
+        }
+        Ok(())
+    }
+
+    /// A loop whose time does not grow with its iterations was optimised away: that is a broken proof. A ratio that is merely
+    /// off is noise or a remark, never a reason to throw a result away.
+    fn prove_scaling(&mut self, ratio: f64) {
+        if !(1.9..=2.1).contains(&ratio) {
+            self.note(format!("2k iterations took {ratio:.2} times as long as k"));
+        }
+        self.prove("time of 2k iterations over time of k", "1.9..2.1, broken below 1.5", ratio, 1.5..);
+    }
+
+    /// States a value outright, in SI units, for benchmarks that are no time per iteration.
+    pub fn state(&mut self, value: f64) {
+        self.state_as("", value);
+    }
+
+    /// States a value of a named series.
+    pub fn state_as(&mut self, series: &str, value: f64) {
+        match self.said.series.iter_mut().find(|s| s.name == series) {
+            Some(s) => s.values.push(value),
+            None => self.said.series.push(Series {
+                name: series.to_owned(),
+                iters: 1,
+                per_iter: 1.0,
+                samples: Vec::new(),
+                values: vec![value],
+            }),
+        }
+    }
+
+    /// Evidence: `seen` has to be within `range`, of which `expected` tells people.
+    pub fn prove(&mut self, name: &str, expected: &str, seen: f64, range: impl RangeBounds<f64>) {
+        self.said.proofs.push(Proof {
+            name: name.to_owned(),
+            expected: expected.to_owned(),
+            seen,
+            holds: seen.is_finite() && range.contains(&seen),
+        });
+    }
+
+    /// A fact about the round: `kernel = avx512`, `fork.resident = 2359296`.
+    pub fn fact(&mut self, key: &str, value: impl ToString) {
+        self.said.facts.push(Fact::new(key, value));
+    }
+
+    /// A remark for the record.
+    pub fn note(&mut self, text: impl Into<String>) {
+        self.said.notes.push(text.into());
+    }
+
+    /// The harness's clock, for benchmarks that state values.
+    pub fn now_ns(&self) -> u64 {
+        Real.now_ns()
+    }
+
+    /// The core's clock as a short arithmetic chain sees it at this moment, in hertz: smallest of `tries`.
+    pub fn core_hz(&self, tries: u32) -> f64 {
+        let fastest = (0..tries.max(1)).map(|_| Real.canary_ns()).min().unwrap_or(1);
+        crate::instruments::CANARY_OPS as f64 / fastest.max(1) as f64 * 1e9
+    }
+
+    /// What the preflight found about clock and scheduler.
+    pub fn host(&self) -> &'j crate::model::Host {
+        &self.job.host
+    }
+
+    /// The time box of the round, in nanoseconds, for benchmarks that state values.
+    pub fn box_ns(&self) -> u64 {
+        self.job.box_ns
+    }
+
+    /// Whether the labels of a sample drop it in this round.
+    pub fn drops(&self) -> Labels {
+        self.rules().drops
+    }
+
+    /// How the benchmark is timed.
+    pub fn timing(&self) -> Timing {
+        self.info.timing
+    }
+}

@@ -1,0 +1,61 @@
+//! What the sampler reads: the clock, the counters of the thread before and after a sample, and the arithmetic canary.
+//!
+//! A trait, so that the sampler's own tests run on fake ones and inject what no real machine does on demand.
+
+use crate::sys::arch;
+use crate::sys::clock::{Clock, Monotonic};
+use crate::sys::counters::{self, Usage};
+
+/// The thread's state outside the timed region.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Reading {
+    /// The clock, in nanoseconds.
+    pub now_ns: u64,
+    /// The cycle counter read beside it.
+    pub counter: u64,
+    /// CPU time of the thread, in nanoseconds.
+    pub cpu_ns: u64,
+    /// The CPU it is on.
+    pub cpu: u32,
+    /// What the kernel counted.
+    pub usage: Usage,
+}
+
+/// The sampler's instruments.
+pub trait Instruments: Clock {
+    /// Reads everything that labels come from; about 1.2 us.
+    fn reading(&self) -> Reading;
+    /// Runs [`CANARY_OPS`] dependent additions and tells how many nanoseconds they took.
+    fn canary_ns(&self) -> u64;
+}
+
+/// Additions in one canary: about 50 us at 3 GHz (harness-methods.md 3.10, label C).
+pub const CANARY_OPS: u64 = 150_016;
+
+/// The real ones.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Real;
+
+impl Clock for Real {
+    #[inline]
+    fn now_ns(&self) -> u64 {
+        Monotonic.now_ns()
+    }
+}
+
+impl Instruments for Real {
+    fn reading(&self) -> Reading {
+        let usage = Usage::thread();
+        let cpu_ns = counters::thread_cpu_ns();
+        let cpu = counters::current_cpu();
+        // Clock and counter last and next to each other: the pair is compared with that of the other end.
+        let now_ns = Monotonic.now_ns();
+        Reading { now_ns, counter: arch::counter_start(), cpu_ns, cpu, usage }
+    }
+
+    fn canary_ns(&self) -> u64 {
+        let start = self.now_ns();
+        arch::add_chain(CANARY_OPS);
+        self.now_ns() - start
+    }
+}

@@ -1,0 +1,425 @@
+//! What supervisor and worker say to each other: lines of tab-separated text, readable in a terminal.
+//!
+//! A job goes in on standard input, a result comes out on a duplicate of standard output, after the last sample. The last
+//! line is `end`, and it ends the round: not the end of the file, because a forked helper may still hold the pipe open. No
+//! serialisation library, so that a worker stays small and the parser can be read at a glance.
+
+use crate::model::{CrewKind, Fact, Host, Job, JobResult, Labels, Params, Proof, Sample, Series, State, Value};
+use std::fmt::Write;
+
+fn escape(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '\\' => out.push_str("\\\\"),
+            '\t' => out.push_str("\\t"),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+fn unescape(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut chars = text.chars();
+    while let Some(c) = chars.next() {
+        if c != '\\' {
+            out.push(c);
+            continue;
+        }
+        match chars.next() {
+            Some('t') => out.push('\t'),
+            Some('n') => out.push('\n'),
+            Some('r') => out.push('\r'),
+            Some(other) => out.push(other),
+            None => {}
+        }
+    }
+    out
+}
+
+macro_rules! line {
+    ($out:expr, $word:literal $(, $field:expr)*) => {{
+        $out.push_str($word);
+        $(
+            // Writing to a String cannot fail.
+            let _ = write!($out, "\t{}", $field);
+        )*
+        $out.push('\n');
+    }};
+}
+
+/// A worker's order: the process that gives it, and the job.
+pub fn write_job(parent: i32, job: &Job) -> String {
+    let mut out = String::new();
+    line!(out, "parent", parent);
+    line!(out, "id", escape(&job.id));
+    for (name, value) in &job.params.0 {
+        match value {
+            Value::Int(n) => line!(out, "int", escape(name), n),
+            Value::Word(w) => line!(out, "word", escape(name), escape(w)),
+        }
+    }
+    line!(out, "placement", job.placement);
+    for cpu in &job.cpus {
+        line!(out, "cpu", cpu);
+    }
+    let crew = match job.crew {
+        CrewKind::Processes => "processes",
+        CrewKind::Threads => "threads",
+    };
+    line!(out, "crew", job.workers, crew);
+    line!(out, "round", job.round, job.seed, job.intervals, job.box_ns, job.warm_ns);
+    for (name, n) in &job.frozen {
+        line!(out, "frozen", escape(name), n);
+    }
+    if let Some(dir) = &job.work_dir {
+        line!(out, "dir", escape(dir));
+    }
+    let h = &job.host;
+    let optional = |v: Option<f64>| v.map_or("-".to_owned(), |v| v.to_string());
+    line!(
+        out,
+        "host",
+        h.clock_step_ns,
+        h.clock_cost_ns,
+        h.quantum_ns,
+        u8::from(h.quantum_assumed),
+        h.interval_ns,
+        optional(h.proportionality),
+        optional(h.counter_hz)
+    );
+    line!(out, "go");
+    out
+}
+
+/// Fields of a line, taken one after the other.
+struct Fields<'t> {
+    line: &'t str,
+    rest: std::str::Split<'t, char>,
+}
+
+impl<'t> Fields<'t> {
+    fn text(&mut self) -> Result<&'t str, String> {
+        self.rest.next().ok_or_else(|| format!("a field is missing in '{}'", self.line))
+    }
+
+    fn string(&mut self) -> Result<String, String> {
+        self.text().map(unescape)
+    }
+
+    fn parse<T: std::str::FromStr>(&mut self) -> Result<T, String> {
+        let text = self.text()?;
+        text.parse().map_err(|_| format!("'{text}' cannot be read in '{}'", self.line))
+    }
+
+    fn optional<T: std::str::FromStr>(&mut self) -> Result<Option<T>, String> {
+        let text = self.text()?;
+        if text == "-" {
+            return Ok(None);
+        }
+        text.parse().map(Some).map_err(|_| format!("'{text}' cannot be read in '{}'", self.line))
+    }
+}
+
+fn split(line: &str) -> (&str, Fields<'_>) {
+    let mut rest = line.split('\t');
+    (rest.next().unwrap_or(""), Fields { line, rest })
+}
+
+/// Reads what [`write_job`] wrote.
+///
+/// # Errors
+/// The line that cannot be read, or what is missing.
+pub fn read_job(text: &str) -> Result<(i32, Job), String> {
+    let mut parent = None;
+    let mut host = None;
+    let mut complete = false;
+    let mut job = Job {
+        id: String::new(),
+        params: Params::default(),
+        placement: crate::model::Placement::Free,
+        cpus: Vec::new(),
+        workers: 1,
+        crew: CrewKind::Processes,
+        round: 0,
+        seed: 0,
+        intervals: 0,
+        box_ns: 0,
+        warm_ns: 0,
+        frozen: Vec::new(),
+        work_dir: None,
+        host: Host {
+            clock_step_ns: 0.0,
+            clock_cost_ns: 0.0,
+            quantum_ns: 0.0,
+            quantum_assumed: true,
+            interval_ns: 0.0,
+            proportionality: None,
+            counter_hz: None,
+        },
+    };
+    for line in text.lines() {
+        let (word, mut f) = split(line);
+        match word {
+            "parent" => parent = Some(f.parse()?),
+            "id" => job.id = f.string()?,
+            "int" => job.params.0.push((f.string()?, Value::Int(f.parse()?))),
+            "word" => job.params.0.push((f.string()?, Value::Word(f.string()?))),
+            "placement" => job.placement = f.parse()?,
+            "cpu" => job.cpus.push(f.parse()?),
+            "crew" => {
+                job.workers = f.parse()?;
+                job.crew = match f.text()? {
+                    "processes" => CrewKind::Processes,
+                    "threads" => CrewKind::Threads,
+                    other => return Err(format!("'{other}' is no kind of crew")),
+                };
+            }
+            "round" => {
+                job.round = f.parse()?;
+                job.seed = f.parse()?;
+                job.intervals = f.parse()?;
+                job.box_ns = f.parse()?;
+                job.warm_ns = f.parse()?;
+            }
+            "frozen" => job.frozen.push((f.string()?, f.parse()?)),
+            "dir" => job.work_dir = Some(f.string()?),
+            "host" => {
+                host = Some(Host {
+                    clock_step_ns: f.parse()?,
+                    clock_cost_ns: f.parse()?,
+                    quantum_ns: f.parse()?,
+                    quantum_assumed: f.text()? == "1",
+                    interval_ns: f.parse()?,
+                    proportionality: f.optional()?,
+                    counter_hz: f.optional()?,
+                });
+            }
+            "go" => complete = true,
+            other => return Err(format!("'{other}' is no word of a job")),
+        }
+    }
+    if !complete {
+        return Err("the job breaks off".to_owned());
+    }
+    job.host = host.ok_or("the job names no host")?;
+    Ok((parent.ok_or("the job names no parent")?, job))
+}
+
+/// What a worker says of its round.
+pub fn write_result(result: &JobResult) -> String {
+    let mut out = String::new();
+    line!(out, "pid", result.pid);
+    if let Some(hz) = result.core_hz {
+        line!(out, "hz", hz);
+    }
+    for fact in &result.facts {
+        line!(out, "fact", escape(&fact.key), escape(&fact.value));
+    }
+    for note in &result.notes {
+        line!(out, "note", escape(note));
+    }
+    for proof in &result.proofs {
+        line!(out, "proof", u8::from(proof.holds), proof.seen, escape(&proof.expected), escape(&proof.name));
+    }
+    for series in &result.series {
+        line!(out, "series", escape(&series.name), series.iters, series.per_iter);
+        for value in &series.values {
+            line!(out, "value", value);
+        }
+        for s in &series.samples {
+            let margin = s.margin_ns.map_or("-".to_owned(), |m| m.to_string());
+            line!(out, "sample", s.worker, s.cpu, s.t0_ns, s.elapsed_ns, s.iters, s.cpu_ns, s.labels.0, margin);
+        }
+    }
+    line!(out, "end", result.state.word(), escape(&result.reason));
+    out
+}
+
+/// Whether the text holds a complete result.
+pub fn is_complete(text: &str) -> bool {
+    // Only whole lines count: the last one may have come in part.
+    let Some(last) = text.rfind('\n') else { return false };
+    let start = text[..last].rfind('\n').map_or(0, |i| i + 1);
+    text[start..last].starts_with("end\t")
+}
+
+/// Reads what [`write_result`] wrote.
+///
+/// # Errors
+/// The line that cannot be read, or that the result breaks off.
+pub fn read_result(text: &str) -> Result<JobResult, String> {
+    let mut result = JobResult::ended(State::Failed, "");
+    let mut complete = false;
+    let no_series = || "a sample without a series".to_owned();
+    for line in text.lines() {
+        let (word, mut f) = split(line);
+        match word {
+            "pid" => result.pid = f.parse()?,
+            "hz" => result.core_hz = Some(f.parse()?),
+            "fact" => result.facts.push(Fact { key: f.string()?, value: f.string()? }),
+            "note" => result.notes.push(f.string()?),
+            "proof" => result.proofs.push(Proof {
+                holds: f.text()? == "1",
+                seen: f.parse()?,
+                expected: f.string()?,
+                name: f.string()?,
+            }),
+            "series" => result.series.push(Series {
+                name: f.string()?,
+                iters: f.parse()?,
+                per_iter: f.parse()?,
+                samples: Vec::new(),
+                values: Vec::new(),
+            }),
+            "value" => {
+                let value = f.parse()?;
+                result.series.last_mut().ok_or_else(no_series)?.values.push(value);
+            }
+            "sample" => {
+                let sample = Sample {
+                    worker: f.parse()?,
+                    cpu: f.parse()?,
+                    t0_ns: f.parse()?,
+                    elapsed_ns: f.parse()?,
+                    iters: f.parse()?,
+                    cpu_ns: f.parse()?,
+                    labels: Labels(f.parse()?),
+                    margin_ns: f.optional()?,
+                };
+                result.series.last_mut().ok_or_else(no_series)?.samples.push(sample);
+            }
+            "end" => {
+                let word = f.text()?;
+                result.state = State::from_word(word).ok_or_else(|| format!("'{word}' is no state"))?;
+                result.reason = f.string()?;
+                complete = true;
+            }
+            other => return Err(format!("'{other}' is no word of a result")),
+        }
+    }
+    if complete { Ok(result) } else { Err("the result breaks off".to_owned()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{Label, Placement};
+    use groma_stats::rng::Rng;
+
+    fn job() -> Job {
+        Job {
+            id: "ipc.pipe_rtt".into(),
+            params: Params(vec![
+                ("size".into(), Value::Int(64)),
+                ("kind".into(), Value::Word("odd\tword\\n".into())),
+            ]),
+            placement: Placement::List(vec![1, 0]),
+            cpus: vec![1, 0],
+            workers: 2,
+            crew: CrewKind::Threads,
+            round: 3,
+            seed: u64::MAX,
+            intervals: 25,
+            box_ns: 40_000_000,
+            warm_ns: 10_000_000,
+            frozen: vec![(String::new(), 1234), ("control".into(), 99)],
+            work_dir: Some("/tmp/a dir\nwith a line".into()),
+            host: Host {
+                clock_step_ns: 10.5,
+                clock_cost_ns: 20.25,
+                quantum_ns: 4e6,
+                quantum_assumed: false,
+                interval_ns: 2e5,
+                proportionality: None,
+                counter_hz: Some(2.3e9),
+            },
+        }
+    }
+
+    fn result() -> JobResult {
+        JobResult {
+            state: State::Ok,
+            reason: String::new(),
+            pid: 77,
+            series: vec![
+                Series {
+                    name: "ring".into(),
+                    iters: 100,
+                    per_iter: 0.1,
+                    samples: vec![
+                        Sample {
+                            worker: 1,
+                            cpu: 3,
+                            t0_ns: 1 << 60,
+                            elapsed_ns: 5,
+                            iters: 100,
+                            cpu_ns: 4,
+                            labels: Labels::of(&[Label::Migrated]),
+                            margin_ns: Some(-3),
+                        },
+                        Sample::default(),
+                    ],
+                    values: vec![],
+                },
+                Series { name: String::new(), iters: 1, per_iter: 1.0, samples: vec![], values: vec![1e-9, 0.1 + 0.2] },
+            ],
+            proofs: vec![Proof { name: "a\tb".into(), expected: "1..2".into(), seen: 1.5, holds: true }],
+            facts: vec![Fact::new("k", "v\nw")],
+            notes: vec!["unsteady".into()],
+            core_hz: Some(3.7e9),
+            wall_ns: 0,
+        }
+    }
+
+    #[test]
+    fn a_job_comes_back_as_it_was() {
+        assert_eq!(read_job(&write_job(42, &job())), Ok((42, job())));
+    }
+
+    #[test]
+    fn a_result_comes_back_as_it_was() {
+        assert_eq!(read_result(&write_result(&result())), Ok(result()));
+    }
+
+    #[test]
+    fn complete_means_a_whole_end_line() {
+        let text = write_result(&result());
+        assert!(is_complete(&text));
+        for cut in 1..text.len() {
+            if text.is_char_boundary(cut) {
+                assert!(!is_complete(&text[..cut]), "cut at {cut}");
+                assert!(read_result(&text[..cut]).is_err() || text[..cut].lines().last() == text.lines().last());
+            }
+        }
+    }
+
+    #[test]
+    fn garbage_is_an_error_and_never_a_panic() {
+        let mut rng = Rng::new(7);
+        let (good_job, good_result) = (write_job(1, &job()), write_result(&result()));
+        for round in 0..20_000 {
+            let good = if round % 2 == 0 { &good_job } else { &good_result };
+            let mut bytes = good.clone().into_bytes();
+            for _ in 0..=rng.below(4) {
+                let at = rng.below(bytes.len() as u64) as usize;
+                match rng.below(3) {
+                    0 => bytes[at] = rng.below(256) as u8,
+                    1 => drop(bytes.remove(at)),
+                    _ => bytes.insert(at, b"\t\n\\0-e"[rng.below(6) as usize]),
+                }
+            }
+            let text = String::from_utf8_lossy(&bytes);
+            // Whatever comes back must be writable again.
+            if let Ok((parent, job)) = read_job(&text) {
+                let _ = write_job(parent, &job);
+            }
+            if let Ok(result) = read_result(&text) {
+                let _ = write_result(&result);
+            }
+        }
+    }
+}

@@ -1,0 +1,426 @@
+//! Takes the samples of one worker that works alone.
+//!
+//! Calibrates the iterations of each arm, warms up until steady, then takes short intervals in turn until there are
+//! enough clean ones or the time box is used up. Every sample is kept with its labels: which of them count is for the
+//! statistics to say. Crews are in [`crate::crew`].
+
+use crate::benchmark::{Outcome, Stop};
+use crate::ctx::Arm;
+use crate::instruments::{CANARY_OPS, Instruments, Reading};
+use crate::model::{Label, Labels, Sample, Series, Timing};
+use crate::sys::clock::Clock;
+use groma_stats::rng::Rng;
+use groma_stats::{drift, order};
+
+/// Starts and stops the timed part of an iteration count; made by the harness, used by benchmarks that must set up or
+/// clean up around it.
+pub struct Stopwatch<'c> {
+    clock: &'c dyn Clock,
+    t0: u64,
+    started: u64,
+    elapsed: u64,
+}
+
+impl<'c> Stopwatch<'c> {
+    pub(crate) fn new(clock: &'c dyn Clock) -> Stopwatch<'c> {
+        Stopwatch { clock, t0: 0, started: 0, elapsed: 0 }
+    }
+
+    /// The timed part begins. It may begin and end several times; the parts add up.
+    #[inline]
+    pub fn start(&mut self) {
+        self.started = self.clock.now_ns();
+        if self.t0 == 0 {
+            self.t0 = self.started;
+        }
+    }
+
+    /// The timed part ends.
+    #[inline]
+    pub fn stop(&mut self) {
+        // Saturating: a clock that runs backwards gives 0 and label T, never a huge time.
+        self.elapsed += self.clock.now_ns().saturating_sub(self.started);
+    }
+
+    /// Adds a span that was measured with the same clock elsewhere (in a child, on another side).
+    pub fn add_span(&mut self, from_ns: u64, to_ns: u64) {
+        if self.t0 == 0 {
+            self.t0 = from_ns;
+        }
+        self.elapsed += to_ns.saturating_sub(from_ns);
+    }
+
+    /// The clock that this watch reads, in nanoseconds.
+    #[inline]
+    pub fn now_ns(&self) -> u64 {
+        self.clock.now_ns()
+    }
+
+    pub(crate) fn elapsed(&self) -> u64 {
+        self.elapsed
+    }
+}
+
+/// How the samples of a round are to be taken.
+#[derive(Clone, Copy, Debug)]
+pub struct Rules {
+    /// How iterations are timed.
+    pub timing: Timing,
+    /// The length of an interval, in nanoseconds.
+    pub interval_ns: f64,
+    /// Clean samples wanted.
+    pub intervals: u32,
+    /// The longest time to sample, in nanoseconds.
+    pub box_ns: u64,
+    /// The shortest warm-up, in nanoseconds.
+    pub warm_ns: u64,
+    /// The labels that make a sample worthless for the headline.
+    pub drops: Labels,
+    /// Page faults belong to the operation.
+    pub faults_expected: bool,
+    /// Blocking belongs to the operation.
+    pub blocks: bool,
+    /// Ticks per second of the cycle counter, where it may be used.
+    pub counter_hz: Option<f64>,
+}
+
+/// What a round's sampling brought.
+#[derive(Debug, Default)]
+pub struct Taken {
+    /// The samples, by arm.
+    pub series: Vec<Series>,
+    /// Remarks.
+    pub notes: Vec<String>,
+    /// The core's clock from the fastest canary, in hertz.
+    pub core_hz: Option<f64>,
+    /// Time of 2k iterations over time of k, smallest of several each; `None` where it makes no sense or the count was
+    /// frozen by an earlier round.
+    pub scaling: Option<f64>,
+    /// Iterations that the bodies have run in all, warm-up included.
+    pub iterations: u64,
+}
+
+/// Samples between two canaries (harness-methods.md 3.10, label C).
+const CANARY_EVERY: usize = 8;
+/// Operations timed alone between two readings of the counters.
+const GROUP: u64 = 8;
+/// Operations timed alone for one interval asked for: 25 intervals become 500 operations a round.
+const OPS_PER_INTERVAL: u32 = 20;
+/// The longest warm-up (3.6).
+const WARM_CAP_NS: u64 = 500_000_000;
+/// More samples than this many times those wanted are not taken, however few are clean.
+const DIRTY_FACTOR: usize = 3;
+/// Fewer samples than this are not called a round, whatever the time box says.
+const FEWEST: usize = 3;
+/// Below this share of clean samples the interval is halved and the round tried again (3.10).
+const RETRY_SHARE: f64 = 0.2;
+/// Fewer clean samples than this are a reason to try again (3.10).
+const RETRY_CLEAN: usize = 6;
+/// The interval of streams whose sides block on each other (3.4).
+const STREAM_NS: f64 = 5e6;
+
+/// Runs `iters` iterations; the start of the timed part and its nanoseconds.
+fn once(ins: &dyn Clock, arm: &mut Arm<'_>, iters: u64, total: &mut u64) -> Result<(u64, u64), Stop> {
+    let mut watch = Stopwatch::new(ins);
+    (arm.body)(iters, &mut watch)?;
+    *total += iters;
+    Ok((watch.t0, watch.elapsed))
+}
+
+/// Finds how many iterations last `target_ns` (3.3): grow until half the target is reached twice in a row, so that one
+/// interrupted probe cannot end the search, then scale by the fastest of three.
+fn calibrate(ins: &dyn Clock, arm: &mut Arm<'_>, target_ns: f64, total: &mut u64) -> Result<u64, Stop> {
+    /// Iterations that take no measurable time even so many times over were optimised away.
+    const MOST: u64 = 1 << 36;
+    let cap = arm.max_iters.min(MOST);
+    let mut n = 1u64;
+    let mut hits = 0;
+    while hits < 2 {
+        let (_, elapsed) = once(ins, arm, n, total)?;
+        if elapsed as f64 >= target_ns / 2.0 {
+            hits += 1;
+            continue;
+        }
+        hits = 0;
+        if n >= cap {
+            if n == MOST {
+                return Err(Stop::Failed(format!("{n} iterations take {elapsed} ns: the loop does nothing")));
+            }
+            return Ok(cap);
+        }
+        let factor = (target_ns / elapsed.max(1) as f64).clamp(2.0, 10.0);
+        n = ((n as f64 * factor) as u64).min(cap);
+    }
+    let mut fastest = u64::MAX;
+    for _ in 0..3 {
+        fastest = fastest.min(once(ins, arm, n, total)?.1);
+    }
+    let iters = n as f64 * target_ns / fastest.max(1) as f64;
+    Ok((iters.round() as u64).clamp(1, cap))
+}
+
+/// How many iterations a member of a crew does between two looks at the phase.
+pub(crate) fn batch(ins: &dyn Clock, arm: &mut Arm<'_>, target_ns: f64, total: &mut u64) -> Result<u64, Stop> {
+    calibrate(ins, arm, target_ns, total)
+}
+
+/// Time of k and of 2k iterations, smallest of several, until the ratio is near 2 or the tries are used up (V16).
+fn scaling(ins: &dyn Clock, arm: &mut Arm<'_>, iters: u64, total: &mut u64) -> Result<f64, Stop> {
+    let (mut single, mut double) = (u64::MAX, u64::MAX);
+    let mut ratio = f64::NAN;
+    for attempt in 0..24 {
+        single = single.min(once(ins, arm, iters / 2, total)?.1);
+        double = double.min(once(ins, arm, iters / 2 * 2, total)?.1);
+        ratio = double as f64 / single.max(1) as f64;
+        if attempt >= 2 && (ratio - 2.0).abs() < 0.05 {
+            break;
+        }
+    }
+    Ok(ratio)
+}
+
+/// The labels of a sample taken between two readings; `elapsed_ns` is its timed part.
+pub(crate) fn label(before: &Reading, after: &Reading, rules: &Rules) -> Labels {
+    let mut labels = Labels::NONE;
+    let used = after.usage.since(&before.usage);
+    let wall = after.now_ns.saturating_sub(before.now_ns);
+    if used.involuntary > 0 {
+        labels.add(Label::Preempted);
+    }
+    if used.voluntary > 0 && !rules.blocks {
+        labels.add(Label::Voluntary);
+    }
+    if before.cpu != after.cpu {
+        labels.add(Label::Migrated);
+    }
+    if used.major_faults > 0 || (used.minor_faults > 0 && !rules.faults_expected) {
+        labels.add(Label::Faulted);
+    }
+    // Time that was neither given to the thread nor spent waiting for a CPU. Where the thread waited (P, V) the two cannot
+    // be told apart without the scheduler's statistics, and the sample is labelled already.
+    let waited = used.involuntary > 0 || used.voluntary > 0;
+    let lost = wall.saturating_sub(after.cpu_ns.saturating_sub(before.cpu_ns));
+    if !rules.blocks && !waited && lost as f64 > (0.02 * wall as f64).max(20_000.0) {
+        labels.add(Label::Stolen);
+    }
+    if after.now_ns < before.now_ns {
+        labels.add(Label::Clock);
+    } else if let Some(hz) = rules.counter_hz {
+        let counted = after.counter.wrapping_sub(before.counter) as f64 / hz * 1e9;
+        if (counted - wall as f64).abs() > (50e-6 * wall as f64).max(1000.0) {
+            labels.add(Label::Clock);
+        }
+    }
+    labels
+}
+
+/// Takes one batched sample, labels included.
+fn sample(
+    ins: &impl Instruments,
+    arm: &mut Arm<'_>,
+    iters: u64,
+    rules: &Rules,
+    total: &mut u64,
+) -> Result<Sample, Stop> {
+    let before = ins.reading();
+    let (t0_ns, elapsed_ns) = once(ins, arm, iters, total)?;
+    let after = ins.reading();
+    Ok(Sample {
+        worker: 0,
+        cpu: after.cpu,
+        t0_ns,
+        elapsed_ns,
+        iters,
+        cpu_ns: after.cpu_ns.saturating_sub(before.cpu_ns),
+        labels: label(&before, &after, rules),
+        margin_ns: None,
+    })
+}
+
+/// Takes a group of operations, each timed alone, all with the labels of the group.
+fn group(
+    ins: &impl Instruments,
+    arm: &mut Arm<'_>,
+    rules: &Rules,
+    total: &mut u64,
+    into: &mut Vec<Sample>,
+) -> Result<(), Stop> {
+    let first = into.len();
+    let before = ins.reading();
+    for _ in 0..GROUP {
+        let (t0_ns, elapsed_ns) = once(ins, arm, 1, total)?;
+        into.push(Sample { t0_ns, elapsed_ns, iters: 1, ..Sample::default() });
+    }
+    let after = ins.reading();
+    let labels = label(&before, &after, rules);
+    let cpu_ns = after.cpu_ns.saturating_sub(before.cpu_ns) / GROUP;
+    for sample in &mut into[first..] {
+        *sample = Sample { cpu: after.cpu, cpu_ns, labels, ..*sample };
+    }
+    Ok(())
+}
+
+/// Warms up with the very loop that is measured: at least `warm_ns`, until steady, at most [`WARM_CAP_NS`] (3.6).
+fn warm_up(
+    ins: &impl Instruments,
+    arms: &mut [Arm<'_>],
+    iters: &[u64],
+    rules: &Rules,
+    total: &mut u64,
+) -> Result<bool, Stop> {
+    let start = ins.now_ns();
+    let mut recent: Vec<f64> = Vec::new();
+    let cap = WARM_CAP_NS.min(rules.box_ns.max(rules.warm_ns));
+    loop {
+        for (i, arm) in arms.iter_mut().enumerate() {
+            let (_, elapsed) = once(ins, arm, iters[i], total)?;
+            if i == 0 {
+                recent.push(elapsed as f64 / iters[0] as f64);
+            }
+        }
+        let spent = ins.now_ns().saturating_sub(start);
+        let enough = recent.len() >= 2 && spent >= rules.warm_ns;
+        // Operations that are timed alone vary by nature; their steadiness is judged after the run (drift).
+        if enough && (rules.timing == Timing::Each || recent.len() >= 10 && drift::steady(&recent)) {
+            return Ok(true);
+        }
+        if spent >= cap {
+            return Ok(!enough || recent.len() < 10 || drift::steady(&recent));
+        }
+        // Many short intervals: a warm-up three times as long as asked for, without ever ten steady ones, is enough said.
+        if enough && recent.len() > 10 && spent >= 3 * rules.warm_ns {
+            return Ok(false);
+        }
+    }
+}
+
+/// Takes the samples of all arms, in turn.
+///
+/// # Errors
+/// Whatever a body returns; `Failed` when a body takes no time.
+pub fn alone(
+    ins: &impl Instruments,
+    rules: &Rules,
+    arms: &mut [Arm<'_>],
+    frozen: &[(String, u64)],
+    rng: &mut Rng,
+) -> Result<Taken, Stop> {
+    let mut taken = Taken::default();
+    let each = rules.timing == Timing::Each;
+    let target_ns =
+        if rules.timing == Timing::Stream { rules.interval_ns.max(STREAM_NS) } else { rules.interval_ns };
+
+    let mut iters = Vec::with_capacity(arms.len());
+    for arm in arms.iter_mut() {
+        let known = frozen.iter().find(|(name, _)| name == arm.name).map(|(_, n)| *n);
+        let n = match known {
+            _ if each => 1,
+            Some(n) => n,
+            None => calibrate(ins, arm, target_ns, &mut taken.iterations)?,
+        };
+        if known.is_none() && !each && taken.scaling.is_none() && n >= 8 && n < arm.max_iters {
+            taken.scaling = Some(scaling(ins, arm, n, &mut taken.iterations)?);
+        }
+        iters.push(n);
+    }
+    if !warm_up(ins, arms, &iters, rules, &mut taken.iterations)? {
+        taken.notes.push("unsteady".to_owned());
+    }
+
+    let wanted = if each { rules.intervals * OPS_PER_INTERVAL } else { rules.intervals } as usize;
+    let mut halvings = 0;
+    loop {
+        let mut samples: Vec<Vec<Sample>> = arms.iter().map(|_| Vec::with_capacity(wanted * DIRTY_FACTOR)).collect();
+        take(ins, rules, arms, &iters, wanted, rng, &mut taken, &mut samples)?;
+        let clean = samples.iter().map(|s| clean(s, rules)).min().unwrap_or(0);
+        let share = clean as f64 / samples[0].len().max(1) as f64;
+        taken.series = arms
+            .iter()
+            .zip(&iters)
+            .zip(samples)
+            .map(|((arm, &iters), samples)| Series {
+                name: arm.name.to_owned(),
+                iters,
+                per_iter: arm.per_iter,
+                samples,
+                values: Vec::new(),
+            })
+            .collect();
+        let poor = share < RETRY_SHARE || clean < RETRY_CLEAN.min(wanted);
+        let shorter = iters.iter().all(|&n| n >= 2) && target_ns / 2f64.powi(halvings + 1) >= 50_000.0;
+        // A frozen count must stay what it is: only the first round may look for a shorter interval.
+        if each || !poor || !shorter || halvings == 2 || !frozen.is_empty() {
+            return Ok(taken);
+        }
+        halvings += 1;
+        for n in &mut iters {
+            *n /= 2;
+        }
+        taken.notes.push(format!("interval halved: {clean} of {} samples clean", taken.series[0].samples.len()));
+    }
+}
+
+fn clean(samples: &[Sample], rules: &Rules) -> usize {
+    samples.iter().filter(|s| !s.labels.meets(rules.drops)).count()
+}
+
+#[expect(clippy::too_many_arguments, reason = "one caller; a struct would only rename the arguments")]
+fn take(
+    ins: &impl Instruments,
+    rules: &Rules,
+    arms: &mut [Arm<'_>],
+    iters: &[u64],
+    wanted: usize,
+    rng: &mut Rng,
+    taken: &mut Taken,
+    samples: &mut [Vec<Sample>],
+) -> Outcome {
+    let start = ins.now_ns();
+    let mut canaries: Vec<(usize, f64)> = Vec::new();
+    loop {
+        let count = samples[0].len();
+        if canaries.last().is_none_or(|(at, _)| count - at >= CANARY_EVERY) {
+            canaries.push((count, ins.canary_ns() as f64));
+        }
+        // Which arm goes first changes from turn to turn, so that no arm always follows the canary.
+        let first = rng.below(arms.len() as u64) as usize;
+        for k in 0..arms.len() {
+            let i = (first + k) % arms.len();
+            if rules.timing == Timing::Each {
+                group(ins, &mut arms[i], rules, &mut taken.iterations, &mut samples[i])?;
+            } else {
+                // Up to 10 % longer, at random, so that intervals cannot lock onto ticks (3.3).
+                let n = (iters[i] + rng.below(iters[i] / 10 + 1)).min(arms[i].max_iters);
+                samples[i].push(sample(ins, &mut arms[i], n, rules, &mut taken.iterations)?);
+            }
+        }
+        let count = samples[0].len();
+        let enough = samples.iter().all(|s| clean(s, rules) >= wanted) || count >= wanted * DIRTY_FACTOR;
+        let late = ins.now_ns().saturating_sub(start) >= rules.box_ns && count >= FEWEST;
+        if enough || late {
+            break;
+        }
+    }
+    // The core's clock: the fastest canary was disturbed least. Then label what ran beside one that is more than 1 % off
+    // the round's median.
+    let times: Vec<f64> = canaries.iter().map(|(_, ns)| *ns).collect();
+    let fastest = times.iter().copied().fold(f64::INFINITY, f64::min);
+    if fastest.is_finite() && fastest > 0.0 {
+        let hz = CANARY_OPS as f64 / fastest * 1e9;
+        taken.core_hz = Some(taken.core_hz.map_or(hz, |seen| seen.max(hz)));
+    }
+    if let Some(median) = order::median(&times) {
+        for (k, (from, ns)) in canaries.iter().enumerate() {
+            if (ns / median - 1.0).abs() > 0.01 {
+                let to = canaries.get(k + 1).map_or(usize::MAX, |(at, _)| *at);
+                for series in samples.iter_mut() {
+                    let to = to.min(series.len());
+                    for sample in &mut series[(*from).min(to)..to] {
+                        sample.labels.add(Label::Frequency);
+                    }
+                }
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,99 @@
+//! Runs a benchmark once, briefly, inside a test: for counts, identities and proofs, never for times.
+//!
+//! The same code as in a worker, but in the test's own process, on its thread; `fork` is allowed there although the test
+//! runner has threads, so closures given to it must be as careful as in C.
+
+use crate::benchmark::{Benchmark, Run, Stop};
+use crate::calibrate;
+use crate::ctx::Ctx;
+use crate::model::{CrewKind, Job, JobResult, Placement, State};
+use crate::sys::clock::Monotonic;
+use crate::{crew, needs, worker};
+use std::path::Path;
+
+/// What a benchmark did in a test.
+#[derive(Debug)]
+pub struct Tried {
+    /// The result as a worker would have reported it.
+    pub result: JobResult,
+    /// Iterations that the measured loops have run, warm-up included.
+    pub iterations: u64,
+}
+
+impl Tried {
+    /// What was seen for a proof.
+    ///
+    /// # Panics
+    /// When there is no such proof, or it does not hold.
+    pub fn proven(&self, name: &str) -> f64 {
+        let proof = self.result.proofs.iter().find(|p| p.name == name);
+        let proof = proof.unwrap_or_else(|| panic!("no proof '{name}' among {:?}", self.result.proofs));
+        assert!(proof.holds, "{name}: expected {}, saw {}", proof.expected, proof.seen);
+        proof.seen
+    }
+
+    /// How many samples a series has.
+    pub fn samples(&self, series: &str) -> usize {
+        self.result.series(series).map_or(0, |s| s.samples.len())
+    }
+}
+
+/// Runs a benchmark for a moment with these parameters (the others at their first default).
+///
+/// # Errors
+/// Why it stopped: `Unsupported` where this machine cannot do it.
+pub fn try_out(bench: &Benchmark, chosen: &[(&str, &str)], dir: Option<&Path>) -> Result<Tried, Stop> {
+    try_crew(bench, chosen, dir, 1, CrewKind::Processes)
+}
+
+/// As [`try_out`], with a crew of that size.
+///
+/// # Errors
+/// As [`try_out`].
+pub fn try_crew(
+    bench: &Benchmark,
+    chosen: &[(&str, &str)],
+    dir: Option<&Path>,
+    workers: u32,
+    crew_kind: CrewKind,
+) -> Result<Tried, Stop> {
+    let job = job(bench, chosen, dir, workers, crew_kind);
+    let run = match bench.run {
+        Run::Here(run) => run,
+        Run::NotHere(why) => return Err(Stop::Unsupported(why.to_owned())),
+    };
+    needs::check(bench.info.needs, &job)?;
+    let said = if workers > 1 {
+        crew::run(bench, &job)?
+    } else {
+        let mut ctx = Ctx::new(&job, &bench.info, None);
+        run(&mut ctx)?;
+        ctx.said
+    };
+    let iterations = said.iterations;
+    let mut result = JobResult::ended(State::Ok, "");
+    (result.series, result.proofs, result.facts, result.notes) = (said.series, said.proofs, said.facts, said.notes);
+    Ok(Tried { result, iterations })
+}
+
+/// The job of a test: three intervals in a few milliseconds.
+fn job(bench: &Benchmark, chosen: &[(&str, &str)], dir: Option<&Path>, workers: u32, crew: CrewKind) -> Job {
+    let mut host = calibrate::assumed_host(&Monotonic);
+    host.interval_ns = 50_000.0;
+    Job {
+        id: bench.info.id.to_owned(),
+        params: worker::params(&bench.info, chosen),
+        placement: Placement::Free,
+        cpus: Vec::new(),
+        workers,
+        crew,
+        round: 0,
+        seed: 1,
+        intervals: 3,
+        box_ns: 20_000_000,
+        warm_ns: 100_000,
+        frozen: Vec::new(),
+        work_dir: dir.map(|d| d.display().to_string()),
+        host,
+    }
+}

@@ -1,0 +1,185 @@
+//! One round in one fresh process: reads the job, runs the benchmark, says what happened.
+//!
+//! The process is single-threaded and small when it starts (the supervisor re-executes its own program and this is called
+//! before anything else), dies with its supervisor, and is ended by it at its deadline. What a benchmark prints goes to
+//! standard error; the results leave through a descriptor that it cannot see.
+
+use crate::benchmark::{Benchmark, Run, Stop};
+use crate::ctx::{Ctx, Said};
+use crate::model::{Fact, Info, Job, JobResult, Params, Placement, State};
+use crate::sys::clock::Monotonic;
+use crate::sys::{affinity, counters, fork, io as sysio, process, thread};
+use crate::{crew, needs, preflight, protocol};
+use std::any::Any;
+use std::io::Read;
+use std::os::fd::{AsFd, OwnedFd};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// The argument with which the program starts itself as a worker.
+pub const ARGUMENT: &str = "__worker";
+
+/// The longest job that is read; anything longer is no job of ours.
+const LONGEST_JOB: u64 = 1 << 20;
+
+/// Runs the round that standard input asks for and exits.
+///
+/// Exit code 0 whatever the result says; 2 when there is no readable job: a person called it by hand.
+pub fn main(benchmarks: &[&Benchmark]) -> ! {
+    fork::enforce_one_thread();
+    let mut text = String::new();
+    let read = std::io::stdin().lock().take(LONGEST_JOB).read_to_string(&mut text);
+    let job = read.map_err(|e| e.to_string()).and_then(|_| protocol::read_job(&text));
+    let (parent, job) = match job {
+        Ok(job) => job,
+        Err(why) => {
+            eprintln!("groma: {ARGUMENT} is for groma's own use, and its standard input is no job: {why}");
+            fork::exit_now(2);
+        }
+    };
+    // An orphan has nobody to tell.
+    if process::die_with_parent(parent).is_err() {
+        fork::exit_now(1);
+    }
+    let out = match take_stdout() {
+        Ok(out) => out,
+        Err(e) => {
+            eprintln!("groma: a worker cannot keep its standard output: {e}");
+            fork::exit_now(1);
+        }
+    };
+    let result = round(benchmarks, &job);
+    let text = protocol::write_result(&result);
+    // The supervisor may be gone; then the worker goes as well.
+    let _ = sysio::write_full(out.as_fd(), text.as_bytes());
+    fork::exit_now(0)
+}
+
+/// Keeps standard output for the results and lets everything that is printed go to standard error.
+fn take_stdout() -> std::io::Result<OwnedFd> {
+    let out = sysio::duplicate(1)?;
+    sysio::redirect(std::io::stderr().as_fd(), 1)?;
+    Ok(out)
+}
+
+/// What a panic said.
+pub(crate) fn panic_text(panic: &(dyn Any + Send)) -> String {
+    panic
+        .downcast_ref::<&str>()
+        .map(|s| (*s).to_owned())
+        .or_else(|| panic.downcast_ref::<String>().cloned())
+        .unwrap_or_else(|| "no message".to_owned())
+}
+
+fn round(benchmarks: &[&Benchmark], job: &Job) -> JobResult {
+    Monotonic::choose();
+    if let Err(e) = process::adopt_orphans() {
+        eprintln!("groma: orphans cannot be adopted: {e}");
+    }
+    let outcome = catch_unwind(AssertUnwindSafe(|| attempt(benchmarks, job)));
+    let mut result = match outcome {
+        Ok(Ok(said)) => judge(said),
+        Ok(Err(stop)) => {
+            let state = match stop {
+                Stop::Unsupported(_) => State::Unsupported,
+                Stop::Denied(_) => State::Denied,
+                Stop::Failed(_) => State::Failed,
+            };
+            JobResult::ended(state, stop.to_string())
+        }
+        Err(panic) => JobResult::ended(State::Failed, format!("panicked: {}", panic_text(&*panic))),
+    };
+    result.pid = process::id() as u32;
+    if let Some(left) = reap_descendants() {
+        result.notes.push(left);
+    }
+    result
+}
+
+/// Ends and reaps whatever the benchmark left running; a remark when there was anything.
+fn reap_descendants() -> Option<String> {
+    let mut zombies = 0;
+    while let Ok(Some(_)) = process::reap(-1) {
+        zombies += 1;
+    }
+    // Children that still run: the ones this process would wait for now.
+    let running = process::children().unwrap_or_default();
+    for &pid in &running {
+        process::kill(pid);
+        let _ = process::wait(pid);
+    }
+    (zombies + running.len() > 0)
+        .then(|| format!("left {zombies} ended and {} running children behind", running.len()))
+}
+
+fn attempt(benchmarks: &[&Benchmark], job: &Job) -> Result<Said, Stop> {
+    if job.id == preflight::ID {
+        static INFO: Info = Info::new(preflight::ID);
+        let mut ctx = Ctx::new(job, &INFO, None);
+        preflight::run(&mut ctx)?;
+        return Ok(ctx.said);
+    }
+    let bench = benchmarks
+        .iter()
+        .find(|b| b.info.id == job.id)
+        .ok_or_else(|| Stop::Failed(format!("there is no benchmark '{}'", job.id)))?;
+    let run = match bench.run {
+        Run::Here(run) => run,
+        Run::NotHere(why) => return Err(Stop::Unsupported(why.to_owned())),
+    };
+    needs::check(bench.info.needs, job)?;
+    if job.workers > 1 {
+        return crew::run(bench, job);
+    }
+    let cpu = match (job.cpus.first(), &job.placement) {
+        (Some(&cpu), _) => Some(cpu),
+        // Alone and pinned: where the scheduler has just put us, which is where it found room.
+        (None, Placement::Pinned) => Some(counters::current_cpu()),
+        (None, _) => None,
+    };
+    if let Some(cpu) = cpu {
+        affinity::pin(cpu).map_err(|e| Stop::from_io(&format!("pinning to CPU {cpu}"), &e))?;
+    }
+    let mut ctx = Ctx::new(job, &bench.info, None);
+    run(&mut ctx)?;
+    Ok(ctx.said)
+}
+
+/// What was said becomes a result: no samples is a failure, and so is a broken proof.
+fn judge(said: Said) -> JobResult {
+    let broken = said.proofs.iter().find(|p| !p.holds);
+    let empty = said.series.iter().all(|s| s.samples.is_empty() && s.values.is_empty());
+    let (state, reason) = match broken {
+        Some(p) => (State::Failed, format!("proof broken: {} is {}, not {}", p.name, p.seen, p.expected)),
+        None if empty && said.facts.is_empty() => (State::Failed, "took no samples".to_owned()),
+        None => (State::Ok, String::new()),
+    };
+    let mut facts = said.facts;
+    facts.push(Fact::new("worker.threads", thread::count()));
+    if let Some((resident, _)) = counters::resident() {
+        facts.push(Fact::new("worker.resident", resident));
+    }
+    JobResult {
+        state,
+        reason,
+        pid: 0,
+        series: said.series,
+        proofs: said.proofs,
+        facts,
+        notes: said.notes,
+        core_hz: said.core_hz,
+        wall_ns: 0,
+    }
+}
+
+/// The parameters of a job as a benchmark's author types them in a test.
+pub(crate) fn params(info: &Info, chosen: &[(&str, &str)]) -> Params {
+    let values = info.params.iter().map(|param| {
+        let typed = chosen.iter().find(|(name, _)| *name == param.name).map(|(_, v)| *v);
+        let text = typed.or(param.default.first().copied()).unwrap_or_default();
+        match param.parse(text) {
+            Ok(value) => (param.name.to_owned(), value),
+            Err(why) => panic!("{}: parameter {}: {why}", info.id, param.name),
+        }
+    });
+    Params(values.collect())
+}

@@ -1,0 +1,177 @@
+//! Comma-separated values in SI units, every digit kept, for spreadsheets and data frames. RFC 4180 quoting, `\n` at line
+//! ends; an empty field is a value that is not there.
+
+use groma_model::{CrewKind, Record, RunHeader};
+
+const HEAD: &str = "run,id,version,params,placement,workers,crew,state,reason,quantity,unit,better,value,ci_low,ci_high,\
+                    p10,p50,p90,p99,max,interference,cycles,rounds,samples,clean,labels,flags\n";
+
+/// One line a metric.
+pub(crate) fn csv(run: &RunHeader, records: &[Record]) -> String {
+    let mut out = HEAD.to_owned();
+    for r in records {
+        let labels: Vec<String> = r.labels.0.iter().map(|(letter, n)| format!("{letter}:{n}")).collect();
+        line(
+            &mut out,
+            &[
+                run.run.clone(),
+                r.id.clone(),
+                r.version.to_string(),
+                r.params.to_string(),
+                r.placement.to_string(),
+                r.workers.to_string(),
+                crew(r.crew).to_owned(),
+                r.state.word().to_owned(),
+                r.reason.clone(),
+                r.quantity.word().to_owned(),
+                r.unit.symbol().to_owned(),
+                better(r).to_owned(),
+                number(r.value),
+                number(r.ci.map(|ci| ci[0])),
+                number(r.ci.map(|ci| ci[1])),
+                number(r.p10),
+                number(r.p50),
+                number(r.p90),
+                number(r.p99),
+                number(r.max),
+                number(r.interference),
+                number(r.cycles),
+                r.rounds.to_string(),
+                r.samples.to_string(),
+                r.clean.to_string(),
+                labels.join(" "),
+                r.flags.join("; "),
+            ],
+        );
+    }
+    out
+}
+
+const SAMPLES_HEAD: &str = "run,id,params,placement,workers,round,series,index,worker,cpu,t0_ns,elapsed_ns,iters,per_iter,\
+                            cpu_ns,labels,value\n";
+
+/// One line a raw sample, of the records that carry theirs; `value` is for values that a benchmark stated outright, in SI
+/// units. `elapsed_ns / iters / per_iter` is the time of one operation.
+pub fn csv_samples(run: &RunHeader, records: &[Record]) -> String {
+    let mut out = SAMPLES_HEAD.to_owned();
+    for r in records {
+        for round in r.round_samples.iter().flatten() {
+            for series in &round.result.series {
+                let head = [
+                    run.run.clone(),
+                    r.id.clone(),
+                    r.params.to_string(),
+                    r.placement.to_string(),
+                    r.workers.to_string(),
+                    round.round.to_string(),
+                    series.name.clone(),
+                ];
+                for (i, s) in series.samples.iter().enumerate() {
+                    let fields = [
+                        i.to_string(),
+                        s.worker.to_string(),
+                        s.cpu.to_string(),
+                        s.t0_ns.to_string(),
+                        s.elapsed_ns.to_string(),
+                        s.iters.to_string(),
+                        series.per_iter.to_string(),
+                        s.cpu_ns.to_string(),
+                        s.labels.letters(),
+                        String::new(),
+                    ];
+                    line(&mut out, &[&head[..], &fields[..]].concat());
+                }
+                for (i, value) in series.values.iter().enumerate() {
+                    let mut fields = vec![String::new(); 10];
+                    fields[0] = i.to_string();
+                    fields[9] = number(Some(*value));
+                    line(&mut out, &[&head[..], &fields[..]].concat());
+                }
+            }
+        }
+    }
+    out
+}
+
+fn crew(kind: CrewKind) -> &'static str {
+    match kind {
+        CrewKind::Processes => "processes",
+        CrewKind::Threads => "threads",
+    }
+}
+
+fn better(record: &Record) -> &'static str {
+    use groma_model::Better;
+    match record.better {
+        Better::Lower => "lower",
+        Better::Higher => "higher",
+        Better::Neither => "neither",
+    }
+}
+
+/// The shortest text that reads back as the same number.
+fn number(value: Option<f64>) -> String {
+    match value {
+        Some(v) if !v.is_finite() => String::new(),
+        Some(v) if v != 0.0 && !(1e-4..1e15).contains(&v.abs()) => format!("{v:e}"),
+        Some(v) => v.to_string(),
+        None => String::new(),
+    }
+}
+
+fn line(out: &mut String, fields: &[String]) {
+    for (i, field) in fields.iter().enumerate() {
+        if i > 0 {
+            out.push(',');
+        }
+        if field.contains([',', '"', '\n', '\r']) {
+            out.push('"');
+            out.push_str(&field.replace('"', "\"\""));
+            out.push('"');
+        } else {
+            out.push_str(field);
+        }
+    }
+    out.push('\n');
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixtures;
+
+    #[test]
+    fn one_line_a_metric() {
+        let records: Vec<Record> =
+            fixtures::records().into_iter().filter(|r| r.id.starts_with("ipc") || r.id.starts_with("net")).collect();
+        insta::assert_snapshot!(csv(&fixtures::header(), &records));
+    }
+
+    #[test]
+    fn every_line_has_every_field_and_quotes_survive() {
+        let mut record = fixtures::records().remove(0);
+        record.reason = "he said \"no\",\nand left".to_owned();
+        let text = csv(&fixtures::header(), &[record]);
+        assert!(text.contains("\"he said \"\"no\"\",\nand left\""), "{text}");
+        let fields = |line: &str| line.matches(',').count();
+        let text = csv(&fixtures::header(), &fixtures::records()[..4]);
+        assert!(text.lines().all(|l| fields(l) == fields(HEAD)), "{text}");
+    }
+
+    #[test]
+    fn numbers_read_back_as_they_were() {
+        for v in [0.0, 1.156e-7, 3.4987e9, 1e20, -2.5e-12, 0.1 + 0.2] {
+            assert_eq!(number(Some(v)).parse(), Ok(v));
+        }
+        assert_eq!(number(None), "");
+        assert_eq!(number(Some(f64::NAN)), "");
+    }
+
+    #[test]
+    fn samples_one_line_each() {
+        let text = csv_samples(&fixtures::header(), &[fixtures::sampled()]);
+        assert_eq!(text.lines().count(), 1 + 3 * 400);
+        let head: Vec<&str> = text.lines().take(3).collect();
+        insta::assert_snapshot!(head.join("\n"));
+    }
+}

@@ -1,0 +1,101 @@
+//! A benchmark explained: its module text, reflowed, and all that its descriptor says.
+
+use groma_model::Info;
+
+use crate::list::facts;
+use crate::style::{Ink, Style, wrap_behind};
+
+/// What a benchmark measures, how, with which traps avoided and after whom. Nothing of the module text is left out.
+pub fn explain(info: &Info, style: &Style) -> String {
+    let mut out = style.paint(Ink::Strong, info.id) + &format!("  version {}\n", info.version);
+    out += &wrap_behind("", &style.text(info.summary), style.width);
+    let about = reflow(info.about.0, style);
+    if !about.is_empty() {
+        out.push('\n');
+        out += &about;
+    }
+    out.push('\n');
+    let mut above = "";
+    for (head, text) in facts(info) {
+        let shown = if head == above { "" } else { head };
+        out += &wrap_behind(&format!("{shown:<12}"), &style.text(&text), style.width);
+        above = head;
+    }
+    out + &wrap_behind(&format!("{:<12}", "disturbance"), info.interference.meaning(), style.width)
+}
+
+/// Text as written in a module comment, broken anew to the width: paragraphs flow, items of lists hang, headings stand
+/// alone, and what is indented by four blanks, fenced, or a row of a table stays as it is.
+fn reflow(text: &str, style: &Style) -> String {
+    let mut out = String::new();
+    let mut pending: Option<(String, String)> = None;
+    let mut fenced = false;
+    let flush = |out: &mut String, pending: &mut Option<(String, String)>| {
+        if let Some((first, text)) = pending.take() {
+            out.push_str(&wrap_behind(&first, &text, style.width));
+        }
+    };
+    for line in text.trim_end().lines() {
+        let line = style.text(line);
+        let line = line.trim_end();
+        let bare = line.trim_start();
+        let fence = bare.starts_with("```");
+        let verbatim = fenced || fence || line.starts_with("    ") && pending.is_none() || bare.starts_with('|');
+        if verbatim || bare.is_empty() {
+            flush(&mut out, &mut pending);
+            out.push_str(line);
+            out.push('\n');
+            fenced ^= fence;
+        } else if let Some(heading) = bare.strip_prefix('#') {
+            flush(&mut out, &mut pending);
+            out.push_str(&style.paint(Ink::Strong, heading.trim_start_matches('#').trim_start()));
+            out.push('\n');
+        } else if let Some(marker) = marker(bare) {
+            flush(&mut out, &mut pending);
+            let indent = line.len() - bare.len();
+            pending = Some((" ".repeat(indent) + &bare[..marker], bare[marker..].to_owned()));
+        } else {
+            match &mut pending {
+                Some((_, text)) => text.extend([" ", bare]),
+                None => pending = Some((String::new(), bare.to_owned())),
+            }
+        }
+    }
+    flush(&mut out, &mut pending);
+    out
+}
+
+/// The length of the marker that begins an item of a list: `- `, `* `, `12. `.
+fn marker(line: &str) -> Option<usize> {
+    if line.starts_with("- ") || line.starts_with("* ") {
+        return Some(2);
+    }
+    let digits = line.bytes().take_while(u8::is_ascii_digit).count();
+    ((1..=2).contains(&digits) && line[digits..].starts_with(". ")).then_some(digits + 2)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::list::tests::{FREQUENCY, PIPE};
+
+    #[test]
+    fn at_80_and_120_columns() {
+        insta::assert_snapshot!(explain(&PIPE, &Style::plain(80)));
+        insta::assert_snapshot!(explain(&PIPE, &Style::plain(120)));
+    }
+
+    #[test]
+    fn without_a_text() {
+        insta::assert_snapshot!(explain(&FREQUENCY, &Style::plain(80)));
+    }
+
+    #[test]
+    fn nothing_is_left_out() {
+        let letters = |text: &str| text.chars().filter(|c| c.is_alphanumeric()).collect::<String>();
+        for width in [40, 80, 200] {
+            let shown = letters(&explain(&PIPE, &Style::plain(width)));
+            assert!(shown.contains(&letters(PIPE.about.0)), "{shown}");
+        }
+    }
+}

@@ -1,0 +1,50 @@
+//! A run as one JSON object.
+
+use groma_model::{End, Record, RunHeader};
+use serde::Serialize;
+
+#[derive(Serialize)]
+struct Whole<'a> {
+    run: &'a RunHeader,
+    metrics: &'a [Record],
+    end: Option<&'a End>,
+}
+
+/// `{"run": ..., "metrics": [...], "end": ...}`, indented; `end` is null while there is none.
+pub(crate) fn json(run: &RunHeader, records: &[Record], end: Option<&End>) -> String {
+    pretty(&Whole { run, metrics: records, end })
+}
+
+/// Any value, indented, with a newline at its end.
+pub(crate) fn pretty<T: Serialize>(value: &T) -> String {
+    // Only a map with keys that are no text could fail, and there is none in what views show.
+    let mut text = serde_json::to_string_pretty(value)
+        .unwrap_or_else(|error| serde_json::json!({ "error": error.to_string() }).to_string());
+    text.push('\n');
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::fixtures;
+    use groma_model::{End, Record, RunHeader};
+
+    #[test]
+    fn what_is_written_can_be_read_back() {
+        let mut records = fixtures::records();
+        records.push(fixtures::sampled());
+        let (run, end) = (fixtures::header(), fixtures::end(&records));
+        let text = super::json(&run, &records, Some(&end));
+        let mut whole: serde_json::Value = serde_json::from_str(&text).expect("it is JSON");
+        assert_eq!(serde_json::from_value::<RunHeader>(whole["run"].take()).expect("a run"), run);
+        assert_eq!(serde_json::from_value::<Vec<Record>>(whole["metrics"].take()).expect("metrics"), records);
+        assert_eq!(serde_json::from_value::<End>(whole["end"].take()).expect("an end"), end);
+    }
+
+    #[test]
+    fn a_record_looks_so() {
+        let records = fixtures::records();
+        let (run, record) = (fixtures::header(), &records[5..6]);
+        insta::assert_snapshot!(super::json(&run, record, None));
+    }
+}

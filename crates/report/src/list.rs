@@ -1,0 +1,279 @@
+//! The catalogue as a list.
+
+use groma_model::{Better, Info, Need, Output, Param, ParamKind, Placement, Profile, Quantity, Scaling, Timing, Value};
+use serde_json::{Value as Json, json};
+
+use crate::grid::{Align, Cell, Grid};
+use crate::json::pretty;
+use crate::style::{Ink, Style, wrap_behind};
+
+/// The benchmarks, a line each under their families; `long` adds version, quantity, parameters, placements and lineage.
+/// A star marks those that a plain run leaves out.
+pub fn list(infos: &[&Info], long: bool, style: &Style) -> String {
+    let mut grid = Grid::new(&[Align::Left, Align::Left], style);
+    let mut out = String::new();
+    let mut family = "";
+    for info in infos {
+        if !long {
+            if info.family() != family {
+                family = info.family();
+                grid.line(Cell::ink(family, Ink::Strong));
+            }
+            let star = if info.default { "" } else { " *" };
+            grid.row(vec![Cell::new(format!("  {}{star}", info.id)), Cell::new(info.summary)]);
+        } else {
+            out += &entry(info, style);
+            out.push('\n');
+        }
+    }
+    out += &grid.render();
+    let named = infos.iter().filter(|i| !i.default).count();
+    out += &match (infos.len(), named) {
+        (1, _) => "1 benchmark".to_owned(),
+        (n, _) => format!("{n} benchmarks"),
+    };
+    if named > 0 && !long {
+        out += "; * only measured when named";
+    }
+    out + "\n"
+}
+
+/// A benchmark in a few lines.
+fn entry(info: &Info, style: &Style) -> String {
+    let mut out = format!("{}  version {}\n", style.paint(Ink::Strong, info.id), info.version);
+    out += &wrap_behind("  ", &style.text(info.summary), style.width);
+    for (head, text) in facts(info) {
+        out += &wrap_behind(&format!("  {head:<11} "), &style.text(&text), style.width);
+    }
+    out
+}
+
+/// What is to be said of a benchmark besides its summary and text, heads with their texts; those without a text left out.
+pub(crate) fn facts(info: &Info) -> Vec<(&'static str, String)> {
+    let mut facts = vec![("measures", measures(info)), ("iteration", info.iteration.to_owned())];
+    facts.extend(info.params.iter().map(|p| ("parameter", param(p))));
+    facts.extend(info.outputs.iter().filter(|o| !o.suffix.is_empty()).map(|o| ("reports", output(info, o))));
+    facts.push(("placements", words(info.placements, Placement::to_string)));
+    facts.push(("scales", scaling(&info.scaling)));
+    facts.push(("needs", words(info.needs, need)));
+    facts.push(("lineage", info.lineage.join(", ")));
+    if !info.default {
+        facts.push(("selection", "only measured when named".to_owned()));
+    }
+    facts.retain(|(_, text)| !text.is_empty());
+    facts
+}
+
+fn measures(info: &Info) -> String {
+    let better = match info.better() {
+        Better::Lower => ", lower is better",
+        Better::Higher => ", higher is better",
+        Better::Neither => "",
+    };
+    format!("{} in {}{better}; {}", info.quantity.word(), unit(info.quantity), timing(info.timing))
+}
+
+/// The unit of a quantity in words, for a person who reads a description.
+fn unit(quantity: Quantity) -> &'static str {
+    match quantity {
+        Quantity::Latency => "seconds",
+        Quantity::Bandwidth => "bytes per second",
+        Quantity::Rate => "events per second",
+        Quantity::Count => "things",
+        Quantity::Size => "bytes",
+        Quantity::Ratio => "one to one",
+    }
+}
+
+fn timing(timing: Timing) -> &'static str {
+    match timing {
+        Timing::Batched => "timed in short intervals of many iterations, the median counts",
+        Timing::Floor => "timed in short intervals of many iterations, the 10th percentile counts",
+        Timing::Stream => "timed in intervals of at least 5 ms, the median counts",
+        Timing::Each => "each operation is timed alone, the median counts",
+        Timing::Stated => "the benchmark states its values",
+    }
+}
+
+/// `size=1, 4 KiB, with --full 64 KiB: bytes in a message`.
+fn param(param: &Param) -> String {
+    let show = |texts: &[&str]| {
+        let values = texts.iter().map(|t| param.parse(t).map_or((*t).to_owned(), |v: Value| param.show(&v)));
+        values.collect::<Vec<_>>().join(", ")
+    };
+    let mut text = format!("{}={}", param.name, show(param.default));
+    if !param.quick.is_empty() {
+        text += &format!("; {}: {}", Profile::Quick.word(), show(param.quick));
+    }
+    if !param.full.is_empty() {
+        text += &format!("; with --full: {}", show(param.full));
+    }
+    if let ParamKind::Word(words) = param.kind {
+        text += &format!("; one of {}", words.join(", "));
+    }
+    if param.help.is_empty() { text } else { format!("{text} ({})", param.help) }
+}
+
+fn output(info: &Info, output: &Output) -> String {
+    let quantity = output.quantity.unwrap_or(info.quantity).word();
+    format!("{}.{} ({quantity}): {}", info.id, output.suffix, output.summary)
+}
+
+fn scaling(scaling: &Scaling) -> String {
+    let how = match (scaling.processes, scaling.threads) {
+        (true, true) => "as processes and as threads",
+        (true, false) => "as processes only",
+        (false, true) => "as threads only",
+        (false, false) => "alone only",
+    };
+    if scaling.why.is_empty() { how.to_owned() } else { format!("{how}: {}", scaling.why) }
+}
+
+fn need(need: &Need) -> String {
+    match need {
+        Need::Cpus(n) => format!("{n} CPUs"),
+        Need::WorkDir => "a directory to write in".to_owned(),
+        Need::Program(path) => format!("the program {path}"),
+        Need::Root => "the superuser".to_owned(),
+        Need::System(name) => name.to_string(),
+        Need::Loopback => "loopback networking".to_owned(),
+    }
+}
+
+fn words<T>(all: &[T], word: impl Fn(&T) -> String) -> String {
+    all.iter().map(word).collect::<Vec<_>>().join(", ")
+}
+
+/// The benchmarks as a JSON array, one object each.
+pub fn list_json(infos: &[&Info]) -> String {
+    pretty(&infos.iter().map(|info| object(info)).collect::<Vec<_>>())
+}
+
+fn object(info: &Info) -> Json {
+    let params: Vec<Json> = info
+        .params
+        .iter()
+        .map(|p| {
+            let (kind, words): (_, &[&str]) = match p.kind {
+                ParamKind::Size => ("size", &[]),
+                ParamKind::Count => ("count", &[]),
+                ParamKind::Word(words) => ("word", words),
+            };
+            let or_default = |values: &'static [&'static str]| if values.is_empty() { p.default } else { values };
+            json!({
+                "name": p.name,
+                "help": p.help,
+                "kind": kind,
+                "words": words,
+                "quick": or_default(p.quick),
+                "default": p.default,
+                "full": or_default(p.full),
+            })
+        })
+        .collect();
+    let outputs: Vec<Json> = info
+        .outputs
+        .iter()
+        .map(|o| {
+            let quantity = o.quantity.unwrap_or(info.quantity);
+            let id = if o.suffix.is_empty() { info.id.to_owned() } else { format!("{}.{}", info.id, o.suffix) };
+            json!({ "id": id, "summary": o.summary, "quantity": quantity, "unit": quantity.unit() })
+        })
+        .collect();
+    json!({
+        "id": info.id,
+        "version": info.version,
+        "summary": info.summary,
+        "family": info.family(),
+        "quantity": info.quantity,
+        "unit": info.quantity.unit(),
+        "better": info.better(),
+        "iteration": info.iteration,
+        "timing": info.timing,
+        "width": info.width,
+        "params": params,
+        "placements": info.placements,
+        "scaling": {
+            "processes": info.scaling.processes,
+            "threads": info.scaling.threads,
+            "why": info.scaling.why,
+        },
+        "needs": info.needs.iter().map(need).collect::<Vec<_>>(),
+        "drops": info.interference.drops().letters(),
+        "lineage": info.lineage,
+        "outputs": outputs,
+        "default": info.default,
+    })
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use groma_model::{About, Derivation, Interference};
+
+    pub(crate) const PIPE: Info = Info {
+        summary: "round trip of a message between two processes over two pipes",
+        about: About(
+            "Round trip of a message between two processes over two pipes.\n\n\
+             What is measured: one process writes a message, the other reads it and writes it\n\
+             back. Both sides block, so each round trip holds two switches when the sides share\n\
+             a CPU, and two wake-ups of a possibly sleeping CPU when they do not.\n\n\
+             Traps:\n\
+             - placement decides the result by a factor of six; it is part of the metric, and a free placement \
+             is what applications get\n\
+             - an orphaned peer would wait for ever: it dies with its parent\n\n    \
+                 write(there, m); read(back, m);\n\n\
+             # Source\n\
+             lmbench 3 `lat_pipe`.\n",
+        ),
+        iteration: "a write and a read on either side",
+        timing: Timing::Each,
+        outputs: &[
+            Output::MAIN,
+            Output {
+                suffix: "one_way",
+                summary: "half of it",
+                derivation: Derivation::Difference { of: "", minus: "control", per: 2.0 },
+                quantity: None,
+            },
+        ],
+        params: &[Param {
+            name: "size",
+            help: "bytes in a message",
+            kind: ParamKind::Size,
+            quick: &[],
+            default: &["1"],
+            full: &["1", "4K", "64K"],
+        }],
+        scaling: Scaling::processes("the peer is forked, and a process with threads must not fork"),
+        placements: &[Placement::SameCpu, Placement::Smt, Placement::SameLlc, Placement::Free],
+        needs: &[Need::Cpus(2), Need::System("Linux")],
+        lineage: &["lmbench3:lat_pipe", "ousterhout1990:table3"],
+        interference: Interference::Blocking,
+        ..Info::new("ipc.pipe_rtt")
+    };
+
+    pub(crate) const FREQUENCY: Info = Info {
+        summary: "clock rate of the core, from a chain of dependent additions",
+        quantity: Quantity::Rate,
+        default: false,
+        ..Info::new("cpu.frequency")
+    };
+
+    #[test]
+    fn short() {
+        insta::assert_snapshot!(list(&[&FREQUENCY, &PIPE], false, &Style::plain(80)));
+        insta::assert_snapshot!(list(&[&FREQUENCY, &PIPE], false, &Style::plain(120)));
+    }
+
+    #[test]
+    fn long() {
+        insta::assert_snapshot!(list(&[&FREQUENCY, &PIPE], true, &Style::plain(80)));
+        insta::assert_snapshot!(list(&[&FREQUENCY, &PIPE], true, &Style::plain(120)));
+    }
+
+    #[test]
+    fn json() {
+        insta::assert_snapshot!(list_json(&[&PIPE]));
+    }
+}

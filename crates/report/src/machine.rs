@@ -1,0 +1,87 @@
+//! What is known about a machine.
+
+use groma_model::{Fact, Machine, NoiseVerdict, size_text};
+use serde_json::{Map, Value as Json, json};
+
+use crate::json::pretty;
+use crate::point::family;
+use crate::style::{Ink, Style, columns, wrap_behind};
+use crate::units;
+
+/// The facts under the first part of their keys, and how disturbed the host is: the verdict and the share of time lost.
+pub fn machine(machine: &Machine, noise: Option<NoiseVerdict>, lost: Option<f64>, style: &Style) -> String {
+    let longest = machine.facts.iter().map(|f| columns(rest(f))).max().unwrap_or(0).min(24);
+    let mut out = String::new();
+    let mut done: Vec<&str> = Vec::new();
+    for fact in &machine.facts {
+        let group = family(&fact.key);
+        if done.contains(&group) {
+            continue;
+        }
+        done.push(group);
+        out += &style.paint(Ink::Strong, &style.text(group));
+        out.push('\n');
+        for fact in machine.facts.iter().filter(|f| family(&f.key) == group) {
+            let first = format!("  {:<longest$}  ", style.text(rest(fact)));
+            let value = style.text(&value(fact));
+            out += &if value.trim().is_empty() {
+                first.trim_end().to_owned() + "\n"
+            } else {
+                wrap_behind(&first, &value, style.width)
+            };
+        }
+    }
+    if let Some(noise) = noise {
+        out += &style.paint(Ink::Strong, "noise");
+        let lost = lost.map(|lost| format!(" ({} of the time lost)", units::percent(lost)));
+        out += &format!("\n  {:<longest$}  {}{}\n", "verdict", noise.word(), lost.unwrap_or_default());
+    }
+    out
+}
+
+/// The facts as one flat object, key to text as recorded, so that two machines can be laid side by side; and the noise.
+/// Of a key that comes twice the last value counts.
+pub fn machine_json(machine: &Machine, noise: Option<NoiseVerdict>, lost: Option<f64>) -> String {
+    let facts: Map<String, Json> =
+        machine.facts.iter().map(|f| (f.key.clone(), Json::String(f.value.clone()))).collect();
+    let noise = noise.map(|verdict| json!({ "verdict": verdict, "lost": lost }));
+    pretty(&json!({ "facts": facts, "noise": noise }))
+}
+
+/// The key without its group; the key itself where it has no parts.
+fn rest(fact: &Fact) -> &str {
+    fact.key.split_once('.').map_or(fact.key.as_str(), |(_, rest)| rest)
+}
+
+/// The value for people: sizes, which facts hold in bytes, with their unit.
+fn value(fact: &Fact) -> String {
+    let size = match fact.key.rsplit('.').next().unwrap_or_default() {
+        "size" | "bytes" | "line" | "rss" => true,
+        "total" | "available" | "free" | "limit" => family(&fact.key) == "memory",
+        _ => false,
+    };
+    match fact.value.parse::<u64>() {
+        Ok(bytes) if size => size_text(bytes),
+        _ => fact.value.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixtures;
+
+    #[test]
+    fn at_80_and_120_columns() {
+        let shown =
+            |width| machine(&fixtures::machine(), Some(NoiseVerdict::Fine), Some(0.0091), &Style::plain(width));
+        insta::assert_snapshot!(shown(80));
+        insta::assert_snapshot!(shown(120));
+    }
+
+    #[test]
+    fn as_json() {
+        insta::assert_snapshot!(machine_json(&fixtures::machine(), Some(NoiseVerdict::Fine), Some(0.0091)));
+        assert_eq!(machine_json(&Machine::default(), None, None), "{\n  \"facts\": {},\n  \"noise\": null\n}\n");
+    }
+}

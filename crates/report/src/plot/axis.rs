@@ -1,0 +1,206 @@
+//! An axis: from where to where, how it grows, and where its ticks stand.
+
+use crate::units::{self, Scale};
+
+/// How an axis grows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Growth {
+    /// Equal steps.
+    Even,
+    /// Equal factors, ticks at powers of two: sizes and counts.
+    Doubling,
+    /// Equal factors, ticks at 1, 2, 5, 10: times.
+    Decades,
+}
+
+impl Growth {
+    /// For measured values: equal factors when they span more than 8.
+    pub(super) fn of(values: &[f64]) -> Growth {
+        let (low, high) = ends(values);
+        if low > 0.0 && high / low > 8.0 { Growth::Decades } else { Growth::Even }
+    }
+
+    /// For counts that were chosen: doubling when they span more than 8.
+    pub(super) fn of_counts(values: &[f64]) -> Growth {
+        let (low, high) = ends(values);
+        if low > 0.0 && high / low > 8.0 { Growth::Doubling } else { Growth::Even }
+    }
+}
+
+fn ends(values: &[f64]) -> (f64, f64) {
+    let low = values.iter().copied().fold(f64::INFINITY, f64::min);
+    let high = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    (low, high)
+}
+
+/// An axis.
+#[derive(Clone, Debug)]
+pub(super) struct Axis {
+    pub(super) label: String,
+    growth: Growth,
+    scale: Scale,
+    from: f64,
+    to: f64,
+}
+
+impl Axis {
+    /// An axis that ends where the values end: for what was chosen.
+    pub(super) fn over(values: &[f64], growth: Growth, scale: Scale) -> Axis {
+        let (from, to) = ends(values);
+        Axis::sound(growth, scale, from, to)
+    }
+
+    /// An axis with room for the values, down to `lowest` of the least: for what was measured. One that grows evenly starts
+    /// at zero, so that heights compare.
+    pub(super) fn values(values: &[f64], growth: Growth, scale: Scale, lowest: f64) -> Axis {
+        let (low, high) = ends(values);
+        let (from, to) = match growth {
+            Growth::Even => {
+                let (bottom, top) = (low.min(0.0), high.max(0.0));
+                let step = nice_step((top - bottom).max(f64::MIN_POSITIVE) / 5.0);
+                // Bars and lines may touch the top, but not pass it.
+                ((bottom / step).floor() * step, ((top / step) - 1e-9).ceil() * step)
+            }
+            Growth::Doubling | Growth::Decades => {
+                let steps: Vec<f64> = one_two_five(low * lowest * 0.499, high * 2.001).collect();
+                let from = steps.iter().copied().rfind(|s| *s <= low * lowest * 1.0001).unwrap_or(low * lowest);
+                (from, steps.iter().copied().find(|s| *s >= high * 1.05).unwrap_or(high * 1.1))
+            }
+        };
+        Axis::sound(growth, scale, from, to)
+    }
+
+    /// An axis that has a beginning, an end and a way between them, whatever the values were.
+    fn sound(growth: Growth, scale: Scale, from: f64, to: f64) -> Axis {
+        let from = if from.is_finite() { from } else { 0.0 };
+        let to = if to.is_finite() && to > from { to } else { from + from.abs().max(1.0) };
+        let growth = if from > 0.0 { growth } else { Growth::Even };
+        Axis { label: String::new(), growth, scale, from, to }
+    }
+
+    pub(super) fn named(mut self, label: &str) -> Axis {
+        self.label = label.to_owned();
+        self
+    }
+
+    /// How the values on it are scaled for people.
+    pub(super) fn scale(&self) -> Scale {
+        self.scale
+    }
+
+    /// The place of a value, 0 at the beginning of the axis and 1 at its end.
+    pub(super) fn place(&self, value: f64) -> f64 {
+        let grow = |v: f64| if self.growth == Growth::Even { v } else { v.max(self.from * 1e-9).ln() };
+        (grow(value) - grow(self.from)) / (grow(self.to) - grow(self.from))
+    }
+
+    /// At most so many ticks: their values and texts.
+    pub(super) fn ticks(&self, most: usize) -> Vec<(f64, String)> {
+        let most = most.max(2);
+        let values: Vec<f64> = match self.growth {
+            Growth::Even => {
+                let step = self.even_step(most);
+                let first = (self.from / step - 1e-9).ceil() as i64;
+                let last = (self.to / step + 1e-9).floor() as i64;
+                (first..=last).map(|i| i as f64 * step).collect()
+            }
+            Growth::Doubling => {
+                let first = (self.from.log2() - 1e-9).ceil() as i32;
+                let last = (self.to.log2() + 1e-9).floor() as i32;
+                let count = (last - first + 1).max(1) as usize;
+                let every = count.div_ceil(most);
+                // Steps of whole powers of four or a thousand read better than those of three.
+                let every = [1, 2, 5, 10].into_iter().find(|e| *e >= every).unwrap_or(every);
+                (first..=last).filter(|e| *e % every as i32 == 0).map(|e| 2f64.powi(e)).collect()
+            }
+            Growth::Decades => {
+                let fine: Vec<f64> = one_two_five(self.from * 0.999, self.to * 1.001).collect();
+                let decades: Vec<f64> = fine.iter().copied().filter(|v| (v.log10() - v.log10().round()).abs() < 1e-6).collect();
+                if fine.len() <= most {
+                    fine
+                } else {
+                    let every = decades.len().div_ceil(most).max(1);
+                    decades.into_iter().step_by(every).collect()
+                }
+            }
+        };
+        values.into_iter().map(|v| (v, self.tick_text(v, most))).collect()
+    }
+
+    fn even_step(&self, most: usize) -> f64 {
+        nice_step((self.to - self.from) / most.saturating_sub(1).max(1) as f64)
+    }
+
+    /// A tick's text: the value without the digits that ticks do not need.
+    fn tick_text(&self, value: f64, most: usize) -> String {
+        if self.scale == Scale::Count && self.growth == Growth::Even {
+            let decimals = (-self.even_step(most).log10().floor()).max(0.0) as usize;
+            return format!("{value:.decimals$}");
+        }
+        let text = units::value(value, self.scale, None);
+        let (number, unit) = text.split_once(' ').map_or((text.as_str(), ""), |(n, u)| (n, u));
+        let number = if number.contains('.') { number.trim_end_matches('0').trim_end_matches('.') } else { number };
+        if unit.is_empty() { number.to_owned() } else { format!("{number} {unit}") }
+    }
+}
+
+/// The least of 1, 2, 5 times a power of ten that is not below `step`.
+fn nice_step(step: f64) -> f64 {
+    one_two_five(step * 0.9999, step * 11.0).next().unwrap_or(step)
+}
+
+/// 1, 2 and 5 times the powers of ten between two positive numbers.
+fn one_two_five(from: f64, to: f64) -> impl Iterator<Item = f64> {
+    let usable = from > 0.0 && to.is_finite();
+    let first = if usable { from.log10().floor() as i32 } else { 0 };
+    let last = if usable { to.log10().ceil() as i32 } else { -1 };
+    let all = (first..=last).flat_map(|e| [1, 2, 5].map(|m| format!("{m}e{e}").parse().unwrap_or(0.0)));
+    all.filter(move |v: &f64| (from..=to).contains(v))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn texts(axis: &Axis, most: usize) -> Vec<String> {
+        axis.ticks(most).into_iter().map(|t| t.1).collect()
+    }
+
+    #[test]
+    fn sizes_double() {
+        let axis = Axis::over(&[4096.0, 512.0 * 1048576.0], Growth::Doubling, Scale::Size);
+        assert_eq!(
+            texts(&axis, 9),
+            ["4 KiB", "16 KiB", "64 KiB", "256 KiB", "1 MiB", "4 MiB", "16 MiB", "64 MiB", "256 MiB"]
+        );
+        assert_eq!(texts(&axis, 4), ["32 KiB", "1 MiB", "32 MiB"]);
+        assert!((axis.place(4096.0)).abs() < 1e-12 && (axis.place(512.0 * 1048576.0) - 1.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn times_go_by_one_two_five() {
+        let axis = Axis::values(&[1.4e-9, 110e-9], Growth::Decades, Scale::Time, 0.5);
+        assert_eq!(texts(&axis, 9), ["0.5 ns", "1 ns", "2 ns", "5 ns", "10 ns", "20 ns", "50 ns", "100 ns", "200 ns"]);
+        assert_eq!(texts(&axis, 4), ["1 ns", "10 ns", "100 ns"]);
+    }
+
+    #[test]
+    fn even_axes_start_at_zero() {
+        let axis = Axis::values(&[14e9, 187e9], Growth::Even, Scale::Bandwidth, 1.0);
+        assert_eq!(texts(&axis, 6), ["0 B/s", "50 GB/s", "100 GB/s", "150 GB/s", "200 GB/s"]);
+        let axis = Axis::values(&[0.0, 7.0], Growth::Even, Scale::Count, 1.0);
+        assert_eq!(texts(&axis, 6), ["0", "2", "4", "6", "8"]);
+    }
+
+    #[test]
+    fn no_values_make_no_trouble() {
+        for growth in [Growth::Even, Growth::Doubling, Growth::Decades] {
+            for values in [&[][..], &[0.0], &[5.0], &[-3.0, -3.0]] {
+                let axis = Axis::values(values, growth, Scale::Time, 1.0);
+                assert!(axis.ticks(8).len() < 100);
+                let axis = Axis::over(values, growth, Scale::Size);
+                assert!(axis.ticks(8).len() < 100);
+            }
+        }
+    }
+}

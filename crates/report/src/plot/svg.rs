@@ -1,0 +1,105 @@
+//! A drawing as SVG: transparent, in the fonts of the page, dark or light as the reader's screen is.
+
+use super::drawing::{Anchor, Drawing, HEIGHT, Paint, Shape, WIDTH};
+
+/// Colours on a light and on a dark ground, by class. Those of lines are told apart with any colour vision.
+pub(super) const COLOURS: [(&str, &str, &str); 10] = [
+    ("t", "#1c2126", "#e8ecf0"),
+    ("f", "#5b6570", "#9da7b1"),
+    ("g", "#e3e7eb", "#2f363d"),
+    ("a", "#8a949e", "#6b7580"),
+    ("l0", "#0072b2", "#56b4e9"),
+    ("l1", "#c85300", "#f39a4a"),
+    ("l2", "#007d5b", "#35bd94"),
+    ("l3", "#9a4c86", "#dd9cca"),
+    ("l4", "#7a6a00", "#d9c84a"),
+    ("d", "#b6bec6", "#59636d"),
+];
+
+/// The number of colours for lines, after which they begin again.
+const LINES: usize = 5;
+
+/// The place of a paint in [`COLOURS`].
+pub(super) fn colour(paint: Paint) -> usize {
+    match paint {
+        Paint::Text => 0,
+        Paint::Faint => 1,
+        Paint::Grid => 2,
+        Paint::Axis => 3,
+        Paint::Line(i) => 4 + i % LINES,
+        Paint::Bar => 4,
+        Paint::Disturbed => 9,
+    }
+}
+
+pub(super) fn svg(drawing: &Drawing) -> String {
+    let mut out = format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" width=\"{WIDTH}\" height=\"{HEIGHT}\" \
+         role=\"img\" font-family=\"system-ui, 'DejaVu Sans', sans-serif\">\n<title>{}</title>\n<style>\n",
+        escape(&drawing.title)
+    );
+    for (class, light, _) in COLOURS {
+        out += &format!(".{class} {{ color: {light} }}\n");
+    }
+    out += "@media (prefers-color-scheme: dark) {\n";
+    for (class, _, dark) in COLOURS {
+        out += &format!(".{class} {{ color: {dark} }}\n");
+    }
+    out += "}\n</style>\n";
+    for shape in &drawing.shapes {
+        out += &element(shape);
+        out.push('\n');
+    }
+    out + "</svg>\n"
+}
+
+fn element(shape: &Shape) -> String {
+    let class = |paint: &Paint| COLOURS[colour(*paint)].0;
+    match shape {
+        Shape::Stroke { points, width, dashed, paint } => {
+            let points: Vec<String> = points.iter().map(|(x, y)| format!("{x:.1},{y:.1}")).collect();
+            let dash = if *dashed { " stroke-dasharray=\"3 4\"" } else { "" };
+            format!(
+                "<polyline class=\"{}\" fill=\"none\" stroke=\"currentColor\" stroke-width=\"{width}\" \
+                 stroke-linejoin=\"round\"{dash} points=\"{}\"/>",
+                class(paint),
+                points.join(" ")
+            )
+        }
+        Shape::Dot { x, y, radius, paint } => {
+            format!("<circle class=\"{}\" fill=\"currentColor\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{radius}\"/>", class(paint))
+        }
+        Shape::Rect { x, y, width, height, paint } => format!(
+            "<rect class=\"{}\" fill=\"currentColor\" x=\"{x:.1}\" y=\"{y:.1}\" width=\"{width:.1}\" height=\"{height:.1}\"/>",
+            class(paint)
+        ),
+        Shape::Text { x, y, text, size, bold, anchor, paint } => {
+            let weight = if *bold { " font-weight=\"600\"" } else { "" };
+            let anchor = match anchor {
+                Anchor::Start => "",
+                Anchor::Middle => " text-anchor=\"middle\"",
+                Anchor::End => " text-anchor=\"end\"",
+            };
+            format!(
+                "<text class=\"{}\" fill=\"currentColor\" x=\"{x:.1}\" y=\"{y:.1}\" font-size=\"{size}\"{weight}{anchor}>{}</text>",
+                class(paint),
+                escape(text)
+            )
+        }
+    }
+}
+
+fn escape(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            c if c.is_control() => out.push(' '),
+            c => out.push(c),
+        }
+    }
+    out
+}

@@ -1,0 +1,238 @@
+//! A chart on a grid of characters: lines in braille dots (eight to a character), distributions as bars that lie.
+
+use super::axis::Axis;
+use super::{Bar, Chart};
+use crate::style::{Ink, Style, columns};
+use crate::units;
+
+pub(super) fn terminal(chart: &Chart, style: &Style) -> String {
+    let mut out = style.paint(Ink::Strong, &style.text(&chart.title)) + "\n";
+    out += &style.paint(Ink::Faint, &style.cut(&style.text(&chart.subtitle), style.width));
+    out.push_str("\n\n");
+    out + &if chart.bars.is_empty() { lines(chart, style) } else { bars(chart, style) }
+}
+
+/// The colours of lines, which begin again after the last.
+const INKS: [Ink; 3] = [Ink::First, Ink::Second, Ink::Third];
+
+/// What a cell of the grid holds.
+#[derive(Clone, Copy)]
+struct Place {
+    /// The braille dots that are set.
+    dots: u8,
+    /// The line that set the last of them.
+    line: usize,
+    /// A letter of a label instead.
+    letter: Option<(char, Ink)>,
+}
+
+struct Canvas {
+    width: usize,
+    height: usize,
+    places: Vec<Place>,
+}
+
+impl Canvas {
+    fn new(width: usize, height: usize) -> Canvas {
+        Canvas { width, height, places: vec![Place { dots: 0, line: 0, letter: None }; width * height] }
+    }
+
+    /// Sets a dot; there are two across and four down in a cell.
+    fn dot(&mut self, x: usize, y: usize, line: usize) {
+        const BITS: [[u8; 2]; 4] = [[0x01, 0x08], [0x02, 0x10], [0x04, 0x20], [0x40, 0x80]];
+        let (x, y) = (x.min(self.width * 2 - 1), y.min(self.height * 4 - 1));
+        let place = &mut self.places[y / 4 * self.width + x / 2];
+        place.dots |= BITS[y % 4][x % 2];
+        place.line = line;
+    }
+
+    fn stroke(&mut self, from: (f64, f64), to: (f64, f64), line: usize) {
+        let steps = (to.0 - from.0).abs().max((to.1 - from.1).abs()).ceil().max(1.0);
+        for step in 0..=steps as usize {
+            let share = step as f64 / steps;
+            let x = from.0 + (to.0 - from.0) * share;
+            let y = from.1 + (to.1 - from.1) * share;
+            self.dot(x.round().max(0.0) as usize, y.round().max(0.0) as usize, line);
+        }
+    }
+
+    /// Writes a text that ends before column `end`, where nothing else is; says whether there was room.
+    fn write(&mut self, row: usize, end: usize, text: &str, ink: Ink) -> bool {
+        let Some(start) = end.checked_sub(columns(text)) else { return false };
+        if row >= self.height || end > self.width {
+            return false;
+        }
+        let free = |p: &Place| p.dots == 0 && p.letter.is_none();
+        let around = start.saturating_sub(1)..(end + 1).min(self.width);
+        if !self.places[row * self.width..][around].iter().all(free) {
+            return false;
+        }
+        for (place, letter) in self.places[row * self.width + start..].iter_mut().zip(text.chars()) {
+            place.letter = Some((letter, ink));
+        }
+        true
+    }
+
+    fn row(&self, row: usize, style: &Style) -> String {
+        let mut out = String::new();
+        for place in &self.places[row * self.width..][..self.width] {
+            match (place.letter, place.dots) {
+                (Some((letter, ink)), _) => out += &style.paint(ink, &letter.to_string()),
+                (None, 0) => out.push(' '),
+                (None, dots) => {
+                    let braille = char::from_u32(0x2800 + u32::from(dots)).unwrap_or('*');
+                    let mark = if style.unicode { braille } else { ['*', '+', 'o', 'x'][place.line % 4] };
+                    out += &style.paint(INKS[place.line % INKS.len()], &mark.to_string());
+                }
+            }
+        }
+        out
+    }
+}
+
+/// What stands to the right of the canvas, by row.
+struct Beside(Vec<Option<(String, Ink)>>);
+
+impl Beside {
+    /// Puts a text at a row, or at the next free one below, or else above.
+    fn put(&mut self, row: usize, text: String, ink: Ink) -> usize {
+        let free = |r: &usize| self.0.get(*r).is_some_and(Option::is_none);
+        let found = (row..self.0.len()).find(free).or_else(|| (0..row).rev().find(free));
+        match found {
+            Some(at) => {
+                self.0[at] = Some((text, ink));
+                at
+            }
+            None => row,
+        }
+    }
+}
+
+fn lines(chart: &Chart, style: &Style) -> String {
+    let height = (style.width / 5).clamp(12, 22);
+    let y_ticks = chart.y.ticks(height / 2);
+    let left = y_ticks.iter().map(|t| columns(&style.text(&t.1))).max().unwrap_or(0) + 2;
+    let last_x = chart.lines.iter().filter_map(|l| l.points.last()).map(|p| p.x).max_by(f64::total_cmp);
+    let last_level = chart.levels.iter().find(|l| Some(l.to) == last_x);
+    let labels = chart.lines.iter().map(|l| l.label.as_str());
+    let beside = labels.chain(last_level.into_iter().flat_map(|l| [l.name.as_str(), l.cost.as_str()]));
+    let right = beside.map(|t| columns(&style.text(t)) + 1).max().unwrap_or(0);
+    let width = style.width.saturating_sub(left + right).max(20);
+
+    let mut canvas = Canvas::new(width, height);
+    let mut margin = Beside(vec![None; height]);
+    let across = |x: f64| chart.x.place(x) * (width * 2 - 1) as f64;
+    let down = |y: f64| (1.0 - chart.y.place(y).clamp(0.0, 1.0)) * (height * 4 - 1) as f64;
+    let row_of = |y: f64| (down(y).round() as usize) / 4;
+    // The first line is drawn last, over the others.
+    for (i, line) in chart.lines.iter().enumerate().rev() {
+        let points: Vec<(f64, f64)> = line.points.iter().map(|p| (across(p.x), down(p.y))).collect();
+        for pair in points.windows(2) {
+            canvas.stroke(pair[0], pair[1], i);
+        }
+    }
+    let mut ends: Vec<(usize, f64)> =
+        chart.lines.iter().enumerate().filter_map(|(i, l)| Some((i, l.points.last()?.y))).collect();
+    ends.sort_by(|a, b| b.1.total_cmp(&a.1));
+    for (i, y) in ends {
+        let mut row = row_of(y);
+        if !chart.lines[i].label.is_empty() {
+            row = margin.put(row, style.text(&chart.lines[i].label), INKS[i % INKS.len()]);
+        }
+        if let Some(level) = last_level.filter(|l| (l.y / y).ln().abs() < 0.1) {
+            row = margin.put(row, style.text(&level.name), Ink::Strong);
+            margin.put(row, style.text(&level.cost), Ink::Plain);
+        }
+    }
+    for level in chart.levels.iter().filter(|l| Some(l.to) != last_x) {
+        let (end, row) = (across(level.to) as usize / 2 + 1, row_of(level.y));
+        let fits = (row + 1..row + 3).find(|r| canvas.write(*r, end, &style.text(&level.name), Ink::Strong));
+        if let Some(row) = fits {
+            canvas.write(row + 1, end, &style.text(&level.cost), Ink::Plain);
+        }
+    }
+    let mut out = String::new();
+    for row in 0..height {
+        let tick = y_ticks.iter().find(|(value, _)| row_of(*value) == row);
+        let text = tick.map_or(String::new(), |t| style.text(&t.1));
+        let edge = match (style.unicode, tick.is_some()) {
+            (true, true) => '┤',
+            (true, false) => '│',
+            (false, true) => '+',
+            (false, false) => '|',
+        };
+        out += &format!("{}{text} {edge}", " ".repeat((left - 2).saturating_sub(columns(&text))));
+        out += &canvas.row(row, style);
+        if let Some((text, ink)) = &margin.0[row] {
+            out += &format!(" {}", style.paint(*ink, text));
+        }
+        out.truncate(out.trim_end().len());
+        out.push('\n');
+    }
+    out + &x_axis(&chart.x, left, width, style)
+}
+
+/// The axis below the canvas: its line, its ticks' texts where they do not touch, and what it counts.
+fn x_axis(axis: &Axis, left: usize, width: usize, style: &Style) -> String {
+    let (corner, line, tick) = if style.unicode { ('└', '─', '┬') } else { ('+', '-', '+') };
+    let mut rule = vec![line; width];
+    let mut texts = vec![' '; left + width];
+    let mut free_from = 0;
+    for (value, text) in axis.ticks(width / 9) {
+        let column = (axis.place(value) * (width - 1) as f64).round() as usize;
+        rule[column.min(width - 1)] = tick;
+        let text: Vec<char> = style.text(&text).chars().collect();
+        let start = (left + column).saturating_sub(text.len() / 2).min(left + width - text.len().min(width));
+        if start >= free_from && start + text.len() <= texts.len() {
+            texts[start..start + text.len()].copy_from_slice(&text);
+            free_from = start + text.len() + 1;
+        }
+    }
+    let rule: String = rule.into_iter().collect();
+    let texts: String = texts.into_iter().collect();
+    let label = style.text(&axis.label);
+    let middle = (left + width / 2).saturating_sub(columns(&label) / 2);
+    format!("{}{corner}{rule}\n{}\n{}{label}\n", " ".repeat(left - 1), texts.trim_end(), " ".repeat(middle))
+}
+
+/// Rows of a distribution.
+const ROWS: usize = 20;
+
+fn bars(chart: &Chart, style: &Style) -> String {
+    let every = chart.bars.len().div_ceil(ROWS).max(1);
+    let rows: Vec<Bar> = chart.bars.chunks(every).filter_map(joined).collect();
+    let most = rows.iter().map(|b| b.clean + b.labelled).max().unwrap_or(0).max(1);
+    let texts: Vec<String> = rows.iter().map(|b| style.text(&units::value(b.low, chart.x.scale(), Some(0.0)))).collect();
+    let left = texts.iter().map(|t| columns(t)).max().unwrap_or(0);
+    let counts = most.to_string().len();
+    let room = style.width.saturating_sub(left + counts + 4).max(10);
+    let (edge, full, other) = if style.unicode { ('│', '█', '░') } else { ('|', '#', '.') };
+    let mut out = String::new();
+    for (bar, text) in rows.iter().zip(texts) {
+        let share = |n: usize| (n * room).div_ceil(most);
+        let clean = share(bar.clean);
+        let labelled = share(bar.clean + bar.labelled) - clean;
+        let labelled = if bar.labelled > 0 { labelled.max(1).min(room.saturating_sub(clean)) } else { 0 };
+        let first: String = std::iter::repeat_n(full, clean).collect();
+        let second: String = std::iter::repeat_n(other, labelled).collect();
+        out += &format!(
+            "{}{text} {edge}{}{} {}",
+            " ".repeat(left.saturating_sub(columns(&text))),
+            style.paint(Ink::First, &first),
+            style.paint(Ink::Warning, &second),
+            bar.clean + bar.labelled
+        );
+        out.push('\n');
+    }
+    if rows.iter().any(|b| b.labelled > 0) {
+        out += &format!("{} {full} undisturbed  {other} disturbed\n", " ".repeat(left));
+    }
+    out
+}
+
+fn joined(bars: &[Bar]) -> Option<Bar> {
+    let (first, last) = (bars.first()?, bars.last()?);
+    let clean = bars.iter().map(|b| b.clean).sum();
+    let labelled = bars.iter().map(|b| b.labelled).sum();
+    Some(Bar { low: first.low, high: last.high, clean, labelled })
+}

@@ -1,0 +1,178 @@
+//! The rows of a result table, before anybody aligns them: what the table for a terminal and the one in Markdown share.
+
+use groma_model::{Record, State};
+
+use crate::curve::{Curve, curves, for_levels, levels, widest};
+use crate::point::{family, measured, point};
+use crate::says::says;
+use crate::style::Style;
+use crate::units::{self, NONE, Scale};
+
+/// A metric with more points than this over one number is shown as a curve.
+const MOST_ROWS: usize = 8;
+
+/// What the numeric columns are called: [`Body::Values`] in this order.
+pub(crate) const HEADS: [&str; 5] = ["value", "±", "cycles", "p90", "p99"];
+
+/// The records of a family.
+pub(crate) struct Group<'a> {
+    pub(crate) family: &'a str,
+    /// What they say, in a sentence.
+    pub(crate) says: String,
+    pub(crate) rows: Vec<Row<'a>>,
+    /// The metrics that are shown as curves.
+    pub(crate) curves: Vec<&'a str>,
+}
+
+/// A row.
+pub(crate) struct Row<'a> {
+    pub(crate) id: &'a str,
+    /// Which point of the metric; for a part of a curve, which part.
+    pub(crate) point: String,
+    /// Whether it is a part of the curve above it.
+    pub(crate) part: bool,
+    pub(crate) body: Body,
+}
+
+/// What a row has to say of its point.
+pub(crate) enum Body {
+    /// Numbers, and how the metric ended.
+    Values { numbers: [String; 5], ended: Option<(State, Vec<String>)> },
+    /// There are no numbers: the state and its reason.
+    Reason(State, String),
+    /// A remark on a whole curve.
+    Curve(String),
+}
+
+/// The rows of a run, in the order of the records, families and metrics brought together.
+pub(crate) fn groups<'a>(records: &'a [Record], style: &Style) -> Vec<Group<'a>> {
+    by(records.iter(), |r| family(&r.id))
+        .into_iter()
+        .map(|(family, members)| {
+            let mut group = Group { family, says: says(family, &members), rows: Vec::new(), curves: Vec::new() };
+            for (id, members) in by(members.into_iter(), |r| r.id.as_str()) {
+                metric(&mut group, id, &members, style);
+            }
+            group
+        })
+        .collect()
+}
+
+fn by<'a>(
+    records: impl Iterator<Item = &'a Record>,
+    key: impl Fn(&'a Record) -> &'a str,
+) -> Vec<(&'a str, Vec<&'a Record>)> {
+    let mut all: Vec<(&str, Vec<&Record>)> = Vec::new();
+    for record in records {
+        let key = key(record);
+        match all.iter_mut().find(|(k, _)| *k == key) {
+            Some((_, members)) => members.push(record),
+            None => all.push((key, vec![record])),
+        }
+    }
+    all
+}
+
+fn metric<'a>(group: &mut Group<'a>, id: &'a str, records: &[&'a Record], style: &Style) {
+    let long = widest(records).filter(|(_, values)| *values > MOST_ROWS && !style.all);
+    let Some((over, _)) = long else {
+        group.rows.extend(records.iter().map(|r| row(id, r)));
+        return;
+    };
+    let curves = curves(records, &over);
+    let with_levels = for_levels(&curves).map(|c| c.rest.as_str());
+    group.curves.push(id);
+    for curve in &curves {
+        if curve.points.len() <= MOST_ROWS {
+            group.rows.extend(curve.points.iter().map(|(_, r)| row(id, r)));
+        } else {
+            curve_rows(group, id, curve, with_levels == Some(&curve.rest), style);
+        }
+    }
+}
+
+fn row<'a>(id: &'a str, record: &Record) -> Row<'a> {
+    Row { id, point: point(record), part: false, body: body(record) }
+}
+
+fn body(record: &Record) -> Body {
+    let Some(value) = units::headline(record) else {
+        return Body::Reason(record.state, record.reason.clone());
+    };
+    let scale = Scale::of(record);
+    let quantile = |q: Option<f64>| q.map_or(NONE.to_owned(), |v| units::value(v, scale, None));
+    let numbers = [
+        value,
+        units::interval(record).unwrap_or(NONE.to_owned()),
+        record.cycles.map_or(NONE.to_owned(), units::bare_cycles),
+        quantile(record.p90),
+        quantile(record.p99),
+    ];
+    Body::Values { numbers, ended: Some((record.state, record.flags.clone())) }
+}
+
+/// A curve: its shape, then its levels, or else its two ends.
+fn curve_rows<'a>(group: &mut Group<'a>, id: &'a str, curve: &Curve<'a>, has_levels: bool, style: &Style) {
+    let part = |point: String, body: Body| Row { id, point, part: true, body };
+    let measured_points = curve.measured();
+    let values: Vec<f64> = measured_points.iter().map(|p| p.1).collect();
+    let number = |x: f64| if curve.sizes { units::value(x, Scale::Size, None) } else { format!("{x}") };
+    let mut text = format!("{} points over {}", curve.points.len(), curve.over);
+    if let (Some(first), Some(last)) = (curve.points.first(), curve.points.last()) {
+        text += &format!(", {} to {}", number(first.0 as f64), number(last.0 as f64));
+    }
+    let noisy = curve.points.iter().filter(|(_, r)| r.state == State::Noisy).count();
+    if noisy > 0 {
+        text += &format!(", {noisy} noisy");
+    }
+    let line = sparkline(&values, style.unicode);
+    group.rows.push(Row { id, point: curve.rest.clone(), part: false, body: Body::Curve(format!("{line}  {text}")) });
+    if has_levels {
+        for level in levels(curve) {
+            let to = level.capacity.map(|c| format!(" to {}", number(c)));
+            let mut numbers = [(); 5].map(|()| String::new());
+            numbers[0] = units::value(level.latency, Scale::Time, None);
+            numbers[2] = level.cycles.map_or(NONE.to_owned(), units::bare_cycles);
+            let body = Body::Values { numbers, ended: None };
+            group.rows.push(part(level.name + &to.unwrap_or_default(), body));
+        }
+    } else {
+        let measured_records: Vec<_> = curve.points.iter().filter(|(_, r)| measured(r).is_some()).collect();
+        let ends = [measured_records.first(), measured_records.last()];
+        for (x, record) in ends.into_iter().flatten().take(measured_records.len()) {
+            group.rows.push(part(format!("{}={}", curve.over, number(*x as f64)), body(record)));
+        }
+    }
+    let missing: Vec<&Record> = curve.points.iter().map(|p| p.1).filter(|r| measured(r).is_none()).collect();
+    if let Some(worst) = missing.iter().max_by_key(|r| r.state) {
+        let reason = format!("{} of {} points; {}", missing.len(), curve.points.len(), worst.reason);
+        group.rows.push(part("not measured".to_owned(), Body::Reason(worst.state, reason)));
+    }
+}
+
+/// The shape of a curve in one line, from its least to its largest value; logarithmic where it spans more than a factor 8.
+pub(crate) fn sparkline(values: &[f64], unicode: bool) -> String {
+    const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+    const ASCII: [char; 8] = ['_', '.', ',', '-', '=', '+', '*', '#'];
+    let low = values.iter().copied().fold(f64::INFINITY, f64::min);
+    let high = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let log = low > 0.0 && high / low > 8.0;
+    let scale = |v: f64| if log { v.ln() } else { v };
+    let span = scale(high) - scale(low);
+    let step = |v: f64| if span > 0.0 { ((scale(v) - scale(low)) / span * 7.0).round() as usize } else { 0 };
+    let marks = if unicode { BLOCKS } else { ASCII };
+    values.iter().map(|v| marks[step(*v).min(7)]).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sparkline_shows_the_shape() {
+        assert_eq!(sparkline(&[1.0, 2.0, 3.0, 8.0], true), "▁▂▃█");
+        assert_eq!(sparkline(&[1.0, 10.0, 100.0], true), "▁▅█");
+        assert_eq!(sparkline(&[5.0, 5.0], false), "__");
+        assert_eq!(sparkline(&[], true), "");
+    }
+}

@@ -1,0 +1,232 @@
+//! What a group of records says, in one short true sentence.
+//!
+//! Every number comes from a record of the group that was measured, or is the quotient of two. Where a sentence has not
+//! what it needs, the group is counted by state instead.
+
+use groma_model::{Placement, Quantity, Record, State};
+
+use crate::curve::{curves, for_levels, levels, widest};
+use crate::point::{measured, point};
+use crate::units::{self, Scale, times};
+
+/// The sentence of a family, without a full stop.
+pub(crate) fn says(family: &str, records: &[&Record]) -> String {
+    let group = Group(records);
+    let sentence = match family {
+        "clock" => group.clock(),
+        "cpu" => group.cpu(),
+        "syscall" => group.syscall(),
+        "vdso" => group.costs("vdso.clock_gettime", "reading the clock without entering the kernel"),
+        "signal" => group.signal(),
+        "proc" => group.proc(),
+        "thread" => group.costs("thread.create_join", "creating a thread and waiting for its end"),
+        "ctx" => group.ctx(),
+        "ipc" => group.ipc(),
+        "net" => group.net(),
+        "vm" => group.vm(),
+        "file" => group.file(),
+        "mem" => group.mem(),
+        _ => None,
+    };
+    sentence.unwrap_or_else(|| counts(records))
+}
+
+/// `3 ok, 1 failed`.
+pub(crate) fn counts(records: &[&Record]) -> String {
+    let count = |state| records.iter().filter(|r| r.state == state).count();
+    let parts = State::ALL.into_iter().map(|s| (s, count(s))).filter(|(_, n)| *n > 0);
+    parts.map(|(state, n)| format!("{n} {}", state.word())).collect::<Vec<_>>().join(", ")
+}
+
+struct Group<'a>(&'a [&'a Record]);
+
+impl<'a> Group<'a> {
+    /// The measured records of a metric.
+    fn all(&self, id: &str) -> impl Iterator<Item = (&'a Record, f64)> {
+        self.0.iter().filter(move |r| r.id == id).filter_map(|r| Some((*r, measured(r)?)))
+    }
+
+    /// The first measured record of a metric.
+    fn first(&self, id: &str) -> Option<f64> {
+        self.all(id).next().map(|(_, value)| value)
+    }
+
+    fn least(&self, id: &str) -> Option<(&'a Record, f64)> {
+        self.all(id).min_by(|a, b| a.1.total_cmp(&b.1))
+    }
+
+    fn most(&self, id: &str) -> Option<(&'a Record, f64)> {
+        self.all(id).max_by(|a, b| a.1.total_cmp(&b.1))
+    }
+
+    fn costs(&self, id: &str, what: &str) -> Option<String> {
+        Some(format!("{what} costs {}", time(self.first(id)?)))
+    }
+
+    fn clock(&self) -> Option<String> {
+        let read = self.costs("clock.read", "reading the clock")?;
+        Some(match self.first("clock.step") {
+            Some(step) => format!("{read}; it moves in steps of {}", time(step)),
+            None => read,
+        })
+    }
+
+    fn cpu(&self) -> Option<String> {
+        let clock = units::value(self.first("cpu.frequency")?, Scale::Frequency, None);
+        Some(match self.least("cpu.call") {
+            Some((call, value)) => {
+                let cycles = call.cycles.map(|c| format!(" ({})", units::cycles(c))).unwrap_or_default();
+                format!("the core runs at {clock}; a call and its return cost {}{cycles}", time(value))
+            }
+            None => format!("the core runs at {clock}"),
+        })
+    }
+
+    fn syscall(&self) -> Option<String> {
+        let entry = self.first("syscall.getppid")?;
+        let what = format!("entering the kernel and leaving it costs {}", time(entry));
+        Some(match self.first("syscall.open_close") {
+            Some(open) => format!("{what}; opening and closing a file {} as much", times(open / entry)),
+            None => what,
+        })
+    }
+
+    fn signal(&self) -> Option<String> {
+        let catch = self.costs("signal.catch", "catching a signal")?;
+        Some(match self.first("signal.install") {
+            Some(install) => format!("{catch}, installing its handler {}", time(install)),
+            None => catch,
+        })
+    }
+
+    fn proc(&self) -> Option<String> {
+        let mut parts = Vec::new();
+        if let Some(fork) = self.first("proc.fork_exit") {
+            parts.push(format!("fork and exit cost {}", time(fork)));
+        }
+        let target = |word: &str| self.all("proc.exec").find(|(r, _)| r.params.word("target") == Some(word)).map(|r| r.1);
+        match (target("static"), target("dynamic")) {
+            (Some(fixed), Some(dynamic)) => parts.push(format!(
+                "running a static program {}, a dynamic one {} as much",
+                time(fixed),
+                times(dynamic / fixed)
+            )),
+            (Some(one), None) => parts.push(format!("running a static program {}", time(one))),
+            (None, Some(one)) => parts.push(format!("running a dynamic program {}", time(one))),
+            (None, None) => {}
+        }
+        if let Some(shell) = self.first("proc.shell") {
+            parts.push(format!("a shell {}", time(shell)));
+        }
+        (!parts.is_empty()).then(|| parts.join("; "))
+    }
+
+    fn ctx(&self) -> Option<String> {
+        let id = if self.first("ctx.switch.net").is_some() { "ctx.switch.net" } else { "ctx.switch" };
+        let ((least, low), (most, high)) = (self.least(id)?, self.most(id)?);
+        let what = format!("a switch costs {} ({})", time(low), params(least));
+        Some(if std::ptr::eq(least, most) { what } else { format!("{what} to {} ({})", time(high), params(most)) })
+    }
+
+    fn ipc(&self) -> Option<String> {
+        let (same, near) = self.all("ipc.pipe_rtt").find(|(r, _)| r.placement == Placement::SameCpu)?;
+        let apart = |r: &Record| {
+            matches!(r.placement, Placement::Smt | Placement::SameLlc | Placement::CrossLlc | Placement::CrossNode)
+        };
+        let mut others = self.all("ipc.pipe_rtt").filter(|(r, _)| r.params == same.params && apart(r));
+        let there = format!("a pipe round trip on one CPU takes {}", time(near));
+        Some(match others.next() {
+            Some((_, far)) => format!("{there}, between two CPUs {} as long", times(far / near)),
+            None => there,
+        })
+    }
+
+    fn net(&self) -> Option<String> {
+        let trip = self.least("net.tcp_rtt").map(|(_, v)| format!("a TCP round trip over loopback takes {}", time(v)));
+        let connect = self.least("net.tcp_connect").map(|(_, v)| format!("a connection takes {}", time(v)));
+        let parts: Vec<String> = trip.into_iter().chain(connect).collect();
+        (!parts.is_empty()).then(|| parts.join("; "))
+    }
+
+    fn vm(&self) -> Option<String> {
+        let ((least, low), (most, high)) = (self.least("vm.fault")?, self.most("vm.fault")?);
+        let what = format!("a page fault costs {} ({})", time(low), params(least));
+        Some(if std::ptr::eq(least, most) { what } else { format!("{what} to {} ({})", time(high), params(most)) })
+    }
+
+    fn file(&self) -> Option<String> {
+        let create = self.least("file.create_delete").map(|(_, v)| format!("creating and deleting a file costs {}", time(v)));
+        let reread = self.most("file.reread").map(|(r, v)| {
+            format!("a file in the page cache is read at {}", units::value(v, Scale::of(r), None))
+        });
+        let parts: Vec<String> = create.into_iter().chain(reread).collect();
+        (!parts.is_empty()).then(|| parts.join("; "))
+    }
+
+    fn mem(&self) -> Option<String> {
+        let latency: Vec<&Record> = self.0.iter().copied().filter(|r| r.id == "mem.latency").collect();
+        let hierarchy = widest(&latency).and_then(|(over, _)| {
+            let curves = curves(&latency, &over);
+            let levels: Vec<String> = levels(for_levels(&curves)?)
+                .iter()
+                .map(|level| {
+                    let capacity = level.capacity.map(|c| format!(" {}", units::value(c, Scale::Size, None)));
+                    let cycles = level.cycles.filter(|_| level.capacity.is_some());
+                    let cost = cycles.map_or_else(|| time(level.latency), units::cycles);
+                    format!("{}{} at {cost}", level.name, capacity.unwrap_or_default())
+                })
+                .collect();
+            Some(levels.join(", "))
+        });
+        hierarchy.or_else(|| {
+            let (record, most) = self.most("mem.bandwidth").filter(|(r, _)| r.quantity == Quantity::Bandwidth)?;
+            Some(format!("up to {} ({})", units::value(most, Scale::of(record), None), params(record)))
+        })
+    }
+}
+
+fn time(seconds: f64) -> String {
+    units::value(seconds, Scale::Time, None)
+}
+
+/// The parameters of a record, or its placement where it has none.
+fn params(record: &Record) -> String {
+    if record.params_text.is_empty() { point(record) } else { record.params_text.clone() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixtures;
+    use crate::point::family;
+
+    #[test]
+    fn every_family_has_its_sentence() {
+        let records = fixtures::records();
+        let mut families: Vec<&str> = Vec::new();
+        for record in &records {
+            if !families.contains(&family(&record.id)) {
+                families.push(family(&record.id));
+            }
+        }
+        let say = |f: &&str| {
+            let group: Vec<&Record> = records.iter().filter(|r| family(&r.id) == *f).collect();
+            format!("{f}: {}", says(f, &group))
+        };
+        let all: Vec<String> = families.iter().map(say).collect();
+        insta::assert_snapshot!(all.join("\n"));
+    }
+
+    #[test]
+    fn without_what_it_needs_a_group_is_counted() {
+        let record = |state| {
+            let r = fixtures::record("syscall.getppid", "", Quantity::Latency, 1e-7);
+            if state == State::Ok { r } else { fixtures::without(r, state, "because") }
+        };
+        let (failed, unsupported) = (record(State::Failed), record(State::Unsupported));
+        assert_eq!(says("syscall", &[&failed, &unsupported, &failed]), "1 unsupported, 2 failed");
+        let mut other = record(State::Ok);
+        other.id = "mine.own".to_owned();
+        assert_eq!(says("mine", &[&other]), "1 ok");
+    }
+}

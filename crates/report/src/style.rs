@@ -1,0 +1,172 @@
+//! How text for people looks: width, colour, alphabet. Not what it says.
+
+/// How a view for people is to look.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Style {
+    /// Whether to colour with ANSI escapes. Colour repeats what words say; nothing is lost without it.
+    pub colour: bool,
+    /// Columns to fill at most. Numbers and identities are never cut to fit, so a line of a very narrow view may be longer.
+    pub width: usize,
+    /// Whether characters outside ASCII may be used (`µ`, `±`, block and braille graphics).
+    pub unicode: bool,
+    /// Whether each point of a curve gets a row of its own, instead of the whole curve one line.
+    pub all: bool,
+}
+
+impl Style {
+    /// No colour, all of Unicode, curves as one line: what a pipe gets.
+    pub const fn plain(width: usize) -> Style {
+        Style { colour: false, width, unicode: true, all: false }
+    }
+
+    /// The text in a colour, when colour is wanted.
+    pub(crate) fn paint(&self, ink: Ink, text: &str) -> String {
+        match ink.code() {
+            Some(code) if self.colour && !text.is_empty() => format!("\x1b[{code}m{text}\x1b[0m"),
+            _ => text.to_owned(),
+        }
+    }
+
+    /// The text in the alphabet that is wanted. Control characters become spaces: a reason or a fact comes from outside,
+    /// and must not move the cursor or split a row.
+    pub(crate) fn text(&self, text: &str) -> String {
+        let mut out = String::with_capacity(text.len());
+        for c in text.chars() {
+            match c {
+                c if c.is_control() => out.push(' '),
+                c if self.unicode || c.is_ascii() => out.push(c),
+                'µ' => out.push('u'),
+                '±' => out.push_str("+-"),
+                '–' => out.push('-'),
+                '×' => out.push('x'),
+                '·' => out.push(','),
+                '→' => out.push_str("->"),
+                '…' => out.push_str("..."),
+                '─' => out.push('-'),
+                _ => out.push('?'),
+            }
+        }
+        out
+    }
+
+    /// The text, its end replaced by an ellipsis if it is wider than `width`.
+    pub(crate) fn cut(&self, text: &str, width: usize) -> String {
+        if columns(text) <= width {
+            return text.to_owned();
+        }
+        let ellipsis = self.text("…");
+        let mut out: String = text.chars().take(width.saturating_sub(columns(&ellipsis))).collect();
+        out.truncate(out.trim_end().len());
+        out + &ellipsis
+    }
+}
+
+/// What a colour means.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Ink {
+    #[default]
+    Plain,
+    /// A heading.
+    Strong,
+    /// What is there for completeness.
+    Faint,
+    /// To be noticed.
+    Warning,
+    /// To be acted on.
+    Bad,
+    /// The first line of a plot, and others.
+    First,
+    /// The second line of a plot.
+    Second,
+    /// The third line of a plot.
+    Third,
+}
+
+impl Ink {
+    /// The parameter of the ANSI escape; the basic colours, which every theme of a terminal makes readable.
+    const fn code(self) -> Option<&'static str> {
+        match self {
+            Ink::Plain => None,
+            Ink::Strong => Some("1"),
+            Ink::Faint => Some("2"),
+            Ink::Warning => Some("33"),
+            Ink::Bad => Some("31"),
+            Ink::First => Some("36"),
+            Ink::Second => Some("33"),
+            Ink::Third => Some("35"),
+        }
+    }
+}
+
+/// Columns that a text takes: one a character, which holds for all that the views themselves write.
+pub(crate) fn columns(text: &str) -> usize {
+    text.chars().count()
+}
+
+/// The text broken between words into lines of at most `width` columns; a longer word has a line of its own.
+pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        match lines.last_mut() {
+            Some(line) if columns(line) + 1 + columns(word) <= width => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
+}
+
+/// As [`wrap`], the first line behind `first`, the others below it; one text, each line ending in a newline.
+pub(crate) fn wrap_behind(first: &str, text: &str, width: usize) -> String {
+    let indent = columns(first);
+    let mut out = String::new();
+    for (i, line) in wrap(text, width.saturating_sub(indent).max(20)).iter().enumerate() {
+        if i == 0 {
+            out.push_str(first);
+        } else {
+            out.push_str(&" ".repeat(indent));
+        }
+        out.push_str(line);
+        out.push('\n');
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn colour_is_only_there_when_wanted() {
+        let plain = Style::plain(80);
+        assert_eq!(plain.paint(Ink::Bad, "failed"), "failed");
+        let colour = Style { colour: true, ..plain };
+        assert_eq!(colour.paint(Ink::Bad, "failed"), "\x1b[31mfailed\x1b[0m");
+        assert_eq!(colour.paint(Ink::Plain, "ok"), "ok");
+        assert_eq!(colour.paint(Ink::Bad, ""), "");
+    }
+
+    #[test]
+    fn text_from_outside_cannot_steer_the_terminal() {
+        let style = Style::plain(80);
+        assert_eq!(style.text("a\x1b[2Jb\nc"), "a [2Jb c");
+    }
+
+    #[test]
+    fn ascii_says_the_same() {
+        let ascii = Style { unicode: false, ..Style::plain(80) };
+        assert_eq!(ascii.text("4.49 µs ± 0.8 % – …"), "4.49 us +- 0.8 % - ...");
+        assert_eq!(ascii.cut("abcdefgh", 6), "abc...");
+        assert_eq!(Style::plain(80).cut("abcdefgh", 6), "abcde…");
+        assert_eq!(Style::plain(80).cut("abcdef", 6), "abcdef");
+    }
+
+    #[test]
+    fn lines_break_between_words() {
+        assert_eq!(wrap("one two  three\nfour", 9), ["one two", "three", "four"]);
+        assert_eq!(wrap("unbreakable word", 4), ["unbreakable", "word"]);
+        assert_eq!(wrap_behind("x: ", "one two three four five six", 23), "x: one two three four\n   five six\n");
+    }
+}

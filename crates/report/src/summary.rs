@@ -1,0 +1,177 @@
+//! The last lines of a run, and the one line that progress shows of a metric.
+
+use groma_model::{End, Machine, Record, RunHeader, State};
+
+use crate::point::name;
+use crate::style::{Style, columns, wrap_behind};
+use crate::table::ink;
+use crate::units;
+
+/// One metric in one line of at most `style.width` columns: its name, and its value with the interval or why there is none.
+pub fn live_line(record: &Record, style: &Style) -> String {
+    let name = style.text(&name(record));
+    let column = (style.width * 45 / 100).clamp(20, 48);
+    let name = if columns(&name) < column { format!("{name:<column$}") } else { name };
+    let state = record.state.word();
+    let (text, ink) = match units::headline(record) {
+        Some(value) => {
+            let interval = units::interval(record).map(|i| format!(" ± {i}")).unwrap_or_default();
+            let remarks = if record.state == State::Ok { "".to_owned() } else { format!("  {state}: {}", record.reason) };
+            let counts = format!("({} rounds, {} samples)", record.rounds, record.samples);
+            (format!("{value:>9}{interval:<9}  {counts}{remarks}"), ink(record.state))
+        }
+        None => (format!("{state}: {}", record.reason), ink(record.state)),
+    };
+    let room = style.width.saturating_sub(columns(&name) + 2).max(20);
+    let ink = if record.state == State::Ok { crate::style::Ink::Plain } else { ink };
+    format!("{name}  {}", style.paint(ink, &style.cut(&style.text(&text), room)))
+}
+
+/// The last lines of a run: metrics by state, each that is not `ok` with its full reason, time against budget, and how
+/// disturbed the host was. Metrics with the same reason share a line.
+pub fn summary(run: &RunHeader, records: &[Record], end: Option<&End>, style: &Style) -> String {
+    let count = |state| records.iter().filter(|r| r.state == state).count() as u64;
+    let counted: Vec<(State, u64)> = State::ALL.into_iter().map(|s| (s, count(s))).filter(|(_, n)| *n > 0).collect();
+    let states = end.map_or(&counted, |e| &e.states.0);
+    let total: u64 = states.iter().map(|(_, n)| n).sum();
+    let each: Vec<String> = states.iter().map(|(state, n)| format!("{n} {}", state.word())).collect();
+    let colon = if each.is_empty() { "" } else { ": " };
+    let plural = if total == 1 { "" } else { "s" };
+    let mut out = wrap_behind("", &format!("{total} metric{plural}{colon}{}", each.join(", ")), style.width);
+    for (state, reason, records) in reasons(records) {
+        let reason = if reason.is_empty() { String::new() } else { format!(": {reason}") };
+        let text = style.text(&format!("{}{reason}", names(&records)));
+        let first = format!("  {:<11} ", state.word());
+        let lines = wrap_behind(&first, &text, style.width);
+        let word = style.paint(ink(state), state.word());
+        out += &lines.replacen(state.word(), &word, 1);
+    }
+    out += &wrap_behind("", &style.text(&closing(run, end)), style.width);
+    out
+}
+
+/// Metrics that did not end `ok`, those with one state and reason together; the worst state last.
+fn reasons(records: &[Record]) -> Vec<(State, &str, Vec<&Record>)> {
+    let mut all: Vec<(State, &str, Vec<&Record>)> = Vec::new();
+    for record in records.iter().filter(|r| r.state != State::Ok) {
+        match all.iter_mut().find(|(s, why, _)| *s == record.state && *why == record.reason) {
+            Some((_, _, same)) => same.push(record),
+            None => all.push((record.state, &record.reason, vec![record])),
+        }
+    }
+    all.sort_by_key(|(state, _, _)| *state);
+    all
+}
+
+/// The names of metrics; more than three points of one metric are counted.
+fn names(records: &[&Record]) -> String {
+    let mut parts: Vec<String> = Vec::new();
+    let mut done: Vec<&str> = Vec::new();
+    for record in records {
+        let same = records.iter().filter(|r| r.id == record.id).count();
+        if same <= 3 {
+            parts.push(name(record));
+        } else if !done.contains(&record.id.as_str()) {
+            parts.push(format!("{} ({same} points)", record.id));
+            done.push(&record.id);
+        }
+    }
+    parts.join(", ")
+}
+
+/// Time against budget, the host's noise, and whether the run came to its end.
+fn closing(run: &RunHeader, end: Option<&End>) -> String {
+    let mut parts = Vec::new();
+    if let Some(end) = end {
+        parts.push(format!("{} of a budget of {}", units::wall(end.wall_s), budget(run.budget_s)));
+    }
+    if let Some(noise) = run.noise {
+        let lost = run.noise_lost.map(|lost| format!(" ({} of its time lost)", units::percent(lost)));
+        parts.push(format!("host {} before the run{}", noise.word(), lost.unwrap_or_default()));
+    }
+    match end {
+        None => parts.push("no end recorded: the run goes on, or was killed".to_owned()),
+        Some(end) if end.interrupted => parts.push("interrupted: only a part of the plan was measured".to_owned()),
+        Some(_) => {}
+    }
+    parts.join("; ")
+}
+
+fn budget(seconds: f64) -> String {
+    if seconds.fract() == 0.0 && seconds < 120.0 { format!("{seconds} s") } else { units::wall(seconds) }
+}
+
+/// What a machine is, in one line, of the facts that are there.
+pub(crate) fn host(machine: &Machine) -> String {
+    let mut parts = Vec::new();
+    if let Some(name) = machine.get("host.name") {
+        parts.push(name.to_owned());
+    }
+    match (machine.get("cpu.model"), machine.get("cpu.online")) {
+        (Some(model), Some("1")) => parts.push(format!("{model}, 1 CPU")),
+        (Some(model), Some(n)) if n.parse::<u32>().is_ok() => parts.push(format!("{model}, {n} CPUs")),
+        (Some(model), _) => parts.push(model.to_owned()),
+        (None, _) => {}
+    }
+    let kernel: Vec<&str> = ["kernel.name", "kernel.release"].into_iter().filter_map(|key| machine.get(key)).collect();
+    if !kernel.is_empty() {
+        parts.push(kernel.join(" "));
+    }
+    parts.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixtures;
+    use groma_model::Quantity;
+
+    fn shown(width: usize, change: impl FnOnce(&mut End)) -> String {
+        let records = fixtures::records();
+        let mut end = fixtures::end(&records);
+        change(&mut end);
+        summary(&fixtures::header(), &records, Some(&end), &Style::plain(width))
+    }
+
+    #[test]
+    fn at_80_columns() {
+        insta::assert_snapshot!(shown(80, |_| ()));
+    }
+
+    #[test]
+    fn at_120_columns_interrupted() {
+        insta::assert_snapshot!(shown(120, |end| end.interrupted = true));
+    }
+
+    #[test]
+    fn points_that_share_a_reason_share_a_line() {
+        let one = |size: &str| {
+            let r = fixtures::record("mem.latency", size, Quantity::Latency, 0.0);
+            fixtures::without(r, State::Unresolved, "the budget ended before it")
+        };
+        let records: Vec<Record> = ["size=1 MiB", "size=2 MiB", "size=4 MiB", "size=8 MiB"].map(one).into();
+        let text = summary(&fixtures::header(), &records, None, &Style::plain(80));
+        insta::assert_snapshot!(text, @r"
+        4 metrics: 4 unresolved
+          unresolved  mem.latency (4 points): the budget ended before it
+        host fine before the run (0.9 % of its time lost); no end recorded: the run goes
+        on, or was killed
+        ");
+    }
+
+    #[test]
+    fn live_lines_fit() {
+        let records = fixtures::records();
+        let pick = ["syscall.getppid", "ipc.pipe_rtt", "proc.shell", "net.tcp_connect", "ctx.switch.net"];
+        let mut out = String::new();
+        for width in [80, 120] {
+            for record in records.iter().filter(|r| pick.contains(&r.id.as_str())) {
+                let line = live_line(record, &Style::plain(width));
+                assert!(columns(&line) <= width, "{line}");
+                out += &line;
+                out += "\n";
+            }
+        }
+        insta::assert_snapshot!(out);
+    }
+}

@@ -1,0 +1,185 @@
+//! The result table of a run, for a terminal or a pipe.
+//!
+//! One block a family: its name and the columns' heads, a row a metric, and what the block says. A metric without a value
+//! shows its state and reason instead of numbers; a reason too long for its row stands in full in the summary below.
+
+use groma_model::{End, Record, RunHeader, State};
+
+use crate::grid::{Align, Cell, Grid};
+use crate::rows::{Body, Group, HEADS, Row, groups};
+use crate::style::{Ink, Style, wrap_behind};
+use crate::summary::{host, summary};
+
+/// From this width on, the point has a column of its own, and there is room for a second quantile.
+const WIDE: usize = 110;
+
+/// The numeric columns of a narrow table, by their place in [`HEADS`].
+const NARROW: [usize; 4] = [0, 1, 2, 4];
+
+/// The whole of a run.
+pub(crate) fn table(run: &RunHeader, records: &[Record], end: Option<&End>, style: &Style) -> String {
+    let wide = style.width >= WIDE;
+    let mut grid = Grid::new(&aligns(wide), style);
+    for group in groups(records, style) {
+        add(&mut grid, &group, wide, style);
+    }
+    head(run, style) + "\n" + &grid.render() + &summary(run, records, end, style)
+}
+
+/// Which run this is, and where it ran.
+fn head(run: &RunHeader, style: &Style) -> String {
+    let mut out = style.paint(Ink::Strong, &style.text(&format!("run {}", run.run)));
+    out += &style.text(&format!(", {}, groma {}\n", run.profile.word(), run.groma));
+    let here = host(&run.environment);
+    if !here.is_empty() {
+        out += &wrap_behind("", &style.text(&here), style.width);
+    }
+    out
+}
+
+fn aligns(wide: bool) -> Vec<Align> {
+    use Align::{Left, Right};
+    if wide { vec![Left, Left, Right, Right, Right, Right, Right, Left] } else { vec![Left, Right, Right, Right, Right, Left] }
+}
+
+fn add(grid: &mut Grid, group: &Group<'_>, wide: bool, style: &Style) {
+    let mut heads = vec![Cell::ink(group.family, Ink::Strong)];
+    if wide {
+        heads.push(Cell::default());
+    }
+    heads.extend(chosen(wide).map(|i| Cell::ink(HEADS[i], Ink::Faint)));
+    heads.push(Cell::ink("state", Ink::Faint));
+    grid.row(heads);
+    let mut above = "";
+    for (i, row) in group.rows.iter().enumerate() {
+        let first = row.id != above;
+        let alone = first && group.rows.get(i + 1).is_none_or(|next| next.id != row.id);
+        if !wide && first && !alone && !row.point.is_empty() {
+            grid.line(Cell::new(row.id));
+        }
+        add_row(grid, row, names(row, first, alone, wide), wide);
+        above = row.id;
+    }
+    grid.says(&group.says, style);
+    if !group.curves.is_empty() {
+        grid.says(&format!("each point: groma show --all; as a plot: groma plot {}", group.curves.join(", ")), style);
+    }
+    grid.line(Cell::default());
+}
+
+impl Grid {
+    fn says(&mut self, text: &str, style: &Style) {
+        for line in wrap_behind(&style.text("  → "), text, style.width).lines() {
+            self.line(Cell::ink(line, Ink::Faint));
+        }
+    }
+}
+
+/// The first cells of a row. A narrow table stacks the points of a metric below its id; a wide one has a column for them,
+/// and says the id once.
+fn names(row: &Row<'_>, first: bool, alone: bool, wide: bool) -> Vec<Cell> {
+    let indent = if row.part { "  " } else { "" };
+    let point = format!("{indent}{}", row.point);
+    match (wide, row.point.is_empty()) {
+        (true, _) => vec![Cell::new(if first { row.id } else { "" }), Cell::new(point)],
+        (false, true) => vec![Cell::new(row.id)],
+        (false, false) if alone => vec![Cell::new(format!("{} {point}", row.id))],
+        (false, false) => vec![Cell::new(format!("  {point}"))],
+    }
+}
+
+fn chosen(wide: bool) -> impl Iterator<Item = usize> {
+    (0..HEADS.len()).filter(move |i| wide || NARROW.contains(i))
+}
+
+fn add_row(grid: &mut Grid, row: &Row<'_>, mut cells: Vec<Cell>, wide: bool) {
+    match &row.body {
+        Body::Values { numbers, ended } => {
+            cells.extend(chosen(wide).map(|i| Cell::new(numbers[i].clone())));
+            if let Some((state, flags)) = ended {
+                let words: Vec<&str> = [state.word()].into_iter().chain(flags.iter().map(String::as_str)).collect();
+                let ink = if *state == State::Ok && !flags.is_empty() { Ink::Plain } else { ink(*state) };
+                cells.push(Cell::ink(words.join(", "), ink));
+            }
+            grid.row(cells);
+        }
+        Body::Reason(state, reason) => {
+            let text = if reason.is_empty() { state.word().to_owned() } else { format!("{}: {reason}", state.word()) };
+            grid.spanned(cells, Cell::ink(text, ink(*state)));
+        }
+        Body::Curve(text) => grid.spanned(cells, Cell::new(text.clone())),
+    }
+}
+
+/// The colour of a state.
+pub(crate) fn ink(state: State) -> Ink {
+    match state {
+        State::Ok | State::Unsupported => Ink::Faint,
+        State::Noisy | State::Unresolved => Ink::Warning,
+        State::Denied | State::Timeout | State::Failed => Ink::Bad,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixtures;
+    use crate::style::columns;
+
+    fn shown(style: &Style) -> String {
+        let records = fixtures::records();
+        table(&fixtures::header(), &records, Some(&fixtures::end(&records)), style)
+    }
+
+    #[test]
+    fn at_80_columns() {
+        insta::assert_snapshot!(shown(&Style::plain(80)));
+    }
+
+    #[test]
+    fn at_120_columns() {
+        insta::assert_snapshot!(shown(&Style::plain(120)));
+    }
+
+    #[test]
+    fn in_ascii() {
+        let ascii = shown(&Style { unicode: false, ..Style::plain(80) });
+        assert!(ascii.is_ascii(), "{ascii}");
+        insta::assert_snapshot!(ascii);
+    }
+
+    #[test]
+    fn no_line_is_too_long_and_colour_moves_nothing() {
+        for width in [80, 100, 120, 200] {
+            let plain = shown(&Style::plain(width));
+            for line in plain.lines() {
+                assert!(columns(line) <= width, "{width}: {line}");
+                assert_eq!(line.trim_end(), line);
+            }
+            let colour = shown(&Style { colour: true, ..Style::plain(width) });
+            assert_ne!(colour, plain);
+            assert_eq!(without_escapes(&colour), plain);
+        }
+    }
+
+    fn without_escapes(text: &str) -> String {
+        let mut out = String::new();
+        for (i, part) in text.split('\x1b').enumerate() {
+            out.push_str(if i == 0 { part } else { part.split_once('m').map_or("", |p| p.1) });
+        }
+        out
+    }
+
+    #[test]
+    fn every_record_is_there_when_all_are_asked_for() {
+        let all = shown(&Style { all: true, ..Style::plain(120) });
+        assert_eq!(all.matches("chain=amortised").count(), 40);
+        assert!(!all.contains("points over"));
+    }
+
+    #[test]
+    fn a_run_without_records_is_not_an_error() {
+        let text = table(&fixtures::header(), &[], None, &Style::plain(80));
+        assert!(text.contains("0 metrics"), "{text}");
+    }
+}

@@ -1,0 +1,292 @@
+//! Numbers as people read them: the one place that turns an SI value into a text.
+//!
+//! - Times are `ns`, `µs`, `ms` or `s`; rates of bytes are decimal (`12.4 GB/s` is 12.4·10⁹ B/s); sizes are binary
+//!   (`64 KiB`).
+//! - What happens so many times a second is `k/s`, `M/s`, `G/s`, except the clock rate of a core (a metric whose name has
+//!   the word `frequency`), which is `kHz`, `MHz`, `GHz`.
+//! - A number has three significant digits, and a fourth where its interval is narrow enough to support it. Counts are
+//!   whole.
+//! - An interval is half of the display interval relative to the value, `± 0.8 %`; where the value is smaller than that, it
+//!   is absolute, `± 31.0 ns`. What is not there is [`NONE`].
+
+use groma_model::{Quantity, Record, Unit};
+
+/// What stands where there is no number.
+pub const NONE: &str = "–";
+
+/// How values of a metric are scaled for people.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scale {
+    /// Seconds: `4.49 µs`.
+    Time,
+    /// Bytes per second: `12.4 GB/s`.
+    Bandwidth,
+    /// Hertz: `3.40 GHz`.
+    Frequency,
+    /// Events per second: `1.25 M/s`.
+    Events,
+    /// Bytes: `64 KiB`.
+    Size,
+    /// Things: `72`.
+    Count,
+    /// A quotient: `3.00`.
+    Ratio,
+}
+
+const TIME: [(f64, &str); 4] = [(1.0, " s"), (1e-3, " ms"), (1e-6, " µs"), (1e-9, " ns")];
+const BANDWIDTH: [(f64, &str); 5] = [(1e12, " TB/s"), (1e9, " GB/s"), (1e6, " MB/s"), (1e3, " kB/s"), (1.0, " B/s")];
+const FREQUENCY: [(f64, &str); 4] = [(1e9, " GHz"), (1e6, " MHz"), (1e3, " kHz"), (1.0, " Hz")];
+const EVENTS: [(f64, &str); 4] = [(1e9, " G/s"), (1e6, " M/s"), (1e3, " k/s"), (1.0, " /s")];
+const SIZE: [(f64, &str); 5] =
+    [(1_099_511_627_776.0, " TiB"), (1_073_741_824.0, " GiB"), (1_048_576.0, " MiB"), (1024.0, " KiB"), (1.0, " B")];
+const BARE: [(f64, &str); 1] = [(1.0, "")];
+
+impl Scale {
+    /// The scale of a record's values.
+    pub fn of(record: &Record) -> Scale {
+        match record.unit {
+            Unit::Seconds => Scale::Time,
+            Unit::BytesPerSecond => Scale::Bandwidth,
+            Unit::PerSecond if record.id.contains("frequency") => Scale::Frequency,
+            Unit::PerSecond => Scale::Events,
+            Unit::Bytes => Scale::Size,
+            Unit::One if record.quantity == Quantity::Count => Scale::Count,
+            Unit::One => Scale::Ratio,
+        }
+    }
+
+    /// The units, the largest first.
+    fn units(self) -> &'static [(f64, &'static str)] {
+        match self {
+            Scale::Time => &TIME,
+            Scale::Bandwidth => &BANDWIDTH,
+            Scale::Frequency => &FREQUENCY,
+            Scale::Events => &EVENTS,
+            Scale::Size => &SIZE,
+            Scale::Count | Scale::Ratio => &BARE,
+        }
+    }
+}
+
+/// A value with its unit, to as many digits as half the width of its interval supports (three without one).
+pub fn value(value: f64, scale: Scale, half_width: Option<f64>) -> String {
+    if !value.is_finite() {
+        return NONE.to_owned();
+    }
+    let units = scale.units();
+    if value == 0.0 {
+        return format!("0{}", units.last().map_or("", |u| u.1));
+    }
+    let whole = matches!(scale, Scale::Count | Scale::Size);
+    if scale == Scale::Count && value.fract() == 0.0 && value.abs() < 1e15 {
+        return format!("{value:.0}");
+    }
+    let digits = digits(value, half_width);
+    // Choose the unit after rounding: 999.9 ns is 1.00 µs.
+    let rounded = |unit: f64| round_to(value / unit, digits).abs();
+    let (unit, name) =
+        units.iter().copied().find(|&(unit, _)| rounded(unit) >= 1.0).or(units.last().copied()).unwrap_or((1.0, ""));
+    let scaled = value / unit;
+    if whole && scaled.fract() == 0.0 { format!("{scaled:.0}{name}") } else { significant(scaled, digits) + name }
+}
+
+/// How many significant digits of a value its interval supports: three or four.
+pub fn digits(value: f64, half_width: Option<f64>) -> usize {
+    let fourth = 10f64.powi(value.abs().log10().floor() as i32 - 3);
+    match half_width {
+        Some(half) if half <= fourth => 4,
+        _ => 3,
+    }
+}
+
+/// A number to so many significant digits; digits before the point are all written.
+pub fn significant(value: f64, digits: usize) -> String {
+    if value == 0.0 || !value.is_finite() {
+        return "0".to_owned();
+    }
+    let before_point = value.abs().log10().floor().max(0.0) as usize + 1;
+    let rounded = round_to(value, digits.max(before_point));
+    let exponent = rounded.abs().log10().floor() as i64;
+    let decimals = (digits as i64 - 1 - exponent).clamp(0, 12) as usize;
+    format!("{rounded:.decimals$}")
+}
+
+fn round_to(value: f64, digits: usize) -> f64 {
+    if value == 0.0 || !value.is_finite() {
+        return value;
+    }
+    // Through decimal text: no error of a power of ten.
+    format!("{value:.*e}", digits.saturating_sub(1)).parse().unwrap_or(value)
+}
+
+/// The headline of a record.
+pub fn headline(record: &Record) -> Option<String> {
+    record.value.filter(|v| v.is_finite()).map(|v| value(v, Scale::of(record), half_width(record)))
+}
+
+/// Half the width of the display interval, in the unit of the record.
+pub fn half_width(record: &Record) -> Option<f64> {
+    record.ci_display.map(|[low, high]| (high - low) / 2.0).filter(|half| half.is_finite() && *half >= 0.0)
+}
+
+/// The interval of a record without its sign: `0.8 %`, or `31.0 ns` where the value is smaller than its uncertainty.
+pub fn interval(record: &Record) -> Option<String> {
+    let (value, half) = (record.value?, half_width(record)?);
+    Some(if half > 0.0 && value.abs() < half {
+        self::value(half, Scale::of(record), None)
+    } else if half == 0.0 {
+        percent(0.0)
+    } else {
+        percent(half / value.abs())
+    })
+}
+
+/// A fraction in percent: `0.04 %`, `0.8 %`, `12 %`.
+pub fn percent(fraction: f64) -> String {
+    match fraction * 100.0 {
+        x if !x.is_finite() => NONE.to_owned(),
+        0.0 => "0 %".to_owned(),
+        x if x.abs() < 0.005 => "< 0.01 %".to_owned(),
+        x if x.abs() < 0.095 => format!("{x:.2} %"),
+        x if x.abs() < 9.95 => format!("{x:.1} %"),
+        x if x.abs() < 999.5 => format!("{x:.0} %"),
+        _ => "> 999 %".to_owned(),
+    }
+}
+
+/// Cycles of the core's clock: `4.00 cy`.
+pub fn cycles(cycles: f64) -> String {
+    let text = bare_cycles(cycles);
+    if text.ends_with(|c: char| c.is_ascii_alphabetic()) { text + "cy" } else { text + " cy" }
+}
+
+/// Cycles without their unit, for a column that is headed by it: `4.00`, `412 k`.
+pub(crate) fn bare_cycles(cycles: f64) -> String {
+    match cycles.abs() {
+        c if !c.is_finite() => NONE.to_owned(),
+        c if c >= 999_500_000.0 => significant(cycles / 1e9, 3) + " G",
+        c if c >= 999_500.0 => significant(cycles / 1e6, 3) + " M",
+        c if c >= 9_995.0 => significant(cycles / 1e3, 3) + " k",
+        _ => significant(cycles, 3),
+    }
+}
+
+/// How many times as much one value is as another: `14 times`, `1.3 times`.
+pub(crate) fn times(quotient: f64) -> String {
+    if quotient >= 9.95 { format!("{quotient:.0} times") } else { format!("{quotient:.1} times") }
+}
+
+/// A wall time in seconds: `58.9 s`, `4 min 05 s`.
+pub fn wall(seconds: f64) -> String {
+    if seconds < 119.95 {
+        return format!("{seconds:.1} s");
+    }
+    let whole = seconds.round() as u64;
+    format!("{} min {:02} s", whole / 60, whole % 60)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn time(v: f64) -> String {
+        value(v, Scale::Time, None)
+    }
+
+    #[test]
+    fn times_take_the_unit_that_fits() {
+        for (v, text) in [
+            (0.0, "0 ns"),
+            (2.5e-10, "0.250 ns"),
+            (1.4e-9, "1.40 ns"),
+            (1.17e-7, "117 ns"),
+            (9.994e-7, "999 ns"),
+            (9.996e-7, "1.00 µs"),
+            (4.487e-6, "4.49 µs"),
+            (1.0e-3, "1.00 ms"),
+            (0.25, "250 ms"),
+            (12.0, "12.0 s"),
+            (-3.2e-9, "-3.20 ns"),
+            (f64::NAN, "–"),
+        ] {
+            assert_eq!(time(v), text);
+        }
+    }
+
+    #[test]
+    fn rates_are_decimal_and_sizes_binary() {
+        assert_eq!(value(12.4e9, Scale::Bandwidth, None), "12.4 GB/s");
+        assert_eq!(value(999.6e6, Scale::Bandwidth, None), "1.00 GB/s");
+        assert_eq!(value(3.4e9, Scale::Frequency, None), "3.40 GHz");
+        assert_eq!(value(1.25e6, Scale::Events, None), "1.25 M/s");
+        assert_eq!(value(12.0, Scale::Events, None), "12.0 /s");
+        assert_eq!(value(65536.0, Scale::Size, None), "64 KiB");
+        assert_eq!(value(48.0 * 1024.0, Scale::Size, None), "48 KiB");
+        assert_eq!(value(1.5 * 1048576.0, Scale::Size, None), "1.50 MiB");
+        assert_eq!(value(72.0, Scale::Count, None), "72");
+        assert_eq!(value(16.5, Scale::Count, None), "16.5");
+        assert_eq!(value(3.0, Scale::Ratio, None), "3.00");
+    }
+
+    #[test]
+    fn a_digit_is_printed_only_when_the_interval_supports_it() {
+        assert_eq!(value(1.2345e-6, Scale::Time, Some(1.0e-9)), "1.234 µs");
+        assert_eq!(value(1.2345e-6, Scale::Time, Some(1.1e-9)), "1.23 µs");
+        assert_eq!(value(9.2345e-6, Scale::Time, Some(1.0e-8)), "9.23 µs");
+        assert_eq!(value(3.0, Scale::Ratio, Some(0.0)), "3.000");
+        assert_eq!(value(1.17e-7, Scale::Time, Some(5e-8)), "117 ns", "three at least");
+    }
+
+    #[test]
+    fn percentages_keep_what_matters() {
+        for (fraction, text) in [
+            (0.0, "0 %"),
+            (0.00001, "< 0.01 %"),
+            (0.0004, "0.04 %"),
+            (0.00096, "0.1 %"),
+            (0.008, "0.8 %"),
+            (0.0996, "10 %"),
+            (0.12, "12 %"),
+            (1.4, "140 %"),
+            (20.0, "> 999 %"),
+        ] {
+            assert_eq!(percent(fraction), text);
+        }
+    }
+
+    #[test]
+    fn an_interval_wider_than_its_value_is_absolute() {
+        let mut record = crate::fixtures::record("signal.catch.net", "", Quantity::Latency, 2.0e-9);
+        record.ci_display = Some([-29.0e-9, 33.0e-9]);
+        assert_eq!(interval(&record).as_deref(), Some("31.0 ns"));
+        record.ci_display = Some([1.9e-9, 2.1e-9]);
+        assert_eq!(interval(&record).as_deref(), Some("5.0 %"));
+        record.ci_display = None;
+        assert_eq!(interval(&record), None);
+    }
+
+    #[test]
+    fn cycles_and_wall_times() {
+        assert_eq!(cycles(4.0), "4.00 cy");
+        assert_eq!(cycles(14.02), "14.0 cy");
+        assert_eq!(cycles(1234.0), "1234 cy");
+        assert_eq!(cycles(412_000.0), "412 kcy");
+        assert_eq!(wall(58.94), "58.9 s");
+        assert_eq!(wall(245.2), "4 min 05 s");
+        assert_eq!(times(13.6), "14 times");
+        assert_eq!(times(6.25), "6.2 times");
+    }
+
+    #[test]
+    fn any_value_survives() {
+        for exponent in -20..20 {
+            for mantissa in [1.0, 9.995, 9.9999, 4.321, -5.5] {
+                let v = mantissa * 10f64.powi(exponent);
+                for scale in [Scale::Time, Scale::Bandwidth, Scale::Events, Scale::Size, Scale::Count, Scale::Ratio] {
+                    let text = value(v, scale, None);
+                    assert!(!text.is_empty() && !text.contains("NaN") && !text.contains("inf"), "{v} {text}");
+                }
+            }
+        }
+    }
+}

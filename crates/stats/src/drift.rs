@@ -1,0 +1,264 @@
+//! Whether values change with time: is the warm-up over, did the machine drift during the run.
+//!
+//! Everything here rests on ranks and medians, so a few disturbed samples neither make a trend nor hide one. All comparisons of
+//! pairs: the time is quadratic in the number of values, meant for hundreds.
+
+use std::cmp::Ordering;
+
+use crate::normal::two_sided_tail;
+use crate::order::{median, sorted};
+use crate::rounds::round_medians;
+
+/// How many of the latest values decide whether a benchmark is warm (3.6).
+const STEADY_WINDOW: usize = 10;
+
+/// The change, as a share of the median, that counts: below, a trend is harmless even where it is certain (3.6).
+const TOLERATED_CHANGE: f64 = 0.01;
+
+/// The chance of a trend as strong as the one seen, were there none, below which it counts as seen (3.6).
+const SIGNIFICANCE: f64 = 0.01;
+
+/// The outcome of the test of Mann and Kendall.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Trend {
+    /// Pairs that rise with time less pairs that fall.
+    pub s: i64,
+    /// `s`, less 1 towards 0, in standard deviations, ties accounted for.
+    pub z: f64,
+    /// The chance of so large a |z| without a trend: two-sided, by the normal approximation (from 9 values on it errs to the safe
+    /// side).
+    pub p: f64,
+    /// The change per step: [`theil_sen_slope`].
+    pub slope: f64,
+}
+
+/// A change over the whole time looked at.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Change {
+    /// The chance of so clear a trend without a change.
+    pub p: f64,
+    /// The change from the first to the last value as a share of the median; negative for a fall.
+    pub relative: f64,
+}
+
+/// A drift that was seen; at least one of the two is present.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Drift {
+    /// From round to round: the machine changed during the run.
+    pub between_rounds: Option<Change>,
+    /// From the start to the end of rounds, in all of them together: a warm-up that did not end, or a leak.
+    pub within_rounds: Option<Change>,
+}
+
+/// The change per step of values at equal distances: the median of the slopes of all pairs (Theil 1950; Sen, "Estimates of the
+/// regression coefficient based on Kendall's tau", JASA 1968). `None` below 2 values, or with one that is not finite.
+#[must_use]
+pub fn theil_sen_slope(values: &[f64]) -> Option<f64> {
+    let slopes: Vec<f64> = (1..values.len())
+        .flat_map(|later| (0..later).map(move |earlier| (values[later] - values[earlier]) / (later - earlier) as f64))
+        .collect();
+    median(&slopes)
+}
+
+/// The test of Mann (Econometrica 1945) and Kendall for a rise or fall of values in the order of time, with correction for ties.
+/// `None` below 3 values, or with one that is not finite.
+#[must_use]
+pub fn mann_kendall(values: &[f64]) -> Option<Trend> {
+    if values.len() < 3 {
+        return None;
+    }
+    let slope = theil_sen_slope(values)?;
+    let order = Concordance::of(values);
+    Some(Trend { s: order.s, z: order.z(), p: two_sided_tail(order.z()), slope })
+}
+
+/// Whether the latest 10 values are steady: the trend over them, and the step from their first half to their second, are both
+/// below 1 % of their median (3.6). Fewer than 10 values are not steady yet.
+#[must_use]
+pub fn steady(values: &[f64]) -> bool {
+    let Some(latest) = values.last_chunk::<STEADY_WINDOW>() else {
+        return false;
+    };
+    let (first, second) = latest.split_at(STEADY_WINDOW / 2);
+    match (median(latest), theil_sen_slope(latest), median(first), median(second)) {
+        (Some(middle), Some(slope), Some(first), Some(second)) => {
+            let tolerated = TOLERATED_CHANGE * middle.abs();
+            slope.abs() * (STEADY_WINDOW as f64) < tolerated && (second - first).abs() < tolerated
+        }
+        _ => false,
+    }
+}
+
+/// The drift over `rounds`, each the values of one process in the order of time: p < 1 % and a total change of more than 1 %, over
+/// the medians of the rounds or within the rounds (3.6).
+///
+/// Within rounds the pairs of all rounds are counted together, and the change is the median of the rounds' changes: what
+/// the rounds have in common, not one that was disturbed (Hirsch, Slack, Smith, "Techniques of trend analysis for monthly water
+/// quality data", Water Resources Research 1982). Values of one process depend on each other, so the chance is too small there; the
+/// size of the change is what keeps false alarms rare. `None`: no drift seen.
+#[must_use]
+pub fn drift(rounds: &[Vec<f64>]) -> Option<Drift> {
+    let medians = round_medians(rounds);
+    let between = Concordance::of(&medians).change(relative_rise(&medians));
+
+    let complete: Vec<&Vec<f64>> = rounds.iter().filter(|round| median(round).is_some()).collect();
+    let rises: Vec<f64> = complete.iter().filter_map(|round| relative_rise(round)).collect();
+    let within = complete.iter().map(|round| Concordance::of(round)).sum::<Concordance>().change(median(&rises));
+
+    (between.is_some() || within.is_some()).then_some(Drift { between_rounds: between, within_rounds: within })
+}
+
+/// The change that the slope makes from the first to the last value, as a share of the median.
+fn relative_rise(values: &[f64]) -> Option<f64> {
+    let rise = theil_sen_slope(values)? * (values.len() - 1) as f64 / median(values)?.abs();
+    rise.is_finite().then_some(rise)
+}
+
+/// Kendall's S and its variance where there is no trend.
+struct Concordance {
+    s: i64,
+    variance: f64,
+}
+
+impl Concordance {
+    fn of(values: &[f64]) -> Self {
+        let s = (1..values.len())
+            .flat_map(|later| (0..later).map(move |earlier| values[later].partial_cmp(&values[earlier])))
+            .map(|order| order.map_or(0, |order| order as i64))
+            .sum();
+        let spread = |n: usize| (n * n.saturating_sub(1) * (2 * n + 5)) as f64;
+        let ties: f64 = sorted(values).chunk_by(|a, b| a == b).map(|tied| spread(tied.len())).sum();
+        Self { s, variance: (spread(values.len()) - ties) / 18.0 }
+    }
+
+    fn z(&self) -> f64 {
+        match self.s.cmp(&0) {
+            Ordering::Equal => 0.0,
+            Ordering::Greater => (self.s - 1) as f64 / self.variance.sqrt(),
+            Ordering::Less => (self.s + 1) as f64 / self.variance.sqrt(),
+        }
+    }
+
+    /// `relative` as a change, if it is both certain and large.
+    fn change(&self, relative: Option<f64>) -> Option<Change> {
+        let change = Change { p: two_sided_tail(self.z()), relative: relative? };
+        (change.p < SIGNIFICANCE && change.relative.abs() > TOLERATED_CHANGE).then_some(change)
+    }
+}
+
+impl std::iter::Sum for Concordance {
+    fn sum<I: Iterator<Item = Self>>(parts: I) -> Self {
+        let none = Self { s: 0, variance: 0.0 };
+        parts.fold(none, |sum, part| Self { s: sum.s + part.s, variance: sum.variance + part.variance })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RISING: [f64; 12] = [10.0, 10.2, 10.1, 10.4, 10.3, 10.4, 10.8, 10.6, 10.9, 11.0, 10.7, 11.2];
+
+    /// Expected values from scipy (`theilslopes`, `norm.sf`) and numpy.
+    #[test]
+    fn trend_golden_values() {
+        let trend = mann_kendall(&RISING).expect("enough values");
+        assert_eq!(trend.s, 53);
+        assert!((trend.z - 3.574185662442048).abs() < 1e-12, "{trend:?}");
+        assert!((trend.p / 0.0003513195861587747 - 1.0).abs() < 1e-10, "{trend:?}");
+        assert!((trend.slope - 0.1).abs() < 1e-12, "{trend:?}");
+    }
+
+    #[test]
+    fn a_fall_is_the_mirror_image_of_a_rise() {
+        let (rise, fall) = (mann_kendall(&RISING), mann_kendall(&RISING.map(|value| -value)));
+        let mirrored = fall.map(|fall| Trend { s: -fall.s, z: -fall.z, p: fall.p, slope: -fall.slope });
+        assert_eq!(rise, mirrored);
+    }
+
+    #[test]
+    fn equal_values_have_no_trend() {
+        assert_eq!(mann_kendall(&[7.0; 9]), Some(Trend { s: 0, z: 0.0, p: 1.0, slope: 0.0 }));
+    }
+
+    #[test]
+    fn slope_is_that_of_the_majority() {
+        assert_eq!(theil_sen_slope(&[1.0, 3.0]), Some(2.0));
+        assert_eq!(theil_sen_slope(&[0.0, 1.0, 2.0, 99.0, 4.0, 5.0, 6.0]), Some(1.0));
+    }
+
+    #[test]
+    fn nothing_comes_of_nothing() {
+        assert_eq!(theil_sen_slope(&[1.0]), None);
+        assert_eq!(theil_sen_slope(&[1.0, f64::NAN, 2.0]), None);
+        assert_eq!(mann_kendall(&[1.0, 2.0]), None);
+        assert_eq!(mann_kendall(&[1.0, 2.0, f64::INFINITY]), None);
+        assert_eq!(drift(&[]), None);
+        assert_eq!(drift(&[vec![], vec![1.0]]), None);
+        assert!(!steady(&[]));
+    }
+
+    #[test]
+    fn steady_needs_ten_values_and_looks_at_the_latest() {
+        assert!(!steady(&[1.0; 9]));
+        assert!(steady(&[1.0; 10]));
+        assert!(steady(&[[9.0; 10], [1.0; 10]].concat()));
+        assert!(!steady(&[[1.0; 10], [f64::NAN; 10]].concat()));
+    }
+
+    /// The halves of a line differ by half of its rise, so the slope is the stricter of the two here.
+    #[test]
+    fn a_slope_is_not_steady() {
+        let line = |step: f64| (0..10).map(|index| 1.0 + step * f64::from(index)).collect::<Vec<f64>>();
+        assert!(steady(&line(0.0009)));
+        assert!(!steady(&line(0.0012)));
+        assert!(!steady(&line(-0.0012)));
+    }
+
+    /// Up and down again: no slope at all, but the halves differ.
+    #[test]
+    fn a_step_is_not_steady() {
+        let hump =
+            |height: f64| [0.0, 0.0, 0.0, height, height, height, height, height, 0.0, 0.0].map(|value| value + 1.0);
+        assert_eq!(theil_sen_slope(&hump(0.02)), Some(0.0));
+        assert!(!steady(&hump(0.02)));
+        assert!(steady(&hump(0.009)));
+    }
+
+    fn rounds(count: u32, between: f64, within: f64) -> Vec<Vec<f64>> {
+        let samples = |round: u32| (0..25).map(move |step| 1.0 + between * f64::from(round) + within * f64::from(step));
+        (0..count).map(|round| samples(round).collect()).collect()
+    }
+
+    #[test]
+    fn drift_between_rounds() {
+        let drift = drift(&rounds(9, -0.01, 0.0)).expect("a fall of 1 % per round");
+        assert_eq!(drift.within_rounds, None);
+        let change = drift.between_rounds.expect("a fall of 1 % per round");
+        // S = -36, variance 92: z = -35 / 9.59; scipy: 2 * norm.sf(35 / sqrt(92)).
+        assert!((change.p / 0.00026326080270351474 - 1.0).abs() < 1e-10, "{change:?}");
+        assert!((change.relative + 0.08 / 0.96).abs() < 1e-12, "{change:?}");
+    }
+
+    #[test]
+    fn drift_within_rounds() {
+        let drift = drift(&rounds(9, 0.0, 0.001)).expect("a rise of 2.4 % in every round");
+        assert_eq!(drift.between_rounds, None);
+        let change = drift.within_rounds.expect("a rise of 2.4 % in every round");
+        assert!((change.relative - 0.024 / 1.012).abs() < 1e-12, "{change:?}");
+    }
+
+    #[test]
+    fn drift_must_be_both_certain_and_large() {
+        assert_eq!(drift(&rounds(9, 0.001, 0.0)), None, "certain, but 0.8 %");
+        assert_eq!(drift(&rounds(9, 0.0, 0.0004)), None, "certain, but 0.96 %");
+        assert_eq!(drift(&rounds(5, 0.01, 0.0)), None, "4 %, but five rounds in order are no proof");
+    }
+
+    #[test]
+    fn one_disturbed_round_is_not_a_drift_within_rounds() {
+        let mut rounds = rounds(9, 0.0, 0.0);
+        rounds[4] = (0..25).map(|step| 1.0 + 0.1 * f64::from(step)).collect();
+        assert_eq!(drift(&rounds), None);
+    }
+}

@@ -1,0 +1,168 @@
+//! Order statistics: sorting, the median, quantiles.
+//!
+//! A slice that is empty, or holds a value that is not finite, has no median and no quantile.
+
+use std::cmp::Ordering;
+
+/// The confidence for which this crate says that a sample is large enough: 95 %.
+pub const CONFIDENCE: f64 = 0.95;
+
+/// A sorted copy, in the total order of IEEE 754 (so -0 before +0, and not-a-number at the ends).
+#[must_use]
+pub fn sorted(values: &[f64]) -> Vec<f64> {
+    let mut copy = values.to_vec();
+    copy.sort_unstable_by(f64::total_cmp);
+    copy
+}
+
+/// The median: the middle value, or the mean of the two middle ones. Takes linear time. `None` as the module says.
+#[must_use]
+pub fn median(values: &[f64]) -> Option<f64> {
+    quantile(values, 0.5)
+}
+
+/// [`median`] of values that are sorted already.
+#[must_use]
+pub fn median_sorted(sorted: &[f64]) -> Option<f64> {
+    quantile_sorted(sorted, 0.5)
+}
+
+/// The `p`-quantile, 0 <= p <= 1, by linear interpolation between the order statistics around rank 1 + (n - 1) p: type 7 of
+/// Hyndman and Fan, "Sample quantiles in statistical packages", The American Statistician 1996. Takes linear time.
+///
+/// It answers however few the values are. Use [`quantile_if_enough`] for a figure that is shown as a property of the machine.
+/// `None` as the module says, and for a `p` outside [0, 1].
+#[must_use]
+pub fn quantile(values: &[f64], p: f64) -> Option<f64> {
+    let place = Place::of(p, values.len())?;
+    if !values.iter().all(|value| value.is_finite()) {
+        return None;
+    }
+    let mut copy = values.to_vec();
+    let (_, &mut below, rest) = copy.select_nth_unstable_by(place.index, f64::total_cmp);
+    let above = rest.iter().copied().min_by(f64::total_cmp).unwrap_or(below);
+    Some(place.between(below, above))
+}
+
+/// [`quantile`] of values that are sorted already.
+#[must_use]
+pub fn quantile_sorted(sorted: &[f64], p: f64) -> Option<f64> {
+    let place = Place::of(p, sorted.len())?;
+    if !ends_are_finite(sorted) {
+        return None;
+    }
+    let below = *sorted.get(place.index)?;
+    let above = sorted.get(place.index + 1).copied().unwrap_or(below);
+    Some(place.between(below, above))
+}
+
+/// [`quantile`], but `None` below [`enough_for`]`(p)` values: p99 of 200 values says nothing of the 99th percentile.
+#[must_use]
+pub fn quantile_if_enough(values: &[f64], p: f64) -> Option<f64> {
+    if values.len() < enough_for(p)? { None } else { quantile(values, p) }
+}
+
+/// [`quantile_if_enough`] of values that are sorted already.
+#[must_use]
+pub fn quantile_if_enough_sorted(sorted: &[f64], p: f64) -> Option<f64> {
+    if sorted.len() < enough_for(p)? { None } else { quantile_sorted(sorted, p) }
+}
+
+/// The least number of values with which the `p`-quantile has a finite two-sided, equal-tailed 95 % interval (table M5: 6 for
+/// the median, 36 for p10 and p90, 368 for p99).
+///
+/// The widest interval there is, minimum to maximum, misses on one side when all n values fall on the other side of the
+/// quantile: with chance p^n or (1 - p)^n, and neither may exceed 2.5 %. `None` unless 0 < p < 1: no number of values bounds the
+/// extremes.
+#[must_use]
+pub fn enough_for(p: f64) -> Option<usize> {
+    if !(p > 0.0 && p < 1.0) {
+        return None;
+    }
+    let tail = (1.0 - CONFIDENCE) / 2.0;
+    Some((tail.ln() / p.max(1.0 - p).ln()).ceil() as usize)
+}
+
+/// Whether all of `sorted` is finite, seen from its ends, where whatever is not finite has been sorted to.
+pub(crate) fn ends_are_finite(sorted: &[f64]) -> bool {
+    sorted.first().is_some_and(|value| value.is_finite()) && sorted.last().is_some_and(|value| value.is_finite())
+}
+
+/// Where a quantile lies: at or after the value at `index` (from 0), `fraction` of the way to the next.
+struct Place {
+    index: usize,
+    fraction: f64,
+}
+
+impl Place {
+    fn of(p: f64, n: usize) -> Option<Self> {
+        if n == 0 || !(0.0..=1.0).contains(&p) {
+            return None;
+        }
+        let place = (n - 1) as f64 * p;
+        Some(Self { index: place as usize, fraction: place.fract() })
+    }
+
+    fn between(&self, below: f64, above: f64) -> f64 {
+        match self.fraction.total_cmp(&0.5) {
+            // Exact for the median, and safe where the difference of the two would overflow.
+            Ordering::Equal => f64::midpoint(below, above),
+            _ => below * (1.0 - self.fraction) + above * self.fraction,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Expected values from numpy's `quantile`, whose default is type 7.
+    #[test]
+    fn quantiles_are_of_type_7() {
+        let values = [3.1, 0.5, 2.25, 9.0, 4.75, 1.0, 7.5];
+        for (p, expected) in [(0.0, 0.5), (0.1, 0.8), (0.25, 1.625), (0.5, 3.1), (0.9, 8.1), (0.99, 8.91), (1.0, 9.0)] {
+            for found in [quantile(&values, p), quantile_sorted(&sorted(&values), p)] {
+                assert!((found.expect("there are values") - expected).abs() < 1e-12, "{p}: {found:?}, not {expected}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_median_is_the_middle_or_the_mean_of_the_two_middle_values() {
+        assert_eq!(median(&[5.0]), Some(5.0));
+        assert_eq!(median(&[3.0, 1.0, 2.0]), Some(2.0));
+        assert_eq!(median(&[4.0, 1.0, 3.0, 2.0]), Some(2.5));
+        assert_eq!(median(&[f64::MAX, f64::MAX]), Some(f64::MAX));
+        assert_eq!(median_sorted(&[1.0, 2.0, 4.0, 8.0]), Some(3.0));
+    }
+
+    #[test]
+    fn no_answer_is_better_than_a_wrong_one() {
+        for values in [&[][..], &[f64::NAN], &[1.0, f64::NAN, 3.0], &[1.0, -f64::NAN, 3.0], &[1.0, f64::INFINITY, 2.0]]
+        {
+            assert_eq!(median(values), None, "{values:?}");
+            assert_eq!(median_sorted(&sorted(values)), None, "{values:?}");
+        }
+        for p in [-0.1, 1.1, f64::NAN] {
+            assert_eq!(quantile(&[1.0, 2.0], p), None);
+        }
+    }
+
+    /// Table M5, and 6 for the median.
+    #[test]
+    fn enough_is_what_a_finite_interval_needs() {
+        let table = [(0.5, 6), (0.75, 13), (0.9, 36), (0.95, 72), (0.99, 368), (0.999, 3688)];
+        for (p, n) in table {
+            assert_eq!(enough_for(p), Some(n), "p = {p}");
+            let values: Vec<f64> = (0..n).map(|value| value as f64).collect();
+            assert!(quantile_if_enough(&values, p).is_some(), "p = {p}, n = {n}");
+            assert_eq!(quantile_if_enough(&values, p), quantile(&values, p));
+            assert_eq!(quantile_if_enough(&values[1..], p), None, "p = {p}, n = {n} - 1");
+            assert_eq!(quantile_if_enough_sorted(&values[1..], p), None, "p = {p}, n = {n} - 1");
+            assert_eq!(quantile_if_enough_sorted(&values, p), quantile(&values, p));
+        }
+        // Low quantiles as high ones; 1 - p is rounded, 36 and 368 are not near a step.
+        assert_eq!((enough_for(0.1), enough_for(0.01)), (Some(36), Some(368)));
+        assert_eq!((enough_for(0.0), enough_for(1.0), enough_for(f64::NAN)), (None, None, None));
+    }
+}

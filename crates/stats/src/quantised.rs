@@ -1,0 +1,44 @@
+//! Whether the clock's step shows through the values.
+
+use crate::order::sorted;
+
+/// So many different values may hold more than half of the samples before they count as quantised (3.8).
+const VALUES: usize = 3;
+
+/// Whether more than half of the samples share at most 3 values: differences between them are then steps of the clock, not of
+/// the machine, and intervals are wider than they look. A value that occurs once is not shared.
+#[must_use]
+pub fn quantised(values: &[f64]) -> bool {
+    let sorted = sorted(values);
+    let mut shared: Vec<usize> = sorted.chunk_by(|a, b| a == b).map(<[f64]>::len).filter(|&count| count > 1).collect();
+    shared.sort_unstable_by(|a, b| b.cmp(a));
+    2 * shared.iter().take(VALUES).sum::<usize>() > values.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn more_than_half_on_three_values() {
+        let mut values: Vec<f64> = [10.0, 20.0, 30.0].into_iter().cycle().take(50).collect();
+        values.extend((0..50).map(|index| 100.0 + f64::from(index)));
+        assert!(!quantised(&values), "exactly half");
+        values.push(20.0);
+        assert!(quantised(&values), "one more than half");
+    }
+
+    #[test]
+    fn four_values_with_half_each_of_them_a_quarter() {
+        let values: Vec<f64> = (0..100).map(|index| f64::from(index % 7)).collect();
+        assert!(!quantised(&values), "three of seven values are 43 %");
+    }
+
+    #[test]
+    fn few_different_values_are_not_shared() {
+        assert!(!quantised(&[]));
+        assert!(!quantised(&[1.0]));
+        assert!(!quantised(&[1.0, 2.0, 3.0]));
+        assert!(quantised(&[1.0, 1.0, 3.0]));
+    }
+}

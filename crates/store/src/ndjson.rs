@@ -1,0 +1,67 @@
+//! A run as lines of JSON: `run`, one `metric` for each record, `end`. One line, one write, one flush, so that
+//! whoever follows the stream sees whole lines as they come. No rounds, except those that a record carries.
+
+use std::io::Write;
+
+use groma_model::{End, Point, Record, Round, RunHeader};
+use serde::Serialize;
+
+use crate::{Sink, StoreError};
+
+/// Writes a run as NDJSON (docs/records.md). Floats are written with as many digits as they need to read back the
+/// same; a number that is not finite is null.
+#[derive(Debug)]
+pub struct Ndjson<W> {
+    out: W,
+    name: String,
+    line: Vec<u8>,
+}
+
+#[derive(Serialize)]
+struct Line<'a, T> {
+    kind: &'static str,
+    #[serde(flatten)]
+    body: &'a T,
+}
+
+impl<W: Write> Ndjson<W> {
+    /// A stream to `out`; errors call it `name`: the file's path, or `standard output`.
+    pub fn new(out: W, name: impl Into<String>) -> Ndjson<W> {
+        Ndjson { out, name: name.into(), line: Vec::new() }
+    }
+
+    /// Gives the output back.
+    pub fn into_inner(self) -> W {
+        self.out
+    }
+
+    fn write<T: Serialize>(&mut self, kind: &'static str, body: &T) -> Result<(), StoreError> {
+        self.line.clear();
+        serde_json::to_writer(&mut self.line, &Line { kind, body })
+            .map_err(|e| StoreError::Output { name: self.name.clone(), source: e.into() })?;
+        self.line.push(b'\n');
+        self.out
+            .write_all(&self.line)
+            .and_then(|()| self.out.flush())
+            .map_err(|source| StoreError::output(&self.name, source))
+    }
+}
+
+impl<W: Write> Sink for Ndjson<W> {
+    fn begin(&mut self, head: &RunHeader, _: &[Point]) -> Result<(), StoreError> {
+        self.write("run", head)
+    }
+
+    /// Nothing: a stream holds records.
+    fn round(&mut self, _: usize, _: &Round) -> Result<(), StoreError> {
+        Ok(())
+    }
+
+    fn record(&mut self, record: &Record) -> Result<(), StoreError> {
+        self.write("metric", record)
+    }
+
+    fn end(&mut self, end: &End) -> Result<(), StoreError> {
+        self.write("end", end)
+    }
+}

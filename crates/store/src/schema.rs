@@ -1,0 +1,138 @@
+//! The shape of the SQLite file: whose it is, which version, and the numbered migrations that lead there.
+
+use std::time::{Duration, Instant};
+
+use rusqlite::{Connection, ErrorCode, Result, Transaction, TransactionBehavior};
+
+/// Marks the file as ours, in `PRAGMA application_id`: the letters `grma`.
+const APPLICATION_ID: i32 = i32::from_be_bytes(*b"grma");
+
+/// Step n leads from version n to n + 1. A step that was released is never edited: the next one mends it.
+const MIGRATIONS: &[&str] = &[include_str!("migrations/0001_rounds.sql")];
+
+/// The version of the SQLite file that this groma writes, in `PRAGMA user_version`. The meaning of what is in the
+/// JSON columns has its own version, [`groma_model::SCHEMA`].
+pub const VERSION: u32 = MIGRATIONS.len() as u32;
+
+/// How long to wait for another process that writes.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Whose a database is.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Owner {
+    /// Nobody's: there is nothing in it.
+    Nobody,
+    /// Ours, of this version.
+    Ours(u32),
+    /// Another program's, with its application id.
+    Other(i32),
+}
+
+/// Looks, and changes nothing.
+pub(crate) fn owner(db: &Connection) -> Result<Owner> {
+    // One statement, so that a database that is being created by another process is seen before or after, not between.
+    let sql = "SELECT a.application_id, v.user_version, (SELECT count(*) FROM sqlite_schema)
+               FROM pragma_application_id a, pragma_user_version v";
+    let (id, version, tables): (i32, u32, u32) =
+        db.query_row(sql, [], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+    Ok(match id {
+        APPLICATION_ID => Owner::Ours(version),
+        0 if version == 0 && tables == 0 => Owner::Nobody,
+        id => Owner::Other(id),
+    })
+}
+
+/// Brings the database to [`VERSION`] in one transaction; another process may be doing the same.
+pub(crate) fn migrate(db: &Connection) -> Result<()> {
+    migrate_with(db, MIGRATIONS)
+}
+
+fn migrate_with(db: &Connection, migrations: &[&str]) -> Result<()> {
+    let step = Transaction::new_unchecked(db, TransactionBehavior::Immediate)?;
+    let version: u32 = step.pragma_query_value(None, "user_version", |row| row.get(0))?;
+    for sql in migrations.iter().skip(version as usize) {
+        step.execute_batch(sql)?;
+    }
+    if (version as usize) < migrations.len() {
+        step.pragma_update(None, "application_id", APPLICATION_ID)?;
+        step.pragma_update(None, "user_version", migrations.len() as u32)?;
+    }
+    step.commit()
+}
+
+/// Chooses how commits reach the disk: a write-ahead log, so that readers and one writer do not wait for each other;
+/// where the file system cannot have one, SQLite's rollback journal.
+pub(crate) fn choose_journal(db: &Connection) -> Result<()> {
+    let mut mode: String = db.pragma_query_value(None, "journal_mode", |row| row.get(0))?;
+    let deadline = Instant::now() + PATIENCE;
+    while mode != "wal" {
+        match db.pragma_update_and_check(None, "journal_mode", "wal", |row| row.get(0)) {
+            Ok(chosen) => {
+                mode = chosen;
+                break;
+            }
+            // SQLite does not wait for this one lock by itself.
+            Err(e) if e.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) && Instant::now() < deadline => {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            // No log to be had here; if nothing can be written at all, the first write will say so.
+            Err(_) => break,
+        }
+    }
+    // With a log, a commit outlives the death of this process without waiting for the disk.
+    db.pragma_update(None, "synchronous", if mode == "wal" { "NORMAL" } else { "FULL" })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rusqlite::OpenFlags;
+
+    fn version(db: &Connection) -> u32 {
+        db.pragma_query_value(None, "user_version", |row| row.get(0)).expect("user_version")
+    }
+
+    #[test]
+    fn an_old_file_keeps_its_rows_through_a_migration() {
+        let db = Connection::open_in_memory().expect("open");
+        migrate_with(&db, &MIGRATIONS[..1]).expect("version 1");
+        db.execute(
+            "INSERT INTO runs VALUES ('r', 't', 1, 'g', 'quick', NULL, NULL, '[]', 'running', 'o', '{}', NULL)",
+            [],
+        )
+        .expect("insert");
+        assert_eq!((owner(&db).expect("owner"), version(&db)), (Owner::Ours(1), 1));
+
+        let next = [MIGRATIONS[0], "ALTER TABLE runs ADD COLUMN label TEXT; UPDATE runs SET label = 'old ' || run"];
+        migrate_with(&db, &next).expect("version 2");
+        assert_eq!(version(&db), 2);
+        let label: String = db.query_row("SELECT label FROM runs", [], |row| row.get(0)).expect("row");
+        assert_eq!(label, "old r");
+
+        migrate_with(&db, &next).expect("a second time does nothing");
+        assert_eq!(version(&db), 2);
+    }
+
+    #[test]
+    fn a_migration_that_fails_changes_nothing() {
+        let db = Connection::open_in_memory().expect("open");
+        migrate_with(&db, &MIGRATIONS[..1]).expect("version 1");
+        let next = [MIGRATIONS[0], "ALTER TABLE runs ADD COLUMN label TEXT", "UPDATE nothing SET x = 1"];
+        migrate_with(&db, &next).expect_err("a step that cannot work");
+        assert_eq!(version(&db), 1);
+        db.prepare("SELECT label FROM runs").expect_err("the second step was kept");
+    }
+
+    #[test]
+    fn a_file_system_without_shared_memory_gets_a_rollback_journal() {
+        let dir = tempfile::tempdir().expect("tempdir");
+        // This way of locking stands for such a file system: it has no shared memory, which the log needs.
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
+        let db = Connection::open_with_flags_and_vfs(dir.path().join("s.db"), flags, c"unix-dotfile").expect("open");
+        choose_journal(&db).expect("choose");
+        migrate(&db).expect("migrate");
+        let mode: String = db.pragma_query_value(None, "journal_mode", |row| row.get(0)).expect("mode");
+        let sync: u32 = db.pragma_query_value(None, "synchronous", |row| row.get(0)).expect("synchronous");
+        assert_eq!((mode.as_str(), sync), ("delete", 2));
+    }
+}

@@ -1,0 +1,408 @@
+//! The SQLite file: opened carefully, and read. What writes a run into it is in `writer.rs`.
+
+use std::ffi::OsStr;
+use std::fs::{self, File};
+use std::io::{ErrorKind, Read};
+use std::path::{Path, PathBuf};
+
+use groma_model::{End, Point, Round, RunHeader, SCHEMA};
+use rusqlite::{Connection, OpenFlags, OptionalExtension, Row, Transaction, TransactionBehavior};
+use serde::de::DeserializeOwned;
+
+use crate::schema::{self, Owner, VERSION};
+use crate::{RunWriter, StoreError, json};
+
+/// The key of the fact in a run's environment that becomes [`RunRow::host`].
+pub const HOST_NAME: &str = "host.name";
+
+/// A store of runs in one SQLite file.
+#[derive(Debug)]
+pub struct Store {
+    pub(crate) db: Connection,
+    pub(crate) path: PathBuf,
+    /// The version of the file, when it is not one that we may write.
+    newer: Option<u32>,
+    /// Why it cannot be written, when it cannot.
+    sealed: Option<&'static str>,
+}
+
+/// How far a run got.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RunStatus {
+    /// It began and has not ended: it still runs, or it was killed and nobody has noticed yet.
+    Running,
+    /// It ended by itself.
+    Complete,
+    /// It was ended from outside and put its affairs in order.
+    Interrupted,
+    /// It was found dead, see [`Store::mark_killed`].
+    Killed,
+}
+
+impl RunStatus {
+    /// The word in the store.
+    pub const fn word(self) -> &'static str {
+        match self {
+            RunStatus::Running => "running",
+            RunStatus::Complete => "complete",
+            RunStatus::Interrupted => "interrupted",
+            RunStatus::Killed => "killed",
+        }
+    }
+}
+
+/// A run as a line of the history.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RunRow {
+    /// Its id.
+    pub run: String,
+    /// When it started, RFC 3339 in UTC.
+    pub started: String,
+    /// Its profile, as a word.
+    pub profile: String,
+    /// The command line after the program's name.
+    pub args: Vec<String>,
+    /// The version of groma that wrote it.
+    pub groma: String,
+    /// The machine's name: the fact [`HOST_NAME`] of its environment.
+    pub host: Option<String>,
+    /// How far it got.
+    pub status: RunStatus,
+    /// What the writer was given as its owner.
+    pub owner: String,
+    /// How many points it planned.
+    pub points: u64,
+    /// How many rounds are kept.
+    pub rounds: u64,
+    /// Its end, when it came to one.
+    pub end: Option<End>,
+}
+
+/// All that is kept of a run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StoredRun {
+    /// Its head.
+    pub header: RunHeader,
+    /// What it planned, each with the rounds that came, in their order.
+    pub points: Vec<(Point, Vec<Round>)>,
+    /// Its end, when it came to one.
+    pub end: Option<End>,
+    /// How far it got.
+    pub status: RunStatus,
+}
+
+impl Store {
+    /// Opens the store at `path`; makes it, and the directories above it (mode 0700), where there is nothing yet, and
+    /// brings an older file to this version.
+    ///
+    /// A file of a newer groma is opened read-only, and so is one in a place that cannot be written;
+    /// [`Store::is_newer`] tells the first, the error of [`Store::writer`] both.
+    ///
+    /// # Errors
+    /// When there is something else at the path (it is left alone), or nothing can be made or read there.
+    pub fn open(path: &Path) -> Result<Store, StoreError> {
+        // Absolute, so that SQLite sees a file in every name: `:memory:` or an empty one would be something else to it.
+        let path = std::path::absolute(path)
+            .map_err(|e| StoreError::Unwritable { path: path.to_owned(), reason: e.to_string() })?;
+        if !is_file(&path)? {
+            make(&path)?;
+        }
+        let fail = |e| StoreError::sqlite(&path, e);
+        let db = match connect(&path) {
+            Ok(db) => db,
+            Err(e) => connect_to_sealed(&path).ok_or_else(|| fail(e))?,
+        };
+        let sealed = db.is_readonly("main").map_err(fail)?.then_some("it is read-only here");
+        let mut store = Store { db, path: path.clone(), newer: None, sealed };
+        match (schema::owner(&store.db).map_err(fail)?, sealed) {
+            (Owner::Other(id), _) => {
+                let what = format!("the database of another program (application id {id:#x})");
+                return Err(StoreError::NotAStore { path, what });
+            }
+            (Owner::Ours(version), _) if version > VERSION => {
+                store.newer = Some(version);
+                store.db.pragma_update(None, "query_only", true).map_err(fail)?;
+            }
+            (Owner::Ours(VERSION), Some(_)) => {}
+            (_, Some(reason)) => return Err(StoreError::Unwritable { path, reason: reason.to_owned() }),
+            (_, None) => schema::choose_journal(&store.db).and_then(|()| schema::migrate(&store.db)).map_err(fail)?,
+        }
+        Ok(store)
+    }
+
+    /// Where it is, as an absolute path.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Whether a newer groma wrote the file, so that it can only be read.
+    pub fn is_newer(&self) -> bool {
+        self.newer.is_some()
+    }
+
+    /// A writer of one run. `owner` is kept with it for [`RunRow::owner`]: a text by which the program can tell later
+    /// whether the process that wrote the run still lives.
+    ///
+    /// # Errors
+    /// When the store cannot be written: [`StoreError::Newer`], [`StoreError::Unwritable`].
+    pub fn writer(&self, owner: &str) -> Result<RunWriter<'_>, StoreError> {
+        self.writable()?;
+        Ok(RunWriter::new(self, owner))
+    }
+
+    /// The history, newest first.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn runs(&self) -> Result<Vec<RunRow>, StoreError> {
+        let sql = "SELECT run, started, profile, args, groma, host, status, owner, ending,
+                          (SELECT count(*) FROM points p WHERE p.run = r.run),
+                          (SELECT count(*) FROM rounds o WHERE o.run = r.run)
+                   FROM runs r ORDER BY started DESC, run DESC";
+        self.collect(sql, [], |row| {
+            let run: String = row.get(0)?;
+            let (args, status, ending): (String, String, Option<String>) = (row.get(3)?, row.get(6)?, row.get(8)?);
+            Ok(RunRow {
+                started: row.get(1)?,
+                profile: row.get(2)?,
+                args: self.parse(&args, &run, "arguments")?,
+                groma: row.get(4)?,
+                host: row.get(5)?,
+                status: self.status(&status, &run)?,
+                owner: row.get(7)?,
+                points: row.get::<_, u32>(9)?.into(),
+                rounds: row.get::<_, u32>(10)?.into(),
+                end: ending.map(|text| self.parse(&text, &run, "end")).transpose()?,
+                run,
+            })
+        })
+    }
+
+    /// The id of the run that a user means: a whole id, the only one that begins so, or `latest`.
+    ///
+    /// # Errors
+    /// [`StoreError::Empty`], [`StoreError::NoRun`] or [`StoreError::Ambiguous`], which name the candidates; or when the
+    /// store cannot be read.
+    pub fn find(&self, text: &str) -> Result<String, StoreError> {
+        let path = || self.path.clone();
+        let all: Vec<String> =
+            self.collect("SELECT run FROM runs ORDER BY started DESC, run DESC", [], |row| Ok(row.get(0)?))?;
+        let Some(latest) = all.first() else { return Err(StoreError::Empty { path: path() }) };
+        if text == "latest" {
+            return Ok(latest.clone());
+        }
+        if all.iter().any(|run| run == text) {
+            return Ok(text.to_owned());
+        }
+        let mut candidates: Vec<String> = all.iter().filter(|run| run.starts_with(text)).cloned().collect();
+        match (candidates.pop(), candidates.len()) {
+            (Some(only), 0) => Ok(only),
+            (Some(oldest), _) => {
+                candidates.push(oldest);
+                Err(StoreError::Ambiguous { path: path(), text: text.to_owned(), candidates })
+            }
+            (None, _) => {
+                let latest = all.into_iter().take(5).collect();
+                Err(StoreError::NoRun { path: path(), text: text.to_owned(), latest })
+            }
+        }
+    }
+
+    /// All that is kept of the run with this id, as of one moment; it may still be running.
+    ///
+    /// # Errors
+    /// When there is no such run, when its fields mean what only a newer groma knows, or when the store cannot be read.
+    pub fn load(&self, run: &str) -> Result<StoredRun, StoreError> {
+        // One moment: a writer may add rounds between our statements.
+        let moment = Transaction::new_unchecked(&self.db, TransactionBehavior::Deferred).map_err(|e| self.error(e))?;
+        let sql = "SELECT schema, groma, header, ending, status FROM runs WHERE run = ?1";
+        type Head = (u32, String, String, Option<String>, String);
+        let head: Option<Head> =
+            self.db.query_row(sql, [run], |row| row.try_into()).optional().map_err(|e| self.error(e))?;
+        let Some((found, groma, header, ending, status)) = head else {
+            let latest = self.runs()?.into_iter().take(5).map(|row| row.run).collect();
+            return Err(StoreError::NoRun { path: self.path.clone(), text: run.to_owned(), latest });
+        };
+        if found > SCHEMA {
+            return Err(StoreError::NewerRun {
+                path: self.path.clone(),
+                run: run.to_owned(),
+                groma,
+                found,
+                known: SCHEMA,
+            });
+        }
+        let sql = "SELECT point, definition FROM points WHERE run = ?1 ORDER BY point";
+        let points: Vec<(u32, Point)> = self.collect(sql, [run], |row| {
+            let (number, definition): (u32, String) = row.try_into()?;
+            Ok((number, self.parse(&definition, run, &format!("point {number}"))?))
+        })?;
+        let sql = "SELECT round, result FROM rounds WHERE run = ?1 AND point = ?2 ORDER BY round";
+        let points = points.into_iter().map(|(number, point)| {
+            let rounds = self.collect(sql, (run, number), |row| {
+                let (round, text): (u32, String) = row.try_into()?;
+                let what = || format!("run {run}, point {number}, round {round}");
+                let result = json::read_result(&text).map_err(|e| self.malformed(what(), e))?;
+                Ok(Round { round, result })
+            });
+            rounds.map(|rounds| (point, rounds))
+        });
+        let stored = StoredRun {
+            header: self.parse(&header, run, "header")?,
+            points: points.collect::<Result<_, _>>()?,
+            end: ending.map(|text| self.parse(&text, run, "end")).transpose()?,
+            status: self.status(&status, run)?,
+        };
+        moment.commit().map_err(|e| self.error(e))?;
+        Ok(stored)
+    }
+
+    /// Marks a run killed whose owner was found dead. Says whether it was this call that did it: a run that has ended
+    /// or was marked already stays as it is.
+    ///
+    /// # Errors
+    /// When the store cannot be written.
+    pub fn mark_killed(&self, run: &str) -> Result<bool, StoreError> {
+        self.writable()?;
+        let sql = "UPDATE runs SET status = 'killed' WHERE run = ?1 AND status = 'running'";
+        self.db.execute(sql, [run]).map(|changed| changed == 1).map_err(|e| self.error(e))
+    }
+
+    pub(crate) fn error(&self, source: rusqlite::Error) -> StoreError {
+        StoreError::sqlite(&self.path, source)
+    }
+
+    pub(crate) fn malformed(&self, what: String, source: serde_json::Error) -> StoreError {
+        StoreError::Malformed { path: self.path.clone(), what, source }
+    }
+
+    fn writable(&self) -> Result<(), StoreError> {
+        let path = self.path.clone();
+        match (self.newer, self.sealed) {
+            (Some(found), _) => Err(StoreError::Newer { path, found, known: VERSION }),
+            (_, Some(reason)) => Err(StoreError::Unwritable { path, reason: reason.to_owned() }),
+            _ => Ok(()),
+        }
+    }
+
+    fn parse<T: DeserializeOwned>(&self, text: &str, run: &str, what: &str) -> Result<T, StoreError> {
+        serde_json::from_str(text).map_err(|e| self.malformed(format!("run {run}, {what}"), e))
+    }
+
+    fn status(&self, word: &str, run: &str) -> Result<RunStatus, StoreError> {
+        serde_json::from_value(word.into()).map_err(|e| self.malformed(format!("run {run}, status"), e))
+    }
+
+    /// The rows of a query, each made into a value by a function that may fail in SQLite's way or in ours.
+    fn collect<T>(
+        &self,
+        sql: &str,
+        params: impl rusqlite::Params,
+        make: impl Fn(&Row<'_>) -> Result<T, RowError>,
+    ) -> Result<Vec<T>, StoreError> {
+        let gather = || -> Result<Vec<T>, RowError> {
+            let mut query = self.db.prepare_cached(sql)?;
+            let mut rows = query.query(params)?;
+            let mut made = Vec::new();
+            while let Some(row) = rows.next()? {
+                made.push(make(row)?);
+            }
+            Ok(made)
+        };
+        gather().map_err(|e| match e {
+            RowError::Sqlite(e) => self.error(e),
+            RowError::Store(e) => e,
+        })
+    }
+}
+
+/// What can be wrong with a row.
+enum RowError {
+    Sqlite(rusqlite::Error),
+    Store(StoreError),
+}
+
+impl From<rusqlite::Error> for RowError {
+    fn from(e: rusqlite::Error) -> RowError {
+        RowError::Sqlite(e)
+    }
+}
+
+impl From<StoreError> for RowError {
+    fn from(e: StoreError) -> RowError {
+        RowError::Store(e)
+    }
+}
+
+/// Whether there is a file already; refuses, without touching it, what is certainly no SQLite database.
+fn is_file(path: &Path) -> Result<bool, StoreError> {
+    let refuse = |what: &str| Err(StoreError::NotAStore { path: path.to_owned(), what: what.to_owned() });
+    let unreadable = |reason: String| StoreError::Unreadable { path: path.to_owned(), reason };
+    match fs::metadata(path) {
+        Err(e) if e.kind() == ErrorKind::NotFound => return Ok(false),
+        Err(e) => return Err(unreadable(e.to_string())),
+        Ok(m) if m.is_dir() => return refuse("a directory"),
+        Ok(m) if !m.is_file() => return refuse("not a regular file"),
+        Ok(_) => {}
+    }
+    let mut start = Vec::new();
+    File::open(path).and_then(|file| file.take(16).read_to_end(&mut start)).map_err(|e| unreadable(e.to_string()))?;
+    if start.is_empty() || start == b"SQLite format 3\0" { Ok(true) } else { refuse("not an SQLite database") }
+}
+
+/// Makes an empty file, and the directories that it needs: the system gives better reasons why not than SQLite.
+fn make(path: &Path) -> Result<(), StoreError> {
+    let mut directories = fs::DirBuilder::new();
+    let mut file = File::options();
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+        directories.mode(0o700);
+        file.mode(0o644);
+    }
+    let parent = path.parent().unwrap_or(path);
+    directories
+        .recursive(true)
+        .create(parent)
+        .map_err(|e| (e, format!("cannot make the directory {}: ", parent.display())))
+        .and_then(|()| file.append(true).create(true).open(path).map_err(|e| (e, String::new())))
+        .map(|_| ())
+        .map_err(|(e, what)| match e.kind() {
+            ErrorKind::StorageFull | ErrorKind::QuotaExceeded => StoreError::Full { path: path.to_owned() },
+            _ => StoreError::Unwritable { path: path.to_owned(), reason: format!("{what}{e}") },
+        })
+}
+
+/// A connection that has read the file once.
+fn connect(path: &Path) -> rusqlite::Result<Connection> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let db = Connection::open_with_flags(path, flags)?;
+    db.busy_timeout(schema::PATIENCE)?;
+    db.pragma_update(None, "foreign_keys", true)?;
+    schema::owner(&db)?;
+    Ok(db)
+}
+
+/// A connection to a file whose write-ahead log cannot be opened because nothing can be written beside it. Only where
+/// no log is left: its rounds would be missing without a word.
+fn connect_to_sealed(path: &Path) -> Option<Connection> {
+    let mut log = path.as_os_str().to_owned();
+    log.push("-wal");
+    if !path.is_file() || fs::metadata(log).is_ok_and(|m| m.len() > 0) {
+        return None;
+    }
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
+    let db = Connection::open_with_flags(format!("file:{}?immutable=1", escaped(path.as_os_str())), flags).ok()?;
+    schema::owner(&db).ok()?;
+    Some(db)
+}
+
+/// A path as part of a URI.
+fn escaped(path: &OsStr) -> String {
+    let plain = |b: u8| b.is_ascii_alphanumeric() || b"/-._~".contains(&b);
+    path.as_encoded_bytes()
+        .iter()
+        .map(|&b| if plain(b) { char::from(b).to_string() } else { format!("%{b:02X}") })
+        .collect()
+}

@@ -1,0 +1,129 @@
+//! What writes one run into the store, round by round.
+
+use groma_model::{CrewKind, End, Point, Record, Round, RunHeader};
+use rusqlite::ffi::SQLITE_CONSTRAINT_PRIMARYKEY;
+use rusqlite::{Transaction, TransactionBehavior, params};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::{HOST_NAME, RunStatus, Sink, Store, StoreError, json};
+
+/// How long the log may grow, in pages of 4 KiB, before a commit brings it home: SQLite's usual length, and 64 MiB.
+const LOG_PAGES: u32 = 1000;
+const LOG_PAGES_DURING_A_RUN: u32 = 16384;
+
+/// Writes one run; made by [`Store::writer`]. When a call has returned, what it was given outlives this process.
+///
+/// While the run lasts, its rounds go to the write-ahead log only, which asks nothing of the disk: bringing the log
+/// home, which waits for the disk, would disturb the measurement that comes next.
+///
+/// A writer that is dropped before the end leaves its run `running`.
+#[derive(Debug)]
+pub struct RunWriter<'s> {
+    store: &'s Store,
+    owner: String,
+    run: Option<String>,
+}
+
+impl<'s> RunWriter<'s> {
+    pub(crate) fn new(store: &'s Store, owner: &str) -> RunWriter<'s> {
+        RunWriter { store, owner: owner.to_owned(), run: None }
+    }
+
+    fn run(&self) -> Result<&str, StoreError> {
+        self.run.as_deref().ok_or_else(|| StoreError::NotBegun { path: self.store.path.clone() })
+    }
+
+    fn checked<T: Serialize + DeserializeOwned>(&self, value: &T, what: String) -> Result<String, StoreError> {
+        json::write_checked(value).map_err(|e| self.store.malformed(what, e))
+    }
+}
+
+impl Sink for RunWriter<'_> {
+    fn begin(&mut self, head: &RunHeader, points: &[Point]) -> Result<(), StoreError> {
+        let run = &head.run;
+        let header = self.checked(head, format!("run {run}, header"))?;
+        let args = self.checked(&head.args, format!("run {run}, arguments"))?;
+        let fail = |e: rusqlite::Error| match e.sqlite_error() {
+            Some(code) if code.extended_code == SQLITE_CONSTRAINT_PRIMARYKEY => {
+                StoreError::Taken { path: self.store.path.clone(), run: run.clone() }
+            }
+            _ => self.store.error(e),
+        };
+        self.store.db.pragma_update(None, "wal_autocheckpoint", LOG_PAGES_DURING_A_RUN).map_err(fail)?;
+        let all = Transaction::new_unchecked(&self.store.db, TransactionBehavior::Immediate).map_err(fail)?;
+        let sql = "INSERT INTO runs (run, started, schema, groma, profile, host, noise, args, status, owner, header)
+                   VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)";
+        let row = params![
+            run,
+            head.started,
+            head.schema,
+            head.groma,
+            head.profile.word(),
+            head.environment.get(HOST_NAME),
+            head.noise.map(|noise| noise.word()),
+            args,
+            RunStatus::Running.word(),
+            self.owner,
+            header
+        ];
+        all.execute(sql, row).map_err(fail)?;
+        let sql =
+            "INSERT INTO points (run, point, bench, version, params, params_text, placement, workers, crew, definition)
+                   VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
+        for (number, point) in points.iter().enumerate() {
+            let what = |part: &str| format!("run {run}, point {number}, {part}");
+            let row = params![
+                run,
+                number as i64,
+                point.bench,
+                point.version,
+                self.checked(&point.params, what("parameters"))?,
+                point.params_text,
+                point.placement.to_string(),
+                point.workers,
+                match point.crew {
+                    CrewKind::Processes => "processes",
+                    CrewKind::Threads => "threads",
+                },
+                self.checked(point, what("definition"))?
+            ];
+            all.prepare_cached(sql).and_then(|mut insert| insert.execute(row)).map_err(fail)?;
+        }
+        all.commit().map_err(fail)?;
+        self.run = Some(run.clone());
+        Ok(())
+    }
+
+    fn round(&mut self, point: usize, round: &Round) -> Result<(), StoreError> {
+        let run = self.run()?;
+        let result = serde_json::to_string(&round.result)
+            .map_err(|e| self.store.malformed(format!("run {run}, point {point}, round {}", round.round), e))?;
+        let row = params![run, point as i64, round.round, round.result.state.word(), round.result.reason, result];
+        // A statement of its own is a transaction of its own.
+        let sql = "INSERT INTO rounds (run, point, round, state, reason, result) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
+        let insert = self.store.db.prepare_cached(sql).and_then(|mut insert| insert.execute(row));
+        insert.map(|_| ()).map_err(|e| self.store.error(e))
+    }
+
+    /// Nothing: a record is made again from the rounds whenever it is wanted.
+    fn record(&mut self, _: &Record) -> Result<(), StoreError> {
+        Ok(())
+    }
+
+    fn end(&mut self, end: &End) -> Result<(), StoreError> {
+        let run = self.run()?;
+        let status = if end.interrupted { RunStatus::Interrupted } else { RunStatus::Complete };
+        let ending = self.checked(end, format!("run {run}, end"))?;
+        let fail = |e| self.store.error(e);
+        let db = &self.store.db;
+        // This commit waits for the disk, and takes all rounds before it along: a run that ended outlives a power cut.
+        let usual: u32 = db.pragma_query_value(None, "synchronous", |row| row.get(0)).map_err(fail)?;
+        db.pragma_update(None, "synchronous", "FULL").map_err(fail)?;
+        db.pragma_update(None, "wal_autocheckpoint", LOG_PAGES).map_err(fail)?;
+        let sql = "UPDATE runs SET status = ?2, ending = ?3 WHERE run = ?1";
+        let changed = db.execute(sql, (run, status.word(), ending)).map_err(fail)?;
+        db.pragma_update(None, "synchronous", usual).map_err(fail)?;
+        if changed == 1 { Ok(()) } else { Err(fail(rusqlite::Error::StatementChangedRows(changed))) }
+    }
+}

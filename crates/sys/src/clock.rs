@@ -1,0 +1,94 @@
+//! The monotonic clock, behind a trait so that tests can run the harness on fake ones.
+//!
+//! `CLOCK_MONOTONIC_RAW` through the vDSO: free of system calls, comparable across processes, not slewed by NTP
+//! (harness-methods.md 3.1). Not here: the cycle counter (see [`crate::arch`]) and CPU time (see [`crate::counters`]),
+//! which is evidence, never a headline.
+//!
+//! # Safety
+//! The only unsafe code passes a valid, owned `timespec` to `clock_gettime` and `clock_getres`.
+#![expect(unsafe_code, reason = "clock_gettime through libc, which uses the vDSO")]
+
+use std::sync::atomic::{AtomicI32, Ordering};
+
+/// A source of nanoseconds that does not run backwards, unless it is a fake one made to.
+pub trait Clock {
+    /// Now, in nanoseconds from an arbitrary start.
+    fn now_ns(&self) -> u64;
+}
+
+/// The system's clock, chosen once per process by [`Monotonic::choose`].
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Monotonic;
+
+/// The chosen `clockid_t`. RAW until `choose` finds it slow.
+static CLOCK_ID: AtomicI32 = AtomicI32::new(libc::CLOCK_MONOTONIC_RAW);
+
+/// RAW is given up where a read costs more than this: kernels before 5.3 serve it by a system call
+/// (harness-methods.md 3.1).
+const SLOW_RAW_NS: u64 = 200;
+
+fn read(id: libc::clockid_t) -> u64 {
+    let mut t = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `t` is a valid timespec that lives across the call; a failure leaves it zero.
+    unsafe { libc::clock_gettime(id, &mut t) };
+    t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64
+}
+
+impl Monotonic {
+    /// Chooses RAW, or MONOTONIC where RAW is served slowly; returns the name of the choice.
+    ///
+    /// Called at the start of a worker, before anything is timed.
+    pub fn choose() -> &'static str {
+        let cheapest = |id| {
+            let pair = || {
+                let start = read(id);
+                read(id) - start
+            };
+            (0..16).map(|_| pair()).min().unwrap_or(0)
+        };
+        if cheapest(libc::CLOCK_MONOTONIC_RAW) > SLOW_RAW_NS
+            && cheapest(libc::CLOCK_MONOTONIC) < cheapest(libc::CLOCK_MONOTONIC_RAW)
+        {
+            CLOCK_ID.store(libc::CLOCK_MONOTONIC, Ordering::Relaxed);
+            return "CLOCK_MONOTONIC";
+        }
+        "CLOCK_MONOTONIC_RAW"
+    }
+}
+
+impl Clock for Monotonic {
+    #[inline]
+    fn now_ns(&self) -> u64 {
+        read(CLOCK_ID.load(Ordering::Relaxed))
+    }
+}
+
+/// The clock's resolution as `clock_getres` claims it, in nanoseconds; a remark only: it says 1 where the real step is
+/// 10 (harness-methods.md finding 10).
+pub fn claimed_resolution_ns() -> u64 {
+    let mut t = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `t` is a valid timespec that lives across the call.
+    unsafe { libc::clock_getres(CLOCK_ID.load(Ordering::Relaxed), &mut t) };
+    t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64
+}
+
+/// Time since boot including suspends minus the same without: grows only while the machine sleeps, in nanoseconds.
+pub fn suspended_ns() -> u64 {
+    read(libc::CLOCK_BOOTTIME).saturating_sub(read(libc::CLOCK_MONOTONIC))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn does_not_run_backwards() {
+        Monotonic::choose();
+        let mut last = Monotonic.now_ns();
+        for _ in 0..100_000 {
+            let now = Monotonic.now_ns();
+            assert!(now >= last);
+            last = now;
+        }
+    }
+}

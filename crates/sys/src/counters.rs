@@ -1,0 +1,134 @@
+//! What the kernel counted for a thread, a process or its children: the evidence behind labels and proofs.
+//!
+//! Read outside timed regions only: a read costs a third of a microsecond (harness-methods.md M1).
+//!
+//! # Safety
+//! Each call passes a valid, owned out-parameter.
+#![expect(unsafe_code, reason = "getrusage, clock_gettime of CPU clocks, sched_getcpu")]
+
+/// Counters of one thread, process or set of children, as `getrusage` tells them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Usage {
+    /// Voluntary context switches.
+    pub voluntary: u64,
+    /// Involuntary context switches.
+    pub involuntary: u64,
+    /// Page faults served without I/O.
+    pub minor_faults: u64,
+    /// Page faults that waited for I/O.
+    pub major_faults: u64,
+    /// CPU time in user mode, in nanoseconds (microsecond steps).
+    pub user_ns: u64,
+    /// CPU time in the kernel, in nanoseconds (microsecond steps).
+    pub system_ns: u64,
+    /// Blocks read.
+    pub blocks_in: u64,
+    /// Blocks written.
+    pub blocks_out: u64,
+    /// Largest resident size, in bytes.
+    pub max_resident: u64,
+}
+
+impl Usage {
+    fn of(who: libc::c_int) -> Usage {
+        let mut raw = std::mem::MaybeUninit::<libc::rusage>::zeroed();
+        // SAFETY: `raw` is a valid, zeroed rusage, for which all-zero is a legal value, and lives across the call.
+        let raw = unsafe {
+            libc::getrusage(who, raw.as_mut_ptr());
+            raw.assume_init()
+        };
+        Usage::from_raw(&raw)
+    }
+
+    pub(crate) fn from_raw(raw: &libc::rusage) -> Usage {
+        let ns = |t: libc::timeval| t.tv_sec as u64 * 1_000_000_000 + t.tv_usec as u64 * 1000;
+        Usage {
+            voluntary: raw.ru_nvcsw as u64,
+            involuntary: raw.ru_nivcsw as u64,
+            minor_faults: raw.ru_minflt as u64,
+            major_faults: raw.ru_majflt as u64,
+            user_ns: ns(raw.ru_utime),
+            system_ns: ns(raw.ru_stime),
+            blocks_in: raw.ru_inblock as u64,
+            blocks_out: raw.ru_oublock as u64,
+            // Linux counts it in KiB.
+            max_resident: raw.ru_maxrss as u64 * 1024,
+        }
+    }
+
+    /// Of the calling thread.
+    pub fn thread() -> Usage {
+        Usage::of(libc::RUSAGE_THREAD)
+    }
+
+    /// Of the calling process.
+    pub fn process() -> Usage {
+        Usage::of(libc::RUSAGE_SELF)
+    }
+
+    /// Of the children that were waited for.
+    pub fn children() -> Usage {
+        Usage::of(libc::RUSAGE_CHILDREN)
+    }
+
+    /// What was added since `earlier` (`max_resident` stays as it is now).
+    pub fn since(&self, earlier: &Usage) -> Usage {
+        Usage {
+            voluntary: self.voluntary.wrapping_sub(earlier.voluntary),
+            involuntary: self.involuntary.wrapping_sub(earlier.involuntary),
+            minor_faults: self.minor_faults.wrapping_sub(earlier.minor_faults),
+            major_faults: self.major_faults.wrapping_sub(earlier.major_faults),
+            user_ns: self.user_ns.saturating_sub(earlier.user_ns),
+            system_ns: self.system_ns.saturating_sub(earlier.system_ns),
+            blocks_in: self.blocks_in.wrapping_sub(earlier.blocks_in),
+            blocks_out: self.blocks_out.wrapping_sub(earlier.blocks_out),
+            max_resident: self.max_resident,
+        }
+    }
+
+    /// The share of CPU time spent in the kernel; `None` when no time was counted.
+    pub fn system_share(&self) -> Option<f64> {
+        let all = self.user_ns + self.system_ns;
+        (all > 0).then(|| self.system_ns as f64 / all as f64)
+    }
+}
+
+/// CPU time that the calling thread was given, in nanoseconds.
+pub fn thread_cpu_ns() -> u64 {
+    let mut t = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `t` is a valid timespec that lives across the call.
+    unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &mut t) };
+    t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64
+}
+
+/// The CPU that the calling thread runs on at this moment.
+pub fn current_cpu() -> u32 {
+    // SAFETY: no arguments; a negative answer (ENOSYS) becomes CPU 0.
+    u32::try_from(unsafe { libc::sched_getcpu() }).unwrap_or(0)
+}
+
+/// Resident bytes of this process by kind, from `/proc/self/statm`: (total, shared); `None` without `/proc`.
+pub fn resident() -> Option<(u64, u64)> {
+    let text = std::fs::read_to_string("/proc/self/statm").ok()?;
+    let mut fields = text.split_ascii_whitespace().skip(1).map(|f| f.parse::<u64>().ok());
+    let page = crate::pages::page_size() as u64;
+    Some((fields.next()?? * page, fields.next()?? * page))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn work_in_user_mode_is_counted() {
+        let before = Usage::thread();
+        let cpu = thread_cpu_ns();
+        let mut x = 1u64;
+        while thread_cpu_ns() - cpu < 20_000_000 {
+            x = std::hint::black_box(x.wrapping_mul(3));
+        }
+        let after = Usage::thread().since(&before);
+        assert!(after.user_ns + after.system_ns > 0);
+        assert!(after.system_share().is_some());
+    }
+}

@@ -1,0 +1,147 @@
+//! What kind of machine this is, in words: the preflight that is kept with every run.
+//!
+//! [`facts`] returns flat dotted keys (`kernel.release`, `cpu.governor`) with short values, in groups. It is
+//! unprivileged, takes a few milliseconds, and never fails: a fact that this machine does not have is absent, and one
+//! that it hides has the value `unreadable: ` and the system's words. [`work_dir_facts`] does the same for a
+//! directory; [`host_counters`] is what to read before and after a run.
+//!
+//! It is not a measurement: everything here is what the kernel declares. And it is no inventory of the owner: no serial
+//! numbers, no network or hardware addresses, no user names (see [`discreet`]).
+//!
+//! Everything is read from `/proc` and `/sys` and from a few harmless system calls. Where `/proc` is not mounted (an
+//! initramfs, another operating system), there are fewer facts, and `proc = missing` is one of them.
+
+mod cgroup;
+mod counters;
+mod cpu;
+mod discreet;
+mod memory;
+mod mounts;
+mod system;
+#[cfg(test)]
+mod tests;
+mod tree;
+
+pub use counters::{HostChange, HostCounters, host_counters};
+pub(crate) use tree::Tree;
+
+use crate::topology::{Topology, allowed_cpus};
+use std::fmt::Display;
+use std::path::Path;
+
+/// The facts of this machine and this process, grouped by the first part of their keys. Within a group, the order is
+/// that of a reader.
+pub fn facts() -> Vec<(String, String)> {
+    facts_below(Path::new("/"), &allowed_cpus())
+}
+
+/// The facts of the directory a benchmark works in: file system, mount options, device, room. Empty when the path does
+/// not exist.
+pub fn work_dir_facts(path: &Path) -> Vec<(String, String)> {
+    let mut book = Book::of(Path::new("/"));
+    mounts::work_dir(&mut book, path);
+    book.facts
+}
+
+fn facts_below(root: &Path, allowed: &[u32]) -> Vec<(String, String)> {
+    let topology = Topology::from_tree(root, allowed);
+    let mut book = Book::of(root);
+    system::missing(&mut book);
+    system::host(&mut book);
+    system::kernel(&mut book);
+    cpu::cpu(&mut book, &topology);
+    cpu::caches(&mut book, &topology);
+    memory::memory(&mut book);
+    memory::numa(&mut book);
+    system::virtualization(&mut book);
+    system::clock(&mut book);
+    system::security(&mut book);
+    cgroup::cgroup(&mut book);
+    system::limits(&mut book);
+    system::sysctls(&mut book);
+    counters::load(&mut book);
+    system::program(&mut book);
+    book.facts
+}
+
+/// The facts in the making, and where they are read from.
+struct Book {
+    tree: Tree,
+    facts: Vec<(String, String)>,
+}
+
+impl Book {
+    fn of(root: &Path) -> Book {
+        Book { tree: Tree::at(root), facts: Vec::new() }
+    }
+
+    /// Writes a fact down. White space is made single, and an empty value is no fact.
+    fn say(&mut self, key: impl Into<String>, value: impl Display) {
+        let value = value.to_string().split_whitespace().collect::<Vec<_>>().join(" ");
+        if !value.is_empty() {
+            self.facts.push((key.into(), value));
+        }
+    }
+
+    fn say_if(&mut self, key: impl Into<String>, value: Option<impl Display>) {
+        if let Some(value) = value {
+            self.say(key, value);
+        }
+    }
+
+    /// Writes down what a file says, or that it is there but cannot be read.
+    fn copy(&mut self, key: impl Into<String>, path: &str) {
+        self.copy_as(key, path, |text| Some(text.to_owned()));
+    }
+
+    /// Writes down what a file means.
+    fn copy_as(&mut self, key: impl Into<String>, path: &str, meaning: impl FnOnce(&str) -> Option<String>) {
+        match self.tree.read(path) {
+            Ok(text) => self.say_if(key, meaning(&text)),
+            Err(error) if tree::means_absent(&error) => {}
+            Err(error) => self.say(key, format_args!("unreadable: {error}")),
+        }
+    }
+
+    /// Writes down the chosen one of the words in a file such as `always [madvise] never`.
+    fn copy_choice(&mut self, key: impl Into<String>, path: &str) {
+        self.copy_as(key, path, |text| Some(chosen(text).to_owned()));
+    }
+}
+
+/// The word in brackets, or the whole text where there are none.
+fn chosen(text: &str) -> &str {
+    let bracketed = text.split_once('[').and_then(|(_, rest)| rest.split_once(']'));
+    bracketed.map_or(text, |(word, _)| word)
+}
+
+/// The value of a `key: value` or `key value` line, as `/proc` has them.
+fn field<'a>(text: &'a str, key: &str) -> Option<&'a str> {
+    text.lines().find_map(|line| {
+        let rest = line.strip_prefix(key)?;
+        let value = rest.strip_prefix(':').or_else(|| rest.starts_with(char::is_whitespace).then_some(rest))?;
+        Some(value.trim())
+    })
+}
+
+/// Bytes in the largest binary unit that leaves no fraction: `48 KiB`, `260 MiB`, `24684084 KiB`.
+fn binary(bytes: u64) -> String {
+    let units = ["B", "KiB", "MiB", "GiB", "TiB"];
+    let (mut value, mut unit) = (bytes, 0);
+    while value >= 1024 && value % 1024 == 0 && unit + 1 < units.len() {
+        value /= 1024;
+        unit += 1;
+    }
+    format!("{value} {}", units[unit])
+}
+
+/// The values, each once, in the order met.
+fn each_once(values: impl IntoIterator<Item = String>) -> String {
+    let mut seen: Vec<String> = Vec::new();
+    for value in values {
+        if !seen.contains(&value) {
+            seen.push(value);
+        }
+    }
+    seen.join(", ")
+}

@@ -1,0 +1,170 @@
+//! The control groups this process is in, of version 1, version 2 or both, and the limits that they set.
+//!
+//! A limit of any group above binds as well, so every limit here is the tightest on the way up to the mount.
+
+use super::mounts::{self, Mount};
+use super::{Book, Tree, binary, field};
+use std::path::Path;
+
+/// Where one controller is to be read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Group {
+    /// Whether this is the unified hierarchy of version 2.
+    pub(super) unified: bool,
+    /// The directories of the group and of those above it, up to the mount point; nearest first.
+    pub(super) dirs: Vec<String>,
+}
+
+pub(super) fn cgroup(book: &mut Book) {
+    let (membership, mounts) = read(&book.tree);
+    let mounted = |kind: &str| mounts.iter().any(|mount| mount.kind == kind);
+    let version = match (mounted("cgroup"), mounted("cgroup2")) {
+        (false, false) => return,
+        (true, false) => "1",
+        (false, true) => "2",
+        (true, true) => "1 and 2",
+    };
+    book.say("cgroup.version", version);
+    let group = |controller: &str| group_of(&membership, &mounts, controller);
+    if let Some(group) = group("cpu") {
+        book.say_if("cgroup.cpu.max", tightest_quota(&book.tree, &group).map(|quota| quota.to_string()));
+        let weight = if group.unified { "cpu.weight" } else { "cpu.shares" };
+        book.say_if(
+            format!("cgroup.{weight}"),
+            group.dirs.first().and_then(|dir| book.tree.text(&format!("{dir}/{weight}"))),
+        );
+    }
+    if let Some(group) = group("memory") {
+        let file = if group.unified { "memory.max" } else { "memory.limit_in_bytes" };
+        book.say_if("cgroup.memory.max", tightest(&book.tree, &group, file).map(|limit| or_max(limit, binary)));
+    }
+    if let Some(group) = group("pids") {
+        book.say_if(
+            "cgroup.pids.max",
+            tightest(&book.tree, &group, "pids.max").map(|limit| or_max(limit, |n| n.to_string())),
+        );
+    }
+    if let Some(group) = group("cpuset") {
+        let effective = group.dirs.iter().find_map(|dir| {
+            ["cpuset.cpus.effective", "cpuset.effective_cpus", "cpuset.cpus"]
+                .iter()
+                .find_map(|file| book.tree.text(&format!("{dir}/{file}")))
+        });
+        book.say_if("cgroup.cpuset", effective);
+    }
+}
+
+/// How often a CPU quota stopped this process's group or one above it.
+pub(super) fn times_throttled(tree: &Tree) -> Option<u64> {
+    let (membership, mounts) = read(tree);
+    let group = group_of(&membership, &mounts, "cpu")?;
+    let counts = group
+        .dirs
+        .iter()
+        .filter_map(|dir| field(&tree.text(&format!("{dir}/cpu.stat"))?, "nr_throttled")?.parse::<u64>().ok());
+    counts.reduce(u64::saturating_add)
+}
+
+fn read(tree: &Tree) -> (String, Vec<Mount>) {
+    let text = |path: &str| tree.text(path).unwrap_or_default();
+    (text("proc/self/cgroup"), mounts::parse(&text("proc/self/mountinfo")))
+}
+
+/// Where a controller is to be read: in the version 1 hierarchy that has it, else in the unified one.
+///
+/// `membership` is `/proc/self/cgroup`: lines `4:memory:/path` for version 1 and `0::/path` for version 2.
+pub(super) fn group_of(membership: &str, mounts: &[Mount], controller: &str) -> Option<Group> {
+    let lines = || {
+        membership.lines().filter_map(|line| {
+            let mut parts = line.splitn(3, ':');
+            Some((parts.next()?, parts.next()?, parts.next()?))
+        })
+    };
+    let has = |list: &str| list.split(',').any(|name| name == controller);
+    let mount =
+        |kind: &str, fits: &dyn Fn(&Mount) -> bool| mounts.iter().find(|mount| mount.kind == kind && fits(mount));
+    let old = lines()
+        .find(|(_, controllers, _)| has(controllers))
+        .and_then(|(_, _, path)| Some((false, mount("cgroup", &|mount| has(&mount.super_options))?, path)));
+    let new = || {
+        let (_, _, path) = lines().find(|(hierarchy, controllers, _)| *hierarchy == "0" && controllers.is_empty())?;
+        Some((true, mount("cgroup2", &|_| true)?, path))
+    };
+    let (unified, mount, path) = old.or_else(new)?;
+    // In a container the mount shows a part of the hierarchy, and the path may be given from above that part.
+    let inner = Path::new(path).strip_prefix(&mount.root).unwrap_or(Path::new(""));
+    let dirs = inner.ancestors().map(|part| {
+        let dir = Path::new(&mount.point).join(part);
+        dir.to_string_lossy().trim_end_matches('/').to_owned()
+    });
+    Some(Group { unified, dirs: dirs.collect() })
+}
+
+/// A CPU quota: so many microseconds of CPU time in a period of so many.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Quota {
+    /// None is set.
+    Max,
+    /// Microseconds of CPU time, and of the period.
+    Limited(u64, u64),
+}
+
+impl Quota {
+    /// In CPUs.
+    fn cpus(self) -> f64 {
+        match self {
+            Quota::Max => f64::INFINITY,
+            Quota::Limited(quota, period) => quota as f64 / period as f64,
+        }
+    }
+
+    /// From `max 100000` or `50000 100000`; version 1 has the two in two files, and -1 for no limit.
+    pub(super) fn parse(text: &str) -> Option<Quota> {
+        let (quota, period) = text.split_once(' ')?;
+        if quota == "max" || quota.starts_with('-') {
+            return Some(Quota::Max);
+        }
+        let period = period.trim().parse().ok().filter(|&period: &u64| period > 0)?;
+        Some(Quota::Limited(quota.parse().ok()?, period))
+    }
+}
+
+impl std::fmt::Display for Quota {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Quota::Max => f.write_str("max"),
+            Quota::Limited(quota, period) => write!(f, "{} CPUs ({quota} of {period} us)", self.cpus()),
+        }
+    }
+}
+
+fn tightest_quota(tree: &Tree, group: &Group) -> Option<Quota> {
+    let quotas = group.dirs.iter().filter_map(|dir| {
+        let file = |name: &str| tree.text(&format!("{dir}/{name}"));
+        if group.unified {
+            Quota::parse(&file("cpu.max")?)
+        } else {
+            Quota::parse(&format!("{} {}", file("cpu.cfs_quota_us")?, file("cpu.cfs_period_us")?))
+        }
+    });
+    quotas.min_by(|a, b| a.cpus().total_cmp(&b.cpus()))
+}
+
+/// The smallest limit in the files of that name; `u64::MAX` when they set none, `None` when there are none.
+fn tightest(tree: &Tree, group: &Group, file: &str) -> Option<u64> {
+    group.dirs.iter().filter_map(|dir| parse_limit(&tree.text(&format!("{dir}/{file}"))?)).min()
+}
+
+/// A limit: `max`, or a number; version 1 writes the largest page-aligned number for no memory limit.
+pub(super) fn parse_limit(text: &str) -> Option<u64> {
+    /// 2^63 less the largest page (64 KiB) or so: no machine has this much memory.
+    const NO_LIMIT: u64 = i64::MAX as u64 - (1 << 20);
+    match text {
+        "max" => Some(u64::MAX),
+        _ => text.parse().ok().map(|limit| if limit >= NO_LIMIT { u64::MAX } else { limit }),
+    }
+}
+
+fn or_max(limit: u64, write: impl Fn(u64) -> String) -> String {
+    if limit == u64::MAX { "max".to_owned() } else { write(limit) }
+}

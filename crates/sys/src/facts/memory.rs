@@ -1,0 +1,65 @@
+//! Memory and NUMA as the kernel is set up to manage them.
+
+use super::{Book, binary, field};
+use crate::topology::{format_cpus, parse_cpus};
+
+const MM: &str = "sys/kernel/mm";
+
+pub(super) fn memory(book: &mut Book) {
+    let meminfo = book.tree.text("proc/meminfo").unwrap_or_default();
+    for (key, name) in [("total", "MemTotal"), ("available", "MemAvailable"), ("swap", "SwapTotal")] {
+        book.say_if(format!("memory.{key}"), meminfo_bytes(&meminfo, name).map(binary));
+    }
+    book.say("memory.page", binary(rustix::param::page_size() as u64));
+    book.copy_choice("memory.thp", &format!("{MM}/transparent_hugepage/enabled"));
+    book.copy_choice("memory.thp_defrag", &format!("{MM}/transparent_hugepage/defrag"));
+    book.copy_choice("memory.thp_shmem", &format!("{MM}/transparent_hugepage/shmem_enabled"));
+    let mthp = per_size(book, &format!("{MM}/transparent_hugepage"), "enabled");
+    book.say(
+        "memory.mthp",
+        mthp.iter().map(|(size, text)| format!("{size}={}", super::chosen(text))).collect::<Vec<_>>().join(" "),
+    );
+    let pools = per_size(book, &format!("{MM}/hugepages"), "nr_hugepages");
+    book.say(
+        "memory.hugetlb",
+        pools.iter().map(|(size, count)| format!("{size}={count}")).collect::<Vec<_>>().join(" "),
+    );
+    book.copy("memory.numa_balancing", "proc/sys/kernel/numa_balancing");
+    book.copy("memory.ksm", &format!("{MM}/ksm/run"));
+    book.copy("memory.lru_gen", &format!("{MM}/lru_gen/enabled"));
+    // Somebody outside may reclaim what a benchmark holds.
+    book.copy("memory.damon", &format!("{MM}/damon/admin/kdamonds/0/state"));
+    book.copy("memory.zswap", "sys/module/zswap/parameters/enabled");
+    book.copy("memory.overcommit", "proc/sys/vm/overcommit_memory");
+    book.copy("memory.swappiness", "proc/sys/vm/swappiness");
+    book.copy("memory.max_map_count", "proc/sys/vm/max_map_count");
+}
+
+/// The bytes of a line such as `MemTotal:  24684084 kB`.
+pub(super) fn meminfo_bytes(meminfo: &str, name: &str) -> Option<u64> {
+    let (number, unit) = field(meminfo, name)?.split_once(' ')?;
+    (unit == "kB").then(|| number.parse::<u64>().ok()?.checked_mul(1024)).flatten()
+}
+
+/// What the file says for each `hugepages-2048kB` in a directory, smallest first.
+fn per_size(book: &Book, dir: &str, file: &str) -> Vec<(String, String)> {
+    let sizes = book.tree.names(dir);
+    let said = sizes.iter().filter_map(|name| {
+        let kib: u64 = name.strip_prefix("hugepages-")?.strip_suffix("kB")?.parse().ok()?;
+        Some((binary(kib.checked_mul(1024)?).replace(' ', ""), book.tree.text(&format!("{dir}/{name}/{file}"))?))
+    });
+    said.collect()
+}
+
+pub(super) fn numa(book: &mut Book) {
+    const NODES: &str = "sys/devices/system/node";
+    book.copy("numa.nodes", &format!("{NODES}/online"));
+    book.copy("numa.with_memory", &format!("{NODES}/has_memory"));
+    let nodes = book.tree.text(&format!("{NODES}/online")).and_then(|list| parse_cpus(&list).ok()).unwrap_or_default();
+    let rows: Vec<String> =
+        nodes.iter().filter_map(|node| book.tree.text(&format!("{NODES}/node{node}/distance"))).collect();
+    book.say("numa.distances", rows.join(" / "));
+    let status = book.tree.text("proc/self/status").unwrap_or_default();
+    let allowed = field(&status, "Mems_allowed_list").and_then(|list| parse_cpus(list).ok());
+    book.say_if("numa.allowed", allowed.map(|nodes| format_cpus(&nodes)));
+}

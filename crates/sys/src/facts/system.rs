@@ -1,0 +1,337 @@
+//! The kernel, what runs below it, what it forbids, and what it grants this process.
+
+use super::cpu::CpuInfo;
+use super::{Book, discreet, field};
+
+/// Whoever reads the record must know why so much is not in it.
+pub(super) fn missing(book: &mut Book) {
+    for (name, file) in [("proc", "proc/self/status"), ("sys", "sys/devices/system")] {
+        if !book.tree.exists(file) {
+            book.say(name, "missing");
+        }
+    }
+}
+
+pub(super) fn host(book: &mut Book) {
+    let uname = rustix::system::uname();
+    book.say("host.name", uname.nodename().to_string_lossy());
+    book.say("host.machine", uname.machine().to_string_lossy());
+    book.copy("host.model", "proc/device-tree/model");
+    let uptime = book.tree.text("proc/uptime");
+    book.say_if("host.uptime_s", uptime.as_deref().and_then(|text| text.split(['.', ' ']).next()));
+}
+
+pub(super) fn kernel(book: &mut Book) {
+    let uname = rustix::system::uname();
+    let release = uname.release().to_string_lossy();
+    let version = uname.version().to_string_lossy();
+    book.say("kernel.name", uname.sysname().to_string_lossy());
+    book.say("kernel.release", &release);
+    book.say("kernel.version", &version);
+    book.copy_as("kernel.cmdline", "proc/cmdline", |text| Some(discreet::command_line(text)));
+    let config = BuildConfig(book.tree.text(&format!("boot/config-{release}")).unwrap_or_default());
+    let mode = book.tree.read("sys/kernel/debug/sched/preempt").ok().map(|text| in_parentheses(&text).to_owned());
+    let command_line = book.tree.text("proc/cmdline").unwrap_or_default();
+    book.say("kernel.preempt", preemption(&version, mode.as_deref(), parameter(&command_line, "preempt"), &config));
+    #[cfg(target_os = "linux")]
+    book.say_if("kernel.hz", tick_hz());
+    book.say_if("kernel.nohz", config.nohz());
+    book.copy("kernel.nohz_full", "sys/devices/system/cpu/nohz_full");
+    book.say("kernel.scheduler", scheduler(book));
+    book.copy("kernel.autogroup", "proc/sys/kernel/sched_autogroup_enabled");
+    book.copy("kernel.rt_runtime_us", "proc/sys/kernel/sched_rt_runtime_us");
+    book.copy("kernel.tainted", "proc/sys/kernel/tainted");
+    // Instrumentation that makes every system call slower.
+    book.copy("kernel.tracer", "sys/kernel/tracing/current_tracer");
+    book.copy("kernel.bpf_stats", "proc/sys/kernel/bpf_stats_enabled");
+    book.copy("kernel.nmi_watchdog", "proc/sys/kernel/nmi_watchdog");
+}
+
+/// The tick rate: the coarse clock advances once per tick, and its resolution says so to everybody.
+#[cfg(target_os = "linux")]
+fn tick_hz() -> Option<i64> {
+    let step = rustix::time::clock_getres(rustix::time::ClockId::MonotonicCoarse);
+    (step.tv_sec == 0 && step.tv_nsec > 0).then(|| 1_000_000_000 / step.tv_nsec)
+}
+
+/// The chosen word of `none voluntary (full)`.
+fn in_parentheses(text: &str) -> &str {
+    text.split_once('(').and_then(|(_, rest)| rest.split_once(')')).map_or(text, |(word, _)| word)
+}
+
+/// The preemption model: the version names the build, and where that leaves the choice to the boot, `debugfs` or the
+/// command line names the choice.
+pub(super) fn preemption(version: &str, mode: Option<&str>, asked: Option<&str>, config: &BuildConfig) -> String {
+    let has = |token: &str| version.split_whitespace().any(|word| word == token);
+    if has("PREEMPT_RT") {
+        "realtime".to_owned()
+    } else if has("PREEMPT_DYNAMIC") {
+        match mode.or(asked).or_else(|| config.preempt()) {
+            Some(mode) => format!("dynamic: {mode}"),
+            None => "dynamic: mode unknown".to_owned(),
+        }
+    } else if has("PREEMPT") {
+        "full".to_owned()
+    } else {
+        config.preempt().unwrap_or("none or voluntary").to_owned()
+    }
+}
+
+/// The configuration of the kernel's build, empty where `/boot` does not have it.
+pub(super) struct BuildConfig(pub(super) String);
+
+impl BuildConfig {
+    fn has(&self, option: &str) -> bool {
+        self.0.lines().any(|line| line.strip_prefix(option) == Some("=y"))
+    }
+
+    fn first<'a>(&self, choices: &[(&str, &'a str)]) -> Option<&'a str> {
+        choices.iter().find(|(option, _)| self.has(option)).map(|(_, name)| *name)
+    }
+
+    fn preempt(&self) -> Option<&'static str> {
+        self.first(&[
+            ("CONFIG_PREEMPT_LAZY", "lazy"),
+            ("CONFIG_PREEMPT", "full"),
+            ("CONFIG_PREEMPT_VOLUNTARY", "voluntary"),
+            ("CONFIG_PREEMPT_NONE", "none"),
+        ])
+    }
+
+    fn nohz(&self) -> Option<&'static str> {
+        self.first(&[("CONFIG_NO_HZ_FULL", "full"), ("CONFIG_NO_HZ_IDLE", "idle"), ("CONFIG_HZ_PERIODIC", "periodic")])
+    }
+}
+
+/// The value of a parameter of the kernel's command line; the last one counts.
+fn parameter<'a>(command_line: &'a str, name: &str) -> Option<&'a str> {
+    command_line.split_whitespace().rev().find_map(|word| word.strip_prefix(name)?.strip_prefix('='))
+}
+
+fn scheduler(book: &Book) -> String {
+    let extension = "sys/kernel/sched_ext";
+    match book.tree.text(&format!("{extension}/root/ops")) {
+        Some(ops) => format!("sched_ext: {ops}"),
+        None => match book.tree.text(&format!("{extension}/state")) {
+            Some(state) => format!("fair (sched_ext {state})"),
+            None => "fair".to_owned(),
+        },
+    }
+}
+
+pub(super) fn virtualization(book: &mut Book) {
+    let text = book.tree.head("proc/cpuinfo", 16 << 10).unwrap_or_default();
+    book.say_if("virt.hypervisor", hypervisor(book, &CpuInfo::parse(&text)));
+    let dmi = ["sys_vendor", "product_name", "product_version", "bios_version"];
+    let words = dmi.iter().filter_map(|file| book.tree.text(&format!("sys/class/dmi/id/{file}")));
+    book.say("virt.dmi", words.collect::<Vec<_>>().join(", "));
+    book.say_if("virt.container", container(book));
+    book.say_if("virt.namespaces", namespaces(book));
+}
+
+/// Who runs below this kernel: as a hypervisor says of itself, or that one must be there.
+fn hypervisor(book: &Book, info: &CpuInfo) -> Option<String> {
+    let in_tree = || book.tree.text("proc/device-tree/hypervisor/compatible").map(|text| text.replace('\0', " "));
+    let named = book.tree.text("sys/hypervisor/type").or_else(in_tree);
+    if info.get(&["flags"]).is_none() {
+        return named;
+    }
+    match (named, info.flag("hypervisor")) {
+        (Some(name), _) => Some(name),
+        (None, true) => Some(signature().unwrap_or_else(|| "unnamed".to_owned())),
+        (None, false) => Some("none".to_owned()),
+    }
+}
+
+/// The twelve letters of CPUID leaf 0x40000000, defined only below a hypervisor.
+#[cfg(target_arch = "x86_64")]
+fn signature() -> Option<String> {
+    let leaf = core::arch::x86_64::__cpuid(0x4000_0000);
+    let letters: Vec<u8> = [leaf.ebx, leaf.ecx, leaf.edx].into_iter().flat_map(u32::to_le_bytes).collect();
+    let letters = String::from_utf8_lossy(&letters);
+    let letters = letters.trim_matches(|c: char| c == '\0' || c == ' ');
+    let printable = !letters.is_empty() && letters.chars().all(|c| c.is_ascii_graphic() || c == ' ');
+    printable.then(|| hypervisor_name(letters).to_owned())
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn signature() -> Option<String> {
+    None
+}
+
+#[cfg(target_arch = "x86_64")]
+fn hypervisor_name(letters: &str) -> &str {
+    match letters {
+        "KVMKVMKVM" => "KVM",
+        "Microsoft Hv" => "Hyper-V",
+        "TCGTCGTCGTCG" => "QEMU (emulated)",
+        "VMwareVMware" => "VMware",
+        "VBoxVBoxVBox" => "VirtualBox",
+        "XenVMMXenVMM" => "Xen",
+        other => other,
+    }
+}
+
+/// What contains this process, by the traces that container managers leave on purpose. A virtual machine that was made
+/// from a container's image carries them as well, but has no namespaces apart.
+fn container(book: &Book) -> Option<String> {
+    let by_manager = book.tree.text("run/systemd/container");
+    let by_file = || {
+        let marks = [("run/.containerenv", "podman"), (".dockerenv", "docker")];
+        marks.into_iter().find(|(file, _)| book.tree.exists(file)).map(|(_, name)| name.to_owned())
+    };
+    let by_group = || {
+        let groups = book.tree.text("proc/self/cgroup")?;
+        let marks = ["kubepods", "docker", "libpod", "containerd", "lxc", "machine.slice"];
+        marks.into_iter().find(|mark| groups.contains(mark)).map(str::to_owned)
+    };
+    let name = by_manager.or_else(by_file).or_else(by_group)?;
+    let in_doubt = namespaces(book).is_some_and(|kinds| kinds == MACHINE_NAMESPACES);
+    Some(if in_doubt { format!("none (an image of {name})") } else { name })
+}
+
+/// What is said of a process in no namespace of its own.
+const MACHINE_NAMESPACES: &str = "the machine's own";
+
+/// The kinds of namespaces that are not those of the machine's first process, whose numbers are fixed in the kernel.
+fn namespaces(book: &Book) -> Option<String> {
+    let first = [
+        ("cgroup", 4_026_531_835),
+        ("ipc", 4_026_531_839),
+        ("pid", 4_026_531_836),
+        ("user", 4_026_531_837),
+        ("uts", 4_026_531_838),
+    ];
+    let number = |kind: &str| -> Option<u64> {
+        book.tree.link(&format!("proc/self/ns/{kind}"))?.split_once('[')?.1.strip_suffix(']')?.parse().ok()
+    };
+    let known: Vec<(&str, bool)> =
+        first.into_iter().filter_map(|(kind, first)| Some((kind, number(kind)? == first))).collect();
+    let own: Vec<&str> = known.iter().filter(|(_, same)| !same).map(|(kind, _)| *kind).collect();
+    if known.is_empty() {
+        None
+    } else if own.is_empty() {
+        Some(MACHINE_NAMESPACES.to_owned())
+    } else {
+        Some(format!("separate: {}", own.join(" ")))
+    }
+}
+
+pub(super) fn clock(book: &mut Book) {
+    let source = "sys/devices/system/clocksource/clocksource0";
+    book.copy("clock.source", &format!("{source}/current_clocksource"));
+    book.copy("clock.available", &format!("{source}/available_clocksource"));
+    let text = book.tree.head("proc/cpuinfo", 16 << 10).unwrap_or_default();
+    let info = CpuInfo::parse(&text);
+    let flags = ["constant_tsc", "nonstop_tsc", "tsc_known_freq", "tsc_reliable", "tsc_adjust", "rdtscp"];
+    book.say("clock.tsc", flags.into_iter().filter(|flag| info.flag(flag)).collect::<Vec<_>>().join(" "));
+}
+
+pub(super) fn security(book: &mut Book) {
+    book.copy("security.aslr", "proc/sys/kernel/randomize_va_space");
+    let status = book.tree.text("proc/self/status").unwrap_or_default();
+    let named = |value| match value {
+        "0" => "off",
+        "1" => "strict",
+        "2" => "filter",
+        other => other,
+    };
+    book.say_if("security.seccomp", field(&status, "Seccomp").map(named));
+    book.say_if("security.seccomp_filters", field(&status, "Seccomp_filters"));
+    book.say_if("security.no_new_privs", field(&status, "NoNewPrivs"));
+    book.say_if("security.caps", field(&status, "CapEff"));
+    book.say_if("security.ssb", field(&status, "Speculation_Store_Bypass"));
+    book.say_if("security.indirect_branch", field(&status, "SpeculationIndirectBranch"));
+    book.copy("security.lsm", "sys/kernel/security/lsm");
+    book.copy_as("security.lsm_profile", "proc/self/attr/current", |text| Some(discreet::name(text).to_owned()));
+    book.copy("security.ptrace_scope", "proc/sys/kernel/yama/ptrace_scope");
+    for name in book.tree.names("sys/devices/system/cpu/vulnerabilities") {
+        book.copy(
+            format!("security.vulnerabilities.{name}"),
+            &format!("sys/devices/system/cpu/vulnerabilities/{name}"),
+        );
+    }
+}
+
+pub(super) fn limits(book: &mut Book) {
+    use rustix::process::{Resource, getrlimit};
+    let limits = [
+        ("nofile", Resource::Nofile),
+        ("nproc", Resource::Nproc),
+        ("as", Resource::As),
+        ("data", Resource::Data),
+        ("stack", Resource::Stack),
+        ("memlock", Resource::Memlock),
+        ("fsize", Resource::Fsize),
+        #[cfg(target_os = "linux")]
+        ("rtprio", Resource::Rtprio),
+    ];
+    let write = |limit: Option<u64>| limit.map_or_else(|| "unlimited".to_owned(), |limit| limit.to_string());
+    for (name, resource) in limits {
+        let limit = getrlimit(resource);
+        let (soft, hard) = (write(limit.current), write(limit.maximum));
+        book.say(format!("limits.{name}"), if soft == hard { soft } else { format!("{soft} of {hard}") });
+    }
+}
+
+pub(super) fn sysctls(book: &mut Book) {
+    for (key, file) in [
+        ("net.somaxconn", "net/core/somaxconn"),
+        ("net.tcp_max_syn_backlog", "net/ipv4/tcp_max_syn_backlog"),
+        ("net.tcp_tw_reuse", "net/ipv4/tcp_tw_reuse"),
+        ("net.ip_local_port_range", "net/ipv4/ip_local_port_range"),
+        ("net.tcp_congestion_control", "net/ipv4/tcp_congestion_control"),
+        ("net.tcp_rmem", "net/ipv4/tcp_rmem"),
+        ("net.tcp_wmem", "net/ipv4/tcp_wmem"),
+        ("net.rmem_max", "net/core/rmem_max"),
+        ("net.wmem_max", "net/core/wmem_max"),
+        ("net.busy_poll", "net/core/busy_poll"),
+        ("net.conntrack_max", "net/netfilter/nf_conntrack_max"),
+        ("sys.io_uring_disabled", "kernel/io_uring_disabled"),
+        ("sys.perf_event_paranoid", "kernel/perf_event_paranoid"),
+        ("sys.unprivileged_bpf_disabled", "kernel/unprivileged_bpf_disabled"),
+        ("sys.unprivileged_userfaultfd", "vm/unprivileged_userfaultfd"),
+        ("sys.max_user_namespaces", "user/max_user_namespaces"),
+        ("sys.pid_max", "kernel/pid_max"),
+        ("sys.threads_max", "kernel/threads-max"),
+        ("sys.file_max", "fs/file-max"),
+        ("sys.pipe_max_size", "fs/pipe-max-size"),
+        ("sys.pipe_user_pages_soft", "fs/pipe-user-pages-soft"),
+        ("sys.mqueue_msg_max", "fs/mqueue/msg_max"),
+        ("sys.sem", "kernel/sem"),
+        ("sys.aio_max_nr", "fs/aio-max-nr"),
+    ] {
+        book.copy(key, &format!("proc/sys/{file}"));
+    }
+}
+
+/// This program and who runs it.
+pub(super) fn program(book: &mut Book) {
+    let libc = if cfg!(target_env = "gnu") {
+        "glibc"
+    } else if cfg!(target_env = "musl") {
+        "musl"
+    } else {
+        "other"
+    };
+    let linking = if cfg!(target_feature = "crt-static") { "static" } else { "dynamic" };
+    book.say(
+        "libc",
+        format_args!("{libc} {linking}{}", glibc_version(book).map_or(String::new(), |v| format!(" {v}"))),
+    );
+    book.say("build.target", format_args!("{}-{}", std::env::consts::ARCH, std::env::consts::OS));
+    book.say("build.kind", if cfg!(debug_assertions) { "debug" } else { "release" });
+    book.say("user.uid", rustix::process::getuid().as_raw());
+}
+
+/// The version of the shared glibc that this process has mapped, from the banner inside it.
+fn glibc_version(book: &Book) -> Option<String> {
+    const BANNER: &[u8] = b"stable release version ";
+    let maps = book.tree.text("proc/self/maps")?;
+    let library =
+        maps.lines().filter_map(|line| line.split_whitespace().nth(5)).find(|path| path.ends_with("/libc.so.6"))?;
+    let bytes = book.tree.bytes(library, 8 << 20).ok()?;
+    let at = bytes.windows(BANNER.len()).position(|window| window == BANNER)? + BANNER.len();
+    let version = bytes[at..].iter().take(16).take_while(|byte| byte.is_ascii_digit() || **byte == b'.');
+    Some(version.map(|&byte| char::from(byte)).collect::<String>().trim_end_matches('.').to_owned())
+}

@@ -1,0 +1,101 @@
+//! `read`, `write` and friends on borrowed descriptors, for timed loops: one libc call each, no retry, no buffer.
+//!
+//! These go through libc's wrappers, as a program does; where the system call itself is the subject, benchmarks use
+//! [`crate::arch`]'s raw ones.
+//!
+//! # Safety
+//! Each call passes a slice and its length; descriptors are borrowed, so they are open.
+#![expect(unsafe_code, reason = "read and write through libc without std's retry and buffering")]
+
+use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+
+fn result(n: isize) -> io::Result<usize> {
+    if n < 0 { Err(io::Error::last_os_error()) } else { Ok(n as usize) }
+}
+
+/// Reads once.
+///
+/// # Errors
+/// Those of `read`.
+#[inline]
+pub fn read(fd: BorrowedFd<'_>, buf: &mut [u8]) -> io::Result<usize> {
+    // SAFETY: the buffer is valid for its length and exclusively borrowed.
+    result(unsafe { libc::read(fd.as_raw_fd(), buf.as_mut_ptr().cast(), buf.len()) })
+}
+
+/// Writes once.
+///
+/// # Errors
+/// Those of `write`.
+#[inline]
+pub fn write(fd: BorrowedFd<'_>, buf: &[u8]) -> io::Result<usize> {
+    // SAFETY: the buffer is valid for its length.
+    result(unsafe { libc::write(fd.as_raw_fd(), buf.as_ptr().cast(), buf.len()) })
+}
+
+/// Reads until the buffer is full.
+///
+/// # Errors
+/// Those of `read`; `UnexpectedEof` when the other side closed.
+#[inline]
+pub fn read_full(fd: BorrowedFd<'_>, mut buf: &mut [u8]) -> io::Result<()> {
+    while !buf.is_empty() {
+        let n = read(fd, buf)?;
+        if n == 0 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        buf = &mut buf[n..];
+    }
+    Ok(())
+}
+
+/// Writes all of the buffer.
+///
+/// # Errors
+/// Those of `write`.
+#[inline]
+pub fn write_full(fd: BorrowedFd<'_>, mut buf: &[u8]) -> io::Result<()> {
+    while !buf.is_empty() {
+        let n = write(fd, buf)?;
+        buf = &buf[n..];
+    }
+    Ok(())
+}
+
+/// A pipe: (read end, write end), both closed on exec.
+///
+/// # Errors
+/// Those of `pipe2`.
+pub fn pipe() -> io::Result<(OwnedFd, OwnedFd)> {
+    let mut fds = [0; 2];
+    // SAFETY: `fds` has room for two descriptors.
+    if unsafe { libc::pipe2(fds.as_mut_ptr(), libc::O_CLOEXEC) } < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: both descriptors are fresh and owned by nobody else.
+    Ok(unsafe { (OwnedFd::from_raw_fd(fds[0]), OwnedFd::from_raw_fd(fds[1])) })
+}
+
+/// Makes `target` (a descriptor number such as 1 for standard output) another name of `fd`.
+///
+/// # Errors
+/// Those of `dup2`.
+pub fn redirect(fd: BorrowedFd<'_>, target: i32) -> io::Result<()> {
+    // SAFETY: `fd` is open; what `target` named before is closed, and only the standard streams are passed here.
+    if unsafe { libc::dup2(fd.as_raw_fd(), target) } < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
+/// A duplicate of one of the standard streams, closed on exec.
+///
+/// # Errors
+/// Those of `fcntl`.
+pub fn duplicate(number: i32) -> io::Result<OwnedFd> {
+    // SAFETY: F_DUPFD_CLOEXEC checks the number and returns a fresh descriptor.
+    let fd = unsafe { libc::fcntl(number, libc::F_DUPFD_CLOEXEC, 3) };
+    if fd < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the descriptor is fresh and owned by nobody else.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+}

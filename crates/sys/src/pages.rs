@@ -1,0 +1,253 @@
+//! Memory straight from the kernel: mappings with one page policy, and what became of it.
+//!
+//! # Safety
+//! A [`Map`] owns its mapping exclusively: it was made by `mmap` with the length it holds, is unmapped once, and hands
+//! out slices bounded by its own borrow. File mappings are private or made over files that the caller owns.
+#![expect(unsafe_code, reason = "mmap, madvise, munmap, mincore")]
+
+use std::fs::File;
+use std::io;
+use std::ops::{Deref, DerefMut};
+use std::os::fd::AsRawFd;
+
+/// The size of a base page, in bytes.
+pub fn page_size() -> usize {
+    rustix::param::page_size()
+}
+
+/// Memory that can be had without pushing anything out, in bytes: the kernel's estimate; `None` without `/proc`.
+pub fn available() -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let line = text.lines().find_map(|l| l.strip_prefix("MemAvailable:"))?;
+    line.trim().strip_suffix(" kB")?.parse::<u64>().ok().map(|kib| kib * 1024)
+}
+
+/// The size of a transparent huge page, in bytes; `None` where there is none.
+pub fn huge_page_size() -> Option<usize> {
+    std::fs::read_to_string("/sys/kernel/mm/transparent_hugepage/hpage_pmd_size").ok()?.trim().parse().ok()
+}
+
+/// Which pages back a mapping: exactly one policy (memory-methods.md M1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Policy {
+    /// Base pages, huge ones refused by `MADV_NOHUGEPAGE`.
+    Base,
+    /// Transparent huge pages asked for by `MADV_HUGEPAGE` in a range aligned to them.
+    Transparent,
+    /// Reserved huge pages of the default size (`MAP_HUGETLB`).
+    Reserved,
+}
+
+/// An owned memory mapping.
+#[derive(Debug)]
+pub struct Map {
+    /// The start of the mapping itself.
+    base: *mut libc::c_void,
+    /// Its whole length.
+    mapped: usize,
+    /// Where the aligned part begins.
+    offset: usize,
+    /// The length asked for.
+    len: usize,
+}
+
+// SAFETY: a Map owns its memory like a Box<[u8]>; nothing about it is bound to a thread.
+unsafe impl Send for Map {}
+// SAFETY: shared access only gives `&[u8]`.
+unsafe impl Sync for Map {}
+
+impl Map {
+    fn raw(len: usize, offset: usize, protection: i32, flags: i32, fd: i32, file_at: i64) -> io::Result<Map> {
+        // SAFETY: a fresh mapping at an address of the kernel's choice touches nothing that exists.
+        let base = unsafe { libc::mmap(std::ptr::null_mut(), len, protection, flags, fd, file_at) };
+        if base == libc::MAP_FAILED {
+            return Err(io::Error::last_os_error());
+        }
+        Ok(Map { base, mapped: len, offset, len: len - offset })
+    }
+
+    /// Fresh private memory, not yet touched, of `len` bytes rounded up to whole pages of the policy.
+    ///
+    /// # Errors
+    /// Those of `mmap`; `ENOMEM` for `Reserved` when too few huge pages are reserved.
+    pub fn anonymous(len: usize, policy: Policy) -> io::Result<Map> {
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+        let writable = libc::PROT_READ | libc::PROT_WRITE;
+        let huge = huge_page_size().unwrap_or(page_size());
+        let map = match policy {
+            Policy::Base => Map::raw(round_up(len, page_size()), 0, writable, flags, -1, 0)?,
+            Policy::Reserved => Map::raw(round_up(len, huge), 0, writable, flags | libc::MAP_HUGETLB, -1, 0)?,
+            Policy::Transparent => {
+                // One huge page more than asked for, so that an aligned range of the full length lies inside.
+                let want = round_up(len, huge);
+                let mut map = Map::raw(want + huge, 0, writable, flags, -1, 0)?;
+                map.offset = round_up(map.base as usize, huge) - map.base as usize;
+                map.len = want;
+                map
+            }
+        };
+        match policy {
+            // A kernel without transparent huge pages answers EINVAL, and has base pages anyway.
+            Policy::Base => drop(map.advise(libc::MADV_NOHUGEPAGE)),
+            Policy::Transparent => map.advise(libc::MADV_HUGEPAGE)?,
+            Policy::Reserved => {}
+        }
+        Ok(map)
+    }
+
+    /// Memory shared with the children forked later, zeroed and present.
+    ///
+    /// # Errors
+    /// Those of `mmap`.
+    pub fn shared(len: usize) -> io::Result<Map> {
+        let flags = libc::MAP_SHARED | libc::MAP_ANONYMOUS | libc::MAP_POPULATE;
+        Map::raw(round_up(len, page_size()), 0, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0)
+    }
+
+    /// `len` bytes of a file from its start: private (writes are copied) or shared, readable and writable.
+    ///
+    /// # Errors
+    /// Those of `mmap`.
+    pub fn file(file: &File, len: usize, shared: bool) -> io::Result<Map> {
+        let kind = if shared { libc::MAP_SHARED } else { libc::MAP_PRIVATE };
+        let writable = libc::PROT_READ | libc::PROT_WRITE;
+        Map::raw(len, 0, writable, kind, file.as_raw_fd(), 0)
+    }
+
+    /// One page of a file at an offset, private and read-only: a VMA of its own, so that fault-around stays inside it.
+    ///
+    /// # Errors
+    /// Those of `mmap`.
+    pub fn file_page(file: &File, at: u64) -> io::Result<Map> {
+        Map::raw(page_size(), 0, libc::PROT_READ, libc::MAP_PRIVATE, file.as_raw_fd(), at as i64)
+    }
+
+    /// Advice about the aligned part.
+    ///
+    /// # Errors
+    /// Those of `madvise`.
+    pub fn advise(&self, advice: i32) -> io::Result<()> {
+        // SAFETY: the range belongs to this mapping. Advice that drops contents (MADV_DONTNEED) leaves zeroes, which
+        // are valid bytes, and `&self` hands out no `&mut [u8]` at the same time.
+        let done = unsafe { libc::madvise(self.base.byte_add(self.offset), self.len, advice) };
+        if done < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+    }
+
+    /// Makes every page present and writable from this CPU, so that no fault is left for the timed region.
+    ///
+    /// `MADV_POPULATE_WRITE` where the kernel has it (5.14), else one write a page.
+    pub fn populate(&mut self) {
+        /// From the kernel's `asm-generic/mman-common.h`; libc does not name it for every target.
+        const MADV_POPULATE_WRITE: i32 = 23;
+        if self.advise(MADV_POPULATE_WRITE).is_err() {
+            let page = page_size();
+            for byte in self.iter_mut().step_by(page) {
+                // SAFETY: `byte` is a valid, exclusive reference; volatile so that the write of a zero is not elided.
+                unsafe { std::ptr::write_volatile(byte, 0) };
+            }
+        }
+    }
+
+    /// How many base pages of the mapping are resident, as `mincore` says.
+    ///
+    /// # Errors
+    /// Those of `mincore`.
+    pub fn resident_pages(&self) -> io::Result<usize> {
+        let mut pages = vec![0u8; self.len.div_ceil(page_size())];
+        // SAFETY: the range belongs to this mapping and the vector has one byte a page.
+        let done = unsafe {
+            libc::mincore(self.base.byte_add(self.offset), self.len, pages.as_mut_ptr().cast::<libc::c_uchar>())
+        };
+        if done < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        Ok(pages.iter().filter(|p| **p & 1 == 1).count())
+    }
+
+    /// Bytes of the mapping that transparent huge pages back, from `/proc/self/smaps`; `None` without it.
+    pub fn huge_bytes(&self) -> Option<u64> {
+        let start = self.base as usize + self.offset;
+        let smaps = std::fs::read_to_string("/proc/self/smaps").ok()?;
+        let mut inside = false;
+        let mut total = 0;
+        for line in smaps.lines() {
+            if let Some((from, to)) = line.split(' ').next().and_then(|range| {
+                let (from, to) = range.split_once('-')?;
+                Some((usize::from_str_radix(from, 16).ok()?, usize::from_str_radix(to, 16).ok()?))
+            }) {
+                inside = from < start + self.len && start < to;
+            } else if inside && let Some(kib) = line.strip_prefix("AnonHugePages:") {
+                total += kib.trim().trim_end_matches(" kB").parse::<u64>().ok()? * 1024;
+            }
+        }
+        Some(total.min(self.len as u64))
+    }
+
+    /// Changes the protection of the aligned part to read-only or back to writable.
+    ///
+    /// # Errors
+    /// Those of `mprotect`.
+    pub fn protect(&mut self, writable: bool) -> io::Result<()> {
+        let protection = if writable { libc::PROT_READ | libc::PROT_WRITE } else { libc::PROT_READ };
+        // SAFETY: the range belongs to this mapping; writing through the slice while read-only raises SIGSEGV, which
+        // is what callers of this are after, and is no memory unsafety.
+        let done = unsafe { libc::mprotect(self.base.byte_add(self.offset), self.len, protection) };
+        if done < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+    }
+}
+
+impl Deref for Map {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        // SAFETY: the aligned part is readable memory of that length, initialised by the kernel, and borrowed from self.
+        unsafe { std::slice::from_raw_parts(self.base.byte_add(self.offset).cast(), self.len) }
+    }
+}
+
+impl DerefMut for Map {
+    fn deref_mut(&mut self) -> &mut [u8] {
+        // SAFETY: as for `deref`, and `&mut self` makes the access exclusive.
+        unsafe { std::slice::from_raw_parts_mut(self.base.byte_add(self.offset).cast(), self.len) }
+    }
+}
+
+impl Drop for Map {
+    fn drop(&mut self) {
+        // SAFETY: the mapping was made with this base and length and is unmapped once, here.
+        unsafe { libc::munmap(self.base, self.mapped) };
+    }
+}
+
+/// The smallest multiple of `unit` that is not below `n`.
+pub fn round_up(n: usize, unit: usize) -> usize {
+    n.div_ceil(unit) * unit
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn base_pages_are_present_after_populate() {
+        let mut map = Map::anonymous(100_000, Policy::Base).expect("memory");
+        assert_eq!(map.len(), round_up(100_000, page_size()));
+        assert_eq!(map.resident_pages().expect("mincore"), 0);
+        map.populate();
+        assert_eq!(map.resident_pages().expect("mincore"), map.len() / page_size());
+        assert_eq!(map.huge_bytes(), Some(0));
+    }
+
+    #[test]
+    fn transparent_pages_are_aligned() {
+        let Some(huge) = huge_page_size() else { return };
+        let mut map = match Map::anonymous(huge, Policy::Transparent) {
+            Ok(map) => map,
+            // A kernel with THP compiled out or switched off answers EINVAL; then there is nothing to check.
+            Err(e) => return assert_eq!(e.raw_os_error(), Some(libc::EINVAL)),
+        };
+        map.populate();
+        assert_eq!(map.as_ptr() as usize % huge, 0);
+        assert_eq!(map.len(), huge);
+    }
+}

@@ -1,0 +1,101 @@
+//! Memory shared between the members of a crew, and the futex that they wait on.
+//!
+//! An anonymous shared mapping, made before the members are forked: no descriptor per member, nothing in the file
+//! system, gone with the last process.
+//!
+//! # Safety
+//! [`Shared`] places values of a `Sync` type that is valid as zeroes into zeroed, suitably aligned memory and only ever
+//! hands out shared references to them; interior mutability is that of the type's atomics.
+#![expect(unsafe_code, reason = "typed view of a shared mapping; futex system call")]
+
+use crate::pages::Map;
+use std::io;
+use std::ops::Deref;
+use std::sync::atomic::AtomicU32;
+use std::time::Duration;
+
+/// Types that may live in shared memory: made of atomics, valid when all bytes are zero, without pointers or `Drop`.
+///
+/// # Safety
+/// The implementer promises just that.
+pub unsafe trait Zeroed: Sync {}
+
+// SAFETY: atomics are valid as zeroes and hold no pointers.
+unsafe impl Zeroed for AtomicU32 {}
+// SAFETY: as above.
+unsafe impl Zeroed for std::sync::atomic::AtomicU64 {}
+// SAFETY: as above.
+unsafe impl Zeroed for std::sync::atomic::AtomicI64 {}
+
+/// A slice of `T`s that children forked later share with this process.
+#[derive(Debug)]
+pub struct Shared<T> {
+    map: Map,
+    len: usize,
+    _values: std::marker::PhantomData<T>,
+}
+
+impl<T: Zeroed> Shared<T> {
+    /// `len` values, all bytes zero, already present in memory.
+    ///
+    /// # Errors
+    /// Those of `mmap`.
+    pub fn new(len: usize) -> io::Result<Shared<T>> {
+        const { assert!(align_of::<T>() <= 4096, "a mapping is aligned to pages only") };
+        Ok(Shared { map: Map::shared(len.max(1) * size_of::<T>())?, len, _values: std::marker::PhantomData })
+    }
+
+    /// Bytes of the mapping.
+    pub fn bytes(&self) -> usize {
+        self.map.len()
+    }
+}
+
+impl<T: Zeroed> Deref for Shared<T> {
+    type Target = [T];
+
+    fn deref(&self) -> &[T] {
+        // SAFETY: the mapping is page-aligned, zeroed, at least `len * size_of::<T>()` long, and `T: Zeroed` is valid
+        // there and `Sync`; the reference lives no longer than the mapping.
+        unsafe { std::slice::from_raw_parts(self.map.as_ptr().cast::<T>(), self.len) }
+    }
+}
+
+/// Sleeps until somebody calls [`wake`] on the word, unless it no longer holds `expected`; spurious returns happen.
+pub fn wait(word: &AtomicU32, expected: u32, timeout: Option<Duration>) {
+    let timeout = timeout.map(|t| libc::timespec {
+        tv_sec: t.as_secs() as libc::time_t,
+        tv_nsec: libc::c_long::from(t.subsec_nanos() as i32),
+    });
+    let timeout = timeout.as_ref().map_or(std::ptr::null(), |t| t as *const libc::timespec);
+    // SAFETY: the word is a live, aligned 32-bit atomic; the timeout is null or a valid timespec. Not FUTEX_PRIVATE: the
+    // waker may be another process.
+    unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAIT, expected, timeout) };
+}
+
+/// Wakes everybody who sleeps on the word.
+pub fn wake(word: &AtomicU32) {
+    // SAFETY: the word is a live, aligned 32-bit atomic.
+    unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAKE, i32::MAX) };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::Ordering;
+
+    #[test]
+    fn starts_as_zeroes_and_keeps_what_is_stored() {
+        let words = Shared::<AtomicU32>::new(1000).expect("memory");
+        assert!(words.iter().all(|w| w.load(Ordering::Relaxed) == 0));
+        words[999].store(7, Ordering::Relaxed);
+        assert_eq!(words[999].load(Ordering::Relaxed), 7);
+    }
+
+    #[test]
+    fn a_wait_on_another_value_returns() {
+        let word = AtomicU32::new(1);
+        wait(&word, 0, None);
+        wait(&word, 1, Some(Duration::from_millis(1)));
+    }
+}

@@ -1,0 +1,105 @@
+//! Streams: the safe face of the kernels that read, write or copy a buffer from front to back.
+//!
+//! [`Stream`] is a kernel that this CPU has, chosen once; [`Stream::over`] checks the buffers, once, and gives a
+//! [`Pass`] that can no longer be wrong and whose `run` is nothing but the kernel. Which sizes, how often and what the
+//! clock says is the caller's business.
+//!
+//! # Safety
+//!
+//! A `Pass` exists only for a kernel out of the list of what the CPU can run and for buffers that [`Stream::over`] has
+//! measured; it holds both as Rust slices, so they are alive, not shared and do not overlap.
+#![expect(unsafe_code, reason = "calls the kernels")]
+
+pub use crate::arch::{Op, STREAM_ALIGN, StreamKernel};
+use crate::arch::{stream_kernels, stream_missing};
+
+/// A kernel that this CPU can run.
+#[derive(Clone, Copy, Debug)]
+pub struct Stream {
+    kernel: &'static StreamKernel,
+}
+
+impl Stream {
+    /// The kernel for `op` with the instructions `isa`, or with the widest there are.
+    ///
+    /// # Errors
+    ///
+    /// Says why there is none.
+    pub fn new(op: Op, isa: Option<&str>) -> Result<Self, String> {
+        let mut kernels = stream_kernels();
+        kernels.retain(|kernel| kernel.op == op);
+        match kernels.iter().find(|kernel| isa.is_none_or(|isa| isa == kernel.isa)) {
+            Some(kernel) => Ok(Self { kernel }),
+            None if kernels.is_empty() => {
+                Err(format!("no {} kernel: {}", op.word(), stream_missing(op).unwrap_or("none was written")))
+            }
+            None => {
+                let isas: Vec<_> = kernels.iter().map(|kernel| kernel.isa).collect();
+                Err(format!("no {} kernel for {}; this CPU has {}", op.word(), isa.unwrap_or("it"), isas.join(", ")))
+            }
+        }
+    }
+
+    /// All that is known about it.
+    pub fn kernel(&self) -> &'static StreamKernel {
+        self.kernel
+    }
+
+    /// The largest size the kernel can be run over that is not above `bytes`.
+    pub fn round_down(&self, bytes: usize) -> usize {
+        bytes - bytes % self.kernel.step
+    }
+
+    /// Fixes the buffers: `dst` is what is written, `src` what is read; the one that the operation does not use is
+    /// ignored and may be empty.
+    ///
+    /// # Errors
+    ///
+    /// Says what is wrong with address or length.
+    pub fn over<'a>(&self, dst: &'a mut [u8], src: &'a [u8]) -> Result<Pass<'a>, String> {
+        let op = self.kernel.op;
+        let (reads, writes) = (op.read_per_byte() > 0, op.written_per_byte() > 0);
+        if reads && writes && dst.len() != src.len() {
+            return Err(format!("cannot {} {} bytes to {}", op.word(), src.len(), dst.len()));
+        }
+        let used = [(reads, src.as_ptr()), (writes, dst.as_ptr())];
+        if used.iter().any(|(used, address)| *used && !address.addr().is_multiple_of(STREAM_ALIGN)) {
+            return Err(format!("a buffer to {} must begin at a multiple of {STREAM_ALIGN} bytes", op.word()));
+        }
+        let bytes = if reads { src.len() } else { dst.len() };
+        if bytes == 0 || !bytes.is_multiple_of(self.kernel.step) {
+            let (isa, step) = (self.kernel.isa, self.kernel.step);
+            return Err(format!("{bytes} bytes are not a multiple of the {step} that the {isa} kernel does at a time"));
+        }
+        Ok(Pass { kernel: self.kernel, dst, src, bytes })
+    }
+}
+
+/// A kernel on its buffers.
+#[derive(Debug)]
+pub struct Pass<'a> {
+    kernel: &'static StreamKernel,
+    dst: &'a mut [u8],
+    src: &'a [u8],
+    bytes: usize,
+}
+
+impl Pass<'_> {
+    /// Goes over the buffers `passes` times.
+    #[inline]
+    pub fn run(&mut self, passes: u64) {
+        // SAFETY: `Stream::over` checked address and length of the buffers that the kernel uses.
+        unsafe { (self.kernel.run)(self.dst.as_mut_ptr(), self.src.as_ptr(), self.bytes, passes) }
+    }
+
+    /// Bytes that the program reads and writes in one pass, added up.
+    pub fn program_bytes(&self) -> u64 {
+        let op = self.kernel.op;
+        self.bytes as u64 * (op.read_per_byte() + op.written_per_byte())
+    }
+
+    /// Bytes that memory moves in one pass under the write-allocate model, if nothing is found in a cache.
+    pub fn modelled_bytes(&self) -> u64 {
+        self.bytes as u64 * self.kernel.op.modelled_per_byte()
+    }
+}

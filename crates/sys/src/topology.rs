@@ -1,0 +1,541 @@
+//! Which CPUs this process may use, what they share, and which of them to choose for a placement.
+//!
+//! [`Topology::read`] asks sysfs about the CPUs that `sched_getaffinity` allows (a cgroup cpuset shows through it).
+//! What it says is *declared*: a hypervisor may declare anything, and only the memory benchmarks measure. Nothing is
+//! pinned here, and nothing is guessed: where sysfs is silent, every CPU is its own core, the caches are unknown, and
+//! [`Topology::notes`] says so.
+//!
+//! CPUs are numbers in sorted lists; there is no mask arithmetic, so no machine is too large. A group of CPUs (a core, a
+//! die, a shared cache) is named by its lowest CPU: kernel ids such as `core_id` repeat in every package.
+
+use crate::facts::Tree;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::fmt;
+use std::path::Path;
+
+const CPUS: &str = "sys/devices/system/cpu";
+const NODES: &str = "sys/devices/system/node";
+
+/// How two CPUs lie to each other: part of a metric's identity.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Relation {
+    /// One CPU, twice.
+    SameCpu,
+    /// Two hardware threads of one core.
+    Smt,
+    /// Two cores below one last-level cache, in one NUMA node where possible.
+    SameLlc,
+    /// Two last-level caches in one NUMA node.
+    CrossLlc,
+    /// Two NUMA nodes, in two packages where possible.
+    CrossNode,
+}
+
+impl Relation {
+    /// All relations, nearest first.
+    pub const ALL: [Relation; 5] =
+        [Relation::SameCpu, Relation::Smt, Relation::SameLlc, Relation::CrossLlc, Relation::CrossNode];
+
+    /// The name of this relation as it appears in metrics: `same-cpu`, `smt`, `same-llc`, `cross-llc`, `cross-node`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Relation::SameCpu => "same-cpu",
+            Relation::Smt => "smt",
+            Relation::SameLlc => "same-llc",
+            Relation::CrossLlc => "cross-llc",
+            Relation::CrossNode => "cross-node",
+        }
+    }
+}
+
+impl fmt::Display for Relation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// One CPU (hardware thread) that this process may use.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Cpu {
+    /// The kernel's number.
+    pub id: u32,
+    /// The package (socket), as the kernel numbers it; 0 when it does not say.
+    pub package: u32,
+    /// The die, named by its lowest CPU; the lowest CPU of the package where the kernel knows no dies.
+    pub die: u32,
+    /// The core, named by its lowest CPU.
+    pub core: u32,
+    /// All online hardware threads of the core, this one included, allowed or not.
+    pub siblings: Vec<u32>,
+    /// The rank among the *allowed* threads of the core: 0 for the first.
+    pub smt: u32,
+    /// The group that shares the first-level data cache, named by its lowest CPU.
+    pub l1: Option<u32>,
+    /// The group that shares the second-level cache.
+    pub l2: Option<u32>,
+    /// The group that shares the last cache that is declared, whatever its level.
+    pub llc: Option<u32>,
+    /// The NUMA node.
+    pub node: Option<u32>,
+    /// The kind of core on a hybrid machine: 0 for the most capable, and for all CPUs of any other machine.
+    pub class: u32,
+    /// Whether the kernel runs it now.
+    pub online: bool,
+}
+
+/// What a cache holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum CacheKind {
+    /// Data only.
+    Data,
+    /// Instructions only.
+    Instruction,
+    /// Both.
+    Unified,
+}
+
+/// One cache as sysfs declares it. What a field does not know, sysfs did not say.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Cache {
+    /// 1 is nearest to the core.
+    pub level: u32,
+    /// What it holds.
+    pub kind: CacheKind,
+    /// Bytes.
+    pub size: Option<u64>,
+    /// Bytes of one line.
+    pub line: Option<u32>,
+    /// Associativity.
+    pub ways: Option<u32>,
+    /// All online CPUs that share it, allowed or not, sorted.
+    pub shared: Vec<u32>,
+}
+
+impl Cache {
+    /// The usual short name: `l1d`, `l1i`, `l2`, `l3`.
+    pub fn name(&self) -> String {
+        let suffix = match self.kind {
+            CacheKind::Data => "d",
+            CacheKind::Instruction => "i",
+            CacheKind::Unified => "",
+        };
+        format!("l{}{suffix}", self.level)
+    }
+}
+
+/// The allowed CPUs and what they share.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Topology {
+    cpus: Vec<Cpu>,
+    caches: Vec<Cache>,
+    notes: Vec<String>,
+}
+
+impl Topology {
+    /// The topology of this machine, limited to the CPUs that the calling thread may use.
+    pub fn read() -> Topology {
+        Topology::from_tree(Path::new("/"), &allowed_cpus())
+    }
+
+    /// The topology that the `sys` directory below `root` declares for the `allowed` CPUs. Never fails: what is missing
+    /// is unknown, and noted.
+    pub fn from_tree(root: &Path, allowed: &[u32]) -> Topology {
+        read_tree(&Tree::at(root), allowed)
+    }
+
+    /// The allowed CPUs, by number.
+    pub fn cpus(&self) -> &[Cpu] {
+        &self.cpus
+    }
+
+    /// The caches of the allowed CPUs, each once, nearest level first.
+    pub fn caches(&self) -> &[Cache] {
+        &self.caches
+    }
+
+    /// What could not be read and what was assumed instead: sentences for the record.
+    pub fn notes(&self) -> &[String] {
+        &self.notes
+    }
+
+    /// The numbers of the CPUs that are allowed and online, sorted.
+    pub fn usable(&self) -> Vec<u32> {
+        self.online().map(|cpu| cpu.id).collect()
+    }
+
+    fn online(&self) -> impl Iterator<Item = &Cpu> + Clone {
+        self.cpus.iter().filter(|cpu| cpu.online)
+    }
+
+    /// Two CPUs that lie to each other as asked, or the reason why this process has none.
+    ///
+    /// Always the same pair on the same machine: of equal cores if possible (the most capable ones first), and the
+    /// lowest numbers. Two CPUs below one last-level cache share nothing nearer than that if possible.
+    pub fn pair(&self, relation: Relation) -> Result<(u32, u32), String> {
+        let Some(first) = self.online().min_by_key(|cpu| (cpu.class, cpu.id)) else {
+            return Err("no CPU is allowed and online".to_owned());
+        };
+        if relation == Relation::SameCpu {
+            return Ok((first.id, first.id));
+        }
+        if self.online().count() == 1 {
+            return Err("one CPU allowed".to_owned());
+        }
+        let best = self
+            .online()
+            .flat_map(|a| self.online().filter(|b| a.id < b.id).map(move |b| (a, b)))
+            .filter(|(a, b)| holds(relation, a, b))
+            .min_by_key(|(a, b)| (a.class != b.class, drawbacks(relation, a, b), a.class + b.class, a.id, b.id));
+        match best {
+            Some((a, b)) => Ok((a.id, b.id)),
+            None => Err(self.why_no_pair(relation)),
+        }
+    }
+
+    fn why_no_pair(&self, relation: Relation) -> String {
+        let llc_known = self.online().any(|cpu| cpu.llc.is_some());
+        match relation {
+            // The caller returned before, with a pair.
+            Relation::SameCpu => "no CPU is allowed and online".to_owned(),
+            Relation::Smt => match self.online().find(|cpu| cpu.siblings.len() > 1) {
+                None => "no SMT here".to_owned(),
+                Some(cpu) => {
+                    format!("of the SMT siblings {} only CPU {} is allowed", format_cpus(&cpu.siblings), cpu.id)
+                }
+            },
+            Relation::SameLlc | Relation::CrossLlc if !llc_known => "the last-level cache is unknown here".to_owned(),
+            Relation::SameLlc => "no two allowed cores share a last-level cache".to_owned(),
+            Relation::CrossLlc if self.online().filter_map(|cpu| cpu.llc).collect::<BTreeSet<_>>().len() == 1 => {
+                "the allowed CPUs share one last-level cache".to_owned()
+            }
+            Relation::CrossLlc => {
+                "the allowed CPUs of each NUMA node share one last-level cache: cross-node is that pair".to_owned()
+            }
+            Relation::CrossNode if self.online().all(|cpu| cpu.node.is_none()) => {
+                "the NUMA nodes are unknown here".to_owned()
+            }
+            Relation::CrossNode => "the allowed CPUs are in one NUMA node".to_owned(),
+        }
+    }
+
+    /// CPUs for a crew of `n` that is kept together: SMT siblings first, then the next core below the same last-level
+    /// cache, then the next cache. Beyond the last CPU it begins again. Empty only when no CPU is usable.
+    pub fn compact(&self, n: usize) -> Vec<u32> {
+        let mut order: Vec<&Cpu> = self.online().collect();
+        order.sort_by_key(|cpu| (cpu.package, cpu.node, cpu.llc, cpu.class, cpu.l2, cpu.core, cpu.smt));
+        order.iter().map(|cpu| cpu.id).cycle().take(n).collect()
+    }
+
+    /// CPUs for a crew of `n` that keeps its distance: by turns over the packages, in each over the NUMA nodes, in each
+    /// over the last-level caches, in each over the cores; second threads of cores only when no core is left without a
+    /// first one. Beyond the last CPU it begins again. Empty only when no CPU is usable.
+    pub fn spread(&self, n: usize) -> Vec<u32> {
+        let levels: [fn(&Cpu) -> Option<u32>; 3] = [|cpu| Some(cpu.package), |cpu| cpu.node, |cpu| cpu.llc];
+        let mut by_thread: BTreeMap<u32, Vec<&Cpu>> = BTreeMap::new();
+        for cpu in self.online() {
+            by_thread.entry(cpu.smt).or_default().push(cpu);
+        }
+        let mut order = Vec::with_capacity(self.cpus.len());
+        for mut cpus in by_thread.into_values() {
+            cpus.sort_by_key(|cpu| (cpu.class, cpu.core));
+            order.extend(by_turns(&cpus, &levels));
+        }
+        order.into_iter().cycle().take(n).collect()
+    }
+
+    /// Whether every CPU of an explicit list can be used; the error names the first that cannot, and those that can.
+    pub fn check(&self, list: &[u32]) -> Result<(), String> {
+        if list.is_empty() {
+            return Err("the CPU list is empty".to_owned());
+        }
+        let usable = self.usable();
+        match list.iter().find(|cpu| usable.binary_search(cpu).is_err()) {
+            None => Ok(()),
+            Some(cpu) => Err(format!("CPU {cpu} is not allowed; allowed: {}", format_cpus(&usable))),
+        }
+    }
+}
+
+/// Whether two different CPUs are related so.
+fn holds(relation: Relation, a: &Cpu, b: &Cpu) -> bool {
+    match relation {
+        Relation::SameCpu => false,
+        Relation::Smt => a.core == b.core,
+        Relation::SameLlc => a.llc.is_some() && a.llc == b.llc && a.core != b.core,
+        Relation::CrossLlc => a.llc.is_some() && b.llc.is_some() && a.llc != b.llc && a.node == b.node,
+        Relation::CrossNode => a.node.is_some() && b.node.is_some() && a.node != b.node,
+    }
+}
+
+/// In how many ways a pair that holds is not the plainest example of its relation.
+fn drawbacks(relation: Relation, a: &Cpu, b: &Cpu) -> u32 {
+    let found = match relation {
+        Relation::SameCpu | Relation::Smt => [false, false],
+        Relation::SameLlc => [a.node != b.node, a.l2.is_some() && a.l2 == b.l2],
+        Relation::CrossLlc => [a.package != b.package, false],
+        Relation::CrossNode => [a.package == b.package, false],
+    };
+    found.into_iter().map(u32::from).sum()
+}
+
+/// The CPUs dealt out by turns over the groups of the first level, and inside each group over those of the next.
+fn by_turns(cpus: &[&Cpu], levels: &[fn(&Cpu) -> Option<u32>]) -> Vec<u32> {
+    let Some((level, below)) = levels.split_first() else {
+        return cpus.iter().map(|cpu| cpu.id).collect();
+    };
+    let mut groups: BTreeMap<Option<u32>, Vec<&Cpu>> = BTreeMap::new();
+    for cpu in cpus {
+        groups.entry(level(cpu)).or_default().push(cpu);
+    }
+    let mut hands: Vec<_> = groups.values().map(|group| by_turns(group, below).into_iter()).collect();
+    let mut dealt = Vec::with_capacity(cpus.len());
+    while dealt.len() < cpus.len() {
+        dealt.extend(hands.iter_mut().filter_map(Iterator::next));
+    }
+    dealt
+}
+
+/// The CPUs that the calling thread may use, sorted: what `sched_getaffinity` says; where that does not work, what
+/// `/proc` says; where that is missing, as many as the standard library counts.
+pub fn allowed_cpus() -> Vec<u32> {
+    affinity().or_else(|| allowed_by_proc(&Tree::at(Path::new("/")))).unwrap_or_else(|| {
+        let count = std::thread::available_parallelism().map_or(1, |count| count.get());
+        (0..count).filter_map(|cpu| u32::try_from(cpu).ok()).collect()
+    })
+}
+
+#[cfg(target_os = "linux")]
+fn affinity() -> Option<Vec<u32>> {
+    // Fails with EINVAL where the kernel's sets are wider than rustix's 1024 CPUs; /proc has no such limit.
+    let set = rustix::thread::sched_getaffinity(None).ok()?;
+    let cpus = (0..rustix::thread::CpuSet::MAX_CPU).filter(|&cpu| set.is_set(cpu));
+    Some(cpus.filter_map(|cpu| u32::try_from(cpu).ok()).collect())
+}
+
+#[cfg(not(target_os = "linux"))]
+fn affinity() -> Option<Vec<u32>> {
+    None
+}
+
+fn allowed_by_proc(tree: &Tree) -> Option<Vec<u32>> {
+    let status = tree.text("proc/thread-self/status").or_else(|| tree.text("proc/self/status"))?;
+    let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"))?;
+    parse_cpus(list.trim()).ok().filter(|cpus| !cpus.is_empty())
+}
+
+/// A CPU list as people and the kernel write it, `0-3,8`: the numbers in the order given, repetitions kept.
+/// White space alone is the empty list, which the kernel writes for an empty set.
+pub fn parse_cpus(text: &str) -> Result<Vec<u32>, String> {
+    /// Far above any kernel's NR_CPUS, far below what would exhaust memory.
+    const MOST: u32 = 1 << 16;
+    let number = |digits: &str| {
+        let cpu = digits.trim().parse().ok().filter(|&cpu: &u32| cpu < MOST);
+        cpu.ok_or_else(|| format!("{digits:?} is not a CPU number (in the CPU list {text:?})"))
+    };
+    let mut cpus = Vec::new();
+    if text.trim().is_empty() {
+        return Ok(cpus);
+    }
+    for part in text.split(',') {
+        match part.split_once('-') {
+            None => cpus.push(number(part)?),
+            Some((first, last)) => {
+                let (first, last) = (number(first)?, number(last)?);
+                if first > last {
+                    return Err(format!("the range {part:?} runs backwards (in the CPU list {text:?})"));
+                }
+                cpus.extend(first..=last);
+            }
+        }
+        // Ranges may repeat ("0-65535,0-65535,..."): bound the whole as well.
+        if cpus.len() > MOST as usize {
+            return Err(format!("more than {MOST} CPUs in one list"));
+        }
+    }
+    Ok(cpus)
+}
+
+/// A CPU list as people and the kernel write it: `0-3,8`. Runs of consecutive numbers become ranges; the order is kept.
+pub fn format_cpus(cpus: &[u32]) -> String {
+    let runs = cpus.chunk_by(|a, b| a.checked_add(1) == Some(*b));
+    let words: Vec<String> = runs
+        .map(|run| match run {
+            [first, .., last] => format!("{first}-{last}"),
+            _ => run.iter().map(u32::to_string).collect(),
+        })
+        .collect();
+    words.join(",")
+}
+
+/// A size as sysfs writes it: `48K`, `2048K`, `32M`.
+fn parse_size(text: &str) -> Option<u64> {
+    let (digits, shift) = match text.as_bytes().last()? {
+        b'K' => (&text[..text.len() - 1], 10),
+        b'M' => (&text[..text.len() - 1], 20),
+        b'G' => (&text[..text.len() - 1], 30),
+        _ => (text, 0),
+    };
+    digits.parse::<u64>().ok()?.checked_mul(1 << shift).filter(|&size| size > 0)
+}
+
+fn sorted(mut list: Vec<u32>) -> Vec<u32> {
+    list.sort_unstable();
+    list.dedup();
+    list
+}
+
+fn cpu_list(tree: &Tree, path: &str) -> Option<Vec<u32>> {
+    parse_cpus(&tree.text(path)?).ok().map(sorted).filter(|list| !list.is_empty())
+}
+
+fn read_tree(tree: &Tree, allowed: &[u32]) -> Topology {
+    let allowed = sorted(allowed.to_vec());
+    let mut notes = Vec::new();
+    let online = cpu_list(tree, &format!("{CPUS}/online"));
+    let nodes = read_nodes(tree);
+    let classes = read_classes(tree, &allowed);
+    let mut caches = Caches::default();
+    let mut cpus: Vec<Cpu> = Vec::with_capacity(allowed.len());
+    let mut alone = Vec::new();
+    let mut threads_of_core: HashMap<u32, u32> = HashMap::new();
+    for &id in &allowed {
+        let topology = format!("{CPUS}/cpu{id}/topology");
+        let either = |new: &str, old: &str| {
+            cpu_list(tree, &format!("{topology}/{new}")).or_else(|| cpu_list(tree, &format!("{topology}/{old}")))
+        };
+        // A list that does not hold the CPU itself describes something else.
+        let siblings = either("core_cpus_list", "thread_siblings_list").filter(|list| list.contains(&id));
+        if siblings.is_none() {
+            alone.push(id);
+        }
+        let siblings = siblings.unwrap_or_else(|| vec![id]);
+        let package = tree.number(&format!("{topology}/physical_package_id")).unwrap_or(0);
+        let die = either("die_cpus_list", "core_siblings_list").filter(|list| list.contains(&id)).map(|list| list[0]);
+        let die = die.or_else(|| cpus.iter().find(|cpu| cpu.package == package).map(|cpu| cpu.die)).unwrap_or(id);
+        let core = siblings[0];
+        let rank = threads_of_core.entry(core).or_default();
+        let smt = *rank;
+        *rank += 1;
+        let own = caches.read(tree, id);
+        cpus.push(Cpu {
+            id,
+            package,
+            die,
+            core,
+            siblings,
+            smt,
+            l1: own.l1,
+            l2: own.l2,
+            llc: own.llc,
+            node: nodes.get(&id).copied(),
+            class: classes.get(&id).copied().unwrap_or(0),
+            online: online.as_ref().is_none_or(|list| list.binary_search(&id).is_ok()),
+        });
+    }
+    let listed = |cpus: Vec<u32>, what: &str| match cpus.len() {
+        0 => None,
+        n if n == allowed.len() => Some(format!("{what} for any CPU")),
+        _ => Some(format!("{what} for CPU {}", format_cpus(&cpus))),
+    };
+    let of = |wrong: &dyn Fn(&Cpu) -> bool| cpus.iter().filter(|cpu| wrong(cpu)).map(|cpu| cpu.id).collect();
+    notes.extend(listed(alone, "no core is declared, so each is taken for its own,"));
+    notes.extend(listed(of(&|cpu| cpu.llc.is_none()), "no cache is declared"));
+    notes.extend(listed(of(&|cpu| cpu.node.is_none()), "no NUMA node is declared"));
+    notes.extend(listed(of(&|cpu| !cpu.online), "allowed but not online:"));
+    caches.list.sort_by_key(|cache| (cache.level, cache.kind));
+    Topology { cpus, caches: caches.list, notes }
+}
+
+/// The NUMA node of each CPU.
+fn read_nodes(tree: &Tree) -> HashMap<u32, u32> {
+    let mut node_of = HashMap::new();
+    for name in tree.names(NODES) {
+        let Some(node) = name.strip_prefix("node").and_then(|digits| digits.parse::<u32>().ok()) else { continue };
+        for cpu in cpu_list(tree, &format!("{NODES}/{name}/cpulist")).unwrap_or_default() {
+            node_of.insert(cpu, node);
+        }
+    }
+    node_of
+}
+
+/// The kind of core of each CPU on a hybrid machine: from the PMU devices of x86, else from `cpu_capacity`.
+fn read_classes(tree: &Tree, allowed: &[u32]) -> HashMap<u32, u32> {
+    let mut class_of = HashMap::new();
+    for (class, device) in (0..).zip(["cpu_core", "cpu_atom", "cpu_lowpower"]) {
+        for cpu in cpu_list(tree, &format!("sys/devices/{device}/cpus")).unwrap_or_default() {
+            class_of.insert(cpu, class);
+        }
+    }
+    let capacity = |cpu: u32| tree.number::<u64>(&format!("{CPUS}/cpu{cpu}/cpu_capacity"));
+    // The file is there for all CPUs or for none.
+    if !class_of.is_empty() || allowed.first().is_none_or(|&cpu| capacity(cpu).is_none()) {
+        return class_of;
+    }
+    let mut by_capacity: BTreeMap<u64, Vec<u32>> = BTreeMap::new();
+    for &cpu in allowed {
+        by_capacity.entry(capacity(cpu).unwrap_or(0)).or_default().push(cpu);
+    }
+    for (class, cpus) in (0..).zip(by_capacity.into_values().rev()) {
+        class_of.extend(cpus.into_iter().map(|cpu| (cpu, class)));
+    }
+    class_of
+}
+
+/// The caches met so far, each once.
+#[derive(Default)]
+struct Caches {
+    list: Vec<Cache>,
+    /// Those in the list, by level, kind and lowest CPU.
+    known: HashSet<(u32, CacheKind, u32)>,
+}
+
+/// The cache groups of one CPU, each named by its lowest CPU.
+#[derive(Default)]
+struct Groups {
+    l1: Option<u32>,
+    l2: Option<u32>,
+    llc: Option<u32>,
+}
+
+impl Caches {
+    /// Reads the cache directories of one CPU; the details of a cache are read for the first of its CPUs only.
+    fn read(&mut self, tree: &Tree, id: u32) -> Groups {
+        let mut groups = Groups::default();
+        let mut last_level = 0;
+        for index in 0..16 {
+            let dir = format!("{CPUS}/cpu{id}/cache/index{index}");
+            let Some(level) = tree.number::<u32>(&format!("{dir}/level")) else { break };
+            let kind = match tree.text(&format!("{dir}/type")).as_deref() {
+                Some("Data") => CacheKind::Data,
+                Some("Instruction") => CacheKind::Instruction,
+                _ => CacheKind::Unified,
+            };
+            let shared = cpu_list(tree, &format!("{dir}/shared_cpu_list")).filter(|list| list.contains(&id));
+            let shared = shared.unwrap_or_else(|| vec![id]);
+            let lowest = shared[0];
+            if self.known.insert((level, kind, lowest)) {
+                self.list.push(Cache {
+                    level,
+                    kind,
+                    size: tree.text(&format!("{dir}/size")).and_then(|size| parse_size(&size)),
+                    line: tree.number(&format!("{dir}/coherency_line_size")).filter(|&line| line > 0),
+                    ways: tree.number(&format!("{dir}/ways_of_associativity")).filter(|&ways| ways > 0),
+                    shared,
+                });
+            }
+            if kind == CacheKind::Instruction {
+                continue;
+            }
+            match level {
+                1 => groups.l1 = Some(lowest),
+                2 => groups.l2 = Some(lowest),
+                _ => {}
+            }
+            if level > last_level {
+                last_level = level;
+                groups.llc = Some(lowest);
+            }
+        }
+        groups
+    }
+}
