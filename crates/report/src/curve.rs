@@ -54,12 +54,9 @@ pub(crate) fn curves<'a>(records: &[&'a Record], over: &str) -> Vec<Curve<'a>> {
         let rest = point_without(record, &[over]);
         match all.iter_mut().find(|c| c.rest == rest) {
             Some(curve) => curve.points.push((x, record)),
-            None => all.push(Curve {
-                over: over.to_owned(),
-                sizes: is_size(record, over),
-                rest,
-                points: vec![(x, record)],
-            }),
+            None => {
+                all.push(Curve { over: over.to_owned(), sizes: is_size(record, over), rest, points: vec![(x, record)] })
+            }
         }
     }
     for curve in &mut all {

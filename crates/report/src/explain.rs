@@ -8,7 +8,12 @@ use crate::style::{Ink, Style, wrap_behind};
 /// What a benchmark measures, how, with which traps avoided and after whom. Nothing of the module text is left out.
 pub fn explain(info: &Info, style: &Style) -> String {
     let mut out = style.paint(Ink::Strong, info.id) + &format!("  version {}\n", info.version);
-    out += &wrap_behind("", &style.text(info.summary), style.width);
+    let letters =
+        |text: &str| text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect::<String>();
+    // A module text usually begins with the summary; once is enough.
+    if letters(info.about.0.lines().next().unwrap_or_default()) != letters(info.summary) {
+        out += &wrap_behind("", &style.text(info.summary), style.width);
+    }
     let about = reflow(info.about.0, style);
     if !about.is_empty() {
         out.push('\n');

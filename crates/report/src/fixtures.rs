@@ -3,9 +3,9 @@
 //! Test support only. The numbers are made up, of the right size, and the same each time.
 
 use groma_model::{
-    CrewKind, End, Fact, Host, JobResult, Label, LabelCounts, Labels, Machine, NoiseVerdict, Params, Placement, Profile,
-    Proof, Quantity, Record, Round, RunHeader, SCHEMA, Sample, Series, State, StateCounts, Timing, Value, parse_size,
-    size_text,
+    CrewKind, End, Fact, Host, JobResult, Label, LabelCounts, Labels, Machine, NoiseVerdict, Params, Placement,
+    Profile, Proof, Quantity, Record, Round, RunHeader, SCHEMA, Sample, Series, State, StateCounts, Timing, Value,
+    parse_size, size_text,
 };
 
 const CORE_HZ: f64 = 3.5e9;
@@ -130,7 +130,8 @@ fn sizes() -> Vec<u64> {
 
 /// L1 48 KiB 1.43 ns, L2 2 MiB 4.5 ns, L3 60 MiB 30 ns, memory 110 ns; edges of half an octave, smooth in the logarithm.
 fn latency(size: u64) -> f64 {
-    let levels: [(f64, f64, f64); 3] = [(48.0 * 1024.0, 4.5, 0.5), (2048.0 * 1024.0, 30.0, 0.9), (61440.0 * 1024.0, 110.0, 1.1)];
+    let levels: [(f64, f64, f64); 3] =
+        [(48.0 * 1024.0, 4.5, 0.5), (2048.0 * 1024.0, 30.0, 0.9), (61440.0 * 1024.0, 110.0, 1.1)];
     let mut ns: f64 = 1.43;
     for (capacity, next, octaves) in levels {
         let beyond = ((size as f64 / capacity).log2() / octaves).clamp(0.0, 1.0);
@@ -187,7 +188,10 @@ pub(crate) fn records() -> Vec<Record> {
             &["drift", "imprecise"],
         ),
         at(time("ipc.pipe_rtt", "size=1 B", 4.83e-6), Placement::SameCpu),
-        at(noisy(time("ipc.pipe_rtt", "size=1 B", 30.3e-6), 0.052, "38 % of 341 samples were undisturbed"), Placement::SameLlc),
+        at(
+            noisy(time("ipc.pipe_rtt", "size=1 B", 30.3e-6), 0.052, "38 % of 341 samples were undisturbed"),
+            Placement::SameLlc,
+        ),
         at(time("ipc.pipe_rtt", "size=1 B", 41.7e-6), Placement::CrossNode),
         at(
             without(
@@ -294,20 +298,23 @@ pub(crate) fn sampled() -> Record {
 pub(crate) fn machine() -> Machine {
     let facts = [
         ("host.name", "node17"),
-        ("host.hypervisor", "none"),
         ("cpu.model", "Intel(R) Xeon(R) Gold 6430"),
         ("cpu.vendor", "GenuineIntel"),
-        ("cpu.online", "64"),
+        ("cpu.online", "0-63"),
         ("cpu.allowed", "0-63"),
+        ("cpu.count", "64"),
         ("cpu.smt", "off"),
         ("cpu.governor", "performance"),
-        ("cpu.l1d.size", "49152"),
-        ("cpu.l1d.ways", "12"),
-        ("cpu.l2.size", "2097152"),
-        ("cpu.l3.size", "62914560"),
+        ("cache.l1d.size", "48 KiB"),
+        ("cache.l1d.ways", "12"),
+        ("cache.l2.size", "2 MiB"),
+        ("cache.l3.size", "60 MiB"),
         ("kernel.name", "Linux"),
         ("kernel.release", "6.18.2-amd64"),
-        ("kernel.cmdline", "BOOT_IMAGE=/boot/vmlinuz-6.18.2-amd64 root=UUID=3e6be9de-8139-11d1-9106-a43f08d823a6 ro quiet splash"),
+        (
+            "kernel.cmdline",
+            "BOOT_IMAGE=/boot/vmlinuz-6.18.2-amd64 root=UUID=3e6be9de-8139-11d1-9106-a43f08d823a6 ro quiet splash",
+        ),
         ("memory.total", "270582939648"),
         ("memory.thp", "madvise"),
         ("limits.memory", "max"),

@@ -63,6 +63,42 @@ mod tests {
     }
 
     #[test]
+    fn nothing_that_a_record_may_hold_is_too_strange() {
+        let strange = [f64::NAN, f64::INFINITY, -1.0, 0.0, -0.0, 1e300, 5e-324, 1e-9];
+        let mut records = fixtures::records();
+        records.push(fixtures::sampled());
+        for (i, record) in records.iter_mut().enumerate() {
+            let of = |k: usize| strange[(i / 3 + k) % strange.len()];
+            record.value = Some(of(0));
+            record.ci_display = Some([of(1), of(2)]);
+            (record.p90, record.p99, record.cycles) = (Some(of(3)), Some(of(4)), Some(of(5)));
+            match i % 4 {
+                0 => record.params_text = "=size= =".to_owned(),
+                1 => record.id = String::new(),
+                2 => record.reason = "µ\u{301}\n\t|\"<&".repeat(40),
+                _ => {}
+            }
+        }
+        let (run, end) = (fixtures::header(), fixtures::end(&records));
+        for width in [0, 1, 40, 80, 300] {
+            for unicode in [true, false] {
+                let style = Style { colour: true, width, unicode, all: width == 40 };
+                for format in Format::ALL {
+                    render(&run, &records, Some(&end), format, &style);
+                }
+                for record in &records {
+                    crate::live_line(record, &style);
+                    let same: Vec<&Record> = records.iter().filter(|r| r.id == record.id).collect();
+                    for chart in [crate::plot(&same), crate::histogram(record)].into_iter().flatten() {
+                        chart.terminal(&style);
+                        chart.svg();
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
     fn every_format_names_every_metric() {
         let records = fixtures::records();
         let style = Style { all: true, ..Style::plain(120) };

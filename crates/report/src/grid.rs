@@ -86,7 +86,7 @@ impl Grid {
         out
     }
 
-    /// Natural widths; then the last column gives way, then the first, neither below what its words need.
+    /// Natural widths; then the last column gives way down to a dozen columns or its longest word, then the first.
     fn widths(&self) -> Vec<usize> {
         let last = self.align.len().saturating_sub(1);
         let mut widths = vec![0; self.align.len()];
@@ -105,7 +105,7 @@ impl Grid {
         }
         let excess = |widths: &[usize]| (widths.iter().sum::<usize>() + GAP * last).saturating_sub(self.style.width);
         if last > 0 {
-            widths[last] = widths[last].saturating_sub(excess(&widths)).max(least.min(widths[last]));
+            widths[last] = widths[last].saturating_sub(excess(&widths)).max(least.max(LAST_LEAST).min(widths[last]));
             widths[0] = widths[0].saturating_sub(excess(&widths)).max(widths[0].min(FIRST_LEAST));
         }
         widths
@@ -162,6 +162,9 @@ impl Grid {
 /// The first column and a spanned text keep at least so many columns.
 const FIRST_LEAST: usize = 16;
 
+/// The last column keeps so many where it needs them: a state and a flag.
+const LAST_LEAST: usize = 12;
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -186,12 +189,11 @@ mod tests {
     #[test]
     fn without_room_words_break_and_names_and_numbers_do_not() {
         insta::assert_snapshot!(grid(36).render(), @r"
-        a                  1.00 ns  ok
+        a                 1.00 ns  ok
         a long name of a metric
-                             12 ns  noisy,
-                                    few
-                                    rounds
-        b                  unsupported: the…
+                            12 ns  noisy, few
+                                   rounds
+        b                 unsupported: ther…
         ");
     }
 }

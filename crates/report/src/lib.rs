@@ -35,9 +35,8 @@ mod style;
 mod summary;
 mod table;
 
-// Rounds in, record out: enable when summarise.rs is there.
-// mod summarise;
-// pub use summarise::*;
+mod summarise;
+pub use summarise::{round_values, summarise};
 
 #[cfg(test)]
 mod fixtures;

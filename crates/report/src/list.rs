@@ -1,6 +1,6 @@
 //! The catalogue as a list.
 
-use groma_model::{Better, Info, Need, Output, Param, ParamKind, Placement, Profile, Quantity, Scaling, Timing, Value};
+use groma_model::{Better, Info, Need, Output, Param, ParamKind, Placement, Profile, Scaling, Timing, Unit, Value};
 use serde_json::{Value as Json, json};
 
 use crate::grid::{Align, Cell, Grid};
@@ -70,19 +70,11 @@ fn measures(info: &Info) -> String {
         Better::Higher => ", higher is better",
         Better::Neither => "",
     };
-    format!("{} in {}{better}; {}", info.quantity.word(), unit(info.quantity), timing(info.timing))
-}
-
-/// The unit of a quantity in words, for a person who reads a description.
-fn unit(quantity: Quantity) -> &'static str {
-    match quantity {
-        Quantity::Latency => "seconds",
-        Quantity::Bandwidth => "bytes per second",
-        Quantity::Rate => "events per second",
-        Quantity::Count => "things",
-        Quantity::Size => "bytes",
-        Quantity::Ratio => "one to one",
-    }
+    let unit = match info.quantity.unit() {
+        Unit::One => String::new(),
+        unit => format!(" ({})", unit.symbol()),
+    };
+    format!("{}{unit}{better}; {}", info.quantity.word(), timing(info.timing))
 }
 
 fn timing(timing: Timing) -> &'static str {
@@ -177,7 +169,7 @@ fn object(info: &Info) -> Json {
         .map(|o| {
             let quantity = o.quantity.unwrap_or(info.quantity);
             let id = if o.suffix.is_empty() { info.id.to_owned() } else { format!("{}.{}", info.id, o.suffix) };
-            json!({ "id": id, "summary": o.summary, "quantity": quantity, "unit": quantity.unit() })
+            json!({ "id": id, "summary": o.summary, "quantity": quantity, "unit": quantity.unit(), "derivation": o.derivation.owned() })
         })
         .collect();
     json!({
@@ -209,7 +201,7 @@ fn object(info: &Info) -> Json {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use groma_model::{About, Derivation, Interference};
+    use groma_model::{About, Derivation, Interference, Quantity};
 
     pub(crate) const PIPE: Info = Info {
         summary: "round trip of a message between two processes over two pipes",

@@ -73,8 +73,7 @@ mod tests {
 
     #[test]
     fn at_80_and_120_columns() {
-        let shown =
-            |width| machine(&fixtures::machine(), Some(NoiseVerdict::Fine), Some(0.0091), &Style::plain(width));
+        let shown = |width| machine(&fixtures::machine(), Some(NoiseVerdict::Fine), Some(0.0091), &Style::plain(width));
         insta::assert_snapshot!(shown(80));
         insta::assert_snapshot!(shown(120));
     }

@@ -8,7 +8,8 @@ use crate::summary::{host, summary};
 
 pub(crate) fn markdown(run: &RunHeader, records: &[Record], end: Option<&End>, style: &Style) -> String {
     let plain = Style { colour: false, width: usize::MAX, unicode: true, all: style.all };
-    let mut out = format!("## {}\n\n", escape(&format!("run {}, {}, groma {}", run.run, run.profile.word(), run.groma)));
+    let mut out =
+        format!("## {}\n\n", escape(&format!("run {}, {}, groma {}", run.run, run.profile.word(), run.groma)));
     let here = host(&run.environment);
     if !here.is_empty() {
         out += &format!("{}\n\n", escape(&here));
@@ -22,11 +23,18 @@ pub(crate) fn markdown(run: &RunHeader, records: &[Record], end: Option<&End>, s
             let id = if row.id == above { "" } else { row.id };
             above = row.id;
             let (numbers, state) = match &row.body {
-                Body::Values { numbers, ended } => (numbers.clone(), ended.as_ref().map(|(state, flags)| {
-                    [state.word()].into_iter().chain(flags.iter().map(String::as_str)).collect::<Vec<_>>().join(", ")
-                })),
+                Body::Values { numbers, ended } => (
+                    numbers.clone(),
+                    ended.as_ref().map(|(state, flags)| {
+                        [state.word()]
+                            .into_iter()
+                            .chain(flags.iter().map(String::as_str))
+                            .collect::<Vec<_>>()
+                            .join(", ")
+                    }),
+                ),
                 Body::Reason(state, reason) => (Default::default(), Some(format!("{}: {reason}", state.word()))),
-                Body::Curve(text) => (Default::default(), Some(text.clone())),
+                Body::Curve { line, text } => (Default::default(), Some(format!("{line} {text}"))),
             };
             let id = if id.is_empty() { String::new() } else { format!("`{id}`") };
             let cells = [id, row.point.clone()].into_iter().chain(numbers).chain([state.unwrap_or_default()]);
@@ -34,9 +42,8 @@ pub(crate) fn markdown(run: &RunHeader, records: &[Record], end: Option<&End>, s
         }
         out.push('\n');
     }
-    // Two blanks at the end of a line keep the lines of the summary apart.
     for text in summary(run, records, end, &plain).lines() {
-        out += &format!("{}  \n", escape(text.trim_start()));
+        out += &format!("- {}\n", escape(&text.split_whitespace().collect::<Vec<_>>().join(" ")));
     }
     out
 }
@@ -54,7 +61,8 @@ fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
-            '|' | '*' | '_' | '<' | '[' if !text.starts_with('`') => out.extend(['\\', c]),
+            '|' => out.push_str("\\|"),
+            '*' | '_' | '<' | '[' if !text.starts_with('`') => out.extend(['\\', c]),
             c if c.is_control() => out.push(' '),
             c => out.push(c),
         }
@@ -70,7 +78,12 @@ mod tests {
     #[test]
     fn a_run() {
         let records = fixtures::records();
-        insta::assert_snapshot!(markdown(&fixtures::header(), &records, Some(&fixtures::end(&records)), &Style::plain(80)));
+        insta::assert_snapshot!(markdown(
+            &fixtures::header(),
+            &records,
+            Some(&fixtures::end(&records)),
+            &Style::plain(80)
+        ));
     }
 
     #[test]

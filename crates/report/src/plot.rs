@@ -107,8 +107,9 @@ fn curve(records: &[&Record], over: &str) -> Result<Chart, String> {
 
     let lines: Vec<Line> = curves.iter().zip(labels(&curves)).map(|(c, label)| line(c, label)).collect();
     let x_scale = if sizes { Scale::Size } else { Scale::Count };
-    let x = Axis::over(&xs, if sizes { Growth::Doubling } else { Growth::of_counts(&xs) }, x_scale).named(x_label(over));
-    let growth = if first.quantity == Quantity::Latency { Growth::of(&ys) } else { Growth::Even };
+    let x =
+        Axis::over(&xs, if sizes { Growth::Doubling } else { Growth::of_counts(&xs) }, x_scale).named(x_label(over));
+    let growth = Growth::of(&ys);
     // Levels are labelled below their line.
     let lowest = if plateaus.is_empty() { 1.0 } else { 0.5 };
     let y = Axis::values(&ys, growth, scale, lowest).named(first.quantity.word());
@@ -191,8 +192,8 @@ fn subtitle(curves: &[Curve<'_>], first: &Record) -> String {
 /// Stretches that a histogram is cut into.
 const BARS: usize = 40;
 
-/// The distribution of the raw samples of one metric, by the time, rate or value of each; the outermost half percent on
-/// either side is counted, not drawn.
+/// The distribution of the raw samples of one metric, by the time, rate or value of each. It reaches as far as the
+/// undisturbed samples do, but for the half percent of them that lies outermost on either side; the rest is counted.
 ///
 /// # Errors
 /// Says that the record does not carry its samples, or too few.
@@ -207,7 +208,10 @@ pub fn histogram(record: &Record) -> Result<Chart, String> {
         .filter(|(value, _)| value.is_finite() && *value > 0.0)
         .collect();
     let values: Vec<f64> = all.iter().map(|v| v.0).collect();
-    let ends = groma_stats::quantile(&values, 0.005).zip(groma_stats::quantile(&values, 0.995));
+    // The body is what is to be seen: a tail that disturbances made would press it into one bar.
+    let clean: Vec<f64> = all.iter().filter(|(_, labelled)| !labelled).map(|v| v.0).collect();
+    let body = if clean.len() >= 10 { &clean } else { &values };
+    let ends = groma_stats::quantile(body, 0.005).zip(groma_stats::quantile(body, 0.995));
     let Some((low, high)) = ends.filter(|(low, high)| values.len() >= 10 && low < high) else {
         return Err(format!("{what} has {} samples, too few or too equal for a distribution", values.len()));
     };
@@ -233,7 +237,7 @@ pub fn histogram(record: &Record) -> Result<Chart, String> {
     Ok(Chart {
         title: what,
         subtitle: format!(
-            "{} samples of {} rounds, {labelled} disturbed; {below} lie below and {beyond} above, up to {}",
+            "{} samples of {} rounds, {labelled} disturbed; {below} lie below and {beyond} beyond, up to {}",
             values.len(),
             rounds.len(),
             units::value(largest, scale, None),
@@ -287,7 +291,8 @@ mod tests {
         let of = |id: &str, keep: fn(&Record) -> bool| -> Vec<&Record> {
             records.iter().filter(|r| r.id == id && keep(r)).collect()
         };
-        let scaling = of("mem.bandwidth", |r| r.params.word("kernel") == Some("read") && r.params.int("size") == Some(512 << 20));
+        let scaling =
+            of("mem.bandwidth", |r| r.params.word("kernel") == Some("read") && r.params.int("size") == Some(512 << 20));
         vec![
             ("latency", plot(&of("mem.latency", |_| true)).expect("a curve")),
             ("bandwidth", plot(&of("mem.bandwidth", |r| r.workers == 1)).expect("curves")),
@@ -347,17 +352,18 @@ mod tests {
 
     #[test]
     fn what_cannot_be_plotted_says_why() {
-        assert_eq!(plot(&[]).unwrap_err(), "there are no records of it");
+        let why = |plot: Result<Chart, String>| plot.map(|chart| chart.title).expect_err("there is nothing to plot");
+        assert_eq!(why(plot(&[])), "there are no records of it");
         let one = fixtures::record("syscall.getppid", "", Quantity::Latency, 1e-7);
-        assert!(plot(&[&one]).unwrap_err().contains("only one point"));
+        assert!(why(plot(&[&one])).contains("only one point"));
         let other = fixtures::record("syscall.read", "", Quantity::Latency, 1e-7);
-        assert!(plot(&[&one, &other]).unwrap_err().contains("different metrics"));
+        assert!(why(plot(&[&one, &other])).contains("different metrics"));
         let point = |size| {
             let r = fixtures::record("mem.latency", size, Quantity::Latency, 1e-9);
             fixtures::without(r, State::Unresolved, "not reached")
         };
         let (a, b) = (point("size=1 MiB"), point("size=2 MiB"));
-        assert!(plot(&[&a, &b]).unwrap_err().contains("fewer than two points"));
-        assert!(histogram(&one).unwrap_err().contains("not kept"));
+        assert!(why(plot(&[&a, &b])).contains("fewer than two points"));
+        assert!(why(histogram(&one)).contains("not kept"));
     }
 }

@@ -55,7 +55,9 @@ pub(crate) fn params(record: &Record) -> impl Iterator<Item = (&str, &str)> {
 fn text_of<'a>(params: &Params, text: &'a str, name: &str) -> &'a str {
     let start_of = |name: &str| {
         let key = format!("{name}=");
-        text.match_indices(&key).find(|(at, _)| *at == 0 || text[..*at].ends_with(' ')).map(|(at, _)| (at, at + key.len()))
+        text.match_indices(&key)
+            .find(|(at, _)| *at == 0 || text[..*at].ends_with(' '))
+            .map(|(at, _)| (at, at + key.len()))
     };
     let Some((_, from)) = start_of(name) else { return "" };
     let next = params.0.iter().filter_map(|(n, _)| start_of(n)).map(|(at, _)| at).filter(|at| *at > from).min();

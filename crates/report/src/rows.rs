@@ -40,8 +40,8 @@ pub(crate) enum Body {
     Values { numbers: [String; 5], ended: Option<(State, Vec<String>)> },
     /// There are no numbers: the state and its reason.
     Reason(State, String),
-    /// A remark on a whole curve.
-    Curve(String),
+    /// A whole curve: its shape and what it is.
+    Curve { line: String, text: String },
 }
 
 /// The rows of a run, in the order of the records, families and metrics brought together.
@@ -126,7 +126,7 @@ fn curve_rows<'a>(group: &mut Group<'a>, id: &'a str, curve: &Curve<'a>, has_lev
         text += &format!(", {noisy} noisy");
     }
     let line = sparkline(&values, style.unicode);
-    group.rows.push(Row { id, point: curve.rest.clone(), part: false, body: Body::Curve(format!("{line}  {text}")) });
+    group.rows.push(Row { id, point: curve.rest.clone(), part: false, body: Body::Curve { line, text } });
     if has_levels {
         for level in levels(curve) {
             let to = level.capacity.map(|c| format!(" to {}", number(c)));

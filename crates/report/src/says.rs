@@ -104,7 +104,8 @@ impl<'a> Group<'a> {
         if let Some(fork) = self.first("proc.fork_exit") {
             parts.push(format!("fork and exit cost {}", time(fork)));
         }
-        let target = |word: &str| self.all("proc.exec").find(|(r, _)| r.params.word("target") == Some(word)).map(|r| r.1);
+        let target =
+            |word: &str| self.all("proc.exec").find(|(r, _)| r.params.word("target") == Some(word)).map(|r| r.1);
         match (target("static"), target("dynamic")) {
             (Some(fixed), Some(dynamic)) => parts.push(format!(
                 "running a static program {}, a dynamic one {} as much",
@@ -155,10 +156,11 @@ impl<'a> Group<'a> {
     }
 
     fn file(&self) -> Option<String> {
-        let create = self.least("file.create_delete").map(|(_, v)| format!("creating and deleting a file costs {}", time(v)));
-        let reread = self.most("file.reread").map(|(r, v)| {
-            format!("a file in the page cache is read at {}", units::value(v, Scale::of(r), None))
-        });
+        let create =
+            self.least("file.create_delete").map(|(_, v)| format!("creating and deleting a file costs {}", time(v)));
+        let reread = self
+            .most("file.reread")
+            .map(|(r, v)| format!("a file in the page cache is read at {}", units::value(v, Scale::of(r), None)));
         let parts: Vec<String> = create.into_iter().chain(reread).collect();
         (!parts.is_empty()).then(|| parts.join("; "))
     }

@@ -3,28 +3,31 @@
 use groma_model::{End, Machine, Record, RunHeader, State};
 
 use crate::point::name;
-use crate::style::{Style, columns, wrap_behind};
+use crate::style::{Ink, Style, columns, wrap_behind};
 use crate::table::ink;
 use crate::units;
 
-/// One metric in one line of at most `style.width` columns: its name, and its value with the interval or why there is none.
+/// One metric in one line, of at most `style.width` columns unless its name alone is longer: its name, its value with the
+/// interval, and how many rounds gave it or why it is not `ok`.
 pub fn live_line(record: &Record, style: &Style) -> String {
     let name = style.text(&name(record));
-    let column = (style.width * 45 / 100).clamp(20, 48);
-    let name = if columns(&name) < column { format!("{name:<column$}") } else { name };
-    let state = record.state.word();
-    let (text, ink) = match units::headline(record) {
-        Some(value) => {
-            let interval = units::interval(record).map(|i| format!(" ± {i}")).unwrap_or_default();
-            let remarks = if record.state == State::Ok { "".to_owned() } else { format!("  {state}: {}", record.reason) };
-            let counts = format!("({} rounds, {} samples)", record.rounds, record.samples);
-            (format!("{value:>9}{interval:<9}  {counts}{remarks}"), ink(record.state))
+    let column = style.width.saturating_sub(40).clamp(20, 56);
+    let room = style.width.saturating_sub(columns(&name).max(column) + 2).max(20);
+    let mut text = String::new();
+    if let Some(value) = units::headline(record) {
+        let interval = units::interval(record).map(|i| format!("± {i}")).unwrap_or_default();
+        text = format!("{value:>9} {interval:<8}  ");
+    }
+    if record.state != State::Ok {
+        text += record.state.word();
+        if !record.reason.is_empty() {
+            text += &format!(": {}", record.reason);
         }
-        None => (format!("{state}: {}", record.reason), ink(record.state)),
-    };
-    let room = style.width.saturating_sub(columns(&name) + 2).max(20);
-    let ink = if record.state == State::Ok { crate::style::Ink::Plain } else { ink };
-    format!("{name}  {}", style.paint(ink, &style.cut(&style.text(&text), room)))
+    } else if columns(&text) + 10 <= room {
+        text += &format!("{} round{}", record.rounds, if record.rounds == 1 { "" } else { "s" });
+    }
+    let ink = if record.state == State::Ok { Ink::Plain } else { ink(record.state) };
+    format!("{name:<column$}  {}", style.paint(ink, style.cut(&style.text(&text), room).trim_end()))
 }
 
 /// The last lines of a run: metrics by state, each that is not `ok` with its full reason, time against budget, and how
@@ -107,7 +110,7 @@ pub(crate) fn host(machine: &Machine) -> String {
     if let Some(name) = machine.get("host.name") {
         parts.push(name.to_owned());
     }
-    match (machine.get("cpu.model"), machine.get("cpu.online")) {
+    match (machine.get("cpu.model"), machine.get("cpu.count")) {
         (Some(model), Some("1")) => parts.push(format!("{model}, 1 CPU")),
         (Some(model), Some(n)) if n.parse::<u32>().is_ok() => parts.push(format!("{model}, {n} CPUs")),
         (Some(model), _) => parts.push(model.to_owned()),
@@ -116,6 +119,9 @@ pub(crate) fn host(machine: &Machine) -> String {
     let kernel: Vec<&str> = ["kernel.name", "kernel.release"].into_iter().filter_map(|key| machine.get(key)).collect();
     if !kernel.is_empty() {
         parts.push(kernel.join(" "));
+    }
+    if let Some(hypervisor) = machine.get("virt.hypervisor") {
+        parts.push(format!("a guest of {hypervisor}"));
     }
     parts.join(", ")
 }

@@ -10,18 +10,20 @@ use crate::rows::{Body, Group, HEADS, Row, groups};
 use crate::style::{Ink, Style, wrap_behind};
 use crate::summary::{host, summary};
 
-/// From this width on, the point has a column of its own, and there is room for a second quantile.
+/// From this width on, the point has a column of its own.
 const WIDE: usize = 110;
 
-/// The numeric columns of a narrow table, by their place in [`HEADS`].
-const NARROW: [usize; 4] = [0, 1, 2, 4];
+/// From this width on, there is room for the second quantile.
+const ROOMY: usize = 132;
+
+/// Without room this column is left out, by its place in [`HEADS`].
+const SECOND_QUANTILE: usize = 3;
 
 /// The whole of a run.
 pub(crate) fn table(run: &RunHeader, records: &[Record], end: Option<&End>, style: &Style) -> String {
-    let wide = style.width >= WIDE;
-    let mut grid = Grid::new(&aligns(wide), style);
+    let mut grid = Grid::new(&aligns(style), style);
     for group in groups(records, style) {
-        add(&mut grid, &group, wide, style);
+        add(&mut grid, &group, style);
     }
     head(run, style) + "\n" + &grid.render() + &summary(run, records, end, style)
 }
@@ -29,7 +31,8 @@ pub(crate) fn table(run: &RunHeader, records: &[Record], end: Option<&End>, styl
 /// Which run this is, and where it ran.
 fn head(run: &RunHeader, style: &Style) -> String {
     let mut out = style.paint(Ink::Strong, &style.text(&format!("run {}", run.run)));
-    out += &style.text(&format!(", {}, groma {}\n", run.profile.word(), run.groma));
+    out += &style.text(&format!(", {}, groma {}", run.profile.word(), run.groma));
+    out.push('\n');
     let here = host(&run.environment);
     if !here.is_empty() {
         out += &wrap_behind("", &style.text(&here), style.width);
@@ -37,17 +40,31 @@ fn head(run: &RunHeader, style: &Style) -> String {
     out
 }
 
-fn aligns(wide: bool) -> Vec<Align> {
-    use Align::{Left, Right};
-    if wide { vec![Left, Left, Right, Right, Right, Right, Right, Left] } else { vec![Left, Right, Right, Right, Right, Left] }
+fn wide(style: &Style) -> bool {
+    style.width >= WIDE
 }
 
-fn add(grid: &mut Grid, group: &Group<'_>, wide: bool, style: &Style) {
+/// The numeric columns that there is room for, by their place in [`HEADS`].
+fn chosen(style: &Style) -> impl Iterator<Item = usize> {
+    let all = style.width >= ROOMY;
+    (0..HEADS.len()).filter(move |i| all || *i != SECOND_QUANTILE)
+}
+
+fn aligns(style: &Style) -> Vec<Align> {
+    let names = if wide(style) { 2 } else { 1 };
+    let mut aligns = vec![Align::Left; names];
+    aligns.extend(chosen(style).map(|_| Align::Right));
+    aligns.push(Align::Left);
+    aligns
+}
+
+fn add(grid: &mut Grid, group: &Group<'_>, style: &Style) {
+    let wide = wide(style);
     let mut heads = vec![Cell::ink(group.family, Ink::Strong)];
     if wide {
         heads.push(Cell::default());
     }
-    heads.extend(chosen(wide).map(|i| Cell::ink(HEADS[i], Ink::Faint)));
+    heads.extend(chosen(style).map(|i| Cell::ink(HEADS[i], Ink::Faint)));
     heads.push(Cell::ink("state", Ink::Faint));
     grid.row(heads);
     let mut above = "";
@@ -57,7 +74,7 @@ fn add(grid: &mut Grid, group: &Group<'_>, wide: bool, style: &Style) {
         if !wide && first && !alone && !row.point.is_empty() {
             grid.line(Cell::new(row.id));
         }
-        add_row(grid, row, names(row, first, alone, wide), wide);
+        add_row(grid, row, names(row, first, alone, wide), style);
         above = row.id;
     }
     grid.says(&group.says, style);
@@ -88,14 +105,10 @@ fn names(row: &Row<'_>, first: bool, alone: bool, wide: bool) -> Vec<Cell> {
     }
 }
 
-fn chosen(wide: bool) -> impl Iterator<Item = usize> {
-    (0..HEADS.len()).filter(move |i| wide || NARROW.contains(i))
-}
-
-fn add_row(grid: &mut Grid, row: &Row<'_>, mut cells: Vec<Cell>, wide: bool) {
+fn add_row(grid: &mut Grid, row: &Row<'_>, mut cells: Vec<Cell>, style: &Style) {
     match &row.body {
         Body::Values { numbers, ended } => {
-            cells.extend(chosen(wide).map(|i| Cell::new(numbers[i].clone())));
+            cells.extend(chosen(style).map(|i| Cell::new(numbers[i].clone())));
             if let Some((state, flags)) = ended {
                 let words: Vec<&str> = [state.word()].into_iter().chain(flags.iter().map(String::as_str)).collect();
                 let ink = if *state == State::Ok && !flags.is_empty() { Ink::Plain } else { ink(*state) };
@@ -107,7 +120,11 @@ fn add_row(grid: &mut Grid, row: &Row<'_>, mut cells: Vec<Cell>, wide: bool) {
             let text = if reason.is_empty() { state.word().to_owned() } else { format!("{}: {reason}", state.word()) };
             grid.spanned(cells, Cell::ink(text, ink(*state)));
         }
-        Body::Curve(text) => grid.spanned(cells, Cell::new(text.clone())),
+        Body::Curve { line, text } => {
+            let blank = vec![Cell::default(); cells.len()];
+            grid.spanned(cells, Cell::new(text.clone()));
+            grid.spanned(blank, Cell::ink(line.clone(), Ink::First));
+        }
     }
 }
 

@@ -230,7 +230,7 @@ mod tests {
 
     #[test]
     fn a_digit_is_printed_only_when_the_interval_supports_it() {
-        assert_eq!(value(1.2345e-6, Scale::Time, Some(1.0e-9)), "1.234 µs");
+        assert_eq!(value(1.2343e-6, Scale::Time, Some(1.0e-9)), "1.234 µs");
         assert_eq!(value(1.2345e-6, Scale::Time, Some(1.1e-9)), "1.23 µs");
         assert_eq!(value(9.2345e-6, Scale::Time, Some(1.0e-8)), "9.23 µs");
         assert_eq!(value(3.0, Scale::Ratio, Some(0.0)), "3.000");

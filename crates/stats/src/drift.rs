@@ -1,7 +1,7 @@
 //! Whether values change with time: is the warm-up over, did the machine drift during the run.
 //!
-//! Everything here rests on ranks and medians, so a few disturbed samples neither make a trend nor hide one. All comparisons of
-//! pairs: the time is quadratic in the number of values, meant for hundreds.
+//! Everything here rests on ranks and medians, so a few disturbed samples neither make a trend nor hide one. All
+//! comparisons of pairs: the time is quadratic in the number of values, meant for hundreds.
 
 use std::cmp::Ordering;
 
@@ -25,8 +25,8 @@ pub struct Trend {
     pub s: i64,
     /// `s`, less 1 towards 0, in standard deviations, ties accounted for.
     pub z: f64,
-    /// The chance of so large a |z| without a trend: two-sided, by the normal approximation (from 9 values on it errs to the safe
-    /// side).
+    /// The chance of so large a |z| without a trend: two-sided, by the normal approximation (from 9 values on it errs
+    /// to the safe side).
     pub p: f64,
     /// The change per step: [`theil_sen_slope`].
     pub slope: f64,
@@ -50,8 +50,9 @@ pub struct Drift {
     pub within_rounds: Option<Change>,
 }
 
-/// The change per step of values at equal distances: the median of the slopes of all pairs (Theil 1950; Sen, "Estimates of the
-/// regression coefficient based on Kendall's tau", JASA 1968). `None` below 2 values, or with one that is not finite.
+/// The change per step of values at equal distances: the median of the slopes of all pairs (Theil 1950; Sen, "Estimates
+/// of the regression coefficient based on Kendall's tau", JASA 1968). `None` below 2 values, or with one that is not
+/// finite.
 #[must_use]
 pub fn theil_sen_slope(values: &[f64]) -> Option<f64> {
     let slopes: Vec<f64> = (1..values.len())
@@ -60,8 +61,8 @@ pub fn theil_sen_slope(values: &[f64]) -> Option<f64> {
     median(&slopes)
 }
 
-/// The test of Mann (Econometrica 1945) and Kendall for a rise or fall of values in the order of time, with correction for ties.
-/// `None` below 3 values, or with one that is not finite.
+/// The test of Mann (Econometrica 1945) and Kendall for a rise or fall of values in the order of time, with correction
+/// for ties. `None` below 3 values, or with one that is not finite.
 #[must_use]
 pub fn mann_kendall(values: &[f64]) -> Option<Trend> {
     if values.len() < 3 {
@@ -72,8 +73,8 @@ pub fn mann_kendall(values: &[f64]) -> Option<Trend> {
     Some(Trend { s: order.s, z: order.z(), p: two_sided_tail(order.z()), slope })
 }
 
-/// Whether the latest 10 values are steady: the trend over them, and the step from their first half to their second, are both
-/// below 1 % of their median (3.6). Fewer than 10 values are not steady yet.
+/// Whether the latest 10 values are steady: the trend over them, and the step from their first half to their second,
+/// are both below 1 % of their median (3.6). Fewer than 10 values are not steady yet.
 #[must_use]
 pub fn steady(values: &[f64]) -> bool {
     let Some(latest) = values.last_chunk::<STEADY_WINDOW>() else {
@@ -89,13 +90,13 @@ pub fn steady(values: &[f64]) -> bool {
     }
 }
 
-/// The drift over `rounds`, each the values of one process in the order of time: p < 1 % and a total change of more than 1 %, over
-/// the medians of the rounds or within the rounds (3.6).
+/// The drift over `rounds`, each the values of one process in the order of time: p < 1 % and a total change of more
+/// than 1 %, over the medians of the rounds or within the rounds (3.6).
 ///
-/// Within rounds the pairs of all rounds are counted together, and the change is the median of the rounds' changes: what
-/// the rounds have in common, not one that was disturbed (Hirsch, Slack, Smith, "Techniques of trend analysis for monthly water
-/// quality data", Water Resources Research 1982). Values of one process depend on each other, so the chance is too small there; the
-/// size of the change is what keeps false alarms rare. `None`: no drift seen.
+/// Within rounds the pairs of all rounds are counted together, and the change is the median of the rounds' changes:
+/// what the rounds have in common, not one that was disturbed (Hirsch, Slack, Smith, "Techniques of trend analysis for
+/// monthly water quality data", Water Resources Research 1982). Values of one process depend on each other, so the
+/// chance is too small there; the size of the change is what keeps false alarms rare. `None`: no drift seen.
 #[must_use]
 pub fn drift(rounds: &[Vec<f64>]) -> Option<Drift> {
     let medians = round_medians(rounds);

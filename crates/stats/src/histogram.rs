@@ -15,8 +15,8 @@ pub struct Bin {
 
 /// `bins` adjacent stretches of equal ratio from the smallest to the largest value, with their counts.
 ///
-/// Values that are not positive and finite have no place on such an axis and are not counted: compare the sum with the number of
-/// values where there may be some. Equal values give one bin without width. Empty without values or bins.
+/// Values that are not positive and finite have no place on such an axis and are not counted: compare the sum with the
+/// number of values where there may be some. Equal values give one bin without width. Empty without values or bins.
 #[must_use]
 pub fn log_histogram(values: &[f64], bins: usize) -> Vec<Bin> {
     let mut sorted = sorted(values);

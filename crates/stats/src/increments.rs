@@ -1,7 +1,8 @@
 //! The step of a clock, from the differences of its readings.
 //!
-//! The clock's own word (`clock_getres`) lies, and so do the smallest difference and the greatest common divisor of all: one odd
-//! reading destroys both (M1: a smallest difference of 0.39 ns where the step is 10 ns). What most readings say does not.
+//! The clock's own word (`clock_getres`) lies, and so do the smallest difference and the greatest common divisor of
+//! all: one odd reading destroys both (M1: a smallest difference of 0.39 ns where the step is 10 ns). What most
+//! readings say does not.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -9,7 +10,8 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The share of the differences that a common step may leave unexplained: 0.1 % (`memory-methods.md` M0.7).
 const UNEXPLAINED: f64 = 0.001;
 
-/// The step of a clock as the commonest positive difference of successive readings, the smaller of two equally common ones.
+/// The step of a clock as the commonest positive difference of successive readings, the smaller of two equally common
+/// ones.
 ///
 /// Where reading the clock takes longer than its step this is too large, which is safe for choosing how long to time.
 /// `None` without a positive difference.
@@ -20,8 +22,9 @@ pub fn mode_step(deltas: &[u64]) -> Option<u64> {
 
 /// The step of a clock as the largest number of which at least 99.9 % of the positive differences are multiples.
 ///
-/// Finer than [`mode_step`] where a reading takes several steps. For a clock whose step is no whole number of units (41.67 ns) it is 1,
-/// though: it never reports a step that the readings contradict. `None` without a positive difference.
+/// Finer than [`mode_step`] where a reading takes several steps. For a clock whose step is no whole number of units
+/// (41.67 ns) it is 1, though: it never reports a step that the readings contradict. `None` without a positive
+/// difference.
 #[must_use]
 pub fn common_step(deltas: &[u64]) -> Option<u64> {
     let counts = by_frequency(deltas);

@@ -2,8 +2,8 @@
 
 use crate::order::median;
 
-/// The mean as a multiple of the median: near 1 on an idle machine, larger the more the samples were disturbed, while the median
-/// holds. `None` without values, with one that is not finite, or where the median is not positive.
+/// The mean as a multiple of the median: near 1 on an idle machine, larger the more the samples were disturbed, while
+/// the median holds. `None` without values, with one that is not finite, or where the median is not positive.
 #[must_use]
 pub fn interference(values: &[f64]) -> Option<f64> {
     let middle = median(values).filter(|&middle| middle > 0.0)?;

@@ -21,7 +21,8 @@ impl Interval {
         (self.low..=self.high).contains(&value)
     }
 
-    /// Half of the width as a share of the size of `center`; `None` where that has no meaning: a center of 0 or not finite.
+    /// Half of the width as a share of the size of `center`; `None` where that has no meaning: a center of 0 or not
+    /// finite.
     #[must_use]
     pub fn half_width_relative(&self, center: f64) -> Option<f64> {
         let relative = (self.high - self.low) / 2.0 / center.abs();
@@ -29,11 +30,11 @@ impl Interval {
     }
 }
 
-/// The exact interval of the median that covers with *at least* `confidence`, whatever the distribution: from the k-th smallest
-/// to the k-th largest of independent values, k the largest that the binomial distribution allows.
+/// The exact interval of the median that covers with *at least* `confidence`, whatever the distribution: from the k-th
+/// smallest to the k-th largest of independent values, k the largest that the binomial distribution allows.
 ///
-/// At 95 %: ranks 1 to n for n = 6..8, (2, 10) for n = 11, (10, 22) for n = 31, (41, 61) for n = 101. `None` where even minimum to
-/// maximum covers less (n < 6 at 95 %), for values that are not finite, and for a confidence outside (0, 1).
+/// At 95 %: ranks 1 to n for n = 6..8, (2, 10) for n = 11, (10, 22) for n = 31, (41, 61) for n = 101. `None` where even
+/// minimum to maximum covers less (n < 6 at 95 %), for values that are not finite, and for a confidence outside (0, 1).
 #[must_use]
 pub fn median_interval(values: &[f64], confidence: f64) -> Option<Interval> {
     median_interval_sorted(&sorted(values), confidence)
@@ -46,9 +47,10 @@ pub fn median_interval_sorted(sorted: &[f64], confidence: f64) -> Option<Interva
     from_rank(sorted, ranks.low)
 }
 
-/// The interval of the median that covers with *about* `confidence`: between the exact interval and the next narrower one,
-/// interpolated after Hettmansperger and Sheather, "Confidence intervals based on interpolated order statistics", Statistics &
-/// Probability Letters 1986. It covered 93.7-96.2 % on every independent distribution tried (M5): to be shown, not to be judged by.
+/// The interval of the median that covers with *about* `confidence`: between the exact interval and the next narrower
+/// one, interpolated after Hettmansperger and Sheather, "Confidence intervals based on interpolated order statistics",
+/// Statistics & Probability Letters 1986. It covered 93.7-96.2 % on every independent distribution tried (M5): to be
+/// shown, not to be judged by.
 ///
 /// `None` as for [`median_interval`].
 #[must_use]
@@ -71,14 +73,14 @@ pub fn median_interval_interpolated_sorted(sorted: &[f64], confidence: f64) -> O
     })
 }
 
-/// [`median_interval`] for values of one process in the order of time, its ranks pushed outward because such values depend on
-/// each other. **Within-process only**: it knows nothing of how processes differ, which is most of the truth (M6), so it must
-/// never stand beside a headline.
+/// [`median_interval`] for values of one process in the order of time, its ranks pushed outward because such values
+/// depend on each other. **Within-process only**: it knows nothing of how processes differ, which is most of the truth
+/// (M6), so it must never stand beside a headline.
 ///
-/// The distance of the ranks from the middle is multiplied by the root of D = 1 + 2 (sum of the autocorrelations of "above or
-/// below the median"), the sum ending at the first pair that is not positive (Geyer, "Practical Markov chain Monte Carlo", Statistical
-/// Science 1992). It covers too little where regimes last long against n (M5: 64 % at n = 31), and never reaches past the minimum and
-/// the maximum. `None` as for [`median_interval`].
+/// The distance of the ranks from the middle is multiplied by the root of D = 1 + 2 (sum of the autocorrelations of
+/// "above or below the median"), the sum ending at the first pair that is not positive (Geyer, "Practical Markov chain
+/// Monte Carlo", Statistical Science 1992). It covers too little where regimes last long against n (M5: 64 % at n =
+/// 31), and never reaches past the minimum and the maximum. `None` as for [`median_interval`].
 #[must_use]
 pub fn widened_interval(in_time_order: &[f64], confidence: f64) -> Option<Interval> {
     let sorted = sorted(in_time_order);

@@ -2,12 +2,13 @@
 
 use std::ops::Range;
 
-/// The non-decreasing sequence with the least sum of absolute deviations from `values`, by pooling adjacent violators (Ayer et
-/// al., Annals of Mathematical Statistics 1955; Robertson, Wright, Dykstra, "Order restricted statistical inference", 1988, for
-/// medians): where a value lies below its predecessors, it and they are replaced by their median, the lower of two middle ones.
+/// The non-decreasing sequence with the least sum of absolute deviations from `values`, by pooling adjacent violators
+/// (Ayer et al., Annals of Mathematical Statistics 1955; Robertson, Wright, Dykstra, "Order restricted statistical
+/// inference", 1988, for medians): where a value lies below its predecessors, it and they are replaced by their median,
+/// the lower of two middle ones.
 ///
-/// Medians, not means: one disturbed value would lift the mean of every later value up to the next rise, while it does not move a
-/// median. As long as `values`; a value that is not finite leaves nothing to fit, and the answer is empty.
+/// Medians, not means: one disturbed value would lift the mean of every later value up to the next rise, while it does
+/// not move a median. As long as `values`; a value that is not finite leaves nothing to fit, and the answer is empty.
 #[must_use]
 pub fn isotonic(values: &[f64]) -> Vec<f64> {
     if !values.iter().all(|value| value.is_finite()) {

@@ -1,7 +1,8 @@
 //! Whether values fall into several groups, and whether the groups are whole rounds.
 //!
-//! The detector looks for a gap: the widest between neighbours, set against the spread on both sides of it (table M10). It is
-//! tuned to flag hardly anything that has one mode, heavy tails included, and to see modes that matter: 5 % apart and more.
+//! The detector looks for a gap: the widest between neighbours, set against the spread on both sides of it (table M10).
+//! It is tuned to flag hardly anything that has one mode, heavy tails included, and to see modes that matter: 5 % apart
+//! and more.
 
 use crate::order::{ends_are_finite, median, median_sorted, quantile_sorted, sorted};
 
@@ -22,8 +23,8 @@ struct Rule {
 /// Among few values (M10).
 const FEW: Rule = Rule { gap: 0.75, share: 0.15 };
 
-/// Among many values. M10 has 15 % here too, which misses a mode that holds 20 % of 101 values one time in eight; at 10 % the tail of
-/// a single mode is flagged in 3.6 % of cases; at 12 %, in 1.7 %.
+/// Among many values. M10 has 15 % here too, which misses a mode that holds 20 % of 101 values one time in eight; at 10
+/// % the tail of a single mode is flagged in 3.6 % of cases; at 12 %, in 1.7 %.
 const MANY: Rule = Rule { gap: 0.5, share: 0.12 };
 
 /// Ashman's D that tells two modes apart among many values, whatever the gap (M10).
@@ -63,9 +64,9 @@ pub struct Mode {
 
 /// The modes of `values`, `quantum` being the step of the clock for one operation in the same unit (0 for none).
 ///
-/// Values are split at their widest gap on a logarithmic axis, and the parts again, as long as a gap is wide against the spread (p10 to
-/// p90) on both sides of it, or, among 101 values and more, the medians of the sides are far apart by Ashman's D (Ashman, Bird,
-/// Zepf, Astronomical Journal 1994; here with median absolute deviations).
+/// Values are split at their widest gap on a logarithmic axis, and the parts again, as long as a gap is wide against
+/// the spread (p10 to p90) on both sides of it, or, among 101 values and more, the medians of the sides are far apart
+/// by Ashman's D (Ashman, Bird, Zepf, Astronomical Journal 1994; here with median absolute deviations).
 #[must_use]
 pub fn modality(values: &[f64], quantum: f64) -> Modality {
     let sorted = sorted(values);
@@ -81,11 +82,12 @@ pub fn modality(values: &[f64], quantum: f64) -> Modality {
     if modes.len() > 1 { Modality::Several(modes) } else { Modality::One }
 }
 
-/// Whether `modes` separate *between* rounds, as placement does (true), or each round visits several, as under interference
-/// (false).
+/// Whether `modes` separate *between* rounds, as placement does (true), or each round visits several, as under
+/// interference (false).
 ///
-/// Every value belongs to the mode that is nearest by ratio; the modes are between rounds if knowing the round removes more than
-/// half of the variance of that (the tau of Goodman and Kruskal, JASA 1954). False where there is nothing to separate.
+/// Every value belongs to the mode that is nearest by ratio; the modes are between rounds if knowing the round removes
+/// more than half of the variance of that (the tau of Goodman and Kruskal, JASA 1954). False where there is nothing to
+/// separate.
 #[must_use]
 pub fn split_between_rounds<R: AsRef<[f64]>>(rounds: &[R], modes: &[Mode]) -> bool {
     let counts: Vec<Vec<usize>> = rounds.iter().map(|round| members(round.as_ref(), modes)).collect();
@@ -230,8 +232,8 @@ mod tests {
         assert_eq!((modes[0].share, modes[1].share), (0.6, 0.4));
     }
 
-    /// The spread p10 to p90 of a group is 1.6 % of its center, of both together 3.2 %: a gap of 0.75 spreads is 2.4 %, so the
-    /// centers are 4.4 % apart. Of 0.5 spreads: 3.6 %.
+    /// The spread p10 to p90 of a group is 1.6 % of its center, of both together 3.2 %: a gap of 0.75 spreads is 2.4 %,
+    /// so the centers are 4.4 % apart. Of 0.5 spreads: 3.6 %.
     #[test]
     fn the_gap_that_counts_depends_on_the_number() {
         assert!(!several(&two(1.042, 40), 0.0));

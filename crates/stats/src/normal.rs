@@ -8,7 +8,8 @@ pub(crate) fn two_sided_tail(z: f64) -> f64 {
     if x < SERIES_BELOW { 1.0 - erf_series(x) } else { erfc_fraction(x) }
 }
 
-/// Where the series, whose terms are all positive, hands over to the continued fraction: both are right to 10 digits here.
+/// Where the series, whose terms are all positive, hands over to the continued fraction: both are right to 10 digits
+/// here.
 const SERIES_BELOW: f64 = 2.5;
 
 /// erf by its series 2/sqrt(pi) e^(-x^2) sum of 2^k x^(2k+1) / (1 3 5 ... (2k+1)) (Abramowitz and Stegun 7.1.6).

@@ -27,11 +27,11 @@ pub fn median_sorted(sorted: &[f64]) -> Option<f64> {
     quantile_sorted(sorted, 0.5)
 }
 
-/// The `p`-quantile, 0 <= p <= 1, by linear interpolation between the order statistics around rank 1 + (n - 1) p: type 7 of
-/// Hyndman and Fan, "Sample quantiles in statistical packages", The American Statistician 1996. Takes linear time.
+/// The `p`-quantile, 0 <= p <= 1, by linear interpolation between the order statistics around rank 1 + (n - 1) p: type
+/// 7 of Hyndman and Fan, "Sample quantiles in statistical packages", The American Statistician 1996. Takes linear time.
 ///
-/// It answers however few the values are. Use [`quantile_if_enough`] for a figure that is shown as a property of the machine.
-/// `None` as the module says, and for a `p` outside [0, 1].
+/// It answers however few the values are. Use [`quantile_if_enough`] for a figure that is shown as a property of the
+/// machine. `None` as the module says, and for a `p` outside [0, 1].
 #[must_use]
 pub fn quantile(values: &[f64], p: f64) -> Option<f64> {
     let place = Place::of(p, values.len())?;
@@ -68,12 +68,12 @@ pub fn quantile_if_enough_sorted(sorted: &[f64], p: f64) -> Option<f64> {
     if sorted.len() < enough_for(p)? { None } else { quantile_sorted(sorted, p) }
 }
 
-/// The least number of values with which the `p`-quantile has a finite two-sided, equal-tailed 95 % interval (table M5: 6 for
-/// the median, 36 for p10 and p90, 368 for p99).
+/// The least number of values with which the `p`-quantile has a finite two-sided, equal-tailed 95 % interval (table M5:
+/// 6 for the median, 36 for p10 and p90, 368 for p99).
 ///
 /// The widest interval there is, minimum to maximum, misses on one side when all n values fall on the other side of the
-/// quantile: with chance p^n or (1 - p)^n, and neither may exceed 2.5 %. `None` unless 0 < p < 1: no number of values bounds the
-/// extremes.
+/// quantile: with chance p^n or (1 - p)^n, and neither may exceed 2.5 %. `None` unless 0 < p < 1: no number of values
+/// bounds the extremes.
 #[must_use]
 pub fn enough_for(p: f64) -> Option<usize> {
     if !(p > 0.0 && p < 1.0) {

@@ -1,7 +1,7 @@
 //! The levels of a memory hierarchy, from a curve of latency over buffer size.
 //!
-//! The procedure is M3 of `memory-methods.md`. It takes the points as they are: medians over allocations, at any spacing, with
-//! points missing. It does not know what a level is called, nor what the machine declares.
+//! The procedure is M3 of `memory-methods.md`. It takes the points as they are: medians over allocations, at any
+//! spacing, with points missing. It does not know what a level is called, nor what the machine declares.
 
 use std::ops::RangeInclusive;
 
@@ -23,7 +23,8 @@ const LEAST_POINTS: usize = 3;
 /// Neighbours whose latencies differ by less than this factor are one level.
 const DISTINCT: f64 = 1.25;
 
-/// The share of a level's octaves, from below, that its latency is taken from: the upper end is where the next level seeps in.
+/// The share of a level's octaves, from below, that its latency is taken from: the upper end is where the next level
+/// seeps in.
 const CORE: f64 = 2.0 / 3.0;
 
 /// A level: a stretch of sizes with about the same latency.
@@ -33,10 +34,11 @@ pub struct Level {
     pub from: f64,
     /// The largest size on the level.
     pub to: f64,
-    /// The last size before the curve leaves the level, which is `to`; `None` where the curve ends before it has risen to where another
-    /// level could be (25 %), so that the capacity was not seen.
+    /// The last size before the curve leaves the level, which is `to`; `None` where the curve ends before it has risen
+    /// to where another level could be (25 %), so that the capacity was not seen.
     pub capacity_hard: Option<f64>,
-    /// The size at which the curve crosses the geometric mean of this latency and the next level's; `None` without a next level.
+    /// The size at which the curve crosses the geometric mean of this latency and the next level's; `None` without a
+    /// next level.
     pub capacity_soft: Option<f64>,
     /// The median latency of the points in the lower two thirds of the level.
     pub latency: f64,
@@ -44,9 +46,9 @@ pub struct Level {
 
 /// The levels of a curve of points (size, latency), the smallest first.
 ///
-/// Latency cannot fall with size, so the curve is first made non-decreasing; a level is then a longest stretch that is flat. Points
-/// may come in any order; those that are not positive and finite are left out, and those of equal size are one point, their median.
-/// No level is found on a curve that rises all the time, or with fewer than 3 points.
+/// Latency cannot fall with size, so the curve is first made non-decreasing; a level is then a longest stretch that is
+/// flat. Points may come in any order; those that are not positive and finite are left out, and those of equal size are
+/// one point, their median. No level is found on a curve that rises all the time, or with fewer than 3 points.
 #[must_use]
 pub fn find_levels(points: &[(f64, f64)]) -> Vec<Level> {
     let curve = Curve::of(points);
@@ -140,8 +142,8 @@ impl Curve {
         median(&points).unwrap_or(self.latencies[*run.start()])
     }
 
-    /// The size at which the fit passes the geometric mean of the latencies of two runs, along a straight line between points
-    /// on logarithmic axes.
+    /// The size at which the fit passes the geometric mean of the latencies of two runs, along a straight line between
+    /// points on logarithmic axes.
     fn crossing(&self, run: &RangeInclusive<usize>, next: &RangeInclusive<usize>) -> Option<f64> {
         let middle = f64::midpoint(self.latency(run).ln(), self.latency(next).ln());
         let before =
@@ -175,7 +177,8 @@ mod tests {
         sweep().into_iter().map(|size| (size, latency(size))).collect()
     }
 
-    /// Beyond a capacity some accesses still hit: what is left of the smaller level fades out over an octave and a half.
+    /// Beyond a capacity some accesses still hit: what is left of the smaller level fades out over an octave and a
+    /// half.
     fn slopes(levels: &[(f64, f64)]) -> Vec<(f64, f64)> {
         let latency = |size: f64| {
             levels.windows(2).fold(levels[0].1, |latency, pair| {
@@ -194,7 +197,8 @@ mod tests {
         points
     }
 
-    /// That `levels` are those of the machine: latencies within `tolerance`, hard and soft capacities within a factor of `edge`.
+    /// That `levels` are those of the machine: latencies within `tolerance`, hard and soft capacities within a factor
+    /// of `edge`.
     fn assert_machine(levels: &[Level], machine: &[(f64, f64)], tolerance: f64, edge: f64, case: &str) {
         assert_eq!(levels.len(), machine.len(), "{case}: {levels:#?}");
         for (level, &(capacity, latency)) in levels.iter().zip(machine) {
@@ -218,7 +222,8 @@ mod tests {
         assert_eq!((levels[3].to, levels[3].capacity_soft), (1024.0 * MIB, None));
     }
 
-    /// On a cliff between two points the curve passes the geometric mean of the latencies at the geometric mean of the sizes.
+    /// On a cliff between two points the curve passes the geometric mean of the latencies at the geometric mean of the
+    /// sizes.
     #[test]
     fn the_soft_edge_is_where_the_curve_passes_the_geometric_mean() {
         let levels = find_levels(&cliffs(&MACHINE));
@@ -245,7 +250,8 @@ mod tests {
         }
     }
 
-    /// A lucky allocation keeps a size fast, an unlucky one slows it down: at every place but the last, where it looks like an edge.
+    /// A lucky allocation keeps a size fast, an unlucky one slows it down: at every place but the last, where it looks
+    /// like an edge.
     #[test]
     fn dips_and_spikes() {
         let points = cliffs(&MACHINE);
@@ -323,6 +329,23 @@ mod tests {
         };
         assert_eq!(with_step(65.0), 3);
         assert_eq!(with_step(77.0), 4);
+    }
+
+    /// Flat is less than 8 % within three quarters of an octave: four points at four per octave.
+    #[test]
+    fn a_steady_rise_is_a_level_only_if_it_is_slow() {
+        let levels = |per_octave: f64| find_levels(&rising(per_octave)).len();
+        let limit = 1.08f64.powf(4.0 / 3.0);
+        assert!(levels(limit * 0.999) > 0);
+        assert_eq!(levels(limit * 1.001), 0);
+    }
+
+    fn rising(per_octave: f64) -> Vec<(f64, f64)> {
+        sweep()
+            .into_iter()
+            .filter(|&size| size >= MIB)
+            .map(|size| (size, per_octave.powf((size / MIB).log2())))
+            .collect()
     }
 
     /// Two points an octave apart are flat by accident; three are a level.

@@ -5,8 +5,8 @@ use crate::order::sorted;
 /// So many different values may hold more than half of the samples before they count as quantised (3.8).
 const VALUES: usize = 3;
 
-/// Whether more than half of the samples share at most 3 values: differences between them are then steps of the clock, not of
-/// the machine, and intervals are wider than they look. A value that occurs once is not shared.
+/// Whether more than half of the samples share at most 3 values: differences between them are then steps of the clock,
+/// not of the machine, and intervals are wider than they look. A value that occurs once is not shared.
 #[must_use]
 pub fn quantised(values: &[f64]) -> bool {
     let sorted = sorted(values);

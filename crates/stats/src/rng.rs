@@ -2,8 +2,8 @@
 //!
 //! It is for shuffling, jitter and simulation. It is not for secrets.
 
-/// Pseudo-random numbers by xoshiro256++ (Blackman and Vigna, "Scrambled linear pseudorandom number generators", ACM TOMS 2021),
-/// its state filled by splitmix64 as the authors advise.
+/// Pseudo-random numbers by xoshiro256++ (Blackman and Vigna, "Scrambled linear pseudorandom number generators", ACM
+/// TOMS 2021), its state filled by splitmix64 as the authors advise.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rng {
     state: [u64; 4],
@@ -32,8 +32,8 @@ impl Rng {
 
     /// A whole number from 0 to `n` - 1, every one equally likely; 0 where `n` is 0.
     ///
-    /// Lemire, "Fast random integer generation in an interval", ACM TOMACS 2019: a product instead of a division, and the few
-    /// draws that would favour some numbers are drawn again.
+    /// Lemire, "Fast random integer generation in an interval", ACM TOMACS 2019: a product instead of a division, and
+    /// the few draws that would favour some numbers are drawn again.
     pub fn below(&mut self, n: u64) -> u64 {
         if n == 0 {
             return 0;
@@ -54,7 +54,8 @@ impl Rng {
 
     /// A standard normal number (Box and Muller 1958).
     ///
-    /// Unlike the other draws it goes through the platform's logarithm and cosine, so its last bit may differ between platforms.
+    /// Unlike the other draws it goes through the platform's logarithm and cosine, so its last bit may differ between
+    /// platforms.
     pub fn normal(&mut self) -> f64 {
         let radius = (-2.0 * (1.0 - self.unit()).ln()).sqrt();
         radius * (std::f64::consts::TAU * self.unit()).cos()
@@ -70,8 +71,8 @@ impl Rng {
 
     /// A generator of its own for `label`, unrelated to this one and to those of other labels.
     ///
-    /// This generator does not move: what one label's stream is used for never changes another's. The same label twice, without
-    /// a draw in between, gives the same stream twice.
+    /// This generator does not move: what one label's stream is used for never changes another's. The same label twice,
+    /// without a draw in between, gives the same stream twice.
     #[must_use]
     pub fn fork(&self, label: u64) -> Self {
         let seed = self
@@ -82,8 +83,8 @@ impl Rng {
     }
 }
 
-/// The step of splitmix64: 2^64 divided by the golden ratio, odd (Steele, Lea, Flood, "Fast splittable pseudorandom number
-/// generators", OOPSLA 2014).
+/// The step of splitmix64: 2^64 divided by the golden ratio, odd (Steele, Lea, Flood, "Fast splittable pseudorandom
+/// number generators", OOPSLA 2014).
 const GOLDEN_GAMMA: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// The output function of splitmix64: every input bit changes every output bit with a chance of about one half.

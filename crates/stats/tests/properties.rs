@@ -112,7 +112,8 @@ proptest! {
         prop_assert_eq!(isotonic(&fit), fit);
     }
 
-    /// The least absolute deviation among all non-decreasing sequences, by dynamic programming over the values themselves.
+    /// The least absolute deviation among all non-decreasing sequences, by dynamic programming over the values
+    /// themselves.
     #[test]
     fn isotonic_is_the_best_fit(values in values(1..9)) {
         let levels = sorted(&values);

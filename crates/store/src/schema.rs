@@ -1,8 +1,8 @@
 //! The shape of the SQLite file: whose it is, which version, and the numbered migrations that lead there.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use rusqlite::{Connection, ErrorCode, Result, Transaction, TransactionBehavior};
+use rusqlite::{Connection, Result, Transaction, TransactionBehavior};
 
 /// Marks the file as ours, in `PRAGMA application_id`: the letters `grma`.
 const APPLICATION_ID: i32 = i32::from_be_bytes(*b"grma");
@@ -63,24 +63,10 @@ fn migrate_with(db: &Connection, migrations: &[&str]) -> Result<()> {
 /// Chooses how commits reach the disk: a write-ahead log, so that readers and one writer do not wait for each other;
 /// where the file system cannot have one, SQLite's rollback journal.
 pub(crate) fn choose_journal(db: &Connection) -> Result<()> {
-    let mut mode: String = db.pragma_query_value(None, "journal_mode", |row| row.get(0))?;
-    let deadline = Instant::now() + PATIENCE;
-    while mode != "wal" {
-        match db.pragma_update_and_check(None, "journal_mode", "wal", |row| row.get(0)) {
-            Ok(chosen) => {
-                mode = chosen;
-                break;
-            }
-            // SQLite does not wait for this one lock by itself.
-            Err(e) if e.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) && Instant::now() < deadline => {
-                std::thread::sleep(Duration::from_millis(5));
-            }
-            // No log to be had here; if nothing can be written at all, the first write will say so.
-            Err(_) => break,
-        }
-    }
+    // An error means no log; if nothing at all can be written here, the first write will say so.
+    let chosen = db.pragma_update_and_check(None, "journal_mode", "wal", |row| row.get::<_, String>(0));
     // With a log, a commit outlives the death of this process without waiting for the disk.
-    db.pragma_update(None, "synchronous", if mode == "wal" { "NORMAL" } else { "FULL" })
+    db.pragma_update(None, "synchronous", if chosen.is_ok_and(|mode| mode == "wal") { "NORMAL" } else { "FULL" })
 }
 
 #[cfg(test)]

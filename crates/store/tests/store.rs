@@ -4,6 +4,8 @@ mod common;
 
 use std::fs;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use groma_model::Sample;
 use groma_store::{RunStatus, Sink, Store, StoreError};
@@ -313,7 +315,7 @@ fn a_writer_waits_for_its_turn() {
     let other = Connection::open(&path).expect("open");
     other.execute_batch("BEGIN IMMEDIATE").expect("lock");
     let unlock = std::thread::spawn(move || {
-        std::thread::sleep(std::time::Duration::from_millis(300));
+        std::thread::sleep(Duration::from_millis(300));
         other.execute_batch("ROLLBACK").expect("unlock");
     });
     writer.round(0, &common::round(0, 25)).expect("a round that waited");
@@ -342,7 +344,7 @@ fn a_store_gets_its_log_back_from_a_slow_reader() {
     let reader = Connection::open(&path).expect("open");
     reader.execute_batch("BEGIN; SELECT count(*) FROM runs").expect("a look");
     let slow = std::thread::spawn(move || {
-        std::thread::sleep(std::time::Duration::from_millis(300));
+        std::thread::sleep(Duration::from_millis(300));
         reader.execute_batch("ROLLBACK").expect("end of the look");
     });
     let store = Store::open(&path).expect("open");
@@ -350,6 +352,40 @@ fn a_store_gets_its_log_back_from_a_slow_reader() {
     let db = Connection::open(store.path()).expect("open");
     let journal: String = db.pragma_query_value(None, "journal_mode", |r| r.get(0)).expect("journal");
     assert_eq!(journal, "wal");
+}
+
+#[test]
+fn a_look_at_a_run_is_of_one_moment() {
+    let (_dir, path) = place();
+    let store = Store::open(&path).expect("open");
+    let done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let store = Store::open(&path).expect("open");
+            let mut writer = store.writer("").expect("writer");
+            writer.begin(&common::header("10"), &common::points()).expect("begin");
+            for number in 0.. {
+                writer.round(0, &common::round(number, 25)).expect("round");
+                writer.round(1, &common::round(number, 25)).expect("round");
+                if done.load(Ordering::Relaxed) {
+                    break;
+                }
+                std::thread::sleep(Duration::from_micros(200));
+            }
+        });
+        let (mut looks, mut seen) = (0, 0);
+        while looks < 30 || seen < 10 {
+            let Ok(stored) = store.load("10") else { continue };
+            let [first, second] = [0, 1].map(|point: usize| stored.points[point].1.len());
+            if first < second || first > second + 1 {
+                done.store(true, Ordering::Relaxed);
+                panic!("{first} rounds of the first point, {second} of the second");
+            }
+            looks += 1;
+            seen = first;
+        }
+        done.store(true, Ordering::Relaxed);
+    });
 }
 
 #[test]

@@ -6,7 +6,8 @@
 //! directory; [`host_counters`] is what to read before and after a run.
 //!
 //! It is not a measurement: everything here is what the kernel declares. And it is no inventory of the owner: no serial
-//! numbers, no network or hardware addresses, no user names (see [`discreet`]).
+//! numbers, no network or hardware addresses, no user names; in texts that others composed, such as the kernel's command
+//! line, they are replaced by `(hidden)`.
 //!
 //! Everything is read from `/proc` and `/sys` and from a few harmless system calls. Where `/proc` is not mounted (an
 //! initramfs, another operating system), there are fewer facts, and `proc = missing` is one of them.

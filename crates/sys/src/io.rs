@@ -99,3 +99,21 @@ pub fn duplicate(number: i32) -> io::Result<OwnedFd> {
     // SAFETY: the descriptor is fresh and owned by nobody else.
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
+
+/// Which of these descriptors can be read (or have ended) within the time, by index; none when the time is over.
+pub fn readable(fds: &[BorrowedFd<'_>], wait: std::time::Duration) -> Vec<usize> {
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+    let mut polled: Vec<PollFd<'_>> = fds.iter().map(|fd| PollFd::new(fd, PollFlags::IN)).collect();
+    let timeout = Timespec { tv_sec: wait.as_secs() as i64, tv_nsec: i64::from(wait.subsec_nanos()) };
+    if poll(&mut polled, Some(&timeout)).is_err() {
+        // Interrupted: the caller looks at its clock and comes again.
+        return Vec::new();
+    }
+    polled.iter().enumerate().filter(|(_, p)| !p.revents().is_empty()).map(|(i, _)| i).collect()
+}
+
+/// Columns of the terminal that standard output is, if it is one.
+pub fn terminal_columns() -> Option<usize> {
+    let size = rustix::termios::tcgetwinsize(std::io::stdout()).ok()?;
+    (size.ws_col > 0).then_some(usize::from(size.ws_col))
+}

@@ -51,7 +51,7 @@ impl Stream {
     }
 
     /// Fixes the buffers: `dst` is what is written, `src` what is read; the one that the operation does not use is
-    /// ignored and may be empty.
+    /// ignored and may be empty. For a copy it matters how they lie to each other: see [`apart`].
     ///
     /// # Errors
     ///
@@ -76,7 +76,6 @@ impl Stream {
 }
 
 /// A kernel on its buffers.
-#[derive(Debug)]
 pub struct Pass<'a> {
     kernel: &'static StreamKernel,
     dst: &'a mut [u8],
@@ -102,4 +101,32 @@ impl Pass<'_> {
     pub fn modelled_bytes(&self) -> u64 {
         self.bytes as u64 * self.kernel.op.modelled_per_byte()
     }
+}
+
+/// How far source and destination of a copy should be from agreeing in the low twelve bits of their addresses.
+///
+/// A load whose address agrees in those bits with a store still under way waits for it (4 KiB aliasing). The loads run
+/// ahead of the stores, so a destination *just above* the source, modulo 4096, is the worst place. Half a page is as far
+/// from it as from the other side; on a Golden Cove core, in L1, AVX2: 256 bytes 328 GB/s, 2048 bytes 421 GB/s.
+pub const APART: usize = 2048;
+
+/// Cuts the destination and the source of a copy, in this order, out of one buffer: `bytes` each, and `apart` bytes from
+/// equal in the low twelve address bits ([`APART`] for the best case).
+///
+/// # Errors
+///
+/// Says what is wrong with the distance, or how large the buffer must be.
+pub fn apart(buffer: &mut [u8], bytes: usize, apart: usize) -> Result<(&mut [u8], &[u8]), String> {
+    const PERIOD: usize = 4096;
+    if apart >= PERIOD || !apart.is_multiple_of(STREAM_ALIGN) {
+        return Err(format!("a distance of {apart} bytes is not a multiple of {STREAM_ALIGN} below {PERIOD}"));
+    }
+    let source = buffer.as_ptr().addr().next_multiple_of(STREAM_ALIGN) - buffer.as_ptr().addr();
+    let gap = (apart + PERIOD - bytes % PERIOD) % PERIOD;
+    let needed = source + bytes + gap + bytes;
+    if buffer.len() < needed {
+        return Err(format!("two times {bytes} bytes and the distance need {needed}; there are {}", buffer.len()));
+    }
+    let (source, rest) = buffer[source..needed].split_at_mut(bytes);
+    Ok((&mut rest[gap..], source))
 }

@@ -298,23 +298,11 @@ fn by_turns(cpus: &[&Cpu], levels: &[fn(&Cpu) -> Option<u32>]) -> Vec<u32> {
 /// The CPUs that the calling thread may use, sorted: what `sched_getaffinity` says; where that does not work, what
 /// `/proc` says; where that is missing, as many as the standard library counts.
 pub fn allowed_cpus() -> Vec<u32> {
-    affinity().or_else(|| allowed_by_proc(&Tree::at(Path::new("/")))).unwrap_or_else(|| {
+    let asked = crate::affinity::allowed().ok().filter(|cpus| !cpus.is_empty());
+    asked.or_else(|| allowed_by_proc(&Tree::at(Path::new("/")))).unwrap_or_else(|| {
         let count = std::thread::available_parallelism().map_or(1, |count| count.get());
         (0..count).filter_map(|cpu| u32::try_from(cpu).ok()).collect()
     })
-}
-
-#[cfg(target_os = "linux")]
-fn affinity() -> Option<Vec<u32>> {
-    // Fails with EINVAL where the kernel's sets are wider than rustix's 1024 CPUs; /proc has no such limit.
-    let set = rustix::thread::sched_getaffinity(None).ok()?;
-    let cpus = (0..rustix::thread::CpuSet::MAX_CPU).filter(|&cpu| set.is_set(cpu));
-    Some(cpus.filter_map(|cpu| u32::try_from(cpu).ok()).collect())
-}
-
-#[cfg(not(target_os = "linux"))]
-fn affinity() -> Option<Vec<u32>> {
-    None
 }
 
 fn allowed_by_proc(tree: &Tree) -> Option<Vec<u32>> {
@@ -390,13 +378,13 @@ fn cpu_list(tree: &Tree, path: &str) -> Option<Vec<u32>> {
 
 fn read_tree(tree: &Tree, allowed: &[u32]) -> Topology {
     let allowed = sorted(allowed.to_vec());
-    let mut notes = Vec::new();
     let online = cpu_list(tree, &format!("{CPUS}/online"));
     let nodes = read_nodes(tree);
     let classes = read_classes(tree, &allowed);
     let mut caches = Caches::default();
     let mut cpus: Vec<Cpu> = Vec::with_capacity(allowed.len());
     let mut alone = Vec::new();
+    let mut caches_of_core: HashMap<u32, Groups> = HashMap::new();
     let mut threads_of_core: HashMap<u32, u32> = HashMap::new();
     for &id in &allowed {
         let topology = format!("{CPUS}/cpu{id}/topology");
@@ -416,7 +404,8 @@ fn read_tree(tree: &Tree, allowed: &[u32]) -> Topology {
         let rank = threads_of_core.entry(core).or_default();
         let smt = *rank;
         *rank += 1;
-        let own = caches.read(tree, id);
+        // The threads of a core share its caches, and a large machine has many files to read.
+        let own = *caches_of_core.entry(core).or_insert_with(|| caches.read(tree, id));
         cpus.push(Cpu {
             id,
             package,
@@ -432,16 +421,19 @@ fn read_tree(tree: &Tree, allowed: &[u32]) -> Topology {
             online: online.as_ref().is_none_or(|list| list.binary_search(&id).is_ok()),
         });
     }
-    let listed = |cpus: Vec<u32>, what: &str| match cpus.len() {
+    let concerned = |what: &str, cpus: Vec<u32>| match cpus.len() {
         0 => None,
-        n if n == allowed.len() => Some(format!("{what} for any CPU")),
-        _ => Some(format!("{what} for CPU {}", format_cpus(&cpus))),
+        n if n == allowed.len() => Some(format!("{what} (all CPUs)")),
+        _ => Some(format!("{what} (CPU {})", format_cpus(&cpus))),
     };
-    let of = |wrong: &dyn Fn(&Cpu) -> bool| cpus.iter().filter(|cpu| wrong(cpu)).map(|cpu| cpu.id).collect();
-    notes.extend(listed(alone, "no core is declared, so each is taken for its own,"));
-    notes.extend(listed(of(&|cpu| cpu.llc.is_none()), "no cache is declared"));
-    notes.extend(listed(of(&|cpu| cpu.node.is_none()), "no NUMA node is declared"));
-    notes.extend(listed(of(&|cpu| !cpu.online), "allowed but not online:"));
+    let those = |wrong: fn(&Cpu) -> bool| cpus.iter().filter(|cpu| wrong(cpu)).map(|cpu| cpu.id).collect();
+    let notes = [
+        concerned("no core is declared, so each CPU is one", alone),
+        concerned("no cache is declared", those(|cpu| cpu.llc.is_none())),
+        concerned("no NUMA node is declared", those(|cpu| cpu.node.is_none())),
+        concerned("allowed but not online", those(|cpu| !cpu.online)),
+    ];
+    let notes = notes.into_iter().flatten().collect();
     caches.list.sort_by_key(|cache| (cache.level, cache.kind));
     Topology { cpus, caches: caches.list, notes }
 }
@@ -490,7 +482,7 @@ struct Caches {
 }
 
 /// The cache groups of one CPU, each named by its lowest CPU.
-#[derive(Default)]
+#[derive(Clone, Copy, Default)]
 struct Groups {
     l1: Option<u32>,
     l2: Option<u32>,

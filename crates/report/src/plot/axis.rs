@@ -109,13 +109,13 @@ impl Axis {
                 let last = (self.to.log2() + 1e-9).floor() as i32;
                 let count = (last - first + 1).max(1) as usize;
                 let every = count.div_ceil(most);
-                // Steps of whole powers of four or a thousand read better than those of three.
-                let every = [1, 2, 5, 10].into_iter().find(|e| *e >= every).unwrap_or(every);
+                let every = [1, 2, 3, 5, 10].into_iter().find(|e| *e >= every).unwrap_or(every);
                 (first..=last).filter(|e| *e % every as i32 == 0).map(|e| 2f64.powi(e)).collect()
             }
             Growth::Decades => {
                 let fine: Vec<f64> = one_two_five(self.from * 0.999, self.to * 1.001).collect();
-                let decades: Vec<f64> = fine.iter().copied().filter(|v| (v.log10() - v.log10().round()).abs() < 1e-6).collect();
+                let decades: Vec<f64> =
+                    fine.iter().copied().filter(|v| (v.log10() - v.log10().round()).abs() < 1e-6).collect();
                 if fine.len() <= most {
                     fine
                 } else {
@@ -133,6 +133,9 @@ impl Axis {
 
     /// A tick's text: the value without the digits that ticks do not need.
     fn tick_text(&self, value: f64, most: usize) -> String {
+        if value == 0.0 {
+            return "0".to_owned();
+        }
         if self.scale == Scale::Count && self.growth == Growth::Even {
             let decimals = (-self.even_step(most).log10().floor()).max(0.0) as usize;
             return format!("{value:.decimals$}");
@@ -187,7 +190,7 @@ mod tests {
     #[test]
     fn even_axes_start_at_zero() {
         let axis = Axis::values(&[14e9, 187e9], Growth::Even, Scale::Bandwidth, 1.0);
-        assert_eq!(texts(&axis, 6), ["0 B/s", "50 GB/s", "100 GB/s", "150 GB/s", "200 GB/s"]);
+        assert_eq!(texts(&axis, 6), ["0", "50 GB/s", "100 GB/s", "150 GB/s", "200 GB/s"]);
         let axis = Axis::values(&[0.0, 7.0], Growth::Even, Scale::Count, 1.0);
         assert_eq!(texts(&axis, 6), ["0", "2", "4", "6", "8"]);
     }

@@ -2,7 +2,7 @@
 
 use kuva::backend::raster::RasterBackend;
 use kuva::render::color::Color;
-use kuva::render::render::{Primitive, Scene, TextAnchor};
+use kuva::render::render::{Primitive, Scene, TextAnchor, TextSpan};
 
 use super::drawing::{Anchor, Drawing, HEIGHT, Paint, Shape, WIDTH};
 use super::svg::{COLOURS, colour};
@@ -10,7 +10,7 @@ use super::svg::{COLOURS, colour};
 pub(super) fn png(drawing: &Drawing, scale: f32) -> Result<Vec<u8>, String> {
     let mut scene = Scene::new(WIDTH, HEIGHT).with_background(Some("#ffffff"));
     for shape in &drawing.shapes {
-        scene.add(primitive(shape));
+        add(&mut scene, shape, f64::from(scale));
     }
     RasterBackend::new().with_scale(scale).render_scene(&scene)
 }
@@ -19,25 +19,49 @@ fn light(paint: Paint) -> Color {
     Color::from(COLOURS[colour(paint)].1)
 }
 
-fn primitive(shape: &Shape) -> Primitive {
-    match shape {
-        Shape::Stroke { points, width, dashed, paint } => match points[..] {
-            [(x1, y1), (x2, y2)] => Primitive::Line {
-                x1,
-                y1,
-                x2,
-                y2,
-                stroke: light(*paint),
-                stroke_width: *width,
-                stroke_dasharray: dashed.then(|| "3 4".to_owned()),
-            },
-            _ => Primitive::PolyLine {
-                points: points.clone(),
-                stroke: light(*paint),
-                stroke_width: *width,
+/// A stroke as hair lines side by side, as many as it is pixels wide. kuva smooths hair lines only; a wide line of a
+/// gentle slope would have steps.
+fn stroke(scene: &mut Scene, points: &[(f64, f64)], width: f64, scale: f64, paint: Paint) {
+    for pair in points.windows(2) {
+        let [(x1, y1), (x2, y2)] = [pair[0], pair[1]];
+        let (across, down) = ((x2 - x1).abs(), (y2 - y1).abs());
+        let length = across.hypot(down);
+        if length == 0.0 {
+            continue;
+        }
+        // Moved along the axis in which the line advances less, further by as much as the line leans.
+        let extent = width * length / across.max(down);
+        // Two a pixel, so that what lies below does not shine through.
+        let lines = (extent * scale * 2.0).ceil().max(2.0);
+        for i in 0..lines as u32 {
+            let by = ((f64::from(i) + 0.5) / lines - 0.5) * extent;
+            let (dx, dy) = if across >= down { (0.0, by) } else { (by, 0.0) };
+            scene.add(Primitive::Line {
+                x1: x1 + dx,
+                y1: y1 + dy,
+                x2: x2 + dx,
+                y2: y2 + dy,
+                stroke: light(paint),
+                stroke_width: 1.0 / scale,
                 stroke_dasharray: None,
-            },
-        },
+            });
+        }
+    }
+}
+
+fn add(scene: &mut Scene, shape: &Shape, scale: f64) {
+    scene.add(match shape {
+        Shape::Stroke { points, width, dashed: false, paint } => return stroke(scene, points, *width, scale, *paint),
+        Shape::Stroke { points, width, dashed: true, paint } => {
+            let ((x1, y1), (x2, y2)) = match (points.first(), points.last()) {
+                (Some(first), Some(last)) => (*first, *last),
+                _ => return,
+            };
+            // Dashes are in pixels, not in units of the drawing.
+            let dash = format!("{} {}", 3.0 * scale, 4.0 * scale);
+            let stroke_dasharray = Some(dash);
+            Primitive::Line { x1, y1, x2, y2, stroke: light(*paint), stroke_width: *width, stroke_dasharray }
+        }
         Shape::Dot { x, y, radius, paint } => Primitive::Circle {
             cx: *x,
             cy: *y,
@@ -57,20 +81,17 @@ fn primitive(shape: &Shape) -> Primitive {
             stroke_width: None,
             opacity: None,
         },
-        Shape::Text { x, y, text, size, bold, anchor, paint } => Primitive::Text {
+        Shape::Text { x, y, text, size, bold, anchor, paint } => Primitive::RichText {
             x: *x,
             y: *y,
-            // kuva would set what stands between two dollars as mathematics.
-            content: text.replace('$', "\\$"),
+            spans: vec![TextSpan { bold: *bold, ..TextSpan::plain(text.clone()) }],
             size: *size,
             anchor: match anchor {
                 Anchor::Start => TextAnchor::Start,
                 Anchor::Middle => TextAnchor::Middle,
                 Anchor::End => TextAnchor::End,
             },
-            rotate: None,
-            bold: *bold,
             color: Some(light(*paint)),
         },
-    }
+    });
 }

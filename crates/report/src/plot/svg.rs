@@ -13,7 +13,7 @@ pub(super) const COLOURS: [(&str, &str, &str); 10] = [
     ("l2", "#007d5b", "#35bd94"),
     ("l3", "#9a4c86", "#dd9cca"),
     ("l4", "#7a6a00", "#d9c84a"),
-    ("d", "#b6bec6", "#59636d"),
+    ("d", "#8d97a1", "#7c8791"),
 ];
 
 /// The number of colours for lines, after which they begin again.
@@ -67,7 +67,10 @@ fn element(shape: &Shape) -> String {
             )
         }
         Shape::Dot { x, y, radius, paint } => {
-            format!("<circle class=\"{}\" fill=\"currentColor\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{radius}\"/>", class(paint))
+            format!(
+                "<circle class=\"{}\" fill=\"currentColor\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{radius}\"/>",
+                class(paint)
+            )
         }
         Shape::Rect { x, y, width, height, paint } => format!(
             "<rect class=\"{}\" fill=\"currentColor\" x=\"{x:.1}\" y=\"{y:.1}\" width=\"{width:.1}\" height=\"{height:.1}\"/>",

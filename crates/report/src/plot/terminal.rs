@@ -1,7 +1,7 @@
 //! A chart on a grid of characters: lines in braille dots (eight to a character), distributions as bars that lie.
 
 use super::axis::Axis;
-use super::{Bar, Chart};
+use super::{Bar, Chart, Plateau};
 use crate::style::{Ink, Style, columns};
 use crate::units;
 
@@ -90,27 +90,9 @@ impl Canvas {
     }
 }
 
-/// What stands to the right of the canvas, by row.
-struct Beside(Vec<Option<(String, Ink)>>);
-
-impl Beside {
-    /// Puts a text at a row, or at the next free one below, or else above.
-    fn put(&mut self, row: usize, text: String, ink: Ink) -> usize {
-        let free = |r: &usize| self.0.get(*r).is_some_and(Option::is_none);
-        let found = (row..self.0.len()).find(free).or_else(|| (0..row).rev().find(free));
-        match found {
-            Some(at) => {
-                self.0[at] = Some((text, ink));
-                at
-            }
-            None => row,
-        }
-    }
-}
-
 fn lines(chart: &Chart, style: &Style) -> String {
     let height = (style.width / 5).clamp(12, 22);
-    let y_ticks = chart.y.ticks(height / 2);
+    let y_ticks = chart.y.ticks(height * 3 / 5);
     let left = y_ticks.iter().map(|t| columns(&style.text(&t.1))).max().unwrap_or(0) + 2;
     let last_x = chart.lines.iter().filter_map(|l| l.points.last()).map(|p| p.x).max_by(f64::total_cmp);
     let last_level = chart.levels.iter().find(|l| Some(l.to) == last_x);
@@ -120,7 +102,6 @@ fn lines(chart: &Chart, style: &Style) -> String {
     let width = style.width.saturating_sub(left + right).max(20);
 
     let mut canvas = Canvas::new(width, height);
-    let mut margin = Beside(vec![None; height]);
     let across = |x: f64| chart.x.place(x) * (width * 2 - 1) as f64;
     let down = |y: f64| (1.0 - chart.y.place(y).clamp(0.0, 1.0)) * (height * 4 - 1) as f64;
     let row_of = |y: f64| (down(y).round() as usize) / 4;
@@ -131,28 +112,18 @@ fn lines(chart: &Chart, style: &Style) -> String {
             canvas.stroke(pair[0], pair[1], i);
         }
     }
-    let mut ends: Vec<(usize, f64)> =
-        chart.lines.iter().enumerate().filter_map(|(i, l)| Some((i, l.points.last()?.y))).collect();
-    ends.sort_by(|a, b| b.1.total_cmp(&a.1));
-    for (i, y) in ends {
-        let mut row = row_of(y);
-        if !chart.lines[i].label.is_empty() {
-            row = margin.put(row, style.text(&chart.lines[i].label), INKS[i % INKS.len()]);
-        }
-        if let Some(level) = last_level.filter(|l| (l.y / y).ln().abs() < 0.1) {
-            row = margin.put(row, style.text(&level.name), Ink::Strong);
-            margin.put(row, style.text(&level.cost), Ink::Plain);
-        }
-    }
+    let margin = margin(chart, last_level, height, row_of, style);
     for level in chart.levels.iter().filter(|l| Some(l.to) != last_x) {
+        // Below its end, or a little to the right, where the next rise leaves room.
         let (end, row) = (across(level.to) as usize / 2 + 1, row_of(level.y));
-        let fits = (row + 1..row + 3).find(|r| canvas.write(*r, end, &style.text(&level.name), Ink::Strong));
+        let mut write = |row: usize, text: &str, ink: Ink| (end..end + 6).any(|end| canvas.write(row, end, text, ink));
+        let fits = (row + 1..row + 3).find(|r| write(*r, &style.text(&level.name), Ink::Strong));
         if let Some(row) = fits {
-            canvas.write(row + 1, end, &style.text(&level.cost), Ink::Plain);
+            write(row + 1, &style.text(&level.cost), Ink::Plain);
         }
     }
     let mut out = String::new();
-    for row in 0..height {
+    for (row, beside) in margin.iter().enumerate() {
         let tick = y_ticks.iter().find(|(value, _)| row_of(*value) == row);
         let text = tick.map_or(String::new(), |t| style.text(&t.1));
         let edge = match (style.unicode, tick.is_some()) {
@@ -163,13 +134,50 @@ fn lines(chart: &Chart, style: &Style) -> String {
         };
         out += &format!("{}{text} {edge}", " ".repeat((left - 2).saturating_sub(columns(&text))));
         out += &canvas.row(row, style);
-        if let Some((text, ink)) = &margin.0[row] {
+        if let Some((text, ink)) = beside {
             out += &format!(" {}", style.paint(*ink, text));
         }
         out.truncate(out.trim_end().len());
         out.push('\n');
     }
     out + &x_axis(&chart.x, left, width, style)
+}
+
+/// What stands to the right of the canvas, by row: the label of each line at its end, or below the label above; and the
+/// level on which the curve ends.
+fn margin(
+    chart: &Chart,
+    last_level: Option<&Plateau>,
+    height: usize,
+    row_of: impl Fn(f64) -> usize,
+    style: &Style,
+) -> Vec<Option<(String, Ink)>> {
+    let mut ends: Vec<(f64, Vec<(String, Ink)>)> = Vec::new();
+    for (i, line) in chart.lines.iter().enumerate() {
+        let Some(last) = line.points.last() else { continue };
+        let mut texts = vec![(style.text(&line.label), INKS[i % INKS.len()])];
+        if let Some(level) = last_level.filter(|l| (l.y / last.y).ln().abs() < 0.1) {
+            texts.extend([(style.text(&level.name), Ink::Strong), (style.text(&level.cost), Ink::Plain)]);
+        }
+        texts.retain(|(text, _)| !text.is_empty());
+        ends.push((last.y, texts));
+    }
+    ends.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let mut left: usize = ends.iter().map(|(_, texts)| texts.len()).sum();
+    let mut margin = vec![None; height];
+    let mut free = 0;
+    for (y, texts) in ends {
+        for (i, text) in texts.into_iter().enumerate() {
+            let wanted = if i == 0 { row_of(y).max(free) } else { free };
+            let row = wanted.min(height.saturating_sub(left)).max(free);
+            if let Some(place) = margin.get_mut(row) {
+                *place = Some(text);
+            }
+            free = row + 1;
+            left -= 1;
+        }
+    }
+    margin
 }
 
 /// The axis below the canvas: its line, its ticks' texts where they do not touch, and what it counts.
@@ -202,7 +210,8 @@ fn bars(chart: &Chart, style: &Style) -> String {
     let every = chart.bars.len().div_ceil(ROWS).max(1);
     let rows: Vec<Bar> = chart.bars.chunks(every).filter_map(joined).collect();
     let most = rows.iter().map(|b| b.clean + b.labelled).max().unwrap_or(0).max(1);
-    let texts: Vec<String> = rows.iter().map(|b| style.text(&units::value(b.low, chart.x.scale(), Some(0.0)))).collect();
+    let texts: Vec<String> =
+        rows.iter().map(|b| style.text(&units::value(b.low, chart.x.scale(), Some(0.0)))).collect();
     let left = texts.iter().map(|t| columns(t)).max().unwrap_or(0);
     let counts = most.to_string().len();
     let room = style.width.saturating_sub(left + counts + 4).max(10);

@@ -48,7 +48,8 @@ fn several_modes_are_seen() {
         ("80:20, 40 % apart", |rng| two(rng, 0.8, 1.0, 1.4, 0.01), 70.0),
         ("5 % apart, sigma 0.7 %", |rng| two(rng, 0.5, 1.0, 1.05, 0.007), 50.0),
         ("three modes, unevenly apart", |rng| three(rng, [1.0, 1.3, 2.0]), 95.0),
-        // The spread of the side that holds two modes hides the gap from the rule for few values: a known miss below n = 101.
+        // The spread of the side that holds two modes hides the gap from the rule for few values: a known miss below n
+        // = 101.
         ("three modes, evenly apart", |rng| three(rng, [1.0, 1.2, 1.44]), 25.0),
     ];
     for (name, draw, at_31) in several {

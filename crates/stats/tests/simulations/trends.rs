@@ -19,7 +19,8 @@ fn mann_kendall_alarms_as_rarely_as_promised() {
     }
 }
 
-/// 9 rounds of 25 samples, sigma 1 %, that rise by `between` from the first round to the last and by `within` in every round.
+/// 9 rounds of 25 samples, sigma 1 %, that rise by `between` from the first round to the last and by `within` in every
+/// round.
 fn seen(between: f64, within: f64) -> (f64, f64) {
     let mut rng = Rng::new(36);
     let (mut by_round, mut in_round) = (0, 0);

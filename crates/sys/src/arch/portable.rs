@@ -160,7 +160,8 @@ pub fn stream_missing(op: Op) -> Option<&'static str> {
     (op == Op::WriteNt).then_some("portable code cannot ask for stores that bypass the caches")
 }
 
-pub(super) static STREAMS: [StreamKernel; 3] = [kernel(Op::Read, read), kernel(Op::Write, write), kernel(Op::Copy, copy)];
+pub(super) static STREAMS: [StreamKernel; 3] =
+    [kernel(Op::Read, read), kernel(Op::Write, write), kernel(Op::Copy, copy)];
 
 const fn kernel(op: Op, run: unsafe fn(*mut u8, *const u8, usize, u64)) -> StreamKernel {
     StreamKernel { op, isa: "portable", width: WORD, instruction: "(the compiler's choice)", step: 8 * WORD, run }

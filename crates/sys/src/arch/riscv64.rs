@@ -1,1 +1,307 @@
-//! to come
+//! RISC-V, 64 bits: `rdtime`, the `ecall` instruction, and kernels in the base instruction set.
+//!
+//! Not here: the vector extension (boards differ in its version and trap on misalignment), `cbo.zero`, Zbb's rotation.
+//!
+//! # Safety
+//!
+//! Each `asm!` block is a whole loop that names every register it changes. Chains and calls touch no memory but the
+//! stack and are safe functions; the chase and the streams go where their callers' pointers lead and say what that
+//! requires. No block says `nomem`: the compiler must not move other work across a measured loop.
+#![expect(unsafe_code, reason = "this is the assembly")]
+
+use super::{
+    CALLS_LONG, CALLS_MAX_ARGS, CALLS_SHORT, CHAIN_OPERAND, CHAIN_ROTATE, CHAIN_SEED, CHAIN_UNROLL, CHASE_UNROLL, Op,
+    STREAM_PATTERN, StreamKernel, chain_ops, portable,
+};
+use core::arch::{asm, naked_asm};
+
+/// The counter's name.
+pub const COUNTER_NAME: &str = "time";
+
+/// Whether the counter can be trusted: the architecture promises a constant rate, the same on all harts (Unprivileged
+/// ISA, "Zicntr"). It is often a slow one, 1 to 50 MHz: its step must be measured. (`rdcycle` is no alternative: since
+/// Linux 6.6 it kills the process.)
+pub fn counter_usable() -> Result<(), String> {
+    Ok(())
+}
+
+/// Reads the counter before the work. The fence waits for memory; nothing in the base instruction set orders this
+/// reading with arithmetic, which one step of the counter is much longer than.
+#[inline(always)]
+pub fn counter_start() -> u64 {
+    let now: u64;
+    // SAFETY: reads a counter.
+    unsafe { asm!("fence", "rdtime {now}", "fence", now = out(reg) now, options(nostack, preserves_flags)) };
+    now
+}
+
+/// Reads the counter after the work, in the same way.
+#[inline(always)]
+pub fn counter_stop() -> u64 {
+    counter_start()
+}
+
+macro_rules! syscalls {
+    ($($name:ident($($arg:ident: $register:tt),*);)*) => {$(
+        /// A system call by number, inlined: the instruction and nothing else. Errors come back as `-errno`.
+        ///
+        /// # Safety
+        ///
+        /// The arguments must be what the call with that number wants, and what the call does to this process's
+        /// memory, descriptors and signals must be allowed.
+        #[cfg(target_os = "linux")]
+        #[inline(always)]
+        pub unsafe fn $name(nr: usize, a0: usize $(, $arg: usize)*) -> isize {
+            let result: isize;
+            // SAFETY: the caller vouches for number and arguments; the kernel keeps every other register
+            // (but the vector unit's, which this target does not use).
+            unsafe {
+                asm!("ecall", in("a7") nr, inlateout("a0") a0 => result, $(in($register) $arg,)* options(nostack));
+            }
+            result
+        }
+    )*};
+}
+
+/// A system call without arguments: as [`syscall1`], which leaves it one to ignore.
+///
+/// # Safety
+///
+/// As [`syscall1`].
+#[cfg(target_os = "linux")]
+#[inline(always)]
+pub unsafe fn syscall0(nr: usize) -> isize {
+    // SAFETY: the caller vouches for the call.
+    unsafe { syscall1(nr, 0) }
+}
+
+syscalls! {
+    syscall1();
+    syscall2(a1: "a1");
+    syscall3(a1: "a1", a2: "a2");
+    syscall4(a1: "a1", a2: "a2", a3: "a3");
+    syscall5(a1: "a1", a2: "a2", a3: "a3", a4: "a4");
+    syscall6(a1: "a1", a2: "a2", a3: "a3", a4: "a4", a5: "a5");
+}
+
+const _: () = assert!(CHAIN_ROTATE == 7, "written out below");
+
+/// Whether a step of [`add_chain`] takes one cycle, so that the clock can be told from it.
+pub const ADD_TAKES_ONE_CYCLE: bool = true;
+
+macro_rules! chains {
+    ($($(#[$doc:meta])* $name:ident: $($instruction:literal),*;)*) => {$(
+        $(#[$doc])*
+        ///
+        /// Returns the last value. `n` is rounded up ([`chain_ops`]).
+        #[inline(never)]
+        pub fn $name(n: u64) -> u64 {
+            let mut x = CHAIN_SEED;
+            if n == 0 {
+                return x;
+            }
+            // SAFETY: arithmetic on declared registers.
+            unsafe {
+                asm!(
+                    ".p2align 6",
+                    "2:",
+                    ".rept {unroll}",
+                    $($instruction,)*
+                    ".endr",
+                    "addi a2, a2, -1",
+                    "bnez a2, 2b",
+                    unroll = const CHAIN_UNROLL,
+                    inout("a0") x,
+                    in("a1") CHAIN_OPERAND,
+                    inout("a2") chain_ops(n) / CHAIN_UNROLL => _,
+                    out("t0") _,
+                    options(nostack),
+                );
+            }
+            x
+        }
+    )*};
+}
+
+chains! {
+    /// `n` dependent additions of a register to a register: one cycle each.
+    add_chain: "add a0, a0, a1";
+    /// `n` dependent multiplications: a whole number of cycles, 2 to 5 depending on the core.
+    mul_chain: "mul a0, a0, a1";
+    /// `n` dependent rotations. The base instruction set has none: two shifts and an `or`, two cycles each where both
+    /// shifts run at once, otherwise three.
+    rotate_chain: "slli t0, a0, 57", "srli a0, a0, 7", "or a0, a0, t0";
+}
+
+/// The function that [`calls`] calls. It takes what its caller passes and only returns.
+#[unsafe(naked)]
+extern "C" fn leaf() {
+    naked_asm!("ret")
+}
+
+macro_rules! call_loops {
+    ($($name:ident: $($set_up:literal),*;)*) => {
+        /// The loop that calls an out-of-line function of `k` integer arguments, 0 to 7, [`CALLS_LONG`] or
+        /// [`CALLS_SHORT`] times per iteration, set up as a compiler does it: constants moved to argument registers, of
+        /// which the psABI has eight.
+        ///
+        /// # Panics
+        ///
+        /// If `k` is above [`CALLS_MAX_ARGS`].
+        pub fn calls(k: usize, short: bool) -> fn(u64) {
+            const LOOPS: [[fn(u64); 2]; CALLS_MAX_ARGS + 1] =
+                [$([$name::<CALLS_LONG> as fn(u64), $name::<CALLS_SHORT> as fn(u64)]),*];
+            LOOPS[k][usize::from(short)]
+        }
+
+        $(
+            fn $name<const CALLS: u64>(iters: u64) {
+                if iters == 0 {
+                    return;
+                }
+                // SAFETY: calls a function that only returns; every register the ABI lets a callee change is declared.
+                unsafe {
+                    asm!(
+                        ".p2align 6",
+                        "2:",
+                        ".rept {calls}",
+                        $($set_up,)*
+                        "call {leaf}",
+                        ".endr",
+                        "addi s2, s2, -1",
+                        "bnez s2, 2b",
+                        calls = const CALLS,
+                        leaf = sym leaf,
+                        inout("s2") iters => _,
+                        clobber_abi("C"),
+                    );
+                }
+            }
+        )*
+    };
+}
+
+call_loops! {
+    calls0: ;
+    calls1: "li a0, 1";
+    calls2: "li a0, 1", "li a1, 2";
+    calls3: "li a0, 1", "li a1, 2", "li a2, 3";
+    calls4: "li a0, 1", "li a1, 2", "li a2, 3", "li a3, 4";
+    calls5: "li a0, 1", "li a1, 2", "li a2, 3", "li a3, 4", "li a4, 5";
+    calls6: "li a0, 1", "li a1, 2", "li a2, 3", "li a3, 4", "li a4, 5", "li a5, 6";
+    calls7: "li a0, 1", "li a1, 2", "li a2, 3", "li a3, 4", "li a4, 5", "li a5, 6", "li a6, 7";
+}
+
+/// Follows `loads` pointers from `start` and returns the last: each load's address is the value of the load before, and
+/// nothing else uses memory. `loads` is rounded down to a multiple of [`CHASE_UNROLL`].
+///
+/// # Safety
+///
+/// `start` points to a pointer that points to a pointer and so on, `loads` times, each aligned and valid to read.
+#[inline(never)]
+pub unsafe fn chase(start: *const u8, loads: u64) -> *const u8 {
+    let mut here = start;
+    let turns = loads / CHASE_UNROLL;
+    if turns == 0 {
+        return here;
+    }
+    // SAFETY: the caller vouches for the chain; registers as declared.
+    unsafe {
+        asm!(
+            ".p2align 6",
+            "2:",
+            ".rept {unroll}",
+            "ld a0, 0(a0)",
+            ".endr",
+            "addi a1, a1, -1",
+            "bnez a1, 2b",
+            unroll = const CHASE_UNROLL,
+            inout("a0") here,
+            inout("a1") turns => _,
+            options(nostack, readonly),
+        );
+    }
+    here
+}
+
+/// Every stream kernel that this CPU can run, the portable ones last.
+pub fn stream_kernels() -> Vec<&'static StreamKernel> {
+    STREAMS.iter().chain(&portable::STREAMS).collect()
+}
+
+/// Why no kernel here does `op`, if none does.
+pub fn stream_missing(op: Op) -> Option<&'static str> {
+    (op == Op::WriteNt).then_some("the RISC-V base instruction set has no stores that bypass the caches")
+}
+
+static STREAMS: [StreamKernel; 3] =
+    [kernel(Op::Read, "ld", read), kernel(Op::Write, "sd", write), kernel(Op::Copy, "ld/sd", copy)];
+
+const fn kernel(op: Op, instruction: &'static str, run: unsafe fn(*mut u8, *const u8, usize, u64)) -> StreamKernel {
+    StreamKernel { op, isa: "scalar", width: 8, instruction, step: STEP, run }
+}
+
+/// Bytes per turn of a stream loop: sixteen words.
+const STEP: usize = 128;
+
+/// Eight words from or to the address in a register: half a turn.
+macro_rules! words {
+    ($instruction:literal, $base:literal, low) => {
+        words!(@lines $instruction, $base, "t0" 0, "t1" 8, "t2" 16, "t3" 24, "t4" 32, "t5" 40, "t6" 48, "a7" 56)
+    };
+    ($instruction:literal, $base:literal, high) => {
+        words!(@lines $instruction, $base, "t0" 64, "t1" 72, "t2" 80, "t3" 88, "t4" 96, "t5" 104, "t6" 112, "a7" 120)
+    };
+    (@lines $instruction:literal, $base:literal, $($register:literal $offset:literal),*) => {
+        concat!($($instruction, " ", $register, ", ", $offset, "(", $base, ")\n"),*)
+    };
+}
+
+macro_rules! streams {
+    ($($name:ident: $($body:expr),*;)*) => {$(
+        /// # Safety
+        ///
+        /// As [`StreamKernel::run`].
+        unsafe fn $name(dst: *mut u8, src: *const u8, bytes: usize, passes: u64) {
+            if bytes == 0 || passes == 0 {
+                return;
+            }
+            // SAFETY: the caller vouches for the buffers; a0, a1 and a2 keep them from pass to pass, a4, a5 and a6
+            // count within one; every register changed is one that the ABI lets a callee change.
+            unsafe {
+                asm!(
+                    ".irp register, t0, t1, t2, t3, t4, t5, t6",
+                    "mv \\register, a7",
+                    ".endr",
+                    "2:",
+                    "mv a4, a0",
+                    "mv a5, a1",
+                    "mv a6, a2",
+                    ".p2align 6",
+                    "3:",
+                    $($body,)*
+                    "addi a4, a4, {step}",
+                    "addi a5, a5, {step}",
+                    "addi a6, a6, -{step}",
+                    "bnez a6, 3b",
+                    "addi a3, a3, -1",
+                    "bnez a3, 2b",
+                    step = const STEP,
+                    in("a0") dst,
+                    in("a1") src,
+                    in("a2") bytes,
+                    in("a3") passes,
+                    in("a7") STREAM_PATTERN,
+                    clobber_abi("C"),
+                    options(nostack),
+                );
+            }
+        }
+    )*};
+}
+
+streams! {
+    read: words!("ld", "a5", low), words!("ld", "a5", high);
+    write: words!("sd", "a4", low), words!("sd", "a4", high);
+    copy: words!("ld", "a5", low), words!("sd", "a4", low), words!("ld", "a5", high), words!("sd", "a4", high);
+}

@@ -27,7 +27,9 @@ pub fn counter_usable() -> Result<(), String> {
         return Err("this CPU has no rdtscp instruction".into());
     }
     if last < 0x8000_0007 || __cpuid(0x8000_0007).edx & (1 << 8) == 0 {
-        return Err("CPUID does not promise an invariant TSC: its rate may change with the clock or stop in sleep".into());
+        return Err(
+            "CPUID does not promise an invariant TSC: its rate may change with the clock or stop in sleep".into()
+        );
     }
     Ok(())
 }

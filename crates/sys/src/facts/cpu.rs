@@ -66,8 +66,10 @@ pub(super) fn cpu(book: &mut Book, topology: &Topology) {
     book.say("cpu.allowed", format_cpus(&topology.usable()));
     book.say("cpu.count", topology.usable().len());
     let distinct = |of: fn(&crate::topology::Cpu) -> u32| topology.cpus().iter().map(of).collect::<BTreeSet<_>>().len();
-    book.say("cpu.cores", distinct(|cpu| cpu.core));
-    book.say("cpu.packages", distinct(|cpu| cpu.package));
+    if book.tree.exists(&format!("{CPUS}/cpu{}/topology", topology.usable().first().unwrap_or(&0))) {
+        book.say("cpu.cores", distinct(|cpu| cpu.core));
+        book.say("cpu.packages", distinct(|cpu| cpu.package));
+    }
     if distinct(|cpu| cpu.class) > 1 {
         book.say("cpu.classes", classes(topology));
     }

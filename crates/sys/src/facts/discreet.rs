@@ -59,17 +59,19 @@ fn holds_address(text: &str) -> bool {
         || text.split(not_in(":-")).any(|word| is_hardware_address(word) || is_uuid(word))
 }
 
-fn groups_of_hex(word: &str, separator: char) -> Option<Vec<usize>> {
+/// Whether groups of hexadecimal digits of these lengths follow each other somewhere in the word.
+fn holds_hex_groups(word: &str, separator: char, lengths: &[usize]) -> bool {
     let hex = |group: &str| group.bytes().all(|byte| byte.is_ascii_hexdigit()).then_some(group.len());
-    word.split(separator).map(hex).collect()
+    let groups: Vec<Option<usize>> = word.split(separator).map(hex).collect();
+    groups
+        .windows(lengths.len())
+        .any(|window| window.iter().zip(lengths).all(|(group, length)| *group == Some(*length)))
 }
 
 fn is_hardware_address(word: &str) -> bool {
-    let pairs = |groups: Vec<usize>| groups.len() >= 6 && groups.iter().all(|&digits| digits == 2);
-    [':', '-'].into_iter().any(|separator| groups_of_hex(word, separator).is_some_and(pairs))
+    [':', '-'].into_iter().any(|separator| holds_hex_groups(word, separator, &[2; 6]))
 }
 
 fn is_uuid(word: &str) -> bool {
-    // With a tail, as device mapper appends one.
-    groups_of_hex(word, '-').is_some_and(|groups| groups.ends_with(&[8, 4, 4, 4, 12]))
+    holds_hex_groups(word, '-', &[8, 4, 4, 4, 12])
 }

@@ -1,1 +1,374 @@
+//! The parsers on recorded texts, whole trees that were never ours, rubbish, and this machine.
 
+use super::cgroup::{self, Quota};
+use super::counters::{self, HostCounters};
+use super::cpu::CpuInfo;
+use super::memory::meminfo_bytes;
+use super::mounts::{self, mount_of};
+use super::system::{BuildConfig, preemption};
+use super::*;
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+const X86: &str = "processor\t: 0\nvendor_id\t: AuthenticAMD\ncpu family\t: 25\nmodel\t\t: 17\n\
+    model name\t: AMD EPYC 9R14\nstepping\t: 1\nmicrocode\t: 0xa101248\ncpu MHz\t\t: 2600.000\n\
+    flags\t\t: fpu tsc rdtscp constant_tsc nonstop_tsc avx2 erms hypervisor\n\nprocessor\t: 1\nmodel name\t: other\nisa\t: other\n";
+const ARM: &str = "processor\t: 0\nBogoMIPS\t: 243.75\nFeatures\t: fp asimd crc32 atomics sve\n\
+    CPU implementer\t: 0x41\nCPU architecture: 8\nCPU variant\t: 0x1\nCPU part\t: 0xd40\nCPU revision\t: 1\n\n";
+const ARM_OLD: &str = "Processor\t: ARMv7 rev 4\nmodel name\t: ARMv7 Processor rev 4 (v7l)\nCPU part\t: 0xd03\n\
+    CPU implementer\t: 0x41\nHardware\t: BCM2709\nRevision\t: a02082\nSerial\t\t: 00000000deadbeef\n";
+const RISCV: &str = "processor\t: 0\nhart\t\t: 1\nisa\t\t: rv64imafdc_zba_zbb\nmmu\t\t: sv39\n\
+    uarch\t\t: sifive,u74-mc\nmvendorid\t: 0x489\nmarchid\t\t: 0x8000000000000007\n\n";
+const MEMINFO: &str = "MemTotal:       24684084 kB\nMemFree:        22896632 kB\nMemAvailable:   24314736 kB\n\
+    SwapTotal:             0 kB\nHugePages_Total:       0\n";
+const PSI: &str =
+    "some avg10=0.21 avg60=0.32 avg300=0.85 total=14511199\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=7\n";
+const STAT: &str = "cpu  21778 0 3110 161334 523 0 38 21 0 0\ncpu0 10388 0 1042 81911 49 0 5 8 0 0\n";
+const MOUNTS: &str = "\
+22 27 0:21 / /proc rw,relatime - proc proc rw
+27 1 0:52 / / rw,relatime - overlay overlay rw,lowerdir=/home/alice/l1:/home/alice/l2,upperdir=/u,workdir=/w,xino=off
+40 27 8:17 /sub /data rw,noatime shared:7 - ext4 /dev/sdb1 rw,errors=remount-ro
+41 27 8:33 / /data\\040two rw - xfs /dev/mapper/luks-0a1b2c3d-1111-2222-3333-0123456789ab rw
+42 40 0:60 / /data/net rw - nfs4 192.0.2.7:/export rw,vers=4.2,clientaddr=192.0.2.9,addr=192.0.2.7,hard
+43 27 0:61 / /data/net rw - tmpfs tmpfs rw,size=1024k
+";
+const V1_GROUPS: &str = "9:name=systemd:/\n4:memory:/batch/job\n3:cpuset:/\n2:cpu,cpuacct:/batch\n0::/\n";
+const V1_MOUNTS: &str = "\
+32 31 0:29 / /sys/fs/cgroup/cpu,cpuacct rw,relatime - cgroup cgroup rw,cpu,cpuacct
+35 31 0:32 / /sys/fs/cgroup/memory rw,relatime - cgroup cgroup rw,memory
+41 31 0:28 / /sys/fs/cgroup/unified rw,relatime - cgroup2 cgroup2 rw
+";
+const V2_GROUPS: &str = "0::/user.slice/run.scope\n";
+const V2_MOUNTS: &str = "30 23 0:26 / /sys/fs/cgroup rw,nosuid - cgroup2 cgroup2 rw,nsdelegate\n";
+
+/// A tree of files that goes away with the value.
+struct Recorded(PathBuf);
+
+impl Recorded {
+    fn of(files: &[(&str, &str)]) -> Recorded {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let name = format!("groma-facts-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
+        let root = std::env::temp_dir().join(name);
+        fs::create_dir_all(&root).expect("a temporary directory");
+        for (file, text) in files {
+            let file = root.join(file);
+            fs::create_dir_all(file.parent().expect("a file has a directory")).expect("a directory");
+            fs::write(file, text).expect("a file");
+        }
+        Recorded(root)
+    }
+
+    fn facts(&self) -> Vec<(String, String)> {
+        facts_below(&self.0, &[0, 1])
+    }
+
+    fn tree(&self) -> Tree {
+        Tree::at(&self.0)
+    }
+}
+
+impl Drop for Recorded {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+fn get<'a>(facts: &'a [(String, String)], key: &str) -> Option<&'a str> {
+    facts.iter().find(|(name, _)| name == key).map(|(_, value)| value.as_str())
+}
+
+#[test]
+fn x86_cpus_say_their_name() {
+    let info = CpuInfo::parse(X86);
+    assert_eq!(info.model().as_deref(), Some("AMD EPYC 9R14"));
+    assert_eq!(info.family().as_deref(), Some("25/17"));
+    assert_eq!(info.get(&["microcode"]), Some("0xa101248"));
+    assert!(info.flag("erms") && !info.flag("tsc_known_freq") && !info.flag("avx"));
+    assert_eq!(info.get(&["isa"]), None, "only the first entry is read");
+}
+
+#[test]
+fn arm_and_riscv_cpus_are_named_too() {
+    let info = CpuInfo::parse(ARM);
+    assert_eq!(info.model().as_deref(), Some("Arm Neoverse-V1"));
+    assert_eq!(info.family().as_deref(), Some("0xd40/0x1"));
+    assert!(info.flag("sve"));
+    let unknown = ARM.replace("0xd40", "0xfff");
+    assert_eq!(CpuInfo::parse(&unknown).model().as_deref(), Some("implementer 0x41 part 0xfff"));
+    assert_eq!(CpuInfo::parse(RISCV).model().as_deref(), Some("sifive,u74-mc"));
+    assert_eq!(CpuInfo::parse(RISCV).get(&["isa"]), Some("rv64imafdc_zba_zbb"));
+    assert_eq!(CpuInfo::parse("").model(), None);
+}
+
+#[test]
+fn serial_numbers_are_not_written_down() {
+    let facts = Recorded::of(&[("proc/self/status", ""), ("proc/cpuinfo", ARM_OLD)]).facts();
+    assert_eq!(get(&facts, "cpu.model"), Some("ARMv7 Processor rev 4 (v7l)"));
+    assert!(facts.iter().all(|(_, value)| !value.contains("deadbeef")), "{facts:?}");
+}
+
+#[test]
+fn numbers_of_proc() {
+    assert_eq!(meminfo_bytes(MEMINFO, "MemTotal"), Some(24_684_084 * 1024));
+    assert_eq!(meminfo_bytes(MEMINFO, "HugePages_Total"), None);
+    assert_eq!(meminfo_bytes(MEMINFO, "Mem"), None);
+    assert_eq!(counters::psi(PSI, "total"), Some("14511199"));
+    assert_eq!(counters::psi(PSI, "avg10"), Some("0.21"));
+    assert_eq!(counters::psi(PSI, "avg1"), None);
+    assert_eq!(counters::steal(STAT), Some(21));
+    assert_eq!(counters::load_averages("0.20 1.27 12.18 1/85 7380\n"), Some([0.20, 1.27, 12.18]));
+    assert_eq!(counters::load_averages("0.20 nan 1.0"), None);
+}
+
+#[test]
+fn sizes_are_binary_and_exact() {
+    let written: Vec<String> =
+        [0, 512, 49152, 266_240 << 10, 24_684_084 << 10, 1 << 50].into_iter().map(binary).collect();
+    assert_eq!(written, ["0 B", "512 B", "48 KiB", "260 MiB", "24684084 KiB", "1024 TiB"]);
+}
+
+#[test]
+fn choices_are_the_word_in_brackets() {
+    assert_eq!(chosen("always defer+madvise [madvise] never"), "madvise");
+    assert_eq!(chosen("none"), "none");
+}
+
+#[test]
+fn the_preemption_model_is_pieced_together() {
+    let config = BuildConfig("CONFIG_PREEMPT_NONE=y\n# CONFIG_PREEMPT is not set\n".to_owned());
+    let empty = BuildConfig(String::new());
+    assert_eq!(preemption("#1 SMP PREEMPT_RT Mon", None, None, &config), "realtime");
+    assert_eq!(preemption("#1 SMP PREEMPT_DYNAMIC", Some("full"), Some("lazy"), &config), "dynamic: full");
+    assert_eq!(preemption("#1 SMP PREEMPT_DYNAMIC", None, Some("lazy"), &config), "dynamic: lazy");
+    assert_eq!(preemption("#1 SMP PREEMPT_DYNAMIC", None, None, &config), "dynamic: none");
+    assert_eq!(preemption("#1 SMP PREEMPT_DYNAMIC", None, None, &empty), "dynamic: mode unknown");
+    assert_eq!(preemption("#1 SMP PREEMPT Mon", None, None, &empty), "full");
+    assert_eq!(preemption("#1 SMP Mon", None, None, &empty), "none or voluntary");
+}
+
+#[test]
+fn the_command_line_keeps_what_matters_and_hides_who_and_where() {
+    let text = "BOOT_IMAGE=/vmlinuz-6.1.0 root=UUID=0a1b2c3d-1111-2222-3333-0123456789ab mitigations=off isolcpus=1-3 \
+        ip=192.0.2.7::192.0.2.1:255.255.255.0:box:eth0 BOOTIF=01-aa-bb-cc-dd-ee-ff rhash_entries=4096 \
+        androidboot.serialno=A1B2C3 log=tcp://collector quiet 2001:db8::7 log_host=2001:db8::8 -- --addr 0.0.0.0:2024 --for alice";
+    let shown = discreet::command_line(text);
+    for kept in ["mitigations=off", "isolcpus=1-3", "rhash_entries=4096", "quiet", "BOOT_IMAGE=/vmlinuz-6.1.0"] {
+        assert!(shown.contains(kept), "{kept} in {shown}");
+    }
+    for hidden in ["192.0", "0a1b2c3d", "aa-bb", "A1B2C3", "collector", "2001:db8", "2024", "box", "alice"] {
+        assert!(!shown.contains(hidden), "{hidden} in {shown}");
+    }
+}
+
+#[test]
+fn mounts_are_found_by_the_longest_and_the_last() {
+    let mounts = mounts::parse(MOUNTS);
+    assert_eq!(mounts.len(), 6);
+    let kind = |path: &str| mount_of(&mounts, Path::new(path)).map(|mount| mount.kind.as_str());
+    assert_eq!(kind("/tmp/x"), Some("overlay"));
+    assert_eq!(kind("/data/x"), Some("ext4"));
+    assert_eq!(kind("/data two/x"), Some("xfs"));
+    assert_eq!(kind("/database"), Some("overlay"), "a path is not a string");
+    assert_eq!(kind("/data/net/x"), Some("tmpfs"), "a later mount covers an earlier one");
+}
+
+fn mount_facts(point: &str, kind: &str) -> Vec<(String, String)> {
+    let mounts = mounts::parse(MOUNTS);
+    let mount = mounts.iter().find(|mount| mount.point == point && mount.kind == kind).expect("a recorded mount");
+    let recorded = Recorded::of(&[("sys/dev/block/8:17/queue/scheduler", "none [mq-deadline]\n")]);
+    let mut book = Book::of(&recorded.0);
+    mounts::say_mount(&mut book, mount);
+    book.facts
+}
+
+#[test]
+fn a_work_directory_says_what_it_lies_on() {
+    let facts = mount_facts("/data", "ext4");
+    assert_eq!(get(&facts, "work_dir.fs"), Some("ext4"));
+    assert_eq!(get(&facts, "work_dir.options"), Some("rw,noatime,errors=remount-ro"));
+    assert_eq!(get(&facts, "work_dir.device"), Some("/dev/sdb1"));
+    assert_eq!(get(&facts, "work_dir.scheduler"), Some("mq-deadline"));
+    assert_eq!(get(&facts, "work_dir.overlay"), Some("no"));
+}
+
+#[test]
+fn a_work_directory_does_not_say_whose_it_is() {
+    let overlay = mount_facts("/", "overlay");
+    assert_eq!(get(&overlay, "work_dir.overlay"), Some("yes"));
+    assert_eq!(
+        get(&overlay, "work_dir.options"),
+        Some("rw,relatime,lowerdir=(hidden),upperdir=(hidden),workdir=(hidden),xino=off")
+    );
+    let network = mount_facts("/data/net", "nfs4");
+    assert_eq!(get(&network, "work_dir.device"), Some("(hidden)"));
+    assert_eq!(get(&network, "work_dir.options"), Some("rw,vers=4.2,clientaddr=(hidden),addr=(hidden),hard"));
+    assert_eq!(get(&mount_facts("/data two", "xfs"), "work_dir.device"), Some("(hidden)"));
+}
+
+#[test]
+fn control_groups_of_both_versions_are_found() {
+    let v1 = mounts::parse(V1_MOUNTS);
+    let dirs = |controller| cgroup::group_of(V1_GROUPS, &v1, controller).map(|group| (group.unified, group.dirs));
+    let memory = ["/batch/job", "/batch", ""].map(|part| format!("/sys/fs/cgroup/memory{part}"));
+    assert_eq!(dirs("memory"), Some((false, memory.to_vec())));
+    assert_eq!(dirs("cpu").map(|(_, dirs)| dirs.len()), Some(2));
+    assert_eq!(dirs("pids"), Some((true, vec!["/sys/fs/cgroup/unified".to_owned()])), "the unified one for the rest");
+    let v2 = mounts::parse(V2_MOUNTS);
+    let group = cgroup::group_of(V2_GROUPS, &v2, "memory").expect("unified");
+    assert_eq!((group.unified, group.dirs[0].as_str()), (true, "/sys/fs/cgroup/user.slice/run.scope"));
+    assert_eq!(group.dirs.len(), 3);
+    assert_eq!(cgroup::group_of("", &v2, "memory"), None);
+    assert_eq!(cgroup::group_of(V2_GROUPS, &[], "memory"), None);
+    // In a container without a cgroup namespace, the mount shows only the part that the path names.
+    let part = mounts::parse("30 23 0:26 /docker/ab /sys/fs/cgroup ro - cgroup2 cgroup rw\n");
+    let inside = cgroup::group_of("0::/docker/ab/sub\n", &part, "cpu").expect("unified");
+    assert_eq!(inside.dirs, ["/sys/fs/cgroup/sub", "/sys/fs/cgroup"]);
+}
+
+#[test]
+fn the_tightest_limit_on_the_way_up_counts() {
+    let v2 = Recorded::of(&[
+        ("proc/self/status", "Seccomp:\t2\n"),
+        ("proc/self/cgroup", V2_GROUPS),
+        ("proc/self/mountinfo", V2_MOUNTS),
+        ("sys/fs/cgroup/user.slice/run.scope/cpu.max", "max 100000\n"),
+        ("sys/fs/cgroup/user.slice/cpu.max", "150000 100000\n"),
+        ("sys/fs/cgroup/user.slice/cpu.stat", "usage_usec 9\nnr_throttled 7\n"),
+        ("sys/fs/cgroup/user.slice/run.scope/cpu.stat", "usage_usec 9\nnr_throttled 2\n"),
+        ("sys/fs/cgroup/user.slice/run.scope/memory.max", "1073741824\n"),
+        ("sys/fs/cgroup/user.slice/memory.max", "2147483648\n"),
+        ("sys/fs/cgroup/user.slice/run.scope/pids.max", "max\n"),
+    ]);
+    let facts = v2.facts();
+    assert_eq!(get(&facts, "cgroup.version"), Some("2"));
+    assert_eq!(get(&facts, "cgroup.cpu.max"), Some("1.5 CPUs (150000 of 100000 us)"));
+    assert_eq!(get(&facts, "cgroup.memory.max"), Some("1 GiB"));
+    assert_eq!(get(&facts, "cgroup.pids.max"), Some("max"));
+    assert_eq!(get(&facts, "security.seccomp"), Some("filter"));
+    assert_eq!(counters::counters_in(&v2.tree()).nr_throttled, Some(9));
+
+    let v1 = Recorded::of(&[
+        ("proc/self/cgroup", V1_GROUPS),
+        ("proc/self/mountinfo", V1_MOUNTS),
+        ("sys/fs/cgroup/cpu,cpuacct/batch/cpu.cfs_quota_us", "50000\n"),
+        ("sys/fs/cgroup/cpu,cpuacct/batch/cpu.cfs_period_us", "100000\n"),
+        ("sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us", "-1\n"),
+        ("sys/fs/cgroup/cpu,cpuacct/cpu.cfs_period_us", "100000\n"),
+        ("sys/fs/cgroup/memory/batch/memory.limit_in_bytes", "9223372036854771712\n"),
+    ]);
+    let facts = v1.facts();
+    assert_eq!(get(&facts, "cgroup.version"), Some("1 and 2"));
+    assert_eq!(get(&facts, "cgroup.cpu.max"), Some("0.5 CPUs (50000 of 100000 us)"));
+    assert_eq!(get(&facts, "cgroup.memory.max"), Some("max"));
+    assert_eq!(Quota::parse("1 0"), None);
+    assert_eq!(cgroup::parse_limit("9223372036854710272"), Some(u64::MAX), "of a kernel with 64 KiB pages");
+}
+
+#[test]
+fn without_proc_there_are_fewer_facts_and_one_says_so() {
+    let facts = Recorded::of(&[]).facts();
+    assert_eq!(get(&facts, "proc"), Some("missing"));
+    assert_eq!(get(&facts, "sys"), Some("missing"));
+    assert!(get(&facts, "kernel.release").is_some(), "the system calls still work");
+    assert!(get(&facts, "cpu.topology_notes").is_some_and(|notes| notes.contains("no cache")));
+    assert_eq!(get(&facts, "cpu.model"), None);
+    assert_eq!(get(&facts, "cpu.cores"), None, "what was assumed is no fact");
+}
+
+#[test]
+fn what_is_there_but_cannot_be_read_says_why() {
+    // A directory where a file should be cannot be read by anybody, root included.
+    let facts = Recorded::of(&[("proc/sys/kernel/perf_event_paranoid/x", "")]).facts();
+    let value = get(&facts, "sys.perf_event_paranoid").expect("a fact");
+    assert!(value.starts_with("unreadable: Is a directory"), "{value}");
+}
+
+#[test]
+fn counters_are_compared_with_their_sign() {
+    let before = HostCounters { steal_ticks: Some(10), nr_throttled: None, psi_cpu_total_us: Some(5), loadavg: None };
+    let after =
+        HostCounters { steal_ticks: Some(7), nr_throttled: Some(1), psi_cpu_total_us: Some(1005), loadavg: None };
+    let change = after.since(&before);
+    assert_eq!((change.steal_ticks, change.nr_throttled, change.psi_cpu_total_us), (Some(-3), None, Some(1000)));
+}
+
+/// A text with some bytes changed, cut or doubled.
+fn mutated(text: &str, seed: &mut u64) -> String {
+    let mut next = |below: usize| {
+        *seed ^= *seed << 13;
+        *seed ^= *seed >> 7;
+        *seed ^= *seed << 17;
+        (*seed % below.max(1) as u64) as usize
+    };
+    let mut bytes = text.as_bytes().to_vec();
+    for _ in 0..=next(6) {
+        let at = next(bytes.len());
+        match next(4) {
+            0 => bytes.truncate(at),
+            1 => bytes.extend_from_within(at..),
+            2 if at < bytes.len() => bytes[at] = b"\0\xff:-,= /\\9"[next(10)],
+            _ => bytes.insert(at, b"9-:, \n\\[("[next(9)]),
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+#[test]
+fn no_text_makes_it_panic() {
+    let mut seed = 0x9e37_79b9_7f4a_7c15;
+    let list = "0-3,8-15,320\n";
+    for _ in 0..3000 {
+        let [cpuinfo, mountinfo, groups, psi, stat, list] =
+            [ARM, MOUNTS, V1_GROUPS, PSI, STAT, list].map(|text| mutated(text, &mut seed));
+        let info = CpuInfo::parse(&cpuinfo);
+        let _ = (info.model(), info.family());
+        let mounts = mounts::parse(&mountinfo);
+        let _ = (mount_of(&mounts, Path::new("/data/x")), cgroup::group_of(&groups, &mounts, "memory"));
+        let _ = (counters::psi(&psi, "total"), counters::steal(&stat), counters::load_averages(&psi));
+        let _ = (discreet::command_line(&mountinfo), discreet::mount_options(&mountinfo), chosen(&psi));
+        let _ = (crate::topology::parse_cpus(&list), Quota::parse(&stat), cgroup::parse_limit(&list));
+        let _ = (meminfo_bytes(&mutated(MEMINFO, &mut seed), "MemTotal"), field(&stat, "cpu"));
+    }
+    for _ in 0..20 {
+        let mut text = |text: &str| mutated(text, &mut seed);
+        let (cpuinfo, mountinfo, groups) = (text(X86), text(V2_MOUNTS), text(V2_GROUPS));
+        let (list, size) = (text("0-1"), text("48K"));
+        let recorded = Recorded::of(&[
+            ("proc/cpuinfo", &cpuinfo),
+            ("proc/self/mountinfo", &mountinfo),
+            ("proc/self/cgroup", &groups),
+            ("sys/devices/system/node/online", &list),
+            ("sys/devices/system/cpu/online", &list),
+            ("sys/devices/system/cpu/cpu0/topology/core_cpus_list", &list),
+            ("sys/devices/system/cpu/cpu0/cache/index0/level", "1"),
+            ("sys/devices/system/cpu/cpu0/cache/index0/size", &size),
+            ("sys/devices/system/cpu/cpu0/cache/index0/shared_cpu_list", &list),
+        ]);
+        assert!(recorded.facts().len() > 10);
+    }
+}
+
+#[test]
+fn this_machine_has_facts() {
+    let facts = facts();
+    for key in ["kernel.release", "host.machine", "cpu.allowed", "limits.nofile", "user.uid", "libc", "memory.page"] {
+        assert!(get(&facts, key).is_some_and(|value| !value.is_empty()), "{key} in {facts:?}");
+    }
+    let keys: BTreeSet<&String> = facts.iter().map(|(key, _)| key).collect();
+    assert_eq!(keys.len(), facts.len(), "every key once");
+    let group = |key: &str| key.split('.').next().map(str::to_owned);
+    let mut groups: Vec<_> = facts.iter().filter_map(|(key, _)| group(key)).collect();
+    groups.dedup();
+    assert_eq!(groups.iter().collect::<BTreeSet<_>>().len(), groups.len(), "a group stands together: {groups:?}");
+    assert!(facts.iter().all(|(_, value)| !value.contains('\n') && value.trim() == value));
+}
+
+#[test]
+fn a_directory_of_this_machine_has_facts() {
+    assert!(get(&work_dir_facts(&std::env::temp_dir()), "work_dir.free").is_some());
+    assert!(work_dir_facts(Path::new("/no/such/directory")).is_empty());
+    let now = host_counters();
+    assert_eq!(now.since(&now).steal_ticks, now.steal_ticks.map(|_| 0));
+}

@@ -1,0 +1,104 @@
+//! One file a verb.
+
+mod catalogue;
+mod history;
+mod machine;
+mod plot;
+mod run;
+
+use crate::flags::{Cli, Command, StoreArgs};
+use anyhow::{Context, Result};
+use clap::CommandFactory;
+use groma_harness::Benchmark;
+use groma_report::Style;
+use groma_store::Store;
+use std::io::{IsTerminal, Write};
+use std::path::PathBuf;
+
+/// Does what was asked; the exit code.
+///
+/// # Errors
+/// Usage errors, and output that cannot be written.
+pub(crate) fn run(cli: Cli) -> Result<u8> {
+    match cli.command {
+        Command::Run(args) => run::run(&args),
+        Command::List(args) => catalogue::list(&args),
+        Command::Explain { select } => catalogue::explain(&select),
+        Command::Machine { json, no_gauge } => machine::machine(json, !no_gauge),
+        Command::Show(args) => history::show(&args),
+        Command::Runs { json, store } => history::runs(json, &store),
+        Command::Plot(args) => plot::plot(&args),
+        Command::Completions { shell } => {
+            let mut out = Vec::new();
+            clap_complete::generate(shell, &mut Cli::command(), "groma", &mut out);
+            print(&String::from_utf8_lossy(&out))?;
+            Ok(0)
+        }
+        Command::Manual => {
+            let mut out = Vec::new();
+            clap_mangen::Man::new(Cli::command()).render(&mut out)?;
+            print(&String::from_utf8_lossy(&out))?;
+            Ok(0)
+        }
+    }
+}
+
+/// The benchmark of that id.
+pub(crate) fn find(id: &str) -> Option<&'static Benchmark> {
+    groma_benches::all().into_iter().find(|b| b.info.id == id)
+}
+
+/// Writes to standard output.
+///
+/// # Errors
+/// Those of the write; a closed pipe ends the program quietly.
+pub(crate) fn print(text: &str) -> Result<()> {
+    let mut out = std::io::stdout().lock();
+    out.write_all(text.as_bytes())?;
+    out.flush()?;
+    Ok(())
+}
+
+/// How text for people is to look on standard output.
+pub(crate) fn style(all: bool) -> Style {
+    let terminal = std::io::stdout().is_terminal();
+    let no_colour = std::env::var_os("NO_COLOR").is_some_and(|v| !v.is_empty());
+    let dumb = std::env::var_os("TERM").is_some_and(|t| t == "dumb");
+    // A locale that says something else than UTF-8; none at all is taken for UTF-8, as most containers have it.
+    let locale = ["LC_ALL", "LC_CTYPE", "LANG"].iter().find_map(|v| std::env::var(v).ok().filter(|s| !s.is_empty()));
+    let unicode = locale.is_none_or(|l| {
+        let l = l.to_ascii_lowercase();
+        l.contains("utf-8") || l.contains("utf8") || l == "c" || l == "posix"
+    });
+    Style { colour: terminal && !no_colour && !dumb, width: width(terminal), unicode, all }
+}
+
+/// Columns of the terminal; of a pipe, `COLUMNS` or 100.
+fn width(terminal: bool) -> usize {
+    let asked = std::env::var("COLUMNS").ok().and_then(|c| c.parse().ok()).filter(|w| *w >= 40);
+    let seen = if terminal { groma_harness::sys::io::terminal_columns() } else { None };
+    asked.or(seen).unwrap_or(100)
+}
+
+/// The store's path: named, or the default one.
+///
+/// # Errors
+/// When there is neither.
+pub(crate) fn store_path(args: &StoreArgs) -> Result<PathBuf> {
+    args.store
+        .clone()
+        .or_else(crate::context::default_store)
+        .context("there is no home directory to keep results in: name a store with --store FILE")
+}
+
+/// Opens a store that has to be there.
+///
+/// # Errors
+/// When it is not, or cannot be read.
+pub(crate) fn existing_store(args: &StoreArgs) -> Result<Store> {
+    let path = store_path(args)?;
+    if !path.exists() {
+        anyhow::bail!("{}: no store here yet: 'groma run' makes one", path.display());
+    }
+    Ok(Store::open(&path)?)
+}

@@ -1,0 +1,48 @@
+//! `groma plot`: a curve or a distribution, in the terminal or as a file.
+
+use super::{history, print, style};
+use crate::flags::PlotArgs;
+use crate::select::names_metric;
+use anyhow::{Context, Result, bail};
+use groma_harness::model::Record;
+use groma_report as report;
+
+/// Plots a metric of a run.
+pub(crate) fn plot(args: &PlotArgs) -> Result<u8> {
+    let kind = match &args.output {
+        None => None,
+        Some(path) => match path.extension().and_then(|e| e.to_str()) {
+            Some("svg") => Some("svg"),
+            Some("png") => Some("png"),
+            _ => bail!("{}: a plot's file ends in .svg or .png", path.display()),
+        },
+    };
+    let shown = history::load(&args.store, &args.run, args.histogram)?;
+    let exact: Vec<&Record> = shown.records.iter().filter(|r| r.id == args.metric).collect();
+    let chosen = if exact.is_empty() {
+        shown.records.iter().filter(|r| names_metric(&args.metric, &r.id)).collect()
+    } else {
+        exact
+    };
+    if chosen.is_empty() {
+        bail!("run {} holds no metric '{}' (groma show lists them)", shown.head.run, args.metric);
+    }
+    let chart = if args.histogram {
+        match chosen.as_slice() {
+            [one] => report::histogram(one),
+            many => bail!("'{}' names {} metrics; a distribution is of one", args.metric, many.len()),
+        }
+    } else {
+        report::plot(&chosen)
+    };
+    let chart = chart.map_err(anyhow::Error::msg)?;
+    match (&args.output, kind) {
+        (Some(path), Some("png")) => {
+            let bytes = chart.png(2.0).map_err(anyhow::Error::msg)?;
+            std::fs::write(path, bytes).with_context(|| path.display().to_string())?;
+        }
+        (Some(path), _) => std::fs::write(path, chart.svg()).with_context(|| path.display().to_string())?,
+        (None, _) => print(&chart.terminal(&style(false)))?,
+    }
+    Ok(0)
+}

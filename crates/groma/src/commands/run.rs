@@ -1,0 +1,370 @@
+//! `groma run`: plan, preflight, rounds, records, table.
+
+use super::{print, store_path, style};
+use crate::flags::RunArgs;
+use crate::plan::{Planned, plan};
+use crate::progress::Progress;
+use crate::select::select;
+use crate::supervise::{Ended, HANGUP, Supervisor};
+use crate::survey::{Effort, Survey, Worked};
+use crate::workdir::{self, WorkDir};
+use crate::{context, supervise};
+use anyhow::{Context, Result, bail};
+use groma_harness::model::{
+    CrewKind, End, Fact, Host, Job, Need, NoiseVerdict, Params, Placement, Point, Profile, Record, Round, RunHeader,
+    SCHEMA, State, StateCounts,
+};
+use groma_harness::preflight as host_preflight;
+use groma_harness::sys::facts;
+use groma_harness::sys::topology::Topology;
+use groma_report::{self as report, Format};
+use groma_store::{Ndjson, RunStatus, Sink, Store, StoreError};
+use std::fs::File;
+use std::io::Write;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// The machine is noisier than `--require` allows.
+const REFUSED: u8 = 3;
+/// Some metric failed, timed out or was denied, or a result could not be kept.
+const SOME_FAILED: u8 = 4;
+/// The longest that one round may take unless somebody says otherwise.
+const DEADLINE: Duration = Duration::from_secs(10);
+/// What the preflight may take beyond the time it is given.
+const PREFLIGHT_DEADLINE: Duration = Duration::from_secs(20);
+
+/// Measures.
+pub(crate) fn run(args: &RunArgs) -> Result<u8> {
+    let started = Instant::now();
+    let benches = select(&groma_benches::all(), &args.select)?;
+    let topology = Topology::read();
+    let plan = plan(&benches, args, &topology)?;
+    if args.dry_run {
+        return dry_run(&plan);
+    }
+    let profile: Profile = args.profile.into();
+    let mut effort = Effort::of(profile);
+    if let Some(rounds) = args.rounds {
+        (effort.rounds, effort.most_rounds) = (rounds, rounds);
+    }
+    let budget = args.budget.unwrap_or(effort.budget);
+    effort.preflight = effort.preflight.min(budget / 10);
+    let seed = args.seed.unwrap_or_else(context::random_seed);
+
+    // Whatever can be refused is refused before anything is measured.
+    let out = open_out(args)?;
+    let mut store = open_store(args)?;
+    let work_dir = open_work_dir(args, &benches.iter().any(|b| b.info.needs.contains(&Need::WorkDir)), seed)?;
+    report_killed_runs(store.as_mut());
+    let supervisor = Supervisor::new().context("the supervisor cannot start")?;
+
+    let mut progress = Progress::new(budget);
+    progress.show("gauging the machine");
+    let (host, lost) = match preflight(&supervisor, effort.preflight, seed) {
+        Ok(found) => found,
+        Err(Refusal::Signal(signal)) => return Ok(signal_code(signal)),
+        Err(Refusal::Failed(why)) => bail!("this machine cannot be measured: {why}"),
+    };
+    let noise = lost.map(NoiseVerdict::of_lost);
+    if let Some(limit) = args.require.map(NoiseVerdict::from)
+        && noise.is_none_or(|seen| seen > limit)
+    {
+        progress.finish();
+        let seen = noise.map_or("unknown", NoiseVerdict::word);
+        let share = lost.map_or(String::new(), |l| format!(": {:.1} % of the time went to others", l * 100.0));
+        eprintln!("groma: the machine is {seen}{share}; --require {} refuses to measure", limit.word());
+        return Ok(REFUSED);
+    }
+
+    let head = header(args, profile, budget, seed, host, noise, lost, work_dir.as_ref());
+    let points: Vec<Point> = plan.iter().map(|p| p.point.clone()).collect();
+    let mut sinks = Sinks::new(store.as_ref(), out)?;
+    sinks.begin(&head, &points)?;
+
+    let mut survey = Survey {
+        supervisor: &supervisor,
+        effort,
+        host,
+        seed,
+        started,
+        budget,
+        deadline: args.deadline.unwrap_or(DEADLINE),
+        work_dir,
+    };
+    let worked = survey.work(&plan, &mut progress, |point, round| {
+        sinks.round(point, round);
+        Ok(())
+    })?;
+    progress.finish();
+    drop(survey);
+
+    let records = records(&points, &worked, &host, args.samples, sinks.wants_records() || args.json);
+    let end = End {
+        states: count(&records),
+        wall_s: started.elapsed().as_secs_f64(),
+        interrupted: worked.signal.is_some(),
+    };
+    for record in &records {
+        sinks.record(record);
+    }
+    sinks.end(&end);
+    let complaint = sinks.complaint.take();
+    let out_is_stdout = args.out.as_deref() == Some(Path::new("-"));
+    if args.json {
+        print(&report::render(&head, &records, Some(&end), Format::Json, &style(args.all)))?;
+    } else if !out_is_stdout {
+        print(&report::render(&head, &records, Some(&end), Format::Table, &style(args.all)))?;
+        for cost in &worked.costs {
+            eprintln!("groma: the budget of {:.0} s: {cost}", budget.as_secs_f64());
+        }
+    }
+    if let Some(complaint) = &complaint {
+        eprintln!("groma: {complaint}; the results of this run are shown, not all of them are kept");
+    }
+    Ok(match worked.signal {
+        Some(signal) => signal_code(signal),
+        None if complaint.is_some() || records.iter().any(|r| r.state.fails_run()) => SOME_FAILED,
+        None => 0,
+    })
+}
+
+/// 128 and the signal, as shells have it.
+fn signal_code(signal: i32) -> u8 {
+    128 + u8::try_from(signal).unwrap_or(HANGUP as u8)
+}
+
+fn dry_run(plan: &[Planned]) -> Result<u8> {
+    let mut text = String::new();
+    for planned in plan {
+        let metrics: Vec<&str> = planned.point.metrics.iter().map(|m| m.id.as_str()).collect();
+        text.push_str(&planned.point.name());
+        if metrics.len() > 1 {
+            text.push_str(&format!("  ({})", metrics.join(", ")));
+        }
+        if let Some(why) = &planned.unsupported {
+            text.push_str(&format!("  unsupported: {why}"));
+        }
+        text.push('\n');
+    }
+    text.push_str(&format!("{} points\n", plan.len()));
+    print(&text)?;
+    Ok(0)
+}
+
+/// Why there is no preflight.
+#[derive(Debug)]
+pub(crate) enum Refusal {
+    Signal(i32),
+    Failed(String),
+}
+
+/// Finds out about clock, scheduler and noise in a worker; the share of time lost, where it could be gauged.
+pub(crate) fn preflight(supervisor: &Supervisor, time: Duration, seed: u64) -> Result<(Host, Option<f64>), Refusal> {
+    let nothing = Host {
+        clock_step_ns: 0.0,
+        clock_cost_ns: 0.0,
+        quantum_ns: 0.0,
+        quantum_assumed: true,
+        interval_ns: 0.0,
+        proportionality: None,
+        counter_hz: None,
+    };
+    let job = Job {
+        id: host_preflight::ID.to_owned(),
+        params: Params::default(),
+        placement: Placement::Free,
+        cpus: Vec::new(),
+        workers: 1,
+        crew: CrewKind::Processes,
+        round: 0,
+        seed,
+        intervals: 0,
+        box_ns: time.as_nanos() as u64,
+        warm_ns: 0,
+        frozen: Vec::new(),
+        work_dir: None,
+        host: nothing,
+    };
+    match supervisor.run(&job, 0, PREFLIGHT_DEADLINE + time, None) {
+        Ended::Signal(signal) => Err(Refusal::Signal(signal)),
+        Ended::OutOfBudget => Err(Refusal::Failed("the preflight did not end".to_owned())),
+        Ended::Result(result) if result.state != State::Ok => Err(Refusal::Failed(result.reason)),
+        Ended::Result(result) => {
+            let host = host_preflight::host(&result)
+                .ok_or_else(|| Refusal::Failed("the preflight left facts out".to_owned()))?;
+            let lost = result.facts.iter().find(|f| f.key == "noise.lost").and_then(|f| f.value.parse().ok());
+            Ok((host, lost))
+        }
+    }
+}
+
+fn open_out(args: &RunArgs) -> Result<Option<Ndjson<Box<dyn Write>>>> {
+    let Some(path) = &args.out else { return Ok(None) };
+    if path.as_os_str() == "-" {
+        return Ok(Some(Ndjson::new(Box::new(std::io::stdout()), "standard output")));
+    }
+    let file = File::create(path).with_context(|| format!("--out {}", path.display()))?;
+    Ok(Some(Ndjson::new(Box::new(file), path.display().to_string())))
+}
+
+/// The store, or nothing where results are not to be kept. A store that was named must work; the default one may be out of
+/// reach (a read-only home), which is said and no reason not to measure.
+fn open_store(args: &RunArgs) -> Result<Option<Store>> {
+    if args.no_store {
+        return Ok(None);
+    }
+    let named = args.store.store.is_some();
+    let opened = store_path(&args.store).and_then(|path| {
+        let store = Store::open(&path)?;
+        if store.is_newer() {
+            bail!("{}: written by a newer groma: it can be read, not written", path.display());
+        }
+        Ok(store)
+    });
+    match opened {
+        Ok(store) => Ok(Some(store)),
+        Err(e) if named => Err(e),
+        Err(e) => {
+            eprintln!("groma: results are shown, not kept: {e:#}");
+            Ok(None)
+        }
+    }
+}
+
+/// The run's directory for files, if a benchmark needs one. A directory that was named must work; without one the
+/// benchmarks that need it come back `unsupported`.
+fn open_work_dir(args: &RunArgs, needed: &bool, seed: u64) -> Result<Option<WorkDir>> {
+    let parent = args.work_dir.clone().unwrap_or_else(std::env::temp_dir);
+    workdir::sweep(&parent);
+    if !needed {
+        return Ok(None);
+    }
+    match WorkDir::new(&parent, seed) {
+        Ok(dir) => Ok(Some(dir)),
+        Err(e) if args.work_dir.is_some() => Err(e.context("--work-dir")),
+        Err(_) => Ok(None),
+    }
+}
+
+/// Says which runs were killed since the last start, and marks them.
+fn report_killed_runs(store: Option<&mut Store>) {
+    let Some(store) = store else { return };
+    let Ok(runs) = store.runs() else { return };
+    for row in runs.iter().filter(|r| r.status == RunStatus::Running && !context::is_alive(&r.owner)) {
+        if store.mark_killed(&row.run).is_ok() {
+            eprintln!("groma: run {} was killed; its {} finished rounds are kept", row.run, row.rounds);
+        }
+    }
+}
+
+#[expect(clippy::too_many_arguments, reason = "each is a field of the header")]
+fn header(
+    args: &RunArgs,
+    profile: Profile,
+    budget: Duration,
+    seed: u64,
+    host: Host,
+    noise: Option<NoiseVerdict>,
+    noise_lost: Option<f64>,
+    work_dir: Option<&WorkDir>,
+) -> RunHeader {
+    let _ = args;
+    let now = jiff::Timestamp::now();
+    let mut environment = context::machine();
+    if let Some(dir) = work_dir {
+        environment.facts.extend(facts::work_dir_facts(dir.path()).into_iter().map(|(k, v)| Fact::new(k, v)));
+    }
+    RunHeader {
+        schema: SCHEMA,
+        run: context::run_id(now, context::random_seed()),
+        started: now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
+        groma: env!("CARGO_PKG_VERSION").to_owned(),
+        build: context::build(),
+        args: std::env::args().skip(1).collect(),
+        seed,
+        profile,
+        budget_s: budget.as_secs_f64(),
+        environment,
+        host,
+        noise,
+        noise_lost,
+    }
+}
+
+fn records(points: &[Point], worked: &Worked, host: &Host, samples: bool, for_machines: bool) -> Vec<Record> {
+    let mut records = Vec::new();
+    for (point, rounds) in points.iter().zip(&worked.rounds) {
+        for mut record in report::summarise(point, rounds, host) {
+            if samples && for_machines {
+                record.round_samples = Some(rounds.clone());
+            }
+            records.push(record);
+        }
+    }
+    records
+}
+
+fn count(records: &[Record]) -> StateCounts {
+    let counts = State::ALL.into_iter().map(|s| (s, records.iter().filter(|r| r.state == s).count() as u64));
+    StateCounts(counts.filter(|(_, n)| *n > 0).collect())
+}
+
+/// Where the run goes as it is measured. A sink that fails is given up with one complaint: the others, and the screen, go
+/// on.
+struct Sinks<'s> {
+    open: Vec<Box<dyn Sink + 's>>,
+    records: bool,
+    complaint: Option<String>,
+}
+
+impl<'s> Sinks<'s> {
+    fn new(store: Option<&'s Store>, out: Option<Ndjson<Box<dyn Write>>>) -> Result<Sinks<'s>> {
+        let mut open: Vec<Box<dyn Sink + 's>> = Vec::new();
+        let records = out.is_some();
+        if let Some(store) = store {
+            open.push(Box::new(store.writer(&context::owner())?));
+        }
+        if let Some(out) = out {
+            open.push(Box::new(out));
+        }
+        Ok(Sinks { open, records, complaint: None })
+    }
+
+    fn wants_records(&self) -> bool {
+        self.records
+    }
+
+    /// The head must be taken: a run that cannot even begin is refused.
+    fn begin(&mut self, head: &RunHeader, points: &[Point]) -> Result<()> {
+        for sink in &mut self.open {
+            sink.begin(head, points)?;
+        }
+        Ok(())
+    }
+
+    fn each(&mut self, mut give: impl FnMut(&mut dyn Sink) -> Result<(), StoreError>) {
+        let complaint = &mut self.complaint;
+        self.open.retain_mut(|sink| match give(sink.as_mut()) {
+            Ok(()) => true,
+            Err(e) => {
+                complaint.get_or_insert_with(|| e.to_string());
+                false
+            }
+        });
+    }
+
+    fn round(&mut self, point: usize, round: &Round) {
+        self.each(|sink| sink.round(point, round));
+    }
+
+    fn record(&mut self, record: &Record) {
+        self.each(|sink| sink.record(record));
+    }
+
+    fn end(&mut self, end: &End) {
+        self.each(|sink| sink.end(end));
+    }
+}
+
+// Named here so that the exit codes stand together with what they mean.
+const _: () = assert!(supervise::INTERRUPT == 2 && supervise::TERMINATE == 15);

@@ -1,0 +1,322 @@
+//! What can be typed. Values are checked for their form here; nothing is looked up yet.
+
+use clap::builder::styling::{AnsiColor, Styles};
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use groma_model::{NoiseVerdict, Placement, Profile};
+use std::path::PathBuf;
+use std::time::Duration;
+
+const STYLES: Styles = Styles::styled()
+    .header(AnsiColor::Green.on_default().bold())
+    .usage(AnsiColor::Green.on_default().bold())
+    .literal(AnsiColor::Cyan.on_default())
+    .placeholder(AnsiColor::Cyan.on_default());
+
+/// Measures how long a computer's hardware and operating system take to do the things programs are made of
+#[derive(Debug, Parser)]
+#[command(name = "groma", version, styles = STYLES, max_term_width = 110, after_help = EXAMPLES)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+const EXAMPLES: &str = "Examples:
+  groma run                            survey this machine in about a minute
+  groma run --profile quick            the same, coarser, in about ten seconds
+  groma run ipc 'mem.*' syscall.read   a group, a pattern, one benchmark
+  groma run syscall.getppid -P 1,2,4   as one, two and four processes at once
+  groma list                           what there is to measure
+  groma explain ipc.pipe_rtt           what it measures, how, and what can go wrong
+  groma show                           the latest results again
+  groma plot mem.latency -o caches.svg a curve
+
+Exit codes: 0 all selected metrics ok, noisy, unresolved or unsupported; 1 a comparison found a regression;
+2 usage error; 3 the machine is noisier than --require allows; 4 some metric failed, timed out or was denied;
+130 or 143 ended by Ctrl-C or SIGTERM (what was measured is kept).";
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Measure this machine
+    Run(RunArgs),
+    /// List the benchmarks
+    List(ListArgs),
+    /// Explain a benchmark: what it measures, how, and what can go wrong
+    Explain {
+        /// Ids, groups or patterns
+        #[arg(required = true, value_name = "SELECT")]
+        select: Vec<String>,
+    },
+    /// Show what this machine declares about itself, and how busy it is
+    Machine {
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+        /// Do not spend a second on gauging the noise
+        #[arg(long)]
+        no_gauge: bool,
+    },
+    /// Show the results of a run
+    Show(ShowArgs),
+    /// List the runs in the store
+    Runs {
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+        #[command(flatten)]
+        store: StoreArgs,
+    },
+    /// Plot a metric of a run: a curve over its sizes, or the distribution of its samples
+    Plot(PlotArgs),
+    /// Print completions for a shell
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+    /// Print the manual page (troff)
+    Manual,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct StoreArgs {
+    /// The store: an SQLite file [default: groma/groma.db in the XDG data directory]
+    #[arg(long, value_name = "FILE", env = "GROMA_STORE", hide_env_values = true)]
+    pub(crate) store: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RunArgs {
+    /// Ids, groups or patterns: syscall.getppid, ipc, 'mem.*' [default: everything but what must be named]
+    #[arg(value_name = "SELECT")]
+    pub(crate) select: Vec<String>,
+
+    /// How much to spend
+    #[arg(long, value_enum, default_value = "standard")]
+    pub(crate) profile: ProfileArg,
+
+    /// Time budget: 30s, 2m, 1h [default: that of the profile: 10s, 60s or 10m]
+    #[arg(long, value_name = "TIME", value_parser = parse_time)]
+    pub(crate) budget: Option<Duration>,
+
+    /// Sizes of crews, copies that run at once and provably overlap: 1,2,4
+    #[arg(short = 'P', long, value_name = "N,...", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=i64::from(groma_harness::crew::MOST_MEMBERS)))]
+    pub(crate) parallel: Vec<u32>,
+
+    /// Make crews of threads instead of processes
+    #[arg(long)]
+    pub(crate) threads: bool,
+
+    /// Where to run: same-cpu, smt, same-llc, cross-llc, cross-node or free for benchmarks with two sides; free, compact,
+    /// spread or a list of CPUs such as 0,2 for crews and single tasks
+    #[arg(long, value_name = "WHERE")]
+    pub(crate) placement: Option<Placement>,
+
+    /// Set a parameter, with all values to measure: size=64K or size=1,64,4K
+    #[arg(long = "param", value_name = "NAME=VALUE,...", value_parser = parse_param)]
+    pub(crate) params: Vec<(String, Vec<String>)>,
+
+    /// Measure the full set of each parameter instead of the default one
+    #[arg(long)]
+    pub(crate) full: bool,
+
+    /// Rounds (fresh processes) for each metric, at most [default: by profile]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) rounds: Option<u32>,
+
+    /// The longest that one round may take before it is ended: 10s
+    #[arg(long, value_name = "TIME", value_parser = parse_time)]
+    pub(crate) deadline: Option<Duration>,
+
+    /// Seed of every random choice [default: random, recorded with the run]
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<u64>,
+
+    /// Refuse to measure (exit code 3) when the machine is noisier than this
+    #[arg(long, value_enum, value_name = "NOISE")]
+    pub(crate) require: Option<NoiseArg>,
+
+    /// A directory for benchmarks that need files; what they make there is removed [default: the temporary directory]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) work_dir: Option<PathBuf>,
+
+    /// Also write the records as NDJSON ('-' for standard output)
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+
+    /// Print one JSON object instead of tables
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    /// Keep the raw samples of each round in --out and --json
+    #[arg(long)]
+    pub(crate) samples: bool,
+
+    /// Show every point of a curve
+    #[arg(long)]
+    pub(crate) all: bool,
+
+    /// Do not keep the run in the store
+    #[arg(long, conflicts_with = "store")]
+    pub(crate) no_store: bool,
+
+    #[command(flatten)]
+    pub(crate) store: StoreArgs,
+
+    /// Print what would be measured, and stop
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ListArgs {
+    /// Ids, groups or patterns [default: all]
+    #[arg(value_name = "SELECT")]
+    pub(crate) select: Vec<String>,
+    /// With parameters, placements and lineage
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) long: bool,
+    /// As JSON, one object for each benchmark
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ShowArgs {
+    /// A run's id, the beginning of one, or 'latest'
+    #[arg(default_value = "latest")]
+    pub(crate) run: String,
+    /// Only these ids, groups or patterns
+    #[arg(long, value_name = "SELECT", value_delimiter = ',')]
+    pub(crate) select: Vec<String>,
+    /// The format
+    #[arg(long, default_value = "table", value_parser = parse_format)]
+    pub(crate) format: groma_report::Format,
+    /// With the raw samples (json and csv)
+    #[arg(long)]
+    pub(crate) samples: bool,
+    /// Every point of a curve
+    #[arg(long)]
+    pub(crate) all: bool,
+    #[command(flatten)]
+    pub(crate) store: StoreArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct PlotArgs {
+    /// The metric: mem.latency
+    pub(crate) metric: String,
+    /// A run's id, the beginning of one, or 'latest'
+    #[arg(long, default_value = "latest")]
+    pub(crate) run: String,
+    /// Write an SVG or PNG file, by its ending, instead of drawing in the terminal
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    /// The distribution of the samples instead of a curve
+    #[arg(long)]
+    pub(crate) histogram: bool,
+    #[command(flatten)]
+    pub(crate) store: StoreArgs,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum ProfileArg {
+    /// About 10 s; not for decisions
+    Quick,
+    /// About 60 s
+    Standard,
+    /// Until each metric is precise enough, at most 10 minutes
+    Rigorous,
+}
+
+impl From<ProfileArg> for Profile {
+    fn from(arg: ProfileArg) -> Profile {
+        match arg {
+            ProfileArg::Quick => Profile::Quick,
+            ProfileArg::Standard => Profile::Standard,
+            ProfileArg::Rigorous => Profile::Rigorous,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum NoiseArg {
+    /// Less than 0.5 % of the time lost to others
+    Quiet,
+    /// Less than 3 %
+    Fine,
+    /// Up to 20 %
+    Noisy,
+}
+
+impl From<NoiseArg> for NoiseVerdict {
+    fn from(arg: NoiseArg) -> NoiseVerdict {
+        match arg {
+            NoiseArg::Quiet => NoiseVerdict::Quiet,
+            NoiseArg::Fine => NoiseVerdict::Fine,
+            NoiseArg::Noisy => NoiseVerdict::Noisy,
+        }
+    }
+}
+
+fn parse_format(text: &str) -> Result<groma_report::Format, String> {
+    groma_report::Format::from_word(text).ok_or_else(|| {
+        let words: Vec<&str> = groma_report::Format::ALL.iter().map(|f| f.word()).collect();
+        format!("expected one of {}", words.join(", "))
+    })
+}
+
+/// Reads a span such as `500ms`, `30s`, `2m` or `1h`; a bare number is seconds.
+fn parse_time(text: &str) -> Result<Duration, String> {
+    let bad = || "expected a time such as 30s, 500ms, 2m or 1h".to_owned();
+    let split = text.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(text.len());
+    let number: f64 = text[..split].parse().map_err(|_| bad())?;
+    let seconds = match &text[split..] {
+        "ms" => number / 1000.0,
+        "" | "s" => number,
+        "m" | "min" => number * 60.0,
+        "h" => number * 3600.0,
+        _ => return Err(bad()),
+    };
+    if seconds <= 0.0 {
+        return Err("a time must be more than nothing".to_owned());
+    }
+    Duration::try_from_secs_f64(seconds).map_err(|_| bad())
+}
+
+fn parse_param(text: &str) -> Result<(String, Vec<String>), String> {
+    let (name, values) = text.split_once('=').ok_or("expected name=value, such as size=64K")?;
+    let values: Vec<String> = values.split(',').map(str::to_owned).collect();
+    if name.is_empty() || values.iter().any(String::is_empty) {
+        return Err("expected name=value, such as size=64K".to_owned());
+    }
+    Ok((name.to_owned(), values))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn times() {
+        assert_eq!(parse_time("90"), Ok(Duration::from_secs(90)));
+        assert_eq!(parse_time("1.5s"), Ok(Duration::from_millis(1500)));
+        assert_eq!(parse_time("250ms"), Ok(Duration::from_millis(250)));
+        assert_eq!(parse_time("2m"), Ok(Duration::from_secs(120)));
+        for text in ["", "s", "-1s", "0", "1d", "1 s", "1e9999"] {
+            assert!(parse_time(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn params() {
+        assert_eq!(parse_param("size=1,64K"), Ok(("size".into(), vec!["1".into(), "64K".into()])));
+        for text in ["size", "=1", "size=", "size=1,"] {
+            assert!(parse_param(text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! The progress line on a terminal: what runs, how far, how long still. Drawn between rounds, never during one, by the
+//! thread that supervises: a ticker thread would be noise in somebody's result.
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::time::{Duration, Instant};
+
+/// The line; silent where there is no terminal.
+#[derive(Debug)]
+pub(crate) struct Progress {
+    bar: ProgressBar,
+    drawn: Option<Instant>,
+    started: Instant,
+    budget: Duration,
+}
+
+/// Not oftener than this.
+const REDRAW: Duration = Duration::from_millis(250);
+
+impl Progress {
+    /// A line for a run with this budget.
+    pub(crate) fn new(budget: Duration) -> Progress {
+        let bar = if crate::draws_progress() {
+            ProgressBar::with_draw_target(Some(budget.as_millis() as u64), ProgressDrawTarget::stderr())
+        } else {
+            ProgressBar::hidden()
+        };
+        // The template is fixed; were it wrong, indicatif's own look would do.
+        if let Ok(style) = ProgressStyle::with_template("{bar:24.cyan/blue} {msg}") {
+            bar.set_style(style.progress_chars("━╸─"));
+        }
+        Progress { bar, drawn: None, started: Instant::now(), budget }
+    }
+
+    /// Says what comes next.
+    pub(crate) fn show(&mut self, what: &str) {
+        if self.bar.is_hidden() || self.drawn.is_some_and(|at| at.elapsed() < REDRAW) {
+            return;
+        }
+        self.drawn = Some(Instant::now());
+        let spent = self.started.elapsed();
+        let left = self.budget.saturating_sub(spent);
+        self.bar.set_position(spent.as_millis() as u64);
+        self.bar.set_message(format!("{:>3} s left  {what}", left.as_secs()));
+    }
+
+    /// Prints a line above, and goes on.
+    pub(crate) fn say(&self, line: &str) {
+        if self.bar.is_hidden() {
+            eprintln!("{line}");
+        } else {
+            self.bar.println(line);
+        }
+    }
+
+    /// Takes the line away.
+    pub(crate) fn finish(&self) {
+        self.bar.finish_and_clear();
+    }
+}

@@ -1,0 +1,115 @@
+//! From what a person names to benchmarks: ids, groups, patterns, and a suggestion where nothing fits.
+
+use anyhow::{Result, bail};
+use groma_harness::Benchmark;
+
+/// The benchmarks that the texts name, in the catalogue's order; nothing named means the default set.
+///
+/// # Errors
+/// Names the first text that fits nothing, with the closest id.
+pub(crate) fn select(all: &[&'static Benchmark], texts: &[String]) -> Result<Vec<&'static Benchmark>> {
+    if texts.is_empty() {
+        return Ok(all.iter().copied().filter(|b| b.info.default).collect());
+    }
+    for text in texts {
+        if !all.iter().any(|b| fits(text, b)) {
+            match suggestion(all, text) {
+                Some(close) => bail!("no benchmark '{text}'; did you mean '{close}'? (groma list shows all)"),
+                None => bail!("no benchmark '{text}' (groma list shows all)"),
+            }
+        }
+    }
+    Ok(all.iter().copied().filter(|b| texts.iter().any(|t| fits(t, b))).collect())
+}
+
+/// Whether a text names a benchmark: its id, one of its metrics, its family, or a pattern.
+fn fits(text: &str, bench: &Benchmark) -> bool {
+    let info = &bench.info;
+    if text == info.id || (text == info.family() && info.default) {
+        return true;
+    }
+    if text.contains(['*', '?']) {
+        return info.default && glob(text.as_bytes(), info.id.as_bytes());
+    }
+    info.outputs.iter().any(|o| !o.suffix.is_empty() && text == format!("{}.{}", info.id, o.suffix))
+}
+
+/// Whether a metric's id is named by a text; for views of records.
+pub(crate) fn names_metric(text: &str, id: &str) -> bool {
+    text == id
+        || id.strip_prefix(text).is_some_and(|rest| rest.starts_with('.'))
+        || (text.contains(['*', '?']) && glob(text.as_bytes(), id.as_bytes()))
+}
+
+/// `*` fits any run of characters, `?` any one; everything else itself.
+fn glob(pattern: &[u8], text: &[u8]) -> bool {
+    match (pattern.first(), text.first()) {
+        (None, None) => true,
+        (Some(b'*'), _) => glob(&pattern[1..], text) || (!text.is_empty() && glob(pattern, &text[1..])),
+        (Some(b'?'), Some(_)) => glob(&pattern[1..], &text[1..]),
+        (Some(p), Some(t)) if p == t => glob(&pattern[1..], &text[1..]),
+        _ => false,
+    }
+}
+
+fn suggestion(all: &[&'static Benchmark], text: &str) -> Option<&'static str> {
+    /// Below this Jaro-Winkler similarity a suggestion would only confuse.
+    const CLOSE: f64 = 0.8;
+    let families = all.iter().map(|b| b.info.family());
+    all.iter()
+        .map(|b| b.info.id)
+        .chain(families)
+        .map(|id| {
+            // "pipe" should find "ipc.pipe_rtt": compare with the last part as well.
+            let name = id.split('.').next_back().unwrap_or(id);
+            (strsim::jaro_winkler(text, id).max(strsim::jaro_winkler(text, name)), id)
+        })
+        .filter(|(similarity, _)| *similarity >= CLOSE)
+        .max_by(|a, b| a.0.total_cmp(&b.0))
+        .map(|(_, id)| id)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ids(texts: &[&str]) -> Result<Vec<&'static str>, String> {
+        let texts: Vec<String> = texts.iter().map(|t| (*t).to_owned()).collect();
+        select(&groma_benches::all(), &texts)
+            .map(|list| list.iter().map(|b| b.info.id).collect())
+            .map_err(|e| e.to_string())
+    }
+
+    #[test]
+    fn ids_groups_and_patterns() {
+        assert_eq!(ids(&["syscall.getppid"]), Ok(vec!["syscall.getppid"]));
+        assert!(ids(&["ipc"]).expect("a group").contains(&"ipc.pipe_rtt"));
+        assert!(ids(&["*.latency"]).expect("a pattern").contains(&"mem.latency"));
+        let all = ids(&[]).expect("the default set");
+        assert!(all.contains(&"mem.latency") && !all.iter().any(|id| id.starts_with("selftest.")));
+    }
+
+    #[test]
+    fn a_slip_gets_a_suggestion() {
+        let error = ids(&["syscall.getpid"]).expect_err("no such id");
+        assert_eq!(
+            error,
+            "no benchmark 'syscall.getpid'; did you mean 'syscall.getppid'? (groma list shows all)"
+        );
+        assert!(ids(&["xyzzy"]).expect_err("no such id").starts_with("no benchmark 'xyzzy' ("));
+    }
+
+    #[test]
+    fn patterns() {
+        for (pattern, text, expected) in [
+            ("mem.*", "mem.latency", true),
+            ("*", "", true),
+            ("m?m.*", "mem.latency", true),
+            ("mem", "mem.latency", false),
+            ("*lat*", "mem.latency", true),
+            ("?", "", false),
+        ] {
+            assert_eq!(glob(pattern.as_bytes(), text.as_bytes()), expected, "{pattern} {text}");
+        }
+    }
+}

@@ -1,0 +1,332 @@
+//! Works a plan off within its budget: rounds of all points in fresh random order, each round a fresh worker.
+//!
+//! The budget is a contract: the run ends within it. The first round is cheap and tells what each point costs; the rest of
+//! the budget is then shared out: first the sampling time of each round shrinks, then the number of rounds. When all points
+//! have the rounds of the profile, what is left goes to those whose interval is still too wide, at the checkpoints of the
+//! stopping rule. Each round is handed to the sink as it ends, so that a crash loses at most the one in flight.
+
+use crate::plan::Planned;
+use crate::progress::Progress;
+use crate::supervise::{Ended, Supervisor};
+use crate::workdir::WorkDir;
+use anyhow::Result;
+use groma_harness::Rng;
+use groma_harness::model::{Host, Job, JobResult, Need, Profile, Round, State};
+use groma_report::round_values;
+use groma_stats::rounds::{checkpoints, should_stop};
+use std::time::{Duration, Instant};
+
+/// How much is done in a round, and how many rounds there are.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Effort {
+    /// Rounds for every point.
+    pub(crate) rounds: u32,
+    /// Rounds at most, for points that are not precise enough.
+    pub(crate) most_rounds: u32,
+    /// Intervals in a round.
+    intervals: u32,
+    /// The longest sampling in a round.
+    sampling: Duration,
+    /// The shortest warm-up.
+    warm_up: Duration,
+    /// The preflight's time.
+    pub(crate) preflight: Duration,
+    /// The default budget.
+    pub(crate) budget: Duration,
+}
+
+impl Effort {
+    /// The profile's effort (harness-methods.md 3.6: quick R = 6, n = 11; standard R = 9, n = 25).
+    pub(crate) fn of(profile: Profile) -> Effort {
+        let ms = Duration::from_millis;
+        let most_rounds = checkpoints()[checkpoints().len() - 1] as u32;
+        match profile {
+            Profile::Quick => Effort {
+                rounds: 6,
+                most_rounds: 6,
+                intervals: 11,
+                sampling: ms(12),
+                warm_up: ms(2),
+                preflight: ms(400),
+                budget: ms(10_000),
+            },
+            Profile::Standard => Effort {
+                rounds: 9,
+                most_rounds,
+                intervals: 25,
+                sampling: ms(40),
+                warm_up: ms(10),
+                preflight: ms(1500),
+                budget: ms(60_000),
+            },
+            Profile::Rigorous => Effort {
+                rounds: 17,
+                most_rounds,
+                intervals: 25,
+                sampling: ms(60),
+                warm_up: ms(10),
+                preflight: ms(2000),
+                budget: ms(600_000),
+            },
+        }
+    }
+
+    /// The effort with `share` of the sampling time, not below that of a quick run.
+    fn thinned(self, share: f64) -> Effort {
+        let floor = Effort::of(Profile::Quick);
+        let thin = |time: Duration, floor: Duration| time.mul_f64(share).clamp(floor.min(time), time);
+        Effort {
+            intervals: ((f64::from(self.intervals) * share) as u32).clamp(floor.intervals, self.intervals),
+            sampling: thin(self.sampling, floor.sampling),
+            warm_up: thin(self.warm_up, floor.warm_up),
+            ..self
+        }
+    }
+}
+
+/// What the run is given.
+pub(crate) struct Survey<'r> {
+    pub(crate) supervisor: &'r Supervisor,
+    pub(crate) effort: Effort,
+    pub(crate) host: Host,
+    pub(crate) seed: u64,
+    pub(crate) started: Instant,
+    pub(crate) budget: Duration,
+    /// The longest that one round may take.
+    pub(crate) deadline: Duration,
+    pub(crate) work_dir: Option<WorkDir>,
+}
+
+/// How the rounds ended.
+#[derive(Debug, Default)]
+pub(crate) struct Worked {
+    /// The rounds of each point.
+    pub(crate) rounds: Vec<Vec<Round>>,
+    /// The signal that ended the run, if one did.
+    pub(crate) signal: Option<i32>,
+    /// What the budget cost in precision, in words; empty when nothing.
+    pub(crate) costs: Vec<String>,
+}
+
+/// What is kept for a point while the run goes on.
+struct Course {
+    rounds: Vec<Round>,
+    /// Iterations per interval by series, from the first good round.
+    frozen: Vec<(String, u64)>,
+    /// The wall time of its last round.
+    cost: Duration,
+    /// Wall time spent on it.
+    spent: Duration,
+    /// Nothing more to be had from it.
+    settled: bool,
+}
+
+/// The longest that one point may take in all (harness-methods.md 3.6).
+const POINT_CAP: Duration = Duration::from_secs(20);
+/// Kept back from the budget for statistics and output.
+const CLOSING: Duration = Duration::from_millis(150);
+
+impl Survey<'_> {
+    /// Works the plan off; `keep` is called with each round as it ends.
+    ///
+    /// # Errors
+    /// Those of `keep`.
+    pub(crate) fn work(
+        &mut self,
+        plan: &[Planned],
+        progress: &mut Progress,
+        mut keep: impl FnMut(usize, &Round) -> Result<()>,
+    ) -> Result<Worked> {
+        let mut rng = Rng::new(self.seed);
+        let mut courses: Vec<Course> = plan
+            .iter()
+            .map(|_| Course {
+                rounds: Vec::new(),
+                frozen: Vec::new(),
+                cost: Duration::ZERO,
+                spent: Duration::ZERO,
+                settled: false,
+            })
+            .collect();
+        let mut worked = Worked::default();
+        // What cannot be measured here needs no worker, but a round: that is where its reason is kept.
+        for (i, planned) in plan.iter().enumerate() {
+            if let Some(why) = &planned.unsupported {
+                let round = Round { round: 0, result: JobResult::ended(State::Unsupported, why.clone()) };
+                keep(i, &round)?;
+                courses[i].rounds.push(round);
+                courses[i].settled = true;
+            }
+        }
+        let end = self.started + self.budget.saturating_sub(CLOSING.min(self.budget / 10));
+        let mut target = self.effort.rounds;
+        let mut effort = self.effort;
+        let mut round = 0u32;
+        'rounds: loop {
+            let mut order: Vec<usize> = (0..plan.len()).filter(|&i| !courses[i].settled).collect();
+            if round >= target {
+                // Everybody has had what the profile gives; go on with those that are not precise enough.
+                order.retain(|&i| {
+                    let course = &courses[i];
+                    round < self.effort.most_rounds
+                        && course.spent < POINT_CAP
+                        && !precise(&plan[i], &course.rounds)
+                });
+            }
+            if order.is_empty() {
+                break;
+            }
+            rng.shuffle(&mut order);
+            let mut left_out = 0;
+            for &i in &order {
+                let now = Instant::now();
+                // A round that would be cut by the end of the budget is not begun, unless it is the point's first.
+                let too_late = now + courses[i].cost >= end;
+                if now >= end || (too_late && !courses[i].rounds.is_empty()) {
+                    left_out += 1;
+                    continue;
+                }
+                progress.show(&format!("round {}/{}  {}", round + 1, target.max(round + 1), plan[i].point.name()));
+                let job = self.job(&plan[i], &courses[i], round, &effort, &mut rng);
+                let job = match job {
+                    Ok(job) => job,
+                    Err(e) => {
+                        let result = JobResult::ended(State::Failed, format!("{e:#}"));
+                        let round = Round { round, result };
+                        keep(i, &round)?;
+                        courses[i].rounds.push(round);
+                        courses[i].settled = true;
+                        continue;
+                    }
+                };
+                let padding = rng.below(4096) as usize;
+                let deadline = self.deadline_of(&plan[i]);
+                let ended = self.supervisor.run(&job, padding, deadline, Some(end));
+                if let Some(dir) = &job.work_dir {
+                    // Whatever the benchmark left there is gone with its round.
+                    let _ = std::fs::remove_dir_all(dir);
+                }
+                let took = now.elapsed();
+                match ended {
+                    Ended::Signal(signal) => {
+                        worked.signal = Some(signal);
+                        break 'rounds;
+                    }
+                    Ended::OutOfBudget => left_out += 1,
+                    Ended::Result(result) => {
+                        let course = &mut courses[i];
+                        course.cost = took;
+                        course.spent += took;
+                        if course.frozen.is_empty() && result.state == State::Ok {
+                            course.frozen = result.series.iter().map(|s| (s.name.clone(), s.iters)).collect();
+                        }
+                        // One bad end decides the metric; more rounds would only repeat it.
+                        course.settled = result.state != State::Ok;
+                        let round = Round { round, result };
+                        keep(i, &round)?;
+                        course.rounds.push(round);
+                    }
+                }
+                // A signal that came between two rounds ends the run as well.
+                if let Some(signal) = self.supervisor.signal() {
+                    worked.signal = Some(signal);
+                    break 'rounds;
+                }
+            }
+            round += 1;
+            if left_out > 0 {
+                if round <= target {
+                    worked.costs.push(format!("round {round}: {left_out} of {} points not reached", order.len()));
+                }
+                break;
+            }
+            if round == 1 {
+                (effort, target) = self.share_out(&courses, end, &mut worked.costs);
+            }
+        }
+        worked.rounds = courses.into_iter().map(|c| c.rounds).collect();
+        Ok(worked)
+    }
+
+    /// After the first round: how much sampling and how many rounds the rest of the budget allows.
+    fn share_out(&self, courses: &[Course], end: Instant, costs: &mut Vec<String>) -> (Effort, u32) {
+        let open = courses.iter().filter(|c| !c.settled);
+        let round: Duration = open.clone().map(|c| c.cost).sum();
+        let left = end.saturating_duration_since(Instant::now());
+        let wanted = round * (self.effort.rounds - 1);
+        if wanted <= left {
+            return (self.effort, self.effort.rounds);
+        }
+        // Sampling is what can shrink; starting, setting up and warming up stay. What a point cost beyond its sampling
+        // is assumed to be fixed.
+        let full = self.effort.sampling + self.effort.warm_up;
+        let thin = self.effort.thinned(0.0);
+        let least: Duration =
+            open.map(|c| c.cost.saturating_sub(full.min(c.cost)) + (thin.sampling + thin.warm_up).min(c.cost)).sum();
+        let rounds = self.effort.rounds - 1;
+        if least * rounds <= left && wanted > least * rounds {
+            let share = (left - least * rounds).as_secs_f64() / (wanted - least * rounds).as_secs_f64();
+            costs.push(format!("sampling cut to {:.0} % to fit the budget", share * 100.0));
+            return (self.effort.thinned(share), self.effort.rounds);
+        }
+        let fitting = (left.as_secs_f64() / least.as_secs_f64().max(1e-9)) as u32 + 1;
+        let fitting = fitting.clamp(1, self.effort.rounds);
+        costs.push(format!("{fitting} rounds instead of {} to fit the budget", self.effort.rounds));
+        (thin, fitting)
+    }
+
+    fn deadline_of(&self, planned: &Planned) -> Duration {
+        /// A crowded crew needs a turn of the scheduler for each phase of each member (14 s at 1024 on two CPUs).
+        const CROWD: Duration = Duration::from_millis(60);
+        if planned.point.workers > 1 { self.deadline + CROWD * planned.point.workers } else { self.deadline }
+    }
+
+    fn job(
+        &mut self,
+        planned: &Planned,
+        course: &Course,
+        round: u32,
+        effort: &Effort,
+        rng: &mut Rng,
+    ) -> Result<Job> {
+        let point = &planned.point;
+        let needs_dir = crate::commands::find(&point.bench).is_some_and(|b| b.info.needs.contains(&Need::WorkDir));
+        let work_dir = match &mut self.work_dir {
+            Some(dir) if needs_dir => Some(dir.round()?.display().to_string()),
+            _ => None,
+        };
+        let sampling = if point.workers > 1 { self.crew_sampling(effort) } else { effort.sampling };
+        Ok(Job {
+            id: point.bench.clone(),
+            params: point.params.clone(),
+            placement: point.placement.clone(),
+            cpus: planned.cpus.clone(),
+            workers: point.workers,
+            crew: point.crew,
+            round,
+            seed: rng.next_u64(),
+            intervals: effort.intervals,
+            box_ns: sampling.as_nanos() as u64,
+            warm_ns: effort.warm_up.as_nanos() as u64,
+            frozen: course.frozen.clone(),
+            work_dir,
+            host: self.host,
+        })
+    }
+
+    /// Crews take intervals of 20 ms to 30 s (harness-methods.md 3.4): their box is the interval that the rule wants, as far as
+    /// the budget holds nine of them.
+    fn crew_sampling(&self, effort: &Effort) -> Duration {
+        effort.sampling.max(self.budget / 12)
+    }
+}
+
+/// Whether every metric of the point has the interval that the stopping rule wants.
+fn precise(planned: &Planned, rounds: &[Round]) -> bool {
+    let point = &planned.point;
+    point.metrics.iter().take(1).all(|metric| {
+        let values = round_values(point, metric, rounds);
+        // Between checkpoints the rule does not look: go on.
+        checkpoints().contains(&values.len()) && should_stop(&values, point.width)
+    })
+}

@@ -1,0 +1,368 @@
+//! Rounds in, records out: the one function that turns samples into what every view shows.
+//!
+//! A live run and a run read back from the store go through it alike, so a new statistic needs no new run. The unit of
+//! evidence is the round (a fresh process): each round gives one value, the headline is their median, and the interval is
+//! that of the order statistics over rounds (harness-methods.md 3.7, 3.8). Not here: the comparison of two runs.
+
+use groma_model::{
+    Derivation, Fact, Host, JobResult, Label, LabelCounts, Metric, Point, Proof, Quantity, Record, Round, Sample,
+    Series, State, Timing,
+};
+use groma_stats::{
+    Modality, drift, headline, interference, median, modality, order, quantised, sorted, split_between_rounds,
+};
+
+/// Below this share of clean samples a metric is `noisy` (harness-methods.md 3.10).
+const OK_SHARE: f64 = 0.5;
+/// Below this share, or with fewer clean samples than [`FEW_CLEAN`] in all, it is `unresolved` (3.10).
+const NOISY_SHARE: f64 = 0.2;
+/// See [`NOISY_SHARE`].
+const FEW_CLEAN: usize = 6;
+/// An interval wider than this on either side, relative to the value, makes a metric `noisy` whatever its samples say.
+const WIDE: f64 = 0.10;
+/// Rounds below which there is no 95 % interval (M5).
+const ROUNDS_FOR_INTERVAL: usize = 6;
+
+/// The records of a point: one for each metric that it reports, in its order.
+pub fn summarise(point: &Point, rounds: &[Round], host: &Host) -> Vec<Record> {
+    point.metrics.iter().map(|metric| record(point, metric, rounds, host)).collect()
+}
+
+/// The value that each round of a metric brought, in order; rounds without one are left out. What stopping rules look at.
+pub fn round_values(point: &Point, metric: &Metric, rounds: &[Round]) -> Vec<f64> {
+    rounds.iter().filter_map(|r| round_value(point, metric, &r.result)).collect()
+}
+
+/// Whether the sample counts for the headline.
+fn is_clean(point: &Point, sample: &Sample) -> bool {
+    !sample.labels.meets(point.drops)
+}
+
+/// The value of one sample in SI units; `None` when the clock did not move or nothing was done.
+fn sample_value(quantity: Quantity, series: &Series, sample: &Sample) -> Option<f64> {
+    let seconds = sample.elapsed_ns as f64 * 1e-9;
+    let done = sample.iters as f64 * series.per_iter;
+    let value = match quantity {
+        Quantity::Bandwidth | Quantity::Rate => done / seconds,
+        Quantity::Latency | Quantity::Count | Quantity::Size | Quantity::Ratio => seconds / done,
+    };
+    (value.is_finite() && value > 0.0).then_some(value)
+}
+
+/// The series that a metric's samples come from: the raw one of a difference.
+fn main_series(metric: &Metric) -> &str {
+    match &metric.derivation {
+        Derivation::Series(name) | Derivation::Difference { of: name, .. } | Derivation::Scaled { of: name, .. } => {
+            name
+        }
+    }
+}
+
+/// The value of a series in one round.
+fn series_value(point: &Point, quantity: Quantity, series: &Series) -> Option<f64> {
+    if !series.values.is_empty() {
+        return median(&series.values);
+    }
+    let rate = matches!(quantity, Quantity::Bandwidth | Quantity::Rate);
+    if rate && point.workers > 1 {
+        return aggregate(series);
+    }
+    let value = |s: &Sample| sample_value(quantity, series, s);
+    let mut values: Vec<f64> = series.samples.iter().filter(|s| is_clean(point, s)).filter_map(value).collect();
+    if values.is_empty() {
+        // Kept, never compared: the verdict says that no sample was undisturbed.
+        values = series.samples.iter().filter_map(value).collect();
+    }
+    match (point.timing, rate) {
+        // What noise can only slow down: the tenth of the samples on the fast side (3.7).
+        (Timing::Floor, false) => order::quantile(&values, 0.1),
+        (Timing::Floor, true) => order::quantile(&values, 0.9),
+        _ => median(&values),
+    }
+}
+
+/// What a crew did together per second: the iterations of all members within the window that all their samples cover,
+/// prorated (3.5), over the window.
+fn aggregate(series: &Series) -> Option<f64> {
+    let members = series.samples.iter().map(|s| s.worker).max()? + 1;
+    let (mut from, mut to) = (0u64, u64::MAX);
+    for member in 0..members {
+        let own = || series.samples.iter().filter(|s| s.worker == member);
+        from = from.max(own().map(|s| s.t0_ns).min()?);
+        to = to.min(own().map(|s| s.t0_ns + s.elapsed_ns).max()?);
+    }
+    let window = to.checked_sub(from).filter(|w| *w > 0)?;
+    let inside = |s: &Sample| {
+        let shared = (s.t0_ns + s.elapsed_ns).min(to).saturating_sub(s.t0_ns.max(from));
+        s.iters as f64 * shared as f64 / s.elapsed_ns.max(1) as f64
+    };
+    let iterations: f64 = series.samples.iter().map(inside).sum();
+    Some(iterations * series.per_iter / (window as f64 * 1e-9))
+}
+
+fn round_value(point: &Point, metric: &Metric, result: &JobResult) -> Option<f64> {
+    if result.state != State::Ok {
+        return None;
+    }
+    let value = |name: &str| series_value(point, metric.quantity, result.series(name)?);
+    match &metric.derivation {
+        Derivation::Series(name) => value(name),
+        Derivation::Difference { of, minus, per } => Some((value(of)? - value(minus)?) / per),
+        Derivation::Scaled { of, by } => {
+            let factor: f64 = result.facts.iter().find(|f| f.key == *by)?.value.parse().ok()?;
+            Some(value(of)? * factor)
+        }
+    }
+}
+
+fn record(point: &Point, metric: &Metric, rounds: &[Round], host: &Host) -> Record {
+    let good: Vec<&Round> = rounds.iter().filter(|r| r.result.state == State::Ok).collect();
+    let values = round_values(point, metric, rounds);
+    let head = headline(&values);
+
+    // All samples of the metric's series, by round, and which of them are clean.
+    let mut by_round: Vec<Vec<f64>> = Vec::new();
+    let (mut clean_values, mut clean, mut taken) = (Vec::new(), 0usize, 0usize);
+    let mut counts = [0u64; Label::ALL.len()];
+    let mut finest_quantum = 0.0f64;
+    let derived = !matches!(metric.derivation, Derivation::Series(_));
+    for round in &good {
+        let Some(series) = round.result.series(main_series(metric)) else { continue };
+        let mut own = Vec::new();
+        for sample in &series.samples {
+            taken += 1;
+            for (count, label) in counts.iter_mut().zip(Label::ALL) {
+                *count += u64::from(sample.labels.has(label));
+            }
+            let Some(value) = sample_value(metric.quantity, series, sample) else { continue };
+            if is_clean(point, sample) {
+                clean += 1;
+                clean_values.push(value);
+            }
+            own.push(value);
+            // What one clock step is in this sample's value, relative.
+            finest_quantum = finest_quantum.max(host.clock_step_ns / sample.elapsed_ns.max(1) as f64);
+        }
+        own.extend(&series.values);
+        taken += series.values.len();
+        clean += series.values.len();
+        by_round.push(own);
+    }
+    let pooled = sorted(&by_round.concat());
+    let value = head.as_ref().map(|h| h.value);
+    let ci = head.as_ref().and_then(|h| h.interval).map(|i| [i.low, i.high]);
+
+    let mut flags = Vec::new();
+    if let Some(width) = head.as_ref().and_then(|h| h.relative_half_width)
+        && width > point.width
+    {
+        flags.push(format!("imprecise (wanted {:.1} %)", point.width * 100.0));
+    }
+    if value.is_some() && values.len() < ROUNDS_FOR_INTERVAL {
+        flags.push(format!("{} rounds: no interval", values.len()));
+    }
+    if !derived && point.workers == 1 {
+        flags.extend(shape_flags(&clean_values, &by_round, value.unwrap_or(0.0) * finest_quantum));
+    }
+    for note in ["unsteady", "short-interval", "timing-unverified"] {
+        let rounds_with = good.iter().filter(|r| r.result.notes.iter().any(|n| n == note)).count();
+        // One unsteady round of many is what medians are for.
+        if rounds_with * 2 > good.len() {
+            flags.push(note.to_owned());
+        }
+    }
+
+    let (state, reason) = verdict(metric, rounds, value, ci, clean, taken);
+    let quantile = |p: f64| if derived { None } else { order::quantile_if_enough_sorted(&pooled, p) };
+    let cycles = match (metric.quantity, point.timing) {
+        (Quantity::Latency, Timing::Batched | Timing::Floor) if point.workers == 1 => {
+            let per_round =
+                good.iter().filter_map(|r| Some(round_value(point, metric, &r.result)? * r.result.core_hz?));
+            median(&per_round.collect::<Vec<_>>())
+        }
+        _ => None,
+    };
+    let mut facts = facts(&good);
+    if point.workers > 1 && metric.quantity == Quantity::Latency {
+        let rates = good.iter().filter_map(|r| aggregate(r.result.series(main_series(metric))?));
+        if let Some(rate) = median(&rates.collect::<Vec<_>>()) {
+            facts.push(Fact::new("crew.aggregate_per_s", rate));
+        }
+        facts.extend(fairness(point, metric, &good));
+    }
+
+    Record {
+        id: metric.id.clone(),
+        version: point.version,
+        summary: metric.summary.clone(),
+        params: point.params.clone(),
+        params_text: point.params_text.clone(),
+        placement: point.placement.clone(),
+        workers: point.workers,
+        crew: point.crew,
+        state,
+        reason,
+        quantity: metric.quantity,
+        unit: metric.quantity.unit(),
+        better: metric.better,
+        timing: point.timing,
+        value,
+        ci,
+        ci_display: head.as_ref().and_then(|h| h.display).map(|i| [i.low, i.high]),
+        p10: quantile(0.1),
+        p50: quantile(0.5),
+        p90: quantile(0.9),
+        p99: quantile(0.99),
+        max: if derived { None } else { pooled.last().copied() },
+        interference: if derived { None } else { interference(&pooled) },
+        cycles,
+        rounds: values.len() as u32,
+        samples: taken as u64,
+        clean: clean as u64,
+        labels: LabelCounts(
+            Label::ALL.into_iter().zip(counts).filter(|(_, n)| *n > 0).map(|(l, n)| (l.letter(), n)).collect(),
+        ),
+        proofs: proofs(rounds),
+        round_values: values,
+        flags,
+        facts,
+        round_samples: None,
+    }
+}
+
+/// How the metric ended, and why when not `ok`.
+fn verdict(
+    metric: &Metric,
+    rounds: &[Round],
+    value: Option<f64>,
+    ci: Option<[f64; 2]>,
+    clean: usize,
+    taken: usize,
+) -> (State, String) {
+    if rounds.is_empty() {
+        return (State::Unresolved, "not reached within the budget".to_owned());
+    }
+    // The worst end of any round decides: a crash in one of nine rounds is not averaged away.
+    let bad = rounds.iter().filter(|r| r.result.state != State::Ok).max_by_key(|r| r.result.state);
+    if let Some(worst) = bad {
+        let same = rounds.iter().filter(|r| r.result.state == worst.result.state).count();
+        let of = if same == rounds.len() { String::new() } else { format!("{same} of {} rounds: ", rounds.len()) };
+        return (worst.result.state, format!("{of}{}", worst.result.reason));
+    }
+    let Some(value) = value else {
+        return (State::Failed, "took no samples".to_owned());
+    };
+    if let (Derivation::Difference { .. }, Some([low, high])) = (&metric.derivation, ci)
+        && low <= 0.0
+        && high >= 0.0
+    {
+        return (State::Unresolved, "the difference cannot be told from zero".to_owned());
+    }
+    let share = clean as f64 / taken.max(1) as f64;
+    let stated = clean == taken;
+    if !stated && (share < NOISY_SHARE || clean < FEW_CLEAN) {
+        return (State::Unresolved, format!("only {clean} of {taken} samples were undisturbed"));
+    }
+    if share < OK_SHARE {
+        return (State::Noisy, format!("{clean} of {taken} samples were undisturbed"));
+    }
+    if let Some([low, high]) = ci {
+        let width = (high - low) / 2.0 / value.abs();
+        if width > WIDE {
+            return (State::Noisy, format!("rounds differ: ± {:.0} %", width * 100.0));
+        }
+    }
+    (State::Ok, String::new())
+}
+
+/// What the shape of the samples tells: several modes, a drift, a clock too coarse.
+fn shape_flags(clean: &[f64], by_round: &[Vec<f64>], quantum: f64) -> Vec<String> {
+    let mut flags = Vec::new();
+    if let Modality::Several(modes) = modality(clean, quantum) {
+        let between = split_between_rounds(by_round, &modes);
+        let text: Vec<String> = modes.iter().map(|m| format!("{:.0} % at {:.4e}", m.share * 100.0, m.center)).collect();
+        let how = if between { "between rounds" } else { "within rounds" };
+        flags.push(format!("{} modes {how}: {}", modes.len(), text.join(", ")));
+    }
+    if let Some(change) = drift::drift(by_round) {
+        let part = |c: Option<groma_stats::Change>| c.map(|c| c.relative);
+        if let Some(relative) = part(change.between_rounds).or(part(change.within_rounds)) {
+            flags.push(format!("drift {:+.1} %", relative * 100.0));
+        }
+    }
+    if clean.len() >= 9 && quantised(clean) && quantum > 0.0 {
+        flags.push("quantised".to_owned());
+    }
+    flags
+}
+
+/// The slowest and the fastest member against the median one.
+fn fairness(point: &Point, metric: &Metric, rounds: &[&Round]) -> Vec<Fact> {
+    let mut members: Vec<Vec<f64>> = vec![Vec::new(); point.workers as usize];
+    for round in rounds {
+        let Some(series) = round.result.series(main_series(metric)) else { continue };
+        for sample in series.samples.iter().filter(|s| is_clean(point, s)) {
+            if let (Some(own), Some(value)) =
+                (members.get_mut(sample.worker as usize), sample_value(metric.quantity, series, sample))
+            {
+                own.push(value);
+            }
+        }
+    }
+    let medians = sorted(&members.iter().filter_map(|m| median(m)).collect::<Vec<_>>());
+    match (medians.first(), median(&medians), medians.last()) {
+        (Some(fastest), Some(middle), Some(slowest)) => vec![
+            Fact::new("crew.fastest_s", fastest),
+            Fact::new("crew.median_s", middle),
+            Fact::new("crew.slowest_s", slowest),
+        ],
+        _ => Vec::new(),
+    }
+}
+
+/// The evidence of all rounds: one line for each name; a broken one before one that holds.
+fn proofs(rounds: &[Round]) -> Vec<Proof> {
+    let mut merged: Vec<Proof> = Vec::new();
+    for proof in rounds.iter().flat_map(|r| &r.result.proofs) {
+        match merged.iter_mut().find(|p| p.name == proof.name) {
+            None => merged.push(proof.clone()),
+            Some(seen) if seen.holds && !proof.holds => *seen = proof.clone(),
+            Some(_) => {}
+        }
+    }
+    merged
+}
+
+/// Facts of the rounds: what all agree on as it is, numbers that differ as their median, texts that differ as a list.
+fn facts(rounds: &[&Round]) -> Vec<Fact> {
+    let mut keys: Vec<&str> = Vec::new();
+    for fact in rounds.iter().flat_map(|r| &r.result.facts) {
+        if !keys.contains(&fact.key.as_str()) {
+            keys.push(&fact.key);
+        }
+    }
+    let all = |key: &str| -> Vec<&str> {
+        let facts = rounds.iter().flat_map(|r| &r.result.facts).filter(|f| f.key == key);
+        facts.map(|f| f.value.as_str()).collect()
+    };
+    let mut out = Vec::new();
+    for key in keys {
+        let values = all(key);
+        let numbers: Option<Vec<f64>> = values.iter().map(|v| v.parse().ok()).collect();
+        let value = if values.iter().all(|v| *v == values[0]) {
+            values[0].to_owned()
+        } else if let Some(middle) = numbers.and_then(|n| median(&n)) {
+            middle.to_string()
+        } else {
+            let mut distinct: Vec<&str> = Vec::new();
+            for value in values {
+                if !distinct.contains(&value) {
+                    distinct.push(value);
+                }
+            }
+            distinct.join(" | ")
+        };
+        out.push(Fact { key: key.to_owned(), value });
+    }
+    out
+}

@@ -1,0 +1,261 @@
+//! The instruction that a kernel claims is really in it, as often as it should be, and no other touches memory: the
+//! loops are looked up, by address, in the disassembly of this very test program.
+//!
+//! `objdump` of GNU binutils does the work (for a foreign program the one that comes with its linker). Where there is
+//! none, the tests say so and pass, and only the chase is checked, by its bytes.
+//!
+//! # Safety
+//!
+//! The bytes of a function are read as data, within the program's text.
+#![cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64")))]
+#![expect(unsafe_code, reason = "reads the code of a function, and calls for the inlining of raw system calls")]
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use groma_sys::arch::{self, Op, stream_kernels};
+use std::collections::HashSet;
+use std::process::Command;
+
+/// What the loops consist of, in the spelling of GNU objdump.
+#[cfg(target_arch = "x86_64")]
+mod expected {
+    pub(super) const CHASE: &[&str] = &["mov rax,QWORD PTR [rax]"];
+    pub(super) const CHASE_BYTES: &[u8] = &[0x48, 0x8b, 0x00];
+    pub(super) const ADD: &[&str] = &["add rax,rdx"];
+    pub(super) const MUL: &[&str] = &["imul rax,rdx"];
+    pub(super) const ROTATE: &[&str] = &["ror rax,0x7"];
+    pub(super) const CALL: &str = "call";
+    pub(super) const ARGUMENTS: [&str; 7] =
+        ["mov edi,0x1", "mov esi,0x2", "mov edx,0x3", "mov ecx,0x4", "mov r8d,0x5", "mov r9d,0x6", "push 0x7"];
+    pub(super) const START: &[&str] = &["lfence", "rdtsc", "lfence"];
+    pub(super) const STOP: &[&str] = &["rdtscp", "lfence"];
+    pub(super) const SYSCALL: &str = "syscall";
+}
+#[cfg(target_arch = "aarch64")]
+mod expected {
+    pub(super) const CHASE: &[&str] = &["ldr x0, [x0]"];
+    pub(super) const CHASE_BYTES: &[u8] = &[0x00, 0x00, 0x40, 0xf9];
+    pub(super) const ADD: &[&str] = &["add x0, x0, x1"];
+    pub(super) const MUL: &[&str] = &["mul x0, x0, x1"];
+    pub(super) const ROTATE: &[&str] = &["ror x0, x0, #7"];
+    pub(super) const CALL: &str = "bl";
+    pub(super) const ARGUMENTS: [&str; 7] = [
+        "mov w0, #0x1",
+        "mov w1, #0x2",
+        "mov w2, #0x3",
+        "mov w3, #0x4",
+        "mov w4, #0x5",
+        "mov w5, #0x6",
+        "mov w6, #0x7",
+    ];
+    pub(super) const START: &[&str] = &["isb", "mrs", "isb"];
+    pub(super) const STOP: &[&str] = START;
+    pub(super) const SYSCALL: &str = "svc";
+}
+#[cfg(target_arch = "riscv64")]
+mod expected {
+    pub(super) const CHASE: &[&str] = &["ld a0,0(a0)"];
+    // Compressed, which is how the assembler encodes it for this target.
+    pub(super) const CHASE_BYTES: &[u8] = &[0x08, 0x61];
+    pub(super) const ADD: &[&str] = &["add a0,a0,a1"];
+    pub(super) const MUL: &[&str] = &["mul a0,a0,a1"];
+    pub(super) const ROTATE: &[&str] = &["slli t0,a0,0x39", "srli a0,a0,0x7", "or a0,a0,t0"];
+    pub(super) const CALL: &str = "jal";
+    pub(super) const ARGUMENTS: [&str; 7] =
+        ["li a0,1", "li a1,2", "li a2,3", "li a3,4", "li a4,5", "li a5,6", "li a6,7"];
+    pub(super) const START: &[&str] = &["fence", "rdtime", "fence"];
+    pub(super) const STOP: &[&str] = START;
+    pub(super) const SYSCALL: &str = "ecall";
+}
+
+/// An instruction: where it is in the file, and its text with single spaces.
+#[derive(Debug)]
+struct Instruction {
+    address: usize,
+    text: String,
+}
+
+impl Instruction {
+    fn name(&self) -> &str {
+        self.text.split(' ').next().unwrap()
+    }
+
+    /// The address as written in a load or store.
+    fn memory(&self) -> Option<&str> {
+        let (open, close) = if cfg!(target_arch = "riscv64") { (' ', ')') } else { ('[', ']') };
+        let end = self.text.find(close)?;
+        let operands = self.text[..end].rsplit(open).next()?;
+        Some(if cfg!(target_arch = "riscv64") { operands.split_once(',')?.1 } else { operands })
+    }
+
+    /// Where it jumps to, or calls.
+    fn target(&self) -> Option<usize> {
+        let operands = self.text.split_once(" <")?.0;
+        usize::from_str_radix(operands.rsplit([' ', ',']).next()?.trim_start_matches("0x"), 16).ok()
+    }
+}
+
+/// The file's address of what is at `address` in memory: this program may have been loaded anywhere.
+fn in_file(address: usize) -> usize {
+    let program = std::env::current_exe().unwrap();
+    // ELF: the type is at byte 16, and 3 is a position-independent program.
+    if std::fs::read(&program).unwrap()[16] != 3 {
+        return address;
+    }
+    let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
+    let start = maps.lines().find(|line| line.ends_with(&*program.to_string_lossy())).unwrap();
+    address - usize::from_str_radix(start.split('-').next().unwrap(), 16).unwrap()
+}
+
+/// The instructions of the function at `address` of the file, or nothing where there is no objdump.
+fn disassemble(address: usize) -> Option<Vec<Instruction>> {
+    let foreign = format!("{}-linux-gnu-objdump", std::env::consts::ARCH);
+    let output = [&*foreign, "objdump"].into_iter().find_map(|objdump| {
+        let mut command = Command::new(objdump);
+        command.args(["--disassemble", "--no-show-raw-insn", "--wide"]);
+        if cfg!(target_arch = "x86_64") {
+            command.arg("--disassembler-options=intel");
+        }
+        command.arg(format!("--start-address={address:#x}")).arg(format!("--stop-address={:#x}", address + 0x4000));
+        command.arg(std::env::current_exe().unwrap()).output().ok().filter(|output| output.status.success())
+    });
+    let Some(output) = output else {
+        println!("skipped: there is no objdump for {} here", std::env::consts::ARCH);
+        return None;
+    };
+    let text = String::from_utf8(output.stdout).unwrap();
+    // "0000000000012340 <name>:", then instructions, then an empty line.
+    let function = text.split_once(&format!("{address:016x} <")).expect("no function begins there").1;
+    let lines = function.lines().skip(1).take_while(|line| !line.trim().is_empty());
+    let instruction = |line: &str| {
+        let (address, text) = line.split_once(':')?;
+        // A comment is no part of the instruction.
+        let text = text.split(if cfg!(target_arch = "aarch64") { "//" } else { "#" }).next()?;
+        Some(Instruction {
+            address: usize::from_str_radix(address.trim(), 16).ok()?,
+            text: text.split_whitespace().collect::<Vec<_>>().join(" "),
+        })
+    };
+    Some(lines.filter_map(instruction).collect())
+}
+
+/// The innermost loop of a function: the shortest way from the target of a jump backwards to the jump.
+fn innermost(function: &[Instruction]) -> &[Instruction] {
+    let loops = function.iter().enumerate().filter_map(|(end, jump)| {
+        let start = jump.target().filter(|target| *target < jump.address && jump.name() != expected::CALL)?;
+        Some(&function[function.iter().position(|instruction| instruction.address == start)?..=end])
+    });
+    loops.min_by_key(|body| body.len()).expect("no loop")
+}
+
+/// Asserts that the innermost loop of `function` is `body`, `times` times, and two instructions that count and jump.
+fn assert_loop(function: usize, body: &[&str], times: u64) {
+    let Some(function) = disassemble(in_file(function)) else { return };
+    let found = innermost(&function);
+    let repeated = body.repeat(times as usize);
+    let (operations, rest) = found.split_at(repeated.len().min(found.len()));
+    assert!(operations.iter().map(|i| i.text.as_str()).eq(repeated), "{found:#?}");
+    assert_eq!(2, rest.len(), "{found:#?}");
+    assert!(rest.iter().all(|i| i.memory().is_none()), "{found:#?}");
+}
+
+#[test]
+fn the_chase_is_loads_and_nothing_else() {
+    assert_loop(arch::chase as *const () as usize, expected::CHASE, arch::CHASE_UNROLL);
+}
+
+#[test]
+fn the_chase_is_loads_by_its_bytes() {
+    let loads = expected::CHASE_BYTES.repeat(arch::CHASE_UNROLL as usize);
+    // SAFETY: no function of this program is within a kilobyte of the end of its text.
+    let code = unsafe { std::slice::from_raw_parts(arch::chase as *const u8, 1024) };
+    assert!(code.windows(loads.len()).any(|bytes| bytes == loads));
+}
+
+#[test]
+fn chains_are_register_arithmetic() {
+    assert_loop(arch::add_chain as *const () as usize, expected::ADD, arch::CHAIN_UNROLL);
+    assert_loop(arch::mul_chain as *const () as usize, expected::MUL, arch::CHAIN_UNROLL);
+    assert_loop(arch::rotate_chain as *const () as usize, expected::ROTATE, arch::CHAIN_UNROLL);
+}
+
+#[test]
+fn call_loops_call_a_function_that_returns() {
+    for k in 0..=arch::CALLS_MAX_ARGS {
+        for (short, calls) in [(false, arch::CALLS_LONG), (true, arch::CALLS_SHORT)] {
+            let Some(function) = disassemble(in_file(arch::calls(k, short) as usize)) else { return };
+            let body = innermost(&function);
+            let count = |text: &str| body.iter().filter(|i| i.text == text).count() as u64;
+            for (i, argument) in expected::ARGUMENTS.iter().enumerate() {
+                assert_eq!(if i < k { calls } else { 0 }, count(argument), "{argument}, {k} arguments");
+            }
+            let targets: Vec<_> = body.iter().filter(|i| i.name() == expected::CALL).map(|i| i.target()).collect();
+            assert_eq!(calls, targets.len() as u64);
+            assert_eq!(1, targets.iter().collect::<HashSet<_>>().len());
+            let leaf = disassemble(targets[0].unwrap()).unwrap();
+            assert_eq!("ret", leaf[0].text);
+            // x86-64 makes room for the seventh argument and takes it away again.
+            let stack = if cfg!(target_arch = "x86_64") && k == 7 { 2 } else { 0 };
+            assert_eq!(calls as usize * (k + 1 + stack) + 2, body.len(), "{k} arguments: {body:#?}");
+        }
+    }
+}
+
+#[test]
+fn streams_use_the_instruction_they_claim() {
+    for kernel in stream_kernels().into_iter().filter(|kernel| kernel.isa != "portable") {
+        let Some(function) = disassemble(in_file(kernel.run as usize)) else { return };
+        let body = innermost(&function);
+        let moves = kernel.step / kernel.width;
+        let claimed: Vec<_> = kernel.instruction.split('/').collect();
+        let directions = if kernel.op == Op::Copy { 2 } else { 1 };
+        let memory: Vec<_> = body.iter().filter_map(|i| Some((i.name(), i.memory()?))).collect();
+        assert_eq!(moves * directions, memory.len(), "{kernel:?}: {body:#?}");
+        assert!(memory.iter().all(|(name, _)| claimed.contains(name)), "{kernel:?}: {body:#?}");
+        // Each address once: every byte of a turn is moved, and none twice.
+        assert_eq!(memory.len(), memory.iter().collect::<HashSet<_>>().len(), "{kernel:?}: {body:#?}");
+        // Vectors of the claimed width.
+        let vector = match kernel.isa {
+            "avx512" => "zmm",
+            "avx2" => "ymm",
+            "sse2" => "xmm",
+            "neon" => "q",
+            _ => "",
+        };
+        for i in body.iter().filter(|i| i.memory().is_some()) {
+            assert!(i.text.contains(vector), "{}", i.text);
+        }
+        // What orders non-temporal stores, after the loop.
+        if kernel.op == Op::WriteNt {
+            let fence = if cfg!(target_arch = "x86_64") { "sfence" } else { "dsb" };
+            assert_eq!(1, function.iter().filter(|i| i.name() == fence).count());
+        }
+    }
+}
+
+#[test]
+fn counters_and_system_calls_are_inlined() {
+    #[inline(never)]
+    fn start() -> u64 {
+        arch::counter_start()
+    }
+    #[inline(never)]
+    fn stop() -> u64 {
+        arch::counter_stop()
+    }
+    #[inline(never)]
+    fn getpid() -> isize {
+        // SAFETY: asks for a number.
+        unsafe { arch::syscall0(libc::SYS_getpid as usize) }
+    }
+    std::hint::black_box((start(), stop(), getpid()));
+    for (function, expected) in [
+        (start as *const () as usize, expected::START),
+        (stop as *const () as usize, expected::STOP),
+        (getpid as *const () as usize, &[expected::SYSCALL]),
+    ] {
+        let Some(function) = disassemble(in_file(function)) else { return };
+        let names: Vec<_> = function.iter().map(Instruction::name).filter(|name| expected.contains(name)).collect();
+        assert_eq!(expected, names, "{function:#?}");
+        assert!(function.iter().all(|i| i.name() != expected::CALL));
+    }
+}
