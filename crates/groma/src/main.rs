@@ -52,10 +52,7 @@ fn main() -> ExitCode {
 
 fn is_broken_pipe(error: &(dyn std::error::Error + 'static)) -> bool {
     error.downcast_ref::<std::io::Error>().is_some_and(|e| e.kind() == std::io::ErrorKind::BrokenPipe)
-        || matches!(
-            error.downcast_ref::<groma_store::StoreError>(),
-            Some(groma_store::StoreError::BrokenPipe { .. })
-        )
+        || matches!(error.downcast_ref::<groma_store::StoreError>(), Some(groma_store::StoreError::BrokenPipe { .. }))
 }
 
 /// Whether standard error is a terminal that progress may be drawn on.

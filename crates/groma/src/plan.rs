@@ -5,9 +5,7 @@
 use crate::flags::RunArgs;
 use anyhow::{Context, Result, bail};
 use groma_harness::Benchmark;
-use groma_harness::model::{
-    CrewKind, Info, Metric, Param, Params, Placement, Point, Profile, Value, Workers,
-};
+use groma_harness::model::{CrewKind, Info, Metric, Param, Params, Placement, Point, Profile, Value, Workers};
 use groma_harness::sys::topology::{Relation, Topology};
 
 /// One point of the plan.

@@ -92,10 +92,7 @@ mod tests {
     #[test]
     fn a_slip_gets_a_suggestion() {
         let error = ids(&["syscall.getpid"]).expect_err("no such id");
-        assert_eq!(
-            error,
-            "no benchmark 'syscall.getpid'; did you mean 'syscall.getppid'? (groma list shows all)"
-        );
+        assert_eq!(error, "no benchmark 'syscall.getpid'; did you mean 'syscall.getppid'? (groma list shows all)");
         assert!(ids(&["xyzzy"]).expect_err("no such id").starts_with("no benchmark 'xyzzy' ("));
     }
 

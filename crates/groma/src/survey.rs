@@ -168,9 +168,7 @@ impl Survey<'_> {
                 // Everybody has had what the profile gives; go on with those that are not precise enough.
                 order.retain(|&i| {
                     let course = &courses[i];
-                    round < self.effort.most_rounds
-                        && course.spent < POINT_CAP
-                        && !precise(&plan[i], &course.rounds)
+                    round < self.effort.most_rounds && course.spent < POINT_CAP && !precise(&plan[i], &course.rounds)
                 });
             }
             if order.is_empty() {
@@ -281,14 +279,7 @@ impl Survey<'_> {
         if planned.point.workers > 1 { self.deadline + CROWD * planned.point.workers } else { self.deadline }
     }
 
-    fn job(
-        &mut self,
-        planned: &Planned,
-        course: &Course,
-        round: u32,
-        effort: &Effort,
-        rng: &mut Rng,
-    ) -> Result<Job> {
+    fn job(&mut self, planned: &Planned, course: &Course, round: u32, effort: &Effort, rng: &mut Rng) -> Result<Job> {
         let point = &planned.point;
         let needs_dir = crate::commands::find(&point.bench).is_some_and(|b| b.info.needs.contains(&Need::WorkDir));
         let work_dir = match &mut self.work_dir {

@@ -351,11 +351,9 @@ impl Crew {
     /// The first member that has ended without saying so, and how.
     fn dead(&mut self, board: &Board) -> Option<(usize, String)> {
         match self {
-            Crew::Processes(children) => children.iter_mut().enumerate().find_map(|(i, child)| {
-                match child.poll() {
-                    Ok(Some(exit)) if board.slots[i].ended.load(SeqCst) == 0 => Some((i, exit.to_string())),
-                    _ => None,
-                }
+            Crew::Processes(children) => children.iter_mut().enumerate().find_map(|(i, child)| match child.poll() {
+                Ok(Some(exit)) if board.slots[i].ended.load(SeqCst) == 0 => Some((i, exit.to_string())),
+                _ => None,
             }),
             // A thread that panics has said so on the board.
             Crew::Threads(_) => None,
@@ -372,14 +370,17 @@ pub(crate) fn run(bench: &Benchmark, job: &Job) -> Result<Said, Stop> {
 
     let spawned = Monotonic.now_ns();
     let mut crew = start(&board, bench, job, cpus, timetable)?;
-    coordinate(&board, &mut crew, job.workers, timetable)?;
+    let outcome = coordinate(&board, &mut crew, job.workers, timetable);
     if let Crew::Threads(threads) = &mut crew {
+        // Threads cannot be killed: those that are still at work are let go.
+        board.set_phase(STOP);
         for thread in threads.drain(..) {
             // A panic is already on the board.
             drop(thread.join());
         }
     }
     drop(crew);
+    outcome?;
     let wall_ns = Monotonic.now_ns() - spawned;
     collect(&board, job, cpus, timetable, wall_ns)
 }
@@ -523,4 +524,93 @@ fn collect(board: &Board, job: &Job, cpus: u32, timetable: Timetable, wall_ns: u
         said.notes.push(format!("members had a CPU {:.0} % of the time", share * 100.0));
     }
     Ok(said)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{Host, Params, Placement};
+
+    #[test]
+    fn a_member_costs_one_slot_of_512_bytes() {
+        assert!(SLOT_BYTES <= 512, "{SLOT_BYTES}");
+        let (small, large) = (Board::new(2).expect("memory"), Board::new(MOST_MEMBERS).expect("memory"));
+        assert!(large.slots.bytes() - small.slots.bytes() <= 512 * MOST_MEMBERS as usize);
+        assert_eq!(small.header.bytes(), large.header.bytes());
+    }
+
+    #[test]
+    fn intervals_follow_the_rule_of_the_crew() {
+        let second = 1_000_000_000;
+        // As many CPUs as members: pinned ones need less.
+        assert_eq!(
+            Timetable::new(2, 2, true, 4e6, second),
+            Timetable { interval_ns: 20_000_000, intervals: 8, warm_ns: 10_000_000, short: false }
+        );
+        assert_eq!(Timetable::new(2, 2, false, 4e6, second).interval_ns, 100_000_000);
+        // More members than CPUs: ten turns of the scheduler, a second at least, 30 s at most, and the box above all.
+        assert_eq!(Timetable::new(4, 2, false, 4e6, 5 * second).interval_ns, second);
+        assert_eq!(Timetable::new(64, 2, false, 4e6, 5 * second).interval_ns, 1_280_000_000);
+        assert_eq!(Timetable::new(4096, 1, false, 4e6, 100 * second).interval_ns, LONGEST_NS);
+        let cut = Timetable::new(64, 2, false, 4e6, second / 10);
+        assert_eq!((cut.interval_ns, cut.intervals, cut.short), (100_000_000, 1, true));
+        assert_eq!(Timetable::new(64, 2, false, 4e6, 0).interval_ns, 20_000_000);
+    }
+
+    fn job(workers: u32) -> Job {
+        Job {
+            id: String::new(),
+            params: Params::default(),
+            placement: Placement::Free,
+            cpus: Vec::new(),
+            workers,
+            crew: CrewKind::Processes,
+            round: 0,
+            seed: 0,
+            intervals: 1,
+            box_ns: 0,
+            warm_ns: 0,
+            frozen: Vec::new(),
+            work_dir: None,
+            host: Host {
+                clock_step_ns: 1.0,
+                clock_cost_ns: 20.0,
+                quantum_ns: 4e6,
+                quantum_assumed: true,
+                interval_ns: 2e5,
+                proportionality: None,
+                counter_hz: None,
+            },
+        }
+    }
+
+    /// V12: every breach of the overlap is labelled, and nothing else is.
+    #[test]
+    fn samples_outside_the_common_span_are_labelled() {
+        let board = Board::new(2).expect("memory");
+        let report = JobResult {
+            series: vec![Series { per_iter: 1.0, iters: 1, ..Series::default() }],
+            ..JobResult::ended(State::Ok, "")
+        };
+        board.write_text(&protocol::write_result(&report));
+        for (slot, (first, last)) in board.slots.iter().zip([(100, 1000), (150, 900)]) {
+            slot.first.store(first, SeqCst);
+            slot.last.store(last, SeqCst);
+            // Just inside, one step too early, one step too late.
+            for (place, (t0, t1)) in slot.samples.iter().zip([(150, 900), (149, 500), (500, 901)]) {
+                place.t0.store(t0, SeqCst);
+                place.t1.store(t1, SeqCst);
+                place.elapsed.store(t1 - t0, SeqCst);
+                place.iters.store(1, SeqCst);
+            }
+            slot.count.store(3, SeqCst);
+        }
+        let said = collect(&board, &job(2), 2, Timetable::new(2, 2, true, 4e6, 0), 1).expect("a report");
+        let seen: Vec<(i64, bool)> = said.series[0]
+            .samples
+            .iter()
+            .map(|s| (s.margin_ns.expect("a crew's sample"), s.labels.has(Label::Overlap)))
+            .collect();
+        assert_eq!(seen, [(0, false), (-1, true), (-1, true), (0, false), (-1, true), (-1, true)]);
+    }
 }

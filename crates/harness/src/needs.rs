@@ -44,4 +44,3 @@ pub(crate) fn check(needs: &[Need], job: &Job) -> Outcome {
     }
     Ok(())
 }
-

@@ -164,8 +164,8 @@ fn counter_hz() -> Result<f64, String> {
         last = now;
     }
     let middle = order::median(&rates).ok_or("no interval")?;
-    let spread = (order::quantile(&rates, 0.75).unwrap_or(middle) - order::quantile(&rates, 0.25).unwrap_or(middle))
-        / middle;
+    let spread =
+        (order::quantile(&rates, 0.75).unwrap_or(middle) - order::quantile(&rates, 0.25).unwrap_or(middle)) / middle;
     if spread > 100e-6 {
         return Err(format!("the cycle counter and the clock disagree by {:.0} ppm", spread * 1e6));
     }

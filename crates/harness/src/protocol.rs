@@ -313,10 +313,7 @@ mod tests {
     fn job() -> Job {
         Job {
             id: "ipc.pipe_rtt".into(),
-            params: Params(vec![
-                ("size".into(), Value::Int(64)),
-                ("kind".into(), Value::Word("odd\tword\\n".into())),
-            ]),
+            params: Params(vec![("size".into(), Value::Int(64)), ("kind".into(), Value::Word("odd\tword\\n".into()))]),
             placement: Placement::List(vec![1, 0]),
             cpus: vec![1, 0],
             workers: 2,

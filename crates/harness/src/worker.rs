@@ -107,8 +107,7 @@ fn reap_descendants() -> Option<String> {
         process::kill(pid);
         let _ = process::wait(pid);
     }
-    (zombies + running.len() > 0)
-        .then(|| format!("left {zombies} ended and {} running children behind", running.len()))
+    (zombies + running.len() > 0).then(|| format!("left {zombies} ended and {} running children behind", running.len()))
 }
 
 fn attempt(benchmarks: &[&Benchmark], job: &Job) -> Result<Said, Stop> {

@@ -6,11 +6,11 @@
 //!
 //! | To see | Call |
 //! | --- | --- |
-//! | a run | [`render`] in any [`Format`], [`summary`] for its last lines, [`live_line`] while it goes on |
+//! | a run | [`render`] in any [`Format`], [`summary()`] for its last lines, [`live_line`] while it goes on |
 //! | a curve, a distribution | [`plot()`], then [`Chart::svg`], [`Chart::png`] or [`Chart::terminal`] |
-//! | the catalogue | [`list`], [`list_json`], [`explain`] |
-//! | where it ran | [`machine`], [`machine_json`] |
-//! | what there is | [`runs`], [`runs_json`] |
+//! | the catalogue | [`list()`], [`list_json`], [`explain()`] |
+//! | where it ran | [`machine()`], [`machine_json`] |
+//! | what there is | [`runs()`], [`runs_json`] |
 //!
 //! How a number is written for people is decided in [`units`] alone.
 #![forbid(unsafe_code)]

@@ -16,8 +16,10 @@ pub enum RunStatus {
     Complete,
     /// Ctrl-C or SIGTERM ended it; what was measured is kept.
     Interrupted,
-    /// It has no end: it was killed, or goes on.
-    Unfinished,
+    /// It goes on at this moment.
+    Running,
+    /// It was killed; the rounds that had ended are kept.
+    Killed,
 }
 
 impl RunStatus {
@@ -26,7 +28,8 @@ impl RunStatus {
         match self {
             RunStatus::Complete => "complete",
             RunStatus::Interrupted => "interrupted",
-            RunStatus::Unfinished => "unfinished",
+            RunStatus::Running => "running",
+            RunStatus::Killed => "killed",
         }
     }
 }
@@ -120,7 +123,7 @@ mod tests {
             RunLine {
                 profile: "rigorous".to_owned(),
                 host: String::new(),
-                ..line("20261119T073812Z-9e42", states(&[]), None, RunStatus::Unfinished)
+                ..line("20261119T073812Z-9e42", states(&[]), None, RunStatus::Killed)
             },
         ]
     }

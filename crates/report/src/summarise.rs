@@ -366,3 +366,241 @@ fn facts(rounds: &[&Round]) -> Vec<Fact> {
     }
     out
 }
+
+#[cfg(test)]
+mod tests {
+    //! V8 and V15 in the small: what becomes of known samples, and that recomputing gives the same.
+    use super::*;
+    use groma_model::{Better, CrewKind, Interference, Labels, Params, Placement};
+
+    const HOST: Host = Host {
+        clock_step_ns: 1.0,
+        clock_cost_ns: 20.0,
+        quantum_ns: 4e6,
+        quantum_assumed: false,
+        interval_ns: 2e5,
+        proportionality: None,
+        counter_hz: None,
+    };
+
+    fn metric(quantity: Quantity, derivation: Derivation<&'static str>) -> Metric {
+        Metric {
+            id: "test.metric".into(),
+            summary: "A metric".into(),
+            quantity,
+            better: Better::Lower,
+            derivation: derivation.owned(),
+        }
+    }
+
+    fn point(timing: Timing, metric: Metric) -> Point {
+        Point {
+            bench: "test.metric".into(),
+            version: 1,
+            params: Params::default(),
+            params_text: String::new(),
+            placement: Placement::Pinned,
+            workers: 1,
+            crew: CrewKind::Processes,
+            timing,
+            drops: Interference::Cpu.drops(),
+            width: 0.01,
+            metrics: vec![metric],
+        }
+    }
+
+    /// Samples of 100 iterations whose operations take these nanoseconds.
+    fn series(name: &str, ns: &[u64], labels: Labels) -> Series {
+        let sample = |(i, ns): (usize, &u64)| Sample {
+            t0_ns: 1000 * i as u64,
+            elapsed_ns: ns * 100,
+            iters: 100,
+            labels,
+            ..Sample::default()
+        };
+        Series {
+            name: name.into(),
+            iters: 100,
+            per_iter: 1.0,
+            samples: ns.iter().enumerate().map(sample).collect(),
+            values: vec![],
+        }
+    }
+
+    fn round(round: u32, series: Vec<Series>) -> Round {
+        Round { round, result: JobResult { series, core_hz: Some(2e9), ..JobResult::ended(State::Ok, "") } }
+    }
+
+    fn close(seen: Option<f64>, expected: f64) -> bool {
+        seen.is_some_and(|s| (s / expected - 1.0).abs() < 1e-9)
+    }
+
+    /// Nine rounds whose medians are 100..=108 ns.
+    fn nine() -> Vec<Round> {
+        (0..9)
+            .map(|r| round(r, vec![series("", &[90 + u64::from(r), 100 + u64::from(r), 300], Labels::NONE)]))
+            .collect()
+    }
+
+    fn one(point: &Point, rounds: &[Round]) -> Record {
+        summarise(point, rounds, &HOST).remove(0)
+    }
+
+    #[test]
+    fn the_headline_is_the_median_over_rounds_of_the_median_of_samples() {
+        let point = point(Timing::Batched, metric(Quantity::Latency, Derivation::Series("")));
+        let record = one(&point, &nine());
+        assert!(close(record.value, 104e-9), "{:?}", record.value);
+        // Nine rounds: the exact 95 % interval leaves out one on either side.
+        assert_eq!(record.ci, Some([record.round_values[1], record.round_values[7]]));
+        assert!(close(record.cycles, 208.0));
+        assert_eq!((record.rounds, record.samples, record.clean), (9, 27, 27));
+        assert_eq!(record.state, State::Ok);
+        assert!(record.flags.iter().any(|f| f.starts_with("imprecise")));
+        assert!(close(record.max, 300e-9));
+    }
+
+    #[test]
+    fn a_constant_of_the_hardware_takes_the_fast_tenth() {
+        let floor = point(Timing::Floor, metric(Quantity::Latency, Derivation::Series("")));
+        let ns: Vec<u64> = (0..=10).map(|i| 100 + i).collect();
+        let rounds: Vec<Round> = (0..6).map(|r| round(r, vec![series("", &ns, Labels::NONE)])).collect();
+        assert!(close(one(&floor, &rounds).value, 101e-9));
+        let rate = point(Timing::Floor, metric(Quantity::Rate, Derivation::Series("")));
+        // Of rates the fast tenth is the 90th percentile.
+        assert!(close(one(&rate, &rounds).value, 1.0 / 101e-9));
+    }
+
+    #[test]
+    fn labelled_samples_are_kept_and_not_counted() {
+        let point = point(Timing::Batched, metric(Quantity::Latency, Derivation::Series("")));
+        let mixed = |r| {
+            let mut s = series("", &[100; 12], Labels::NONE);
+            s.samples.extend(series("", &[900; 6], Labels::of(&[Label::Preempted])).samples);
+            round(r, vec![s])
+        };
+        let record = one(&point, &(0..6).map(mixed).collect::<Vec<_>>());
+        assert!(close(record.value, 100e-9));
+        assert_eq!((record.samples, record.clean), (108, 72));
+        assert_eq!(record.labels, LabelCounts(vec![('P', 36)]));
+        assert_eq!(record.state, State::Ok);
+        assert!(close(record.max, 900e-9));
+        assert!(record.interference.expect("samples") > 3.0);
+    }
+
+    #[test]
+    fn too_few_clean_samples_are_noisy_then_unresolved() {
+        let point = point(Timing::Batched, metric(Quantity::Latency, Derivation::Series("")));
+        let with_clean = |clean: usize| {
+            let rounds: Vec<Round> = (0..6)
+                .map(|r| {
+                    let mut s = series("", &vec![100; clean], Labels::NONE);
+                    s.samples.extend(series("", &vec![900; 20 - clean], Labels::of(&[Label::Stolen])).samples);
+                    round(r, vec![s])
+                })
+                .collect();
+            one(&point, &rounds)
+        };
+        assert_eq!(with_clean(10).state, State::Ok);
+        assert_eq!(with_clean(9).state, State::Noisy);
+        assert_eq!(with_clean(3).state, State::Unresolved);
+        let none = with_clean(0);
+        assert_eq!(none.reason, "only 0 of 120 samples were undisturbed");
+        assert!(close(none.value, 900e-9), "kept, though never compared");
+    }
+
+    #[test]
+    fn a_difference_is_paired_and_never_clamped() {
+        let net = Derivation::Difference { of: "raw", minus: "control", per: 2.0 };
+        let point = point(Timing::Batched, metric(Quantity::Latency, net));
+        let rounds = |raw: u64, control: u64| -> Vec<Round> {
+            // Rounds differ by far more than the arms do: pairing takes that out.
+            (0..9)
+                .map(|r| {
+                    let shift = u64::from(r) * 1000;
+                    let arm = |name, ns| series(name, &[ns + shift; 9], Labels::NONE);
+                    round(r, vec![arm("raw", raw), arm("control", control)])
+                })
+                .collect()
+        };
+        let record = one(&point, &rounds(150, 100));
+        assert!(close(record.value, 25e-9), "{:?}", record.value);
+        assert_eq!(record.state, State::Ok);
+        let negative = one(&point, &rounds(100, 150));
+        assert!(close(negative.value, -25e-9));
+        let nothing = one(&point, &rounds(100, 100));
+        assert_eq!((nothing.state, nothing.value), (State::Unresolved, Some(0.0)));
+    }
+
+    #[test]
+    fn a_scaled_metric_takes_its_factor_from_the_round() {
+        let scaled = point(Timing::Batched, metric(Quantity::Bandwidth, Derivation::Scaled { of: "", by: "factor" }));
+        let mut rounds = nine();
+        for r in &mut rounds {
+            r.result.facts.push(Fact::new("factor", 1.5));
+        }
+        let plain = point(Timing::Batched, metric(Quantity::Bandwidth, Derivation::Series("")));
+        let base = one(&plain, &rounds).value.expect("a value");
+        assert!(close(one(&scaled, &rounds).value, 1.5 * base));
+    }
+
+    #[test]
+    fn a_crew_is_paid_for_the_common_window_only() {
+        let mut both = point(Timing::Batched, metric(Quantity::Rate, Derivation::Series("")));
+        both.workers = 2;
+        // Member 0 works from 0 to 100 ns, member 1 from 50 to 150: one iteration a nanosecond each.
+        let sample = |worker, t0_ns| Sample { worker, t0_ns, elapsed_ns: 100, iters: 100, ..Sample::default() };
+        let s = Series { samples: vec![sample(0, 0), sample(1, 50)], ..series("", &[], Labels::NONE) };
+        assert!(close(one(&both, &[round(0, vec![s])]).value, 2e9));
+    }
+
+    #[test]
+    fn the_worst_round_decides_and_is_told() {
+        let point = point(Timing::Batched, metric(Quantity::Latency, Derivation::Series("")));
+        let mut rounds = nine();
+        rounds[4].result = JobResult::ended(State::Failed, "the worker was ended by signal 11 (SIGSEGV)");
+        let record = one(&point, &rounds);
+        assert_eq!(record.state, State::Failed);
+        assert_eq!(record.reason, "1 of 9 rounds: the worker was ended by signal 11 (SIGSEGV)");
+        assert_eq!(record.rounds, 8);
+        let record = one(&point, &[]);
+        assert_eq!((record.state, record.reason.as_str()), (State::Unresolved, "not reached within the budget"));
+    }
+
+    #[test]
+    fn a_broken_proof_is_shown_before_those_that_hold() {
+        let point = point(Timing::Batched, metric(Quantity::Latency, Derivation::Series("")));
+        let mut rounds = nine();
+        for (i, r) in rounds.iter_mut().enumerate() {
+            let (seen, holds) = if i == 3 { (0.5, false) } else { (1.0, true) };
+            r.result.proofs.push(Proof { name: "faults per touch".into(), expected: "1".into(), seen, holds });
+        }
+        let proofs = one(&point, &rounds).proofs;
+        assert_eq!((proofs.len(), proofs[0].seen, proofs[0].holds), (1, 0.5, false));
+    }
+
+    #[test]
+    fn facts_that_differ_become_medians_or_lists() {
+        let point = point(Timing::Batched, metric(Quantity::Latency, Derivation::Series("")));
+        let mut rounds = nine();
+        for (i, r) in rounds.iter_mut().enumerate() {
+            r.result.facts = vec![
+                Fact::new("same", "ext4"),
+                Fact::new("number", i),
+                Fact::new("text", if i < 5 { "a" } else { "b" }),
+            ];
+        }
+        let facts = one(&point, &rounds).facts;
+        let get = |key: &str| facts.iter().find(|f| f.key == key).map(|f| f.value.as_str());
+        assert_eq!((get("same"), get("number"), get("text")), (Some("ext4"), Some("4"), Some("a | b")));
+    }
+
+    #[test]
+    fn few_rounds_have_no_interval() {
+        let point = point(Timing::Batched, metric(Quantity::Latency, Derivation::Series("")));
+        let record = one(&point, &nine()[..5]);
+        assert_eq!(record.ci, None);
+        assert!(record.flags.contains(&"5 rounds: no interval".to_owned()));
+        assert!(one(&point, &nine()[..6]).ci.is_some());
+    }
+}

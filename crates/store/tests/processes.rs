@@ -239,6 +239,7 @@ fn a_read_only_place_can_be_read() {
     };
     let path = dir.join("a b#?%.db");
     common::write(&Store::open(&path).expect("open"), "10");
+    common::write(&Store::open(&dir.join("killed.db")).expect("open"), "09");
     let mut killed = start_writer(&dir.join("killed.db"), "10", u32::MAX);
     let mut lines = BufReader::new(killed.stderr.take().expect("pipe")).lines();
     lines.by_ref().find(|line| line.as_ref().is_ok_and(|l| l == "5")).expect("5 rounds").expect("line");

@@ -4,7 +4,6 @@ mod common;
 
 use std::fs;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use groma_model::Sample;
@@ -358,34 +357,24 @@ fn a_store_gets_its_log_back_from_a_slow_reader() {
 fn a_look_at_a_run_is_of_one_moment() {
     let (_dir, path) = place();
     let store = Store::open(&path).expect("open");
-    let done = AtomicBool::new(false);
     std::thread::scope(|scope| {
-        scope.spawn(|| {
+        let writer = scope.spawn(|| {
             let store = Store::open(&path).expect("open");
             let mut writer = store.writer("").expect("writer");
             writer.begin(&common::header("10"), &common::points()).expect("begin");
-            for number in 0.. {
+            for number in 0..500 {
                 writer.round(0, &common::round(number, 25)).expect("round");
                 writer.round(1, &common::round(number, 25)).expect("round");
-                if done.load(Ordering::Relaxed) {
-                    break;
-                }
-                std::thread::sleep(Duration::from_micros(200));
+                std::thread::sleep(Duration::from_micros(500));
             }
         });
-        let (mut looks, mut seen) = (0, 0);
-        while looks < 30 || seen < 10 {
+        while !writer.is_finished() {
             let Ok(stored) = store.load("10") else { continue };
             let [first, second] = [0, 1].map(|point: usize| stored.points[point].1.len());
-            if first < second || first > second + 1 {
-                done.store(true, Ordering::Relaxed);
-                panic!("{first} rounds of the first point, {second} of the second");
-            }
-            looks += 1;
-            seen = first;
+            assert!(first == second || first == second + 1, "{first} of the first point, {second} of the second");
         }
-        done.store(true, Ordering::Relaxed);
     });
+    assert_eq!(store.runs().expect("runs")[0].rounds, 1000);
 }
 
 #[test]

@@ -132,7 +132,12 @@ mod tests {
 
     #[test]
     fn stopping_reaps_and_says_how_it_ended() {
-        let child = fork(|| loop { std::thread::park() }).expect("fork");
+        let child = fork(|| {
+            loop {
+                std::thread::park()
+            }
+        })
+        .expect("fork");
         let exit = child.stop().expect("wait");
         assert_eq!(exit.signal(), Some(libc::SIGKILL));
         assert_eq!(exit.to_string(), "ended by signal 9 (SIGKILL)");
@@ -140,7 +145,12 @@ mod tests {
 
     #[test]
     fn a_dropped_child_leaves_no_zombie() {
-        let child = fork(|| loop { std::thread::park() }).expect("fork");
+        let child = fork(|| {
+            loop {
+                std::thread::park()
+            }
+        })
+        .expect("fork");
         let pid = child.pid();
         drop(child);
         assert_eq!(process::reap(pid).map(|_| ()).map_err(|e| e.raw_os_error()), Err(Some(libc::ECHILD)));

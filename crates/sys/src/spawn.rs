@@ -130,9 +130,7 @@ fn vfork(
     let top = stack.0.as_mut_ptr_range().end;
     // SAFETY: `top` is the aligned end of an exclusively borrowed stack; CLONE_VFORK suspends this thread until the child
     // has left or exec'ed, so stack and argument outlive its use of them.
-    let pid = unsafe {
-        libc::clone(child, top.cast(), libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD, argument)
-    };
+    let pid = unsafe { libc::clone(child, top.cast(), libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD, argument) };
     if pid < 0 { Err(io::Error::last_os_error()) } else { Ok(pid) }
 }
 

@@ -16,8 +16,8 @@
 //!
 //! Source: lmbench 1996 table 6 and figure 1, lmbench3 `lat_mem_rd`, CSE 221 "RAM access time".
 
-use groma_harness::prelude::*;
 use groma_harness::model::Params;
+use groma_harness::prelude::*;
 use groma_harness::sys::arch::CHASE_UNROLL;
 use groma_harness::sys::chain::Chain;
 use groma_harness::sys::pages::{Map, Policy, page_size};
@@ -58,12 +58,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
                 full: &["base", "huge"],
             },
         ],
-        lineage: &[
-            "lmbench1996:table6",
-            "lmbench1996:figure1",
-            "lmbench3:lat_mem_rd",
-            "cse221:memory_latency",
-        ],
+        lineage: &["lmbench1996:table6", "lmbench1996:figure1", "lmbench3:lat_mem_rd", "cse221:memory_latency"],
         plain,
         width: 0.02,
         ..Info::new("mem.latency")
@@ -74,7 +69,8 @@ pub(crate) static BENCH: Benchmark = Benchmark {
 /// A plain run follows the chain with translation at whole octaves only: it has no edges to be found, and each point costs
 /// as much as one of the other chain.
 fn plain(params: &Params) -> bool {
-    params.word("chain") == Some("amortised") || params.int("size").is_some_and(|s| s.is_power_of_two() && s >= 32 << 10)
+    params.word("chain") == Some("amortised")
+        || params.int("size").is_some_and(|s| s.is_power_of_two() && s >= 32 << 10)
 }
 
 /// Loads of one iteration: the unrolled loop once.

@@ -1,6 +1,7 @@
 //! `groma show` and `groma runs`: what the store holds.
 
 use super::{existing_store, print, style};
+use crate::context;
 use crate::flags::{ShowArgs, StoreArgs};
 use crate::select::names_metric;
 use anyhow::{Result, bail};
@@ -70,7 +71,8 @@ pub(crate) fn runs(json: bool, store: &StoreArgs) -> Result<u8> {
             status: match row.status {
                 RunStatus::Complete => report::RunStatus::Complete,
                 RunStatus::Interrupted => report::RunStatus::Interrupted,
-                RunStatus::Running | RunStatus::Killed => report::RunStatus::Unfinished,
+                RunStatus::Running if context::is_alive(&row.owner) => report::RunStatus::Running,
+                RunStatus::Running | RunStatus::Killed => report::RunStatus::Killed,
             },
         })
         .collect();

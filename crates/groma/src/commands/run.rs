@@ -99,11 +99,8 @@ pub(crate) fn run(args: &RunArgs) -> Result<u8> {
     drop(survey);
 
     let records = records(&points, &worked, &host, args.samples, sinks.wants_records() || args.json);
-    let end = End {
-        states: count(&records),
-        wall_s: started.elapsed().as_secs_f64(),
-        interrupted: worked.signal.is_some(),
-    };
+    let end =
+        End { states: count(&records), wall_s: started.elapsed().as_secs_f64(), interrupted: worked.signal.is_some() };
     for record in &records {
         sinks.record(record);
     }

@@ -11,7 +11,8 @@
 #![expect(unsafe_code, reason = "walks raw pointers and calls the C library")]
 
 use super::{
-    CALLS_LONG, CALLS_SHORT, CHAIN_OPERAND, CHAIN_ROTATE, CHAIN_SEED, Op, STREAM_PATTERN, StreamKernel, chain_ops,
+    CALLS_LONG, CALLS_SHORT, CHAIN_OPERAND, CHAIN_ROTATE, CHAIN_SEED, CHASE_UNROLL, Op, STREAM_PATTERN, StreamKernel,
+    chain_ops,
 };
 use core::hint::black_box;
 
@@ -136,6 +137,7 @@ call_loops! {
 }
 
 /// Follows `loads` pointers from `start` and returns the last: each load's address is the value of the load before.
+/// `loads` is rounded down to a multiple of [`CHASE_UNROLL`], as the native ones do it.
 ///
 /// # Safety
 ///
@@ -143,7 +145,7 @@ call_loops! {
 #[inline(never)]
 pub unsafe fn chase(start: *const u8, loads: u64) -> *const u8 {
     let mut here = start;
-    for _ in 0..loads {
+    for _ in 0..loads - loads % CHASE_UNROLL {
         // SAFETY: the caller vouches for the chain.
         here = unsafe { here.cast::<*const u8>().read() };
     }

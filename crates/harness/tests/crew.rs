@@ -1,0 +1,113 @@
+//! V12 and V13 on the real system: crews of processes and of threads overlap provably, cost the same whatever their size,
+//! and end at once when a member dies. Assertions are about counts and margins, never about times.
+
+use groma_harness::model::{CrewKind, Info, Scaling};
+use groma_harness::prelude::*;
+use groma_harness::testing::try_crew;
+
+static GETPPID: Benchmark = Benchmark {
+    info: Info { about: About(""), ..Info::new("test.getppid") },
+    run: Run::Here(|ctx| {
+        ctx.measure(|iters| {
+            for _ in 0..iters {
+                sys::raw::getppid();
+            }
+            Ok(())
+        })
+    }),
+};
+
+static DIES: Benchmark = Benchmark {
+    info: Info::new("test.dies"),
+    run: Run::Here(|ctx| {
+        let victim = ctx.member() == 1;
+        let mut batches = 0;
+        ctx.measure(|iters| {
+            for _ in 0..iters {
+                sys::raw::getppid();
+            }
+            batches += 1;
+            if victim && batches > 40 {
+                sys::fork::exit_now(9);
+            }
+            Ok(())
+        })
+    }),
+};
+
+static FAILS: Benchmark = Benchmark {
+    info: Info { scaling: Scaling::BOTH, ..Info::new("test.fails") },
+    run: Run::Here(|ctx| {
+        if ctx.member() == 2 {
+            return Err(Stop::Failed("cannot go on".to_owned()));
+        }
+        ctx.measure(|iters| {
+            for _ in 0..iters {
+                sys::raw::getppid();
+            }
+            Ok(())
+        })
+    }),
+};
+
+static LATE: Benchmark = Benchmark {
+    info: Info::new("test.late"),
+    run: Run::Here(|ctx| {
+        if ctx.member() == 0 {
+            std::thread::sleep(std::time::Duration::from_millis(200));
+        }
+        ctx.measure(|iters| {
+            for _ in 0..iters {
+                sys::raw::getppid();
+            }
+            Ok(())
+        })
+    }),
+};
+
+fn open_files() -> usize {
+    std::fs::read_dir("/proc/self/fd").expect("/proc").count()
+}
+
+fn overlaps(bench: &Benchmark, members: u32, kind: CrewKind) {
+    let tried = try_crew(bench, &[], None, members, kind).expect("a crew");
+    let samples = &tried.result.series[0].samples;
+    for member in 0..members {
+        assert!(samples.iter().any(|s| s.worker == member), "member {member} of {members} took no sample");
+    }
+    let margin = samples.iter().filter_map(|s| s.margin_ns).min().expect("margins");
+    assert!(margin >= 0, "{members} {kind:?}: margin {margin} ns");
+    assert!(samples.iter().all(|s| s.iters > 0 && s.elapsed_ns > 0));
+}
+
+#[test]
+fn every_sample_of_a_crew_overlaps_all_members() {
+    let before = open_files();
+    for kind in [CrewKind::Processes, CrewKind::Threads] {
+        for members in [2, 4, 8, 64] {
+            overlaps(&GETPPID, members, kind);
+        }
+    }
+    assert_eq!(open_files(), before, "a crew leaves descriptors open");
+}
+
+#[test]
+fn a_member_that_comes_late_is_waited_for() {
+    for kind in [CrewKind::Processes, CrewKind::Threads] {
+        overlaps(&LATE, 4, kind);
+    }
+}
+
+#[test]
+fn a_member_that_dies_ends_the_round_and_is_named() {
+    let stop = try_crew(&DIES, &[], None, 3, CrewKind::Processes).expect_err("member 1 dies");
+    assert_eq!(stop, Stop::Failed("member 1 of the crew exited with code 9".to_owned()));
+}
+
+#[test]
+fn a_member_that_fails_ends_the_round_with_its_reason() {
+    for kind in [CrewKind::Processes, CrewKind::Threads] {
+        let stop = try_crew(&FAILS, &[], None, 4, kind).expect_err("member 2 fails");
+        assert_eq!(stop, Stop::Failed("member 2: cannot go on".to_owned()));
+    }
+}

@@ -1,0 +1,41 @@
+#!/bin/sh
+# Runs the tests of this crate for another CPU, under qemu's user emulation, on Debian 12, without touching the system:
+#
+#     crates/sys/tests/cross.sh aarch64        (or riscv64; more arguments go to `cargo test`)
+#
+# Wanted: apt-get install gcc-CPU-linux-gnu libc6-dev-DEBCPU-cross qemu-user-static.
+# The compiler is Debian's own `rustc-web` of the security archive, because the next release has its standard library
+# for every CPU, of the same version; all is unpacked below target/cross and nothing installed. Emulated *times* mean
+# nothing: the suite asserts none there.
+set -eu
+cpu=$1; shift
+case $cpu in
+    aarch64) deb=arm64 target=aarch64-unknown-linux-gnu ;;
+    riscv64) deb=riscv64 target=riscv64gc-unknown-linux-gnu ;;
+    *) echo "cross.sh: no recipe for $cpu" >&2; exit 2 ;;
+esac
+cd "$(dirname "$0")/../../.."
+here=$PWD/target/cross; root=$here/root; debs=$here/debs
+mkdir -p "$root" "$debs" "$here/lists/partial" "$here/cache/archives/partial"
+
+if [ ! -d "$root/usr/lib/rustlib/$target" ]; then
+    # The mirror that this machine already uses, one release further on, in lists of our own.
+    mirror=$(apt-get indextargets --format '$(REPO_URI)' 'Codename: bookworm' | head -n 1)
+    echo "deb [arch=$deb signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $mirror trixie main" >"$here/trixie.list"
+    next() {
+        apt-get -o Dir::Etc::SourceList="$here/trixie.list" -o Dir::Etc::SourceParts=/dev/null \
+            -o Dir::State::Lists="$here/lists" -o Dir::Cache="$here/cache" \
+            -o APT::Architectures::=amd64 -o APT::Architectures::="$deb" "$@"
+    }
+    next update
+    (cd "$debs" && next download "libstd-rust-web-dev:$deb" &&
+        apt-get download rustc-web libstd-rust-web-dev libllvm22 \
+            "$(apt-cache depends libstd-rust-web-dev | sed -n 's/.*Depends: \(libstd-rust-web-[0-9.]*\)$/\1/p')")
+    for file in "$debs"/*.deb; do dpkg -x "$file" "$root"; done
+fi
+
+export LD_LIBRARY_PATH="$root/usr/lib/x86_64-linux-gnu" RUSTC="$root/usr/bin/rustc" CARGO_TARGET_DIR="$here/$cpu"
+name=$(echo "$target" | tr a-z- A-Z_)
+export "CARGO_TARGET_${name}_LINKER=$cpu-linux-gnu-gcc"
+export "CARGO_TARGET_${name}_RUNNER=qemu-$cpu-static -L /usr/$cpu-linux-gnu"
+cargo test -p groma-sys --target "$target" --test kernels --test disassembly "$@"
