@@ -20,8 +20,11 @@ pub struct Arm<'a> {
     pub(crate) name: &'static str,
     pub(crate) per_iter: f64,
     pub(crate) max_iters: u64,
-    pub(crate) body: Box<dyn FnMut(u64, &mut Stopwatch<'_>) -> Outcome + 'a>,
+    pub(crate) body: Body<'a>,
 }
+
+/// Does so many iterations and keeps the watch.
+type Body<'a> = Box<dyn FnMut(u64, &mut Stopwatch<'_>) -> Outcome + 'a>;
 
 impl<'a> Arm<'a> {
     /// A loop timed as a whole: `body(iters)` does `iters` iterations.

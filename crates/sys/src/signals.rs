@@ -120,7 +120,7 @@ pub fn restore_default(signal: i32) {
     unsafe { libc::signal(signal, libc::SIG_DFL) };
 }
 
-/// The ids that [`send_to_self`] needs, looked up before timing starts.
+/// The ids of the calling thread, looked up before timing starts.
 #[derive(Clone, Copy, Debug)]
 pub struct Myself {
     process: i32,

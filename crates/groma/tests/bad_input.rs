@@ -1,0 +1,105 @@
+//! Bad input gets one clear line that names it, and exit code 2; a machine that lacks something gets states with reasons.
+
+mod common;
+use common::{Place, ended, is_executable, metric};
+
+/// One line on standard error, exit code 2, nothing on standard output.
+fn refuses(args: &[&str], expected: &str) {
+    let place = Place::new();
+    let ended = place.groma(args);
+    assert_eq!(ended.code, Some(2), "{args:?}: {ended:?}");
+    assert_eq!(ended.out, "", "{args:?}");
+    let line = ended.err.lines().next().unwrap_or("");
+    assert!(line.contains(expected), "{args:?}: expected '{expected}' in '{line}'");
+    assert!(place.left_behind().is_empty());
+}
+
+#[test]
+fn slips_are_named_with_what_was_expected() {
+    refuses(&["run", "syscall.getpid"], "no benchmark 'syscall.getpid'; did you mean 'syscall.getppid'?");
+    refuses(&["run", "ipc.pipe_rtt", "--param", "size=1Q"], "--param size: '1Q' is not a size (write 4096, 64K");
+    refuses(&["run", "ipc.pipe_rtt", "--param", "sise=1"], "--param sise: no selected benchmark has it (known: size)");
+    refuses(&["run", "mem.latency", "--param", "chain=odd"], "--param chain: 'odd' is not one of amortised, included");
+    refuses(&["run", "--placement", "near"], "'near' is not a placement");
+    refuses(&["run", "--placement", "99999"], "CPU 99999 is not allowed; allowed: ");
+    refuses(&["run", "--budget", "soon"], "expected a time such as 30s");
+    refuses(&["run", "-P", "0"], "0 is not in 1..=4096");
+    refuses(&["run", "--work-dir", "/nonexistent", "file"], "--work-dir: /nonexistent: cannot be written");
+    refuses(&["run", "--out", "/nonexistent/x.ndjson", "syscall.getppid"], "--out /nonexistent/x.ndjson: ");
+    refuses(&["explain", "pipe_rt"], "did you mean 'ipc.pipe_rtt'?");
+    refuses(&["show"], "no store here yet: 'groma run' makes one");
+    refuses(&["plot", "mem.latency", "-o", "x.gif"], "x.gif: a plot's file ends in .svg or .png");
+    refuses(&["__worker"], "is for groma's own use");
+}
+
+#[test]
+fn a_store_that_cannot_be_had_is_named() {
+    refuses(&["run", "syscall.getppid", "--store", "/proc/groma.db"], "/proc/groma.db: ");
+    let place = Place::new();
+    let file = place.path("not-a-store");
+    std::fs::write(&file, "just text, and long enough to look like something").expect("a file");
+    let path = file.display().to_string();
+    let ended = place.groma(&["run", "syscall.getppid", "--store", &path]);
+    assert_eq!(ended.code, Some(2));
+    assert!(ended.err.contains("not a groma store"), "{ended:?}");
+    let kept = std::fs::read_to_string(&file).expect("the file");
+    assert_eq!(kept, "just text, and long enough to look like something", "somebody else's file was touched");
+}
+
+#[test]
+fn a_default_store_out_of_reach_is_no_reason_not_to_measure() {
+    let place = Place::new();
+    let mut command = place.command(&["run", "syscall.getppid", "--profile", "quick", "--json"]);
+    let ended = ended(command.env_remove("GROMA_STORE").env("HOME", "/proc/nowhere").output().expect("starts"));
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert!(ended.err.starts_with("groma: results are shown, not kept: "), "{ended:?}");
+    assert!(ended.out.contains("syscall.getppid"));
+}
+
+#[test]
+fn one_allowed_cpu_leaves_one_placement() {
+    if !is_executable("taskset") {
+        eprintln!("skipped: no taskset");
+        return;
+    }
+    let place = Place::new();
+    let allowed = std::fs::read_to_string("/proc/self/status").expect("/proc");
+    let list = allowed.lines().find_map(|l| l.strip_prefix("Cpus_allowed_list:")).expect("a list").trim().to_owned();
+    let first = list.split([',', '-']).next().expect("a CPU").to_owned();
+    let args = ["run", "ipc.pipe_rtt", "--profile", "quick", "--json"];
+    let ended = ended(place.wrapped(&["taskset", "-c", &first], &args).output().expect("taskset"));
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let run: serde_json::Value = serde_json::from_str(&ended.out).expect("JSON");
+    for m in run["metrics"].as_array().expect("metrics") {
+        let (placement, state, reason) = (&m["placement"], m["state"].as_str(), m["reason"].as_str());
+        match placement.as_str() {
+            Some("same-cpu" | "free") => assert!(m["value"].is_number(), "{m}"),
+            _ => assert_eq!((state, reason), (Some("unsupported"), Some("one CPU allowed")), "{m}"),
+        }
+    }
+}
+
+#[test]
+fn limits_become_states_with_reasons() {
+    let place = Place::new();
+    // Few open files: the program and its workers need a dozen.
+    let args = ["run", "syscall.getppid", "--profile", "quick", "--json"];
+    let few_files = ended(place.wrapped(&["sh", "-c", "ulimit -n 20; exec \"$@\"", "sh"], &args).output().expect("sh"));
+    assert_eq!(few_files.code, Some(0), "{few_files:?}");
+    // So few that nothing can work: one clear line.
+    let none = ended(place.wrapped(&["sh", "-c", "ulimit -n 4; exec \"$@\"", "sh"], &args).output().expect("sh"));
+    assert_eq!(none.code, Some(2), "{none:?}");
+    assert_eq!(none.err.lines().count(), 1, "{none:?}");
+}
+
+#[test]
+fn a_missing_directory_makes_file_benchmarks_unsupported() {
+    let place = Place::new();
+    let mut command = place.command(&["run", "file.create_delete", "--profile", "quick", "--json"]);
+    let ended = ended(command.env("TMPDIR", "/nonexistent").output().expect("starts"));
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let run: serde_json::Value = serde_json::from_str(&ended.out).expect("JSON");
+    let m = metric(&run, "file.create_delete");
+    assert_eq!(m["state"], "unsupported");
+    assert_eq!(m["reason"], "no directory to write in (see --work-dir)");
+}

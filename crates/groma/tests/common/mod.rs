@@ -1,0 +1,165 @@
+//! Runs the built program in a place of its own: its own store, its own temporary directory, a plain environment.
+#![allow(dead_code, reason = "each test binary uses its part")]
+
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+/// A directory for one test, with the store and the temporary files of the programs that it runs.
+pub(crate) struct Place {
+    dir: TempDir,
+}
+
+/// What a finished program left.
+#[derive(Debug)]
+pub(crate) struct Ended {
+    pub(crate) code: Option<i32>,
+    pub(crate) out: String,
+    pub(crate) err: String,
+}
+
+impl Place {
+    pub(crate) fn new() -> Place {
+        let place = Place { dir: tempfile::tempdir().expect("a temporary directory") };
+        std::fs::create_dir(place.tmp()).expect("a directory");
+        place
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.dir.path().join(name)
+    }
+
+    /// Where benchmarks make their files.
+    pub(crate) fn tmp(&self) -> PathBuf {
+        self.path("tmp")
+    }
+
+    pub(crate) fn store(&self) -> PathBuf {
+        self.path("groma.db")
+    }
+
+    /// The program with these arguments, not yet started.
+    pub(crate) fn command(&self, args: &[&str]) -> Command {
+        self.wrapped(&[], args)
+    }
+
+    /// As [`Place::command`], started by another program such as `taskset -c 0`.
+    pub(crate) fn wrapped(&self, wrapper: &[&str], args: &[&str]) -> Command {
+        let program = env!("CARGO_BIN_EXE_groma");
+        let mut command = match wrapper {
+            [] => Command::new(program),
+            [first, rest @ ..] => {
+                let mut command = Command::new(first);
+                command.args(rest).arg(program);
+                command
+            }
+        };
+        command
+            .args(args)
+            .env_clear()
+            .env("PATH", "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin")
+            .env("HOME", self.dir.path())
+            .env("TMPDIR", self.tmp())
+            .env("GROMA_STORE", self.store())
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        command
+    }
+
+    /// Runs the program to its end.
+    pub(crate) fn groma(&self, args: &[&str]) -> Ended {
+        ended(self.command(args).output().expect("the program starts"))
+    }
+
+    /// Runs it and reads its `--json` output.
+    pub(crate) fn json(&self, args: &[&str]) -> Value {
+        let ended = self.groma(args);
+        serde_json::from_str(&ended.out).unwrap_or_else(|e| panic!("{args:?}: {e}: {ended:?}"))
+    }
+
+    /// Starts it and goes on.
+    pub(crate) fn start(&self, args: &[&str]) -> Running {
+        Running { child: self.command(args).spawn().expect("the program starts") }
+    }
+
+    /// What benchmarks and runs have left behind.
+    pub(crate) fn left_behind(&self) -> Vec<String> {
+        let names = std::fs::read_dir(self.tmp()).expect("the directory").flatten();
+        names.map(|e| e.file_name().to_string_lossy().into_owned()).collect()
+    }
+}
+
+pub(crate) fn ended(output: Output) -> Ended {
+    Ended {
+        code: output.status.code(),
+        out: String::from_utf8_lossy(&output.stdout).into_owned(),
+        err: String::from_utf8_lossy(&output.stderr).into_owned(),
+    }
+}
+
+/// A program that still runs.
+pub(crate) struct Running {
+    child: Child,
+}
+
+impl Running {
+    pub(crate) fn pid(&self) -> i32 {
+        self.child.id() as i32
+    }
+
+    /// Waits until it has a child whose command line says that it works on something, and gives the child's id.
+    pub(crate) fn worker(&self) -> i32 {
+        until("a worker", || children(self.pid()).first().copied())
+    }
+
+    pub(crate) fn signal(&self, signal: i32) {
+        send(self.pid(), signal);
+    }
+
+    pub(crate) fn wait(self) -> Ended {
+        ended(self.child.wait_with_output().expect("it ends"))
+    }
+}
+
+/// Sends a signal through `kill`, which every system has.
+pub(crate) fn send(pid: i32, signal: i32) {
+    let done = Command::new("kill").args([format!("-{signal}"), pid.to_string()]).status().expect("kill");
+    assert!(done.success(), "kill -{signal} {pid}");
+}
+
+/// The living children of a process.
+pub(crate) fn children(pid: i32) -> Vec<i32> {
+    let text = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
+    text.split_ascii_whitespace().filter_map(|p| p.parse().ok()).collect()
+}
+
+pub(crate) fn exists(pid: i32) -> bool {
+    // A zombie that its parent has not reaped yet has ended all the same.
+    std::fs::read_to_string(format!("/proc/{pid}/stat"))
+        .is_ok_and(|s| !s.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with('Z')))
+}
+
+/// Looks again and again until there is something: bounded, so that a test that waits in vain fails.
+pub(crate) fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
+    let end = Instant::now() + Duration::from_secs(60);
+    loop {
+        if let Some(found) = look() {
+            return found;
+        }
+        assert!(Instant::now() < end, "waited a minute for {what}");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+/// The record of a metric in a run's JSON.
+pub(crate) fn metric<'v>(run: &'v Value, id: &str) -> &'v Value {
+    let metrics = run["metrics"].as_array().expect("metrics");
+    metrics.iter().find(|m| m["id"] == id).unwrap_or_else(|| panic!("no {id} in {metrics:#?}"))
+}
+
+pub(crate) fn is_executable(program: &str) -> bool {
+    std::env::split_paths("/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin").any(|d| Path::new(&d).join(program).exists())
+}

@@ -1,0 +1,98 @@
+//! V1, V2, V5 and V16 on real time: what is known beforehand comes out. Ratios and identities only; they hold at load 20.
+
+mod common;
+use common::{Place, metric};
+use serde_json::Value;
+
+fn value(m: &Value) -> f64 {
+    m["value"].as_f64().unwrap_or_else(|| panic!("no value: {m}"))
+}
+
+/// V1: a spin of known length comes out within 0.5 % or two clock steps.
+#[test]
+fn a_spin_of_known_length_has_that_length() {
+    let place = Place::new();
+    let run = place.json(&["run", "selftest.spin", "--rounds", "9", "--budget", "60s", "--json"]);
+    let step = run["run"]["host"]["clock_step_ns"].as_f64().expect("a step") * 1e-9;
+    let cost = run["run"]["host"]["clock_cost_ns"].as_f64().expect("a cost") * 1e-9;
+    for m in run["metrics"].as_array().expect("metrics") {
+        let known = m["params"]["span_ns"].as_f64().expect("a span") * 1e-9;
+        // A spin ends with the first read at or after its end: half a read late on the average, and as much at its start.
+        let allowed = (0.005 * known).max(2.0 * step) + cost;
+        assert!((value(m) - known).abs() <= allowed, "{known} came out as {} ({m})", value(m));
+    }
+}
+
+/// V2: twice the work takes twice the time.
+#[test]
+fn twice_the_additions_take_twice_as_long() {
+    let place = Place::new();
+    let args = ["run", "selftest.add_chain", "--param", "ops=6400,12800,25600", "--rounds", "9", "--budget", "60s", "--json"];
+    // The three are compared within one run; a neighbour that changes the clock between rounds is given a second chance.
+    let error = (0..3)
+        .map(|_| {
+            let run = place.json(&args);
+            let times: Vec<f64> = run["metrics"].as_array().expect("metrics").iter().map(value).collect();
+            times.windows(2).map(|w| (w[1] / w[0] / 2.0 - 1.0).abs()).fold(0.0, f64::max)
+        })
+        .fold(f64::INFINITY, f64::min);
+    assert!(error <= 0.002, "off by {:.3} %", error * 100.0);
+}
+
+/// V5: competitors on the same CPU do not move the headline; they show in the labels.
+#[test]
+fn competitors_show_in_the_labels_and_not_in_the_value() {
+    let place = Place::new();
+    let cpu = first_cpu();
+    let args = ["run", "selftest.add_chain", "--param", "ops=6400", "--placement", &cpu, "--rounds", "9", "--budget", "60s", "--json"];
+    let quiet = place.json(&args);
+    let spinners: Vec<_> = (0..3)
+        .map(|_| {
+            let mut command = std::process::Command::new("sh");
+            command.args(["-c", &format!("taskset -cp {cpu} $$ >/dev/null 2>&1; while :; do :; done")]);
+            Spinner(command.spawn().expect("sh"))
+        })
+        .collect();
+    let busy = place.json(&args);
+    drop(spinners);
+    let (q, b) = (metric(&quiet, "selftest.add_chain"), metric(&busy, "selftest.add_chain"));
+    assert!((value(b) / value(q) - 1.0).abs() <= 0.02, "{} against {}", value(b), value(q));
+    let preempted = |m: &Value| m["labels"]["P"].as_f64().unwrap_or(0.0) / m["samples"].as_f64().unwrap_or(1.0);
+    assert!(preempted(b) > preempted(q) || preempted(b) > 0.02, "{} against {}", b["labels"], q["labels"]);
+}
+
+struct Spinner(std::process::Child);
+
+impl Drop for Spinner {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn first_cpu() -> String {
+    let status = std::fs::read_to_string("/proc/self/status").expect("/proc");
+    let list = status.lines().find_map(|l| l.strip_prefix("Cpus_allowed_list:")).expect("a list").trim().to_owned();
+    list.split([',', '-']).next().expect("a CPU").to_owned()
+}
+
+/// V16 and the smoke test of everything: each benchmark comes back with a state, and none of its loops was optimised away.
+#[test]
+fn every_benchmark_runs_and_its_time_grows_with_its_work() {
+    let place = Place::new();
+    let run = place.json(&["run", "--profile", "quick", "--rounds", "1", "--budget", "300s", "--json"]);
+    for m in run["metrics"].as_array().expect("metrics") {
+        let (state, reason) = (m["state"].as_str().expect("a state"), m["reason"].as_str().unwrap_or(""));
+        match state {
+            "ok" | "noisy" => assert!(m["value"].is_number(), "{m}"),
+            // One round on a machine at load 20 may not have six undisturbed samples.
+            "unresolved" => assert!(reason.contains("undisturbed") || reason.contains("zero"), "{m}"),
+            "unsupported" => assert!(!reason.is_empty(), "{m}"),
+            _ => panic!("{m}"),
+        }
+        for proof in m["proofs"].as_array().into_iter().flatten() {
+            assert_eq!(proof["holds"], true, "{} {proof}", m["id"]);
+        }
+    }
+    assert!(place.left_behind().is_empty());
+}

@@ -1,0 +1,168 @@
+//! Whole runs: what they print, what they keep, and that both are the same.
+
+mod common;
+use common::{Place, metric};
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+#[test]
+fn a_run_is_complete_in_every_form() {
+    let place = Place::new();
+    let out = place.path("run.ndjson");
+    let out_text = out.display().to_string();
+    let args = ["run", "syscall.getppid", "ipc.pipe_rtt", "--profile", "quick", "--out", &out_text, "--samples", "--json"];
+    let run = place.json(&args);
+    let plan = place.groma(&["run", "syscall.getppid", "ipc.pipe_rtt", "--profile", "quick", "--dry-run"]);
+    let planned = plan.out.lines().count() - 1;
+    assert_eq!(run["metrics"].as_array().expect("metrics").len(), planned, "a missing line is a bug");
+
+    // NDJSON: one run line, a line for each metric, one end line.
+    let text = std::fs::read_to_string(&out).expect("the NDJSON file");
+    let lines: Vec<Value> = text.lines().map(|l| serde_json::from_str(l).expect("a JSON line")).collect();
+    assert_eq!(lines[0]["kind"], "run");
+    assert_eq!(lines[lines.len() - 1]["kind"], "end");
+    assert_eq!(lines.len(), planned + 2);
+    for key in ["schema", "run", "groma", "build", "seed", "profile", "environment", "noise"] {
+        assert!(lines[0].get(key).is_some(), "the run line lacks {key}");
+    }
+    for line in &lines[1..lines.len() - 1] {
+        assert_eq!(line["kind"], "metric");
+        for key in [
+            "id", "version", "params", "placement", "workers", "state", "reason", "quantity", "unit", "better", "value",
+            "ci", "p10", "p50", "p90", "p99", "max", "interference", "cycles", "rounds", "samples", "clean", "labels",
+            "proofs",
+        ] {
+            assert!(line.get(key).is_some(), "a metric line lacks {key}: {line}");
+        }
+        if line["state"] != "unsupported" {
+            assert!(line["round_samples"][0]["result"]["series"][0]["dt"][0].as_u64().is_some_and(|ns| ns > 0));
+        }
+    }
+    let end = &lines[lines.len() - 1];
+    assert_eq!(end["interrupted"], false);
+    let counted: u64 = end["states"].as_object().expect("states").values().filter_map(Value::as_u64).sum();
+    assert_eq!(counted, planned as u64);
+
+    // V15: what the store gives back, recomputed from the rounds, is what was printed.
+    let shown = place.json(&["show", "--format", "json", "--samples"]);
+    assert_eq!(shown["metrics"], run["metrics"]);
+    assert_eq!(shown["run"], run["run"]);
+    assert!(place.left_behind().is_empty());
+}
+
+/// The rounds of a run in the order in which they were measured, as (metric, round).
+fn order(run: &Value) -> Vec<(String, u64)> {
+    let mut seen = Vec::new();
+    for m in run["metrics"].as_array().expect("metrics") {
+        for round in m["round_samples"].as_array().into_iter().flatten() {
+            if let Some(t0) = round["result"]["series"][0]["t0"][0].as_u64() {
+                seen.push((t0, (format!("{} {}", m["id"], m["placement"]), round["round"].as_u64().expect("a round"))));
+            }
+        }
+    }
+    seen.sort();
+    seen.into_iter().map(|(_, what)| what).collect()
+}
+
+#[test]
+fn the_same_seed_gives_the_same_order_and_another_gives_another() {
+    let place = Place::new();
+    let run = |seed: &str| {
+        let args = ["run", "syscall.getppid", "ipc.pipe_rtt", "--profile", "quick", "--seed", seed, "--samples", "--json"];
+        order(&place.json(&args))
+    };
+    let first = run("7");
+    assert!(first.len() >= 12, "{first:?}");
+    assert_eq!(first, run("7"));
+    assert_ne!(first, run("8"));
+}
+
+#[test]
+fn each_metric_gets_the_rounds_of_the_profile_in_fresh_processes() {
+    let place = Place::new();
+    let run = place.json(&["run", "syscall.getppid", "--profile", "quick", "--samples", "--json"]);
+    let m = metric(&run, "syscall.getppid");
+    assert_eq!(m["rounds"], 6);
+    let rounds = m["round_samples"].as_array().expect("rounds");
+    let mut pids: Vec<u64> = rounds.iter().filter_map(|r| r["result"]["pid"].as_u64()).collect();
+    pids.sort_unstable();
+    pids.dedup();
+    assert_eq!(pids.len(), 6, "each round is a process of its own");
+    // The count is found once and frozen for the run.
+    let counts: BTreeMap<u64, usize> = rounds
+        .iter()
+        .filter_map(|r| r["result"]["series"][0]["iters"].as_u64())
+        .fold(BTreeMap::new(), |mut all, n| {
+            *all.entry(n).or_default() += 1;
+            all
+        });
+    assert_eq!(counts.len(), 1, "{counts:?}");
+}
+
+#[test]
+fn the_budget_is_a_contract_and_what_was_not_reached_is_said() {
+    let place = Place::new();
+    let started = std::time::Instant::now();
+    let run = place.json(&["run", "mem", "syscall", "ipc", "--budget", "2s", "--json"]);
+    let took = started.elapsed().as_secs_f64();
+    // 5 %, and the start of the program itself on a machine at load 20.
+    assert!(took < 2.0 * 1.05 + 1.0, "a budget of 2 s took {took:.2} s");
+    assert!(run["end"]["wall_s"].as_f64().is_some_and(|s| s <= 2.0 * 1.05 + 0.5), "{}", run["end"]);
+    for m in run["metrics"].as_array().expect("metrics") {
+        if m["rounds"] == 0 && m["state"] == "unresolved" {
+            assert_eq!(m["reason"], "not reached within the budget");
+        }
+    }
+}
+
+#[test]
+fn crews_of_processes_and_threads_prove_their_overlap() {
+    let place = Place::new();
+    for threads in [false, true] {
+        let mut args = vec!["run", "syscall.getppid", "-P", "2,4", "--rounds", "1", "--budget", "20s", "--samples", "--json"];
+        if threads {
+            args.push("--threads");
+        }
+        let run = place.json(&args);
+        for m in run["metrics"].as_array().expect("metrics") {
+            let series = &m["round_samples"][0]["result"]["series"][0];
+            let margins = series["margin"].as_array().unwrap_or_else(|| panic!("margins: {m}"));
+            assert!(margins.iter().all(|v| v.as_i64().is_some_and(|v| v >= 0)), "{margins:?}");
+            let mut workers: Vec<u64> =
+                series["worker"].as_array().expect("workers").iter().filter_map(Value::as_u64).collect();
+            workers.sort_unstable();
+            workers.dedup();
+            assert_eq!(workers.len() as u64, m["workers"].as_u64().expect("a number"));
+        }
+    }
+}
+
+#[test]
+fn lists_explanations_plots_and_completions_come_from_the_catalogue() {
+    let place = Place::new();
+    let list: Value = place.json(&["list", "--json"]);
+    let ids: Vec<&str> = list.as_array().expect("a list").iter().filter_map(|b| b["id"].as_str()).collect();
+    assert!(ids.contains(&"syscall.getppid"));
+    for id in &ids {
+        let text = place.groma(&["explain", id]);
+        assert_eq!(text.code, Some(0));
+        assert!(text.out.starts_with(id) || text.out.contains(id), "{}", text.out);
+    }
+    for shell in ["bash", "zsh", "fish"] {
+        assert!(place.groma(&["completions", shell]).out.contains("groma"));
+    }
+    assert!(place.groma(&["manual"]).out.contains(".TH"));
+    let machine = place.json(&["machine", "--json", "--no-gauge"]);
+    assert!(machine["facts"].as_object().is_some_and(|f| f.len() > 10), "{machine}");
+
+    place.groma(&["run", "mem.latency", "--profile", "quick", "--rounds", "1"]);
+    let svg = place.path("curve.svg");
+    let plotted = place.groma(&["plot", "mem.latency", "-o", &svg.display().to_string()]);
+    assert_eq!(plotted.code, Some(0), "{plotted:?}");
+    assert!(std::fs::read_to_string(&svg).expect("a file").contains("<svg"));
+    let png = place.path("curve.png");
+    place.groma(&["plot", "mem.latency", "-o", &png.display().to_string()]);
+    assert!(std::fs::read(&png).expect("a file").starts_with(b"\x89PNG"));
+    assert_eq!(place.groma(&["plot", "mem.latency"]).code, Some(0));
+    assert_eq!(place.groma(&["runs"]).out.lines().count(), 2);
+}
