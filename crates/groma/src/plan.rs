@@ -152,8 +152,10 @@ fn planned(
         }
         Ok(_) => None,
     };
-    let crowded = workers as usize > topology.usable().len();
-    let drops = if crowded { info.interference.drops_crowded() } else { info.interference.drops() };
+    // A crew that shares its CPUs, by number or because nobody pinned it, is measured as it is: being preempted and moved
+    // is then part of the subject (harness-methods.md 3.4).
+    let shares = workers as usize > topology.usable().len() || (workers > 1 && cpus.as_ref().is_ok_and(Vec::is_empty));
+    let drops = if shares { info.interference.drops_crowded() } else { info.interference.drops() };
     let show = |(name, value): &(String, Value)| {
         let param = info.params.iter().find(|p| p.name == name);
         format!("{name}={}", param.map_or_else(|| value.to_string(), |p| p.show(value)))

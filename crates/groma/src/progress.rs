@@ -43,15 +43,6 @@ impl Progress {
         self.bar.set_message(format!("{:>3} s left  {what}", left.as_secs()));
     }
 
-    /// Prints a line above, and goes on.
-    pub(crate) fn say(&self, line: &str) {
-        if self.bar.is_hidden() {
-            eprintln!("{line}");
-        } else {
-            self.bar.println(line);
-        }
-    }
-
     /// Takes the line away.
     pub(crate) fn finish(&self) {
         self.bar.finish_and_clear();

@@ -27,7 +27,8 @@ fn a_spin_of_known_length_has_that_length() {
 #[test]
 fn twice_the_additions_take_twice_as_long() {
     let place = Place::new();
-    let args = ["run", "selftest.add_chain", "--param", "ops=6400,12800,25600", "--rounds", "9", "--budget", "60s", "--json"];
+    let args =
+        ["run", "selftest.add_chain", "--param", "ops=6400,12800,25600", "--rounds", "9", "--budget", "60s", "--json"];
     // The three are compared within one run; a neighbour that changes the clock between rounds is given a second chance.
     let error = (0..3)
         .map(|_| {
@@ -44,7 +45,19 @@ fn twice_the_additions_take_twice_as_long() {
 fn competitors_show_in_the_labels_and_not_in_the_value() {
     let place = Place::new();
     let cpu = first_cpu();
-    let args = ["run", "selftest.add_chain", "--param", "ops=6400", "--placement", &cpu, "--rounds", "9", "--budget", "60s", "--json"];
+    let args = [
+        "run",
+        "selftest.add_chain",
+        "--param",
+        "ops=6400",
+        "--placement",
+        &cpu,
+        "--rounds",
+        "9",
+        "--budget",
+        "60s",
+        "--json",
+    ];
     let quiet = place.json(&args);
     let spinners: Vec<_> = (0..3)
         .map(|_| {

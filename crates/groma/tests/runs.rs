@@ -10,7 +10,8 @@ fn a_run_is_complete_in_every_form() {
     let place = Place::new();
     let out = place.path("run.ndjson");
     let out_text = out.display().to_string();
-    let args = ["run", "syscall.getppid", "ipc.pipe_rtt", "--profile", "quick", "--out", &out_text, "--samples", "--json"];
+    let args =
+        ["run", "syscall.getppid", "ipc.pipe_rtt", "--profile", "quick", "--out", &out_text, "--samples", "--json"];
     let run = place.json(&args);
     let plan = place.groma(&["run", "syscall.getppid", "ipc.pipe_rtt", "--profile", "quick", "--dry-run"]);
     let planned = plan.out.lines().count() - 1;
@@ -28,8 +29,29 @@ fn a_run_is_complete_in_every_form() {
     for line in &lines[1..lines.len() - 1] {
         assert_eq!(line["kind"], "metric");
         for key in [
-            "id", "version", "params", "placement", "workers", "state", "reason", "quantity", "unit", "better", "value",
-            "ci", "p10", "p50", "p90", "p99", "max", "interference", "cycles", "rounds", "samples", "clean", "labels",
+            "id",
+            "version",
+            "params",
+            "placement",
+            "workers",
+            "state",
+            "reason",
+            "quantity",
+            "unit",
+            "better",
+            "value",
+            "ci",
+            "p10",
+            "p50",
+            "p90",
+            "p99",
+            "max",
+            "interference",
+            "cycles",
+            "rounds",
+            "samples",
+            "clean",
+            "labels",
             "proofs",
         ] {
             assert!(line.get(key).is_some(), "a metric line lacks {key}: {line}");
@@ -68,7 +90,8 @@ fn order(run: &Value) -> Vec<(String, u64)> {
 fn the_same_seed_gives_the_same_order_and_another_gives_another() {
     let place = Place::new();
     let run = |seed: &str| {
-        let args = ["run", "syscall.getppid", "ipc.pipe_rtt", "--profile", "quick", "--seed", seed, "--samples", "--json"];
+        let args =
+            ["run", "syscall.getppid", "ipc.pipe_rtt", "--profile", "quick", "--seed", seed, "--samples", "--json"];
         order(&place.json(&args))
     };
     let first = run("7");
@@ -89,10 +112,8 @@ fn each_metric_gets_the_rounds_of_the_profile_in_fresh_processes() {
     pids.dedup();
     assert_eq!(pids.len(), 6, "each round is a process of its own");
     // The count is found once and frozen for the run.
-    let counts: BTreeMap<u64, usize> = rounds
-        .iter()
-        .filter_map(|r| r["result"]["series"][0]["iters"].as_u64())
-        .fold(BTreeMap::new(), |mut all, n| {
+    let counts: BTreeMap<u64, usize> =
+        rounds.iter().filter_map(|r| r["result"]["series"][0]["iters"].as_u64()).fold(BTreeMap::new(), |mut all, n| {
             *all.entry(n).or_default() += 1;
             all
         });
@@ -119,7 +140,8 @@ fn the_budget_is_a_contract_and_what_was_not_reached_is_said() {
 fn crews_of_processes_and_threads_prove_their_overlap() {
     let place = Place::new();
     for threads in [false, true] {
-        let mut args = vec!["run", "syscall.getppid", "-P", "2,4", "--rounds", "1", "--budget", "20s", "--samples", "--json"];
+        let mut args =
+            vec!["run", "syscall.getppid", "-P", "2,4", "--rounds", "1", "--budget", "20s", "--samples", "--json"];
         if threads {
             args.push("--threads");
         }

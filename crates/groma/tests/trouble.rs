@@ -68,7 +68,18 @@ fn a_killed_run_leaves_no_process_and_loses_only_the_round_in_flight() {
 #[test]
 fn a_killed_worker_fails_its_metric_and_nothing_else() {
     let place = Place::new();
-    let args = ["run", "selftest.hang", "syscall.getppid", "--profile", "quick", "--deadline", "30s", "--budget", "60s", "--json"];
+    let args = [
+        "run",
+        "selftest.hang",
+        "syscall.getppid",
+        "--profile",
+        "quick",
+        "--deadline",
+        "30s",
+        "--budget",
+        "60s",
+        "--json",
+    ];
     let running = place.start(&args);
     // The one that hangs stays; short rounds come and go.
     let victim = until("the worker that hangs", || {

@@ -188,8 +188,6 @@ impl Timetable {
 pub(crate) struct Member<'b> {
     board: &'b Board,
     index: u32,
-    members: u32,
-    cpus: u32,
     timetable: Timetable,
     measured: bool,
 }
@@ -197,10 +195,6 @@ pub(crate) struct Member<'b> {
 impl Member<'_> {
     pub(crate) fn index(&self) -> u32 {
         self.index
-    }
-
-    pub(crate) fn crowded(&self) -> bool {
-        self.members > self.cpus
     }
 
     /// Works through the phases and puts the samples on the board.
@@ -296,7 +290,7 @@ impl Member<'_> {
 }
 
 /// What one member does, from its start to its end.
-fn member(board: &Board, index: u32, bench: &Benchmark, job: &Job, cpus: u32, timetable: Timetable) {
+fn member(board: &Board, index: u32, bench: &Benchmark, job: &Job, timetable: Timetable) {
     let slot = &board.slots[index as usize];
     if !job.cpus.is_empty() {
         let cpu = job.cpus[index as usize % job.cpus.len()];
@@ -306,7 +300,7 @@ fn member(board: &Board, index: u32, bench: &Benchmark, job: &Job, cpus: u32, ti
         }
     }
     let Run::Here(run) = bench.run else { return };
-    let member = Member { board, index, members: job.workers, cpus, timetable, measured: false };
+    let member = Member { board, index, timetable, measured: false };
     let mut ctx = Ctx::new(job, &bench.info, Some(member));
     match catch_unwind(AssertUnwindSafe(|| run(&mut ctx))) {
         Ok(Ok(())) => {
@@ -369,7 +363,7 @@ pub(crate) fn run(bench: &Benchmark, job: &Job) -> Result<Said, Stop> {
     let board = Arc::new(Board::new(job.workers).map_err(|e| Stop::from_io("shared memory for the crew", &e))?);
 
     let spawned = Monotonic.now_ns();
-    let mut crew = start(&board, bench, job, cpus, timetable)?;
+    let mut crew = start(&board, bench, job, timetable)?;
     let outcome = coordinate(&board, &mut crew, job.workers, timetable);
     if let Crew::Threads(threads) = &mut crew {
         // Threads cannot be killed: those that are still at work are let go.
@@ -385,7 +379,7 @@ pub(crate) fn run(bench: &Benchmark, job: &Job) -> Result<Said, Stop> {
     collect(&board, job, cpus, timetable, wall_ns)
 }
 
-fn start(board: &Arc<Board>, bench: &Benchmark, job: &Job, cpus: u32, timetable: Timetable) -> Result<Crew, Stop> {
+fn start(board: &Arc<Board>, bench: &Benchmark, job: &Job, timetable: Timetable) -> Result<Crew, Stop> {
     let limit = |i: u32, e: std::io::Error| {
         let why = format!("only {i} of {} members could be started: {e} (a limit on tasks or memory)", job.workers);
         if e.raw_os_error() == Some(11) { Stop::Denied(why) } else { Stop::Failed(why) }
@@ -395,7 +389,7 @@ fn start(board: &Arc<Board>, bench: &Benchmark, job: &Job, cpus: u32, timetable:
             let mut children = Vec::with_capacity(job.workers as usize);
             for i in 0..job.workers {
                 let child = fork::fork(|| {
-                    member(board, i, bench, job, cpus, timetable);
+                    member(board, i, bench, job, timetable);
                     0
                 });
                 children.push(child.map_err(|e| limit(i, e))?);
@@ -406,7 +400,7 @@ fn start(board: &Arc<Board>, bench: &Benchmark, job: &Job, cpus: u32, timetable:
             let mut threads = Vec::with_capacity(job.workers as usize);
             for i in 0..job.workers {
                 let (board, bench, job) = (Arc::clone(board), *bench, job.clone());
-                let body = move || member(&board, i, &bench, &job, cpus, timetable);
+                let body = move || member(&board, i, &bench, &job, timetable);
                 match thread::spawn(THREAD_STACK, body) {
                     Ok(thread) => threads.push(thread),
                     // The threads that are parked end with the process, which has nothing else to do.

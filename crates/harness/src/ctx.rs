@@ -6,7 +6,7 @@
 use crate::benchmark::{Outcome, Stop};
 use crate::crew::Member;
 use crate::instruments::{Instruments, Real};
-use crate::model::{Fact, Info, Interference, Job, Label, Labels, Proof, Series, Timing};
+use crate::model::{Fact, Info, Interference, Job, Label, Proof, Series};
 use crate::sampler::{self, Rules, Stopwatch};
 use crate::sys;
 use crate::sys::clock::Clock;
@@ -169,23 +169,17 @@ impl<'j> Ctx<'j> {
 
     fn rules(&self) -> Rules {
         let class = self.info.interference;
-        let drops = if self.crowded() { class.drops_crowded() } else { class.drops() };
         Rules {
             timing: self.info.timing,
             interval_ns: self.job.host.interval_ns,
             intervals: self.job.intervals,
             box_ns: self.job.box_ns,
             warm_ns: self.job.warm_ns,
-            drops,
+            drops: class.drops(),
             faults_expected: matches!(self.info.interference, Interference::Faults | Interference::Tasks),
             blocks: matches!(self.info.interference, Interference::Blocking | Interference::Tasks),
             counter_hz: self.job.host.counter_hz,
         }
-    }
-
-    /// More members than CPUs.
-    fn crowded(&self) -> bool {
-        self.member.as_ref().is_some_and(Member::crowded)
     }
 
     /// Measures a loop: `body(iters)` does `iters` iterations.
@@ -312,15 +306,5 @@ impl<'j> Ctx<'j> {
     /// The time box of the round, in nanoseconds, for benchmarks that state values.
     pub fn box_ns(&self) -> u64 {
         self.job.box_ns
-    }
-
-    /// Whether the labels of a sample drop it in this round.
-    pub fn drops(&self) -> Labels {
-        self.rules().drops
-    }
-
-    /// How the benchmark is timed.
-    pub fn timing(&self) -> Timing {
-        self.info.timing
     }
 }

@@ -146,3 +146,13 @@ fn each_once(values: impl IntoIterator<Item = String>) -> String {
     }
     seen.join(", ")
 }
+
+/// Memory that can be had without pushing anything out and without meeting a cgroup's limit, in bytes; `None` without
+/// `/proc`.
+pub fn available_memory() -> Option<u64> {
+    let tree = Tree::at(Path::new("/"));
+    let text = tree.text("proc/meminfo")?;
+    let line = text.lines().find_map(|l| l.strip_prefix("MemAvailable:"))?;
+    let available = line.trim().strip_suffix(" kB")?.parse::<u64>().ok()? * 1024;
+    Some(cgroup::memory_left(&tree).map_or(available, |left| left.min(available)))
+}

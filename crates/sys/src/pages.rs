@@ -15,13 +15,6 @@ pub fn page_size() -> usize {
     rustix::param::page_size()
 }
 
-/// Memory that can be had without pushing anything out, in bytes: the kernel's estimate; `None` without `/proc`.
-pub fn available() -> Option<u64> {
-    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
-    let line = text.lines().find_map(|l| l.strip_prefix("MemAvailable:"))?;
-    line.trim().strip_suffix(" kB")?.parse::<u64>().ok().map(|kib| kib * 1024)
-}
-
 /// The size of a transparent huge page, in bytes; `None` where there is none.
 pub fn huge_page_size() -> Option<usize> {
     std::fs::read_to_string("/sys/kernel/mm/transparent_hugepage/hpage_pmd_size").ok()?.trim().parse().ok()

@@ -65,6 +65,23 @@ pub(super) fn times_throttled(tree: &Tree) -> Option<u64> {
     counts.reduce(u64::saturating_add)
 }
 
+/// Bytes that this process's cgroup may still take before its tightest memory limit; `None` without one.
+pub(super) fn memory_left(tree: &Tree) -> Option<u64> {
+    let (membership, mounts) = read(tree);
+    let group = group_of(&membership, &mounts, "memory")?;
+    let (limit, used) = if group.unified {
+        ("memory.max", "memory.current")
+    } else {
+        ("memory.limit_in_bytes", "memory.usage_in_bytes")
+    };
+    let left = |dir: &String| {
+        let limit = parse_limit(&tree.text(&format!("{dir}/{limit}"))?).filter(|l| *l < u64::MAX)?;
+        let used = tree.text(&format!("{dir}/{used}"))?.parse::<u64>().ok()?;
+        Some(limit.saturating_sub(used))
+    };
+    group.dirs.iter().filter_map(left).min()
+}
+
 fn read(tree: &Tree) -> (String, Vec<Mount>) {
     let text = |path: &str| tree.text(path).unwrap_or_default();
     (text("proc/self/cgroup"), mounts::parse(&text("proc/self/mountinfo")))
