@@ -16,5 +16,8 @@ fn the_guide_shows_the_example_as_it_is() {
         std::fs::write(GUIDE, format!("{before}```rust\n{EXAMPLE}```\n{after}")).expect("the guide can be written");
         return;
     }
-    assert!(shown == EXAMPLE, "the guide shows another example: GROMA_UPDATE=1 cargo test -p groma-harness --test guide");
+    assert!(
+        shown == EXAMPLE,
+        "the guide shows another example: GROMA_UPDATE=1 cargo test -p groma-harness --test guide"
+    );
 }

@@ -115,6 +115,22 @@ pub fn resident() -> Option<(u64, u64)> {
     Some((fields.next()?? * page, fields.next()?? * page))
 }
 
+/// Processes and threads that the kernel has made since it started, for everybody; `None` where `/proc/stat` does not say
+/// (some sandboxes say 0).
+pub fn tasks_created() -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/stat").ok()?;
+    let count = text.lines().find_map(|line| line.strip_prefix("processes "))?;
+    count.trim().parse().ok().filter(|n| *n > 0)
+}
+
+/// Calls of the `read` and of the `write` family that the kernel has counted for the calling thread, failed ones
+/// included; `None` where it does not count or `/proc` is missing. To read it costs a few reads itself.
+pub fn io_calls() -> Option<(u64, u64)> {
+    let text = std::fs::read_to_string("/proc/thread-self/io").ok()?;
+    let count = |key| text.lines().find_map(|l| l.strip_prefix(key))?.trim().parse().ok();
+    Some((count("syscr:")?, count("syscw:")?))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -130,5 +146,14 @@ mod tests {
         let after = Usage::thread().since(&before);
         assert!(after.user_ns + after.system_ns > 0);
         assert!(after.system_share().is_some());
+    }
+
+    #[test]
+    fn threads_count_as_tasks() {
+        let Some(before) = tasks_created() else { return };
+        for _ in 0..10 {
+            std::thread::spawn(|| {}).join().expect("a thread");
+        }
+        assert!(tasks_created().expect("as before") >= before + 10);
     }
 }

@@ -88,6 +88,66 @@ pub fn open_close(path: &CStr) -> isize {
     }
 }
 
+/// `newfstatat` of a name below an open directory.
+#[inline(always)]
+pub fn stat_at(dir: BorrowedFd<'_>, name: &CStr, room: &mut StatRoom) -> isize {
+    let (dir, room) = (dir.as_raw_fd() as usize, room.0.as_mut_ptr() as usize);
+    // SAFETY: the name is NUL-terminated; the room is larger than any struct stat.
+    unsafe { syscall4(libc::SYS_newfstatat as usize, dir, name.as_ptr() as usize, room, 0) }
+}
+
+/// `openat` read-only of a name below an open directory, then `close` of what it gave; 0 when both worked.
+#[inline(always)]
+pub fn open_close_at(dir: BorrowedFd<'_>, name: &CStr) -> isize {
+    let flags = (libc::O_RDONLY | libc::O_CLOEXEC) as usize;
+    // SAFETY: the name is NUL-terminated; the descriptor that is closed was opened here.
+    unsafe {
+        let fd = syscall4(libc::SYS_openat as usize, dir.as_raw_fd() as usize, name.as_ptr() as usize, flags, 0);
+        if fd < 0 { fd } else { syscall1(libc::SYS_close as usize, fd as usize) }
+    }
+}
+
+/// `openat` of a name that must not exist yet, `write` of the content unless it is empty, `close`; 0 when all worked,
+/// `-ENOSPC` when only a part was written.
+#[inline(always)]
+pub fn create_at(dir: BorrowedFd<'_>, name: &CStr, content: &[u8]) -> isize {
+    let flags = (libc::O_CREAT | libc::O_EXCL | libc::O_WRONLY | libc::O_CLOEXEC) as usize;
+    // SAFETY: the name is NUL-terminated, the content as long as it says; the descriptor was opened here.
+    unsafe {
+        let fd = syscall4(libc::SYS_openat as usize, dir.as_raw_fd() as usize, name.as_ptr() as usize, flags, 0o666);
+        if fd < 0 {
+            return fd;
+        }
+        let mut written = 0;
+        if !content.is_empty() {
+            let nr = libc::SYS_write as usize;
+            written = syscall3(nr, fd as usize, content.as_ptr() as usize, content.len());
+        }
+        let closed = syscall1(libc::SYS_close as usize, fd as usize);
+        match written {
+            e if e < 0 => e,
+            n if n as usize != content.len() => -(libc::ENOSPC as isize),
+            _ => closed,
+        }
+    }
+}
+
+/// `unlinkat` of a file below an open directory.
+#[inline(always)]
+pub fn unlink_at(dir: BorrowedFd<'_>, name: &CStr) -> isize {
+    // SAFETY: the name is NUL-terminated.
+    unsafe { syscall3(libc::SYS_unlinkat as usize, dir.as_raw_fd() as usize, name.as_ptr() as usize, 0) }
+}
+
+/// `clock_gettime` of `CLOCK_MONOTONIC` by entering the kernel, where libc asks the vDSO.
+#[inline(always)]
+pub fn clock_gettime() -> isize {
+    let mut t = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    let at = std::ptr::from_mut(&mut t) as usize;
+    // SAFETY: `t` is a valid timespec that lives across the call.
+    unsafe { syscall2(libc::SYS_clock_gettime as usize, libc::CLOCK_MONOTONIC as usize, at) }
+}
+
 /// `kill` with signal 0 to a process: permission checks and no signal.
 #[inline(always)]
 pub fn kill_nothing(pid: i32) -> isize {
@@ -118,5 +178,25 @@ mod tests {
         assert_eq!(open_close(c"/dev/null"), 0);
         assert_eq!(open_close(c"/nonexistent"), -libc::ENOENT as isize);
         assert_eq!(kill_nothing(crate::process::id()), 0);
+        assert_eq!(clock_gettime(), 0);
+    }
+
+    #[test]
+    fn files_are_made_and_removed_below_a_directory() {
+        let path = std::env::temp_dir().join(format!("groma-raw-{}", crate::process::id()));
+        std::fs::create_dir(&path).expect("a directory");
+        let dir = std::fs::File::open(&path).expect("the directory");
+        assert_eq!(create_at(dir.as_fd(), c"a", b"xyz"), 0);
+        assert_eq!(std::fs::read(path.join("a")).expect("the file"), b"xyz");
+        assert_eq!(create_at(dir.as_fd(), c"a", b""), -libc::EEXIST as isize);
+        let mut room = StatRoom::new();
+        assert_eq!(stat_at(dir.as_fd(), c"a", &mut room), 0);
+        assert!(room.filled());
+        assert_eq!(open_close_at(dir.as_fd(), c"a"), 0);
+        assert_eq!(unlink_at(dir.as_fd(), c"a"), 0);
+        assert_eq!(unlink_at(dir.as_fd(), c"a"), -libc::ENOENT as isize);
+        assert_eq!(stat_at(dir.as_fd(), c"a", &mut room), -libc::ENOENT as isize);
+        assert_eq!(open_close_at(dir.as_fd(), c"a"), -libc::ENOENT as isize);
+        std::fs::remove_dir(&path).expect("nothing left");
     }
 }

@@ -52,6 +52,11 @@ impl AsFd for Watch {
     }
 }
 
+/// The first of the two signals that are free for programs to use.
+pub const USER_1: i32 = libc::SIGUSR1;
+/// The second.
+pub const USER_2: i32 = libc::SIGUSR2;
+
 static CAUGHT: AtomicU64 = AtomicU64::new(0);
 
 extern "C" fn count(_signal: libc::c_int) {
@@ -114,6 +119,68 @@ impl RawAction {
     }
 }
 
+/// Two actions for one signal that replace each other, turn by turn; the kernel tells each time what was replaced.
+///
+/// Like [`RawAction::never_delivered`], only for a signal that nobody sends. Dropping it puts the default action back.
+#[derive(Debug)]
+pub struct Swap {
+    signal: i32,
+    actions: [RawAction; 2],
+    replaced: RawAction,
+    next: usize,
+}
+
+impl Swap {
+    /// Installs the first of the two.
+    ///
+    /// # Errors
+    /// Those of `rt_sigaction`.
+    pub fn new(signal: i32) -> io::Result<Swap> {
+        // Told apart by their flags: these have the same place in the kernel's structure on every architecture.
+        let other = RawAction { flags: libc::SA_RESTART as u64, ..RawAction::never_delivered() };
+        let actions = [RawAction::never_delivered(), other];
+        match actions[0].install(signal) {
+            0 => Ok(Swap { signal, actions, replaced: RawAction::never_delivered(), next: 1 }),
+            error => Err(io::Error::from_raw_os_error(-error as i32)),
+        }
+    }
+
+    /// `rt_sigaction` by number: installs the one that is not installed, and takes the old one out; whether the call
+    /// succeeded and the old one was the other of the two.
+    #[inline]
+    pub fn turn(&mut self) -> bool {
+        // SAFETY: as in `RawAction::install`; the old action is written to a structure of the same layout that is
+        // exclusively borrowed.
+        let result = unsafe {
+            crate::arch::syscall4(
+                libc::SYS_rt_sigaction as usize,
+                self.signal as usize,
+                std::ptr::from_ref(&self.actions[self.next]) as usize,
+                std::ptr::from_mut(&mut self.replaced) as usize,
+                size_of::<u64>(),
+            )
+        };
+        self.next ^= 1;
+        let other = &self.actions[self.next];
+        result == 0 && self.replaced.handler == other.handler && self.replaced.flags == other.flags
+    }
+}
+
+impl Drop for Swap {
+    fn drop(&mut self) {
+        restore_default(self.signal);
+    }
+}
+
+/// The largest frame that the kernel puts on the stack to deliver a signal on this CPU, in bytes; its size follows the
+/// vector registers. `None` where the kernel does not tell.
+pub fn largest_frame() -> Option<u64> {
+    /// `linux/auxvec.h`; x86 and 64-bit Arm have it.
+    const AT_MINSIGSTKSZ: libc::c_ulong = 51;
+    // SAFETY: the argument is a key by value.
+    Some(unsafe { libc::getauxval(AT_MINSIGSTKSZ) }).filter(|n| *n > 0)
+}
+
 /// Puts the default action of a signal back.
 pub fn restore_default(signal: i32) {
     // SAFETY: SIG_DFL is a legal disposition.
@@ -152,5 +219,45 @@ impl Myself {
 impl Default for Myself {
     fn default() -> Self {
         Myself::new()
+    }
+}
+
+/// Children that end are kept until they are waited for, also where whoever started this program ignored SIGCHLD, which
+/// lasts across `execve`: every `wait` would fail.
+pub fn keep_children() {
+    restore_default(libc::SIGCHLD);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_swap_notices_what_it_did_not_install() {
+        // A real-time signal: the tests of one process share their handlers.
+        let signal = libc::SIGRTMIN() + 3;
+        let mut swap = Swap::new(signal).expect("rt_sigaction");
+        assert!((0..10).all(|_| swap.turn()));
+        restore_default(signal);
+        assert!(!swap.turn());
+        assert!(swap.turn());
+    }
+
+    #[test]
+    fn a_swap_reports_a_signal_that_does_not_exist() {
+        assert_eq!(Swap::new(1000).map(|_| ()).map_err(|e| e.raw_os_error()), Err(Some(libc::EINVAL)));
+    }
+
+    #[test]
+    fn every_signal_sent_to_this_thread_is_caught_before_the_call_returns() {
+        let signal = libc::SIGRTMIN() + 4;
+        count_arrivals(signal).expect("sigaction");
+        let (me, before) = (Myself::new(), caught());
+        for n in 1..=100 {
+            assert_eq!(me.send(signal), 0);
+            assert!(caught() >= before + n);
+        }
+        assert_eq!(me.send(0), 0);
+        restore_default(signal);
     }
 }

@@ -6,11 +6,13 @@
 //!
 //! # Safety
 //! After `fork` or `clone` the child only calls `_exit` or `execve`, both async-signal-safe. The `CLONE_VM` child runs
-//! on a stack of its own while its parent is suspended (`CLONE_VFORK`), and writes nothing else.
+//! on a stack of its own while its parent is suspended (`CLONE_VFORK`), and writes nothing else but an atomic that its
+//! parent lends it.
 #![expect(unsafe_code, reason = "fork, clone, execve, posix_spawn")]
 
 use std::ffi::{CStr, CString};
 use std::io;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The code with which a child leaves when `execve` failed; no target of ours returns it.
 pub const EXEC_FAILED: i32 = 127;
@@ -145,6 +147,26 @@ pub fn vfork_exit(code: u8, stack: &mut Stack) -> io::Result<i32> {
     vfork(child, stack, std::ptr::without_provenance_mut(usize::from(code)))
 }
 
+/// As [`vfork_exit`]; the child first adds 1 to a counter in the memory that it shares with its parent: a child that got a
+/// copy of the memory would count in the copy.
+///
+/// # Errors
+/// Those of `clone`.
+pub fn vfork_counted(code: u8, counter: &AtomicU64, stack: &mut Stack) -> io::Result<i32> {
+    struct Task<'a> {
+        code: u8,
+        counter: &'a AtomicU64,
+    }
+    extern "C" fn child(task: *mut libc::c_void) -> libc::c_int {
+        // SAFETY: the pointer is that of the `Task` below; its owner is suspended until this child has left.
+        let task = unsafe { &*task.cast::<Task<'_>>() };
+        task.counter.fetch_add(1, Ordering::Relaxed);
+        crate::fork::exit_now(i32::from(task.code))
+    }
+    let task = Task { code, counter };
+    vfork(child, stack, (&raw const task).cast_mut().cast())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -160,6 +182,14 @@ mod tests {
         assert_eq!(code(shell.fork_exec()), Some(5));
         assert_eq!(code(shell.vfork_exec(&mut stack)), Some(5));
         assert_eq!(code(shell.posix_spawn()), Some(5));
+    }
+
+    #[test]
+    fn a_child_that_shares_memory_counts_in_ours() {
+        let (mut stack, counter) = (Stack::default(), AtomicU64::new(5));
+        let pid = vfork_counted(6, &counter, &mut stack).expect("clone");
+        assert_eq!(wait(pid).expect("wait").code(), Some(6));
+        assert_eq!(counter.load(Ordering::Relaxed), 6);
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use groma_harness::Benchmark;
 
+mod pipe_bandwidth;
 mod pipe_rtt;
 
-pub(crate) const ALL: &[&Benchmark] = &[&pipe_rtt::BENCH];
+pub(crate) const ALL: &[&Benchmark] = &[&pipe_rtt::BENCH, &pipe_bandwidth::BENCH];

@@ -3,9 +3,10 @@
 use groma_harness::sys::topology::{CacheKind, Topology};
 use groma_harness::{Benchmark, Stop};
 
+mod bandwidth;
 mod latency;
 
-pub(crate) const ALL: &[&Benchmark] = &[&latency::BENCH];
+pub(crate) const ALL: &[&Benchmark] = &[&latency::BENCH, &bandwidth::BENCH];
 
 /// The declared size of a cache line in bytes; 64 where none is declared.
 fn line_size() -> usize {

@@ -1,7 +1,52 @@
-//! System calls, by number through our own instruction: the kernel's part and nothing of libc's.
+//! System calls, by number through our own instruction: the kernel's part and nothing of libc's, but for the one that is
+//! there to show what libc adds.
 
-use groma_harness::Benchmark;
+use groma_harness::prelude::*;
 
+mod fstat;
 mod getppid;
+mod getppid_libc;
+mod open_close;
+mod read;
+mod stat;
+mod write;
 
-pub(crate) const ALL: &[&Benchmark] = &[&getppid::BENCH];
+pub(crate) const ALL: &[&Benchmark] = &[
+    &getppid::BENCH,
+    &getppid_libc::BENCH,
+    &read::BENCH,
+    &write::BENCH,
+    &fstat::BENCH,
+    &stat::BENCH,
+    &open_close::BENCH,
+];
+
+/// How many names a path has below an open directory: Ousterhout's `foo` and `a/b/c/foo`.
+const DEPTH: Param = Param {
+    name: "depth",
+    help: "names in the path, below an open directory",
+    kind: ParamKind::Count,
+    quick: &[],
+    default: &["1"],
+    full: &["1", "4"],
+};
+
+/// The kernel's least answer was the one that stands for success: no call of the loop failed or did less.
+fn all_gave(wanted: isize, least: isize, what: &str) -> Outcome {
+    if least == wanted {
+        Ok(())
+    } else if least < 0 {
+        Err(Stop::from_io(what, &std::io::Error::from_raw_os_error(-least as i32)))
+    } else {
+        Err(Stop::Failed(format!("{what}: {least} bytes instead of {wanted}")))
+    }
+}
+
+/// Reads or writes that the kernel counted since `before`, for each iteration; nothing where it does not count.
+fn counted_calls(ctx: &mut Ctx, before: Option<u64>, now: Option<u64>) {
+    if let (Some(before), Some(now)) = (before, now) {
+        let each = (now - before) as f64 / ctx.iterations().max(1) as f64;
+        // The harness reads some files of its own.
+        ctx.prove("calls that the kernel counted per iteration", "1.00..1.05", each, 1.0..1.05);
+    }
+}

@@ -1,0 +1,62 @@
+//! Reading the clock that everything else is timed with.
+//!
+//! Measures one read of the harness's own clock (CLOCK_MONOTONIC_RAW, or MONOTONIC where that one is slow) through the C
+//! library and, where the kernel offers it, the vDSO: what the two readings around an interval add to it. Not the cycle
+//! counter (`clock.counter`).
+//!
+//! Method: many reads back to back in one short interval. Each is compared with the one before: a clock that runs
+//! backwards disqualifies all other results.
+//!
+//! Traps: where the kernel's clock source is no counter of the CPU (hpet, acpi_pm, old xen), each read is a system call
+//! and many times as dear; the figure is right then, and every short interval is worth less for it. Reads back to back
+//! overlap a little; one that has to wait for the work before it costs more.
+//!
+//! Source: CSE 221 "measurement overhead" (the cost of reading time, from 250,000 pairs), lmbench3 `timing_o`.
+
+use groma_harness::prelude::*;
+use groma_harness::sys::clock::{Clock, Monotonic};
+
+pub(crate) static BENCH: Benchmark = Benchmark {
+    info: Info {
+        summary: "Reading the harness's own clock, back to back",
+        about: about!("read.rs"),
+        iteration: "one read of the clock",
+        lineage: &["cse221:measurement_overhead", "lmbench3:timing_o"],
+        ..Info::new("clock.read")
+    },
+    run: Run::Here(run),
+};
+
+fn run(ctx: &mut Ctx) -> Outcome {
+    let begin = ctx.now_ns();
+    let (mut first, mut last, mut backwards) = (None, begin, 0u64);
+    ctx.measure(|iters| {
+        for _ in 0..iters {
+            let now = Monotonic.now_ns();
+            backwards += u64::from(now < last);
+            last = now;
+        }
+        first = first.or(Some(last));
+        Ok(())
+    })?;
+    let whole = ctx.now_ns().saturating_sub(begin);
+    let seen = last.saturating_sub(first.unwrap_or(last));
+    super::prove_forwards(ctx, backwards);
+    ctx.prove("share of the measurement that the reads saw pass", "above 0.5", seen as f64 / whole as f64, 0.5..=1.0);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use groma_harness::testing::try_out;
+
+    #[test]
+    fn time_passes_and_never_backwards() {
+        let tried = try_out(&BENCH, &[], None).expect("every system has a clock");
+        assert!(tried.samples("") >= 3);
+        assert!(tried.iterations > 1000);
+        assert_eq!(tried.proven("reads that ran backwards"), 0.0);
+        tried.proven("share of the measurement that the reads saw pass");
+    }
+}

@@ -1,0 +1,57 @@
+//! How finely the harness's clock tells the time.
+//!
+//! States the step by which the clock advances, as a program that reads it over and over sees it: the commonest
+//! difference of successive readings that differ. Where a read takes longer than the clock's own step this is the time
+//! of a read, an upper bound, and safe for choosing how long to time. It describes; smaller is not better.
+//!
+//! Method: a hundred thousand readings in a row, and the mode of their increments. What the system claims
+//! (`clock_getres`) is a fact beside it, no more.
+//!
+//! Traps: the claim says 1 ns where clocks advance by 10 ns or 4 ms; the smallest increment and the greatest common
+//! divisor of all are ruined by one odd reading.
+//!
+//! Source: lmbench3 `enough`, which asks the same question of `gettimeofday`; harness-methods.md 3.2.
+
+use groma_harness::calibrate;
+use groma_harness::prelude::*;
+use groma_harness::sys::clock::{Monotonic, claimed_resolution_ns};
+
+pub(crate) static BENCH: Benchmark = Benchmark {
+    info: Info {
+        summary: "Step of the harness's own clock, as successive readings show it",
+        about: about!("step.rs"),
+        iteration: "100000 readings",
+        better: Some(Better::Neither),
+        timing: Timing::Stated,
+        scaling: Scaling::alone("there is one clock, and it states a value instead of taking samples"),
+        lineage: &["lmbench3:enough"],
+        ..Info::new("clock.step")
+    },
+    run: Run::Here(run),
+};
+
+fn run(ctx: &mut Ctx) -> Outcome {
+    let seen = calibrate::poll(&Monotonic).ok_or_else(|| Stop::Failed("the clock stands still".to_owned()))?;
+    ctx.state(seen.step_ns * 1e-9);
+    ctx.fact("clock.getres_ns", claimed_resolution_ns());
+    super::prove_forwards(ctx, seen.backwards);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use groma_harness::testing::try_out;
+
+    #[test]
+    fn states_one_step_and_the_claim() {
+        let tried = try_out(&BENCH, &[], None).expect("every system has a clock");
+        let values = tried.result.series("").map(|s| s.values.clone()).unwrap_or_default();
+        assert_eq!(values.len(), 1);
+        // Whole nanoseconds, 1 at least and no more than a tick of a HZ=100 kernel.
+        let ns = values[0] * 1e9;
+        assert!((ns - ns.round()).abs() < 1e-6 && (1.0..=1e7).contains(&ns), "{ns}");
+        assert_eq!(tried.proven("reads that ran backwards"), 0.0);
+        assert!(tried.result.facts.iter().any(|f| f.key == "clock.getres_ns"));
+    }
+}

@@ -1,0 +1,97 @@
+//! Calling a function with 0 to 7 arguments, and returning from it.
+//!
+//! Measures a direct call of a function that is not inlined and only returns, with its arguments put where the system's
+//! convention wants them (registers, the seventh on the stack on x86-64). The callee does not use them, and nothing waits
+//! for it: this is what calls cost a program that has other work to do, the time until the next can start. Not an
+//! indirect call, and no prologue or saved registers.
+//!
+//! Method: two loops in assembly, one with 64 calls a turn and one with 16; the difference of their turns divided by 48
+//! is one call, and the loop itself falls out. The raw value is the turn of 64.
+//!
+//! Traps: a compiler inlines the callee, or moves constant arguments out of the loop; timing one call with two reads of
+//! the clock reports the clock (CSE 221: 25 cycles for what takes 2); cores predict returns with a stack of their own,
+//! which code that enters and leaves in other ways can empty.
+//!
+//! Source: CSE 221 "procedure call".
+
+use groma_harness::prelude::*;
+use groma_harness::sys::arch::{CALLS_LONG, CALLS_MAX_ARGS, CALLS_SHORT, calls};
+
+pub(crate) static BENCH: Benchmark = Benchmark {
+    info: Info {
+        summary: "Call of a function and return from it, by number of arguments",
+        about: about!("call.rs"),
+        iteration: "one turn of 64 calls, and one of 16 beside it",
+        timing: Timing::Floor,
+        outputs: &[
+            Output {
+                suffix: "",
+                summary: "",
+                derivation: Derivation::Difference {
+                    of: "long",
+                    minus: "short",
+                    per: (CALLS_LONG - CALLS_SHORT) as f64,
+                },
+                quantity: None,
+            },
+            Output {
+                suffix: "long",
+                summary: "One turn of a loop of 64 calls, loop included",
+                derivation: Derivation::Series("long"),
+                quantity: None,
+            },
+        ],
+        params: &[Param {
+            name: "args",
+            help: "integer arguments, 0 to 7",
+            kind: ParamKind::Count,
+            quick: &["0", "7"],
+            default: &["0", "1", "2", "3", "4", "5", "6", "7"],
+            full: &[],
+        }],
+        lineage: &["cse221:procedure_call"],
+        width: 0.02,
+        ..Info::new("cpu.call")
+    },
+    run: Run::Here(run),
+};
+
+fn run(ctx: &mut Ctx) -> Outcome {
+    let args = ctx.int("args");
+    if args > CALLS_MAX_ARGS as u64 {
+        return Err(Stop::Unsupported(format!("calls have at most {CALLS_MAX_ARGS} arguments here, not {args}")));
+    }
+    let (long, short) = (calls(args as usize, false), calls(args as usize, true));
+    ctx.measure_arms(&mut [
+        Arm::new("long", |iters| {
+            long(iters);
+            Ok(())
+        }),
+        Arm::new("short", |iters| {
+            short(iters);
+            Ok(())
+        }),
+    ])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use groma_harness::testing::try_out;
+
+    #[test]
+    fn both_loops_are_measured_for_every_number_of_arguments() {
+        for args in 0..=CALLS_MAX_ARGS {
+            let tried = try_out(&BENCH, &[("args", &args.to_string())], None).expect("calls everywhere");
+            assert!(tried.samples("long") >= 3);
+            assert_eq!(tried.samples("long"), tried.samples("short"));
+            assert!(tried.proven("time of 2k iterations over time of k") > 1.5);
+        }
+    }
+
+    #[test]
+    fn eight_arguments_are_refused() {
+        let refused = try_out(&BENCH, &[("args", "8")], None).expect_err("no kernel for it");
+        assert!(matches!(refused, Stop::Unsupported(_)), "{refused}");
+    }
+}

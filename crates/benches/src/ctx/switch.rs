@@ -1,0 +1,385 @@
+//! Handing the CPU from one task to the next: a token goes round a ring of tasks on one CPU.
+//!
+//! Measures one hand-over: a write that wakes the next task, a read that puts this one to sleep, the switch between them,
+//! and the working set that each task touches while it holds the token. Does not measure wake-ups on another CPU
+//! (`ipc.pipe_rtt` does), nor a scheduler under load.
+//!
+//! Method: all tasks are pinned to one CPU, so a hand-over cannot happen without a switch. Each lap of the ring is timed
+//! alone. Two controls run in turn with it in the same process: one task sends itself the same token through as many
+//! pipes and touches the same lines, either in one buffer (`hot`) or in as many buffers as there are tasks (`rotating`).
+//! The ring less `hot` (`net`) is the switch, the wake-up and the refilling of the cache; the ring less `rotating`
+//! (`net_rotating`) leaves out the cache misses that the sheer amount of memory causes. The ring itself is the main
+//! value, and no difference is clamped. Processes and threads run the same code. The working set is one 8-byte word in
+//! every 64 bytes, read, increased and written back in one random order; the order is shared, 4 bytes a word. With threads
+//! the control is dearer by a fifth: a process with several threads counts who uses a descriptor at every call.
+//!
+//! Proofs: the token counts the tasks that it has been through, and a lap with another count fails at once; every task
+//! finds its words increased as often as it had the token; the kernel counted a switch for every hand-over.
+//!
+//! Traps: scheduler placement (lmbench `lat_ctx` 4 against 116-135 us on one machine); an overhead taken from another
+//! process and a result that is dropped when it is not positive (lmbench); threads by one method and processes by another
+//! (CSE 221); one working set at the same virtual address in every process, as programs have it; huge pages, refused.
+//!
+//! Source: lmbench 1996 table 10 and figure 2, lmbench3 `lat_ctx`, Ousterhout 1990 table 3, CSE 221 "context switch"; the
+//! two controls are those of hbench-OS.
+
+use groma_harness::model::Params;
+use groma_harness::prelude::*;
+use groma_harness::sys::counters::{self, Usage};
+use groma_harness::sys::io::{pipe, read, read_full, write_full};
+use groma_harness::sys::{affinity, fork, process, thread};
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::Arc;
+
+pub(crate) static BENCH: Benchmark = Benchmark {
+    info: Info {
+        summary: "Handing over the CPU in a ring of tasks, through pipes",
+        about: about!("switch.rs"),
+        iteration: "the token once around the ring: as many hand-overs as tasks",
+        timing: Timing::Each,
+        outputs: &[
+            Output { derivation: Derivation::Series("ring"), ..Output::MAIN },
+            Output {
+                suffix: "hot",
+                summary: "control: one task, as many pipes, one buffer",
+                derivation: Derivation::Series("hot"),
+                quantity: None,
+            },
+            Output {
+                suffix: "rotating",
+                summary: "control: one task, as many pipes and buffers",
+                derivation: Derivation::Series("rotating"),
+                quantity: None,
+            },
+            Output {
+                suffix: "net",
+                summary: "switch, wake-up and cache refill: the ring less hot",
+                derivation: Derivation::Difference { of: "ring", minus: "hot", per: 1.0 },
+                quantity: None,
+            },
+            Output {
+                suffix: "net_rotating",
+                summary: "the same without the misses of so much memory: the ring less rotating",
+                derivation: Derivation::Difference { of: "ring", minus: "rotating", per: 1.0 },
+                quantity: None,
+            },
+        ],
+        params: &[
+            Param {
+                name: "tasks",
+                help: "tasks in the ring",
+                kind: ParamKind::Count,
+                quick: &[],
+                default: &["2", "8"],
+                full: &["2", "4", "8", "16", "32", "96"],
+            },
+            Param {
+                name: "working_set",
+                help: "bytes that each task touches while it has the token",
+                kind: ParamKind::Size,
+                quick: &[],
+                default: &["0", "16K"],
+                full: &["0", "4K", "16K", "64K", "256K"],
+            },
+            Param {
+                name: "kind",
+                help: "what the tasks are",
+                kind: ParamKind::Word(&["process", "thread"]),
+                quick: &[],
+                default: &["process", "thread"],
+                full: &[],
+            },
+        ],
+        plain,
+        scaling: Scaling::processes("each copy forks its ring, which a process with threads must not"),
+        placements: &[Placement::SameCpu],
+        lineage: &[
+            "lmbench1996:table10",
+            "lmbench1996:figure2",
+            "lmbench3:lat_ctx",
+            "ousterhout1990:table3",
+            "cse221:context_switch",
+        ],
+        interference: Interference::Blocking,
+        width: 0.02,
+        ..Info::new("ctx.switch")
+    },
+    run: Run::Here(run),
+};
+
+/// A plain run takes both kinds for the smallest ring, and a larger ring of processes with a working set.
+fn plain(params: &Params) -> bool {
+    match (params.int("tasks"), params.int("working_set"), params.word("kind")) {
+        (Some(2), set, _) => set == Some(0),
+        (_, set, kind) => set != Some(0) && kind == Some("process"),
+    }
+}
+
+/// Bytes of a working set for each word that is touched: a cache line of most CPUs, half of one on the others.
+const LINE: usize = 64;
+/// The stack of a task that is a thread: it calls `read` and `write` and little else.
+const STACK: usize = 128 << 10;
+/// What a task returns when its working set does not show what it did.
+const WRONG_WORDS: i32 = 2;
+
+#[derive(Clone, Copy, Default)]
+#[repr(align(64))]
+struct Line {
+    word: u64,
+}
+
+const _: () = assert!(size_of::<Line>() == LINE);
+
+/// A working set, and how often it was touched.
+struct WorkingSet {
+    lines: Vec<Line>,
+    touched: u64,
+}
+
+impl WorkingSet {
+    fn new(lines: usize) -> WorkingSet {
+        WorkingSet { lines: vec![Line::default(); lines], touched: 0 }
+    }
+
+    #[inline]
+    fn touch(&mut self, order: &[u32]) {
+        for &i in order {
+            self.lines[i as usize].word += 1;
+        }
+        self.touched += 1;
+    }
+
+    fn shows_it(&self) -> bool {
+        self.lines.iter().all(|line| line.word == self.touched)
+    }
+}
+
+/// Where a task gets the token from and where it passes it on.
+struct Ends {
+    input: OwnedFd,
+    output: OwnedFd,
+}
+
+type Token = [u8; 8];
+
+/// The life of a task: takes the token, touches its working set, passes the token on, until the one before it has left.
+fn pass_on(input: BorrowedFd<'_>, output: BorrowedFd<'_>, order: &[u32]) -> i32 {
+    let mut set = WorkingSet::new(order.len());
+    let mut token = Token::default();
+    loop {
+        match read(input, &mut token) {
+            Ok(0) => return if set.shows_it() { 0 } else { WRONG_WORDS },
+            Ok(n) if n == token.len() => {}
+            // Eight bytes into an empty pipe come out as eight bytes.
+            Ok(_) | Err(_) => return 1,
+        }
+        set.touch(order);
+        token = (u64::from_ne_bytes(token) + 1).to_ne_bytes();
+        if write_full(output, &token).is_err() {
+            return 1;
+        }
+    }
+}
+
+/// The tasks of the ring but the first, which is the one that measures.
+enum Tasks {
+    Processes(Vec<fork::Child>),
+    Threads(Vec<std::thread::JoinHandle<(i32, Usage)>>),
+}
+
+impl Tasks {
+    fn none(kind: &str) -> Tasks {
+        if kind == "thread" { Tasks::Threads(Vec::new()) } else { Tasks::Processes(Vec::new()) }
+    }
+
+    /// Starts one more task; `others` are the ends that a process must not keep open.
+    fn start(&mut self, ctx: &Ctx, ends: Ends, others: &[BorrowedFd<'_>], order: &Arc<[u32]>) -> Outcome {
+        match self {
+            Tasks::Processes(children) => {
+                children.push(ctx.fork_peer(others, || pass_on(ends.input.as_fd(), ends.output.as_fd(), order))?);
+            }
+            Tasks::Threads(threads) => {
+                let order = Arc::clone(order);
+                let life = move || (pass_on(ends.input.as_fd(), ends.output.as_fd(), &order), Usage::thread());
+                threads.push(thread::spawn(STACK, life).doing("starting a thread of the ring")?);
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits for all of them: how each one ended, and what the kernel counted for it.
+    fn wait(self) -> Result<Vec<(i32, Usage)>, Stop> {
+        match self {
+            Tasks::Processes(children) => children
+                .into_iter()
+                .map(|child| child.wait().map(|exit| (exit.code().unwrap_or(-1), exit.usage)))
+                .collect::<io::Result<_>>()
+                .doing("waiting for a process of the ring"),
+            Tasks::Threads(threads) => threads
+                .into_iter()
+                .map(|thread| thread.join().map_err(|_| Stop::Failed("a thread of the ring panicked".to_owned())))
+                .collect(),
+        }
+    }
+}
+
+/// A pipe for each task, cut into the two ends that each one holds: task `i` reads what task `i - 1` writes.
+fn ring_of_pipes(tasks: usize) -> Result<Vec<Ends>, Stop> {
+    let pipes: Vec<_> = (0..tasks).map(|_| pipe()).collect::<io::Result<_>>().doing("making the pipes of the ring")?;
+    let (mut inputs, outputs): (Vec<_>, Vec<_>) = pipes.into_iter().unzip();
+    inputs.rotate_right(1);
+    Ok(inputs.into_iter().zip(outputs).map(|(input, output)| Ends { input, output }).collect())
+}
+
+fn run(ctx: &mut Ctx) -> Outcome {
+    let tasks = ctx.int("tasks") as usize;
+    if tasks < 2 {
+        return Err(Stop::Unsupported("a ring has two tasks or more".to_owned()));
+    }
+    // A crew stays where its placement has put it: members that chose for themselves could all choose the same CPU.
+    if ctx.workers() == 1 {
+        affinity::pin(counters::current_cpu()).doing("pinning the ring")?;
+    }
+    process::refuse_huge_pages();
+    let mut order: Vec<u32> = (0..ctx.int("working_set").div_ceil(LINE as u64) as u32).collect();
+    ctx.rng().shuffle(&mut order);
+    let order: Arc<[u32]> = order.into();
+
+    let mut ends = ring_of_pipes(tasks)?;
+    let own = ends.remove(0);
+    let mut others = Tasks::none(ctx.word("kind"));
+    while let Some(next) = ends.pop() {
+        let foreign = ends.iter().chain([&own]).flat_map(|e| [e.input.as_fd(), e.output.as_fd()]);
+        others.start(ctx, next, &foreign.collect::<Vec<_>>(), &order)?;
+    }
+
+    let pipes: Vec<_> = (0..tasks).map(|_| pipe()).collect::<io::Result<_>>().doing("making the control's pipes")?;
+    let (mut set, mut hot) = (WorkingSet::new(order.len()), WorkingSet::new(order.len()));
+    let mut rotating: Vec<_> = (0..tasks).map(|_| WorkingSet::new(order.len())).collect();
+    let before = Usage::thread();
+    let mut laps_done = 0;
+    let ring = |laps: u64| {
+        for _ in 0..laps {
+            let mut token = 1u64.to_ne_bytes();
+            write_full(own.output.as_fd(), &token).doing("passing the token on")?;
+            read_full(own.input.as_fd(), &mut token).doing("taking the token")?;
+            set.touch(&order);
+            check_count(u64::from_ne_bytes(token), tasks as u64)?;
+        }
+        laps_done += laps;
+        Ok(())
+    };
+    let hand_overs = tasks as f64;
+    ctx.measure_arms(&mut [
+        Arm::new("ring", ring).per_iter(hand_overs),
+        Arm::new("hot", |laps| to_itself(laps, &pipes, |_| hot.touch(&order))).per_iter(hand_overs),
+        Arm::new("rotating", |laps| to_itself(laps, &pipes, |i| rotating[i].touch(&order))).per_iter(hand_overs),
+    ])?;
+    let here = Usage::thread().since(&before);
+    // The end of the ring: the next task finds its pipe closed, and leaves, and so on.
+    drop(own);
+    let ended = others.wait()?;
+
+    ctx.prove(
+        "tasks that left well, their working sets as touched",
+        "all of them",
+        ended.iter().filter(|(code, _)| *code == 0).count() as f64 + f64::from(u8::from(set.shows_it())),
+        hand_overs..=hand_overs,
+    );
+    let used = ended.iter().map(|(_, usage)| usage).chain([&here]);
+    let switches: u64 = used.map(|usage| usage.voluntary + usage.involuntary).sum();
+    let per_hand_over = switches as f64 / (laps_done.max(1) as f64 * hand_overs);
+    ctx.prove("context switches per hand-over, all tasks", "1 (0.95..2.2)", per_hand_over, 0.95..=2.2);
+    Ok(())
+}
+
+/// The control: one task passes the token to itself, through a pipe for each task that the ring has.
+fn to_itself(laps: u64, pipes: &[(OwnedFd, OwnedFd)], mut touch: impl FnMut(usize)) -> Outcome {
+    for _ in 0..laps {
+        let mut token = Token::default();
+        for (i, (read_end, write_end)) in pipes.iter().enumerate() {
+            token = (u64::from_ne_bytes(token) + 1).to_ne_bytes();
+            write_full(write_end.as_fd(), &token).doing("passing the token on")?;
+            read_full(read_end.as_fd(), &mut token).doing("taking the token")?;
+            touch(i);
+        }
+        check_count(u64::from_ne_bytes(token), pipes.len() as u64)?;
+    }
+    Ok(())
+}
+
+/// The token has been through every task.
+fn check_count(seen: u64, tasks: u64) -> Outcome {
+    if seen == tasks {
+        return Ok(());
+    }
+    Err(Stop::Failed(format!("the token came back after {seen} tasks, not {tasks}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use groma_harness::model::Value;
+    use groma_harness::testing::try_out;
+
+    const SWITCHES: &str = "context switches per hand-over, all tasks";
+    const LEFT_WELL: &str = "tasks that left well, their working sets as touched";
+
+    #[test]
+    fn every_hand_over_switches() {
+        for kind in ["process", "thread"] {
+            for (tasks, working_set) in [("2", "0"), ("5", "4K"), ("8", "100")] {
+                let chosen = [("kind", kind), ("tasks", tasks), ("working_set", working_set)];
+                let tried = try_out(&BENCH, &chosen, None).expect("pipes and tasks");
+                for series in ["ring", "hot", "rotating"] {
+                    assert!(tried.samples(series) >= 3);
+                    let per_iter = tried.result.series(series).map(|s| s.per_iter);
+                    assert_eq!(per_iter, tasks.parse().ok(), "{series}");
+                }
+                assert!(tried.proven(SWITCHES) < 1.5, "{kind} {tasks}: {:?}", tried.result.proofs);
+                assert_eq!(Some(tried.proven(LEFT_WELL)), tasks.parse().ok());
+            }
+        }
+    }
+
+    #[test]
+    fn one_task_is_no_ring() {
+        assert!(matches!(try_out(&BENCH, &[("tasks", "1")], None), Err(Stop::Unsupported(_))));
+    }
+
+    #[test]
+    fn a_working_set_shows_a_forgotten_line() {
+        let mut set = WorkingSet::new(3);
+        set.touch(&[2, 0, 1]);
+        assert!(set.shows_it());
+        set.touch(&[0, 1]);
+        assert!(!set.shows_it());
+    }
+
+    #[test]
+    fn a_token_that_took_a_short_cut_fails() {
+        assert_eq!(check_count(8, 8), Ok(()));
+        assert!(check_count(1, 8).is_err());
+    }
+
+    #[test]
+    fn a_plain_run_takes_three_points() {
+        let mut taken = Vec::new();
+        for tasks in [2, 8] {
+            for set in [0, 16 << 10] {
+                for kind in ["process", "thread"] {
+                    let params = Params(vec![
+                        ("tasks".into(), Value::Int(tasks)),
+                        ("working_set".into(), Value::Int(set)),
+                        ("kind".into(), Value::Word(kind.into())),
+                    ]);
+                    if plain(&params) {
+                        taken.push((tasks, set, kind));
+                    }
+                }
+            }
+        }
+        assert_eq!(taken, [(2, 0, "process"), (2, 0, "thread"), (8, 16 << 10, "process")]);
+    }
+}

@@ -1,0 +1,149 @@
+//! One message there and back between two processes over a TCP connection on the loopback.
+//!
+//! Measures the whole round trip on a connection that stays: a write and a read on each side, the protocol in between, and
+//! two wake-ups. Does not measure a network card, IPv6, or the making of connections (`net.tcp_connect`).
+//!
+//! Method: as `ipc.pipe_rtt`: each round trip is timed alone, messages are sent and read in full whatever pieces they come
+//! in, the first and last byte of each carry its number and are compared in the answer, and the placement of the two sides is part of the result. TCP_NODELAY is set unless the parameter says otherwise.
+//! The proofs are TCP's own counters of this one connection (TCP_INFO): as many bytes received as round trips took, and
+//! not one segment sent again; the counters of the whole machine move with other programs. At the end the other side
+//! answers with a reset, so that no port stays in TIME_WAIT.
+//!
+//! Traps: no server, and write and read on no socket at all are timed (lmbench 0.8 against 41 us); short reads (lmbench
+//! `lat_tcp` hangs or crashes with large messages); the softirq that delivers runs on the sender's CPU; packet filters
+//! and connection tracking in containers; Nagle's algorithm only delays what is sent while something is unacknowledged.
+//!
+//! Source: lmbench 1996 table 12, lmbench3 `lat_tcp` (both with Nagle's algorithm on).
+
+use crate::proofs;
+use groma_harness::prelude::*;
+use groma_harness::sys::counters::Usage;
+use groma_harness::sys::io::{read, read_full, write_full};
+use groma_harness::sys::net;
+use std::net::{Shutdown, TcpStream};
+use std::os::fd::AsFd;
+
+pub(crate) static BENCH: Benchmark = Benchmark {
+    info: Info {
+        summary: "Round trip of a message between two processes over TCP on the loopback",
+        about: about!("tcp_rtt.rs"),
+        iteration: "one round trip: a write and a read on each side",
+        timing: Timing::Each,
+        params: &[
+            Param {
+                name: "size",
+                help: "bytes in the message",
+                kind: ParamKind::Size,
+                quick: &[],
+                default: &["1"],
+                full: &["1", "64", "1K", "16K", "64K"],
+            },
+            Param {
+                name: "nodelay",
+                help: "TCP_NODELAY; off is Nagle's algorithm",
+                kind: ParamKind::Word(&["on", "off"]),
+                quick: &[],
+                default: &["on"],
+                full: &["on", "off"],
+            },
+        ],
+        scaling: Scaling::processes("each copy forks its other side, which a process with threads must not"),
+        placements: &Placement::TWO_SIDED,
+        needs: &[Need::Loopback],
+        lineage: &["lmbench1996:table12", "lmbench3:lat_tcp"],
+        interference: Interference::Blocking,
+        width: 0.02,
+        ..Info::new("net.tcp_rtt")
+    },
+    run: Run::Here(run),
+};
+
+/// Two ends of one connection, both in this process for the moment.
+fn connected_pair() -> Result<(TcpStream, TcpStream), Stop> {
+    let listener = net::listen(1).doing("listening on the loopback")?;
+    let address = listener.local_addr().doing("asking for the port")?;
+    let here = TcpStream::connect(address).doing("connecting")?;
+    let (there, from) = listener.accept().doing("accepting")?;
+    if from != here.local_addr().doing("asking for the port")? {
+        return Err(Stop::Failed(format!("somebody else ({from}) connected to our port")));
+    }
+    Ok((here, there))
+}
+
+fn run(ctx: &mut Ctx) -> Outcome {
+    let mut message = vec![1u8; ctx.int("size") as usize];
+    if message.is_empty() {
+        return Err(Stop::Unsupported("a message has a byte or more".to_owned()));
+    }
+    let (here, there) = connected_pair()?;
+    for side in [&here, &there] {
+        side.set_nodelay(ctx.word("nodelay") == "on").doing("setting TCP_NODELAY")?;
+    }
+    let mut echo = message.clone();
+    let peer = ctx.fork_peer(&[here.as_fd()], || {
+        loop {
+            match read(there.as_fd(), &mut echo[..1]) {
+                Ok(0) => return i32::from(net::reset_on_close(there.as_fd()).is_err()),
+                Ok(_) => {}
+                Err(_) => return 1,
+            }
+            let rest = read_full(there.as_fd(), &mut echo[1..]);
+            if rest.and_then(|()| write_full(there.as_fd(), &echo)).is_err() {
+                return 1;
+            }
+        }
+    })?;
+    drop(there);
+
+    let before = Usage::thread();
+    let mut answer = vec![0; message.len()];
+    let mut trip = 0u8;
+    ctx.measure(|iters| {
+        for _ in 0..iters {
+            trip = trip.wrapping_add(1);
+            let last = message.len() - 1;
+            (message[0], message[last]) = (trip, trip);
+            write_full(here.as_fd(), &message).doing("writing to the socket")?;
+            read_full(here.as_fd(), &mut answer).doing("reading from the socket")?;
+            if (answer[0], answer[last]) != (trip, trip) {
+                return Err(Stop::Failed("the answer is not that to the last message".to_owned()));
+            }
+        }
+        Ok(())
+    })?;
+    let tcp = net::connection(here.as_fd()).doing("asking for TCP_INFO")?;
+    here.shutdown(Shutdown::Write).doing("ending the connection")?;
+    let peer = peer.wait().doing("waiting for the other side")?;
+    proofs::peer_ended_well(ctx, &peer);
+    proofs::switches(ctx, &before, &peer);
+    ctx.prove("segments that TCP sent again", "0", tcp.retransmits as f64, 0.0..=0.0);
+    let expected = ctx.iterations() as f64 * message.len() as f64;
+    match tcp.received {
+        Some(bytes) => ctx.prove("bytes that TCP received per byte expected", "1", bytes as f64 / expected, 1.0..=1.0),
+        None => ctx.note("this kernel does not count the bytes of a connection"),
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use groma_harness::testing::try_out;
+
+    #[test]
+    fn every_round_trip_goes_through_tcp_once() {
+        for (size, nodelay) in [("1", "on"), ("1M", "on"), ("1K", "off")] {
+            let tried = try_out(&BENCH, &[("size", size), ("nodelay", nodelay)], None).expect("loopback");
+            assert!(tried.samples("") >= 3);
+            assert!(tried.proven("context switches per round trip, both sides") >= 1.8);
+            assert_eq!(tried.proven("exit code of the other side"), 0.0);
+            assert_eq!(tried.proven("segments that TCP sent again"), 0.0);
+            assert_eq!(tried.proven("bytes that TCP received per byte expected"), 1.0);
+        }
+    }
+
+    #[test]
+    fn an_empty_message_is_refused() {
+        assert!(matches!(try_out(&BENCH, &[("size", "0")], None), Err(Stop::Unsupported(_))));
+    }
+}

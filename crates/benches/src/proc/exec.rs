@@ -1,0 +1,151 @@
+//! Becoming another program: `execve`, the program's start and end, and the wait for it.
+//!
+//! Measures a whole child: made, turned into the target, run, ended, waited for. With `by=vfork` (the default) nothing of the
+//! parent is copied, so that beyond `proc.vfork_exit` it is `execve` and the target; `by=fork` is what lmbench does. What is
+//! executed decides the value more than the kernel does, so it is part of the metric: `bare` has no libc (below 1 KiB) and
+//! measures the kernel; `static` and `dynamic` are the same program through libc, from its start-up to `exit`, linked in
+//! two ways: what a program costs. In virtual machines libc's start-up alone can be most of it (each CPUID traps).
+//!
+//! Method: each child is timed alone, on its parent's CPU, with a fixed argument vector and an empty environment. The
+//! targets are compiled with this program and carried in it, since a machine that is surveyed has no compiler; each is
+//! written to the round's directory, run once untimed, and removed. The dynamic one uses the machine's own libc; where
+//! that is missing or older than the one it was built with, the result is `unsupported`. Proof: the code that each child
+//! left with, and the byte it wrote.
+//!
+//! Traps: an `execve` that fails is fast (lmbench `lat_proc exec` without its program: 343 us for 809); the first run of a
+//! file reads it; shells, loaders and scanners that look at files being executed; emulation of another CPU.
+//!
+//! Source: lmbench 1996 table 9 ("fork, exec & exit"), lmbench3 `lat_proc exec`.
+
+use super::{BARE, DYNAMIC, PROCESSES, STATIC, Target, measure_children, state_parent};
+use groma_harness::prelude::*;
+use groma_harness::sys::spawn::{Command, Stack};
+use groma_harness::sys::witness::Witness;
+
+/// How the process is made that becomes the target; shared with `proc.shell`.
+pub(super) const BY: Param = Param {
+    name: "by",
+    help: "how the process is made: vfork (clone with shared memory) or fork",
+    kind: ParamKind::Word(&["vfork", "fork"]),
+    quick: &[],
+    default: &["vfork"],
+    full: &["vfork", "fork"],
+};
+
+pub(crate) static BENCH: Benchmark = Benchmark {
+    info: Info {
+        summary: "Executing a program, its end, wait",
+        about: about!("exec.rs"),
+        iteration: "one child: clone or fork, execve, the target's start, one write, exit, wait4",
+        timing: Timing::Each,
+        params: &[
+            Param {
+                name: "target",
+                help: "the program: without libc, with libc linked statically, or dynamically",
+                kind: ParamKind::Word(&["bare", "static", "dynamic"]),
+                quick: &["bare", "dynamic"],
+                default: &["bare", "static", "dynamic"],
+                full: &[],
+            },
+            BY,
+        ],
+        scaling: PROCESSES,
+        needs: &[Need::WorkDir],
+        lineage: &["lmbench1996:table9", "lmbench3:lat_proc exec"],
+        interference: Interference::Tasks,
+        width: 0.05,
+        ..Info::new("proc.exec")
+    },
+    run: Run::Here(run),
+};
+
+fn run(ctx: &mut Ctx) -> Outcome {
+    let program = match ctx.word("target") {
+        "bare" => &BARE,
+        "static" => &STATIC,
+        _ => &DYNAMIC,
+    };
+    let target = Target::install(ctx, program)?;
+    let mut witness = Witness::new().doing("making a pipe")?;
+    let command = target.command(&witness)?;
+    measure(ctx, &command, Some(&mut witness))
+}
+
+/// Measures a command, made by the way that the parameter `by` says.
+pub(super) fn measure(ctx: &mut Ctx, command: &Command, witness: Option<&mut Witness>) -> Outcome {
+    state_parent(ctx);
+    if ctx.word("by") == "fork" {
+        measure_children(ctx, witness, || command.fork_exec())?;
+    } else {
+        let mut stack = Stack::default();
+        measure_children(ctx, witness, || command.vfork_exec(&mut stack))?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::proc::tests::Dir;
+    use groma_harness::testing::{try_crew, try_out};
+
+    #[test]
+    fn every_target_writes_its_byte_and_leaves_with_its_code() {
+        let dir = Dir::new("exec");
+        for target in ["bare", "static", "dynamic"] {
+            for by in ["vfork", "fork"] {
+                let tried = match try_out(&BENCH, &[("target", target), ("by", by)], Some(dir.path())) {
+                    Ok(tried) => tried,
+                    // No static libc where this was built.
+                    Err(Stop::Unsupported(why)) if target == "static" => {
+                        assert!(why.starts_with("this program was built without"), "{why}");
+                        continue;
+                    }
+                    Err(stop) => panic!("{target}: {stop}"),
+                };
+                assert!(tried.samples("") >= 3);
+                assert_eq!(tried.proven("bytes that children wrote, per iteration"), 1.0);
+                assert_eq!(tried.proven("children that left with code 42, per iteration"), 1.0);
+                let interpreter = tried.result.facts.iter().find(|f| f.key == "target.interpreter");
+                let interpreter = interpreter.map(|f| f.value.as_str());
+                assert_eq!(interpreter == Some("none"), target != "dynamic", "{target} is loaded by {interpreter:?}");
+            }
+        }
+        assert!(dir.is_empty());
+    }
+
+    #[test]
+    fn a_crew_of_processes_has_a_target_each() {
+        let dir = Dir::new("exec-crew");
+        let kind = groma_harness::model::CrewKind::Processes;
+        let tried = try_crew(&BENCH, &[], Some(dir.path()), 2, kind).expect("two members");
+        assert_eq!(tried.proven("bytes that children wrote, per iteration"), 1.0);
+        assert!(dir.is_empty());
+    }
+
+    /// The benchmark, with a file that is not there.
+    fn run_missing(ctx: &mut Ctx) -> Outcome {
+        let mut witness = Witness::new().doing("making a pipe")?;
+        let missing = Command::new("/nonexistent/target", &["target"]).doing("naming the target")?;
+        measure(ctx, &missing, Some(&mut witness))
+    }
+
+    /// The benchmark, with a program that ends well without having done anything.
+    fn run_silent(ctx: &mut Ctx) -> Outcome {
+        let mut witness = Witness::new().doing("making a pipe")?;
+        let silent = Command::new("/bin/sh", &["sh", "-c", "exit 42"]).doing("naming the target")?;
+        measure(ctx, &silent, Some(&mut witness))
+    }
+
+    #[test]
+    fn a_program_that_is_missing_or_silent_is_failed_and_not_timed() {
+        let wrong = |run| Benchmark { info: Info { needs: &[], ..BENCH.info }, run: Run::Here(run) };
+        for by in ["vfork", "fork"] {
+            let stop = try_out(&wrong(run_missing), &[("by", by)], None).expect_err("there is no such file");
+            let why = "a child exited with code 127 instead of 42: it could not be executed";
+            assert_eq!(stop, Stop::Failed(why.to_owned()));
+            let stop = try_out(&wrong(run_silent), &[("by", by)], None).expect_err("nothing was written");
+            assert_eq!(stop, Stop::Failed("1 children have written 0 bytes".to_owned()));
+        }
+    }
+}

@@ -1,0 +1,304 @@
+//! Making processes, and making them into other programs.
+
+use crate::proofs;
+use groma_harness::prelude::*;
+use groma_harness::sys::counters;
+use groma_harness::sys::process;
+use groma_harness::sys::spawn::Command;
+use groma_harness::sys::witness::Witness;
+use groma_harness::sys::{fork, thread};
+use std::io;
+use std::path::{Path, PathBuf};
+
+mod exec;
+mod fork_exit;
+mod shell;
+mod spawn;
+mod vfork_exit;
+
+pub(crate) const ALL: &[&Benchmark] =
+    &[&fork_exit::BENCH, &vfork_exit::BENCH, &spawn::BENCH, &exec::BENCH, &shell::BENCH];
+
+/// The code with which every child leaves: neither 0 nor 1, nor what shells and failed execs say (126, 127).
+/// `carried/target.rs` has it as well.
+const GOOD: u8 = 42;
+
+/// Why none of these runs as threads.
+const PROCESSES: Scaling = Scaling::processes("a process with threads must not fork");
+
+/// A program that `build.rs` has compiled from `carried/target.rs`: it writes a byte to the descriptor that its first
+/// argument names and leaves with code [`GOOD`].
+struct Carried {
+    name: &'static str,
+    elf: &'static [u8],
+    /// Why `elf` is empty, if it is.
+    missing: &'static str,
+}
+
+/// Without libc: what the kernel alone costs.
+static BARE: Carried = Carried {
+    name: "bare",
+    elf: include_bytes!(concat!(env!("OUT_DIR"), "/target-bare")),
+    missing: env!("GROMA_NO_TARGET_BARE"),
+};
+/// With libc, linked statically.
+static STATIC: Carried = Carried {
+    name: "static",
+    elf: include_bytes!(concat!(env!("OUT_DIR"), "/target-static")),
+    missing: env!("GROMA_NO_TARGET_STATIC"),
+};
+/// With the libc of the machine it runs on.
+static DYNAMIC: Carried = Carried {
+    name: "dynamic",
+    elf: include_bytes!(concat!(env!("OUT_DIR"), "/target-dynamic")),
+    missing: env!("GROMA_NO_TARGET_DYNAMIC"),
+};
+
+/// A carried program as a file of the round's directory, removed when this is dropped.
+struct Target {
+    path: PathBuf,
+}
+
+impl Target {
+    /// Writes the program, runs it once by `posix_spawn`, which tells why it cannot be executed where a plain `execve` in a
+    /// child could only fail, and states its size and its interpreter as facts.
+    fn install(ctx: &mut Ctx, program: &'static Carried) -> Result<Target, Stop> {
+        let Carried { name, elf, missing } = program;
+        if elf.is_empty() {
+            return Err(Stop::Unsupported(format!("this program was built without its {name} target: {missing}")));
+        }
+        let needs = interpreter(elf);
+        if let Some(path) = &needs
+            && !path.exists()
+        {
+            let path = path.display();
+            return Err(Stop::Unsupported(format!("the {name} target needs {path}, which is not on this system")));
+        }
+        let dir = ctx.work_dir()?;
+        let target = Target { path: dir.join(format!("target-{name}-{}", process::id())) };
+        target.write(elf)?;
+        target.try_once(name)?;
+        ctx.fact("target.size", elf.len());
+        ctx.fact("target.interpreter", needs.map_or("none".to_owned(), |p| p.display().to_string()));
+        Ok(target)
+    }
+
+    /// A child writes the file: nobody else who forks meanwhile can then hold it open for writing, in which state no kernel
+    /// executes it (`ETXTBSY`).
+    fn write(&self, elf: &[u8]) -> Outcome {
+        let write = || -> io::Result<()> {
+            use std::os::unix::fs::OpenOptionsExt;
+            let mut file = std::fs::OpenOptions::new().write(true).create_new(true).mode(0o700).open(&self.path)?;
+            io::Write::write_all(&mut file, elf)
+        };
+        let child = fork::fork(|| write().map_or_else(|e| e.raw_os_error().unwrap_or(255), |()| 0));
+        let exit = child.and_then(fork::Child::wait).doing("forking a child that writes the target")?;
+        match exit.code() {
+            Some(0) => Ok(()),
+            Some(errno) => Err(Stop::from_io("writing the target", &io::Error::from_raw_os_error(errno))),
+            None => Err(Stop::Failed(format!("the child that writes the target {exit}"))),
+        }
+    }
+
+    fn try_once(&self, name: &str) -> Outcome {
+        let mut witness = Witness::new().doing("making a pipe")?;
+        let pid = self.command(&witness)?.posix_spawn().map_err(|e| match e.kind() {
+            io::ErrorKind::PermissionDenied => {
+                Stop::Denied(format!("executing {}: {e} (mounted noexec? see --work-dir)", self.path.display()))
+            }
+            _ => no_child("executing the target", &e),
+        })?;
+        let exit = process::wait(pid).doing("waiting for the target")?;
+        let heard = witness.heard().doing("reading the pipe")?;
+        match exit.code() {
+            Some(code) if code == i32::from(GOOD) && heard == 1 => Ok(()),
+            // What the dynamic loader says when a library or a version of one is missing; it has told on standard error.
+            Some(1 | 127) if name == "dynamic" => {
+                Err(Stop::Unsupported(format!("this system's libc does not start the dynamic target: it {exit}")))
+            }
+            _ => Err(Stop::Failed(format!("the {name} target {exit} and wrote {heard} bytes"))),
+        }
+    }
+
+    fn path(&self) -> &str {
+        // A path that is no UTF-8 came from a --work-dir that is none.
+        self.path.to_str().unwrap_or_default()
+    }
+
+    /// The command that runs it before this witness.
+    fn command(&self, witness: &Witness) -> Result<Command, Stop> {
+        Command::new(self.path(), &["target", &witness.number().to_string()]).doing("naming the target")
+    }
+}
+
+impl Drop for Target {
+    fn drop(&mut self) {
+        // The round's directory is removed with all that is in it; a file that is gone already is no loss.
+        drop(std::fs::remove_file(&self.path));
+    }
+}
+
+/// The loader that a 64-bit ELF program asks for (`PT_INTERP`); `None` for a static one, and for what is no such program.
+fn interpreter(elf: &[u8]) -> Option<PathBuf> {
+    const PT_INTERP: u64 = 3;
+    let native = |at: u64, len: usize| -> Option<u64> {
+        let bytes = elf.get(usize::try_from(at).ok()?..)?.get(..len)?;
+        let mut word = [0; 8];
+        if cfg!(target_endian = "little") {
+            word[..len].copy_from_slice(bytes);
+        } else {
+            word[8 - len..].copy_from_slice(bytes);
+        }
+        Some(u64::from_ne_bytes(word))
+    };
+    if !elf.starts_with(b"\x7fELF\x02") {
+        return None;
+    }
+    // Offsets of the fields of Elf64_Ehdr and Elf64_Phdr.
+    let (table, entry, entries) = (native(32, 8)?, native(54, 2)?, native(56, 2)?);
+    let header = (0..entries).map(|i| table + i * entry).find(|&at| native(at, 4) == Some(PT_INTERP))?;
+    let (from, len) = (native(header + 8, 8)? as usize, native(header + 32, 8)? as usize);
+    let path = elf.get(from..)?.get(..len)?.split(|byte| *byte == 0).next()?;
+    Some(PathBuf::from(std::str::from_utf8(path).ok()?))
+}
+
+/// States of a program of the system which file it really is, how large, and what loads it.
+fn state_program(ctx: &mut Ctx, key: &str, path: &Path) {
+    let real = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    ctx.fact(&format!("{key}.path"), real.display());
+    match std::fs::read(&real) {
+        Ok(elf) => {
+            ctx.fact(&format!("{key}.size"), elf.len());
+            let loader = interpreter(&elf).map_or("none".to_owned(), |p| p.display().to_string());
+            ctx.fact(&format!("{key}.interpreter"), loader);
+        }
+        Err(e) => ctx.note(format!("{}: {e}", real.display())),
+    }
+}
+
+/// States the size of the process that is about to make others: what a fork copies.
+fn state_parent(ctx: &mut Ctx) {
+    if let Some((resident, shared)) = counters::resident() {
+        ctx.fact("fork.resident", resident);
+        ctx.fact("fork.anonymous", resident.saturating_sub(shared));
+    }
+    if let Ok(maps) = std::fs::read_to_string("/proc/self/maps") {
+        ctx.fact("fork.mappings", maps.lines().count());
+    }
+    ctx.fact("fork.threads", thread::count());
+}
+
+/// Why no child came to be: a limit on tasks is the system's refusal, and no fault of this program.
+fn no_child(what: &str, error: &io::Error) -> Stop {
+    match error.kind() {
+        // EAGAIN.
+        io::ErrorKind::WouldBlock => {
+            Stop::Denied(format!("{what}: {error} (a limit on tasks: RLIMIT_NPROC, pids.max of a cgroup)"))
+        }
+        io::ErrorKind::NotFound => Stop::Failed(format!("{what}: {error}")),
+        _ => Stop::from_io(what, error),
+    }
+}
+
+/// Measures the making of children and the wait for their end, one by one, and proves that each of them was there: it left
+/// with code [`GOOD`], and it wrote its byte where there is a witness. Gives back the page faults that
+/// the kernel counted for all of them.
+fn measure_children(
+    ctx: &mut Ctx,
+    mut witness: Option<&mut Witness>,
+    mut make: impl FnMut() -> io::Result<i32>,
+) -> Result<u64, Stop> {
+    let tasks = counters::tasks_created();
+    let mut children = 0u64;
+    let mut faults = 0u64;
+    ctx.measure_staged(|iters, watch| {
+        for _ in 0..iters {
+            watch.start();
+            let pid = make().map_err(|e| no_child("making a child", &e))?;
+            let exit = process::wait(pid).doing("waiting for the child")?;
+            watch.stop();
+            if exit.code() != Some(i32::from(GOOD)) {
+                let hint = if exit.code() == Some(sys::spawn::EXEC_FAILED) { ": it could not be executed" } else { "" };
+                return Err(Stop::Failed(format!("a child {exit} instead of {GOOD}{hint}")));
+            }
+            children += 1;
+            faults += exit.usage.minor_faults;
+            if let Some(witness) = &mut witness {
+                let heard = witness.heard().doing("reading the children's bytes")?;
+                if heard != children {
+                    return Err(Stop::Failed(format!("{children} children have written {heard} bytes")));
+                }
+            }
+        }
+        Ok(())
+    })?;
+    let iterations = ctx.iterations() as f64;
+    ctx.prove("children that left with code 42, per iteration", "exactly 1", children as f64 / iterations, 1.0..=1.0);
+    if let Some(witness) = witness {
+        let heard = witness.heard().doing("reading the children's bytes")?;
+        ctx.prove("bytes that children wrote, per iteration", "exactly 1", heard as f64 / iterations, 1.0..=1.0);
+    }
+    proofs::tasks_created(ctx, tasks);
+    Ok(faults)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A directory for a test, removed with all that is in it.
+    pub(super) struct Dir(PathBuf);
+
+    impl Dir {
+        pub(super) fn new(name: &str) -> Dir {
+            let path = std::env::temp_dir().join(format!("groma-test-{}-{name}", process::id()));
+            std::fs::create_dir(&path).expect("a writable directory for temporary files");
+            Dir(path)
+        }
+
+        pub(super) fn path(&self) -> &Path {
+            &self.0
+        }
+
+        pub(super) fn is_empty(&self) -> bool {
+            std::fs::read_dir(&self.0).expect("it exists").next().is_none()
+        }
+    }
+
+    impl Drop for Dir {
+        fn drop(&mut self) {
+            drop(std::fs::remove_dir_all(&self.0));
+        }
+    }
+
+    #[test]
+    fn the_bare_target_is_small_and_asks_for_no_loader() {
+        if BARE.elf.is_empty() {
+            assert!(!BARE.missing.is_empty());
+            return;
+        }
+        assert!(BARE.elf.len() < 1100, "{} bytes", BARE.elf.len());
+        assert_eq!(interpreter(BARE.elf), None);
+        assert_eq!(interpreter(STATIC.elf), None);
+    }
+
+    #[test]
+    fn the_loader_is_read_from_the_program_header() {
+        let own = std::fs::read("/proc/self/exe").expect("this test's own program");
+        if let Some(loader) = interpreter(&own) {
+            assert!(loader.is_absolute() && loader.exists(), "{loader:?}");
+        }
+        // Cut short anywhere, it is no program, and no panic.
+        for len in (0..1024).chain([own.len() - 1]) {
+            let _ = interpreter(&own[..len]);
+        }
+        assert_eq!(interpreter(b"#!/bin/sh\n"), None);
+    }
+
+    #[test]
+    fn limits_are_refusals_and_not_failures() {
+        assert!(matches!(no_child("x", &io::Error::from_raw_os_error(11)), Stop::Denied(_)));
+        assert!(matches!(no_child("x", &io::Error::from_raw_os_error(13)), Stop::Denied(_)));
+        assert!(matches!(no_child("x", &io::Error::from_raw_os_error(2)), Stop::Failed(_)));
+    }
+}

@@ -1,0 +1,56 @@
+//! A child that borrows its parent's memory, its `_exit`, and the wait for its end.
+//!
+//! Measures what `vfork` does, as `clone(CLONE_VM | CLONE_VFORK)` with a stack of the child's own: a task is made, the
+//! parent sleeps until the child has gone, nothing of the address space is copied. It is what is left of `proc.fork_exit`
+//! when the copying is taken away, and what `proc.exec` holds beyond the `execve` itself.
+//!
+//! Method: each child is timed alone, on its parent's CPU. Proof: the code that each child left with, and a counter that
+//! the child adds to: a kernel that answers `vfork` with a copy of the memory would leave the parent's counter as it was.
+//!
+//! Traps: `vfork` called from a compiled language lets the child return into its parent's frame, hence the stack of its own;
+//! the cost still grows with the parent's mappings (22 us bare, 41 us with 1000), so the parent's size is stated.
+//!
+//! Source: os-methods.md 2.3; none of the papers has it (libMicro and stress-ng do).
+
+use super::{GOOD, PROCESSES, measure_children, state_parent};
+use groma_harness::prelude::*;
+use groma_harness::sys::spawn::{Stack, vfork_counted};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+pub(crate) static BENCH: Benchmark = Benchmark {
+    info: Info {
+        summary: "vfork, exit of the child, wait: a task without a copy of the memory",
+        about: about!("vfork_exit.rs"),
+        iteration: "one child: clone(CLONE_VM | CLONE_VFORK), _exit, wait4",
+        timing: Timing::Each,
+        scaling: PROCESSES,
+        interference: Interference::Tasks,
+        width: 0.03,
+        ..Info::new("proc.vfork_exit")
+    },
+    run: Run::Here(run),
+};
+
+fn run(ctx: &mut Ctx) -> Outcome {
+    state_parent(ctx);
+    let mut stack = Stack::default();
+    let counter = AtomicU64::new(0);
+    measure_children(ctx, None, || vfork_counted(GOOD, &counter, &mut stack))?;
+    let each = counter.load(Ordering::Relaxed) as f64 / ctx.iterations() as f64;
+    ctx.prove("children that counted in our memory, per iteration", "exactly 1", each, 1.0..=1.0);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use groma_harness::testing::try_out;
+
+    #[test]
+    fn every_child_shares_memory_and_leaves_with_its_code() {
+        let tried = try_out(&BENCH, &[], None).expect("clone");
+        assert!(tried.samples("") >= 3);
+        assert_eq!(tried.proven("children that left with code 42, per iteration"), 1.0);
+        assert_eq!(tried.proven("children that counted in our memory, per iteration"), 1.0);
+    }
+}

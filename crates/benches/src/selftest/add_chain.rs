@@ -1,0 +1,88 @@
+//! Known ratios: a chain of dependent additions takes time in proportion to its length.
+//!
+//! Measures nothing but the harness: chains of k, 2k and 4k operations have to take 1 : 2 : 4, within 0.2 %
+//! (harness-methods.md V2).
+//!
+//! Method: additions of a register to a register in assembly, each of which waits for the one before. The chains of the
+//! single, double and fourfold length take turns within a round, so that a core that changes its clock between rounds
+//! does not change their ratio; the parameter gives the same lengths as metrics of their own.
+//!
+//! Traps: lengths are rounded up to whole blocks of 64, so the default ones are multiples.
+//!
+//! Source: harness-methods.md V2.
+
+use groma_harness::prelude::*;
+use groma_harness::sys::arch;
+
+pub(crate) static BENCH: Benchmark = Benchmark {
+    info: Info {
+        summary: "Chains of known ratio, to check the harness",
+        about: about!("add_chain.rs"),
+        iteration: "one chain of so many additions",
+        outputs: &[
+            Output::MAIN,
+            Output {
+                suffix: "double",
+                summary: "a chain of twice that length",
+                derivation: Derivation::Series("double"),
+                quantity: None,
+            },
+            Output {
+                suffix: "quadruple",
+                summary: "a chain of four times that length",
+                derivation: Derivation::Series("quadruple"),
+                quantity: None,
+            },
+        ],
+        params: &[Param {
+            name: "ops",
+            help: "dependent additions in the chain",
+            kind: ParamKind::Count,
+            quick: &[],
+            default: &["6400", "12800", "25600"],
+            full: &[],
+        }],
+        default: false,
+        ..Info::new("selftest.add_chain")
+    },
+    run: Run::Here(run),
+};
+
+fn run(ctx: &mut Ctx) -> Outcome {
+    let ops = ctx.int("ops");
+    let chain = |ops: u64| {
+        move |iters| {
+            for _ in 0..iters {
+                arch::add_chain(ops);
+            }
+            Ok(())
+        }
+    };
+    ctx.measure_arms(&mut [
+        Arm::new("", chain(ops)),
+        Arm::new("double", chain(2 * ops)),
+        Arm::new("quadruple", chain(4 * ops)),
+    ])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use groma_harness::testing::try_out;
+
+    #[test]
+    fn runs_and_scales_with_its_iterations() {
+        let tried = try_out(&BENCH, &[("ops", "640")], None).expect("nothing can be missing");
+        for series in ["", "double", "quadruple"] {
+            assert!(tried.samples(series) >= 3);
+        }
+        assert!(tried.proven("time of 2k iterations over time of k") > 1.5);
+    }
+
+    #[test]
+    fn the_default_lengths_are_whole_blocks() {
+        for ops in BENCH.info.params[0].default {
+            assert!(ops.parse::<u64>().is_ok_and(|n| n.is_multiple_of(arch::CHAIN_UNROLL)), "{ops}");
+        }
+    }
+}

@@ -1,0 +1,40 @@
+//! Measures, but its evidence says that what it claims did not happen; the round has to be `failed`, whatever the value.
+//!
+//! Measures a short arithmetic chain, of no interest.
+//!
+//! Source: architecture.md, the selftest family.
+
+use groma_harness::prelude::*;
+
+pub(crate) static BENCH: Benchmark = Benchmark {
+    info: Info {
+        summary: "Breaks its proof: must come back as failed, with the proof",
+        about: about!("broken_proof.rs"),
+        iteration: "one chain of additions",
+        default: false,
+        ..Info::new("selftest.broken_proof")
+    },
+    run: Run::Here(run),
+};
+
+fn run(ctx: &mut Ctx) -> Outcome {
+    ctx.measure(|iters| {
+        super::filler(iters);
+        Ok(())
+    })?;
+    ctx.prove("moons of the Earth", "2", 1.0, 2.0..=2.0);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use groma_harness::testing::try_out;
+
+    #[test]
+    fn has_samples_and_a_proof_that_does_not_hold() {
+        let tried = try_out(&BENCH, &[], None).expect("nothing can be missing");
+        assert!(tried.samples("") >= 3);
+        assert!(tried.result.proofs.iter().any(|p| p.name == "moons of the Earth" && !p.holds));
+    }
+}

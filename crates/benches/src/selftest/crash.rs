@@ -1,0 +1,38 @@
+//! Reads memory that may not be read; the round has to be `failed` and tell the signal.
+//!
+//! Measures nothing. A real bad access, because a raised SIGSEGV does not end a Rust process. No core file is written.
+//!
+//! Source: architecture.md, the selftest family.
+
+use groma_harness::prelude::*;
+use groma_harness::sys::{fault, process};
+
+pub(crate) static BENCH: Benchmark = Benchmark {
+    info: Info {
+        summary: "Crashes: must come back as failed, with the signal",
+        about: about!("crash.rs"),
+        default: false,
+        ..Info::new("selftest.crash")
+    },
+    run: Run::Here(run),
+};
+
+fn run(ctx: &mut Ctx) -> Outcome {
+    process::no_core_file();
+    ctx.measure(|_| fault::read_forbidden_page().doing("crashing"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use groma_harness::sys::fork;
+    use groma_harness::testing::try_out;
+
+    #[test]
+    fn is_ended_by_a_signal() {
+        /// SIGSEGV everywhere on Linux.
+        const BAD_ACCESS: i32 = 11;
+        let child = fork::fork(|| i32::from(try_out(&BENCH, &[], None).is_ok())).expect("fork");
+        assert_eq!(child.wait().expect("wait").signal(), Some(BAD_ACCESS));
+    }
+}

@@ -1,0 +1,53 @@
+//! Member 1 of the crew leaves in the middle of its loop; the round has to be `failed`, naming the member.
+//!
+//! Measures nothing: the others' samples must not count, since the crew was not complete.
+//!
+//! Source: harness-methods.md V12.
+
+use groma_harness::prelude::*;
+use groma_harness::sys::clock::{Clock, Monotonic};
+use groma_harness::sys::fork;
+
+pub(crate) static BENCH: Benchmark = Benchmark {
+    info: Info {
+        summary: "A member of the crew dies: must come back as failed, naming it",
+        about: about!("dead_member.rs"),
+        iteration: "one chain of additions",
+        scaling: Scaling::processes("a thread that leaves takes its process along"),
+        default: false,
+        ..Info::new("selftest.dead_member")
+    },
+    run: Run::Here(run),
+};
+
+/// How long the member works before it leaves, in nanoseconds: past the search for the length of a batch.
+const LIFE_NS: u64 = 20_000_000;
+
+fn run(ctx: &mut Ctx) -> Outcome {
+    if ctx.workers() < 2 {
+        return Err(Stop::Unsupported("needs a crew of two or more (-P 2)".to_owned()));
+    }
+    let doomed = ctx.member() == 1;
+    let start = Monotonic.now_ns();
+    ctx.measure(|iters| {
+        super::filler(iters);
+        if doomed && Monotonic.now_ns() - start > LIFE_NS {
+            fork::exit_now(3);
+        }
+        Ok(())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use groma_harness::model::CrewKind;
+    use groma_harness::testing::{try_crew, try_out};
+
+    #[test]
+    fn the_crew_fails_and_names_the_member() {
+        let stop = try_crew(&BENCH, &[], None, 3, CrewKind::Processes).expect_err("member 1 leaves");
+        assert_eq!(stop, Stop::Failed("member 1 of the crew exited with code 3".to_owned()));
+        assert!(matches!(try_out(&BENCH, &[], None), Err(Stop::Unsupported(_))));
+    }
+}

@@ -1,0 +1,54 @@
+//! Executes a program that does not exist; the round has to be `failed`, never the time of a failure.
+//!
+//! Measures nothing: a fork whose child cannot execute its program is quicker than one that can (lmbench `lat_proc exec`
+//! 343 against 809 us when its target is missing), so the child's exit code is looked at every time.
+//!
+//! Source: lmbench-inventory.md N3.
+
+use groma_harness::prelude::*;
+use groma_harness::sys::process;
+use groma_harness::sys::spawn::{Command, EXEC_FAILED};
+
+pub(crate) static BENCH: Benchmark = Benchmark {
+    info: Info {
+        summary: "Executes a missing program: must come back as failed, not as a time",
+        about: about!("missing_exec.rs"),
+        iteration: "one fork, exec and wait",
+        timing: Timing::Each,
+        scaling: Scaling::processes("it forks, which a process with threads must not"),
+        interference: Interference::Tasks,
+        default: false,
+        ..Info::new("selftest.missing_exec")
+    },
+    run: Run::Here(run),
+};
+
+const MISSING: &str = "/nonexistent/groma-selftest";
+
+fn run(ctx: &mut Ctx) -> Outcome {
+    let command = Command::new(MISSING, &["groma-selftest"]).doing("laying out the command")?;
+    ctx.measure(|iters| {
+        for _ in 0..iters {
+            let child = command.fork_exec().doing("forking")?;
+            let exit = process::wait(child).doing("waiting for the program")?;
+            match exit.code() {
+                Some(0) => {}
+                Some(EXEC_FAILED) => return Err(Stop::Failed(format!("{MISSING} could not be executed"))),
+                _ => return Err(Stop::Failed(format!("{MISSING} {exit}"))),
+            }
+        }
+        Ok(())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use groma_harness::testing::try_out;
+
+    #[test]
+    fn is_no_time() {
+        let stop = try_out(&BENCH, &[], None).expect_err("the program is missing");
+        assert_eq!(stop, Stop::Failed("/nonexistent/groma-selftest could not be executed".to_owned()));
+    }
+}

@@ -1,0 +1,61 @@
+//! Leaves a running child and a file behind; the round has to be `ok`, say so, and leave neither.
+//!
+//! Measures a short arithmetic chain, of no interest. The child sleeps; the file is in the round's private directory.
+//!
+//! Source: architecture.md, the selftest family.
+
+use groma_harness::prelude::*;
+use groma_harness::sys::fork;
+
+pub(crate) static BENCH: Benchmark = Benchmark {
+    info: Info {
+        summary: "Leaves a child and a file behind: must come back as ok, both gone",
+        about: about!("orphan.rs"),
+        iteration: "one chain of additions",
+        needs: &[Need::WorkDir],
+        scaling: Scaling::alone("one orphan is enough"),
+        default: false,
+        ..Info::new("selftest.orphan")
+    },
+    run: Run::Here(run),
+};
+
+fn run(ctx: &mut Ctx) -> Outcome {
+    let file = ctx.work_dir()?.join("orphan");
+    std::fs::write(&file, "left behind on purpose").doing("writing a file")?;
+    let child = fork::fork(|| {
+        loop {
+            std::thread::park();
+        }
+    });
+    let child = child.doing("forking a child")?;
+    ctx.fact("orphan.pid", child.pid());
+    ctx.fact("orphan.file", file.display());
+    // Dropping it would end and reap it.
+    std::mem::forget(child);
+    ctx.measure(|iters| {
+        super::filler(iters);
+        Ok(())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use groma_harness::sys::process;
+    use groma_harness::testing::try_out;
+
+    #[test]
+    fn leaves_a_child_and_a_file() {
+        let dir = std::env::temp_dir().join(format!("groma-selftest-orphan-{}", process::id()));
+        std::fs::create_dir(&dir).expect("a temporary directory");
+        let tried = try_out(&BENCH, &[], Some(&dir)).expect("a child and a file");
+        let fact = |key| tried.result.facts.iter().find(|f| f.key == key).map(|f| f.value.clone()).expect(key);
+        let pid = fact("orphan.pid").parse().expect("a number");
+        assert!(process::exists(pid));
+        process::kill(pid);
+        assert!(process::wait(pid).expect("it is our child").signal().is_some());
+        std::fs::remove_file(fact("orphan.file")).expect("the file is there");
+        std::fs::remove_dir(&dir).expect("and nothing else");
+    }
+}

@@ -1,0 +1,33 @@
+//! Panics in its measured loop; the round has to be `failed` and tell the message.
+//!
+//! Measures nothing. The other rounds and the other benchmarks of the run go on.
+//!
+//! Source: architecture.md, the selftest family.
+
+use groma_harness::prelude::*;
+
+pub(crate) static BENCH: Benchmark = Benchmark {
+    info: Info {
+        summary: "Panics: must come back as failed, with the message",
+        about: about!("panic.rs"),
+        default: false,
+        ..Info::new("selftest.panic")
+    },
+    run: Run::Here(run),
+};
+
+fn run(ctx: &mut Ctx) -> Outcome {
+    ctx.measure(|_| panic!("on purpose"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use groma_harness::testing::try_out;
+
+    #[test]
+    #[should_panic(expected = "on purpose")]
+    fn panics() {
+        drop(try_out(&BENCH, &[], None));
+    }
+}

@@ -1,0 +1,65 @@
+//! Member 1 of the crew pauses in the middle of its loop; every sample that is kept must still have overlapped the whole
+//! crew, and the pause must be in a sample, not between two.
+//!
+//! Measures a short arithmetic chain; the pause of member 1 makes its samples long, and only its own.
+//!
+//! Source: harness-methods.md V12.
+
+use groma_harness::prelude::*;
+use groma_harness::sys::clock::{Clock, Monotonic};
+use std::time::Duration;
+
+pub(crate) static BENCH: Benchmark = Benchmark {
+    info: Info {
+        summary: "A member of the crew pauses: must come back with all margins kept or labelled",
+        about: about!("slow_member.rs"),
+        iteration: "one chain of additions",
+        interference: Interference::Blocking,
+        default: false,
+        ..Info::new("selftest.slow_member")
+    },
+    run: Run::Here(run),
+};
+
+/// How long the member works before each pause, in nanoseconds.
+const WORK_NS: u64 = 20_000_000;
+/// How long it pauses.
+const PAUSE: Duration = Duration::from_millis(60);
+
+fn run(ctx: &mut Ctx) -> Outcome {
+    if ctx.workers() < 2 {
+        return Err(Stop::Unsupported("needs a crew of two or more (-P 2)".to_owned()));
+    }
+    let slow = ctx.member() == 1;
+    let mut rested = Monotonic.now_ns();
+    ctx.measure(|iters| {
+        super::filler(iters);
+        if slow && Monotonic.now_ns() - rested > WORK_NS {
+            std::thread::sleep(PAUSE);
+            rested = Monotonic.now_ns();
+        }
+        Ok(())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use groma_harness::model::{CrewKind, Label};
+    use groma_harness::testing::try_crew;
+
+    #[test]
+    fn margins_are_kept_or_labelled_whatever_a_member_does() {
+        for crew in [CrewKind::Processes, CrewKind::Threads] {
+            let tried = try_crew(&BENCH, &[], None, 2, crew).expect("a crew of two");
+            let samples = &tried.result.series("").expect("samples").samples;
+            assert!(samples.iter().any(|s| s.worker == 1));
+            for sample in samples {
+                let margin = sample.margin_ns.expect("members of crews have margins");
+                assert_eq!(margin < 0, sample.labels.has(Label::Overlap), "{sample:?}");
+            }
+            let slowest = samples.iter().max_by_key(|s| s.elapsed_ns / s.iters.max(1)).expect("samples");
+            assert_eq!(slowest.worker, 1);
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! Sending oneself a signal and catching it: `tgkill`, the handler, the return from it.
+//!
+//! Measures from the call to after it: an unblocked signal that a thread sends to itself is delivered before the call
+//! returns, so one iteration is the call, the frame put on the stack, a handler that counts, and `rt_sigreturn`. The main
+//! value is all of it; `.check` is the same call with signal 0, which does everything but send; `.net` is their difference:
+//! what lmbench prints, where the difference comes from two runs and is dropped when it is not above zero.
+//!
+//! Method: many signals in one short interval, the two loops in turn within a round, so that their difference is paired.
+//! Proof: the handler has counted exactly the signals that were sent.
+//!
+//! Traps: libc's `raise` is several system calls; a signal that is already pending is not delivered twice, so signals sent
+//! faster than they are handled would look cheap; the frame holds the vector registers, and grows with them: the largest
+//! that this CPU needs is stated as a fact.
+//!
+//! Source: lmbench 1996 table 8, lmbench3 `lat_sig catch` (there `kill` of the own process).
+
+use super::PROCESSES;
+use crate::proofs;
+use groma_harness::prelude::*;
+use groma_harness::sys::counters::Usage;
+use groma_harness::sys::signals::{self, Myself, USER_1};
+
+pub(crate) static BENCH: Benchmark = Benchmark {
+    info: Info {
+        summary: "Sending oneself a signal and catching it",
+        about: about!("catch.rs"),
+        iteration: "one tgkill, one run of the handler, one rt_sigreturn",
+        outputs: &[
+            Output { derivation: Derivation::Series("signal"), ..Output::MAIN },
+            Output {
+                suffix: "check",
+                summary: "the same call with signal 0: no delivery",
+                derivation: Derivation::Series("check"),
+                quantity: None,
+            },
+            Output {
+                suffix: "net",
+                summary: "delivery alone: the main value less that of signal 0",
+                derivation: Derivation::Difference { of: "signal", minus: "check", per: 1.0 },
+                quantity: None,
+            },
+        ],
+        scaling: PROCESSES,
+        lineage: &["lmbench1996:table8", "lmbench3:lat_sig catch"],
+        width: 0.02,
+        ..Info::new("signal.catch")
+    },
+    run: Run::Here(run),
+};
+
+fn run(ctx: &mut Ctx) -> Outcome {
+    signals::count_arrivals(USER_1).doing("installing the handler")?;
+    if let Some(bytes) = signals::largest_frame() {
+        ctx.fact("signal.largest_frame", bytes);
+    }
+    let me = Myself::new();
+    let before = Usage::thread();
+    let caught_before = signals::caught();
+    let (mut sent, mut errors) = (0u64, 0);
+    let mut check_errors = 0;
+    let outcome = ctx.measure_arms(&mut [
+        Arm::new("signal", |iters| {
+            for _ in 0..iters {
+                errors |= me.send(USER_1);
+            }
+            sent += iters;
+            Ok(())
+        }),
+        Arm::new("check", |iters| {
+            for _ in 0..iters {
+                check_errors |= me.send(0);
+            }
+            Ok(())
+        }),
+    ]);
+    signals::restore_default(USER_1);
+    outcome?;
+    if errors | check_errors != 0 {
+        return Err(Stop::Failed("tgkill refused to send a signal to its own thread".to_owned()));
+    }
+    let caught = signals::caught() - caught_before;
+    ctx.prove("signals caught per signal sent", "exactly 1", caught as f64 / sent as f64, 1.0..=1.0);
+    proofs::kernel_time(ctx, &before);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use groma_harness::testing::try_out;
+
+    /// The only test here that sends signals: the count of those caught is the whole process's.
+    #[test]
+    fn every_signal_sent_is_caught() {
+        let tried = try_out(&BENCH, &[], None).expect("every system has signals");
+        assert!(tried.samples("signal") >= 3);
+        assert!(tried.samples("check") >= 3);
+        assert_eq!(tried.proven("signals caught per signal sent"), 1.0);
+        assert!(tried.iterations > 100);
+    }
+}

@@ -1,0 +1,60 @@
+//! Installing a signal handler: `rt_sigaction`, by number.
+//!
+//! Measures one system call that reads a new action and writes the old one out, as `sigaction` with both arguments does,
+//! without libc's copying between its own structure and the kernel's. No signal is sent.
+//!
+//! Method: two actions replace each other, many times in one short interval. Proof: what the kernel says it has replaced is
+//! the other of the two, every time; and the share of CPU time spent in the kernel.
+//!
+//! Traps: libc's wrapper (a separate cost, and `signal` is a different one again); sandboxes that keep their own table of
+//! handlers.
+//!
+//! Source: lmbench 1996 table 8, lmbench3 `lat_sig install`.
+
+use super::PROCESSES;
+use crate::proofs;
+use groma_harness::prelude::*;
+use groma_harness::sys::counters::Usage;
+use groma_harness::sys::signals::{Swap, USER_2};
+
+pub(crate) static BENCH: Benchmark = Benchmark {
+    info: Info {
+        summary: "Installing a signal handler: rt_sigaction, by number",
+        about: about!("install.rs"),
+        iteration: "one rt_sigaction that installs an action and returns the old one",
+        scaling: PROCESSES,
+        lineage: &["lmbench1996:table8", "lmbench3:lat_sig install"],
+        ..Info::new("signal.install")
+    },
+    run: Run::Here(run),
+};
+
+fn run(ctx: &mut Ctx) -> Outcome {
+    let mut swap = Swap::new(USER_2).doing("installing a handler")?;
+    let before = Usage::thread();
+    let mut replaced = 0u64;
+    ctx.measure(|iters| {
+        for _ in 0..iters {
+            replaced += u64::from(swap.turn());
+        }
+        Ok(())
+    })?;
+    let each = replaced as f64 / ctx.iterations() as f64;
+    ctx.prove("calls that replaced the other handler, per call", "exactly 1", each, 1.0..=1.0);
+    proofs::kernel_time(ctx, &before);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use groma_harness::testing::try_out;
+
+    #[test]
+    fn every_call_replaces_the_handler() {
+        let tried = try_out(&BENCH, &[], None).expect("every system has sigaction");
+        assert!(tried.samples("") >= 3);
+        assert!(tried.iterations > 100);
+        assert_eq!(tried.proven("calls that replaced the other handler, per call"), 1.0);
+    }
+}

@@ -1,0 +1,66 @@
+//! Asking for a file's properties by descriptor: `fstat`, by number.
+//!
+//! Measures the entry into the kernel, the way from descriptor to inode, and the copying out of a `struct stat`. Does not
+//! measure the look-up of a path: that is `syscall.stat`.
+//!
+//! Method: many calls in one short interval on an empty file of our own, each answer looked at; the structure has to be
+//! filled afterwards. The call is `fstat` itself: glibc has for years made a `newfstatat` with an empty path of it, which
+//! costs half as much again. The proof is the same loop in a child cut off from the
+//! kernel.
+//!
+//! Traps: that substitution by libc; a file that is not there, whose error is answered faster (lmbench prints the time of
+//! failing calls). The file system may have its own way of answering: it is recorded.
+//!
+//! Source: lmbench3 `lat_syscall fstat`.
+
+use super::all_gave;
+use crate::entry;
+use crate::scratch::Scratch;
+use groma_harness::prelude::*;
+use groma_harness::sys::raw::{self, StatRoom};
+use std::os::fd::AsFd;
+
+pub(crate) static BENCH: Benchmark = Benchmark {
+    info: Info {
+        summary: "System call: fstat of an open file, by number",
+        about: about!("fstat.rs"),
+        iteration: "one fstat",
+        needs: &[Need::WorkDir],
+        lineage: &["lmbench3:lat_syscall fstat"],
+        ..Info::new("syscall.fstat")
+    },
+    run: Run::Here(run),
+};
+
+fn run(ctx: &mut Ctx) -> Outcome {
+    let scratch = Scratch::new(ctx)?;
+    let file = std::fs::File::create_new(scratch.path().join("f")).doing("making a file")?;
+    let mut room = StatRoom::new();
+    let mut body = |iters| {
+        let mut worst = 0;
+        for _ in 0..iters {
+            worst = raw::fstat(file.as_fd(), &mut room).min(worst);
+        }
+        all_gave(0, worst, "fstat")
+    };
+    ctx.measure(&mut body)?;
+    entry::asks_the_kernel(ctx, body);
+    ctx.prove("structures that were filled", "1", f64::from(u8::from(room.filled())), 1.0..=1.0);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scratch::testing::Place;
+    use groma_harness::testing::try_out;
+
+    #[test]
+    fn the_structure_is_filled_and_nothing_is_left() {
+        let place = Place::new();
+        let tried = try_out(&BENCH, &[], Some(place.path())).expect("fstat");
+        assert!(tried.samples("") >= 3);
+        assert_eq!(tried.proven("structures that were filled"), 1.0);
+        assert_eq!(tried.proven("calls of 100 that the kernel was asked for"), 100.0);
+    }
+}

@@ -1,0 +1,56 @@
+//! Entering the kernel as a C program does: `getppid` through libc's wrapper.
+//!
+//! Measures the wrapper and the call in it, against `syscall.getppid`, which is the call alone. The difference is what a
+//! function around a system call costs: not the function itself, which takes a nanosecond or two, but its `ret`, for which
+//! the processor's prediction of returns was lost in the kernel (117 against 164 ns on one machine, with the same difference
+//! for one `ret` in assembly; nothing on another). Every program that calls the kernel through a library pays it.
+//!
+//! Method: as `syscall.getppid`. One wrapper and nothing else: the standard library's own function around it would add a
+//! second `ret`. The proof is the same loop in a child cut off from the kernel: every one of its calls has to fail.
+//!
+//! Traps: tools that time the wrapper and call it the system call; C libraries that answered `getpid` from memory.
+//!
+//! Source: lmbench3 `lat_syscall null`, CSE 221 "system call", which both time the wrapper.
+
+use crate::entry;
+use groma_harness::prelude::*;
+use groma_harness::sys::libc_calls;
+
+pub(crate) static BENCH: Benchmark = Benchmark {
+    info: Info {
+        summary: "Null system call through libc: getppid()",
+        about: about!("getppid_libc.rs"),
+        iteration: "one getppid",
+        lineage: &["lmbench3:lat_syscall null", "cse221:system_call"],
+        ..Info::new("syscall.getppid_libc")
+    },
+    run: Run::Here(run),
+};
+
+fn run(ctx: &mut Ctx) -> Outcome {
+    let parent = sys::process::parent_id();
+    let mut body = |iters| {
+        let mut wrong = 0;
+        for _ in 0..iters {
+            wrong |= libc_calls::getppid() ^ parent;
+        }
+        if wrong == 0 { Ok(()) } else { Err(Stop::Failed(format!("getppid did not always answer {parent}"))) }
+    };
+    ctx.measure(&mut body)?;
+    entry::asks_the_kernel(ctx, body);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use groma_harness::testing::try_out;
+
+    #[test]
+    fn runs_and_enters_the_kernel() {
+        let tried = try_out(&BENCH, &[], None).expect("every system has getppid");
+        assert!(tried.samples("") >= 3);
+        assert!(tried.proven("time of 2k iterations over time of k") > 1.5);
+        assert_eq!(tried.proven("calls of 100 that the kernel was asked for"), 100.0);
+    }
+}

@@ -1,0 +1,67 @@
+//! Opening a file by path and closing it again, by number.
+//!
+//! Measures two system calls: `openat`, read-only, with the look-up of each name in the kernel's cache of names, and
+//! `close`. Does not measure the creation of a file, nor a look-up that has to ask the file system: every name is known from
+//! the first call on.
+//!
+//! Method: many pairs in one short interval on an empty file of our own, whose path begins at an open directory, so that its
+//! depth is what the parameter says wherever the work directory lies. Each answer is looked at, and no descriptor stays
+//! open. Members of a crew have a file each: they share no name. The proof is the same loop in a child cut off from the
+//! kernel.
+//!
+//! Traps: a file that is not there, whose error is answered faster than a descriptor is made (lmbench prints the time of
+//! failing calls). Watchers of files (inotify, fanotify, audit) make it slower. The file system is recorded.
+//!
+//! Source: lmbench3 `lat_syscall open`, Ousterhout 1990 table 9 (`foo` and `a/b/c/foo`).
+
+use super::{DEPTH, all_gave};
+use crate::entry;
+use crate::scratch::Scratch;
+use groma_harness::prelude::*;
+use groma_harness::sys::raw;
+
+pub(crate) static BENCH: Benchmark = Benchmark {
+    info: Info {
+        summary: "System calls: open of a file by path and close, by number",
+        about: about!("open_close.rs"),
+        iteration: "one open and one close",
+        params: &[DEPTH],
+        needs: &[Need::WorkDir],
+        lineage: &["lmbench3:lat_syscall open", "ousterhout1990:table9"],
+        ..Info::new("syscall.open_close")
+    },
+    run: Run::Here(run),
+};
+
+fn run(ctx: &mut Ctx) -> Outcome {
+    let scratch = Scratch::new(ctx)?;
+    let name = scratch.file_at_depth(ctx.int("depth"))?;
+    let dir = scratch.dir();
+    let mut body = |iters| {
+        let mut worst = 0;
+        for _ in 0..iters {
+            worst = raw::open_close_at(dir, &name).min(worst);
+        }
+        all_gave(0, worst, "open and close")
+    };
+    ctx.measure(&mut body)?;
+    entry::asks_the_kernel(ctx, body);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scratch::testing::Place;
+    use groma_harness::testing::try_out;
+
+    #[test]
+    fn opens_what_is_there_and_leaves_nothing() {
+        for depth in ["1", "4"] {
+            let place = Place::new();
+            let tried = try_out(&BENCH, &[("depth", depth)], Some(place.path())).expect("open and close");
+            assert!(tried.samples("") >= 3);
+            assert_eq!(tried.proven("calls of 100 that the kernel was asked for"), 100.0);
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! The shortest `read`: one byte of /dev/zero, by number.
+//!
+//! Measures the entry into the kernel, the way from descriptor to file through the kernel's layer of files, and a driver
+//! that does next to nothing. Does not measure the copying of data: that is `file.reread`.
+//!
+//! Method: many calls in one short interval, each answer looked at: a read that gives nothing ends the round. The proofs
+//! are the kernel's own count of reads, one an iteration, and the same loop in a child cut off from the
+//! kernel.
+//!
+//! Traps: an unopened file, whose error is answered faster than a byte (lmbench prints the time of failing calls); libc's
+//! wrapper, which adds half as much again on some machines.
+//!
+//! Source: lmbench3 `lat_syscall read`.
+
+use super::{all_gave, counted_calls};
+use crate::entry;
+use groma_harness::prelude::*;
+use groma_harness::sys::counters::io_calls;
+use groma_harness::sys::raw;
+use std::os::fd::AsFd;
+
+pub(crate) static BENCH: Benchmark = Benchmark {
+    info: Info {
+        summary: "System call: read of one byte of /dev/zero, by number",
+        about: about!("read.rs"),
+        iteration: "one read of one byte",
+        lineage: &["lmbench3:lat_syscall read"],
+        ..Info::new("syscall.read")
+    },
+    run: Run::Here(run),
+};
+
+fn run(ctx: &mut Ctx) -> Outcome {
+    let zero = std::fs::File::open("/dev/zero").doing("opening /dev/zero")?;
+    let fd = zero.as_fd();
+    let mut byte = [0];
+    let before = io_calls();
+    let mut body = |iters| {
+        let mut least = 1;
+        for _ in 0..iters {
+            least = raw::read(fd, &mut byte).min(least);
+        }
+        all_gave(1, least, "reading /dev/zero")
+    };
+    ctx.measure(&mut body)?;
+    counted_calls(ctx, before.map(|c| c.0), io_calls().map(|c| c.0));
+    entry::asks_the_kernel(ctx, body);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use groma_harness::testing::try_out;
+
+    #[test]
+    fn the_kernel_counts_every_read() {
+        let tried = try_out(&BENCH, &[], None).expect("/dev/zero");
+        assert!(tried.samples("") >= 3);
+        assert_eq!(tried.proven("calls of 100 that the kernel was asked for"), 100.0);
+        assert!(tried.proven("calls that the kernel counted per iteration") >= 1.0);
+    }
+
+    #[test]
+    fn a_byte_too_few_ends_the_round() {
+        let stop = all_gave(1, 0, "reading").expect_err("no byte was read");
+        assert_eq!(stop, Stop::Failed("reading: 0 bytes instead of 1".to_owned()));
+        assert!(matches!(all_gave(1, -9, "reading"), Err(Stop::Failed(why)) if why.contains("os error 9")));
+        assert_eq!(all_gave(1, 1, "reading"), Ok(()));
+    }
+}

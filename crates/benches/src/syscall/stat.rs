@@ -1,0 +1,87 @@
+//! Asking for a file's properties by path: `stat`, by number.
+//!
+//! Measures the entry into the kernel, the look-up of each name of the path in the kernel's cache of names, the checks of
+//! permission on the way, and the copying out of a `struct stat`. Does not measure a look-up that has to ask the file
+//! system: every name is known from the first call on.
+//!
+//! Method: many calls in one short interval on an empty file of our own, whose path begins at an open directory, so that
+//! its depth is what the parameter says wherever the work directory lies. Each answer is looked at; the structure has to be
+//! filled afterwards. The call is `newfstatat`, which is what libc makes of `stat`. Members of a crew have a file each: they
+//! share no name. The proof is the same loop in a child cut off from the
+//! kernel.
+//!
+//! Traps: a file that is not there, whose error is answered faster (lmbench prints the time of failing calls); a default
+//! file whose path has as many names as its installation likes. The file system may have its own way of answering: it is
+//! recorded.
+//!
+//! Source: lmbench3 `lat_syscall stat`; the depths are those of Ousterhout 1990 table 9.
+
+use super::{DEPTH, all_gave};
+use crate::entry;
+use crate::scratch::Scratch;
+use groma_harness::prelude::*;
+use groma_harness::sys::raw::{self, StatRoom};
+
+pub(crate) static BENCH: Benchmark = Benchmark {
+    info: Info {
+        summary: "System call: stat of a file by path, by number",
+        about: about!("stat.rs"),
+        iteration: "one stat",
+        params: &[DEPTH],
+        needs: &[Need::WorkDir],
+        lineage: &["lmbench3:lat_syscall stat"],
+        ..Info::new("syscall.stat")
+    },
+    run: Run::Here(run),
+};
+
+fn run(ctx: &mut Ctx) -> Outcome {
+    let scratch = Scratch::new(ctx)?;
+    let name = scratch.file_at_depth(ctx.int("depth"))?;
+    let dir = scratch.dir();
+    let mut room = StatRoom::new();
+    let mut body = |iters| {
+        let mut worst = 0;
+        for _ in 0..iters {
+            worst = raw::stat_at(dir, &name, &mut room).min(worst);
+        }
+        all_gave(0, worst, "stat")
+    };
+    ctx.measure(&mut body)?;
+    entry::asks_the_kernel(ctx, body);
+    ctx.prove("structures that were filled", "1", f64::from(u8::from(room.filled())), 1.0..=1.0);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scratch::testing::Place;
+    use groma_harness::testing::{try_crew, try_out};
+
+    #[test]
+    fn the_structure_is_filled_and_nothing_is_left() {
+        for depth in ["1", "4"] {
+            let place = Place::new();
+            let tried = try_out(&BENCH, &[("depth", depth)], Some(place.path())).expect("stat");
+            assert!(tried.samples("") >= 3);
+            assert_eq!(tried.proven("structures that were filled"), 1.0);
+            assert_eq!(tried.proven("calls of 100 that the kernel was asked for"), 100.0);
+            assert!(tried.result.facts.iter().any(|f| f.key == "work_dir.fs"));
+        }
+    }
+
+    #[test]
+    fn members_of_a_crew_do_not_meet() {
+        let place = Place::new();
+        let tried = try_crew(&BENCH, &[], Some(place.path()), 2, groma_harness::model::CrewKind::Processes);
+        assert_eq!(tried.expect("stat").proven("structures that were filled"), 1.0);
+    }
+
+    #[test]
+    fn a_path_without_names_is_refused() {
+        let place = Place::new();
+        let tried = try_out(&BENCH, &[("depth", "0")], Some(place.path()));
+        assert!(matches!(tried, Err(Stop::Unsupported(_))), "{tried:?}");
+    }
+}

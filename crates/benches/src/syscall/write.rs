@@ -1,0 +1,63 @@
+//! The shortest `write`: one byte to /dev/null, by number.
+//!
+//! Measures the entry into the kernel, the way from descriptor to file through the kernel's layer of files, and a driver
+//! that does nothing. This is what the paper of 1996 calls the null system call. Does not measure the copying of data:
+//! /dev/null does not look at the byte.
+//!
+//! Method: many calls in one short interval, each answer looked at: a write that takes nothing ends the round. The proofs
+//! are the kernel's own count of writes, one an iteration, and the same loop in a child cut off from the
+//! kernel.
+//!
+//! Traps: an unopened file, whose error is answered faster than a byte (lmbench does not check its open); libc's wrapper,
+//! which adds half as much again on some machines.
+//!
+//! Source: lmbench 1996 table 7, lmbench3 `lat_syscall write`.
+
+use super::{all_gave, counted_calls};
+use crate::entry;
+use groma_harness::prelude::*;
+use groma_harness::sys::counters::io_calls;
+use groma_harness::sys::raw;
+use std::os::fd::AsFd;
+
+pub(crate) static BENCH: Benchmark = Benchmark {
+    info: Info {
+        summary: "System call: write of one byte to /dev/null, by number",
+        about: about!("write.rs"),
+        iteration: "one write of one byte",
+        lineage: &["lmbench1996:table7", "lmbench3:lat_syscall write"],
+        ..Info::new("syscall.write")
+    },
+    run: Run::Here(run),
+};
+
+fn run(ctx: &mut Ctx) -> Outcome {
+    let null = std::fs::File::options().write(true).open("/dev/null").doing("opening /dev/null")?;
+    let fd = null.as_fd();
+    let before = io_calls();
+    let mut body = |iters| {
+        let mut least = 1;
+        for _ in 0..iters {
+            least = raw::write(fd, &[0]).min(least);
+        }
+        all_gave(1, least, "writing to /dev/null")
+    };
+    ctx.measure(&mut body)?;
+    counted_calls(ctx, before.map(|c| c.1), io_calls().map(|c| c.1));
+    entry::asks_the_kernel(ctx, body);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use groma_harness::testing::try_out;
+
+    #[test]
+    fn the_kernel_counts_every_write() {
+        let tried = try_out(&BENCH, &[], None).expect("/dev/null");
+        assert!(tried.samples("") >= 3);
+        assert_eq!(tried.proven("calls of 100 that the kernel was asked for"), 100.0);
+        assert!(tried.proven("calls that the kernel counted per iteration") >= 1.0);
+    }
+}

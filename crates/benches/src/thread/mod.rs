@@ -1,0 +1,7 @@
+//! Threads.
+
+use groma_harness::Benchmark;
+
+mod create_join;
+
+pub(crate) const ALL: &[&Benchmark] = &[&create_join::BENCH];

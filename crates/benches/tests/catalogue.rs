@@ -1,0 +1,64 @@
+//! The catalogue against the folders: a benchmark is one file, named as the user names it, and it is in the list.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+/// `family.name` of every file that holds a benchmark.
+fn files() -> BTreeSet<String> {
+    let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let folders = fs::read_dir(src).expect("the source folder").flatten().filter(|e| e.path().is_dir());
+    let mut ids = BTreeSet::new();
+    for folder in folders {
+        let family = folder.file_name().into_string().expect("a plain name");
+        for file in fs::read_dir(folder.path()).expect("a family's folder").flatten() {
+            let name = file.file_name().into_string().expect("a plain name");
+            let holds_one =
+                || fs::read_to_string(file.path()).expect("a source file").contains("static BENCH: Benchmark");
+            if let Some(name) = name.strip_suffix(".rs")
+                && holds_one()
+            {
+                ids.insert(format!("{family}.{name}"));
+            }
+        }
+    }
+    ids
+}
+
+#[test]
+fn files_and_ids_are_the_same() {
+    let listed: Vec<&str> = groma_benches::all().iter().map(|bench| bench.info.id).collect();
+    let ids: BTreeSet<String> = listed.iter().map(|id| (*id).to_owned()).collect();
+    assert_eq!(files(), ids, "the files (left) and the ids of the catalogue (right)");
+    assert_eq!(ids.len(), listed.len(), "a benchmark is in the list twice");
+}
+
+#[test]
+fn every_descriptor_is_complete() {
+    for bench in groma_benches::all() {
+        let info = &bench.info;
+        assert!(
+            !info.summary.is_empty() && !info.summary.ends_with('.'),
+            "{}: the summary is half a sentence",
+            info.id
+        );
+        assert!(info.about.0.lines().count() > 3, "{}: 'about: about!(\"<file>.rs\")' is missing", info.id);
+        assert!(!info.placements.is_empty() && !info.workers.is_empty() && !info.outputs.is_empty(), "{}", info.id);
+        assert!(info.width > 0.0 && info.width < 1.0, "{}: width is a fraction", info.id);
+        assert!(
+            info.scaling.processes && info.scaling.threads || !info.scaling.why.is_empty(),
+            "{}: say why not",
+            info.id
+        );
+        for param in info.params {
+            assert!(!param.help.is_empty() && !param.default.is_empty(), "{}: parameter {}", info.id, param.name);
+            for text in [param.quick, param.default, param.full].concat() {
+                assert!(param.parse(text).is_ok(), "{}: {}={text}", info.id, param.name);
+            }
+        }
+        let mut suffixes: Vec<&str> = info.outputs.iter().map(|o| o.suffix).collect();
+        suffixes.sort_unstable();
+        suffixes.dedup();
+        assert_eq!(suffixes.len(), info.outputs.len(), "{}: two outputs have one name", info.id);
+    }
+}

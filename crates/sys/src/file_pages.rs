@@ -1,0 +1,106 @@
+//! Pages of a file, each mapped by itself: memory of which every page faults alone.
+//!
+//! A read of a mapped file maps up to 16 pages that the cache holds around the one that was touched, and a large folio as
+//! a whole: the touches of an ordinary mapping are many times its faults. A mapping of one page ends where it begins. The
+//! kernel merges neighbours that continue each other, so neighbours here come from distant places of the file.
+//!
+//! # Safety
+//! The range is reserved first and then covered page by page with mappings of our own; it is unmapped once, as a whole.
+//! The file is at least as long as the last page mapped, and the caller, who owns it, does not cut it.
+#![expect(unsafe_code, reason = "mmap, madvise, munmap")]
+
+use crate::pages::page_size;
+use std::fs::File;
+use std::io;
+use std::ops::Deref;
+use std::os::fd::AsRawFd;
+
+/// Consecutive pages of memory, each a private read-only mapping of its own.
+#[derive(Debug)]
+pub struct FilePages {
+    base: *mut libc::c_void,
+    len: usize,
+}
+
+impl FilePages {
+    /// Maps these pages of the file one after the other, given by their numbers.
+    ///
+    /// # Errors
+    /// Those of `mmap` (`ENOMEM` at the limit of mappings); `UnexpectedEof` when the file is shorter.
+    pub fn map(file: &File, pages: &[u64]) -> io::Result<FilePages> {
+        let page = page_size();
+        let last = pages.iter().max().copied().unwrap_or(0);
+        if file.metadata()?.len() < (last + 1) * page as u64 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        let len = pages.len() * page;
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+        // SAFETY: a fresh range at an address of the kernel's choice touches nothing that exists.
+        let base = unsafe { libc::mmap(std::ptr::null_mut(), len, libc::PROT_NONE, flags, -1, 0) };
+        if base == libc::MAP_FAILED {
+            return Err(io::Error::last_os_error());
+        }
+        // From here on dropped, hence unmapped, on failure.
+        let area = FilePages { base, len };
+        for (i, number) in pages.iter().enumerate() {
+            let flags = libc::MAP_PRIVATE | libc::MAP_FIXED;
+            let offset = (number * page as u64) as libc::off_t;
+            // SAFETY: replaces one page of the range reserved above.
+            let got =
+                unsafe { libc::mmap(base.byte_add(i * page), page, libc::PROT_READ, flags, file.as_raw_fd(), offset) };
+            if got == libc::MAP_FAILED {
+                return Err(io::Error::last_os_error());
+            }
+        }
+        Ok(area)
+    }
+
+    /// Unmaps the pages from the mappings, so that the next touch of each faults; they stay in the page cache.
+    ///
+    /// # Errors
+    /// Those of `madvise`.
+    pub fn drop_pages(&mut self) -> io::Result<()> {
+        // SAFETY: the range is ours, and nobody has written to these read-only mappings.
+        let done = unsafe { libc::madvise(self.base, self.len, libc::MADV_DONTNEED) };
+        if done < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+    }
+}
+
+impl Deref for FilePages {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        // SAFETY: every page of the range is a readable mapping within the file, borrowed from self.
+        unsafe { std::slice::from_raw_parts(self.base.cast(), self.len) }
+    }
+}
+
+impl Drop for FilePages {
+    fn drop(&mut self) {
+        // SAFETY: the range was reserved with this base and length and is unmapped once, here.
+        unsafe { libc::munmap(self.base, self.len) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    #[test]
+    fn pages_come_in_the_order_asked_for_and_come_back() {
+        let path = std::env::temp_dir().join(format!("groma-file-pages-{}", crate::process::id()));
+        let mut file = File::options().read(true).write(true).create_new(true).open(&path).expect("a file");
+        std::fs::remove_file(&path).expect("its name gone");
+        let page = page_size();
+        for n in 0..4u8 {
+            file.write_all(&vec![n + 1; page]).expect("a page");
+        }
+        let mut area = FilePages::map(&file, &[3, 0, 2]).expect("three mappings");
+        assert_eq!([area[0], area[page], area[3 * page - 1]], [4, 1, 3]);
+        area.drop_pages().expect("madvise");
+        assert_eq!([area[0], area[page], area[3 * page - 1]], [4, 1, 3]);
+        let short = FilePages::map(&file, &[4]).map(|_| ()).map_err(|e| e.kind());
+        assert_eq!(short, Err(io::ErrorKind::UnexpectedEof));
+    }
+}

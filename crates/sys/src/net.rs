@@ -1,0 +1,231 @@
+//! TCP on the loopback, where `std::net` does several things at once: a connect apart from its socket, a backlog of one's
+//! own, a close that leaves no port behind, and what the kernel counted for one connection.
+//!
+//! Names are not resolved and nothing but 127.0.0.1 is listened on: nobody outside this machine can connect.
+//!
+//! # Safety
+//! `getsockopt` gets a zeroed structure of integers and its true size.
+#![expect(unsafe_code, reason = "TCP_INFO, which rustix does not have")]
+
+use rustix::net::{AddressFamily, SocketFlags, SocketType, sockopt};
+use std::io;
+use std::net::{Ipv4Addr, SocketAddrV4, TcpListener};
+use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
+use std::time::Duration;
+
+/// A TCP socket that is not connected yet, closed on exec.
+///
+/// # Errors
+/// Those of `socket`.
+pub fn socket() -> io::Result<OwnedFd> {
+    Ok(rustix::net::socket_with(AddressFamily::INET, SocketType::STREAM, SocketFlags::CLOEXEC, None)?)
+}
+
+/// A socket that listens on 127.0.0.1 and a port of the kernel's choice; the kernel cuts the backlog to [`longest_backlog`].
+///
+/// # Errors
+/// Those of `socket`, `bind` and `listen`.
+pub fn listen(backlog: u16) -> io::Result<TcpListener> {
+    let socket = socket()?;
+    rustix::net::bind(&socket, &SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0))?;
+    rustix::net::listen(&socket, i32::from(backlog))?;
+    Ok(socket.into())
+}
+
+/// `connect` and nothing else.
+///
+/// # Errors
+/// Those of `connect`.
+#[inline]
+pub fn connect(socket: BorrowedFd<'_>, to: &SocketAddrV4) -> io::Result<()> {
+    Ok(rustix::net::connect(socket, to)?)
+}
+
+/// Lets the close of this socket send a reset, so that no side waits in TIME_WAIT with a port that nobody can use.
+///
+/// # Errors
+/// Those of `setsockopt`.
+pub fn reset_on_close(socket: BorrowedFd<'_>) -> io::Result<()> {
+    Ok(sockopt::set_socket_linger(socket, Some(Duration::ZERO))?)
+}
+
+/// The longest backlog that `listen` grants in this network namespace; `None` without `/proc`.
+pub fn longest_backlog() -> Option<u64> {
+    std::fs::read_to_string("/proc/sys/net/core/somaxconn").ok()?.trim().parse().ok()
+}
+
+/// What the kernel knows of one connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Connection {
+    /// The handshake is complete; the other side may have closed its half since.
+    pub established: bool,
+    /// Segments sent again over its whole life, those of the handshake included.
+    pub retransmits: u64,
+    /// Bytes received in order; `None` where the kernel does not count them (before 4.1, and some emulations).
+    pub received: Option<u64>,
+}
+
+/// The beginning of the kernel's `struct tcp_info`, as far as it is read here: an interface that only grows at its end.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Raw {
+    state: u8,
+    _bytes: [u8; 7],
+    _words: [u32; 23],
+    total_retransmits: u32,
+    _rates: [u64; 2],
+    _bytes_acked: u64,
+    bytes_received: u64,
+}
+
+const _: () = assert!(std::mem::offset_of!(Raw, total_retransmits) == 100);
+const _: () = assert!(std::mem::offset_of!(Raw, bytes_received) == 128);
+
+/// The states of the kernel's `tcp_states.h` in which both sides have agreed on a connection.
+const ESTABLISHED: u8 = 1;
+const CLOSE_WAIT: u8 = 8;
+
+/// What the kernel knows of the connection of this socket.
+///
+/// # Errors
+/// Those of `getsockopt`: `EOPNOTSUPP` when it is no TCP socket; `Unsupported` when the answer holds no retransmits.
+pub fn connection(socket: BorrowedFd<'_>) -> io::Result<Connection> {
+    let mut raw = Raw {
+        state: 0,
+        _bytes: [0; 7],
+        _words: [0; 23],
+        total_retransmits: 0,
+        _rates: [0; 2],
+        _bytes_acked: 0,
+        bytes_received: 0,
+    };
+    let mut len = size_of::<Raw>() as libc::socklen_t;
+    let at = std::ptr::from_mut(&mut raw).cast();
+    // SAFETY: the structure is as long as `len` says and any bytes are valid for its integers.
+    if unsafe { libc::getsockopt(socket.as_raw_fd(), libc::IPPROTO_TCP, libc::TCP_INFO, at, &mut len) } < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    if (len as usize) < std::mem::offset_of!(Raw, _rates) {
+        return Err(io::Error::new(io::ErrorKind::Unsupported, "TCP_INFO does not tell retransmits"));
+    }
+    Ok(Connection {
+        established: matches!(raw.state, ESTABLISHED | CLOSE_WAIT),
+        retransmits: u64::from(raw.total_retransmits),
+        received: (len as usize >= size_of::<Raw>() && raw.bytes_received > 0).then_some(raw.bytes_received),
+    })
+}
+
+/// What goes wrong with connections in a network namespace, whoever owns them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Dropped {
+    /// Handshakes that found the queue of accepted connections full.
+    pub overflows: u64,
+    /// Handshakes dropped by listening sockets for this or another reason.
+    pub drops: u64,
+    /// First segments of handshakes sent again.
+    pub syn_retransmits: u64,
+}
+
+impl Dropped {
+    /// The counters of `/proc/net/netstat`; `None` where it is missing.
+    pub fn read() -> Option<Dropped> {
+        Dropped::parse(&std::fs::read_to_string("/proc/net/netstat").ok()?)
+    }
+
+    fn parse(text: &str) -> Option<Dropped> {
+        let mut lines = text.lines().filter_map(|line| line.strip_prefix("TcpExt:"));
+        let (names, values) = (lines.next()?.split_ascii_whitespace(), lines.next()?.split_ascii_whitespace());
+        let mut all = Dropped::default();
+        for (name, value) in names.zip(values) {
+            let place = match name {
+                "ListenOverflows" => &mut all.overflows,
+                "ListenDrops" => &mut all.drops,
+                "TCPSynRetrans" => &mut all.syn_retransmits,
+                _ => continue,
+            };
+            *place = value.parse().ok()?;
+        }
+        Some(all)
+    }
+
+    /// What was added since `earlier`.
+    pub fn since(&self, earlier: &Dropped) -> Dropped {
+        Dropped {
+            overflows: self.overflows.wrapping_sub(earlier.overflows),
+            drops: self.drops.wrapping_sub(earlier.drops),
+            syn_retransmits: self.syn_retransmits.wrapping_sub(earlier.syn_retransmits),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::io::{read_full, write_full};
+    use std::net::SocketAddr;
+    use std::os::fd::AsFd;
+
+    fn address(listener: &TcpListener) -> SocketAddrV4 {
+        match listener.local_addr().expect("it is bound") {
+            SocketAddr::V4(address) => address,
+            SocketAddr::V6(address) => panic!("{address} is no IPv4 address"),
+        }
+    }
+
+    #[test]
+    fn the_kernel_counts_what_a_connection_receives() {
+        let listener = listen(4).expect("loopback");
+        assert!(address(&listener).ip().is_loopback());
+        let here = socket().expect("socket");
+        assert!(!connection(here.as_fd()).expect("TCP_INFO").established);
+        connect(here.as_fd(), &address(&listener)).expect("connect");
+        let (there, _) = listener.accept().expect("accept");
+        write_full(there.as_fd(), &[7; 1000]).expect("write");
+        read_full(here.as_fd(), &mut [0; 1000]).expect("read");
+        let seen = connection(here.as_fd()).expect("TCP_INFO");
+        assert_eq!(seen, Connection { established: true, retransmits: 0, received: Some(1000) });
+    }
+
+    #[test]
+    fn no_other_socket_passes_for_a_connection() {
+        let (pipe, _) = crate::io::pipe().expect("pipe");
+        assert!(connection(pipe.as_fd()).is_err());
+        let (unix, _) = std::os::unix::net::UnixStream::pair().expect("pair");
+        assert!(connection(unix.as_fd()).is_err());
+    }
+
+    /// The proof of `net.tcp_connect` relies on it: a connection whose first segment was dropped says so afterwards.
+    #[test]
+    fn a_handshake_that_was_repeated_shows() {
+        let listener = listen(0).expect("loopback");
+        let to = address(&listener);
+        let before = Dropped::read();
+        // A backlog of 0 holds one connection; the second is dropped, and repeated a second later.
+        let first = socket().expect("socket");
+        connect(first.as_fd(), &to).expect("connect");
+        let second = socket().expect("socket");
+        let taker = std::thread::spawn(move || {
+            std::thread::sleep(Duration::from_millis(300));
+            (listener.accept().map(|_| ()), listener.accept().map(|_| ()))
+        });
+        connect(second.as_fd(), &to).expect("connect");
+        let seen = connection(second.as_fd()).expect("TCP_INFO");
+        assert!(seen.established);
+        assert!(seen.retransmits >= 1, "{seen:?}");
+        assert_eq!(connection(first.as_fd()).expect("TCP_INFO").retransmits, 0);
+        if let (Some(before), Some(after)) = (before, Dropped::read()) {
+            let added = after.since(&before);
+            assert!(added.overflows >= 1 && added.drops >= 1 && added.syn_retransmits >= 1, "{added:?}");
+        }
+        let taken = taker.join().expect("no panic");
+        assert!(taken.0.is_ok() && taken.1.is_ok());
+    }
+
+    #[test]
+    fn the_names_of_the_counters_decide_not_their_places() {
+        let text =
+            "TcpExt: A TCPSynRetrans ListenDrops B ListenOverflows\nTcpExt: 1 2 3 4 5\nIpExt: ListenDrops\nIpExt: 9\n";
+        assert_eq!(Dropped::parse(text), Some(Dropped { overflows: 5, drops: 3, syn_retransmits: 2 }));
+        assert_eq!(Dropped::parse("IpExt: A\nIpExt: 1\n"), None);
+    }
+}

@@ -1,0 +1,83 @@
+//! A pipe in which programs that were started leave one byte each: the evidence that they ran, and how many of them.
+//!
+//! The end that they write to stays open across `execve`, under a number that they are told as an argument. Neither end
+//! blocks: a program that finds the pipe full fails instead of waiting for its parent, who is waiting for it.
+
+use rustix::fd::{AsRawFd, OwnedFd};
+use rustix::io::{Errno, FdFlags};
+use rustix::pipe::PipeFlags;
+use std::io;
+
+/// The pipe, and how many bytes have come out of it.
+#[derive(Debug)]
+pub struct Witness {
+    out: OwnedFd,
+    write_end: OwnedFd,
+    heard: u64,
+}
+
+impl Witness {
+    /// A pipe that nothing has been written to.
+    ///
+    /// # Errors
+    /// Those of `pipe2` and `fcntl`.
+    pub fn new() -> io::Result<Witness> {
+        let (out, write_end) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK)?;
+        rustix::io::fcntl_setfd(&write_end, FdFlags::empty())?;
+        Ok(Witness { out, write_end, heard: 0 })
+    }
+
+    /// The number of the descriptor that started programs write their byte to.
+    pub fn number(&self) -> i32 {
+        self.write_end.as_raw_fd()
+    }
+
+    /// Takes out what was written up to now; all bytes since the beginning.
+    ///
+    /// # Errors
+    /// Those of `read`.
+    pub fn heard(&mut self) -> io::Result<u64> {
+        let mut bytes = [0u8; 64];
+        loop {
+            match rustix::io::read(&self.out, &mut bytes) {
+                Ok(n) => {
+                    self.heard += n as u64;
+                    if n < bytes.len() {
+                        return Ok(self.heard);
+                    }
+                }
+                Err(Errno::INTR) => {}
+                Err(Errno::AGAIN) => return Ok(self.heard),
+                Err(e) => return Err(e.into()),
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::process::wait;
+    use crate::spawn::Command;
+
+    #[test]
+    fn counts_what_started_programs_wrote_and_never_waits() {
+        let mut witness = Witness::new().expect("a pipe");
+        assert_eq!(witness.heard().expect("read"), 0);
+        let path = format!("/proc/self/fd/{}", witness.number());
+        let writer = Command::new("/bin/sh", &["sh", "-c", "echo > $0", &path]).expect("command");
+        for n in 1..=3 {
+            assert_eq!(wait(writer.posix_spawn().expect("spawn")).expect("wait").code(), Some(0));
+            assert_eq!(witness.heard().expect("read"), n);
+        }
+    }
+
+    #[test]
+    fn counts_more_than_its_buffer_holds() {
+        let mut witness = Witness::new().expect("a pipe");
+        assert_eq!(rustix::io::write(&witness.write_end, &[0; 200]), Ok(200));
+        assert_eq!(witness.heard().expect("read"), 200);
+        assert_eq!(rustix::io::write(&witness.write_end, &[0; 64]), Ok(64));
+        assert_eq!(witness.heard().expect("read"), 264);
+    }
+}
