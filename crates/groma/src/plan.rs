@@ -168,6 +168,7 @@ fn planned(
             quantity,
             better: if output.quantity.is_none() { info.better() } else { quantity.better() },
             derivation: output.derivation.owned(),
+            detail: output.detail,
         }
     });
     Planned {

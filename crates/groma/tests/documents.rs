@@ -108,7 +108,8 @@ fn commands(document: &str) -> Vec<String> {
     let text = read(document);
     let code = text.split("\n```").skip(1).step_by(2);
     let lines = code.flat_map(str::lines).map(str::trim).filter(|line| line.starts_with("groma "));
-    lines.map(str::to_owned).collect()
+    // What others make of the output is theirs.
+    lines.map(|line| line.split(" | ").next().unwrap_or(line).to_owned()).collect()
 }
 
 /// Runs a command line as a reader's shell would; what would measure only plans.

@@ -122,11 +122,14 @@ pub struct Output {
     pub derivation: Derivation<&'static str>,
     /// What it is, where it is not the benchmark's quantity.
     pub quantity: Option<Quantity>,
+    /// A means to an end (a control, a raw loop): kept, and shown when everything is.
+    pub detail: bool,
 }
 
 impl Output {
     /// The main output: the samples of the series without a name.
-    pub const MAIN: Output = Output { suffix: "", summary: "", derivation: Derivation::Series(""), quantity: None };
+    pub const MAIN: Output =
+        Output { suffix: "", summary: "", derivation: Derivation::Series(""), quantity: None, detail: false };
 }
 
 /// How a metric comes from the series of a round.

@@ -90,6 +90,9 @@ pub struct Metric {
     pub better: Better,
     /// How it comes from the series of a round.
     pub derivation: Derivation<String>,
+    /// A means to an end: kept, and shown when everything is.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub detail: bool,
 }
 
 /// A benchmark with all its choices made: what a plan lists, a round runs, and the store keeps. Its outputs are metrics.
@@ -180,6 +183,9 @@ pub struct Record {
     pub better: Better,
     /// How it was timed.
     pub timing: Timing,
+    /// A means to an end (a control, a raw loop): views leave it out unless asked for everything.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub detail: bool,
     /// The headline: the median over rounds of the median (for constants of the hardware: the 10th percentile, of
     /// rates the 90th) over clean samples.
     pub value: Option<f64>,
@@ -213,7 +219,8 @@ pub struct Record {
     pub proofs: Vec<Proof>,
     /// The value of each round, in order.
     pub round_values: Vec<f64>,
-    /// What else a reader has to know: `bimodal`, `drift`, `imprecise`, `quantised`, `few rounds`.
+    /// What else a reader has to know, each as a word or `word: detail`: `imprecise`, `2 modes`, `drift`, `quantised`,
+    /// `few rounds`, `unsteady`, `short-interval`, `timing-unverified`.
     pub flags: Vec<String>,
     /// Facts that all rounds agree on, and remarks.
     pub facts: Vec<Fact>,

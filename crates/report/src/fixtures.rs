@@ -29,6 +29,7 @@ pub(crate) fn record(id: &str, params: &str, quantity: Quantity, value: f64) -> 
         unit: quantity.unit(),
         better: quantity.better(),
         timing: Timing::Batched,
+        detail: false,
         value: Some(value),
         ci: Some([value - 1.2 * half, value + 1.2 * half]),
         ci_display: Some([value - half, value + half]),

@@ -227,6 +227,7 @@ pub(crate) mod tests {
                 summary: "half of it",
                 derivation: Derivation::Difference { of: "", minus: "control", per: 2.0 },
                 quantity: None,
+                detail: false,
             },
         ],
         params: &[Param {

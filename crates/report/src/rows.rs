@@ -108,7 +108,13 @@ fn body(record: &Record) -> Body {
         quantile(record.p90),
         quantile(record.p99),
     ];
-    Body::Values { numbers, ended: Some((record.state, record.flags.clone())) }
+    Body::Values { numbers, ended: Some((record.state, words(record))) }
+}
+
+/// The flags' words without their details; that a value is imprecise stands in its interval already.
+fn words(record: &Record) -> Vec<String> {
+    let word = |flag: &String| flag.split(':').next().unwrap_or(flag).to_owned();
+    record.flags.iter().map(word).filter(|w| w != "imprecise").collect()
 }
 
 /// A curve: its shape, then its levels, or else its two ends.

@@ -156,10 +156,10 @@ fn record(point: &Point, metric: &Metric, rounds: &[Round], host: &Host) -> Reco
     if let Some(width) = head.as_ref().and_then(|h| h.relative_half_width)
         && width > point.width
     {
-        flags.push(format!("imprecise (wanted {:.1} %)", point.width * 100.0));
+        flags.push(format!("imprecise: wanted ± {:.1} %", point.width * 100.0));
     }
     if value.is_some() && values.len() < ROUNDS_FOR_INTERVAL {
-        flags.push(format!("{} rounds: no interval", values.len()));
+        flags.push(format!("few rounds: {}, no interval", values.len()));
     }
     if !derived && point.workers == 1 {
         flags.extend(shape_flags(&clean_values, &by_round, value.unwrap_or(0.0) * finest_quantum));
@@ -206,6 +206,7 @@ fn record(point: &Point, metric: &Metric, rounds: &[Round], host: &Host) -> Reco
         unit: metric.quantity.unit(),
         better: metric.better,
         timing: point.timing,
+        detail: metric.detail,
         value,
         ci,
         ci_display: head.as_ref().and_then(|h| h.display).map(|i| [i.low, i.high]),
@@ -267,9 +268,8 @@ fn verdict(
         return (State::Noisy, format!("{clean} of {taken} samples were undisturbed"));
     }
     if let Some([low, high]) = ci {
-        let width = (high - low) / 2.0 / value.abs();
-        if width > WIDE {
-            return (State::Noisy, format!("rounds differ: ± {:.0} %", width * 100.0));
+        if (high - low) / 2.0 / value.abs() > WIDE {
+            return (State::Noisy, "rounds differ by more than ± 10 %".to_owned());
         }
     }
     (State::Ok, String::new())
@@ -282,12 +282,12 @@ fn shape_flags(clean: &[f64], by_round: &[Vec<f64>], quantum: f64) -> Vec<String
         let between = split_between_rounds(by_round, &modes);
         let text: Vec<String> = modes.iter().map(|m| format!("{:.0} % at {:.4e}", m.share * 100.0, m.center)).collect();
         let how = if between { "between rounds" } else { "within rounds" };
-        flags.push(format!("{} modes {how}: {}", modes.len(), text.join(", ")));
+        flags.push(format!("{} modes: {how}, {}", modes.len(), text.join(", ")));
     }
     if let Some(change) = drift::drift(by_round) {
         let part = |c: Option<groma_stats::Change>| c.map(|c| c.relative);
         if let Some(relative) = part(change.between_rounds).or(part(change.within_rounds)) {
-            flags.push(format!("drift {:+.1} %", relative * 100.0));
+            flags.push(format!("drift: {:+.1} %", relative * 100.0));
         }
     }
     if clean.len() >= 9 && quantised(clean) && quantum > 0.0 {
@@ -390,6 +390,7 @@ mod tests {
             quantity,
             better: Better::Lower,
             derivation: derivation.owned(),
+            detail: false,
         }
     }
 
@@ -600,7 +601,7 @@ mod tests {
         let point = point(Timing::Batched, metric(Quantity::Latency, Derivation::Series("")));
         let record = one(&point, &nine()[..5]);
         assert_eq!(record.ci, None);
-        assert!(record.flags.contains(&"5 rounds: no interval".to_owned()));
+        assert!(record.flags.contains(&"few rounds: 5, no interval".to_owned()));
         assert!(one(&point, &nine()[..6]).ci.is_some());
     }
 }

@@ -16,16 +16,26 @@ const WIDE: usize = 110;
 /// From this width on, there is room for the second quantile.
 const ROOMY: usize = 132;
 
+/// Up to so many metrics all of them are shown, controls and raw loops too.
+const FEW: usize = 30;
+
 /// Without room this column is left out, by its place in [`HEADS`].
 const SECOND_QUANTILE: usize = 3;
 
 /// The whole of a run.
 pub(crate) fn table(run: &RunHeader, records: &[Record], end: Option<&End>, style: &Style) -> String {
     let mut grid = Grid::new(&aligns(style), style);
-    for group in groups(records, style) {
+    let hidden = !style.all && records.len() > FEW;
+    let shown: Vec<Record> = records.iter().filter(|r| !(hidden && r.detail)).cloned().collect();
+    for group in groups(&shown, style) {
         add(&mut grid, &group, style);
     }
-    head(run, style) + "\n" + &grid.render() + &summary(run, records, end, style)
+    let mut out = head(run, style) + "\n" + &grid.render() + &summary(run, records, end, style);
+    if shown.len() < records.len() {
+        let what = "controls and raw loops are kept as well: groma show --all";
+        out += &style.text(&format!("{} {what}\n", records.len() - shown.len()));
+    }
+    out
 }
 
 /// Which run this is, and where it ran.

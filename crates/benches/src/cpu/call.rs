@@ -33,12 +33,14 @@ pub(crate) static BENCH: Benchmark = Benchmark {
                     per: (CALLS_LONG - CALLS_SHORT) as f64,
                 },
                 quantity: None,
+                detail: false,
             },
             Output {
                 suffix: "long",
                 summary: "One turn of a loop of 64 calls, loop included",
                 derivation: Derivation::Series("long"),
                 quantity: None,
+                detail: true,
             },
         ],
         params: &[Param {

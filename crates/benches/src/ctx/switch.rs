@@ -45,24 +45,28 @@ pub(crate) static BENCH: Benchmark = Benchmark {
                 summary: "control: one task, as many pipes, one buffer",
                 derivation: Derivation::Series("hot"),
                 quantity: None,
+                detail: true,
             },
             Output {
                 suffix: "rotating",
                 summary: "control: one task, as many pipes and buffers",
                 derivation: Derivation::Series("rotating"),
                 quantity: None,
+                detail: true,
             },
             Output {
                 suffix: "net",
                 summary: "switch, wake-up and cache refill: the ring less hot",
                 derivation: Derivation::Difference { of: "ring", minus: "hot", per: 1.0 },
                 quantity: None,
+                detail: false,
             },
             Output {
                 suffix: "net_rotating",
                 summary: "the same without the misses of so much memory: the ring less rotating",
                 derivation: Derivation::Difference { of: "ring", minus: "rotating", per: 1.0 },
                 quantity: None,
+                detail: true,
             },
         ],
         params: &[

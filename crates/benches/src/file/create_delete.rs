@@ -38,6 +38,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
                 summary: "removing one",
                 derivation: Derivation::Series("delete"),
                 quantity: None,
+                detail: false,
             },
         ],
         params: &[Param {

@@ -39,6 +39,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
                 summary: "Bytes per second that memory moves if no cache holds any (write-allocate model)",
                 derivation: Derivation::Scaled { of: "", by: MODELLED },
                 quantity: None,
+                detail: true,
             },
         ],
         params: &[

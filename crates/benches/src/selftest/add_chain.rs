@@ -26,12 +26,14 @@ pub(crate) static BENCH: Benchmark = Benchmark {
                 summary: "a chain of twice that length",
                 derivation: Derivation::Series("double"),
                 quantity: None,
+                detail: false,
             },
             Output {
                 suffix: "quadruple",
                 summary: "a chain of four times that length",
                 derivation: Derivation::Series("quadruple"),
                 quantity: None,
+                detail: false,
             },
         ],
         params: &[Param {

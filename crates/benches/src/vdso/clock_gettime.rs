@@ -29,6 +29,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
                 summary: "the same by entering the kernel",
                 derivation: Derivation::Series("syscall"),
                 quantity: None,
+                detail: false,
             },
         ],
         lineage: &["cse221:measurement_overhead"],

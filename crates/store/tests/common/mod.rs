@@ -48,6 +48,7 @@ fn metric(id: &str, derivation: Derivation<String>) -> Metric {
         quantity: Quantity::Latency,
         better: Better::Lower,
         derivation,
+        detail: false,
     }
 }
 
@@ -164,6 +165,7 @@ pub(crate) fn record() -> Record {
         unit: Unit::Seconds,
         better: Better::Lower,
         timing: Timing::Each,
+        detail: false,
         value: Some(4.1e-6),
         ci: Some([4.0e-6, 0.1 + 0.2]),
         ci_display: Some([4.05e-6, 4.2e-6]),
