@@ -8,24 +8,38 @@ use std::path::{Path, PathBuf};
 
 /// A directory of this member's own, removed with all that is in it.
 pub(crate) struct Scratch {
+    /// What is removed in the end.
+    whole: PathBuf,
     path: PathBuf,
     dir: File,
-    facts: Vec<(String, String)>,
 }
 
 impl Scratch {
     /// Makes it, and states what file system it lies on.
     pub(crate) fn new(ctx: &mut Ctx) -> Result<Scratch, Stop> {
-        let path = ctx.work_dir()?.join(format!("member-{}", ctx.member()));
-        std::fs::create_dir(&path).doing("making a directory")?;
-        let dir = File::open(&path).doing("opening the directory")?;
-        let mut facts = sys::facts::work_dir_facts(&path);
-        // What is free changes from round to round; the rest is a property of the place.
-        facts.retain(|(key, _)| key != "work_dir.free");
-        for (key, value) in &facts {
-            ctx.fact(key, value);
+        let whole = ctx.work_dir()?.join(format!("member-{}", ctx.member()));
+        std::fs::create_dir(&whole).doing("making a directory")?;
+        let dir = File::open(&whole).doing("opening the directory")?;
+        for (key, value) in sys::facts::work_dir_facts(&whole) {
+            // What is free changes from round to round; the rest is a property of the place.
+            if key != "work_dir.free" {
+                ctx.fact(&key, value);
+            }
         }
-        Ok(Scratch { path, dir, facts })
+        Ok(Scratch { path: whole.clone(), whole, dir })
+    }
+
+    /// As [`Scratch::new`], and where the file system can be asked for that, in a part of it of its own: what earlier
+    /// rounds have made and removed there is not in the way.
+    pub(crate) fn apart(ctx: &mut Ctx) -> Result<Scratch, Stop> {
+        let mut scratch = Scratch::new(ctx)?;
+        let apart = sys::place::scatter_below(&scratch.dir).is_ok();
+        ctx.fact("directory.apart", if apart { "yes" } else { "no" });
+        // The place follows from the name.
+        scratch.path.push(format!("{:016x}", ctx.rng().next_u64()));
+        std::fs::create_dir(&scratch.path).doing("making a directory")?;
+        scratch.dir = File::open(&scratch.path).doing("opening the directory")?;
+        Ok(scratch)
     }
 
     /// Where it is.
@@ -36,15 +50,6 @@ impl Scratch {
     /// It as a descriptor, from which names are looked up.
     pub(crate) fn dir(&self) -> BorrowedFd<'_> {
         self.dir.as_fd()
-    }
-
-    /// Whether it lies on an ext4 that keeps no journal; the kernel lists the journals that it keeps.
-    pub(crate) fn is_ext4_without_journal(&self) -> bool {
-        let fact = |name| self.facts.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str());
-        let device = fact("work_dir.device").and_then(|d| d.rsplit('/').next()).unwrap_or_default();
-        let journals = std::fs::read_dir("/proc/fs/jbd2").into_iter().flatten().flatten();
-        let mut names = journals.map(|j| j.file_name().to_string_lossy().into_owned());
-        fact("work_dir.fs") == Some("ext4") && !names.any(|n| n.rsplit_once('-').is_some_and(|(d, _)| d == device))
     }
 
     /// An empty file `depth` names below the directory; returns its name from there: `f`, or `a/b/c/f`.
@@ -87,7 +92,7 @@ impl Scratch {
 impl Drop for Scratch {
     fn drop(&mut self) {
         // The directory above goes with the round, whatever becomes of this.
-        drop(std::fs::remove_dir_all(&self.path));
+        drop(std::fs::remove_dir_all(&self.whole));
     }
 }
 

@@ -240,7 +240,9 @@ impl Member<'_> {
             run_batch(arms, 0)?;
         }
 
-        for k in 0..self.timetable.intervals as usize {
+        // Every arm has an interval, even where the box holds only one.
+        let intervals = (self.timetable.intervals as usize).max(arms.len()).min(SLOT_SAMPLES);
+        for k in 0..intervals {
             let arm = turn % arms.len();
             turn += 1;
             let before = ins.reading();

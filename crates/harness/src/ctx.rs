@@ -178,6 +178,7 @@ impl<'j> Ctx<'j> {
             drops: class.drops(),
             faults_expected: matches!(self.info.interference, Interference::Faults | Interference::Tasks),
             blocks: matches!(self.info.interference, Interference::Blocking | Interference::Tasks),
+            tasks: self.info.interference == Interference::Tasks,
             counter_hz: self.job.host.counter_hz,
         }
     }

@@ -70,29 +70,24 @@ pub fn spin(clock: &impl Clock, span_ns: u64) -> Spin {
 }
 
 /// Spins on every allowed CPU at once; what each saw, by CPU.
-fn gauge(cpus: &[u32], span_ns: u64) -> std::io::Result<Vec<(u32, Spin)>> {
-    let threads: Vec<_> = cpus
-        .iter()
-        .take(GAUGED_CPUS)
-        .map(|&cpu| {
-            thread::spawn(64 << 10, move || {
-                // A CPU that went offline meanwhile is no reason to give up the others.
-                affinity::pin(cpu).ok().map(|()| (cpu, spin(&Monotonic, span_ns)))
-            })
-        })
-        .collect::<Result<_, _>>()?;
-    Ok(threads.into_iter().filter_map(|t| t.join().ok().flatten()).collect())
+///
+/// A CPU that went offline meanwhile, or a thread that a limit forbids, is no reason to give up the others.
+fn gauge(cpus: &[u32], span_ns: u64) -> Vec<Spin> {
+    let one =
+        |&cpu: &u32| thread::spawn(64 << 10, move || affinity::pin(cpu).ok().map(|()| spin(&Monotonic, span_ns))).ok();
+    let threads: Vec<_> = cpus.iter().take(GAUGED_CPUS).filter_map(one).collect();
+    threads.into_iter().filter_map(|t| t.join().ok().flatten()).collect()
 }
 
 /// The scheduler's quantum: two spinners on one CPU, the median uninterrupted turn; `None` when too few turns were seen.
-fn quantum(cpu: u32, span_ns: u64) -> std::io::Result<Option<f64>> {
+fn quantum(cpu: u32, span_ns: u64) -> Option<f64> {
     let one = move || affinity::pin(cpu).ok().map(|()| spin(&Monotonic, span_ns));
-    let (a, b) = (thread::spawn(64 << 10, one)?, thread::spawn(64 << 10, one)?);
+    let (a, b) = (thread::spawn(64 << 10, one).ok()?, thread::spawn(64 << 10, one).ok()?);
     let mut turns: Vec<f64> = Vec::new();
     for spinner in [a, b] {
         turns.extend(spinner.join().ok().flatten().map(|s| s.turns).unwrap_or_default());
     }
-    Ok(if turns.len() >= 6 { order::median(&turns) } else { None })
+    if turns.len() >= 6 { order::median(&turns) } else { None }
 }
 
 /// Work counts relative to the shortest (harness-methods.md 3.2, step 4).
@@ -192,19 +187,23 @@ pub(crate) fn run(ctx: &mut Ctx) -> Result<(), Stop> {
     }
 
     let cpus = affinity::allowed()?;
-    let spins = gauge(&cpus, budget / 2)?;
+    let spins = gauge(&cpus, budget / 2);
     let lost = |s: &Spin| s.lost_ns as f64 / s.wall_ns.max(1) as f64;
-    let share = spins.iter().map(|(_, s)| lost(s)).sum::<f64>() / spins.len().max(1) as f64;
-    ctx.fact("noise.lost", share);
-    ctx.fact("noise.worst_cpu_lost", spins.iter().map(|(_, s)| lost(s)).fold(0.0, f64::max));
-    ctx.fact("noise.longest_gap_ns", spins.iter().map(|(_, s)| s.longest_ns).max().unwrap_or(0));
-    ctx.fact("noise.verdict", NoiseVerdict::of_lost(share).word());
+    if spins.is_empty() {
+        ctx.note("the noise could not be gauged: no thread could be started");
+    } else {
+        let share = spins.iter().map(lost).sum::<f64>() / spins.len() as f64;
+        ctx.fact("noise.lost", share);
+        ctx.fact("noise.worst_cpu_lost", spins.iter().map(lost).fold(0.0, f64::max));
+        ctx.fact("noise.longest_gap_ns", spins.iter().map(|s| s.longest_ns).max().unwrap_or(0));
+        ctx.fact("noise.verdict", NoiseVerdict::of_lost(share).word());
+    }
 
     // Turns of two spinners; where the machine is so busy that the spinners above were in turn with others already, those
     // turns count as well.
-    let mut turns = quantum(cpus[cpus.len() - 1], budget / 4)?;
+    let mut turns = quantum(cpus[cpus.len() - 1], budget / 4);
     if turns.is_none() {
-        let all: Vec<f64> = spins.iter().flat_map(|(_, s)| s.turns.iter().copied()).collect();
+        let all: Vec<f64> = spins.iter().flat_map(|s| s.turns.iter().copied()).collect();
         turns = if all.len() >= 6 { order::median(&all) } else { None };
     }
     ctx.fact("quantum_ns", turns.unwrap_or(ASSUMED_QUANTUM_NS));
@@ -271,6 +270,7 @@ pub fn plain_rules(interval_ns: f64) -> Rules {
         drops: Labels::NONE,
         faults_expected: false,
         blocks: false,
+        tasks: false,
         counter_hz: None,
     }
 }

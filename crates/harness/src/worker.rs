@@ -8,7 +8,7 @@ use crate::benchmark::{Benchmark, Run, Stop};
 use crate::ctx::{Ctx, Said};
 use crate::model::{Fact, Info, Job, JobResult, Params, Placement, State};
 use crate::sys::clock::Monotonic;
-use crate::sys::{affinity, counters, fork, io as sysio, process, thread};
+use crate::sys::{affinity, counters, fork, io as sysio, process, signals, thread};
 use crate::{crew, needs, preflight, protocol};
 use std::any::Any;
 use std::io::Read;
@@ -26,6 +26,8 @@ const LONGEST_JOB: u64 = 1 << 20;
 /// Exit code 0 whatever the result says; 2 when there is no readable job: a person called it by hand.
 pub fn main(benchmarks: &[&Benchmark]) -> ! {
     fork::enforce_one_thread();
+    // Whoever started us may ignore SIGCHLD; children would then be reaped by nobody and waited for in vain.
+    signals::keep_children();
     let mut text = String::new();
     let read = std::io::stdin().lock().take(LONGEST_JOB).read_to_string(&mut text);
     let job = read.map_err(|e| e.to_string()).and_then(|_| protocol::read_job(&text));

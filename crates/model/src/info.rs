@@ -230,7 +230,7 @@ pub enum Interference {
     Faults,
     /// Blocks by nature: switches belong to it.
     Blocking,
-    /// Creates processes or threads: switches and faults belong to it.
+    /// Creates processes or threads: switches and faults belong to it; time that nobody of the family had spoils it.
     Tasks,
 }
 
@@ -242,7 +242,7 @@ impl Interference {
             Interference::Cpu => Labels::of(&[Preempted, Voluntary, Migrated, Faulted, Stolen, Clock, Overlap]),
             Interference::Faults => Labels::of(&[Preempted, Voluntary, Migrated, Stolen, Clock, Overlap]),
             Interference::Blocking => Labels::of(&[Migrated, Faulted, Clock, Overlap]),
-            Interference::Tasks => Labels::of(&[Migrated, Clock, Overlap]),
+            Interference::Tasks => Labels::of(&[Migrated, Stolen, Clock, Overlap]),
         }
     }
 
@@ -259,7 +259,9 @@ impl Interference {
                 "takes page faults by nature; a sample during which the CPU was taken away is dropped"
             }
             Interference::Blocking => "blocks by nature; only migrations, faults and clock trouble drop a sample",
-            Interference::Tasks => "creates tasks; only migrations and clock trouble drop a sample",
+            Interference::Tasks => {
+                "creates tasks; a sample during which neither they nor their maker had the CPU is dropped"
+            }
         }
     }
 }

@@ -29,8 +29,22 @@ pub fn summarise(point: &Point, rounds: &[Round], host: &Host) -> Vec<Record> {
 }
 
 /// The value that each round of a metric brought, in order; rounds without one are left out. What stopping rules look at.
+///
+/// A round without a single clean sample does not count while others have some; where none has, all samples are taken as
+/// they are, and the verdict says so.
 pub fn round_values(point: &Point, metric: &Metric, rounds: &[Round]) -> Vec<f64> {
-    rounds.iter().filter_map(|r| round_value(point, metric, &r.result)).collect()
+    let values = |which| rounds.iter().filter_map(|r| round_value(point, metric, &r.result, which)).collect();
+    let clean: Vec<f64> = values(Which::Clean);
+    if clean.is_empty() { values(Which::All) } else { clean }
+}
+
+/// Which samples make a value.
+#[derive(Clone, Copy, PartialEq)]
+enum Which {
+    /// Those without a label that drops them.
+    Clean,
+    /// All: kept, never compared.
+    All,
 }
 
 /// Whether the sample counts for the headline.
@@ -59,7 +73,7 @@ fn main_series(metric: &Metric) -> &str {
 }
 
 /// The value of a series in one round.
-fn series_value(point: &Point, quantity: Quantity, series: &Series) -> Option<f64> {
+fn series_value(point: &Point, quantity: Quantity, series: &Series, which: Which) -> Option<f64> {
     if !series.values.is_empty() {
         return median(&series.values);
     }
@@ -68,11 +82,8 @@ fn series_value(point: &Point, quantity: Quantity, series: &Series) -> Option<f6
         return aggregate(series);
     }
     let value = |s: &Sample| sample_value(quantity, series, s);
-    let mut values: Vec<f64> = series.samples.iter().filter(|s| is_clean(point, s)).filter_map(value).collect();
-    if values.is_empty() {
-        // Kept, never compared: the verdict says that no sample was undisturbed.
-        values = series.samples.iter().filter_map(value).collect();
-    }
+    let counts = |s: &&Sample| which == Which::All || is_clean(point, s);
+    let values: Vec<f64> = series.samples.iter().filter(counts).filter_map(value).collect();
     match (point.timing, rate) {
         // What noise can only slow down: the tenth of the samples on the fast side (3.7).
         (Timing::Floor, false) => order::quantile(&values, 0.1),
@@ -100,11 +111,11 @@ fn aggregate(series: &Series) -> Option<f64> {
     Some(iterations * series.per_iter / (window as f64 * 1e-9))
 }
 
-fn round_value(point: &Point, metric: &Metric, result: &JobResult) -> Option<f64> {
+fn round_value(point: &Point, metric: &Metric, result: &JobResult, which: Which) -> Option<f64> {
     if result.state != State::Ok {
         return None;
     }
-    let value = |name: &str| series_value(point, metric.quantity, result.series(name)?);
+    let value = |name: &str| series_value(point, metric.quantity, result.series(name)?, which);
     match &metric.derivation {
         Derivation::Series(name) => value(name),
         Derivation::Difference { of, minus, per } => Some((value(of)? - value(minus)?) / per),
@@ -176,8 +187,9 @@ fn record(point: &Point, metric: &Metric, rounds: &[Round], host: &Host) -> Reco
     let quantile = |p: f64| if derived { None } else { order::quantile_if_enough_sorted(&pooled, p) };
     let cycles = match (metric.quantity, point.timing) {
         (Quantity::Latency, Timing::Batched | Timing::Floor) if point.workers == 1 => {
-            let per_round =
-                good.iter().filter_map(|r| Some(round_value(point, metric, &r.result)? * r.result.core_hz?));
+            let per_round = good
+                .iter()
+                .filter_map(|r| Some(round_value(point, metric, &r.result, Which::Clean)? * r.result.core_hz?));
             median(&per_round.collect::<Vec<_>>())
         }
         _ => None,

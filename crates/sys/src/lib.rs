@@ -18,6 +18,7 @@ pub mod io;
 pub mod libc_calls;
 pub mod net;
 pub mod pages;
+pub mod place;
 pub mod process;
 pub mod pthread;
 pub mod raw;

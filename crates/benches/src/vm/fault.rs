@@ -58,7 +58,8 @@ pub(crate) static BENCH: Benchmark = Benchmark {
 
 /// Memory that is touched before its pages are given back: more than the second-level caches of today, and many times what
 /// one interval touches, since the one in which a child is forked and reaped is lost.
-const AREA: usize = 16 << 20;
+/// Tests go round several times in their short time.
+const AREA: usize = if cfg!(test) { 1 << 20 } else { 16 << 20 };
 /// Pages of a file that are mapped, each by itself; a process may have 65530 mappings.
 const FILE_PAGES: usize = 1024;
 
