@@ -127,7 +127,7 @@ fn sources(dir: &Path) -> Vec<PathBuf> {
 #[test]
 fn the_files_that_the_page_names_exist() {
     let mut named = 0;
-    for path in quoted(PAGE).filter(|text| text.ends_with(".rs") && text.contains('/') && *text != "a/b.rs") {
+    for path in quoted(PAGE).filter(|text| text.ends_with(".rs") && text.contains('/')) {
         named += 1;
         // `report/table.rs` is crates/report/src/table.rs.
         let short = path.split_once('/').map(|(room, file)| root().join("crates").join(room).join("src").join(file));

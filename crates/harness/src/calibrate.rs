@@ -127,7 +127,7 @@ mod tests {
             self.reads.set(self.reads.get() + 1);
             let mut now = self.now.get() + self.read_ns * self.rate;
             if let Some((every, by)) = self.jump
-                && self.reads.get() % every == 0
+                && self.reads.get().is_multiple_of(every)
             {
                 now += by;
             }

@@ -529,7 +529,7 @@ mod tests {
 
     #[test]
     fn a_member_costs_one_slot_of_512_bytes() {
-        assert!(SLOT_BYTES <= 512, "{SLOT_BYTES}");
+        const { assert!(SLOT_BYTES <= 512) };
         let (small, large) = (Board::new(2).expect("memory"), Board::new(MOST_MEMBERS).expect("memory"));
         assert!(large.slots.bytes() - small.slots.bytes() <= 512 * MOST_MEMBERS as usize);
         assert_eq!(small.header.bytes(), large.header.bytes());

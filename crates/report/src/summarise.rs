@@ -279,10 +279,8 @@ fn verdict(
     if share < OK_SHARE {
         return (State::Noisy, format!("{clean} of {taken} samples were undisturbed"));
     }
-    if let Some([low, high]) = ci {
-        if (high - low) / 2.0 / value.abs() > WIDE {
-            return (State::Noisy, "rounds differ by more than ± 10 %".to_owned());
-        }
+    if ci.is_some_and(|[low, high]| (high - low) / 2.0 / value.abs() > WIDE) {
+        return (State::Noisy, "rounds differ by more than ± 10 %".to_owned());
     }
     (State::Ok, String::new())
 }

@@ -12,8 +12,6 @@ use crate::arch::{syscall0, syscall1, syscall2, syscall3, syscall4};
 use std::ffi::CStr;
 use std::os::fd::{AsRawFd, BorrowedFd};
 
-const AT_FDCWD: usize = libc::AT_FDCWD as usize;
-
 /// `getppid`: the id of the parent.
 #[inline(always)]
 pub fn getppid() -> isize {
@@ -58,34 +56,11 @@ impl Default for StatRoom {
     }
 }
 
-/// The number behind [`stat`] here: `newfstatat`, which every Linux has (x86's older `stat` is the same path).
-pub const STAT_NUMBER: i64 = libc::SYS_newfstatat;
-
-/// `newfstatat` of a path, following links, as today's libc does `stat`.
-#[inline(always)]
-pub fn stat(path: &CStr, room: &mut StatRoom) -> isize {
-    // SAFETY: the path is NUL-terminated; the room is larger than any struct stat.
-    unsafe {
-        syscall4(libc::SYS_newfstatat as usize, AT_FDCWD, path.as_ptr() as usize, room.0.as_mut_ptr() as usize, 0)
-    }
-}
-
 /// `fstat` itself, not the `newfstatat` with an empty path that libc makes of it (half as much again).
 #[inline(always)]
 pub fn fstat(fd: BorrowedFd<'_>, room: &mut StatRoom) -> isize {
     // SAFETY: the room is larger than any struct stat.
     unsafe { syscall2(libc::SYS_fstat as usize, fd.as_raw_fd() as usize, room.0.as_mut_ptr() as usize) }
-}
-
-/// `openat` read-only, then `close` of what it gave; the sum of both answers less the descriptor is 0 when both worked.
-#[inline(always)]
-pub fn open_close(path: &CStr) -> isize {
-    let flags = (libc::O_RDONLY | libc::O_CLOEXEC) as usize;
-    // SAFETY: the path is NUL-terminated; the descriptor that is closed was opened here.
-    unsafe {
-        let fd = syscall4(libc::SYS_openat as usize, AT_FDCWD, path.as_ptr() as usize, flags, 0);
-        if fd < 0 { fd } else { syscall1(libc::SYS_close as usize, fd as usize) }
-    }
 }
 
 /// `newfstatat` of a name below an open directory.
@@ -170,13 +145,8 @@ mod tests {
         let null = std::fs::OpenOptions::new().write(true).open("/dev/null").expect("/dev/null");
         assert_eq!(write(null.as_fd(), &[1, 2, 3]), 3);
         let mut room = StatRoom::new();
-        assert_eq!(stat(c"/dev/null", &mut room), 0);
-        assert!(room.filled());
-        let mut room = StatRoom::new();
         assert_eq!(fstat(null.as_fd(), &mut room), 0);
         assert!(room.filled());
-        assert_eq!(open_close(c"/dev/null"), 0);
-        assert_eq!(open_close(c"/nonexistent"), -libc::ENOENT as isize);
         assert_eq!(kill_nothing(crate::process::id()), 0);
         assert_eq!(clock_gettime(), 0);
     }

@@ -44,29 +44,27 @@ pub(crate) static BENCH: Benchmark = Benchmark {
                 suffix: "hot",
                 summary: "control: one task, as many pipes, one buffer",
                 derivation: Derivation::Series("hot"),
-                quantity: None,
                 detail: true,
+                ..Output::MAIN
             },
             Output {
                 suffix: "rotating",
                 summary: "control: one task, as many pipes and buffers",
                 derivation: Derivation::Series("rotating"),
-                quantity: None,
                 detail: true,
+                ..Output::MAIN
             },
             Output {
                 suffix: "net",
                 summary: "switch, wake-up and cache refill: the ring less hot",
                 derivation: Derivation::Difference { of: "ring", minus: "hot", per: 1.0 },
-                quantity: None,
-                detail: false,
+                ..Output::MAIN
             },
             Output {
                 suffix: "net_rotating",
                 summary: "the same without the misses of so much memory: the ring less rotating",
                 derivation: Derivation::Difference { of: "ring", minus: "rotating", per: 1.0 },
-                quantity: None,
-                detail: true,
+                ..Output::MAIN
             },
         ],
         params: &[

@@ -3,9 +3,9 @@
 //! Measures nothing but the harness: chains of k, 2k and 4k operations have to take 1 : 2 : 4, within 0.2 %
 //! (harness-methods.md V2).
 //!
-//! Method: additions of a register to a register in assembly, each of which waits for the one before. The chains of the
-//! single, double and fourfold length take turns within a round, so that a core that changes its clock between rounds
-//! does not change their ratio; the parameter gives the same lengths as metrics of their own.
+//! Method: additions of a register to a register in assembly, each of which waits for the one before. The iterations of an
+//! interval are one long chain: a core begins the next of several chains while it ends the last, and 2 x 6,400 additions
+//! were seen to take 0.7 % less time than 12,800.
 //!
 //! Traps: lengths are rounded up to whole blocks of 64, so the default ones are multiples.
 //!
@@ -19,23 +19,6 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         summary: "Chains of known ratio, to check the harness",
         about: about!("add_chain.rs"),
         iteration: "one chain of so many additions",
-        outputs: &[
-            Output::MAIN,
-            Output {
-                suffix: "double",
-                summary: "a chain of twice that length",
-                derivation: Derivation::Series("double"),
-                quantity: None,
-                detail: false,
-            },
-            Output {
-                suffix: "quadruple",
-                summary: "a chain of four times that length",
-                derivation: Derivation::Series("quadruple"),
-                quantity: None,
-                detail: false,
-            },
-        ],
         params: &[Param {
             name: "ops",
             help: "dependent additions in the chain",
@@ -52,19 +35,10 @@ pub(crate) static BENCH: Benchmark = Benchmark {
 
 fn run(ctx: &mut Ctx) -> Outcome {
     let ops = ctx.int("ops");
-    let chain = |ops: u64| {
-        move |iters| {
-            for _ in 0..iters {
-                arch::add_chain(ops);
-            }
-            Ok(())
-        }
-    };
-    ctx.measure_arms(&mut [
-        Arm::new("", chain(ops)),
-        Arm::new("double", chain(2 * ops)),
-        Arm::new("quadruple", chain(4 * ops)),
-    ])
+    ctx.measure(|iters| {
+        arch::add_chain(iters * ops);
+        Ok(())
+    })
 }
 
 #[cfg(test)]
@@ -75,9 +49,7 @@ mod tests {
     #[test]
     fn runs_and_scales_with_its_iterations() {
         let tried = try_out(&BENCH, &[("ops", "640")], None).expect("nothing can be missing");
-        for series in ["", "double", "quadruple"] {
-            assert!(tried.samples(series) >= 3);
-        }
+        assert!(tried.samples("") >= 3);
         assert!(tried.proven("time of 2k iterations over time of k") > 1.5);
     }
 

@@ -15,9 +15,7 @@
 //! Source: lmbench 1996 table 8, lmbench3 `lat_sig catch` (there `kill` of the own process).
 
 use super::PROCESSES;
-use crate::proofs;
 use groma_harness::prelude::*;
-use groma_harness::sys::counters::Usage;
 use groma_harness::sys::signals::{self, Myself, USER_1};
 
 pub(crate) static BENCH: Benchmark = Benchmark {
@@ -56,7 +54,6 @@ fn run(ctx: &mut Ctx) -> Outcome {
         ctx.fact("signal.largest_frame", bytes);
     }
     let me = Myself::new();
-    let before = Usage::thread();
     let caught_before = signals::caught();
     let (mut sent, mut errors) = (0u64, 0);
     let mut check_errors = 0;
@@ -82,7 +79,6 @@ fn run(ctx: &mut Ctx) -> Outcome {
     }
     let caught = signals::caught() - caught_before;
     ctx.prove("signals caught per signal sent", "exactly 1", caught as f64 / sent as f64, 1.0..=1.0);
-    proofs::kernel_time(ctx, &before);
     Ok(())
 }
 

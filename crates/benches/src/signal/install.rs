@@ -4,7 +4,7 @@
 //! without libc's copying between its own structure and the kernel's. No signal is sent.
 //!
 //! Method: two actions replace each other, many times in one short interval. Proof: what the kernel says it has replaced is
-//! the other of the two, every time; and the share of CPU time spent in the kernel.
+//! the other of the two, every time.
 //!
 //! Traps: libc's wrapper (a separate cost, and `signal` is a different one again); sandboxes that keep their own table of
 //! handlers.
@@ -12,9 +12,7 @@
 //! Source: lmbench 1996 table 8, lmbench3 `lat_sig install`.
 
 use super::PROCESSES;
-use crate::proofs;
 use groma_harness::prelude::*;
-use groma_harness::sys::counters::Usage;
 use groma_harness::sys::signals::{Swap, USER_2};
 
 pub(crate) static BENCH: Benchmark = Benchmark {
@@ -31,7 +29,6 @@ pub(crate) static BENCH: Benchmark = Benchmark {
 
 fn run(ctx: &mut Ctx) -> Outcome {
     let mut swap = Swap::new(USER_2).doing("installing a handler")?;
-    let before = Usage::thread();
     let mut replaced = 0u64;
     ctx.measure(|iters| {
         for _ in 0..iters {
@@ -41,7 +38,6 @@ fn run(ctx: &mut Ctx) -> Outcome {
     })?;
     let each = replaced as f64 / ctx.iterations() as f64;
     ctx.prove("calls that replaced the other handler, per call", "exactly 1", each, 1.0..=1.0);
-    proofs::kernel_time(ctx, &before);
     Ok(())
 }
 
