@@ -8,7 +8,7 @@
 //! memory and no descriptor.
 //!
 //! # Safety
-//! [`Header`] and [`Slot`] consist of atomics only, so all-zero bytes are valid values of them and shared references may
+//! `Header` and `Slot` consist of atomics only, so all-zero bytes are valid values of them and shared references may
 //! be held by several processes.
 #![expect(unsafe_code, reason = "declares that the crew's shared structures are valid as zeroes")]
 

@@ -31,13 +31,13 @@ const GAUGED_CPUS: usize = 64;
 pub struct Spin {
     /// How long it lasted, in nanoseconds.
     pub wall_ns: u64,
-    /// Nanoseconds in gaps above [`GAP_NS`].
+    /// Nanoseconds in gaps above 5 us.
     pub lost_ns: u64,
     /// Such gaps.
     pub gaps: u64,
     /// The longest gap, in nanoseconds.
     pub longest_ns: u64,
-    /// The uninterrupted runs between gaps above [`TURN_NS`], in nanoseconds; the first and the last left out.
+    /// The uninterrupted runs between gaps above 200 us, in nanoseconds; the first and the last left out.
     pub turns: Vec<f64>,
 }
 
