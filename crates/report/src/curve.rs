@@ -73,6 +73,9 @@ pub(crate) struct Level {
     pub(crate) span: [f64; 2],
     /// Its capacity in bytes: the last size before the curve leaves it; `None` when the curve ends on it.
     pub(crate) capacity: Option<f64>,
+    /// The size at which the curve is half-way to the next level, on a logarithmic scale, where that lies well beyond the
+    /// capacity: caches that are indexed by physical addresses, or shared, fill unevenly.
+    pub(crate) soft: Option<f64>,
     /// Its latency in seconds.
     pub(crate) latency: f64,
     /// Its latency in cycles.
@@ -81,6 +84,9 @@ pub(crate) struct Level {
 
 /// No cache known is as slow, no memory known as fast, in seconds.
 const MEMORY_LATENCY: f64 = 50e-9;
+
+/// An edge is soft when its half-way point lies so many times as high as its begin.
+const SOFT: f64 = 1.4;
 
 /// The levels on a curve of latency over size. Empty for any other curve.
 pub(crate) fn levels(curve: &Curve<'_>) -> Vec<Level> {
@@ -107,6 +113,7 @@ pub(crate) fn levels(curve: &Curve<'_>) -> Vec<Level> {
                 name,
                 span: [level.from, level.to],
                 capacity: level.capacity_hard,
+                soft: level.capacity_soft.filter(|s| level.capacity_hard.is_some_and(|h| *s > SOFT * h)),
                 latency: level.latency,
                 cycles: groma_stats::median(&rates).map(|hz| hz * level.latency),
             }

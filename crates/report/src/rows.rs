@@ -135,7 +135,10 @@ fn curve_rows<'a>(group: &mut Group<'a>, id: &'a str, curve: &Curve<'a>, has_lev
     group.rows.push(Row { id, point: curve.rest.clone(), part: false, body: Body::Curve { line, text } });
     if has_levels {
         for level in levels(curve) {
-            let to = level.capacity.map(|c| format!(" to {}", number(c)));
+            let mut to = level.capacity.map(|c| format!(" to {}", number(c)));
+            if let (Some(to), Some(soft)) = (&mut to, level.soft) {
+                *to += &format!(" (soft: {})", number(soft));
+            }
             let mut numbers = [(); 5].map(|()| String::new());
             numbers[0] = units::value(level.latency, Scale::Time, None);
             numbers[2] = level.cycles.map_or(NONE.to_owned(), units::bare_cycles);

@@ -66,7 +66,7 @@ impl<'a> Group<'a> {
     fn clock(&self) -> Option<String> {
         let read = self.costs("clock.read", "reading the clock")?;
         Some(match self.first("clock.step") {
-            Some(step) => format!("{read}; it moves in steps of {}", time(step)),
+            Some(step) => format!("{read}; polled, it moves by {} at a time", time(step)),
             None => read,
         })
     }

@@ -45,7 +45,7 @@ fn the_lines_are_these() {
             r#""summary":"Round trip between two processes over pipes","params":{"size":65536,"kind":"read"},"#,
             r#""params_text":"size=64 KiB kind=read","placement":"same-cpu","workers":1,"crew":"processes","#,
             r#""state":"noisy","reason":"9 of 20 samples clean","quantity":"latency","unit":"s","better":"lower","#,
-            r#""timing":"each","value":4.1e-6,"ci":[4e-6,0.30000000000000004],"ci_display":[4.05e-6,4.2e-6],"#,
+            r#""timing":"each","detail":false,"value":4.1e-6,"ci":[4e-6,0.30000000000000004],"ci_display":[4.05e-6,4.2e-6],"#,
             r#""p10":4e-6,"p50":4.1e-6,"p90":5.5e-6,"p99":null,"max":null,"interference":1.07,"cycles":12300.0,"#,
             r#""rounds":7,"samples":20,"clean":9,"labels":{"P":3,"M":8},"#,
             r#""proofs":[{"name":"switches per round trip","expected":"1.9..2.1","seen":null,"holds":false}],"#,

@@ -21,7 +21,8 @@ pub fn socket() -> io::Result<OwnedFd> {
     Ok(rustix::net::socket_with(AddressFamily::INET, SocketType::STREAM, SocketFlags::CLOEXEC, None)?)
 }
 
-/// A socket that listens on 127.0.0.1 and a port of the kernel's choice; the kernel cuts the backlog to [`longest_backlog`].
+/// A socket that listens on 127.0.0.1 and a port of the kernel's choice; the kernel cuts the backlog to
+/// [`longest_backlog`].
 ///
 /// # Errors
 /// Those of `socket`, `bind` and `listen`.

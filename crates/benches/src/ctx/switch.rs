@@ -94,7 +94,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
             },
         ],
         plain,
-        scaling: Scaling::processes("each copy forks its ring, which a process with threads must not"),
+        scaling: Scaling::alone("a ring fills its CPU; several at once measure the scheduler, which is another metric"),
         placements: &[Placement::SameCpu],
         lineage: &[
             "lmbench1996:table10",
@@ -239,10 +239,8 @@ fn run(ctx: &mut Ctx) -> Outcome {
     if tasks < 2 {
         return Err(Stop::Unsupported("a ring has two tasks or more".to_owned()));
     }
-    // A crew stays where its placement has put it: members that chose for themselves could all choose the same CPU.
-    if ctx.workers() == 1 {
-        affinity::pin(counters::current_cpu()).doing("pinning the ring")?;
-    }
+    // A ring is on one CPU by definition, whatever the placement says; its tasks inherit it.
+    affinity::pin(counters::current_cpu()).doing("pinning the ring")?;
     process::refuse_huge_pages();
     let mut order: Vec<u32> = (0..ctx.int("working_set").div_ceil(LINE as u64) as u32).collect();
     ctx.rng().shuffle(&mut order);

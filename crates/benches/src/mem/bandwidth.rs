@@ -55,7 +55,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
                 name: "size",
                 help: "bytes gone over, source and destination together",
                 kind: ParamKind::Size,
-                quick: &["16K", "64M"],
+                quick: &["16K", "256M"],
                 default: &["16K", "256K", "8M", "256M"],
                 full: &[
                     "16K", "32K", "64K", "128K", "256K", "512K", "1M", "2M", "4M", "8M", "16M", "64M", "256M", "1G",
