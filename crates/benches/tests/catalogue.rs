@@ -56,6 +56,9 @@ fn every_descriptor_is_complete() {
                 assert!(param.parse(text).is_ok(), "{}: {}={text}", info.id, param.name);
             }
         }
+        assert!(info.outputs[0].suffix.is_empty(), "{}: the main output comes first", info.id);
+        assert!(info.outputs[1..].iter().all(|o| !o.summary.is_empty()), "{}: an output says nothing", info.id);
+        assert!(info.about.0.contains("Source:"), "{}: where the method comes from", info.id);
         let mut suffixes: Vec<&str> = info.outputs.iter().map(|o| o.suffix).collect();
         suffixes.sort_unstable();
         suffixes.dedup();

@@ -154,8 +154,8 @@ pub(crate) struct RunArgs {
     #[arg(long)]
     pub(crate) all: bool,
 
-    /// Do not keep the run in the store
-    #[arg(long, conflicts_with = "store")]
+    /// Do not keep the run in the store, wherever it is
+    #[arg(long)]
     pub(crate) no_store: bool,
 
     #[command(flatten)]

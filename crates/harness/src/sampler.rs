@@ -348,7 +348,7 @@ pub fn alone(
     let wanted = if each { rules.intervals * OPS_PER_INTERVAL } else { rules.intervals } as usize;
     let mut halvings = 0;
     loop {
-        let mut samples: Vec<Vec<Sample>> = arms.iter().map(|_| Vec::with_capacity(wanted * DIRTY_FACTOR)).collect();
+        let mut samples: Vec<Vec<Sample>> = arms.iter().map(|_| room(wanted * DIRTY_FACTOR + GROUP as usize)).collect();
         take(ins, rules, arms, &iters, wanted, rng, &mut taken, &mut samples)?;
         let clean = samples.iter().map(|s| clean(s, rules)).min().unwrap_or(0);
         let share = clean as f64 / samples[0].len().max(1) as f64;
@@ -376,6 +376,14 @@ pub fn alone(
         }
         taken.notes.push(format!("interval halved: {clean} of {} samples clean", taken.series[0].samples.len()));
     }
+}
+
+/// Room for so many samples whose pages are present: a page touched first between two readings would be a fault of the
+/// sample's.
+fn room(n: usize) -> Vec<Sample> {
+    let mut samples = vec![Sample { iters: 1, ..Sample::default() }; n];
+    std::hint::black_box(&mut samples).clear();
+    samples
 }
 
 fn clean(samples: &[Sample], rules: &Rules) -> usize {

@@ -183,6 +183,10 @@ fn record(point: &Point, metric: &Metric, rounds: &[Round], host: &Host) -> Reco
         }
     }
 
+    if let Some(note) = good.iter().flat_map(|r| &r.result.notes).find(|n| n.starts_with("left ")) {
+        flags.push(format!("left processes: {note}"));
+    }
+
     let (state, reason) = verdict(metric, rounds, value, ci, clean, taken);
     let quantile = |p: f64| if derived { None } else { order::quantile_if_enough_sorted(&pooled, p) };
     let cycles = match (metric.quantity, point.timing) {
@@ -271,6 +275,7 @@ fn verdict(
     {
         return (State::Unresolved, "the difference cannot be told from zero".to_owned());
     }
+    let few = rounds.len() < ROUNDS_FOR_INTERVAL;
     let share = clean as f64 / taken.max(1) as f64;
     let stated = clean == taken;
     if !stated && (share < NOISY_SHARE || clean < FEW_CLEAN) {
@@ -278,6 +283,9 @@ fn verdict(
     }
     if share < OK_SHARE {
         return (State::Noisy, format!("{clean} of {taken} samples were undisturbed"));
+    }
+    if few {
+        return (State::Noisy, format!("too few rounds for an interval: fewer than {ROUNDS_FOR_INTERVAL}"));
     }
     if ci.is_some_and(|[low, high]| (high - low) / 2.0 / value.abs() > WIDE) {
         return (State::Noisy, "rounds differ by more than ± 10 %".to_owned());
