@@ -587,6 +587,28 @@ mod tests {
     }
 
     #[test]
+    fn of_several_bad_ends_the_worst_is_told() {
+        let point = point(Timing::Batched, metric(Quantity::Latency, Derivation::Series("")));
+        let mut rounds = nine();
+        rounds[1].result = JobResult::ended(State::Timeout, "did not end within 10.0 s");
+        rounds[2].result = JobResult::ended(State::Failed, "took no samples");
+        rounds[3].result = JobResult::ended(State::Denied, "no");
+        let record = one(&point, &rounds);
+        assert_eq!((record.state, record.reason.as_str()), (State::Failed, "1 of 9 rounds: took no samples"));
+    }
+
+    #[test]
+    fn a_round_without_clean_samples_does_not_count_beside_others() {
+        let point = point(Timing::Batched, metric(Quantity::Latency, Derivation::Series("")));
+        let lost = Labels::of(&[Label::Stolen]);
+        let mut rounds: Vec<Round> = (0..8).map(|r| round(r, vec![series("", &[100; 9], Labels::NONE)])).collect();
+        rounds.push(round(8, vec![series("", &[9000; 9], lost)]));
+        let record = one(&point, &rounds);
+        assert_eq!((record.rounds, record.samples, record.clean), (8, 81, 72));
+        assert!(record.round_values.iter().all(|v| (v / 100e-9 - 1.0).abs() < 1e-9), "{:?}", record.round_values);
+    }
+
+    #[test]
     fn a_broken_proof_is_shown_before_those_that_hold() {
         let point = point(Timing::Batched, metric(Quantity::Latency, Derivation::Series("")));
         let mut rounds = nine();
