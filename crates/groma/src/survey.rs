@@ -11,7 +11,7 @@ use crate::supervise::{Ended, Supervisor};
 use crate::workdir::WorkDir;
 use anyhow::Result;
 use groma_harness::Rng;
-use groma_harness::model::{Host, Job, JobResult, Need, Profile, Round, State};
+use groma_harness::model::{Host, Job, JobResult, Profile, Round, State};
 use groma_report::round_values;
 use groma_stats::rounds::{checkpoints, should_stop};
 use std::time::{Duration, Instant};
@@ -281,10 +281,9 @@ impl Survey<'_> {
 
     fn job(&mut self, planned: &Planned, course: &Course, round: u32, effort: &Effort, rng: &mut Rng) -> Result<Job> {
         let point = &planned.point;
-        let needs_dir = crate::commands::find(&point.bench).is_some_and(|b| b.info.needs.contains(&Need::WorkDir));
         let work_dir = match &mut self.work_dir {
-            Some(dir) if needs_dir => Some(dir.round()?.display().to_string()),
-            _ => None,
+            Some(dir) => Some(dir.round()?.display().to_string()),
+            None => None,
         };
         let sampling = if point.workers > 1 { self.crew_sampling(effort) } else { effort.sampling };
         Ok(Job {

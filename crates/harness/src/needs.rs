@@ -25,6 +25,11 @@ pub(crate) fn check(needs: &[Need], job: &Job) -> Outcome {
                 Ok(_) => return Err(Stop::Unsupported(format!("{path} is not an executable file"))),
                 Err(e) => return Err(Stop::Unsupported(format!("{path}: {e}"))),
             },
+            Need::File(path) => {
+                if let Err(e) = std::fs::metadata(path) {
+                    return Err(Stop::Unsupported(format!("{path}: {e}")));
+                }
+            }
             Need::Root => {
                 if !crate::sys::process::is_root() {
                     return Err(Stop::Denied("needs root".to_owned()));

@@ -213,6 +213,8 @@ pub enum Need {
     WorkDir,
     /// An executable file at this path.
     Program(&'static str),
+    /// A device or any other file at this path.
+    File(&'static str),
     /// The superuser.
     Root,
     /// A kernel of this name (`Linux`).

@@ -126,6 +126,7 @@ fn need(need: &Need) -> String {
         Need::Cpus(n) => format!("{n} CPUs"),
         Need::WorkDir => "a directory to write in".to_owned(),
         Need::Program(path) => format!("the program {path}"),
+        Need::File(path) => format!("the file {path}"),
         Need::Root => "the superuser".to_owned(),
         Need::System(name) => name.to_string(),
         Need::Loopback => "loopback networking".to_owned(),

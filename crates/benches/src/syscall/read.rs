@@ -23,6 +23,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
     info: Info {
         summary: "System call: read of one byte of /dev/zero, by number",
         about: about!("read.rs"),
+        needs: &[Need::File("/dev/zero")],
         iteration: "one read of one byte",
         lineage: &["lmbench3:lat_syscall read"],
         ..Info::new("syscall.read")

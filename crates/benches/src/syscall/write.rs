@@ -24,6 +24,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
     info: Info {
         summary: "System call: write of one byte to /dev/null, by number",
         about: about!("write.rs"),
+        needs: &[Need::File("/dev/null")],
         iteration: "one write of one byte",
         lineage: &["lmbench1996:table7", "lmbench3:lat_syscall write"],
         ..Info::new("syscall.write")

@@ -47,7 +47,6 @@ pub(crate) static BENCH: Benchmark = Benchmark {
             full: &[],
         }],
         scaling: Scaling::processes("copy-on-write forks, which a process with threads must not"),
-        needs: &[Need::WorkDir],
         lineage: &["lmbench3:lat_pagefault", "cse221:page_fault"],
         interference: Interference::Faults,
         width: 0.02,

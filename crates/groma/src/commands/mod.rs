@@ -9,7 +9,6 @@ mod run;
 use crate::flags::{Cli, Command, StoreArgs};
 use anyhow::{Context, Result};
 use clap::CommandFactory;
-use groma_harness::Benchmark;
 use groma_report::Style;
 use groma_store::Store;
 use std::io::{IsTerminal, Write};
@@ -41,11 +40,6 @@ pub(crate) fn run(cli: Cli) -> Result<u8> {
             Ok(0)
         }
     }
-}
-
-/// The benchmark of that id.
-pub(crate) fn find(id: &str) -> Option<&'static Benchmark> {
-    groma_benches::all().into_iter().find(|b| b.info.id == id)
 }
 
 /// Writes to standard output.

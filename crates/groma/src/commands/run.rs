@@ -11,8 +11,8 @@ use crate::workdir::{self, WorkDir};
 use crate::{context, supervise};
 use anyhow::{Context, Result, bail};
 use groma_harness::model::{
-    CrewKind, End, Fact, Host, Job, Need, NoiseVerdict, Params, Placement, Point, Profile, Record, Round, RunHeader,
-    SCHEMA, State, StateCounts,
+    CrewKind, End, Fact, Host, Job, NoiseVerdict, Params, Placement, Point, Profile, Record, Round, RunHeader, SCHEMA,
+    State, StateCounts,
 };
 use groma_harness::preflight as host_preflight;
 use groma_harness::sys::facts;
@@ -54,7 +54,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<u8> {
     // Whatever can be refused is refused before anything is measured.
     let out = open_out(args)?;
     let mut store = open_store(args)?;
-    let work_dir = open_work_dir(args, &benches.iter().any(|b| b.info.needs.contains(&Need::WorkDir)), seed)?;
+    let work_dir = open_work_dir(args, seed)?;
     report_killed_runs(store.as_mut());
     let supervisor = Supervisor::new().context("the supervisor cannot start")?;
 
@@ -228,14 +228,11 @@ fn open_store(args: &RunArgs) -> Result<Option<Store>> {
     }
 }
 
-/// The run's directory for files, if a benchmark needs one. A directory that was named must work; without one the
+/// The run's directory for files. A directory that was named must work; without one the
 /// benchmarks that need it come back `unsupported`.
-fn open_work_dir(args: &RunArgs, needed: &bool, seed: u64) -> Result<Option<WorkDir>> {
+fn open_work_dir(args: &RunArgs, seed: u64) -> Result<Option<WorkDir>> {
     let parent = args.work_dir.clone().unwrap_or_else(std::env::temp_dir);
     workdir::sweep(&parent);
-    if !needed {
-        return Ok(None);
-    }
     match WorkDir::new(&parent, seed) {
         Ok(dir) => Ok(Some(dir)),
         Err(e) if args.work_dir.is_some() => Err(e.context("--work-dir")),
