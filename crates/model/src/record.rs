@@ -219,8 +219,8 @@ pub struct Record {
     pub proofs: Vec<Proof>,
     /// The value of each round, in order.
     pub round_values: Vec<f64>,
-    /// What else a reader has to know, each as a word or `word: detail`: `imprecise`, `2 modes`, `drift`, `quantised`,
-    /// `few rounds`, `unsteady`, `short-interval`, `timing-unverified`.
+    /// What else a reader has to know, each as a word or `word: detail`: `imprecise`, `2 modes`, `drift`,
+    /// `contended`, `quantised`, `few rounds`, `left processes`, `unsteady`, `short-interval`, `timing-unverified`.
     pub flags: Vec<String>,
     /// Facts that all rounds agree on, and remarks.
     pub facts: Vec<Fact>,
