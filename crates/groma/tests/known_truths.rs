@@ -75,28 +75,40 @@ fn competitors_show_in_the_labels_and_not_in_the_value() {
         "60s",
         "--json",
     ];
-    let quiet = place.json(&args);
-    let spinners: Vec<_> = (0..3)
-        .map(|_| {
-            let mut command = std::process::Command::new("sh");
-            command.args(["-c", &format!("taskset -cp {cpu} $$ >/dev/null 2>&1; while :; do :; done")]);
-            Spinner(command.spawn().expect("sh"))
-        })
-        .collect();
-    let busy = place.json(&args);
-    drop(spinners);
-    let (q, b) = (metric(&quiet, "selftest.add_chain"), metric(&busy, "selftest.add_chain"));
-    // In cycles: hosts change the core's clock between the two runs.
-    let cycles = |m: &Value| m["cycles"].as_f64().unwrap_or_else(|| panic!("no cycles: {m}"));
-    assert!((cycles(b) / cycles(q) - 1.0).abs() <= 0.02, "{} against {}", cycles(b), cycles(q));
-    // A turn lost shows as a preemption, or as time that nobody gave where the competitor came with an interrupt.
-    let share =
-        |m: &Value, label: &str| m["labels"][label].as_f64().unwrap_or(0.0) / m["samples"].as_f64().unwrap_or(1.0);
-    let disturbed = |m: &Value| share(m, "P") + share(m, "S");
-    assert!(disturbed(b) > disturbed(q) || disturbed(b) > 0.02, "{} against {}", b["labels"], q["labels"]);
+    let known = 6400.0;
+    // In cycles, of which an addition takes one: hosts change the core's clock between the two runs. One that changes it
+    // within the rounds is given more chances.
+    let mut seen = Vec::new();
+    for _ in 0..4 {
+        let quiet = place.json(&args);
+        let spinners: Vec<_> = (0..3).map(|_| Spinner::on(&cpu)).collect();
+        let busy = place.json(&args);
+        drop(spinners);
+        let (q, b) = (metric(&quiet, "selftest.add_chain"), metric(&busy, "selftest.add_chain"));
+        let cycles = |m: &Value| m["cycles"].as_f64().unwrap_or_else(|| panic!("no cycles: {m}"));
+        let right = |m: &Value| (cycles(m) / known - 1.0).abs() <= 0.02;
+        // A turn lost shows as a preemption, or as time that nobody gave where the competitor came with an interrupt.
+        let share =
+            |m: &Value, label: &str| m["labels"][label].as_f64().unwrap_or(0.0) / m["samples"].as_f64().unwrap_or(1.0);
+        let disturbed = |m: &Value| share(m, "P") + share(m, "S");
+        if right(q) && right(b) && (disturbed(b) > disturbed(q) || disturbed(b) > 0.02) {
+            return;
+        }
+        seen.push((cycles(q), q["labels"].clone(), cycles(b), b["labels"].clone()));
+    }
+    panic!("{known} cycles are known; quiet and busy: {seen:#?}");
 }
 
 struct Spinner(std::process::Child);
+
+impl Spinner {
+    /// A busy loop on that CPU until it is dropped.
+    fn on(cpu: &str) -> Spinner {
+        let mut command = std::process::Command::new("sh");
+        command.args(["-c", &format!("taskset -cp {cpu} $$ >/dev/null 2>&1; while :; do :; done")]);
+        Spinner(command.spawn().expect("sh"))
+    }
+}
 
 impl Drop for Spinner {
     fn drop(&mut self) {

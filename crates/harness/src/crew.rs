@@ -20,7 +20,7 @@ use crate::protocol;
 use crate::sampler::{self, Rules, Stopwatch};
 use crate::sys::clock::{Clock, Monotonic};
 use crate::sys::shared::{self, Shared, Zeroed};
-use crate::sys::{affinity, fork, thread};
+use crate::sys::{affinity, counters, fork, thread};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed, Ordering::SeqCst};
@@ -366,7 +366,9 @@ pub(crate) fn run(bench: &Benchmark, job: &Job) -> Result<Said, Stop> {
 
     let spawned = Monotonic.now_ns();
     let mut crew = start(&board, bench, job, timetable)?;
+    let started = (Monotonic.now_ns(), counters::thread_cpu_ns());
     let outcome = coordinate(&board, &mut crew, job.workers, timetable);
+    let coordinator = (counters::thread_cpu_ns() - started.1) as f64 / (Monotonic.now_ns() - started.0).max(1) as f64;
     if let Crew::Threads(threads) = &mut crew {
         // Threads cannot be killed: those that are still at work are let go.
         board.set_phase(STOP);
@@ -378,7 +380,9 @@ pub(crate) fn run(bench: &Benchmark, job: &Job) -> Result<Said, Stop> {
     drop(crew);
     outcome?;
     let wall_ns = Monotonic.now_ns() - spawned;
-    collect(&board, job, cpus, timetable, wall_ns)
+    let mut said = collect(&board, job, cpus, timetable, wall_ns)?;
+    said.facts.push(Fact::new("crew.coordinator_cpu", format!("{coordinator:.4}")));
+    Ok(said)
 }
 
 fn start(board: &Arc<Board>, bench: &Benchmark, job: &Job, timetable: Timetable) -> Result<Crew, Stop> {

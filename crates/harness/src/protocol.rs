@@ -151,15 +151,7 @@ pub fn read_job(text: &str) -> Result<(i32, Job), String> {
         warm_ns: 0,
         frozen: Vec::new(),
         work_dir: None,
-        host: Host {
-            clock_step_ns: 0.0,
-            clock_cost_ns: 0.0,
-            quantum_ns: 0.0,
-            quantum_assumed: true,
-            interval_ns: 0.0,
-            proportionality: None,
-            counter_hz: None,
-        },
+        host: Host::UNKNOWN,
     };
     for line in text.lines() {
         let (word, mut f) = split(line);

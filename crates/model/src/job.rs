@@ -32,6 +32,19 @@ pub struct Host {
     pub counter_hz: Option<f64>,
 }
 
+impl Host {
+    /// Nothing is known yet: what the preflight's own job is given.
+    pub const UNKNOWN: Host = Host {
+        clock_step_ns: 0.0,
+        clock_cost_ns: 0.0,
+        quantum_ns: 0.0,
+        quantum_assumed: true,
+        interval_ns: 0.0,
+        proportionality: None,
+        counter_hz: None,
+    };
+}
+
 /// One round of one metric: everything a worker needs to know.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Job {

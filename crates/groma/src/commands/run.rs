@@ -1,6 +1,7 @@
 //! `groma run`: plan, preflight, rounds, records, table.
 
 use super::{print, store_path, style};
+use crate::context;
 use crate::flags::RunArgs;
 use crate::plan::{Planned, plan};
 use crate::progress::Progress;
@@ -8,7 +9,6 @@ use crate::select::select;
 use crate::supervise::{Ended, HANGUP, Supervisor};
 use crate::survey::{Effort, Survey, Worked};
 use crate::workdir::{self, WorkDir};
-use crate::{context, supervise};
 use anyhow::{Context, Result, bail};
 use groma_harness::model::{
     CrewKind, End, Fact, Host, Job, NoiseVerdict, Params, Placement, Point, Profile, Record, Round, RunHeader, SCHEMA,
@@ -76,7 +76,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<u8> {
         return Ok(REFUSED);
     }
 
-    let head = header(args, profile, budget, seed, host, noise, lost, work_dir.as_ref());
+    let head = header(profile, budget, seed, host, noise, lost, work_dir.as_ref());
     let points: Vec<Point> = plan.iter().map(|p| p.point.clone()).collect();
     let mut sinks = Sinks::new(store.as_ref(), out)?;
     sinks.begin(&head, &points)?;
@@ -157,15 +157,6 @@ pub(crate) enum Refusal {
 
 /// Finds out about clock, scheduler and noise in a worker; the share of time lost, where it could be gauged.
 pub(crate) fn preflight(supervisor: &Supervisor, time: Duration, seed: u64) -> Result<(Host, Option<f64>), Refusal> {
-    let nothing = Host {
-        clock_step_ns: 0.0,
-        clock_cost_ns: 0.0,
-        quantum_ns: 0.0,
-        quantum_assumed: true,
-        interval_ns: 0.0,
-        proportionality: None,
-        counter_hz: None,
-    };
     let job = Job {
         id: host_preflight::ID.to_owned(),
         params: Params::default(),
@@ -180,7 +171,7 @@ pub(crate) fn preflight(supervisor: &Supervisor, time: Duration, seed: u64) -> R
         warm_ns: 0,
         frozen: Vec::new(),
         work_dir: None,
-        host: nothing,
+        host: Host::UNKNOWN,
     };
     match supervisor.run(&job, 0, PREFLIGHT_DEADLINE + time, None) {
         Ended::Signal(signal) => Err(Refusal::Signal(signal)),
@@ -251,9 +242,7 @@ fn report_killed_runs(store: Option<&mut Store>) {
     }
 }
 
-#[expect(clippy::too_many_arguments, reason = "each is a field of the header")]
 fn header(
-    args: &RunArgs,
     profile: Profile,
     budget: Duration,
     seed: u64,
@@ -262,7 +251,6 @@ fn header(
     noise_lost: Option<f64>,
     work_dir: Option<&WorkDir>,
 ) -> RunHeader {
-    let _ = args;
     let now = jiff::Timestamp::now();
     let mut environment = context::machine();
     if let Some(dir) = work_dir {
@@ -359,6 +347,3 @@ impl<'s> Sinks<'s> {
         self.each(|sink| sink.end(end));
     }
 }
-
-// Named here so that the exit codes stand together with what they mean.
-const _: () = assert!(supervise::INTERRUPT == 2 && supervise::TERMINATE == 15);
