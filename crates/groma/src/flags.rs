@@ -72,8 +72,11 @@ pub(crate) enum Command {
         /// The shell
         shell: clap_complete::Shell,
     },
-    /// Print the manual page (troff)
-    Manual,
+    /// Print a manual page (troff): of groma, or of one verb such as run
+    Manual {
+        /// The verb
+        verb: Option<String>,
+    },
 }
 
 #[derive(Debug, Args)]

@@ -174,6 +174,8 @@ fn lists_explanations_plots_and_completions_come_from_the_catalogue() {
         assert!(place.groma(&["completions", shell]).out.contains("groma"));
     }
     assert!(place.groma(&["manual"]).out.contains(".TH"));
+    assert!(place.groma(&["manual", "run"]).out.contains("budget"));
+    assert_eq!(place.groma(&["manual", "walk"]).code, Some(2));
     let machine = place.json(&["machine", "--json", "--no-gauge"]);
     assert!(machine["facts"].as_object().is_some_and(|f| f.len() > 10), "{machine}");
 

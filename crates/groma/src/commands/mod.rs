@@ -33,9 +33,20 @@ pub(crate) fn run(cli: Cli) -> Result<u8> {
             print(&String::from_utf8_lossy(&out))?;
             Ok(0)
         }
-        Command::Manual => {
+        Command::Manual { verb } => {
+            let mut groma = Cli::command();
+            // Global arguments and usage lines are only filled in when the whole is built.
+            groma.build();
+            let page = match verb {
+                None => groma,
+                Some(verb) => {
+                    let found = groma.find_subcommand(&verb).cloned();
+                    found.with_context(|| format!("there is no verb '{verb}' (groma --help lists them)"))?
+                }
+            };
             let mut out = Vec::new();
-            clap_mangen::Man::new(Cli::command()).render(&mut out)?;
+            let title = page.get_display_name().unwrap_or("groma").to_owned();
+            clap_mangen::Man::new(page).title(title).render(&mut out)?;
             print(&String::from_utf8_lossy(&out))?;
             Ok(0)
         }
