@@ -11,6 +11,7 @@ use groma_harness::Benchmark;
 mod clock;
 mod cpu;
 mod ctx;
+mod echo;
 mod entry;
 mod file;
 mod ipc;

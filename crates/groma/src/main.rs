@@ -31,10 +31,9 @@ fn main() -> ExitCode {
         Err(e) => {
             // Help and version are no errors; everything else is one line and exit code 2, as clap has it.
             let code = if e.use_stderr() { USAGE } else { 0 };
-            return match e.print() {
-                Ok(()) => ExitCode::from(code),
-                Err(_) => ExitCode::from(code),
-            };
+            // Nobody is left to tell when even this cannot be printed.
+            let _ = e.print();
+            return ExitCode::from(code);
         }
     };
     match commands::run(cli) {

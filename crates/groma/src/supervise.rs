@@ -158,7 +158,7 @@ impl Supervisor {
                 }
             }
             // The last word ends the round, not the end of the file: a helper may still hold the pipe open.
-            if ends_with_end(&heard.result) {
+            if protocol::is_complete(&heard.result) {
                 return Listening::Complete;
             }
             if heard.result.len() > LONGEST_RESULT {
@@ -216,15 +216,6 @@ fn wait_for(sources: &[(Source, BorrowedFd<'_>)], wait: Duration) -> Vec<Source>
     groma_harness::sys::io::readable(&fds, wait).into_iter().map(|i| sources[i].0).collect()
 }
 
-/// A cheap look at the end of what came, so that a long result is not scanned at every piece.
-fn ends_with_end(bytes: &[u8]) -> bool {
-    if bytes.last() != Some(&b'\n') {
-        return false;
-    }
-    let start = bytes[..bytes.len() - 1].iter().rposition(|b| *b == b'\n').map_or(0, |i| i + 1);
-    bytes[start..].starts_with(b"end\t")
-}
-
 /// Lets the worker leave, ends it when it does not, and ends what is left of its group.
 fn leave(child: &mut Child, group: i32) -> Option<ExitStatus> {
     let until = Instant::now() + GRACE;
@@ -256,19 +247,5 @@ fn told(status: Option<ExitStatus>, heard: &Heard) -> String {
     match text.lines().rfind(|l| !l.trim().is_empty()) {
         Some(line) => format!("{how}: {}", line.trim()),
         None => how,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_a_whole_last_line_ends_a_result() {
-        assert!(ends_with_end(b"pid\t1\nend\tok\t\n"));
-        assert!(ends_with_end(b"end\tok\t\n"));
-        for text in ["", "\n", "end\tok", "pid\t1\n", "end\tok\t\nsample\t1\n", "spend\tok\t\n"] {
-            assert!(!ends_with_end(text.as_bytes()), "{text:?}");
-        }
     }
 }

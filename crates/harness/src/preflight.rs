@@ -5,10 +5,9 @@
 
 use crate::benchmark::Stop;
 use crate::calibrate::{self, ASSUMED_QUANTUM_NS, ClockFacts};
-use crate::ctx::{Arm, Ctx};
+use crate::ctx::Ctx;
 use crate::instruments::Real;
-use crate::model::{Fact, Host, JobResult, Labels, NoiseVerdict, Timing};
-use crate::sampler::{self, Rules};
+use crate::model::{Fact, Host, JobResult, NoiseVerdict};
 use crate::sys::arch;
 use crate::sys::clock::{Clock, Monotonic};
 use crate::sys::counters::Usage;
@@ -257,28 +256,4 @@ pub fn host(result: &JobResult) -> Option<Host> {
         proportionality: number("interval.proportionality"),
         counter_hz: number("counter.hz"),
     })
-}
-
-/// Rules for measuring an arm outside any job, as tests and the preflight's own checks need them.
-pub fn plain_rules(interval_ns: f64) -> Rules {
-    Rules {
-        timing: Timing::Batched,
-        interval_ns,
-        intervals: 25,
-        box_ns: 100_000_000,
-        warm_ns: 1_000_000,
-        drops: Labels::NONE,
-        faults_expected: false,
-        blocks: false,
-        tasks: false,
-        counter_hz: None,
-    }
-}
-
-/// Measures one arm alone with the real instruments; for tests of the harness on real time.
-///
-/// # Errors
-/// Those of the arm's body.
-pub fn measure_plain(arm: Arm<'_>, rules: &Rules, seed: u64) -> Result<sampler::Taken, Stop> {
-    sampler::alone(&Real, rules, &mut [arm], &[], &mut Rng::new(seed))
 }

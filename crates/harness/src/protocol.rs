@@ -231,12 +231,12 @@ pub fn write_result(result: &JobResult) -> String {
     out
 }
 
-/// Whether the text holds a complete result.
-pub fn is_complete(text: &str) -> bool {
-    // Only whole lines count: the last one may have come in part.
-    let Some(last) = text.rfind('\n') else { return false };
-    let start = text[..last].rfind('\n').map_or(0, |i| i + 1);
-    text[start..last].starts_with("end\t")
+/// Whether what has come so far is a complete result: it ends with a whole `end` line. Looks at the last line only, so that
+/// a long result is not scanned at every piece.
+pub fn is_complete(bytes: &[u8]) -> bool {
+    let Some((b'\n', lines)) = bytes.split_last() else { return false };
+    let start = lines.iter().rposition(|b| *b == b'\n').map_or(0, |i| i + 1);
+    lines[start..].starts_with(b"end\t")
 }
 
 /// Reads what [`write_result`] wrote.
@@ -377,12 +377,21 @@ mod tests {
     #[test]
     fn complete_means_a_whole_end_line() {
         let text = write_result(&result());
-        assert!(is_complete(&text));
+        assert!(is_complete(text.as_bytes()));
         for cut in 1..text.len() {
             if text.is_char_boundary(cut) {
-                assert!(!is_complete(&text[..cut]), "cut at {cut}");
+                assert!(!is_complete(&text.as_bytes()[..cut]), "cut at {cut}");
                 assert!(read_result(&text[..cut]).is_err() || text[..cut].lines().last() == text.lines().last());
             }
+        }
+    }
+
+    #[test]
+    fn only_a_whole_last_line_ends_a_result() {
+        assert!(is_complete(b"pid\t1\nend\tok\t\n"));
+        assert!(is_complete(b"end\tok\t\n"));
+        for text in ["", "\n", "end\tok", "pid\t1\n", "end\tok\t\nsample\t1\n", "spend\tok\t\n"] {
+            assert!(!is_complete(text.as_bytes()), "{text:?}");
         }
     }
 

@@ -42,14 +42,6 @@ impl<'c> Stopwatch<'c> {
         self.elapsed += self.clock.now_ns().saturating_sub(self.started);
     }
 
-    /// Adds a span that was measured with the same clock elsewhere (in a child, on another side).
-    pub fn add_span(&mut self, from_ns: u64, to_ns: u64) {
-        if self.t0 == 0 {
-            self.t0 = from_ns;
-        }
-        self.elapsed += to_ns.saturating_sub(from_ns);
-    }
-
     /// The clock that this watch reads, in nanoseconds.
     #[inline]
     pub fn now_ns(&self) -> u64 {

@@ -72,11 +72,6 @@ pub fn claimed_resolution_ns() -> u64 {
     t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64
 }
 
-/// Time since boot including suspends minus the same without: grows only while the machine sleeps, in nanoseconds.
-pub fn suspended_ns() -> u64 {
-    read(libc::CLOCK_BOOTTIME).saturating_sub(read(libc::CLOCK_MONOTONIC))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

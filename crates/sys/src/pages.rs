@@ -107,14 +107,6 @@ impl Map {
         Map::raw(len, 0, writable, kind, file.as_raw_fd(), 0)
     }
 
-    /// One page of a file at an offset, private and read-only: a VMA of its own, so that fault-around stays inside it.
-    ///
-    /// # Errors
-    /// Those of `mmap`.
-    pub fn file_page(file: &File, at: u64) -> io::Result<Map> {
-        Map::raw(page_size(), 0, libc::PROT_READ, libc::MAP_PRIVATE, file.as_raw_fd(), at as i64)
-    }
-
     /// Advice about the aligned part.
     ///
     /// # Errors

@@ -204,14 +204,6 @@ pub fn program() -> io::Result<PathBuf> {
     std::path::absolute(OsStr::from_bytes(name.to_bytes()))
 }
 
-/// The soft limit of a resource, and the number that getrlimit knows it by.
-///
-/// # Errors
-/// Those of `getrlimit`.
-pub fn soft_limit(resource: rustix::process::Resource) -> Option<u64> {
-    rustix::process::getrlimit(resource).current
-}
-
 /// Whether this process has the superuser's id.
 pub fn is_root() -> bool {
     rustix::process::geteuid().is_root()

@@ -13,10 +13,11 @@
 //!
 //! Source: lmbench 1996 table 11, lmbench3 `lat_pipe`, Ousterhout 1990 table 3 (`cswitch`: one byte through two pipes).
 
+use crate::echo::echo;
 use crate::proofs;
 use groma_harness::prelude::*;
 use groma_harness::sys::counters::Usage;
-use groma_harness::sys::io::{pipe, read, read_full, write_full};
+use groma_harness::sys::io::{pipe, read_full, write_full};
 use std::os::fd::AsFd;
 
 pub(crate) static BENCH: Benchmark = Benchmark {
@@ -47,19 +48,9 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let mut message = vec![1u8; ctx.int("size") as usize];
     let (there_out, there_in) = pipe().doing("making a pipe")?;
     let (back_out, back_in) = pipe().doing("making a pipe")?;
-    let mut echo = message.clone();
+    let mut copy = message.clone();
     let peer = ctx.fork_peer(&[there_in.as_fd(), back_out.as_fd()], || {
-        loop {
-            match read(there_out.as_fd(), &mut echo[..1]) {
-                Ok(0) => return 0,
-                Ok(_) => {}
-                Err(_) => return 1,
-            }
-            let rest = read_full(there_out.as_fd(), &mut echo[1..]);
-            if rest.and_then(|()| write_full(back_in.as_fd(), &echo)).is_err() {
-                return 1;
-            }
-        }
+        i32::from(echo(there_out.as_fd(), back_in.as_fd(), &mut copy).is_err())
     })?;
     drop((there_out, back_in));
 

@@ -16,10 +16,11 @@
 //!
 //! Source: lmbench 1996 table 12, lmbench3 `lat_tcp` (both with Nagle's algorithm on).
 
+use crate::echo::echo;
 use crate::proofs;
 use groma_harness::prelude::*;
 use groma_harness::sys::counters::Usage;
-use groma_harness::sys::io::{read, read_full, write_full};
+use groma_harness::sys::io::{read_full, write_full};
 use groma_harness::sys::net;
 use std::net::{Shutdown, TcpStream};
 use std::os::fd::AsFd;
@@ -85,19 +86,10 @@ fn run(ctx: &mut Ctx) -> Outcome {
     for side in [&here, &there] {
         side.set_nodelay(ctx.word("nodelay") == "on").doing("setting TCP_NODELAY")?;
     }
-    let mut echo = message.clone();
+    let mut copy = message.clone();
     let peer = ctx.fork_peer(&[here.as_fd()], || {
-        loop {
-            match read(there.as_fd(), &mut echo[..1]) {
-                Ok(0) => return i32::from(net::reset_on_close(there.as_fd()).is_err()),
-                Ok(_) => {}
-                Err(_) => return 1,
-            }
-            let rest = read_full(there.as_fd(), &mut echo[1..]);
-            if rest.and_then(|()| write_full(there.as_fd(), &echo)).is_err() {
-                return 1;
-            }
-        }
+        let ended = echo(there.as_fd(), there.as_fd(), &mut copy);
+        i32::from(ended.and_then(|()| net::reset_on_close(there.as_fd())).is_err())
     })?;
     drop(there);
 
