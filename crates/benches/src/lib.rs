@@ -11,19 +11,28 @@ use groma_harness::Benchmark;
 mod clock;
 mod cpu;
 mod ctx;
+mod disk;
 mod echo;
 mod entry;
 mod file;
+mod http;
 mod ipc;
+mod lock;
 mod mem;
+mod mix;
 mod net;
 mod proc;
 mod proofs;
+mod ready;
+mod rpc;
+mod sched;
 mod scratch;
 mod selftest;
 mod signal;
 mod syscall;
 mod thread;
+mod timer;
+mod uring;
 mod vdso;
 mod vm;
 
@@ -39,10 +48,19 @@ pub fn all() -> Vec<&'static Benchmark> {
         proc::ALL,
         thread::ALL,
         ctx::ALL,
+        timer::ALL,
+        sched::ALL,
         ipc::ALL,
+        lock::ALL,
+        ready::ALL,
+        uring::ALL,
         net::ALL,
+        rpc::ALL,
+        http::ALL,
         vm::ALL,
         file::ALL,
+        disk::ALL,
+        mix::ALL,
         selftest::ALL,
     ]
     .concat()

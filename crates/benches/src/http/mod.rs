@@ -1,0 +1,5 @@
+//! HTTP.
+
+use groma_harness::Benchmark;
+
+pub(crate) const ALL: &[&Benchmark] = &[];

@@ -1,0 +1,5 @@
+//! Locks and semaphores that nobody contends for.
+
+use groma_harness::Benchmark;
+
+pub(crate) const ALL: &[&Benchmark] = &[];

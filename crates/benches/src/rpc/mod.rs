@@ -1,0 +1,5 @@
+//! Remote procedure calls.
+
+use groma_harness::Benchmark;
+
+pub(crate) const ALL: &[&Benchmark] = &[];

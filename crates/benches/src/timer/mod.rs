@@ -1,0 +1,5 @@
+//! Sleeping: how late a timer is.
+
+use groma_harness::Benchmark;
+
+pub(crate) const ALL: &[&Benchmark] = &[];
