@@ -10,6 +10,7 @@ mod flags;
 mod plan;
 mod progress;
 mod select;
+mod shares;
 mod supervise;
 mod survey;
 mod workdir;

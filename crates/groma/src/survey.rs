@@ -1,12 +1,13 @@
 //! Works a plan off within its budget: rounds of all points in fresh random order, each round a fresh worker.
 //!
 //! The budget is a contract: the run ends within it. The first round is cheap and tells what each point costs; the rest of
-//! the budget is then shared out: first the sampling time of each round shrinks, then the number of rounds. When all points
-//! have the rounds of the profile, what is left goes to those whose interval is still too wide, at the checkpoints of the
-//! stopping rule. Each round is handed to the sink as it ends, so that a crash loses at most the one in flight.
+//! the budget is then shared out (`shares.rs`): no point may take more than its share, then the sampling time of each round
+//! shrinks, then the number of rounds. When all points have had their rounds, what is left goes to those whose interval is
+//! still too wide, at the checkpoints of the stopping rule. Each round is handed to the sink as it ends, so that a crash loses at most the one in flight.
 
 use crate::plan::Planned;
 use crate::progress::Progress;
+use crate::shares;
 use crate::supervise::{Ended, Supervisor};
 use crate::workdir::WorkDir;
 use anyhow::Result;
@@ -19,7 +20,7 @@ use std::time::{Duration, Instant};
 /// How much is done in a round, and how many rounds there are.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Effort {
-    /// Rounds for every point.
+    /// Rounds for every point, where the budget has room.
     pub(crate) rounds: u32,
     /// Rounds at most, for points that are not precise enough.
     pub(crate) most_rounds: u32,
@@ -72,7 +73,7 @@ impl Effort {
     }
 
     /// The effort with `share` of the sampling time, not below that of a quick run.
-    fn thinned(self, share: f64) -> Effort {
+    pub(crate) fn thinned(self, share: f64) -> Effort {
         let floor = Effort::of(Profile::Quick);
         let thin = |time: Duration, floor: Duration| time.mul_f64(share).clamp(floor.min(time), time);
         Effort {
@@ -81,6 +82,11 @@ impl Effort {
             warm_up: thin(self.warm_up, floor.warm_up),
             ..self
         }
+    }
+
+    /// The time that a round spends on warming up and sampling, at most.
+    pub(crate) fn length(&self) -> Duration {
+        self.sampling + self.warm_up
     }
 }
 
@@ -117,6 +123,8 @@ struct Course {
     cost: Duration,
     /// Wall time spent on it.
     spent: Duration,
+    /// Rounds that its share of the budget allows.
+    target: u32,
     /// Nothing more to be had from it.
     settled: bool,
 }
@@ -145,6 +153,7 @@ impl Survey<'_> {
                 frozen: Vec::new(),
                 cost: Duration::ZERO,
                 spent: Duration::ZERO,
+                target: self.effort.rounds,
                 settled: false,
             })
             .collect();
@@ -159,17 +168,20 @@ impl Survey<'_> {
             }
         }
         let end = self.started + self.budget.saturating_sub(CLOSING.min(self.budget / 10));
-        let mut target = self.effort.rounds;
-        let mut effort = self.effort;
+        let mut effort = shares::first(self.effort, courses.iter().filter(|c| !c.settled).count(), self.budget);
         let mut round = 0u32;
         'rounds: loop {
-            let mut order: Vec<usize> = (0..plan.len()).filter(|&i| !courses[i].settled).collect();
-            if round >= target {
-                // Everybody has had what the profile gives; go on with those that are not precise enough.
-                order.retain(|&i| {
+            let open = || (0..plan.len()).filter(|&i| !courses[i].settled);
+            let mut order: Vec<usize> = open().filter(|&i| round < courses[i].target).collect();
+            let shared_out = !order.is_empty();
+            if !shared_out {
+                // Everybody has had a share; go on with those that are not precise enough.
+                order.extend(open().filter(|&i| {
                     let course = &courses[i];
-                    round < self.effort.most_rounds && course.spent < POINT_CAP && !precise(&plan[i], &course.rounds)
-                });
+                    course.rounds.len() < self.effort.most_rounds as usize
+                        && course.spent < POINT_CAP
+                        && !precise(&plan[i], &course.rounds)
+                }));
             }
             if order.is_empty() {
                 break;
@@ -184,7 +196,8 @@ impl Survey<'_> {
                     left_out += 1;
                     continue;
                 }
-                progress.show(&format!("round {}/{}  {}", round + 1, target.max(round + 1), plan[i].point.name()));
+                let of = courses[i].target.max(round + 1);
+                progress.show(&format!("round {}/{of}  {}", round + 1, plan[i].point.name()));
                 let job = self.job(&plan[i], &courses[i], round, &effort, &mut rng);
                 let job = match job {
                     Ok(job) => job,
@@ -233,44 +246,26 @@ impl Survey<'_> {
             }
             round += 1;
             if left_out > 0 {
-                if round <= target {
+                if shared_out {
                     worked.costs.push(format!("round {round}: {left_out} of {} points not reached", order.len()));
                 }
                 break;
             }
             if round == 1 {
-                (effort, target) = self.share_out(&courses, end, &mut worked.costs);
+                let open: Vec<usize> = (0..plan.len()).filter(|&i| !courses[i].settled).collect();
+                let spent: Vec<Duration> = open.iter().map(|&i| courses[i].cost).collect();
+                let left = end.saturating_duration_since(Instant::now());
+                let shares = shares::share_out(&self.effort, &effort, &spent, left);
+                for (&i, more) in open.iter().zip(&shares.more_rounds) {
+                    courses[i].target = 1 + more;
+                }
+                let name = |at: usize| plan[open[at]].point.name();
+                worked.costs.extend(shares.costs(self.effort.rounds, &spent, name));
+                effort = shares.effort;
             }
         }
         worked.rounds = courses.into_iter().map(|c| c.rounds).collect();
         Ok(worked)
-    }
-
-    /// After the first round: how much sampling and how many rounds the rest of the budget allows.
-    fn share_out(&self, courses: &[Course], end: Instant, costs: &mut Vec<String>) -> (Effort, u32) {
-        let open = courses.iter().filter(|c| !c.settled);
-        let round: Duration = open.clone().map(|c| c.cost).sum();
-        let left = end.saturating_duration_since(Instant::now());
-        let wanted = round * (self.effort.rounds - 1);
-        if wanted <= left {
-            return (self.effort, self.effort.rounds);
-        }
-        // Sampling is what can shrink; starting, setting up and warming up stay. What a point cost beyond its sampling
-        // is assumed to be fixed.
-        let full = self.effort.sampling + self.effort.warm_up;
-        let thin = self.effort.thinned(0.0);
-        let least: Duration =
-            open.map(|c| c.cost.saturating_sub(full.min(c.cost)) + (thin.sampling + thin.warm_up).min(c.cost)).sum();
-        let rounds = self.effort.rounds - 1;
-        if least * rounds <= left && wanted > least * rounds {
-            let share = (left - least * rounds).as_secs_f64() / (wanted - least * rounds).as_secs_f64();
-            costs.push(format!("sampling cut to {:.0} % to fit the budget", share * 100.0));
-            return (self.effort.thinned(share), self.effort.rounds);
-        }
-        let fitting = (left.as_secs_f64() / least.as_secs_f64().max(1e-9)) as u32 + 1;
-        let fitting = fitting.clamp(1, self.effort.rounds);
-        costs.push(format!("{fitting} rounds instead of {} to fit the budget", self.effort.rounds));
-        (thin, fitting)
     }
 
     fn deadline_of(&self, planned: &Planned) -> Duration {
