@@ -29,6 +29,7 @@ const EXAMPLES: &str = "Examples:
   groma explain ipc.pipe_rtt           what it measures, how, and what can go wrong
   groma show                           the latest results again
   groma plot mem.latency -o caches.svg a curve
+  groma plot syscall.getppid --over P  the same over the sizes of the crews
 
 Exit codes: 0 all selected metrics ok, noisy, unresolved or unsupported; 1 a comparison found a regression;
 2 usage error; 3 the machine is noisier than --require allows; 4 some metric failed, timed out or was denied;
@@ -213,6 +214,10 @@ pub(crate) struct PlotArgs {
     /// Write an SVG or PNG file, by its ending, instead of drawing in the terminal
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
+    /// What the curve runs over: a size or count among the parameters, or P, the members of the crew [default: what takes the
+    /// most values]
+    #[arg(long, value_name = "NAME", conflicts_with = "histogram")]
+    pub(crate) over: Option<String>,
     /// The distribution of the samples instead of a curve
     #[arg(long)]
     pub(crate) histogram: bool,

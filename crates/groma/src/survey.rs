@@ -198,7 +198,7 @@ impl Survey<'_> {
                 }
                 let of = courses[i].target.max(round + 1);
                 progress.show(&format!("round {}/{of}  {}", round + 1, plan[i].point.name()));
-                let job = self.job(&plan[i], &courses[i], round, &effort, &mut rng);
+                let job = self.job(&plan[i], &courses[i], round, (&effort, plan.len()), &mut rng);
                 let job = match job {
                     Ok(job) => job,
                     Err(e) => {
@@ -274,13 +274,20 @@ impl Survey<'_> {
         if planned.point.workers > 1 { self.deadline + CROWD * planned.point.workers } else { self.deadline }
     }
 
-    fn job(&mut self, planned: &Planned, course: &Course, round: u32, effort: &Effort, rng: &mut Rng) -> Result<Job> {
+    fn job(
+        &mut self,
+        planned: &Planned,
+        course: &Course,
+        round: u32,
+        (effort, points): (&Effort, usize),
+        rng: &mut Rng,
+    ) -> Result<Job> {
         let point = &planned.point;
         let work_dir = match &mut self.work_dir {
             Some(dir) => Some(dir.round()?.display().to_string()),
             None => None,
         };
-        let sampling = if point.workers > 1 { self.crew_sampling(effort) } else { effort.sampling };
+        let sampling = if point.workers > 1 { self.crew_sampling(effort, points) } else { effort.sampling };
         Ok(Job {
             id: point.bench.clone(),
             params: point.params.clone(),
@@ -300,9 +307,9 @@ impl Survey<'_> {
     }
 
     /// Crews take intervals of 20 ms to 30 s (harness-methods.md 3.4): their box is the interval that the rule wants, as far as
-    /// the budget holds nine of them.
-    fn crew_sampling(&self, effort: &Effort) -> Duration {
-        effort.sampling.max(self.budget / 12)
+    /// the point's part of the budget holds nine of them.
+    fn crew_sampling(&self, effort: &Effort, points: usize) -> Duration {
+        effort.sampling.max(self.budget / 12 / points.max(1) as u32)
     }
 }
 

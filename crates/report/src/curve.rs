@@ -30,8 +30,8 @@ fn number(record: &Record, over: &str) -> Option<u64> {
     if over == WORKERS { Some(u64::from(record.workers)) } else { record.params.int(over) }
 }
 
-/// The number that takes the most values in these records of one metric, parameters before workers, and how many.
-pub(crate) fn widest(records: &[&Record]) -> Option<(String, usize)> {
+/// The numbers in these records of one metric that a curve may run over: parameters, then workers.
+pub(crate) fn numbers<'a>(records: &[&'a Record]) -> Vec<&'a str> {
     let mut names: Vec<&str> = Vec::new();
     for record in records {
         for (name, value) in &record.params.0 {
@@ -41,6 +41,12 @@ pub(crate) fn widest(records: &[&Record]) -> Option<(String, usize)> {
         }
     }
     names.push(WORKERS);
+    names
+}
+
+/// The number that takes the most values in these records of one metric, parameters before workers, and how many.
+pub(crate) fn widest(records: &[&Record]) -> Option<(String, usize)> {
+    let names = numbers(records);
     let spread = |name: &str| records.iter().filter_map(|r| number(r, name)).collect::<BTreeSet<_>>().len();
     // max_by_key takes the last of equals: look from the back, so that the first declared wins.
     names.iter().rev().map(|name| ((*name).to_owned(), spread(name))).max_by_key(|(_, values)| *values)

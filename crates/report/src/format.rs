@@ -89,7 +89,7 @@ mod tests {
                 for record in &records {
                     crate::live_line(record, &style);
                     let same: Vec<&Record> = records.iter().filter(|r| r.id == record.id).collect();
-                    for chart in [crate::plot(&same), crate::histogram(record)].into_iter().flatten() {
+                    for chart in [crate::plot(&same, None), crate::histogram(record)].into_iter().flatten() {
                         chart.terminal(&style);
                         chart.svg();
                     }

@@ -11,7 +11,7 @@ mod terminal;
 
 use groma_model::{Quantity, Record, Sample, Series};
 
-use crate::curve::{Curve, curves, for_levels, levels, widest};
+use crate::curve::{Curve, curves, for_levels, levels, numbers, widest};
 use crate::point::{WORKERS, name, point_without};
 use crate::style::Style;
 use crate::units::{self, Scale};
@@ -67,16 +67,25 @@ struct Bar {
     labelled: usize,
 }
 
-/// A plot of the records of one metric: of several points, the curve over the number that takes the most values (a size, a
-/// count, the members of the crew), a line for each combination of the rest; of one that carries its raw samples, their
-/// [`histogram`].
+/// A plot of the records of one metric: of several points, the curve over a number (a size, a count, `P` for the members of the
+/// crew), or over the one that takes the most values, a line for each combination of the rest; of one that carries its raw
+/// samples, their [`histogram`].
 ///
 /// # Errors
 /// Says why there is nothing to plot, in one line.
-pub fn plot(records: &[&Record]) -> Result<Chart, String> {
+pub fn plot(records: &[&Record], over: Option<&str>) -> Result<Chart, String> {
     let Some(first) = records.first() else { return Err("there are no records of it".to_owned()) };
     if records.iter().any(|r| r.id != first.id || r.unit != first.unit) {
         return Err("these are records of different metrics".to_owned());
+    }
+    if let Some(over) = over {
+        let over = if over == "P" { WORKERS } else { over };
+        let known = numbers(records);
+        if !known.contains(&over) {
+            let known: Vec<&str> = known.iter().map(|n| if *n == WORKERS { "P" } else { n }).collect();
+            return Err(format!("{} has no number '{over}' to plot over (known: {})", first.id, known.join(", ")));
+        }
+        return curve(records, over);
     }
     let (over, values) = widest(records).unwrap_or_default();
     if values >= 2 {
@@ -97,7 +106,7 @@ fn curve(records: &[&Record], over: &str) -> Result<Chart, String> {
     let mut curves = curves(records, over);
     curves.retain(|c| c.measured().len() >= 2);
     if curves.is_empty() {
-        return Err(format!("{} was measured at fewer than two points over {over}", first.id));
+        return Err(format!("{} was measured at fewer than two points over {}", first.id, x_label(over)));
     }
     let scale = Scale::of(first);
     let ys: Vec<f64> = curves.iter().flat_map(|c| c.measured()).map(|p| p.1).collect();
@@ -284,7 +293,7 @@ impl Chart {
 mod tests {
     use super::*;
     use crate::fixtures;
-    use groma_model::State;
+    use groma_model::{Placement, State};
 
     pub(super) fn charts() -> Vec<(&'static str, Chart)> {
         let records = fixtures::records();
@@ -294,10 +303,10 @@ mod tests {
         let scaling =
             of("mem.bandwidth", |r| r.params.word("kernel") == Some("read") && r.params.int("size") == Some(512 << 20));
         vec![
-            ("latency", plot(&of("mem.latency", |_| true)).expect("a curve")),
-            ("bandwidth", plot(&of("mem.bandwidth", |r| r.workers == 1)).expect("curves")),
-            ("scaling", plot(&scaling).expect("a scaling curve")),
-            ("histogram", plot(&[&fixtures::sampled()]).expect("a distribution")),
+            ("latency", plot(&of("mem.latency", |_| true), None).expect("a curve")),
+            ("bandwidth", plot(&of("mem.bandwidth", |r| r.workers == 1), None).expect("curves")),
+            ("scaling", plot(&scaling, Some("P")).expect("a scaling curve")),
+            ("histogram", plot(&[&fixtures::sampled()], None).expect("a distribution")),
         ]
     }
 
@@ -351,19 +360,40 @@ mod tests {
     }
 
     #[test]
+    fn one_alone_and_crews_that_nobody_placed_are_one_curve() {
+        let crew = |workers, placement| Record {
+            workers,
+            placement,
+            ..fixtures::record("syscall.getppid", "", Quantity::Latency, 1e-7)
+        };
+        let (one, two, four) = (crew(1, Placement::Pinned), crew(2, Placement::Free), crew(4, Placement::Free));
+        let chart = plot(&[&one, &two, &four], Some("P")).expect("a curve");
+        let xs: Vec<Vec<f64>> = chart.lines.iter().map(|l| l.points.iter().map(|p| p.x).collect()).collect();
+        assert_eq!(xs, [[1.0, 2.0, 4.0]]);
+        // Those that somebody placed are another.
+        let placed = crew(2, Placement::Spread);
+        assert!(plot(&[&one, &placed], Some("P")).is_err());
+    }
+
+    #[test]
     fn what_cannot_be_plotted_says_why() {
         let why = |plot: Result<Chart, String>| plot.map(|chart| chart.title).expect_err("there is nothing to plot");
-        assert_eq!(why(plot(&[])), "there are no records of it");
+        assert_eq!(why(plot(&[], None)), "there are no records of it");
         let one = fixtures::record("syscall.getppid", "", Quantity::Latency, 1e-7);
-        assert!(why(plot(&[&one])).contains("only one point"));
+        assert!(why(plot(&[&one], None)).contains("only one point"));
         let other = fixtures::record("syscall.read", "", Quantity::Latency, 1e-7);
-        assert!(why(plot(&[&one, &other])).contains("different metrics"));
+        assert!(why(plot(&[&one, &other], None)).contains("different metrics"));
         let point = |size| {
             let r = fixtures::record("mem.latency", size, Quantity::Latency, 1e-9);
             fixtures::without(r, State::Unresolved, "not reached")
         };
         let (a, b) = (point("size=1 MiB"), point("size=2 MiB"));
-        assert!(why(plot(&[&a, &b])).contains("fewer than two points"));
+        assert!(why(plot(&[&a, &b], None)).contains("fewer than two points"));
+        assert_eq!(
+            why(plot(&[&a, &b], Some("stride"))),
+            "mem.latency has no number 'stride' to plot over (known: size, P)"
+        );
+        assert!(why(plot(&[&a, &b], Some("P"))).contains("fewer than two points over members"));
         assert!(why(histogram(&one)).contains("not kept"));
     }
 }

@@ -18,7 +18,9 @@ pub(crate) fn point_without(record: &Record, without: &[&str]) -> String {
         .filter(|(name, _)| !without.contains(name))
         .map(|(name, text)| format!("{name}={text}"))
         .collect();
-    if record.placement != Placement::Pinned {
+    // Alone it is pinned, and nobody pins a crew unless asked: over the members of the crew that is one curve.
+    let unplaced = [Placement::Pinned, Placement::Free].contains(&record.placement);
+    if record.placement != Placement::Pinned && !(unplaced && without.contains(&WORKERS)) {
         parts.push(record.placement.to_string());
     }
     if record.workers != 1 && !without.contains(&WORKERS) {

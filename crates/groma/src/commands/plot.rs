@@ -33,7 +33,7 @@ pub(crate) fn plot(args: &PlotArgs) -> Result<u8> {
             many => bail!("'{}' names {} metrics; a distribution is of one", args.metric, many.len()),
         }
     } else {
-        report::plot(&chosen)
+        report::plot(&chosen, args.over.as_deref())
     };
     let chart = chart.map_err(anyhow::Error::msg)?;
     match (&args.output, kind) {
