@@ -20,18 +20,35 @@ pub const PLANTED: i32 = 4095;
 /// # Errors
 /// Those of `prctl`: `EINVAL` where the kernel has no filters.
 pub fn cut_off() -> io::Result<()> {
+    let allowed = [libc::SYS_exit_group, libc::SYS_exit];
+    install(&allowed, libc::SECCOMP_RET_ALLOW, libc::SECCOMP_RET_ERRNO | PLANTED as u32)
+}
+
+/// From now on these system calls fail with this error number in the calling thread and in all that it starts, for ever: what
+/// a container's profile does.
+///
+/// # Errors
+/// As [`cut_off`].
+pub fn deny(calls: &[libc::c_long], errno: i32) -> io::Result<()> {
+    install(calls, libc::SECCOMP_RET_ERRNO | errno as u32, libc::SECCOMP_RET_ALLOW)
+}
+
+/// The calls that a container's profile commonly denies and that concern a benchmark: io_uring and perf.
+pub const URING_AND_PERF: [libc::c_long; 4] =
+    [libc::SYS_io_uring_setup, libc::SYS_io_uring_enter, libc::SYS_io_uring_register, libc::SYS_perf_event_open];
+
+/// Installs a filter: one answer for the calls that are listed, another for the rest.
+fn install(calls: &[libc::c_long], listed: u32, others: u32) -> io::Result<()> {
     const LOAD: u16 = (libc::BPF_LD | libc::BPF_W | libc::BPF_ABS) as u16;
     const JUMP_IF: u16 = (libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K) as u16;
     const RETURN: u16 = (libc::BPF_RET | libc::BPF_K) as u16;
     let step = |code, k, jt| libc::sock_filter { code, jt, jf: 0, k };
-    let mut steps = [
-        // The call's number is the first word of `struct seccomp_data`.
-        step(LOAD, 0, 0),
-        step(JUMP_IF, libc::SYS_exit_group as u32, 2),
-        step(JUMP_IF, libc::SYS_exit as u32, 1),
-        step(RETURN, libc::SECCOMP_RET_ERRNO | PLANTED as u32, 0),
-        step(RETURN, libc::SECCOMP_RET_ALLOW, 0),
-    ];
+    // The call's number is the first word of `struct seccomp_data`.
+    let mut steps = vec![step(LOAD, 0, 0)];
+    for (i, call) in calls.iter().enumerate() {
+        steps.push(step(JUMP_IF, *call as u32, (calls.len() - i) as u8));
+    }
+    steps.extend([step(RETURN, others, 0), step(RETURN, listed, 0)]);
     let program = libc::sock_fprog { len: steps.len() as u16, filter: steps.as_mut_ptr() };
     // SAFETY: integers by value, and a program that outlives the call.
     let done = unsafe {
@@ -57,5 +74,18 @@ mod tests {
         // 2: a kernel without filters.
         assert!(matches!(code, Some(0 | 2)), "{code:?}");
         assert!(crate::raw::getppid() > 0, "the parent is not filtered");
+    }
+
+    #[test]
+    fn only_what_is_denied_is_denied() {
+        let child = crate::fork::fork(|| match deny(&[libc::SYS_getuid, libc::SYS_getppid], libc::EPERM) {
+            Err(_) => 2,
+            Ok(()) => {
+                let denied = crate::raw::getppid() == -(libc::EPERM as isize);
+                i32::from(!(denied && crate::affinity::allowed().is_ok()))
+            }
+        });
+        let code = child.expect("fork").wait().expect("wait").code();
+        assert!(matches!(code, Some(0 | 2)), "{code:?}");
     }
 }

@@ -219,15 +219,18 @@ fn open_store(args: &RunArgs) -> Result<Option<Store>> {
     }
 }
 
-/// The run's directory for files. A directory that was named must work; without one the
-/// benchmarks that need it come back `unsupported`.
+/// The run's directory for files. What was named has to be a directory. One that cannot be written, named or not, is no reason
+/// not to measure the rest: the benchmarks that need it come back `unsupported`, and it is said at once.
 fn open_work_dir(args: &RunArgs, seed: u64) -> Result<Option<WorkDir>> {
     let parent = args.work_dir.clone().unwrap_or_else(std::env::temp_dir);
     workdir::sweep(&parent);
     match WorkDir::new(&parent, seed) {
         Ok(dir) => Ok(Some(dir)),
-        Err(e) if args.work_dir.is_some() => Err(e.context("--work-dir")),
-        Err(_) => Ok(None),
+        Err(e) if args.work_dir.is_some() && !parent.is_dir() => Err(e.context("--work-dir")),
+        Err(e) => {
+            eprintln!("groma: benchmarks that need files are unsupported in this run: {e:#}");
+            Ok(None)
+        }
     }
 }
 

@@ -1,0 +1,228 @@
+//! Everything that a plain run measures, briefly, wherever groma may have to run: as an ordinary user, on one CPU, under a filter
+//! of system calls, among few processes, without a directory to write in. Each time all metrics come back with a state, those
+//! that could not be measured with a reason, and nothing is left behind.
+
+mod common;
+use common::{Ended, Place, ended, is_executable};
+use groma_harness::sys::filter;
+use groma_harness::sys::process::is_root;
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::os::unix::fs::PermissionsExt;
+use std::process::Command;
+
+const EPERM: i32 = 1;
+
+/// One round of everything, with all the time that it needs.
+const EVERYTHING: [&str; 7] = ["run", "--profile", "quick", "--rounds", "1", "--budget", "300s"];
+const JSON: &str = "--json";
+
+fn everything() -> Vec<&'static str> {
+    EVERYTHING.into_iter().chain([JSON]).collect()
+}
+
+/// The ids of the metrics of a plain run, as the plan has them.
+fn planned(place: &Place) -> BTreeSet<String> {
+    let listed = place.json(&["list", "--json"]);
+    let benches = listed.as_array().expect("a list").iter().filter(|b| b["default"] == true);
+    benches
+        .flat_map(|b| {
+            b["outputs"].as_array().expect("outputs").iter().map(|o| o["id"].as_str().expect("an id").to_owned())
+        })
+        .collect()
+}
+
+/// The run is complete: every metric has a state, and a reason unless all is well; none failed or hung.
+fn complete(place: &Place, ended: &Ended) -> Value {
+    let run: Value = serde_json::from_str(&ended.out).unwrap_or_else(|e| panic!("{e}: {ended:?}"));
+    let metrics = run["metrics"].as_array().expect("metrics");
+    let seen: BTreeSet<String> = metrics.iter().map(|m| m["id"].as_str().expect("an id").to_owned()).collect();
+    assert_eq!(seen, planned(place), "metrics that came back (left) and that are planned (right)");
+    let mut bad = Vec::new();
+    for m in metrics {
+        let (state, reason) = (m["state"].as_str().expect("a state"), m["reason"].as_str().expect("a reason"));
+        let fine = match state {
+            "ok" => true,
+            // One round has no interval, and the machine of a test is busy.
+            "noisy" | "unresolved" | "unsupported" | "denied" => !reason.is_empty(),
+            _ => false,
+        };
+        if !fine {
+            bad.push(format!("{} {} {}: {state}: {reason}", m["id"], m["params_text"], m["placement"]));
+        }
+    }
+    assert!(bad.is_empty(), "{bad:#?}");
+    assert!(place.left_behind().is_empty(), "{:?}", place.left_behind());
+    run
+}
+
+/// The states of the metrics of a family.
+fn states<'v>(run: &'v Value, family: &str) -> Vec<(&'v str, &'v str)> {
+    let metrics = run["metrics"].as_array().expect("metrics").iter();
+    let own = metrics.filter(|m| m["id"].as_str().is_some_and(|id| id.starts_with(family)));
+    own.map(|m| (m["state"].as_str().expect("a state"), m["reason"].as_str().expect("a reason"))).collect()
+}
+
+/// Runs `before`, the program, and `after` in namespaces of their own, where nobody else makes processes, sockets, IPC objects or
+/// mounts; `None`, and the reason, where the system does not allow it.
+fn in_namespaces(place: &Place, script: &str, args: &[&str]) -> Option<Ended> {
+    let mut unshare = vec!["unshare", "--net", "--ipc", "--mount", "--pid", "--fork", "--mount-proc"];
+    if !is_root() {
+        unshare.extend(["--user", "--map-root-user"]);
+    }
+    if !is_executable("unshare") || !is_executable("ip") {
+        println!("skipped: unshare and ip are needed");
+        return None;
+    }
+    let tried = Command::new("unshare").args(&unshare[1..]).arg("true").output().expect("unshare starts");
+    if !tried.status.success() {
+        println!("skipped: namespaces are not to be had: {}", String::from_utf8_lossy(&tried.stderr).trim());
+        return None;
+    }
+    unshare.extend(["sh", "-c", script, "sh"]);
+    Some(ended(place.wrapped(&unshare, args).output().expect("it starts")))
+}
+
+/// What is there: processes but this shell and its helpers, sockets, IPC objects, message queues, mounts, files.
+const SNAPSHOT: &str = r#"
+ip link set lo up
+mount -t tmpfs none /dev/shm
+mkdir /dev/shm/mq && mount -t mqueue none /dev/shm/mq
+snapshot() {
+    for p in /proc/[0-9]*; do
+        case "$(readlink $p/exe)" in */groma) echo "process $(tr '\0' ' ' < $p/cmdline)";; esac
+    done
+    for s in tcp tcp6 udp udp6 raw packet unix; do echo "$s $(tail -n +2 /proc/net/$s 2>/dev/null | grep -vc '^ *[0-9]*: [0-9A-F:]* [0-9A-F:]* 06 ')"; done
+    echo "time-wait $(cat /proc/net/tcp | grep -c '^ *[0-9]*: [0-9A-F:]* [0-9A-F:]* 06 ')"
+    for i in shm msg sem; do tail -n +2 /proc/sysvipc/$i 2>/dev/null | sed "s/^/$i /"; done
+    cut -d' ' -f5 /proc/self/mountinfo | sort | sed 's/^/mount /'
+    find /dev/shm "$TMPDIR" 2>/dev/null | sort | sed 's/^/file /'
+}
+snapshot > "$HOME/before"
+"$@"
+code=$?
+snapshot > "$HOME/after"
+exit $code
+"#;
+
+#[test]
+fn nothing_is_left_behind() {
+    let place = Place::new();
+    let Some(ended) = in_namespaces(&place, SNAPSHOT, &everything()) else { return };
+    complete(&place, &ended);
+    let read = |name| std::fs::read_to_string(place.path(name)).expect("a snapshot");
+    let (before, after) = (read("before"), read("after"));
+    assert!(
+        before.contains("tcp 0") && before.contains("mount /dev/shm") && before.contains("file /dev/shm"),
+        "{before}"
+    );
+    assert_eq!(before, after, "before (left) and after (right) a run of everything");
+}
+
+#[test]
+fn as_an_ordinary_user() {
+    if !is_root() || !is_executable("setpriv") {
+        println!("skipped: already an ordinary user, or no setpriv");
+        return;
+    }
+    let place = Place::new();
+    for dir in [place.path("."), place.tmp()] {
+        std::fs::set_permissions(&dir, std::fs::Permissions::from_mode(0o777)).expect("permissions");
+    }
+    // The program may lie where that user cannot look; a copy in the place can be run.
+    let program = place.path("groma");
+    std::fs::copy(env!("CARGO_BIN_EXE_groma"), &program).expect("a copy");
+    let nobody = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups", "--"];
+    let mut command = place.wrapped(&[&nobody[..], &["sh", "-c", "shift; exec \"$@\"", "sh"]].concat(), &[]);
+    let run = ended(command.arg(&program).args(everything()).output().expect("it starts"));
+    complete(&place, &run);
+}
+
+#[test]
+fn on_one_cpu() {
+    if !is_executable("taskset") {
+        println!("skipped: no taskset");
+        return;
+    }
+    let place = Place::new();
+    let allowed = groma_harness::sys::affinity::allowed().expect("a mask")[0].to_string();
+    let run = ended(place.wrapped(&["taskset", "-c", &allowed], &everything()).output().expect("it starts"));
+    let run = complete(&place, &run);
+    let metrics = run["metrics"].as_array().expect("metrics");
+    for m in metrics.iter().filter(|m| m["placement"] == "same-llc") {
+        assert_eq!(m["state"], "unsupported", "{m}");
+    }
+    assert!(metrics.iter().any(|m| m["placement"] == "same-cpu" && m["state"] != "unsupported"));
+}
+
+#[test]
+fn under_a_filter_that_denies_io_uring_and_perf() {
+    let place = Place::new();
+    // Filters are a thread's own, and pass on to what it starts.
+    let filtered = std::thread::spawn({
+        let mut command = place.command(&everything());
+        move || match filter::deny(&filter::URING_AND_PERF, EPERM) {
+            Ok(()) => Some(ended(command.output().expect("it starts"))),
+            Err(e) => {
+                println!("skipped: no filters: {e}");
+                None
+            }
+        }
+    });
+    let Some(run) = filtered.join().expect("the thread ends") else { return };
+    let run = complete(&place, &run);
+    let uring = states(&run, "uring.");
+    assert!(!uring.is_empty());
+    for (state, reason) in uring {
+        assert!(["denied", "unsupported"].contains(&state) && reason.contains("seccomp"), "{state}: {reason}");
+    }
+}
+
+#[test]
+fn among_64_processes() {
+    let Some(group) = PidsGroup::new(64) else { return };
+    let place = Place::new();
+    let join = format!("echo $$ > {}/cgroup.procs && exec \"$@\"", group.path);
+    let run = ended(place.wrapped(&["sh", "-c", &join, "sh"], &everything()).output().expect("sh"));
+    complete(&place, &run);
+}
+
+/// A control group that holds so many processes, removed afterwards.
+struct PidsGroup {
+    path: String,
+}
+
+impl PidsGroup {
+    fn new(most: u32) -> Option<PidsGroup> {
+        for root in ["/sys/fs/cgroup/pids", "/sys/fs/cgroup"] {
+            let path = format!("{root}/groma-test-{}", std::process::id());
+            if std::fs::create_dir(&path).is_err() {
+                continue;
+            }
+            let group = PidsGroup { path };
+            if std::fs::write(format!("{}/pids.max", group.path), most.to_string()).is_ok() {
+                return Some(group);
+            }
+        }
+        println!("skipped: no control group for processes is to be had");
+        None
+    }
+}
+
+impl Drop for PidsGroup {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir(&self.path);
+    }
+}
+
+#[test]
+fn with_a_work_directory_that_cannot_be_written() {
+    let place = Place::new();
+    let read_only = "d=$HOME/ro; mkdir $d; mount -t tmpfs -o ro none $d; ip link set lo up; exec \"$@\" --work-dir $d";
+    let Some(run) = in_namespaces(&place, read_only, &everything()) else { return };
+    assert!(run.err.contains("benchmarks that need files are unsupported in this run: "), "{}", run.err);
+    assert!(run.err.contains("Read-only file system"), "{}", run.err);
+    let run = complete(&place, &run);
+    let no_dir = |(state, reason): &(&str, &str)| *state == "unsupported" && reason.contains("--work-dir");
+    assert!(states(&run, "file.").iter().any(no_dir));
+}
