@@ -14,6 +14,8 @@ pub enum ParamKind {
     Count,
     /// One of these words.
     Word(&'static [&'static str]),
+    /// Any text: a path, a command.
+    Text,
 }
 
 /// A parameter as a descriptor declares it.
@@ -149,6 +151,7 @@ impl Param {
                     Err(format!("'{text}' is not one of {}", words.join(", ")))
                 }
             }
+            ParamKind::Text => Ok(Value::Word(text.to_owned())),
         }
     }
 

@@ -151,6 +151,7 @@ fn object(info: &Info) -> Json {
                 ParamKind::Size => ("size", &[]),
                 ParamKind::Count => ("count", &[]),
                 ParamKind::Word(words) => ("word", words),
+                ParamKind::Text => ("text", &[]),
             };
             let or_default = |values: &'static [&'static str]| if values.is_empty() { p.default } else { values };
             json!({

@@ -9,6 +9,7 @@ pub mod arch;
 pub mod chain;
 pub mod clock;
 pub mod counters;
+pub mod disk;
 pub mod facts;
 pub mod fault;
 pub mod file_pages;

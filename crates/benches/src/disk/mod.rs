@@ -1,5 +1,208 @@
-//! Disks, through files by default.
+//! Disks, past the page cache: through a file of our own by default; a device only when it is named, and then only read.
 
-use groma_harness::Benchmark;
+use crate::scratch::Scratch;
+use groma_harness::prelude::*;
+use groma_harness::sys::counters::Usage;
+use groma_harness::sys::disk;
+use groma_harness::sys::pages::{Map, Policy};
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::path::Path;
 
-pub(crate) const ALL: &[&Benchmark] = &[];
+mod overhead;
+mod random_read;
+mod read;
+mod seek;
+mod size;
+mod sync_write;
+
+pub(crate) const ALL: &[&Benchmark] =
+    &[&size::BENCH, &read::BENCH, &random_read::BENCH, &seek::BENCH, &overhead::BENCH, &sync_write::BENCH];
+
+/// Bytes of a small request: a page, and the block of most file systems.
+const REQUEST: usize = 4096;
+/// Bytes of a large request, as lmbench's `disk` has them.
+const LARGE: usize = 1 << 20;
+/// The value of `on` that stands for a file of our own.
+const OWN_FILE: &str = "file";
+
+/// Where: a file in the work directory, or what was named.
+const ON: Param = Param {
+    name: "on",
+    help: "a file of our own, or the path of a device or file that is only read: /dev/sdb",
+    kind: ParamKind::Text,
+    quick: &[],
+    default: &[OWN_FILE],
+    full: &[],
+};
+
+/// How large the file of our own is.
+const SIZE: Param = Param {
+    name: "size",
+    help: "bytes of the file of our own; what was named is as large as it is",
+    kind: ParamKind::Size,
+    quick: &[],
+    default: &["8M"],
+    full: &["8M", "256M"],
+};
+
+/// What is read or written.
+struct Target {
+    file: File,
+    size: u64,
+    /// The file's directory, which goes with the round.
+    _scratch: Option<Scratch>,
+    before: Usage,
+}
+
+impl Target {
+    /// Opens what `on` names; makes the file and writes all of it, past the page cache, where that is our own. What was
+    /// never written would come as zeroes at the speed of memory.
+    fn open(ctx: &mut Ctx) -> Result<Target, Stop> {
+        let on = ctx.word("on");
+        let (file, size, scratch) = if on == OWN_FILE {
+            let scratch = Scratch::new(ctx)?;
+            let file = own_file(ctx, &scratch)?;
+            (file, ctx.int("size"), Some(scratch))
+        } else {
+            let file = disk::open_to_read(Path::new(on)).or_else(|e| refused(e, on))?;
+            let size = disk::size(file.as_fd()).doing("looking for its end")?;
+            ctx.fact("disk.size", size);
+            (file, size, None)
+        };
+        if size < 2 * LARGE as u64 {
+            return Err(Stop::Unsupported(format!("{on}: holds {size} B, less than two requests of 1 MiB")));
+        }
+        Ok(Target { file, size, _scratch: scratch, before: Usage::thread() })
+    }
+
+    fn fd(&self) -> BorrowedFd<'_> {
+        self.file.as_fd()
+    }
+
+    /// An aligned offset from which `len` bytes can be read, within this part (0 to 1) of the whole.
+    fn offset(&self, ctx: &mut Ctx, len: usize, part: std::ops::Range<f64>) -> u64 {
+        aligned(self.size, len, part, |n| ctx.rng().below(n))
+    }
+
+    /// All that was asked for came from a disk: the kernel counts it. What lies below some file systems (a network, another
+    /// file system) is not counted, and then nothing is known.
+    fn prove_disk(&self, ctx: &mut Ctx, bytes_each: usize) -> Outcome {
+        /// The kernel's unit of `ru_inblock`.
+        const BLOCK: f64 = 512.0;
+        let read = Usage::thread().since(&self.before).blocks_in as f64 * BLOCK;
+        if read == 0.0 {
+            return Err(Stop::Unsupported("the kernel counted nothing that came from a disk for it".to_owned()));
+        }
+        let wanted = ctx.iterations() as f64 * bytes_each as f64;
+        ctx.prove("bytes that came from a disk, of those asked for", "1 (0.99..1.05)", read / wanted, 0.99..=1.05);
+        Ok(())
+    }
+}
+
+/// An aligned offset from which `len` bytes fit into `size`, at random within a part of all such offsets.
+fn aligned(size: u64, len: usize, part: std::ops::Range<f64>, below: impl FnOnce(u64) -> u64) -> u64 {
+    let unit = REQUEST as u64;
+    let last = size.saturating_sub(len as u64) / unit;
+    let at = |share: f64| (last as f64 * share.clamp(0.0, 1.0)) as u64;
+    let (from, to) = (at(part.start), at(part.end));
+    (from + below(to - from + 1)) * unit
+}
+
+/// A file of random bytes, which no device can compress, without a name: not even SIGKILL leaves it.
+fn own_file(ctx: &mut Ctx, scratch: &Scratch) -> Result<File, Stop> {
+    if !disk::has_disk(scratch.path()).doing("asking for the file system")? {
+        return Err(Stop::Unsupported("the work directory is in memory, not on a disk (see --work-dir)".to_owned()));
+    }
+    let path = scratch.path().join("disk");
+    let file = disk::create(&path).or_else(|e| refused(e, "the work directory"))?;
+    std::fs::remove_file(&path).doing("removing the file's name")?;
+    let mut block = buffer(LARGE)?;
+    let mut at = 0;
+    let size = ctx.int("size");
+    while at < size {
+        for word in block.chunks_exact_mut(8) {
+            word.copy_from_slice(&ctx.rng().next_u64().to_ne_bytes());
+        }
+        let now = block.len().min((size - at) as usize);
+        let n = disk::write_at(file.as_fd(), &block[..now], at).doing("writing the file")?;
+        if n != now {
+            return Err(Stop::Failed(format!("a write of {now} B wrote {n}")));
+        }
+        at += n as u64;
+    }
+    Ok(file)
+}
+
+/// An error of opening for direct transfers, told.
+fn refused(error: io::Error, what: &str) -> Result<File, Stop> {
+    match error.kind() {
+        io::ErrorKind::InvalidInput => Err(Stop::Unsupported(format!("{what}: has no direct transfers (O_DIRECT)"))),
+        io::ErrorKind::NotFound => Err(Stop::Unsupported(format!("{what}: {error}"))),
+        _ => Err(Stop::from_io(&format!("opening {what}"), &error)),
+    }
+}
+
+/// A buffer for direct transfers.
+fn buffer(len: usize) -> Result<Map, Stop> {
+    let mut buffer = Map::anonymous(len, Policy::Base).doing("mapping a buffer")?;
+    buffer.populate();
+    Ok(buffer)
+}
+
+/// Reads all of the buffer at the offset, or fails.
+#[inline]
+fn read_whole(fd: BorrowedFd<'_>, buffer: &mut [u8], offset: u64) -> Outcome {
+    let n = disk::read_at(fd, buffer, offset).doing("reading")?;
+    if n == buffer.len() {
+        return Ok(());
+    }
+    Err(Stop::Failed(format!("a read of {} B at {offset} gave {n}", buffer.len())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scratch::testing::Place;
+    use groma_harness::testing::{Tried, try_out};
+
+    /// Runs a benchmark on a file of 4 MiB; `None` where there is no disk below the temporary directory.
+    pub(super) fn on_a_file(bench: &Benchmark, more: &[(&str, &str)]) -> Option<Tried> {
+        let place = Place::new();
+        let chosen = [&[("size", "4M")], more].concat();
+        match try_out(bench, &chosen, Some(place.path())) {
+            Ok(tried) => Some(tried),
+            Err(Stop::Unsupported(why)) => {
+                println!("not here: {why}");
+                None
+            }
+            Err(stop) => panic!("{stop:?}"),
+        }
+    }
+
+    #[test]
+    fn offsets_are_aligned_and_within() {
+        let size = 10_000_000;
+        for (part, n) in [(0.0..1.0, u64::MAX), (1.0..1.0, 0), (0.5..0.6, 3)] {
+            let at = aligned(size, LARGE, part, |below| n.min(below - 1));
+            assert!(at.is_multiple_of(4096) && at + LARGE as u64 <= size, "{at}");
+        }
+        assert_eq!(aligned(2 * LARGE as u64, LARGE, 0.0..0.0, |below| below - 1), 0);
+        assert_eq!(aligned(2 * LARGE as u64, LARGE, 1.0..1.0, |below| below - 1), LARGE as u64);
+    }
+
+    #[test]
+    fn what_is_not_there_is_said() {
+        let gone = try_out(&random_read::BENCH, &[("on", "/nonexistent")], None);
+        assert!(matches!(&gone, Err(Stop::Unsupported(why)) if why.starts_with("/nonexistent: ")), "{gone:?}");
+        let memory = Path::new("/dev/shm");
+        if memory.is_dir() && !disk::has_disk(memory).expect("statfs") {
+            let place = memory.join(format!("groma-benches-disk-{}", std::process::id()));
+            std::fs::create_dir(&place).expect("a directory");
+            let tried = try_out(&random_read::BENCH, &[], Some(&place));
+            std::fs::remove_dir(&place).expect("nothing is left in it");
+            assert!(matches!(&tried, Err(Stop::Unsupported(why)) if why.contains("in memory")), "{tried:?}");
+        }
+    }
+}

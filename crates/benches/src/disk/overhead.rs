@@ -1,0 +1,72 @@
+//! What a request to a disk costs beside the disk.
+//!
+//! Measures a direct read (O_DIRECT) of the same 4 KiB again and again, which every device has in its own memory after the
+//! first: what is left is the system call, the block layer, the driver, the interrupt, and the device's shortest way. The
+//! second output is the CPU time of a request, the part that more disks would multiply. Does not measure the
+//! page cache, which is not asked.
+//!
+//! Method: every read is timed alone and has to give all of its bytes. File, device and proof as in `disk.random_read`. CPU
+//! time is that of the reading thread; interrupts that hit another CPU are not in it.
+//!
+//! Traps: devices without a cache of their own, and hosts that do the reads themselves, pay more than an overhead here.
+//!
+//! Source: lmbench 1996 table 17 (sequential reads of 512 B on a raw SCSI device, out of its track buffer).
+
+use super::{ON, REQUEST, SIZE, Target, buffer, read_whole};
+use groma_harness::prelude::*;
+use groma_harness::sys::counters::thread_cpu_ns;
+
+pub(crate) static BENCH: Benchmark = Benchmark {
+    info: Info {
+        summary: "Direct read of the same 4 KiB of a disk: what a request costs beside the disk",
+        about: about!("overhead.rs"),
+        iteration: "one read",
+        timing: Timing::Each,
+        outputs: &[
+            Output::MAIN,
+            Output {
+                suffix: "cpu",
+                summary: "CPU time of a request",
+                derivation: Derivation::Series("cpu"),
+                ..Output::MAIN
+            },
+        ],
+        params: &[ON, SIZE],
+        scaling: Scaling::alone("members would wait for each other's block"),
+        lineage: &["lmbench1996:table17"],
+        interference: Interference::Blocking,
+        width: 0.05,
+        ..Info::new("disk.overhead")
+    },
+    run: Run::Here(run),
+};
+
+fn run(ctx: &mut Ctx) -> Outcome {
+    let target = Target::open(ctx)?;
+    let mut buffer = buffer(REQUEST)?;
+    let at = target.offset(ctx, REQUEST, 0.0..1.0);
+    let cpu_before = thread_cpu_ns();
+    ctx.measure(|iters| {
+        for _ in 0..iters {
+            read_whole(target.fd(), &mut buffer, at)?;
+        }
+        Ok(())
+    })?;
+    let cpu = (thread_cpu_ns() - cpu_before) as f64 / ctx.iterations().max(1) as f64;
+    ctx.state_as("cpu", cpu * 1e-9);
+    target.prove_disk(ctx, REQUEST)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::disk::tests::on_a_file;
+
+    #[test]
+    fn every_read_is_a_request_and_costs_cpu_time() {
+        let Some(tried) = on_a_file(&BENCH, &[]) else { return };
+        assert!(tried.proven("bytes that came from a disk, of those asked for") >= 0.99);
+        let cpu = tried.result.series("cpu").expect("CPU time").values.clone();
+        assert!(cpu.len() == 1 && cpu[0] > 0.0);
+    }
+}

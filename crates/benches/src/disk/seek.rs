@@ -1,0 +1,84 @@
+//! Reading 4 KiB from a disk at a distance from the last place read.
+//!
+//! Measures a direct read (O_DIRECT) after an untimed one so many percent of the disk away: on a rotating disk the seek and
+//! half a turn, on others only what their own tables cost, for which the word seek is too large. Does not measure the head
+//! alone; no disk tells.
+//!
+//! Method: the first place is random within what leaves room for the distance; both reads have to give all of their
+//! bytes; the second is timed alone. File, device and proof as in `disk.random_read`.
+//!
+//! Traps: seeks under 1 ms thrown away (lmbench `disk`, hence nothing at all from a flash disk); the page cache; read-ahead.
+//!
+//! Source: lmbench3 `disk` (seek times by distance).
+
+use super::{ON, REQUEST, SIZE, Target, buffer, read_whole};
+use groma_harness::prelude::*;
+
+pub(crate) static BENCH: Benchmark = Benchmark {
+    info: Info {
+        summary: "Direct read of 4 KiB at a distance from the last one",
+        about: about!("seek.rs"),
+        iteration: "one read after one elsewhere",
+        timing: Timing::Each,
+        params: &[
+            ON,
+            SIZE,
+            Param {
+                name: "distance",
+                help: "how far, in percent of the disk",
+                kind: ParamKind::Count,
+                quick: &[],
+                default: &["50"],
+                full: &["0", "1", "2", "5", "10", "20", "50", "75", "95"],
+            },
+        ],
+        lineage: &["lmbench3:disk", "lmbench3:seek"],
+        interference: Interference::Blocking,
+        width: 0.05,
+        ..Info::new("disk.seek")
+    },
+    run: Run::Here(run),
+};
+
+fn run(ctx: &mut Ctx) -> Outcome {
+    let distance = ctx.int("distance") as f64 / 100.0;
+    if distance >= 1.0 {
+        return Err(Stop::Unsupported("a distance is 0 to 99 percent".to_owned()));
+    }
+    let target = Target::open(ctx)?;
+    let mut buffer = buffer(REQUEST)?;
+    let step = (target.size as f64 * distance) as u64 / REQUEST as u64 * REQUEST as u64;
+    let pairs: Vec<(u64, u64)> = (0..512)
+        .map(|i| {
+            let low = target.offset(ctx, REQUEST + step as usize, 0.0..1.0);
+            // There and back in turn: no direction is better than the other.
+            if i % 2 == 0 { (low, low + step) } else { (low + step, low) }
+        })
+        .collect();
+    let mut next = pairs.iter().cycle();
+    ctx.measure_staged(|iters, watch| {
+        for (first, second) in next.by_ref().take(iters as usize) {
+            read_whole(target.fd(), &mut buffer, *first)?;
+            watch.start();
+            read_whole(target.fd(), &mut buffer, *second)?;
+            watch.stop();
+        }
+        Ok(())
+    })?;
+    target.prove_disk(ctx, 2 * REQUEST)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::disk::tests::on_a_file;
+
+    #[test]
+    fn both_reads_of_every_pair_come_from_a_disk() {
+        for distance in ["0", "50", "99"] {
+            let Some(tried) = on_a_file(&BENCH, &[("distance", distance)]) else { return };
+            assert!(tried.samples("") >= 3);
+            assert!(tried.proven("bytes that came from a disk, of those asked for") >= 0.99);
+        }
+    }
+}

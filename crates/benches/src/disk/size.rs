@@ -1,0 +1,75 @@
+//! How much a disk holds.
+//!
+//! Measures nothing by time: states the size of the device or file that was named, or of the file system on which the work
+//! directory lies. Does not say what of it is free.
+//!
+//! Method: the device is asked for its end (`lseek`), the file system for its blocks (`statvfs`). Nothing is read.
+//!
+//! Traps: looking for the end by reading at ever larger offsets (lmbench `disk` takes hours on some devices, and hangs on
+//! others); 32-bit sizes.
+//!
+//! Source: lmbench3 `disk`.
+
+use super::{ON, OWN_FILE};
+use groma_harness::prelude::*;
+use groma_harness::sys::disk;
+use std::fs::File;
+use std::os::fd::AsFd;
+
+pub(crate) static BENCH: Benchmark = Benchmark {
+    info: Info {
+        summary: "What the disk, or the file system of the work directory, holds",
+        about: about!("size.rs"),
+        quantity: Quantity::Size,
+        iteration: "one look",
+        timing: Timing::Stated,
+        params: &[ON],
+        scaling: Scaling::alone("a size is that of one disk, however many look at it"),
+        lineage: &["lmbench3:disk"],
+        ..Info::new("disk.size")
+    },
+    run: Run::Here(run),
+};
+
+fn run(ctx: &mut Ctx) -> Outcome {
+    let size = match ctx.word("on") {
+        OWN_FILE => disk::file_system_size(ctx.work_dir()?).doing("asking the file system")?,
+        path => match File::open(path) {
+            Ok(file) => disk::size(file.as_fd()).doing("looking for its end")?,
+            Err(e) => return super::refused(e, path).map(drop),
+        },
+    };
+    ctx.prove("bytes", "more than none", size as f64, 1.0..);
+    ctx.state(size as f64);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scratch::testing::Place;
+    use groma_harness::testing::try_out;
+
+    #[test]
+    fn a_file_is_as_large_as_it_is() {
+        let place = Place::new();
+        let path = place.path().join("sparse");
+        let large = 5u64 << 40;
+        let file = File::create(&path).expect("a file");
+        let held = file.set_len(large);
+        let tried = try_out(&BENCH, &[("on", &path.display().to_string())], None);
+        std::fs::remove_file(&path).expect("it goes");
+        // Some file systems hold no files of 5 TiB.
+        if held.is_ok() {
+            let values = tried.expect("it is there").result.series("").expect("a size").values.clone();
+            assert_eq!(values, [large as f64]);
+        }
+        assert!(matches!(try_out(&BENCH, &[("on", "/nonexistent")], None), Err(Stop::Unsupported(_))));
+    }
+
+    #[test]
+    fn a_file_system_holds_something() {
+        let place = Place::new();
+        assert!(try_out(&BENCH, &[], Some(place.path())).expect("a file system").proven("bytes") >= 1.0);
+    }
+}

@@ -1,0 +1,117 @@
+//! Files and devices past the page cache: direct reads and writes, and how large a device is.
+//!
+//! Buffers, offsets and lengths are multiples of [`ALIGNMENT`], which suits every device; a page-aligned mapping
+//! ([`crate::pages::Map`]) is such a buffer.
+
+use rustix::fs::{Mode, OFlags};
+use std::fs::File;
+use std::io;
+use std::os::fd::BorrowedFd;
+use std::path::Path;
+
+/// What direct transfers are aligned to: the largest logical block of common devices.
+pub const ALIGNMENT: usize = 4096;
+
+/// Opens what is there for direct reading; it cannot be written through this.
+///
+/// # Errors
+/// Those of `open`: `EINVAL` where the file system has no direct transfers, `EACCES` where it is not allowed.
+pub fn open_to_read(path: &Path) -> io::Result<File> {
+    let flags = OFlags::RDONLY | OFlags::DIRECT | OFlags::CLOEXEC;
+    Ok(File::from(rustix::fs::open(path, flags, Mode::empty())?))
+}
+
+/// Makes a file for direct reading and writing, where none may be.
+///
+/// # Errors
+/// Those of `open`.
+pub fn create(path: &Path) -> io::Result<File> {
+    let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::DIRECT | OFlags::CLOEXEC;
+    Ok(File::from(rustix::fs::open(path, flags, Mode::RUSR | Mode::WUSR)?))
+}
+
+/// Reads once at an offset.
+///
+/// # Errors
+/// Those of `pread`: `EINVAL` when something is not aligned.
+#[inline]
+pub fn read_at(fd: BorrowedFd<'_>, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+    Ok(rustix::io::pread(fd, buffer, offset)?)
+}
+
+/// Writes once at an offset.
+///
+/// # Errors
+/// Those of `pwrite`.
+#[inline]
+pub fn write_at(fd: BorrowedFd<'_>, buffer: &[u8], offset: u64) -> io::Result<usize> {
+    Ok(rustix::io::pwrite(fd, buffer, offset)?)
+}
+
+/// Waits until what was written is on the device.
+///
+/// # Errors
+/// Those of `fdatasync`.
+#[inline]
+pub fn sync_data(fd: BorrowedFd<'_>) -> io::Result<()> {
+    Ok(rustix::fs::fdatasync(fd)?)
+}
+
+/// How many bytes a file or a device holds, by moving to its end: nothing is read.
+///
+/// # Errors
+/// Those of `lseek`.
+pub fn size(fd: BorrowedFd<'_>) -> io::Result<u64> {
+    let size = rustix::fs::seek(fd, rustix::fs::SeekFrom::End(0))?;
+    rustix::fs::seek(fd, rustix::fs::SeekFrom::Start(0))?;
+    Ok(size)
+}
+
+/// How many bytes the file system holds on which this path lies.
+///
+/// # Errors
+/// Those of `statvfs`.
+pub fn file_system_size(path: &Path) -> io::Result<u64> {
+    let stat = rustix::fs::statvfs(path)?;
+    Ok(stat.f_blocks * stat.f_frsize)
+}
+
+/// Whether files of this path's file system have a disk below them: not those that live in memory (tmpfs, ramfs).
+///
+/// # Errors
+/// Those of `statfs`.
+pub fn has_disk(path: &Path) -> io::Result<bool> {
+    /// `TMPFS_MAGIC` and `RAMFS_MAGIC` of the kernel's `magic.h`.
+    const IN_MEMORY: [u64; 2] = [0x0102_1994, 0x8584_58f6];
+    let stat = rustix::fs::statfs(path)?;
+    Ok(!IN_MEMORY.contains(&(stat.f_type as u64 & 0xffff_ffff)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::fd::AsFd;
+
+    #[test]
+    fn a_size_needs_no_reading_and_moves_nothing() {
+        let path = std::env::temp_dir().join(format!("groma-sys-disk-{}", std::process::id()));
+        std::fs::write(&path, vec![7u8; 12_345]).expect("a file");
+        let file = File::open(&path).expect("it is there");
+        std::fs::remove_file(&path).expect("its name goes");
+        assert_eq!(size(file.as_fd()).expect("seek"), 12_345);
+        assert_eq!(rustix::fs::seek(&file, rustix::fs::SeekFrom::Current(0)).expect("seek"), 0);
+        let mut byte = [0];
+        assert_eq!(read_at(file.as_fd(), &mut byte, 12_344).expect("pread"), 1);
+        assert_eq!((byte, read_at(file.as_fd(), &mut byte, 12_345).expect("pread")), ([7], 0));
+    }
+
+    #[test]
+    fn memory_is_no_disk() {
+        assert!(file_system_size(Path::new("/")).expect("statvfs") > 0);
+        if Path::new("/dev/shm").is_dir()
+            && std::fs::read_to_string("/proc/self/mountinfo").is_ok_and(|m| m.contains(" /dev/shm "))
+        {
+            assert!(!has_disk(Path::new("/dev/shm")).expect("statfs"));
+        }
+    }
+}
