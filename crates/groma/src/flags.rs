@@ -28,6 +28,7 @@ const EXAMPLES: &str = "Examples:
   groma list                           what there is to measure
   groma explain ipc.pipe_rtt           what it measures, how, and what can go wrong
   groma show                           the latest results again
+  groma dd if=data direct=1 hist=1     read a file past the page cache, block by block
   groma plot mem.latency -o caches.svg a curve
   groma plot syscall.getppid --over P  the same over the sizes of the crews
 
@@ -68,6 +69,9 @@ pub(crate) enum Command {
     },
     /// Plot a metric of a run: a curve over its sizes, or the distribution of its samples
     Plot(PlotArgs),
+    /// Move blocks between files and devices, check what they hold, and time every transfer
+    #[command(after_help = DD_WORDS)]
+    Dd(DdArgs),
     /// Print completions for a shell
     Completions {
         /// The shell
@@ -169,6 +173,34 @@ pub(crate) struct RunArgs {
     #[arg(long)]
     pub(crate) dry_run: bool,
 }
+
+#[derive(Debug, Args)]
+pub(crate) struct DdArgs {
+    /// What to do, in words: if=disk.img bs=64K count=100 direct=1
+    #[arg(required = true, value_name = "NAME=VALUE")]
+    pub(crate) operands: Vec<String>,
+    /// Allow of= to be a block device, whose contents are lost
+    #[arg(long)]
+    pub(crate) destroy: bool,
+}
+
+const DD_WORDS: &str = "Words:
+  if=FILE of=FILE   from and to; '-' is a standard stream, 'internal' (what is not named) is no transfer at all
+  bs=SIZE           bytes of a block [64K]
+  count=N move=SIZE time=TIME   how many blocks, how many bytes, how long, at most
+  skip=N start=SIZE leave out N blocks of both sides; add so many bytes to every place
+  rand=SIZE norepeat=1 seed=N   blocks at random within so many bytes; none twice
+  opat=1 ipat=1 mismatch=N      write a pattern (each 8-byte word is its offset); check it; end after N mismatches
+  direct=1 idirect=1 odirect=1 osync=1 fsync=1   past the page cache; each write synced; all synced before the clock stops
+  append=1 notrunc=1 nocreate=1   how of= is opened
+  hist=1 json=1     latencies as a histogram; statistics as JSON (both on standard error)
+
+Examples:
+  groma dd of=data bs=1M count=256 opat=1 fsync=1   write a pattern
+  groma dd if=data bs=1M ipat=1 direct=1            check it, from the disk
+  groma dd if=data bs=4K rand=256M count=10000 direct=1 hist=1
+
+Exit code 4: a transfer failed, or a block did not hold the pattern.";
 
 #[derive(Debug, Args)]
 pub(crate) struct ListArgs {
@@ -273,7 +305,7 @@ fn parse_format(text: &str) -> Result<groma_report::Format, String> {
 }
 
 /// Reads a span such as `500ms`, `30s`, `2m` or `1h`; a bare number is seconds.
-fn parse_time(text: &str) -> Result<Duration, String> {
+pub(crate) fn parse_time(text: &str) -> Result<Duration, String> {
     let bad = || "expected a time such as 30s, 500ms, 2m or 1h".to_owned();
     let split = text.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(text.len());
     let number: f64 = text[..split].parse().map_err(|_| bad())?;

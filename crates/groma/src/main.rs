@@ -6,6 +6,7 @@
 
 mod commands;
 mod context;
+mod dd;
 mod flags;
 mod plan;
 mod progress;

@@ -46,13 +46,21 @@ pub(crate) const HANGUP: i32 = 1;
 const INTERRUPT: i32 = 2;
 const TERMINATE: i32 = 15;
 
+/// Watches for the signals that end a run, which no longer end the program by themselves.
+///
+/// # Errors
+/// When signals cannot be watched.
+pub(crate) fn watch_signals() -> std::io::Result<Watch> {
+    Watch::new(&[HANGUP, INTERRUPT, TERMINATE])
+}
+
 impl Supervisor {
     /// A supervisor that watches for the signals that end a run.
     ///
     /// # Errors
     /// When the program cannot find itself, or signals cannot be watched.
     pub(crate) fn new() -> std::io::Result<Supervisor> {
-        Ok(Supervisor { program: process::program()?, signals: Watch::new(&[HANGUP, INTERRUPT, TERMINATE])? })
+        Ok(Supervisor { program: process::program()?, signals: watch_signals()? })
     }
 
     /// The signal that has come since the last look, if one has.

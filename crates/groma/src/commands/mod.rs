@@ -1,6 +1,7 @@
 //! One file a verb.
 
 mod catalogue;
+mod dd;
 mod history;
 mod machine;
 mod plot;
@@ -27,6 +28,7 @@ pub(crate) fn run(cli: Cli) -> Result<u8> {
         Command::Show(args) => history::show(&args),
         Command::Runs { json, store } => history::runs(json, &store),
         Command::Plot(args) => plot::plot(&args),
+        Command::Dd(args) => dd::dd(&args),
         Command::Completions { shell } => {
             let mut out = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), "groma", &mut out);
