@@ -1,5 +1,7 @@
-//! Mixtures of operations, as programs make them: not storage tests.
+//! Mixtures of operations, as programs make them: not storage tests, not tests of one primitive.
 
 use groma_harness::Benchmark;
 
-pub(crate) const ALL: &[&Benchmark] = &[];
+mod jobs;
+
+pub(crate) const ALL: &[&Benchmark] = &[&jobs::BENCH];

@@ -1,0 +1,264 @@
+//! Several jobs started at once, as a parallel make does, and the time until the last of them is done.
+//!
+//! Measures the makespan: the parent makes the jobs one after the other and waits for all. A job computes in registers for a
+//! given time and ends. `ratio` is the makespan against the ideal, in which the CPUs share the work without a gap and
+//! nothing else costs anything; `slowdown` is how much longer than alone each job took, of which the record keeps the quantiles. So
+//! this says what a CPU is worth when all are busy, what the scheduler makes of more jobs than CPUs, and what making
+//! them costs. Does not measure files or memory, which jobs do not touch.
+//!
+//! Method: the length of the work is found in this process, now: a chain of dependent additions is timed alone, the fastest of
+//! several, and as many are done as fill the given time. That is done once more at the end, and the change is stated. The
+//! scheduler places the jobs. Equal jobs, or `heavy`, where one has as much as all the others that follow it together, and so on:
+//! then the longest alone bounds the ideal. Every job leaves its result and its time in shared memory, and the proof is that
+//! each did the whole chain.
+//!
+//! Traps: workers whose end is taken for the death of a helper (lmbench `lat_pmake` never prints a value); a length of work
+//! that was calibrated at another clock speed.
+//!
+//! Source: lmbench3 `lat_pmake`.
+
+use groma_harness::prelude::*;
+use groma_harness::sys::arch::{self, chain_ops};
+use groma_harness::sys::clock::{Clock, Monotonic};
+use groma_harness::sys::shared::Shared;
+use groma_harness::sys::topology::Topology;
+use groma_harness::sys::{fork, thread};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
+
+pub(crate) static BENCH: Benchmark = Benchmark {
+    info: Info {
+        summary: "Makespan of several jobs that compute, started at once",
+        about: about!("jobs.rs"),
+        iteration: "all jobs made, done and waited for",
+        timing: Timing::Each,
+        outputs: &[
+            Output::MAIN,
+            Output {
+                suffix: "ratio",
+                summary: "makespan against the ideal",
+                derivation: Derivation::Series("ratio"),
+                quantity: Some(Quantity::Ratio),
+                ..Output::MAIN
+            },
+            Output {
+                suffix: "slowdown",
+                summary: "time of each job against the same job alone",
+                derivation: Derivation::Series("slowdown"),
+                quantity: Some(Quantity::Ratio),
+                ..Output::MAIN
+            },
+        ],
+        params: &[
+            Param {
+                name: "jobs",
+                help: "how many",
+                kind: ParamKind::Count,
+                quick: &[],
+                default: &["4"],
+                full: &["1", "2", "4", "8", "16", "32"],
+            },
+            Param {
+                name: "work_us",
+                help: "microseconds of work in a job, of the mean one if they differ",
+                kind: ParamKind::Count,
+                quick: &[],
+                default: &["1000"],
+                full: &["100", "1000", "10000"],
+            },
+            Param {
+                name: "kind",
+                help: "what a job is",
+                kind: ParamKind::Word(&["process", "thread"]),
+                quick: &[],
+                default: &["process"],
+                full: &["process", "thread"],
+            },
+            Param {
+                name: "work",
+                help: "equal jobs, or a few with most of the work",
+                kind: ParamKind::Word(&["equal", "heavy"]),
+                quick: &[],
+                default: &["equal"],
+                full: &["equal", "heavy"],
+            },
+        ],
+        scaling: Scaling::alone("it fills the CPUs by itself"),
+        placements: &[Placement::Free],
+        lineage: &["lmbench3:lat_pmake"],
+        interference: Interference::Tasks,
+        width: 0.05,
+        ..Info::new("mix.jobs")
+    },
+    run: Run::Here(run),
+};
+
+/// Jobs at most: enough for every CPU of a large machine, few enough for the limits of most users.
+const MOST_JOBS: u64 = 1024;
+/// Additions between two looks at the time while calibrating: about 50 us at 3 GHz.
+const PROBE: u64 = 150_016;
+/// Probes of which the fastest counts.
+const PROBES: u32 = 20;
+/// The stack of a job that is a thread: it calls nothing.
+const STACK: usize = 128 << 10;
+
+/// Nanoseconds of one addition of the chain, alone on this CPU at this moment.
+fn addition_ns() -> f64 {
+    let one = |_| {
+        let from = Monotonic.now_ns();
+        arch::add_chain(PROBE);
+        Monotonic.now_ns() - from
+    };
+    (0..PROBES).map(one).min().unwrap_or(1) as f64 / chain_ops(PROBE) as f64
+}
+
+/// How the work is divided: for each job its part of the total, in units of the mean job.
+fn parts(jobs: usize, heavy: bool) -> Vec<f64> {
+    if !heavy {
+        return vec![1.0; jobs];
+    }
+    // Each has the double of the next; the last has what the one before it has.
+    let mut parts: Vec<f64> = (1..=jobs).map(|i| 0.5f64.powi(i.min(jobs - 1).min(1000) as i32)).collect();
+    let total: f64 = parts.iter().sum();
+    parts.iter_mut().for_each(|part| *part *= jobs as f64 / total);
+    parts
+}
+
+/// What a job leaves behind: the additions that it did, and how long they took.
+struct Slots(Shared<AtomicU64>);
+
+impl Slots {
+    fn work(&self, job: usize, additions: u64) {
+        let from = Monotonic.now_ns();
+        arch::add_chain(additions);
+        self.0[2 * job + 1].store(Monotonic.now_ns() - from, SeqCst);
+        self.0[2 * job].fetch_add(chain_ops(additions), SeqCst);
+    }
+}
+
+fn run(ctx: &mut Ctx) -> Outcome {
+    let (jobs, work_us) = (ctx.int("jobs"), ctx.int("work_us"));
+    if !(1..=MOST_JOBS).contains(&jobs) || work_us == 0 {
+        return Err(Stop::Unsupported(format!("1 to {MOST_JOBS} jobs, of a microsecond or more")));
+    }
+    let cpus = Topology::read().usable().len().max(1) as f64;
+    let before = addition_ns();
+    let parts = parts(jobs as usize, ctx.word("work") == "heavy");
+    let additions: Vec<u64> = parts.iter().map(|part| (part * work_us as f64 * 1e3 / before) as u64).collect();
+    let alone: Vec<f64> = additions.iter().map(|n| chain_ops(*n) as f64 * before).collect();
+    let longest = alone.iter().copied().fold(0.0, f64::max);
+    // Equal jobs come in whole ones: five on four CPUs take two turns.
+    let turns = (jobs as f64 / cpus).ceil() * longest;
+    let ideal = if ctx.word("work") == "heavy" { longest.max(alone.iter().sum::<f64>() / cpus) } else { turns };
+    let slots = Arc::new(Slots(Shared::new(2 * jobs as usize).doing("sharing memory")?));
+    let threads = ctx.word("kind") == "thread";
+
+    let (mut ratios, mut slowdowns) = (Vec::new(), Vec::new());
+    ctx.measure_staged(|iters, watch| {
+        for _ in 0..iters {
+            watch.start();
+            let from = watch.now_ns();
+            if threads {
+                as_threads(&slots, &additions)?
+            } else {
+                as_processes(&slots, &additions)?
+            }
+            let took = watch.now_ns() - from;
+            watch.stop();
+            ratios.push(took as f64 / ideal);
+            slowdowns.extend(alone.iter().enumerate().map(|(i, a)| slots.0[2 * i + 1].load(SeqCst) as f64 / a));
+        }
+        Ok(())
+    })?;
+    let done: u64 = (0..jobs as usize).map(|i| slots.0[2 * i].load(SeqCst)).sum();
+    let wanted = additions.iter().map(|n| chain_ops(*n)).sum::<u64>() * ctx.iterations();
+    ctx.prove("additions done, of those given out", "exactly 1", done as f64 / wanted as f64, 1.0..=1.0);
+    ctx.fact("work.alone_ns", longest);
+    ctx.fact("work.ideal_ns", ideal);
+    ctx.fact("work.clock_after", addition_ns() / before);
+    ratios.into_iter().for_each(|ratio| ctx.state_as("ratio", ratio));
+    slowdowns.into_iter().for_each(|slowdown| ctx.state_as("slowdown", slowdown));
+    Ok(())
+}
+
+fn as_processes(slots: &Slots, additions: &[u64]) -> Outcome {
+    let mut children = Vec::with_capacity(additions.len());
+    for (i, n) in additions.iter().enumerate() {
+        let child = fork::fork(|| {
+            slots.work(i, *n);
+            0
+        });
+        children.push(child.map_err(|e| too_many(&e))?);
+    }
+    for child in children {
+        let exit = child.wait().doing("waiting for a job")?;
+        if !exit.success() {
+            return Err(Stop::Failed(format!("a job {exit}")));
+        }
+    }
+    Ok(())
+}
+
+fn as_threads(slots: &Arc<Slots>, additions: &[u64]) -> Outcome {
+    let mut threads = Vec::with_capacity(additions.len());
+    let mut refused = None;
+    for (i, n) in additions.iter().copied().enumerate() {
+        let slots = Arc::clone(slots);
+        match thread::spawn(STACK, move || slots.work(i, n)) {
+            Ok(thread) => threads.push(thread),
+            Err(e) => {
+                refused = Some(too_many(&e));
+                break;
+            }
+        }
+    }
+    for thread in threads {
+        thread.join().map_err(|_| Stop::Failed("a job panicked".to_owned()))?;
+    }
+    refused.map_or(Ok(()), Err)
+}
+
+/// A limit on tasks is the system's refusal, and no fault of this program.
+fn too_many(error: &std::io::Error) -> Stop {
+    match error.kind() {
+        std::io::ErrorKind::WouldBlock => Stop::Denied(format!("making a job: {error} (a limit on tasks)")),
+        _ => Stop::from_io("making a job", error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use groma_harness::testing::try_out;
+
+    #[test]
+    fn every_job_does_all_of_its_work() {
+        for (kind, work) in [("process", "equal"), ("thread", "equal"), ("process", "heavy")] {
+            let chosen = [("jobs", "3"), ("work_us", "200"), ("kind", kind), ("work", work)];
+            let tried = try_out(&BENCH, &chosen, None).expect("jobs");
+            assert!(tried.samples("") >= 3);
+            assert_eq!(tried.proven("additions done, of those given out"), 1.0);
+            let values = |name| tried.result.series(name).expect("stated").values.clone();
+            assert_eq!(values("ratio").len() as u64, tried.iterations);
+            assert_eq!(values("slowdown").len() as u64, 3 * tried.iterations);
+        }
+    }
+
+    #[test]
+    fn the_heavy_job_has_half_of_all() {
+        for jobs in [2, 5, 16] {
+            let parts = parts(jobs, true);
+            assert!((parts.iter().sum::<f64>() - jobs as f64).abs() < 1e-9);
+            assert!((parts[0] - jobs as f64 / 2.0).abs() < 1e-9, "{parts:?}");
+            assert!(parts.windows(2).all(|w| w[0] >= w[1]));
+        }
+        assert_eq!(parts(1, true), [1.0]);
+        assert_eq!(parts(4, false), [1.0; 4]);
+    }
+
+    #[test]
+    fn too_many_are_refused() {
+        assert!(matches!(try_out(&BENCH, &[("jobs", "0")], None), Err(Stop::Unsupported(_))));
+        assert!(matches!(try_out(&BENCH, &[("jobs", "5000")], None), Err(Stop::Unsupported(_))));
+    }
+}
