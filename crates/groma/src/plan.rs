@@ -5,7 +5,9 @@
 use crate::flags::RunArgs;
 use anyhow::{Context, Result, bail};
 use groma_harness::Benchmark;
-use groma_harness::model::{CrewKind, Info, Metric, Param, Params, Placement, Point, Profile, Value, Workers};
+use groma_harness::model::{
+    CrewKind, Info, Metric, Param, ParamKind, Params, Placement, Point, Profile, Value, Workers,
+};
 use groma_harness::sys::topology::{Relation, Topology};
 
 /// One point of the plan.
@@ -57,7 +59,10 @@ fn combinations(info: &Info, args: &RunArgs) -> Result<Vec<Params>> {
     for param in info.params {
         let typed = args.params.iter().find(|(name, _)| name == param.name).map(|(_, values)| values);
         chosen |= typed.is_some();
+        // A text is one value, commas and all.
+        let whole = typed.filter(|_| param.kind == ParamKind::Text).map(|values| values.join(","));
         let texts: Vec<&str> = match typed {
+            Some(_) if whole.is_some() => whole.as_deref().into_iter().collect(),
             Some(values) => values.iter().map(String::as_str).collect(),
             None => defaults(param, args).to_vec(),
         };

@@ -204,6 +204,30 @@ pub fn program() -> io::Result<PathBuf> {
     std::path::absolute(OsStr::from_bytes(name.to_bytes()))
 }
 
+/// From now on this process and its children may have no more than `more` tasks beyond those that the user has now. Whether the
+/// kernel will keep to it: the superuser is not bound.
+///
+/// # Errors
+/// Those of `setrlimit`.
+pub fn limit_tasks(more: u64) -> io::Result<bool> {
+    use rustix::process::{Resource, getrlimit, setrlimit};
+    let user = rustix::process::getuid().as_raw();
+    let mut own = 0u64;
+    for entry in std::fs::read_dir("/proc")?.flatten() {
+        use std::os::unix::fs::MetadataExt;
+        if entry.metadata().is_ok_and(|m| m.uid() == user)
+            && let Ok(tasks) = std::fs::read_dir(entry.path().join("task"))
+        {
+            own += tasks.count() as u64;
+        }
+    }
+    let mut limit = getrlimit(Resource::Nproc);
+    let wanted = own + more;
+    limit.current = Some(limit.current.map_or(wanted, |now| now.min(wanted)));
+    setrlimit(Resource::Nproc, limit)?;
+    Ok(!is_root())
+}
+
 /// Whether this process has the superuser's id.
 pub fn is_root() -> bool {
     rustix::process::geteuid().is_root()

@@ -2,6 +2,7 @@
 
 use groma_harness::Benchmark;
 
+mod command;
 mod jobs;
 
-pub(crate) const ALL: &[&Benchmark] = &[&jobs::BENCH];
+pub(crate) const ALL: &[&Benchmark] = &[&jobs::BENCH, &command::BENCH];

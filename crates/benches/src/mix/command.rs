@@ -1,0 +1,121 @@
+//! Any command, from its start to its end.
+//!
+//! Measures making the process (`posix_spawn`), all that it does, and waiting for it. What that is, only its user knows: compare
+//! commands with themselves. Crews (`-P 4`) run as many copies at once, provably. Does not measure a shell, unless the
+//! command has characters that only a shell understands; then `/bin/sh -c` runs it, which is stated.
+//!
+//! Method: each run is timed alone. Its input is empty, its standard output goes nowhere, its environment is empty. It must end
+//! with code 0 each time. Tasks are limited to 256 beyond those that the user has, where the kernel binds the user to that: the
+//! superuser it does not. Whatever the command leaves running is ended with the round, and at the deadline all of it.
+//!
+//! Traps: lmbench `lat_cmd` compares the result of `fork` with the character 0, so that its children go on forking, and prints a
+//! time all the same; commands that fail faster than they work; commands that do nothing the second time (`make`).
+//!
+//! Source: lmbench3 `lat_cmd`; hyperfine for the way of typing it.
+
+use groma_harness::prelude::*;
+use groma_harness::sys::io;
+use groma_harness::sys::process;
+use groma_harness::sys::spawn::Command;
+use std::fs::File;
+use std::os::fd::AsFd;
+use std::path::{Path, PathBuf};
+
+pub(crate) static BENCH: Benchmark = Benchmark {
+    info: Info {
+        summary: "A command of your choice, from its start to its end",
+        about: about!("command.rs"),
+        iteration: "one run of the command",
+        timing: Timing::Each,
+        params: &[Param {
+            name: "command",
+            help: "the program and its arguments: 'gzip -kf data'",
+            kind: ParamKind::Text,
+            quick: &[],
+            default: &["true"],
+            full: &[],
+        }],
+        scaling: Scaling::processes("a process with threads must not fork"),
+        placements: &[Placement::Free],
+        lineage: &["lmbench3:lat_cmd"],
+        interference: Interference::Tasks,
+        width: 0.05,
+        default: false,
+        ..Info::new("mix.command")
+    },
+    run: Run::Here(run),
+};
+
+/// Tasks beyond those that the user has.
+const MORE_TASKS: u64 = 256;
+/// Where programs are looked for: the environment of a worker has no other path.
+const PATH: [&str; 5] = ["/usr/local/bin", "/usr/bin", "/bin", "/usr/sbin", "/sbin"];
+const SHELL: &str = "/bin/sh";
+/// What only a shell understands.
+const FOR_A_SHELL: &str = "|&;<>()$`\\\"'*?[]#~={}\n";
+
+/// The file of a program that was typed by its name or its path.
+fn find(name: &str) -> Option<PathBuf> {
+    if name.contains('/') {
+        return Some(PathBuf::from(name)).filter(|p| p.is_file());
+    }
+    PATH.iter().map(|dir| Path::new(dir).join(name)).find(|p| p.is_file())
+}
+
+fn run(ctx: &mut Ctx) -> Outcome {
+    let typed = ctx.word("command");
+    let by_shell = typed.contains(|c| FOR_A_SHELL.contains(c));
+    let words: Vec<&str> = if by_shell { vec!["sh", "-c", typed] } else { typed.split_whitespace().collect() };
+    let Some(name) = words.first() else {
+        return Err(Stop::Unsupported("the command is empty".to_owned()));
+    };
+    let path = if by_shell { Some(PathBuf::from(SHELL)) } else { find(name) };
+    let Some(path) = path else {
+        return Err(Stop::Unsupported(format!("there is no program '{name}' in {}", PATH.join(":"))));
+    };
+    let path = path.display().to_string();
+    ctx.fact("command.path", &path);
+    let command = Command::new(&path, &words).doing("naming the command")?;
+    // Results go another way; what the command says, nobody reads.
+    let nothing = File::options().read(true).write(true).open("/dev/null").doing("opening /dev/null")?;
+    let limited = process::limit_tasks(MORE_TASKS).doing("limiting the tasks")?;
+    ctx.fact("command.tasks_limited", if limited { "yes" } else { "no: the superuser is not bound" });
+    let spoken = io::duplicate(1).doing("keeping standard output")?;
+    let listened = io::duplicate(0).doing("keeping standard input")?;
+    io::redirect(nothing.as_fd(), 1).and_then(|()| io::redirect(nothing.as_fd(), 0)).doing("silencing the command")?;
+    let mut runs = 0u64;
+    let measured = ctx.measure(|iters| {
+        for _ in 0..iters {
+            let pid = command.posix_spawn().map_err(|e| Stop::from_io(&format!("starting {path}"), &e))?;
+            let exit = process::wait(pid).doing("waiting for the command")?;
+            if !exit.success() {
+                return Err(Stop::Failed(format!("the command {exit}")));
+            }
+            runs += 1;
+        }
+        Ok(())
+    });
+    let back = io::redirect(spoken.as_fd(), 1).and_then(|()| io::redirect(listened.as_fd(), 0));
+    measured?;
+    back.doing("giving standard output back")?;
+    ctx.prove(
+        "runs that ended with code 0, per iteration",
+        "exactly 1",
+        runs as f64 / ctx.iterations() as f64,
+        1.0..=1.0,
+    );
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn programs_are_found_by_name_and_by_path() {
+        assert!(find("sh").is_some_and(|p| p.ends_with("sh")));
+        assert_eq!(find("/bin/sh"), Some(PathBuf::from("/bin/sh")));
+        assert_eq!(find("no-such-program"), None);
+        assert_eq!(find("/bin/no-such-program"), None);
+    }
+}

@@ -1,0 +1,37 @@
+//! `mix.command` as a person uses it: any command, alone and in a crew, and what becomes of commands that fail.
+
+mod common;
+use common::{Place, metric};
+
+#[test]
+fn a_command_is_timed_and_must_succeed() {
+    let place = Place::new();
+    let run = |command: &str, more: &[&str]| {
+        let param = format!("command={command}");
+        let args = ["run", "mix.command", "--profile", "quick", "--rounds", "2", "--json", "--param", &param];
+        place.json(&[&args[..], more].concat())
+    };
+    let made = place.path("made");
+    // With a comma, and with what only a shell understands.
+    let shell = run(&format!("echo a,b >> {}", made.display()), &[]);
+    let m = metric(&shell, "mix.command");
+    assert!(m["value"].as_f64().is_some_and(|v| v > 0.0), "{m}");
+    let lines = std::fs::read_to_string(&made).expect("the command made it");
+    assert!(lines.lines().count() > 2 && lines.lines().all(|l| l == "a,b"), "{lines}");
+
+    let plain = run("true", &["-P", "2"]);
+    let m = metric(&plain, "mix.command");
+    assert!(m["value"].is_number() && m["workers"] == 2, "{m}");
+
+    for (command, state, why) in [
+        ("false", "failed", "exited with code 1"),
+        ("no-such-program", "unsupported", "there is no program"),
+        ("kill -9 $$", "failed", "SIGKILL"),
+    ] {
+        let ended = run(command, &[]);
+        let m = metric(&ended, "mix.command");
+        assert_eq!(m["state"], state, "{m}");
+        assert!(m["reason"].as_str().is_some_and(|r| r.contains(why)), "{m}");
+    }
+    assert!(place.left_behind().is_empty());
+}
