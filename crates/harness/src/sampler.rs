@@ -42,6 +42,16 @@ impl<'c> Stopwatch<'c> {
         self.elapsed += self.clock.now_ns().saturating_sub(self.started);
     }
 
+    /// A timed part one of whose ends another task has seen, on this same clock ([`crate::sys::clock::Monotonic`]).
+    #[inline]
+    pub fn span(&mut self, from_ns: u64, to_ns: u64) {
+        if self.t0 == 0 {
+            self.t0 = from_ns;
+        }
+        // As in `stop`.
+        self.elapsed += to_ns.saturating_sub(from_ns);
+    }
+
     /// The clock that this watch reads, in nanoseconds.
     #[inline]
     pub fn now_ns(&self) -> u64 {
