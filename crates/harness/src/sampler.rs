@@ -791,4 +791,14 @@ mod tests {
         let taken = alone(&fake, &rules(), &mut [Arm::new("", body)], &[], &mut Rng::new(1));
         assert_eq!(taken.expect_err("it failed"), Stop::Failed("no more".to_owned()));
     }
+
+    #[test]
+    fn spans_that_others_have_seen_add_up_and_never_run_backwards() {
+        let fake = Fake::new();
+        let mut watch = Stopwatch::new(&fake);
+        watch.span(100, 130);
+        watch.span(200, 201);
+        watch.span(300, 299);
+        assert_eq!((watch.t0, watch.elapsed()), (100, 31));
+    }
 }

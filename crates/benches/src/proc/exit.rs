@@ -15,7 +15,7 @@
 //! Traps: timing fork and exit together and calling it exit; children of unequal size; memory that was mapped but not
 //! touched costs nothing to give back; huge pages, refused: they are given back 512 times as fast.
 //!
-//! Source: os-methods.md 2.3; libMicro `exit`, which times a batch of forks and exits of the same size less nothing.
+//! Source: os-methods.md 2.3 ("exit alone"); libMicro `exit`, which releases a whole batch at once.
 
 use super::{Children, GOOD, PROCESSES, no_child};
 use groma_harness::prelude::*;

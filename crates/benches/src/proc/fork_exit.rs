@@ -22,7 +22,6 @@
 //! Source: lmbench 1996 table 9 ("fork & exit"), lmbench3 `lat_proc fork`, CSE 221 "process creation".
 
 use super::{Children, FIRST, GOOD, LEAVE, PROCESSES, state_parent};
-use groma_harness::model::Params;
 use groma_harness::prelude::*;
 use groma_harness::sys::counters;
 use groma_harness::sys::facts::available_memory;
@@ -65,7 +64,6 @@ pub(crate) static BENCH: Benchmark = Benchmark {
                 full: &["base", "huge"],
             },
         ],
-        plain,
         scaling: PROCESSES,
         lineage: &["lmbench1996:table9", "lmbench3:lat_proc fork", "cse221:task_creation", "libmicro:fork"],
         interference: Interference::Tasks,
@@ -74,11 +72,6 @@ pub(crate) static BENCH: Benchmark = Benchmark {
     },
     run: Run::Here(run),
 };
-
-/// No bytes have no pages.
-fn plain(params: &Params) -> bool {
-    params.int("resident") != Some(0) || params.word("pages") == Some("base")
-}
 
 fn run(ctx: &mut Ctx) -> Outcome {
     let wanted = ctx.int("resident");
@@ -108,6 +101,10 @@ fn run(ctx: &mut Ctx) -> Outcome {
 
 /// Touched memory; `None` when none is wanted.
 fn ballast(ctx: &mut Ctx, bytes: u64) -> Result<Option<Map>, Stop> {
+    let huge = ctx.word("pages") == "huge";
+    if huge && huge_page_size().is_none_or(|page| bytes < page as u64) {
+        return Err(Stop::Unsupported(format!("{bytes} B are no transparent huge page of this system")));
+    }
     if bytes == 0 {
         return Ok(None);
     }
@@ -115,11 +112,7 @@ fn ballast(ctx: &mut Ctx, bytes: u64) -> Result<Option<Map>, Stop> {
     if let Some(room) = available_memory().filter(|room| all > room / 2) {
         return Err(Stop::Unsupported(format!("needs {all} B, and half of the {room} B of memory available is less")));
     }
-    let huge = ctx.word("pages") == "huge";
     let policy = if huge { Policy::Transparent } else { Policy::Base };
-    if huge && huge_page_size().is_none_or(|page| bytes < page as u64) {
-        return Err(Stop::Unsupported(format!("{bytes} B are no transparent huge page of this system")));
-    }
     let mut memory = Map::anonymous(bytes as usize, policy).doing("mapping the memory to be forked")?;
     memory.populate();
     if huge && memory.huge_bytes().is_some_and(|got| got < bytes / 10 * 9) {

@@ -57,8 +57,8 @@ pub(crate) static BENCH: Benchmark = Benchmark {
                 help: "whose threads: the kernel's, libc's pthread, or Rust's std",
                 kind: ParamKind::Word(&["raw", "pthread", "std"]),
                 quick: &["pthread"],
-                default: &["raw", "pthread"],
-                full: &["raw", "pthread", "std"],
+                default: &["pthread", "raw"],
+                full: &["pthread", "raw", "std"],
             },
             Param {
                 name: "stack",

@@ -147,21 +147,19 @@ mod tests {
     #[test]
     fn the_gate_opens_for_nobody_before_all_have_come() {
         let gate = Arc::new(Gate::default());
-        let theirs = Arc::clone(&gate);
-        let first = thread::spawn(STACK, move || theirs.pass(0, 2)).expect("a thread");
+        let come = |number| {
+            let theirs = Arc::clone(&gate);
+            thread::spawn(STACK, move || theirs.pass(number, 2)).expect("a thread")
+        };
+        let first = come(0);
         while gate.come.load(Ordering::Relaxed) == 0 {
             std::thread::yield_now();
         }
         assert!(!first.is_finished());
-        assert_eq!(
-            std::thread::scope(|s| {
-                let second = s.spawn(|| gate.pass(1, 2));
-                gate.await_all(2);
-                gate.open();
-                second.join().expect("the second")
-            }),
-            2
-        );
-        assert_eq!(first.join().expect("the first"), 1);
+        let second = come(1);
+        gate.await_all(2);
+        assert!(!first.is_finished() && !second.is_finished());
+        gate.open();
+        assert_eq!((first.join().expect("the first"), second.join().expect("the second")), (1, 2));
     }
 }
