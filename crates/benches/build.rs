@@ -1,6 +1,7 @@
 //! Compiles the program that the process benchmarks execute (`carried/target.rs`) four times, with the compiler and the
 //! linker that build everything else: `bare` without libc, `static` and `dynamic` with it, `many` with twenty libraries
-//! more, all of which are one file (`carried/library.rs`) under twenty names.
+//! more, all of which are one file (`carried/library.rs`) under twenty names; and the compiler that `mix.andrew` runs
+//! (`carried/compiler.rs`).
 //!
 //! A target that cannot be made here (no static libc installed, no start-up code for this CPU) does not stop the build:
 //! its file stays empty, and the benchmark says the reason that is noted here.
@@ -10,6 +11,7 @@ use std::process::Command;
 
 const SOURCE: &str = "carried/target.rs";
 const LIBRARY: &str = "carried/library.rs";
+const COMPILER: &str = "carried/compiler.rs";
 
 /// Free of everything that makes a file larger or start slower: no start-up files, no build id, one page.
 const BARE: &str = "-nostartfiles -nostdlib -static -no-pie -Wl,--build-id=none -Wl,-z,norelro -Wl,-z,noseparate-code \
@@ -28,6 +30,8 @@ fn main() {
     println!("cargo:rerun-if-changed=build.rs");
     println!("cargo:rerun-if-changed={SOURCE}");
     println!("cargo:rerun-if-changed={LIBRARY}");
+    println!("cargo:rerun-if-changed={COMPILER}");
+    println!("cargo:rerun-if-changed=carried/tokens.rs");
     println!("cargo:rerun-if-env-changed=RUSTC_LINKER");
     let fixed: &[&str] = &["-Ctarget-feature=+crt-static", "-Crelocation-model=static"];
     let bare: &[&str] = &["--cfg=bare", "-Ctarget-feature=+crt-static", "-Crelocation-model=static"];
@@ -41,6 +45,7 @@ fn main() {
     });
     make("static", || compile(SOURCE, "bin", fixed, STATIC, &out("target-static")));
     make("dynamic", || compile(SOURCE, "bin", &[dynamic], DYNAMIC, &out("target-dynamic")));
+    make("compiler", || compile(COMPILER, "bin", &[dynamic], DYNAMIC, &out("target-compiler")));
     make("library", || compile(LIBRARY, "cdylib", &[dynamic], SHARED, &out("target-library")));
     make("many", || {
         let folder = out("libraries");

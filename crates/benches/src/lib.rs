@@ -14,6 +14,7 @@ mod ctx;
 mod disk;
 mod echo;
 mod entry;
+mod executable;
 mod file;
 mod http;
 mod ipc;

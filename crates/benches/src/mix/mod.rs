@@ -2,7 +2,8 @@
 
 use groma_harness::Benchmark;
 
+mod andrew;
 mod command;
 mod jobs;
 
-pub(crate) const ALL: &[&Benchmark] = &[&jobs::BENCH, &command::BENCH];
+pub(crate) const ALL: &[&Benchmark] = &[&andrew::BENCH, &jobs::BENCH, &command::BENCH];

@@ -1,13 +1,14 @@
 //! Making processes, and making them into other programs.
 
+use crate::executable;
 use crate::proofs;
 use crate::scratch::Scratch;
 use groma_harness::prelude::*;
 use groma_harness::sys::counters;
 use groma_harness::sys::process::{self, Exit};
 use groma_harness::sys::spawn::{Command, Deed, EXEC_FAILED, Task};
+use groma_harness::sys::thread;
 use groma_harness::sys::witness::Witness;
-use groma_harness::sys::{fork, thread};
 use std::cell::Cell;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -123,24 +124,13 @@ impl Target {
         Ok(())
     }
 
-    /// A child writes the file: nobody else who forks meanwhile can then hold it open for writing, in which state no kernel
-    /// executes it (`ETXTBSY`).
     fn write(&self) -> Outcome {
-        let write = || -> io::Result<()> {
-            use std::os::unix::fs::OpenOptionsExt;
-            let path = self.path();
-            let mut file = std::fs::OpenOptions::new().write(true).create_new(true).mode(0o700).open(&path)?;
-            io::Write::write_all(&mut file, self.program.elf)?;
-            let Some(library) = self.program.library else { return Ok(()) };
-            (0..LIBRARIES).try_for_each(|i| std::fs::write(path.with_file_name(format!("libgroma-{i:02}.so")), library))
-        };
-        let child = fork::fork(|| write().map_or_else(|e| e.raw_os_error().unwrap_or(255), |()| 0));
-        let exit = child.and_then(fork::Child::wait).doing("forking a child that writes the target")?;
-        match exit.code() {
-            Some(0) => Ok(()),
-            Some(errno) => Err(Stop::from_io("writing the target", &io::Error::from_raw_os_error(errno))),
-            None => Err(Stop::Failed(format!("the child that writes the target {exit}"))),
-        }
+        let path = self.path();
+        executable::write(&path, self.program.elf)?;
+        let Some(library) = self.program.library else { return Ok(()) };
+        (0..LIBRARIES)
+            .try_for_each(|i| std::fs::write(path.with_file_name(format!("libgroma-{i:02}.so")), library))
+            .doing("writing the libraries")
     }
 
     fn try_once(&self) -> Outcome {

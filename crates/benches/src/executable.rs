@@ -1,0 +1,23 @@
+//! Programs of our own, carried inside this one and written where they can be executed.
+
+use groma_harness::prelude::*;
+use groma_harness::sys::fork;
+use std::io;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+/// Writes a program. A child does it: nobody else who forks meanwhile can then hold the file open for writing, in which state
+/// no kernel executes it (`ETXTBSY`).
+pub(crate) fn write(path: &Path, elf: &[u8]) -> Outcome {
+    let write = || -> io::Result<()> {
+        let mut file = std::fs::OpenOptions::new().write(true).create_new(true).mode(0o700).open(path)?;
+        io::Write::write_all(&mut file, elf)
+    };
+    let child = fork::fork(|| write().map_or_else(|e| e.raw_os_error().unwrap_or(255), |()| 0));
+    let exit = child.and_then(fork::Child::wait).doing("forking a child that writes a program")?;
+    match exit.code() {
+        Some(0) => Ok(()),
+        Some(errno) => Err(Stop::from_io("writing a program", &io::Error::from_raw_os_error(errno))),
+        None => Err(Stop::Failed(format!("the child that writes a program {exit}"))),
+    }
+}

@@ -1,0 +1,455 @@
+//! A mixture of file operations and programs, as building software makes it: the Andrew benchmark, modified.
+//!
+//! Measures seven phases on a tree of generated sources, one after the other: making its directories anew, copying every file,
+//! looking at the state of every file (`stat`), reading every byte, compiling every file (a process each, `jobs` at once), linking the
+//! objects to one file, deleting all that was made. The main value is their sum. This is a mix of the operating system's
+//! work, mostly in memory: not a test of storage (slowing a disk's reads 32 times has moved such benchmarks by a few percent),
+//! and not of a real compiler.
+//!
+//! Method: names, sizes and contents of the tree follow from a fixed seed, so it is the same everywhere; sizes are spread
+//! evenly over their logarithms. It is written before the clock starts. The compiler is our own (`carried/compiler.rs`, a program that
+//! is linked with the system's libc): it cuts the source into tokens and writes a name for each, as Ousterhout compiled
+//! for one fixed processor on all machines. Everything that is read is summed, every object begins with the number and hash of its
+//! tokens, every compiler has to end with code 0; all of it is compared with what was computed beforehand.
+//!
+//! Traps: a compiler that is another one on each machine; work that a cache of compilations leaves out; leftovers.
+//!
+//! Source: Ousterhout 1990 tables 7 and 8 (the modified Andrew benchmark: mkdir, copy, scan, read, make); Howard et al. 1988.
+
+use crate::executable;
+use crate::scratch::Scratch;
+use groma_harness::Rng;
+use groma_harness::prelude::*;
+use groma_harness::sys::counters::Usage;
+use groma_harness::sys::process;
+use groma_harness::sys::spawn::Command;
+use std::collections::VecDeque;
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+
+#[path = "../../carried/tokens.rs"]
+mod tokens;
+use tokens::{HEAD, Tokens};
+
+pub(crate) static BENCH: Benchmark = Benchmark {
+    info: Info {
+        summary: "The modified Andrew benchmark: a tree is copied, looked at, read, compiled and deleted",
+        about: about!("andrew.rs"),
+        iteration: "all phases on the whole tree",
+        timing: Timing::Each,
+        outputs: &[
+            Output::MAIN,
+            phase("mkdir", "making the directories"),
+            phase("copy", "copying every file"),
+            phase("stat", "reading the directories and the state of every file"),
+            phase("read", "reading every byte"),
+            phase("compile", "compiling every file, a process each"),
+            phase("link", "joining the objects"),
+            phase("delete", "deleting all that was made"),
+        ],
+        params: &[
+            Param {
+                name: "tree",
+                help: "20 files of 100 KiB, 70 of 0.3 MiB as Andrew's, or 700 of 30 MiB, about",
+                kind: ParamKind::Word(&["small", "andrew", "large"]),
+                quick: &[],
+                default: &["small"],
+                full: &["small", "andrew", "large"],
+            },
+            Param {
+                name: "jobs",
+                help: "compilers at once",
+                kind: ParamKind::Count,
+                quick: &[],
+                default: &["1"],
+                full: &["1", "2", "4"],
+            },
+        ],
+        scaling: Scaling::processes("a process with threads must not fork"),
+        placements: &[Placement::Free],
+        needs: &[Need::WorkDir],
+        lineage: &["ousterhout1990:table7", "ousterhout1990:table8"],
+        interference: Interference::Tasks,
+        width: 0.05,
+        ..Info::new("mix.andrew")
+    },
+    run: Run::Here(run),
+};
+
+/// The output of one phase.
+const fn phase(suffix: &'static str, summary: &'static str) -> Output {
+    Output { suffix, summary, derivation: Derivation::Series(suffix), detail: true, ..Output::MAIN }
+}
+
+const PHASES: [&str; 7] = ["mkdir", "copy", "stat", "read", "compile", "link", "delete"];
+
+/// The compiler, see `build.rs`.
+const COMPILER: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/target-compiler"));
+/// Why it is missing, if it is.
+const NO_COMPILER: &str = env!("GROMA_NO_TARGET_COMPILER");
+
+/// The seed of every tree: the same tree everywhere.
+const SEED: u64 = 1990;
+/// Bytes of one read or write.
+const BLOCK: usize = 64 << 10;
+/// Compilers at once, at most.
+const MOST_JOBS: u64 = 256;
+
+/// How a tree is made.
+struct Shape {
+    directories: usize,
+    files: usize,
+    /// Bytes of a file, at least and at most.
+    bytes: [f64; 2],
+}
+
+impl Shape {
+    fn named(name: &str) -> Shape {
+        match name {
+            "small" => Shape { directories: 5, files: 20, bytes: [512.0, 16e3] },
+            "andrew" => Shape { directories: 20, files: 70, bytes: [512.0, 16e3] },
+            _ => Shape { directories: 70, files: 700, bytes: [2e3, 500e3] },
+        }
+    }
+}
+
+/// A source: its path below the tree, and what reading and compiling it must give.
+struct Source {
+    path: PathBuf,
+    bytes: u64,
+    sum: u64,
+    tokens: Tokens,
+}
+
+/// A tree of sources as it was generated.
+struct Tree {
+    directories: Vec<PathBuf>,
+    sources: Vec<Source>,
+}
+
+impl Tree {
+    /// Writes it below `root`.
+    fn grow(root: &Path, shape: &Shape) -> io::Result<Tree> {
+        let mut rng = Rng::new(SEED);
+        let mut directories: Vec<PathBuf> = Vec::with_capacity(shape.directories);
+        for i in 0..shape.directories {
+            // Below one that is there already, or at the top.
+            let above = rng.below(i as u64 + 1) as usize;
+            let name = format!("directory{i}");
+            directories.push(directories.get(above).map_or_else(|| PathBuf::from(&name), |d| d.join(&name)));
+        }
+        for directory in &directories {
+            fs::create_dir_all(root.join(directory))?;
+        }
+        let mut sources = Vec::with_capacity(shape.files);
+        for i in 0..shape.files {
+            let path = directories[rng.below(directories.len() as u64) as usize].join(format!("source{i}.c"));
+            let [least, most] = shape.bytes;
+            // Evenly over the logarithm: the i-th of as many, shuffled by the directories.
+            let share = i as f64 / (shape.files - 1).max(1) as f64;
+            let text = source_text((least * (most / least).powf(share)) as usize, &mut rng);
+            fs::write(root.join(&path), &text)?;
+            let tokens = Tokens::of(&text, |_| ());
+            sources.push(Source { path, bytes: text.len() as u64, sum: sum(&text), tokens });
+        }
+        Ok(Tree { directories, sources })
+    }
+
+    fn bytes(&self) -> u64 {
+        self.sources.iter().map(|s| s.bytes).sum()
+    }
+}
+
+/// Something like a program: names, numbers and signs in lines.
+fn source_text(bytes: usize, rng: &mut Rng) -> Vec<u8> {
+    const SIGNS: &[u8] = b"()[]{};,=+-*/<>&|";
+    let mut text = Vec::with_capacity(bytes + 16);
+    while text.len() < bytes {
+        match rng.below(8) {
+            0 => text.push(b'\n'),
+            1 => text.extend(rng.below(10_000).to_string().into_bytes()),
+            2 | 3 => text.push(SIGNS[rng.below(SIGNS.len() as u64) as usize]),
+            _ => {
+                text.extend((0..3 + rng.below(8)).map(|_| b'a' + rng.below(26) as u8));
+                text.push(b' ');
+            }
+        }
+    }
+    text.truncate(bytes);
+    text
+}
+
+/// A sum that a swap of bytes within a block changes.
+fn sum(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0u64, |sum, byte| sum.rotate_left(1).wrapping_add(u64::from(*byte)))
+}
+
+fn run(ctx: &mut Ctx) -> Outcome {
+    let jobs = ctx.int("jobs");
+    if !(1..=MOST_JOBS).contains(&jobs) {
+        return Err(Stop::Unsupported(format!("1 to {MOST_JOBS} jobs")));
+    }
+    if COMPILER.is_empty() {
+        return Err(Stop::Unsupported(format!("this program was built without its compiler: {NO_COMPILER}")));
+    }
+    let scratch = Scratch::new(ctx)?;
+    let compiler = scratch.path().join("compiler");
+    executable::write(&compiler, COMPILER)?;
+    let original = scratch.path().join("original");
+    let tree = Tree::grow(&original, &Shape::named(ctx.word("tree"))).doing("growing the tree")?;
+    let mut build = Build::new(&original, &scratch.path().join("copy"), &compiler, &tree, jobs as usize)?;
+    ctx.fact("tree.directories", tree.directories.len());
+    ctx.fact("tree.files", tree.sources.len());
+    ctx.fact("tree.bytes", tree.bytes());
+
+    let (before, children) = (Usage::process(), Usage::children());
+    let mut phases: [Vec<u64>; PHASES.len()] = Default::default();
+    ctx.measure_staged(|iters, watch| {
+        for _ in 0..iters {
+            watch.start();
+            let mut from = watch.now_ns();
+            for (phase, took) in PHASES.iter().zip(&mut phases) {
+                build.step(phase)?;
+                let now = watch.now_ns();
+                took.push(now - from);
+                from = now;
+            }
+            watch.stop();
+        }
+        Ok(())
+    })?;
+    let (own, theirs) = (Usage::process().since(&before), Usage::children().since(&children));
+    let passes = ctx.iterations() as f64;
+    let files = tree.sources.len() as f64;
+    ctx.fact("pass.minor_faults", ((own.minor_faults + theirs.minor_faults) as f64 / passes).round());
+    let switches = own.voluntary + own.involuntary + theirs.voluntary + theirs.involuntary;
+    ctx.fact("pass.context_switches", (switches as f64 / passes).round());
+    let exactly = |n: f64| n..=n;
+    ctx.prove(
+        "files read as written, per file and pass",
+        "exactly 1",
+        build.read as f64 / files / passes,
+        exactly(1.0),
+    );
+    ctx.prove(
+        "objects with the right tokens, likewise",
+        "exactly 1",
+        build.objects as f64 / files / passes,
+        exactly(1.0),
+    );
+    for (phase, took) in PHASES.iter().zip(phases) {
+        took.into_iter().for_each(|ns| ctx.state_as(phase, ns as f64 * 1e-9));
+    }
+    Ok(())
+}
+
+/// The copy of a tree and what becomes of it.
+struct Build<'t> {
+    tree: &'t Tree,
+    original: PathBuf,
+    copy: PathBuf,
+    program: PathBuf,
+    jobs: usize,
+    /// For each source, how it is compiled.
+    compilers: Vec<Command>,
+    objects_at: Vec<PathBuf>,
+    buffer: Vec<u8>,
+    /// Files that were read as they were written, and objects that had the right tokens, in all passes.
+    read: u64,
+    objects: u64,
+}
+
+impl<'t> Build<'t> {
+    fn new(original: &Path, copy: &Path, compiler: &Path, tree: &'t Tree, jobs: usize) -> Result<Build<'t>, Stop> {
+        let text = |path: &Path| -> Result<String, Stop> {
+            path.to_str().map(str::to_owned).ok_or_else(|| Stop::Failed(format!("{}: is no UTF-8", path.display())))
+        };
+        let mut compilers = Vec::with_capacity(tree.sources.len());
+        let mut objects_at = Vec::with_capacity(tree.sources.len());
+        for source in &tree.sources {
+            let (from, to) = (copy.join(&source.path), copy.join(source.path.with_extension("o")));
+            let args = ["compiler", &text(&from)?, &text(&to)?];
+            compilers.push(Command::new(&text(compiler)?, &args).doing("naming the compiler")?);
+            objects_at.push(to);
+        }
+        Ok(Build {
+            tree,
+            original: original.to_owned(),
+            copy: copy.to_owned(),
+            program: copy.join("program"),
+            jobs,
+            compilers,
+            objects_at,
+            buffer: vec![0; BLOCK],
+            read: 0,
+            objects: 0,
+        })
+    }
+
+    fn step(&mut self, phase: &str) -> Outcome {
+        match phase {
+            "mkdir" => self.make_directories().doing("making the directories"),
+            "copy" => self.copy_files().doing("copying the tree"),
+            "stat" => self.look(),
+            "read" => self.read_files(),
+            "compile" => self.compile(),
+            "link" => self.link(),
+            _ => fs::remove_dir_all(&self.copy).doing("deleting the copy"),
+        }
+    }
+
+    fn make_directories(&self) -> io::Result<()> {
+        fs::create_dir(&self.copy)?;
+        self.tree.directories.iter().try_for_each(|d| fs::create_dir(self.copy.join(d)))
+    }
+
+    /// By read and write, as `cp` did it: `std::fs::copy` lets some file systems share the blocks.
+    fn copy_files(&mut self) -> io::Result<()> {
+        for source in &self.tree.sources {
+            let mut from = File::open(self.original.join(&source.path))?;
+            let mut to = File::create_new(self.copy.join(&source.path))?;
+            loop {
+                match from.read(&mut self.buffer)? {
+                    0 => break,
+                    n => to.write_all(&self.buffer[..n])?,
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Every entry of every directory, and its state.
+    fn look(&self) -> Outcome {
+        let (mut files, mut bytes) = (0, 0);
+        let mut unseen = vec![self.copy.clone()];
+        while let Some(directory) = unseen.pop() {
+            for entry in fs::read_dir(directory).doing("reading a directory")? {
+                let entry = entry.doing("reading a directory")?;
+                let state = entry.metadata().doing("asking for the state of a file")?;
+                if state.is_dir() {
+                    unseen.push(entry.path());
+                } else {
+                    (files, bytes) = (files + 1, bytes + state.len());
+                }
+            }
+        }
+        if (files, bytes) == (self.tree.sources.len(), self.tree.bytes()) {
+            return Ok(());
+        }
+        Err(Stop::Failed(format!("the copy has {files} files of {bytes} B")))
+    }
+
+    fn read_files(&mut self) -> Outcome {
+        for source in &self.tree.sources {
+            let mut file = File::open(self.copy.join(&source.path)).doing("opening a copy")?;
+            let (mut total, mut length) = (0u64, 0);
+            loop {
+                let n = file.read(&mut self.buffer).doing("reading a copy")?;
+                if n == 0 {
+                    break;
+                }
+                // As `sum` over the whole file.
+                total = self.buffer[..n].iter().fold(total, |s, byte| s.rotate_left(1).wrapping_add(u64::from(*byte)));
+                length += n as u64;
+            }
+            self.read += u64::from((total, length) == (source.sum, source.bytes));
+        }
+        Ok(())
+    }
+
+    fn compile(&self) -> Outcome {
+        let mut running = VecDeque::with_capacity(self.jobs);
+        let finish = |pid| {
+            let exit = process::wait(pid).doing("waiting for a compiler")?;
+            if exit.success() { Ok(()) } else { Err(Stop::Failed(format!("a compiler {exit}"))) }
+        };
+        for compiler in &self.compilers {
+            if running.len() == self.jobs
+                && let Some(first) = running.pop_front()
+            {
+                finish(first)?;
+            }
+            running.push_back(compiler.posix_spawn().map_err(|e| no_compiler(&e))?);
+        }
+        running.into_iter().try_for_each(finish)
+    }
+
+    /// One file of all objects, each of which has to be that of its source.
+    fn link(&mut self) -> Outcome {
+        let mut program = File::create_new(&self.program).doing("making the program")?;
+        for (source, path) in self.tree.sources.iter().zip(&self.objects_at) {
+            let object = fs::read(path).doing("reading an object")?;
+            let right = object.starts_with(&source.tokens.head())
+                && object.len() as u64 == HEAD as u64 + 4 * source.tokens.count;
+            self.objects += u64::from(right);
+            program.write_all(&object).doing("writing the program")?;
+        }
+        Ok(())
+    }
+}
+
+/// A limit on tasks, or a directory without execution, is the system's refusal.
+fn no_compiler(error: &io::Error) -> Stop {
+    match error.kind() {
+        io::ErrorKind::WouldBlock => Stop::Denied(format!("starting a compiler: {error} (a limit on tasks)")),
+        io::ErrorKind::PermissionDenied => {
+            Stop::Denied(format!("starting a compiler: {error} (mounted noexec? see --work-dir)"))
+        }
+        io::ErrorKind::NotFound => Stop::Unsupported(format!("starting a compiler: {error} (no loader for it here)")),
+        _ => Stop::from_io("starting a compiler", error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scratch::testing::Place;
+    use groma_harness::testing::try_out;
+
+    #[test]
+    fn a_tree_is_read_compiled_and_gone() {
+        for jobs in ["1", "3"] {
+            let place = Place::new();
+            let tried = match try_out(&BENCH, &[("jobs", jobs)], Some(place.path())) {
+                Err(Stop::Unsupported(why)) => return println!("not here: {why}"),
+                tried => tried.expect("a tree"),
+            };
+            assert_eq!(tried.proven("files read as written, per file and pass"), 1.0);
+            assert_eq!(tried.proven("objects with the right tokens, likewise"), 1.0);
+            for phase in PHASES {
+                let values = &tried.result.series(phase).expect("a phase").values;
+                assert_eq!(values.len() as u64, tried.iterations, "{phase}");
+                assert!(values.iter().all(|v| *v > 0.0));
+            }
+        }
+    }
+
+    #[test]
+    fn trees_are_the_same_everywhere() {
+        let place = Place::new();
+        let (one, two) = (place.path().join("one"), place.path().join("two"));
+        let shape = Shape::named("andrew");
+        let grown = [&one, &two].map(|root| Tree::grow(root, &shape).expect("a tree"));
+        let all = |tree: &Tree| tree.sources.iter().map(|s| (s.path.clone(), s.sum, s.tokens)).collect::<Vec<_>>();
+        assert_eq!(all(&grown[0]), all(&grown[1]));
+        let bytes = grown[0].bytes();
+        assert!((200_000..400_000).contains(&bytes), "{bytes}");
+        fs::remove_dir_all(&one).and_then(|()| fs::remove_dir_all(&two)).expect("they go");
+        // What must not change without the version of the benchmark.
+        let hash = grown[0].sources.iter().fold(0u64, |h, s| h.rotate_left(7) ^ s.tokens.hash);
+        assert_eq!((bytes, hash), (TREE_BYTES, TREE_HASH));
+    }
+
+    const TREE_BYTES: u64 = 318_766;
+    const TREE_HASH: u64 = 10_873_352_319_053_922_886;
+
+    #[test]
+    fn tokens_are_words_numbers_and_signs() {
+        let mut names = Vec::new();
+        let tokens = Tokens::of(b"int  a_1=(42);\n", |name| names.push(name));
+        assert_eq!((tokens.count, names.len()), (7, 7));
+        assert_ne!(Tokens::of(b"a b", |_| ()), Tokens::of(b"b a", |_| ()));
+        assert_eq!(Tokens::of(b" \n", |_| ()), Tokens::NONE);
+    }
+}
