@@ -79,6 +79,17 @@ impl Semaphores {
         // SAFETY: an initialised semaphore.
         checked(unsafe { libc::sem_wait(self.0[which].0.get()) })
     }
+
+    /// What it is at now.
+    ///
+    /// # Errors
+    /// Those of `sem_getvalue`.
+    pub fn value(&self, which: usize) -> io::Result<i32> {
+        let mut value = 0;
+        // SAFETY: an initialised semaphore and room for the answer.
+        checked(unsafe { libc::sem_getvalue(self.0[which].0.get(), &mut value) })?;
+        Ok(value)
+    }
 }
 
 fn checked(answer: i32) -> io::Result<()> {
@@ -163,6 +174,7 @@ mod tests {
         assert_eq!(bytes(&made), bytes(&found));
         let other = Semaphores::in_file(&opened, 1).expect("memory");
         found.post(0).expect("post");
+        assert_eq!(found.value(0).expect("a value"), 1);
         other.wait(0).expect("the same semaphore, elsewhere");
     }
 

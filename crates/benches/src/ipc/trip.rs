@@ -5,12 +5,15 @@
 //! semaphore, a lock) hand over a token instead. In the end the other side is told that it is the last message, and it has
 //! to have answered exactly as many as there were iterations.
 //!
+//! On one CPU a round trip cannot happen without two context switches, and they are proven. Between two CPUs it can: an
+//! answer that is there before this side has gone to sleep (1.73 switches a round trip over datagrams on a busy machine).
+//!
 //! The other side ends by itself at an error, is killed when this side stops with one, and dies with the worker.
 
 use crate::proofs;
 use groma_harness::prelude::*;
+use groma_harness::sys::affinity;
 use groma_harness::sys::counters::{self, Usage};
-use groma_harness::sys::process::Exit;
 use groma_harness::sys::shared::{self, Shared};
 use std::io;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed, Ordering::SeqCst};
@@ -75,33 +78,20 @@ fn answer_all(end: &mut impl End, board: &Shared<AtomicU32>) -> io::Result<u32> 
     }
 }
 
-/// What the kernel counted for the two sides.
-pub(crate) struct Trips {
-    here_before: Usage,
-    peer: Exit,
-}
-
-impl Trips {
-    /// Proves that both sides went to sleep and were woken in each round trip.
-    pub(crate) fn prove_switches(&self, ctx: &mut Ctx) {
-        proofs::switches(ctx, &self.here_before, &self.peer);
-    }
-}
-
-/// Whether both sides are on this CPU.
+/// Whether both sides are on this CPU, by the placement or because there is no other.
 pub(crate) fn on_one_cpu(ctx: &Ctx) -> bool {
-    ctx.peer_cpu() == Some(counters::current_cpu())
+    match ctx.peer_cpu() {
+        Some(cpu) => cpu == counters::current_cpu(),
+        None => affinity::allowed().is_ok_and(|cpus| cpus.len() == 1),
+    }
 }
 
 /// Measures round trips between `here` and the end that `there` makes in another process.
 ///
 /// `there` runs in that process, and the measurement waits until it has: what belongs to a process (a lock) is taken there.
 /// What it owns is closed on this side, so that a channel with an end notices when the other side is gone.
-pub(crate) fn measure<E: End>(
-    ctx: &mut Ctx,
-    here: &mut impl End,
-    there: impl FnOnce() -> io::Result<E>,
-) -> Result<Trips, Stop> {
+pub(crate) fn measure<E: End>(ctx: &mut Ctx, here: &mut impl End, there: impl FnOnce() -> io::Result<E>) -> Outcome {
+    let one_cpu = on_one_cpu(ctx);
     let board = Shared::<AtomicU32>::new(3).doing("sharing memory with the other side")?;
     let mut peer = ctx.fork_peer(&[], || {
         let life = || {
@@ -149,7 +139,40 @@ pub(crate) fn measure<E: End>(
     // Modulo 2^32, as the board counts.
     let missing = (ctx.iterations() as u32).wrapping_sub(board[ANSWERED].load(SeqCst)) as i32;
     ctx.prove("round trips that the other side did not answer", "0", f64::from(missing), 0.0..=0.0);
-    Ok(Trips { here_before, peer })
+    if one_cpu {
+        proofs::switches(ctx, &here_before, &peer);
+    }
+    Ok(())
+}
+
+/// What the tests of all round trips have in common.
+#[cfg(test)]
+pub(crate) mod testing {
+    use groma_harness::prelude::*;
+    use groma_harness::sys::{affinity, counters};
+    use groma_harness::testing::try_out;
+    use std::path::Path;
+
+    /// Tries it on one CPU, where every round trip takes two context switches. `Unsupported` is said, and passes.
+    pub(crate) fn every_round_trip_switches(bench: &Benchmark, chosen: &[(&str, &str)], dir: Option<&Path>) {
+        let allowed = affinity::allowed().expect("the CPUs that are allowed");
+        affinity::pin(counters::current_cpu()).expect("pinning to the own CPU");
+        let tried = try_out(bench, chosen, dir);
+        affinity::restrict(&allowed).expect("all CPUs again");
+        let tried = match tried {
+            Err(Stop::Unsupported(why)) => return eprintln!("skipped: {why}"),
+            tried => tried.expect("a round trip"),
+        };
+        assert!(tried.samples("") >= 3);
+        assert!(tried.proven("context switches per round trip, both sides") >= 1.8);
+        answered(&tried);
+    }
+
+    /// The other side has answered all of them and left well.
+    pub(crate) fn answered(tried: &groma_harness::testing::Tried) {
+        assert_eq!(tried.proven("exit code of the other side"), 0.0);
+        assert_eq!(tried.proven("round trips that the other side did not answer"), 0.0);
+    }
 }
 
 #[cfg(test)]
