@@ -1,7 +1,7 @@
 //! POSIX message queues, by system call: libraries have them in different places.
 //!
-//! A queue is a descriptor with a name; the name is taken away as soon as the queue is open, so that it goes with the last
-//! descriptor. (SIGKILL between these two calls, a microsecond, would leave the name.)
+//! A queue is a descriptor with a name; the name is taken away as soon as the queue is open, so that it goes with the
+//! last descriptor. (SIGKILL between these two calls, a microsecond, would leave the name.)
 //!
 //! # Safety
 //! Names are NUL-terminated, buffers are passed with their true length, the attributes are a valid structure.

@@ -3,8 +3,8 @@
 //! Private ones (`IPC_PRIVATE`): nobody finds them by a key. Each belongs to a [`Guardian`], which removes it.
 //!
 //! # Safety
-//! A [`Message`] is a type word and as many bytes as its length says, in memory of its own; operations on semaphores are a
-//! valid structure that outlives the call. Ids are numbers, which the kernel checks.
+//! A [`Message`] is a type word and as many bytes as its length says, in memory of its own; operations on semaphores
+//! are a valid structure that outlives the call. Ids are numbers, which the kernel checks.
 #![expect(unsafe_code, reason = "msgget, msgsnd, msgrcv, semget, semop")]
 
 use crate::guardian::Guardian;

@@ -1,8 +1,8 @@
 //! A signal there and back between two processes over two event counters.
 //!
-//! Measures a write and a read of an `eventfd` on each side: 8 bytes that are added to a number in the kernel, the smallest
-//! thing with a descriptor that one process can wait on and another wake. Does not measure `epoll` in between, nor
-//! one task that writes to itself (`lock.eventfd`).
+//! Measures a write and a read of an `eventfd` on each side: 8 bytes that are added to a number in the kernel, the
+//! smallest thing with a descriptor that one process can wait on and another wake. Does not measure `epoll` in between,
+//! nor one task that writes to itself (`lock.eventfd`).
 //!
 //! Method and proofs: as `ipc.pipe_rtt` (`trip.rs`); each read has to find a 1, so none is lost or counted twice.
 //!

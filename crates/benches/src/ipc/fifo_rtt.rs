@@ -1,14 +1,14 @@
 //! One message there and back between two processes over two FIFOs (named pipes).
 //!
-//! Measures what `ipc.pipe_rtt` measures, on pipes that were opened by a path: the inode lies on a file system, the way of
-//! the bytes should be the same. Does not measure the making or the opening.
+//! Measures what `ipc.pipe_rtt` measures, on pipes that were opened by a path: the inode lies on a file system, the way
+//! of the bytes should be the same. Does not measure the making or the opening.
 //!
 //! Method and proofs: as `ipc.pipe_rtt` (`trip.rs`).
 //!
-//! Traps: each end waits for the other when it is opened, so two programs that open two FIFOs in different order wait for
-//! ever: here the read end is opened first and without waiting. A helper that survives its parent (lmbench's writes 48 MB
-//! of error lines in 20 s after it is terminated). The names are gone before the first message; a file system without
-//! FIFOs is reported as it is.
+//! Traps: each end waits for the other when it is opened, so two programs that open two FIFOs in different order wait
+//! for ever: here the read end is opened first and without waiting. A helper that survives its parent (lmbench's writes
+//! 48 MB of error lines in 20 s after it is terminated). The names are gone before the first message; a file system
+//! without FIFOs is reported as it is.
 //!
 //! Source: lmbench3 `lat_fifo`.
 

@@ -4,12 +4,12 @@
 //! until the word has changed. All locks and semaphores of libraries come down to this when they have to wait. Does not
 //! measure spinning (`ipc.spin_rtt`).
 //!
-//! Method and proofs: as `ipc.pipe_rtt` (`trip.rs`); a word holds the number of its message. Both always ask the kernel to
-//! wake, as if they did not know that the other one sleeps. The words are on cache lines of their own, and the kernel looks
-//! them up as shared ones.
+//! Method and proofs: as `ipc.pipe_rtt` (`trip.rs`); a word holds the number of its message. Both always ask the kernel
+//! to wake, as if they did not know that the other one sleeps. The words are on cache lines of their own, and the
+//! kernel looks them up as shared ones.
 //!
-//! Traps: wake-ups without a reason, which are waited through; the kernel's table of futexes, where others may be in the
-//! same bucket.
+//! Traps: wake-ups without a reason, which are waited through; the kernel's table of futexes, where others may be in
+//! the same bucket.
 //!
 //! Source: os-methods; perf bench futex measures many waiters instead.
 

@@ -1,20 +1,20 @@
 //! A token there and back between two processes over locks on files.
 //!
-//! Measures contended locks: each side sleeps for a lock that the other holds, until it is given back. One round trip is
-//! two such hand-overs, and on each side one lock and one unlock. Does not measure a lock that nobody else wants
+//! Measures contended locks: each side sleeps for a lock that the other holds, until it is given back. One round trip
+//! is two such hand-overs, and on each side one lock and one unlock. Does not measure a lock that nobody else wants
 //! (`lock.file`), nor a crowd that wants the same one.
 //!
-//! Method: as `ipc.pipe_rtt` (`trip.rs`), with three locks. Whoever has the turn holds two of them, the other one holds the
-//! third and sleeps for one of the two; the turn goes over when that one is given back, and its new owner then holds two.
-//! No lock is asked for again before the other side has had it, so each hand-over has to happen, whoever runs first. With
-//! two files, as in lmbench, whoever gives a lock back can take it again before the other one has woken up, and then counts
-//! hand-overs that were none.
+//! Method: as `ipc.pipe_rtt` (`trip.rs`), with three locks. Whoever has the turn holds two of them, the other one holds
+//! the third and sleeps for one of the two; the turn goes over when that one is given back, and its new owner then
+//! holds two. No lock is asked for again before the other side has had it, so each hand-over has to happen, whoever
+//! runs first. With two files, as in lmbench, whoever gives a lock back can take it again before the other one has
+//! woken up, and then counts hand-overs that were none.
 //!
 //! The locks are on three files, on the whole of each or on its first byte, as the kind is. The files are empty; their
 //! file system is recorded, since it may have locks of its own (NFS, FUSE).
 //!
-//! Traps: record locks belong to a process, the others to an open file: each side opens the files for itself. Closing any
-//! descriptor of a file gives up all record locks on it. The value is a whole round trip; lmbench prints half.
+//! Traps: record locks belong to a process, the others to an open file: each side opens the files for itself. Closing
+//! any descriptor of a file gives up all record locks on it. The value is a whole round trip; lmbench prints half.
 //!
 //! Source: lmbench3 `lat_fcntl`.
 

@@ -1,15 +1,16 @@
 //! One message there and back between two processes over two POSIX message queues.
 //!
-//! Measures `mq_send` and `mq_receive` on each side: a message is copied into the kernel, sorted by its priority (all have
-//! the same), handed to the process that waits, and copied out. Does not measure notification, priorities, or time-outs.
+//! Measures `mq_send` and `mq_receive` on each side: a message is copied into the kernel, sorted by its priority (all
+//! have the same), handed to the process that waits, and copied out. Does not measure notification, priorities, or
+//! time-outs.
 //!
-//! Method and proofs: as `ipc.pipe_rtt` (`trip.rs`); the calls are made by number. A queue holds one message, which is all
-//! there ever is.
+//! Method and proofs: as `ipc.pipe_rtt` (`trip.rs`); the calls are made by number. A queue holds one message, which is
+//! all there ever is.
 //!
 //! Nothing stays: a queue loses its name as soon as it is open, and goes with its last descriptor.
 //!
-//! Traps: limits. Without privileges a message has at most `fs.mqueue.msgsize_max` bytes (8192 unless changed) and a user
-//! 819,200 bytes in all queues (RLIMIT_MSGQUEUE); beyond them it is `unsupported`.
+//! Traps: limits. Without privileges a message has at most `fs.mqueue.msgsize_max` bytes (8192 unless changed) and a
+//! user 819,200 bytes in all queues (RLIMIT_MSGQUEUE); beyond them it is `unsupported`.
 //!
 //! Source: os-methods; no table of the five papers has it.
 

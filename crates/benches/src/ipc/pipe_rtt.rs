@@ -3,10 +3,10 @@
 //! Measures the whole round trip: a write and a read on each side, two wake-ups, and where both sides share a CPU two
 //! context switches. Does not measure bandwidth, and never prints half of itself as "one way".
 //!
-//! Method: each round trip is timed alone (it costs 2 us and more), so that the median is that of undisturbed trips and the
-//! tail is seen. The placement of the two sides is part of the result: the same pipe takes several times as long between
-//! two CPUs as on one, and a benchmark that leaves it to the scheduler reports a mixture. The proof counts context
-//! switches on both sides, the answers of the other side, and its exit code (`trip.rs`).
+//! Method: each round trip is timed alone (it costs 2 us and more), so that the median is that of undisturbed trips and
+//! the tail is seen. The placement of the two sides is part of the result: the same pipe takes several times as long
+//! between two CPUs as on one, and a benchmark that leaves it to the scheduler reports a mixture. The proof counts
+//! context switches on both sides, the answers of the other side, and its exit code (`trip.rs`).
 //!
 //! Traps: scheduler placement (lmbench `lat_pipe` 8 against 92 us on one machine); helpers that survive their parent
 //! (the other side ends at the end of its pipe, and dies with its parent).

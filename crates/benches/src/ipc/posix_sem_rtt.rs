@@ -1,12 +1,12 @@
 //! A signal there and back between two processes over two POSIX semaphores.
 //!
-//! Measures the hand-over: `sem_post` on one semaphore, `sem_wait` on the other, through the C library, each side asleep
-//! until the other has posted. Does not measure a semaphore that nobody waits for, which never enters the kernel
+//! Measures the hand-over: `sem_post` on one semaphore, `sem_wait` on the other, through the C library, each side
+//! asleep until the other has posted. Does not measure a semaphore that nobody waits for, which never enters the kernel
 //! (`lock.posix_sem`).
 //!
-//! Method and proofs: as `ipc.pipe_rtt` (`trip.rs`). The semaphores lie in shared memory, without a name, on cache lines of
-//! their own. A library may look at a semaphore for a while before it sleeps (musl does so a hundred times), and between two
-//! CPUs that can be enough: it belongs to what a program gets.
+//! Method and proofs: as `ipc.pipe_rtt` (`trip.rs`). The semaphores lie in shared memory, without a name, on cache
+//! lines of their own. A library may look at a semaphore for a while before it sleeps (musl does so a hundred times),
+//! and between two CPUs that can be enough: it belongs to what a program gets.
 //!
 //! Traps: uncontended called contended (will-it-scale `posix_semaphore1` makes 54 million a second); half a round trip
 //! (lmbench prints its semaphores so).

@@ -1,15 +1,15 @@
 //! A word there and back between two CPUs through their caches: two processes that never sleep.
 //!
-//! Measures a store that the other side sees, and one that comes back: four transfers of a cache line at most, no kernel.
-//! It is the floor of everything that two CPUs can tell each other. Does not measure atomic operations on one word,
-//! nor more than two CPUs.
+//! Measures a store that the other side sees, and one that comes back: four transfers of a cache line at most, no
+//! kernel. It is the floor of everything that two CPUs can tell each other. Does not measure atomic operations on one
+//! word, nor more than two CPUs.
 //!
-//! Method: as the other round trips (`trip.rs`), but in intervals of many: one takes some 100 ns. Each side spins on a word
-//! that only the other one writes, on a cache line of its own; a word holds the number of its message, so none can be
-//! missed. The proof is that the other side answered exactly as many.
+//! Method: as the other round trips (`trip.rs`), but in intervals of many: one takes some 100 ns. Each side spins on a
+//! word that only the other one writes, on a cache line of its own; a word holds the number of its message, so none can
+//! be missed. The proof is that the other side answered exactly as many.
 //!
-//! Traps: on one CPU each side would spin until the scheduler takes the CPU away: that placement is `unsupported`. A side
-//! that is not running lets the other one spin for a time slice, so on a busy machine half of the intervals can be
+//! Traps: on one CPU each side would spin until the scheduler takes the CPU away: that placement is `unsupported`. A
+//! side that is not running lets the other one spin for a time slice, so on a busy machine half of the intervals can be
 //! disturbed. Two hardware threads of one core share its first cache: another placement, another number.
 //!
 //! Source: os-methods; no table of the five papers has it.

@@ -1,15 +1,15 @@
 //! One message there and back between two processes over a System V message queue.
 //!
-//! Measures `msgsnd` and `msgrcv` on each side: one queue, one type of message for each direction, as a server and a client
-//! have it. Does not measure a queue with messages that wait, nor the making of one.
+//! Measures `msgsnd` and `msgrcv` on each side: one queue, one type of message for each direction, as a server and a
+//! client have it. Does not measure a queue with messages that wait, nor the making of one.
 //!
 //! Method and proofs: as `ipc.pipe_rtt` (`trip.rs`).
 //!
-//! Nothing stays, not even after SIGKILL: the queue belongs to a guardian (`groma_sys::guardian`), since it can neither be
-//! removed early, which wakes all who wait with an error, nor does it go with its users.
+//! Nothing stays, not even after SIGKILL: the queue belongs to a guardian (`groma_sys::guardian`), since it can neither
+//! be removed early, which wakes all who wait with an error, nor does it go with its users.
 //!
-//! Traps: queues that a killed benchmark leaves behind until the system has no more; a message has at most `kernel.msgmax`
-//! bytes (8192 unless changed), beyond which it is `unsupported`.
+//! Traps: queues that a killed benchmark leaves behind until the system has no more; a message has at most
+//! `kernel.msgmax` bytes (8192 unless changed), beyond which it is `unsupported`.
 //!
 //! Source: os-methods; no table of the five papers has it.
 

@@ -1,10 +1,10 @@
 //! A signal there and back between two processes over two System V semaphores.
 //!
-//! Measures the hand-over: `semop` that adds 1 to one semaphore of a set, `semop` that takes 1 from the other, each side
-//! asleep until the other has added. Does not measure a semaphore that nobody waits for (`lock.sysv_sem`).
+//! Measures the hand-over: `semop` that adds 1 to one semaphore of a set, `semop` that takes 1 from the other, each
+//! side asleep until the other has added. Does not measure a semaphore that nobody waits for (`lock.sysv_sem`).
 //!
-//! Method and proofs: as `ipc.pipe_rtt` (`trip.rs`). The value is a whole round trip, four calls. lmbench prints half of
-//! one, and takes from one semaphore and adds to the other in one call: two calls a round trip.
+//! Method and proofs: as `ipc.pipe_rtt` (`trip.rs`). The value is a whole round trip, four calls. lmbench prints half
+//! of one, and takes from one semaphore and adds to the other in one call: two calls a round trip.
 //!
 //! Nothing stays, not even after SIGKILL: the set belongs to a guardian (`groma_sys::guardian`).
 //!

@@ -1,12 +1,14 @@
-//! The one loop of all round trips: a message goes to another process, which sends back an answer that only it can give.
+//! The one loop of all round trips: a message goes to another process, which sends back an answer that only it can
+//! give.
 //!
 //! The two sides are the two [`End`]s of a channel. Each message carries a number in its first and its last byte; the
 //! other side checks that both are there and answers with the next number. Channels that carry no bytes (a counter, a
-//! semaphore, a lock) hand over a token instead. In the end the other side is told that it is the last message, and it has
-//! to have answered exactly as many as there were iterations.
+//! semaphore, a lock) hand over a token instead. In the end the other side is told that it is the last message, and it
+//! has to have answered exactly as many as there were iterations.
 //!
 //! On one CPU a round trip cannot happen without two context switches, and they are proven. Between two CPUs it can: an
-//! answer that is there before this side has gone to sleep (1.73 switches a round trip over datagrams on a busy machine).
+//! answer that is there before this side has gone to sleep (1.73 switches a round trip over datagrams on a busy
+//! machine).
 //!
 //! The other side ends by itself at an error, is killed when this side stops with one, and dies with the worker.
 
@@ -88,8 +90,8 @@ pub(crate) fn on_one_cpu(ctx: &Ctx) -> bool {
 
 /// Measures round trips between `here` and the end that `there` makes in another process.
 ///
-/// `there` runs in that process, and the measurement waits until it has: what belongs to a process (a lock) is taken there.
-/// What it owns is closed on this side, so that a channel with an end notices when the other side is gone.
+/// `there` runs in that process, and the measurement waits until it has: what belongs to a process (a lock) is taken
+/// there. What it owns is closed on this side, so that a channel with an end notices when the other side is gone.
 pub(crate) fn measure<E: End>(ctx: &mut Ctx, here: &mut impl End, there: impl FnOnce() -> io::Result<E>) -> Outcome {
     let one_cpu = on_one_cpu(ctx);
     let board = Shared::<AtomicU32>::new(3).doing("sharing memory with the other side")?;

@@ -3,13 +3,13 @@
 //! Measures a write and a read on each side of a pair of sockets, of each kind: a stream, datagrams, messages over a
 //! connection. Does not measure the making of connections, nor the passing of descriptors.
 //!
-//! Method: as `ipc.pipe_rtt` (`trip.rs`). The two sockets are made as a pair, or connected through addresses as those of
-//! two programs are; addresses are abstract, so nothing lies in the file system. A stream's message is sent and read on until
-//! it is whole, however large; datagrams and messages come whole or not at all, and one above the socket's buffer is
-//! `unsupported`.
+//! Method: as `ipc.pipe_rtt` (`trip.rs`). The two sockets are made as a pair, or connected through addresses as those
+//! of two programs are; addresses are abstract, so nothing lies in the file system. A stream's message is sent and read
+//! on until it is whole, however large; datagrams and messages come whole or not at all, and one above the socket's
+//! buffer is `unsupported`.
 //!
-//! Traps: messages above the buffer that end the benchmark without a word (lmbench `lat_unix -m`); placement (9 against 34
-//! us with lmbench on one machine); tools that let one task write to itself and call it IPC (will-it-scale `unix1`).
+//! Traps: messages above the buffer that end the benchmark without a word (lmbench `lat_unix -m`); placement (9 against
+//! 34 us with lmbench on one machine); tools that let one task write to itself and call it IPC (will-it-scale `unix1`).
 //!
 //! Source: lmbench 1996 table 11, lmbench3 `lat_unix`.
 

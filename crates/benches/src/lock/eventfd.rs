@@ -1,10 +1,10 @@
 //! An event counter that one task adds to and reads itself.
 //!
-//! Measures a write and a read of an `eventfd`, through the C library, where neither waits. Does not measure a wake-up of
-//! another task (`ipc.eventfd_rtt`).
+//! Measures a write and a read of an `eventfd`, through the C library, where neither waits. Does not measure a wake-up
+//! of another task (`ipc.eventfd_rtt`).
 //!
-//! Method: many pairs in one short interval; each read has to find the 1 that was added. The proof is the same loop in a
-//! child cut off from the kernel.
+//! Method: many pairs in one short interval; each read has to find the 1 that was added. The proof is the same loop in
+//! a child cut off from the kernel.
 //!
 //! Traps: this called communication (will-it-scale `eventfd1`).
 //!

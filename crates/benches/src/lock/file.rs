@@ -1,15 +1,16 @@
 //! A lock on a file that nobody else wants: lock and unlock.
 //!
-//! Measures two calls, through the C library, of each kind: a lock of the process on one byte (POSIX record lock), of the
-//! open file on one byte, or of the open file on all of it (`flock`). Does not measure waiting for a lock
+//! Measures two calls, through the C library, of each kind: a lock of the process on one byte (POSIX record lock), of
+//! the open file on one byte, or of the open file on all of it (`flock`). Does not measure waiting for a lock
 //! (`ipc.lock_rtt`), nor the opening of the file.
 //!
-//! Method: many pairs in one short interval on an empty file of our own. With `object=shared` the members of a crew open
-//! one file and lock a byte each: none ever waits, but all go through the file's one list of locks. The proofs: the
-//! same loop in a child cut off from the kernel, and another process finds the lock held while it is.
+//! Method: many pairs in one short interval on an empty file of our own. With `object=shared` the members of a crew
+//! open one file and lock a byte each: none ever waits, but all go through the file's one list of locks. The proofs:
+//! the same loop in a child cut off from the kernel, and another process finds the lock held while it is.
 //!
-//! Traps: `flock` has no bytes, so members that share a file would wait for each other: `unsupported`. Record locks belong
-//! to the process: among threads they would not exclude. The file system is recorded, since it may have locks of its own.
+//! Traps: `flock` has no bytes, so members that share a file would wait for each other: `unsupported`. Record locks
+//! belong to the process: among threads they would not exclude. The file system is recorded, since it may have locks of
+//! its own.
 //!
 //! Source: will-it-scale `lock1`, `lock2` (which waits); the peer with two sides is lmbench3 `lat_fcntl`.
 

@@ -1,15 +1,15 @@
 //! The futex call when there is nothing to do: nobody sleeps, or the word has changed already.
 //!
-//! Measures FUTEX_WAKE that wakes nobody and FUTEX_WAIT that does not wait: entry, look-up of the word, and the kernel's
-//! bucket of sleepers. Locks call them when they lose a race. Does not measure a wake-up (`ipc.futex_rtt`).
+//! Measures FUTEX_WAKE that wakes nobody and FUTEX_WAIT that does not wait: entry, look-up of the word, and the
+//! kernel's bucket of sleepers. Locks call them when they lose a race. Does not measure a wake-up (`ipc.futex_rtt`).
 //!
-//! Method: many calls by number in one short interval. A wake has to answer 0 and a wait EAGAIN, each of them. The word is
-//! looked up as a private one of the process, or as one that processes share, which takes the kernel longer. With
-//! `object=shared` all members of a crew use one word in a mapped file, and with it one bucket. The proof is the same loop
-//! in a child cut off from the kernel.
+//! Method: many calls by number in one short interval. A wake has to answer 0 and a wait EAGAIN, each of them. The word
+//! is looked up as a private one of the process, or as one that processes share, which takes the kernel longer. With
+//! `object=shared` all members of a crew use one word in a mapped file, and with it one bucket. The proof is the same
+//! loop in a child cut off from the kernel.
 //!
-//! Traps: a word without sleepers is answered without a look at its bucket's lock; kernels since 6.16 have a table for each
-//! process.
+//! Traps: a word without sleepers is answered without a look at its bucket's lock; kernels since 6.16 have a table for
+//! each process.
 //!
 //! Source: will-it-scale `futex1` to `futex4`.
 

@@ -1,11 +1,12 @@
 //! A mutex of the C library that nobody else wants: lock and unlock.
 //!
-//! Measures `pthread_mutex_lock` and `pthread_mutex_unlock` of a mutex of the default kind: an atomic operation each, no
-//! kernel. Does not measure waiting for a mutex, nor the mutex of Rust.
+//! Measures `pthread_mutex_lock` and `pthread_mutex_unlock` of a mutex of the default kind: an atomic operation each,
+//! no kernel. Does not measure waiting for a mutex, nor the mutex of Rust.
 //!
-//! Method: many pairs in one short interval. glibc leaves the atomic operations out while a process has a single thread, so
-//! it depends on that: with `process=threaded` another thread exists, and sleeps. The proof is the same loop in a child cut
-//! off from the kernel, made before there is a second thread; the path is the same but for those operations.
+//! Method: many pairs in one short interval. glibc leaves the atomic operations out while a process has a single
+//! thread, so it depends on that: with `process=threaded` another thread exists, and sleeps. The proof is the same loop
+//! in a child cut off from the kernel, made before there is a second thread; the path is the same but for those
+//! operations.
 //!
 //! Traps: the mutex of a process with one thread taken for that of a program that needs one.
 //!

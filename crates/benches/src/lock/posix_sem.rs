@@ -5,8 +5,8 @@
 //! quantity, a hundred times as large.
 //!
 //! Method: many pairs in one short interval. Up comes first, so even where all members of a crew share one semaphore
-//! (`object=shared`, in a mapped file) none ever waits: what they share is a cache line. The proof is the same loop in a
-//! child cut off from the kernel: it must not notice; and the semaphore is at 0 in the end.
+//! (`object=shared`, in a mapped file) none ever waits: what they share is a cache line. The proof is the same loop in
+//! a child cut off from the kernel: it must not notice; and the semaphore is at 0 in the end.
 //!
 //! Traps: this number called the cost of a semaphore (will-it-scale `posix_semaphore1`).
 //!

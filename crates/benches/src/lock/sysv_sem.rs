@@ -1,11 +1,11 @@
 //! A System V semaphore that nobody waits for: up and down again.
 //!
-//! Measures two `semop`, through the C library: the kernel looks the set up by its number, takes its lock, and changes a
-//! number. It enters the kernel each time, which a POSIX semaphore does not. Does not measure a hand-over between two tasks
-//! (`ipc.sysv_sem_rtt`), nor SEM_UNDO.
+//! Measures two `semop`, through the C library: the kernel looks the set up by its number, takes its lock, and changes
+//! a number. It enters the kernel each time, which a POSIX semaphore does not. Does not measure a hand-over between two
+//! tasks (`ipc.sysv_sem_rtt`), nor SEM_UNDO.
 //!
-//! Method: many pairs in one short interval, up first, so it never waits. The proof is the same loop in a child cut off from
-//! the kernel. The set belongs to a guardian (`groma_sys::guardian`): nothing stays, not even after SIGKILL.
+//! Method: many pairs in one short interval, up first, so it never waits. The proof is the same loop in a child cut off
+//! from the kernel. The set belongs to a guardian (`groma_sys::guardian`): nothing stays, not even after SIGKILL.
 //!
 //! Traps: sets that are left behind. Each member of a crew has a set of its own.
 //!
