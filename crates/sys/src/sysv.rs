@@ -122,6 +122,15 @@ pub fn add(set: i32, semaphore: u16, n: i16) -> io::Result<()> {
     checked(unsafe { libc::semop(set, &mut operation, 1) }).map(drop)
 }
 
+/// What a semaphore of a set is at now.
+///
+/// # Errors
+/// Those of `semctl`.
+pub fn value(set: i32, semaphore: u16) -> io::Result<i32> {
+    // SAFETY: GETVAL takes no structure.
+    checked(unsafe { libc::semctl(set, i32::from(semaphore), libc::GETVAL) })
+}
+
 /// A limit of the kernel for System V by its name in /proc/sys/kernel, such as `msgmax`.
 pub fn limit(name: &str) -> Option<u64> {
     std::fs::read_to_string(format!("/proc/sys/kernel/{name}")).ok()?.trim().parse().ok()
@@ -145,8 +154,7 @@ mod tests {
     }
 
     fn set_exists(id: i32) -> bool {
-        // SAFETY: GETVAL takes no structure.
-        unsafe { libc::semctl(id, 0, libc::GETVAL) == 0 }
+        value(id, 0).is_ok()
     }
 
     /// Whether the kernel offers System V at all.
@@ -178,7 +186,7 @@ mod tests {
         let id = set.id();
         assert!(set_exists(id));
         add(id, 0, 1).expect("up");
-        assert!(!set_exists(id), "GETVAL is 1 now");
+        assert_eq!(value(id, 0).expect("a value"), 1);
         add(id, 0, -1).expect("down");
         drop(set);
         assert!(!set_exists(id));

@@ -4,7 +4,7 @@
 //! a number. It enters the kernel each time, which a POSIX semaphore does not. Does not measure a hand-over between two
 //! tasks (`ipc.sysv_sem_rtt`), nor SEM_UNDO.
 //!
-//! Method: many pairs in one short interval, up first, so it never waits. The proof is the same loop in a child cut off
+//! Method: many pairs in one short interval, up first, so it never waits; in the end it is at 0. The proof is the same loop in a child cut off
 //! from the kernel. The set belongs to a guardian (`groma_sys::guardian`): nothing stays, not even after SIGKILL.
 //!
 //! Traps: sets that are left behind. Each member of a crew has a set of its own.
@@ -37,6 +37,8 @@ fn run(ctx: &mut Ctx) -> Outcome {
         Ok(())
     };
     ctx.measure(&mut body)?;
+    let left = sysv::value(set, 0).doing("looking at the semaphore")?;
+    ctx.prove("what the semaphore is at afterwards", "0", f64::from(left), 0.0..=0.0);
     entry::asks_the_kernel(ctx, body);
     Ok(())
 }
@@ -56,5 +58,6 @@ mod tests {
         };
         assert!(tried.samples("") >= 3);
         assert_eq!(tried.proven(ASKED), 100.0);
+        assert_eq!(tried.proven("what the semaphore is at afterwards"), 0.0);
     }
 }
