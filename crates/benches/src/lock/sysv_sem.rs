@@ -4,8 +4,9 @@
 //! a number. It enters the kernel each time, which a POSIX semaphore does not. Does not measure a hand-over between two
 //! tasks (`ipc.sysv_sem_rtt`), nor SEM_UNDO.
 //!
-//! Method: many pairs in one short interval, up first, so it never waits; in the end it is at 0. The proof is the same loop in a child cut off
-//! from the kernel. The set belongs to a guardian (`groma_sys::guardian`): nothing stays, not even after SIGKILL.
+//! Method: many pairs in one short interval, up first, so it never waits. The proofs: the same loop in a child cut off
+//! from the kernel, and the semaphore is at 0 in the end. The set belongs to a guardian (`groma_sys::guardian`): nothing
+//! stays, not even after SIGKILL.
 //!
 //! Traps: sets that are left behind. Each member of a crew has a set of its own.
 //!
