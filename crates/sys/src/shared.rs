@@ -45,6 +45,18 @@ impl<T: Zeroed> Shared<T> {
         Ok(Shared { map: Map::shared(len.max(1) * size_of::<T>())?, len, _values: std::marker::PhantomData })
     }
 
+    /// `len` values at the start of a file, which becomes as long as they need: all processes that do this share them.
+    /// The file is an empty one, or one that others use so.
+    ///
+    /// # Errors
+    /// Those of `ftruncate` and `mmap`.
+    pub fn in_file(file: &std::fs::File, len: usize) -> io::Result<Shared<T>> {
+        const { assert!(align_of::<T>() <= 4096, "a mapping is aligned to pages only") };
+        let bytes = crate::pages::round_up(len.max(1) * size_of::<T>(), crate::pages::page_size());
+        file.set_len(bytes as u64)?;
+        Ok(Shared { map: Map::file(file, bytes, true)?, len, _values: std::marker::PhantomData })
+    }
+
     /// Bytes of the mapping.
     pub fn bytes(&self) -> usize {
         self.map.len()

@@ -1,8 +1,53 @@
 //! Talking between processes on one machine.
 
 use groma_harness::Benchmark;
+use groma_harness::prelude::*;
 
+mod ends;
+mod trip;
+
+mod eventfd_rtt;
+mod fifo_rtt;
+mod futex_rtt;
+mod lock_rtt;
+mod mq_rtt;
 mod pipe_bandwidth;
 mod pipe_rtt;
+mod posix_sem_rtt;
+mod spin_rtt;
+mod sysv_msg_rtt;
+mod sysv_sem_rtt;
+mod unix_rtt;
 
-pub(crate) const ALL: &[&Benchmark] = &[&pipe_rtt::BENCH, &pipe_bandwidth::BENCH];
+pub(crate) const ALL: &[&Benchmark] = &[
+    &pipe_rtt::BENCH,
+    &fifo_rtt::BENCH,
+    &unix_rtt::BENCH,
+    &mq_rtt::BENCH,
+    &sysv_msg_rtt::BENCH,
+    &eventfd_rtt::BENCH,
+    &futex_rtt::BENCH,
+    &posix_sem_rtt::BENCH,
+    &sysv_sem_rtt::BENCH,
+    &lock_rtt::BENCH,
+    &spin_rtt::BENCH,
+    &pipe_bandwidth::BENCH,
+];
+
+/// Where the two sides are unless told otherwise; every other placement can be asked for.
+const NEAR: &[Placement] = &[Placement::SameCpu, Placement::SameLlc];
+
+/// How round trips scale.
+const ONE_PROCESS_EACH: Scaling =
+    Scaling::processes("each copy forks its other side, which a process with threads must not");
+
+/// The length of a message, 1 byte unless told otherwise.
+const fn sizes(full: &'static [&'static str]) -> Param {
+    Param { name: "size", help: "bytes in the message", kind: ParamKind::Size, quick: &[], default: &["1"], full }
+}
+
+/// The text about a size that a limit of the system forbids.
+fn beyond(size: usize, name: &str, limit: Option<u64>) -> Stop {
+    let limit = limit.map_or_else(|| "less".to_owned(), |n| n.to_string());
+    Stop::Unsupported(format!("a message of {size} bytes: {name} allows {limit}"))
+}

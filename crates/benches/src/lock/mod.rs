@@ -1,5 +1,63 @@
-//! Locks and semaphores that nobody contends for.
+//! Locks, semaphores and counters that nobody else waits for; those that are waited for are in `ipc`.
 
 use groma_harness::Benchmark;
+use groma_harness::prelude::*;
+use groma_harness::sys::file_lock::Kind;
+use std::fs::File;
 
-pub(crate) const ALL: &[&Benchmark] = &[];
+mod eventfd;
+mod file;
+mod futex;
+mod mutex;
+mod posix_sem;
+mod sysv_sem;
+
+pub(crate) const ALL: &[&Benchmark] =
+    &[&futex::BENCH, &mutex::BENCH, &posix_sem::BENCH, &sysv_sem::BENCH, &eventfd::BENCH, &file::BENCH];
+
+/// Whose lock it is.
+pub(crate) const LOCK_KIND: Param = Param {
+    name: "kind",
+    help: "lock of a process or of an open file on a byte (fcntl), or on the whole file (flock)",
+    kind: ParamKind::Word(&["record", "open-file", "flock"]),
+    quick: &[],
+    default: &["record"],
+    full: &["record", "open-file", "flock"],
+};
+
+/// The kind of lock that was chosen.
+pub(crate) fn lock_kind(ctx: &Ctx) -> Kind {
+    match ctx.word("kind") {
+        "record" => Kind::Record,
+        "open-file" => Kind::OpenFile,
+        _ => Kind::Whole,
+    }
+}
+
+/// Whether the members of a crew have an object each or one together.
+const OBJECT: Param = Param {
+    name: "object",
+    help: "each member of a crew has its own, or all share one",
+    kind: ParamKind::Word(&["private", "shared"]),
+    quick: &[],
+    default: &["private"],
+    full: &["private", "shared"],
+};
+
+/// The file that the members of a crew share, where they are to share the object; it goes with the round.
+fn shared_file(ctx: &Ctx) -> Result<Option<File>, Stop> {
+    if ctx.word("object") == "private" {
+        return Ok(None);
+    }
+    let path = ctx.work_dir()?.join("object");
+    let file = File::options().read(true).write(true).create(true).truncate(false).open(path);
+    file.map(Some).doing("opening the file that the crew shares")
+}
+
+/// The outcome of operations that should have given `expected` each, of which `wrong` is one that did not.
+fn each_gave(expected: isize, wrong: Option<isize>, what: &str) -> Outcome {
+    match wrong {
+        None => Ok(()),
+        Some(answer) => Err(Stop::Failed(format!("{what} answered {answer}, not {expected}"))),
+    }
+}

@@ -1,0 +1,81 @@
+//! A signal there and back between two processes over two event counters.
+//!
+//! Measures a write and a read of an `eventfd` on each side: 8 bytes that are added to a number in the kernel, the
+//! smallest thing with a descriptor that one process can wait on and another wake. Does not measure `epoll` in between,
+//! nor one task that writes to itself (`lock.eventfd`).
+//!
+//! Method and proofs: as `ipc.pipe_rtt` (`trip.rs`); each read has to find a 1, so none is lost or counted twice.
+//!
+//! Traps: one task alone called IPC (will-it-scale `eventfd1`).
+//!
+//! Source: os-methods; no table of the five papers has it.
+
+use super::trip::{self, End};
+use super::{NEAR, ONE_PROCESS_EACH};
+use groma_harness::prelude::*;
+use groma_harness::sys::io::{read_full, write_full};
+use groma_harness::sys::kernel_objects::eventfd;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+
+pub(crate) static BENCH: Benchmark = Benchmark {
+    info: Info {
+        summary: "Round trip of a signal between two processes over two event counters",
+        about: about!("eventfd_rtt.rs"),
+        iteration: "one round trip: a write and a read on each side",
+        timing: Timing::Each,
+        scaling: ONE_PROCESS_EACH,
+        placements: NEAR,
+        interference: Interference::Blocking,
+        width: 0.02,
+        ..Info::new("ipc.eventfd_rtt")
+    },
+    run: Run::Here(run),
+};
+
+/// An end: the counter that it waits on, the counter that it adds to.
+struct Counters {
+    input: OwnedFd,
+    output: OwnedFd,
+}
+
+impl End for Counters {
+    fn message(&mut self) -> &mut [u8] {
+        &mut []
+    }
+
+    #[inline]
+    fn send(&mut self) -> io::Result<()> {
+        write_full(self.output.as_fd(), &1u64.to_ne_bytes())
+    }
+
+    #[inline]
+    fn receive(&mut self) -> io::Result<()> {
+        let mut count = [0; 8];
+        read_full(self.input.as_fd(), &mut count)?;
+        match u64::from_ne_bytes(count) {
+            1 => Ok(()),
+            n => Err(io::Error::other(format!("a counter of {n}"))),
+        }
+    }
+}
+
+fn run(ctx: &mut Ctx) -> Outcome {
+    let make = || eventfd().doing("making an event counter");
+    let again = |counter: &OwnedFd| counter.try_clone().doing("duplicating a descriptor");
+    let (forth, back) = (make()?, make()?);
+    let mut here = Counters { input: again(&back)?, output: again(&forth)? };
+    let there = Counters { input: forth, output: back };
+    trip::measure(ctx, &mut here, || Ok(there))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ipc::trip::testing::every_round_trip_switches;
+
+    #[test]
+    fn every_round_trip_switches_on_both_sides() {
+        every_round_trip_switches(&BENCH, &[], None);
+    }
+}

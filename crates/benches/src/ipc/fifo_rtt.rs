@@ -1,0 +1,61 @@
+//! One message there and back between two processes over two FIFOs (named pipes).
+//!
+//! Measures what `ipc.pipe_rtt` measures, on pipes that were opened by a path: the inode lies on a file system, the way
+//! of the bytes should be the same. Does not measure the making or the opening.
+//!
+//! Method and proofs: as `ipc.pipe_rtt` (`trip.rs`).
+//!
+//! Traps: each end waits for the other when it is opened, so two programs that open two FIFOs in different order wait
+//! for ever: here the read end is opened first and without waiting. A helper that survives its parent (lmbench's writes
+//! 48 MB of error lines in 20 s after it is terminated). The names are gone before the first message; a file system
+//! without FIFOs is reported as it is.
+//!
+//! Source: lmbench3 `lat_fifo`.
+
+use super::ends::{Stream, message};
+use super::{NEAR, ONE_PROCESS_EACH, sizes, trip};
+use crate::scratch::Scratch;
+use groma_harness::prelude::*;
+use groma_harness::sys::kernel_objects::fifo;
+
+pub(crate) static BENCH: Benchmark = Benchmark {
+    info: Info {
+        summary: "Round trip of a message between two processes over two FIFOs",
+        about: about!("fifo_rtt.rs"),
+        iteration: "one round trip: a write and a read on each side",
+        timing: Timing::Each,
+        params: &[sizes(&["1", "64", "1K", "16K", "64K"])],
+        scaling: ONE_PROCESS_EACH,
+        placements: NEAR,
+        needs: &[Need::WorkDir],
+        lineage: &["lmbench3:lat_fifo"],
+        interference: Interference::Blocking,
+        width: 0.02,
+        ..Info::new("ipc.fifo_rtt")
+    },
+    run: Run::Here(run),
+};
+
+fn run(ctx: &mut Ctx) -> Outcome {
+    let message = message(ctx)?;
+    let scratch = Scratch::new(ctx)?;
+    let make = |name| fifo(&scratch.path().join(name)).doing("making a FIFO");
+    let (mut here, there) = Stream::ends(make("there")?, make("back")?, message);
+    trip::measure(ctx, &mut here, || Ok(there))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ipc::trip::testing::every_round_trip_switches;
+
+    use crate::scratch::testing::Place;
+
+    #[test]
+    fn every_round_trip_switches_on_both_sides_and_no_fifo_stays() {
+        for size in ["1", "64K"] {
+            let place = Place::new();
+            every_round_trip_switches(&BENCH, &[("size", size)], Some(place.path()));
+        }
+    }
+}

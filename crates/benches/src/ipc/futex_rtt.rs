@@ -1,0 +1,101 @@
+//! A signal there and back between two processes over two words of shared memory and futexes.
+//!
+//! Measures the smallest wake-up that there is between processes: a store, FUTEX_WAKE, and on the other side FUTEX_WAIT
+//! until the word has changed. All locks and semaphores of libraries come down to this when they have to wait. Does not
+//! measure spinning (`ipc.spin_rtt`).
+//!
+//! Method and proofs: as `ipc.pipe_rtt` (`trip.rs`); a word holds the number of its message. Both always ask the kernel
+//! to wake, as if they did not know that the other one sleeps. The words are on cache lines of their own, and the
+//! kernel looks them up as shared ones.
+//!
+//! Traps: wake-ups without a reason, which are waited through; the kernel's table of futexes, where others may be in
+//! the same bucket.
+//!
+//! Source: os-methods; perf bench futex measures many waiters instead.
+
+use super::trip::{self, End};
+use super::{NEAR, ONE_PROCESS_EACH};
+use groma_harness::prelude::*;
+use groma_harness::sys::shared::{self, Shared};
+use std::io;
+use std::sync::atomic::{AtomicU32, Ordering::Acquire, Ordering::Release};
+
+pub(crate) static BENCH: Benchmark = Benchmark {
+    info: Info {
+        summary: "Round trip of a signal between two processes over shared memory and futexes",
+        about: about!("futex_rtt.rs"),
+        iteration: "one round trip: a wake and a wait on each side",
+        timing: Timing::Each,
+        scaling: ONE_PROCESS_EACH,
+        placements: NEAR,
+        interference: Interference::Blocking,
+        width: 0.02,
+        ..Info::new("ipc.futex_rtt")
+    },
+    run: Run::Here(run),
+};
+
+/// Words between two that are used: no processor has lines above 256 bytes.
+const APART: usize = 64;
+
+/// An end: the word that it waits on, the word that it changes, and how often it has.
+struct Words<'a> {
+    input: &'a AtomicU32,
+    output: &'a AtomicU32,
+    received: u32,
+    sent: u32,
+}
+
+impl End for Words<'_> {
+    fn message(&mut self) -> &mut [u8] {
+        &mut []
+    }
+
+    #[inline]
+    fn send(&mut self) -> io::Result<()> {
+        self.sent = self.sent.wrapping_add(1);
+        self.output.store(self.sent, Release);
+        shared::wake(self.output);
+        Ok(())
+    }
+
+    #[inline]
+    fn receive(&mut self) -> io::Result<()> {
+        let next = self.received.wrapping_add(1);
+        loop {
+            match self.input.load(Acquire) {
+                seen if seen == next => break,
+                seen if seen == self.received => shared::wait(self.input, seen, None),
+                seen => return Err(io::Error::other(format!("number {seen} where {next} was to come"))),
+            }
+        }
+        self.received = next;
+        Ok(())
+    }
+}
+
+fn run(ctx: &mut Ctx) -> Outcome {
+    let words = Shared::<AtomicU32>::new(2 * APART).doing("sharing memory with the other side")?;
+    let (forth, back) = (&words[0], &words[APART]);
+    let mut here = Words { input: back, output: forth, received: 0, sent: 0 };
+    let there = Words { input: forth, output: back, received: 0, sent: 0 };
+    trip::measure(ctx, &mut here, || Ok(there))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ipc::trip::testing::every_round_trip_switches;
+
+    #[test]
+    fn every_round_trip_switches_on_both_sides() {
+        every_round_trip_switches(&BENCH, &[], None);
+    }
+
+    #[test]
+    fn a_number_out_of_turn_is_an_error() {
+        let (input, output) = (AtomicU32::new(2), AtomicU32::new(0));
+        let mut end = Words { input: &input, output: &output, received: 0, sent: 0 };
+        assert!(end.receive().is_err());
+    }
+}

@@ -1,0 +1,104 @@
+//! One message there and back between two processes over two POSIX message queues.
+//!
+//! Measures `mq_send` and `mq_receive` on each side: a message is copied into the kernel, sorted by its priority (all
+//! have the same), handed to the process that waits, and copied out. Does not measure notification, priorities, or
+//! time-outs.
+//!
+//! Method and proofs: as `ipc.pipe_rtt` (`trip.rs`); the calls are made by number. A queue holds one message, which is
+//! all there ever is.
+//!
+//! Nothing stays: a queue loses its name as soon as it is open, and goes with its last descriptor.
+//!
+//! Traps: limits. Without privileges a message has at most `fs.mqueue.msgsize_max` bytes (8192 unless changed) and a
+//! user 819,200 bytes in all queues (RLIMIT_MSGQUEUE); beyond them it is `unsupported`.
+//!
+//! Source: os-methods; no table of the five papers has it.
+
+use super::ends::{all, message};
+use super::trip::{self, End};
+use super::{NEAR, ONE_PROCESS_EACH, beyond, sizes};
+use groma_harness::prelude::*;
+use groma_harness::sys::mq;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+
+pub(crate) static BENCH: Benchmark = Benchmark {
+    info: Info {
+        summary: "Round trip of a message between two processes over two POSIX message queues",
+        about: about!("mq_rtt.rs"),
+        iteration: "one round trip: a send and a receive on each side",
+        timing: Timing::Each,
+        params: &[sizes(&["1", "64", "1K", "8K"])],
+        scaling: ONE_PROCESS_EACH,
+        placements: NEAR,
+        interference: Interference::Blocking,
+        width: 0.02,
+        ..Info::new("ipc.mq_rtt")
+    },
+    run: Run::Here(run),
+};
+
+/// An end: the queue that it receives from, the queue that it sends to.
+struct Queues {
+    input: OwnedFd,
+    output: OwnedFd,
+    message: Vec<u8>,
+}
+
+impl End for Queues {
+    fn message(&mut self) -> &mut [u8] {
+        &mut self.message
+    }
+
+    #[inline]
+    fn send(&mut self) -> io::Result<()> {
+        mq::send(self.output.as_fd(), &self.message)
+    }
+
+    #[inline]
+    fn receive(&mut self) -> io::Result<()> {
+        all(mq::receive(self.input.as_fd(), &mut self.message)?, self.message.len())
+    }
+}
+
+/// A queue for messages of that size; `Unsupported` where a limit forbids it.
+fn queue(size: usize) -> Result<OwnedFd, Stop> {
+    let queue = mq::queue(1, size);
+    match queue.as_ref().map_err(io::Error::kind) {
+        Err(io::ErrorKind::InvalidInput) => Err(beyond(size, "fs.mqueue.msgsize_max", mq::most_bytes())),
+        // EMFILE: the bytes of all queues of this user, not descriptors.
+        Err(_) if queue.as_ref().is_err_and(mq::is_limit_of_user) => {
+            Err(Stop::Unsupported("this user has as many bytes in queues as RLIMIT_MSGQUEUE allows".to_owned()))
+        }
+        _ => queue.doing("making a POSIX message queue"),
+    }
+}
+
+fn run(ctx: &mut Ctx) -> Outcome {
+    let message = message(ctx)?;
+    let (forth, back) = (queue(message.len())?, queue(message.len())?);
+    let again = |queue: &OwnedFd| queue.try_clone().doing("duplicating a descriptor");
+    let mut here = Queues { input: again(&back)?, output: again(&forth)?, message: message.clone() };
+    let there = Queues { input: forth, output: back, message };
+    trip::measure(ctx, &mut here, || Ok(there))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ipc::trip::testing::every_round_trip_switches;
+    use groma_harness::testing::try_out;
+
+    #[test]
+    fn every_round_trip_switches_on_both_sides() {
+        for size in ["1", "8K"] {
+            every_round_trip_switches(&BENCH, &[("size", size)], None);
+        }
+    }
+
+    #[test]
+    fn a_message_beyond_every_limit_is_unsupported() {
+        // 16 MiB is the most that even the superuser gets.
+        assert!(matches!(try_out(&BENCH, &[("size", "32M")], None), Err(Stop::Unsupported(_))));
+    }
+}

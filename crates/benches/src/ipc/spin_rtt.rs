@@ -1,0 +1,104 @@
+//! A word there and back between two CPUs through their caches: two processes that never sleep.
+//!
+//! Measures a store that the other side sees, and one that comes back: four transfers of a cache line at most, no
+//! kernel. It is the floor of everything that two CPUs can tell each other. Does not measure atomic operations on one
+//! word, nor more than two CPUs.
+//!
+//! Method: as the other round trips (`trip.rs`), but in intervals of many: one takes some 100 ns. Each side spins on a
+//! word that only the other one writes, on a cache line of its own; a word holds the number of its message, so none can
+//! be missed. The proof is that the other side answered exactly as many.
+//!
+//! Traps: on one CPU each side would spin until the scheduler takes the CPU away: that placement is `unsupported`. A
+//! side that is not running lets the other one spin for a time slice, so on a busy machine half of the intervals can be
+//! disturbed. Two hardware threads of one core share its first cache: another placement, another number.
+//!
+//! Source: os-methods; no table of the five papers has it.
+
+use super::trip::{self, End};
+use groma_harness::prelude::*;
+use groma_harness::sys::shared::Shared;
+use std::io;
+use std::sync::atomic::{AtomicU32, Ordering::Acquire, Ordering::Release};
+
+pub(crate) static BENCH: Benchmark = Benchmark {
+    info: Info {
+        summary: "Round trip of a word between two CPUs that spin on shared memory",
+        about: about!("spin_rtt.rs"),
+        iteration: "one round trip: a store and a wait on each side",
+        scaling: Scaling::alone("a side that spins while the other one waits for a CPU measures the scheduler"),
+        placements: &[Placement::SameLlc],
+        needs: &[Need::Cpus(2)],
+        width: 0.02,
+        ..Info::new("ipc.spin_rtt")
+    },
+    run: Run::Here(run),
+};
+
+/// Words between two that are used: no processor has lines above 256 bytes.
+const APART: usize = 64;
+
+/// Looks at a word before the other side counts as gone: seconds, while time slices are milliseconds.
+const PATIENCE: u64 = 1 << 30;
+
+/// An end: the word that it waits on, the word that it changes, and how often it has.
+struct Words<'a> {
+    input: &'a AtomicU32,
+    output: &'a AtomicU32,
+    received: u32,
+    sent: u32,
+}
+
+impl End for Words<'_> {
+    fn message(&mut self) -> &mut [u8] {
+        &mut []
+    }
+
+    #[inline]
+    fn send(&mut self) -> io::Result<()> {
+        self.sent = self.sent.wrapping_add(1);
+        self.output.store(self.sent, Release);
+        Ok(())
+    }
+
+    #[inline]
+    fn receive(&mut self) -> io::Result<()> {
+        self.received = self.received.wrapping_add(1);
+        for _ in 0..PATIENCE {
+            if self.input.load(Acquire) == self.received {
+                return Ok(());
+            }
+            std::hint::spin_loop();
+        }
+        Err(io::ErrorKind::TimedOut.into())
+    }
+}
+
+fn run(ctx: &mut Ctx) -> Outcome {
+    if trip::on_one_cpu(ctx) {
+        return Err(Stop::Unsupported(
+            "two that spin on one CPU wait for the scheduler, not for each other".to_owned(),
+        ));
+    }
+    let words = Shared::<AtomicU32>::new(2 * APART).doing("sharing memory with the other side")?;
+    let (forth, back) = (&words[0], &words[APART]);
+    let mut here = Words { input: back, output: forth, received: 0, sent: 0 };
+    let there = Words { input: forth, output: back, received: 0, sent: 0 };
+    trip::measure(ctx, &mut here, || Ok(there))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ipc::trip::testing::answered;
+    use groma_harness::testing::try_out;
+
+    #[test]
+    fn every_round_trip_is_answered() {
+        let tried = match try_out(&BENCH, &[], None) {
+            Err(Stop::Unsupported(why)) => return eprintln!("skipped: {why}"),
+            tried => tried.expect("shared memory"),
+        };
+        assert!(tried.samples("") >= 3);
+        answered(&tried);
+    }
+}

@@ -1,0 +1,94 @@
+//! One message there and back between two processes over a System V message queue.
+//!
+//! Measures `msgsnd` and `msgrcv` on each side: one queue, one type of message for each direction, as a server and a
+//! client have it. Does not measure a queue with messages that wait, nor the making of one.
+//!
+//! Method and proofs: as `ipc.pipe_rtt` (`trip.rs`).
+//!
+//! Nothing stays, not even after SIGKILL: the queue belongs to a guardian (`groma_sys::guardian`), since it can neither
+//! be removed early, which wakes all who wait with an error, nor does it go with its users.
+//!
+//! Traps: queues that a killed benchmark leaves behind until the system has no more; a message has at most
+//! `kernel.msgmax` bytes (8192 unless changed), beyond which it is `unsupported`.
+//!
+//! Source: os-methods; no table of the five papers has it.
+
+use super::ends::all;
+use super::trip::{self, End};
+use super::{NEAR, ONE_PROCESS_EACH, beyond, ends, sizes};
+use groma_harness::prelude::*;
+use groma_harness::sys::sysv::{self, Message, Queue};
+use std::io;
+
+pub(crate) static BENCH: Benchmark = Benchmark {
+    info: Info {
+        summary: "Round trip of a message between two processes over a System V message queue",
+        about: about!("sysv_msg_rtt.rs"),
+        iteration: "one round trip: a send and a receive on each side",
+        timing: Timing::Each,
+        params: &[sizes(&["1", "64", "1K", "8K"])],
+        scaling: ONE_PROCESS_EACH,
+        placements: NEAR,
+        interference: Interference::Blocking,
+        width: 0.02,
+        ..Info::new("ipc.sysv_msg_rtt")
+    },
+    run: Run::Here(run),
+};
+
+/// An end: the queue, and the types that it receives and sends.
+struct Typed {
+    queue: i32,
+    input: i64,
+    output: i64,
+    message: Message,
+}
+
+impl End for Typed {
+    fn message(&mut self) -> &mut [u8] {
+        self.message.text()
+    }
+
+    #[inline]
+    fn send(&mut self) -> io::Result<()> {
+        self.message.send(self.queue, self.output)
+    }
+
+    #[inline]
+    fn receive(&mut self) -> io::Result<()> {
+        let expected = self.message.text().len();
+        all(self.message.receive(self.queue, self.input)?, expected)
+    }
+}
+
+fn run(ctx: &mut Ctx) -> Outcome {
+    let size = ends::message(ctx)?.len();
+    if let Some(limit) = sysv::limit("msgmax")
+        && size as u64 > limit
+    {
+        return Err(beyond(size, "kernel.msgmax", Some(limit)));
+    }
+    let queue = Queue::new().doing("making a System V message queue")?;
+    let end = |input, output| Typed { queue: queue.id(), input, output, message: Message::new(size) };
+    let (mut here, there) = (end(2, 1), end(1, 2));
+    trip::measure(ctx, &mut here, || Ok(there))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ipc::trip::testing::every_round_trip_switches;
+    use groma_harness::testing::try_out;
+
+    #[test]
+    fn every_round_trip_switches_on_both_sides() {
+        for size in ["1", "8K"] {
+            every_round_trip_switches(&BENCH, &[("size", size)], None);
+        }
+    }
+
+    #[test]
+    fn a_message_beyond_the_limit_is_unsupported() {
+        assert!(matches!(try_out(&BENCH, &[("size", "1G")], None), Err(Stop::Unsupported(_))));
+    }
+}

@@ -1,0 +1,76 @@
+//! A signal there and back between two processes over two System V semaphores.
+//!
+//! Measures the hand-over: `semop` that adds 1 to one semaphore of a set, `semop` that takes 1 from the other, each
+//! side asleep until the other has added. Does not measure a semaphore that nobody waits for (`lock.sysv_sem`).
+//!
+//! Method and proofs: as `ipc.pipe_rtt` (`trip.rs`). The value is a whole round trip, four calls. lmbench prints half
+//! of one, and takes from one semaphore and adds to the other in one call: two calls a round trip.
+//!
+//! Nothing stays, not even after SIGKILL: the set belongs to a guardian (`groma_sys::guardian`).
+//!
+//! Traps: sets that a killed benchmark leaves behind (lmbench `lat_sem` after Ctrl-C); a signal handler that kills by a
+//! process id read from the wrong memory (the same).
+//!
+//! Source: lmbench3 `lat_sem`.
+
+use super::trip::{self, End};
+use super::{NEAR, ONE_PROCESS_EACH};
+use groma_harness::prelude::*;
+use groma_harness::sys::sysv::{self, Semaphores};
+use std::io;
+
+pub(crate) static BENCH: Benchmark = Benchmark {
+    info: Info {
+        summary: "Round trip between two processes over two System V semaphores",
+        about: about!("sysv_sem_rtt.rs"),
+        iteration: "one round trip: two semop on each side",
+        timing: Timing::Each,
+        scaling: ONE_PROCESS_EACH,
+        placements: NEAR,
+        lineage: &["lmbench3:lat_sem"],
+        interference: Interference::Blocking,
+        width: 0.02,
+        ..Info::new("ipc.sysv_sem_rtt")
+    },
+    run: Run::Here(run),
+};
+
+/// An end: the set, and the semaphore that it waits on; it adds to the other one.
+struct Waits {
+    set: i32,
+    input: u16,
+}
+
+impl End for Waits {
+    fn message(&mut self) -> &mut [u8] {
+        &mut []
+    }
+
+    #[inline]
+    fn send(&mut self) -> io::Result<()> {
+        sysv::add(self.set, 1 - self.input, 1)
+    }
+
+    #[inline]
+    fn receive(&mut self) -> io::Result<()> {
+        sysv::add(self.set, self.input, -1)
+    }
+}
+
+fn run(ctx: &mut Ctx) -> Outcome {
+    let semaphores = Semaphores::new().doing("making System V semaphores")?;
+    let end = |input| Waits { set: semaphores.id(), input };
+    let (mut here, there) = (end(0), end(1));
+    trip::measure(ctx, &mut here, || Ok(there))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ipc::trip::testing::every_round_trip_switches;
+
+    #[test]
+    fn every_round_trip_switches_on_both_sides() {
+        every_round_trip_switches(&BENCH, &[], None);
+    }
+}

@@ -1,0 +1,102 @@
+//! One message there and back between two processes over Unix sockets.
+//!
+//! Measures a write and a read on each side of a pair of sockets, of each kind: a stream, datagrams, messages over a
+//! connection. Does not measure the making of connections, nor the passing of descriptors.
+//!
+//! Method: as `ipc.pipe_rtt` (`trip.rs`). The two sockets are made as a pair, or connected through addresses as those
+//! of two programs are; addresses are abstract, so nothing lies in the file system. A stream's message is sent and read
+//! on until it is whole, however large; datagrams and messages come whole or not at all, and one above the socket's
+//! buffer is `unsupported`.
+//!
+//! Traps: messages above the buffer that end the benchmark without a word (lmbench `lat_unix -m`); placement (9 against
+//! 34 us with lmbench on one machine); tools that let one task write to itself and call it IPC (will-it-scale `unix1`).
+//!
+//! Source: lmbench 1996 table 11, lmbench3 `lat_unix`.
+
+use super::ends::{Socket, message};
+use super::{NEAR, ONE_PROCESS_EACH, beyond, sizes, trip};
+use groma_harness::prelude::*;
+use groma_harness::sys::unix::{self, Kind};
+use std::os::fd::AsFd;
+
+pub(crate) static BENCH: Benchmark = Benchmark {
+    info: Info {
+        summary: "Round trip of a message between two processes over Unix sockets",
+        about: about!("unix_rtt.rs"),
+        iteration: "one round trip: a write and a read on each side",
+        timing: Timing::Each,
+        params: &[
+            sizes(&["1", "64", "1K", "16K", "64K"]),
+            Param {
+                name: "kind",
+                help: "what the sockets carry",
+                kind: ParamKind::Word(&["stream", "dgram", "seqpacket"]),
+                quick: &[],
+                default: &["stream"],
+                full: &["stream", "dgram", "seqpacket"],
+            },
+            Param {
+                name: "socket",
+                help: "made as a pair, or connected through an abstract address",
+                kind: ParamKind::Word(&["pair", "named"]),
+                quick: &[],
+                default: &["pair"],
+                full: &["pair", "named"],
+            },
+        ],
+        scaling: ONE_PROCESS_EACH,
+        placements: NEAR,
+        lineage: &["lmbench1996:table11", "lmbench3:lat_unix"],
+        interference: Interference::Blocking,
+        width: 0.02,
+        ..Info::new("ipc.unix_rtt")
+    },
+    run: Run::Here(run),
+};
+
+fn run(ctx: &mut Ctx) -> Outcome {
+    let message = message(ctx)?;
+    let kind = match ctx.word("kind") {
+        "stream" => Kind::Stream,
+        "dgram" => Kind::Dgram,
+        _ => Kind::SeqPacket,
+    };
+    let make = if ctx.word("socket") == "pair" { unix::pair } else { unix::connected };
+    let (here, there) = make(kind).doing("making Unix sockets")?;
+    let whole = kind != Kind::Stream;
+    if whole {
+        let longest = unix::longest_message(here.as_fd()).doing("asking for the socket's buffer")?;
+        if message.len() > longest {
+            return Err(beyond(message.len(), "the socket's send buffer", Some(longest as u64)));
+        }
+    }
+    let mut here = Socket { fd: here, whole, message: message.clone() };
+    let there = Socket { fd: there, whole, message };
+    trip::measure(ctx, &mut here, || Ok(there))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ipc::trip::testing::every_round_trip_switches;
+    use groma_harness::testing::try_out;
+
+    #[test]
+    fn every_round_trip_switches_on_both_sides() {
+        for kind in ["stream", "dgram", "seqpacket"] {
+            for (socket, size) in [("pair", "1"), ("named", "64K")] {
+                let chosen = [("kind", kind), ("socket", socket), ("size", size)];
+                every_round_trip_switches(&BENCH, &chosen, None);
+            }
+        }
+    }
+
+    #[test]
+    fn only_a_stream_carries_what_no_buffer_holds() {
+        let try_kind = |kind| try_out(&BENCH, &[("kind", kind), ("size", "4M")], None);
+        try_kind("stream").expect("a message in pieces");
+        for kind in ["dgram", "seqpacket"] {
+            assert!(matches!(try_kind(kind), Err(Stop::Unsupported(_))));
+        }
+    }
+}

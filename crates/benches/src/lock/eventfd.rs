@@ -1,0 +1,60 @@
+//! An event counter that one task adds to and reads itself.
+//!
+//! Measures a write and a read of an `eventfd`, through the C library, where neither waits. Does not measure a wake-up
+//! of another task (`ipc.eventfd_rtt`).
+//!
+//! Method: many pairs in one short interval; each read has to find the 1 that was added. The proof is the same loop in
+//! a child cut off from the kernel.
+//!
+//! Traps: this called communication (will-it-scale `eventfd1`).
+//!
+//! Source: will-it-scale `eventfd1`.
+
+use crate::entry;
+use groma_harness::prelude::*;
+use groma_harness::sys::io::{read_full, write_full};
+use groma_harness::sys::kernel_objects;
+use std::os::fd::AsFd;
+
+pub(crate) static BENCH: Benchmark = Benchmark {
+    info: Info {
+        summary: "Event counter (eventfd) that nobody waits for: write and read",
+        about: about!("eventfd.rs"),
+        iteration: "one write and one read",
+        lineage: &["wis:eventfd1"],
+        ..Info::new("lock.eventfd")
+    },
+    run: Run::Here(run),
+};
+
+fn run(ctx: &mut Ctx) -> Outcome {
+    let counter = kernel_objects::eventfd().doing("making an event counter")?;
+    let mut body = |iters| {
+        let mut sum = 0;
+        for _ in 0..iters {
+            let mut count = [0; 8];
+            write_full(counter.as_fd(), &1u64.to_ne_bytes()).doing("adding to the counter")?;
+            read_full(counter.as_fd(), &mut count).doing("reading the counter")?;
+            sum += u64::from_ne_bytes(count);
+        }
+        if sum == iters { Ok(()) } else { Err(Stop::Failed(format!("the counter gave {sum} for {iters} times 1"))) }
+    };
+    ctx.measure(&mut body)?;
+    entry::asks_the_kernel(ctx, body);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use groma_harness::testing::try_out;
+
+    const ASKED: &str = "calls of 100 that the kernel was asked for";
+
+    #[test]
+    fn every_pair_enters_the_kernel() {
+        let tried = try_out(&BENCH, &[], None).expect("an event counter");
+        assert!(tried.samples("") >= 3);
+        assert_eq!(tried.proven(ASKED), 100.0);
+    }
+}

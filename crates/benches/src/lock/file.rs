@@ -1,0 +1,114 @@
+//! A lock on a file that nobody else wants: lock and unlock.
+//!
+//! Measures two calls, through the C library, of each kind: a lock of the process on one byte (POSIX record lock), of
+//! the open file on one byte, or of the open file on all of it (`flock`). Does not measure waiting for a lock
+//! (`ipc.lock_rtt`), nor the opening of the file.
+//!
+//! Method: many pairs in one short interval on an empty file of our own. With `object=shared` the members of a crew
+//! open one file and lock a byte each: none ever waits, but all go through the file's one list of locks. The proofs:
+//! the same loop in a child cut off from the kernel, and another process finds the lock held while it is.
+//!
+//! Traps: `flock` has no bytes, so members that share a file would wait for each other: `unsupported`. Record locks
+//! belong to the process: among threads they would not exclude. The file system is recorded, since it may have locks of
+//! its own.
+//!
+//! Source: will-it-scale `lock1`, `lock2` (which waits); the peer with two sides is lmbench3 `lat_fcntl`.
+
+use super::{LOCK_KIND, OBJECT, lock_kind};
+use crate::entry;
+use crate::scratch::Scratch;
+use groma_harness::prelude::*;
+use groma_harness::sys::file_lock::{Kind, LockFile};
+use std::io;
+
+pub(crate) static BENCH: Benchmark = Benchmark {
+    info: Info {
+        summary: "Lock on a file that nobody else wants: lock and unlock",
+        about: about!("file.rs"),
+        iteration: "one lock and one unlock",
+        params: &[LOCK_KIND, OBJECT],
+        needs: &[Need::WorkDir],
+        lineage: &["wis:lock1", "wis:lock2"],
+        ..Info::new("lock.file")
+    },
+    run: Run::Here(run),
+};
+
+fn run(ctx: &mut Ctx) -> Outcome {
+    let kind = lock_kind(ctx);
+    let scratch = Scratch::new(ctx)?;
+    let shared = ctx.word("object") == "shared";
+    if shared && kind == Kind::Whole {
+        return Err(Stop::Unsupported("flock has no bytes: members that share a file would wait".to_owned()));
+    }
+    let path = if shared { ctx.work_dir()?.join("object") } else { scratch.path().join("file") };
+    let file = LockFile::open(&path, kind).doing("opening a file to lock")?;
+    let byte = i64::from(ctx.member());
+    let mut body = |iters| {
+        for _ in 0..iters {
+            file.lock(byte).doing("locking the file")?;
+            file.unlock(byte).doing("unlocking the file")?;
+        }
+        Ok(())
+    };
+    ctx.measure(&mut body)?;
+    entry::asks_the_kernel(ctx, &mut body);
+    excludes(ctx, &file, || LockFile::open(&path, kind)?.is_held_by_another(byte))
+}
+
+/// Another process finds the lock held exactly while it is.
+fn excludes(ctx: &mut Ctx, file: &LockFile, look: impl Fn() -> io::Result<bool>) -> Outcome {
+    // Threads must not fork, and the processes of a crew run the same code as one alone.
+    if ctx.workers() > 1 {
+        return Ok(());
+    }
+    let seen = |ctx: &Ctx| -> Result<i32, Stop> {
+        let child = ctx.fork_peer(&[], || look().map_or(-1, i32::from))?;
+        Ok(child.wait().doing("waiting for another process")?.code().unwrap_or(-1))
+    };
+    file.lock(0).doing("locking the file")?;
+    let held = seen(ctx)?;
+    file.unlock(0).doing("unlocking the file")?;
+    let free = seen(ctx)?;
+    ctx.prove("locks that another process found held", "1", f64::from(held), 1.0..=1.0);
+    ctx.prove("locks that another process found held afterwards", "0", f64::from(free), 0.0..=0.0);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use groma_harness::testing::try_out;
+
+    const ASKED: &str = "calls of 100 that the kernel was asked for";
+
+    use crate::scratch::testing::Place;
+    use groma_harness::model::CrewKind;
+    use groma_harness::testing::try_crew;
+
+    #[test]
+    fn every_pair_enters_the_kernel_and_excludes() {
+        for kind in ["record", "open-file", "flock"] {
+            let place = Place::new();
+            let tried = try_out(&BENCH, &[("kind", kind)], Some(place.path())).expect("locks on files");
+            assert!(tried.samples("") >= 3);
+            assert_eq!(tried.proven(ASKED), 100.0);
+            assert_eq!(tried.proven("locks that another process found held"), 1.0);
+            assert_eq!(tried.proven("locks that another process found held afterwards"), 0.0);
+        }
+    }
+
+    #[test]
+    fn a_crew_shares_a_file_but_not_by_flock() {
+        let place = Place::new();
+        let share = |kind| {
+            let chosen = [("kind", kind), ("object", "shared")];
+            try_crew(&BENCH, &chosen, Some(place.path()), 2, CrewKind::Processes)
+        };
+        for kind in ["record", "open-file"] {
+            assert!(share(kind).expect("a crew").samples("") >= 1);
+        }
+        assert!(share("flock").is_err());
+        std::fs::remove_file(place.path().join("object")).expect("the object that was shared");
+    }
+}

@@ -1,0 +1,120 @@
+//! The futex call when there is nothing to do: nobody sleeps, or the word has changed already.
+//!
+//! Measures FUTEX_WAKE that wakes nobody and FUTEX_WAIT that does not wait: entry, look-up of the word, and the
+//! kernel's bucket of sleepers. Locks call them when they lose a race. Does not measure a wake-up (`ipc.futex_rtt`).
+//!
+//! Method: many calls by number in one short interval. A wake has to answer 0 and a wait EAGAIN, each of them. The word
+//! is looked up as a private one of the process, or as one that processes share, which takes the kernel longer. With
+//! `object=shared` all members of a crew use one word in a mapped file, and with it one bucket. The proof is the same
+//! loop in a child cut off from the kernel.
+//!
+//! Traps: a word without sleepers is answered without a look at its bucket's lock; kernels since 6.16 have a table for
+//! each process.
+//!
+//! Source: will-it-scale `futex1` to `futex4`.
+
+use super::{OBJECT, each_gave, shared_file};
+use crate::entry;
+use groma_harness::prelude::*;
+use groma_harness::sys::shared::Shared;
+use groma_harness::sys::sync::{Key, OTHER_VALUE, futex_wait, futex_wake};
+use std::sync::atomic::AtomicU32;
+
+pub(crate) static BENCH: Benchmark = Benchmark {
+    info: Info {
+        summary: "Futex call with nothing to do: wake nobody, or wait on a changed word",
+        about: about!("futex.rs"),
+        iteration: "one call",
+        params: &[
+            Param {
+                name: "op",
+                help: "wake nobody, or wait on a word that has changed",
+                kind: ParamKind::Word(&["wake", "wait"]),
+                quick: &[],
+                default: &["wake"],
+                full: &["wake", "wait"],
+            },
+            Param {
+                name: "key",
+                help: "how the kernel looks the word up: for threads of a process, or for processes",
+                kind: ParamKind::Word(&["private", "shared"]),
+                quick: &[],
+                default: &["private"],
+                full: &["private", "shared"],
+            },
+            OBJECT,
+        ],
+        needs: &[Need::WorkDir],
+        lineage: &["wis:futex1", "wis:futex2", "wis:futex3", "wis:futex4"],
+        ..Info::new("lock.futex")
+    },
+    run: Run::Here(run),
+};
+
+fn run(ctx: &mut Ctx) -> Outcome {
+    let key = if ctx.word("key") == "private" { Key::Private } else { Key::Shared };
+    let words = match shared_file(ctx)? {
+        Some(file) => Shared::<AtomicU32>::in_file(&file, 1),
+        None => Shared::<AtomicU32>::new(1),
+    };
+    let words = words.doing("mapping the word")?;
+    let word = &words[0];
+    if ctx.word("op") == "wake" {
+        let call = || futex_wake(word, key);
+        measure(ctx, 0, call)
+    } else {
+        let call = || futex_wait(word, 1, key);
+        measure(ctx, OTHER_VALUE, call)
+    }
+}
+
+/// Measures a call that has to answer `expected`.
+fn measure(ctx: &mut Ctx, expected: isize, call: impl Fn() -> isize) -> Outcome {
+    let mut body = |iters| {
+        let mut wrong = None;
+        for _ in 0..iters {
+            let answer = call();
+            if answer != expected {
+                wrong = Some(answer);
+            }
+        }
+        each_gave(expected, wrong, "futex")
+    };
+    ctx.measure(&mut body)?;
+    entry::asks_the_kernel(ctx, body);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use groma_harness::testing::try_out;
+
+    const ASKED: &str = "calls of 100 that the kernel was asked for";
+
+    use crate::scratch::testing::Place;
+    use groma_harness::model::CrewKind;
+    use groma_harness::testing::try_crew;
+
+    #[test]
+    fn every_call_enters_the_kernel() {
+        for op in ["wake", "wait"] {
+            for key in ["private", "shared"] {
+                let tried = try_out(&BENCH, &[("op", op), ("key", key)], Some(&std::env::temp_dir())).expect("futexes");
+                assert!(tried.samples("") >= 3);
+                assert_eq!(tried.proven(ASKED), 100.0);
+            }
+        }
+    }
+
+    #[test]
+    fn a_crew_shares_a_word() {
+        let place = Place::new();
+        let chosen = [("key", "shared"), ("object", "shared")];
+        for kind in [CrewKind::Processes, CrewKind::Threads] {
+            let tried = try_crew(&BENCH, &chosen, Some(place.path()), 2, kind).expect("a crew");
+            assert!(tried.samples("") >= 1);
+        }
+        std::fs::remove_file(place.path().join("object")).expect("the object that was shared");
+    }
+}

@@ -1,0 +1,82 @@
+//! A mutex of the C library that nobody else wants: lock and unlock.
+//!
+//! Measures `pthread_mutex_lock` and `pthread_mutex_unlock` of a mutex of the default kind: an atomic operation each,
+//! no kernel. Does not measure waiting for a mutex, nor the mutex of Rust.
+//!
+//! Method: many pairs in one short interval. glibc leaves the atomic operations out while a process has a single
+//! thread, so it depends on that: with `process=threaded` another thread exists, and sleeps. The proof is the same loop
+//! in a child cut off from the kernel, made before there is a second thread; the path is the same but for those
+//! operations.
+//!
+//! Traps: the mutex of a process with one thread taken for that of a program that needs one.
+//!
+//! Source: will-it-scale `pthread_mutex2`, which has one thread where it runs as processes; libMicro `mutex`.
+
+use crate::entry;
+use groma_harness::prelude::*;
+use groma_harness::sys::sync::Mutex;
+use groma_harness::sys::thread;
+use std::sync::mpsc;
+
+pub(crate) static BENCH: Benchmark = Benchmark {
+    info: Info {
+        summary: "Mutex (pthread) that nobody else wants: lock and unlock, without the kernel",
+        about: about!("mutex.rs"),
+        iteration: "one lock and one unlock",
+        params: &[Param {
+            name: "process",
+            help: "whether the process has a second thread, which sleeps",
+            kind: ParamKind::Word(&["threaded", "single"]),
+            quick: &[],
+            default: &["threaded"],
+            full: &["threaded", "single"],
+        }],
+        scaling: Scaling::processes("whether there are other threads is a parameter"),
+        lineage: &["wis:pthread_mutex2", "libmicro:mutex"],
+        ..Info::new("lock.mutex")
+    },
+    run: Run::Here(run),
+};
+
+/// Room for a thread that sleeps; debug builds want the double of release builds.
+const STACK: usize = 128 << 10;
+
+fn run(ctx: &mut Ctx) -> Outcome {
+    let mutex = Mutex::new();
+    let mut body = |iters| {
+        let mut wrong = 0;
+        for _ in 0..iters {
+            wrong |= mutex.lock_unlock();
+        }
+        if wrong == 0 { Ok(()) } else { Err(Stop::Failed(format!("a mutex answered {wrong}"))) }
+    };
+    entry::never_asks_the_kernel(ctx, &mut body)?;
+    if ctx.word("process") == "single" {
+        return ctx.measure(body);
+    }
+    let (measured, ended) = mpsc::channel::<()>();
+    // It sleeps until the sender is dropped.
+    let sleeper = thread::spawn(STACK, move || ended.recv().is_err()).doing("making a thread")?;
+    let outcome = ctx.measure(body);
+    drop(measured);
+    let slept = sleeper.join().is_ok_and(|ended| ended);
+    ctx.prove("threads that slept beside it", "1", f64::from(u8::from(slept)), 1.0..=1.0);
+    outcome
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use groma_harness::testing::try_out;
+
+    const ASKED: &str = "calls of 100 that the kernel was asked for";
+
+    #[test]
+    fn the_kernel_is_never_asked() {
+        for process in ["threaded", "single"] {
+            let tried = try_out(&BENCH, &[("process", process)], None).expect("a mutex");
+            assert!(tried.samples("") >= 3);
+            assert_eq!(tried.proven(ASKED), 0.0);
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! A System V semaphore that nobody waits for: up and down again.
+//!
+//! Measures two `semop`, through the C library: the kernel looks the set up by its number, takes its lock, and changes
+//! a number. It enters the kernel each time, which a POSIX semaphore does not. Does not measure a hand-over between two
+//! tasks (`ipc.sysv_sem_rtt`), nor SEM_UNDO.
+//!
+//! Method: many pairs in one short interval, up first, so it never waits. The proofs: the same loop in a child cut off
+//! from the kernel, and the semaphore is at 0 in the end. The set belongs to a guardian (`groma_sys::guardian`): nothing
+//! stays, not even after SIGKILL.
+//!
+//! Traps: sets that are left behind. Each member of a crew has a set of its own.
+//!
+//! Source: os-methods; lmbench3 `lat_sem` is `ipc.sysv_sem_rtt`.
+
+use crate::entry;
+use groma_harness::prelude::*;
+use groma_harness::sys::sysv::{self, Semaphores};
+
+pub(crate) static BENCH: Benchmark = Benchmark {
+    info: Info {
+        summary: "System V semaphore that nobody waits for: up and down",
+        about: about!("sysv_sem.rs"),
+        iteration: "two semop: up and down",
+        scaling: Scaling::processes("the guardian of its id is forked, which a process with threads must not"),
+        ..Info::new("lock.sysv_sem")
+    },
+    run: Run::Here(run),
+};
+
+fn run(ctx: &mut Ctx) -> Outcome {
+    let semaphores = Semaphores::new().doing("making System V semaphores")?;
+    let set = semaphores.id();
+    let mut body = |iters| {
+        for _ in 0..iters {
+            sysv::add(set, 0, 1).doing("adding to the semaphore")?;
+            sysv::add(set, 0, -1).doing("taking from the semaphore")?;
+        }
+        Ok(())
+    };
+    ctx.measure(&mut body)?;
+    let left = sysv::value(set, 0).doing("looking at the semaphore")?;
+    ctx.prove("what the semaphore is at afterwards", "0", f64::from(left), 0.0..=0.0);
+    entry::asks_the_kernel(ctx, body);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use groma_harness::testing::try_out;
+
+    const ASKED: &str = "calls of 100 that the kernel was asked for";
+
+    #[test]
+    fn every_pair_enters_the_kernel() {
+        let tried = match try_out(&BENCH, &[], None) {
+            Err(Stop::Unsupported(why)) => return eprintln!("skipped: {why}"),
+            tried => tried.expect("semaphores"),
+        };
+        assert!(tried.samples("") >= 3);
+        assert_eq!(tried.proven(ASKED), 100.0);
+        assert_eq!(tried.proven("what the semaphore is at afterwards"), 0.0);
+    }
+}

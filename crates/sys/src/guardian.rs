@@ -1,0 +1,83 @@
+//! Things that outlive every process, owned by one that outlives the worker: System V ids.
+//!
+//! A message queue or a semaphore set of System V has no descriptor, so nothing takes it away when its users are gone,
+//! and it cannot be removed early: that ends those who wait on it. So it belongs to a guardian: a process in a session
+//! of its own, which neither the death of the worker nor SIGKILL to its group reaches. The guardian makes the thing
+//! before it tells its number, and unmakes it when it is told to, or when the pipe to the worker ends, which the kernel
+//! sees to whatever becomes of the worker. There is no moment at which the thing exists without its guardian.
+//!
+//! A private IPC namespace would do the same without a process, but for the superuser only, and with limits
+//! (`kernel.msgmax` and others) that are not those of the system being measured.
+
+use crate::fork::{self, Child};
+use crate::io::{pipe, read, read_full, write_full};
+use rustix::process::{set_parent_process_death_signal, setsid};
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+/// The owner of a thing known by a number. Dropping it unmakes the thing and waits until that is done.
+#[derive(Debug)]
+pub struct Guardian {
+    thing: i32,
+    leash: OwnedFd,
+    child: Option<Child>,
+}
+
+impl Guardian {
+    /// A process that makes something now and unmakes it in the end.
+    ///
+    /// # Errors
+    /// Those of `make` and of the fork.
+    pub fn new(make: fn() -> io::Result<i32>, unmake: fn(i32) -> io::Result<()>) -> io::Result<Guardian> {
+        let (leash_end, leash) = pipe()?;
+        let (news, news_end) = pipe()?;
+        let child = fork::fork(|| {
+            // Its own copy of the leash would keep the pipe from ending.
+            fork::close_copies(&[leash.as_fd()]);
+            i32::from(guard(make, unmake, leash_end.as_fd(), news_end.as_fd()).is_err())
+        })?;
+        drop((leash_end, news_end));
+        let mut said = [0; 8];
+        read_full(news.as_fd(), &mut said)?;
+        let [thing, error] =
+            [&said[..4], &said[4..]].map(|half| i32::from_ne_bytes([half[0], half[1], half[2], half[3]]));
+        if error != 0 {
+            return Err(io::Error::from_raw_os_error(error));
+        }
+        Ok(Guardian { thing, leash, child: Some(child) })
+    }
+
+    /// The number of what was made.
+    pub fn thing(&self) -> i32 {
+        self.thing
+    }
+}
+
+/// The life of a guardian.
+fn guard(
+    make: fn() -> io::Result<i32>,
+    unmake: fn(i32) -> io::Result<()>,
+    leash: BorrowedFd<'_>,
+    news: BorrowedFd<'_>,
+) -> io::Result<()> {
+    setsid()?;
+    set_parent_process_death_signal(None)?;
+    let made = make();
+    let error = made.as_ref().map_or_else(|e| e.raw_os_error().unwrap_or(-1), |_| 0);
+    let thing = *made.as_ref().unwrap_or(&0);
+    let told = write_full(news, &[thing.to_ne_bytes(), error.to_ne_bytes()].concat());
+    let thing = made?;
+    // A byte, the end, or an error: there is nothing else to wait for.
+    let _ = told.and_then(|()| read(leash, &mut [0]));
+    unmake(thing)
+}
+
+impl Drop for Guardian {
+    fn drop(&mut self) {
+        // Not by closing: children forked meanwhile hold copies of the leash.
+        let _ = write_full(self.leash.as_fd(), &[0]);
+        if let Some(child) = self.child.take() {
+            let _ = child.wait();
+        }
+    }
+}

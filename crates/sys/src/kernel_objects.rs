@@ -1,0 +1,64 @@
+//! Small objects of the kernel that are descriptors and no more: FIFOs without a name, event counters.
+
+use rustix::event::EventfdFlags;
+use rustix::fs::{CWD, FileType, Mode, OFlags};
+use std::io;
+use std::os::fd::OwnedFd;
+use std::path::Path;
+
+/// A FIFO made at `path`, opened at both ends (read end, write end), its name taken away again.
+///
+/// The read end is opened first and without waiting: each end otherwise waits for somebody to open the other.
+///
+/// # Errors
+/// Those of `mknod`, `open`, `unlink`; `EPERM` on a file system without FIFOs.
+pub fn fifo(path: &Path) -> io::Result<(OwnedFd, OwnedFd)> {
+    rustix::fs::mknodat(CWD, path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0)?;
+    let ends = (|| {
+        let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let read_end = rustix::fs::open(path, flags, Mode::empty())?;
+        let write_end = rustix::fs::open(path, OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty())?;
+        rustix::fs::fcntl_setfl(&read_end, OFlags::empty())?;
+        Ok((read_end, write_end))
+    })();
+    std::fs::remove_file(path)?;
+    ends
+}
+
+/// An event counter at 0 whose reads wait while it is 0, closed on exec.
+///
+/// # Errors
+/// Those of `eventfd2`.
+pub fn eventfd() -> io::Result<OwnedFd> {
+    Ok(rustix::event::eventfd(0, EventfdFlags::CLOEXEC)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::io::{read, write};
+    use std::os::fd::AsFd;
+
+    #[test]
+    fn a_fifo_carries_bytes_and_has_no_name() {
+        let path = std::env::temp_dir().join(format!("groma-fifo-{}", crate::process::id()));
+        let (out, into) = fifo(&path).expect("a FIFO");
+        assert!(!path.exists());
+        assert_eq!(write(into.as_fd(), b"x").expect("write"), 1);
+        let mut room = [0; 2];
+        assert_eq!(read(out.as_fd(), &mut room).expect("read"), 1);
+        drop(into);
+        assert_eq!(read(out.as_fd(), &mut room).expect("the end, not an error"), 0);
+    }
+
+    #[test]
+    fn an_event_counter_adds_up() {
+        let counter = eventfd().expect("an event counter");
+        for n in [1u64, 2] {
+            assert_eq!(write(counter.as_fd(), &n.to_ne_bytes()).expect("write"), 8);
+        }
+        let mut sum = [0; 8];
+        assert_eq!(read(counter.as_fd(), &mut sum).expect("read"), 8);
+        assert_eq!(u64::from_ne_bytes(sum), 3);
+    }
+}

@@ -1,0 +1,224 @@
+//! Message queues and semaphores of System V.
+//!
+//! Private ones (`IPC_PRIVATE`): nobody finds them by a key. Each belongs to a [`Guardian`], which removes it.
+//!
+//! # Safety
+//! A [`Message`] is a type word and as many bytes as its length says, in memory of its own; operations on semaphores
+//! are a valid structure that outlives the call. Ids are numbers, which the kernel checks.
+#![expect(unsafe_code, reason = "msgget, msgsnd, msgrcv, semget, semop")]
+
+use crate::guardian::Guardian;
+use std::io;
+
+fn checked(answer: i32) -> io::Result<i32> {
+    if answer < 0 { Err(io::Error::last_os_error()) } else { Ok(answer) }
+}
+
+/// For this user only.
+const MODE: i32 = 0o600;
+
+/// A message queue; removed when dropped, and when this process ends in whatever way.
+#[derive(Debug)]
+pub struct Queue(Guardian);
+
+impl Queue {
+    /// An empty queue.
+    ///
+    /// # Errors
+    /// Those of `msgget`: `ENOSPC` at the limit of queues, `ENOSYS` without System V in the kernel.
+    pub fn new() -> io::Result<Queue> {
+        let guardian = Guardian::new(
+            // SAFETY: numbers only.
+            || checked(unsafe { libc::msgget(libc::IPC_PRIVATE, MODE) }),
+            // SAFETY: IPC_RMID takes no structure.
+            |id| checked(unsafe { libc::msgctl(id, libc::IPC_RMID, std::ptr::null_mut()) }).map(drop),
+        )?;
+        Ok(Queue(guardian))
+    }
+
+    /// Its number, which the processes forked later know it by.
+    pub fn id(&self) -> i32 {
+        self.0.thing()
+    }
+}
+
+/// Room for one message.
+#[derive(Debug)]
+pub struct Message {
+    /// The type, and then the text.
+    words: Vec<libc::c_long>,
+    len: usize,
+}
+
+impl Message {
+    /// Room for `len` bytes.
+    pub fn new(len: usize) -> Message {
+        Message { words: vec![0; 1 + len.div_ceil(size_of::<libc::c_long>())], len }
+    }
+
+    /// The text.
+    pub fn text(&mut self) -> &mut [u8] {
+        let text = &mut self.words[1..];
+        // SAFETY: the words are as many bytes and more, exclusively borrowed.
+        unsafe { std::slice::from_raw_parts_mut(text.as_mut_ptr().cast(), self.len) }
+    }
+
+    /// Sends it as one of type `kind`, which is positive.
+    ///
+    /// # Errors
+    /// Those of `msgsnd`.
+    #[inline]
+    pub fn send(&mut self, queue: i32, kind: libc::c_long) -> io::Result<()> {
+        self.words[0] = kind;
+        // SAFETY: a type word and `len` bytes.
+        checked(unsafe { libc::msgsnd(queue, self.words.as_ptr().cast(), self.len, 0) }).map(drop)
+    }
+
+    /// Waits for one of type `kind`; returns the length of its text.
+    ///
+    /// # Errors
+    /// Those of `msgrcv`: `E2BIG` for one that is longer, `EIDRM` when the queue is removed.
+    #[inline]
+    pub fn receive(&mut self, queue: i32, kind: libc::c_long) -> io::Result<usize> {
+        // SAFETY: room for a type word and `len` bytes.
+        let n = unsafe { libc::msgrcv(queue, self.words.as_mut_ptr().cast(), self.len, kind, 0) };
+        if n < 0 { Err(io::Error::last_os_error()) } else { Ok(n as usize) }
+    }
+}
+
+/// A set of two semaphores, both 0; removed when dropped, and when this process ends in whatever way.
+#[derive(Debug)]
+pub struct Semaphores(Guardian);
+
+impl Semaphores {
+    /// A set of two. Linux makes them 0, which POSIX leaves open.
+    ///
+    /// # Errors
+    /// Those of `semget`: `ENOSPC` at the limit of sets, `ENOSYS` without System V in the kernel.
+    pub fn new() -> io::Result<Semaphores> {
+        let guardian = Guardian::new(
+            // SAFETY: numbers only.
+            || checked(unsafe { libc::semget(libc::IPC_PRIVATE, 2, MODE) }),
+            // SAFETY: IPC_RMID takes no structure.
+            |id| checked(unsafe { libc::semctl(id, 0, libc::IPC_RMID) }).map(drop),
+        )?;
+        Ok(Semaphores(guardian))
+    }
+
+    /// Its number, which the processes forked later know it by.
+    pub fn id(&self) -> i32 {
+        self.0.thing()
+    }
+}
+
+/// Adds `n` to a semaphore of a set; where that would be below 0, waits until it is not.
+///
+/// # Errors
+/// Those of `semop`: `EIDRM` when the set is removed.
+#[inline]
+pub fn add(set: i32, semaphore: u16, n: i16) -> io::Result<()> {
+    let mut operation = libc::sembuf { sem_num: semaphore, sem_op: n, sem_flg: 0 };
+    // SAFETY: one valid operation.
+    checked(unsafe { libc::semop(set, &mut operation, 1) }).map(drop)
+}
+
+/// What a semaphore of a set is at now.
+///
+/// # Errors
+/// Those of `semctl`.
+pub fn value(set: i32, semaphore: u16) -> io::Result<i32> {
+    // SAFETY: GETVAL takes no structure.
+    checked(unsafe { libc::semctl(set, i32::from(semaphore), libc::GETVAL) })
+}
+
+/// A limit of the kernel for System V by its name in /proc/sys/kernel, such as `msgmax`.
+pub fn limit(name: &str) -> Option<u64> {
+    std::fs::read_to_string(format!("/proc/sys/kernel/{name}")).ok()?.trim().parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fork;
+    use crate::io::{pipe, read_full, write_full};
+    use std::os::fd::{AsFd, BorrowedFd};
+    use std::time::{Duration, Instant};
+
+    fn queue_exists(id: i32) -> bool {
+        // SAFETY: room for the answer.
+        let answer = unsafe {
+            let mut room = std::mem::zeroed::<libc::msqid_ds>();
+            libc::msgctl(id, libc::IPC_STAT, &mut room)
+        };
+        answer == 0
+    }
+
+    fn set_exists(id: i32) -> bool {
+        value(id, 0).is_ok()
+    }
+
+    /// Whether the kernel offers System V at all.
+    fn made<T>(thing: io::Result<T>) -> Option<T> {
+        match thing {
+            Err(e) if e.raw_os_error() == Some(libc::ENOSYS) => None,
+            thing => Some(thing.expect("a System V object")),
+        }
+    }
+
+    #[test]
+    fn a_queue_carries_a_message_and_is_gone_when_dropped() {
+        let Some(queue) = made(Queue::new()) else { return };
+        let id = queue.id();
+        let mut message = Message::new(5);
+        message.text().copy_from_slice(b"hello");
+        message.send(id, 2).expect("send");
+        let mut other = Message::new(5);
+        assert_eq!(other.receive(id, 2).expect("receive"), 5);
+        assert_eq!(other.text(), b"hello");
+        assert!(queue_exists(id));
+        drop(queue);
+        assert!(!queue_exists(id));
+    }
+
+    #[test]
+    fn a_semaphore_counts_and_is_gone_when_dropped() {
+        let Some(set) = made(Semaphores::new()) else { return };
+        let id = set.id();
+        assert!(set_exists(id));
+        add(id, 0, 1).expect("up");
+        assert_eq!(value(id, 0).expect("a value"), 1);
+        add(id, 0, -1).expect("down");
+        drop(set);
+        assert!(!set_exists(id));
+    }
+
+    #[test]
+    fn nothing_is_left_when_the_owner_and_its_group_are_killed() {
+        fn life(tell: BorrowedFd<'_>) -> io::Result<()> {
+            // As a worker: the leader of its own process group.
+            rustix::process::setpgid(None, None)?;
+            let (queue, set) = (Queue::new()?, Semaphores::new()?);
+            write_full(tell, &[queue.id().to_ne_bytes(), set.id().to_ne_bytes()].concat())?;
+            loop {
+                std::thread::park();
+            }
+        }
+        let Some(_) = made(Queue::new()) else { return };
+        let (hear, tell) = pipe().expect("a pipe");
+        let child = fork::fork(|| i32::from(life(tell.as_fd()).is_err())).expect("fork");
+        let mut ids = [0; 8];
+        read_full(hear.as_fd(), &mut ids).expect("the child made them");
+        let (queue, set) = ids.split_at(4);
+        let queue = i32::from_ne_bytes(queue.try_into().expect("four bytes"));
+        let set = i32::from_ne_bytes(set.try_into().expect("four bytes"));
+        assert!(queue_exists(queue) && set_exists(set));
+        crate::process::kill_group(child.pid());
+        assert_eq!(child.wait().expect("wait").signal(), Some(libc::SIGKILL));
+        // The guardians need the CPU for a moment, and children of other tests may hold copies of the leash.
+        let patience = Instant::now() + Duration::from_secs(60);
+        while queue_exists(queue) || set_exists(set) {
+            assert!(Instant::now() < patience, "the guardians have not removed them");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+}
