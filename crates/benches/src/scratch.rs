@@ -112,8 +112,8 @@ impl Scratch {
     ///
     /// Its name is gone before anything is written, so not even SIGKILL leaves it, and its pages are dropped when the
     /// round ends, long before the kernel would write them back (by default after 30 s). Nothing is written to a disk
-    /// during the round or after it: to sync the file would be 16 to 25 times as slow here, and leave freed blocks to be
-    /// discarded in later rounds.
+    /// during the round or after it: to sync the file would be 16 to 25 times as slow here, and leave freed blocks to
+    /// be discarded in later rounds.
     pub(crate) fn random_file(&self, bytes: u64, ctx: &mut Ctx) -> Result<File, Stop> {
         let file = self.new_file("random")?;
         std::fs::remove_file(self.path.join("random")).doing("removing the file's name")?;

@@ -1,11 +1,11 @@
 //! A file system in memory of our own, that no path leads to.
 //!
-//! The mount is never attached to the tree: it is there as long as somebody holds its descriptor, and the kernel dissolves
-//! it with the last one, SIGKILL included. A directory in `/dev/shm` would outlive a killed process, and a guardian process
-//! that removes it can be killed as well.
+//! The mount is never attached to the tree: it is there as long as somebody holds its descriptor, and the kernel
+//! dissolves it with the last one, SIGKILL included. A directory in `/dev/shm` would outlive a killed process, and a
+//! guardian process that removes it can be killed as well.
 //!
-//! Mounting is the superuser's. For others a child makes the mount in a user namespace of its own, in which their id is its
-//! own, hands the descriptor over and ends.
+//! Mounting is the superuser's. For others a child makes the mount in a user namespace of its own, in which their id is
+//! its own, hands the descriptor over and ends.
 //!
 //! # Safety
 //! `unshare` is called in a freshly forked child with one thread, for namespaces that hold no descriptors.
@@ -40,10 +40,9 @@ pub struct Tmpfs {
 impl Tmpfs {
     /// An empty one that holds up to `bytes`.
     ///
-    /// # Errors
-    /// Those of `fsopen`, `fsmount` and `unshare`: `EPERM` and the like where neither the superuser nor user namespaces
-    /// are to be had, `ENOSYS` and `ENODEV` where the kernel has no such thing; for others than the superuser also those of
-    /// [`fork::fork`].
+    /// # Errors Those of `fsopen`, `fsmount` and `unshare`: `EPERM` and the like where neither the superuser nor user
+    /// namespaces are to be had, `ENOSYS` and `ENODEV` where the kernel has no such thing; for others than the
+    /// superuser also those of [`fork::fork`].
     pub fn new(bytes: u64) -> io::Result<Tmpfs> {
         Tmpfs::with(bytes, MountAttrFlags::empty())
     }

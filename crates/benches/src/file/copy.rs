@@ -1,16 +1,16 @@
 //! Copying a file that the kernel holds in memory, without and with the bytes coming to the program.
 //!
-//! Measures how fast the bytes of one file get into another, by kind: `copy_file_range` and `sendfile`, where the kernel copies
-//! from page cache to page cache, and `read_write`, where they pass through a buffer of the program. All by calls of 64 KiB.
-//! Does not measure a disk.
+//! Measures how fast the bytes of one file get into another, by kind: `copy_file_range` and `sendfile`, where the
+//! kernel copies from page cache to page cache, and `read_write`, where they pass through a buffer of the program. All
+//! by calls of 64 KiB. Does not measure a disk.
 //!
-//! Method: an iteration is one block of 64 KiB; the blocks follow each other through both files, round and round. The pages of
-//! the copy are there already. Every call has to move a whole block. The proofs are those of `file.reread` for the original,
-//! and that every block of the copy is that of the original, after the copy was blanked.
+//! Method: an iteration is one block of 64 KiB; the blocks follow each other through both files, round and round. The
+//! pages of the copy are there already. Every call has to move a whole block. The proofs are those of `file.reread` for
+//! the original, and that every block of the copy is that of the original, after the copy was blanked.
 //!
 //! Traps: file systems that share blocks instead of copying them, which are asked beforehand: `copy_file_range` is then
-//! `unsupported` here, for it would count bytes that were not moved. A copy of which too much is dirty makes its writer wait
-//! for the disk, so large sizes measure that as well.
+//! `unsupported` here, for it would count bytes that were not moved. A copy of which too much is dirty makes its writer
+//! wait for the disk, so large sizes measure that as well.
 //!
 //! Source: the read side is lmbench3's `bw_file_rd`; the ancestors measure copies in memory only.
 

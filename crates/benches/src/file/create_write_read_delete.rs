@@ -1,17 +1,17 @@
 //! The short life of a temporary file: made, written, read back, removed.
 //!
-//! Measures the whole life as one operation: open a new file, write its contents in one piece, close it; open it again, read
-//! it, close it; remove it. It is what compilers do with the files between their passes. Does not measure storage: nothing
-//! of it reaches a disk.
+//! Measures the whole life as one operation: open a new file, write its contents in one piece, close it; open it again,
+//! read it, close it; remove it. It is what compilers do with the files between their passes. Does not measure storage:
+//! nothing of it reaches a disk.
 //!
-//! Method: each life is timed alone, under one of a few names taken in turn, in a directory that holds nothing else. Bytes
-//! count only when all came back; the contents of the last file are compared, beside the watch. The proof is the directory
-//! at the end, which has to be empty.
+//! Method: each life is timed alone, under one of a few names taken in turn, in a directory that holds nothing else.
+//! Bytes count only when all came back; the contents of the last file are compared, beside the watch. The proof is the
+//! directory at the end, which has to be empty.
 //!
 //! Traps: errors that look fast; those of `file.create_delete`.
 //!
-//! Source: Ousterhout 1990 table 10 (`cdelete`: 0, 10 and 100 KB), which Sun's and Sprite's file systems differed in by an
-//! order of magnitude.
+//! Source: Ousterhout 1990 table 10 (0, 10 and 100 KB). There Sprite, which did not write files at once, took a third
+//! of the time of the others on the same machine.
 
 use super::crowd::{made, name};
 use super::{WHERE, directory};

@@ -8,8 +8,8 @@ use std::ffi::CString;
 
 /// Puts so many names into the directory and returns them, in the order of their making.
 ///
-/// They are names of few files: what makes a directory full are its names, and a file for each would leave an inode to be
-/// passed over by everybody who makes one on an ext4 without a journal in the next minutes.
+/// They are names of few files: what makes a directory full are its names, and a file for each would leave an inode to
+/// be passed over by everybody who makes one on an ext4 without a journal in the next minutes.
 pub(super) fn crowd(ctx: &Ctx, scratch: &Scratch, names: u64) -> Result<Vec<CString>, Stop> {
     let mut crowd: Vec<CString> = Vec::with_capacity(names as usize);
     let mut first = 0;

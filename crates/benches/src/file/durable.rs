@@ -1,21 +1,22 @@
 //! Making 4 KiB survive a loss of power.
 //!
-//! Measures what programs do for it, as one operation, by kind. `append`: `write` to the end of a file and `fsync`, as a log
-//! does. `overwrite`: `pwrite` over bytes that the file has, and `fdatasync`, as a database does. `create`: a new file,
-//! `fsync` of it and of its directory, without which its name may be lost. `replace`: the same under another name, which is
-//! then renamed over the file that is there: the only way to change a small file so that always one of both versions is there.
+//! Measures what programs do for it, as one operation, by kind. `append`: `write` to the end of a file and `fsync`, as
+//! a log does. `overwrite`: `pwrite` over bytes that the file has, and `fdatasync`, as a database does. `create`: a new
+//! file, `fsync` of it and of its directory, without which its name may be lost. `replace`: the same under another
+//! name, which is then renamed over the file that is there: the only way to change a small file so that always one of
+//! both versions is there.
 //!
-//! Method: each operation is timed alone, with a disk at work; random bytes, which nothing can compress. The proofs are that
-//! the device has written at least as many bytes in the meantime, as the kernel counts them (where the file lies on a device of
-//! which it counts), and that the files hold in the end what was written last.
+//! Method: each operation is timed alone, with a disk at work; random bytes, which nothing can compress. The proofs are
+//! that the device has written at least as many bytes in the meantime, as the kernel counts them (where the file lies
+//! on a device of which it counts), and that the files hold in the end what was written last.
 //!
-//! Traps: the caches on the way: a disk, a controller or the host of a virtual machine that says "written" when it has the
-//! bytes in its memory makes this as fast as they are. The device, its write cache and how often it was told to flush it are
-//! recorded; whether it obeys cannot be seen from here. On a tmpfs there is nothing that survives: `unsupported`. Others who
-//! write to the same disk are part of the result.
+//! Traps: the caches on the way: a disk, a controller or the host of a virtual machine that says "written" when it has
+//! the bytes in its memory makes this as fast as they are. The device, its write cache and how often it was told to
+//! flush it are recorded; whether it obeys cannot be seen from here. On a tmpfs there is nothing that survives:
+//! `unsupported`. Others who write to the same disk are part of the result.
 //!
-//! Source: lmbench3 `lat_fs` has no such mode and says nothing of storage; Ousterhout 1990 table 10 shows what synchronous
-//! metadata cost.
+//! Source: lmbench3 `lat_fs` has no such mode and says nothing of storage; Ousterhout 1990 table 10 shows what
+//! synchronous metadata cost.
 
 use super::crowd::made;
 use crate::scratch::Scratch;
@@ -176,5 +177,6 @@ mod tests {
             assert_eq!(tried.proven("last operations that can be read back"), 1.0);
             assert!(tried.result.proofs.iter().all(|p| p.holds), "{:?}", tried.result.proofs);
         }
+        assert!(all(PIECE - 1).is_err());
     }
 }

@@ -1,15 +1,16 @@
 //! Reserving room for a file.
 //!
-//! Measures `fallocate` of an empty file: the file system finds the blocks and notes that they are the file's, unwritten. Does
-//! not measure writing to them, nor the journal's commit.
+//! Measures `fallocate` of an empty file: the file system finds the blocks and notes that they are the file's,
+//! unwritten. Does not measure writing to them, nor the journal's commit.
 //!
-//! Method: each call is timed alone; the file is cut again beside the watch. After each call the file has to be as long and to
-//! have as much room as it was told.
+//! Method: each call is timed alone; the file is cut again beside the watch. After each call the file has to be as long
+//! and to have as much room as it was told.
 //!
-//! Traps: C libraries that write zeroes where the file system cannot reserve (`posix_fallocate`): here that is `unsupported`.
-//! A tmpfs makes the pages and clears them. The room that was given back may be the room that is given next.
+//! Traps: C libraries that write zeroes where the file system cannot reserve (`posix_fallocate`): here that is
+//! `unsupported`. A tmpfs makes the pages and clears them. The room that was given back may be the room that is given
+//! next, and a device that is told of every free block (`discard`) makes a round of few operations.
 //!
-//! Source: what databases and downloads call first; none of the ancestors has it.
+//! Source: none of the ancestors has it; databases and downloads begin with it.
 
 use super::{WHERE, directory};
 use groma_harness::prelude::*;

@@ -1,15 +1,15 @@
 //! Giving a file another name, and removing it.
 //!
-//! Measures, by kind, `link` (a second name of one file) or `symlink` (a name that leads to it), and as `link.unlink` the
-//! removal of that name, with which no file goes. Does not measure storage.
+//! Measures, by kind, `link` (a second name of one file) or `symlink` (a name that leads to it), and as `link.unlink`
+//! the removal of that name, with which no file goes. Does not measure storage.
 //!
-//! Method: that of `file.create_delete`, for names of one file: made and the oldest removed in turn, each timed alone. The
-//! proof is the directory at the end: as many names as were made and not removed, each leading to that very file.
+//! Method: that of `file.create_delete`, for names of one file: made and the oldest removed in turn, each timed alone.
+//! The proof is the directory at the end: as many names as were made and not removed, each leading to that very file.
 //!
-//! Traps: a file system without hard links (`unsupported`); the most names that a file can have (65000 on ext4), which is
-//! far away here.
+//! Traps: a file system without hard links (`unsupported`); the most names that a file can have (65000 on ext4), which
+//! is far away here.
 //!
-//! Source: libMicro has neither; the calls are what `ln`, package managers and mail queues are made of.
+//! Source: none of the ancestors has it; `ln`, package managers and mail queues are made of it.
 
 use super::crowd::{made, name};
 use super::ring::{self, Maker};

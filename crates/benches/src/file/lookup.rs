@@ -1,19 +1,21 @@
 //! Asking for a name in a directory: one that is there, and one that is not.
 //!
-//! Measures `newfstatat` of a name below an open directory, by kind. `hit`: each name of the directory in turn, in a random
-//! order; the kernel has all of them in its cache of names. `negative`: a name that is not there and was asked for before;
-//! most file systems have the kernel remember that (tmpfs does not). `negative_new`: a name that nobody has asked for, so
-//! the file system searches the directory, whose blocks are in memory. Does not measure reads from a disk.
+//! Measures `newfstatat` of a name below an open directory, by kind. `hit`: each name of the directory in turn, in a
+//! random order; the kernel has all of them in its cache of names. `negative`: a name that is not there and was asked
+//! for before; most file systems have the kernel remember that (tmpfs does not). `negative_new`: a name that nobody has
+//! asked for, so the file system searches the directory, whose blocks are in memory. Does not measure reads from a
+//! disk.
 //!
-//! Method: many calls in one short interval, by number. Every answer is looked at: 0 for a hit, `ENOENT` for the others. The
-//! new names differ in their digits, which are counted on within the loop (some nanoseconds of hundreds). The proof is the
-//! same loop in a child cut off from the kernel.
+//! Method: many calls in one short interval, by number. Every answer is looked at: 0 for a hit, `ENOENT` for the
+//! others. The new names differ in their digits, which are counted on within the loop (some nanoseconds of hundreds).
+//! The proof is the same loop in a child cut off from the kernel.
 //!
 //! Traps: an absent name that was asked for before is answered without the file system, so one and the same absent name
-//! measures the kernel's cache; the remembered names fill the memory with each new one (some 20 MB a round here, gone with
-//! the directory).
+//! measures the kernel's cache; the remembered names fill the memory with each new one (some megabytes a round, gone
+//! with the directory).
 //!
-//! Source: libMicro has `stat` of one name; search paths of shells, compilers and loaders are mostly misses.
+//! Source: lmbench3 `lat_syscall stat` asks for one name that is there; the search paths of shells, compilers and
+//! loaders are mostly misses.
 
 use super::crowd::{crowd, name};
 use super::{WHERE, directory, entries};

@@ -1,17 +1,17 @@
 //! Reading a file again that the kernel still holds in memory, where it lies.
 //!
-//! Measures how fast the program adds up the bytes of the file in a shared mapping of it. `mapped`: all pages are present.
-//! `open_close`: the file is opened, mapped and closed, read by faults, and unmapped. `populate`: the same
-//! with all pages mapped in advance by `MAP_POPULATE` instead of by faults. Does not measure a disk; what one fault costs is
-//! `vm.fault`.
+//! Measures how fast the program adds up the bytes of the file in a shared mapping of it. `mapped`: all pages are
+//! present. `open_close`: the file is opened, mapped and closed, read by faults, and unmapped. `populate`: the same
+//! with all pages mapped in advance by `MAP_POPULATE` instead of by faults. Does not measure a disk; what one fault
+//! costs is `vm.fault`.
 //!
-//! Method: an iteration is one block of 64 KiB, or the whole file where that is opened. Every sum has to be that of the block
-//! when it was written. The file and its proofs are those of `file.reread`; that the pages of a mapping came by faults, or
-//! without, is proven by the kernel's count of these.
+//! Method: an iteration is one block of 64 KiB, or the whole file where that is opened. Every sum has to be that of the
+//! block when it was written. The file and its proofs are those of `file.reread`; that the pages of a mapping came by
+//! faults, or without, is proven by the kernel's count of these.
 //!
-//! Traps: a fault brings up to 16 pages or a large folio, so a kernel with these takes few faults for many pages; private
-//! writable mappings, which `MAP_POPULATE` fills with copies. With large sizes the last-level cache of a virtual machine is
-//! what its neighbours leave.
+//! Traps: a fault brings up to 16 pages or a large folio, so a kernel with these takes few faults for many pages;
+//! private writable mappings, which `MAP_POPULATE` fills with copies. With large sizes the last-level cache of a
+//! virtual machine is what its neighbours leave.
 //!
 //! Source: lmbench 1996 table 5 (mmap), lmbench3 `bw_mmap_rd` (`mmap_only`, `open2close`).
 
@@ -71,7 +71,8 @@ fn run(ctx: &mut Ctx) -> Outcome {
         let read = |map: &Map| {
             map.chunks_exact(BLOCK).zip(&cached.sums).try_for_each(|(block, written)| same(sum(block), *written))
         };
-        // The kernel counts the pages that it maps in advance as faults as well; the program then takes none of its own.
+        // The kernel counts the pages that it maps in advance as faults as well; the program then takes none of its
+        // own.
         let once = map()?;
         let before = Usage::thread();
         read(&once)?;

@@ -1,5 +1,5 @@
-//! Files: names made, moved and removed, data read again out of memory, and data that has to survive. Only `file.durable`
-//! waits for a disk.
+//! Files: names made, moved and removed, data read again out of memory, and data that has to survive. Only
+//! `file.durable` waits for a disk.
 
 use crate::scratch::Scratch;
 use groma_harness::prelude::*;

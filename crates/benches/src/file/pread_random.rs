@@ -1,15 +1,16 @@
 //! Reading 4 KiB anywhere in a file that the kernel holds in memory.
 //!
-//! Measures `pread` of a block of 4 KiB: the way into the kernel, the search for the page, and the copy. It is what a database
-//! pays for a page that only the kernel has. Does not measure a disk.
+//! Measures `pread` of a block of 4 KiB: the way into the kernel, the search for the page, and the copy. It is what a
+//! database pays for a page that only the kernel has. Does not measure a disk.
 //!
-//! Method: the blocks of the file in a random order, each once before any comes again, many in one short interval. Every call
-//! has to give a whole block whose first word is the one that was written. The file and its proofs are those of `file.reread`.
+//! Method: the blocks of the file in a random order, each once before any comes again, many in one short interval.
+//! Every call has to give a whole block whose first word is the one that was written. The file and its proofs are those
+//! of `file.reread`.
 //!
-//! Traps: read-ahead, which has nothing to do in a file that is all there; offsets that repeat, so that the second-level cache
-//! is measured: up to there the size of the file decides where the bytes come from.
+//! Traps: read-ahead, which has nothing to do in a file that is all there; offsets that repeat, so that the
+//! second-level cache is measured: up to there the size of the file decides where the bytes come from.
 //!
-//! Source: the cached half of fio and sysbench's `rndrd`; the ancestors read in sequence only.
+//! Source: the cached half of what fio calls `randread`; the ancestors read in sequence only.
 
 use super::cached::{Cached, SIZE, whole};
 use super::{OBJECT, WHERE};

@@ -1,16 +1,16 @@
 //! Reading all names of a directory.
 //!
-//! Measures `lseek` to the start and `getdents64` until no name is left, with a buffer of 32 KiB as C libraries have it, and
-//! the walk over the names in it: what `ls -f` or a shell's `*` does. The directory's blocks are in memory. Does not measure
-//! `stat` of each name, sorting, or a disk.
+//! Measures `lseek` to the start and `getdents64` until no name is left, with a buffer of 32 KiB as C libraries have
+//! it, and the walk over the names in it: what `ls -f` or a shell's `*` does. The directory's blocks are in memory.
+//! Does not measure `stat` of each name, sorting, or a disk.
 //!
-//! Method: each reading of the whole directory is timed alone. It has to bring as many names as the directory holds, with
-//! `.` and `..`, and as many letters as these names have.
+//! Method: each reading of the whole directory is timed alone. It has to bring as many names as the directory holds,
+//! with `.` and `..`, and as many letters as these names have.
 //!
-//! Traps: a buffer so small that the calls are measured (libMicro's `readdir` reads a few entries); directories that differ
-//! from machine to machine.
+//! Traps: a buffer so small that the calls are measured; directories that differ from machine to machine. An ext4 sorts
+//! the names by their hashes before it gives the first one.
 //!
-//! Source: none of the ancestors has it; a thousand names is what os-level suites agree on.
+//! Source: none of the ancestors has it.
 
 use super::crowd::crowd;
 use super::{WHERE, directory, entries};

@@ -1,17 +1,18 @@
 //! Renaming a file, by where to.
 //!
-//! Measures `rename` of an empty file: to a free name of the same directory (`same_dir`), to a free name of another directory
-//! on the same file system (`cross_dir`), over a file that is there and goes with it (`over`). Does not measure storage, nor
-//! the rename that makes a new version durable (`file.durable` with `kind=replace`).
+//! Measures `rename` of an empty file: to a free name of the same directory (`same_dir`), to a free name of another
+//! directory on the same file system (`cross_dir`), over a file that is there and goes with it (`over`). Does not
+//! measure storage, nor the rename that makes a new version durable (`file.durable` with `kind=replace`).
 //!
-//! Method: one file goes to and fro between two names, each way timed alone, in a directory that holds the names the parameter
-//! asks for (the other one of `cross_dir` is empty). For `over` the file to be renamed is made anew each time, beside the watch. The proof is taken at the end: the
-//! file, by its inode, is under the one name where an even or odd number of renames leaves it, and the other name is free.
+//! Method: one file goes to and fro between two names, each way timed alone, in a directory that holds the names the
+//! parameter asks for (the other one of `cross_dir` is empty). For `over` the file to be renamed is made anew each
+//! time, beside the watch. The proof is taken at the end: the file, by its inode, is under the one name where an even
+//! or odd number of renames leaves it, and the other name is free.
 //!
-//! Traps: two names of one file, between which `rename` does nothing and succeeds: `over` uses different files. Between two
-//! directories the kernel takes a lock of the whole file system.
+//! Traps: two names of one file, between which `rename` does nothing and succeeds: `over` uses different files. Between
+//! two directories the kernel takes a lock of the whole file system.
 //!
-//! Source: libMicro and will-it-scale have `rename` within a directory; lmbench has none.
+//! Source: none of the ancestors has it; it is how mail arrives and how editors save.
 
 use super::crowd::{crowd, made};
 use super::{WHERE, directory, entries};

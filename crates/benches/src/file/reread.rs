@@ -1,20 +1,20 @@
 //! Reading a file again that the kernel still holds in memory, by `read`.
 //!
-//! Measures how fast its bytes come to the program, by calls of 64 KiB into one buffer. `read`: hence the kernel's copy out of
-//! the page cache, and nothing done with it. `read_sum`: the same, and the program adds the bytes up. `open_close`: the same
-//! from the opening of the file to its closing. Does not measure a disk.
+//! Measures how fast its bytes come to the program, by calls of 64 KiB into one buffer. `read`: hence the kernel's copy
+//! out of the page cache, and nothing done with it. `read_sum`: the same, and the program adds the bytes up.
+//! `open_close`: the same from the opening of the file to its closing. Does not measure a disk.
 //!
 //! Method: an iteration is one block of 64 KiB; the blocks follow each other through the file, round and round (for
-//! `open_close` it is the whole file). Every call has to give a whole block, every sum has to be that of the block when it was
-//! written, so no byte is counted that did not come, and none can be left out by a compiler. The file is of random bytes,
-//! larger than second-level caches and smaller than most last-level ones; its size against the latter is recorded. It is never
-//! written back: nothing is synced, nothing left, and no disk is busy with it in later rounds. The proofs are that all its
-//! pages were in memory before and after, that no fault waited for a disk, and that no block was read from one. Members of a
-//! crew have a file each, or one in common.
+//! `open_close` it is the whole file). Every call has to give a whole block, every sum has to be that of the block when
+//! it was written, so no byte is counted that did not come, and none can be left out by a compiler. The file is of
+//! random bytes, larger than second-level caches and smaller than most last-level ones; its size against the latter is
+//! recorded. It is never written back: nothing is synced, nothing left, and no disk is busy with it in later rounds.
+//! The proofs are that all its pages were in memory before and after, that no fault waited for a disk, and that no
+//! block was read from one. Members of a crew have a file each, or one in common.
 //!
-//! Traps: bytes credited that were never read (lmbench prints 3.5 TB/s for a short file, and gigabytes per second for none
-//! at all); compilers that leave the sum out; file systems that compress or share blocks. With large sizes the last-level
-//! cache of a virtual machine is what its neighbours leave.
+//! Traps: bytes credited that were never read (lmbench prints 3.5 TB/s for a short file, and gigabytes per second for
+//! none at all); compilers that leave the sum out; file systems that compress or share blocks. With large sizes the
+//! last-level cache of a virtual machine is what its neighbours leave.
 //!
 //! Source: lmbench 1996 table 5 (8 MiB by 64 KiB, summed), lmbench3 `bw_file_rd`, Ousterhout 1990 table 6 (not summed).
 

@@ -1,8 +1,8 @@
 //! Names made and removed in turn: the loop that all who make names share.
 //!
 //! The directory holds 16 of them, give or take 8: names are made and the oldest removed, a few at a time, in the same
-//! rounds; where one side gets ahead of the other (in a crew), it does the other's work beside the watch. Each operation
-//! is timed alone. At the end the directory has to hold as many as were made and not removed.
+//! rounds; where one side gets ahead of the other (in a crew), it does the other's work beside the watch. Each
+//! operation is timed alone. At the end the directory has to hold as many as were made and not removed.
 
 use super::crowd::{crowd, name};
 use crate::scratch::Scratch;
@@ -12,8 +12,8 @@ use std::ffi::{CStr, CString};
 use std::os::fd::BorrowedFd;
 use std::path::Path;
 
-/// Names in the ring. Few, because each file that lives at the same time leaves an inode to be passed over in later rounds
-/// where those of 100 (lmbench 3) or 1000 (1996) multiplied the result.
+/// Names in the ring. Few, because each file that lives at the same time leaves an inode to be passed over in later
+/// rounds where those of 100 (lmbench 3) or 1000 (1996) multiplied the result.
 const POPULATION: u64 = 16;
 /// How many more or fewer there may be: a group of operations timed alone.
 const SLACK: u64 = 8;

@@ -1,16 +1,16 @@
 //! Cutting a file to nothing, and making it longer without writing.
 //!
-//! Measures `ftruncate` to 0 of a file whose bytes were just written, which frees its pages; and `truncate.extend`: of an empty
-//! file to that length, which only changes a number. Does not measure the freeing of blocks on a disk: the bytes have not
-//! been written there yet.
+//! Measures `ftruncate` to 0 of a file whose bytes were just written, which frees its pages; and `truncate.extend`: of
+//! an empty file to that length, which only changes a number. Does not measure the freeing of blocks on a disk: the
+//! bytes have not been written there yet.
 //!
-//! Method: each call is timed alone; the bytes are written again beside the watch. After each call the length is looked at,
-//! and before each cut that the file holds bytes and not a hole.
+//! Method: each call is timed alone; the bytes are written again beside the watch. After each call the length is looked
+//! at, and before each cut that the file holds bytes and not a hole.
 //!
 //! Traps: a hole, which is cut in no time; an ext4 or XFS that writes a file at once when it was cut before (data that
 //! replaces data), seconds later and outside of the watch.
 //!
-//! Source: libMicro and Filebench have it; the ancestors have not.
+//! Source: none of the ancestors has it.
 
 use super::{WHERE, directory};
 use groma_harness::prelude::*;
