@@ -1,32 +1,36 @@
 //! Files to measure with: below the round's own directory, and gone afterwards.
 
 use groma_harness::prelude::*;
+use groma_harness::sys::tmpfs::Tmpfs;
 use std::fs::File;
-use std::io::{Seek, Write};
-use std::os::fd::{AsFd, BorrowedFd};
+use std::io::{ErrorKind, Seek, Write};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-/// A directory of this member's own, removed with all that is in it.
+/// A directory to measure in, removed with all that is in it.
 pub(crate) struct Scratch {
-    /// What is removed in the end.
-    whole: PathBuf,
+    kind: Kind,
     path: PathBuf,
     dir: File,
 }
 
+/// Whose it is, hence how it goes.
+enum Kind {
+    /// This member's own: removed with all that is in it, which is this directory.
+    Own(PathBuf),
+    /// All members': removed by the last one, who finds nobody else's lock on it.
+    Shared,
+    /// The root of a file system that goes with its last descriptor.
+    Tmpfs(#[expect(dead_code, reason = "held")] Tmpfs),
+}
+
 impl Scratch {
-    /// Makes it, and states what file system it lies on.
+    /// Makes one of this member's own, and states what file system it lies on.
     pub(crate) fn new(ctx: &mut Ctx) -> Result<Scratch, Stop> {
-        let whole = ctx.work_dir()?.join(format!("member-{}", ctx.member()));
-        std::fs::create_dir(&whole).doing("making a directory")?;
-        let dir = File::open(&whole).doing("opening the directory")?;
-        for (key, value) in sys::facts::work_dir_facts(&whole) {
-            // What is free changes from round to round; the rest is a property of the place.
-            if key != "work_dir.free" {
-                ctx.fact(&key, value);
-            }
-        }
-        Ok(Scratch { path: whole.clone(), whole, dir })
+        let path = ctx.work_dir()?.join(format!("member-{}", ctx.member()));
+        std::fs::create_dir(&path).doing("making a directory")?;
+        Scratch::open(ctx, Kind::Own(path.clone()), path)
     }
 
     /// As [`Scratch::new`], and where the file system can be asked for that, in a part of it of its own: what earlier
@@ -40,6 +44,46 @@ impl Scratch {
         std::fs::create_dir(&scratch.path).doing("making a directory")?;
         scratch.dir = File::open(&scratch.path).doing("opening the directory")?;
         Ok(scratch)
+    }
+
+    /// One for all members of the crew.
+    pub(crate) fn shared(ctx: &mut Ctx) -> Result<Scratch, Stop> {
+        let path = ctx.work_dir()?.join("shared");
+        match std::fs::create_dir(&path) {
+            Err(e) if e.kind() == ErrorKind::AlreadyExists => {}
+            made => made.doing("making a directory")?,
+        }
+        let scratch = Scratch::open(ctx, Kind::Shared, path)?;
+        // Where files have no locks, the directory goes with the round.
+        drop(scratch.dir.try_lock_shared());
+        Ok(scratch)
+    }
+
+    /// One on a file system in memory, of this member's own: what a file costs where no disk and no journal is below.
+    pub(crate) fn tmpfs(ctx: &mut Ctx) -> Result<Scratch, Stop> {
+        /// More than any benchmark fills, less than fills the memory.
+        const MOST: u64 = 1 << 30;
+        let work_dir = File::open(ctx.work_dir()?).doing("opening the work directory")?;
+        if sys::tmpfs::holds(&work_dir).doing("asking for the file system")? {
+            return Err(Stop::Unsupported("the work directory is on tmpfs itself".to_owned()));
+        }
+        let tmpfs = Tmpfs::new(MOST).map_err(no_tmpfs)?;
+        let dir = tmpfs.root().doing("opening the directory")?;
+        let path = PathBuf::from(format!("/proc/self/fd/{}", dir.as_raw_fd()));
+        ctx.fact("work_dir.fs", "tmpfs");
+        ctx.fact("work_dir.options", "mounted for this round");
+        Ok(Scratch { kind: Kind::Tmpfs(tmpfs), path, dir })
+    }
+
+    fn open(ctx: &mut Ctx, kind: Kind, path: PathBuf) -> Result<Scratch, Stop> {
+        let dir = File::open(&path).doing("opening the directory")?;
+        for (key, value) in sys::facts::work_dir_facts(&path) {
+            // What is free changes from round to round; the rest is a property of the place.
+            if key != "work_dir.free" {
+                ctx.fact(&key, value);
+            }
+        }
+        Ok(Scratch { kind, path, dir })
     }
 
     /// Where it is.
@@ -68,31 +112,81 @@ impl Scratch {
     ///
     /// Its name is gone before anything is written, so not even SIGKILL leaves it, and its pages are dropped when the
     /// round ends, long before the kernel would write them back (by default after 30 s). Nothing is written to a disk
-    /// during the round or after it: to sync the file would be 16 to 25 times as slow here, and leave freed blocks to be
-    /// discarded in later rounds.
+    /// during the round or after it: to sync the file would be 16 to 25 times as slow here, and leave freed blocks to
+    /// be discarded in later rounds.
     pub(crate) fn random_file(&self, bytes: u64, ctx: &mut Ctx) -> Result<File, Stop> {
-        let path = self.path.join("random");
-        let mut file = File::options().read(true).write(true).create_new(true).open(&path).doing("making a file")?;
-        std::fs::remove_file(&path).doing("removing the file's name")?;
-        let mut block = vec![0u8; 64 << 10];
-        let mut left = bytes as usize;
-        while left > 0 {
-            let now = left.min(block.len());
-            for word in block.chunks_exact_mut(8) {
-                word.copy_from_slice(&ctx.rng().next_u64().to_ne_bytes());
-            }
-            file.write_all(&block[..now]).doing("writing the file")?;
-            left -= now;
-        }
-        file.rewind().doing("rewinding the file")?;
-        Ok(file)
+        let file = self.new_file("random")?;
+        std::fs::remove_file(self.path.join("random")).doing("removing the file's name")?;
+        fill(file, bytes, ctx)
     }
+
+    /// The same with a name, by which it can be opened again: for all members of a crew where they share the directory,
+    /// and then written by one of them.
+    pub(crate) fn random_file_named(&self, name: &str, bytes: u64, ctx: &mut Ctx) -> Result<File, Stop> {
+        /// Milliseconds; writing a file takes a second for each gigabyte or two.
+        const PATIENCE: u32 = 30_000;
+        let path = self.path.join(name);
+        if ctx.member() == 0 || !matches!(self.kind, Kind::Shared) {
+            // It has its name when it is complete.
+            let file = fill(self.new_file("writing")?, bytes, ctx)?;
+            std::fs::rename(self.path.join("writing"), &path).doing("naming the file")?;
+            return Ok(file);
+        }
+        let mut opened = File::options().read(true).write(true).open(&path);
+        for _ in 0..PATIENCE {
+            if !matches!(&opened, Err(e) if e.kind() == ErrorKind::NotFound) {
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(1));
+            opened = File::options().read(true).write(true).open(&path);
+        }
+        opened.doing("opening the file that another member writes")
+    }
+
+    fn new_file(&self, name: &str) -> Result<File, Stop> {
+        let mut options = File::options();
+        options.read(true).write(true).create_new(true).open(self.path.join(name)).doing("making a file")
+    }
+}
+
+/// Writes so many random bytes.
+fn fill(mut file: File, bytes: u64, ctx: &mut Ctx) -> Result<File, Stop> {
+    let mut block = vec![0u8; 64 << 10];
+    let mut left = bytes as usize;
+    while left > 0 {
+        let now = left.min(block.len());
+        for word in block.chunks_exact_mut(8) {
+            word.copy_from_slice(&ctx.rng().next_u64().to_ne_bytes());
+        }
+        file.write_all(&block[..now]).doing("writing the file")?;
+        left -= now;
+    }
+    file.rewind().doing("rewinding the file")?;
+    Ok(file)
 }
 
 impl Drop for Scratch {
     fn drop(&mut self) {
         // The directory above goes with the round, whatever becomes of this.
-        drop(std::fs::remove_dir_all(&self.whole));
+        match &self.kind {
+            Kind::Own(whole) => drop(std::fs::remove_dir_all(whole)),
+            Kind::Shared if self.dir.try_lock().is_ok() => drop(std::fs::remove_dir_all(&self.path)),
+            Kind::Shared => {}
+            Kind::Tmpfs(_) => {}
+        }
+    }
+}
+
+/// Why there is no file system in memory to be had.
+fn no_tmpfs(error: std::io::Error) -> Stop {
+    let text = format!("mounting a tmpfs: {error}");
+    match error.kind() {
+        // Threads must not fork, and `ENODEV` is a kernel without tmpfs.
+        ErrorKind::Other => Stop::Unsupported(text),
+        _ if error.raw_os_error() == Some(sys::tmpfs::NO_SUCH_FILE_SYSTEM) => Stop::Unsupported(text),
+        // At the limit of user namespaces.
+        ErrorKind::StorageFull => Stop::Denied(text),
+        _ => Stop::from_io("mounting a tmpfs", &error),
     }
 }
 

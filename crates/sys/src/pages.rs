@@ -107,6 +107,16 @@ impl Map {
         Map::raw(len, 0, writable, kind, file.as_raw_fd(), 0)
     }
 
+    /// `len` bytes of a file from its start, as they are in the page cache, to be read and not written; with all pages
+    /// mapped at once if so wished.
+    ///
+    /// # Errors
+    /// Those of `mmap`.
+    pub fn file_read(file: &File, len: usize, populate: bool) -> io::Result<Map> {
+        let kind = libc::MAP_SHARED | if populate { libc::MAP_POPULATE } else { 0 };
+        Map::raw(len, 0, libc::PROT_READ, kind, file.as_raw_fd(), 0)
+    }
+
     /// Advice about the aligned part.
     ///
     /// # Errors

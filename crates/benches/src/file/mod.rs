@@ -1,8 +1,154 @@
-//! Files: made, removed, and read again out of memory. Nothing here waits for a disk.
+//! Files: names made, moved and removed, data read again out of memory, and data that has to survive. Only
+//! `file.durable` waits for a disk.
 
-use groma_harness::Benchmark;
+use crate::scratch::Scratch;
+use groma_harness::prelude::*;
 
+mod cached;
+mod copy;
 mod create_delete;
+mod create_write_read_delete;
+mod crowd;
+mod durable;
+mod fallocate;
+mod link;
+mod lookup;
+mod mkdir;
+mod mmap_reread;
+mod pread_random;
+mod readdir;
+mod rename;
 mod reread;
+mod ring;
+mod truncate;
 
-pub(crate) const ALL: &[&Benchmark] = &[&create_delete::BENCH, &reread::BENCH];
+pub(crate) const ALL: &[&Benchmark] = &[
+    &create_delete::BENCH,
+    &create_write_read_delete::BENCH,
+    &mkdir::BENCH,
+    &link::BENCH,
+    &rename::BENCH,
+    &lookup::BENCH,
+    &readdir::BENCH,
+    &truncate::BENCH,
+    &fallocate::BENCH,
+    &durable::BENCH,
+    &reread::BENCH,
+    &mmap_reread::BENCH,
+    &pread_random::BENCH,
+    &copy::BENCH,
+];
+
+/// Where the files lie. The control is measured by a full run, or when it is named.
+const WHERE: Param = Param {
+    name: "where",
+    help: "in the work directory, or as a control on a tmpfs that is mounted for the round",
+    kind: ParamKind::Word(&["work_dir", "tmpfs"]),
+    quick: &[],
+    default: &["work_dir"],
+    full: &["work_dir", "tmpfs"],
+};
+
+/// Whose the files are. Without a crew it is all one, so not even a full run measures both.
+const OBJECT: Param = Param {
+    name: "object",
+    help: "each member of a crew its own, or one for all",
+    kind: ParamKind::Word(&["private", "shared"]),
+    quick: &[],
+    default: &["private"],
+    full: &[],
+};
+
+/// How full the directory is.
+const fn entries(default: &'static [&'static str]) -> Param {
+    Param {
+        name: "entries",
+        help: "names in the directory",
+        kind: ParamKind::Count,
+        quick: &[],
+        default,
+        full: &["16", "1000", "100000"],
+    }
+}
+
+/// A directory of this member's own, where the parameter [`WHERE`] says.
+fn directory(ctx: &mut Ctx) -> Result<Scratch, Stop> {
+    if ctx.word("where") == "tmpfs" { Scratch::tmpfs(ctx) } else { Scratch::apart(ctx) }
+}
+
+/// The same, or one for all members, as the parameter [`OBJECT`] says.
+fn directory_of_object(ctx: &mut Ctx) -> Result<Scratch, Stop> {
+    match (ctx.word("object"), ctx.word("where")) {
+        ("shared", "tmpfs") => Err(Stop::Unsupported("a tmpfs that is on no path cannot be shared".to_owned())),
+        ("shared", _) => Scratch::shared(ctx),
+        _ => directory(ctx),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use groma_harness::testing::try_out;
+    use std::fs::File;
+    use std::os::fd::AsRawFd;
+    use std::path::PathBuf;
+    use sys::tmpfs::Tmpfs;
+
+    /// Tries every benchmark of the family in the root of a file system, with its largest plain values.
+    fn try_all_in(dir: &File) -> Vec<(&'static str, Outcome)> {
+        let path = PathBuf::from(format!("/proc/self/fd/{}", dir.as_raw_fd()));
+        let try_one = |bench: &&'static Benchmark| {
+            let params = bench.info.params.iter().map(|p| (p.name, *p.default.last().expect("a default")));
+            let params: Vec<(&str, &str)> = params.collect();
+            let tried = try_out(bench, &params, Some(&path)).map(|_| ());
+            assert_eq!(std::fs::read_dir(&path).expect("the directory").count(), 0, "{} left something", bench.info.id);
+            (bench.info.id, tried)
+        };
+        ALL.iter().map(try_one).collect()
+    }
+
+    #[test]
+    fn a_full_disk_is_a_failure_with_its_reason_and_leaves_nothing() {
+        // The smallest that a page and a half fit into.
+        let root = match Tmpfs::new(8192).and_then(|tmpfs| tmpfs.root()) {
+            Ok(root) => root,
+            Err(e) => return eprintln!("skipped: {e}"),
+        };
+        let mut full = 0;
+        for (id, tried) in try_all_in(&root) {
+            match tried {
+                Err(Stop::Failed(why)) => {
+                    assert!(why.contains("No space left"), "{id}: {why}");
+                    full += 1;
+                }
+                // Names alone need no room there, and nothing is durable there.
+                Ok(()) | Err(Stop::Unsupported(_)) => {}
+                Err(Stop::Denied(why)) => panic!("{id}: {why}"),
+            }
+        }
+        assert!(full >= 8, "{full}");
+    }
+
+    #[test]
+    fn a_directory_that_cannot_be_written_to_is_one_clear_reason() {
+        let root = match Tmpfs::read_only().and_then(|tmpfs| tmpfs.root()) {
+            Ok(root) => root,
+            Err(e) => return eprintln!("skipped: {e}"),
+        };
+        for (id, tried) in try_all_in(&root) {
+            let why = "making a directory: Read-only file system (os error 30)".to_owned();
+            assert_eq!(tried, Err(Stop::Failed(why)), "{id}");
+        }
+    }
+
+    #[test]
+    fn the_control_is_no_control_where_all_is_on_tmpfs() {
+        let root = match Tmpfs::new(1 << 20).and_then(|tmpfs| tmpfs.root()) {
+            Ok(root) => root,
+            Err(e) => return eprintln!("skipped: {e}"),
+        };
+        let path = PathBuf::from(format!("/proc/self/fd/{}", root.as_raw_fd()));
+        let tried = try_out(&rename::BENCH, &[("where", "tmpfs")], Some(&path)).map(|_| ());
+        assert_eq!(tried, Err(Stop::Unsupported("the work directory is on tmpfs itself".to_owned())));
+    }
+}

@@ -1,0 +1,185 @@
+//! A file that the kernel holds in memory, and the evidence for it: what all who read files again share.
+//!
+//! The file is of random bytes, which nothing can compress or share. Its sums are taken block by block when it is made,
+//! so that no byte is counted that did not come and no compiler can leave one out.
+
+use super::directory_of_object;
+use crate::scratch::Scratch;
+use groma_harness::prelude::*;
+use groma_harness::sys::counters::Usage;
+use groma_harness::sys::facts::available_memory;
+use groma_harness::sys::pages::{Map, page_size};
+use groma_harness::sys::topology::Topology;
+use std::ffi::CStr;
+use std::fs::File;
+
+/// Bytes of one block, as in all ancestors but Ousterhout's (16 KiB).
+pub(super) const BLOCK: usize = 64 << 10;
+
+/// How large the file is.
+pub(super) const SIZE: Param = Param {
+    name: "size",
+    help: "bytes of the file, in blocks of 64 KiB",
+    kind: ParamKind::Size,
+    quick: &[],
+    default: &["8M"],
+    full: &["1M", "8M", "64M", "512M"],
+};
+
+/// By which the file can be opened again.
+const NAME: &CStr = c"cached";
+
+/// The file.
+pub(super) struct Cached {
+    pub(super) scratch: Scratch,
+    /// Opened for reading and writing, at its start.
+    pub(super) file: File,
+    /// All of it, every page present.
+    pub(super) map: Map,
+    /// What each block sums to.
+    pub(super) sums: Vec<u64>,
+    resident: usize,
+    before: Usage,
+}
+
+impl Cached {
+    /// Makes the file of the size that the parameter says; without a name unless one is wanted or the members of the
+    /// crew share it.
+    pub(super) fn new(ctx: &mut Ctx, named: bool) -> Result<Cached, Stop> {
+        let size = ctx.int("size");
+        let shared = ctx.word("object") == "shared";
+        check_size(size, if shared { 1 } else { ctx.workers() }, available_memory())?;
+        let scratch = directory_of_object(ctx)?;
+        let file = if named || shared {
+            scratch.random_file_named(&NAME.to_string_lossy(), size, ctx)?
+        } else {
+            scratch.random_file(size, ctx)?
+        };
+        if let Some(last) = Topology::read().caches().iter().filter_map(|c| c.size).max() {
+            ctx.fact("file.share_of_last_cache", format!("{:.3}", size as f64 / last as f64));
+        }
+        let before = Usage::thread();
+        let map = Map::file_read(&file, size as usize, false).doing("mapping the file")?;
+        let resident = map.resident_pages().doing("mincore")?;
+        // Every page is present from here on.
+        let sums = map.chunks_exact(BLOCK).map(sum).collect();
+        Ok(Cached { scratch, file, map, sums, resident, before })
+    }
+
+    /// Opens it again by its name.
+    #[inline]
+    pub(super) fn reopen(&self) -> Result<File, Stop> {
+        sys::files::open(self.scratch.dir(), NAME).doing("opening the file")
+    }
+
+    /// All of it was in memory before and after, and nothing came from a disk.
+    pub(super) fn prove(&self, ctx: &mut Ctx) -> Outcome {
+        let pages = self.map.len() / page_size();
+        let resident = self.resident.min(self.map.resident_pages().doing("mincore")?);
+        let used = Usage::thread().since(&self.before);
+        ctx.prove("share of the file in memory before and after", "1", resident as f64 / pages as f64, 1.0..=1.0);
+        ctx.prove("faults that waited for a disk", "0", used.major_faults as f64, 0.0..=0.0);
+        ctx.prove("blocks read from a disk", "0", used.blocks_in as f64, 0.0..=0.0);
+        Ok(())
+    }
+}
+
+/// Whole blocks, and all files together no more than an eighth of the memory that is available: pages pushed out by our
+/// own would be read from the disk.
+fn check_size(size: u64, files: u32, available: Option<u64>) -> Outcome {
+    if size == 0 || !size.is_multiple_of(BLOCK as u64) {
+        return Err(Stop::Unsupported(format!("{size} B are no whole blocks of {BLOCK} B")));
+    }
+    let needed = size.saturating_mul(u64::from(files));
+    match available {
+        Some(room) if needed > room / 8 => Err(Stop::Unsupported(format!(
+            "needs {needed} B in the page cache, and an eighth of the {room} B of memory available is less"
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// The sum of a block, by words.
+#[inline]
+pub(super) fn sum(block: &[u8]) -> u64 {
+    let (words, _) = block.as_chunks::<8>();
+    words.iter().fold(0, |sum, word| sum.wrapping_add(u64::from_ne_bytes(*word)))
+}
+
+/// The block is the one that was written.
+#[inline]
+pub(super) fn same(seen: u64, written: u64) -> Outcome {
+    if seen == written { Ok(()) } else { Err(Stop::Failed(format!("a block sums to {seen:x}, not to {written:x}"))) }
+}
+
+/// A call brought all that it was to bring.
+#[inline]
+pub(super) fn whole(n: usize, wanted: usize) -> Outcome {
+    if n == wanted { Ok(()) } else { Err(Stop::Failed(format!("a call brought {n} B instead of {wanted}"))) }
+}
+
+#[cfg(test)]
+pub(super) mod testing {
+    use crate::scratch::testing::Place;
+    use groma_harness::Benchmark;
+    use groma_harness::model::CrewKind;
+    use groma_harness::prelude::*;
+    use groma_harness::testing::{Tried, try_crew, try_out};
+
+    fn holds_for(tried: &Tried) {
+        assert_eq!(tried.proven("share of the file in memory before and after"), 1.0);
+        assert_eq!(tried.proven("faults that waited for a disk"), 0.0);
+        assert_eq!(tried.proven("blocks read from a disk"), 0.0);
+        // All else but the harness's own, which is about time.
+        let broken = tried.result.proofs.iter().find(|p| !p.holds && !p.name.starts_with("time of"));
+        assert_eq!(broken, None);
+    }
+
+    /// Everything holds for each word of a parameter: alone, where the bytes per iteration are these, on a tmpfs, and
+    /// in a crew.
+    pub(in crate::file) fn holds(bench: &Benchmark, parameter: &str, words: &[(&str, f64)]) {
+        for (word, per_iter) in words {
+            let chosen = [(parameter, *word), ("size", "1M")];
+            let place = Place::new();
+            let tried = try_out(bench, &chosen, Some(place.path())).expect("a file");
+            assert!(tried.samples("") >= 3);
+            assert_eq!(tried.result.series("").map(|s| s.per_iter), Some(*per_iter));
+            holds_for(&tried);
+            for object in ["private", "shared"] {
+                let mut chosen = chosen.to_vec();
+                chosen.push(("object", object));
+                holds_for(&try_crew(bench, &chosen, Some(place.path()), 2, CrewKind::Threads).expect("files"));
+            }
+            let mut chosen = chosen.to_vec();
+            chosen.push(("where", "tmpfs"));
+            match try_out(bench, &chosen, Some(place.path())) {
+                Ok(tried) => holds_for(&tried),
+                Err(Stop::Failed(why)) => panic!("{why}"),
+                Err(stop) => eprintln!("skipped: {stop}"),
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_that_would_be_credited_wrongly_are_refused() {
+        assert!(matches!(check_size(0, 1, None), Err(Stop::Unsupported(_))));
+        assert!(matches!(check_size(100_000, 1, None), Err(Stop::Unsupported(_))));
+        assert!(matches!(check_size(8 << 20, 1, Some(32 << 20)), Err(Stop::Unsupported(_))));
+        assert!(matches!(check_size(8 << 20, 2, Some(64 << 20)), Err(Stop::Unsupported(_))));
+        assert_eq!(check_size(8 << 20, 1, Some(64 << 20)), Ok(()));
+        assert!(whole(BLOCK - 1, BLOCK).is_err());
+    }
+
+    #[test]
+    fn a_wrong_byte_changes_the_sum() {
+        let mut block = vec![7u8; BLOCK];
+        let before = sum(&block);
+        block[BLOCK - 1] ^= 1;
+        assert!(same(sum(&block), before).is_err());
+    }
+}

@@ -1,0 +1,105 @@
+//! Copying a file that the kernel holds in memory, without and with the bytes coming to the program.
+//!
+//! Measures how fast the bytes of one file get into another, by kind: `copy_file_range` and `sendfile`, where the
+//! kernel copies from page cache to page cache, and `read_write`, where they pass through a buffer of the program. All
+//! by calls of 64 KiB. Does not measure a disk.
+//!
+//! Method: an iteration is one block of 64 KiB; the blocks follow each other through both files, round and round. The
+//! pages of the copy are there already. Every call has to move a whole block. The proofs are those of `file.reread` for
+//! the original, and that every block of the copy is that of the original, after the copy was blanked.
+//!
+//! Traps: file systems that share blocks instead of copying them, which are asked beforehand: `copy_file_range` is then
+//! `unsupported` here, for it would count bytes that were not moved. A copy of which too much is dirty makes its writer
+//! wait for the disk, so large sizes measure that as well.
+//!
+//! Source: the read side is lmbench3's `bw_file_rd`; the ancestors measure copies in memory only.
+
+use super::cached::{BLOCK, Cached, SIZE, same, sum, whole};
+use super::{OBJECT, WHERE};
+use groma_harness::prelude::*;
+use groma_harness::sys::files;
+use groma_harness::sys::pages::{Map, Policy};
+use std::io::Seek;
+
+pub(crate) static BENCH: Benchmark = Benchmark {
+    info: Info {
+        summary: "Copying a file that is in memory",
+        about: about!("copy.rs"),
+        quantity: Quantity::Bandwidth,
+        iteration: "one block of 64 KiB",
+        params: &[
+            Param {
+                name: "kind",
+                help: "the call, or the two calls, that move the bytes",
+                kind: ParamKind::Word(&["copy_file_range", "sendfile", "read_write"]),
+                quick: &[],
+                default: &["copy_file_range"],
+                full: &["copy_file_range", "sendfile", "read_write"],
+            },
+            Param { full: &["1M", "8M", "64M"], ..SIZE },
+            WHERE,
+            OBJECT,
+        ],
+        needs: &[Need::WorkDir],
+        width: 0.03,
+        ..Info::new("file.copy")
+    },
+    run: Run::Here(run),
+};
+
+fn run(ctx: &mut Ctx) -> Outcome {
+    let kind = ctx.word("kind");
+    let cached = Cached::new(ctx, false)?;
+    let from = &cached.file;
+    let mut to = cached.scratch.random_file(0, ctx)?;
+    if kind == "copy_file_range" && files::share_blocks(from, &to).is_ok() {
+        return Err(Stop::Unsupported("this file system shares the blocks instead of copying them".to_owned()));
+    }
+    let blank = vec![0; BLOCK];
+    for at in offsets(&cached) {
+        whole(files::write_at(&to, &blank, at).doing("writing the copy")?, BLOCK)?;
+    }
+    let mut buffer = Map::anonymous(BLOCK, Policy::Base).doing("mapping the buffer")?;
+    buffer.populate();
+    let mut copy = |at: u64| -> Outcome {
+        let moved = match kind {
+            "copy_file_range" => files::copy_range(from, &to, at, BLOCK),
+            "sendfile" => {
+                if at == 0 {
+                    to.rewind().doing("rewinding the copy")?;
+                }
+                files::send(from, &to, at, BLOCK)
+            }
+            _ => files::read_at(from, &mut buffer, at).and_then(|n| files::write_at(&to, &buffer[..n], at)),
+        };
+        whole(moved.doing("copying")?, BLOCK)
+    };
+    let mut next = offsets(&cached).cycle();
+    ctx.measure_per(BLOCK as f64, |iters| next.by_ref().take(iters as usize).try_for_each(&mut copy))?;
+    // To the end of the file, where the measuring has not come so far.
+    next.take_while(|at| *at != 0).try_for_each(&mut copy)?;
+
+    let map = Map::file_read(&to, cached.map.len(), false).doing("mapping the copy")?;
+    let right =
+        map.chunks_exact(BLOCK).zip(&cached.sums).filter(|(block, written)| same(sum(block), **written).is_ok());
+    let share = right.count() as f64 / cached.sums.len() as f64;
+    ctx.prove("share of the blocks that arrived", "1", share, 1.0..=1.0);
+    cached.prove(ctx)
+}
+
+/// Where the blocks begin.
+fn offsets(cached: &Cached) -> impl Iterator<Item = u64> + Clone + use<> {
+    (0..cached.map.len() as u64).step_by(BLOCK)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::file::cached::testing::holds;
+
+    #[test]
+    fn all_of_the_file_arrives() {
+        let kinds = ["copy_file_range", "sendfile", "read_write"].map(|kind| (kind, 65536.0));
+        holds(&BENCH, "kind", &kinds);
+    }
+}

@@ -1,0 +1,97 @@
+//! The short life of a temporary file: made, written, read back, removed.
+//!
+//! Measures the whole life as one operation: open a new file, write its contents in one piece, close it; open it again,
+//! read it, close it; remove it. It is what compilers do with the files between their passes. Does not measure storage:
+//! nothing of it reaches a disk.
+//!
+//! Method: each life is timed alone, under one of a few names taken in turn, in a directory that holds nothing else.
+//! Bytes count only when all came back; the contents of the last file are compared, beside the watch. The proof is the
+//! directory at the end, which has to be empty.
+//!
+//! Traps: errors that look fast; those of `file.create_delete`.
+//!
+//! Source: Ousterhout 1990 table 10 (0, 10 and 100 KB). There Sprite, which did not write files at once, took a third
+//! of the time of the others on the same machine.
+
+use super::crowd::{made, name};
+use super::{WHERE, directory};
+use groma_harness::prelude::*;
+use groma_harness::sys::{files, io, raw};
+use std::os::fd::AsFd;
+
+pub(crate) static BENCH: Benchmark = Benchmark {
+    info: Info {
+        summary: "A temporary file: made, written, read back, removed",
+        about: about!("create_write_read_delete.rs"),
+        iteration: "one file: open, write, close, open, read, close, unlink",
+        timing: Timing::Each,
+        params: &[
+            Param {
+                name: "size",
+                help: "bytes in the file",
+                kind: ParamKind::Size,
+                quick: &[],
+                default: &["10K"],
+                full: &["0", "10K", "100K"],
+            },
+            WHERE,
+        ],
+        needs: &[Need::WorkDir],
+        lineage: &["ousterhout1990:table10"],
+        interference: Interference::Blocking,
+        width: 0.05,
+        ..Info::new("file.create_write_read_delete")
+    },
+    run: Run::Here(run),
+};
+
+fn run(ctx: &mut Ctx) -> Outcome {
+    let scratch = directory(ctx)?;
+    let dir = scratch.dir();
+    let mut content = vec![0; ctx.int("size") as usize];
+    content.fill_with(|| ctx.rng().next_u64() as u8);
+    // One byte more, so that a file that is too long is seen.
+    let mut back = vec![0; content.len() + 1];
+    let names: Result<Vec<_>, Stop> = (0..8).map(|n| name(format!("temporary-{n}"))).collect();
+    let names = names?;
+    let mut lives = 0;
+    ctx.measure_staged(|iters, watch| {
+        watch.start();
+        for _ in 0..iters {
+            let name = &names[lives % names.len()];
+            lives += 1;
+            made(raw::create_at(dir, name, &content), "making a file")?;
+            let file = files::open(dir, name).doing("opening the file")?;
+            let n = io::read(file.as_fd(), &mut back).doing("reading the file")?;
+            drop(file);
+            made(raw::unlink_at(dir, name), "removing the file")?;
+            if n != content.len() {
+                return Err(Stop::Failed(format!("{n} B came back of {} B", content.len())));
+            }
+        }
+        watch.stop();
+        let same = back[..content.len()] == content;
+        back.fill(0);
+        if same { Ok(()) } else { Err(Stop::Failed("what came back is not what was written".to_owned())) }
+    })?;
+    let left = std::fs::read_dir(scratch.path()).doing("reading the directory")?.count();
+    ctx.prove("files left in the directory", "0", left as f64, 0.0..=0.0);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scratch::testing::Place;
+    use groma_harness::testing::try_out;
+
+    #[test]
+    fn all_of_it_comes_back_and_nothing_stays() {
+        for size in ["0", "10K", "100K"] {
+            let place = Place::new();
+            let tried = try_out(&BENCH, &[("size", size)], Some(place.path())).expect("files");
+            assert!(tried.samples("") >= 3);
+            assert_eq!(tried.proven("files left in the directory"), 0.0);
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! A directory made as full as a parameter says.
+
+use crate::scratch::Scratch;
+use groma_harness::prelude::*;
+use groma_harness::sys::files;
+use groma_harness::sys::raw;
+use std::ffi::CString;
+
+/// Puts so many names into the directory and returns them, in the order of their making.
+///
+/// They are names of few files: what makes a directory full are its names, and a file for each would leave an inode to
+/// be passed over by everybody who makes one on an ext4 without a journal in the next minutes.
+pub(super) fn crowd(ctx: &Ctx, scratch: &Scratch, names: u64) -> Result<Vec<CString>, Stop> {
+    let mut crowd: Vec<CString> = Vec::with_capacity(names as usize);
+    let mut first = 0;
+    for n in 0..names {
+        let name = name(format!("crowd-{}-{n:06}", ctx.member()))?;
+        // Where a file has all the names it can have (65000 on ext4) or can have only one, another is made.
+        if crowd.is_empty() || files::link(scratch.dir(), &crowd[first], &name).is_err() {
+            made(raw::create_at(scratch.dir(), &name, &[]), "filling the directory")?;
+            first = n as usize;
+        }
+        crowd.push(name);
+    }
+    Ok(crowd)
+}
+
+/// A name for the kernel.
+pub(super) fn name(text: String) -> Result<CString, Stop> {
+    CString::new(text).map_err(|e| Stop::Failed(e.to_string()))
+}
+
+/// What the kernel answered, when the answer for success is 0.
+#[inline]
+pub(super) fn made(answer: isize, what: &str) -> Outcome {
+    if answer == 0 { Ok(()) } else { Err(Stop::from_io(what, &std::io::Error::from_raw_os_error(-answer as i32))) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_cannot_be_made_is_no_fast_one() {
+        assert!(matches!(made(-28, "making a file"), Err(Stop::Failed(why)) if why.contains("No space left")));
+        assert!(matches!(made(-13, "making a file"), Err(Stop::Denied(_))));
+    }
+}

@@ -1,0 +1,182 @@
+//! Making 4 KiB survive a loss of power.
+//!
+//! Measures what programs do for it, as one operation, by kind. `append`: `write` to the end of a file and `fsync`, as
+//! a log does. `overwrite`: `pwrite` over bytes that the file has, and `fdatasync`, as a database does. `create`: a new
+//! file, `fsync` of it and of its directory, without which its name may be lost. `replace`: the same under another
+//! name, which is then renamed over the file that is there: the only way to change a small file so that always one of
+//! both versions is there.
+//!
+//! Method: each operation is timed alone, with a disk at work; random bytes, which nothing can compress. The proofs are
+//! that the device has written at least as many bytes in the meantime, as the kernel counts them (where the file lies
+//! on a device of which it counts), and that the files hold in the end what was written last.
+//!
+//! Traps: the caches on the way: a disk, a controller or the host of a virtual machine that says "written" when it has
+//! the bytes in its memory makes this as fast as they are. The device, its write cache and how often it was told to
+//! flush it are recorded; whether it obeys cannot be seen from here. On a tmpfs there is nothing that survives:
+//! `unsupported`. Others who write to the same disk are part of the result.
+//!
+//! Source: lmbench3 `lat_fs` has no such mode and says nothing of storage; Ousterhout 1990 table 10 shows what
+//! synchronous metadata cost.
+
+use super::crowd::made;
+use crate::scratch::Scratch;
+use groma_harness::prelude::*;
+use groma_harness::sys::files;
+use groma_harness::sys::raw;
+use std::fs::File;
+
+pub(crate) static BENCH: Benchmark = Benchmark {
+    info: Info {
+        summary: "Making 4 KiB survive a loss of power",
+        about: about!("durable.rs"),
+        iteration: "one write with its fsync or fdatasync (create, replace: two)",
+        timing: Timing::Each,
+        params: &[Param {
+            name: "kind",
+            help: "at the end of a file, over bytes of it, as a new file, or as a file's new version",
+            kind: ParamKind::Word(&["append", "overwrite", "create", "replace"]),
+            quick: &[],
+            default: &["append", "overwrite"],
+            full: &["append", "overwrite", "create", "replace"],
+        }],
+        needs: &[Need::WorkDir],
+        interference: Interference::Blocking,
+        width: 0.1,
+        ..Info::new("file.durable")
+    },
+    run: Run::Here(run),
+};
+
+/// Bytes of one operation: the block of most file systems and devices.
+const PIECE: usize = 4096;
+/// Pieces of the file that is overwritten.
+const PIECES: u64 = 256;
+
+fn run(ctx: &mut Ctx) -> Outcome {
+    let scratch = Scratch::apart(ctx)?;
+    let dir = File::open(scratch.path()).doing("opening the directory")?;
+    if sys::tmpfs::holds(&dir).doing("asking for the file system")? {
+        return Err(Stop::Unsupported("nothing survives on the tmpfs that the work directory is on".to_owned()));
+    }
+    let mut content = vec![0; PIECE];
+    content.fill_with(|| ctx.rng().next_u64() as u8);
+    let before = Device::now(&dir);
+    match ctx.word("kind") {
+        "append" => write_to_file(ctx, &scratch, &mut content, true)?,
+        "overwrite" => write_to_file(ctx, &scratch, &mut content, false)?,
+        kind => new_file(ctx, &scratch, &dir, &mut content, kind == "replace")?,
+    }
+    before.prove(ctx, &dir);
+    Ok(())
+}
+
+/// Each operation has its own bytes.
+fn stamp(content: &mut [u8], number: u64) {
+    content[..8].copy_from_slice(&number.to_ne_bytes());
+}
+
+fn write_to_file(ctx: &mut Ctx, scratch: &Scratch, content: &mut [u8], append: bool) -> Outcome {
+    let file = scratch.random_file(if append { 0 } else { PIECES * PIECE as u64 }, ctx)?;
+    file.sync_all().doing("fsync")?;
+    let mut number = 0;
+    let place = |number: u64| (if append { number } else { number % PIECES }) * PIECE as u64;
+    ctx.measure(|iters| {
+        for _ in 0..iters {
+            stamp(content, number);
+            all(files::write_at(&file, content, place(number)).doing("writing the file")?)?;
+            if append { file.sync_all().doing("fsync") } else { file.sync_data().doing("fdatasync") }?;
+            number += 1;
+        }
+        Ok(())
+    })?;
+    let pieces = if append { number } else { PIECES };
+    let long = file.metadata().doing("fstat")?.len() as f64 / PIECE as f64;
+    ctx.prove("pieces in the file", &format!("{pieces}"), long, pieces as f64..=pieces as f64);
+    let mut back = vec![0; PIECE];
+    all(files::read_at(&file, &mut back, place(number - 1)).doing("reading the file")?)?;
+    prove_last(ctx, back == content);
+    Ok(())
+}
+
+fn new_file(ctx: &mut Ctx, scratch: &Scratch, dir: &File, content: &mut [u8], replace: bool) -> Outcome {
+    let here = scratch.dir();
+    let mut number = 0;
+    ctx.measure_staged(|iters, watch| {
+        for _ in 0..iters {
+            stamp(content, number);
+            number += 1;
+            if !replace && number > 1 {
+                made(raw::unlink_at(here, c"new"), "removing a file")?;
+            }
+            watch.start();
+            let file = files::create(here, c"new").doing("making a file")?;
+            all(files::write_at(&file, content, 0).doing("writing a file")?)?;
+            file.sync_all().doing("fsync")?;
+            drop(file);
+            if replace {
+                files::rename(here, c"new", here, c"file").doing("renaming a file")?;
+            }
+            dir.sync_all().doing("fsync of the directory")?;
+            watch.stop();
+        }
+        Ok(())
+    })?;
+    let last = if replace { "file" } else { "new" };
+    let back = std::fs::read(scratch.path().join(last)).doing("reading the file")?;
+    prove_last(ctx, back == content);
+    Ok(())
+}
+
+fn all(n: usize) -> Outcome {
+    if n == PIECE { Ok(()) } else { Err(Stop::Failed(format!("{n} B instead of {PIECE}: No space left on device"))) }
+}
+
+fn prove_last(ctx: &mut Ctx, same: bool) {
+    ctx.prove("last operations that can be read back", "1", f64::from(u8::from(same)), 1.0..=1.0);
+}
+
+/// The device's counters when the measuring begins.
+struct Device(Option<files::DeviceWrites>);
+
+impl Device {
+    fn now(dir: &File) -> Device {
+        Device(files::device_writes(dir))
+    }
+
+    /// At least the bytes of all operations were written; others may have written as well.
+    fn prove(&self, ctx: &mut Ctx, dir: &File) {
+        let (Some(before), Some(after)) = (self.0, files::device_writes(dir)) else {
+            ctx.note("what the device has written is not counted here");
+            return;
+        };
+        let operations = ctx.iterations() as f64;
+        let bytes = after.bytes.wrapping_sub(before.bytes) as f64 / operations;
+        ctx.prove("bytes that the device wrote, per operation", "4096 or more", bytes, PIECE as f64..);
+        if let (Some(before), Some(after)) = (before.flushes, after.flushes) {
+            let flushes = after.wrapping_sub(before) as f64 / operations;
+            ctx.fact("device.flushes_per_operation", format!("{flushes:.2}"));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scratch::testing::Place;
+    use groma_harness::testing::try_out;
+
+    #[test]
+    fn what_was_written_last_is_there_and_the_device_has_written() {
+        for kind in ["append", "overwrite", "create", "replace"] {
+            let place = Place::new();
+            let tried = match try_out(&BENCH, &[("kind", kind)], Some(place.path())) {
+                Err(Stop::Unsupported(why)) => return eprintln!("skipped: {why}"),
+                tried => tried.expect("a disk"),
+            };
+            assert!(tried.samples("") >= 3);
+            assert_eq!(tried.proven("last operations that can be read back"), 1.0);
+            assert!(tried.result.proofs.iter().all(|p| p.holds), "{:?}", tried.result.proofs);
+        }
+        assert!(all(PIECE - 1).is_err());
+    }
+}

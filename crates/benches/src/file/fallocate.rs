@@ -1,0 +1,94 @@
+//! Reserving room for a file.
+//!
+//! Measures `fallocate` of an empty file: the file system finds the blocks and notes that they are the file's,
+//! unwritten. Does not measure writing to them, nor the journal's commit.
+//!
+//! Method: each call is timed alone; the file is cut again beside the watch. After each call the file has to be as long
+//! and to have as much room as it was told.
+//!
+//! Traps: C libraries that write zeroes where the file system cannot reserve (`posix_fallocate`): here that is
+//! `unsupported`. A tmpfs makes the pages and clears them. The room that was given back may be the room that is given
+//! next, and a device that is told of every free block (`discard`) makes a round of few operations.
+//!
+//! Source: none of the ancestors has it; databases and downloads begin with it.
+
+use super::{WHERE, directory};
+use groma_harness::prelude::*;
+use groma_harness::sys::files;
+
+pub(crate) static BENCH: Benchmark = Benchmark {
+    info: Info {
+        summary: "Reserving room for a file",
+        about: about!("fallocate.rs"),
+        iteration: "one fallocate of an empty file",
+        timing: Timing::Each,
+        params: &[
+            Param {
+                name: "size",
+                help: "bytes to make room for",
+                kind: ParamKind::Size,
+                quick: &[],
+                default: &["1M"],
+                full: &["4K", "64K", "1M", "16M"],
+            },
+            WHERE,
+        ],
+        needs: &[Need::WorkDir],
+        interference: Interference::Blocking,
+        width: 0.05,
+        ..Info::new("file.fallocate")
+    },
+    run: Run::Here(run),
+};
+
+fn run(ctx: &mut Ctx) -> Outcome {
+    let size = ctx.int("size");
+    let scratch = directory(ctx)?;
+    let file = scratch.random_file(0, ctx)?;
+    let mut least = u64::MAX;
+    ctx.measure_staged(|iters, watch| {
+        for _ in 0..iters {
+            watch.start();
+            let done = files::allocate(&file, size);
+            watch.stop();
+            done.map_err(refused)?;
+            least = least.min(files::allocated(&file).doing("fstat")?);
+            files::set_len(&file, 0).doing("cutting the file")?;
+        }
+        Ok(())
+    })?;
+    ctx.prove("least share of the room that the file then had", "1 or more", least as f64 / size as f64, 1.0..);
+    Ok(())
+}
+
+fn refused(error: std::io::Error) -> Stop {
+    match error.kind() {
+        std::io::ErrorKind::Unsupported => Stop::Unsupported(format!("this file system reserves no room: {error}")),
+        _ => Stop::from_io("reserving room", &error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scratch::testing::Place;
+    use groma_harness::testing::try_out;
+
+    #[test]
+    fn the_room_is_there() {
+        for size in ["4K", "1M"] {
+            let place = Place::new();
+            match try_out(&BENCH, &[("size", size)], Some(place.path())) {
+                Ok(tried) => assert!(tried.proven("least share of the room that the file then had") >= 1.0),
+                Err(stop) => assert!(matches!(stop, Stop::Unsupported(_)), "{stop}"),
+            }
+        }
+    }
+
+    #[test]
+    fn a_file_system_that_cannot_is_no_failure() {
+        // EOPNOTSUPP
+        assert!(matches!(refused(std::io::Error::from_raw_os_error(95)), Stop::Unsupported(_)));
+        assert!(matches!(refused(std::io::Error::from_raw_os_error(28)), Stop::Failed(_)));
+    }
+}

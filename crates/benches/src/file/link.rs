@@ -1,0 +1,114 @@
+//! Giving a file another name, and removing it.
+//!
+//! Measures, by kind, `link` (a second name of one file) or `symlink` (a name that leads to it), and as `link.unlink`
+//! the removal of that name, with which no file goes. Does not measure storage.
+//!
+//! Method: that of `file.create_delete`, for names of one file: made and the oldest removed in turn, each timed alone.
+//! The proof is the directory at the end: as many names as were made and not removed, each leading to that very file.
+//!
+//! Traps: a file system without hard links (`unsupported`); the most names that a file can have (65000 on ext4), which
+//! is far away here.
+//!
+//! Source: none of the ancestors has it; `ln`, package managers and mail queues are made of it.
+
+use super::crowd::{made, name};
+use super::ring::{self, Maker};
+use super::{OBJECT, WHERE, directory_of_object, entries};
+use groma_harness::prelude::*;
+use groma_harness::sys::files;
+use groma_harness::sys::raw;
+use std::ffi::CStr;
+use std::os::fd::BorrowedFd;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+pub(crate) static BENCH: Benchmark = Benchmark {
+    info: Info {
+        summary: "Giving a file another name; removing it",
+        about: about!("link.rs"),
+        iteration: "one link or symlink",
+        timing: Timing::Each,
+        outputs: &[
+            Output { derivation: Derivation::Series("link"), ..Output::MAIN },
+            Output {
+                suffix: "unlink",
+                summary: "removing such a name",
+                derivation: Derivation::Series("unlink"),
+                quantity: None,
+                detail: false,
+            },
+        ],
+        params: &[
+            Param {
+                name: "kind",
+                help: "another name of the file itself, or one that leads to its name",
+                kind: ParamKind::Word(&["hard", "symbolic"]),
+                quick: &[],
+                default: &["hard"],
+                full: &["hard", "symbolic"],
+            },
+            entries(&["16"]),
+            WHERE,
+            OBJECT,
+        ],
+        needs: &[Need::WorkDir],
+        interference: Interference::Blocking,
+        width: 0.05,
+        ..Info::new("file.link")
+    },
+    run: Run::Here(run),
+};
+
+fn run(ctx: &mut Ctx) -> Outcome {
+    let scratch = directory_of_object(ctx)?;
+    // One for each member, so that they meet in the directory and not in a file.
+    let target = name(format!("linked-{}", ctx.member()))?;
+    made(raw::create_at(scratch.dir(), &target, b"x"), "making a file")?;
+    let path = scratch.path().join(format!("linked-{}", ctx.member()));
+    let inode = std::fs::metadata(path).doing("looking at the file")?.ino();
+    let names = Names { symbolic: ctx.word("kind") == "symbolic", target: &target, inode };
+    ring::measure(ctx, &scratch, ctx.int("entries"), &names, "link", "unlink")
+}
+
+struct Names<'t> {
+    symbolic: bool,
+    target: &'t CStr,
+    inode: u64,
+}
+
+impl Maker for Names<'_> {
+    #[inline]
+    fn make(&self, dir: BorrowedFd<'_>, name: &CStr) -> Outcome {
+        if self.symbolic {
+            return files::symlink(dir, self.target, name).doing("making a symbolic link");
+        }
+        files::link(dir, self.target, name).map_err(|e| match e.kind() {
+            // What file systems without hard links answer (FAT, some networks).
+            std::io::ErrorKind::PermissionDenied | std::io::ErrorKind::Unsupported => {
+                Stop::Unsupported(format!("this file system makes no hard links: {e}"))
+            }
+            _ => Stop::from_io("making a link", &e),
+        })
+    }
+
+    #[inline]
+    fn remove(&self, dir: BorrowedFd<'_>, name: &CStr) -> Outcome {
+        made(raw::unlink_at(dir, name), "removing a link")
+    }
+
+    fn is_whole(&self, path: &Path) -> std::io::Result<bool> {
+        let kind_is_right = std::fs::symlink_metadata(path)?.is_symlink() == self.symbolic;
+        Ok(kind_is_right && std::fs::metadata(path)?.ino() == self.inode)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_name_leads_to_the_file() {
+        let series = ["link", "unlink"];
+        ring::testing::holds(&BENCH, series, &[&[("kind", "hard")], &[("kind", "symbolic"), ("entries", "1000")]]);
+    }
+}

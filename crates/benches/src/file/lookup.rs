@@ -1,0 +1,162 @@
+//! Asking for a name in a directory: one that is there, and one that is not.
+//!
+//! Measures `newfstatat` of a name below an open directory, by kind. `hit`: each name of the directory in turn, in a
+//! random order; the kernel has all of them in its cache of names. `negative`: a name that is not there and was asked
+//! for before; most file systems have the kernel remember that (tmpfs does not). `negative_new`: a name that nobody has
+//! asked for, so the file system searches the directory, whose blocks are in memory. Does not measure reads from a
+//! disk.
+//!
+//! Method: many calls in one short interval, by number. Every answer is looked at: 0 for a hit, `ENOENT` for the
+//! others. The new names differ in their digits, which are counted on within the loop (some nanoseconds of hundreds).
+//! The proof is the same loop in a child cut off from the kernel.
+//!
+//! Traps: an absent name that was asked for before is answered without the file system, so one and the same absent name
+//! measures the kernel's cache; the remembered names fill the memory with each new one (some megabytes a round, gone
+//! with the directory).
+//!
+//! Source: lmbench3 `lat_syscall stat` asks for one name that is there; the search paths of shells, compilers and
+//! loaders are mostly misses.
+
+use super::crowd::{crowd, name};
+use super::{WHERE, directory, entries};
+use crate::entry;
+use groma_harness::prelude::*;
+use groma_harness::sys::raw::{self, StatRoom};
+use std::ffi::CStr;
+use std::os::fd::BorrowedFd;
+
+pub(crate) static BENCH: Benchmark = Benchmark {
+    info: Info {
+        summary: "Asking for a name in a directory",
+        about: about!("lookup.rs"),
+        iteration: "one newfstatat",
+        params: &[
+            Param {
+                name: "kind",
+                help: "a name that is there, one known to be absent, or one never asked for",
+                kind: ParamKind::Word(&["hit", "negative", "negative_new"]),
+                quick: &[],
+                default: &["negative", "negative_new"],
+                full: &["hit", "negative", "negative_new"],
+            },
+            entries(&["1000"]),
+            WHERE,
+        ],
+        needs: &[Need::WorkDir],
+        width: 0.03,
+        ..Info::new("file.lookup")
+    },
+    run: Run::Here(run),
+};
+
+/// The answer for a name that is not there: `ENOENT`.
+const ABSENT: isize = -2;
+
+fn run(ctx: &mut Ctx) -> Outcome {
+    let scratch = directory(ctx)?;
+    let mut names = crowd(ctx, &scratch, ctx.int("entries"))?;
+    let (dir, mut room) = (scratch.dir(), StatRoom::new());
+    let mut ask = move |name: &CStr, wanted| wrong(dir, name, &mut room, wanted);
+    match ctx.word("kind") {
+        "hit" => {
+            ctx.rng().shuffle(&mut names);
+            let mut next = 0;
+            measure(ctx, || {
+                let name = &names[next];
+                next = (next + 1) % names.len();
+                ask(name, 0)
+            })
+        }
+        "negative" => {
+            let absent = name("absent".to_owned())?;
+            measure(ctx, || ask(&absent, ABSENT))
+        }
+        _ => {
+            let mut fresh = Fresh::new();
+            measure(ctx, || ask(fresh.next(), ABSENT))
+        }
+    }
+}
+
+/// 0 when the kernel answered as it has to.
+#[inline]
+fn wrong(dir: BorrowedFd<'_>, name: &CStr, room: &mut StatRoom, wanted: isize) -> isize {
+    let answer = raw::stat_at(dir, name, room);
+    // An answer that is none of the two becomes an error number of its own.
+    if answer == wanted { 0 } else { answer.min(-1) }
+}
+
+/// Measures the calls, of which each says 0 or the error number.
+fn measure(ctx: &mut Ctx, mut call: impl FnMut() -> isize) -> Outcome {
+    let mut body = |iters| {
+        let mut worst = 0;
+        for _ in 0..iters {
+            worst = call().min(worst);
+        }
+        super::crowd::made(worst, "asking for a name")
+    };
+    ctx.measure(&mut body)?;
+    entry::asks_the_kernel(ctx, body);
+    Ok(())
+}
+
+/// Names that differ from each other: a counter of 16 digits.
+struct Fresh([u8; 17]);
+
+impl Fresh {
+    fn new() -> Fresh {
+        let mut digits = [b'a'; 17];
+        digits[16] = 0;
+        Fresh(digits)
+    }
+
+    #[inline]
+    fn next(&mut self) -> &CStr {
+        // The first digits count fastest, so that one step is nearly always enough.
+        for digit in &mut self.0[..16] {
+            if *digit < b'z' {
+                *digit += 1;
+                break;
+            }
+            *digit = b'a';
+        }
+        CStr::from_bytes_with_nul(&self.0).unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scratch::testing::Place;
+    use groma_harness::testing::try_out;
+    use std::collections::BTreeSet;
+    use std::ffi::CString;
+
+    #[test]
+    fn every_name_is_asked_for_and_answered_as_it_must_be() {
+        for kind in ["hit", "negative", "negative_new"] {
+            let place = Place::new();
+            let tried = try_out(&BENCH, &[("kind", kind), ("entries", "100")], Some(place.path())).expect("names");
+            assert!(tried.samples("") >= 3);
+            assert_eq!(tried.proven("calls of 100 that the kernel was asked for"), 100.0);
+        }
+    }
+
+    #[test]
+    fn fresh_names_do_not_repeat() {
+        let mut fresh = Fresh::new();
+        let names: BTreeSet<CString> = (0..30_000).map(|_| fresh.next().to_owned()).collect();
+        assert_eq!(names.len(), 30_000);
+        assert!(names.iter().all(|n| n.as_bytes().len() == 16));
+    }
+
+    #[test]
+    fn an_answer_that_is_not_the_expected_one_is_seen() {
+        let place = Place::new();
+        let dir = std::fs::File::open(place.path()).expect("the directory");
+        let dir = std::os::fd::AsFd::as_fd(&dir);
+        assert_eq!(wrong(dir, c"absent", &mut StatRoom::new(), ABSENT), 0);
+        assert!(wrong(dir, c"absent", &mut StatRoom::new(), 0) < 0);
+        assert!(wrong(dir, c".", &mut StatRoom::new(), ABSENT) < 0);
+    }
+}

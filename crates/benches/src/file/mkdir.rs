@@ -1,0 +1,80 @@
+//! Making an empty directory, and removing one.
+//!
+//! Measures `mkdir` and, as `mkdir.rmdir`, its removal. Does not measure storage: both happen in memory and are written
+//! seconds later.
+//!
+//! Method: that of `file.create_delete`: directories are made and the oldest removed in turn, in a directory that holds
+//! the names the parameter asks for, each operation timed alone. The proof is the directory at the end: as many as were
+//! made and not removed, each of them an empty directory.
+//!
+//! Traps: those of `file.create_delete`. A directory takes a block where a file takes none (ext4), or is a tree of its
+//! own (XFS, btrfs). An ext4 without a journal that is mounted with `discard` tells the device at once of every block
+//! that is free again: `rmdir` then waits for it (3.9 ms seen here, 1.2 us on a tmpfs).
+//!
+//! Source: none of the ancestors has it alone; the first phase of the Andrew benchmark makes directories.
+
+use super::ring::{self, Maker};
+use super::{OBJECT, WHERE, directory_of_object, entries};
+use groma_harness::prelude::*;
+use groma_harness::sys::files;
+use std::ffi::CStr;
+use std::os::fd::BorrowedFd;
+use std::path::Path;
+
+pub(crate) static BENCH: Benchmark = Benchmark {
+    info: Info {
+        summary: "Making an empty directory; removing one",
+        about: about!("mkdir.rs"),
+        iteration: "one mkdir",
+        timing: Timing::Each,
+        outputs: &[
+            Output { derivation: Derivation::Series("mkdir"), ..Output::MAIN },
+            Output {
+                suffix: "rmdir",
+                summary: "removing one",
+                derivation: Derivation::Series("rmdir"),
+                quantity: None,
+                detail: false,
+            },
+        ],
+        params: &[entries(&["16"]), WHERE, OBJECT],
+        needs: &[Need::WorkDir],
+        interference: Interference::Blocking,
+        width: 0.05,
+        ..Info::new("file.mkdir")
+    },
+    run: Run::Here(run),
+};
+
+fn run(ctx: &mut Ctx) -> Outcome {
+    let scratch = directory_of_object(ctx)?;
+    ring::measure(ctx, &scratch, ctx.int("entries"), &Directories, "mkdir", "rmdir")
+}
+
+struct Directories;
+
+impl Maker for Directories {
+    #[inline]
+    fn make(&self, dir: BorrowedFd<'_>, name: &CStr) -> Outcome {
+        files::make_dir(dir, name).doing("making a directory")
+    }
+
+    #[inline]
+    fn remove(&self, dir: BorrowedFd<'_>, name: &CStr) -> Outcome {
+        files::remove_dir(dir, name).doing("removing a directory")
+    }
+
+    fn is_whole(&self, path: &Path) -> std::io::Result<bool> {
+        Ok(std::fs::symlink_metadata(path)?.is_dir() && std::fs::read_dir(path)?.next().is_none())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_made_and_not_removed_is_there() {
+        ring::testing::holds(&BENCH, ["mkdir", "rmdir"], &[&[], &[("entries", "1000")]]);
+    }
+}

@@ -1,0 +1,78 @@
+//! Reading all names of a directory.
+//!
+//! Measures `lseek` to the start and `getdents64` until no name is left, with a buffer of 32 KiB as C libraries have
+//! it, and the walk over the names in it: what `ls -f` or a shell's `*` does. The directory's blocks are in memory.
+//! Does not measure `stat` of each name, sorting, or a disk.
+//!
+//! Method: each reading of the whole directory is timed alone. It has to bring as many names as the directory holds,
+//! with `.` and `..`, and as many letters as these names have.
+//!
+//! Traps: a buffer so small that the calls are measured; directories that differ from machine to machine. An ext4 sorts
+//! the names by their hashes before it gives the first one.
+//!
+//! Source: none of the ancestors has it.
+
+use super::crowd::crowd;
+use super::{WHERE, directory, entries};
+use groma_harness::prelude::*;
+use groma_harness::sys::files::{self, DirRoom};
+
+pub(crate) static BENCH: Benchmark = Benchmark {
+    info: Info {
+        summary: "Reading all names of a directory",
+        about: about!("readdir.rs"),
+        iteration: "one reading of the whole directory",
+        timing: Timing::Each,
+        // A hundred thousand names take longer (60 ms) than a busy machine leaves anybody undisturbed.
+        params: &[Param { full: &["16", "1000", "10000"], ..entries(&["1000"]) }, WHERE],
+        needs: &[Need::WorkDir],
+        width: 0.03,
+        ..Info::new("file.readdir")
+    },
+    run: Run::Here(run),
+};
+
+fn run(ctx: &mut Ctx) -> Outcome {
+    let scratch = directory(ctx)?;
+    let names = crowd(ctx, &scratch, ctx.int("entries"))?;
+    // And the three letters of the two names that every directory has.
+    let letters = 3 + names.iter().map(|n| n.as_bytes().len()).sum::<usize>();
+    let expected = (names.len() + 2, letters);
+    let mut room = DirRoom::new();
+    let mut read = 0;
+    ctx.measure(|iters| {
+        for _ in 0..iters {
+            let mut seen = (0, 0);
+            files::read_dir(scratch.dir(), &mut room, |name| {
+                seen = (seen.0 + 1, seen.1 + name.to_bytes().len());
+            })
+            .doing("reading the directory")?;
+            if seen != expected {
+                return Err(Stop::Failed(format!("{} names instead of {}, or others", seen.0, expected.0)));
+            }
+            read += seen.0 as u64;
+        }
+        Ok(())
+    })?;
+    let per_reading = read as f64 / ctx.iterations() as f64;
+    let all = expected.0 as f64;
+    ctx.prove("names per reading", &format!("{all}"), per_reading, all..=all);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scratch::testing::Place;
+    use groma_harness::testing::try_out;
+
+    #[test]
+    fn all_names_come_in_every_reading() {
+        for entries in ["16", "1000", "3000"] {
+            let place = Place::new();
+            let tried = try_out(&BENCH, &[("entries", entries)], Some(place.path())).expect("names");
+            assert!(tried.samples("") >= 3);
+            assert_eq!(tried.proven("names per reading"), entries.parse::<f64>().expect("a number") + 2.0);
+        }
+    }
+}

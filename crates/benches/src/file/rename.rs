@@ -1,0 +1,134 @@
+//! Renaming a file, by where to.
+//!
+//! Measures `rename` of an empty file: to a free name of the same directory (`same_dir`), to a free name of another
+//! directory on the same file system (`cross_dir`), over a file that is there and goes with it (`over`). Does not
+//! measure storage, nor the rename that makes a new version durable (`file.durable` with `kind=replace`).
+//!
+//! Method: one file goes to and fro between two names, each way timed alone, in a directory that holds the names the
+//! parameter asks for (the other one of `cross_dir` is empty). For `over` the file to be renamed is made anew each
+//! time, beside the watch. The proof is taken at the end: the file, by its inode, is under the one name where an even
+//! or odd number of renames leaves it, and the other name is free.
+//!
+//! Traps: two names of one file, between which `rename` does nothing and succeeds: `over` uses different files. Between
+//! two directories the kernel takes a lock of the whole file system.
+//!
+//! Source: none of the ancestors has it; it is how mail arrives and how editors save.
+
+use super::crowd::{crowd, made};
+use super::{WHERE, directory, entries};
+use groma_harness::prelude::*;
+use groma_harness::sys::{files, raw};
+use std::ffi::CStr;
+use std::fs::File;
+use std::os::fd::AsFd;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+pub(crate) static BENCH: Benchmark = Benchmark {
+    info: Info {
+        summary: "Renaming a file",
+        about: about!("rename.rs"),
+        iteration: "one rename",
+        timing: Timing::Each,
+        params: &[
+            Param {
+                name: "kind",
+                help: "within a directory, to another directory, or over a file that is there",
+                kind: ParamKind::Word(&["same_dir", "cross_dir", "over"]),
+                quick: &[],
+                default: &["same_dir", "over"],
+                full: &["same_dir", "cross_dir", "over"],
+            },
+            entries(&["16"]),
+            WHERE,
+        ],
+        needs: &[Need::WorkDir],
+        interference: Interference::Blocking,
+        width: 0.05,
+        ..Info::new("file.rename")
+    },
+    run: Run::Here(run),
+};
+
+const THIS: &CStr = c"this";
+const THAT: &CStr = c"that";
+
+fn run(ctx: &mut Ctx) -> Outcome {
+    let scratch = directory(ctx)?;
+    let _others = crowd(ctx, &scratch, ctx.int("entries"))?;
+    let here = scratch.dir();
+    made(raw::create_at(here, THIS, &[]), "making a file")?;
+    let mut there_path = scratch.path().to_owned();
+    if ctx.word("kind") == "cross_dir" {
+        there_path.push("other");
+        std::fs::create_dir(&there_path).doing("making a directory")?;
+    }
+    let other = File::open(&there_path).doing("opening the directory")?;
+    let there = other.as_fd();
+    let (this, that) = (scratch.path().join("this"), there_path.join("that"));
+
+    let misplaced = if ctx.word("kind") == "over" {
+        made(raw::create_at(here, THAT, &[]), "making a file")?;
+        ctx.measure_staged(|iters, watch| {
+            for n in 0..iters {
+                if n > 0 {
+                    made(raw::create_at(here, THIS, &[]), "making a file")?;
+                }
+                watch.start();
+                let renamed = files::rename(here, THIS, there, THAT);
+                watch.stop();
+                renamed.doing("renaming a file")?;
+            }
+            made(raw::create_at(here, THIS, &[]), "making a file")
+        })?;
+        // One last time, to see the file arrive and the other go.
+        let file = inode(&this)?;
+        files::rename(here, THIS, there, THAT).doing("renaming a file")?;
+        u32::from(inode(&that)? != file) + u32::from(inode(&this)?.is_some())
+    } else {
+        let file = inode(&this)?;
+        let mut away = false;
+        ctx.measure(|iters| {
+            for _ in 0..iters {
+                let renamed =
+                    if away { files::rename(there, THAT, here, THIS) } else { files::rename(here, THIS, there, THAT) };
+                renamed.doing("renaming a file")?;
+                away = !away;
+            }
+            Ok(())
+        })?;
+        let odd = ctx.iterations() % 2 == 1;
+        let (full, free) = if odd { (&that, &this) } else { (&this, &that) };
+        u32::from(inode(full)? != file) + u32::from(inode(free)?.is_some())
+    };
+    ctx.prove("names that are not as the renames must leave them", "0", f64::from(misplaced), 0.0..=0.0);
+    Ok(())
+}
+
+/// The file under a name, if there is one.
+fn inode(path: &Path) -> Result<Option<u64>, Stop> {
+    match std::fs::symlink_metadata(path) {
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        found => Ok(Some(found.doing("looking at a name")?.ino())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scratch::testing::Place;
+    use groma_harness::testing::try_out;
+
+    #[test]
+    fn the_file_is_where_the_renames_leave_it() {
+        for kind in ["same_dir", "cross_dir", "over"] {
+            for entries in ["16", "1000"] {
+                let place = Place::new();
+                let chosen = [("kind", kind), ("entries", entries)];
+                let tried = try_out(&BENCH, &chosen, Some(place.path())).expect("files");
+                assert!(tried.samples("") >= 3);
+                assert_eq!(tried.proven("names that are not as the renames must leave them"), 0.0);
+            }
+        }
+    }
+}

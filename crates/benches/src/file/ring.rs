@@ -1,0 +1,164 @@
+//! Names made and removed in turn: the loop that all who make names share.
+//!
+//! The directory holds 16 of them, give or take 8: names are made and the oldest removed, a few at a time, in the same
+//! rounds; where one side gets ahead of the other (in a crew), it does the other's work beside the watch. Each
+//! operation is timed alone. At the end the directory has to hold as many as were made and not removed.
+
+use super::crowd::{crowd, name};
+use crate::scratch::Scratch;
+use groma_harness::prelude::*;
+use std::cell::RefCell;
+use std::ffi::{CStr, CString};
+use std::os::fd::BorrowedFd;
+use std::path::Path;
+
+/// Names in the ring. Few, because each file that lives at the same time leaves an inode to be passed over in later
+/// rounds where those of 100 (lmbench 3) or 1000 (1996) multiplied the result.
+const POPULATION: u64 = 16;
+/// How many more or fewer there may be: a group of operations timed alone.
+const SLACK: u64 = 8;
+
+/// What makes a name, and what removes it.
+pub(super) trait Maker {
+    fn make(&self, dir: BorrowedFd<'_>, name: &CStr) -> Outcome;
+    fn remove(&self, dir: BorrowedFd<'_>, name: &CStr) -> Outcome;
+    /// Whether what is there under a name is what was made.
+    fn is_whole(&self, path: &Path) -> std::io::Result<bool>;
+}
+
+/// Measures a maker's two sides as the series `made` and `removed`, in a directory of so many names.
+pub(super) fn measure(
+    ctx: &mut Ctx,
+    scratch: &Scratch,
+    entries: u64,
+    maker: &impl Maker,
+    made: &'static str,
+    removed: &'static str,
+) -> Outcome {
+    let Some(others) = entries.checked_sub(POPULATION) else {
+        return Err(Stop::Unsupported(format!("a directory with less than {POPULATION} names")));
+    };
+    let others = others / u64::from(if ctx.word("object") == "shared" { ctx.workers() } else { 1 });
+    let _others = crowd(ctx, scratch, others)?;
+    let ring = RefCell::new(Ring::new(ctx, scratch, maker)?);
+    for _ in 0..POPULATION {
+        ring.borrow_mut().make()?;
+    }
+    ctx.measure_arms(&mut [
+        Arm::staged(made, |iters, watch| {
+            let mut ring = ring.borrow_mut();
+            for _ in 0..iters {
+                watch.start();
+                ring.make()?;
+                watch.stop();
+                if ring.there() > POPULATION + SLACK {
+                    ring.remove()?;
+                }
+            }
+            Ok(())
+        }),
+        Arm::staged(removed, |iters, watch| {
+            let mut ring = ring.borrow_mut();
+            for _ in 0..iters {
+                if ring.there() < POPULATION - SLACK {
+                    ring.make()?;
+                }
+                watch.start();
+                ring.remove()?;
+                watch.stop();
+            }
+            Ok(())
+        }),
+    ])?;
+    let ring = ring.into_inner();
+    let share = ring.whole()? as f64 / ring.there() as f64;
+    ctx.prove("names with what was made under them, of those that should be there", "1", share, 1.0..=1.0);
+    Ok(())
+}
+
+struct Ring<'s, M> {
+    scratch: &'s Scratch,
+    maker: &'s M,
+    prefix: String,
+    names: Vec<CString>,
+    made: u64,
+    removed: u64,
+}
+
+impl<'s, M: Maker> Ring<'s, M> {
+    fn new(ctx: &Ctx, scratch: &'s Scratch, maker: &'s M) -> Result<Ring<'s, M>, Stop> {
+        let prefix = format!("ring-{}-", ctx.member());
+        // One more than there ever are at a time, so that a name is free when it comes round.
+        let names: Result<_, Stop> = (0..=POPULATION + SLACK + 1).map(|n| name(format!("{prefix}{n:03}"))).collect();
+        Ok(Ring { scratch, maker, prefix, names: names?, made: 0, removed: 0 })
+    }
+
+    /// How many there are.
+    fn there(&self) -> u64 {
+        self.made - self.removed
+    }
+
+    #[inline]
+    fn make(&mut self) -> Outcome {
+        let name = &self.names[self.made as usize % self.names.len()];
+        self.made += 1;
+        self.maker.make(self.scratch.dir(), name)
+    }
+
+    #[inline]
+    fn remove(&mut self) -> Outcome {
+        let name = &self.names[self.removed as usize % self.names.len()];
+        self.removed += 1;
+        self.maker.remove(self.scratch.dir(), name)
+    }
+
+    /// How many of its names the directory has with what was made under them; an error when there is something else.
+    fn whole(&self) -> Result<u64, Stop> {
+        let mut whole = 0;
+        for entry in std::fs::read_dir(self.scratch.path()).doing("reading the directory")? {
+            let entry = entry.doing("reading the directory")?;
+            if !entry.file_name().as_encoded_bytes().starts_with(self.prefix.as_bytes()) {
+                continue;
+            }
+            if !self.maker.is_whole(&entry.path()).doing("looking at what was made")? {
+                return Err(Stop::Failed(format!("{}: not what was made", entry.path().display())));
+            }
+            whole += 1;
+        }
+        Ok(whole)
+    }
+}
+
+#[cfg(test)]
+pub(super) mod testing {
+    use crate::scratch::testing::Place;
+    use groma_harness::Benchmark;
+    use groma_harness::model::CrewKind;
+    use groma_harness::prelude::*;
+    use groma_harness::testing::{try_crew, try_out};
+
+    const WHOLE: &str = "names with what was made under them, of those that should be there";
+
+    /// Everything holds for each of these choices alone, and for a crew whose directory is its own or common.
+    pub(in crate::file) fn holds(bench: &Benchmark, series: [&str; 2], choices: &[&[(&str, &str)]]) {
+        for choice in choices {
+            let place = Place::new();
+            let tried = try_out(bench, choice, Some(place.path())).expect("names");
+            assert!(series.iter().all(|name| tried.samples(name) >= 3));
+            assert_eq!(tried.proven(WHOLE), 1.0);
+            assert!(tried.result.facts.iter().any(|f| f.key == "work_dir.fs"));
+        }
+        for object in ["private", "shared"] {
+            let place = Place::new();
+            let chosen = [("object", object), ("entries", "100")];
+            let tried = try_crew(bench, &chosen, Some(place.path()), 2, CrewKind::Threads);
+            assert_eq!(tried.expect("names").proven(WHOLE), 1.0);
+        }
+        let place = Place::new();
+        match try_out(bench, &[("where", "tmpfs"), ("entries", "100")], Some(place.path())) {
+            Ok(tried) => assert_eq!(tried.proven(WHOLE), 1.0),
+            Err(Stop::Failed(why)) => panic!("{why}"),
+            Err(stop) => eprintln!("skipped: {stop}"),
+        }
+    }
+}

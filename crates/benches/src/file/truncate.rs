@@ -1,0 +1,113 @@
+//! Cutting a file to nothing, and making it longer without writing.
+//!
+//! Measures `ftruncate` to 0 of a file whose bytes were just written, which frees its pages; and `truncate.extend`: of
+//! an empty file to that length, which only changes a number. Does not measure the freeing of blocks on a disk: the
+//! bytes have not been written there yet.
+//!
+//! Method: each call is timed alone; the bytes are written again beside the watch. After each call the length is looked
+//! at, and before each cut that the file holds bytes and not a hole.
+//!
+//! Traps: a hole, which is cut in no time; an ext4 or XFS that writes a file at once when it was cut before (data that
+//! replaces data), seconds later and outside of the watch.
+//!
+//! Source: none of the ancestors has it.
+
+use super::{WHERE, directory};
+use groma_harness::prelude::*;
+use groma_harness::sys::files;
+
+pub(crate) static BENCH: Benchmark = Benchmark {
+    info: Info {
+        summary: "Cutting a file to nothing; making it longer",
+        about: about!("truncate.rs"),
+        iteration: "one ftruncate",
+        timing: Timing::Each,
+        outputs: &[
+            Output { derivation: Derivation::Series("cut"), ..Output::MAIN },
+            Output {
+                suffix: "extend",
+                summary: "of an empty file, to the same length",
+                derivation: Derivation::Series("extend"),
+                quantity: None,
+                detail: false,
+            },
+        ],
+        params: &[
+            Param {
+                name: "size",
+                help: "bytes in the file",
+                kind: ParamKind::Size,
+                quick: &[],
+                default: &["64K"],
+                full: &["4K", "64K", "1M"],
+            },
+            WHERE,
+        ],
+        needs: &[Need::WorkDir],
+        interference: Interference::Blocking,
+        width: 0.05,
+        ..Info::new("file.truncate")
+    },
+    run: Run::Here(run),
+};
+
+fn run(ctx: &mut Ctx) -> Outcome {
+    let size = ctx.int("size");
+    if size == 0 {
+        return Err(Stop::Unsupported("an empty file cannot be cut".to_owned()));
+    }
+    let scratch = directory(ctx)?;
+    let file = scratch.random_file(0, ctx)?;
+    let mut content = vec![0; size as usize];
+    content.fill_with(|| ctx.rng().next_u64() as u8);
+    let set = |watch: &mut Stopwatch<'_>, len| -> Outcome {
+        watch.start();
+        let done = files::set_len(&file, len);
+        watch.stop();
+        done.doing("changing the length of a file")?;
+        let seen = file.metadata().doing("fstat")?.len();
+        if seen == len { Ok(()) } else { Err(Stop::Failed(format!("a file cut to {len} B has {seen} B"))) }
+    };
+    ctx.measure_arms(&mut [
+        Arm::staged("cut", |iters, watch| {
+            for _ in 0..iters {
+                let n = files::write_at(&file, &content, 0).doing("writing a file")?;
+                if n as u64 != size {
+                    return Err(Stop::Failed(format!("a write took {n} B of {size} B: No space left on device")));
+                }
+                set(watch, 0)?;
+            }
+            Ok(())
+        }),
+        Arm::staged("extend", |iters, watch| {
+            for _ in 0..iters {
+                set(watch, size)?;
+                files::set_len(&file, 0).doing("cutting a file")?;
+            }
+            Ok(())
+        }),
+    ])?;
+    let left = files::allocated(&file).doing("fstat")?;
+    ctx.prove("bytes that the file holds in the end", "0", left as f64, 0.0..=0.0);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scratch::testing::Place;
+    use groma_harness::testing::try_out;
+
+    #[test]
+    fn the_file_is_as_long_as_it_was_told() {
+        for size in ["4K", "1M"] {
+            let place = Place::new();
+            let tried = try_out(&BENCH, &[("size", size)], Some(place.path())).expect("a file");
+            assert!(tried.samples("cut") >= 3 && tried.samples("extend") >= 3);
+            assert_eq!(tried.proven("bytes that the file holds in the end"), 0.0);
+        }
+        let place = Place::new();
+        let nothing = try_out(&BENCH, &[("size", "0")], Some(place.path())).map(|_| ());
+        assert!(matches!(nothing, Err(Stop::Unsupported(_))));
+    }
+}

@@ -1,0 +1,239 @@
+//! System calls on names and files, each one call and no more: what `std` does beside them (paths made into C strings,
+//! retries, buffers) is not there.
+//!
+//! The calls are rustix's, which enters the kernel by number on the systems that it knows.
+
+use rustix::fs::{AtFlags, FallocateFlags, Mode, OFlags, RawDir};
+use std::ffi::CStr;
+use std::fs::File;
+use std::io;
+use std::mem::MaybeUninit;
+use std::os::fd::BorrowedFd;
+
+/// Renames; what had the new name is gone.
+///
+/// # Errors
+/// Those of `renameat`.
+#[inline]
+pub fn rename(from: BorrowedFd<'_>, old: &CStr, to: BorrowedFd<'_>, new: &CStr) -> io::Result<()> {
+    Ok(rustix::fs::renameat(from, old, to, new)?)
+}
+
+/// Makes a directory.
+///
+/// # Errors
+/// Those of `mkdirat`.
+#[inline]
+pub fn make_dir(dir: BorrowedFd<'_>, name: &CStr) -> io::Result<()> {
+    Ok(rustix::fs::mkdirat(dir, name, Mode::RWXU)?)
+}
+
+/// Removes an empty directory.
+///
+/// # Errors
+/// Those of `unlinkat`.
+#[inline]
+pub fn remove_dir(dir: BorrowedFd<'_>, name: &CStr) -> io::Result<()> {
+    Ok(rustix::fs::unlinkat(dir, name, AtFlags::REMOVEDIR)?)
+}
+
+/// Gives a file a second name in the same directory.
+///
+/// # Errors
+/// Those of `linkat`: `EMLINK` when it has too many, `EPERM` where the file system has no such thing.
+#[inline]
+pub fn link(dir: BorrowedFd<'_>, old: &CStr, new: &CStr) -> io::Result<()> {
+    Ok(rustix::fs::linkat(dir, old, dir, new, AtFlags::empty())?)
+}
+
+/// Makes a symbolic link.
+///
+/// # Errors
+/// Those of `symlinkat`.
+#[inline]
+pub fn symlink(dir: BorrowedFd<'_>, target: &CStr, name: &CStr) -> io::Result<()> {
+    Ok(rustix::fs::symlinkat(target, dir, name)?)
+}
+
+/// Opens a file for reading.
+///
+/// # Errors
+/// Those of `openat`.
+#[inline]
+pub fn open(dir: BorrowedFd<'_>, name: &CStr) -> io::Result<File> {
+    Ok(rustix::fs::openat(dir, name, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?.into())
+}
+
+/// Makes a file that must not be there yet, for writing.
+///
+/// # Errors
+/// Those of `openat`.
+#[inline]
+pub fn create(dir: BorrowedFd<'_>, name: &CStr) -> io::Result<File> {
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+    Ok(rustix::fs::openat(dir, name, flags, Mode::RUSR | Mode::WUSR)?.into())
+}
+
+/// Changes the length of a file.
+///
+/// # Errors
+/// Those of `ftruncate`.
+#[inline]
+pub fn set_len(file: &File, len: u64) -> io::Result<()> {
+    Ok(rustix::fs::ftruncate(file, len)?)
+}
+
+/// Reserves room for the first `len` bytes of a file, which becomes so long.
+///
+/// # Errors
+/// Those of `fallocate`: `EOPNOTSUPP` where the file system cannot.
+#[inline]
+pub fn allocate(file: &File, len: u64) -> io::Result<()> {
+    Ok(rustix::fs::fallocate(file, FallocateFlags::empty(), 0, len)?)
+}
+
+/// Bytes that a file has room for.
+///
+/// # Errors
+/// Those of `fstat`.
+pub fn allocated(file: &File) -> io::Result<u64> {
+    Ok(std::os::unix::fs::MetadataExt::blocks(&file.metadata()?) * 512)
+}
+
+/// Reads once at a place of a file.
+///
+/// # Errors
+/// Those of `pread`.
+#[inline]
+pub fn read_at(file: &File, buf: &mut [u8], at: u64) -> io::Result<usize> {
+    Ok(rustix::io::pread(file, buf, at)?)
+}
+
+/// Writes once at a place of a file.
+///
+/// # Errors
+/// Those of `pwrite`.
+#[inline]
+pub fn write_at(file: &File, buf: &[u8], at: u64) -> io::Result<usize> {
+    Ok(rustix::io::pwrite(file, buf, at)?)
+}
+
+/// Copies within the kernel between the same places of two files, by `copy_file_range`.
+///
+/// # Errors
+/// Those of `copy_file_range`.
+#[inline]
+pub fn copy_range(from: &File, to: &File, at: u64, len: usize) -> io::Result<usize> {
+    Ok(rustix::fs::copy_file_range(from, Some(&mut { at }), to, Some(&mut { at }), len)?)
+}
+
+/// Copies within the kernel from a place of a file to where the other one stands, by `sendfile`.
+///
+/// # Errors
+/// Those of `sendfile`.
+#[inline]
+pub fn send(from: &File, to: &File, at: u64, len: usize) -> io::Result<usize> {
+    Ok(rustix::fs::sendfile(to, from, Some(&mut { at }), len)?)
+}
+
+/// Makes the second file share the blocks of the first, where the file system can.
+///
+/// # Errors
+/// Those of `ioctl`.
+pub fn share_blocks(from: &File, to: &File) -> io::Result<()> {
+    Ok(rustix::fs::ioctl_ficlone(to, from)?)
+}
+
+/// Room for the entries of one `getdents64`, as much as C libraries take.
+#[derive(Debug)]
+pub struct DirRoom(Box<[MaybeUninit<u8>]>);
+
+impl DirRoom {
+    /// 32 KiB.
+    pub fn new() -> DirRoom {
+        DirRoom(Box::new_uninit_slice(32 << 10))
+    }
+}
+
+impl Default for DirRoom {
+    fn default() -> DirRoom {
+        DirRoom::new()
+    }
+}
+
+/// Reads a directory from its first entry to its last and calls `each` with every name, `.` and `..` among them.
+///
+/// # Errors
+/// Those of `lseek` and `getdents64`.
+#[inline]
+pub fn read_dir(dir: BorrowedFd<'_>, room: &mut DirRoom, mut each: impl FnMut(&CStr)) -> io::Result<()> {
+    rustix::fs::seek(dir, rustix::fs::SeekFrom::Start(0))?;
+    let mut entries = RawDir::new(dir, &mut room.0);
+    while let Some(entry) = entries.next() {
+        each(entry?.file_name());
+    }
+    Ok(())
+}
+
+/// What the block device below a file has been asked for since the system started, by everybody.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DeviceWrites {
+    /// Bytes written.
+    pub bytes: u64,
+    /// Flushes of its cache; `None` where the kernel does not count them (before 5.5).
+    pub flushes: Option<u64>,
+}
+
+/// The counters of the device; `None` where the file lies on none (tmpfs, overlay, a network) or `/sys` is missing.
+pub fn device_writes(file: &File) -> Option<DeviceWrites> {
+    let device = rustix::fs::fstat(file).ok()?.st_dev;
+    let (major, minor) = (rustix::fs::major(device), rustix::fs::minor(device));
+    device_writes_in(&std::fs::read_to_string(format!("/sys/dev/block/{major}:{minor}/stat")).ok()?)
+}
+
+/// Fields 7 and 16 of the kernel's `Documentation/block/stat.rst`; a sector is 512 bytes there, whatever the device's.
+fn device_writes_in(stat: &str) -> Option<DeviceWrites> {
+    let field = |n: usize| stat.split_ascii_whitespace().nth(n - 1)?.parse::<u64>().ok();
+    Some(DeviceWrites { bytes: field(7)? * 512, flushes: field(16) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::fd::AsFd;
+
+    #[test]
+    fn names_come_and_go() {
+        let path = std::env::temp_dir().join(format!("groma-files-{}", crate::process::id()));
+        std::fs::create_dir(&path).expect("a directory");
+        let handle = File::open(&path).expect("the directory");
+        let dir = handle.as_fd();
+        let file = create(dir, c"a").expect("a file");
+        assert_eq!(write_at(&file, b"xyz", 2).expect("written"), 3);
+        assert!(create(dir, c"a").is_err());
+        link(dir, c"a", c"b").expect("a link");
+        symlink(dir, c"a", c"s").expect("a link");
+        rename(dir, c"b", dir, c"c").expect("renamed");
+        make_dir(dir, c"d").expect("a directory");
+        let mut names = Vec::new();
+        read_dir(dir, &mut DirRoom::new(), |name| names.push(name.to_owned())).expect("read");
+        names.sort();
+        assert_eq!(names, [c".", c"..", c"a", c"c", c"d", c"s"].map(CStr::to_owned));
+        remove_dir(dir, c"d").expect("removed");
+        let mut bytes = [9; 8];
+        assert_eq!(read_at(&open(dir, c"c").expect("the file"), &mut bytes, 0).expect("read"), 5);
+        assert_eq!(bytes, *b"\0\0xyz\x09\x09\x09");
+        set_len(&file, 0).expect("cut");
+        assert_eq!((file.metadata().expect("fstat").len(), allocated(&file).expect("fstat")), (0, 0));
+        std::fs::remove_dir_all(&path).expect("nothing left");
+    }
+
+    #[test]
+    fn counters_of_a_device() {
+        let stat = "  4446 1200 211336 1526 1045616 1 250014 4 0 1 2 3 4 5 6 77 8";
+        assert_eq!(device_writes_in(stat), Some(DeviceWrites { bytes: 250_014 * 512, flushes: Some(77) }));
+        let old = "4446 1200 211336 1526 1045616 1 250014 4 0 1 2";
+        assert_eq!(device_writes_in(old), Some(DeviceWrites { bytes: 250_014 * 512, flushes: None }));
+        assert_eq!(device_writes_in(""), None);
+    }
+}
