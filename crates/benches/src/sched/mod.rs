@@ -1,5 +1,24 @@
 //! The scheduler: wake-ups, noise, fairness.
 
-use groma_harness::Benchmark;
+use groma_harness::prelude::*;
+use groma_harness::sys::sched;
 
 pub(crate) const ALL: &[&Benchmark] = &[];
+
+/// In which class the sleeper is scheduled.
+pub(crate) const POLICY: Param = Param {
+    name: "policy",
+    help: "scheduling class: the ordinary one, or real-time (SCHED_FIFO)",
+    kind: ParamKind::Word(&["other", "fifo"]),
+    quick: &[],
+    default: &["other"],
+    full: &["other", "fifo"],
+};
+
+/// Puts this task, and those it forks, into the class that [`POLICY`] names, whatever class it was started in.
+pub(crate) fn take_policy(ctx: &Ctx) -> Outcome {
+    match ctx.word(POLICY.name) {
+        "fifo" => sched::be_real_time().doing("becoming a real-time task (SCHED_FIFO)"),
+        _ => sched::be_ordinary().doing("becoming an ordinary task (SCHED_OTHER)"),
+    }
+}
