@@ -1,11 +1,17 @@
 //! The scheduler: wake-ups, noise, fairness.
 
 use groma_harness::prelude::*;
-use groma_harness::sys::sched;
+use groma_harness::sys::{affinity, process, sched};
 
-pub(crate) const ALL: &[&Benchmark] = &[];
+mod load;
+mod noise;
+mod per_cpu;
+mod periodic;
+mod wakeup;
 
-/// In which class the sleeper is scheduled.
+pub(crate) const ALL: &[&Benchmark] = &[&wakeup::BENCH, &periodic::BENCH, &noise::BENCH];
+
+/// In which class a sleeper is scheduled.
 pub(crate) const POLICY: Param = Param {
     name: "policy",
     help: "scheduling class: the ordinary one, or real-time (SCHED_FIFO)",
@@ -21,4 +27,9 @@ pub(crate) fn take_policy(ctx: &Ctx) -> Outcome {
         "fifo" => sched::be_real_time().doing("becoming a real-time task (SCHED_FIFO)"),
         _ => sched::be_ordinary().doing("becoming an ordinary task (SCHED_OTHER)"),
     }
+}
+
+/// The CPUs that the run may use. A worker is pinned to one of them when this is asked; its supervisor is not.
+fn cpus_of_the_run() -> Result<Vec<u32>, Stop> {
+    affinity::allowed_to(process::parent_id()).or_else(|_| affinity::allowed()).doing("reading the allowed CPUs")
 }
