@@ -21,8 +21,8 @@ pub fn be_ordinary() -> io::Result<()> {
     set_scheduler(libc::SCHED_OTHER, 0)
 }
 
-/// Makes the calling thread a real-time one, `SCHED_FIFO`, of the lowest priority: before all ordinary tasks, and behind
-/// whatever the kernel does at its own real-time priorities.
+/// Makes the calling thread a real-time one, `SCHED_FIFO`, of the lowest priority: before all ordinary tasks, and
+/// behind whatever the kernel does at its own real-time priorities.
 ///
 /// # Errors
 /// Those of `sched_setscheduler`: `EPERM` without the privilege.

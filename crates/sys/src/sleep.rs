@@ -1,8 +1,8 @@
 //! The ways in which a program may sleep for a time, behind one face.
 //!
-//! A [`Sleeper`] sleeps for its length again and again and says each time how late it was woken, by `CLOCK_MONOTONIC`: the
-//! clock that the kernel's timers run on. The harness's own clock is not slewed by NTP and would see a sleep of 10 ms end up
-//! to 5 us early.
+//! A [`Sleeper`] sleeps for its length again and again and says each time how late it was woken, by `CLOCK_MONOTONIC`:
+//! the clock that the kernel's timers run on. The harness's own clock is not slewed by NTP and would see a sleep of 10
+//! ms end up to 5 us early.
 //!
 //! # Safety
 //! Every call is given owned values that live across it; descriptors are owned by the sleeper; the timer of a signal is
@@ -98,8 +98,8 @@ impl Sleeper {
     /// Prepares to sleep for `length_ns`, whole microseconds.
     ///
     /// # Errors
-    /// Those of what the way needs: `ENOSYS` where the kernel lacks it. `Other` for `setitimer` in a process with several
-    /// threads: its signal may be given to any of them.
+    /// Those of what the way needs: `ENOSYS` where the kernel lacks it. `Other` for `setitimer` in a process with
+    /// several threads: its signal may be given to any of them.
     pub fn new(way: Way, length_ns: u64) -> io::Result<Sleeper> {
         let owned = |fd: libc::c_int| {
             checked(fd)?;
@@ -126,12 +126,12 @@ impl Sleeper {
         Ok(Sleeper { way, length_ns, kit })
     }
 
-    /// Sleeps once; how late it was woken, in nanoseconds, negative when early. The call that sets a timer belongs to the
-    /// sleep, as it does in `nanosleep`.
+    /// Sleeps once; how late it was woken, in nanoseconds, negative when early. The call that sets a timer belongs to
+    /// the sleep, as it does in `nanosleep`.
     ///
     /// # Errors
-    /// Those of the calls: `Interrupted` when a signal was caught, `InvalidData` when something else than the time ended the
-    /// sleep.
+    /// Those of the calls: `Interrupted` when a signal was caught, `InvalidData` when something else than the time
+    /// ended the sleep.
     pub fn sleep(&self) -> io::Result<i64> {
         let target = now_ns() + self.length_ns;
         self.wait(target)?;
@@ -141,7 +141,8 @@ impl Sleeper {
     fn wait(&self, target: u64) -> io::Result<()> {
         let mut length = timespec(self.length_ns);
         let mut short = timeval(self.length_ns);
-        // SAFETY (of all calls below): pointers are null where the kernel takes null, or to owned values of the right type.
+        // SAFETY (of all calls below): pointers are null where the kernel takes null, or to owned values of the right
+        // type.
         let ended = match (self.way, &self.kit) {
             // SAFETY: as above.
             (Way::Nanosleep, _) => unsafe { libc::nanosleep(&length, null_mut()) },
@@ -213,8 +214,8 @@ impl Drop for Sleeper {
     }
 }
 
-/// A timer of the kernel's that sends the signal to the calling thread. By number: the function is in a library of its own
-/// on some systems.
+/// A timer of the kernel's that sends the signal to the calling thread. By number: the function is in a library of its
+/// own on some systems.
 fn make_timer(signal: i32) -> io::Result<i32> {
     let mut event = MaybeUninit::<libc::sigevent>::zeroed();
     let mut timer: libc::c_int = 0;
@@ -247,8 +248,8 @@ impl Blocked {
     fn new(signal: i32) -> io::Result<Blocked> {
         let mut set = MaybeUninit::<libc::sigset_t>::zeroed();
         let mut before = MaybeUninit::<libc::sigset_t>::zeroed();
-        // SAFETY: `set` is initialised by sigemptyset before it is used; `before` is written by pthread_sigmask, and is a
-        // legal, empty set where that failed.
+        // SAFETY: `set` is initialised by sigemptyset before it is used; `before` is written by pthread_sigmask, and is
+        // a legal, empty set where that failed.
         unsafe {
             libc::sigemptyset(set.as_mut_ptr());
             libc::sigaddset(set.as_mut_ptr(), signal);

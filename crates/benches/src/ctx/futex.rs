@@ -1,19 +1,20 @@
 //! Handing over the CPU by a futex: two tasks on one CPU take turns at a word.
 //!
-//! Measures one hand-over: a store, `FUTEX_WAKE`, `FUTEX_WAIT`, and the switch to the other task, between two threads of a
-//! process (a private futex) or two processes (a shared one). Nothing else is between the tasks: no pipe, no file table, no
-//! copy. Does not measure wake-ups on another CPU (`sched.wakeup` does).
+//! Measures one hand-over: a store, `FUTEX_WAKE`, `FUTEX_WAIT`, and the switch to the other task, between two threads
+//! of a process (a private futex) or two processes (a shared one). Nothing else is between the tasks: no pipe, no file
+//! table, no copy. Does not measure wake-ups on another CPU (`sched.wakeup` does).
 //!
 //! Method: both tasks are pinned to one CPU, and turn is taken there and back, two hand-overs, timed alone. The control
-//! runs in turn with it: as many calls of both kinds on a word that nobody sleeps on, so both return at once. The difference
-//! (`net`) is the sleep, the wake-up and the switch. It is the second estimator of what `ctx.switch.net` says of two tasks
-//! without a working set, by other means: they should lie within a fraction of each other, and not below `ctx.yield.net`.
+//! runs in turn with it: as many calls of both kinds on a word that nobody sleeps on, so both return at once. The
+//! difference (`net`) is the sleep, the wake-up and the switch. It is the second estimator of what `ctx.switch.net`
+//! says of two tasks without a working set, by other means: they should lie within a fraction of each other, and not
+//! below `ctx.yield.net`.
 //!
 //! Proofs: the word counts hand-overs, and each task finds its own number on it; the kernel counted a switch for each.
 //!
-//! Traps: a waker may be preempted at once by the task that it wakes, or go on to its own wait first: the scheduler decides,
-//! and with it how many of the waits sleep (the fact futex.waits); a private futex between processes never wakes; two
-//! CPUs instead of one measure idle states.
+//! Traps: a waker may be preempted at once by the task that it wakes, or go on to its own wait first: the scheduler
+//! decides, and with it how many of the waits sleep (the fact futex.waits); a private futex between processes never
+//! wakes; two CPUs instead of one measure idle states.
 //!
 //! Source: os-methods.md 2.5; the quantity is that of lmbench 1996 table 10 and of CSE 221 "context switch".
 
@@ -197,6 +198,7 @@ fn check_idle(woken: isize, waited: isize) -> Outcome {
 mod tests {
     use super::*;
     use groma_harness::model::CrewKind;
+    use groma_harness::sys::thread;
     use groma_harness::testing::{try_crew, try_out};
 
     const SWITCHES: &str = "context switches per hand-over, both tasks";
@@ -221,15 +223,14 @@ mod tests {
 
     #[test]
     fn a_turn_that_was_not_taken_fails() {
-        let turns = Turns { words: Shared::new(2).expect("memory"), scope: Scope::Private };
-        // Somebody who answers with the wrong number.
-        std::thread::scope(|s| {
-            s.spawn(|| {
-                turns.wait_while(0);
-                turns.hand_over(7);
-            });
-            assert!(turns.round_trip(0).is_err());
+        let turns = Arc::new(Turns { words: Shared::new(2).expect("memory"), scope: Scope::Private });
+        let wrong = Arc::clone(&turns);
+        let other = thread::spawn(128 << 10, move || {
+            wrong.wait_while(0);
+            wrong.hand_over(7)
         });
+        assert!(turns.round_trip(0).is_err());
+        assert!(other.expect("a thread").join().expect("no panic"));
         assert!(check_idle(0, CHANGED).is_ok() && check_idle(1, CHANGED).is_err() && check_idle(0, 0).is_err());
     }
 }

@@ -1,31 +1,32 @@
 //! Handing the CPU from one task to the next: a token goes round a ring of tasks on one CPU.
 //!
-//! Measures one hand-over: a write that wakes the next task, a read that puts this one to sleep, the switch between them,
-//! and the working set that each task touches while it holds the token. Does not measure wake-ups on another CPU
+//! Measures one hand-over: a write that wakes the next task, a read that puts this one to sleep, the switch between
+//! them, and the working set that each task touches while it holds the token. Does not measure wake-ups on another CPU
 //! (`ipc.pipe_rtt` does), nor a scheduler under load.
 //!
-//! Method: all tasks are pinned to one CPU, so a hand-over cannot happen without a switch. Each lap of the ring is timed
-//! alone. Two controls run in turn with it in the same process: one task sends itself the same token through as many
-//! pipes and touches the same lines, either in one buffer (`hot`) or in as many buffers as there are tasks (`rotating`).
-//! The ring less `hot` (`net`) is the switch, the wake-up and the refilling of the cache; the ring less `rotating`
-//! (`net_rotating`) leaves out the cache misses that the sheer amount of memory causes. The ring itself is the main
-//! value, and no difference is clamped. Processes and threads run the same code. The working set is one 8-byte word in
-//! every 64 bytes, in one random order that all tasks share, 4 bytes a word: read, increased and written back, or with
-//! `access=read` only read, and its lines stay clean. With threads
-//! the control is dearer by a fifth: a process with several threads counts who uses a descriptor at every call.
-//! Several rings at once (`-P 4 --placement free`) are a crew of rings: each keeps to one CPU, and they go round the allowed
-//! ones; with more rings than CPUs the rings wait for each other, and that wait is in the value.
+//! Method: all tasks are pinned to one CPU, so a hand-over cannot happen without a switch. Each lap of the ring is
+//! timed alone. Two controls run in turn with it in the same process: one task sends itself the same token through as
+//! many pipes and touches the same lines, either in one buffer (`hot`) or in as many buffers as there are tasks
+//! (`rotating`). The ring less `hot` (`net`) is the switch, the wake-up and the refilling of the cache; the ring less
+//! `rotating` (`net_rotating`) leaves out the cache misses that the sheer amount of memory causes. The ring itself is
+//! the main value, and no difference is clamped. Processes and threads run the same code. The working set is one 8-byte
+//! word in every 64 bytes, in one random order that all tasks share, 4 bytes a word: read, increased and written back,
+//! or with `access=read` only read, and its lines stay clean. With threads the control is dearer by a fifth: a process
+//! with several threads counts who uses a descriptor at every call. Several rings at once (`-P 4 --placement free`) are
+//! a crew of rings: each keeps to one CPU, and they go round the allowed ones; with more rings than CPUs the rings wait
+//! for each other, and that wait is in the value.
 //!
 //! Proofs: the token counts the tasks that it has been through, and a lap with another count fails at once; every task
 //! finds its words increased, or their sum right, as often as it had the token; the kernel counted a switch for every
 //! hand-over.
 //!
 //! Traps: scheduler placement (lmbench `lat_ctx` 4 against 116-135 us on one machine); an overhead taken from another
-//! process and a result that is dropped when it is not positive (lmbench); threads by one method and processes by another
-//! (CSE 221); one working set at the same virtual address in every process, as programs have it; huge pages, refused.
+//! process and a result that is dropped when it is not positive (lmbench); threads by one method and processes by
+//! another (CSE 221); one working set at the same virtual address in every process, as programs have it; huge pages,
+//! refused.
 //!
-//! Source: lmbench 1996 table 10 and figure 2, lmbench3 `lat_ctx`, Ousterhout 1990 table 3, CSE 221 "context switch"; the
-//! two controls are those of hbench-OS.
+//! Source: lmbench 1996 table 10 and figure 2, lmbench3 `lat_ctx`, Ousterhout 1990 table 3, CSE 221 "context switch";
+//! the two controls are those of hbench-OS.
 
 use super::tasks::Tasks;
 use groma_harness::model::Params;
@@ -162,7 +163,8 @@ struct WorkingSet {
 }
 
 impl WorkingSet {
-    /// One line for each word of the walk. Words that are only read hold their place, from 1 on; the others count from 0.
+    /// One line for each word of the walk. Words that are only read hold their place, from 1 on; the others count from
+    /// 0.
     fn new(walk: &Walk) -> WorkingSet {
         let first = |i: usize| if walk.update { 0 } else { i as u64 + 1 };
         let lines = (0..walk.order.len()).map(|i| Line { word: first(i) }).collect();

@@ -9,8 +9,8 @@ use std::os::fd::BorrowedFd;
 /// The stack of a task that is a thread: it makes system calls and little else.
 const STACK: usize = 128 << 10;
 
-/// The tasks beside the one that measures. They end by themselves when they are told to, each in its own way; processes also
-/// when this is dropped.
+/// The tasks beside the one that measures. They end by themselves when they are told to, each in its own way; processes
+/// also when this is dropped.
 pub(super) enum Tasks {
     Processes(Vec<fork::Child>),
     Threads(Vec<std::thread::JoinHandle<(i32, Usage)>>),
@@ -22,7 +22,8 @@ impl Tasks {
         if kind == "thread" { Tasks::Threads(Vec::new()) } else { Tasks::Processes(Vec::new()) }
     }
 
-    /// Starts one more; `close` are the descriptors that a process must not keep open. What `life` owns is the new task's.
+    /// Starts one more; `close` are the descriptors that a process must not keep open. What `life` owns is the new
+    /// task's.
     pub(super) fn start(
         &mut self,
         ctx: &Ctx,

@@ -1,23 +1,26 @@
 //! Handing over the CPU by `sched_yield`: two threads on one CPU, of which neither ever sleeps.
 //!
 //! Measures one hand-over: the call, the scheduler's choice of the other thread, the switch. Nobody is put to sleep and
-//! nobody is woken, so this is the cheapest switch there is, and the third estimator beside `ctx.switch` and `ctx.futex`,
-//! whose net values should not lie below this one's. Does not measure a yield with nobody to yield to, but as its control.
+//! nobody is woken, so this is the cheapest switch there is, and the third estimator beside `ctx.switch` and
+//! `ctx.futex`, whose net values should not lie below this one's. Does not measure a yield with nobody to yield to, but
+//! as its control.
 //!
-//! Method: this thread yields until the other one has run, and the other one yields at once: two hand-overs. The control
-//! (`alone`) is the same call while the other thread sleeps, so that it returns to its caller; the difference (`net`) is the
-//! switch. Threads only: the CPU time of a process shows what its threads had, so an interval in which a third task used
-//! the CPU is seen and dropped. A yield to a third task costs its whole turn.
+//! Method: this thread yields until the other one has run, and the other one yields at once: two hand-overs. The
+//! control (`alone`) is the same call while the other thread sleeps, so that it returns to its caller; the difference
+//! (`net`) is the switch. Threads only: the CPU time of a process shows what its threads had, so an interval in which a
+//! third task used the CPU is seen and dropped. A yield to a third task costs its whole turn.
 //!
-//! Proofs: a switch is not taken for granted. A scheduler may return to the caller (EEVDF, Linux 6.6 to 6.17, does when the other is not due), and then there is nothing
-//! to divide by. The word that only the other thread writes proves each hand-over; and where the kernel counted fewer
-//! switches than yields, within a twentieth, the result is `unsupported` and tells the ratio: a time with yields in it that
-//! switched to nobody would be a mixture of two costs in unknown proportions.
+//! Proofs: a switch is not taken for granted. A scheduler may return to the caller, as EEVDF does when the other thread is
+//! not due yet (Linux 6.18 here switches at every yield), and then there is nothing to divide by. The word that only the
+//! other thread writes proves each hand-over; and where the kernel counted fewer switches than yields, by more than a
+//! twentieth, the result is `unsupported` and tells the ratio: a time with yields in it that switched to nobody would be
+//! a mixture of two costs in unknown proportions.
 //!
-//! Traps: a loop of yields divided by their number, whatever happened (the two threads may run their loops one after the
-//! other); two CPUs; SCHED_FIFO, where a yield goes round its own priority only.
+//! Traps: a loop of yields divided by their number, whatever happened (the two threads may run their loops one after
+//! the other); two CPUs; SCHED_FIFO, where a yield goes round its own priority only.
 //!
-//! Source: os-methods.md 2.5; perf bench has no such test, will-it-scale `sched_yield` has one task and nobody to yield to.
+//! Source: os-methods.md 2.5; perf bench has no such test, will-it-scale `sched_yield` has one task and nobody to yield
+//! to.
 
 use super::tasks::Tasks;
 use groma_harness::prelude::*;
@@ -188,6 +191,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use groma_harness::sys::thread;
     use groma_harness::testing::try_out;
 
     #[test]
@@ -208,20 +212,17 @@ mod tests {
     fn the_other_thread_runs_only_when_told() {
         let words = Arc::new(Words(Shared::new(3).expect("memory")));
         let own = Arc::clone(&words);
-        let other = std::thread::scope(|s| {
-            let other = s.spawn(move || own.yield_back());
-            words.command_and_wait(RUN);
-            assert!(words.there_and_back() > 0);
-            words.command_and_wait(SLEEP);
-            let slept = words.ran().load(SeqCst);
-            for _ in 0..1000 {
-                yield_now();
-            }
-            assert_eq!(words.ran().load(SeqCst), slept);
-            words.command().store(LEAVE, SeqCst);
-            Scope::Private.wake_one(words.command());
-            other.join()
-        });
-        assert_eq!(other.expect("no panic"), 0);
+        let other = thread::spawn(128 << 10, move || own.yield_back()).expect("a thread");
+        words.command_and_wait(RUN);
+        assert!(words.there_and_back() > 0);
+        words.command_and_wait(SLEEP);
+        let slept = words.ran().load(SeqCst);
+        for _ in 0..1000 {
+            yield_now();
+        }
+        assert_eq!(words.ran().load(SeqCst), slept);
+        words.command().store(LEAVE, SeqCst);
+        Scope::Private.wake_one(words.command());
+        assert_eq!(other.join().expect("no panic"), 0);
     }
 }

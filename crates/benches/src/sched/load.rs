@@ -1,7 +1,7 @@
 //! Busy tasks in the background: loops that never sleep, so many for each CPU.
 //!
-//! They are not pinned: as in life, the scheduler moves them to where it finds room, within the CPUs of the run. They are
-//! children that die with the worker, whatever ends it, and are ended and reaped when the load is dropped.
+//! They are not pinned: as in life, the scheduler moves them to where it finds room, within the CPUs of the run. They
+//! are children that die with the worker, whatever ends it, and are ended and reaped when the load is dropped.
 
 use super::cpus_of_the_run;
 use groma_harness::prelude::*;

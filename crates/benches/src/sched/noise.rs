@@ -1,21 +1,23 @@
 //! What the system takes from a task that never asks it for anything: the share of the CPU's time, and the longest gap.
 //!
 //! Measures the gaps in a loop that does nothing but read the clock, on one CPU or on all at once: ticks and other
-//! interrupts, what the kernel does after them, other tasks, and in a virtual machine the host. The main value is the share
-//! of time in gaps of more than 1 us; `longest` is the longest distance between two readings, `gaps` how many there
-//! were per second. Does not measure what caches lose by it, nor slow-downs without a gap (a busy sibling thread, the clock's speed).
+//! interrupts, what the kernel does after them, other tasks, and in a virtual machine the host. The main value is the
+//! share of time in gaps of more than 1 us; `longest` is the longest distance between two readings, `gaps` how many
+//! there were per second. Does not measure what caches lose by it, nor slow-downs without a gap (a busy sibling thread,
+//! the clock's speed).
 //!
-//! Method: the CPU's own counter where it keeps the time, else the harness's clock, read again and again for the round's
-//! time by a pinned child that touches no memory; a first pass brings in its pages. A gap is counted whole, so each is too
-//! long by one reading, 20 ns or so. Every gap is kept with the round (series `gap`). Facts say where they may come from: interrupts
-//! that came to these CPUs by kind, time spent waiting for the CPU (schedstat), preemptions, faults, and ticks that
-//! the hypervisor reported as stolen; on all CPUs together.
+//! Method: the CPU's own counter where it keeps the time, else the harness's clock, read again and again for the
+//! round's time by a pinned child that touches no memory; a first pass brings in its pages. A gap is counted whole, so
+//! each is too long by one reading, 20 ns or so. Every gap is kept with the round (series `gap`). Facts say where they
+//! may come from: interrupts that came to these CPUs by kind, time spent waiting for the CPU (schedstat), preemptions,
+//! faults, and ticks that the hypervisor reported as stolen; on all CPUs together.
 //!
-//! Proofs: a reading takes less than half of the shortest gap, else the result is `unsupported`; the child stayed on its CPU;
-//! the kernel counted no waiting for the CPU that the gaps do not show.
+//! Proofs: a reading takes less than half of the shortest gap, else the result is `unsupported`; the child stayed on
+//! its CPU; the kernel counted no waiting for the CPU that the gaps do not show.
 //!
-//! Traps: a short round sees no rare event, so the longest gap grows with the time spent and is compared only between equal
-//! profiles; what the host does looks like the machine's own noise; a clock that needs a system call makes its own gaps.
+//! Traps: a short round sees no rare event, so the longest gap grows with the time spent and is compared only between
+//! equal profiles; what the host does looks like the machine's own noise; a clock that needs a system call makes its
+//! own gaps.
 //!
 //! Source: the osnoise tracer of Linux and rt-tests `oslat`, by their method; os-methods.md 2.18 (c).
 
@@ -68,7 +70,8 @@ const GAP: f64 = 1e-6;
 const WARM: f64 = 200e-6;
 /// Gaps that a task keeps one by one; those beyond are counted and added up.
 const KEPT: usize = 1000;
-/// How much waiting for the CPU may stay unexplained, in seconds: waits below a gap, and what the kernel's clock rounds.
+/// How much waiting for the CPU may stay unexplained, in seconds: waits below a gap, and what the kernel's clock
+/// rounds.
 const UNEXPLAINED: f64 = 100e-6;
 
 /// What a task found: the words at the start of its row. Times in ticks of the clock that it read.
@@ -197,8 +200,9 @@ fn run(ctx: &mut Ctx) -> Outcome {
         let count = |what: Found| row[what as usize] as f64;
         let time = |what: Found| count(what) / hz;
         let ordinary = (time(Found::Elapsed) - time(Found::Stolen)) / (count(Found::Readings) - count(Found::Gaps));
-        // All readings are gaps: not a number.
-        if !(ordinary <= GAP / 2.0) {
+        // Not a number when all readings are gaps.
+        let fine = ordinary <= GAP / 2.0;
+        if !fine {
             return Err(Stop::Unsupported(format!(
                 "a reading of {clock} takes {:.2} us: gaps of 1 us cannot be seen",
                 time(Found::Elapsed) / count(Found::Readings) * 1e6

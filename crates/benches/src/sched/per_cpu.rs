@@ -39,8 +39,8 @@ pub(super) struct Tasks {
 }
 
 impl Tasks {
-    /// Makes a task on each CPU that the parameter names. When the gate opens it runs `body` with its CPU and its row of
-    /// `width` words, which are 0 and in memory.
+    /// Makes a task on each CPU that the parameter names. When the gate opens it runs `body` with its CPU and its row
+    /// of `width` words, which are 0 and in memory.
     pub(super) fn new(ctx: &Ctx, width: usize, body: impl Fn(u32, &[AtomicU64]) -> i32) -> Result<Tasks, Stop> {
         let all = ctx.word(CPUS.name) == "all";
         let cpus = if all { cpus_of_the_run()? } else { vec![counters::current_cpu()] };

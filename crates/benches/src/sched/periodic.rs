@@ -1,19 +1,20 @@
 //! A task that wakes every millisecond: how late it is each time, on one CPU or on all at once.
 //!
 //! Measures the overshoot of absolute sleeps that follow each other in a fixed rhythm, as a control loop or an audio
-//! thread has them: timer interrupt, way out of idleness, the scheduler's choice, the switch. Does not measure single sleeps
-//! of other lengths and by other calls (`timer.sleep`), nor wake-ups by another task (`sched.wakeup`).
+//! thread has them: timer interrupt, way out of idleness, the scheduler's choice, the switch. Does not measure single
+//! sleeps of other lengths and by other calls (`timer.sleep`), nor wake-ups by another task (`sched.wakeup`).
 //!
-//! Method: a task on each CPU sleeps by `clock_nanosleep` until one millisecond after the time at which it should have been
-//! woken last. No period is left out: a task that was held up for five of them counts all five, each as late as it was. The
-//! timer slack is 1 ns, since slack is the subject of `timer.sleep`. Each overshoot is a value of its own; the record shows
-//! their distribution, and the fact periodic.worst_cpu where the latest was.
+//! Method: a task on each CPU sleeps by `clock_nanosleep` until one millisecond after the time at which it should have
+//! been woken last. No period is left out: a task that was held up for five of them counts all five, each as late as it
+//! was. The timer slack is 1 ns, since slack is the subject of `timer.sleep`. Each overshoot is a value of its own; the
+//! record shows their distribution, and the fact periodic.worst_cpu where the latest was.
 //!
-//! Proofs: no sleep ended before its time, by the clock that the timers run on, and each task has woken as often as it should.
+//! Proofs: no sleep ended before its time, by the clock that the timers run on, and each task has woken as often as it
+//! should.
 //!
-//! Traps: relative sleeps drift, and leave the worst out, since a late task asks for its next sleep late; an ordinary task's
-//! worst case is the scheduler's business, a real-time task's that of the kernel and of the machine; in a virtual machine both are the
-//! host's.
+//! Traps: relative sleeps drift, and leave the worst out, since a late task asks for its next sleep late; an ordinary
+//! task's worst case is the scheduler's business, a real-time task's that of the kernel and of the machine; in a
+//! virtual machine both are the host's.
 //!
 //! Source: rt-tests `cyclictest`; os-methods.md 2.18 (a).
 
@@ -100,7 +101,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let all = (cpus.len() * periods) as f64;
     ctx.prove("wake-ups per period of each task", "1", f64::from(woken) / all, 1.0..=1.0);
     ctx.prove("wake-ups before their time", "0", early as f64, 0.0..=0.0);
-    ctx.fact("periodic.worst_cpu", worst.1);
+    ctx.fact("periodic.worst_cpu", format!("CPU {}", worst.1));
     Ok(())
 }
 

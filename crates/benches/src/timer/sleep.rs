@@ -1,22 +1,24 @@
 //! How late a sleep ends: from the moment that was asked for to the moment at which the program goes on.
 //!
-//! Measures the overshoot of one sleep at a time, in each of the ways that a program has: the call that arms the timer, the
-//! timer's interrupt, the wake-up, the CPU's way out of its idle state, the switch. Never the length of the sleep with the
-//! overshoot hidden in it. Does not measure a sleeper among busy tasks on purpose (`sched.wakeup` does), nor many CPUs
-//! (`sched.periodic`).
+//! Measures the overshoot of one sleep at a time, in each of the ways that a program has: the call that arms the timer,
+//! the timer's interrupt, the wake-up, the CPU's way out of its idle state, the switch. Never the length of the sleep
+//! with the overshoot hidden in it. Does not measure a sleeper among busy tasks on purpose (`sched.wakeup` does), nor
+//! many CPUs (`sched.periodic`).
 //!
-//! Method: each sleep is a value of its own, so that the record shows their distribution. `slack` is by how much the kernel
-//! may put timers off to serve several at once, 50 us by default: it explains most of the overshoot of an ordinary task. The
-//! value that was in force is a fact. The timers of signals, of timerfd, and those of real-time tasks ignore it. `ppoll` stands for `poll` as well, which
-//! counts in milliseconds and takes the same way through the kernel.
+//! Method: each sleep is a value of its own, so that the record shows their distribution. `slack` is by how much the
+//! kernel may put timers off to serve several at once, 50 us by default: it explains most of the overshoot of an
+//! ordinary task. The value that was in force is a fact. The timers of signals, of timerfd, and those of real-time
+//! tasks ignore it. `ppoll` stands for `poll` as well, which counts in milliseconds and takes the same way through the
+//! kernel.
 //!
-//! Proof: no sleep ended before its time, by the clock that the timers run on; and what ended it was the time: each call's
-//! answer is checked (a time-out, one expiry, the right signal). A sleep that a caught signal cut short is left out and noted.
+//! Proof: no sleep ended before its time, by the clock that the timers run on; and what ended it was the time: each
+//! call's answer is checked (a time-out, one expiry, the right signal). A sleep that a caught signal cut short is left
+//! out and noted.
 //!
-//! Traps: durations as results, which hide 60 us in 10 ms; slack neither set nor said; `nanosleep` given 1 s or more in its
-//! nanoseconds, refused, and garbage timed (lmbench `lat_usleep`: a sleep of 2 s took 138 us); a clock slewed differently
-//! from the timers' own, by which sleeps end early; the idle state and, in a virtual machine, the exit to the host that every
-//! timer costs.
+//! Traps: durations as results, which hide 60 us in 10 ms; slack neither set nor said; `nanosleep` given 1 s or more in
+//! its nanoseconds, refused, and garbage timed (lmbench `lat_usleep`: a sleep of 2 s took 138 us); a clock slewed
+//! differently from the timers' own, by which sleeps end early; the idle state and, in a virtual machine, the exit to
+//! the host that every timer costs.
 //!
 //! Source: lmbench3 `lat_usleep`; rt-tests `cyclictest`; os-methods.md 2.17.
 
