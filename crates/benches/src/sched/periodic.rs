@@ -50,14 +50,15 @@ const FEWEST: u64 = 10;
 /// More values than this only fill the store.
 const MOST: u64 = 1000;
 
-/// Wakes once in each period until the row is full; 0, or 1 when the clock could not be waited for.
-fn wake_periodically(row: &[AtomicU64]) -> i32 {
-    let mut next = sleep::now_ns();
+/// Wakes once in each period until the row is full; 0, or 1 when the clock could not be waited for. Tests bring a clock of
+/// their own.
+fn wake_periodically(row: &[AtomicU64], now_ns: impl Fn() -> u64, until: impl Fn(u64) -> io::Result<()>) -> i32 {
+    let mut next = now_ns();
     let mut wake = || {
         next += PERIOD_NS;
         loop {
-            match sleep::until(next) {
-                Ok(()) => return Some(sleep::now_ns().wrapping_sub(next)),
+            match until(next) {
+                Ok(()) => return Some(now_ns().wrapping_sub(next)),
                 Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
                 Err(_) => return None,
             }
@@ -84,7 +85,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
         ctx.fact("timer.slack_ns", ns);
     }
     let periods = (ctx.box_ns() / PERIOD_NS).clamp(FEWEST, MOST) as usize;
-    let tasks = Tasks::new(ctx, periods, |_, row| wake_periodically(row))?;
+    let tasks = Tasks::new(ctx, periods, |_, row| wake_periodically(row, sleep::now_ns, sleep::until))?;
     let cpus = tasks.cpus.clone();
     let rows = tasks.work()?;
 
@@ -109,6 +110,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
 mod tests {
     use super::*;
     use groma_harness::testing::try_out;
+    use std::cell::Cell;
 
     #[test]
     fn every_period_wakes_once_on_each_cpu() {
@@ -132,11 +134,29 @@ mod tests {
 
     #[test]
     fn a_late_task_counts_every_period_that_it_missed() {
-        // The rhythm is that of the first moment: fifty periods never take less than fifty milliseconds, nor skip one.
-        let row: Vec<AtomicU64> = (0..50).map(|_| AtomicU64::new(0)).collect();
-        let start = sleep::now_ns();
-        assert_eq!(wake_periodically(&row), 0);
-        assert!(sleep::now_ns() - start >= 52 * PERIOD_NS);
-        assert!(row.iter().all(|word| word.load(SeqCst) > 0));
+        // Woken on time, but for the third period after the warm-up, when the task is held up for three and a half.
+        let now = Cell::new(0);
+        let until = |at: u64| {
+            let held_up = if at == (WARM as u64 + 3) * PERIOD_NS { PERIOD_NS * 7 / 2 } else { 0 };
+            now.set(now.get().max(at) + held_up);
+            Ok(())
+        };
+        let row: Vec<AtomicU64> = (0..8).map(|_| AtomicU64::new(0)).collect();
+        assert_eq!(wake_periodically(&row, || now.get(), until), 0);
+        let late: Vec<u64> = row.iter().map(|word| word.load(SeqCst) - 1).collect();
+        assert_eq!(late, [0, 0, 3_500_000, 2_500_000, 1_500_000, 500_000, 0, 0]);
+    }
+
+    #[test]
+    fn an_interrupted_sleep_goes_on_and_a_refused_one_ends() {
+        let tries = Cell::new(0);
+        let until = |_| {
+            tries.set(tries.get() + 1);
+            if tries.get() % 2 == 1 { Err(io::ErrorKind::Interrupted.into()) } else { Ok(()) }
+        };
+        let row = [AtomicU64::new(0)];
+        assert_eq!(wake_periodically(&row, || 0, until), 0);
+        assert_eq!(tries.get(), 2 * (WARM + 1));
+        assert_eq!(wake_periodically(&row, || 0, |_| Err(io::ErrorKind::InvalidInput.into())), 1);
     }
 }
