@@ -317,6 +317,7 @@ fn check_count(seen: u64, tasks: u64) -> Outcome {
 mod tests {
     use super::*;
     use groma_harness::model::{CrewKind, Value};
+    use groma_harness::sys::affinity;
     use groma_harness::testing::{try_crew, try_out};
 
     const SWITCHES: &str = "context switches per hand-over, all tasks";
@@ -343,10 +344,10 @@ mod tests {
     fn several_rings_turn_at_once() {
         for kind in ["process", "thread"] {
             let tried = try_crew(&BENCH, &[("kind", kind)], None, 2, CrewKind::Processes).expect("two rings");
-            for member in 0..2 {
-                let samples = tried.result.series("ring").map_or(&[][..], |s| &s.samples);
-                assert!(samples.iter().any(|s| s.worker == member), "{kind}: ring {member} has no samples");
-            }
+            let samples = tried.result.series("ring").map_or(&[][..], |s| &s.samples);
+            let cpus = [0, 1].map(|member| samples.iter().find(|s| s.worker == member).expect("a sample").cpu);
+            // Where there is a CPU for each, each has one.
+            assert_eq!(cpus[0] != cpus[1], affinity::allowed().expect("an affinity").len() > 1, "{kind}: {cpus:?}");
             assert!(tried.proven(SWITCHES) < 1.5, "{kind}: {:?}", tried.result.proofs);
         }
     }
