@@ -8,8 +8,8 @@
 //! Method: each sleep is a value of its own, so that the record shows their distribution. `slack` is by how much the
 //! kernel may put timers off to serve several at once, 50 us by default: it explains most of the overshoot of an
 //! ordinary task. The value that was in force is a fact. The timers of signals, of timerfd, and those of real-time
-//! tasks ignore it. `ppoll` stands for `poll` as well, which counts in milliseconds and takes the same way through the
-//! kernel.
+//! tasks ignore it; `select`, `ppoll` and `epoll_pwait2` take a thousandth of their time-out where that is more.
+//! `ppoll` stands for `poll` as well, which counts in milliseconds and takes the same way through the kernel.
 //!
 //! Proof: no sleep ended before its time, by the clock that the timers run on; and what ended it was the time: each
 //! call's answer is checked (a time-out, one expiry, the right signal). A sleep that a caught signal cut short is left
