@@ -30,6 +30,14 @@ pub fn be_real_time() -> io::Result<()> {
     set_scheduler(libc::SCHED_FIFO, 1)
 }
 
+/// Makes the calling thread, and those it starts, tasks that no wake-up lets in before others: `SCHED_BATCH`.
+///
+/// # Errors
+/// Those of `sched_setscheduler`.
+pub fn be_batch() -> io::Result<()> {
+    set_scheduler(libc::SCHED_BATCH, 0)
+}
+
 /// By number: musl's function of that name refuses everything.
 fn set_scheduler(policy: libc::c_int, priority: libc::c_int) -> io::Result<()> {
     // `struct sched_param` is one int to the kernel; libc's type is larger on musl.
