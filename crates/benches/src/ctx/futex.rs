@@ -14,10 +14,10 @@
 //!
 //! Traps: a task that is woken may preempt its waker at once, which then never comes to its own wait: half of the
 //! sleeps are missing, and the control has made calls that the hand-over did not (0.09 waits of this task a trip here,
-//! and rounds that differ by 10 to 30 %). So both tasks are of the class SCHED_BATCH, which a wake-up does not let in
-//! before others (1 wait a trip in most rounds, 0.6 to 0.7 in some; rounds within 2 %); the fact futex.waits says how
-//! it was, and where it is below 1 `net` lacks up to half a call that returns at once. A private futex between
-//! processes never wakes; two CPUs instead of one measure idle states.
+//! rounds 10 to 30 % apart). So both tasks are of the class SCHED_BATCH, which a wake-up does not let in before others.
+//! The fact futex.waits says how it was: 1 in some rounds here, 0.6 to 0.7 in others, why is not known; their medians
+//! are the same within 1 to 2 %. A private futex between processes never wakes; two CPUs instead of one measure idle
+//! states.
 //!
 //! Source: os-methods.md 2.5; the quantity is that of lmbench 1996 table 10 and of CSE 221 "context switch".
 

@@ -10,11 +10,11 @@
 //! (`net`) is the switch. Threads only: the CPU time of a process shows what its threads had, so an interval in which a
 //! third task used the CPU is seen and dropped. A yield to a third task costs its whole turn.
 //!
-//! Proofs: a switch is not taken for granted. A scheduler may return to the caller, as EEVDF does when the other thread is
-//! not due yet (Linux 6.18 here switches at every yield), and then there is nothing to divide by. The word that only the
-//! other thread writes proves each hand-over; and where the kernel counted fewer switches than yields, by more than a
-//! twentieth, the result is `unsupported` and tells the ratio: a time with yields in it that switched to nobody would be
-//! a mixture of two costs in unknown proportions.
+//! Proofs: a switch is not taken for granted. A scheduler may return to the caller, as EEVDF does when the other
+//! thread is not due yet (Linux 6.18 here switches at every yield), and then there is nothing to divide by. The word
+//! that only the other thread writes proves each hand-over; and where the kernel counted fewer switches than yields,
+//! by more than a twentieth, the result is `unsupported` and tells the ratio: a time with yields in it that switched
+//! to nobody would be a mixture of two costs in unknown proportions.
 //!
 //! Traps: a loop of yields divided by their number, whatever happened (the two threads may run their loops one after
 //! the other); two CPUs; SCHED_FIFO, where a yield goes round its own priority only.
@@ -196,9 +196,7 @@ fn switches_per_yield(trips: u64, yields: u64, switches: u64) -> Result<Option<f
     let per_yield = switches as f64 / yields.max(1) as f64;
     let futile = yields as f64 * SWITCHING > trips as f64;
     match switches {
-        0 if futile => {
-            Err(Stop::Unsupported("the kernel counts no switches, and some yields came to nothing".to_owned()))
-        }
+        0 if futile => Err(Stop::Unsupported("no switches are counted, and some yields came to nothing".to_owned())),
         0 => Ok(None),
         // With two threads on one CPU no scheduler is like that: the loop is.
         _ if per_yield < HARDLY_EVER => Err(Stop::Failed(format!("{yields} yields, and {switches} switches"))),
