@@ -1,7 +1,37 @@
 //! Handing the CPU from one task to another.
+//!
+//! Three ways to hand it over, which share a switch and nothing else, check each other: in `ctx.switch` a pipe wakes
+//! the next task, in `ctx.futex` a futex does, and in `ctx.yield` nobody sleeps and nobody is woken. With two tasks and
+//! an empty working set, `ctx.yield.net` is the switch alone (and the scheduler's choice); `ctx.futex.net` adds a sleep
+//! and a wake-up; so does `ctx.switch.net`, through a pipe. So between threads yield <= futex, and futex and switch lie
+//! within a fraction of each other; a result far outside says that one of the three measures something else. Processes
+//! cost a change of address space more than threads.
 
-use groma_harness::Benchmark;
+use groma_harness::prelude::*;
+use groma_harness::sys::affinity;
+use groma_harness::sys::counters::{self, Usage};
 
+mod futex;
 mod switch;
+mod tasks;
+mod r#yield;
 
-pub(crate) const ALL: &[&Benchmark] = &[&switch::BENCH];
+pub(crate) const ALL: &[&Benchmark] = &[&switch::BENCH, &futex::BENCH, &r#yield::BENCH];
+
+/// Puts this task, and those it starts, on one CPU: then a hand-over cannot happen without a switch.
+///
+/// Alone and in a crew that was placed, that is the CPU where it already is. The members of a crew that nobody placed
+/// go round the allowed CPUs: they would else all stay where they were forked.
+fn on_one_cpu(ctx: &Ctx) -> Outcome {
+    let allowed = affinity::allowed().doing("reading the allowed CPUs")?;
+    let cpu = match (ctx.workers(), allowed.as_slice()) {
+        (2.., cpus @ [_, _, ..]) => cpus[ctx.member() as usize % cpus.len()],
+        _ => counters::current_cpu(),
+    };
+    affinity::pin(cpu).doing("pinning the tasks")
+}
+
+/// Context switches of all these tasks, whoever wanted them.
+fn switches<'u>(tasks: impl Iterator<Item = &'u Usage>) -> u64 {
+    tasks.map(|usage| usage.voluntary + usage.involuntary).sum()
+}

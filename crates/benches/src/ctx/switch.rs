@@ -1,33 +1,40 @@
 //! Handing the CPU from one task to the next: a token goes round a ring of tasks on one CPU.
 //!
-//! Measures one hand-over: a write that wakes the next task, a read that puts this one to sleep, the switch between them,
-//! and the working set that each task touches while it holds the token. Does not measure wake-ups on another CPU
+//! Measures one hand-over: a write that wakes the next task, a read that puts this one to sleep, the switch between
+//! them, and the working set that each task touches while it holds the token. Does not measure wake-ups on another CPU
 //! (`ipc.pipe_rtt` does), nor a scheduler under load.
 //!
-//! Method: all tasks are pinned to one CPU, so a hand-over cannot happen without a switch. Each lap of the ring is timed
-//! alone. Two controls run in turn with it in the same process: one task sends itself the same token through as many
-//! pipes and touches the same lines, either in one buffer (`hot`) or in as many buffers as there are tasks (`rotating`).
-//! The ring less `hot` (`net`) is the switch, the wake-up and the refilling of the cache; the ring less `rotating`
-//! (`net_rotating`) leaves out the cache misses that the sheer amount of memory causes. The ring itself is the main
-//! value, and no difference is clamped. Processes and threads run the same code. The working set is one 8-byte word in
-//! every 64 bytes, read, increased and written back in one random order; the order is shared, 4 bytes a word. With threads
-//! the control is dearer by a fifth: a process with several threads counts who uses a descriptor at every call.
+//! Method: all tasks are pinned to one CPU, so a hand-over cannot happen without a switch. Each lap of the ring is
+//! timed alone. Two controls run in turn with it in the same process: one task sends itself the same token through as
+//! many pipes and touches the same lines, either in one buffer (`hot`) or in as many buffers as there are tasks
+//! (`rotating`). The ring less `hot` (`net`) is the switch, the wake-up and the refilling of the cache; the ring less
+//! `rotating` (`net_rotating`) leaves out the cache misses that the sheer amount of memory causes. The ring itself is
+//! the main value, and no difference is clamped. Processes and threads run the same code. The working set is one 8-byte
+//! word in every 64 bytes, in one random order that all tasks share, 4 bytes a word: read, increased and written back,
+//! or with `access=read` only read, and its lines stay clean. With threads the control is dearer by a fifth: a process
+//! with several threads counts who uses a descriptor at every call. Several rings at once (`-P 4 --placement free`) are
+//! a crew of rings: each keeps to one CPU, and they go round the allowed ones; with more rings than CPUs the rings wait
+//! for each other, and that wait is in the value.
 //!
 //! Proofs: the token counts the tasks that it has been through, and a lap with another count fails at once; every task
-//! finds its words increased as often as it had the token; the kernel counted a switch for every hand-over.
+//! finds its words increased, or their sum right, as often as it had the token; the kernel counted a switch for every
+//! hand-over.
 //!
 //! Traps: scheduler placement (lmbench `lat_ctx` 4 against 116-135 us on one machine); an overhead taken from another
-//! process and a result that is dropped when it is not positive (lmbench); threads by one method and processes by another
-//! (CSE 221); one working set at the same virtual address in every process, as programs have it; huge pages, refused.
+//! process and a result that is dropped when it is not positive (lmbench); threads by one method and processes by
+//! another (CSE 221); one working set at the same virtual address in every process, as programs have it; huge pages,
+//! refused.
 //!
-//! Source: lmbench 1996 table 10 and figure 2, lmbench3 `lat_ctx`, Ousterhout 1990 table 3, CSE 221 "context switch"; the
-//! two controls are those of hbench-OS.
+//! Source: lmbench 1996 table 10 and figure 2, lmbench3 `lat_ctx`, Ousterhout 1990 table 3, CSE 221 "context switch";
+//! the two controls are those of hbench-OS.
 
+use super::tasks::Tasks;
 use groma_harness::model::Params;
 use groma_harness::prelude::*;
-use groma_harness::sys::counters::{self, Usage};
+use groma_harness::sys::counters::Usage;
 use groma_harness::sys::io::{pipe, read, read_full, write_full};
-use groma_harness::sys::{affinity, fork, process, thread};
+use groma_harness::sys::process;
+use std::hint::black_box;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
@@ -92,9 +99,17 @@ pub(crate) static BENCH: Benchmark = Benchmark {
                 default: &["process", "thread"],
                 full: &[],
             },
+            Param {
+                name: "access",
+                help: "what a task does to its working set: reads it, or reads it and writes it back",
+                kind: ParamKind::Word(&["update", "read"]),
+                quick: &[],
+                default: &["update"],
+                full: &["update", "read"],
+            },
         ],
         plain,
-        scaling: Scaling::alone("a ring fills its CPU; several at once measure the scheduler, which is another metric"),
+        scaling: Scaling::processes("each ring forks its tasks, which a process with threads must not"),
         placements: &[Placement::SameCpu],
         lineage: &[
             "lmbench1996:table10",
@@ -120,8 +135,6 @@ fn plain(params: &Params) -> bool {
 
 /// Bytes of a working set for each word that is touched: a cache line of most CPUs, half of one on the others.
 const LINE: usize = 64;
-/// The stack of a task that is a thread: it calls `read` and `write` and little else.
-const STACK: usize = 128 << 10;
 /// What a task returns when its working set does not show what it did.
 const WRONG_WORDS: i32 = 2;
 
@@ -133,27 +146,51 @@ struct Line {
 
 const _: () = assert!(size_of::<Line>() == LINE);
 
-/// A working set, and how often it was touched.
+/// How the tasks of a ring touch their working sets.
+#[derive(Clone)]
+struct Walk {
+    /// The words in the order in which each task comes to them.
+    order: Arc<[u32]>,
+    /// Read and write, not only read.
+    update: bool,
+}
+
+/// A working set, how often it was touched, and what has been read of it.
 struct WorkingSet {
     lines: Vec<Line>,
     touched: u64,
+    sum: u64,
 }
 
 impl WorkingSet {
-    fn new(lines: usize) -> WorkingSet {
-        WorkingSet { lines: vec![Line::default(); lines], touched: 0 }
+    /// One line for each word of the walk. Words that are only read hold their place, from 1 on; the others count from
+    /// 0.
+    fn new(walk: &Walk) -> WorkingSet {
+        let first = |i: usize| if walk.update { 0 } else { i as u64 + 1 };
+        let lines = (0..walk.order.len()).map(|i| Line { word: first(i) }).collect();
+        WorkingSet { lines, touched: 0, sum: 0 }
     }
 
     #[inline]
-    fn touch(&mut self, order: &[u32]) {
-        for &i in order {
-            self.lines[i as usize].word += 1;
+    fn touch(&mut self, walk: &Walk) {
+        if walk.update {
+            for &i in walk.order.iter() {
+                self.lines[i as usize].word += 1;
+            }
+        } else {
+            // The compiler may not add words up once and multiply.
+            let lines = black_box(&self.lines);
+            self.sum = walk.order.iter().fold(self.sum, |sum, &i| sum.wrapping_add(lines[i as usize].word));
         }
         self.touched += 1;
     }
 
-    fn shows_it(&self) -> bool {
-        self.lines.iter().all(|line| line.word == self.touched)
+    fn shows_it(&self, walk: &Walk) -> bool {
+        if walk.update {
+            return self.lines.iter().all(|line| line.word == self.touched);
+        }
+        let n = self.lines.len() as u64;
+        self.sum == self.touched.wrapping_mul(n * (n + 1) / 2)
     }
 }
 
@@ -166,62 +203,20 @@ struct Ends {
 type Token = [u8; 8];
 
 /// The life of a task: takes the token, touches its working set, passes the token on, until the one before it has left.
-fn pass_on(input: BorrowedFd<'_>, output: BorrowedFd<'_>, order: &[u32]) -> i32 {
-    let mut set = WorkingSet::new(order.len());
+fn pass_on(input: BorrowedFd<'_>, output: BorrowedFd<'_>, walk: &Walk) -> i32 {
+    let mut set = WorkingSet::new(walk);
     let mut token = Token::default();
     loop {
         match read(input, &mut token) {
-            Ok(0) => return if set.shows_it() { 0 } else { WRONG_WORDS },
+            Ok(0) => return if set.shows_it(walk) { 0 } else { WRONG_WORDS },
             Ok(n) if n == token.len() => {}
             // Eight bytes into an empty pipe come out as eight bytes.
             Ok(_) | Err(_) => return 1,
         }
-        set.touch(order);
+        set.touch(walk);
         token = (u64::from_ne_bytes(token) + 1).to_ne_bytes();
         if write_full(output, &token).is_err() {
             return 1;
-        }
-    }
-}
-
-/// The tasks of the ring but the first, which is the one that measures.
-enum Tasks {
-    Processes(Vec<fork::Child>),
-    Threads(Vec<std::thread::JoinHandle<(i32, Usage)>>),
-}
-
-impl Tasks {
-    fn none(kind: &str) -> Tasks {
-        if kind == "thread" { Tasks::Threads(Vec::new()) } else { Tasks::Processes(Vec::new()) }
-    }
-
-    /// Starts one more task; `others` are the ends that a process must not keep open.
-    fn start(&mut self, ctx: &Ctx, ends: Ends, others: &[BorrowedFd<'_>], order: &Arc<[u32]>) -> Outcome {
-        match self {
-            Tasks::Processes(children) => {
-                children.push(ctx.fork_peer(others, || pass_on(ends.input.as_fd(), ends.output.as_fd(), order))?);
-            }
-            Tasks::Threads(threads) => {
-                let order = Arc::clone(order);
-                let life = move || (pass_on(ends.input.as_fd(), ends.output.as_fd(), &order), Usage::thread());
-                threads.push(thread::spawn(STACK, life).doing("starting a thread of the ring")?);
-            }
-        }
-        Ok(())
-    }
-
-    /// Waits for all of them: how each one ended, and what the kernel counted for it.
-    fn wait(self) -> Result<Vec<(i32, Usage)>, Stop> {
-        match self {
-            Tasks::Processes(children) => children
-                .into_iter()
-                .map(|child| child.wait().map(|exit| (exit.code().unwrap_or(-1), exit.usage)))
-                .collect::<io::Result<_>>()
-                .doing("waiting for a process of the ring"),
-            Tasks::Threads(threads) => threads
-                .into_iter()
-                .map(|thread| thread.join().map_err(|_| Stop::Failed("a thread of the ring panicked".to_owned())))
-                .collect(),
         }
     }
 }
@@ -240,23 +235,25 @@ fn run(ctx: &mut Ctx) -> Outcome {
         return Err(Stop::Unsupported("a ring has two tasks or more".to_owned()));
     }
     // A ring is on one CPU by definition, whatever the placement says; its tasks inherit it.
-    affinity::pin(counters::current_cpu()).doing("pinning the ring")?;
+    super::on_one_cpu(ctx)?;
     process::refuse_huge_pages();
     let mut order: Vec<u32> = (0..ctx.int("working_set").div_ceil(LINE as u64) as u32).collect();
     ctx.rng().shuffle(&mut order);
-    let order: Arc<[u32]> = order.into();
+    let walk = Walk { order: order.into(), update: ctx.word("access") == "update" };
 
     let mut ends = ring_of_pipes(tasks)?;
     let own = ends.remove(0);
-    let mut others = Tasks::none(ctx.word("kind"));
+    let mut others = Tasks::of(ctx.word("kind"));
     while let Some(next) = ends.pop() {
         let foreign = ends.iter().chain([&own]).flat_map(|e| [e.input.as_fd(), e.output.as_fd()]);
-        others.start(ctx, next, &foreign.collect::<Vec<_>>(), &order)?;
+        let walk = walk.clone();
+        let life = move || pass_on(next.input.as_fd(), next.output.as_fd(), &walk);
+        others.start(ctx, &foreign.collect::<Vec<_>>(), life)?;
     }
 
     let pipes: Vec<_> = (0..tasks).map(|_| pipe()).collect::<io::Result<_>>().doing("making the control's pipes")?;
-    let (mut set, mut hot) = (WorkingSet::new(order.len()), WorkingSet::new(order.len()));
-    let mut rotating: Vec<_> = (0..tasks).map(|_| WorkingSet::new(order.len())).collect();
+    let (mut set, mut hot) = (WorkingSet::new(&walk), WorkingSet::new(&walk));
+    let mut rotating: Vec<_> = (0..tasks).map(|_| WorkingSet::new(&walk)).collect();
     let before = Usage::thread();
     let mut laps_done = 0;
     let ring = |laps: u64| {
@@ -264,7 +261,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
             let mut token = 1u64.to_ne_bytes();
             write_full(own.output.as_fd(), &token).doing("passing the token on")?;
             read_full(own.input.as_fd(), &mut token).doing("taking the token")?;
-            set.touch(&order);
+            set.touch(&walk);
             check_count(u64::from_ne_bytes(token), tasks as u64)?;
         }
         laps_done += laps;
@@ -273,8 +270,8 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let hand_overs = tasks as f64;
     ctx.measure_arms(&mut [
         Arm::new("ring", ring).per_iter(hand_overs),
-        Arm::new("hot", |laps| to_itself(laps, &pipes, |_| hot.touch(&order))).per_iter(hand_overs),
-        Arm::new("rotating", |laps| to_itself(laps, &pipes, |i| rotating[i].touch(&order))).per_iter(hand_overs),
+        Arm::new("hot", |laps| to_itself(laps, &pipes, |_| hot.touch(&walk))).per_iter(hand_overs),
+        Arm::new("rotating", |laps| to_itself(laps, &pipes, |i| rotating[i].touch(&walk))).per_iter(hand_overs),
     ])?;
     let here = Usage::thread().since(&before);
     // The end of the ring: the next task finds its pipe closed, and leaves, and so on.
@@ -284,11 +281,10 @@ fn run(ctx: &mut Ctx) -> Outcome {
     ctx.prove(
         "tasks that left well, their working sets as touched",
         "all of them",
-        ended.iter().filter(|(code, _)| *code == 0).count() as f64 + f64::from(u8::from(set.shows_it())),
+        ended.iter().filter(|(code, _)| *code == 0).count() as f64 + f64::from(u8::from(set.shows_it(&walk))),
         hand_overs..=hand_overs,
     );
-    let used = ended.iter().map(|(_, usage)| usage).chain([&here]);
-    let switches: u64 = used.map(|usage| usage.voluntary + usage.involuntary).sum();
+    let switches = super::switches(ended.iter().map(|(_, usage)| usage).chain([&here]));
     let per_hand_over = switches as f64 / (laps_done.max(1) as f64 * hand_overs);
     ctx.prove("context switches per hand-over, all tasks", "1 (0.95..2.2)", per_hand_over, 0.95..=2.2);
     Ok(())
@@ -320,8 +316,9 @@ fn check_count(seen: u64, tasks: u64) -> Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use groma_harness::model::Value;
-    use groma_harness::testing::try_out;
+    use groma_harness::model::{CrewKind, Value};
+    use groma_harness::sys::affinity;
+    use groma_harness::testing::{try_crew, try_out};
 
     const SWITCHES: &str = "context switches per hand-over, all tasks";
     const LEFT_WELL: &str = "tasks that left well, their working sets as touched";
@@ -329,8 +326,8 @@ mod tests {
     #[test]
     fn every_hand_over_switches() {
         for kind in ["process", "thread"] {
-            for (tasks, working_set) in [("2", "0"), ("5", "4K"), ("8", "100")] {
-                let chosen = [("kind", kind), ("tasks", tasks), ("working_set", working_set)];
+            for (tasks, working_set, access) in [("2", "0", "read"), ("5", "4K", "update"), ("8", "100", "read")] {
+                let chosen = [("kind", kind), ("tasks", tasks), ("working_set", working_set), ("access", access)];
                 let tried = try_out(&BENCH, &chosen, None).expect("pipes and tasks");
                 for series in ["ring", "hot", "rotating"] {
                     assert!(tried.samples(series) >= 3);
@@ -344,17 +341,33 @@ mod tests {
     }
 
     #[test]
+    fn several_rings_turn_at_once() {
+        for kind in ["process", "thread"] {
+            let tried = try_crew(&BENCH, &[("kind", kind)], None, 2, CrewKind::Processes).expect("two rings");
+            let samples = tried.result.series("ring").map_or(&[][..], |s| &s.samples);
+            let cpus = [0, 1].map(|member| samples.iter().find(|s| s.worker == member).expect("a sample").cpu);
+            // Where there is a CPU for each, each has one.
+            assert_eq!(cpus[0] != cpus[1], affinity::allowed().expect("an affinity").len() > 1, "{kind}: {cpus:?}");
+            assert!(tried.proven(SWITCHES) < 1.5, "{kind}: {:?}", tried.result.proofs);
+        }
+    }
+
+    #[test]
     fn one_task_is_no_ring() {
         assert!(matches!(try_out(&BENCH, &[("tasks", "1")], None), Err(Stop::Unsupported(_))));
     }
 
     #[test]
     fn a_working_set_shows_a_forgotten_line() {
-        let mut set = WorkingSet::new(3);
-        set.touch(&[2, 0, 1]);
-        assert!(set.shows_it());
-        set.touch(&[0, 1]);
-        assert!(!set.shows_it());
+        for update in [true, false] {
+            let walk = Walk { order: [2, 0, 1].into(), update };
+            let mut set = WorkingSet::new(&walk);
+            set.touch(&walk);
+            set.touch(&walk);
+            assert!(set.shows_it(&walk));
+            set.touch(&Walk { order: [0, 1].into(), update });
+            assert!(!set.shows_it(&walk));
+        }
     }
 
     #[test]

@@ -2,4 +2,6 @@
 
 use groma_harness::Benchmark;
 
-pub(crate) const ALL: &[&Benchmark] = &[];
+mod sleep;
+
+pub(crate) const ALL: &[&Benchmark] = &[&sleep::BENCH];

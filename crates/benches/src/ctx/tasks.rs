@@ -1,0 +1,57 @@
+//! The other tasks of a benchmark that may be processes or threads: the same life, either way.
+
+use groma_harness::prelude::*;
+use groma_harness::sys::counters::Usage;
+use groma_harness::sys::{fork, thread};
+use std::io;
+use std::os::fd::BorrowedFd;
+
+/// The stack of a task that is a thread: it makes system calls and little else.
+const STACK: usize = 128 << 10;
+
+/// The tasks beside the one that measures. They end by themselves when they are told to, each in its own way; processes
+/// also when this is dropped.
+pub(super) enum Tasks {
+    Processes(Vec<fork::Child>),
+    Threads(Vec<std::thread::JoinHandle<(i32, Usage)>>),
+}
+
+impl Tasks {
+    /// None yet, of a kind: `thread` or `process`.
+    pub(super) fn of(kind: &str) -> Tasks {
+        if kind == "thread" { Tasks::Threads(Vec::new()) } else { Tasks::Processes(Vec::new()) }
+    }
+
+    /// Starts one more; `close` are the descriptors that a process must not keep open. What `life` owns is the new
+    /// task's.
+    pub(super) fn start(
+        &mut self,
+        ctx: &Ctx,
+        close: &[BorrowedFd<'_>],
+        life: impl FnOnce() -> i32 + Send + 'static,
+    ) -> Outcome {
+        match self {
+            Tasks::Processes(children) => children.push(ctx.fork_peer(close, life)?),
+            Tasks::Threads(threads) => {
+                let counted = move || (life(), Usage::thread());
+                threads.push(thread::spawn(STACK, counted).doing("starting a thread")?);
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits for all of them: how each one ended, and what the kernel counted for it.
+    pub(super) fn wait(self) -> Result<Vec<(i32, Usage)>, Stop> {
+        match self {
+            Tasks::Processes(children) => children
+                .into_iter()
+                .map(|child| child.wait().map(|exit| (exit.code().unwrap_or(-1), exit.usage)))
+                .collect::<io::Result<_>>()
+                .doing("waiting for a process"),
+            Tasks::Threads(threads) => threads
+                .into_iter()
+                .map(|thread| thread.join().map_err(|_| Stop::Failed("a thread panicked".to_owned())))
+                .collect(),
+        }
+    }
+}

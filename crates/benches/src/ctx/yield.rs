@@ -1,0 +1,258 @@
+//! Handing over the CPU by `sched_yield`: two threads on one CPU, of which neither ever sleeps.
+//!
+//! Measures one hand-over: the call, the scheduler's choice of the other thread, the switch. Nobody is put to sleep and
+//! nobody is woken, so this is the cheapest switch there is, and the third estimator beside `ctx.switch` and
+//! `ctx.futex`, whose net values should not lie below this one's. Does not measure a yield with nobody to yield to, but
+//! as its control.
+//!
+//! Method: this thread yields until the other one has run, and the other one yields at once: two hand-overs. The
+//! control (`alone`) is the same call while the other thread sleeps, so that it returns to its caller; the difference
+//! (`net`) is the switch. Threads only: the CPU time of a process shows what its threads had, so an interval in which a
+//! third task used the CPU is seen and dropped. A yield to a third task costs its whole turn.
+//!
+//! Proofs: a switch is not taken for granted. A scheduler may return to the caller, as EEVDF does when the other
+//! thread is not due yet (Linux 6.18 here switches at every yield), and then there is nothing to divide by. The word
+//! that only the other thread writes proves each hand-over; and where the kernel counted fewer switches than yields,
+//! by more than a twentieth, the result is `unsupported` and tells the ratio: a time with yields in it that switched
+//! to nobody would be a mixture of two costs in unknown proportions.
+//!
+//! Traps: a loop of yields divided by their number, whatever happened (the two threads may run their loops one after
+//! the other); two CPUs; SCHED_FIFO, where a yield goes round its own priority only.
+//!
+//! Source: os-methods.md 2.5; perf bench has no such test, will-it-scale `sched_yield` has one task and nobody to yield
+//! to.
+
+use super::tasks::Tasks;
+use groma_harness::prelude::*;
+use groma_harness::sys::counters::Usage;
+use groma_harness::sys::handover::Scope;
+use groma_harness::sys::sched::yield_now;
+use groma_harness::sys::shared::Shared;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
+
+pub(crate) static BENCH: Benchmark = Benchmark {
+    info: Info {
+        summary: "Handing over the CPU between two threads by sched_yield, one way",
+        about: about!("yield.rs"),
+        iteration: "there and back: two yields, two switches",
+        outputs: &[
+            Output { derivation: Derivation::Series("turns"), ..Output::MAIN },
+            Output {
+                suffix: "alone",
+                summary: "control: sched_yield with nobody to yield to",
+                derivation: Derivation::Series("alone"),
+                detail: true,
+                ..Output::MAIN
+            },
+            Output {
+                suffix: "net",
+                summary: "the switch: a yield to the other thread less one to nobody",
+                derivation: Derivation::Difference { of: "turns", minus: "alone", per: 1.0 },
+                ..Output::MAIN
+            },
+        ],
+        scaling: Scaling::processes("two threads of one process each: as threads they would share its CPU clock"),
+        placements: &[Placement::SameCpu],
+        lineage: &["lmbench1996:table10", "cse221:context_switch", "wis:sched_yield"],
+        interference: Interference::Tasks,
+        width: 0.02,
+        ..Info::new("ctx.yield")
+    },
+    run: Run::Here(run),
+};
+
+/// Hand-overs of an iteration.
+const TURNS: f64 = 2.0;
+/// The fewest switches per yield that let the time of a yield be that of a switch.
+const SWITCHING: f64 = 0.95;
+/// Fewer than this, and nothing was yielded at all.
+const HARDLY_EVER: f64 = 0.01;
+
+/// What the other thread is to do.
+const RUN: u32 = 0;
+const SLEEP: u32 = 1;
+const LEAVE: u32 = 2;
+
+/// What both threads see.
+struct Words(Shared<AtomicU32>);
+
+impl Words {
+    fn command(&self) -> &AtomicU32 {
+        &self.0[0]
+    }
+
+    /// How often the other thread has run: written by nobody else.
+    fn ran(&self) -> &AtomicU32 {
+        &self.0[1]
+    }
+
+    /// The command that the other thread is about to obey.
+    fn obeyed(&self) -> &AtomicU32 {
+        &self.0[2]
+    }
+
+    /// The life of the other thread: yields each time it gets the CPU, unless it is to sleep.
+    fn yield_back(&self) -> i32 {
+        let mut ran = 0u32;
+        loop {
+            let command = self.command().load(SeqCst);
+            self.obeyed().store(command, SeqCst);
+            match command {
+                RUN => {
+                    ran = ran.wrapping_add(1);
+                    self.ran().store(ran, SeqCst);
+                    yield_now();
+                }
+                SLEEP => drop(Scope::Private.wait_while(self.command(), SLEEP)),
+                _ => return 0,
+            }
+        }
+    }
+
+    /// Gives the other thread a command and lets it come to it.
+    fn command_and_wait(&self, command: u32) {
+        self.command().store(command, SeqCst);
+        Scope::Private.wake_one(self.command());
+        while self.obeyed().load(SeqCst) != command {
+            yield_now();
+        }
+    }
+
+    /// Yields until the other thread has run; how many yields it took.
+    #[inline]
+    fn there_and_back(&self) -> u64 {
+        let before = self.ran().load(SeqCst);
+        let mut yields = 0;
+        while self.ran().load(SeqCst) == before {
+            yield_now();
+            yields += 1;
+        }
+        yields
+    }
+}
+
+fn run(ctx: &mut Ctx) -> Outcome {
+    super::on_one_cpu(ctx)?;
+    let words = Arc::new(Words(Shared::new(3).doing("sharing three words")?));
+    let mut other = Tasks::of("thread");
+    let own = Arc::clone(&words);
+    other.start(ctx, &[], move || own.yield_back())?;
+
+    let (mut trips, mut yields, mut switches) = (0u64, 0u64, 0u64);
+    let mut ran_alone = 0;
+    let outcome = ctx.measure_arms(&mut [
+        Arm::staged("turns", |iters, watch| {
+            words.command_and_wait(RUN);
+            let before = Usage::thread();
+            watch.start();
+            for _ in 0..iters {
+                yields += words.there_and_back();
+            }
+            watch.stop();
+            switches += super::switches([&Usage::thread().since(&before)].into_iter());
+            trips += iters;
+            Ok(())
+        })
+        .per_iter(TURNS),
+        Arm::staged("alone", |iters, watch| {
+            words.command_and_wait(SLEEP);
+            // It has said so, and goes to sleep when it has the CPU next.
+            yield_now();
+            let before = words.ran().load(SeqCst);
+            watch.start();
+            for _ in 0..iters {
+                yield_now();
+            }
+            watch.stop();
+            ran_alone += u64::from(words.ran().load(SeqCst).wrapping_sub(before));
+            Ok(())
+        }),
+    ]);
+    words.command().store(LEAVE, SeqCst);
+    Scope::Private.wake_one(words.command());
+    let ended = other.wait()?;
+    outcome?;
+
+    if let Some(per_yield) = switches_per_yield(trips, yields, switches)? {
+        ctx.prove("context switches per yield of this thread", "1 (0.95 or more)", per_yield, SWITCHING..);
+    } else {
+        ctx.note("the kernel counts no switches; that the other thread ran at each yield is proven by what it wrote");
+    }
+    // More than one yield per trip with a switch each: a third task was given the CPU.
+    ctx.fact("yield.yields_per_trip", yields as f64 / trips.max(1) as f64);
+    // Each turn of the other thread ends with one switch of its own.
+    if switches > 0 {
+        let theirs = super::switches(ended.iter().map(|(_, usage)| usage)) as f64 / trips.max(1) as f64;
+        ctx.prove("context switches of the other thread per trip", "1 (0.95 or more)", theirs, SWITCHING..);
+    }
+    ctx.prove("turns of the other thread while it slept", "0", ran_alone as f64, 0.0..=0.0);
+    Ok(())
+}
+
+/// Whether the time of a yield is that of a switch: the switches that the kernel counted for each yield, or `None` where it
+/// counts none and none is needed, since the other thread ran at every yield.
+fn switches_per_yield(trips: u64, yields: u64, switches: u64) -> Result<Option<f64>, Stop> {
+    let per_yield = switches as f64 / yields.max(1) as f64;
+    let futile = yields as f64 * SWITCHING > trips as f64;
+    match switches {
+        0 if futile => Err(Stop::Unsupported("no switches are counted, and some yields came to nothing".to_owned())),
+        0 => Ok(None),
+        // With two threads on one CPU no scheduler is like that: the loop is.
+        _ if per_yield < HARDLY_EVER => Err(Stop::Failed(format!("{yields} yields, and {switches} switches"))),
+        _ if per_yield < SWITCHING => Err(Stop::Unsupported(format!(
+            "the scheduler returns to the task that yields: {per_yield:.3} switches per sched_yield"
+        ))),
+        _ => Ok(Some(per_yield)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use groma_harness::sys::thread;
+    use groma_harness::testing::try_out;
+
+    #[test]
+    fn every_yield_switches_or_the_ratio_is_told() {
+        match try_out(&BENCH, &[], None) {
+            Ok(tried) => {
+                assert!(tried.samples("turns") >= 3 && tried.samples("alone") >= 3);
+                assert!(tried.proven("context switches per yield of this thread") >= SWITCHING);
+                assert!(tried.proven("context switches of the other thread per trip") >= SWITCHING);
+                assert_eq!(tried.proven("turns of the other thread while it slept"), 0.0);
+            }
+            Err(Stop::Unsupported(why)) => println!("skipped: {why}"),
+            Err(stop) => panic!("{stop}"),
+        }
+    }
+
+    #[test]
+    fn only_yields_that_switched_are_timed() {
+        assert_eq!(switches_per_yield(100, 100, 100), Ok(Some(1.0)));
+        // A third task was given the CPU twenty times.
+        assert_eq!(switches_per_yield(100, 120, 120), Ok(Some(1.0)));
+        assert!(matches!(switches_per_yield(100, 200, 100), Err(Stop::Unsupported(why)) if why.contains("0.500")));
+        assert!(matches!(switches_per_yield(1, 100_000, 1), Err(Stop::Failed(_))));
+        assert_eq!(switches_per_yield(100, 100, 0), Ok(None));
+        assert!(matches!(switches_per_yield(100, 200, 0), Err(Stop::Unsupported(_))));
+    }
+
+    #[test]
+    fn the_other_thread_runs_only_when_told() {
+        let words = Arc::new(Words(Shared::new(3).expect("memory")));
+        let own = Arc::clone(&words);
+        let other = thread::spawn(128 << 10, move || own.yield_back()).expect("a thread");
+        words.command_and_wait(RUN);
+        assert!(words.there_and_back() > 0);
+        words.command_and_wait(SLEEP);
+        let slept = words.ran().load(SeqCst);
+        for _ in 0..1000 {
+            yield_now();
+        }
+        assert_eq!(words.ran().load(SeqCst), slept);
+        words.command().store(LEAVE, SeqCst);
+        Scope::Private.wake_one(words.command());
+        assert_eq!(other.join().expect("no panic"), 0);
+    }
+}

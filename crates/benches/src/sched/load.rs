@@ -1,0 +1,130 @@
+//! Busy tasks in the background: loops that never sleep, so many for each CPU.
+//!
+//! They are not pinned: as in life, the scheduler moves them to where it finds room, within the CPUs of the run. They
+//! are children that die with the worker, whatever ends it, and are ended and reaped when the load is dropped.
+
+use super::cpus_of_the_run;
+use groma_harness::prelude::*;
+use groma_harness::sys::fork::Child;
+use groma_harness::sys::shared::Shared;
+use groma_harness::sys::{affinity, sleep};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+/// A counter for each task, so many words apart that no two tasks share a cache line.
+const STRIDE: usize = 16;
+/// How long the last of them may take to get the CPU for the first time.
+const PATIENCE_NS: u64 = 5_000_000_000;
+/// Between two looks whether all have begun.
+const LOOK_NS: u64 = 500_000;
+
+/// Busy tasks at work.
+pub(super) struct Load {
+    children: Vec<Child>,
+    began_ns: u64,
+}
+
+impl Load {
+    /// Starts busy tasks, `percent` for each 100 CPUs, and waits until each of them has been seen at work.
+    pub(super) fn start(ctx: &mut Ctx, percent: u64) -> Result<Load, Stop> {
+        let cpus = cpus_of_the_run()?;
+        let tasks = (cpus.len() as u64 * percent).div_ceil(100) as usize;
+        ctx.fact("load.tasks", tasks);
+        let turns = Shared::<AtomicU64>::new(tasks * STRIDE).doing("sharing counters with the load")?;
+        let mut load = Load { children: Vec::with_capacity(tasks), began_ns: ctx.now_ns() };
+        for i in 0..tasks {
+            load.children.push(ctx.fork_peer(&[], || {
+                if affinity::restrict(&cpus).is_err() {
+                    return 1;
+                }
+                loop {
+                    turns[i * STRIDE].fetch_add(1, Relaxed);
+                }
+            })?);
+        }
+        let at_work = || turns.iter().step_by(STRIDE).take(tasks).all(|n| n.load(Relaxed) > 0);
+        while !at_work() {
+            if ctx.now_ns() - load.began_ns > PATIENCE_NS {
+                return Err(Stop::Failed(format!("{tasks} busy tasks did not all get a CPU within 5 s")));
+            }
+            sleep::until(sleep::now_ns() + LOOK_NS).doing("waiting for the load to begin")?;
+        }
+        Ok(load)
+    }
+
+    /// Ends the load; states what CPU time it had and proves that it was there to the end.
+    pub(super) fn stop(self, ctx: &mut Ctx) -> Outcome {
+        let tasks = self.children.len();
+        let lived_ns = (ctx.now_ns() - self.began_ns).max(1);
+        let (mut busy_ns, mut ended) = (0, 0u32);
+        for child in self.children {
+            let exit = child.stop().doing("ending the load")?;
+            // One that had left by itself would tell a code instead.
+            ended += u32::from(exit.signal().is_some());
+            busy_ns += exit.usage.user_ns + exit.usage.system_ns;
+        }
+        if tasks > 0 {
+            ctx.fact("load.cpus", format!("{:.2}", busy_ns as f64 / lived_ns as f64));
+            let all = tasks as f64;
+            ctx.prove("busy tasks at work to the end", "all of them", f64::from(ended), all..=all);
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use groma_harness::sys::io::{pipe, read, write_full};
+    use groma_harness::sys::{fork, process};
+    use groma_harness::testing::try_out;
+    use std::os::fd::AsFd;
+
+    fn under_load(ctx: &mut Ctx) -> Outcome {
+        let load = Load::start(ctx, 150)?;
+        ctx.state(load.children.len() as f64);
+        load.stop(ctx)
+    }
+
+    static LOADED: Benchmark =
+        Benchmark { info: Info { timing: Timing::Stated, ..Info::new("test.load") }, run: Run::Here(under_load) };
+
+    #[test]
+    fn there_are_as_many_as_asked_for_and_none_afterwards() {
+        let tried = try_out(&LOADED, &[], None).expect("busy tasks");
+        let tasks = tried.result.series("").map_or(0.0, |s| s.values[0]);
+        let cpus = cpus_of_the_run().expect("an affinity").len() as f64;
+        assert_eq!(tasks, (cpus * 1.5).ceil());
+        assert_eq!(tried.proven("busy tasks at work to the end"), tasks);
+    }
+
+    /// A worker under load, which then waits to be killed; the pipe ends when nobody of it is left.
+    fn hang_under_load(ctx: &mut Ctx) -> Outcome {
+        let _load = Load::start(ctx, 100)?;
+        loop {
+            std::thread::park();
+        }
+    }
+
+    static HANGS: Benchmark =
+        Benchmark { info: Info { timing: Timing::Stated, ..Info::new("test.hang") }, run: Run::Here(hang_under_load) };
+
+    #[test]
+    fn a_killed_worker_leaves_no_load() {
+        let (out, into) = pipe().expect("a pipe");
+        // Its copies of the pipe's end are inherited by the load: the pipe ends with the last of them.
+        let worker = fork::fork(|| {
+            drop(write_full(into.as_fd(), b"1"));
+            i32::from(try_out(&HANGS, &[], None).is_err())
+        })
+        .expect("fork");
+        drop(into);
+        let mut byte = [0];
+        assert_eq!(read(out.as_fd(), &mut byte).expect("read"), 1);
+        // Long enough for some of the load to be there, which is all that the test needs to be worth something.
+        let until = sleep::now_ns() + 300_000_000;
+        sleep::until(until).expect("a sleep");
+        process::kill(worker.pid());
+        assert_eq!(worker.wait().expect("wait").signal(), Some(9));
+        assert_eq!(read(out.as_fd(), &mut byte).expect("read"), 0);
+    }
+}

@@ -1,0 +1,290 @@
+//! What the system takes from a task that never asks it for anything: the share of the CPU's time, and the longest gap.
+//!
+//! Measures the gaps in a loop that does nothing but read the clock, on one CPU or on all at once: ticks and other
+//! interrupts, what the kernel does after them, other tasks, and in a virtual machine the host. The main value is the
+//! share of time in gaps of more than 1 us; `longest` is the longest distance between two readings, `gaps` how many
+//! there were per second. Does not measure what caches lose by it, nor slow-downs without a gap (a busy sibling thread,
+//! the clock's speed).
+//!
+//! Method: the CPU's own counter where it keeps the time, else the harness's clock, read again and again for the
+//! round's time by a pinned child that touches no memory; a first pass brings in its pages. A gap is counted whole, so
+//! each is too long by one reading, 20 ns or so. Every gap is kept with the round (series `gap`). Facts say where they
+//! may come from: interrupts that came to these CPUs by kind, time spent waiting for the CPU (schedstat), preemptions,
+//! faults, and ticks that the hypervisor reported as stolen; on all CPUs together.
+//!
+//! Proofs: a reading takes less than half of the shortest gap, else the result is `unsupported`; the child stayed on
+//! its CPU; the kernel counted no waiting for the CPU that the gaps do not show.
+//!
+//! Traps: a short round sees no rare event, so the longest gap grows with the time spent and is compared only between
+//! equal profiles; what the host does looks like the machine's own noise; a clock that needs a system call makes its
+//! own gaps.
+//!
+//! Source: the osnoise tracer of Linux and rt-tests `oslat`, by their method; os-methods.md 2.18 (c).
+
+use super::per_cpu::{CPUS, Tasks};
+use groma_harness::prelude::*;
+use groma_harness::sys::clock::{Clock, Monotonic};
+use groma_harness::sys::counters::{Usage, current_cpu};
+use groma_harness::sys::interrupts::{self, Counts};
+use groma_harness::sys::{arch, sched};
+use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
+
+pub(crate) static BENCH: Benchmark = Benchmark {
+    info: Info {
+        summary: "Share of a CPU's time that a task which only reads the clock does not get",
+        about: about!("noise.rs"),
+        quantity: Quantity::Ratio,
+        better: Some(Better::Lower),
+        iteration: "the round's time, spent reading the clock",
+        timing: Timing::Stated,
+        outputs: &[
+            Output::MAIN,
+            Output {
+                suffix: "longest",
+                summary: "longest time between two readings",
+                derivation: Derivation::Series("longest"),
+                quantity: Some(Quantity::Latency),
+                detail: false,
+            },
+            Output {
+                suffix: "gaps",
+                summary: "gaps of more than 1 us per second",
+                derivation: Derivation::Series("gaps"),
+                // A rate would say that more is better.
+                quantity: Some(Quantity::Count),
+                detail: false,
+            },
+        ],
+        params: &[CPUS],
+        scaling: Scaling::alone("it goes to all CPUs itself (cpus=all), and states values"),
+        lineage: &["linux:osnoise", "rt-tests:oslat"],
+        width: 0.1,
+        ..Info::new("sched.noise")
+    },
+    run: Run::Here(run),
+};
+
+/// A distance between two readings above this is a gap, in seconds.
+const GAP: f64 = 1e-6;
+/// The first pass, which brings in the pages, in seconds.
+const WARM: f64 = 200e-6;
+/// Gaps that a task keeps one by one; those beyond are counted and added up.
+const KEPT: usize = 1000;
+/// How much waiting for the CPU may stay unexplained, in seconds: waits below a gap, and what the kernel's clock
+/// rounds.
+const UNEXPLAINED: f64 = 100e-6;
+
+/// What a task found: the words at the start of its row. Times in ticks of the clock that it read.
+#[derive(Clone, Copy)]
+enum Found {
+    Elapsed,
+    Stolen,
+    Longest,
+    Gaps,
+    Readings,
+    /// From before the reading of the kernel's counters to after it, without what is in `Elapsed`.
+    Outside,
+    /// Nanoseconds, plus one; 0 where the kernel does not count them.
+    Waited,
+    Preempted,
+    Faults,
+    Elsewhere,
+    /// How many there are.
+    All,
+}
+
+const WIDTH: usize = Found::All as usize + KEPT;
+
+/// The gaps between readings of a clock.
+struct Gaps<'r> {
+    last: u64,
+    /// The longest distance that is no gap, in ticks.
+    ordinary: u64,
+    stolen: u64,
+    longest: u64,
+    count: u64,
+    readings: u64,
+    kept: &'r [AtomicU64],
+}
+
+impl<'r> Gaps<'r> {
+    fn new(start: u64, ordinary: u64, kept: &'r [AtomicU64]) -> Gaps<'r> {
+        Gaps { last: start, ordinary, stolen: 0, longest: 0, count: 0, readings: 0, kept }
+    }
+
+    #[inline(always)]
+    fn see(&mut self, now: u64) {
+        // A clock that runs backwards gives no gap.
+        let distance = now.saturating_sub(self.last);
+        self.last = now;
+        self.readings += 1;
+        if distance > self.ordinary {
+            self.stolen += distance;
+            if let Some(word) = self.kept.get(self.count as usize) {
+                word.store(distance, SeqCst);
+            }
+            self.count += 1;
+        }
+        self.longest = self.longest.max(distance);
+    }
+}
+
+/// Reads the clock for `ticks`; returns how many it took.
+#[inline(never)]
+fn spin(read: fn() -> u64, ticks: u64, gaps: &mut Gaps<'_>) -> u64 {
+    let start = gaps.last;
+    while gaps.last.saturating_sub(start) < ticks {
+        gaps.see(read());
+    }
+    gaps.last - start
+}
+
+/// Watches one CPU and writes down what it found.
+fn watch(cpu: u32, row: &[AtomicU64], read: fn() -> u64, hz: f64, seconds: f64) -> i32 {
+    let ticks = |s: f64| (s * hz) as u64;
+    let (found, kept) = row.split_at(Found::All as usize);
+    // With every reading taken for a gap, so that the rare way through the loop is brought in as well.
+    spin(read, ticks(WARM), &mut Gaps::new(read(), 0, kept));
+    kept.iter().for_each(|word| word.store(0, SeqCst));
+
+    let began = read();
+    let (waited, used) = (sched::run_delay_ns(), Usage::thread());
+    let mut gaps = Gaps::new(read(), ticks(GAP), kept);
+    let elapsed = spin(read, ticks(seconds), &mut gaps);
+    let (waited_after, used) = (sched::run_delay_ns(), Usage::thread().since(&used));
+    let outside = read().saturating_sub(began).saturating_sub(elapsed);
+
+    let put = |what: Found, value: u64| found[what as usize].store(value, SeqCst);
+    put(Found::Elapsed, elapsed);
+    put(Found::Stolen, gaps.stolen);
+    put(Found::Longest, gaps.longest);
+    put(Found::Gaps, gaps.count);
+    put(Found::Readings, gaps.readings);
+    put(Found::Outside, outside);
+    put(Found::Waited, waited.zip(waited_after).map_or(0, |(before, after)| after.saturating_sub(before) + 1));
+    put(Found::Preempted, used.involuntary);
+    put(Found::Faults, used.minor_faults + used.major_faults);
+    put(Found::Elsewhere, u64::from(current_cpu() != cpu));
+    0
+}
+
+fn read_clock() -> u64 {
+    Monotonic.now_ns()
+}
+
+/// What has come to these CPUs up to now.
+fn interrupts(cpus: &[u32]) -> Counts {
+    let mut all = Counts::new();
+    for (kind, n) in cpus.iter().flat_map(|&cpu| interrupts::of_cpu(cpu)) {
+        *all.entry(kind).or_default() += n;
+    }
+    all
+}
+
+fn run(ctx: &mut Ctx) -> Outcome {
+    let (read, hz, clock): (fn() -> u64, f64, _) = match ctx.host().counter_hz {
+        Some(hz) => (arch::counter_start, hz, arch::COUNTER_NAME),
+        None => (read_clock, 1e9, "clock_gettime"),
+    };
+    ctx.fact("noise.clock", clock);
+    let seconds = ctx.box_ns() as f64 * 1e-9;
+    let tasks = Tasks::new(ctx, WIDTH, |cpu, row| watch(cpu, row, read, hz, seconds))?;
+    let cpus = tasks.cpus.clone();
+    let (host, before) = (sys::facts::host_counters(), interrupts(&cpus));
+    let rows = tasks.work()?;
+    let added = interrupts::since(&interrupts(&cpus), &before);
+    let host = sys::facts::host_counters().since(&host);
+
+    let mut unexplained = f64::NEG_INFINITY;
+    for row in &rows {
+        let count = |what: Found| row[what as usize] as f64;
+        let time = |what: Found| count(what) / hz;
+        let ordinary = (time(Found::Elapsed) - time(Found::Stolen)) / (count(Found::Readings) - count(Found::Gaps));
+        // Not a number when all readings are gaps.
+        let fine = ordinary <= GAP / 2.0;
+        if !fine {
+            return Err(Stop::Unsupported(format!(
+                "a reading of {clock} takes {:.2} us: gaps of 1 us cannot be seen",
+                time(Found::Elapsed) / count(Found::Readings) * 1e6
+            )));
+        }
+        ctx.state(time(Found::Stolen) / time(Found::Elapsed));
+        ctx.state_as("longest", time(Found::Longest));
+        ctx.state_as("gaps", count(Found::Gaps) / time(Found::Elapsed));
+        for ticks in row[Found::All as usize..].iter().filter(|ticks| **ticks > 0) {
+            ctx.state_as("gap", *ticks as f64 / hz);
+        }
+        if row[Found::Waited as usize] > 0 {
+            let waited = (count(Found::Waited) - 1.0) * 1e-9;
+            // A twentieth for what the two clocks differ.
+            unexplained = unexplained.max(waited * 0.95 - time(Found::Stolen) - time(Found::Outside));
+        }
+    }
+    let total = |what: Found| rows.iter().map(|row| row[what as usize]).sum::<u64>();
+    ctx.prove("tasks that were found on another CPU", "0", total(Found::Elsewhere) as f64, 0.0..=0.0);
+    if unexplained.is_finite() {
+        let name = "seconds of waiting for the CPU that no gap shows";
+        ctx.prove(name, "0.0001 or less", unexplained, ..=UNEXPLAINED);
+        let waited = total(Found::Waited) - rows.len() as u64;
+        ctx.fact("noise.waited_s", format!("{:.6}", waited as f64 * 1e-9));
+    }
+    ctx.fact("noise.preemptions", total(Found::Preempted));
+    ctx.fact("noise.faults", total(Found::Faults));
+    if let Some(ticks) = host.steal_ticks {
+        ctx.fact("noise.steal_ticks", ticks);
+    }
+    for (kind, n) in added {
+        ctx.fact(&format!("interrupts.{kind}"), n);
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use groma_harness::testing::try_out;
+
+    #[test]
+    fn every_cpu_says_what_it_lost() {
+        let all = super::super::cpus_of_the_run().expect("an affinity").len();
+        for (cpus, many) in [("one", 1), ("all", all)] {
+            let tried = match try_out(&BENCH, &[("cpus", cpus)], None) {
+                Err(Stop::Unsupported(why)) => return println!("skipped: {why}"),
+                tried => tried.expect("a clock"),
+            };
+            let values = |name: &str| tried.result.series(name).map_or(Vec::new(), |s| s.values.clone());
+            assert_eq!((values("").len(), values("longest").len(), values("gaps").len()), (many, many, many));
+            assert!(values("").iter().all(|share| (0.0..=1.0).contains(share)));
+            assert!(values("gap").iter().all(|gap| *gap > GAP));
+            let longest = values("gap").into_iter().fold(0.0, f64::max);
+            assert!(longest <= values("longest").into_iter().fold(0.0, f64::max));
+            assert_eq!(tried.proven("tasks that were found on another CPU"), 0.0);
+        }
+    }
+
+    #[test]
+    fn gaps_are_what_lies_between_readings() {
+        let kept: Vec<AtomicU64> = (0..2).map(|_| AtomicU64::new(0)).collect();
+        let mut gaps = Gaps::new(1000, 100, &kept);
+        for now in [1020, 1120, 1300, 1290, 1310, 5310, 5320, 5500] {
+            gaps.see(now);
+        }
+        // 180, 4000 and 180; 100 is none, and a step backwards is none. Two are kept.
+        assert_eq!((gaps.count, gaps.stolen, gaps.longest, gaps.readings), (3, 4360, 4000, 8));
+        let kept: Vec<u64> = kept.iter().map(|word| word.load(SeqCst)).collect();
+        assert_eq!(kept, [180, 4000]);
+    }
+
+    #[test]
+    fn a_slow_clock_sees_only_gaps() {
+        fn slow() -> u64 {
+            static TICKS: AtomicU64 = AtomicU64::new(0);
+            TICKS.fetch_add(5000, SeqCst)
+        }
+        let row: Vec<AtomicU64> = (0..WIDTH).map(|_| AtomicU64::new(0)).collect();
+        assert_eq!(watch(current_cpu(), &row, slow, 1e9, 0.001), 0);
+        let at = |what: Found| row[what as usize].load(SeqCst);
+        assert_eq!(at(Found::Gaps), at(Found::Readings));
+        assert_eq!(at(Found::Stolen), at(Found::Elapsed));
+    }
+}

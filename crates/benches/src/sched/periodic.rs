@@ -1,0 +1,162 @@
+//! A task that wakes every millisecond: how late it is each time, on one CPU or on all at once.
+//!
+//! Measures the overshoot of absolute sleeps that follow each other in a fixed rhythm, as a control loop or an audio
+//! thread has them: timer interrupt, way out of idleness, the scheduler's choice, the switch. Does not measure single
+//! sleeps of other lengths and by other calls (`timer.sleep`), nor wake-ups by another task (`sched.wakeup`).
+//!
+//! Method: a task on each CPU sleeps by `clock_nanosleep` until one millisecond after the time at which it should have
+//! been woken last. No period is left out: a task that was held up for five of them counts all five, each as late as it
+//! was. The timer slack is 1 ns, since slack is the subject of `timer.sleep`. Each overshoot is a value of its own; the
+//! record shows their distribution, and the fact periodic.worst_cpu where the latest was.
+//!
+//! Proofs: no sleep ended before its time, by the clock that the timers run on, and each task has woken as often as it
+//! should.
+//!
+//! Traps: relative sleeps drift, and leave the worst out, since a late task asks for its next sleep late; an ordinary
+//! task's worst case is the scheduler's business, a real-time task's that of the kernel and of the machine; in a
+//! virtual machine both are the host's.
+//!
+//! Source: rt-tests `cyclictest`; os-methods.md 2.18 (a).
+
+use super::per_cpu::{CPUS, Tasks};
+use super::{POLICY, take_policy};
+use groma_harness::prelude::*;
+use groma_harness::sys::sched::{set_timer_slack, timer_slack};
+use groma_harness::sys::sleep;
+use std::io;
+use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
+
+pub(crate) static BENCH: Benchmark = Benchmark {
+    info: Info {
+        summary: "Overshoot of a task that wakes every millisecond",
+        about: about!("periodic.rs"),
+        iteration: "one period",
+        timing: Timing::Stated,
+        params: &[POLICY, CPUS],
+        scaling: Scaling::alone("it goes to all CPUs itself (cpus=all), and states values"),
+        lineage: &["rt-tests:cyclictest"],
+        interference: Interference::Blocking,
+        width: 0.05,
+        ..Info::new("sched.periodic")
+    },
+    run: Run::Here(run),
+};
+
+const PERIOD_NS: u64 = 1_000_000;
+/// Periods that are not counted: the first ones bring in the pages.
+const WARM: usize = 2;
+/// So many periods make a round, however short its time is.
+const FEWEST: u64 = 10;
+/// More values than this only fill the store.
+const MOST: u64 = 1000;
+
+/// Wakes once in each period until the row is full; 0, or 1 when the clock could not be waited for. Tests bring a clock of
+/// their own.
+fn wake_periodically(row: &[AtomicU64], now_ns: impl Fn() -> u64, until: impl Fn(u64) -> io::Result<()>) -> i32 {
+    let mut next = now_ns();
+    let mut wake = || {
+        next += PERIOD_NS;
+        loop {
+            match until(next) {
+                Ok(()) => return Some(now_ns().wrapping_sub(next)),
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                Err(_) => return None,
+            }
+        }
+    };
+    for _ in 0..WARM {
+        if wake().is_none() {
+            return 1;
+        }
+    }
+    for word in row {
+        let Some(late) = wake() else { return 1 };
+        // So that a word that was never written is told from a wake-up without delay.
+        word.store(late.wrapping_add(1), SeqCst);
+    }
+    0
+}
+
+fn run(ctx: &mut Ctx) -> Outcome {
+    take_policy(ctx)?;
+    // Inherited by the tasks. Where there is no slack to set, there is none in force.
+    drop(set_timer_slack(1));
+    if let Ok(ns) = timer_slack() {
+        ctx.fact("timer.slack_ns", ns);
+    }
+    let periods = (ctx.box_ns() / PERIOD_NS).clamp(FEWEST, MOST) as usize;
+    let tasks = Tasks::new(ctx, periods, |_, row| wake_periodically(row, sleep::now_ns, sleep::until))?;
+    let cpus = tasks.cpus.clone();
+    let rows = tasks.work()?;
+
+    let (mut early, mut woken, mut worst) = (0u64, 0, (i64::MIN, 0));
+    for (cpu, row) in cpus.iter().zip(&rows) {
+        for word in row.iter().filter(|word| **word != 0) {
+            let late = word.wrapping_sub(1) as i64;
+            early += u64::from(late < 0);
+            woken += 1;
+            worst = worst.max((late, *cpu));
+            ctx.state(late as f64 * 1e-9);
+        }
+    }
+    let all = (cpus.len() * periods) as f64;
+    ctx.prove("wake-ups per period of each task", "1", f64::from(woken) / all, 1.0..=1.0);
+    ctx.prove("wake-ups before their time", "0", early as f64, 0.0..=0.0);
+    ctx.fact("periodic.worst_cpu", format!("CPU {}", worst.1));
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use groma_harness::testing::try_out;
+    use std::cell::Cell;
+
+    #[test]
+    fn every_period_wakes_once_on_each_cpu() {
+        let all = super::super::cpus_of_the_run().expect("an affinity").len();
+        for (cpus, many) in [("one", 1), ("all", all)] {
+            for policy in ["other", "fifo"] {
+                match try_out(&BENCH, &[("cpus", cpus), ("policy", policy)], None) {
+                    Ok(tried) => {
+                        let values = tried.result.series("").map_or(0, |s| s.values.len());
+                        // The box of a test holds 20 periods.
+                        assert_eq!(values, 20 * many, "{cpus} {policy}");
+                        assert_eq!(tried.proven("wake-ups per period of each task"), 1.0);
+                        assert_eq!(tried.proven("wake-ups before their time"), 0.0);
+                    }
+                    Err(Stop::Denied(why)) => println!("skipped: {why}"),
+                    Err(stop) => panic!("{cpus} {policy}: {stop}"),
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_late_task_counts_every_period_that_it_missed() {
+        // Woken on time, but for the third period after the warm-up, when the task is held up for three and a half.
+        let now = Cell::new(0);
+        let until = |at: u64| {
+            let held_up = if at == (WARM as u64 + 3) * PERIOD_NS { PERIOD_NS * 7 / 2 } else { 0 };
+            now.set(now.get().max(at) + held_up);
+            Ok(())
+        };
+        let row: Vec<AtomicU64> = (0..8).map(|_| AtomicU64::new(0)).collect();
+        assert_eq!(wake_periodically(&row, || now.get(), until), 0);
+        let late: Vec<u64> = row.iter().map(|word| word.load(SeqCst) - 1).collect();
+        assert_eq!(late, [0, 0, 3_500_000, 2_500_000, 1_500_000, 500_000, 0, 0]);
+    }
+
+    #[test]
+    fn an_interrupted_sleep_goes_on_and_a_refused_one_ends() {
+        let tries = Cell::new(0);
+        let until = |_| {
+            tries.set(tries.get() + 1);
+            if tries.get() % 2 == 1 { Err(io::ErrorKind::Interrupted.into()) } else { Ok(()) }
+        };
+        let row = [AtomicU64::new(0)];
+        assert_eq!(wake_periodically(&row, || 0, until), 0);
+        assert_eq!(tries.get(), 2 * (WARM + 1));
+        assert_eq!(wake_periodically(&row, || 0, |_| Err(io::ErrorKind::InvalidInput.into())), 1);
+    }
+}

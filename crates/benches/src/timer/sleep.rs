@@ -1,0 +1,278 @@
+//! How late a sleep ends: from the moment that was asked for to the moment at which the program goes on.
+//!
+//! Measures the overshoot of one sleep at a time, in each of the ways that a program has: the call that arms the timer,
+//! the timer's interrupt, the wake-up, the CPU's way out of its idle state, the switch. Never the length of the sleep
+//! with the overshoot hidden in it. Does not measure a sleeper among busy tasks on purpose (`sched.wakeup` does), nor
+//! many CPUs (`sched.periodic`).
+//!
+//! Method: each sleep is a value of its own, so that the record shows their distribution. `slack` is by how much the
+//! kernel may put timers off to serve several at once, 50 us by default: it explains most of the overshoot of an
+//! ordinary task. The value that was in force is a fact. The timers of signals, of timerfd, and those of real-time
+//! tasks ignore it; `select`, `ppoll` and `epoll_pwait2` take a thousandth of their time-out where that is more.
+//! `ppoll` stands for `poll` as well, which counts in milliseconds and takes the same way through the kernel.
+//!
+//! Proof: no sleep ended before its time, by the clock that the timers run on; and what ended it was the time: each
+//! call's answer is checked (a time-out, one expiry, the right signal). A sleep that a caught signal cut short is left
+//! out and noted.
+//!
+//! Traps: durations as results, which hide 60 us in 10 ms; slack neither set nor said; `nanosleep` given 1 s or more in
+//! its nanoseconds, refused, and garbage timed (lmbench `lat_usleep`: a sleep of 2 s took 138 us); a clock slewed
+//! differently from the timers' own, by which sleeps end early; the idle state and, in a virtual machine, the exit to
+//! the host that every timer costs.
+//!
+//! Source: lmbench3 `lat_usleep`; rt-tests `cyclictest`; os-methods.md 2.17.
+
+use crate::sched;
+use groma_harness::model::Params;
+use groma_harness::prelude::*;
+use groma_harness::sys::counters::Usage;
+use groma_harness::sys::sched::{set_timer_slack, timer_slack};
+use groma_harness::sys::sleep::{Sleeper, Way};
+use std::io;
+
+pub(crate) static BENCH: Benchmark = Benchmark {
+    info: Info {
+        summary: "Overshoot of a sleep: how long after the time asked for the program goes on",
+        about: about!("sleep.rs"),
+        iteration: "one sleep",
+        timing: Timing::Stated,
+        params: &[
+            Param {
+                name: "interface",
+                help: "the way to sleep",
+                kind: ParamKind::Word(&[
+                    "nanosleep",
+                    "clock_nanosleep_abs",
+                    "select",
+                    "ppoll",
+                    "epoll_pwait2",
+                    "timerfd",
+                    "itimer",
+                    "posix_timer",
+                    "futex",
+                ]),
+                quick: &[],
+                default: &["nanosleep", "clock_nanosleep_abs"],
+                full: &[
+                    "nanosleep",
+                    "clock_nanosleep_abs",
+                    "select",
+                    "ppoll",
+                    "epoll_pwait2",
+                    "timerfd",
+                    "itimer",
+                    "posix_timer",
+                    "futex",
+                ],
+            },
+            Param {
+                name: "length",
+                help: "the time asked for",
+                kind: ParamKind::Word(&["1us", "10us", "100us", "1ms", "10ms"]),
+                quick: &[],
+                default: &["100us", "1ms"],
+                full: &["1us", "10us", "100us", "1ms", "10ms"],
+            },
+            Param {
+                name: "slack",
+                help: "timer slack: the task's default (the fact timer.slack_ns says how much), or 1 ns",
+                kind: ParamKind::Word(&["default", "1ns"]),
+                quick: &[],
+                default: &["default", "1ns"],
+                full: &[],
+            },
+            sched::POLICY,
+        ],
+        plain,
+        scaling: Scaling::alone("it states values instead of taking samples"),
+        lineage: &["lmbench3:lat_usleep", "rt-tests:cyclictest"],
+        interference: Interference::Blocking,
+        width: 0.05,
+        ..Info::new("timer.sleep")
+    },
+    run: Run::Here(run),
+};
+
+/// A plain run takes lmbench's sleep with the default slack and without, and cyclictest's.
+fn plain(params: &Params) -> bool {
+    let word = |name| params.word(name).unwrap_or_default();
+    match (word("interface"), word("length")) {
+        ("nanosleep", "100us") => true,
+        ("clock_nanosleep_abs", "1ms") => word("slack") == "default",
+        _ => false,
+    }
+}
+
+/// Sleeps that are not counted: the first ones bring in the pages and fill the caches.
+const WARM: usize = 2;
+/// So many sleeps make a round, however long they are.
+const FEWEST: usize = 10;
+/// More values than this only fill the store.
+const MOST: usize = 1000;
+
+fn way(word: &str) -> Way {
+    match word {
+        "clock_nanosleep_abs" => Way::ClockNanosleepAbs,
+        "select" => Way::Select,
+        "ppoll" => Way::Ppoll,
+        "epoll_pwait2" => Way::EpollPwait2,
+        "timerfd" => Way::Timerfd,
+        "itimer" => Way::Itimer,
+        "posix_timer" => Way::PosixTimer,
+        "futex" => Way::Futex,
+        _ => Way::Nanosleep,
+    }
+}
+
+fn nanoseconds(length: &str) -> u64 {
+    match length {
+        "1us" => 1_000,
+        "10us" => 10_000,
+        "1ms" => 1_000_000,
+        "10ms" => 10_000_000,
+        _ => 100_000,
+    }
+}
+
+/// One sleep; `None` when a caught signal cut it short.
+fn overshoot(sleeper: &Sleeper) -> Result<Option<i64>, Stop> {
+    match sleeper.sleep() {
+        Err(e) if e.kind() == io::ErrorKind::Interrupted => Ok(None),
+        late => late.map(Some).doing("sleeping"),
+    }
+}
+
+fn run(ctx: &mut Ctx) -> Outcome {
+    let slack: u64 = if ctx.word("slack") == "1ns" { 1 } else { 0 };
+    if slack == 1 && ctx.word("policy") == "fifo" {
+        return Err(Stop::Unsupported("the timers of a real-time task have no slack: see slack=default".to_owned()));
+    }
+    sched::take_policy(ctx)?;
+    let set = set_timer_slack(slack);
+    if slack > 0 {
+        set.map_err(|e| Stop::Unsupported(format!("setting the timer slack: {e}")))?;
+    }
+    if let Ok(ns) = timer_slack() {
+        ctx.fact("timer.slack_ns", ns);
+    }
+    let sleeper =
+        Sleeper::new(way(ctx.word("interface")), nanoseconds(ctx.word("length"))).doing("preparing to sleep")?;
+    for _ in 0..WARM {
+        overshoot(&sleeper)?;
+    }
+
+    let end = ctx.now_ns() + ctx.box_ns();
+    let before = Usage::thread();
+    let (mut early, mut slept, mut cut) = (0u64, 0, 0u64);
+    while slept < FEWEST || (slept < MOST && ctx.now_ns() < end) {
+        match overshoot(&sleeper)? {
+            Some(late) => {
+                early += u64::from(late < 0);
+                ctx.state(late as f64 * 1e-9);
+                slept += 1;
+            }
+            None => cut += 1,
+        }
+        if cut > MOST as u64 {
+            return Err(Stop::Failed(format!("{cut} sleeps were interrupted by signals")));
+        }
+    }
+    let used = Usage::thread().since(&before);
+    ctx.prove("sleeps that ended before their time", "0", early as f64, 0.0..=0.0);
+    // Not a proof: a timer of a microsecond may expire before its task has gone to sleep.
+    ctx.fact("sleep.switches", used.voluntary as f64 / (slept as f64 + cut as f64));
+    if cut > 0 {
+        ctx.note(format!("{cut} sleeps were cut short by signals and left out"));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use groma_harness::model::Value;
+    use groma_harness::sys::fork;
+    use groma_harness::testing::{Tried, try_out};
+
+    const EARLY: &str = "sleeps that ended before their time";
+
+    fn looks_right(tried: &Tried) -> bool {
+        let values = tried.result.series("").map_or(&[][..], |s| &s.values);
+        values.len() >= FEWEST && values.iter().all(|v| *v >= 0.0) && tried.proven(EARLY) == 0.0
+    }
+
+    #[test]
+    fn no_way_to_sleep_ends_early() {
+        let ParamKind::Word(ways) = BENCH.info.params[0].kind else { panic!("a word") };
+        for interface in ways.iter().filter(|w| **w != "itimer") {
+            for length in ["1us", "1ms"] {
+                let chosen = [("interface", *interface), ("length", length), ("slack", "1ns")];
+                match try_out(&BENCH, &chosen, None) {
+                    Ok(tried) => assert!(looks_right(&tried), "{interface} {length}"),
+                    Err(Stop::Unsupported(why)) => println!("skipped {interface}: {why}"),
+                    Err(stop) => panic!("{interface} {length}: {stop}"),
+                }
+            }
+        }
+    }
+
+    /// Its signal is the process's, and the process of the tests has threads.
+    #[test]
+    fn an_interval_timer_sleeps_in_a_process_of_one_thread() {
+        let child = fork::fork(|| match try_out(&BENCH, &[("interface", "itimer")], None) {
+            Ok(tried) if looks_right(&tried) => 0,
+            _ => 1,
+        });
+        assert_eq!(child.expect("fork").wait().expect("wait").code(), Some(0));
+    }
+
+    #[test]
+    fn the_slack_in_force_is_told() {
+        let told = |slack| {
+            let tried = try_out(&BENCH, &[("slack", slack)], None).expect("nanosleep");
+            tried.result.facts.iter().find(|f| f.key == "timer.slack_ns").map(|f| f.value.clone())
+        };
+        assert!(told("1ns").is_none_or(|ns| ns == "1"));
+        assert!(told("default").is_none_or(|ns| ns != "1"));
+    }
+
+    #[test]
+    fn real_time_is_measured_or_denied() {
+        match try_out(&BENCH, &[("policy", "fifo")], None) {
+            Ok(tried) => assert!(looks_right(&tried)),
+            Err(Stop::Denied(why)) => println!("skipped: {why}"),
+            Err(stop) => panic!("{stop}"),
+        }
+        let both = [("policy", "fifo"), ("slack", "1ns")];
+        assert!(matches!(try_out(&BENCH, &both, None), Err(Stop::Unsupported(_))));
+    }
+
+    #[test]
+    fn a_plain_run_takes_three_points() {
+        let params = |interface: &str, length: &str, slack: &str| {
+            let pair = |name: &str, value: &str| (name.to_owned(), Value::Word(value.to_owned()));
+            Params(vec![pair("interface", interface), pair("length", length), pair("slack", slack)])
+        };
+        let mut taken = 0;
+        for interface in BENCH.info.params[0].default {
+            for length in BENCH.info.params[1].default {
+                taken += ["default", "1ns"].iter().filter(|s| plain(&params(interface, length, s))).count();
+            }
+        }
+        assert_eq!(taken, 3);
+    }
+
+    #[test]
+    fn every_word_has_its_way_and_its_length() {
+        let words = |i: usize| match BENCH.info.params[i].kind {
+            ParamKind::Word(words) => words,
+            _ => panic!("a word"),
+        };
+        let mut ways: Vec<Way> = words(0).iter().map(|w| way(w)).collect();
+        ways.dedup();
+        assert_eq!(ways.len(), words(0).len());
+        for (i, length) in words(1).iter().enumerate() {
+            assert_eq!(nanoseconds(length), 1000 * 10u64.pow(i as u32));
+        }
+    }
+}

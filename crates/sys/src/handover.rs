@@ -1,0 +1,80 @@
+//! One word by which two tasks hand something over: a futex for threads of one process, or for processes.
+//!
+//! [`crate::shared`] has the futex of crews, which is always one between processes and takes part in no measurement.
+//! Here the call itself is the subject: by number, with what the kernel answered, and private where both tasks are
+//! threads.
+//!
+//! # Safety
+//! The word is a live, aligned 32-bit atomic for as long as the call lasts; no time-out and no second word are passed.
+#![expect(unsafe_code, reason = "futex by number")]
+
+use std::sync::atomic::AtomicU32;
+
+/// Who may sleep on the word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scope {
+    /// Threads of this process only: the kernel looks the word up by its address.
+    Private,
+    /// Whoever maps the memory: the kernel looks up the page behind the address.
+    Shared,
+}
+
+impl Scope {
+    fn flag(self) -> libc::c_int {
+        match self {
+            Scope::Private => libc::FUTEX_PRIVATE_FLAG,
+            Scope::Shared => 0,
+        }
+    }
+
+    #[inline(always)]
+    fn futex(self, word: &AtomicU32, operation: libc::c_int, value: u32) -> isize {
+        // SAFETY: see the module's Safety section; a null fourth argument is "no time-out".
+        unsafe {
+            crate::arch::syscall4(
+                libc::SYS_futex as usize,
+                word.as_ptr() as usize,
+                (operation | self.flag()) as usize,
+                value as usize,
+                0,
+            )
+        }
+    }
+
+    /// `FUTEX_WAKE` of one sleeper; how many it woke, or the error as a negative number.
+    #[inline(always)]
+    pub fn wake_one(self, word: &AtomicU32) -> isize {
+        self.futex(word, libc::FUTEX_WAKE, 1)
+    }
+
+    /// `FUTEX_WAIT` while the word holds `value`; 0 when woken, else the error as a negative number. Returns without
+    /// having slept ([`CHANGED`]) when the word holds something else.
+    #[inline(always)]
+    pub fn wait_while(self, word: &AtomicU32, value: u32) -> isize {
+        self.futex(word, libc::FUTEX_WAIT, value)
+    }
+}
+
+/// What `wait_while` returns when the word does not hold the value.
+pub const CHANGED: isize = -(libc::EAGAIN as isize);
+
+/// Whether what `wait_while` returned is in order: woken, nothing to wait for, or a signal in between.
+#[inline(always)]
+pub fn is_wait(returned: isize) -> bool {
+    returned == 0 || returned == CHANGED || returned == -(libc::EINTR as isize)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nobody_is_woken_and_a_changed_word_is_not_waited_for() {
+        for scope in [Scope::Private, Scope::Shared] {
+            let word = AtomicU32::new(5);
+            assert_eq!(scope.wake_one(&word), 0);
+            assert_eq!(scope.wait_while(&word, 4), CHANGED);
+        }
+        assert!(is_wait(0) && is_wait(CHANGED) && !is_wait(-(libc::EFAULT as isize)));
+    }
+}

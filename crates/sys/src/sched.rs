@@ -1,0 +1,105 @@
+//! What a task may ask of the scheduler, and what the scheduler tells about it.
+//!
+//! # Safety
+//! All arguments are integers by value but for one structure, which is owned and outlives its call.
+#![expect(unsafe_code, reason = "sched_yield, sched_setscheduler, prctl")]
+
+use std::io;
+
+/// `sched_yield` by number; 0 always.
+#[inline(always)]
+pub fn yield_now() -> isize {
+    // SAFETY: no arguments.
+    unsafe { crate::arch::syscall0(libc::SYS_sched_yield as usize) }
+}
+
+/// Makes the calling thread an ordinary task, `SCHED_OTHER`.
+///
+/// # Errors
+/// Those of `sched_setscheduler`.
+pub fn be_ordinary() -> io::Result<()> {
+    set_scheduler(libc::SCHED_OTHER, 0)
+}
+
+/// Makes the calling thread a real-time one, `SCHED_FIFO`, of the lowest priority: before all ordinary tasks, and
+/// behind whatever the kernel does at its own real-time priorities.
+///
+/// # Errors
+/// Those of `sched_setscheduler`: `EPERM` without the privilege.
+pub fn be_real_time() -> io::Result<()> {
+    set_scheduler(libc::SCHED_FIFO, 1)
+}
+
+/// Makes the calling thread, and those it starts, tasks that no wake-up lets in before others: `SCHED_BATCH`.
+///
+/// # Errors
+/// Those of `sched_setscheduler`.
+pub fn be_batch() -> io::Result<()> {
+    set_scheduler(libc::SCHED_BATCH, 0)
+}
+
+/// By number: musl's function of that name refuses everything.
+fn set_scheduler(policy: libc::c_int, priority: libc::c_int) -> io::Result<()> {
+    // `struct sched_param` is one int to the kernel; libc's type is larger on musl.
+    let param = [priority];
+    // SAFETY: the parameter is a valid int that the kernel reads.
+    let done = unsafe { libc::syscall(libc::SYS_sched_setscheduler, 0, policy, param.as_ptr()) };
+    if done < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
+/// By how much the kernel may delay a timer of the calling thread in order to serve several at once, in nanoseconds.
+///
+/// # Errors
+/// Those of `prctl`: `EINVAL` where the kernel has no such thing.
+pub fn timer_slack() -> io::Result<u64> {
+    // SAFETY: no arguments.
+    let slack = unsafe { libc::syscall(libc::SYS_prctl, libc::PR_GET_TIMERSLACK) };
+    u64::try_from(slack).map_err(|_| io::Error::last_os_error())
+}
+
+/// Sets [`timer_slack`]; 0 means the thread's default.
+///
+/// # Errors
+/// Those of `prctl`.
+pub fn set_timer_slack(ns: u64) -> io::Result<()> {
+    // SAFETY: an integer by value.
+    let done = unsafe { libc::syscall(libc::SYS_prctl, libc::PR_SET_TIMERSLACK, ns as libc::c_ulong) };
+    if done < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
+/// How long the calling thread has been ready to run while another task had its CPU, in nanoseconds since it started;
+/// `None` where the kernel does not count it or `/proc` is missing.
+pub fn run_delay_ns() -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    text.split_ascii_whitespace().nth(1)?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slack_is_set_and_put_back() {
+        // Kernels without it, and some sandboxes, refuse.
+        let Ok(before) = timer_slack() else { return };
+        set_timer_slack(1).expect("prctl");
+        assert_eq!(timer_slack().expect("prctl"), 1);
+        set_timer_slack(0).expect("prctl");
+        assert_eq!(timer_slack().expect("prctl"), before);
+    }
+
+    #[test]
+    fn real_time_is_had_or_refused() {
+        match be_real_time() {
+            Ok(()) => be_ordinary().expect("back to what it was"),
+            Err(e) => assert_eq!(e.raw_os_error(), Some(libc::EPERM), "{e}"),
+        }
+        assert_eq!(yield_now(), 0);
+    }
+
+    #[test]
+    fn waiting_for_a_cpu_only_grows() {
+        let (Some(before), Some(after)) = (run_delay_ns(), run_delay_ns()) else { return };
+        assert!(after >= before);
+    }
+}
