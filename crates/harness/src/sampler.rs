@@ -42,6 +42,16 @@ impl<'c> Stopwatch<'c> {
         self.elapsed += self.clock.now_ns().saturating_sub(self.started);
     }
 
+    /// A timed part one of whose ends another task has seen, on this same clock ([`crate::sys::clock::Monotonic`]).
+    #[inline]
+    pub fn span(&mut self, from_ns: u64, to_ns: u64) {
+        if self.t0 == 0 {
+            self.t0 = from_ns;
+        }
+        // As in `stop`.
+        self.elapsed += to_ns.saturating_sub(from_ns);
+    }
+
     /// The clock that this watch reads, in nanoseconds.
     #[inline]
     pub fn now_ns(&self) -> u64 {
@@ -780,5 +790,15 @@ mod tests {
         let body = |_| Err(Stop::Failed("no more".to_owned()));
         let taken = alone(&fake, &rules(), &mut [Arm::new("", body)], &[], &mut Rng::new(1));
         assert_eq!(taken.expect_err("it failed"), Stop::Failed("no more".to_owned()));
+    }
+
+    #[test]
+    fn spans_that_others_have_seen_add_up_and_never_run_backwards() {
+        let fake = Fake::new();
+        let mut watch = Stopwatch::new(&fake);
+        watch.span(100, 130);
+        watch.span(200, 201);
+        watch.span(300, 299);
+        assert_eq!((watch.t0, watch.elapsed()), (100, 31));
     }
 }
