@@ -1,13 +1,15 @@
-//! Compiles the program that the process benchmarks execute (`carried/target.rs`) three times, with the compiler and the
-//! linker that build everything else: `bare` without libc, `static` and `dynamic` with it.
+//! Compiles the program that the process benchmarks execute (`carried/target.rs`) four times, with the compiler and the
+//! linker that build everything else: `bare` without libc, `static` and `dynamic` with it, `many` with twenty libraries
+//! more, all of which are one file (`carried/library.rs`) under twenty names.
 //!
 //! A target that cannot be made here (no static libc installed, no start-up code for this CPU) does not stop the build:
 //! its file stays empty, and the benchmark says the reason that is noted here.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 const SOURCE: &str = "carried/target.rs";
+const LIBRARY: &str = "carried/library.rs";
 
 /// Free of everything that makes a file larger or start slower: no start-up files, no build id, one page.
 const BARE: &str = "-nostartfiles -nostdlib -static -no-pie -Wl,--build-id=none -Wl,-z,norelro -Wl,-z,noseparate-code \
@@ -15,32 +17,61 @@ const BARE: &str = "-nostartfiles -nostdlib -static -no-pie -Wl,--build-id=none 
 /// `-Bstatic` because rustc has switched to `-Bdynamic` before these.
 const STATIC: &str = "-static -Wl,-Bstatic -Wl,--start-group -lc -lgcc -lgcc_eh -Wl,--end-group";
 const DYNAMIC: &str = "-lc";
+/// Without a name of its own inside, so that it is known by that of its file.
+const SHARED: &str = "-nostartfiles -nostdlib -Wl,--build-id=none -Wl,-z,noseparate-code -Wl,--no-eh-frame-hdr \
+                      -Wl,--allow-shlib-undefined -Wl,-z,undefs";
+
+/// How many libraries `many` has; `carried/target.rs` and `proc/mod.rs` have it as well.
+const LIBRARIES: usize = 20;
 
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");
     println!("cargo:rerun-if-changed={SOURCE}");
+    println!("cargo:rerun-if-changed={LIBRARY}");
     println!("cargo:rerun-if-env-changed=RUSTC_LINKER");
-    let architecture = variable("CARGO_CFG_TARGET_ARCH");
-    let linux = variable("CARGO_CFG_TARGET_OS") == "linux";
     let fixed: &[&str] = &["-Ctarget-feature=+crt-static", "-Crelocation-model=static"];
     let bare: &[&str] = &["--cfg=bare", "-Ctarget-feature=+crt-static", "-Crelocation-model=static"];
-    for (name, codegen, link) in
-        [("bare", bare, BARE), ("static", fixed, STATIC), ("dynamic", &["-Ctarget-feature=-crt-static"], DYNAMIC)]
-    {
-        let file = Path::new(&variable("OUT_DIR")).join(format!("target-{name}"));
-        let made = if !linux {
-            Err("it is written for Linux".to_owned())
-        } else if name == "bare" && !["x86_64", "aarch64", "riscv64"].contains(&architecture.as_str()) {
-            Err(format!("its start-up code is not written for {architecture}"))
-        } else {
-            compile(codegen, link, &file)
-        };
-        if made.is_err() {
-            std::fs::write(&file, []).expect("cargo's own folder for this is writable");
+    let dynamic = "-Ctarget-feature=-crt-static";
+    make("bare", || {
+        let architecture = variable("CARGO_CFG_TARGET_ARCH");
+        if !["x86_64", "aarch64", "riscv64"].contains(&architecture.as_str()) {
+            return Err(format!("its start-up code is not written for {architecture}"));
         }
-        // Empty when there is nothing to complain about.
-        println!("cargo:rustc-env=GROMA_NO_TARGET_{}={}", name.to_uppercase(), made.err().unwrap_or_default());
+        compile(SOURCE, "bin", bare, BARE, &out("target-bare"))
+    });
+    make("static", || compile(SOURCE, "bin", fixed, STATIC, &out("target-static")));
+    make("dynamic", || compile(SOURCE, "bin", &[dynamic], DYNAMIC, &out("target-dynamic")));
+    make("library", || compile(LIBRARY, "cdylib", &[dynamic], SHARED, &out("target-library")));
+    make("many", || {
+        let folder = out("libraries");
+        std::fs::create_dir_all(&folder).map_err(|e| e.to_string())?;
+        let mut link = "-Wl,--no-as-needed -Wl,-rpath,$ORIGIN".to_owned();
+        for i in 0..LIBRARIES {
+            let name = format!("libgroma-{i:02}.so");
+            std::fs::copy(out("target-library"), folder.join(&name)).map_err(|e| e.to_string())?;
+            link += &format!(" -l:{name}");
+        }
+        // A path may have spaces in it, which would end an argument of the linker's.
+        let search = format!("-L{}", folder.display());
+        let export = "-Clink-args=-Wl,--export-dynamic-symbol=groma_library_loaded";
+        let codegen = [dynamic, "--cfg=many", export, &search];
+        compile(SOURCE, "bin", &codegen, &format!("{link} {DYNAMIC}"), &out("target-many"))
+    });
+}
+
+/// Makes a target, or leaves its file empty and notes why.
+fn make(name: &str, how: impl FnOnce() -> Result<(), String>) {
+    let linux = variable("CARGO_CFG_TARGET_OS") == "linux";
+    let made = if linux { how() } else { Err("it is written for Linux".to_owned()) };
+    if made.is_err() {
+        std::fs::write(out(&format!("target-{name}")), []).expect("cargo's own folder for this is writable");
     }
+    // Empty when there is nothing to complain about.
+    println!("cargo:rustc-env=GROMA_NO_TARGET_{}={}", name.to_uppercase(), made.err().unwrap_or_default());
+}
+
+fn out(name: &str) -> PathBuf {
+    Path::new(&variable("OUT_DIR")).join(name)
 }
 
 fn variable(name: &str) -> String {
@@ -48,14 +79,15 @@ fn variable(name: &str) -> String {
 }
 
 /// The reason why not, in one short line.
-fn compile(codegen: &[&str], link: &str, file: &Path) -> Result<(), String> {
+fn compile(source: &str, kind: &str, codegen: &[&str], link: &str, file: &Path) -> Result<(), String> {
     let mut rustc = Command::new(variable("RUSTC"));
-    rustc.args(["--edition=2024", "--crate-type=bin", "--crate-name=target", "--target", &variable("TARGET")]);
-    rustc.args(["-Cpanic=abort", "-Copt-level=s", "-Cdebuginfo=0", "-Cstrip=symbols", "--check-cfg=cfg(bare)"]);
+    rustc.args(["--edition=2024", "--crate-type", kind, "--crate-name=target", "--target", &variable("TARGET")]);
+    rustc.args(["-Cpanic=abort", "-Copt-level=s", "-Cdebuginfo=0", "-Cstrip=symbols"]);
+    rustc.args(["--check-cfg=cfg(bare)", "--check-cfg=cfg(many)"]);
     if let Ok(linker) = std::env::var("RUSTC_LINKER") {
         rustc.arg(format!("-Clinker={linker}"));
     }
-    rustc.args(codegen).arg(format!("-Clink-args={link}")).arg(SOURCE).arg("-o").arg(file);
+    rustc.args(codegen).arg(format!("-Clink-args={link}")).arg(source).arg("-o").arg(file);
     let output = rustc.output().map_err(|e| format!("the compiler cannot be started: {e}"))?;
     if output.status.success() {
         return Ok(());

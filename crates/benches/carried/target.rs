@@ -1,11 +1,12 @@
 //! The program that `proc.exec`, `proc.spawn` and `proc.shell` execute. It is no part of this crate: `build.rs` compiles
 //! this one file up to three times, and the results are carried inside the program.
 //!
-//! All three do the same thing: write one byte to the descriptor whose number is the first argument, and leave with code
+//! All do the same thing: write one byte to the descriptor whose number is the first argument, and leave with code
 //! 42; or with 43 when the byte could not be written, so that a child without a witness is never taken for a good one.
 //!
 //! - `--cfg bare`: no libc, no start-up code, a file below 1 KiB: what the kernel alone costs.
 //! - otherwise the same through libc, from `main` to `exit`, linked statically or dynamically: what a program costs.
+//! - `--cfg many`: the dynamic one with libraries (`library.rs`) that announce themselves; all good only if each one has.
 //!
 //! # Safety
 //!
@@ -97,6 +98,7 @@ mod bare {
 mod libc {
     use super::{GOOD, UNHEARD, number};
     use core::ffi::{c_int, c_void};
+    use core::sync::atomic::{AtomicI32, Ordering::Relaxed};
 
     unsafe extern "C" {
         fn write(fd: c_int, bytes: *const c_void, count: usize) -> isize;
@@ -108,7 +110,23 @@ mod libc {
         unsafe {
             let fd = if argc > 1 { number(*argv.add(1)) } else { -1 };
             let byte = b'x';
+            if cfg!(many) && LOADED.load(Relaxed) != LIBRARIES {
+                return UNLOADED;
+            }
             if write(fd, (&raw const byte).cast(), 1) == 1 { GOOD } else { UNHEARD }
         }
+    }
+
+    /// The libraries that it is linked with; `build.rs` and `proc/mod.rs` have it as well.
+    const LIBRARIES: i32 = 20;
+    /// What it leaves with when they have not all announced themselves.
+    const UNLOADED: i32 = 44;
+
+    static LOADED: AtomicI32 = AtomicI32::new(0);
+
+    #[cfg(many)]
+    #[unsafe(no_mangle)]
+    extern "C" fn groma_library_loaded() {
+        LOADED.fetch_add(1, Relaxed);
     }
 }

@@ -8,6 +8,7 @@ pub mod affinity;
 pub mod arch;
 pub mod chain;
 pub mod clock;
+pub mod clone;
 pub mod counters;
 pub mod facts;
 pub mod fault;

@@ -8,8 +8,12 @@
 //! After `fork` or `clone` the child only calls `_exit` or `execve`, both async-signal-safe. The `CLONE_VM` child runs
 //! on a stack of its own while its parent is suspended (`CLONE_VFORK`), and writes nothing else but an atomic that its
 //! parent lends it.
-#![expect(unsafe_code, reason = "fork, clone, execve, posix_spawn")]
+#![expect(unsafe_code, reason = "fork, clone, execve, posix_spawn, mmap of a stack")]
 
+use crate::clock::{Clock, Monotonic};
+use rustix::fd::{AsFd, AsRawFd, OwnedFd};
+use rustix::fs::{MemfdFlags, memfd_create};
+use rustix::io::Errno;
 use std::ffi::{CStr, CString};
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -21,6 +25,8 @@ pub const EXEC_FAILED: i32 = 127;
 #[derive(Debug)]
 pub struct Command {
     path: CString,
+    /// The program itself, where it is no file but only in memory.
+    memory: Option<OwnedFd>,
     /// Owns what `argv` points to.
     _args: Vec<CString>,
     argv: Vec<*const libc::c_char>,
@@ -36,7 +42,22 @@ impl Command {
         let text = |t: &str| CString::new(t).map_err(|e| io::Error::new(io::ErrorKind::InvalidInput, e));
         let args: Vec<CString> = args.iter().map(|a| text(a)).collect::<io::Result<_>>()?;
         let argv = args.iter().map(|a| a.as_ptr()).chain([std::ptr::null()]).collect();
-        Ok(Command { path: text(path)?, _args: args, argv, envp: [std::ptr::null()] })
+        Ok(Command { path: text(path)?, memory: None, _args: args, argv, envp: [std::ptr::null()] })
+    }
+
+    /// The program whose file is `elf`, in memory that no path leads to (`memfd_create`).
+    ///
+    /// # Errors
+    /// Those of `memfd_create` (`EACCES` where the system allows no program there) and `write`.
+    pub fn in_memory(elf: &[u8], args: &[&str]) -> io::Result<Command> {
+        let make = |flags| memfd_create(c"target", MemfdFlags::CLOEXEC | flags);
+        // Kernels before 6.3 do not know the flag, and allow it without.
+        let memory =
+            make(MemfdFlags::EXEC).or_else(|e| if e == Errno::INVAL { make(MemfdFlags::empty()) } else { Err(e) });
+        let memory = memory?;
+        crate::io::write_full(memory.as_fd(), elf)?;
+        let path = format!("/proc/self/fd/{}", memory.as_raw_fd());
+        Ok(Command { memory: Some(memory), ..Command::new(&path, args)? })
     }
 
     /// The program's path.
@@ -47,7 +68,14 @@ impl Command {
     fn exec(&self) -> ! {
         // SAFETY: path, argv and envp are NUL-terminated and live in `self`; on failure the child leaves at once.
         unsafe {
-            libc::execve(self.path.as_ptr(), self.argv.as_ptr(), self.envp.as_ptr());
+            match &self.memory {
+                None => drop(libc::execve(self.path.as_ptr(), self.argv.as_ptr(), self.envp.as_ptr())),
+                Some(memory) => {
+                    let (fd, flags) = (memory.as_raw_fd(), libc::AT_EMPTY_PATH);
+                    let (argv, envp) = (self.argv.as_ptr(), self.envp.as_ptr());
+                    libc::syscall(libc::SYS_execveat, fd, c"".as_ptr(), argv, envp, flags);
+                }
+            }
             libc::_exit(EXEC_FAILED)
         }
     }
@@ -99,28 +127,83 @@ impl Command {
     }
 }
 
-/// `fork` whose child leaves at once with `code`; returns the child's id.
+/// All that a child does which becomes no other program.
+#[derive(Clone, Copy, Debug)]
+pub struct Task<'a> {
+    /// What it leaves with, by `_exit`.
+    pub code: u8,
+    /// What it does before.
+    pub deed: Deed<'a>,
+}
+
+/// What a child leaves as evidence. A child whose memory is a copy needs the number in a [`crate::shared::Shared`] one.
+#[derive(Clone, Copy, Debug)]
+pub enum Deed<'a> {
+    /// Nothing.
+    Nothing,
+    /// It adds 1.
+    Count(&'a AtomicU64),
+    /// It says when it began to run, in nanoseconds of [`Monotonic`].
+    Stamp(&'a AtomicU64),
+}
+
+impl Task<'_> {
+    /// What the child does.
+    #[inline]
+    pub(crate) fn run(&self) -> ! {
+        match self.deed {
+            Deed::Nothing => {}
+            Deed::Count(counter) => drop(counter.fetch_add(1, Ordering::Relaxed)),
+            Deed::Stamp(stamp) => stamp.store(Monotonic.now_ns(), Ordering::Relaxed),
+        }
+        crate::fork::exit_now(i32::from(self.code))
+    }
+}
+
+/// `fork` whose child does its task; returns the child's id.
 ///
 /// # Errors
 /// Those of `fork`.
 #[inline]
-pub fn fork_exit(code: i32) -> io::Result<i32> {
+pub fn fork_exit(task: &Task<'_>) -> io::Result<i32> {
     // SAFETY: see the module's Safety section.
     match unsafe { libc::fork() } {
         -1 => Err(io::Error::last_os_error()),
-        0 => crate::fork::exit_now(code),
+        0 => task.run(),
         pid => Ok(pid),
     }
 }
 
-/// A stack for `CLONE_VM` children.
+/// A stack for children that share memory, straight from the kernel; without a guard, which they do not need.
 #[derive(Debug)]
-pub struct Stack(Box<[u128]>);
+pub struct Stack(*mut libc::c_void);
 
-impl Default for Stack {
-    /// 64 KiB: the child calls `execve` or `_exit` and nothing else.
-    fn default() -> Stack {
-        Stack(vec![0; 4096].into_boxed_slice())
+impl Stack {
+    /// Such a child calls `execve` or `_exit`, or reads the clock, and little else.
+    const BYTES: usize = 64 << 10;
+
+    /// One that nobody has touched.
+    ///
+    /// # Errors
+    /// Those of `mmap`.
+    pub fn new() -> io::Result<Stack> {
+        let (flags, writable) =
+            (libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_STACK, libc::PROT_READ | libc::PROT_WRITE);
+        // SAFETY: a fresh mapping at an address of the kernel's choice touches nothing that exists.
+        let base = unsafe { libc::mmap(std::ptr::null_mut(), Stack::BYTES, writable, flags, -1, 0) };
+        if base == libc::MAP_FAILED { Err(io::Error::last_os_error()) } else { Ok(Stack(base)) }
+    }
+
+    /// Where it begins, and its length in bytes.
+    pub(crate) fn range(&mut self) -> (u64, u64) {
+        (self.0 as u64, Stack::BYTES as u64)
+    }
+}
+
+impl Drop for Stack {
+    fn drop(&mut self) {
+        // SAFETY: the mapping is this one's own; a child on it is waited for while it is borrowed.
+        unsafe { libc::munmap(self.0, Stack::BYTES) };
     }
 }
 
@@ -129,42 +212,24 @@ fn vfork(
     stack: &mut Stack,
     argument: *mut libc::c_void,
 ) -> io::Result<i32> {
-    let top = stack.0.as_mut_ptr_range().end;
+    // SAFETY: one past the end of the mapping.
+    let top = unsafe { stack.0.byte_add(Stack::BYTES) };
     // SAFETY: `top` is the aligned end of an exclusively borrowed stack; CLONE_VFORK suspends this thread until the child
     // has left or exec'ed, so stack and argument outlive its use of them.
-    let pid = unsafe { libc::clone(child, top.cast(), libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD, argument) };
+    let pid = unsafe { libc::clone(child, top, libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD, argument) };
     if pid < 0 { Err(io::Error::last_os_error()) } else { Ok(pid) }
 }
 
-/// `clone(CLONE_VM | CLONE_VFORK)` whose child leaves at once with code `code` (0..=255); returns the child's id.
+/// `clone(CLONE_VM | CLONE_VFORK)` whose child does its task in the memory of its parent; returns the child's id.
 ///
 /// # Errors
 /// Those of `clone`.
-pub fn vfork_exit(code: u8, stack: &mut Stack) -> io::Result<i32> {
-    extern "C" fn child(code: *mut libc::c_void) -> libc::c_int {
-        crate::fork::exit_now(code as usize as i32)
-    }
-    vfork(child, stack, std::ptr::without_provenance_mut(usize::from(code)))
-}
-
-/// As [`vfork_exit`]; the child first adds 1 to a counter in the memory that it shares with its parent: a child that got a
-/// copy of the memory would count in the copy.
-///
-/// # Errors
-/// Those of `clone`.
-pub fn vfork_counted(code: u8, counter: &AtomicU64, stack: &mut Stack) -> io::Result<i32> {
-    struct Task<'a> {
-        code: u8,
-        counter: &'a AtomicU64,
-    }
+pub fn vfork_exit(task: &Task<'_>, stack: &mut Stack) -> io::Result<i32> {
     extern "C" fn child(task: *mut libc::c_void) -> libc::c_int {
-        // SAFETY: the pointer is that of the `Task` below; its owner is suspended until this child has left.
-        let task = unsafe { &*task.cast::<Task<'_>>() };
-        task.counter.fetch_add(1, Ordering::Relaxed);
-        crate::fork::exit_now(i32::from(task.code))
+        // SAFETY: the pointer is the `&Task` passed below; its owner is suspended until this child has left.
+        unsafe { &*task.cast::<Task<'_>>() }.run()
     }
-    let task = Task { code, counter };
-    vfork(child, stack, (&raw const task).cast_mut().cast())
+    vfork(child, stack, std::ptr::from_ref(task).cast_mut().cast())
 }
 
 #[cfg(test)]
@@ -174,28 +239,46 @@ mod tests {
 
     #[test]
     fn every_way_ends_with_the_expected_code() {
-        let mut stack = Stack::default();
+        let mut stack = Stack::new().expect("memory");
         let code = |pid: io::Result<i32>| wait(pid.expect("a child")).expect("wait").code();
-        assert_eq!(code(fork_exit(3)), Some(3));
-        assert_eq!(code(vfork_exit(4, &mut stack)), Some(4));
+        assert_eq!(code(fork_exit(&Task { code: 3, deed: Deed::Nothing })), Some(3));
+        assert_eq!(code(vfork_exit(&Task { code: 4, deed: Deed::Nothing }, &mut stack)), Some(4));
         let shell = Command::new("/bin/sh", &["sh", "-c", "exit 5"]).expect("command");
         assert_eq!(code(shell.fork_exec()), Some(5));
         assert_eq!(code(shell.vfork_exec(&mut stack)), Some(5));
         assert_eq!(code(shell.posix_spawn()), Some(5));
+        let elf = std::fs::read("/bin/sh").expect("the shell");
+        let shell = Command::in_memory(&elf, &["sh", "-c", "exit 6"]).expect("memory");
+        assert_eq!(code(shell.fork_exec()), Some(6));
+        assert_eq!(code(shell.vfork_exec(&mut stack)), Some(6));
+        assert_eq!(code(shell.posix_spawn()), Some(6));
     }
 
     #[test]
     fn a_child_that_shares_memory_counts_in_ours() {
-        let (mut stack, counter) = (Stack::default(), AtomicU64::new(5));
-        let pid = vfork_counted(6, &counter, &mut stack).expect("clone");
+        let (mut stack, counter) = (Stack::new().expect("memory"), AtomicU64::new(5));
+        let pid = vfork_exit(&Task { code: 6, deed: Deed::Count(&counter) }, &mut stack).expect("clone");
         assert_eq!(wait(pid).expect("wait").code(), Some(6));
         assert_eq!(counter.load(Ordering::Relaxed), 6);
     }
 
     #[test]
+    fn a_child_says_when_it_began() {
+        let stamps = crate::shared::Shared::<AtomicU64>::new(2).expect("memory");
+        let before = Monotonic.now_ns();
+        let pid = fork_exit(&Task { code: 7, deed: Deed::Stamp(&stamps[0]) }).expect("fork");
+        assert_eq!(wait(pid).expect("wait").code(), Some(7));
+        let pid = vfork_exit(&Task { code: 8, deed: Deed::Stamp(&stamps[1]) }, &mut Stack::new().expect("memory"))
+            .expect("clone");
+        assert_eq!(wait(pid).expect("wait").code(), Some(8));
+        let seen: Vec<u64> = stamps.iter().map(|s| s.load(Ordering::Relaxed)).collect();
+        assert!(before < seen[0] && seen[0] < seen[1] && seen[1] < Monotonic.now_ns(), "{before} {seen:?}");
+    }
+
+    #[test]
     fn a_missing_program_is_told_apart_from_one_that_ran() {
         let missing = Command::new("/nonexistent/program", &["program"]).expect("command");
-        let mut stack = Stack::default();
+        let mut stack = Stack::new().expect("memory");
         assert_eq!(wait(missing.fork_exec().expect("fork")).expect("wait").code(), Some(EXEC_FAILED));
         assert_eq!(wait(missing.vfork_exec(&mut stack).expect("clone")).expect("wait").code(), Some(EXEC_FAILED));
         assert_eq!(missing.posix_spawn().map_err(|e| e.kind()), Err(io::ErrorKind::NotFound));

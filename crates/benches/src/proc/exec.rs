@@ -5,19 +5,22 @@
 //! executed decides the value more than the kernel does, so it is part of the metric: `bare` has no libc (below 1 KiB) and
 //! measures the kernel; `static` and `dynamic` are the same program through libc, from its start-up to `exit`, linked in
 //! two ways: what a program costs. In virtual machines libc's start-up alone can be most of it (each CPUID traps).
+//! `many_libs` is the dynamic one that wants 20 libraries more, each below 2 KiB, with one symbol to look up and one
+//! function to call: what the loader does for a library, not what libraries do. `from=memfd` executes the same bytes by
+//! `execveat` from memory that no path leads to: what is left without the name's look-up and the file system.
 //!
 //! Method: each child is timed alone, on its parent's CPU, with a fixed argument vector and an empty environment. The
 //! targets are compiled with this program and carried in it, since a machine that is surveyed has no compiler; each is
 //! written to the round's directory, run once untimed, and removed. The dynamic one uses the machine's own libc; where
 //! that is missing or older than the one it was built with, the result is `unsupported`. Proof: the code that each child
-//! left with, and the byte it wrote.
+//! left with, and the byte it wrote; `many_libs` leaves with that code only if 20 libraries have announced themselves.
 //!
 //! Traps: an `execve` that fails is fast (lmbench `lat_proc exec` without its program: 343 us for 809); the first run of a
 //! file reads it; shells, loaders and scanners that look at files being executed; emulation of another CPU.
 //!
 //! Source: lmbench 1996 table 9 ("fork, exec & exit"), lmbench3 `lat_proc exec`.
 
-use super::{BARE, DYNAMIC, PROCESSES, STATIC, Target, measure_children, state_parent};
+use super::{BARE, DYNAMIC, MANY_LIBRARIES, PROCESSES, STATIC, Target, measure_children, state_parent};
 use groma_harness::prelude::*;
 use groma_harness::sys::spawn::{Command, Stack};
 use groma_harness::sys::witness::Witness;
@@ -41,17 +44,25 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         params: &[
             Param {
                 name: "target",
-                help: "the program: without libc, with libc linked statically, or dynamically",
-                kind: ParamKind::Word(&["bare", "static", "dynamic"]),
+                help: "the program: without libc, with libc linked statically or dynamically, or with 20 libraries more",
+                kind: ParamKind::Word(&["bare", "static", "dynamic", "many_libs"]),
                 quick: &["bare", "dynamic"],
                 default: &["bare", "static", "dynamic"],
-                full: &[],
+                full: &["bare", "static", "dynamic", "many_libs"],
             },
             BY,
+            Param {
+                name: "from",
+                help: "where the program is: in a file, or only in memory (memfd)",
+                kind: ParamKind::Word(&["file", "memfd"]),
+                quick: &[],
+                default: &["file"],
+                full: &["file", "memfd"],
+            },
         ],
         scaling: PROCESSES,
         needs: &[Need::WorkDir],
-        lineage: &["lmbench1996:table9", "lmbench3:lat_proc exec"],
+        lineage: &["lmbench1996:table9", "lmbench3:lat_proc exec", "libmicro:exec"],
         interference: Interference::Tasks,
         width: 0.05,
         ..Info::new("proc.exec")
@@ -63,9 +74,11 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let program = match ctx.word("target") {
         "bare" => &BARE,
         "static" => &STATIC,
-        _ => &DYNAMIC,
+        "dynamic" => &DYNAMIC,
+        _ => &MANY_LIBRARIES,
     };
-    let target = Target::install(ctx, program)?;
+    let target =
+        if ctx.word("from") == "memfd" { Target::in_memory(ctx, program) } else { Target::install(ctx, program) }?;
     let mut witness = Witness::new().doing("making a pipe")?;
     let command = target.command(&witness)?;
     measure(ctx, &command, Some(&mut witness))
@@ -75,12 +88,10 @@ fn run(ctx: &mut Ctx) -> Outcome {
 pub(super) fn measure(ctx: &mut Ctx, command: &Command, witness: Option<&mut Witness>) -> Outcome {
     state_parent(ctx);
     if ctx.word("by") == "fork" {
-        measure_children(ctx, witness, || command.fork_exec())?;
-    } else {
-        let mut stack = Stack::default();
-        measure_children(ctx, witness, || command.vfork_exec(&mut stack))?;
+        return measure_children(ctx, witness, || command.fork_exec());
     }
-    Ok(())
+    let mut stack = Stack::new().doing("mapping a stack")?;
+    measure_children(ctx, witness, || command.vfork_exec(&mut stack))
 }
 
 #[cfg(test)]
@@ -92,10 +103,15 @@ mod tests {
     #[test]
     fn every_target_writes_its_byte_and_leaves_with_its_code() {
         let dir = Dir::new("exec");
-        for target in ["bare", "static", "dynamic"] {
-            for by in ["vfork", "fork"] {
-                let tried = match try_out(&BENCH, &[("target", target), ("by", by)], Some(dir.path())) {
+        for target in ["bare", "static", "dynamic", "many_libs"] {
+            for (by, from) in [("vfork", "file"), ("fork", "file"), ("vfork", "memfd")] {
+                let chosen = [("target", target), ("by", by), ("from", from)];
+                let tried = match try_out(&BENCH, &chosen, Some(dir.path())) {
                     Ok(tried) => tried,
+                    Err(Stop::Unsupported(why)) if target == "many_libs" && from == "memfd" => {
+                        assert_eq!(why, "its libraries lie beside its file, and there is none");
+                        continue;
+                    }
                     // No static libc where this was built.
                     Err(Stop::Unsupported(why)) if target == "static" => {
                         assert!(why.starts_with("this program was built without"), "{why}");
@@ -108,7 +124,11 @@ mod tests {
                 assert_eq!(tried.proven("children that left with code 42, per iteration"), 1.0);
                 let interpreter = tried.result.facts.iter().find(|f| f.key == "target.interpreter");
                 let interpreter = interpreter.map(|f| f.value.as_str());
-                assert_eq!(interpreter == Some("none"), target != "dynamic", "{target} is loaded by {interpreter:?}");
+                assert_eq!(
+                    interpreter == Some("none"),
+                    !["dynamic", "many_libs"].contains(&target),
+                    "{target} is loaded by {interpreter:?}"
+                );
             }
         }
         assert!(dir.is_empty());

@@ -7,8 +7,14 @@
 //! Method: each child is timed alone; parent and child share the CPU that the worker is pinned to, unless the placement is
 //! `free`. What a fork costs is the size of the process that forks (here: nothing 70 us, 64 MiB touched 1.7 ms), so the
 //! worker is a fresh, small process with one thread, and its resident size, mappings and threads are stated as facts;
-//! `resident` adds touched memory in base pages. Proof: the code that each child left with, and the page faults of the
-//! children: a child in a copied address space takes some as soon as it writes to its stack.
+//! `resident` adds touched memory, in base pages or (`pages=huge`) in huge ones, of which a fork copies one entry for 512.
+//! Two parts are timed in turn with the whole, with children of their own: until the child's first instruction (`first`:
+//! a stamp that it leaves in shared memory; it waits for its turn on the CPU), and until the parent's call has returned
+//! (`return`), within which the child's whole life is where the scheduler lets it go first.
+//!
+//! Proofs: the code that each child left with; the page faults of the children: a child in a copied address space takes
+//! some as soon as it writes to its stack; how much of the touched memory is there. A stamp outside of the child's life is
+//! a failure.
 //!
 //! Traps: forking from the process that holds the database and the screen (up to milliseconds); a second thread, which
 //! makes every fork dearer; a child whose end nobody looks at (lmbench ignores it); `exit` in the child, which runs the
@@ -16,11 +22,13 @@
 //!
 //! Source: lmbench 1996 table 9 ("fork & exit"), lmbench3 `lat_proc fork`, CSE 221 "process creation".
 
-use super::{GOOD, PROCESSES, measure_children, state_parent};
+use super::{Children, FIRST, GOOD, LEAVE, PROCESSES, state_parent};
 use groma_harness::prelude::*;
 use groma_harness::sys::facts::available_memory;
-use groma_harness::sys::pages::{Map, Policy};
-use groma_harness::sys::spawn;
+use groma_harness::sys::pages::{Map, Policy, huge_page_size, page_size};
+use groma_harness::sys::shared::Shared;
+use groma_harness::sys::spawn::{Deed, Task, fork_exit};
+use std::sync::atomic::AtomicU64;
 
 pub(crate) static BENCH: Benchmark = Benchmark {
     info: Info {
@@ -28,16 +36,36 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         about: about!("fork_exit.rs"),
         iteration: "one child: fork, _exit, wait4",
         timing: Timing::Each,
-        params: &[Param {
-            name: "resident",
-            help: "bytes that the forking process has touched beyond what it needs itself",
-            kind: ParamKind::Size,
-            quick: &[],
-            default: &["0"],
-            full: &["0", "1M", "16M", "64M", "256M"],
-        }],
+        outputs: &[
+            Output::MAIN,
+            FIRST,
+            Output {
+                suffix: "return",
+                summary: "from the call to its return in the parent",
+                derivation: Derivation::Series("return"),
+                ..Output::MAIN
+            },
+        ],
+        params: &[
+            Param {
+                name: "resident",
+                help: "bytes that the forking process has touched beyond what it needs itself",
+                kind: ParamKind::Size,
+                quick: &[],
+                default: &["0"],
+                full: &["0", "1M", "16M", "64M", "256M"],
+            },
+            Param {
+                name: "pages",
+                help: "the pages of these bytes",
+                kind: ParamKind::Word(&["base", "huge"]),
+                quick: &[],
+                default: &["base"],
+                full: &["base", "huge"],
+            },
+        ],
         scaling: PROCESSES,
-        lineage: &["lmbench1996:table9", "lmbench3:lat_proc fork", "cse221:task_creation"],
+        lineage: &["lmbench1996:table9", "lmbench3:lat_proc fork", "cse221:task_creation", "libmicro:fork"],
         interference: Interference::Tasks,
         width: 0.03,
         ..Info::new("proc.fork_exit")
@@ -45,18 +73,33 @@ pub(crate) static BENCH: Benchmark = Benchmark {
     run: Run::Here(run),
 };
 
+/// What is proven of the memory that is forked.
+const BALLAST: &str = "share of the touched memory that is there";
+
 fn run(ctx: &mut Ctx) -> Outcome {
-    let _ballast = ballast(ctx)?;
+    let bytes = ctx.int("resident");
+    let _ballast = ballast(ctx, bytes)?;
     state_parent(ctx);
-    let faults = measure_children(ctx, None, || spawn::fork_exit(i32::from(GOOD)))?;
-    let each = faults as f64 / ctx.iterations() as f64;
+    let stamp = Shared::<AtomicU64>::new(1).doing("mapping shared memory")?;
+    let stamping = Task { code: GOOD, deed: Deed::Stamp(&stamp[0]) };
+    let children = Children::new();
+    ctx.measure_arms(&mut [
+        children.whole(|| fork_exit(&LEAVE), |_| Ok(())),
+        children.first(&stamp[0], || fork_exit(&stamping)),
+        children.returned(|| fork_exit(&LEAVE)),
+    ])?;
+    children.prove(ctx);
+    let each = children.faults.get() as f64 / ctx.iterations() as f64;
     ctx.prove("page faults of the children, per iteration", "1 or more: copied memory", each, 1.0..);
     Ok(())
 }
 
-/// Touched memory in base pages; `None` when none is wanted.
-fn ballast(ctx: &Ctx) -> Result<Option<Map>, Stop> {
-    let bytes = ctx.int("resident");
+/// Touched memory; `None` when none is wanted.
+fn ballast(ctx: &mut Ctx, bytes: u64) -> Result<Option<Map>, Stop> {
+    let huge = ctx.word("pages") == "huge";
+    if huge && huge_page_size().is_none_or(|page| bytes < page as u64) {
+        return Err(Stop::Unsupported(format!("{bytes} B are no transparent huge page of this system")));
+    }
     if bytes == 0 {
         return Ok(None);
     }
@@ -64,25 +107,47 @@ fn ballast(ctx: &Ctx) -> Result<Option<Map>, Stop> {
     if let Some(room) = available_memory().filter(|room| all > room / 2) {
         return Err(Stop::Unsupported(format!("needs {all} B, and half of the {room} B of memory available is less")));
     }
-    let mut memory = Map::anonymous(bytes as usize, Policy::Base).doing("mapping the memory to be forked")?;
+    let policy = if huge { Policy::Transparent } else { Policy::Base };
+    let mut memory = Map::anonymous(bytes as usize, policy).doing("mapping the memory to be forked")?;
     memory.populate();
+    if huge && memory.huge_bytes().is_some_and(|got| got < bytes / 10 * 9) {
+        return Err(Stop::Unsupported("the system gave base pages where huge ones were asked for".to_owned()));
+    }
+    let there = memory.resident_pages().doing("asking which pages are there")? as f64;
+    let pages = (memory.len() / page_size()) as f64;
+    ctx.prove(BALLAST, "all, or 0.99 where memory is short", there / pages, 0.99..=1.0);
     Ok(Some(memory))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use groma_harness::testing::try_out;
+    use groma_harness::model::CrewKind;
+    use groma_harness::testing::{try_crew, try_out};
 
     #[test]
     fn every_child_leaves_with_its_code_and_takes_faults_of_its_own() {
-        for resident in ["0", "4M"] {
-            let tried = try_out(&BENCH, &[("resident", resident)], None).expect("fork");
-            assert!(tried.samples("") >= 3);
+        for (resident, pages) in [("0", "base"), ("4M", "base"), ("4M", "huge")] {
+            let tried = match try_out(&BENCH, &[("resident", resident), ("pages", pages)], None) {
+                Err(Stop::Unsupported(why)) if pages == "huge" => {
+                    eprintln!("not tried: {why}");
+                    continue;
+                }
+                tried => tried.expect("fork"),
+            };
+            assert!(["", "first", "return"].iter().all(|series| tried.samples(series) >= 3));
             assert_eq!(tried.proven("children that left with code 42, per iteration"), 1.0);
             assert!(tried.proven("page faults of the children, per iteration") >= 1.0);
             let size = tried.result.facts.iter().find(|f| f.key == "fork.resident").expect("the size of the parent");
+            assert!(resident == "0" || tried.proven(BALLAST) >= 0.99);
             assert!(size.value.parse::<u64>().expect("bytes") > 4 << 20 || resident == "0");
         }
+    }
+
+    #[test]
+    fn a_crew_forks_and_times_all_parts() {
+        let tried = try_crew(&BENCH, &[], None, 2, CrewKind::Processes).expect("two members");
+        assert!(["", "first", "return"].iter().all(|series| tried.samples(series) >= 2));
+        assert_eq!(tried.proven("children that left with code 42, per iteration"), 1.0);
     }
 }

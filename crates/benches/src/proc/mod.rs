@@ -1,27 +1,35 @@
 //! Making processes, and making them into other programs.
 
 use crate::proofs;
+use crate::scratch::Scratch;
 use groma_harness::prelude::*;
 use groma_harness::sys::counters;
-use groma_harness::sys::process;
-use groma_harness::sys::spawn::Command;
+use groma_harness::sys::process::{self, Exit};
+use groma_harness::sys::spawn::{Command, Deed, EXEC_FAILED, Task};
 use groma_harness::sys::witness::Witness;
 use groma_harness::sys::{fork, thread};
+use std::cell::Cell;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 
+mod clone3;
 mod exec;
+mod exit;
 mod fork_exit;
 mod shell;
 mod spawn;
 mod vfork_exit;
 
 pub(crate) const ALL: &[&Benchmark] =
-    &[&fork_exit::BENCH, &vfork_exit::BENCH, &spawn::BENCH, &exec::BENCH, &shell::BENCH];
+    &[&fork_exit::BENCH, &vfork_exit::BENCH, &clone3::BENCH, &exit::BENCH, &spawn::BENCH, &exec::BENCH, &shell::BENCH];
 
 /// The code with which every child leaves: neither 0 nor 1, nor what shells and failed execs say (126, 127).
 /// `carried/target.rs` has it as well.
 const GOOD: u8 = 42;
+
+/// A child that only leaves.
+const LEAVE: Task<'static> = Task { code: GOOD, deed: Deed::Nothing };
 
 /// Why none of these runs as threads.
 const PROCESSES: Scaling = Scaling::processes("a process with threads must not fork");
@@ -31,6 +39,8 @@ const PROCESSES: Scaling = Scaling::processes("a process with threads must not f
 struct Carried {
     name: &'static str,
     elf: &'static [u8],
+    /// The library that it wants under [`LIBRARIES`] names beside it.
+    library: Option<&'static [u8]>,
     /// Why `elf` is empty, if it is.
     missing: &'static str,
 }
@@ -39,31 +49,65 @@ struct Carried {
 static BARE: Carried = Carried {
     name: "bare",
     elf: include_bytes!(concat!(env!("OUT_DIR"), "/target-bare")),
+    library: None,
     missing: env!("GROMA_NO_TARGET_BARE"),
 };
 /// With libc, linked statically.
 static STATIC: Carried = Carried {
     name: "static",
     elf: include_bytes!(concat!(env!("OUT_DIR"), "/target-static")),
+    library: None,
     missing: env!("GROMA_NO_TARGET_STATIC"),
 };
 /// With the libc of the machine it runs on.
 static DYNAMIC: Carried = Carried {
     name: "dynamic",
     elf: include_bytes!(concat!(env!("OUT_DIR"), "/target-dynamic")),
+    library: None,
     missing: env!("GROMA_NO_TARGET_DYNAMIC"),
 };
+/// With that libc and twenty libraries more.
+static MANY_LIBRARIES: Carried = Carried {
+    name: "many_libs",
+    elf: include_bytes!(concat!(env!("OUT_DIR"), "/target-many")),
+    library: Some(include_bytes!(concat!(env!("OUT_DIR"), "/target-library"))),
+    missing: env!("GROMA_NO_TARGET_MANY"),
+};
 
-/// A carried program as a file of the round's directory, removed when this is dropped.
+/// How often the library is there; `build.rs` and `carried/target.rs` have it as well.
+const LIBRARIES: usize = 20;
+
+/// A carried program as a file of the round's directory, removed when this is dropped, or in memory.
 struct Target {
-    path: PathBuf,
+    program: &'static Carried,
+    place: Option<Scratch>,
 }
 
 impl Target {
     /// Writes the program, runs it once by `posix_spawn`, which tells why it cannot be executed where a plain `execve` in a
     /// child could only fail, and states its size and its interpreter as facts.
     fn install(ctx: &mut Ctx, program: &'static Carried) -> Result<Target, Stop> {
-        let Carried { name, elf, missing } = program;
+        Target::check(ctx, program)?;
+        let target = Target { program, place: Some(Scratch::new(ctx)?) };
+        target.write()?;
+        target.try_once()?;
+        Ok(target)
+    }
+
+    /// The same without a file, for a program that wants none beside its own.
+    fn in_memory(ctx: &mut Ctx, program: &'static Carried) -> Result<Target, Stop> {
+        Target::check(ctx, program)?;
+        if program.library.is_some() {
+            return Err(Stop::Unsupported("its libraries lie beside its file, and there is none".to_owned()));
+        }
+        let target = Target { program, place: None };
+        target.try_once()?;
+        Ok(target)
+    }
+
+    /// Whether this system can have the program at all.
+    fn check(ctx: &mut Ctx, program: &'static Carried) -> Outcome {
+        let Carried { name, elf, missing, .. } = program;
         if elf.is_empty() {
             return Err(Stop::Unsupported(format!("this program was built without its {name} target: {missing}")));
         }
@@ -74,22 +118,21 @@ impl Target {
             let path = path.display();
             return Err(Stop::Unsupported(format!("the {name} target needs {path}, which is not on this system")));
         }
-        let dir = ctx.work_dir()?;
-        let target = Target { path: dir.join(format!("target-{name}-{}", process::id())) };
-        target.write(elf)?;
-        target.try_once(name)?;
         ctx.fact("target.size", elf.len());
         ctx.fact("target.interpreter", needs.map_or("none".to_owned(), |p| p.display().to_string()));
-        Ok(target)
+        Ok(())
     }
 
     /// A child writes the file: nobody else who forks meanwhile can then hold it open for writing, in which state no kernel
     /// executes it (`ETXTBSY`).
-    fn write(&self, elf: &[u8]) -> Outcome {
+    fn write(&self) -> Outcome {
         let write = || -> io::Result<()> {
             use std::os::unix::fs::OpenOptionsExt;
-            let mut file = std::fs::OpenOptions::new().write(true).create_new(true).mode(0o700).open(&self.path)?;
-            io::Write::write_all(&mut file, elf)
+            let path = self.path();
+            let mut file = std::fs::OpenOptions::new().write(true).create_new(true).mode(0o700).open(&path)?;
+            io::Write::write_all(&mut file, self.program.elf)?;
+            let Some(library) = self.program.library else { return Ok(()) };
+            (0..LIBRARIES).try_for_each(|i| std::fs::write(path.with_file_name(format!("libgroma-{i:02}.so")), library))
         };
         let child = fork::fork(|| write().map_or_else(|e| e.raw_os_error().unwrap_or(255), |()| 0));
         let exit = child.and_then(fork::Child::wait).doing("forking a child that writes the target")?;
@@ -100,12 +143,17 @@ impl Target {
         }
     }
 
-    fn try_once(&self, name: &str) -> Outcome {
+    fn try_once(&self) -> Outcome {
+        let name = self.program.name;
         let mut witness = Witness::new().doing("making a pipe")?;
         let pid = self.command(&witness)?.posix_spawn().map_err(|e| match e.kind() {
-            io::ErrorKind::PermissionDenied => {
-                Stop::Denied(format!("executing {}: {e} (mounted noexec? see --work-dir)", self.path.display()))
-            }
+            io::ErrorKind::PermissionDenied => match &self.place {
+                None => Stop::Denied(format!("executing memory: {e}")),
+                Some(_) => {
+                    let path = self.path();
+                    Stop::Denied(format!("executing {}: {e} (mounted noexec? see --work-dir)", path.display()))
+                }
+            },
             _ => no_child("executing the target", &e),
         })?;
         let exit = process::wait(pid).doing("waiting for the target")?;
@@ -113,28 +161,25 @@ impl Target {
         match exit.code() {
             Some(code) if code == i32::from(GOOD) && heard == 1 => Ok(()),
             // What the dynamic loader says when a library or a version of one is missing; it has told on standard error.
-            Some(1 | 127) if name == "dynamic" => {
-                Err(Stop::Unsupported(format!("this system's libc does not start the dynamic target: it {exit}")))
+            Some(1 | 127) if interpreter(self.program.elf).is_some() => {
+                Err(Stop::Unsupported(format!("this system's libc does not start the {name} target: it {exit}")))
             }
             _ => Err(Stop::Failed(format!("the {name} target {exit} and wrote {heard} bytes"))),
         }
     }
 
-    fn path(&self) -> &str {
-        // A path that is no UTF-8 came from a --work-dir that is none.
-        self.path.to_str().unwrap_or_default()
+    fn path(&self) -> PathBuf {
+        self.place.as_ref().map(|place| place.path().join("target")).unwrap_or_default()
     }
 
     /// The command that runs it before this witness.
     fn command(&self, witness: &Witness) -> Result<Command, Stop> {
-        Command::new(self.path(), &["target", &witness.number().to_string()]).doing("naming the target")
-    }
-}
-
-impl Drop for Target {
-    fn drop(&mut self) {
-        // The round's directory is removed with all that is in it; a file that is gone already is no loss.
-        drop(std::fs::remove_file(&self.path));
+        let args = ["target", &witness.number().to_string()];
+        match &self.place {
+            None => Command::in_memory(self.program.elf, &args).doing("putting the target into memory"),
+            // A path that is no UTF-8 came from a --work-dir that is none.
+            Some(_) => Command::new(self.path().to_str().unwrap_or_default(), &args).doing("naming the target"),
+        }
     }
 }
 
@@ -200,46 +245,126 @@ fn no_child(what: &str, error: &io::Error) -> Stop {
     }
 }
 
-/// Measures the making of children and the wait for their end, one by one, and proves that each of them was there: it left
-/// with code [`GOOD`], and it wrote its byte where there is a witness. Gives back the page faults that
-/// the kernel counted for all of them.
+/// The children of a round: each one is waited for, and leaves with code [`GOOD`].
+struct Children {
+    tasks: Option<u64>,
+    good: Cell<u64>,
+    faults: Cell<u64>,
+}
+
+impl Children {
+    fn new() -> Children {
+        Children { tasks: counters::tasks_created(), good: Cell::new(0), faults: Cell::new(0) }
+    }
+
+    /// Takes note of a child's end.
+    fn ended(&self, exit: &Exit) -> Outcome {
+        self.faults.set(self.faults.get() + exit.usage.minor_faults);
+        self.left(exit.code()).map_err(|_| {
+            let hint = if exit.code() == Some(EXEC_FAILED) { ": it could not be executed" } else { "" };
+            Stop::Failed(format!("a child {exit} instead of {GOOD}{hint}"))
+        })
+    }
+
+    /// Takes note of the code that a child left with.
+    fn left(&self, code: Option<i32>) -> Outcome {
+        if code != Some(i32::from(GOOD)) {
+            return Err(Stop::Failed(format!("a child ended with {code:?} instead of {GOOD}")));
+        }
+        self.good.set(self.good.get() + 1);
+        Ok(())
+    }
+
+    /// Times each child from before it is made to after the wait for it, then runs a check that may count them.
+    fn whole<'a>(
+        &'a self,
+        mut make: impl FnMut() -> io::Result<i32> + 'a,
+        mut check: impl FnMut(u64) -> Outcome + 'a,
+    ) -> Arm<'a> {
+        Arm::staged("", move |iters, watch| {
+            for _ in 0..iters {
+                watch.start();
+                let pid = make().map_err(|e| no_child("making a child", &e))?;
+                let exit = process::wait(pid).doing("waiting for the child")?;
+                watch.stop();
+                self.ended(&exit)?;
+                check(self.good.get())?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Times each child from before it is made to what it stamps when it begins to run.
+    fn first<'a>(&'a self, stamp: &'a AtomicU64, mut make: impl FnMut() -> io::Result<i32> + 'a) -> Arm<'a> {
+        Arm::staged("first", move |iters, watch| {
+            for _ in 0..iters {
+                let called = watch.now_ns();
+                let pid = make().map_err(|e| no_child("making a child", &e))?;
+                let exit = process::wait(pid).doing("waiting for the child")?;
+                let waited = watch.now_ns();
+                let began = stamp.swap(0, Ordering::Relaxed);
+                if !(called..=waited).contains(&began) {
+                    return Err(Stop::Failed(format!("a child began at {began}, not within {called}..{waited} ns")));
+                }
+                watch.span(called, began);
+                self.ended(&exit)?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Times the maker's call alone: until it has the child's id.
+    fn returned<'a>(&'a self, mut make: impl FnMut() -> io::Result<i32> + 'a) -> Arm<'a> {
+        Arm::staged("return", move |iters, watch| {
+            for _ in 0..iters {
+                watch.start();
+                let pid = make().map_err(|e| no_child("making a child", &e))?;
+                watch.stop();
+                self.ended(&process::wait(pid).doing("waiting for the child")?)?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Proves that there was a child for each iteration.
+    fn prove(&self, ctx: &mut Ctx) {
+        let each = self.good.get() as f64 / ctx.iterations() as f64;
+        ctx.prove("children that left with code 42, per iteration", "exactly 1", each, 1.0..=1.0);
+        proofs::tasks_created(ctx, self.tasks);
+    }
+}
+
+/// The output of [`Children::first`].
+const FIRST: Output = Output {
+    suffix: "first",
+    summary: "from the call to the child's first instruction",
+    derivation: Derivation::Series("first"),
+    ..Output::MAIN
+};
+
+/// Measures children that become other programs, one by one: each writes its byte, where there is a witness.
 fn measure_children(
     ctx: &mut Ctx,
     mut witness: Option<&mut Witness>,
-    mut make: impl FnMut() -> io::Result<i32>,
-) -> Result<u64, Stop> {
-    let tasks = counters::tasks_created();
-    let mut children = 0u64;
-    let mut faults = 0u64;
-    ctx.measure_staged(|iters, watch| {
-        for _ in 0..iters {
-            watch.start();
-            let pid = make().map_err(|e| no_child("making a child", &e))?;
-            let exit = process::wait(pid).doing("waiting for the child")?;
-            watch.stop();
-            if exit.code() != Some(i32::from(GOOD)) {
-                let hint = if exit.code() == Some(sys::spawn::EXEC_FAILED) { ": it could not be executed" } else { "" };
-                return Err(Stop::Failed(format!("a child {exit} instead of {GOOD}{hint}")));
-            }
-            children += 1;
-            faults += exit.usage.minor_faults;
-            if let Some(witness) = &mut witness {
-                let heard = witness.heard().doing("reading the children's bytes")?;
-                if heard != children {
-                    return Err(Stop::Failed(format!("{children} children have written {heard} bytes")));
-                }
-            }
+    make: impl FnMut() -> io::Result<i32>,
+) -> Outcome {
+    let children = Children::new();
+    let heard_of = |children: u64| {
+        let Some(witness) = &mut witness else { return Ok(()) };
+        let heard = witness.heard().doing("reading the children's bytes")?;
+        if heard == children {
+            return Ok(());
         }
-        Ok(())
-    })?;
-    let iterations = ctx.iterations() as f64;
-    ctx.prove("children that left with code 42, per iteration", "exactly 1", children as f64 / iterations, 1.0..=1.0);
+        Err(Stop::Failed(format!("{children} children have written {heard} bytes")))
+    };
+    ctx.measure_arms(&mut [children.whole(make, heard_of)])?;
+    children.prove(ctx);
     if let Some(witness) = witness {
         let heard = witness.heard().doing("reading the children's bytes")?;
-        ctx.prove("bytes that children wrote, per iteration", "exactly 1", heard as f64 / iterations, 1.0..=1.0);
+        let each = heard as f64 / ctx.iterations() as f64;
+        ctx.prove("bytes that children wrote, per iteration", "exactly 1", each, 1.0..=1.0);
     }
-    proofs::tasks_created(ctx, tasks);
-    Ok(faults)
+    Ok(())
 }
 
 #[cfg(test)]
@@ -280,6 +405,18 @@ mod tests {
         assert!(BARE.elf.len() < 1100, "{} bytes", BARE.elf.len());
         assert_eq!(interpreter(BARE.elf), None);
         assert_eq!(interpreter(STATIC.elf), None);
+    }
+
+    #[test]
+    fn what_is_carried_for_many_libraries_is_small() {
+        let library = MANY_LIBRARIES.library.unwrap_or_default();
+        assert!(
+            library.len() + MANY_LIBRARIES.elf.len() < 80 << 10,
+            "{} and {}",
+            library.len(),
+            MANY_LIBRARIES.elf.len()
+        );
+        assert_eq!(interpreter(MANY_LIBRARIES.elf), interpreter(DYNAMIC.elf));
     }
 
     #[test]

@@ -41,7 +41,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         ],
         scaling: PROCESSES,
         needs: &[Need::Program(SHELL), Need::WorkDir],
-        lineage: &["lmbench1996:table9", "lmbench3:lat_proc shell"],
+        lineage: &["lmbench1996:table9", "lmbench3:lat_proc shell", "libmicro:system"],
         interference: Interference::Tasks,
         width: 0.05,
         ..Info::new("proc.shell")
@@ -58,7 +58,8 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let target = Target::install(ctx, &BARE)?;
     let mut witness = Witness::new().doing("making a pipe")?;
     // As parameters of the command, so that no path needs quoting.
-    let args = ["sh", "-c", r#""$0" "$1""#, target.path(), &witness.number().to_string()];
+    let path = target.path();
+    let args = ["sh", "-c", r#""$0" "$1""#, path.to_str().unwrap_or_default(), &witness.number().to_string()];
     let command = Command::new(SHELL, &args).doing("naming the shell")?;
     measure(ctx, &command, Some(&mut witness))
 }

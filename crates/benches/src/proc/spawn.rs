@@ -24,6 +24,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         timing: Timing::Each,
         scaling: PROCESSES,
         needs: &[Need::WorkDir],
+        lineage: &["libmicro:posix_spawn"],
         interference: Interference::Tasks,
         width: 0.03,
         ..Info::new("proc.spawn")
@@ -36,8 +37,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let mut witness = Witness::new().doing("making a pipe")?;
     let command = target.command(&witness)?;
     state_parent(ctx);
-    measure_children(ctx, Some(&mut witness), || command.posix_spawn())?;
-    Ok(())
+    measure_children(ctx, Some(&mut witness), || command.posix_spawn())
 }
 
 #[cfg(test)]

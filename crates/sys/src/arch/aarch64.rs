@@ -81,6 +81,26 @@ syscalls! {
     syscall6(a1: "x1", a2: "x2", a3: "x3", a4: "x4", a5: "x5");
 }
 
+/// `clone3` with a body for the child: as in `x86_64.rs`.
+///
+/// # Safety
+///
+/// As there.
+#[cfg(target_os = "linux")]
+#[inline(never)]
+pub unsafe fn clone3_call(args: usize, size: usize, body: extern "C" fn(usize) -> i32, argument: usize) -> isize {
+    let result: isize;
+    // SAFETY: the caller vouches for the call. The kernel keeps every register but x0; the child never goes on behind it.
+    unsafe {
+        asm!("svc 0", "cbnz x0, 2f",
+            "mov x29, xzr", "mov x0, x20", "blr x21", "mov x8, #{exit}", "svc 0", "brk #1",
+            "2:",
+            exit = const libc::SYS_exit, in("x8") libc::SYS_clone3 as usize, inlateout("x0") args => result,
+            in("x1") size, in("x20") argument, in("x21") body);
+    }
+    result
+}
+
 const _: () = assert!(CHAIN_ROTATE == 7, "written out below");
 
 /// Whether a step of [`add_chain`] takes one cycle, so that the clock can be told from it.

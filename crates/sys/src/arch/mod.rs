@@ -29,9 +29,9 @@ pub use native::{
 };
 // System call numbers and the way errors come back belong to the system as much as to the CPU.
 #[cfg(target_os = "linux")]
-pub use native::{syscall0, syscall1, syscall2, syscall3, syscall4, syscall5, syscall6};
+pub use native::{clone3_call, syscall0, syscall1, syscall2, syscall3, syscall4, syscall5, syscall6};
 #[cfg(not(target_os = "linux"))]
-pub use portable::{syscall0, syscall1, syscall2, syscall3, syscall4, syscall5, syscall6};
+pub use portable::{clone3_call, syscall0, syscall1, syscall2, syscall3, syscall4, syscall5, syscall6};
 
 /// Operations in one turn of an arithmetic chain's loop. The counter and the branch run beside the chain: they cost
 /// nothing as long as the chain is slower than they are, which 64 dependent operations always are.

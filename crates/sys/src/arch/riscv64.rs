@@ -84,6 +84,26 @@ syscalls! {
     syscall6(a1: "a1", a2: "a2", a3: "a3", a4: "a4", a5: "a5");
 }
 
+/// `clone3` with a body for the child: as in `x86_64.rs`.
+///
+/// # Safety
+///
+/// As there.
+#[cfg(target_os = "linux")]
+#[inline(never)]
+pub unsafe fn clone3_call(args: usize, size: usize, body: extern "C" fn(usize) -> i32, argument: usize) -> isize {
+    let result: isize;
+    // SAFETY: the caller vouches for the call. The kernel keeps every register but a0; the child never goes on behind it.
+    unsafe {
+        asm!("ecall", "bnez a0, 2f",
+            "li s0, 0", "mv a0, s2", "jalr s3", "li a7, {exit}", "ecall", "ebreak",
+            "2:",
+            exit = const libc::SYS_exit, in("a7") libc::SYS_clone3 as usize, inlateout("a0") args => result,
+            in("a1") size, in("s2") argument, in("s3") body);
+    }
+    result
+}
+
 const _: () = assert!(CHAIN_ROTATE == 7, "written out below");
 
 /// Whether a step of [`add_chain`] takes one cycle, so that the clock can be told from it.

@@ -88,6 +88,28 @@ syscalls! {
     syscall6(a0: "rdi", a1: "rsi", a2: "rdx", a3: "r10", a4: "r8", a5: "r9");
 }
 
+/// `clone3` whose child calls `body(argument)` on the stack that `args` name and ends its thread with the answer as code.
+///
+/// # Safety
+///
+/// `args` are the kernel's `struct clone_args` of that size, with all that they point to. A child that shares memory has a
+/// stack of its own, aligned to 16 bytes, and that, the body and its argument outlive it.
+#[cfg(target_os = "linux")]
+#[inline(never)]
+pub unsafe fn clone3_call(args: usize, size: usize, body: extern "C" fn(usize) -> i32, argument: usize) -> isize {
+    let result: isize;
+    // SAFETY: the caller vouches for the call. The parent goes on behind it with rcx and r11 changed; the child never does.
+    unsafe {
+        asm!("syscall", "test rax, rax", "jnz 2f",
+            "xor ebp, ebp", "mov rdi, r12", "call r13", "mov edi, eax", "mov eax, {exit}", "syscall", "ud2",
+            "2:",
+            exit = const libc::SYS_exit, inlateout("rax") libc::SYS_clone3 as usize => result,
+            in("rdi") args, in("rsi") size, in("r12") argument, in("r13") body,
+            lateout("rcx") _, lateout("r11") _);
+    }
+    result
+}
+
 const _: () = assert!(CHAIN_ROTATE == 7, "written out below");
 
 /// Whether a step of [`add_chain`] takes one cycle, so that the clock can be told from it.

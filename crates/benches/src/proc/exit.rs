@@ -1,0 +1,207 @@
+//! The end of a process: from its last instruction until its parent has heard of it.
+//!
+//! Measures `exit_group` of a child that does nothing else any more, the tearing down of its address space, the waking of
+//! its parent, and `wait4`. Does not measure the making of the child, which happens before, nor the little that the kernel
+//! does later, when it gives back the remains.
+//!
+//! Method: some children are forked, touch as much memory as `resident` says, and sleep on a word of shared memory, all
+//! before anything is timed. Then each is released by itself; it stamps the time in shared memory, and leaves. What is
+//! timed is from the stamp to the return of the wait, on one CPU: the release is not part of it. One by one, so that no end
+//! overlaps with another.
+//!
+//! Proofs: the code that each child left with, a stamp within the time of its release and its wait (another one is a
+//! failure), and the page faults of the children: one for each page that they were to touch.
+//!
+//! Traps: timing fork and exit together and calling it exit; children of unequal size; memory that was mapped but not
+//! touched costs nothing to give back; huge pages, refused: they are given back 512 times as fast.
+//!
+//! Source: os-methods.md 2.3 ("exit alone"); libMicro `exit`, which releases a whole batch at once.
+
+use super::{Children, GOOD, PROCESSES, no_child};
+use groma_harness::prelude::*;
+use groma_harness::sys::clock::{Clock, Monotonic};
+use groma_harness::sys::facts::available_memory;
+use groma_harness::sys::fork::{self, Child};
+use groma_harness::sys::pages::{Map, Policy, page_size};
+use groma_harness::sys::process;
+use groma_harness::sys::shared::{self, Shared};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::time::Duration;
+
+pub(crate) static BENCH: Benchmark = Benchmark {
+    info: Info {
+        summary: "The end of a process: from its exit until its parent has waited for it",
+        about: about!("exit.rs"),
+        iteration: "one child: _exit, the return of wait4",
+        timing: Timing::Each,
+        params: &[Param {
+            name: "resident",
+            help: "bytes that the child has touched beyond what it got from its parent",
+            kind: ParamKind::Size,
+            quick: &[],
+            default: &["0"],
+            full: &["0", "1M", "16M", "64M"],
+        }],
+        scaling: PROCESSES,
+        lineage: &["libmicro:exit"],
+        interference: Interference::Tasks,
+        width: 0.03,
+        ..Info::new("proc.exit")
+    },
+    run: Run::Here(run),
+};
+
+/// What is proven of their memory.
+const FAULTS: &str = "page faults of the children, per iteration";
+/// Children that wait at once. As many as the harness times between two readings.
+const BATCH: usize = 8;
+/// What a child leaves with that could not have its memory.
+const NO_MEMORY: i32 = 43;
+
+fn run(ctx: &mut Ctx) -> Outcome {
+    process::refuse_huge_pages();
+    let resident = ctx.int("resident");
+    let all = resident.saturating_mul(BATCH as u64).saturating_mul(u64::from(ctx.workers()));
+    if let Some(room) = available_memory().filter(|room| all > room / 2) {
+        return Err(Stop::Unsupported(format!("needs {all} B, and half of the {room} B of memory available is less")));
+    }
+    let mut parked = Parked::new(resident as usize)?;
+    let children = Children::new();
+    ctx.measure_staged(|iters, watch| {
+        for _ in 0..iters {
+            let (child, i) = parked.next()?;
+            let released = watch.now_ns();
+            parked.release(i);
+            let exit = child.wait().doing("waiting for the child")?;
+            let waited = watch.now_ns();
+            let left = parked.stamp(i);
+            children.ended(&exit)?;
+            if !(released..=waited).contains(&left) {
+                return Err(Stop::Failed(format!("a child left at {left}, not within {released}..{waited} ns")));
+            }
+            watch.span(left, waited);
+        }
+        Ok(())
+    })?;
+    children.prove(ctx);
+    let (faults, pages) = (children.faults.get() as f64 / ctx.iterations() as f64, resident / page_size() as u64);
+    if faults == 0.0 {
+        ctx.note("the kernel does not count the page faults of children");
+    } else {
+        ctx.prove(FAULTS, "one a page that they were to touch, or more", faults, pages as f64..);
+    }
+    Ok(())
+}
+
+/// A child has not come to its sleep yet.
+const STARTING: u32 = 0;
+const ASLEEP: u32 = 1;
+const RELEASED: u32 = 2;
+
+/// Children that sleep until they are released, each on a word of its own; those that nobody released end with this.
+struct Parked {
+    resident: usize,
+    words: Shared<AtomicU32>,
+    stamps: Shared<AtomicU64>,
+    children: Vec<Child>,
+}
+
+impl Parked {
+    fn new(resident: usize) -> Result<Parked, Stop> {
+        let words = Shared::new(BATCH).doing("mapping shared memory")?;
+        let stamps = Shared::new(BATCH).doing("mapping shared memory")?;
+        Ok(Parked { resident, words, stamps, children: Vec::with_capacity(BATCH) })
+    }
+
+    /// One that sleeps, and which.
+    fn next(&mut self) -> Result<(Child, usize), Stop> {
+        if self.children.is_empty() {
+            self.fill()?;
+        }
+        let Some(child) = self.children.pop() else { unreachable!("there is a batch of them now") };
+        Ok((child, self.children.len()))
+    }
+
+    /// Makes all of them, and waits until they sleep.
+    fn fill(&mut self) -> Outcome {
+        for i in 0..BATCH {
+            self.words[i].store(STARTING, Ordering::Relaxed);
+            self.stamps[i].store(0, Ordering::Relaxed);
+            let child = fork::fork(|| self.life(i));
+            self.children.push(child.map_err(|e| no_child(&format!("making child {} of {BATCH}", i + 1), &e))?);
+        }
+        for (child, word) in self.children.iter_mut().zip(self.words.iter()) {
+            while word.load(Ordering::Acquire) == STARTING {
+                shared::wait(word, STARTING, Some(Duration::from_millis(10)));
+                if let Some(exit) = child.poll().doing("looking after a child")? {
+                    let why = format!("a child that was to wait {exit}");
+                    return Err(if exit.code() == Some(NO_MEMORY) { Stop::Denied(why) } else { Stop::Failed(why) });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// What a child does.
+    fn life(&self, i: usize) -> i32 {
+        let Ok(mut memory) = Map::anonymous(self.resident.max(1), Policy::Base) else { return NO_MEMORY };
+        if self.resident > 0 {
+            memory.populate();
+        }
+        let word = &self.words[i];
+        word.store(ASLEEP, Ordering::Release);
+        shared::wake(word);
+        while word.load(Ordering::Acquire) == ASLEEP {
+            shared::wait(word, ASLEEP, None);
+        }
+        // Its memory is given back by its end, not by its owner's.
+        std::mem::forget(memory);
+        self.stamps[i].store(Monotonic.now_ns(), Ordering::Relaxed);
+        i32::from(GOOD)
+    }
+
+    fn release(&self, i: usize) {
+        self.words[i].store(RELEASED, Ordering::Release);
+        shared::wake(&self.words[i]);
+    }
+
+    /// When it left.
+    fn stamp(&self, i: usize) -> u64 {
+        self.stamps[i].load(Ordering::Relaxed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use groma_harness::testing::{try_crew, try_out};
+
+    #[test]
+    fn every_child_leaves_with_its_code_and_its_memory() {
+        for resident in ["0", "4M"] {
+            let tried = try_out(&BENCH, &[("resident", resident)], None).expect("fork");
+            assert!(tried.samples("") >= 3);
+            assert_eq!(tried.proven("children that left with code 42, per iteration"), 1.0);
+            if !tried.result.notes.iter().any(|n| n.contains("does not count")) {
+                assert!(tried.proven(FAULTS) >= (4 << 20) as f64 / page_size() as f64 || resident == "0");
+            }
+        }
+    }
+
+    #[test]
+    fn a_crew_has_children_each() {
+        let kind = groma_harness::model::CrewKind::Processes;
+        let tried = try_crew(&BENCH, &[], None, 2, kind).expect("two members");
+        assert_eq!(tried.proven("children that left with code 42, per iteration"), 1.0);
+    }
+
+    #[test]
+    fn children_that_nobody_releases_are_gone_with_their_owner() {
+        let mut parked = Parked::new(0).expect("memory");
+        let (child, i) = parked.next().expect("children");
+        let others: Vec<i32> = parked.children.iter().map(Child::pid).collect();
+        assert_eq!((others.len(), i), (BATCH - 1, BATCH - 1));
+        drop((child, parked));
+        assert!(others.into_iter().all(|pid| process::reap(pid).is_err()));
+    }
+}

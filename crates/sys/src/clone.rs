@@ -1,0 +1,188 @@
+//! `clone3` itself: processes and threads as the kernel makes them, without what libc does around it.
+//!
+//! # Safety
+//! A child that shares memory runs on a stack of its own, which is exclusively borrowed until it has left: a process
+//! suspends its maker for that long (`CLONE_VFORK`), a thread is waited for before anybody else may use the stack. A thread
+//! has no thread-local storage of its own but that of its maker, so it only reads the clock (whose success touches none)
+//! and writes atomics. A child that got a copy of the memory only calls `_exit`.
+#![expect(unsafe_code, reason = "clone3")]
+
+use crate::arch::clone3_call;
+use crate::clock::{Clock, Monotonic};
+use crate::spawn::{Stack, Task};
+use rustix::fd::{FromRawFd, OwnedFd};
+use rustix::process::{WaitId, WaitIdOptions, waitid};
+use std::io;
+use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
+
+/// The kernel's `struct clone_args` of Linux 5.3 (the first that has it), zero where nothing is asked for.
+#[derive(Default)]
+#[repr(C)]
+struct Args {
+    flags: u64,
+    pidfd: u64,
+    child_tid: u64,
+    parent_tid: u64,
+    exit_signal: u64,
+    stack: u64,
+    stack_size: u64,
+    tls: u64,
+}
+
+impl Args {
+    fn of_process(flags: i32) -> Args {
+        Args { flags: flags as u64, exit_signal: libc::SIGCHLD as u64, ..Args::default() }
+    }
+
+    fn on(self, stack: &mut Stack) -> Args {
+        let (stack, stack_size) = stack.range();
+        Args { stack, stack_size, ..self }
+    }
+
+    /// # Safety
+    /// That of [`clone3_call`].
+    unsafe fn call(&self, body: extern "C" fn(usize) -> i32, argument: usize) -> io::Result<i32> {
+        // SAFETY: the structure is the kernel's and lives across the call; the caller vouches for the rest.
+        match unsafe { clone3_call(std::ptr::from_ref(self) as usize, size_of::<Args>(), body, argument) } {
+            e if e < 0 => Err(io::Error::from_raw_os_error(-e as i32)),
+            id => Ok(id as i32),
+        }
+    }
+}
+
+extern "C" fn process_body(task: usize) -> i32 {
+    // SAFETY: the number is the `&Task` that the functions below pass; in a copy of the memory it is as good, and in the
+    // same memory its owner is suspended until this child has left.
+    unsafe { &*(task as *const Task<'_>) }.run()
+}
+
+/// A process with a copy of the memory, as `fork` makes it, that does its task; returns its id.
+///
+/// # Errors
+/// Those of `clone3`.
+pub fn fork(task: &Task<'_>) -> io::Result<i32> {
+    // SAFETY: see the module's Safety section.
+    unsafe { Args::of_process(0).call(process_body, std::ptr::from_ref(task) as usize) }
+}
+
+/// A process that borrows the memory until it has done its task (`CLONE_VM | CLONE_VFORK`); returns its id.
+///
+/// # Errors
+/// Those of `clone3`.
+pub fn vfork(task: &Task<'_>, stack: &mut Stack) -> io::Result<i32> {
+    let args = Args::of_process(libc::CLONE_VM | libc::CLONE_VFORK).on(stack);
+    // SAFETY: see the module's Safety section.
+    unsafe { args.call(process_body, std::ptr::from_ref(task) as usize) }
+}
+
+/// As [`fork`], with a descriptor that stands for the process (`CLONE_PIDFD`).
+///
+/// # Errors
+/// Those of `clone3`.
+pub fn fork_pidfd(task: &Task<'_>) -> io::Result<OwnedFd> {
+    let mut fd = -1i32;
+    let args = Args { pidfd: &raw mut fd as u64, ..Args::of_process(libc::CLONE_PIDFD) };
+    // SAFETY: see the module's Safety section; the kernel writes the descriptor, which is new and nobody else's.
+    unsafe {
+        args.call(process_body, std::ptr::from_ref(task) as usize)?;
+        Ok(OwnedFd::from_raw_fd(fd))
+    }
+}
+
+/// Waits for the process behind such a descriptor, and reaps it: the code it left with, if it left by itself.
+///
+/// # Errors
+/// Those of `waitid`.
+pub fn wait_pidfd(fd: &OwnedFd) -> io::Result<Option<i32>> {
+    use rustix::fd::AsFd;
+    loop {
+        match waitid(WaitId::PidFd(fd.as_fd()), WaitIdOptions::EXITED) {
+            Ok(status) => return Ok(status.and_then(|s| s.exit_status())),
+            Err(rustix::io::Errno::INTR) => {}
+            Err(e) => return Err(e.into()),
+        }
+    }
+}
+
+/// Makes a thread that answers `number` with the next one, and waits for it on the word that the kernel clears when the
+/// thread has gone: its answer, and if it was asked to `stamp`, when it began to run.
+///
+/// # Errors
+/// Those of `clone3`.
+pub fn thread(number: usize, stamp: bool, stack: &mut Stack) -> io::Result<(usize, u64)> {
+    struct Errand {
+        number: AtomicUsize,
+        stamp: bool,
+        at_ns: AtomicU64,
+        alive: AtomicU32,
+    }
+    extern "C" fn body(errand: usize) -> i32 {
+        // SAFETY: the number is the `&Errand` below, whose owner waits until this thread has gone.
+        let errand = unsafe { &*(errand as *const Errand) };
+        if errand.stamp {
+            errand.at_ns.store(Monotonic.now_ns(), Ordering::Relaxed);
+        }
+        errand.number.fetch_add(1, Ordering::Relaxed);
+        0
+    }
+    let errand = Errand { number: AtomicUsize::new(number), stamp, at_ns: AtomicU64::new(0), alive: AtomicU32::new(1) };
+    let flags = libc::CLONE_VM
+        | libc::CLONE_FS
+        | libc::CLONE_FILES
+        | libc::CLONE_SIGHAND
+        | libc::CLONE_THREAD
+        | libc::CLONE_SYSVSEM
+        | libc::CLONE_CHILD_CLEARTID;
+    let args = Args { flags: flags as u64, child_tid: errand.alive.as_ptr() as u64, ..Args::default() }.on(stack);
+    // SAFETY: see the module's Safety section; the errand lives until the thread has gone.
+    unsafe { args.call(body, std::ptr::from_ref(&errand) as usize)? };
+    while errand.alive.load(Ordering::Acquire) != 0 {
+        crate::shared::wait(&errand.alive, 1, None);
+    }
+    Ok((errand.number.into_inner(), errand.at_ns.into_inner()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::process;
+    use crate::spawn::Deed;
+
+    /// Sandboxes answer that there is no such call; then there is nothing to test.
+    fn missing(error: &io::Error) -> bool {
+        matches!(error.raw_os_error(), Some(libc::ENOSYS | libc::EPERM))
+    }
+
+    #[test]
+    fn every_kind_of_process_does_its_task() {
+        let counter = AtomicU64::new(0);
+        let task = Task { code: 9, deed: Deed::Count(&counter) };
+        let pid = match fork(&task) {
+            Err(e) if missing(&e) => return,
+            pid => pid.expect("clone3"),
+        };
+        assert_eq!(process::wait(pid).expect("wait").code(), Some(9));
+        let fd = fork_pidfd(&task).expect("clone3");
+        assert_eq!(wait_pidfd(&fd).expect("waitid"), Some(9));
+        assert_eq!(counter.load(Ordering::Relaxed), 0, "they count in copies");
+        let pid = vfork(&task, &mut Stack::new().expect("memory")).expect("clone3");
+        assert_eq!(process::wait(pid).expect("wait").code(), Some(9));
+        assert_eq!(counter.load(Ordering::Relaxed), 1, "it counts in our memory");
+    }
+
+    #[test]
+    fn threads_answer_one_after_another_on_one_stack() {
+        let mut stack = Stack::new().expect("memory");
+        for number in 0..1000 {
+            let before = Monotonic.now_ns();
+            match thread(number, number % 2 == 0, &mut stack) {
+                Err(e) if missing(&e) => return,
+                answer => {
+                    let (answer, at_ns) = answer.expect("clone3");
+                    assert_eq!(answer, number + 1);
+                    assert_eq!(at_ns > before, number % 2 == 0);
+                }
+            }
+        }
+    }
+}
