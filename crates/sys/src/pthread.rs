@@ -1,9 +1,11 @@
 //! Threads straight from libc, without what std adds to them (a shared result, a stack for the handler of overflows).
 //!
 //! # Safety
-//! The thread runs a function of ours that touches no memory, and is joined before [`Maker::create_join`] returns.
+//! The thread runs a function of ours that touches nothing but its errand, which is lent to it alone until it has been
+//! joined, and that is before [`Maker::create_join`] returns.
 #![expect(unsafe_code, reason = "pthread_create, pthread_join")]
 
+use crate::clock::{Clock, Monotonic};
 use std::io;
 use std::mem::MaybeUninit;
 
@@ -34,24 +36,38 @@ impl Maker {
         }
     }
 
-    /// Makes a thread that adds 1 to `n`, and waits for what it says.
+    /// Makes a thread that answers `number` with the next one, and waits for its end: its answer, and if it was asked to
+    /// `stamp`, when it began to run.
     ///
     /// # Errors
     /// Those of `pthread_create` (`EAGAIN` at a limit of tasks) and `pthread_join`.
     #[inline]
-    pub fn create_join(&self, n: usize) -> io::Result<usize> {
-        extern "C" fn body(n: *mut libc::c_void) -> *mut libc::c_void {
-            std::ptr::without_provenance_mut(n.addr().wrapping_add(1))
+    pub fn create_join(&self, number: usize, stamp: bool) -> io::Result<(usize, u64)> {
+        struct Errand {
+            number: usize,
+            stamp: bool,
+            at_ns: u64,
         }
+        extern "C" fn body(errand: *mut libc::c_void) -> *mut libc::c_void {
+            // SAFETY: the pointer is that of the errand below, which nobody else touches until this thread is joined.
+            let errand = unsafe { &mut *errand.cast::<Errand>() };
+            if errand.stamp {
+                errand.at_ns = Monotonic.now_ns();
+            }
+            errand.number += 1;
+            std::ptr::null_mut()
+        }
+        let mut errand = Errand { number, stamp, at_ns: 0 };
         let mut thread = MaybeUninit::uninit();
-        let mut said = std::ptr::null_mut();
-        // SAFETY: the attributes are initialised; the argument is a number; the thread is joined once.
+        let argument = (&raw mut errand).cast();
+        // SAFETY: the attributes are initialised; the errand outlives the thread, which is joined once.
         unsafe {
-            let argument = std::ptr::without_provenance_mut(n);
             checked(libc::pthread_create(thread.as_mut_ptr(), self.attributes.as_ptr(), body, argument))?;
-            checked(libc::pthread_join(thread.assume_init(), &mut said))?;
+            checked(libc::pthread_join(thread.assume_init(), std::ptr::null_mut()))?;
+            // Through the pointer that the thread has written through.
+            let errand = &*argument.cast::<Errand>();
+            Ok((errand.number, errand.at_ns))
         }
-        Ok(said.addr())
     }
 }
 
@@ -69,7 +85,10 @@ mod tests {
     #[test]
     fn a_thread_answers() {
         let maker = Maker::new(64 << 10).expect("attributes");
-        assert_eq!(maker.create_join(41).expect("a thread"), 42);
+        assert_eq!(maker.create_join(41, false).expect("a thread"), (42, 0));
+        let before = Monotonic.now_ns();
+        let (answer, at_ns) = maker.create_join(42, true).expect("a thread");
+        assert!(answer == 43 && before < at_ns && at_ns < Monotonic.now_ns());
     }
 
     #[test]

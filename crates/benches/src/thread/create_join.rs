@@ -1,23 +1,33 @@
 //! Making a thread that does nothing, and waiting for its end.
 //!
-//! Measures what a program pays: `pthread` is libc's `pthread_create` and `pthread_join`, `std` is Rust's thread, which is
-//! the same and a shared result and a stack for its handler of overflows. Both with a stack of 64 KiB. Does not measure
-//! the kernel's share alone (`clone3` and a futex), nor stacks that are new each time: after the first, libc takes the one
-//! that it has kept, guard page and all. The first is stated as a fact.
+//! Measures what a program pays: `raw` is the kernel's thread, by `clone3` and the word that the kernel clears when it has
+//! gone, without anything of libc's (no thread-local storage, no guard page, no registrations); `pthread` is libc's
+//! `pthread_create` and `pthread_join`; `std` is Rust's thread, which is the same and a shared result and a stack for its
+//! handler of overflows. With `stack=warm` all have a stack of 64 KiB that an earlier thread has used: libc keeps those
+//! that it had, guard page and all. With `stack=cold` it is new each time: `raw` maps one of 64 KiB and gives it back, libc
+//! is asked for 64 MiB, more than glibc keeps (40 MiB), of which a page or two are touched.
 //!
-//! Method: each thread is timed alone, from before its creation to after the join, on its maker's CPU. Proof: the answer
-//! that each thread gives, and the kernel's count of tasks.
+//! Method: each thread is timed alone, from before its creation to after the join, on its maker's CPU. Two parts are timed
+//! in turn with the whole, with threads of their own, which stamp the time when they begin to run: `first` is from the call
+//! to the stamp, `join` is from the stamp until the maker has waited for it. The first thread of all is stated as a fact.
 //!
-//! Traps: a stack of the default size (8 MiB) falls out of libc's cache sooner; a second thread makes the process's later
-//! forks and faults dearer, so nothing forks here; many members that make threads at once wait for one lock (`mmap_lock`)
-//! when they are threads themselves.
+//! Proofs: the answer that each thread gives, the kernel's count of tasks, and for cold stacks the page faults. A stamp
+//! outside of the thread's life is a failure.
 //!
-//! Source: CSE 221 "task creation" (`pthread_create` to after `pthread_join`).
+//! Traps: a second thread makes the process's later forks and faults dearer, so nothing forks here; many members that
+//! make threads at once wait for one lock (`mmap_lock`) when they are threads themselves; huge pages, refused here.
+//!
+//! Source: CSE 221 "task creation" (`pthread_create` to after `pthread_join`); libMicro `pthread_create`.
 
+use super::{STACK, no_thread};
 use crate::proofs;
 use groma_harness::prelude::*;
+use groma_harness::sys::clock::{Clock, Monotonic};
+use groma_harness::sys::counters::{self, Usage};
 use groma_harness::sys::pthread::Maker;
-use groma_harness::sys::{counters, thread};
+use groma_harness::sys::spawn::Stack;
+use groma_harness::sys::{clone, process, thread};
+use std::cell::{Cell, RefCell};
 use std::io;
 
 pub(crate) static BENCH: Benchmark = Benchmark {
@@ -26,15 +36,40 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         about: about!("create_join.rs"),
         iteration: "one thread: created, run, joined",
         timing: Timing::Each,
-        params: &[Param {
-            name: "kind",
-            help: "whose threads: libc's pthread, or Rust's std",
-            kind: ParamKind::Word(&["pthread", "std"]),
-            quick: &["pthread"],
-            default: &["pthread", "std"],
-            full: &[],
-        }],
-        lineage: &["cse221:task_creation"],
+        outputs: &[
+            Output::MAIN,
+            Output {
+                suffix: "first",
+                summary: "from the call to the thread's first instruction",
+                derivation: Derivation::Series("first"),
+                ..Output::MAIN
+            },
+            Output {
+                suffix: "join",
+                summary: "from the thread's first instruction, its last, to the end of the join",
+                derivation: Derivation::Series("join"),
+                ..Output::MAIN
+            },
+        ],
+        params: &[
+            Param {
+                name: "kind",
+                help: "whose threads: the kernel's, libc's pthread, or Rust's std",
+                kind: ParamKind::Word(&["raw", "pthread", "std"]),
+                quick: &["pthread"],
+                default: &["pthread", "raw"],
+                full: &["pthread", "raw", "std"],
+            },
+            Param {
+                name: "stack",
+                help: "one that an earlier thread has used, or a new one",
+                kind: ParamKind::Word(&["warm", "cold"]),
+                quick: &[],
+                default: &["warm"],
+                full: &["warm", "cold"],
+            },
+        ],
+        lineage: &["cse221:task_creation", "libmicro:pthread_create"],
         interference: Interference::Tasks,
         width: 0.03,
         ..Info::new("thread.create_join")
@@ -42,49 +77,93 @@ pub(crate) static BENCH: Benchmark = Benchmark {
     run: Run::Here(run),
 };
 
-/// Bytes of stack.
-const STACK: usize = 64 << 10;
+/// Bytes of a stack that libc gives back to the kernel as soon as its thread has gone.
+const COLD: usize = 64 << 20;
 
 fn run(ctx: &mut Ctx) -> Outcome {
-    if ctx.word("kind") == "std" {
-        measure(ctx, |n| {
-            thread::spawn(STACK, move || n + 1)?.join().map_err(|_| io::Error::other("the thread panicked"))
-        })
-    } else {
-        let maker = Maker::new(STACK).doing("choosing a stack of 64 KiB")?;
-        measure(ctx, |n| maker.create_join(n))
+    process::refuse_huge_pages();
+    let cold = ctx.word("stack") == "cold";
+    let size = if cold { COLD } else { STACK };
+    match ctx.word("kind") {
+        "raw" => {
+            let kept = RefCell::new(Stack::new().doing("mapping a stack")?);
+            measure(ctx, cold, |n, stamp| match cold {
+                true => clone::thread(n, stamp, &mut Stack::new()?),
+                false => clone::thread(n, stamp, &mut kept.borrow_mut()),
+            })
+        }
+        "pthread" => {
+            let maker = Maker::new(size).doing("choosing the size of a stack")?;
+            measure(ctx, cold, |n, stamp| maker.create_join(n, stamp))
+        }
+        _ => measure(ctx, cold, |n, stamp| {
+            let life = move || (n + 1, if stamp { Monotonic.now_ns() } else { 0 });
+            thread::spawn(size, life)?.join().map_err(|_| io::Error::other("the thread panicked"))
+        }),
     }
 }
 
-/// Measures threads that answer a number with the next one.
-fn measure(ctx: &mut Ctx, create_join: impl Fn(usize) -> io::Result<usize>) -> Outcome {
-    let mut answers = 0usize;
-    let mut once = || {
-        let answer = create_join(answers).map_err(|e| no_thread(&e))?;
-        if answer != answers + 1 {
-            return Err(Stop::Failed(format!("thread {answers} answered {answer}")));
+/// Measures threads that answer a number with the next one, and say when they began if they are asked to.
+fn measure(ctx: &mut Ctx, cold: bool, create_join: impl Fn(usize, bool) -> io::Result<(usize, u64)>) -> Outcome {
+    let answers = Cell::new(0usize);
+    let check = |answer: usize| {
+        if answer != answers.get() + 1 {
+            return Err(Stop::Failed(format!("thread {} answered {answer}", answers.get())));
         }
-        answers = answer;
+        answers.set(answer);
         Ok(())
     };
+    let silent = || create_join(answers.get(), false).map_err(|e| no_thread("making a thread", &e));
+    // When the call was made, when the thread began, and when it had been waited for.
+    let stamped = |watch: &mut Stopwatch<'_>| {
+        let called = watch.now_ns();
+        let (answer, began) = create_join(answers.get(), true).map_err(|e| no_thread("making a thread", &e))?;
+        let joined = watch.now_ns();
+        check(answer)?;
+        if !(called..=joined).contains(&began) {
+            return Err(Stop::Failed(format!("a thread began at {began}, not within {called}..{joined} ns")));
+        }
+        Ok((called, began, joined))
+    };
+
     let start = ctx.now_ns();
-    once()?;
+    check(silent()?.0)?;
     ctx.fact("thread.first_ns", ctx.now_ns() - start);
-    let tasks = counters::tasks_created();
-    ctx.measure(|iters| (0..iters).try_for_each(|_| once()))?;
-    let each = (answers - 1) as f64 / ctx.iterations() as f64;
+    let (tasks, before) = (counters::tasks_created(), Usage::process());
+    ctx.measure_arms(&mut [
+        Arm::staged("", |iters, watch| {
+            for _ in 0..iters {
+                watch.start();
+                let answer = silent()?.0;
+                watch.stop();
+                check(answer)?;
+            }
+            Ok(())
+        }),
+        Arm::staged("first", |iters, watch| {
+            for _ in 0..iters {
+                let (called, began, _) = stamped(watch)?;
+                watch.span(called, began);
+            }
+            Ok(())
+        }),
+        Arm::staged("join", |iters, watch| {
+            for _ in 0..iters {
+                let (_, began, joined) = stamped(watch)?;
+                watch.span(began, joined);
+            }
+            Ok(())
+        }),
+    ])?;
+    let iterations = ctx.iterations() as f64;
+    let each = (answers.get() - 1) as f64 / iterations;
     ctx.prove("threads that answered, per iteration", "exactly 1", each, 1.0..=1.0);
     proofs::tasks_created(ctx, tasks);
-    Ok(())
-}
-
-/// A limit on tasks is the system's refusal, and no fault of this program.
-fn no_thread(error: &io::Error) -> Stop {
-    let text = format!("making a thread: {error}");
-    match error.kind() {
-        io::ErrorKind::WouldBlock => Stop::Denied(format!("{text} (a limit on tasks or memory)")),
-        _ => Stop::Failed(text),
+    if cold {
+        let each = Usage::process().since(&before).minor_faults as f64 / iterations;
+        ctx.prove("page faults, per iteration", "1 or more: a new stack", each, 1.0..);
     }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -95,27 +174,47 @@ mod tests {
 
     #[test]
     fn every_thread_answers() {
-        for kind in ["pthread", "std"] {
-            let tried = try_out(&BENCH, &[("kind", kind)], None).expect("threads");
-            assert!(tried.samples("") >= 3);
-            assert_eq!(tried.proven("threads that answered, per iteration"), 1.0);
-            assert!(tried.result.facts.iter().any(|f| f.key == "thread.first_ns"));
+        for kind in ["raw", "pthread", "std"] {
+            for stack in ["warm", "cold"] {
+                let tried = match try_out(&BENCH, &[("kind", kind), ("stack", stack)], None) {
+                    Err(Stop::Unsupported(why) | Stop::Denied(why)) if kind == "raw" => {
+                        eprintln!("not tried: {why}");
+                        continue;
+                    }
+                    tried => tried.expect("threads"),
+                };
+                assert!(["", "first", "join"].iter().all(|series| tried.samples(series) >= 3));
+                assert_eq!(tried.proven("threads that answered, per iteration"), 1.0);
+                assert!(tried.result.facts.iter().any(|f| f.key == "thread.first_ns"));
+                if stack == "cold" {
+                    assert!(tried.proven("page faults, per iteration") >= 1.0, "{kind}");
+                }
+            }
         }
     }
 
     #[test]
     fn members_that_are_threads_make_their_own() {
-        let tried = try_crew(&BENCH, &[], None, 2, CrewKind::Threads).expect("threads of threads");
-        assert_eq!(tried.proven("threads that answered, per iteration"), 1.0);
+        for kind in ["raw", "pthread"] {
+            match try_crew(&BENCH, &[("kind", kind)], None, 2, CrewKind::Threads) {
+                Err(Stop::Unsupported(why) | Stop::Denied(why)) if kind == "raw" => eprintln!("not tried: {why}"),
+                tried => assert_eq!(tried.expect("threads").proven("threads that answered, per iteration"), 1.0),
+            }
+        }
     }
 
     #[test]
-    fn a_wrong_answer_is_failed() {
+    fn a_wrong_answer_and_a_wrong_time_are_failed() {
         fn deaf(ctx: &mut Ctx) -> Outcome {
-            measure(ctx, Ok)
+            measure(ctx, false, |n, _| Ok((n, 0)))
         }
-        let wrong = Benchmark { run: Run::Here(deaf), ..BENCH };
-        let stop = try_out(&wrong, &[], None).expect_err("nobody answered");
+        fn early(ctx: &mut Ctx) -> Outcome {
+            measure(ctx, false, |n, _| Ok((n + 1, 1)))
+        }
+        let wrong = |run| Benchmark { run: Run::Here(run), ..BENCH };
+        let stop = try_out(&wrong(deaf), &[], None).expect_err("nobody answered");
         assert_eq!(stop, Stop::Failed("thread 0 answered 0".to_owned()));
+        let stop = try_out(&wrong(early), &[], None).expect_err("nothing began when the system did");
+        assert!(stop.to_string().contains("a thread began at 1, not within"), "{stop}");
     }
 }

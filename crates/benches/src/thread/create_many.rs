@@ -1,0 +1,165 @@
+//! Many threads alive at once: made one after another, held until all exist, released, joined.
+//!
+//! Measures a thread's share of all that: what a program pays that starts its pool of workers and takes it down again.
+//! Each thread goes to sleep at the gate and is woken, which `thread.create_join` does not have. Rust's threads (libc's,
+//! and a shared result), with stacks of 64 KiB. Does not measure threads that work while others are being made.
+//!
+//! Method: one operation is the life of all of them, from before the first is made to after the last is joined, on their
+//! maker's CPU, divided by how many there are. The gate is a word that they sleep on; it opens once everybody has come, so
+//! that they are alive together, provably.
+//!
+//! Proof: all have come before the gate opens, each answers with its own number, and the kernel's count of tasks.
+//!
+//! Traps: at more than 640 threads of this stack glibc keeps no more of them (40 MiB), and some are new each time; a limit
+//! on tasks in the middle of it, with threads that would sleep for ever: the gate opens then as well.
+//!
+//! Source: os-methods.md 2.4 ("N at once"); none of the papers has it.
+
+use super::{STACK, no_thread};
+use crate::proofs;
+use groma_harness::prelude::*;
+use groma_harness::sys::shared::{wait, wake};
+use groma_harness::sys::{counters, process, thread};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+pub(crate) static BENCH: Benchmark = Benchmark {
+    info: Info {
+        summary: "Making many threads that live at once, and their end, for each of them",
+        about: about!("create_many.rs"),
+        iteration: "all threads: created, at the gate, released, joined",
+        timing: Timing::Each,
+        params: &[Param {
+            name: "threads",
+            help: "threads alive at once",
+            kind: ParamKind::Count,
+            quick: &[],
+            default: &["16"],
+            full: &["1", "4", "16", "64", "256", "1024"],
+        }],
+        interference: Interference::Tasks,
+        width: 0.03,
+        ..Info::new("thread.create_many")
+    },
+    run: Run::Here(run),
+};
+
+/// How long to sleep at a time while threads are on their way: the last one wakes the sleeper.
+const PATIENCE: Duration = Duration::from_millis(20);
+
+/// Where threads wait for each other.
+#[derive(Default)]
+struct Gate {
+    come: AtomicU32,
+    open: AtomicU32,
+}
+
+impl Gate {
+    /// What a thread does: comes, sleeps until the gate opens, answers.
+    fn pass(&self, number: u32, all: u32) -> u32 {
+        if self.come.fetch_add(1, Ordering::AcqRel) + 1 == all {
+            wake(&self.come);
+        }
+        while self.open.load(Ordering::Acquire) == 0 {
+            wait(&self.open, 0, None);
+        }
+        number + 1
+    }
+
+    /// Waits until so many threads have come.
+    fn await_all(&self, all: u32) {
+        loop {
+            match self.come.load(Ordering::Acquire) {
+                come if come == all => return,
+                come => wait(&self.come, come, Some(PATIENCE)),
+            }
+        }
+    }
+
+    fn open(&self) {
+        self.open.store(1, Ordering::Release);
+        wake(&self.open);
+    }
+}
+
+fn run(ctx: &mut Ctx) -> Outcome {
+    process::refuse_huge_pages();
+    let all = u32::try_from(ctx.int("threads")).unwrap_or(u32::MAX);
+    if all == 0 {
+        return Err(Stop::Unsupported("one thread at least".to_owned()));
+    }
+    let tasks = counters::tasks_created();
+    let (mut answered, mut threads) = (0u64, Vec::with_capacity(all.min(4096) as usize));
+    let lives = Arm::new("", |iters| {
+        for _ in 0..iters {
+            answered += together(all, &mut threads)?;
+        }
+        Ok(())
+    });
+    ctx.measure_arms(&mut [lives.per_iter(f64::from(all))])?;
+    let each = answered as f64 / ctx.iterations() as f64;
+    ctx.prove("threads that came and answered, per iteration", "all of them", each, f64::from(all)..=f64::from(all));
+    proofs::tasks_created(ctx, tasks);
+    Ok(())
+}
+
+/// The life of so many threads; how many answered well.
+fn together(all: u32, threads: &mut Vec<JoinHandle<u32>>) -> Result<u64, Stop> {
+    let gate = Arc::new(Gate::default());
+    let mut made = Ok(());
+    for number in 0..all {
+        let theirs = Arc::clone(&gate);
+        match thread::spawn(STACK, move || theirs.pass(number, all)) {
+            Ok(thread) => threads.push(thread),
+            Err(e) => {
+                made = Err(no_thread(&format!("making thread {} of {all}", number + 1), &e));
+                break;
+            }
+        }
+    }
+    if made.is_ok() {
+        gate.await_all(all);
+    }
+    gate.open();
+    let good = |(number, thread): (usize, JoinHandle<u32>)| thread.join().is_ok_and(|n| n as usize == number + 1);
+    let good = threads.drain(..).enumerate().map(good).filter(|good| *good).count();
+    made.map(|()| good as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use groma_harness::testing::try_out;
+
+    #[test]
+    fn all_threads_come_and_answer() {
+        for threads in ["1", "16", "100"] {
+            let tried = try_out(&BENCH, &[("threads", threads)], None).expect("threads");
+            assert!(tried.samples("") >= 3);
+            let all: f64 = threads.parse().expect("a number");
+            assert_eq!(tried.proven("threads that came and answered, per iteration"), all);
+            assert_eq!(tried.result.series("").map(|s| s.per_iter), Some(all));
+        }
+    }
+
+    #[test]
+    fn the_gate_opens_for_nobody_before_all_have_come() {
+        let gate = Arc::new(Gate::default());
+        let come = |number| {
+            let theirs = Arc::clone(&gate);
+            thread::spawn(STACK, move || theirs.pass(number, 2)).expect("a thread")
+        };
+        let first = come(0);
+        while gate.come.load(Ordering::Relaxed) == 0 {
+            std::thread::yield_now();
+        }
+        assert!(!first.is_finished());
+        let second = come(1);
+        gate.await_all(2);
+        assert!(!first.is_finished() && !second.is_finished());
+        gate.open();
+        assert_eq!((first.join().expect("the first"), second.join().expect("the second")), (1, 2));
+    }
+}
