@@ -13,7 +13,8 @@
 //! (`return`), within which the child's whole life is where the scheduler lets it go first.
 //!
 //! Proofs: the code that each child left with; the page faults of the children: a child in a copied address space takes
-//! some as soon as it writes to its stack; the parent's resident size. A stamp outside of the child's life is a failure.
+//! some as soon as it writes to its stack; how much of the touched memory is there. A stamp outside of the child's life is
+//! a failure.
 //!
 //! Traps: forking from the process that holds the database and the screen (up to milliseconds); a second thread, which
 //! makes every fork dearer; a child whose end nobody looks at (lmbench ignores it); `exit` in the child, which runs the
@@ -23,9 +24,8 @@
 
 use super::{Children, FIRST, GOOD, LEAVE, PROCESSES, state_parent};
 use groma_harness::prelude::*;
-use groma_harness::sys::counters;
 use groma_harness::sys::facts::available_memory;
-use groma_harness::sys::pages::{Map, Policy, huge_page_size};
+use groma_harness::sys::pages::{Map, Policy, huge_page_size, page_size};
 use groma_harness::sys::shared::Shared;
 use groma_harness::sys::spawn::{Deed, Task, fork_exit};
 use std::sync::atomic::AtomicU64;
@@ -73,18 +73,13 @@ pub(crate) static BENCH: Benchmark = Benchmark {
     run: Run::Here(run),
 };
 
+/// What is proven of the memory that is forked.
+const BALLAST: &str = "share of the touched memory that is there";
+
 fn run(ctx: &mut Ctx) -> Outcome {
-    let wanted = ctx.int("resident");
-    let _ballast = ballast(ctx, wanted)?;
+    let bytes = ctx.int("resident");
+    let _ballast = ballast(ctx, bytes)?;
     state_parent(ctx);
-    if let Some((resident, _)) = counters::resident().filter(|_| wanted > 0) {
-        ctx.prove(
-            "resident bytes of the forking process",
-            "those asked for, or more",
-            resident as f64,
-            wanted as f64..,
-        );
-    }
     let stamp = Shared::<AtomicU64>::new(1).doing("mapping shared memory")?;
     let stamping = Task { code: GOOD, deed: Deed::Stamp(&stamp[0]) };
     let children = Children::new();
@@ -118,6 +113,9 @@ fn ballast(ctx: &mut Ctx, bytes: u64) -> Result<Option<Map>, Stop> {
     if huge && memory.huge_bytes().is_some_and(|got| got < bytes / 10 * 9) {
         return Err(Stop::Unsupported("the system gave base pages where huge ones were asked for".to_owned()));
     }
+    let there = memory.resident_pages().doing("asking which pages are there")? as f64;
+    let pages = (memory.len() / page_size()) as f64;
+    ctx.prove(BALLAST, "all, or 0.99 where memory is short", there / pages, 0.99..=1.0);
     Ok(Some(memory))
 }
 
@@ -141,6 +139,7 @@ mod tests {
             assert_eq!(tried.proven("children that left with code 42, per iteration"), 1.0);
             assert!(tried.proven("page faults of the children, per iteration") >= 1.0);
             let size = tried.result.facts.iter().find(|f| f.key == "fork.resident").expect("the size of the parent");
+            assert!(resident == "0" || tried.proven(BALLAST) >= 0.99);
             assert!(size.value.parse::<u64>().expect("bytes") > 4 << 20 || resident == "0");
         }
     }

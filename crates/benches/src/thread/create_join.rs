@@ -15,7 +15,7 @@
 //! outside of the thread's life is a failure.
 //!
 //! Traps: a second thread makes the process's later forks and faults dearer, so nothing forks here; many members that
-//! make threads at once wait for one lock (`mmap_lock`) when they are threads themselves; a huge page for the stack, refused.
+//! make threads at once wait for one lock (`mmap_lock`) when they are threads themselves; huge pages, refused here.
 //!
 //! Source: CSE 221 "task creation" (`pthread_create` to after `pthread_join`); libMicro `pthread_create`.
 

@@ -1,8 +1,8 @@
 //! Many threads alive at once: made one after another, held until all exist, released, joined.
 //!
 //! Measures a thread's share of all that: what a program pays that starts its pool of workers and takes it down again.
-//! Each thread goes to sleep at the gate and is woken, which `thread.create_join` does not have. Rust's threads (libc's, and
-//! a shared result), with stacks of 64 KiB. Does not measure threads that work while others are being made.
+//! Each thread goes to sleep at the gate and is woken, which `thread.create_join` does not have. Rust's threads (libc's,
+//! and a shared result), with stacks of 64 KiB. Does not measure threads that work while others are being made.
 //!
 //! Method: one operation is the life of all of them, from before the first is made to after the last is joined, on their
 //! maker's CPU, divided by how many there are. The gate is a word that they sleep on; it opens once everybody has come, so
