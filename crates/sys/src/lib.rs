@@ -28,4 +28,5 @@ pub mod spawn;
 pub mod stream;
 pub mod thread;
 pub mod topology;
+pub mod vdso;
 pub mod witness;

@@ -5,8 +5,9 @@ use groma_harness::model::Scaling;
 
 mod catch;
 mod install;
+mod kill;
 
-pub(crate) const ALL: &[&Benchmark] = &[&install::BENCH, &catch::BENCH];
+pub(crate) const ALL: &[&Benchmark] = &[&install::BENCH, &kill::BENCH, &catch::BENCH];
 
 /// Why none of these runs as threads.
 const PROCESSES: Scaling =
