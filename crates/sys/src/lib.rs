@@ -22,6 +22,7 @@ pub mod place;
 pub mod process;
 pub mod pthread;
 pub mod raw;
+pub mod ready;
 pub mod shared;
 pub mod signals;
 pub mod spawn;
