@@ -13,6 +13,22 @@ use std::io;
 /// What every filtered call fails with: the largest number that counts as an error, which no error has.
 pub const PLANTED: i32 = 4095;
 
+const LOAD: u16 = (libc::BPF_LD | libc::BPF_W | libc::BPF_ABS) as u16;
+const JUMP_IF: u16 = (libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K) as u16;
+const RETURN: u16 = (libc::BPF_RET | libc::BPF_K) as u16;
+
+const fn step(code: u16, k: u32, jt: u8) -> libc::sock_filter {
+    libc::sock_filter { code, jt, jf: 0, k }
+}
+
+/// The call's number is the first word of `struct seccomp_data`.
+const NUMBER: libc::sock_filter = step(LOAD, 0, 0);
+const ALLOW: libc::sock_filter = step(RETURN, libc::SECCOMP_RET_ALLOW, 0);
+
+const fn fail_with(error: i32) -> libc::sock_filter {
+    step(RETURN, libc::SECCOMP_RET_ERRNO | error as u32, 0)
+}
+
 /// From now on every system call of the calling thread but the exit fails with [`PLANTED`], for ever.
 ///
 /// Only for a freshly forked child that has nothing to do but to try calls and to exit.
@@ -20,18 +36,26 @@ pub const PLANTED: i32 = 4095;
 /// # Errors
 /// Those of `prctl`: `EINVAL` where the kernel has no filters.
 pub fn cut_off() -> io::Result<()> {
-    const LOAD: u16 = (libc::BPF_LD | libc::BPF_W | libc::BPF_ABS) as u16;
-    const JUMP_IF: u16 = (libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K) as u16;
-    const RETURN: u16 = (libc::BPF_RET | libc::BPF_K) as u16;
-    let step = |code, k, jt| libc::sock_filter { code, jt, jf: 0, k };
-    let mut steps = [
-        // The call's number is the first word of `struct seccomp_data`.
-        step(LOAD, 0, 0),
+    install(&mut [
+        NUMBER,
         step(JUMP_IF, libc::SYS_exit_group as u32, 2),
         step(JUMP_IF, libc::SYS_exit as u32, 1),
-        step(RETURN, libc::SECCOMP_RET_ERRNO | PLANTED as u32, 0),
-        step(RETURN, libc::SECCOMP_RET_ALLOW, 0),
-    ];
+        fail_with(PLANTED),
+        ALLOW,
+    ])
+}
+
+/// From now on one system call of the calling thread fails with this error, for ever: what a sandbox does.
+///
+/// Only for a test's child, or a thread of its own.
+///
+/// # Errors
+/// As [`cut_off`].
+pub fn refuse(call: libc::c_long, error: i32) -> io::Result<()> {
+    install(&mut [NUMBER, step(JUMP_IF, call as u32, 1), ALLOW, fail_with(error)])
+}
+
+fn install(steps: &mut [libc::sock_filter]) -> io::Result<()> {
     let program = libc::sock_fprog { len: steps.len() as u16, filter: steps.as_mut_ptr() };
     // SAFETY: integers by value, and a program that outlives the call.
     let done = unsafe {

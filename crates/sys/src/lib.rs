@@ -31,5 +31,6 @@ pub mod stream;
 pub mod thread;
 pub mod topology;
 pub mod trap;
+pub mod uring;
 pub mod vdso;
 pub mod witness;

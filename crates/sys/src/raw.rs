@@ -58,6 +58,14 @@ pub fn read(fd: BorrowedFd<'_>, buf: &mut [u8]) -> isize {
     unsafe { syscall3(libc::SYS_read as usize, fd.as_raw_fd() as usize, buf.as_mut_ptr() as usize, buf.len()) }
 }
 
+/// `pread` from the start of the file.
+#[inline(always)]
+pub fn pread(fd: BorrowedFd<'_>, buf: &mut [u8]) -> isize {
+    let (fd, at) = (fd.as_raw_fd() as usize, buf.as_mut_ptr() as usize);
+    // SAFETY: the buffer is exclusively borrowed and as long as it says.
+    unsafe { syscall4(libc::SYS_pread64 as usize, fd, at, buf.len(), 0) }
+}
+
 /// `write`.
 #[inline(always)]
 pub fn write(fd: BorrowedFd<'_>, buf: &[u8]) -> isize {

@@ -7,7 +7,7 @@
 //!
 //! Method: the handler returns, the instruction is run again, and is refused again: 256 times in one interval, with no other
 //! system call. Then the handler opens the page, so that the loop is left without a jump: one `mprotect` or `ftruncate` of
-//! some 0.5 us in 300 us or more, which is within the value. The page is closed again outside the timed part. The value is
+//! some 1.2 us in 400 us, which is within the value. The page is closed again outside the timed part. The value is
 //! all of it, and nothing is taken off: what sending alone costs is `signal.catch`. With `stack=alternate` the handler has a
 //! stack of its own, as one has that must catch overflows.
 //! Proof: the handler has run exactly as often as was asked for.
