@@ -125,7 +125,7 @@ impl Shared {
 
     /// The word at this offset, which the kernel told.
     fn word(&self, offset: u32) -> &AtomicU32 {
-        assert!(offset as usize + 4 <= self.len && offset % 4 == 0, "an offset outside of the ring");
+        assert!(offset as usize + 4 <= self.len && offset.is_multiple_of(4), "an offset outside of the ring");
         // SAFETY: inside the mapping, aligned, and shared with the kernel as an atomic.
         unsafe { AtomicU32::from_ptr(self.at.add(offset as usize).cast()) }
     }

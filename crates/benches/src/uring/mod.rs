@@ -70,9 +70,8 @@ mod tests {
     #[test]
     fn a_filter_is_told_as_the_reason() {
         let answers = [(38, "hides io_uring"), (1, "forbids it")].map(|(error, words)| {
-            let thread = std::thread::spawn(move || {
-                sys::filter::refuse(sys::uring::SETUP, error).map(|()| rings(1).map(|_| ()))
-            });
+            let forbidden = move || sys::filter::refuse(sys::uring::SETUP, error).map(|()| rings(1).map(|_| ()));
+            let thread = sys::thread::spawn(256 << 10, forbidden).expect("a thread");
             (thread.join().expect("no panic"), words)
         });
         for (answer, words) in answers {
