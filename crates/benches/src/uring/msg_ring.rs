@@ -38,20 +38,23 @@ pub(crate) static BENCH: Benchmark = Benchmark {
 
 /// What tells the other side to leave; no count comes near it.
 const LEAVE: u64 = u64::MAX - 1;
+const EINTR: isize = -4;
 /// What each message has for a result: a failure to send has a negative one, and stays with its sender.
 const SENT: u32 = 1;
 
-/// Sends what was pushed and waits for a completion.
-fn turn(ring: &mut Ring) -> Result<Completion, Stop> {
+/// Sends what was pushed and waits for a completion; `calls` counts the system calls that it takes.
+fn turn(ring: &mut Ring, calls: &mut u64) -> Result<Completion, Stop> {
+    *calls += 1;
     let mut taken = ring.enter(1);
     loop {
         if let Some(completion) = ring.pop() {
             return Ok(completion);
         }
         // Interrupted, or woken for nothing.
-        if taken < 0 && taken != -4 {
+        if taken < 0 && taken != EINTR {
             return Err(Stop::from_io("io_uring_enter", &std::io::Error::from_raw_os_error(-taken as i32)));
         }
+        *calls += 1;
         taken = ring.enter(1);
     }
 }
@@ -59,7 +62,7 @@ fn turn(ring: &mut Ring) -> Result<Completion, Stop> {
 /// The other side: answers each number with the next, until it is told to leave.
 fn answer(own: &mut Ring, other: &Ring) -> i32 {
     loop {
-        match turn(own) {
+        match turn(own, &mut 0) {
             Ok(Completion { data: LEAVE, .. }) => return 0,
             Ok(Completion { data, result: 1, .. }) => own.push_message(other.as_fd(), data + 1, SENT),
             _ => return 1,
@@ -85,11 +88,11 @@ fn run(ctx: &mut Ctx) -> Outcome {
 
     let peer = ctx.fork_peer(&[], || answer(&mut there, &here))?;
     let before = Usage::thread();
-    let mut number = 0;
+    let (mut number, mut calls) = (0, 0);
     ctx.measure(|iters| {
         for _ in 0..iters {
             here.push_message(there.as_fd(), number, SENT);
-            let answer = turn(&mut here)?;
+            let answer = turn(&mut here, &mut calls)?;
             number += 1;
             if (answer.data, answer.result) != (number, SENT as i32) {
                 return Err(Stop::Failed(format!("{answer:?} came instead of {number}")));
@@ -101,6 +104,8 @@ fn run(ctx: &mut Ctx) -> Outcome {
     here.push_message(there.as_fd(), LEAVE, SENT);
     here.enter(0);
     let peer = peer.wait().doing("waiting for the other side")?;
+    let each = calls as f64 / ctx.iterations().max(1) as f64;
+    ctx.prove("calls of io_uring_enter per round trip, this side", "1.00..1.05", each, 1.0..=1.05);
     proofs::peer_ended_well(ctx, &peer);
     proofs::switches(ctx, &before, &peer);
     Ok(())
@@ -115,6 +120,7 @@ mod tests {
     fn every_round_trip_switches_on_both_sides() {
         let Some(tried) = tried(&BENCH, &[], None) else { return };
         assert!(tried.samples("") >= 3);
+        assert!(tried.proven("calls of io_uring_enter per round trip, this side") >= 1.0);
         assert!(tried.proven("context switches per round trip, both sides") >= 1.8);
         assert_eq!(tried.proven("exit code of the other side"), 0.0);
     }
