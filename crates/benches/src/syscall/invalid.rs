@@ -27,7 +27,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
     run: Run::Here(run),
 };
 
-/// What the kernel answers: the same number on every architecture of Linux but Alpha, MIPS and SPARC.
+/// What the kernel answers: this number on x86, Arm and RISC-V (but not on MIPS, SPARC, Alpha or PA-RISC).
 const ENOSYS: isize = 38;
 
 fn run(ctx: &mut Ctx) -> Outcome {

@@ -11,7 +11,7 @@
 //! Traps: where io_uring is not there, it matters why: a kernel without it, a filter that hides it, a filter that forbids it
 //! or `kernel.io_uring_disabled` are told apart.
 //!
-//! Source: os-methods 2.20; the operation is there for that purpose, in liburing's examples and fio's.
+//! Source: os-methods 2.20; the kernel has the operation for nothing but this.
 
 use super::{BATCH, rings};
 use crate::entry;
