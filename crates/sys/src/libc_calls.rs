@@ -7,6 +7,9 @@
 //! Out-parameters are owned and valid.
 #![expect(unsafe_code, reason = "calls of libc without the standard library's layer")]
 
+use std::mem::MaybeUninit;
+use std::os::fd::{AsRawFd, BorrowedFd};
+
 /// `getppid`.
 #[inline(always)]
 pub fn getppid() -> i32 {
@@ -14,21 +17,56 @@ pub fn getppid() -> i32 {
     unsafe { libc::getppid() }
 }
 
-/// `clock_gettime` of `CLOCK_MONOTONIC`, which libc answers by the vDSO where there is one; 0 or -1.
+/// `getpid`.
 #[inline(always)]
-pub fn clock_gettime() -> i32 {
-    let mut t = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: `t` is a valid timespec that lives across the call.
-    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut t) }
+pub fn getpid() -> i32 {
+    // SAFETY: no arguments.
+    unsafe { libc::getpid() }
+}
+
+/// What libc's `fstat` fills.
+#[derive(Debug)]
+pub struct StatRoom(MaybeUninit<libc::stat>);
+
+impl StatRoom {
+    /// Empty room.
+    pub const fn new() -> StatRoom {
+        StatRoom(MaybeUninit::zeroed())
+    }
+
+    /// Whether `fstat` has written here: no file has a mode of 0.
+    pub fn filled(&self) -> bool {
+        // SAFETY: made of zeroes, which are valid for its integers, or filled by `fstat`.
+        unsafe { self.0.assume_init_ref() }.st_mode != 0
+    }
+}
+
+impl Default for StatRoom {
+    fn default() -> Self {
+        StatRoom::new()
+    }
+}
+
+/// `fstat`, which glibc has for years answered by `newfstatat` with an empty path; 0 or -1.
+#[inline(always)]
+pub fn fstat(fd: BorrowedFd<'_>, room: &mut StatRoom) -> i32 {
+    // SAFETY: the room is that of a struct stat and exclusively borrowed.
+    unsafe { libc::fstat(fd.as_raw_fd(), room.0.as_mut_ptr()) }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::fd::AsFd;
 
     #[test]
     fn the_wrappers_answer() {
         assert_eq!(getppid(), crate::process::parent_id());
-        assert_eq!(clock_gettime(), 0);
+        assert_eq!(getpid(), crate::process::id());
+        let mut room = StatRoom::new();
+        assert!(!room.filled());
+        let null = std::fs::File::open("/dev/null").expect("/dev/null");
+        assert_eq!(fstat(null.as_fd(), &mut room), 0);
+        assert!(room.filled());
     }
 }

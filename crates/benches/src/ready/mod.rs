@@ -1,5 +1,212 @@
 //! Asking which of many descriptors are ready.
 
-use groma_harness::Benchmark;
+use crate::entry;
+use groma_harness::prelude::*;
+use groma_harness::sys::io::{pipe, readable, write_full};
+use groma_harness::sys::net;
+use groma_harness::sys::ready::{self, Asking};
+use std::net::SocketAddr;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::time::Duration;
 
-pub(crate) const ALL: &[&Benchmark] = &[];
+mod epoll;
+mod epoll_ctl;
+mod poll;
+mod select;
+
+pub(crate) const ALL: &[&Benchmark] = &[&select::BENCH, &poll::BENCH, &epoll::BENCH, &epoll_ctl::BENCH];
+
+/// Why none of these runs as threads.
+const PROCESSES: Scaling =
+    Scaling::processes("threads share one table of descriptors: each would look through the numbers of the others");
+
+/// How many descriptors are asked about.
+const fn count(default: &'static [&'static str], full: &'static [&'static str]) -> Param {
+    Param { name: "count", help: "descriptors asked about", kind: ParamKind::Count, quick: &[], default, full }
+}
+
+/// What the descriptors are.
+const fn kind(default: &'static [&'static str]) -> Param {
+    Param {
+        name: "kind",
+        help: "what the descriptors are",
+        kind: ParamKind::Word(&["pipe", "unix", "tcp", "eventfd", "timerfd"]),
+        quick: &[],
+        default,
+        full: &["pipe", "unix", "tcp", "eventfd", "timerfd"],
+    }
+}
+
+/// Which of them can be read.
+const fn which(default: &'static [&'static str]) -> Param {
+    Param {
+        name: "ready",
+        help: "which of them can be read",
+        kind: ParamKind::Word(&["none", "first", "last", "all"]),
+        quick: &[],
+        default,
+        full: &["none", "first", "last", "all"],
+    }
+}
+
+/// Things of their own, each with its own queue of waiters: copies of one descriptor would share one.
+struct Objects {
+    /// What is asked about, under the lowest numbers that are free. Closed first: TCP then sends a reset.
+    near: Vec<OwnedFd>,
+    /// What makes those readable, under numbers above all of them; none where a thing has one end.
+    far: Vec<OwnedFd>,
+}
+
+/// Descriptors that a process has anyway, with much room.
+const OTHERS: u64 = 64;
+/// What a packet on the loopback or a timer of a nanosecond may take on a machine that is busy.
+const SOON: Duration = Duration::from_secs(5);
+
+impl Objects {
+    fn new(kind: &str, count: u64) -> Result<Objects, Stop> {
+        if count == 0 {
+            return Err(Stop::Unsupported("one descriptor or more can be asked about".to_owned()));
+        }
+        let ends = if matches!(kind, "eventfd" | "timerfd") { 1 } else { 2 };
+        let wanted = ends * count + 2 * OTHERS;
+        ready::allow_descriptors(wanted).map_err(|most| {
+            Stop::Denied(format!(
+                "{count} of kind {kind} need {wanted} descriptors; the hard limit (ulimit -Hn) is {most}"
+            ))
+        })?;
+        let mut objects = Objects { near: Vec::new(), far: Vec::new() };
+        match kind {
+            "pipe" => objects.pairs(count, || pipe().doing("making a pipe")),
+            "unix" => objects.pairs(count, || {
+                let (near, far) = UnixStream::pair().doing("making a pair of sockets")?;
+                Ok((near.into(), far.into()))
+            }),
+            "tcp" => objects.connections(count),
+            "eventfd" => objects.singles(count, || ready::event_counter().doing("making an eventfd")),
+            _ => objects.singles(count, || ready::timer().doing("making a timerfd")),
+        }?;
+        Ok(objects)
+    }
+
+    fn pairs(&mut self, count: u64, mut make: impl FnMut() -> Result<(OwnedFd, OwnedFd), Stop>) -> Outcome {
+        for _ in 0..count {
+            let (near, far) = make()?;
+            self.near.push(near);
+            self.far.push(ready::move_up(far, (count + OTHERS) as usize).doing("renumbering a descriptor")?);
+        }
+        Ok(())
+    }
+
+    fn connections(&mut self, count: u64) -> Outcome {
+        let listener = net::listen(16).doing("listening on the loopback")?;
+        let SocketAddr::V4(address) = listener.local_addr().doing("asking for the port")? else {
+            return Err(Stop::Failed("the loopback has no IPv4 address".to_owned()));
+        };
+        self.pairs(count, || {
+            let near = net::socket().doing("making a socket")?;
+            net::reset_on_close(near.as_fd()).doing("setting SO_LINGER")?;
+            net::connect(near.as_fd(), &address).doing("connecting on the loopback")?;
+            let (far, _) = listener.accept().doing("accepting")?;
+            Ok((near, far.into()))
+        })
+    }
+
+    fn singles(&mut self, count: u64, mut make: impl FnMut() -> Result<OwnedFd, Stop>) -> Outcome {
+        for _ in 0..count {
+            self.near.push(make()?);
+        }
+        Ok(())
+    }
+
+    /// Makes one of them readable, and waits until it is.
+    fn make_ready(&self, kind: &str, i: usize) -> Outcome {
+        let near = self.near[i].as_fd();
+        match kind {
+            "eventfd" => write_full(near, &1u64.to_ne_bytes()).doing("writing to an eventfd")?,
+            "timerfd" => ready::expire(near).doing("setting a timer")?,
+            _ => write_full(self.far[i].as_fd(), &[1]).doing("writing to the other end")?,
+        }
+        if readable(&[near], SOON).is_empty() {
+            return Err(Stop::Failed(format!("a descriptor of kind {kind} did not become ready within {SOON:?}")));
+        }
+        Ok(())
+    }
+
+    fn fds(&self) -> Vec<BorrowedFd<'_>> {
+        self.near.iter().map(AsFd::as_fd).collect()
+    }
+}
+
+/// Makes the things that the parameters name, asks about them in the way that `over` makes, again and again, and proves
+/// what was told.
+fn measure<A: Asking>(ctx: &mut Ctx, over: impl FnOnce(&[BorrowedFd<'_>]) -> Result<A, Stop>) -> Outcome {
+    let (kind, count) = (ctx.word("kind"), ctx.int("count"));
+    let objects = Objects::new(kind, count)?;
+    let all = objects.near.len();
+    let expected: Vec<usize> = match ctx.word("ready") {
+        "none" => Vec::new(),
+        "first" => vec![0],
+        "last" => vec![all - 1],
+        _ => (0..all).collect(),
+    };
+    for &i in &expected {
+        objects.make_ready(kind, i)?;
+    }
+    let mut way = over(&objects.fds())?;
+    let ready = expected.len() as isize;
+    let mut body = |iters| {
+        let mut wrong = 0;
+        for _ in 0..iters {
+            wrong |= way.ask() ^ ready;
+        }
+        if wrong == 0 { Ok(()) } else { Err(Stop::Failed(format!("not always {ready} of {all} were ready"))) }
+    };
+    ctx.measure(&mut body)?;
+    entry::asks_the_kernel(ctx, &mut body);
+    body(1)?;
+    let told = way.told();
+    let right = told.iter().filter(|i| expected.binary_search(i).is_ok()).count();
+    let wrong = told.len() + expected.len() - 2 * right;
+    ctx.prove("descriptors of which the last answer told the wrong thing", "0", wrong as f64, 0.0..=0.0);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use groma_harness::testing::try_out;
+
+    /// Every way to ask, with every kind of thing and every pattern: told what was made ready.
+    #[test]
+    fn what_was_made_ready_is_told() {
+        for bench in [&select::BENCH, &poll::BENCH, &epoll::BENCH] {
+            for kind in ["pipe", "unix", "tcp", "eventfd", "timerfd"] {
+                for ready in ["none", "first", "last", "all"] {
+                    let tried = try_out(bench, &[("count", "10"), ("kind", kind), ("ready", ready)], None);
+                    let tried = tried.unwrap_or_else(|stop| panic!("{} {kind} {ready}: {stop}", bench.info.id));
+                    assert!(tried.samples("") >= 3);
+                    assert_eq!(tried.proven("descriptors of which the last answer told the wrong thing"), 0.0);
+                    assert_eq!(tried.proven("calls of 100 that the kernel was asked for"), 100.0);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn every_thing_is_one_of_its_own() {
+        for kind in ["pipe", "unix", "tcp", "eventfd", "timerfd"] {
+            let objects = Objects::new(kind, 3).expect(kind);
+            objects.make_ready(kind, 1).expect(kind);
+            let ready: Vec<bool> =
+                (0..3).map(|i| !readable(&[objects.near[i].as_fd()], Duration::ZERO).is_empty()).collect();
+            assert_eq!(ready, [false, true, false], "{kind}");
+        }
+    }
+
+    #[test]
+    fn too_many_are_denied_and_none_is_refused() {
+        assert!(matches!(Objects::new("pipe", 1 << 40), Err(Stop::Denied(why)) if why.contains("hard limit")));
+        assert!(matches!(Objects::new("pipe", 0), Err(Stop::Unsupported(_))));
+    }
+}

@@ -4,9 +4,14 @@ use groma_harness::Benchmark;
 use groma_harness::model::Scaling;
 
 mod catch;
+mod fault;
 mod install;
+mod kill;
+mod rtt;
+mod write_barrier;
 
-pub(crate) const ALL: &[&Benchmark] = &[&install::BENCH, &catch::BENCH];
+pub(crate) const ALL: &[&Benchmark] =
+    &[&install::BENCH, &kill::BENCH, &catch::BENCH, &fault::BENCH, &write_barrier::BENCH, &rtt::BENCH];
 
 /// Why none of these runs as threads.
 const PROCESSES: Scaling =

@@ -1,35 +1,47 @@
-//! System calls, by number through our own instruction: the kernel's part and nothing of libc's, but for the one that is
+//! System calls, by number through our own instruction: the kernel's part and nothing of libc's, but for those that are
 //! there to show what libc adds.
 
 use groma_harness::prelude::*;
 
+mod dup_close;
 mod fstat;
+mod fstat_libc;
+mod getpid_libc;
 mod getppid;
 mod getppid_libc;
+mod invalid;
+mod lseek;
 mod open_close;
 mod read;
 mod stat;
 mod write;
 
 pub(crate) const ALL: &[&Benchmark] = &[
+    &invalid::BENCH,
     &getppid::BENCH,
     &getppid_libc::BENCH,
+    &getpid_libc::BENCH,
     &read::BENCH,
     &write::BENCH,
+    &lseek::BENCH,
+    &dup_close::BENCH,
     &fstat::BENCH,
+    &fstat_libc::BENCH,
     &stat::BENCH,
     &open_close::BENCH,
 ];
 
 /// How many names a path has below an open directory: Ousterhout's `foo` and `a/b/c/foo`.
-const DEPTH: Param = Param {
-    name: "depth",
-    help: "names in the path, below an open directory",
-    kind: ParamKind::Count,
-    quick: &[],
-    default: &["1"],
-    full: &["1", "4"],
-};
+const fn depth(default: &'static [&'static str]) -> Param {
+    Param {
+        name: "depth",
+        help: "names in the path, below an open directory",
+        kind: ParamKind::Count,
+        quick: &[],
+        default,
+        full: &["1", "4"],
+    }
+}
 
 /// The kernel's least answer was the one that stands for success: no call of the loop failed or did less.
 fn all_gave(wanted: isize, least: isize, what: &str) -> Outcome {

@@ -16,7 +16,7 @@
 //!
 //! Source: lmbench3 `lat_syscall stat`; the depths are those of Ousterhout 1990 table 9.
 
-use super::{DEPTH, all_gave};
+use super::{all_gave, depth};
 use crate::entry;
 use crate::scratch::Scratch;
 use groma_harness::prelude::*;
@@ -27,7 +27,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         summary: "System call: stat of a file by path, by number",
         about: about!("stat.rs"),
         iteration: "one stat",
-        params: &[DEPTH],
+        params: &[depth(&["1"])],
         needs: &[Need::WorkDir],
         lineage: &["lmbench3:lat_syscall stat"],
         ..Info::new("syscall.stat")

@@ -1,5 +1,94 @@
 //! Asking the kernel through the rings of io_uring.
 
-use groma_harness::Benchmark;
+use groma_harness::prelude::*;
+use groma_harness::sys::uring::{self, Missing, Ring};
 
-pub(crate) const ALL: &[&Benchmark] = &[];
+mod msg_ring;
+mod nop;
+mod poll;
+mod read;
+
+pub(crate) const ALL: &[&Benchmark] = &[&nop::BENCH, &read::BENCH, &poll::BENCH, &msg_ring::BENCH];
+
+/// How many operations are submitted and waited for at once.
+const BATCH: Param = Param {
+    name: "batch",
+    help: "operations submitted and waited for by one system call",
+    kind: ParamKind::Count,
+    quick: &[],
+    default: &["1", "32"],
+    full: &["1", "8", "32"],
+};
+
+/// Rings for so many operations at once, or why there are none: sandboxes and administrators forbid them often enough.
+fn rings(operations: u64) -> Result<Ring, Stop> {
+    let entries = match u32::try_from(operations) {
+        Ok(n @ 1..=4096) => n.next_power_of_two(),
+        _ => return Err(Stop::Unsupported("a ring holds 1 to 4096 operations".to_owned())),
+    };
+    Ring::new(entries).map_err(|error| {
+        let text = |why: &str| format!("io_uring_setup: {error}: {why}");
+        match uring::missing(&error) {
+            Missing::NotBuilt => Stop::Unsupported(text("this kernel has no io_uring")),
+            Missing::FilteredAway => Stop::Unsupported(text(
+                "a filter of system calls is in force here and hides io_uring, or the kernel has none",
+            )),
+            Missing::Forbidden => Stop::Denied(text("a filter of system calls forbids it")),
+            Missing::Disabled(setting) => Stop::Denied(text(&format!("kernel.io_uring_disabled is {setting}"))),
+            Missing::Refused => Stop::Denied(text("neither a filter nor a setting; a security module?")),
+            Missing::Other => Stop::from_io("io_uring_setup", &error),
+        }
+    })
+}
+
+/// The end of an operation that the kernel does not know is told like that.
+fn unknown(result: i32) -> bool {
+    const EINVAL: i32 = 22;
+    const EOPNOTSUPP: i32 = 95;
+    matches!(-result, EINVAL | EOPNOTSUPP)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use groma_harness::testing::{Tried, try_out};
+    use std::path::Path;
+
+    /// What came of it; nothing, with the reason told, where this machine has no rings.
+    pub(super) fn tried(bench: &Benchmark, chosen: &[(&str, &str)], dir: Option<&Path>) -> Option<Tried> {
+        match try_out(bench, chosen, dir) {
+            Ok(tried) => Some(tried),
+            Err(Stop::Unsupported(why) | Stop::Denied(why)) => {
+                eprintln!("{}: {why}", bench.info.id);
+                None
+            }
+            Err(Stop::Failed(why)) => panic!("{}: {why}", bench.info.id),
+        }
+    }
+
+    /// The states of a sandbox that forbids rings or hides them, each with its reason.
+    #[test]
+    fn a_filter_is_told_as_the_reason() {
+        let answers = [(38, "hides io_uring"), (1, "forbids it")].map(|(error, words)| {
+            let forbidden = move || sys::filter::deny(&[sys::uring::SETUP], error).map(|()| rings(1).map(|_| ()));
+            let thread = sys::thread::spawn(256 << 10, forbidden).expect("a thread");
+            (thread.join().expect("no panic"), words)
+        });
+        for (answer, words) in answers {
+            match answer {
+                Ok(Err(Stop::Unsupported(why))) => assert!(why.contains(words) && words.starts_with("hides"), "{why}"),
+                Ok(Err(Stop::Denied(why))) => {
+                    assert!(why.contains(words) && words.starts_with("forbids") || why.contains("disabled"), "{why}");
+                }
+                Err(e) => eprintln!("no filters here: {e}"),
+                other => panic!("{other:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn sizes_that_no_ring_has_are_refused() {
+        assert!(matches!(rings(0), Err(Stop::Unsupported(_))));
+        assert!(matches!(rings(1 << 33), Err(Stop::Unsupported(_))));
+    }
+}

@@ -1,0 +1,83 @@
+//! Changing what an `epoll` looks after: `epoll_ctl`, by number.
+//!
+//! Measures `add_del`: an eventfd is added and removed again, two system calls, with the search in the set, a place on the
+//! eventfd's queue of waiters, and back; or `mod`: what is wanted of a member is said again, one system call. Does not measure asking
+//! (`ready.epoll`).
+//!
+//! Method: many changes in one short interval, in a set that holds `count` others; each answer is looked at. Proofs: the
+//! same loop in a child cut off from the kernel, and in the end the set: the eventfd, which can be read, is still named (`mod`) or
+//! is not (`add_del`).
+//!
+//! Traps: a set that is empty has nothing to be searched.
+//!
+//! Source: os-methods 2.12.
+
+use super::Objects;
+use crate::entry;
+use groma_harness::prelude::*;
+use groma_harness::sys::ready::{Asking, Epoll};
+use std::os::fd::AsFd;
+
+pub(crate) static BENCH: Benchmark = Benchmark {
+    info: Info {
+        summary: "System call: epoll_ctl, by number",
+        about: about!("epoll_ctl.rs"),
+        iteration: "one epoll_ctl that modifies, or one that adds and one that removes",
+        params: &[
+            super::count(&["100"], &["1", "100", "1000", "10000"]),
+            Param {
+                name: "op",
+                help: "adding a descriptor and removing it, or modifying what is wanted of it",
+                kind: ParamKind::Word(&["add_del", "mod"]),
+                quick: &[],
+                default: &["add_del"],
+                full: &["add_del", "mod"],
+            },
+        ],
+        scaling: super::PROCESSES,
+        ..Info::new("ready.epoll_ctl")
+    },
+    run: Run::Here(run),
+};
+
+fn run(ctx: &mut Ctx) -> Outcome {
+    let count = ctx.int("count") as usize;
+    let adds = ctx.word("op") == "add_del";
+    let objects = Objects::new("eventfd", count as u64 + 1)?;
+    objects.make_ready("eventfd", count)?;
+    let fds = objects.fds();
+    let subject = objects.near[count].as_fd();
+    let mut epoll = Epoll::over(if adds { &fds[..count] } else { &fds }).doing("making an epoll")?;
+    let mut body = |iters| {
+        let mut worst = 0;
+        for _ in 0..iters {
+            let change =
+                if adds { epoll.add(subject, count) | epoll.remove(subject) } else { epoll.modify(subject, count) };
+            worst |= change;
+        }
+        if worst == 0 { Ok(()) } else { Err(Stop::Failed("epoll_ctl refused a change".to_owned())) }
+    };
+    ctx.measure(&mut body)?;
+    entry::asks_the_kernel(ctx, &mut body);
+    let expected = if adds { vec![] } else { vec![count] };
+    let ready = epoll.ask();
+    let right = ready == expected.len() as isize && epoll.told() == expected;
+    ctx.prove("sets that were in the end as they should be", "1", f64::from(u8::from(right)), 1.0..=1.0);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use groma_harness::testing::try_out;
+
+    #[test]
+    fn every_change_is_made() {
+        for op in ["add_del", "mod"] {
+            let tried = try_out(&BENCH, &[("op", op), ("count", "10")], None).expect("epoll");
+            assert!(tried.samples("") >= 3, "{op}");
+            assert_eq!(tried.proven("sets that were in the end as they should be"), 1.0, "{op}");
+            assert_eq!(tried.proven("calls of 100 that the kernel was asked for"), 100.0, "{op}");
+        }
+    }
+}

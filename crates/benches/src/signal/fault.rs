@@ -1,0 +1,102 @@
+//! An access that the hardware refuses, told to the program by a signal.
+//!
+//! Measures the exception, the kernel's search for the mapping and its finding that this is not allowed, the frame on the
+//! stack, a handler that counts, `rt_sigreturn`, and the instruction once more. `write`: to a page that may only be read;
+//! `read`: of a page that may not be touched; `past_end`: of a mapped file beyond its end, where it is SIGBUS and the file
+//! system that says so. Does not measure a handler that does something about it (`signal.write_barrier`).
+//!
+//! Method: the handler returns, the instruction is run again, and is refused again: 256 times in one interval, with no other
+//! system call. Then the handler opens the page, so that the loop is left without a jump: one `mprotect` or `ftruncate` of
+//! some 1.2 us in 400 us, which is within the value. The page is closed again outside the timed part. The value is
+//! all of it, and nothing is taken off: what sending alone costs is `signal.catch`. With `stack=alternate` the handler has a
+//! stack of its own, as one has that must catch overflows.
+//! Proof: the handler has run exactly as often as was asked for.
+//!
+//! Traps: lmbench takes from this what catching costs in another run, itself a difference, and prints nothing when less than
+//! zero is left (0.09 to 8.03 us in six runs); Rust's runtime has a handler of its own on an alternate stack, which is put
+//! aside and put back; the frame holds the vector registers, and grows with them: the largest is a fact.
+//!
+//! Source: lmbench 1996 table 8, lmbench3 `lat_sig prot` (there a page of a file, and the difference).
+
+use super::PROCESSES;
+use groma_harness::prelude::*;
+use groma_harness::sys::signals;
+use groma_harness::sys::trap::{Refused, Trap};
+
+pub(crate) static BENCH: Benchmark = Benchmark {
+    info: Info {
+        summary: "Access that the hardware refuses, caught as a signal",
+        about: about!("fault.rs"),
+        iteration: "256 refused accesses in a row; the value is of one",
+        params: &[
+            Param {
+                name: "kind",
+                help: "write to a read-only page, read of a forbidden one, read beyond the end of a file",
+                kind: ParamKind::Word(&["write", "read", "past_end"]),
+                quick: &[],
+                default: &["write"],
+                full: &["write", "read", "past_end"],
+            },
+            Param {
+                name: "stack",
+                help: "on which the handler runs: the thread's, or one of its own",
+                kind: ParamKind::Word(&["thread", "alternate"]),
+                quick: &[],
+                default: &["thread"],
+                full: &["thread", "alternate"],
+            },
+        ],
+        scaling: PROCESSES,
+        lineage: &["lmbench1996:table8", "lmbench3:lat_sig prot"],
+        interference: Interference::Faults,
+        width: 0.02,
+        ..Info::new("signal.fault")
+    },
+    run: Run::Here(run),
+};
+
+/// Refused accesses for each opening of the page.
+const TIMES: u64 = 256;
+
+fn run(ctx: &mut Ctx) -> Outcome {
+    let kind = match ctx.word("kind") {
+        "write" => Refused::Write,
+        "read" => Refused::Read,
+        _ => Refused::PastEnd,
+    };
+    let trap = Trap::new(kind, ctx.word("stack") == "alternate").doing("setting the trap")?;
+    if let Some(bytes) = signals::largest_frame() {
+        ctx.fact("signal.largest_frame", bytes);
+    }
+    let before = trap.taken();
+    let touch = Arm::staged("", |iters, watch| {
+        for _ in 0..iters {
+            watch.start();
+            trap.touch(TIMES);
+            watch.stop();
+            trap.close().doing("closing the page")?;
+        }
+        Ok(())
+    });
+    ctx.measure_arms(&mut [touch.per_iter(TIMES as f64)])?;
+    let each = (trap.taken() - before) as f64 / (ctx.iterations() * TIMES) as f64;
+    ctx.prove("accesses refused per access asked for", "exactly 1", each, 1.0..=1.0);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use groma_harness::testing::try_out;
+
+    #[test]
+    fn every_access_is_refused() {
+        for kind in ["write", "read", "past_end"] {
+            for stack in ["thread", "alternate"] {
+                let tried = try_out(&BENCH, &[("kind", kind), ("stack", stack)], None).expect("a page");
+                assert!(tried.samples("") >= 3, "{kind}");
+                assert_eq!(tried.proven("accesses refused per access asked for"), 1.0, "{kind}");
+            }
+        }
+    }
+}

@@ -1,0 +1,54 @@
+//! Asking whether one may send a signal: `kill` of one's own process with signal 0, by number.
+//!
+//! Measures the entry into the kernel, the search for the process by its id, and the check of permission; nothing is sent.
+//! It is the part of sending a signal that is there before any signal is (`signal.catch.check` is its like for a thread).
+//!
+//! Method: many calls in one short interval, each answer looked at. The proof is the same loop in a child cut off from the
+//! kernel.
+//!
+//! Traps: lmbench takes it from what catching costs, in another run, and prints nothing when the rest is not positive; here
+//! it is a metric of its own. A process group or -1 instead of a process makes the kernel walk over many.
+//!
+//! Source: lmbench3 `lat_sig catch`, whose baseline it is.
+
+use crate::entry;
+use groma_harness::prelude::*;
+use groma_harness::sys::raw;
+
+pub(crate) static BENCH: Benchmark = Benchmark {
+    info: Info {
+        summary: "System call: kill of oneself with signal 0, by number",
+        about: about!("kill.rs"),
+        iteration: "one kill",
+        lineage: &["lmbench3:lat_sig catch"],
+        ..Info::new("signal.kill")
+    },
+    run: Run::Here(run),
+};
+
+fn run(ctx: &mut Ctx) -> Outcome {
+    let own = sys::process::id();
+    let mut body = |iters| {
+        let mut worst = 0;
+        for _ in 0..iters {
+            worst = raw::kill_nothing(own).min(worst);
+        }
+        if worst == 0 { Ok(()) } else { Err(Stop::from_io("kill", &std::io::Error::from_raw_os_error(-worst as i32))) }
+    };
+    ctx.measure(&mut body)?;
+    entry::asks_the_kernel(ctx, body);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use groma_harness::testing::try_out;
+
+    #[test]
+    fn every_call_is_answered() {
+        let tried = try_out(&BENCH, &[], None).expect("kill");
+        assert!(tried.samples("") >= 3 && tried.iterations > 100);
+        assert_eq!(tried.proven("calls of 100 that the kernel was asked for"), 100.0);
+    }
+}

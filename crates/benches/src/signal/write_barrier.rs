@@ -1,0 +1,91 @@
+//! What a collector of garbage pays to hear of a first write: the page is closed, the write refused, the handler opens it.
+//!
+//! Measures `mprotect` to read-only, the refused write, the signal, `mprotect` back in the handler, and the write. The main
+//! value is all of it; `.protect` is the same without the refusal: closing, opening, writing; `.net` is their difference, the
+//! delivery of the refusal and what follows from it.
+//!
+//! Method: many turns in one short interval, the two loops in turn within a round, so that their difference is paired and
+//! never clamped. Proof: one refused write for each turn of the first loop, none in the second.
+//!
+//! Traps: a page that was never written is not there, and its write is a fault of another kind (`vm.fault`): it is touched
+//! before; one page, one thread: with more, `mprotect` has to interrupt the other CPUs.
+//!
+//! Source: Appel and Li 1991 ("prot1", "trap", "unprot" for one page), os-methods 2.2.
+
+use super::PROCESSES;
+use groma_harness::prelude::*;
+use groma_harness::sys::trap::{Refused, Trap};
+
+pub(crate) static BENCH: Benchmark = Benchmark {
+    info: Info {
+        summary: "Write barrier by page protection: close a page, be refused, open it in the handler",
+        about: about!("write_barrier.rs"),
+        iteration: "two mprotect, one refused write, one signal, one write",
+        outputs: &[
+            Output { derivation: Derivation::Series("barrier"), ..Output::MAIN },
+            Output {
+                suffix: "protect",
+                summary: "the same without being refused: two mprotect and a write",
+                derivation: Derivation::Series("protect"),
+                quantity: None,
+                detail: true,
+            },
+            Output {
+                suffix: "net",
+                summary: "the refusal and its delivery: the main value less that without",
+                derivation: Derivation::Difference { of: "barrier", minus: "protect", per: 1.0 },
+                quantity: None,
+                detail: false,
+            },
+        ],
+        scaling: PROCESSES,
+        interference: Interference::Faults,
+        width: 0.02,
+        ..Info::new("signal.write_barrier")
+    },
+    run: Run::Here(run),
+};
+
+fn run(ctx: &mut Ctx) -> Outcome {
+    let trap = Trap::new(Refused::Write, false).doing("setting the trap")?;
+    let before = trap.taken();
+    let mut turns = 0;
+    let mut refused_to_open = 0u64;
+    ctx.measure_arms(&mut [
+        Arm::new("barrier", |iters| {
+            for _ in 0..iters {
+                trap.close().doing("closing the page")?;
+                trap.touch(1);
+            }
+            turns += iters;
+            Ok(())
+        }),
+        Arm::new("protect", |iters| {
+            for _ in 0..iters {
+                trap.close().doing("closing the page")?;
+                refused_to_open += u64::from(!trap.open());
+                trap.touch_open();
+            }
+            Ok(())
+        }),
+    ])?;
+    if refused_to_open > 0 {
+        return Err(Stop::Failed("mprotect refused to open the page".to_owned()));
+    }
+    let each = (trap.taken() - before) as f64 / turns as f64;
+    ctx.prove("writes refused per turn of the barrier", "exactly 1", each, 1.0..=1.0);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use groma_harness::testing::try_out;
+
+    #[test]
+    fn every_turn_is_refused_once() {
+        let tried = try_out(&BENCH, &[], None).expect("a page");
+        assert!(tried.samples("barrier") >= 3 && tried.samples("protect") >= 3);
+        assert_eq!(tried.proven("writes refused per turn of the barrier"), 1.0);
+    }
+}

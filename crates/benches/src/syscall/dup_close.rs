@@ -1,0 +1,67 @@
+//! Another number for an open file, and giving it back: `dup` and `close`, by number.
+//!
+//! Measures two system calls that touch the process's table of descriptors and the file's count of references, and nothing
+//! of the file itself: with `syscall.open_close` it tells the table from the look-up of a path.
+//!
+//! Method: many pairs in one short interval, a descriptor of /dev/null. The kernel gives the lowest free number, so every
+//! pair has to give the same one: it would not if one were left open. The proof is the same loop in a child cut off from the
+//! kernel.
+//!
+//! Traps: threads share the table, and its lock: a crew of threads measures that, and is not held to one number.
+//!
+//! Source: libMicro `dup`, will-it-scale `dup1`.
+
+use crate::entry;
+use groma_harness::prelude::*;
+use groma_harness::sys::raw;
+use std::os::fd::AsFd;
+
+pub(crate) static BENCH: Benchmark = Benchmark {
+    info: Info {
+        summary: "System calls: dup of a descriptor and close, by number",
+        about: about!("dup_close.rs"),
+        needs: &[Need::File("/dev/null")],
+        iteration: "one dup and one close",
+        lineage: &["libmicro:dup", "wis:dup1"],
+        ..Info::new("syscall.dup_close")
+    },
+    run: Run::Here(run),
+};
+
+fn run(ctx: &mut Ctx) -> Outcome {
+    let null = std::fs::File::open("/dev/null").doing("opening /dev/null")?;
+    let fd = null.as_fd();
+    let free = raw::dup_close(fd);
+    // Threads take each other's numbers.
+    let others = ctx.workers() > 1;
+    let mut body = |iters| {
+        let mut wrong = 0u64;
+        for _ in 0..iters {
+            let given = raw::dup_close(fd);
+            wrong += u64::from(given < 0 || (given != free && !others));
+        }
+        if wrong == 0 { Ok(()) } else { Err(Stop::Failed(format!("{wrong} pairs of dup and close did not work"))) }
+    };
+    ctx.measure(&mut body)?;
+    entry::asks_the_kernel(ctx, body);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use groma_harness::sys::fork;
+    use groma_harness::testing::try_out;
+
+    /// In a child of its own: the other tests of this process take and give descriptors meanwhile.
+    #[test]
+    fn every_pair_gives_the_same_number() {
+        let child = fork::fork(|| {
+            let tried = try_out(&BENCH, &[], None).expect("/dev/null");
+            assert!(tried.samples("") >= 3 && tried.iterations > 100);
+            assert_eq!(tried.proven("calls of 100 that the kernel was asked for"), 100.0);
+            0
+        });
+        assert_eq!(child.expect("fork").wait().expect("wait").code(), Some(0));
+    }
+}

@@ -1,0 +1,64 @@
+//! Asking for a file's properties by descriptor as programs do: `fstat` of the C library.
+//!
+//! Measures what `syscall.fstat` measures and what the library makes of it: glibc has since 2.33 called `newfstatat` with an
+//! empty path, for which the kernel has to fetch and look at that path, and the wrapper's `ret` comes on top. Where the
+//! library calls `fstat` itself (musl), only the latter.
+//!
+//! Method: as `syscall.fstat`, through one wrapper and nothing else. The proof is the same loop in a child cut off from the
+//! kernel.
+//!
+//! Traps: tools that time the wrapper and call it the system call. The file system is recorded.
+//!
+//! Source: lmbench3 `lat_syscall fstat`, which times the wrapper.
+
+use super::all_gave;
+use crate::entry;
+use crate::scratch::Scratch;
+use groma_harness::prelude::*;
+use groma_harness::sys::libc_calls::{self, StatRoom};
+use std::os::fd::AsFd;
+
+pub(crate) static BENCH: Benchmark = Benchmark {
+    info: Info {
+        summary: "fstat of an open file through libc",
+        about: about!("fstat_libc.rs"),
+        iteration: "one fstat",
+        needs: &[Need::WorkDir],
+        lineage: &["lmbench3:lat_syscall fstat"],
+        ..Info::new("syscall.fstat_libc")
+    },
+    run: Run::Here(run),
+};
+
+fn run(ctx: &mut Ctx) -> Outcome {
+    let scratch = Scratch::new(ctx)?;
+    let file = std::fs::File::create_new(scratch.path().join("f")).doing("making a file")?;
+    let mut room = StatRoom::new();
+    let mut body = |iters| {
+        let mut worst = 0;
+        for _ in 0..iters {
+            worst = libc_calls::fstat(file.as_fd(), &mut room).min(worst);
+        }
+        all_gave(0, worst as isize, "fstat")
+    };
+    ctx.measure(&mut body)?;
+    entry::asks_the_kernel(ctx, body);
+    ctx.prove("structures that were filled", "1", f64::from(u8::from(room.filled())), 1.0..=1.0);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scratch::testing::Place;
+    use groma_harness::testing::try_out;
+
+    #[test]
+    fn the_structure_is_filled_and_nothing_is_left() {
+        let place = Place::new();
+        let tried = try_out(&BENCH, &[], Some(place.path())).expect("fstat");
+        assert!(tried.samples("") >= 3);
+        assert_eq!(tried.proven("structures that were filled"), 1.0);
+        assert_eq!(tried.proven("calls of 100 that the kernel was asked for"), 100.0);
+    }
+}

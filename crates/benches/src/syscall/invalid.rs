@@ -1,0 +1,76 @@
+//! Entering the kernel for nothing: a call whose number does not exist.
+//!
+//! Measures the purest way in and out: the kernel looks the number up, finds no call and answers `ENOSYS`. Does not measure
+//! any work (`syscall.getppid` does the least).
+//!
+//! Method: many calls in one short interval, by number, each answer looked at. The proof is the same loop in a child cut off
+//! from the kernel, where the answer is another one.
+//!
+//! Traps: sandboxes treat a number that they do not know in a way of its own: a filter may answer `EPERM`, or end the
+//! process, and always has to be run, since what the kernel remembers of filters is for numbers that exist; gVisor and
+//! tracers take their slowest path. Where anything but `ENOSYS` comes back, somebody other than the kernel has answered, and
+//! the round ends as `unsupported`.
+//!
+//! Source: os-methods 2.1; no other suite has it.
+
+use crate::entry;
+use groma_harness::prelude::*;
+use groma_harness::sys::raw;
+
+pub(crate) static BENCH: Benchmark = Benchmark {
+    info: Info {
+        summary: "System call that does not exist, by number",
+        about: about!("invalid.rs"),
+        iteration: "one call, answered with ENOSYS",
+        ..Info::new("syscall.invalid")
+    },
+    run: Run::Here(run),
+};
+
+/// What the kernel answers: this number on x86, Arm and RISC-V (but not on MIPS, SPARC, Alpha or PA-RISC).
+const ENOSYS: isize = 38;
+
+fn run(ctx: &mut Ctx) -> Outcome {
+    let mut body = |iters| {
+        let mut wrong = 0;
+        for _ in 0..iters {
+            wrong |= raw::no_such_call() + ENOSYS;
+        }
+        if wrong == 0 { Ok(()) } else { Err(answered_by_another(raw::no_such_call())) }
+    };
+    body(1)?;
+    ctx.measure(&mut body)?;
+    entry::asks_the_kernel(ctx, body);
+    Ok(())
+}
+
+fn answered_by_another(answer: isize) -> Stop {
+    let answer = match i32::try_from(-answer) {
+        Ok(error @ 1..) => std::io::Error::from_raw_os_error(error).to_string(),
+        _ => answer.to_string(),
+    };
+    Stop::Unsupported(format!("a call that does not exist is not answered by the kernel but by a filter: {answer}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use groma_harness::testing::try_out;
+
+    #[test]
+    fn the_kernel_says_that_there_is_no_such_call() {
+        let tried = match try_out(&BENCH, &[], None) {
+            Err(Stop::Unsupported(why)) => return eprintln!("{why}"),
+            tried => tried.expect("a kernel"),
+        };
+        assert!(tried.samples("") >= 3 && tried.iterations > 100);
+        assert_eq!(tried.proven("calls of 100 that the kernel was asked for"), 100.0);
+    }
+
+    #[test]
+    fn an_answer_of_a_filter_is_told() {
+        let Stop::Unsupported(why) = answered_by_another(-1) else { panic!("it is unsupported") };
+        assert!(why.contains("os error 1)"), "{why}");
+        assert!(matches!(answered_by_another(7), Stop::Unsupported(why) if why.ends_with(": 7")));
+    }
+}

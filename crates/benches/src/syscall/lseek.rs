@@ -1,0 +1,64 @@
+//! Moving the position of an open file: `lseek`, by number.
+//!
+//! Measures the entry into the kernel, the way from descriptor to file, and the file system's check of the new position:
+//! no disk moves. The positions alternate, and lie within a page.
+//!
+//! Method: many calls in one short interval on an empty file of our own; each answer has to be the position that was asked
+//! for. The proof is the same loop in a child cut off from the kernel.
+//!
+//! Traps: pipes and terminals answer an error, which is faster; a descriptor that several threads share takes a lock on its
+//! position: here each member has its own. The file system is recorded.
+//!
+//! Source: libMicro `lseek`, will-it-scale `lseek1`.
+
+use crate::entry;
+use crate::scratch::Scratch;
+use groma_harness::prelude::*;
+use groma_harness::sys::raw;
+use std::os::fd::AsFd;
+
+pub(crate) static BENCH: Benchmark = Benchmark {
+    info: Info {
+        summary: "System call: lseek in an open file, by number",
+        about: about!("lseek.rs"),
+        iteration: "one lseek",
+        needs: &[Need::WorkDir],
+        lineage: &["libmicro:lseek", "wis:lseek1"],
+        ..Info::new("syscall.lseek")
+    },
+    run: Run::Here(run),
+};
+
+fn run(ctx: &mut Ctx) -> Outcome {
+    let scratch = Scratch::new(ctx)?;
+    let file = std::fs::File::create_new(scratch.path().join("f")).doing("making a file")?;
+    let fd = file.as_fd();
+    let mut turn = 0usize;
+    let mut body = |iters| {
+        let mut wrong = 0;
+        for _ in 0..iters {
+            turn += 1;
+            let to = turn % 4096;
+            wrong |= raw::seek_to(fd, to) ^ to as isize;
+        }
+        if wrong == 0 { Ok(()) } else { Err(Stop::Failed("lseek answered another position".to_owned())) }
+    };
+    ctx.measure(&mut body)?;
+    entry::asks_the_kernel(ctx, body);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scratch::testing::Place;
+    use groma_harness::testing::try_out;
+
+    #[test]
+    fn every_position_is_reached() {
+        let place = Place::new();
+        let tried = try_out(&BENCH, &[], Some(place.path())).expect("lseek");
+        assert!(tried.samples("") >= 3 && tried.iterations > 100);
+        assert_eq!(tried.proven("calls of 100 that the kernel was asked for"), 100.0);
+    }
+}

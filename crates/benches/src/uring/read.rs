@@ -1,0 +1,111 @@
+//! Reading 4 KiB that the page cache holds through the rings of io_uring, beside `pread` of the same.
+//!
+//! Measures submission, the copy, and completion, where nothing waits: what a program gains or loses that changes from
+//! `pread` to rings, before any disk is involved. The value is of one read; a batch shares one `io_uring_enter`. `.pread` is
+//! the same reads one by one, by number, `.net` what the rings cost more (or, below zero, less).
+//!
+//! Method: a file of one part is read into the parts of a buffer, the two loops in turn within a round, so that their
+//! difference is paired and never clamped. Each read has to fill its part; in the end the buffer has to be the file, for
+//! either loop. The proof is the first loop in a child cut off from the kernel.
+//!
+//! Traps: a file that is not in the page cache goes to a thread of the kernel's, and is another metric; where io_uring is not
+//! there, the reason is told (`uring.nop`).
+//!
+//! Source: os-methods 2.20.
+
+use super::{BATCH, rings};
+use crate::entry;
+use crate::scratch::Scratch;
+use groma_harness::prelude::*;
+use groma_harness::sys::raw;
+use std::os::fd::AsFd;
+
+pub(crate) static BENCH: Benchmark = Benchmark {
+    info: Info {
+        summary: "io_uring: read of 4 KiB from the page cache",
+        about: about!("read.rs"),
+        iteration: "one io_uring_enter with a batch of reads; the value is of one read",
+        outputs: &[
+            Output { derivation: Derivation::Series("uring"), ..Output::MAIN },
+            Output {
+                suffix: "pread",
+                summary: "the same read by pread",
+                derivation: Derivation::Series("pread"),
+                quantity: None,
+                detail: false,
+            },
+            Output {
+                suffix: "net",
+                summary: "what the rings cost more than pread, or less",
+                derivation: Derivation::Difference { of: "uring", minus: "pread", per: 1.0 },
+                quantity: None,
+                detail: false,
+            },
+        ],
+        params: &[Param { default: &["1"], ..BATCH }],
+        needs: &[Need::WorkDir],
+        width: 0.02,
+        ..Info::new("uring.read")
+    },
+    run: Run::Here(run),
+};
+
+/// Bytes of one read.
+const PART: usize = 4096;
+
+fn run(ctx: &mut Ctx) -> Outcome {
+    let batch = ctx.int("batch");
+    let mut ring = rings(batch)?;
+    let scratch = Scratch::new(ctx)?;
+    let file = scratch.random_file(PART as u64, ctx)?;
+    let fd = file.as_fd();
+    let mut content = [0; PART];
+    all_read(1, u64::from(raw::pread(fd, &mut content) == PART as isize))?;
+    let (mut ours, mut theirs) = (vec![0u8; PART * batch as usize], vec![0u8; PART * batch as usize]);
+    let mut uring = |iters| {
+        let mut filled = 0;
+        for _ in 0..iters {
+            filled += ring.read(fd, &mut ours, PART).doing("io_uring_enter")? as u64;
+        }
+        all_read(iters * batch, filled)
+    };
+    let pread = |iters| {
+        let mut filled = 0;
+        for _ in 0..iters {
+            for part in theirs.chunks_exact_mut(PART) {
+                filled += u64::from(raw::pread(fd, part) == PART as isize);
+            }
+        }
+        all_read(iters * batch, filled)
+    };
+    ctx.measure_arms(&mut [
+        Arm::new("uring", &mut uring).per_iter(batch as f64),
+        Arm::new("pread", pread).per_iter(batch as f64),
+    ])?;
+    entry::asks_the_kernel(ctx, uring);
+    let wrong = ours.chunks_exact(PART).chain(theirs.chunks_exact(PART)).filter(|part| **part != content).count();
+    ctx.prove("parts of the buffers that are not the file", "0", wrong as f64, 0.0..=0.0);
+    Ok(())
+}
+
+fn all_read(wanted: u64, filled: u64) -> Outcome {
+    if filled == wanted { Ok(()) } else { Err(Stop::Failed(format!("{filled} of {wanted} reads were whole"))) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::tried;
+    use super::*;
+    use crate::scratch::testing::Place;
+
+    #[test]
+    fn every_read_is_whole_and_right() {
+        for batch in ["1", "8"] {
+            let place = Place::new();
+            let Some(tried) = tried(&BENCH, &[("batch", batch)], Some(place.path())) else { return };
+            assert!(tried.samples("uring") >= 3 && tried.samples("pread") >= 3);
+            assert_eq!(tried.proven("parts of the buffers that are not the file"), 0.0);
+            assert_eq!(tried.proven("calls of 100 that the kernel was asked for"), 100.0);
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! Asking on which CPU one runs, without entering the kernel: `sched_getcpu` of the C library.
+//!
+//! Measures what an allocator or a counter per CPU pays for each look: the wrapper, and either the vDSO's `getcpu` (one
+//! instruction on x86) or, since glibc 2.35, a load from memory that the kernel keeps up to date (`rseq`). Which of the two
+//! is the library's choice. `.syscall` is the same by number.
+//!
+//! Method: many calls in one short interval, each answer looked at; the call by number runs in the same rounds. The proofs:
+//! the same loop in a child cut off from the kernel still gets answers, and libc says what the kernel says, wherever the
+//! kernel says the same before and after.
+//!
+//! Traps: where there is neither (64-bit Arm has no `getcpu` in its vDSO) libc enters the kernel behind the caller's back:
+//! `unsupported` here, not a slow result.
+//!
+//! Source: os-methods 2.1; Linux's own `vdso_test_getcpu` only tests it.
+
+use crate::entry;
+use groma_harness::prelude::*;
+use groma_harness::sys::vdso;
+
+pub(crate) static BENCH: Benchmark = Benchmark {
+    info: Info {
+        summary: "Asking for one's CPU without a system call: sched_getcpu through libc",
+        about: about!("getcpu.rs"),
+        iteration: "one sched_getcpu",
+        outputs: &super::OUTPUTS,
+        ..Info::new("vdso.getcpu")
+    },
+    run: Run::Here(run),
+};
+
+fn run(ctx: &mut Ctx) -> Outcome {
+    let mut libc = |iters| {
+        let mut worst = 0;
+        for _ in 0..iters {
+            worst = vdso::cpu().min(worst);
+        }
+        super::answered("sched_getcpu", worst as isize)
+    };
+    let mut syscall = |iters| {
+        let mut worst = 0;
+        for _ in 0..iters {
+            worst = vdso::cpu_by_number().min(worst);
+        }
+        super::answered("getcpu", worst)
+    };
+    entry::never_asks_the_kernel(ctx, &mut libc)?;
+    ctx.measure_arms(&mut [Arm::new("vdso", &mut libc), Arm::new("syscall", &mut syscall)])?;
+    let wrong = (0..100).filter(|_| {
+        let (before, told, after) = (vdso::cpu_by_number(), vdso::cpu(), vdso::cpu_by_number());
+        before == after && told as isize != before
+    });
+    ctx.prove("answers of 100 that differ from the kernel's", "0", wrong.count() as f64, 0.0..=0.0);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use groma_harness::testing::try_out;
+
+    #[test]
+    fn the_kernel_is_not_asked_and_says_the_same() {
+        let tried = match try_out(&BENCH, &[], None) {
+            Err(Stop::Unsupported(why)) => return eprintln!("{why}"),
+            tried => tried.expect("getcpu"),
+        };
+        assert!(tried.samples("vdso") >= 3 && tried.samples("syscall") >= 3);
+        assert_eq!(tried.proven("calls of 100 that the kernel was asked for"), 0.0);
+        // Two migrations, there and back, between three neighbouring calls: not in a hundred tries.
+        assert_eq!(tried.proven("answers of 100 that differ from the kernel's"), 0.0);
+    }
+}

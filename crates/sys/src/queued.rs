@@ -1,0 +1,167 @@
+//! Signals that are queued and taken, not caught: each carries a value from one thread to another.
+//!
+//! # Safety
+//! Sets and informations are owned and initialised before they are passed.
+#![expect(unsafe_code, reason = "rt_tgsigqueueinfo, rt_sigtimedwait, sigmask")]
+
+use crate::arch::syscall4;
+use std::io;
+use std::mem::MaybeUninit;
+
+/// The signal that is sent: a real-time one, of which the kernel keeps every single one in order.
+fn signal() -> libc::c_int {
+    libc::SIGRTMIN() + 7
+}
+
+/// A sent value, in the layout of the kernel's `siginfo` for queued signals.
+#[repr(C, align(8))]
+struct Sent {
+    signal: i32,
+    error: i32,
+    code: i32,
+    rest: Rest,
+    room: [u64; 12],
+}
+
+/// From here the kernel aligns as pointers are.
+#[repr(C)]
+struct Rest {
+    _align: [usize; 0],
+    pid: i32,
+    uid: u32,
+    value: usize,
+}
+
+const _: () = assert!(size_of::<Sent>() >= size_of::<libc::siginfo_t>());
+
+/// A thread that signals are sent to.
+#[derive(Clone, Copy, Debug)]
+pub struct Task {
+    process: i32,
+    thread: i32,
+}
+
+impl Task {
+    /// The calling thread.
+    pub fn own() -> Task {
+        // SAFETY: no arguments.
+        Task { process: crate::process::id(), thread: unsafe { libc::gettid() } }
+    }
+
+    /// The first thread of a process: its only one, in a process forked here.
+    pub fn main_of(process: i32) -> Task {
+        Task { process, thread: process }
+    }
+
+    /// `rt_tgsigqueueinfo` by number: queues the signal with this value.
+    ///
+    /// # Errors
+    /// Those of the call: `EAGAIN` when too many are queued, `ESRCH` when the thread has ended.
+    #[inline]
+    pub fn send(&self, value: usize) -> io::Result<()> {
+        let rest = Rest { _align: [], pid: 0, uid: 0, value };
+        let sent = Sent { signal: signal(), error: 0, code: libc::SI_QUEUE, rest, room: [0; 12] };
+        let (process, thread) = (self.process as usize, self.thread as usize);
+        let at = std::ptr::from_ref(&sent) as usize;
+        // SAFETY: the information is as long as the kernel's and lives across the call.
+        match unsafe { syscall4(libc::SYS_rt_tgsigqueueinfo as usize, process, thread, sent.signal as usize, at) } {
+            0 => Ok(()),
+            error => Err(io::Error::from_raw_os_error(-error as i32)),
+        }
+    }
+}
+
+/// What was waited for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Arrived {
+    /// A queued signal with this value.
+    Value(usize),
+    /// A child has ended.
+    ChildEnded,
+}
+
+/// The signal blocked in the calling thread, and in processes that it forks, so that it can be waited for; and with it the one
+/// that tells of children.
+#[derive(Debug)]
+pub struct Blocked {
+    set: libc::sigset_t,
+    before: libc::sigset_t,
+}
+
+impl Blocked {
+    /// Blocks them.
+    ///
+    /// # Errors
+    /// Those of `pthread_sigmask`.
+    pub fn new() -> io::Result<Blocked> {
+        // SAFETY: zeroes are valid for signal sets, which are initialised before they are used.
+        unsafe {
+            let mut set = MaybeUninit::<libc::sigset_t>::zeroed().assume_init();
+            let mut before = set;
+            libc::sigemptyset(&raw mut set);
+            libc::sigaddset(&raw mut set, signal());
+            libc::sigaddset(&raw mut set, libc::SIGCHLD);
+            match libc::pthread_sigmask(libc::SIG_BLOCK, &raw const set, &raw mut before) {
+                0 => Ok(Blocked { set, before }),
+                error => Err(io::Error::from_raw_os_error(error)),
+            }
+        }
+    }
+
+    /// `rt_sigtimedwait` by number, without a time: takes the next signal.
+    ///
+    /// # Errors
+    /// Those of the call; `InvalidData` when somebody else sent one.
+    #[inline]
+    pub fn wait(&self) -> io::Result<Arrived> {
+        const EINTR: isize = -(libc::EINTR as isize);
+        /// The kernel's sets have 64 signals, and libc's begin with them.
+        const SET: usize = 8;
+        let mut sent = MaybeUninit::<Sent>::zeroed();
+        let set = std::ptr::from_ref(&self.set) as usize;
+        loop {
+            // SAFETY: the set is longer than the kernel's, the information as long as the kernel's.
+            let took = unsafe { syscall4(libc::SYS_rt_sigtimedwait as usize, set, sent.as_mut_ptr() as usize, 0, SET) };
+            // SAFETY: zeroes, or what the kernel wrote: integers all.
+            let sent = unsafe { sent.assume_init_ref() };
+            return match took {
+                // SIGCONT after SIGSTOP, or a tracer.
+                EINTR => continue,
+                error if error < 0 => Err(io::Error::from_raw_os_error(-error as i32)),
+                child if child == libc::SIGCHLD as isize => Ok(Arrived::ChildEnded),
+                _ if sent.code == libc::SI_QUEUE => Ok(Arrived::Value(sent.rest.value)),
+                _ => Err(io::Error::new(io::ErrorKind::InvalidData, "a signal that nobody here has sent")),
+            };
+        }
+    }
+}
+
+impl Drop for Blocked {
+    fn drop(&mut self) {
+        // SAFETY: the set is what the kernel told.
+        unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &raw const self.before, std::ptr::null_mut()) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn signals_to_oneself_come_in_order_with_their_values() {
+        let signals = Blocked::new().expect("sigmask");
+        let own = Task::own();
+        for n in [1, usize::MAX, 3] {
+            own.send(n).expect("queued");
+        }
+        for n in [1, usize::MAX, 3] {
+            assert_eq!(signals.wait().expect("taken"), Arrived::Value(n));
+        }
+    }
+
+    #[test]
+    fn nobody_is_sent_nothing() {
+        let gone = Task { process: i32::MAX, thread: i32::MAX };
+        assert_eq!(gone.send(1).map_err(|e| e.raw_os_error()), Err(Some(libc::ESRCH)));
+    }
+}

@@ -1,0 +1,299 @@
+//! Asking which of many descriptors are ready, by number, and things to be ready.
+//!
+//! The calls are those that every architecture has: `pselect6`, `ppoll` and `epoll_pwait` without a signal mask. `select`,
+//! `poll` and `epoll_wait` are the same code in the kernel, where they exist at all.
+//!
+//! # Safety
+//! Sets, arrays and timeouts are owned, initialised, and as long as the kernel is told. A descriptor that is closed
+//! meanwhile makes an answer wrong, and no memory unsafe: the kernel is given numbers.
+#![expect(unsafe_code, reason = "raw pselect6, ppoll, epoll_pwait, epoll_ctl")]
+
+use crate::arch::{syscall4, syscall5, syscall6};
+use rustix::event::EventfdFlags;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use rustix::time::{Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec};
+use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+
+/// A way to ask, without waiting, which of some descriptors can be read.
+pub trait Asking {
+    /// Asks; how many are ready, or a negative error number.
+    fn ask(&mut self) -> isize;
+    /// Which ones the last answer named, by their places among those asked about.
+    fn told(&self) -> Vec<usize>;
+}
+
+const NOW: libc::timespec = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+
+/// The numbers that `select` can ask about are below this.
+pub const SELECT_LIMIT: usize = libc::FD_SETSIZE;
+
+const WORD: usize = usize::BITS as usize;
+
+type FdSet = [usize; SELECT_LIMIT / WORD];
+
+/// `select` for reading. The kernel overwrites the set, so each call begins by copying it.
+#[derive(Debug)]
+pub struct Select {
+    fds: Vec<usize>,
+    wanted: FdSet,
+    told: FdSet,
+    /// The highest number and one: what the kernel looks through.
+    numbers: usize,
+}
+
+impl Select {
+    /// Over these; the number that is too high where one is.
+    ///
+    /// # Errors
+    /// That number: not below [`SELECT_LIMIT`].
+    pub fn over(fds: &[BorrowedFd<'_>]) -> Result<Select, usize> {
+        let fds: Vec<usize> = fds.iter().map(|fd| fd.as_raw_fd() as usize).collect();
+        let highest = fds.iter().copied().max().unwrap_or(0);
+        if highest >= SELECT_LIMIT {
+            return Err(highest);
+        }
+        let mut wanted = FdSet::default();
+        for fd in &fds {
+            wanted[fd / WORD] |= 1 << (fd % WORD);
+        }
+        Ok(Select { fds, wanted, told: FdSet::default(), numbers: highest + 1 })
+    }
+
+    /// How many numbers the kernel looks through.
+    pub fn numbers(&self) -> usize {
+        self.numbers
+    }
+}
+
+impl Asking for Select {
+    #[inline]
+    fn ask(&mut self) -> isize {
+        let words = self.numbers.div_ceil(WORD);
+        self.told[..words].copy_from_slice(&self.wanted[..words]);
+        let told = self.told.as_mut_ptr() as usize;
+        let now = std::ptr::from_ref(&NOW) as usize;
+        // SAFETY: the set holds `numbers` bits; a timeout of zero is not written back; no mask.
+        unsafe { syscall6(libc::SYS_pselect6 as usize, self.numbers, told, 0, 0, now, 0) }
+    }
+
+    fn told(&self) -> Vec<usize> {
+        (0..self.fds.len()).filter(|i| self.told[self.fds[*i] / WORD] >> (self.fds[*i] % WORD) & 1 == 1).collect()
+    }
+}
+
+/// `poll` for reading.
+#[derive(Debug)]
+pub struct Poll(Vec<libc::pollfd>);
+
+impl Poll {
+    /// Over these.
+    pub fn over(fds: &[BorrowedFd<'_>]) -> Poll {
+        Poll(fds.iter().map(|fd| libc::pollfd { fd: fd.as_raw_fd(), events: libc::POLLIN, revents: 0 }).collect())
+    }
+}
+
+impl Asking for Poll {
+    #[inline]
+    fn ask(&mut self) -> isize {
+        let now = std::ptr::from_ref(&NOW) as usize;
+        // SAFETY: the array is as long as it says; a timeout of zero is not written back; no mask.
+        unsafe { syscall5(libc::SYS_ppoll as usize, self.0.as_mut_ptr() as usize, self.0.len(), now, 0, 0) }
+    }
+
+    fn told(&self) -> Vec<usize> {
+        (0..self.0.len()).filter(|i| self.0[*i].revents & libc::POLLIN != 0).collect()
+    }
+}
+
+/// `epoll`, level-triggered, for reading.
+#[derive(Debug)]
+pub struct Epoll {
+    fd: OwnedFd,
+    events: Vec<libc::epoll_event>,
+    answered: usize,
+}
+
+const EVENT: libc::epoll_event = libc::epoll_event { events: libc::EPOLLIN as u32, u64: 0 };
+
+impl Epoll {
+    /// Over these, with room for all of them in one answer.
+    ///
+    /// # Errors
+    /// Those of `epoll_create1` and `epoll_ctl`: `ENOSPC` beyond the user's `max_user_watches`.
+    pub fn over(fds: &[BorrowedFd<'_>]) -> io::Result<Epoll> {
+        // SAFETY: no pointers; the descriptor is fresh and owned by nobody else.
+        let fd = unsafe {
+            let fd = libc::epoll_create1(libc::EPOLL_CLOEXEC);
+            if fd < 0 {
+                return Err(io::Error::last_os_error());
+            }
+            OwnedFd::from_raw_fd(fd)
+        };
+        let epoll = Epoll { fd, events: vec![EVENT; fds.len().max(1)], answered: 0 };
+        for (place, fd) in fds.iter().enumerate() {
+            match epoll.control(libc::EPOLL_CTL_ADD, *fd, place) {
+                0 => {}
+                error => return Err(io::Error::from_raw_os_error(-error as i32)),
+            }
+        }
+        Ok(epoll)
+    }
+
+    #[inline]
+    fn control(&self, operation: i32, fd: BorrowedFd<'_>, place: usize) -> isize {
+        let event = libc::epoll_event { u64: place as u64, ..EVENT };
+        let at = std::ptr::from_ref(&event) as usize;
+        let (own, fd) = (self.fd.as_raw_fd() as usize, fd.as_raw_fd() as usize);
+        // SAFETY: the event lives across the call.
+        unsafe { syscall4(libc::SYS_epoll_ctl as usize, own, operation as usize, fd, at) }
+    }
+
+    /// `epoll_ctl`: one more, which answers name by this place; 0 or a negative error number.
+    #[inline]
+    pub fn add(&self, fd: BorrowedFd<'_>, place: usize) -> isize {
+        self.control(libc::EPOLL_CTL_ADD, fd, place)
+    }
+
+    /// `epoll_ctl`: says again what is wanted of one.
+    #[inline]
+    pub fn modify(&self, fd: BorrowedFd<'_>, place: usize) -> isize {
+        self.control(libc::EPOLL_CTL_MOD, fd, place)
+    }
+
+    /// `epoll_ctl`: no longer this one.
+    #[inline]
+    pub fn remove(&self, fd: BorrowedFd<'_>) -> isize {
+        self.control(libc::EPOLL_CTL_DEL, fd, 0)
+    }
+}
+
+impl Asking for Epoll {
+    #[inline]
+    fn ask(&mut self) -> isize {
+        let (own, room) = (self.fd.as_raw_fd() as usize, self.events.as_mut_ptr() as usize);
+        // SAFETY: the room is as long as it says; no mask.
+        let answer = unsafe { syscall6(libc::SYS_epoll_pwait as usize, own, room, self.events.len(), 0, 0, 0) };
+        self.answered = answer.max(0) as usize;
+        answer
+    }
+
+    fn told(&self) -> Vec<usize> {
+        let mut all: Vec<usize> = self.events[..self.answered].iter().map(|event| event.u64 as usize).collect();
+        all.sort_unstable();
+        all
+    }
+}
+
+/// A counter to be read when it is not zero (`eventfd`), which it is until 8 bytes are written to it.
+///
+/// # Errors
+/// Those of `eventfd2`.
+pub fn event_counter() -> io::Result<OwnedFd> {
+    Ok(rustix::event::eventfd(0, EventfdFlags::CLOEXEC)?)
+}
+
+/// A timer to be read when it has expired (`timerfd`), not started.
+///
+/// # Errors
+/// Those of `timerfd_create`.
+pub fn timer() -> io::Result<OwnedFd> {
+    Ok(rustix::time::timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::CLOEXEC)?)
+}
+
+/// Lets a timer expire in a nanosecond.
+///
+/// # Errors
+/// Those of `timerfd_settime`.
+pub fn expire(timer: BorrowedFd<'_>) -> io::Result<()> {
+    let moment = Timespec { tv_sec: 0, tv_nsec: 1 };
+    let once = Itimerspec { it_interval: Timespec { tv_sec: 0, tv_nsec: 0 }, it_value: moment };
+    rustix::time::timerfd_settime(timer, TimerfdTimerFlags::empty(), &once)?;
+    Ok(())
+}
+
+/// The same open file under a number that is not below `floor`; the old number is free afterwards.
+///
+/// # Errors
+/// Those of `fcntl`: `EMFILE`, or `EINVAL` where the floor is beyond the limit.
+pub fn move_up(fd: OwnedFd, floor: usize) -> io::Result<OwnedFd> {
+    Ok(rustix::io::fcntl_dupfd_cloexec(&fd, floor as i32)?)
+}
+
+/// Lets this process number its descriptors up to `wanted`, as far as the hard limit goes; what that limit is where it is
+/// too low.
+///
+/// # Errors
+/// The hard limit, where that is below `wanted`.
+pub fn allow_descriptors(wanted: u64) -> Result<(), u64> {
+    let limit = getrlimit(Resource::Nofile);
+    if limit.current.is_none_or(|soft| soft >= wanted) {
+        return Ok(());
+    }
+    let most = limit.maximum.unwrap_or(u64::MAX);
+    let raised = Rlimit { current: Some(wanted), maximum: limit.maximum };
+    if most < wanted || setrlimit(Resource::Nofile, raised).is_err() { Err(most) } else { Ok(()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::io::{pipe, write_full};
+    use std::os::fd::AsFd;
+
+    #[test]
+    fn all_three_tell_the_same() {
+        let pipes: Vec<_> = (0..70).map(|_| pipe().expect("pipe")).collect();
+        let fds: Vec<_> = pipes.iter().map(|(near, _)| near.as_fd()).collect();
+        let mut ways: [Box<dyn Asking>; 3] = [
+            Box::new(Select::over(&fds).expect("low numbers")),
+            Box::new(Poll::over(&fds)),
+            Box::new(Epoll::over(&fds).expect("epoll")),
+        ];
+        for ready in [&[][..], &[3], &[3, 69]] {
+            if let Some(last) = ready.last() {
+                write_full(pipes[*last].1.as_fd(), &[1]).expect("write");
+            }
+            for way in &mut ways {
+                // Twice: what is ready stays so.
+                assert_eq!((way.ask(), way.ask()), (ready.len() as isize, ready.len() as isize));
+                assert_eq!(way.told(), ready);
+            }
+        }
+    }
+
+    #[test]
+    fn counters_and_timers_become_ready() {
+        let (counter, timer) = (event_counter().expect("eventfd"), timer().expect("timerfd"));
+        let fds = [counter.as_fd(), timer.as_fd()];
+        let mut poll = Poll::over(&fds);
+        assert_eq!(poll.ask(), 0);
+        write_full(counter.as_fd(), &1u64.to_ne_bytes()).expect("write");
+        expire(timer.as_fd()).expect("timerfd_settime");
+        while poll.ask() < 2 {}
+        assert_eq!(poll.told(), [0, 1]);
+    }
+
+    #[test]
+    fn a_member_of_an_epoll_can_leave() {
+        let (near, far) = pipe().expect("pipe");
+        write_full(far.as_fd(), &[1]).expect("write");
+        let mut epoll = Epoll::over(&[]).expect("epoll");
+        assert_eq!(epoll.add(near.as_fd(), 7), 0);
+        assert_eq!(epoll.add(near.as_fd(), 7), -libc::EEXIST as isize);
+        assert_eq!((epoll.modify(near.as_fd(), 8), epoll.ask(), epoll.told()), (0, 1, vec![8]));
+        assert_eq!((epoll.remove(near.as_fd()), epoll.ask()), (0, 0));
+        assert_eq!(epoll.remove(near.as_fd()), -libc::ENOENT as isize);
+    }
+
+    #[test]
+    fn numbers_beyond_what_select_can_name_are_refused() {
+        allow_descriptors(SELECT_LIMIT as u64 + 64).expect("a hard limit of more than 1088");
+        let (near, _far) = pipe().expect("pipe");
+        let high = move_up(near, SELECT_LIMIT).expect("F_DUPFD");
+        let number = high.as_raw_fd() as usize;
+        assert!(number >= SELECT_LIMIT);
+        assert_eq!(Select::over(&[high.as_fd()]).map(|s| s.numbers()), Err(number));
+        assert!(allow_descriptors(u64::MAX - 1).is_err());
+    }
+}

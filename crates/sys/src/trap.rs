@@ -1,0 +1,259 @@
+//! A page whose access the hardware refuses, and a handler that lets it be refused again and again.
+//!
+//! The handler of a refused access returns, the instruction is run again, and is refused again: so many times as was asked
+//! for, with no other system call between. The last time the handler opens the page, the access succeeds, and the loop is
+//! left. Nothing is jumped over, so this is the same on every CPU. (The crash of tests is in [`crate::fault`].)
+//!
+//! The handlers of a process are one for all its threads: there is one [`Trap`] at a time. A refused access anywhere else goes
+//! to whoever handled it before.
+//!
+//! # Safety
+//! The page is a mapping of our own that nothing borrows: it is touched by volatile accesses through its address alone. The
+//! handler uses atomics and the system calls `mprotect` and `ftruncate`, no more; it is installed while the page is mapped,
+//! and what it finds in the statics was stored before the access that it handles.
+#![expect(unsafe_code, reason = "a handler of SIGSEGV and SIGBUS, accesses that are refused")]
+
+use std::io;
+use std::mem::MaybeUninit;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::sync::atomic::{AtomicI32, AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Why an access is refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refused {
+    /// A write to a page that may only be read.
+    Write,
+    /// A read of a page that may not be touched.
+    Read,
+    /// A read of a page of a mapped file that lies beyond the file's end.
+    PastEnd,
+}
+
+/// What the handler knows: where the page is, how it is opened, how many accesses it is still to refuse, how many it has.
+static PAGE: AtomicUsize = AtomicUsize::new(0);
+static PAGE_SIZE: AtomicUsize = AtomicUsize::new(0);
+static OPENED_BY: AtomicI32 = AtomicI32::new(0);
+static FILE: AtomicI32 = AtomicI32::new(-1);
+static LEFT: AtomicU64 = AtomicU64::new(0);
+static TAKEN: AtomicU64 = AtomicU64::new(0);
+
+static ONE: Mutex<()> = Mutex::new(());
+
+extern "C" fn refused(signal: libc::c_int, info: *mut libc::siginfo_t, _context: *mut libc::c_void) {
+    // SAFETY: the kernel passes a valid siginfo, whose address is that of the access for both signals.
+    let at = unsafe { (*info).si_addr() } as usize;
+    if at & !(PAGE_SIZE.load(Relaxed) - 1) != PAGE.load(Relaxed) || !open_at_last() {
+        // Not ours, or not to be opened: run again without this handler, the access ends the process.
+        crate::signals::restore_default(signal);
+    }
+}
+
+/// Counts; whether the access may be tried again.
+fn open_at_last() -> bool {
+    TAKEN.fetch_add(1, Relaxed);
+    match LEFT.fetch_sub(1, Relaxed) {
+        1 => open(),
+        left => left > 1,
+    }
+}
+
+/// Lets the access succeed.
+fn open() -> bool {
+    let (page, size) = (PAGE.load(Relaxed), PAGE_SIZE.load(Relaxed));
+    match OPENED_BY.load(Relaxed) {
+        // SAFETY: an integer by value; the file is the trap's own.
+        0 => unsafe { libc::ftruncate(FILE.load(Relaxed), size as libc::off_t) == 0 },
+        // SAFETY: the page is the trap's own, and nothing borrows it.
+        protection => unsafe { libc::mprotect(std::ptr::without_provenance_mut(page), size, protection) == 0 },
+    }
+}
+
+/// The page, the handler, and the stack that it runs on; all put back when it is dropped.
+#[derive(Debug)]
+pub struct Trap {
+    kind: Refused,
+    page: *mut u8,
+    _file: Option<OwnedFd>,
+    before: [libc::sigaction; 2],
+    stack: Option<(Vec<u8>, libc::stack_t)>,
+    _only: MutexGuard<'static, ()>,
+}
+
+/// What a refused access is told by.
+const SIGNALS: [libc::c_int; 2] = [libc::SIGSEGV, libc::SIGBUS];
+/// A stack for a handler: four times what the largest frame of the largest vector registers wants.
+const STACK: usize = 64 << 10;
+
+impl Trap {
+    /// Maps the page, closed, and installs the handler: on the thread's own stack, or on an alternate one.
+    ///
+    /// # Errors
+    /// Those of `memfd_create`, `mmap`, `sigaltstack` and `sigaction`.
+    pub fn new(kind: Refused, alternate: bool) -> io::Result<Trap> {
+        let only = ONE.lock().unwrap_or_else(PoisonError::into_inner);
+        let size = crate::pages::page_size();
+        let file = match kind {
+            Refused::PastEnd => Some(empty_file()?),
+            Refused::Write | Refused::Read => None,
+        };
+        let (protection, flags) = match kind {
+            Refused::PastEnd => (libc::PROT_READ, libc::MAP_SHARED),
+            Refused::Write | Refused::Read => {
+                (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_POPULATE)
+            }
+        };
+        let fd = file.as_ref().map_or(-1, AsRawFd::as_raw_fd);
+        // SAFETY: a fresh mapping at an address of the kernel's choice touches nothing that exists.
+        let page = unsafe { libc::mmap(std::ptr::null_mut(), size, protection, flags, fd, 0) };
+        if page == libc::MAP_FAILED {
+            return Err(io::Error::last_os_error());
+        }
+        // SAFETY: zeroes are valid for the plain structures of the C library.
+        let before = unsafe { MaybeUninit::<[libc::sigaction; 2]>::zeroed().assume_init() };
+        let mut trap = Trap { kind, page: page.cast(), _file: file, before, stack: None, _only: only };
+        PAGE.store(page as usize, Relaxed);
+        PAGE_SIZE.store(size, Relaxed);
+        FILE.store(fd, Relaxed);
+        OPENED_BY.store(
+            match kind {
+                Refused::Write => libc::PROT_READ | libc::PROT_WRITE,
+                Refused::Read => libc::PROT_READ,
+                Refused::PastEnd => 0,
+            },
+            Relaxed,
+        );
+        trap.close()?;
+        trap.install(alternate)?;
+        Ok(trap)
+    }
+
+    fn install(&mut self, alternate: bool) -> io::Result<()> {
+        // SAFETY: zeroes are valid for these plain structures; the stack outlives its use, since dropping puts the old one
+        // back; the handler is async-signal-safe.
+        unsafe {
+            if alternate {
+                let mut room = vec![0u8; STACK];
+                let new = libc::stack_t { ss_sp: room.as_mut_ptr().cast(), ss_flags: 0, ss_size: STACK };
+                let mut old = MaybeUninit::<libc::stack_t>::zeroed().assume_init();
+                check(libc::sigaltstack(&raw const new, &raw mut old))?;
+                self.stack = Some((room, old));
+            }
+            let mut action = MaybeUninit::<libc::sigaction>::zeroed().assume_init();
+            action.sa_sigaction = refused as *const () as libc::sighandler_t;
+            action.sa_flags = libc::SA_SIGINFO | if alternate { libc::SA_ONSTACK } else { 0 };
+            for (signal, before) in SIGNALS.into_iter().zip(&mut self.before) {
+                check(libc::sigaction(signal, &raw const action, before))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Accesses the page, and is refused `times` times: the last one also opens it.
+    #[inline]
+    pub fn touch(&self, times: u64) {
+        LEFT.store(times, Relaxed);
+        self.touch_open();
+    }
+
+    /// Accesses the page: fails nothing where it is open.
+    #[inline]
+    pub fn touch_open(&self) {
+        // SAFETY: see the module's Safety section: the access ends only when it succeeds.
+        unsafe {
+            match self.kind {
+                Refused::Write => std::ptr::write_volatile(self.page, 1),
+                Refused::Read | Refused::PastEnd => drop(std::ptr::read_volatile(self.page)),
+            }
+        }
+    }
+
+    /// Opens the page as the handler does; whether that worked.
+    #[inline]
+    pub fn open(&self) -> bool {
+        open()
+    }
+
+    /// Closes the page again.
+    ///
+    /// # Errors
+    /// Those of `mprotect` and `ftruncate`.
+    #[inline]
+    pub fn close(&self) -> io::Result<()> {
+        let protection = match self.kind {
+            Refused::Write => libc::PROT_READ,
+            Refused::Read => libc::PROT_NONE,
+            // SAFETY: an integer by value; the file is the trap's own.
+            Refused::PastEnd => return check(unsafe { libc::ftruncate(FILE.load(Relaxed), 0) }),
+        };
+        // SAFETY: the page is the trap's own, and nothing borrows it.
+        check(unsafe { libc::mprotect(self.page.cast(), PAGE_SIZE.load(Relaxed), protection) })
+    }
+
+    /// Accesses that were refused since the process began.
+    pub fn taken(&self) -> u64 {
+        TAKEN.load(Relaxed)
+    }
+}
+
+impl Drop for Trap {
+    fn drop(&mut self) {
+        // SAFETY: what was there before was told by the kernel (or is the default: zeroes); the page was mapped with this
+        // length and is unmapped once.
+        unsafe {
+            for (signal, before) in SIGNALS.into_iter().zip(&self.before) {
+                libc::sigaction(signal, before, std::ptr::null_mut());
+            }
+            if let Some((_room, old)) = &self.stack {
+                libc::sigaltstack(old, std::ptr::null_mut());
+            }
+            libc::munmap(self.page.cast(), PAGE_SIZE.load(Relaxed));
+        }
+    }
+}
+
+fn check(result: libc::c_int) -> io::Result<()> {
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
+/// A file in memory without a name.
+fn empty_file() -> io::Result<OwnedFd> {
+    // SAFETY: the name is NUL-terminated; the descriptor is fresh and owned by nobody else.
+    unsafe {
+        let fd = libc::memfd_create(c"groma".as_ptr(), libc::MFD_CLOEXEC);
+        if fd < 0 { Err(io::Error::last_os_error()) } else { Ok(OwnedFd::from_raw_fd(fd)) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// One test: the child of another one would find the one trap of the process taken for ever.
+    #[test]
+    fn so_many_accesses_are_refused_as_were_asked_for_and_all_elsewhere() {
+        for alternate in [false, true] {
+            for kind in [Refused::Write, Refused::Read, Refused::PastEnd] {
+                let trap = Trap::new(kind, alternate).expect("a page");
+                let before = trap.taken();
+                trap.touch(10);
+                trap.touch_open();
+                assert_eq!(trap.taken() - before, 10, "{kind:?}");
+                trap.close().expect("closed");
+                trap.touch(1);
+                assert_eq!(trap.taken() - before, 11, "{kind:?}");
+                trap.close().expect("closed");
+                assert!(trap.open());
+                trap.touch_open();
+                assert_eq!(trap.taken() - before, 11, "{kind:?}");
+            }
+        }
+        let child = crate::fork::fork(|| {
+            crate::process::no_core_file();
+            let Ok(_trap) = Trap::new(Refused::Write, false) else { return 1 };
+            drop(crate::fault::read_forbidden_page());
+            0
+        });
+        assert_eq!(child.expect("fork").wait().expect("wait").signal(), Some(libc::SIGSEGV));
+    }
+}

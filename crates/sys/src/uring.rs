@@ -1,0 +1,460 @@
+//! The rings of io_uring, with nothing between: `io_uring_setup`, `io_uring_enter`, `mmap`.
+//!
+//! One ring of submissions and one of completions, one thread at a time. Made plainly: no polling thread, no registered files
+//! or buffers. And why there is no ring, where there is none.
+//!
+//! # Safety
+//! The mappings are those of a ring descriptor that is open as long as they are, with the lengths that the kernel's offsets
+//! imply. Entries in the ring's shared memory are written before the tail that publishes them (release) and completions read
+//! after the tail that publishes them (acquire), at indices below the sizes that the kernel told. The kernel only ever gets
+//! the address of a buffer that is borrowed until all operations on it have completed.
+#![expect(unsafe_code, reason = "io_uring_setup, io_uring_enter, shared rings")]
+
+use crate::arch::syscall6;
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// `struct io_sqring_offsets`.
+#[repr(C)]
+#[derive(Default)]
+struct SubmissionOffsets {
+    head: u32,
+    tail: u32,
+    mask: u32,
+    entries: u32,
+    flags: u32,
+    dropped: u32,
+    array: u32,
+    _reserved: u32,
+    _user: u64,
+}
+
+/// `struct io_cqring_offsets`.
+#[repr(C)]
+#[derive(Default)]
+struct CompletionOffsets {
+    head: u32,
+    tail: u32,
+    mask: u32,
+    entries: u32,
+    overflow: u32,
+    cqes: u32,
+    flags: u32,
+    _reserved: u32,
+    _user: u64,
+}
+
+/// `struct io_uring_params`.
+#[repr(C)]
+#[derive(Default)]
+struct Params {
+    sq_entries: u32,
+    cq_entries: u32,
+    flags: u32,
+    _thread: [u32; 2],
+    _features: u32,
+    _wq: u32,
+    _reserved: [u32; 3],
+    sq: SubmissionOffsets,
+    cq: CompletionOffsets,
+}
+
+const _: () = assert!(size_of::<Params>() == 120);
+
+/// `struct io_uring_sqe`: one operation.
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+struct Submission {
+    opcode: u8,
+    flags: u8,
+    _priority: u16,
+    fd: i32,
+    offset: u64,
+    address: u64,
+    length: u32,
+    operation_flags: u32,
+    data: u64,
+    _rest: [u64; 3],
+}
+
+const _: () = assert!(size_of::<Submission>() == 64);
+
+/// `struct io_uring_cqe`: the end of one operation.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Completion {
+    /// What its operation was given to be known by.
+    pub data: u64,
+    /// The operation's result, or a negative error number.
+    pub result: i32,
+    /// Flags of the operation.
+    pub flags: u32,
+}
+
+/// The operations, by the kernel's numbers (`enum io_uring_op`).
+const NOP: u8 = 0;
+const POLL_ADD: u8 = 6;
+const READ: u8 = 22;
+const MSG_RING: u8 = 40;
+/// A success is not told (`IOSQE_CQE_SKIP_SUCCESS`, 5.17).
+const SKIP_SUCCESS: u8 = 1 << 6;
+/// Wait for completions (`IORING_ENTER_GETEVENTS`).
+const GET_EVENTS: usize = 1;
+/// The number of the call that makes rings, for those who filter it.
+pub const SETUP: libc::c_long = libc::SYS_io_uring_setup;
+/// What is mapped, by the offset it is mapped at.
+const SUBMISSION_RING: libc::off_t = 0;
+const COMPLETION_RING: libc::off_t = 0x800_0000;
+const SUBMISSIONS: libc::off_t = 0x1000_0000;
+
+/// One mapping of the ring's memory.
+#[derive(Debug)]
+struct Shared {
+    at: *mut u8,
+    len: usize,
+}
+
+impl Shared {
+    fn map(fd: BorrowedFd<'_>, len: usize, what: libc::off_t) -> io::Result<Shared> {
+        let (protection, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_SHARED | libc::MAP_POPULATE);
+        // SAFETY: a fresh mapping at an address of the kernel's choice touches nothing that exists.
+        let at = unsafe { libc::mmap(std::ptr::null_mut(), len, protection, flags, fd.as_raw_fd(), what) };
+        if at == libc::MAP_FAILED { Err(io::Error::last_os_error()) } else { Ok(Shared { at: at.cast(), len }) }
+    }
+
+    /// The word at this offset, which the kernel told.
+    fn word(&self, offset: u32) -> &AtomicU32 {
+        assert!(offset as usize + 4 <= self.len && offset.is_multiple_of(4), "an offset outside of the ring");
+        // SAFETY: inside the mapping, aligned, and shared with the kernel as an atomic.
+        unsafe { AtomicU32::from_ptr(self.at.add(offset as usize).cast()) }
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        // SAFETY: mapped with this length, unmapped once.
+        unsafe { libc::munmap(self.at.cast(), self.len) };
+    }
+}
+
+/// A pair of rings.
+#[derive(Debug)]
+pub struct Ring {
+    submission_ring: Shared,
+    completion_ring: Shared,
+    submissions: Shared,
+    fd: OwnedFd,
+    at: Offsets,
+    entries: u32,
+    /// Behind the last operation written.
+    tail: u32,
+    /// Behind the last completion taken.
+    head: u32,
+}
+
+/// The kernel's offsets of what is used in every turn.
+#[derive(Debug)]
+struct Offsets {
+    submission_tail: u32,
+    completion_head: u32,
+    completion_tail: u32,
+    completion_mask: u32,
+    completions: u32,
+}
+
+impl Ring {
+    /// Rings for so many operations at once, a power of two.
+    ///
+    /// # Errors
+    /// Those of `io_uring_setup` and `mmap`.
+    pub fn new(entries: u32) -> io::Result<Ring> {
+        let mut params = Params::default();
+        let fd = {
+            // SAFETY: the parameters are those of the call, and live across it; the descriptor is fresh and owned.
+            unsafe {
+                let at = std::ptr::from_mut(&mut params) as usize;
+                match crate::arch::syscall2(libc::SYS_io_uring_setup as usize, entries as usize, at) {
+                    error if error < 0 => return Err(io::Error::from_raw_os_error(-error as i32)),
+                    fd => OwnedFd::from_raw_fd(fd as i32),
+                }
+            }
+        };
+        let (sq, cq) = (&params.sq, &params.cq);
+        let submission_bytes = sq.array as usize + params.sq_entries as usize * size_of::<u32>();
+        let completion_bytes = cq.cqes as usize + params.cq_entries as usize * size_of::<Completion>();
+        let ring = Ring {
+            submission_ring: Shared::map(fd.as_fd(), submission_bytes, SUBMISSION_RING)?,
+            completion_ring: Shared::map(fd.as_fd(), completion_bytes, COMPLETION_RING)?,
+            submissions: Shared::map(fd.as_fd(), params.sq_entries as usize * size_of::<Submission>(), SUBMISSIONS)?,
+            fd,
+            at: Offsets {
+                submission_tail: sq.tail,
+                completion_head: cq.head,
+                completion_tail: cq.tail,
+                completion_mask: params.cq_entries - 1,
+                completions: cq.cqes,
+            },
+            entries: params.sq_entries,
+            tail: 0,
+            head: 0,
+        };
+        // The ring of submissions holds numbers of entries: here each place its own, for ever.
+        for i in 0..params.sq_entries {
+            ring.submission_ring.word(sq.array + 4 * i).store(i, Ordering::Relaxed);
+        }
+        Ok(ring)
+    }
+
+    /// How many operations fit.
+    pub fn entries(&self) -> u32 {
+        self.entries
+    }
+
+    /// Writes an operation; the next [`Ring::enter`] publishes it. Never more than [`Ring::entries`] between two of those.
+    #[inline]
+    fn push(&mut self, operation: Submission) {
+        let place = (self.tail & (self.entries - 1)) as usize;
+        // SAFETY: the place is below the number of entries, which is a power of two; the kernel reads no entry that was not
+        // published, and has copied those that were when `enter` returned.
+        unsafe { self.submissions.at.cast::<Submission>().add(place).write(operation) };
+        self.tail = self.tail.wrapping_add(1);
+    }
+
+    /// An operation that does nothing.
+    #[inline]
+    pub fn push_nop(&mut self, data: u64) {
+        self.push(Submission { opcode: NOP, fd: -1, data, ..Submission::default() });
+    }
+
+    /// Waits once until the descriptor can be read.
+    #[inline]
+    pub fn push_poll(&mut self, fd: BorrowedFd<'_>, data: u64) {
+        // The kernel wants the mask in words of the CPU's order, the 16 bits of `poll` first.
+        let mask = u32::from(libc::POLLIN as u16);
+        let operation_flags = if cfg!(target_endian = "big") { mask.rotate_left(16) } else { mask };
+        self.push(Submission { opcode: POLL_ADD, fd: fd.as_raw_fd(), operation_flags, data, ..Submission::default() });
+    }
+
+    /// Puts a completion with this data and result into another ring; of a success nothing is told in this one.
+    #[inline]
+    pub fn push_message(&mut self, to: BorrowedFd<'_>, data: u64, result: u32) {
+        self.push(Submission {
+            opcode: MSG_RING,
+            flags: SKIP_SUCCESS,
+            fd: to.as_raw_fd(),
+            offset: data,
+            length: result,
+            data: u64::MAX,
+            ..Submission::default()
+        });
+    }
+
+    /// Publishes what was written, and waits for so many completions: one `io_uring_enter`. How many operations the kernel
+    /// took, or a negative error number; what it did not take is forgotten.
+    #[inline]
+    pub fn enter(&mut self, wait: u32) -> isize {
+        let tail = self.submission_ring.word(self.at.submission_tail);
+        let before = tail.load(Ordering::Relaxed);
+        tail.store(self.tail, Ordering::Release);
+        let (fd, new) = (self.fd.as_raw_fd() as usize, self.tail.wrapping_sub(before) as usize);
+        // SAFETY: integers by value; what the operations point to is borrowed by whoever pushed them.
+        let took = unsafe { syscall6(libc::SYS_io_uring_enter as usize, fd, new, wait as usize, GET_EVENTS, 0, 0) };
+        if took < new as isize {
+            self.tail = before.wrapping_add(took.max(0) as u32);
+            tail.store(self.tail, Ordering::Release);
+        }
+        took
+    }
+
+    /// The next completion, if there is one.
+    #[inline]
+    pub fn pop(&mut self) -> Option<Completion> {
+        if self.completion_ring.word(self.at.completion_tail).load(Ordering::Acquire) == self.head {
+            return None;
+        }
+        let place = (self.head & self.at.completion_mask) as usize;
+        // SAFETY: the place is below the number of completions; the kernel has written it before it moved the tail.
+        let completion =
+            unsafe { self.completion_ring.at.add(self.at.completions as usize).cast::<Completion>().add(place).read() };
+        self.head = self.head.wrapping_add(1);
+        self.completion_ring.word(self.at.completion_head).store(self.head, Ordering::Release);
+        Some(completion)
+    }
+
+    /// Reads the beginning of a file into each of the equal parts of a buffer, all by one `io_uring_enter`; how many parts
+    /// were filled.
+    ///
+    /// # Errors
+    /// Those of `io_uring_enter`.
+    ///
+    /// # Panics
+    /// When the parts are more than [`Ring::entries`].
+    #[inline]
+    pub fn read(&mut self, fd: BorrowedFd<'_>, buffer: &mut [u8], part: usize) -> io::Result<usize> {
+        let parts = buffer.len() / part;
+        assert!(parts <= self.entries as usize, "more reads than the ring holds");
+        for piece in buffer.chunks_exact_mut(part) {
+            let (address, length) = (piece.as_mut_ptr() as u64, part as u32);
+            let fd = fd.as_raw_fd();
+            self.push(Submission { opcode: READ, fd, address, length, data: READ.into(), ..Submission::default() });
+        }
+        let took = self.enter(parts as u32);
+        if took < 0 {
+            return Err(io::Error::from_raw_os_error(-took as i32));
+        }
+        let (mut ended, mut filled) = (0, 0);
+        // The buffer is the kernel's until the last of those it took has ended: whatever it takes.
+        while ended < took {
+            match self.pop() {
+                Some(completion) => {
+                    ended += 1;
+                    filled += usize::from(completion.result == part as i32 && completion.data == READ.into());
+                }
+                None => drop(self.enter(1)),
+            }
+        }
+        Ok(filled)
+    }
+}
+
+impl AsFd for Ring {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+}
+
+/// Why there are no rings, as far as can be seen from here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Missing {
+    /// The kernel was built without them.
+    NotBuilt,
+    /// A filter of system calls says that the call does not exist.
+    FilteredAway,
+    /// A filter of system calls forbids the call.
+    Forbidden,
+    /// The setting `kernel.io_uring_disabled` has this value: 1 for all but some, 2 for all.
+    Disabled(u32),
+    /// Forbidden by something else: a security module, most likely.
+    Refused,
+    /// Neither: some other error.
+    Other,
+}
+
+/// Tells them apart by the error of `io_uring_setup` and by what `/proc` says.
+pub fn missing(error: &io::Error) -> Missing {
+    let disabled = std::fs::read_to_string("/proc/sys/kernel/io_uring_disabled").ok();
+    // Of this thread: a filter is its own.
+    let status = std::fs::read_to_string("/proc/thread-self/status").unwrap_or_default();
+    let mode = status.lines().find_map(|line| line.strip_prefix("Seccomp:")).map(str::trim);
+    tell_apart(error.raw_os_error(), disabled.and_then(|text| text.trim().parse().ok()), mode == Some("2"))
+}
+
+fn tell_apart(error: Option<i32>, disabled: Option<u32>, filtered: bool) -> Missing {
+    match (error, disabled) {
+        (Some(libc::ENOSYS), _) if filtered => Missing::FilteredAway,
+        (Some(libc::ENOSYS), _) => Missing::NotBuilt,
+        (Some(libc::EPERM), Some(setting @ 1..)) => Missing::Disabled(setting),
+        (Some(libc::EPERM | libc::EACCES), _) if filtered => Missing::Forbidden,
+        (Some(libc::EPERM | libc::EACCES), _) => Missing::Refused,
+        _ => Missing::Other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::io::{pipe, write_full};
+
+    /// A ring, or nothing where this machine has none for the reason that is printed.
+    fn ring(entries: u32) -> Option<Ring> {
+        match Ring::new(entries) {
+            Ok(ring) => Some(ring),
+            Err(e) => {
+                eprintln!("no ring: {e}: {:?}", missing(&e));
+                assert_ne!(missing(&e), Missing::Other, "{e}");
+                None
+            }
+        }
+    }
+
+    #[test]
+    fn operations_end_once_each_and_in_order() {
+        let Some(mut ring) = ring(8) else { return };
+        assert_eq!(ring.pop(), None);
+        for lap in 0..10 {
+            for n in 0..8 {
+                ring.push_nop(lap * 8 + n);
+            }
+            assert_eq!(ring.enter(8), 8);
+            for n in 0..8 {
+                assert_eq!(ring.pop(), Some(Completion { data: lap * 8 + n, result: 0, flags: 0 }));
+            }
+            assert_eq!(ring.pop(), None);
+        }
+    }
+
+    #[test]
+    fn a_readable_pipe_is_polled_and_a_file_is_read() {
+        let Some(mut ring) = ring(4) else { return };
+        let (near, far) = pipe().expect("pipe");
+        write_full(far.as_fd(), &[1]).expect("write");
+        ring.push_poll(near.as_fd(), 5);
+        assert_eq!(ring.enter(1), 1);
+        let told = ring.pop().expect("a completion");
+        assert_eq!((told.data, told.result & i32::from(libc::POLLIN)), (5, i32::from(libc::POLLIN)));
+
+        let path = std::env::temp_dir().join(format!("groma-uring-{}", crate::process::id()));
+        std::fs::write(&path, [7; 100]).expect("a file");
+        let file = std::fs::File::open(&path).expect("the file");
+        std::fs::remove_file(&path).expect("its name");
+        let mut buffer = [0; 12];
+        assert_eq!(ring.read(file.as_fd(), &mut buffer, 4).expect("read"), 3);
+        assert_eq!(buffer, [7; 12]);
+        let mut too_long = [0; 200];
+        assert_eq!(ring.read(file.as_fd(), &mut too_long, 200).expect("read"), 0);
+    }
+
+    #[test]
+    fn a_message_arrives_in_the_other_ring_only() {
+        let (Some(mut a), Some(mut b)) = (ring(4), ring(4)) else { return };
+        a.push_message(b.as_fd(), 42, 7);
+        assert_eq!(a.enter(0), 1);
+        match a.pop() {
+            None => assert_eq!(b.pop(), Some(Completion { data: 42, result: 7, flags: 0 })),
+            // A kernel before 5.18.
+            Some(refused) => assert_eq!(refused.result, -libc::EINVAL),
+        }
+    }
+
+    #[test]
+    fn the_reasons_are_told_apart() {
+        let (enosys, eperm) = (Some(libc::ENOSYS), Some(libc::EPERM));
+        assert_eq!(tell_apart(enosys, None, false), Missing::NotBuilt);
+        assert_eq!(tell_apart(enosys, Some(0), true), Missing::FilteredAway);
+        assert_eq!(tell_apart(eperm, Some(2), true), Missing::Disabled(2));
+        assert_eq!(tell_apart(eperm, Some(1), false), Missing::Disabled(1));
+        assert_eq!(tell_apart(eperm, Some(0), true), Missing::Forbidden);
+        assert_eq!(tell_apart(eperm, None, false), Missing::Refused);
+        assert_eq!(tell_apart(Some(libc::ENOMEM), None, true), Missing::Other);
+    }
+
+    /// As under a container's profile: a filter is its thread's own, and so ends with it.
+    #[test]
+    fn a_filter_is_recognised() {
+        let off = |text: String| text.trim() != "0";
+        if std::fs::read_to_string("/proc/sys/kernel/io_uring_disabled").is_ok_and(off) {
+            return eprintln!("io_uring is disabled here: that is found first");
+        }
+        for (error, expected) in [(libc::ENOSYS, Missing::FilteredAway), (libc::EPERM, Missing::Forbidden)] {
+            let thread = std::thread::spawn(move || {
+                crate::filter::deny(&[libc::SYS_io_uring_setup], error)
+                    .map(|()| Ring::new(4).map(|_| ()).map_err(|e| missing(&e)))
+            });
+            match thread.join().expect("no panic") {
+                Ok(answer) => assert_eq!(answer, Err(expected)),
+                Err(e) => eprintln!("no filters here: {e}"),
+            }
+        }
+    }
+}
