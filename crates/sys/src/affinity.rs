@@ -17,10 +17,19 @@ const FIRST_MASK_BYTES: usize = 1024;
 /// # Errors
 /// Those of `sched_getaffinity`.
 pub fn allowed() -> io::Result<Vec<u32>> {
+    allowed_to(0)
+}
+
+/// The CPUs that another process's first thread may run on, in ascending order: what a worker that is pinned asks of its
+/// supervisor. 0 is the calling thread.
+///
+/// # Errors
+/// As [`allowed`]; `ESRCH` when there is no such process.
+pub fn allowed_to(pid: i32) -> io::Result<Vec<u32>> {
     let mut mask = vec![0u8; FIRST_MASK_BYTES];
     loop {
         // SAFETY: the buffer is as long as it says and writable; the kernel writes whole words into it.
-        let got = unsafe { libc::syscall(libc::SYS_sched_getaffinity, 0, mask.len(), mask.as_mut_ptr()) };
+        let got = unsafe { libc::syscall(libc::SYS_sched_getaffinity, pid, mask.len(), mask.as_mut_ptr()) };
         if got >= 0 {
             let bits = |(i, byte): (usize, &u8)| {
                 let byte = *byte;

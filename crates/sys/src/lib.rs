@@ -16,6 +16,7 @@ pub mod filter;
 pub mod fork;
 pub mod io;
 pub mod libc_calls;
+pub mod mapping;
 pub mod net;
 pub mod pages;
 pub mod place;

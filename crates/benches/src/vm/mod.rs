@@ -1,7 +1,13 @@
-//! Virtual memory: what it costs to get the pages of a mapping.
+//! Virtual memory: making and changing mappings, and what it costs to get their pages.
 
 use groma_harness::Benchmark;
 
+mod cow;
 mod fault;
+mod fault_huge;
+mod fault_major;
+mod map;
+mod walk;
 
-pub(crate) const ALL: &[&Benchmark] = &[&fault::BENCH];
+pub(crate) const ALL: &[&Benchmark] =
+    &[&fault::BENCH, &cow::BENCH, &fault_huge::BENCH, &fault_major::BENCH, &map::BENCH];
