@@ -37,8 +37,7 @@ pub enum Policy {
 /// it for every target.
 pub const MADV_POPULATE_WRITE: i32 = 23;
 
-/// `madvise` against readahead and for single pages.
-pub const MADV_RANDOM: i32 = libc::MADV_RANDOM;
+pub use libc::{MADV_COLD, MADV_DONTNEED, MADV_FREE, MADV_RANDOM};
 
 /// An owned memory mapping.
 #[derive(Debug)]
