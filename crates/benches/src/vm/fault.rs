@@ -10,7 +10,7 @@
 //! a disk (`vm.fault_major`), or huge pages (`vm.fault_huge`).
 //!
 //! Method: the mapping is made once and touched page by page, through as many intervals as it lasts; then its pages are
-//! given back, untimed, so that each touch faults again. A base page each: huge pages are refused. All pages are touched once
+//! given back (`MADV_DONTNEED`), untimed, so that each touch faults again. A base page each: huge pages are refused. All pages are touched once
 //! before anything is timed, so that a virtual machine's host has backed them; what that first pass takes is a fact.
 //! Several threads at once (`-P 4 --threads`) fault in mappings of their own (`object=private`, pages that nobody may touch
 //! between them, or the kernel would make one of them), or each in its part of one mapping (`object=shared`): what the locks

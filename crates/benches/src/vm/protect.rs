@@ -12,7 +12,8 @@
 //! mapping after each of two last calls; and that no fault was taken meanwhile.
 //!
 //! Traps: memory next to other memory, which a change of permissions merges and splits; transparent huge pages, of which
-//! there are 512 times fewer to change.
+//! there are 512 times fewer to change. Cost does not grow evenly with size: kernels forget a few translations one by one (up
+//! to 33 on x86, which makes 64 KiB half as dear as 1 MiB here) and beyond that all of them at once.
 //!
 //! Source: os-methods 2.13; the call that lmbench3 `lat_sig prot` makes before it is timed.
 

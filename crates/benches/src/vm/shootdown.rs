@@ -13,7 +13,8 @@
 //!
 //! The proofs are that those who were to spin did spin within the intervals, and that each call was obeyed: the kernel
 //! counted a fault when the page was touched again, or its permissions are shown changed. How many shootdowns the CPUs of the
-//! others received (`/proc/interrupts`, where there are such) is a fact: others make some too, and hypervisors and CPUs
+//! others received (`/proc/interrupts`, where there are such) is a fact: to make a page ready again may cause one
+//! as well, others make some too, and hypervisors and CPUs
 //! that tell each other without interrupts show none.
 //!
 //! Traps: CPUs that idle are not interrupted, so sleeping threads cost nothing, and a control without any load would run on
@@ -21,7 +22,7 @@
 //!
 //! Source: os-methods 2.13; Black et al. 1989 named it.
 
-use super::walk::Faults;
+use super::walk::{Faults, write_each};
 use groma_harness::prelude::*;
 use groma_harness::sys::counters;
 use groma_harness::sys::fork::{self, Child};
@@ -314,7 +315,8 @@ fn one_call(call: &str, page: &mut Map, watch: &mut Stopwatch<'_>) -> Outcome {
         watch.stop();
         return done.doing("munmap");
     }
-    page[0] = page[0].wrapping_add(1);
+    // Only written: a read first would be a fault of its own.
+    write_each(page, 1);
     watch.start();
     let done = if call == "dontneed" { page.drop_pages() } else { page.protect(false) };
     watch.stop();
