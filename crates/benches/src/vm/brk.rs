@@ -75,7 +75,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use groma_harness::sys::fork;
+    use groma_harness::sys::{fork, thread};
     use groma_harness::testing::try_out;
 
     #[test]
@@ -98,7 +98,8 @@ mod tests {
 
     #[test]
     fn a_process_with_threads_has_no_heap_of_its_own() {
-        let tried = std::thread::scope(|s| s.spawn(|| try_out(&BENCH, &[], None).map(|_| ())).join());
+        let other = thread::spawn(256 << 10, || try_out(&BENCH, &[], None).map(|_| ())).expect("a thread");
+        let tried = other.join();
         assert!(matches!(tried, Ok(Err(Stop::Unsupported(_)))), "{tried:?}");
     }
 }

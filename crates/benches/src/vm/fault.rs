@@ -202,6 +202,7 @@ mod tests {
     use super::*;
     use crate::scratch::testing::Place;
     use groma_harness::model::CrewKind;
+    use groma_harness::sys::fork;
     use groma_harness::testing::{try_crew, try_out};
 
     #[test]
@@ -239,5 +240,11 @@ mod tests {
     fn processes_share_no_mapping_and_files_none_at_all() {
         let why = try_out(&BENCH, &[("kind", "file_cow"), ("object", "shared")], None).map(|_| ());
         assert!(matches!(why, Err(Stop::Unsupported(_))), "{why:?}");
+        // In a process with one thread, as a worker has.
+        let child = fork::fork(|| {
+            let why = try_crew(&BENCH, &[("object", "shared")], None, 2, CrewKind::Processes).map(|_| ());
+            i32::from(!matches!(why, Err(Stop::Unsupported(_))))
+        });
+        assert_eq!(child.expect("fork").wait().expect("wait").code(), Some(0));
     }
 }
