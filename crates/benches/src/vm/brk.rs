@@ -13,7 +13,7 @@
 //! Traps: `sbrk` of the C library, which remembers the break and need not call; a break that does not move looks like a fast
 //! call unless its answer is compared.
 //!
-//! Source: os-methods 2.13; Ousterhout 1990 notes the call, without a figure.
+//! Source: os-methods 2.13 has mappings; this is their older sibling.
 
 use super::walk::Faults;
 use crate::entry;

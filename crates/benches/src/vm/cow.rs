@@ -11,10 +11,9 @@
 //! stretches, and that the child was still there, with the old contents, when its pages had been copied: without it the
 //! kernel would hand over the page and copy nothing.
 //!
-//! Traps: pages that nobody shares any more are only made writable, at a third of the price; transparent huge pages.
+//! Traps: pages that nobody shares any more are only made writable, and nothing is copied; transparent huge pages.
 //!
-//! Source: the write of a forked process in Ousterhout 1990 and lmbench3 `lat_proc fork` is part of their totals; os-methods
-//! give it a figure of its own.
+//! Source: os-methods 2.13.
 
 use super::walk::{AREA, Faults, Walk, write_each};
 use groma_harness::prelude::*;

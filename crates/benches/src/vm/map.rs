@@ -18,7 +18,7 @@
 //! it by the kernel, which is another operation: such neighbours are fenced off first. Threads that map at once are
 //! neighbours of each other.
 //!
-//! Source: lmbench3 `lat_mmap`, lmbench 1996 table 14 has no figure for it alone; os-methods 2.13.
+//! Source: lmbench3 `lat_mmap`; os-methods 2.13.
 
 use super::walk::Faults;
 use crate::entry;

@@ -20,7 +20,7 @@
 //! Traps: CPUs that idle are not interrupted, so sleeping threads cost nothing, and a control without any load would run on
 //! a less busy machine; a host that has taken the other CPU away is waited for.
 //!
-//! Source: os-methods 2.13; Black et al. 1989 named it.
+//! Source: os-methods 2.13.
 
 use super::walk::{Faults, write_each};
 use groma_harness::prelude::*;
