@@ -43,6 +43,10 @@ const WARM: u32 = 1;
 const MEASURE: u32 = 2;
 const STOP: u32 = 3;
 
+const FAILED: u32 = 0;
+const UNSUPPORTED: u32 = 1;
+const DENIED: u32 = 2;
+
 /// A value on lines of its own, so that counting members do not slow down those that poll the phase.
 #[repr(C, align(128))]
 struct Line<T>(T);
@@ -55,6 +59,8 @@ struct Header {
     done: Line<AtomicU32>,
     /// Who may write `text`: 0 nobody yet, else member + 1. A failure takes it over from a report.
     failure: Line<AtomicU32>,
+    /// What kind of end the first failure is: [`FAILED`], [`UNSUPPORTED`], [`DENIED`].
+    kind: Line<AtomicU32>,
     text_len: Line<AtomicU32>,
     text: [AtomicU64; TEXT_WORDS],
 }
@@ -133,10 +139,34 @@ impl Board {
 
     /// Says why member `index` failed, if nobody has failed before.
     fn fail(&self, index: u32, reason: &str) {
+        self.stop(index, FAILED, reason);
+    }
+
+    /// The same, for whatever kind of end.
+    fn stop(&self, index: u32, kind: u32, reason: &str) {
         if self.head().failure.0.compare_exchange(0, index + 1, SeqCst, SeqCst).is_ok() {
+            self.head().kind.0.store(kind, SeqCst);
             self.write_text(reason);
         }
         self.slots[index as usize].ended.store(2, SeqCst);
+    }
+
+    /// Why the crew ended, as its first member to fail has said.
+    fn reason(&self) -> Stop {
+        // A failure is announced before its words are there.
+        let index = self.head().failure.0.load(SeqCst).saturating_sub(1) as usize;
+        for _ in 0..1000 {
+            if self.slots[index].ended.load(SeqCst) != 0 {
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        let text = self.read_text();
+        match self.head().kind.0.load(SeqCst) {
+            UNSUPPORTED => Stop::Unsupported(text),
+            DENIED => Stop::Denied(text),
+            _ => Stop::Failed(text),
+        }
     }
 
     fn phase(&self) -> u32 {
@@ -321,7 +351,14 @@ fn member(board: &Board, index: u32, bench: &Benchmark, job: &Job, timetable: Ti
             }
             slot.ended.store(1, SeqCst);
         }
-        Ok(Err(stop)) => board.fail(index, &format!("member {index}: {stop}")),
+        Ok(Err(stop)) => {
+            let kind = match stop {
+                Stop::Unsupported(_) => UNSUPPORTED,
+                Stop::Denied(_) => DENIED,
+                Stop::Failed(_) => FAILED,
+            };
+            board.stop(index, kind, &format!("member {index}: {stop}"));
+        }
         Err(panic) => board.fail(index, &format!("member {index} panicked: {}", crate::worker::panic_text(&*panic))),
     }
 }
@@ -426,7 +463,7 @@ fn coordinate(board: &Board, crew: &mut Crew, members: u32, timetable: Timetable
                 return Ok(());
             }
             if board.head().failure.0.load(SeqCst) != 0 {
-                return Err(Stop::Failed(board.read_text()));
+                return Err(board.reason());
             }
             if let Some((index, how)) = crew.dead(board) {
                 return Err(Stop::Failed(format!("member {index} of the crew {how}")));
@@ -453,7 +490,7 @@ fn coordinate(board: &Board, crew: &mut Crew, members: u32, timetable: Timetable
         std::thread::sleep(Duration::from_millis(1));
     }
     if board.head().failure.0.load(SeqCst) != 0 {
-        return Err(Stop::Failed(board.read_text()));
+        return Err(board.reason());
     }
     Ok(())
 }

@@ -141,6 +141,21 @@ pub fn io_calls() -> Option<(u64, u64)> {
     Some((count("syscr:")?, count("syscw:")?))
 }
 
+/// TLB shootdowns that these CPUs have received, as `/proc/interrupts` counts them; `None` where the kernel counts none
+/// (they are no interrupts on Arm) or `/proc` is missing.
+pub fn tlb_shootdowns(cpus: &[u32]) -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/interrupts").ok()?;
+    let columns: Vec<u32> = text
+        .lines()
+        .next()?
+        .split_ascii_whitespace()
+        .filter_map(|name| name.strip_prefix("CPU")?.parse().ok())
+        .collect();
+    let row = text.lines().find_map(|line| line.trim_start().strip_prefix("TLB:"))?;
+    let counts = columns.iter().zip(row.split_ascii_whitespace());
+    Some(counts.filter(|(cpu, _)| cpus.contains(cpu)).filter_map(|(_, n)| n.parse::<u64>().ok()).sum())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -12,10 +12,21 @@
 use crate::pages::page_size;
 use std::fs::File;
 use std::io;
-use std::ops::Deref;
+use std::ops::{Deref, DerefMut};
 use std::os::fd::AsRawFd;
 
-/// Consecutive pages of memory, each a private read-only mapping of its own.
+/// What may be done to mapped pages of a file, and whose writes they are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// Read, privately; a write is answered with SIGSEGV.
+    Read,
+    /// Written to copies of one's own.
+    Private,
+    /// Written to the file.
+    Shared,
+}
+
+/// Consecutive pages of memory, each a mapping of its own.
 #[derive(Debug)]
 pub struct FilePages {
     base: *mut libc::c_void,
@@ -27,7 +38,7 @@ impl FilePages {
     ///
     /// # Errors
     /// Those of `mmap` (`ENOMEM` at the limit of mappings); `UnexpectedEof` when the file is shorter.
-    pub fn map(file: &File, pages: &[u64]) -> io::Result<FilePages> {
+    pub fn map(file: &File, pages: &[u64], access: Access) -> io::Result<FilePages> {
         let page = page_size();
         let last = pages.iter().max().copied().unwrap_or(0);
         if file.metadata()?.len() < (last + 1) * page as u64 {
@@ -43,11 +54,16 @@ impl FilePages {
         // From here on dropped, hence unmapped, on failure.
         let area = FilePages { base, len };
         for (i, number) in pages.iter().enumerate() {
-            let flags = libc::MAP_PRIVATE | libc::MAP_FIXED;
+            let (kind, protection) = match access {
+                Access::Read => (libc::MAP_PRIVATE, libc::PROT_READ),
+                Access::Private => (libc::MAP_PRIVATE, libc::PROT_READ | libc::PROT_WRITE),
+                Access::Shared => (libc::MAP_SHARED, libc::PROT_READ | libc::PROT_WRITE),
+            };
             let offset = (number * page as u64) as libc::off_t;
             // SAFETY: replaces one page of the range reserved above.
-            let got =
-                unsafe { libc::mmap(base.byte_add(i * page), page, libc::PROT_READ, flags, file.as_raw_fd(), offset) };
+            let got = unsafe {
+                libc::mmap(base.byte_add(i * page), page, protection, kind | libc::MAP_FIXED, file.as_raw_fd(), offset)
+            };
             if got == libc::MAP_FAILED {
                 return Err(io::Error::last_os_error());
             }
@@ -55,12 +71,13 @@ impl FilePages {
         Ok(area)
     }
 
-    /// Unmaps the pages from the mappings, so that the next touch of each faults; they stay in the page cache.
+    /// Unmaps the pages from the mappings, so that the next touch of each faults; they stay in the page cache, and copies
+    /// of one's own are lost.
     ///
     /// # Errors
     /// Those of `madvise`.
     pub fn drop_pages(&mut self) -> io::Result<()> {
-        // SAFETY: the range is ours, and nobody has written to these read-only mappings.
+        // SAFETY: the range is ours, and the bytes of the file are as good as those that were written to copies of them.
         let done = unsafe { libc::madvise(self.base, self.len, libc::MADV_DONTNEED) };
         if done < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
     }
@@ -75,11 +92,28 @@ impl Deref for FilePages {
     }
 }
 
+impl DerefMut for FilePages {
+    fn deref_mut(&mut self) -> &mut [u8] {
+        // SAFETY: as for `deref`, and `&mut self` makes the access exclusive; a write to pages that may only be read raises
+        // SIGSEGV, which is no memory unsafety.
+        unsafe { std::slice::from_raw_parts_mut(self.base.cast(), self.len) }
+    }
+}
+
 impl Drop for FilePages {
     fn drop(&mut self) {
         // SAFETY: the range was reserved with this base and length and is unmapped once, here.
         unsafe { libc::munmap(self.base, self.len) };
     }
+}
+
+/// Asks the kernel to forget which bytes of a file it holds in memory; it keeps what is dirty or mapped, and what has no
+/// other place.
+///
+/// # Errors
+/// Those of `posix_fadvise`.
+pub fn forget_cached(file: &File) -> io::Result<()> {
+    Ok(rustix::fs::fadvise(file, 0, None, rustix::fs::Advice::DontNeed)?)
 }
 
 #[cfg(test)]
@@ -96,11 +130,17 @@ mod tests {
         for n in 0..4u8 {
             file.write_all(&vec![n + 1; page]).expect("a page");
         }
-        let mut area = FilePages::map(&file, &[3, 0, 2]).expect("three mappings");
+        let mut area = FilePages::map(&file, &[3, 0, 2], Access::Read).expect("three mappings");
         assert_eq!([area[0], area[page], area[3 * page - 1]], [4, 1, 3]);
         area.drop_pages().expect("madvise");
         assert_eq!([area[0], area[page], area[3 * page - 1]], [4, 1, 3]);
-        let short = FilePages::map(&file, &[4]).map(|_| ()).map_err(|e| e.kind());
+        for (access, kept) in [(Access::Private, 4), (Access::Shared, 9)] {
+            let mut area = FilePages::map(&file, &[3], access).expect("a mapping");
+            area[0] = 9;
+            area.drop_pages().expect("madvise");
+            assert_eq!(area[0], kept, "{access:?}");
+        }
+        let short = FilePages::map(&file, &[4], Access::Read).map(|_| ()).map_err(|e| e.kind());
         assert_eq!(short, Err(io::ErrorKind::UnexpectedEof));
     }
 }

@@ -25,6 +25,7 @@ pub mod io;
 pub mod kernel_objects;
 pub mod libc_calls;
 pub mod mq;
+pub mod mapping;
 pub mod net;
 pub mod pages;
 pub mod place;

@@ -5,10 +5,12 @@
 //! out slices bounded by its own borrow. File mappings are private or made over files that the caller owns.
 #![expect(unsafe_code, reason = "mmap, madvise, munmap, mincore")]
 
+use crate::arch::syscall3;
 use std::fs::File;
 use std::io;
 use std::ops::{Deref, DerefMut};
 use std::os::fd::AsRawFd;
+use std::sync::Arc;
 
 /// The size of a base page, in bytes.
 pub fn page_size() -> usize {
@@ -30,6 +32,12 @@ pub enum Policy {
     /// Reserved huge pages of the default size (`MAP_HUGETLB`).
     Reserved,
 }
+
+/// `madvise` that makes pages present and writable (5.14); from the kernel's `asm-generic/mman-common.h`: libc does not name
+/// it for every target.
+pub const MADV_POPULATE_WRITE: i32 = 23;
+
+pub use libc::{MADV_COLD, MADV_DONTNEED, MADV_FREE, MADV_RANDOM};
 
 /// An owned memory mapping.
 #[derive(Debug)]
@@ -88,6 +96,28 @@ impl Map {
         Ok(map)
     }
 
+    /// Fresh private memory of base pages between two pages that nobody may touch: a mapping that the kernel neither
+    /// merges with a neighbour nor finds merged, whatever is done to it.
+    ///
+    /// # Errors
+    /// Those of `mmap` and `mprotect`.
+    pub fn guarded(len: usize) -> io::Result<Map> {
+        let len = round_up(len, page_size());
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+        let mut map = Map::raw(len + 2 * page_size(), page_size(), libc::PROT_NONE, flags, -1, 0)?;
+        map.len = len;
+        map.protect(true)?;
+        drop(map.advise(libc::MADV_NOHUGEPAGE));
+        Ok(map)
+    }
+
+    /// Cuts the memory into `parts` of the same number of whole pages, each for one owner: one mapping, several users.
+    pub fn split(self, parts: usize) -> Vec<Part> {
+        let len = self.len / page_size() / parts.max(1) * page_size();
+        let whole = Arc::new(self);
+        (0..parts).map(|i| Part { from: i * len, len, whole: Arc::clone(&whole) }).collect()
+    }
+
     /// Memory shared with the children forked later, zeroed and present.
     ///
     /// # Errors
@@ -124,16 +154,13 @@ impl Map {
     pub fn advise(&self, advice: i32) -> io::Result<()> {
         // SAFETY: the range belongs to this mapping. Advice that drops contents (MADV_DONTNEED) leaves zeroes, which
         // are valid bytes, and `&self` hands out no `&mut [u8]` at the same time.
-        let done = unsafe { libc::madvise(self.base.byte_add(self.offset), self.len, advice) };
-        if done < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+        unsafe { madvise(self.base as usize + self.offset, self.len, advice) }
     }
 
     /// Makes every page present and writable from this CPU, so that no fault is left for the timed region.
     ///
     /// `MADV_POPULATE_WRITE` where the kernel has it (5.14), else one write a page.
     pub fn populate(&mut self) {
-        /// From the kernel's `asm-generic/mman-common.h`; libc does not name it for every target.
-        const MADV_POPULATE_WRITE: i32 = 23;
         if self.advise(MADV_POPULATE_WRITE).is_err() {
             let page = page_size();
             for byte in self.iter_mut().step_by(page) {
@@ -152,24 +179,29 @@ impl Map {
         self.advise(libc::MADV_DONTNEED)
     }
 
+    /// Which base pages of the mapping are resident, as `mincore` says.
+    ///
+    /// # Errors
+    /// Those of `mincore`.
+    pub fn residency(&self) -> io::Result<Vec<bool>> {
+        residency(self)
+    }
+
     /// How many base pages of the mapping are resident, as `mincore` says.
     ///
     /// # Errors
     /// Those of `mincore`.
     pub fn resident_pages(&self) -> io::Result<usize> {
-        let mut pages = vec![0u8; self.len.div_ceil(page_size())];
-        // SAFETY: the range belongs to this mapping and the vector has one byte a page.
-        let done = unsafe {
-            libc::mincore(self.base.byte_add(self.offset), self.len, pages.as_mut_ptr().cast::<libc::c_uchar>())
-        };
-        if done < 0 {
-            return Err(io::Error::last_os_error());
-        }
-        Ok(pages.iter().filter(|p| **p & 1 == 1).count())
+        Ok(self.residency()?.into_iter().filter(|there| *there).count())
     }
 
     /// Bytes of the mapping that transparent huge pages back, from `/proc/self/smaps`; `None` without it.
     pub fn huge_bytes(&self) -> Option<u64> {
+        self.smaps_bytes("AnonHugePages")
+    }
+
+    /// Bytes of the mapping that `/proc/self/smaps` counts under this name (`Referenced`, `LazyFree`); `None` without it.
+    pub fn smaps_bytes(&self, name: &str) -> Option<u64> {
         let start = self.base as usize + self.offset;
         let smaps = std::fs::read_to_string("/proc/self/smaps").ok()?;
         let mut inside = false;
@@ -180,7 +212,7 @@ impl Map {
                 Some((usize::from_str_radix(from, 16).ok()?, usize::from_str_radix(to, 16).ok()?))
             }) {
                 inside = from < start + self.len && start < to;
-            } else if inside && let Some(kib) = line.strip_prefix("AnonHugePages:") {
+            } else if inside && let Some(kib) = line.strip_prefix(name).and_then(|rest| rest.strip_prefix(':')) {
                 total += kib.trim().trim_end_matches(" kB").parse::<u64>().ok()? * 1024;
             }
         }
@@ -195,8 +227,9 @@ impl Map {
         let protection = if writable { libc::PROT_READ | libc::PROT_WRITE } else { libc::PROT_READ };
         // SAFETY: the range belongs to this mapping; writing through the slice while read-only raises SIGSEGV, which
         // is what callers of this are after, and is no memory unsafety.
-        let done = unsafe { libc::mprotect(self.base.byte_add(self.offset), self.len, protection) };
-        if done < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+        checked(unsafe {
+            syscall3(libc::SYS_mprotect as usize, self.base as usize + self.offset, self.len, protection as usize)
+        })
     }
 }
 
@@ -223,6 +256,70 @@ impl Drop for Map {
     }
 }
 
+/// A part of a mapping that several share; each owner has a part alone.
+#[derive(Debug)]
+pub struct Part {
+    whole: Arc<Map>,
+    from: usize,
+    len: usize,
+}
+
+impl Part {
+    fn at(&self) -> usize {
+        self.whole.base as usize + self.whole.offset + self.from
+    }
+
+    /// Gives its pages back, as [`Map::drop_pages`].
+    ///
+    /// # Errors
+    /// Those of `madvise`.
+    pub fn drop_pages(&mut self) -> io::Result<()> {
+        // SAFETY: the part lies within the mapping, which `whole` keeps, and `&mut self` says that nobody looks at it.
+        unsafe { madvise(self.at(), self.len, libc::MADV_DONTNEED) }
+    }
+}
+
+impl Deref for Part {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        // SAFETY: within the mapping, which `whole` keeps; no other part covers these bytes.
+        unsafe { std::slice::from_raw_parts(self.whole.base.byte_add(self.whole.offset + self.from).cast(), self.len) }
+    }
+}
+
+impl DerefMut for Part {
+    fn deref_mut(&mut self) -> &mut [u8] {
+        let base = self.whole.base;
+        // SAFETY: as for `deref`; the mapping itself is owned by `whole`, which hands out nothing while it is split.
+        unsafe { std::slice::from_raw_parts_mut(base.byte_add(self.whole.offset + self.from).cast(), self.len) }
+    }
+}
+
+/// `madvise` by number.
+///
+/// # Safety
+/// The range belongs to the caller, and nobody minds what the advice does to its contents.
+unsafe fn madvise(at: usize, len: usize, advice: i32) -> io::Result<()> {
+    // SAFETY: as promised.
+    checked(unsafe { syscall3(libc::SYS_madvise as usize, at, len, advice as usize) })
+}
+
+/// Which pages of memory that is mapped are resident, as `mincore` says.
+pub(crate) fn residency(memory: &[u8]) -> io::Result<Vec<bool>> {
+    let mut pages = vec![0u8; memory.len().div_ceil(page_size())];
+    let (at, into) = (memory.as_ptr() as usize, pages.as_mut_ptr() as usize);
+    // SAFETY: `mincore` reads no memory, and the vector has one byte a page.
+    checked(unsafe { syscall3(libc::SYS_mincore as usize, at, memory.len(), into) })?;
+    Ok(pages.into_iter().map(|page| page & 1 == 1).collect())
+}
+
+/// What a system call by number returned, where only failure says anything.
+#[inline]
+pub(crate) fn checked(returned: isize) -> io::Result<()> {
+    if returned < 0 { Err(io::Error::from_raw_os_error(-returned as i32)) } else { Ok(()) }
+}
+
 /// The smallest multiple of `unit` that is not below `n`.
 pub fn round_up(n: usize, unit: usize) -> usize {
     n.div_ceil(unit) * unit
@@ -244,6 +341,22 @@ mod tests {
         map.drop_pages().expect("madvise");
         assert_eq!(map.resident_pages().expect("mincore"), 0);
         assert_eq!(map[0], 0);
+    }
+
+    #[test]
+    fn a_guarded_map_stands_alone_and_parts_share_it() {
+        let page = page_size();
+        let map = Map::guarded(4 * page).expect("memory");
+        let at = map.as_ptr() as usize;
+        assert_eq!(crate::mapping::permissions(&map).as_deref(), Some("rw-p"));
+        let mut parts = map.split(2);
+        assert_eq!(parts.iter().map(|p| p.as_ptr() as usize - at).collect::<Vec<_>>(), [0, 2 * page]);
+        parts[0][0] = 1;
+        parts[1][2 * page - 1] = 2;
+        let last = parts.pop().expect("two");
+        parts[0].drop_pages().expect("madvise");
+        drop(parts);
+        assert_eq!((last.len(), last[2 * page - 1]), (2 * page, 2));
     }
 
     #[test]

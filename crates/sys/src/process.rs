@@ -123,6 +123,18 @@ pub fn refuse_huge_pages() {
     unsafe { libc::prctl(libc::PR_SET_THP_DISABLE, 1, 0, 0, 0) };
 }
 
+/// Takes [`refuse_huge_pages`] back, which a process inherits from its parent.
+pub fn allow_huge_pages() {
+    // SAFETY: as for `refuse_huge_pages`.
+    unsafe { libc::prctl(libc::PR_SET_THP_DISABLE, 0, 0, 0, 0) };
+}
+
+/// Whether this process refuses transparent huge pages.
+pub fn huge_pages_refused() -> bool {
+    // SAFETY: PR_GET_THP_DISABLE takes flags by value; kernels without it answer with a negative number.
+    unsafe { libc::prctl(libc::PR_GET_THP_DISABLE, 0, 0, 0, 0) > 0 }
+}
+
 /// Ends a whole process group. A group that is gone is no error.
 pub fn kill_group(group: i32) {
     if group > 1 {

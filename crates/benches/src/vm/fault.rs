@@ -2,51 +2,79 @@
 //!
 //! Measures the first touch of a page: the exception, the kernel's search for the mapping, the page it finds or makes, and
 //! the way back. `anon_write`: a zeroed page for the first write to fresh memory. `zero_page`: the shared page of zeroes for
-//! the first read. `file_minor`: a page of a file that the page cache holds. `cow`: a copy of a page that another process
-//! still uses. Does not measure `mmap` and `munmap`, faults that read from a disk, or huge pages.
+//! the first read. `after_zero`: the first write to a page that was read before, a zeroed page instead of the shared one.
+//! `file_minor`: the first read of a page of a file that the page cache holds. `file_cow`: the first write to such a page,
+//! privately, hence a copy. `file_shared`: the first write to it for all, of which the file system is told.
+//! `file_around`: what a program pays that reads through an ordinary mapping of a file: per page, where most touches are no
+//! fault at all. Does not measure `mmap` and `munmap` (`vm.map`), pages shared with a child (`vm.cow`), faults that read from
+//! a disk (`vm.fault_major`), or huge pages (`vm.fault_huge`).
 //!
 //! Method: the mapping is made once and touched page by page, through as many intervals as it lasts; then its pages are
-//! given back, untimed, so that each touch faults again. A base page each: huge pages are refused. All pages are touched once before anything is
-//! timed, so that a virtual machine's host has backed them. For `cow` a child is forked that sleeps while the parent writes to every page
-//! once; then the next is forked. The intervals that count are those between two forks.
+//! given back (`MADV_DONTNEED`), untimed, so that each touch faults again. A base page each: huge pages are refused. All pages are touched once
+//! before anything is timed, so that a virtual machine's host has backed them; what that first pass takes is a fact.
+//! Several threads at once (`-P 4 --threads`) fault in mappings of their own (`object=private`, pages that nobody may touch
+//! between them, or the kernel would make one of them), or each in its part of one mapping (`object=shared`): what the locks
+//! of a process's memory and of one mapping cost. Alone the two are the same.
 //!
 //! The proof is that every touch was a fault and no fault had to wait for a disk, as the kernel counted them within the
-//! timed stretches; for `cow` also that the child was still there, with the old contents, when its pages had been copied:
-//! without it the kernel would hand over the page and copy nothing.
+//! timed stretches. For `file_around` their ratio is a fact.
 //!
 //! Traps: a fault on an ordinary file mapping brings 16 pages or a large folio (lmbench divides by all pages: 0.15 us "per
-//! fault" where one costs ten times that), so every page here is a mapping of its own, next to pages from elsewhere in the
-//! file; memory that the host never backed takes milliseconds; transparent huge pages count 512 touches for one fault.
-//! The pages that come are those given back: as warm as 16 MiB in turn can be, however short the intervals are (1 MiB in
-//! turn took a third less here).
+//! fault" where one costs ten times that), so every page of a file here is a mapping of its own, next to pages from
+//! elsewhere in the file; memory that the host never backed takes milliseconds; transparent huge pages count 512 touches for
+//! one fault. The pages that come are those given back: as warm as 16 MiB in turn can be, however short the intervals are
+//! (1 MiB in turn took a third less here).
 //!
 //! Source: lmbench3 `lat_pagefault`, CSE 221 "page fault service time" (its repeated runs, 1446 ns, are soft faults).
 
+use super::walk::{AREA, Faults, Walk, read_each, write_each};
 use crate::scratch::Scratch;
 use groma_harness::prelude::*;
-use groma_harness::sys::counters::Usage;
-use groma_harness::sys::file_pages::FilePages;
-use groma_harness::sys::fork::{self, Child};
-use groma_harness::sys::io::{pipe, read, read_full, write_full};
-use groma_harness::sys::pages::{Map, Policy, page_size};
-use std::hint::black_box;
-use std::ops::Range;
-use std::os::fd::{AsFd, OwnedFd};
+use groma_harness::sys::file_pages::{Access, FilePages};
+use groma_harness::sys::pages::{Map, Part, page_size};
+use std::ops::DerefMut;
+use std::sync::Mutex;
 
 pub(crate) static BENCH: Benchmark = Benchmark {
     info: Info {
         summary: "Page fault that needs no disk, by kind",
         about: about!("fault.rs"),
-        iteration: "one touch of a page that is not mapped (cow: not writable)",
-        params: &[Param {
-            name: "kind",
-            help: "first write, first read, page of a cached file, or write to a page shared with a child",
-            kind: ParamKind::Word(&["anon_write", "zero_page", "file_minor", "cow"]),
-            quick: &[],
-            default: &["anon_write", "zero_page", "file_minor", "cow"],
-            full: &[],
-        }],
-        scaling: Scaling::processes("copy-on-write forks, which a process with threads must not"),
+        iteration: "one touch of a page that is not mapped (after_zero: not writable)",
+        params: &[
+            Param {
+                name: "kind",
+                help: "fresh memory written, read, or written after it was read; a cached file read, copied, written, \
+                       or read through in order",
+                kind: ParamKind::Word(&[
+                    "anon_write",
+                    "zero_page",
+                    "after_zero",
+                    "file_minor",
+                    "file_cow",
+                    "file_shared",
+                    "file_around",
+                ]),
+                quick: &[],
+                default: &["anon_write", "zero_page", "file_minor", "file_shared"],
+                full: &[
+                    "anon_write",
+                    "zero_page",
+                    "after_zero",
+                    "file_minor",
+                    "file_cow",
+                    "file_shared",
+                    "file_around",
+                ],
+            },
+            Param {
+                name: "object",
+                help: "anonymous memory of threads: a mapping for each, or a part of one",
+                kind: ParamKind::Word(&["private", "shared"]),
+                quick: &[],
+                default: &["private"],
+                full: &[],
+            },
+        ],
         lineage: &["lmbench3:lat_pagefault", "cse221:page_fault"],
         interference: Interference::Faults,
         width: 0.02,
@@ -55,231 +83,168 @@ pub(crate) static BENCH: Benchmark = Benchmark {
     run: Run::Here(run),
 };
 
-/// Memory that is touched before its pages are given back: more than the second-level caches of today, and many times what
-/// one interval touches, since the one in which a child is forked and reaped is lost.
-/// Tests go round several times in their short time.
-const AREA: usize = if cfg!(test) { 1 << 20 } else { 16 << 20 };
 /// Pages of a file that are mapped, each by itself; a process may have 65530 mappings.
 const FILE_PAGES: usize = 1024;
+/// The most memory that all members touch.
+const TOTAL: usize = 1 << 30;
 
 fn run(ctx: &mut Ctx) -> Outcome {
     sys::process::refuse_huge_pages();
-    let faults = match ctx.word("kind") {
-        "file_minor" => file_minor(ctx)?,
-        "cow" => copy_on_write(ctx)?,
-        kind => anonymous(ctx, kind == "anon_write")?,
+    match ctx.word("kind") {
+        "anon_write" => anonymous(ctx, |_| (), |pages| write_each(pages, 1)),
+        "zero_page" => anonymous(ctx, |_| (), |pages| read_each(pages)),
+        "after_zero" => anonymous(ctx, read_each, |pages| write_each(pages, 1)),
+        "file_minor" => file(ctx, Access::Read, |pages| read_each(pages)),
+        "file_cow" => file(ctx, Access::Private, |pages| write_each(pages, 1)),
+        "file_shared" => file(ctx, Access::Shared, |pages| write_each(pages, 1)),
+        _ => file_around(ctx),
+    }
+}
+
+/// Measures how long it takes to touch pages, which `ready` has made to fault, through the whole area again and again.
+fn measure<T: DerefMut<Target = [u8]>>(
+    ctx: &mut Ctx,
+    area: &mut T,
+    mut ready: impl FnMut(&mut T) -> Outcome,
+    touch: impl Fn(&mut [u8]),
+) -> Result<Faults, Stop> {
+    ready(area)?;
+    let mut walk = Walk::through(area);
+    let mut faults = Faults::default();
+    let most = walk.most();
+    let body = Arm::staged("", |iters, watch| {
+        let range = walk.on_or(iters, || ready(area))?;
+        let pages = &mut area[range];
+        faults.time(iters, watch, || touch(pages));
+        Ok(())
+    });
+    ctx.measure_arms(&mut [body.max_iters(most)])?;
+    Ok(faults)
+}
+
+fn anonymous(ctx: &mut Ctx, prepare: impl Fn(&[u8]), touch: impl Fn(&mut [u8])) -> Outcome {
+    let mut area = memory(ctx)?;
+    let before = ctx.now_ns();
+    write_each(&mut area, 1);
+    let first_ns = ctx.now_ns().saturating_sub(before) / (area.len() / page_size()) as u64;
+    ctx.fact("first_pass.ns_per_page", first_ns);
+    let ready = |area: &mut Part| {
+        area.drop_pages().doing("giving the pages back")?;
+        prepare(area);
+        Ok(())
     };
-    let per_touch = faults.minor as f64 / faults.touches.max(1) as f64;
-    ctx.prove("minor faults per touch", "0.98..1.02", per_touch, 0.98..=1.02);
-    ctx.prove("major faults", "0", faults.major as f64, 0.0..=0.0);
+    measure(ctx, &mut area, ready, touch)?.prove_each_minor(ctx);
     Ok(())
 }
 
-/// Touches, and the faults that the kernel counted for them.
-#[derive(Default)]
-struct Faults {
-    touches: u64,
-    minor: u64,
-    major: u64,
-}
+/// Parts of one mapping that no thread of the crew has taken yet.
+static PARTS: Mutex<Vec<Part>> = Mutex::new(Vec::new());
 
-impl Faults {
-    /// Times `touch`, which touches so many pages, and nothing else.
-    fn time(&mut self, touches: u64, watch: &mut Stopwatch<'_>, touch: impl FnOnce()) {
-        let before = Usage::thread();
-        watch.start();
-        touch();
-        watch.stop();
-        let used = Usage::thread().since(&before);
-        self.touches += touches;
-        self.minor += used.minor_faults;
-        self.major += used.major_faults;
+/// This member's memory: a mapping of its own, or its part of the one that all threads share.
+fn memory(ctx: &Ctx) -> Result<Part, Stop> {
+    let members = ctx.workers() as usize;
+    let bytes = AREA.min(TOTAL / members);
+    let parts = |n| Map::guarded(bytes * n).doing("mapping memory").map(|map| map.split(n));
+    let own = |part: Option<Part>| part.ok_or_else(|| Stop::Failed("no part of the memory is left".to_owned()));
+    if ctx.word("object") == "private" || members == 1 {
+        return own(parts(1)?.pop());
     }
-}
-
-/// Writes to each page.
-fn write_each(area: &mut [u8], value: u8) {
-    for byte in area.iter_mut().step_by(page_size()) {
-        *byte = value;
+    if sys::thread::count() == 1 {
+        return Err(Stop::Unsupported("processes have no mapping in common: only with --threads".to_owned()));
     }
-}
-
-/// Reads from each page.
-fn read_each(area: &[u8]) {
-    black_box(area.iter().step_by(page_size()).fold(0u8, |sum, byte| sum.wrapping_add(*byte)));
-}
-
-/// Goes through the pages of an area again and again.
-struct Walk {
-    next: usize,
-    pages: usize,
-}
-
-impl Walk {
-    fn through(area: &[u8]) -> Walk {
-        Walk { next: 0, pages: area.len() / page_size() }
+    let mut left = PARTS.lock().map_err(|_| Stop::Failed("another thread panicked".to_owned()))?;
+    // The first to come maps for all; as many parts as members are taken, so that none is left.
+    if left.is_empty() {
+        *left = parts(members)?;
     }
-
-    /// The bytes of the next pages; `None` when the area does not have so many any more and has to be made ready first.
-    fn on(&mut self, pages: u64) -> Option<Range<usize>> {
-        let from = self.next;
-        let to = from + pages as usize;
-        if to > self.pages {
-            self.next = 0;
-            return None;
-        }
-        self.next = to;
-        Some(from * page_size()..to * page_size())
-    }
-
-    /// The same, where `ready` makes the whole area ready for the next walk through it.
-    fn on_or(&mut self, pages: u64, ready: impl FnOnce() -> Outcome) -> Result<Range<usize>, Stop> {
-        if let Some(range) = self.on(pages) {
-            return Ok(range);
-        }
-        ready()?;
-        self.on(pages).ok_or_else(|| Stop::Failed(format!("{pages} pages are more than there are")))
-    }
+    own(left.pop())
 }
 
-fn anonymous(ctx: &mut Ctx, write: bool) -> Result<Faults, Stop> {
-    let mut area = Map::anonymous(AREA, Policy::Base).doing("mapping memory")?;
-    area.populate();
-    area.drop_pages().doing("giving the pages back")?;
-    let mut walk = Walk::through(&area);
-    let mut faults = Faults::default();
-    let most = walk.pages as u64;
-    let touch = Arm::staged("", |iters, watch| {
-        let range = walk.on_or(iters, || area.drop_pages().doing("giving the pages back"))?;
-        let touched = &mut area[range];
-        faults.time(iters, watch, || if write { write_each(touched, 1) } else { read_each(touched) });
-        Ok(())
-    });
-    ctx.measure_arms(&mut [touch.max_iters(most)])?;
-    Ok(faults)
-}
-
-fn file_minor(ctx: &mut Ctx) -> Result<Faults, Stop> {
+/// A cached file of which every other page is mapped, in a random order: no mapping continues its neighbour.
+fn file(ctx: &mut Ctx, access: Access, touch: impl Fn(&mut [u8])) -> Outcome {
+    only_private(ctx)?;
     let scratch = Scratch::new(ctx)?;
     let file = scratch.random_file((2 * FILE_PAGES * page_size()) as u64, ctx)?;
-    // Every other page of the file in a random order: no mapping continues its neighbour.
     let mut numbers: Vec<u64> = (0..FILE_PAGES as u64).map(|n| 2 * n).collect();
     ctx.rng().shuffle(&mut numbers);
-    let mut area = FilePages::map(&file, &numbers).doing("mapping the pages of the file")?;
-    read_each(&area);
-    area.drop_pages().doing("giving the pages back")?;
-    let mut walk = Walk::through(&area);
-    let mut faults = Faults::default();
-    let touch = Arm::staged("", |iters, watch| {
-        let range = walk.on_or(iters, || area.drop_pages().doing("giving the pages back"))?;
-        faults.time(iters, watch, || read_each(&area[range]));
-        Ok(())
-    });
-    ctx.measure_arms(&mut [touch.max_iters(FILE_PAGES as u64)])?;
-    Ok(faults)
+    let mut area = FilePages::map(&file, &numbers, access).doing("mapping the pages of the file")?;
+    touch(&mut area);
+    let ready = |area: &mut FilePages| area.drop_pages().doing("giving the pages back");
+    measure(ctx, &mut area, ready, touch)?.prove_each_minor(ctx);
+    Ok(())
 }
 
-fn copy_on_write(ctx: &mut Ctx) -> Result<Faults, Stop> {
-    let mut area = Map::anonymous(AREA, Policy::Base).doing("mapping memory")?;
-    area.populate();
-    let mut lap = Lap::begin(&area)?;
-    // The copies of the first lap are new to the host of a virtual machine; they are written untimed.
-    write_each(&mut area, lap.value);
-    let mut lost = u64::from(!lap.end()?);
-    let mut forks = 2;
-    lap = Lap::begin(&area)?;
-    let mut walk = Walk::through(&area);
-    let mut faults = Faults::default();
-    let most = walk.pages as u64;
-    let touch = Arm::staged("", |iters, watch| {
-        let range = walk.on_or(iters, || {
-            lost += u64::from(!lap.end()?);
-            lap = Lap::begin(&area)?;
-            forks += 1;
-            Ok(())
-        })?;
-        let (touched, value) = (&mut area[range], lap.value);
-        faults.time(iters, watch, || write_each(touched, value));
-        Ok(())
-    });
-    ctx.measure_arms(&mut [touch.max_iters(most)])?;
-    lost += u64::from(!lap.end()?);
-    ctx.fact("cow.forks", forks);
-    ctx.prove("children that were gone before their pages were copied", "0", lost as f64, 0.0..=0.0);
-    Ok(faults)
+/// A cached file that is mapped as programs do it, read in order.
+fn file_around(ctx: &mut Ctx) -> Outcome {
+    only_private(ctx)?;
+    let scratch = Scratch::new(ctx)?;
+    let len = 2 * FILE_PAGES * page_size();
+    let file = scratch.random_file(len as u64, ctx)?;
+    let mut area = Map::file(&file, len, false).doing("mapping the file")?;
+    let ready = |area: &mut Map| area.drop_pages().doing("giving the pages back");
+    let faults = measure(ctx, &mut area, ready, |pages| read_each(pages))?;
+    ctx.fact("faults_per_touch", format!("{:.4}", faults.per_touch()));
+    ctx.prove("minor faults", "1 or more", faults.minor as f64, 1.0..);
+    faults.prove_none_major(ctx);
+    Ok(())
 }
 
-/// A child that shares the memory, from its fork until it has been told to go.
-struct Lap {
-    child: Option<Child>,
-    /// As long as this is open, the child sleeps.
-    hold: Option<OwnedFd>,
-    /// What the parent writes over the contents that the child knows.
-    value: u8,
-}
-
-impl Lap {
-    /// Forks the child and waits until it sleeps.
-    fn begin(area: &Map) -> Result<Lap, Stop> {
-        let (held, hold) = pipe().doing("making a pipe")?;
-        let (ready, say_ready) = pipe().doing("making a pipe")?;
-        let old = area[0];
-        let child = fork::fork(|| {
-            fork::close_copies(&[hold.as_fd()]);
-            let told = write_full(say_ready.as_fd(), &[1]).and_then(|()| read(held.as_fd(), &mut [0]));
-            i32::from(told.is_err() || area[0] != old)
-        });
-        let child = child.doing("forking a child to share pages with")?;
-        drop(say_ready);
-        read_full(ready.as_fd(), &mut [0]).doing("waiting for the child")?;
-        Ok(Lap { child: Some(child), hold: Some(hold), value: old.wrapping_add(1) })
+/// Files are mapped by each member for itself.
+fn only_private(ctx: &Ctx) -> Outcome {
+    if ctx.word("object") == "private" {
+        return Ok(());
     }
-
-    /// Lets the child go, and tells whether it was there until now and still had the old contents.
-    fn end(&mut self) -> Result<bool, Stop> {
-        let Some(mut child) = self.child.take() else { return Ok(false) };
-        if child.poll().doing("looking after the child")?.is_some() {
-            return Ok(false);
-        }
-        self.hold = None;
-        Ok(child.wait().doing("waiting for the child")?.success())
-    }
+    Err(Stop::Unsupported("only anonymous memory is shared (object=private for files)".to_owned()))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::scratch::testing::Place;
-    use groma_harness::testing::try_out;
-
-    #[test]
-    fn a_walk_goes_through_the_area_and_begins_again() {
-        let page = page_size();
-        let mut walk = Walk::through(&vec![0; 5 * page]);
-        assert_eq!(walk.on(3), Some(0..3 * page));
-        assert_eq!(walk.on(3), None);
-        assert_eq!(walk.on(5), Some(0..5 * page));
-        let mut readied = 0;
-        let ready = || {
-            readied += 1;
-            Ok(())
-        };
-        assert_eq!(walk.on_or(1, ready), Ok(0..page));
-        assert_eq!(readied, 1);
-        assert!(walk.on_or(6, || Ok(())).is_err());
-    }
+    use groma_harness::model::CrewKind;
+    use groma_harness::sys::fork;
+    use groma_harness::testing::{try_crew, try_out};
 
     #[test]
     fn every_touch_is_a_fault() {
-        for kind in ["anon_write", "zero_page", "file_minor", "cow"] {
+        for kind in ["anon_write", "zero_page", "after_zero", "file_minor", "file_cow", "file_shared"] {
             let place = Place::new();
             let tried = try_out(&BENCH, &[("kind", kind)], Some(place.path())).expect("memory");
             assert!(tried.samples("") >= 3, "{kind}");
             assert!(tried.proven("minor faults per touch") > 0.98, "{kind}");
             assert_eq!(tried.proven("major faults"), 0.0, "{kind}");
-            if kind == "cow" {
-                assert_eq!(tried.proven("children that were gone before their pages were copied"), 0.0);
-            }
         }
+    }
+
+    #[test]
+    fn an_ordinary_file_mapping_has_fewer_faults_than_touches() {
+        let place = Place::new();
+        let tried = try_out(&BENCH, &[("kind", "file_around")], Some(place.path())).expect("memory");
+        let fact = tried.result.facts.iter().find(|f| f.key == "faults_per_touch").expect("stated");
+        let ratio: f64 = fact.value.parse().expect("a number");
+        assert!(ratio > 0.0 && ratio < 1.02, "{ratio}");
+        assert!(tried.proven("minor faults") <= tried.iterations as f64 * 1.02);
+    }
+
+    #[test]
+    fn threads_fault_in_one_mapping_or_in_their_own() {
+        for object in ["private", "shared"] {
+            let chosen = [("kind", "anon_write"), ("object", object)];
+            let tried = try_crew(&BENCH, &chosen, None, 2, CrewKind::Threads).expect("memory");
+            assert!(tried.proven("minor faults per touch") > 0.98, "{object}");
+            assert!(PARTS.lock().expect("nobody panicked").is_empty());
+        }
+    }
+
+    #[test]
+    fn processes_share_no_mapping_and_files_none_at_all() {
+        let why = try_out(&BENCH, &[("kind", "file_cow"), ("object", "shared")], None).map(|_| ());
+        assert!(matches!(why, Err(Stop::Unsupported(_))), "{why:?}");
+        // In a process with one thread, as a worker has.
+        let child = fork::fork(|| {
+            let why = try_crew(&BENCH, &[("object", "shared")], None, 2, CrewKind::Processes).map(|_| ());
+            i32::from(!matches!(why, Err(Stop::Unsupported(_))))
+        });
+        assert_eq!(child.expect("fork").wait().expect("wait").code(), Some(0));
     }
 }

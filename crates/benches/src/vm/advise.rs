@@ -1,0 +1,139 @@
+//! Telling the kernel about memory: that it is not needed, not soon, or wanted now.
+//!
+//! Measures one `madvise` over private memory, per base page. `dontneed`: present pages are given back at once. `free`: they
+//! may be taken while nobody writes to them. `cold`: they are the first to be taken when memory is short. `populate_write`:
+//! absent pages are made present and writable, many faults' work without the faults. Does not measure the touches that
+//! follow (`vm.fault`), or what reclaim later does.
+//!
+//! Method: before each call the memory is made ready, untimed: all pages written to, or given back. Only the call is timed.
+//! Base pages: huge ones are refused. A first call is untimed.
+//!
+//! The proof is what became of the pages of the very calls that were timed: `mincore` finds none, or all, resident after
+//! `dontneed` and `populate_write`; the kernel's account of the mapping (`/proc/self/smaps`) counts them as free for the
+//! taking after `free`, and as not referenced after `cold`.
+//!
+//! Traps: advice over pages that are not there, which costs nothing; `free`d pages are only free until they are written to.
+//!
+//! Source: os-methods 2.13.
+
+use super::walk::write_each;
+use groma_harness::prelude::*;
+use groma_harness::sys::pages::{MADV_COLD, MADV_DONTNEED, MADV_FREE, MADV_POPULATE_WRITE, Map, page_size};
+
+pub(crate) static BENCH: Benchmark = Benchmark {
+    info: Info {
+        summary: "Advice about memory, per page",
+        about: about!("advise.rs"),
+        iteration: "one madvise over the memory; the value is for one page of it",
+        params: &[
+            Param {
+                name: "advice",
+                help: "not needed, free to take, not soon needed, or wanted now",
+                kind: ParamKind::Word(&["dontneed", "free", "cold", "populate_write"]),
+                quick: &[],
+                default: &["dontneed", "populate_write"],
+                full: &["dontneed", "free", "cold", "populate_write"],
+            },
+            Param {
+                name: "size",
+                help: "bytes that the advice is about",
+                kind: ParamKind::Size,
+                quick: &[],
+                default: &["256K"],
+                full: &["4K", "256K", "4M", "64M"],
+            },
+        ],
+        interference: Interference::Faults,
+        width: 0.02,
+        ..Info::new("vm.advise")
+    },
+    run: Run::Here(run),
+};
+
+/// Calls of one interval at most: getting ready takes ten times as long as they do.
+const MOST_CALLS: u64 = 16;
+
+fn run(ctx: &mut Ctx) -> Outcome {
+    let mut memory = Map::guarded(ctx.int("size") as usize).doing("mapping memory")?;
+    let pages = memory.len() / page_size();
+    let word = ctx.word("advice");
+    let advice = match word {
+        "dontneed" => MADV_DONTNEED,
+        "free" => MADV_FREE,
+        "cold" => MADV_COLD,
+        _ => MADV_POPULATE_WRITE,
+    };
+    let ready = |memory: &mut Map| {
+        if word == "populate_write" {
+            return memory.drop_pages().doing("giving the pages back");
+        }
+        write_each(memory, 1);
+        Ok(())
+    };
+    ready(&mut memory)?;
+    memory.advise(advice).map_err(|e| Stop::Unsupported(format!("madvise: {e}")))?;
+    let (mut heeded, mut looked_at, mut blind) = (0, 0, false);
+    let call = Arm::staged("", |iters, watch| {
+        for _ in 0..iters {
+            ready(&mut memory)?;
+            watch.start();
+            let done = memory.advise(advice);
+            watch.stop();
+            done.doing("madvise")?;
+        }
+        // The last call of the interval speaks for the others.
+        match heeded_pages(&memory, word)? {
+            Some(n) => heeded += n,
+            None => blind = true,
+        }
+        looked_at += pages;
+        Ok(())
+    });
+    ctx.measure_arms(&mut [call.per_iter(pages as f64).max_iters(MOST_CALLS)])?;
+    if blind {
+        ctx.note("/proc/self/smaps does not tell what became of the pages");
+    } else {
+        let share = heeded as f64 / looked_at.max(1) as f64;
+        // A page of another CPU's batch may be passed over.
+        ctx.prove("pages for which the advice was taken, of all", "1 (0.9 or more)", share, 0.9..=1.0);
+    }
+    Ok(())
+}
+
+/// How many pages show that the advice was taken; `None` where the kernel does not tell.
+fn heeded_pages(memory: &Map, word: &str) -> Result<Option<usize>, Stop> {
+    let pages = memory.len() / page_size();
+    let bytes = |name| memory.smaps_bytes(name).map(|bytes| bytes as usize / page_size());
+    Ok(match word {
+        "dontneed" => Some(pages - memory.resident_pages().doing("mincore")?),
+        "populate_write" => Some(memory.resident_pages().doing("mincore")?),
+        "free" => bytes("LazyFree"),
+        _ => bytes("Referenced").map(|referenced| pages.saturating_sub(referenced)),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use groma_harness::testing::try_out;
+
+    #[test]
+    fn advice_is_taken() {
+        for advice in ["dontneed", "free", "cold", "populate_write"] {
+            match try_out(&BENCH, &[("advice", advice)], None) {
+                Ok(tried) => {
+                    assert!(tried.samples("") >= 3, "{advice}");
+                    assert_eq!(
+                        tried.result.series("").map(|s| s.per_iter),
+                        Some((256 << 10) as f64 / page_size() as f64)
+                    );
+                    let taken = tried.proven("pages for which the advice was taken, of all");
+                    assert!(taken >= 0.9, "{advice}: {taken}");
+                }
+                // `populate_write` is of 5.14.
+                Err(Stop::Unsupported(why)) if advice == "populate_write" => eprintln!("skipped: {why}"),
+                Err(why) => panic!("{advice}: {why}"),
+            }
+        }
+    }
+}

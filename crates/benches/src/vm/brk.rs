@@ -1,0 +1,105 @@
+//! Growing the heap by its oldest call, and shrinking it again.
+//!
+//! Measures two `brk`: the end of the heap goes up and comes back. With `pages=present` a byte of each new page is written in
+//! between, so that the pair also holds the faults and the return of the pages. Does not measure an allocator, which asks
+//! for memory rarely and keeps it.
+//!
+//! Method: the calls by number, over and over, in short intervals. Nothing else moves the break meanwhile: the process has
+//! one thread, and the loop allocates nothing.
+//!
+//! The proofs are the answer of each call, which a child without a kernel does not get, and the faults that the kernel
+//! counted: one for each page that was written, none when none was.
+//!
+//! Traps: `sbrk` of the C library, which remembers the break and need not call; a break that does not move looks like a fast
+//! call unless its answer is compared.
+//!
+//! Source: os-methods 2.13 has mappings; this is their older sibling.
+
+use super::walk::Faults;
+use crate::entry;
+use groma_harness::prelude::*;
+use groma_harness::sys::mapping::Break;
+use groma_harness::sys::pages::page_size;
+
+pub(crate) static BENCH: Benchmark = Benchmark {
+    info: Info {
+        summary: "Growing the heap and shrinking it again",
+        about: about!("brk.rs"),
+        iteration: "two brk: up and down again, with the touches that are wanted in between",
+        params: &[
+            Param {
+                name: "size",
+                help: "bytes that the heap grows by, in whole pages",
+                kind: ParamKind::Size,
+                quick: &[],
+                default: &["64K"],
+                full: &["4K", "64K", "1M"],
+            },
+            Param { default: &["absent"], full: &["present", "absent"], ..super::PAGES },
+        ],
+        scaling: Scaling::processes("the threads of a process have one heap's end"),
+        interference: Interference::Faults,
+        width: 0.02,
+        ..Info::new("vm.brk")
+    },
+    run: Run::Here(run),
+};
+
+fn run(ctx: &mut Ctx) -> Outcome {
+    sys::process::refuse_huge_pages();
+    let size = ctx.int("size") as usize;
+    if size == 0 || !size.is_multiple_of(page_size()) {
+        return Err(Stop::Unsupported(format!("{size} bytes are not a number of pages of {}", page_size())));
+    }
+    let touch = ctx.word("pages") == "present";
+    let mut heap = Break::now().map_err(|e| Stop::Unsupported(e.to_string()))?;
+    heap.up_and_down(size, touch).map_err(|e| Stop::Unsupported(format!("moving the break: {e}")))?;
+    let mut faults = Faults::default();
+    let pages = (size / page_size()) as u64;
+    let mut calls = |iters| {
+        for _ in 0..iters {
+            heap.up_and_down(size, touch).doing("moving the break")?;
+        }
+        Ok(())
+    };
+    ctx.measure_arms(&mut [Arm::staged("", |iters, watch| faults.time(iters * pages, watch, || calls(iters)))])?;
+    entry::asks_the_kernel(ctx, &mut calls);
+    if touch {
+        faults.prove_each_minor(ctx)
+    } else {
+        faults.prove_none(ctx)
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use groma_harness::sys::{fork, thread};
+    use groma_harness::testing::try_out;
+
+    #[test]
+    fn the_heap_grows_and_shrinks() {
+        // In a process with one thread, as a worker has.
+        let child = fork::fork(|| {
+            for pages in ["present", "absent"] {
+                let tried = try_out(&BENCH, &[("pages", pages)], None).expect("a heap");
+                assert!(tried.samples("") >= 3);
+                if pages == "present" {
+                    assert!(tried.proven("minor faults per touch") > 0.98);
+                } else {
+                    assert!(tried.proven("minor faults per operation, which needs none") < 0.02);
+                }
+            }
+            0
+        });
+        assert_eq!(child.expect("fork").wait().expect("wait").code(), Some(0));
+    }
+
+    #[test]
+    fn a_process_with_threads_has_no_heap_of_its_own() {
+        let other = thread::spawn(256 << 10, || try_out(&BENCH, &[], None).map(|_| ())).expect("a thread");
+        let tried = other.join();
+        assert!(matches!(tried, Ok(Err(Stop::Unsupported(_)))), "{tried:?}");
+    }
+}

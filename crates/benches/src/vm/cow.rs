@@ -1,0 +1,120 @@
+//! Copying a page that another process still uses, when it is written to.
+//!
+//! Measures the write to a page that was shared by a fork and is still in use by the child: the exception, a new page, the
+//! copy, and the way back. Does not measure the fork (`proc.fork_exit`), nor the other kinds of faults (`vm.fault`).
+//!
+//! Method: a child is forked that sleeps while the parent writes to every page of 16 MiB once, through as many intervals as
+//! it lasts; then the next is forked. The intervals that count are those between two forks. Base pages: huge ones are
+//! refused. The copies of a first lap are untimed, so that a virtual machine's host has backed them.
+//!
+//! The proofs are that every touch was one fault that waited for no disk, as the kernel counted them within the timed
+//! stretches, and that the child was still there, with the old contents, when its pages had been copied: without it the
+//! kernel would hand over the page and copy nothing.
+//!
+//! Traps: pages that nobody shares any more are only made writable, and nothing is copied; transparent huge pages.
+//!
+//! Source: os-methods 2.13.
+
+use super::walk::{AREA, Faults, Walk, write_each};
+use groma_harness::prelude::*;
+use groma_harness::sys::fork::{self, Child};
+use groma_harness::sys::io::{pipe, read, read_full, write_full};
+use groma_harness::sys::pages::{Map, Policy};
+use std::os::fd::{AsFd, OwnedFd};
+
+pub(crate) static BENCH: Benchmark = Benchmark {
+    info: Info {
+        summary: "Write to a page that a child shares: fault and copy",
+        about: about!("cow.rs"),
+        iteration: "one touch of a page that a child shares",
+        scaling: Scaling::processes("copy-on-write forks, which a process with threads must not"),
+        interference: Interference::Faults,
+        width: 0.02,
+        ..Info::new("vm.cow")
+    },
+    run: Run::Here(run),
+};
+
+fn run(ctx: &mut Ctx) -> Outcome {
+    sys::process::refuse_huge_pages();
+    let mut area = Map::anonymous(AREA, Policy::Base).doing("mapping memory")?;
+    area.populate();
+    let mut lap = Lap::begin(&area)?;
+    // The copies of the first lap are new to the host of a virtual machine; they are written untimed.
+    write_each(&mut area, lap.value);
+    let mut lost = u64::from(!lap.end()?);
+    let mut forks = 2;
+    lap = Lap::begin(&area)?;
+    let mut walk = Walk::through(&area);
+    let mut faults = Faults::default();
+    let most = walk.most();
+    let touch = Arm::staged("", |iters, watch| {
+        let range = walk.on_or(iters, || {
+            lost += u64::from(!lap.end()?);
+            lap = Lap::begin(&area)?;
+            forks += 1;
+            Ok(())
+        })?;
+        let (touched, value) = (&mut area[range], lap.value);
+        faults.time(iters, watch, || write_each(touched, value));
+        Ok(())
+    });
+    ctx.measure_arms(&mut [touch.max_iters(most)])?;
+    lost += u64::from(!lap.end()?);
+    ctx.fact("cow.forks", forks);
+    ctx.prove("children that were gone before their pages were copied", "0", lost as f64, 0.0..=0.0);
+    faults.prove_each_minor(ctx);
+    Ok(())
+}
+
+/// A child that shares the memory, from its fork until it has been told to go.
+struct Lap {
+    child: Option<Child>,
+    /// As long as this is open, the child sleeps.
+    hold: Option<OwnedFd>,
+    /// What the parent writes over the contents that the child knows.
+    value: u8,
+}
+
+impl Lap {
+    /// Forks the child and waits until it sleeps.
+    fn begin(area: &Map) -> Result<Lap, Stop> {
+        let (held, hold) = pipe().doing("making a pipe")?;
+        let (ready, say_ready) = pipe().doing("making a pipe")?;
+        let old = area[0];
+        let child = fork::fork(|| {
+            fork::close_copies(&[hold.as_fd()]);
+            let told = write_full(say_ready.as_fd(), &[1]).and_then(|()| read(held.as_fd(), &mut [0]));
+            i32::from(told.is_err() || area[0] != old)
+        });
+        let child = child.doing("forking a child to share pages with")?;
+        drop(say_ready);
+        read_full(ready.as_fd(), &mut [0]).doing("waiting for the child")?;
+        Ok(Lap { child: Some(child), hold: Some(hold), value: old.wrapping_add(1) })
+    }
+
+    /// Lets the child go, and tells whether it was there until now and still had the old contents.
+    fn end(&mut self) -> Result<bool, Stop> {
+        let Some(mut child) = self.child.take() else { return Ok(false) };
+        if child.poll().doing("looking after the child")?.is_some() {
+            return Ok(false);
+        }
+        self.hold = None;
+        Ok(child.wait().doing("waiting for the child")?.success())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use groma_harness::testing::try_out;
+
+    #[test]
+    fn every_touch_is_a_fault_and_the_child_keeps_what_it_had() {
+        let tried = try_out(&BENCH, &[], None).expect("memory");
+        assert!(tried.samples("") >= 3);
+        assert!(tried.proven("minor faults per touch") > 0.98);
+        assert_eq!(tried.proven("major faults"), 0.0);
+        assert_eq!(tried.proven("children that were gone before their pages were copied"), 0.0);
+    }
+}

@@ -1,0 +1,119 @@
+//! One page fault that brings a transparent huge page.
+//!
+//! Measures the first write to each huge page (2 MiB on most machines) of fresh memory that asked for them: the exception,
+//! a huge page, its zeroing, and the way back. Most of it is the zeroing: compare it with as many base pages of
+//! `vm.fault kind=anon_write`. Does not measure reserved pages, how long the kernel seeks one in fragmented memory, or what
+//! khugepaged does later.
+//!
+//! Method: a few huge pages are made present once, so that a virtual machine's host has backed them; then they are given
+//! back and written to one after the other. Only the write is timed.
+//!
+//! The proofs are that each touch was one fault, as the kernel counted them, and that each brought the whole huge page:
+//! `mincore` finds all its base pages resident though only one byte was written. Without it, a kernel that falls back to a
+//! base page would look 100 times as fast.
+//!
+//! Traps: counting 512 touches for one fault (will-it-scale's `page_fault1` where huge pages are always on); settings
+//! `never`; memory that the host never backed takes milliseconds a page.
+//!
+//! Source: os-methods 2.13; lmbench has nothing like it.
+
+use super::walk::{Faults, Walk};
+use groma_harness::prelude::*;
+use groma_harness::sys::pages::{Map, Policy, huge_page_size, page_size};
+use groma_harness::sys::process;
+
+pub(crate) static BENCH: Benchmark = Benchmark {
+    info: Info {
+        summary: "Page fault that brings a transparent huge page",
+        about: about!("fault_huge.rs"),
+        iteration: "one touch of a huge page that is not mapped",
+        interference: Interference::Faults,
+        width: 0.02,
+        ..Info::new("vm.fault_huge")
+    },
+    run: Run::Here(run),
+};
+
+/// Huge pages that are touched in turn: few, since a host may take milliseconds to back each one in the first pass.
+const PAGES: usize = 4;
+/// Larger huge pages (512 MiB with base pages of 64 KiB) are too much memory and time for a round.
+const LARGEST: usize = 64 << 20;
+
+fn run(ctx: &mut Ctx) -> Outcome {
+    let huge = huge_page_size().ok_or_else(|| Stop::Unsupported("no transparent huge pages here".to_owned()))?;
+    if huge > LARGEST {
+        return Err(Stop::Unsupported(format!("a huge page has {} MiB here: too much for a round", huge >> 20)));
+    }
+    // A process inherits the refusal.
+    process::allow_huge_pages();
+    let mut area = Map::anonymous(PAGES * huge, Policy::Transparent)
+        .map_err(|e| Stop::Unsupported(format!("asking for huge pages: {e}")))?;
+    let before = ctx.now_ns();
+    area.populate();
+    ctx.fact("first_pass.ns_per_page", ctx.now_ns().saturating_sub(before) / PAGES as u64);
+    ctx.fact("huge_page", huge);
+    let base_pages = PAGES * huge / page_size();
+    let got = area.huge_bytes();
+    if got.is_some_and(|bytes| bytes < (PAGES * huge) as u64) {
+        let setting = std::fs::read_to_string("/sys/kernel/mm/transparent_hugepage/enabled").unwrap_or_default();
+        return Err(Stop::Unsupported(format!(
+            "{} of {PAGES} huge pages came: the setting is '{}', or memory is fragmented",
+            got.unwrap_or(0) / huge as u64,
+            setting.trim()
+        )));
+    }
+    let mut walk = Walk::by(huge, &area);
+    let (mut faults, mut resident, mut touched) = (Faults::default(), 0, 0);
+    area.drop_pages().doing("giving the pages back")?;
+    let most = walk.most();
+    let touch = Arm::staged("", |iters, watch| {
+        let range = walk.on_or(iters, || area.drop_pages().doing("giving the pages back"))?;
+        let pages = &mut area[range.clone()];
+        faults.time(iters, watch, || {
+            for byte in pages.iter_mut().step_by(huge) {
+                *byte = 1;
+            }
+        });
+        let there = area.residency().doing("mincore")?;
+        let these = &there[range.start / page_size()..range.end / page_size()];
+        resident += these.iter().filter(|there| **there).count();
+        touched += these.len();
+        Ok(())
+    });
+    ctx.measure_arms(&mut [touch.max_iters(most)])?;
+    if process::huge_pages_refused() {
+        return Err(Stop::Unsupported("this process has refused huge pages meanwhile".to_owned()));
+    }
+    faults.prove_each_minor(ctx);
+    let whole = resident as f64 / touched.max(1) as f64 * base_pages as f64 / PAGES as f64;
+    let expected = base_pages as f64 / PAGES as f64;
+    ctx.prove("base pages that each fault brought", &expected.to_string(), whole, expected..=expected);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use groma_harness::testing::try_out;
+
+    #[test]
+    fn each_fault_brings_a_whole_huge_page() {
+        let mut why_not = String::new();
+        // Other tests refuse huge pages for the whole process, which this one is in.
+        for _ in 0..20 {
+            match try_out(&BENCH, &[], None) {
+                Ok(tried) => {
+                    assert!(tried.samples("") >= 3);
+                    assert!(tried.proven("minor faults per touch") > 0.98);
+                    assert!(tried.proven("base pages that each fault brought") >= 2.0);
+                    return;
+                }
+                Err(Stop::Unsupported(why)) => why_not = why,
+                Err(why) => panic!("{why}"),
+            }
+        }
+        // Where they may be asked for, not a single one in 20 times is a mistake of ours.
+        assert!(why_not.contains("[never]") || !why_not.starts_with("0 of"), "{why_not}");
+        eprintln!("skipped: {why_not}");
+    }
+}

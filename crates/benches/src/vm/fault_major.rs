@@ -1,0 +1,133 @@
+//! One page fault that reads its page from a disk.
+//!
+//! Measures the first read of a page of a mapped file that is not in memory: the exception, a page of the cache, the
+//! request to the device, the sleep until it is done, and the way back. Does not measure bandwidth or readahead, which is
+//! switched off; a virtual machine's host may have the page in its own memory.
+//!
+//! Method: a scratch file is written and synced, the kernel is asked to forget it, and what `mincore` then shows absent is
+//! touched page by page in a random order, each fault timed alone. It goes on with the next round through the file until
+//! the time is over.
+//!
+//! The proofs are that each touch was a major fault, as the kernel counted them for this thread, and that each byte read is
+//! the one that was written.
+//!
+//! Traps: `msync(MS_INVALIDATE)`, by which lmbench's `lat_pagefault` means to evict its file, evicts nothing; faults around
+//! the one asked for (`MADV_RANDOM` here); file systems in memory, which have nothing to read from: `unsupported` there.
+//!
+//! Source: os-methods 2.13; what lmbench3 `lat_pagefault` was to measure; CSE 221 "page fault service time" (its first
+//! runs, 16.6 us).
+
+use super::walk::Faults;
+use crate::scratch::Scratch;
+use groma_harness::prelude::*;
+use groma_harness::sys::counters::Usage;
+use groma_harness::sys::file_pages::forget_cached;
+use groma_harness::sys::pages::{MADV_RANDOM, Map, page_size};
+use std::hint::black_box;
+
+pub(crate) static BENCH: Benchmark = Benchmark {
+    info: Info {
+        summary: "Page fault that reads its page from a disk",
+        about: about!("fault_major.rs"),
+        iteration: "one touch of a page of a file that is not in memory",
+        timing: Timing::Stated,
+        scaling: Scaling::alone("the disk has one queue: several at once measure that"),
+        needs: &[Need::WorkDir],
+        lineage: &["cse221:page_fault"],
+        interference: Interference::Blocking,
+        width: 0.05,
+        // It has to sync a file, and the blocks that it frees may disturb what comes after it.
+        default: false,
+        ..Info::new("vm.fault_major")
+    },
+    run: Run::Here(run),
+};
+
+/// Pages of the file.
+const PAGES: usize = 256;
+/// Faults that a round has at least, however slow the disk is, and at most.
+const FEWEST: u64 = 8;
+const MOST: u64 = 1024;
+
+fn run(ctx: &mut Ctx) -> Outcome {
+    let scratch = Scratch::new(ctx)?;
+    let file = scratch.random_file((PAGES * page_size()) as u64, ctx)?;
+    let mut area = Map::file(&file, PAGES * page_size(), false).doing("mapping the file")?;
+    let contents: Vec<u8> = area.iter().step_by(page_size()).copied().collect();
+    file.sync_all().doing("syncing the file")?;
+    area.advise(MADV_RANDOM).doing("asking for no readahead")?;
+
+    let (mut faults, mut wrong) = (Faults::default(), 0u64);
+    let end = ctx.now_ns() + ctx.box_ns();
+    loop {
+        // Pages that are mapped stay in memory.
+        area.drop_pages().doing("giving the pages back")?;
+        forget_cached(&file).doing("asking the kernel to forget the file")?;
+        let there = area.residency().doing("mincore")?;
+        let mut absent: Vec<usize> = (0..PAGES).filter(|n| !there[*n]).collect();
+        if absent.is_empty() {
+            let why = "the file stays in memory, synced and forgotten as it was: the file system has no disk";
+            return Err(Stop::Unsupported(why.to_owned()));
+        }
+        ctx.rng().shuffle(&mut absent);
+        for n in absent {
+            let before = Usage::thread();
+            let start = ctx.now_ns();
+            let byte = black_box(area[n * page_size()]);
+            let took = ctx.now_ns().saturating_sub(start);
+            faults.add(1, &Usage::thread().since(&before));
+            wrong += u64::from(byte != contents[n]);
+            ctx.state(took as f64 * 1e-9);
+            if faults.touches >= MOST || (faults.touches >= FEWEST && ctx.now_ns() >= end) {
+                return proofs(ctx, &faults, wrong);
+            }
+        }
+    }
+}
+
+fn proofs(ctx: &mut Ctx, faults: &Faults, wrong: u64) -> Outcome {
+    let per_touch = faults.major as f64 / faults.touches as f64;
+    ctx.prove("major faults per touch", "0.98..1.02", per_touch, 0.98..=1.02);
+    ctx.prove("bytes that were not those written", "0", wrong as f64, 0.0..=0.0);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scratch::testing::Place;
+    use groma_harness::testing::try_out;
+
+    #[test]
+    fn every_touch_reads_from_the_disk() {
+        let place = Place::new();
+        match try_out(&BENCH, &[], Some(place.path())) {
+            Ok(tried) => {
+                assert!(tried.proven("major faults per touch") > 0.98);
+                assert_eq!(tried.proven("bytes that were not those written"), 0.0);
+                let stated = tried.result.series("").map_or(0, |s| s.values.len() as u64);
+                assert!((FEWEST..=MOST).contains(&stated), "{stated}");
+            }
+            Err(Stop::Unsupported(why)) => {
+                let facts = sys::facts::work_dir_facts(place.path());
+                let on_disk = |(key, kind): &(String, String)| key == "work_dir.fs" && kind.starts_with("ext");
+                assert!(!facts.iter().any(on_disk), "{why}");
+                eprintln!("skipped: {why}");
+            }
+            Err(why) => panic!("{why}"),
+        }
+    }
+
+    #[test]
+    fn a_file_system_in_memory_has_no_major_faults() {
+        let shm = std::path::Path::new("/dev/shm");
+        let Ok(mounts) = std::fs::read_to_string("/proc/self/mounts") else { return };
+        let place = shm.join(format!("groma-benches-major-{}", std::process::id()));
+        if !mounts.contains(" /dev/shm tmpfs ") || std::fs::create_dir(&place).is_err() {
+            return;
+        }
+        let tried = try_out(&BENCH, &[], Some(&place)).map(|_| ());
+        std::fs::remove_dir(&place).expect("nothing is left behind");
+        assert!(matches!(tried, Err(Stop::Unsupported(_))), "{tried:?}");
+    }
+}

@@ -1,0 +1,302 @@
+//! Making a mapping and taking it away again.
+//!
+//! Measures the pair of `mmap` and `munmap`, and each of them alone. With `touch=all` a byte of each page is touched in
+//! between (written; files are read), which the pair then holds as well, and `munmap` has pages to give back; with
+//! `touch=populate` the kernel makes all pages present within `mmap`. `anon` is private memory, `shmem` a file that exists
+//! in memory only, `file` a file of the working directory, both shared, `hugetlb` reserved huge pages. Does not measure the
+//! faults by themselves (`vm.fault`).
+//!
+//! Method: both calls by number, over and over, in short intervals. For `map` and `unmap` the watch runs during that call
+//! only; what the watch itself takes is measured in the same rounds (`watch`) and subtracted as a difference of medians.
+//!
+//! The proofs are the answer of each call, which a child without a kernel does not get; the faults that the kernel counted
+//! (none when nothing is touched, one a page of private memory that is); and that a last mapping made in the same way is
+//! one of its own, in `/proc/self/maps` and with all its pages resident, until it is unmapped.
+//!
+//! Traps: lmbench's `lat_mmap` writes into the user's file, touches the first tenth in steps of 16 KiB, and says one total;
+//! here it is a scratch file, and what is touched is a parameter. Anonymous memory next to other such memory is merged with
+//! it by the kernel, which is another operation: such neighbours are fenced off first. Threads that map at once are
+//! neighbours of each other.
+//!
+//! Source: lmbench3 `lat_mmap`; os-methods 2.13.
+
+use super::walk::Faults;
+use crate::entry;
+use crate::scratch::Scratch;
+use groma_harness::model::Params;
+use groma_harness::prelude::*;
+use groma_harness::sys::mapping::{Backing, Mapping, memory_file, permissions};
+use groma_harness::sys::pages::{huge_page_size, page_size};
+use std::cell::RefCell;
+use std::hint::black_box;
+use std::os::fd::AsFd;
+
+pub(crate) static BENCH: Benchmark = Benchmark {
+    info: Info {
+        summary: "Mapping memory and unmapping it",
+        about: about!("map.rs"),
+        iteration: "one mmap, the touches that are wanted, one munmap",
+        outputs: &[
+            Output::MAIN,
+            Output {
+                suffix: "map",
+                summary: "Mapping memory",
+                derivation: Derivation::Difference { of: "map", minus: "watch", per: 1.0 },
+                ..Output::MAIN
+            },
+            Output {
+                suffix: "unmap",
+                summary: "Unmapping memory",
+                derivation: Derivation::Difference { of: "unmap", minus: "watch", per: 1.0 },
+                ..Output::MAIN
+            },
+            Output {
+                suffix: "watch",
+                summary: "The watch that is started and stopped around one call",
+                derivation: Derivation::Series("watch"),
+                detail: true,
+                ..Output::MAIN
+            },
+        ],
+        params: &[
+            Param {
+                name: "size",
+                help: "bytes mapped",
+                kind: ParamKind::Size,
+                quick: &[],
+                default: &["64K", "1M"],
+                full: &["4K", "64K", "1M", "16M", "1G"],
+            },
+            Param {
+                name: "backing",
+                help: "private memory, a file in memory, a file, or reserved huge pages",
+                kind: ParamKind::Word(&["anon", "shmem", "file", "hugetlb"]),
+                quick: &[],
+                default: &["anon", "file"],
+                full: &["anon", "shmem", "file", "hugetlb"],
+            },
+            Param {
+                name: "touch",
+                help: "what is done between the two calls: nothing, a touch of each page, or all pages by mmap",
+                kind: ParamKind::Word(&["none", "all", "populate"]),
+                quick: &[],
+                default: &["none", "all"],
+                full: &["none", "all", "populate"],
+            },
+        ],
+        plain,
+        lineage: &["lmbench3:lat_mmap"],
+        interference: Interference::Faults,
+        width: 0.02,
+        ..Info::new("vm.map")
+    },
+    run: Run::Here(run),
+};
+
+/// A plain run takes private memory untouched and touched (64 KiB), and a file as lmbench has it (1 MiB, touched).
+fn plain(params: &Params) -> bool {
+    match params.word("backing") {
+        Some("file") => params.int("size") == Some(1 << 20) && params.word("touch") == Some("all"),
+        _ => params.int("size") == Some(64 << 10),
+    }
+}
+
+/// The most memory that is touched: 16 MiB take 5 ms, and 10 where the machine is busy, a few dozen times a round.
+const MOST_TOUCHED: usize = 16 << 20;
+/// Neighbours that are fenced off at most.
+const FENCES: usize = 16;
+
+fn run(ctx: &mut Ctx) -> Outcome {
+    sys::process::refuse_huge_pages();
+    let (size, kind, touch) = (ctx.int("size") as usize, ctx.word("backing"), ctx.word("touch"));
+    let page = match kind {
+        "hugetlb" => huge_page_size().ok_or_else(|| Stop::Unsupported("no huge pages here".to_owned()))?,
+        _ => page_size(),
+    };
+    if size == 0 || !size.is_multiple_of(page) {
+        return Err(Stop::Unsupported(format!("{size} bytes are not a number of pages of {page}")));
+    }
+    if touch != "none" && size > MOST_TOUCHED {
+        return Err(Stop::Unsupported(format!("no more than {} MiB are touched", MOST_TOUCHED >> 20)));
+    }
+    let scratch;
+    let file;
+    let backing = match kind {
+        "anon" => Backing::Anonymous,
+        "hugetlb" => Backing::Reserved,
+        kind => {
+            if kind == "shmem" {
+                file = memory_file(size as u64).doing("making a file in memory")?;
+            } else {
+                scratch = Scratch::new(ctx)?;
+                // Nothing is written to a file that nobody reads.
+                file = scratch.random_file(if touch == "none" { 0 } else { size as u64 }, ctx)?;
+                file.set_len(size as u64).doing("sizing the file")?;
+            }
+            Backing::File(file.as_fd())
+        }
+    };
+    let map = || Mapping::new(size, backing, touch == "populate").doing("mmap");
+    let touch_pages = |map: &mut Mapping<'_>| {
+        if touch != "all" {
+            return;
+        }
+        for at in (0..size).step_by(page) {
+            if kind == "file" {
+                black_box(map[at]);
+            } else {
+                map[at] = 1;
+            }
+        }
+    };
+    // Where the machine does not have so much, that is the answer.
+    let mut probe = map().map_err(|why| match (&why, kind) {
+        (Stop::Failed(why), "hugetlb") => Stop::Unsupported(format!("{why} (are huge pages reserved?)")),
+        _ => why,
+    })?;
+    let mut fences = Vec::new();
+    while permissions(&probe).is_none() && fences.len() < FENCES {
+        fences.push(probe.into_fence().doing("fencing off a neighbour")?);
+        probe = map()?;
+    }
+    drop(probe);
+
+    let pages = if touch == "none" { 1 } else { (size / page) as u64 };
+    let faults = RefCell::new(Faults::default());
+    let whole = |iters| {
+        for _ in 0..iters {
+            let mut map = map()?;
+            touch_pages(&mut map);
+            map.unmap().doing("munmap")?;
+        }
+        Ok(())
+    };
+    ctx.measure_arms(&mut [
+        Arm::staged("", |iters, watch| faults.borrow_mut().time(iters * pages, watch, || whole(iters))),
+        Arm::staged("map", |iters, watch| {
+            faults.borrow_mut().during(iters * pages, || {
+                for _ in 0..iters {
+                    watch.start();
+                    let mapped = map();
+                    watch.stop();
+                    let mut mapped = mapped?;
+                    touch_pages(&mut mapped);
+                    mapped.unmap().doing("munmap")?;
+                }
+                Ok(())
+            })
+        }),
+        Arm::staged("unmap", |iters, watch| {
+            faults.borrow_mut().during(iters * pages, || {
+                for _ in 0..iters {
+                    let mut map = map()?;
+                    touch_pages(&mut map);
+                    watch.start();
+                    let unmapped = map.unmap();
+                    watch.stop();
+                    unmapped.doing("munmap")?;
+                }
+                Ok(())
+            })
+        }),
+        Arm::staged("watch", |iters, watch| {
+            for _ in 0..iters {
+                watch.start();
+                watch.stop();
+            }
+            Ok(())
+        }),
+    ])?;
+    ctx.fact("fences", fences.len());
+    prove_faults(ctx, &faults.into_inner());
+    prove_one(ctx, map()?, touch_pages, size)?;
+    entry::asks_the_kernel(ctx, whole);
+    Ok(())
+}
+
+/// As many faults as the touches have to bring; a file brings several pages with each.
+fn prove_faults(ctx: &mut Ctx, faults: &Faults) {
+    match (ctx.word("touch"), ctx.word("backing")) {
+        ("none", _) => faults.prove_none(ctx),
+        ("all", "anon" | "hugetlb") => faults.prove_each_minor(ctx),
+        // A fault on a file brings several pages, and whether the kernel counts those that it makes itself differs.
+        (touch, _) => {
+            ctx.fact("faults_per_page", format!("{:.4}", faults.per_touch()));
+            let least = if touch == "all" { 1.0 } else { 0.0 };
+            ctx.prove("minor faults", "1 or more (populate: any)", faults.minor as f64, least..);
+            faults.prove_none_major(ctx);
+        }
+    }
+}
+
+/// A last mapping, made as all the others, is what it was asked to be.
+fn prove_one(ctx: &mut Ctx, mut map: Mapping<'_>, touch: impl Fn(&mut Mapping<'_>), size: usize) -> Outcome {
+    touch(&mut map);
+    if ctx.word("touch") != "none" {
+        let (resident, pages) = (map.resident_pages().doing("mincore")? as f64, (size / page_size()) as f64);
+        ctx.prove("resident pages of those touched", &pages.to_string(), resident, pages..=pages);
+    }
+    // Members of a crew that are threads may be neighbours.
+    match permissions(&map) {
+        Some(seen) => {
+            let writable = f64::from(u8::from(seen.starts_with("rw-")));
+            ctx.prove("the mapping as /proc/self/maps shows it is writable", "1", writable, 1.0..=1.0);
+        }
+        None => ctx.note("/proc/self/maps does not show the mapping by itself"),
+    }
+    map.unmap().doing("munmap")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scratch::testing::Place;
+    use groma_harness::testing::try_out;
+
+    #[test]
+    fn mappings_are_made_touched_and_gone() {
+        for backing in ["anon", "shmem", "file"] {
+            for touch in ["none", "all", "populate"] {
+                let place = Place::new();
+                let chosen = [("size", "64K"), ("backing", backing), ("touch", touch)];
+                let tried = try_out(&BENCH, &chosen, Some(place.path())).expect("memory");
+                for series in ["", "map", "unmap", "watch"] {
+                    assert!(tried.samples(series) >= 3, "{backing} {touch} {series}");
+                }
+                assert_eq!(tried.proven("major faults"), 0.0);
+                match touch {
+                    "none" => assert!(tried.proven("minor faults per operation, which needs none") < 0.02),
+                    "all" if backing == "anon" => assert!(tried.proven("minor faults per touch") > 0.98),
+                    "all" => assert!(tried.proven("minor faults") >= 1.0),
+                    _ => assert_eq!(tried.proven("resident pages of those touched"), 65536.0 / page_size() as f64),
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_mapped_is_said() {
+        for (size, backing, touch) in [("100", "anon", "none"), ("1G", "anon", "all"), ("4K", "hugetlb", "none")] {
+            let tried = try_out(&BENCH, &[("size", size), ("backing", backing), ("touch", touch)], None).map(|_| ());
+            assert!(matches!(tried, Err(Stop::Unsupported(_))), "{size} {backing}: {tried:?}");
+        }
+    }
+
+    #[test]
+    fn a_plain_run_takes_three_points() {
+        let all = BENCH.info.params;
+        let mut taken = Vec::new();
+        for size in all[0].default {
+            for backing in all[1].default {
+                for touch in all[2].default {
+                    let value = |i: usize, text: &str| all[i].parse(text).expect("declared");
+                    let params = [("size", value(0, size)), ("backing", value(1, backing)), ("touch", value(2, touch))];
+                    if plain(&Params(params.map(|(name, value)| (name.to_owned(), value)).to_vec())) {
+                        taken.push((*size, *backing, *touch));
+                    }
+                }
+            }
+        }
+        assert_eq!(taken, [("64K", "anon", "none"), ("64K", "anon", "all"), ("1M", "file", "all")]);
+    }
+}

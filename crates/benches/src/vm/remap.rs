@@ -1,0 +1,126 @@
+//! Moving memory to other addresses, or making it longer where it is.
+//!
+//! Measures `mremap`. `move`: all pages of private memory go from one range of addresses to another, which is what a
+//! `realloc` of a large block does instead of a copy; an empty mapping stays behind and is replaced when the pages come back
+//! (`MREMAP_DONTUNMAP`: the addresses remain the benchmark's own), so a call holds the removal of an empty mapping as well.
+//! `grow`: the mapping takes in the page behind it, and gives it up with the next call; the value is the pair. Does not
+//! measure the faults of what is new.
+//!
+//! Method: the calls by number, over and over, in short intervals. The ranges lie between pages that nobody may touch.
+//!
+//! The proofs are the address that each call returns, which a child without a kernel does not get; a byte of each page that
+//! is found again after all the moves; and that no fault was taken meanwhile.
+//!
+//! Traps: tables of pages are moved as a whole where both ranges are aligned to 2 MiB (here they are not, nor are they in
+//! most programs); moves of memory that has no pages.
+//!
+//! Source: os-methods 2.13.
+
+use super::walk::{Faults, write_each};
+use crate::entry;
+use groma_harness::prelude::*;
+use groma_harness::sys::mapping::{Grower, Mover};
+use groma_harness::sys::pages::page_size;
+
+pub(crate) static BENCH: Benchmark = Benchmark {
+    info: Info {
+        summary: "Moving or growing a mapping",
+        about: about!("remap.rs"),
+        iteration: "one mremap to other addresses; grow: two, longer by a page and back",
+        params: &[
+            Param {
+                name: "kind",
+                help: "to other addresses, or longer by a page and back",
+                kind: ParamKind::Word(&["move", "grow"]),
+                quick: &[],
+                default: &["move"],
+                full: &["move", "grow"],
+            },
+            Param {
+                name: "size",
+                help: "bytes of the mapping",
+                kind: ParamKind::Size,
+                quick: &[],
+                default: &["1M"],
+                full: &["4K", "64K", "1M", "64M"],
+            },
+            super::PAGES,
+        ],
+        scaling: Scaling::processes("another thread may map something into the room to grow"),
+        interference: Interference::Cpu,
+        width: 0.02,
+        ..Info::new("vm.remap")
+    },
+    run: Run::Here(run),
+};
+
+fn run(ctx: &mut Ctx) -> Outcome {
+    let size = ctx.int("size") as usize;
+    if size == 0 || !size.is_multiple_of(page_size()) {
+        return Err(Stop::Unsupported(format!("{size} bytes are not a number of pages of {}", page_size())));
+    }
+    if ctx.word("kind") == "move" {
+        let memory = Mover::new(size).doing("mapping memory")?;
+        measure(ctx, memory, |memory| memory.go().doing("mremap to other addresses"))
+    } else {
+        let memory = Grower::new(size, page_size()).doing("mapping memory")?;
+        measure(ctx, memory, |memory| memory.grow_and_shrink().doing("mremap to another length"))
+    }
+}
+
+fn measure<M: std::ops::DerefMut<Target = [u8]>>(
+    ctx: &mut Ctx,
+    mut memory: M,
+    call: impl Fn(&mut M) -> Outcome,
+) -> Outcome {
+    const MARK: u8 = 0x5a;
+    let present = ctx.word("pages") == "present";
+    if present {
+        write_each(&mut memory, MARK);
+    }
+    // A kernel that cannot do it at all says so here.
+    call(&mut memory).map_err(|why| Stop::Unsupported(why.to_string()))?;
+    let mut faults = Faults::default();
+    let mut calls = |iters| {
+        for _ in 0..iters {
+            call(&mut memory)?;
+        }
+        Ok(())
+    };
+    ctx.measure_arms(&mut [Arm::staged("", |iters, watch| faults.time(iters, watch, || calls(iters)))])?;
+    entry::asks_the_kernel(ctx, &mut calls);
+    faults.prove_none(ctx);
+    if present {
+        let lost = memory.iter().step_by(page_size()).filter(|byte| **byte != MARK).count();
+        ctx.prove("pages that did not come along", "0", lost as f64, 0.0..=0.0);
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use groma_harness::testing::try_out;
+
+    #[test]
+    fn memory_keeps_its_contents_wherever_it_goes() {
+        for kind in ["move", "grow"] {
+            for pages in ["present", "absent"] {
+                let tried = match try_out(&BENCH, &[("kind", kind), ("size", "64K"), ("pages", pages)], None) {
+                    Ok(tried) => tried,
+                    // Other tests map memory at the same time, and may take the room.
+                    Err(why) if kind == "grow" => {
+                        eprintln!("skipped: {why}");
+                        continue;
+                    }
+                    Err(why) => panic!("{why}"),
+                };
+                assert!(tried.samples("") >= 3);
+                assert!(tried.proven("minor faults per operation, which needs none") < 0.02);
+                if pages == "present" {
+                    assert_eq!(tried.proven("pages that did not come along"), 0.0);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,400 @@
+//! What changing a page costs more while other CPUs run threads of the same process: the TLB shootdown.
+//!
+//! Measures how much longer one call over one present page takes when its translation has to be forgotten by every CPU that
+//! runs a thread of the process: they are interrupted, or told by the hardware, and waited for. `unmap` is `munmap`,
+//! `dontneed` is `madvise(MADV_DONTNEED)`, `protect` is `mprotect` to read-only. Does not measure what the interrupted
+//! threads lose, nor the misses that follow.
+//!
+//! Method: `threads` threads of this process spin, each on a CPU of its own, or as many other processes do on the same CPUs
+//! (the control): the machine is equally busy, but they have nothing to forget. The two alternate interval by interval in
+//! the same round, and the main value is their difference, which is never clamped; both are outputs as well. The page is
+//! made ready between the calls, untimed, and no call begins before each of those who spin was seen to go on spinning; the
+//! watch runs during the call only and takes the same in both. The placement says on which CPU the first of them is.
+//!
+//! The proofs are that those who were to spin went on for each call, and that each call was obeyed: the kernel
+//! counted a fault when the page was touched again, or its permissions are shown changed. How many shootdowns the CPUs of the
+//! others received (`/proc/interrupts`, where there are such) is a fact: to make a page ready again may cause one
+//! as well, others make some too, and hypervisors and CPUs
+//! that tell each other without interrupts show none.
+//!
+//! Traps: CPUs that idle are not interrupted, so sleeping threads cost nothing, and a control without any load would run on
+//! a less busy machine; a host that has taken the other CPU away is waited for.
+//!
+//! Source: os-methods 2.13.
+
+use super::walk::{Faults, write_each};
+use groma_harness::prelude::*;
+use groma_harness::sys::counters;
+use groma_harness::sys::fork::{self, Child};
+use groma_harness::sys::mapping::{Backing, Mapping, permissions};
+use groma_harness::sys::pages::{Map, page_size};
+use groma_harness::sys::shared::{self, Shared};
+use groma_harness::sys::{affinity, process, thread};
+use std::cell::RefCell;
+use std::hint::spin_loop;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicU32, AtomicU64};
+use std::thread::JoinHandle;
+
+pub(crate) static BENCH: Benchmark = Benchmark {
+    info: Info {
+        summary: "TLB shootdown: what a change of a page costs more beside running threads",
+        about: about!("shootdown.rs"),
+        iteration: "one call over one present page",
+        outputs: &[
+            Output {
+                derivation: Derivation::Difference { of: "threads", minus: "processes", per: 1.0 },
+                ..Output::MAIN
+            },
+            Output {
+                suffix: "threads",
+                summary: "The call while threads of this process spin elsewhere",
+                derivation: Derivation::Series("threads"),
+                detail: true,
+                ..Output::MAIN
+            },
+            Output {
+                suffix: "processes",
+                summary: "The call while other processes spin there",
+                derivation: Derivation::Series("processes"),
+                detail: true,
+                ..Output::MAIN
+            },
+        ],
+        params: &[
+            Param {
+                name: "call",
+                help: "munmap, madvise(MADV_DONTNEED), or mprotect to read-only",
+                kind: ParamKind::Word(&["unmap", "dontneed", "protect"]),
+                quick: &[],
+                default: &["protect"],
+                full: &["unmap", "dontneed", "protect"],
+            },
+            Param {
+                name: "threads",
+                help: "threads that run elsewhere meanwhile",
+                kind: ParamKind::Count,
+                quick: &[],
+                default: &["1"],
+                full: &["1", "2", "3", "7", "15", "31"],
+            },
+        ],
+        scaling: Scaling::alone("it keeps several CPUs busy by itself"),
+        placements: &[Placement::SameLlc],
+        needs: &[Need::Cpus(2)],
+        interference: Interference::Faults,
+        width: 0.05,
+        ..Info::new("vm.shootdown")
+    },
+    run: Run::Here(run),
+};
+
+/// Who is to spin.
+const NOBODY: u32 = 0;
+const PROCESSES: u32 = 1;
+const THREADS: u32 = 2;
+const LEAVE: u32 = 3;
+/// Counters are so many words apart, hence on lines of their own.
+const APART: usize = 16;
+/// Pauses in one turn of a spinner: it does not disturb those who look at what it has counted, and is seen soon.
+const PAUSES: u32 = 8;
+/// Calls of one interval at most: as long as the others run, and not much longer.
+const MOST_CALLS: u64 = 128;
+/// How long those who are to spin are waited for, in nanoseconds.
+const PATIENCE_NS: u64 = 10_000_000_000;
+/// The stack of a spinner.
+const STACK: usize = 128 << 10;
+
+/// What all of them share.
+struct Board {
+    who: Shared<AtomicU32>,
+    /// What the spinners have counted: those that are processes, then those that are threads.
+    counts: Shared<AtomicU64>,
+    spinners: usize,
+}
+
+impl Board {
+    fn new(spinners: usize) -> std::io::Result<Board> {
+        Ok(Board { who: Shared::new(1)?, counts: Shared::new(2 * spinners * APART)?, spinners })
+    }
+
+    /// The counter of one of those spinners.
+    fn count(&self, role: u32, i: usize) -> &AtomicU64 {
+        &self.counts[((role - PROCESSES) as usize * self.spinners + i) * APART]
+    }
+
+    fn counts(&self, role: u32) -> Vec<u64> {
+        (0..self.spinners).map(|i| self.count(role, i).load(Relaxed)).collect()
+    }
+
+    fn say(&self, who: u32) {
+        self.who[0].store(who, Relaxed);
+        shared::wake(&self.who[0]);
+    }
+
+    /// The life of a spinner: counts while it is its turn, sleeps while it is not.
+    fn spin(&self, role: u32, i: usize) {
+        loop {
+            match self.who[0].load(Relaxed) {
+                LEAVE => return,
+                who if who == role => {
+                    for _ in 0..PAUSES {
+                        spin_loop();
+                    }
+                    self.count(role, i).fetch_add(1, Relaxed);
+                }
+                who => shared::wait(&self.who[0], who, None),
+            }
+        }
+    }
+
+    /// Returns when each of those spinners was seen to go on from what it had counted; what they have counted by then.
+    fn see_all(&self, role: u32, counted: &mut [u64], watch: &Stopwatch<'_>) -> Outcome {
+        let since = watch.now_ns();
+        for (i, counted) in counted.iter_mut().enumerate() {
+            let before = *counted;
+            while *counted == before {
+                spin_loop();
+                *counted = self.count(role, i).load(Relaxed);
+                if watch.now_ns().saturating_sub(since) > PATIENCE_NS {
+                    return Err(Stop::Failed("another CPU did not get to run for 10 s".to_owned()));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Tells the spinners to leave, whatever happened.
+struct Spinners {
+    board: Arc<Board>,
+    processes: Vec<Child>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl Spinners {
+    /// One process and one thread for each of these CPUs, all asleep.
+    fn start(cpus: &[u32]) -> Result<Spinners, Stop> {
+        let board = Arc::new(Board::new(cpus.len()).doing("sharing memory")?);
+        let mut spinners = Spinners { board, processes: Vec::new(), threads: Vec::new() };
+        // First the processes: what has threads must not fork.
+        for (i, &cpu) in cpus.iter().enumerate() {
+            let board = &spinners.board;
+            let child = fork::fork(|| {
+                let pinned = affinity::pin(cpu);
+                board.spin(PROCESSES, i);
+                i32::from(pinned.is_err())
+            });
+            spinners.processes.push(child.doing("forking a process that spins")?);
+        }
+        for (i, &cpu) in cpus.iter().enumerate() {
+            let board = Arc::clone(&spinners.board);
+            let life = move || {
+                // One that is not pinned may share this CPU, and then does not spin while it is needed: the proof breaks.
+                drop(affinity::pin(cpu));
+                board.spin(THREADS, i);
+            };
+            spinners.threads.push(thread::spawn(STACK, life).doing("starting a thread that spins")?);
+        }
+        Ok(spinners)
+    }
+
+    /// Ends them, and tells how many did not leave well.
+    fn end(mut self) -> u64 {
+        self.board.say(LEAVE);
+        let threads = self.threads.drain(..).filter_map(|thread| thread.join().err()).count();
+        let well = |child: Child| child.wait().is_ok_and(|exit| exit.success());
+        let processes = self.processes.drain(..).filter_map(|child| (!well(child)).then_some(())).count();
+        (threads + processes) as u64
+    }
+}
+
+impl Drop for Spinners {
+    fn drop(&mut self) {
+        self.board.say(LEAVE);
+        for thread in self.threads.drain(..) {
+            drop(thread.join());
+        }
+    }
+}
+
+/// The CPUs of the others, the one that the placement names first.
+fn other_cpus(ctx: &Ctx) -> Result<Vec<u32>, Stop> {
+    let wanted = ctx.int("threads") as usize;
+    // Whatever the placement, this thread stays where it is; the others are elsewhere.
+    let here = counters::current_cpu();
+    affinity::pin(here).doing("pinning the one that changes pages")?;
+    if wanted == 0 || ctx.peer_cpu() == Some(here) {
+        return Err(Stop::Unsupported("a CPU by itself has nobody to tell".to_owned()));
+    }
+    // A worker is pinned; its supervisor knows what is allowed.
+    let allowed = affinity::allowed_to(process::parent_id()).doing("reading the allowed CPUs")?;
+    let mut cpus: Vec<u32> = ctx.peer_cpu().into_iter().collect();
+    let more = allowed.into_iter().filter(|cpu| *cpu != here && Some(*cpu) != ctx.peer_cpu());
+    cpus.extend(more);
+    if cpus.len() < wanted {
+        return Err(Stop::Unsupported(format!("{wanted} other CPUs are not allowed, only {}", cpus.len())));
+    }
+    cpus.truncate(wanted);
+    Ok(cpus)
+}
+
+/// What was seen beside spinners of one kind.
+#[derive(Default)]
+struct Seen {
+    /// One touch before each call.
+    faults: Faults,
+    /// Turns of the spinner that had the fewest, interval by interval.
+    turns: u64,
+}
+
+fn run(ctx: &mut Ctx) -> Outcome {
+    process::refuse_huge_pages();
+    let cpus = other_cpus(ctx)?;
+    let spinners = Spinners::start(&cpus)?;
+    let call = ctx.word("call");
+    let page = RefCell::new(Page::new(call)?);
+    let mut beside = [Seen::default(), Seen::default()];
+    let shootdowns = counters::tlb_shootdowns(&cpus);
+    let [of_processes, of_threads] = &mut beside;
+    let arm = |role: u32, seen: &mut Seen, iters: u64, watch: &mut Stopwatch<'_>| {
+        let before = spinners.board.counts(role);
+        let mut counted = before.clone();
+        spinners.board.say(role);
+        let page = &mut page.borrow_mut();
+        seen.faults.during(iters, || {
+            (0..iters).try_for_each(|_| {
+                page.make_ready()?;
+                spinners.board.see_all(role, &mut counted, watch)?;
+                page.change(watch)
+            })
+        })?;
+        seen.turns += counted.iter().zip(&before).map(|(now, before)| now - before).min().unwrap_or(0);
+        Ok(())
+    };
+    let measured = ctx.measure_arms(&mut [
+        // The first arm is the one whose time is held against its iterations: the one that nothing can shorten.
+        Arm::staged("processes", |iters, watch| arm(PROCESSES, of_processes, iters, watch)).max_iters(MOST_CALLS),
+        Arm::staged("threads", |iters, watch| arm(THREADS, of_threads, iters, watch)).max_iters(MOST_CALLS),
+    ]);
+    spinners.board.say(NOBODY);
+    measured?;
+    let received = counters::tlb_shootdowns(&cpus).zip(shootdowns).map(|(now, before)| now.saturating_sub(before));
+    let ended_badly = spinners.end();
+
+    let [of_processes, of_threads] = beside;
+    for (who, seen) in [("processes", &of_processes), ("threads", &of_threads)] {
+        let name = format!("turns of the {who} that span, per call");
+        ctx.prove(&name, "1 or more", seen.turns as f64 / seen.faults.touches.max(1) as f64, 1.0..);
+    }
+    ctx.prove("spinners that did not leave well", "0", ended_badly as f64, 0.0..=0.0);
+    if let Some(received) = received {
+        let per_call = received as f64 / (of_threads.faults.touches * cpus.len() as u64).max(1) as f64;
+        ctx.fact("tlb_shootdowns.per_call_and_thread", format!("{per_call:.3}"));
+    }
+    // After the last call the page is as that call has left it.
+    if let Page::Kept(page, true) = page.into_inner() {
+        match permissions(&page) {
+            Some(seen) => {
+                let only_read = f64::from(u8::from(seen == "r--p"));
+                ctx.prove("the page may only be read, says /proc/self/maps", "1", only_read, 1.0..=1.0);
+            }
+            None => ctx.note("/proc/self/maps does not show the page"),
+        }
+    } else {
+        let mut faults = of_processes.faults;
+        faults.merge(&of_threads.faults);
+        // Some more are those of pages that the spinning processes were forked with.
+        ctx.prove("minor faults per touch", "1 (0.98 or more)", faults.per_touch(), 0.98..);
+    }
+    Ok(())
+}
+
+/// The page that is changed.
+enum Page {
+    /// A new one for each call, which takes it away.
+    New(Option<Mapping<'static>>),
+    /// The same one again and again, and whether it is to be forbidden to write to it, or to be given back.
+    Kept(Map, bool),
+}
+
+impl Page {
+    fn new(call: &str) -> Result<Page, Stop> {
+        if call == "unmap" {
+            return Ok(Page::New(None));
+        }
+        Ok(Page::Kept(Map::guarded(page_size()).doing("mapping a page")?, call == "protect"))
+    }
+
+    /// Makes the page present and writable. It is only written: a read first would be a fault of its own.
+    fn make_ready(&mut self) -> Outcome {
+        match self {
+            Page::New(page) => {
+                let page = page.insert(Mapping::new(page_size(), Backing::Anonymous, false).doing("mmap")?);
+                write_each(page, 1);
+            }
+            Page::Kept(page, protect) => {
+                if *protect {
+                    page.protect(true).doing("mprotect to writable")?;
+                }
+                write_each(page, 1);
+            }
+        }
+        Ok(())
+    }
+
+    /// Times the call that changes it.
+    fn change(&mut self, watch: &mut Stopwatch<'_>) -> Outcome {
+        let done = match self {
+            Page::New(page) => {
+                let page = page.take().ok_or_else(|| Stop::Failed("there is no page".to_owned()))?;
+                watch.start();
+                let done = page.unmap();
+                watch.stop();
+                done
+            }
+            Page::Kept(page, protect) => {
+                watch.start();
+                let done = if *protect { page.protect(false) } else { page.drop_pages() };
+                watch.stop();
+                done
+            }
+        };
+        done.doing("changing the page")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use groma_harness::testing::try_out;
+
+    #[test]
+    fn the_others_run_and_each_call_is_obeyed() {
+        for call in ["unmap", "dontneed", "protect"] {
+            let tried = match try_out(&BENCH, &[("call", call)], None) {
+                Ok(tried) => tried,
+                Err(Stop::Unsupported(why)) => return eprintln!("skipped: {why}"),
+                Err(why) => panic!("{call}: {why}"),
+            };
+            for series in ["threads", "processes"] {
+                assert!(tried.samples(series) >= 3, "{call} {series}");
+                assert!(tried.proven(&format!("turns of the {series} that span, per call")) >= 1.0);
+            }
+            assert_eq!(tried.proven("spinners that did not leave well"), 0.0);
+            match call {
+                "protect" => drop(tried.proven("the page may only be read, says /proc/self/maps")),
+                _ => assert!(tried.proven("minor faults per touch") >= 0.98),
+            }
+        }
+    }
+
+    #[test]
+    fn nobody_to_tell_is_said() {
+        for threads in ["0", "100000"] {
+            let tried = try_out(&BENCH, &[("threads", threads)], None).map(|_| ());
+            assert!(matches!(tried, Err(Stop::Unsupported(_))), "{tried:?}");
+        }
+    }
+}

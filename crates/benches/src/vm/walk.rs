@@ -1,0 +1,155 @@
+//! What the benchmarks of faults share: memory that is touched page by page, and the faults that the kernel counts for it.
+
+use groma_harness::prelude::*;
+use groma_harness::sys::counters::Usage;
+use groma_harness::sys::pages::page_size;
+use std::hint::black_box;
+use std::ops::Range;
+
+/// Memory that is touched before its pages are given back: more than the second-level caches of today, and many times what
+/// one interval touches. Tests go round several times in their short time.
+pub(super) const AREA: usize = if cfg!(test) { 1 << 20 } else { 16 << 20 };
+
+/// Touches, and the faults that the kernel counted for them.
+#[derive(Default)]
+pub(super) struct Faults {
+    pub(super) touches: u64,
+    pub(super) minor: u64,
+    pub(super) major: u64,
+}
+
+impl Faults {
+    /// Times `touch`, which touches so many pages, and nothing else.
+    pub(super) fn time<T>(&mut self, touches: u64, watch: &mut Stopwatch<'_>, touch: impl FnOnce() -> T) -> T {
+        self.during(touches, || {
+            watch.start();
+            let done = touch();
+            watch.stop();
+            done
+        })
+    }
+
+    /// Does `body`, which touches so many pages. Around the body alone: the harness has faults of its own.
+    pub(super) fn during<T>(&mut self, touches: u64, body: impl FnOnce() -> T) -> T {
+        let before = Usage::thread();
+        let done = body();
+        self.add(touches, &Usage::thread().since(&before));
+        done
+    }
+
+    /// Adds what was counted elsewhere.
+    pub(super) fn merge(&mut self, others: &Faults) {
+        self.touches += others.touches;
+        self.minor += others.minor;
+        self.major += others.major;
+    }
+
+    /// Adds so many touches and what was counted for them.
+    pub(super) fn add(&mut self, touches: u64, used: &Usage) {
+        self.touches += touches;
+        self.minor += used.minor_faults;
+        self.major += used.major_faults;
+    }
+
+    /// Minor faults for each touch.
+    pub(super) fn per_touch(&self) -> f64 {
+        self.minor as f64 / self.touches.max(1) as f64
+    }
+
+    /// Every touch was a fault, and none waited for a disk.
+    pub(super) fn prove_each_minor(&self, ctx: &mut Ctx) {
+        ctx.prove("minor faults per touch", "0.98..1.02", self.per_touch(), 0.98..=1.02);
+        self.prove_none_major(ctx);
+    }
+
+    /// What was done brings none.
+    pub(super) fn prove_none(&self, ctx: &mut Ctx) {
+        ctx.prove("minor faults per operation, which needs none", "0", self.per_touch(), ..=0.02);
+        self.prove_none_major(ctx);
+    }
+
+    /// No fault waited for a disk.
+    pub(super) fn prove_none_major(&self, ctx: &mut Ctx) {
+        ctx.prove("major faults", "0", self.major as f64, 0.0..=0.0);
+    }
+}
+
+/// Writes to each page.
+pub(super) fn write_each(area: &mut [u8], value: u8) {
+    for byte in area.iter_mut().step_by(page_size()) {
+        *byte = value;
+    }
+    black_box(area);
+}
+
+/// Reads from each page.
+pub(super) fn read_each(area: &[u8]) {
+    black_box(area.iter().step_by(page_size()).fold(0u8, |sum, byte| sum.wrapping_add(*byte)));
+}
+
+/// Goes through the pages of an area again and again.
+pub(super) struct Walk {
+    next: usize,
+    pages: usize,
+    page: usize,
+}
+
+impl Walk {
+    /// By base pages.
+    pub(super) fn through(area: &[u8]) -> Walk {
+        Walk::by(page_size(), area)
+    }
+
+    /// By pages of this size.
+    pub(super) fn by(page: usize, area: &[u8]) -> Walk {
+        Walk { next: 0, pages: area.len() / page, page }
+    }
+
+    /// The most pages that can be gone through at once.
+    pub(super) fn most(&self) -> u64 {
+        self.pages as u64
+    }
+
+    /// The bytes of the next pages; `None` when the area does not have so many any more and has to be made ready first.
+    fn on(&mut self, pages: u64) -> Option<Range<usize>> {
+        let from = self.next;
+        let to = from + pages as usize;
+        if to > self.pages {
+            self.next = 0;
+            return None;
+        }
+        self.next = to;
+        Some(from * self.page..to * self.page)
+    }
+
+    /// The same, where `ready` makes the whole area ready for the next walk through it.
+    pub(super) fn on_or(&mut self, pages: u64, ready: impl FnOnce() -> Outcome) -> Result<Range<usize>, Stop> {
+        if let Some(range) = self.on(pages) {
+            return Ok(range);
+        }
+        ready()?;
+        self.on(pages).ok_or_else(|| Stop::Failed(format!("{pages} pages are more than there are")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_walk_goes_through_the_area_and_begins_again() {
+        let page = page_size();
+        let mut walk = Walk::through(&vec![0; 5 * page]);
+        assert_eq!(walk.on(3), Some(0..3 * page));
+        assert_eq!(walk.on(3), None);
+        assert_eq!(walk.on(5), Some(0..5 * page));
+        let mut readied = 0;
+        let ready = || {
+            readied += 1;
+            Ok(())
+        };
+        assert_eq!(walk.on_or(1, ready), Ok(0..page));
+        assert_eq!(readied, 1);
+        assert!(walk.on_or(6, || Ok(())).is_err());
+    }
+}

@@ -1,0 +1,415 @@
+//! Making, moving and removing mappings as the subject of a measurement: each call by number, and nothing around it.
+//!
+//! [`crate::pages`] has memory to work in; here the calls themselves are what is wanted.
+//!
+//! # Safety
+//! Every range that is changed was made here and is owned by one value, which unmaps it once; slices are bounded by its
+//! borrow. No call takes an address that it does not own: a new mapping's is the kernel's choice, a move goes from one own
+//! range to another, and growth that would meet somebody else's mapping fails. The break is moved by a process with one
+//! thread, and is back where it was before anything else can ask for memory.
+#![expect(unsafe_code, reason = "mmap, munmap, mremap, brk by number")]
+
+use crate::arch::{syscall1, syscall2, syscall4, syscall5, syscall6};
+use crate::pages::{self, checked, page_size};
+use crate::thread;
+use std::fs::File;
+use std::io;
+use std::marker::PhantomData;
+use std::ops::{Deref, DerefMut};
+use std::os::fd::{AsRawFd, BorrowedFd};
+
+const WRITABLE: usize = (libc::PROT_READ | libc::PROT_WRITE) as usize;
+
+/// What is behind a mapping.
+#[derive(Clone, Copy, Debug)]
+pub enum Backing<'f> {
+    /// Private zeroes.
+    Anonymous,
+    /// Private reserved huge pages of the default size.
+    Reserved,
+    /// A file, whose bytes it shares.
+    File(BorrowedFd<'f>),
+}
+
+/// A readable and writable mapping at an address of the kernel's choice; it is unmapped when it is dropped.
+#[derive(Debug)]
+pub struct Mapping<'f> {
+    at: usize,
+    len: usize,
+    file: PhantomData<BorrowedFd<'f>>,
+}
+
+impl<'f> Mapping<'f> {
+    /// One `mmap`; with `populate` the kernel makes all pages present before it returns.
+    ///
+    /// # Errors
+    /// Those of `mmap`.
+    #[inline]
+    pub fn new(len: usize, backing: Backing<'f>, populate: bool) -> io::Result<Mapping<'f>> {
+        let (kind, fd) = match backing {
+            Backing::Anonymous => (libc::MAP_PRIVATE | libc::MAP_ANONYMOUS, -1),
+            Backing::Reserved => (libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_HUGETLB, -1),
+            Backing::File(fd) => (libc::MAP_SHARED, fd.as_raw_fd()),
+        };
+        let flags = if populate { kind | libc::MAP_POPULATE } else { kind };
+        // SAFETY: a fresh mapping at an address of the kernel's choice touches nothing that exists.
+        let at =
+            unsafe { syscall6(libc::SYS_mmap as usize, 0, len, WRITABLE, flags as usize, fd as isize as usize, 0) };
+        // Addresses of the upper half would be negative; errors are the last 4095 of them.
+        if (-4095..0).contains(&at) {
+            return Err(io::Error::from_raw_os_error(-at as i32));
+        }
+        Ok(Mapping { at: at as usize, len, file: PhantomData })
+    }
+
+    /// One `munmap`, whose answer is told.
+    ///
+    /// # Errors
+    /// Those of `munmap`.
+    #[inline]
+    pub fn unmap(self) -> io::Result<()> {
+        let (at, len) = (self.at, self.len);
+        std::mem::forget(self);
+        // SAFETY: the range was made with this length and belongs to nobody from here on.
+        checked(unsafe { syscall2(libc::SYS_munmap as usize, at, len) })
+    }
+
+    /// Forbids to touch it: it stays where it is, and the kernel merges no other mapping with it.
+    ///
+    /// # Errors
+    /// Those of `mprotect`.
+    pub fn into_fence(self) -> io::Result<Fence<'f>> {
+        // SAFETY: the range is ours, and nobody can reach its bytes through a `Fence`.
+        let done = unsafe { libc::mprotect(self.at as *mut libc::c_void, self.len, libc::PROT_NONE) };
+        if done < 0 { Err(io::Error::last_os_error()) } else { Ok(Fence(self)) }
+    }
+
+    /// How many base pages of it are resident, as `mincore` says.
+    ///
+    /// # Errors
+    /// Those of `mincore`.
+    pub fn resident_pages(&self) -> io::Result<usize> {
+        Ok(pages::residency(self)?.into_iter().filter(|there| *there).count())
+    }
+}
+
+impl Deref for Mapping<'_> {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        // SAFETY: readable memory of that length, initialised by the kernel, and borrowed from self.
+        unsafe { std::slice::from_raw_parts(self.at as *const u8, self.len) }
+    }
+}
+
+impl DerefMut for Mapping<'_> {
+    fn deref_mut(&mut self) -> &mut [u8] {
+        // SAFETY: as for `deref`, and `&mut self` makes the access exclusive.
+        unsafe { std::slice::from_raw_parts_mut(self.at as *mut u8, self.len) }
+    }
+}
+
+impl Drop for Mapping<'_> {
+    fn drop(&mut self) {
+        // SAFETY: the range was made with this length and is unmapped once, here.
+        unsafe { syscall2(libc::SYS_munmap as usize, self.at, self.len) };
+    }
+}
+
+/// A mapping that only takes up addresses.
+#[derive(Debug)]
+pub struct Fence<'f>(#[expect(dead_code, reason = "held to be unmapped")] Mapping<'f>);
+
+/// The permissions, as in `rw-p`, of the kernel's mapping that is exactly this memory; `None` when there is none, because
+/// it was merged with a neighbour or is gone, or without `/proc`.
+pub fn permissions(memory: &[u8]) -> Option<String> {
+    let from = memory.as_ptr() as usize;
+    let range = format!("{from:08x}-{:08x}", from + memory.len());
+    let maps = std::fs::read_to_string("/proc/self/maps").ok()?;
+    let rest = maps.lines().find_map(|line| line.strip_prefix(&range))?;
+    Some(rest.split_ascii_whitespace().next()?.to_owned())
+}
+
+/// A file of so many zeroes that exists in memory only and has no name (tmpfs, whatever is mounted).
+///
+/// # Errors
+/// Those of `memfd_create` and `ftruncate`.
+pub fn memory_file(len: u64) -> io::Result<File> {
+    let fd = rustix::fs::memfd_create(c"groma", rustix::fs::MemfdFlags::CLOEXEC)?;
+    let file = File::from(fd);
+    file.set_len(len)?;
+    Ok(file)
+}
+
+/// Memory that moves between two ranges of addresses; both stay its own.
+#[derive(Debug)]
+pub struct Mover {
+    base: usize,
+    len: usize,
+    there: bool,
+}
+
+impl Mover {
+    /// Base pages, `len` bytes, room for as many elsewhere, and pages that nobody may touch around both.
+    ///
+    /// # Errors
+    /// Those of `mmap` and `mprotect`.
+    pub fn new(len: usize) -> io::Result<Mover> {
+        let base = reserve(2 * len + 3 * page_size())?;
+        let mover = Mover { base, len, there: false };
+        make_writable(mover.at(), len)?;
+        Ok(mover)
+    }
+
+    fn whole(&self) -> usize {
+        2 * self.len + 3 * page_size()
+    }
+
+    fn at(&self) -> usize {
+        self.base + page_size() + if self.there { self.len + page_size() } else { 0 }
+    }
+
+    /// One `mremap`: all pages go to the other range, and an empty mapping stays behind (`MREMAP_DONTUNMAP`, 5.7).
+    ///
+    /// # Errors
+    /// Those of `mremap`.
+    #[inline]
+    pub fn go(&mut self) -> io::Result<()> {
+        let from = self.at();
+        self.there = !self.there;
+        let to = self.at();
+        let flags = (libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED | libc::MREMAP_DONTUNMAP) as usize;
+        // SAFETY: both ranges are ours, and `&mut self` says that nobody looks at either.
+        let got = unsafe { syscall5(libc::SYS_mremap as usize, from, self.len, self.len, flags, to) };
+        if got == to as isize {
+            return Ok(());
+        }
+        self.there = !self.there;
+        Err(moved_elsewhere(got))
+    }
+}
+
+impl Deref for Mover {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        // SAFETY: the range that the pages are in is readable and borrowed from self.
+        unsafe { std::slice::from_raw_parts(self.at() as *const u8, self.len) }
+    }
+}
+
+impl DerefMut for Mover {
+    fn deref_mut(&mut self) -> &mut [u8] {
+        // SAFETY: as for `deref`, and `&mut self` makes the access exclusive.
+        unsafe { std::slice::from_raw_parts_mut(self.at() as *mut u8, self.len) }
+    }
+}
+
+impl Drop for Mover {
+    fn drop(&mut self) {
+        // SAFETY: the whole reservation is ours, with what has been mapped over it.
+        unsafe { syscall2(libc::SYS_munmap as usize, self.base, self.whole()) };
+    }
+}
+
+/// Memory with room behind it to grow into.
+#[derive(Debug)]
+pub struct Grower {
+    base: usize,
+    len: usize,
+    room: usize,
+}
+
+impl Grower {
+    /// Base pages, `len` bytes, unmapped addresses for `room` more, and pages that nobody may touch around both.
+    ///
+    /// # Errors
+    /// Those of `mmap`, `mprotect` and `munmap`.
+    pub fn new(len: usize, room: usize) -> io::Result<Grower> {
+        let base = reserve(len + room + 2 * page_size())?;
+        let grower = Grower { base, len, room };
+        make_writable(grower.at(), len)?;
+        // SAFETY: the room is part of our reservation; from here on it belongs to nobody.
+        checked(unsafe { syscall2(libc::SYS_munmap as usize, grower.at() + len, room) })?;
+        Ok(grower)
+    }
+
+    fn at(&self) -> usize {
+        self.base + page_size()
+    }
+
+    /// Two `mremap`: the memory grows into its room, and gives it up again.
+    ///
+    /// # Errors
+    /// Those of `mremap`: `ENOMEM` when somebody else has mapped something into the room.
+    #[inline]
+    pub fn grow_and_shrink(&mut self) -> io::Result<()> {
+        let (at, long) = (self.at(), self.len + self.room);
+        // SAFETY: without leave to move the kernel only takes addresses that nobody has; they are given back at once.
+        let grown = unsafe { syscall4(libc::SYS_mremap as usize, at, self.len, long, 0) };
+        if grown != at as isize {
+            return Err(moved_elsewhere(grown));
+        }
+        // SAFETY: what is unmapped is what has just been added.
+        let shrunk = unsafe { syscall4(libc::SYS_mremap as usize, at, long, self.len, 0) };
+        if shrunk == at as isize { Ok(()) } else { Err(moved_elsewhere(shrunk)) }
+    }
+}
+
+impl Deref for Grower {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        // SAFETY: readable memory of that length, borrowed from self.
+        unsafe { std::slice::from_raw_parts(self.at() as *const u8, self.len) }
+    }
+}
+
+impl DerefMut for Grower {
+    fn deref_mut(&mut self) -> &mut [u8] {
+        // SAFETY: as for `deref`, and `&mut self` makes the access exclusive.
+        unsafe { std::slice::from_raw_parts_mut(self.at() as *mut u8, self.len) }
+    }
+}
+
+impl Drop for Grower {
+    fn drop(&mut self) {
+        let behind = self.at() + self.len + self.room;
+        // SAFETY: the memory with the page before it, and the page behind the room; the room itself may be somebody else's.
+        unsafe {
+            syscall2(libc::SYS_munmap as usize, self.base, page_size() + self.len);
+            syscall2(libc::SYS_munmap as usize, behind, page_size());
+        }
+    }
+}
+
+/// Addresses that nobody may touch.
+fn reserve(len: usize) -> io::Result<usize> {
+    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+    // SAFETY: a fresh mapping at an address of the kernel's choice touches nothing that exists.
+    let base = unsafe { libc::mmap(std::ptr::null_mut(), len, libc::PROT_NONE, flags, -1, 0) };
+    if base == libc::MAP_FAILED { Err(io::Error::last_os_error()) } else { Ok(base as usize) }
+}
+
+/// Makes base pages of reserved addresses of the caller's.
+fn make_writable(at: usize, len: usize) -> io::Result<()> {
+    let at = at as *mut libc::c_void;
+    // SAFETY: the caller has reserved the range.
+    unsafe {
+        if libc::mprotect(at, len, WRITABLE as i32) < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        // A kernel without transparent huge pages answers EINVAL, and has base pages anyway.
+        libc::madvise(at, len, libc::MADV_NOHUGEPAGE);
+    }
+    Ok(())
+}
+
+/// Why `mremap` did not return the address that it was to return.
+fn moved_elsewhere(returned: isize) -> io::Error {
+    match checked(returned) {
+        Err(e) => e,
+        Ok(()) => io::Error::other(format!("the kernel moved it to {returned:#x}")),
+    }
+}
+
+/// The end of the process's heap as the kernel knows it.
+#[derive(Debug)]
+pub struct Break(usize);
+
+impl Break {
+    /// Where it is now.
+    ///
+    /// # Errors
+    /// `Other` when the process has several threads: any of them may move it at any time.
+    pub fn now() -> io::Result<Break> {
+        match thread::count() {
+            1 => Ok(Break(brk(0))),
+            n => Err(io::Error::other(format!("the heap's end is shared by {n} threads"))),
+        }
+    }
+
+    /// Two `brk`: the heap grows by `len` bytes, of which a byte in each page is written if that is wanted, and is given up.
+    ///
+    /// # Errors
+    /// `OutOfMemory` when the kernel does not move the break: a limit, or a mapping in the way; `Other` when it does not
+    /// take it back.
+    #[inline]
+    pub fn up_and_down(&mut self, len: usize, touch: bool) -> io::Result<()> {
+        let end = self.0 + len;
+        if brk(end) != end {
+            return Err(io::ErrorKind::OutOfMemory.into());
+        }
+        if touch {
+            for at in (self.0..end).step_by(page_size()) {
+                // SAFETY: the kernel has just added these bytes.
+                unsafe { (at as *mut u8).write_volatile(1) };
+            }
+        }
+        if brk(self.0) == self.0 { Ok(()) } else { Err(io::Error::other("the break did not go back")) }
+    }
+}
+
+/// The break after it was asked to be there.
+#[inline]
+fn brk(at: usize) -> usize {
+    // SAFETY: callers only ask where it is, raise it, or take back what they have raised.
+    unsafe { syscall1(libc::SYS_brk as usize, at) as usize }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fork;
+    use std::os::fd::AsFd;
+
+    #[test]
+    fn a_mapping_is_there_until_it_is_unmapped() {
+        let len = 8 * page_size();
+        let fence = Mapping::new(len, Backing::Anonymous, false).expect("mmap").into_fence().expect("mprotect");
+        let mut map = Mapping::new(len, Backing::Anonymous, true).expect("mmap");
+        assert_eq!(map.resident_pages().expect("mincore"), 8);
+        map[len - 1] = 7;
+        map.unmap().expect("munmap");
+        drop(fence);
+        let file = memory_file(len as u64).expect("a file in memory");
+        let mut one = Mapping::new(len, Backing::File(file.as_fd()), false).expect("mmap");
+        assert_eq!(one.resident_pages().expect("mincore"), 0);
+        one[3] = 5;
+        assert_eq!(Mapping::new(len, Backing::File(file.as_fd()), false).expect("mmap")[3], 5);
+        assert_eq!(permissions(&one).as_deref(), Some("rw-s"));
+        assert!(Mapping::new(0, Backing::Anonymous, false).is_err());
+    }
+
+    #[test]
+    fn memory_moves_there_and_back() {
+        let mut memory = Mover::new(2 * page_size()).expect("memory");
+        memory[page_size()] = 9;
+        let at = memory.as_ptr();
+        memory.go().expect("mremap");
+        assert_ne!(memory.as_ptr(), at);
+        assert_eq!(memory[page_size()], 9);
+        memory.go().expect("mremap");
+        assert_eq!((memory.as_ptr(), memory[page_size()]), (at, 9));
+    }
+
+    #[test]
+    fn memory_grows_and_keeps_what_it_holds() {
+        let mut memory = Grower::new(page_size(), page_size()).expect("memory");
+        memory[1] = 3;
+        // Other tests map memory meanwhile, and may have taken the room.
+        drop(memory.grow_and_shrink());
+        assert_eq!((memory[1], memory.len()), (3, page_size()));
+    }
+
+    #[test]
+    fn the_break_goes_up_and_down() {
+        // In a process with one thread: nobody else may move it.
+        let child = fork::fork(|| {
+            let Ok(mut heap) = Break::now() else { return 1 };
+            let done = heap.up_and_down(3 * page_size(), true);
+            i32::from(done.is_err() || brk(0) != heap.0)
+        });
+        assert_eq!(child.expect("fork").wait().expect("wait").code(), Some(0));
+    }
+}
