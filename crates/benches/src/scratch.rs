@@ -64,16 +64,22 @@ impl Scratch {
         std::ffi::CString::new(name).map_err(|e| Stop::Failed(e.to_string()))
     }
 
+    /// An empty file whose name is gone already, so that not even SIGKILL leaves it.
+    pub(crate) fn nameless(&self) -> Result<File, Stop> {
+        let path = self.path.join("nameless");
+        let file = File::options().read(true).write(true).create_new(true).open(&path).doing("making a file")?;
+        std::fs::remove_file(&path).doing("removing the file's name")?;
+        Ok(file)
+    }
+
     /// A file of so many random bytes, which nothing can compress or deduplicate, read from its start.
     ///
-    /// Its name is gone before anything is written, so not even SIGKILL leaves it, and its pages are dropped when the
+    /// Its name is gone before anything is written, and its pages are dropped when the
     /// round ends, long before the kernel would write them back (by default after 30 s). Nothing is written to a disk
     /// during the round or after it: to sync the file would be 16 to 25 times as slow here, and leave freed blocks to be
     /// discarded in later rounds.
     pub(crate) fn random_file(&self, bytes: u64, ctx: &mut Ctx) -> Result<File, Stop> {
-        let path = self.path.join("random");
-        let mut file = File::options().read(true).write(true).create_new(true).open(&path).doing("making a file")?;
-        std::fs::remove_file(&path).doing("removing the file's name")?;
+        let mut file = self.nameless()?;
         let mut block = vec![0u8; 64 << 10];
         let mut left = bytes as usize;
         while left > 0 {

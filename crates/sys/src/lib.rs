@@ -25,6 +25,7 @@ pub mod raw;
 pub mod shared;
 pub mod signals;
 pub mod spawn;
+pub mod splice;
 pub mod stream;
 pub mod thread;
 pub mod topology;

@@ -50,6 +50,31 @@ pub fn reset_on_close(socket: BorrowedFd<'_>) -> io::Result<()> {
     Ok(sockopt::set_socket_linger(socket, Some(Duration::ZERO))?)
 }
 
+/// Two connected Unix sockets, closed on exec: of a stream, or of messages in sequence.
+///
+/// # Errors
+/// Those of `socketpair`.
+pub fn unix_pair(messages: bool) -> io::Result<(OwnedFd, OwnedFd)> {
+    let kind = if messages { SocketType::SEQPACKET } else { SocketType::STREAM };
+    Ok(rustix::net::socketpair(AddressFamily::UNIX, kind, SocketFlags::CLOEXEC, None)?)
+}
+
+/// Asks for room for so many bytes that are sent and not yet read; the kernel grants what its limit allows.
+///
+/// # Errors
+/// Those of `setsockopt`.
+pub fn set_send_buffer(socket: BorrowedFd<'_>, bytes: usize) -> io::Result<()> {
+    Ok(sockopt::set_socket_send_buffer_size(socket, bytes)?)
+}
+
+/// The room that there is for them, the kernel's own overhead included.
+///
+/// # Errors
+/// Those of `getsockopt`.
+pub fn send_buffer(socket: BorrowedFd<'_>) -> io::Result<usize> {
+    Ok(sockopt::socket_send_buffer_size(socket)?)
+}
+
 /// The longest backlog that `listen` grants in this network namespace; `None` without `/proc`.
 pub fn longest_backlog() -> Option<u64> {
     std::fs::read_to_string("/proc/sys/net/core/somaxconn").ok()?.trim().parse().ok()
