@@ -24,6 +24,7 @@ pub mod pthread;
 pub mod raw;
 pub mod shared;
 pub mod signals;
+pub mod socket;
 pub mod spawn;
 pub mod splice;
 pub mod stream;
