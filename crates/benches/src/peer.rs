@@ -53,7 +53,6 @@ impl Family {
 }
 
 impl Peer {
-    #[cfg_attr(not(test), expect(dead_code, reason = "for services that the loopback of IPv4 is enough for"))]
     /// Starts the service: on this machine on the CPU that the placement names, or where `--host` says.
     pub(crate) fn start(ctx: &Ctx, service: &'static Service) -> Result<Peer, Stop> {
         Peer::start_by(ctx, service, Family::V4)
