@@ -70,5 +70,5 @@ pub fn all() -> Vec<&'static Benchmark> {
 
 /// Every other side that a benchmark may have on another machine, for `groma serve`.
 pub fn services() -> Vec<&'static Service> {
-    [net::SERVICES, rpc::SERVICES].concat()
+    [net::SERVICES, rpc::SERVICES, http::SERVICES].concat()
 }

@@ -7,7 +7,7 @@
 //! `getsockopt` gets a zeroed structure of integers and its true size.
 #![expect(unsafe_code, reason = "TCP_INFO, which rustix does not have")]
 
-use rustix::net::{AddressFamily, SocketFlags, SocketType, sockopt};
+use rustix::net::{AddressFamily, SendFlags, SocketFlags, SocketType, sockopt};
 use std::io;
 use std::net::{Ipv4Addr, SocketAddrV4, TcpListener};
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
@@ -73,6 +73,14 @@ pub fn set_send_buffer(socket: BorrowedFd<'_>, bytes: usize) -> io::Result<()> {
 /// Those of `getsockopt`.
 pub fn send_buffer(socket: BorrowedFd<'_>) -> io::Result<usize> {
     Ok(sockopt::socket_send_buffer_size(socket)?)
+}
+
+/// Sends some of it and says that more follows: TCP waits for that before it sends a segment that is not full.
+///
+/// # Errors
+/// Those of `send`.
+pub fn send_more(socket: BorrowedFd<'_>, bytes: &[u8]) -> io::Result<usize> {
+    Ok(rustix::net::send(socket, bytes, SendFlags::MORE)?)
 }
 
 /// The longest backlog that `listen` grants in this network namespace; `None` without `/proc`.

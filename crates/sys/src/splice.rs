@@ -1,12 +1,13 @@
 //! Moving bytes between files, pipes and sockets without a buffer of the program's own, and how much a pipe holds.
 //!
-//! # Safety
-//! `vmsplice` gets the write end of a pipe and a slice, from which the kernel only reads; it holds the pages, not the
-//! address, so that even an unmapped buffer stays valid for it. What a reader sees of a buffer that is changed before it
-//! was read is the caller's concern: other bytes, never foreign memory.
+//! # Safety `vmsplice` gets the write end of a pipe and a slice, from which the kernel only reads; it holds the pages,
+//! not the address, so that even an unmapped buffer stays valid for it. What a reader sees of a buffer that is changed
+//! before it was read is the caller's concern: other bytes, never foreign memory.
 #![expect(unsafe_code, reason = "vmsplice")]
 
+use rustix::fs::MemfdFlags;
 use rustix::pipe::{IoSliceRaw, SpliceFlags, fcntl_getpipe_size, fcntl_setpipe_size};
+use std::fs::File;
 use std::io;
 use std::os::fd::BorrowedFd;
 
@@ -30,6 +31,14 @@ pub fn resize_pipe(pipe: BorrowedFd<'_>, bytes: u64) -> io::Result<()> {
 /// Bytes that a pipe may hold without privilege; `None` without `/proc`.
 pub fn largest_pipe() -> Option<u64> {
     std::fs::read_to_string("/proc/sys/fs/pipe-max-size").ok()?.trim().parse().ok()
+}
+
+/// A file in memory, without a name and gone with its last descriptor.
+///
+/// # Errors
+/// Those of `memfd_create`.
+pub fn memory_file() -> io::Result<File> {
+    Ok(rustix::fs::memfd_create("groma", MemfdFlags::CLOEXEC)?.into())
 }
 
 /// Puts the pages of the whole buffer into the pipe. They are not copied: the buffer must stay as it is until they are

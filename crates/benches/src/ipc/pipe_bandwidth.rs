@@ -1,16 +1,16 @@
 //! Bytes per second through a pipe from one process to another.
 //!
 //! Measures a stream as a program uses it: the writer fills every word of its buffer before each transfer, the reader
-//! looks at every word afterwards, so filling and looking belong to the time, as do the copies into and out of the kernel
-//! and the switches or wake-ups. `buffer` is what the pipe holds: 64 KiB on most machines, or the most that a program
-//! without privilege may ask for (F_SETPIPE_SZ). `by` is how the writer passes a buffer on: `write` copies it,
+//! looks at every word afterwards, so filling and looking belong to the time, as do the copies into and out of the
+//! kernel and the switches or wake-ups. `buffer` is what the pipe holds: 64 KiB on most machines, or the most that a
+//! program without privilege may ask for (F_SETPIPE_SZ). `by` is how the writer passes a buffer on: `write` copies it,
 //! `vmsplice` lends its pages to the pipe; the reader copies them out in both cases. Does not measure TCP, nor streams
 //! whose data nobody looks at.
 //!
-//! Method: the reader measures, each mebibyte (or four times what the pipe holds) alone, after a pipe's worth that is not
-//! timed; every transfer carries its own number in every word, and the reader compares (`stream.rs` beside this file).
-//! All buffers are whole pages of their own. With `vmsplice` the writer goes round so many buffers that none is filled
-//! again before it was read: one more than the pipe holds. The CPU time of each side for a gigabyte is a metric.
+//! Method: the reader measures, each mebibyte (or four times what the pipe holds) alone, after a pipe's worth that is
+//! not timed; every transfer carries its own number in every word, and the reader compares (`stream.rs` beside this
+//! file). All buffers are whole pages of their own. With `vmsplice` the writer goes round so many buffers that none is
+//! filled again before it was read: one more than the pipe holds. The CPU time of each side for a gigabyte is a metric.
 //!
 //! Traps: credited instead of counted bytes (lmbench `bw_unix` credits 10 MiB whatever it moved, `bw_pipe -M` nearly
 //! doubles a total that its chunks do not divide); data that nobody touches (lmbench compiles the touching out); 64 KiB

@@ -1,12 +1,13 @@
 //! Bytes per second from a file that the page cache holds to another process, through a pipe or a Unix socket.
 //!
-//! Measures what serving a file costs: the writer names a part of the file, the reader reads it and looks at every word.
-//! `by` is the way: `sendfile`; `splice`, which needs a pipe in between where the other side is a socket; or `read_write`,
-//! the plain way through a buffer of the writer's own, which the other two are there to avoid. The writer never looks at
-//! the data, so this is no copy of `ipc.pipe_bandwidth`. Does not measure the disk, nor files larger than the caches.
+//! Measures what serving a file costs: the writer names a part of the file, the reader reads it and looks at every
+//! word. `by` is the way: `sendfile`; `splice`, which needs a pipe in between where the other side is a socket; or
+//! `read_write`, the plain way through a buffer of the writer's own, which the other two are there to avoid. The writer
+//! never looks at the data, so this is no copy of `ipc.pipe_bandwidth`. Does not measure the disk, nor files larger
+//! than the caches.
 //!
-//! Method: a file of 4 MiB or one transfer, whose parts carry their number in every word, sent from its start to its end
-//! again and again; the rest is that of `ipc.pipe_bandwidth` (`stream.rs` beside this file). The file lies in the
+//! Method: a file of 4 MiB or one transfer, whose parts carry their number in every word, sent from its start to its
+//! end again and again; the rest is that of `ipc.pipe_bandwidth` (`stream.rs` beside this file). The file lies in the
 //! directory to work in, without a name from the beginning; what file system that is, is among the facts.
 //!
 //! Traps: lent pages are those of the cache: somebody who writes to the file changes what is under way (nobody does

@@ -2,11 +2,11 @@
 //! beside this one.
 //!
 //! The reader measures, because a byte counts when it has arrived. Every transfer carries its own number in every word,
-//! and the reader compares, so no byte can be lost, doubled or credited without having been moved. Each mebibyte is timed
-//! alone, or four times what the medium holds where that is more: the two sides run as in a long stream, and most are
-//! undisturbed on a busy machine (pipe, same CPU, 85 % of the machine's time taken by others: 5.9 and 5.6 GB/s; in
-//! intervals of 5 ms 4.5 and 5.4). Before each, what the medium holds is read and not timed, or what the writer put there
-//! while nobody was reading would count as speed.
+//! and the reader compares, so no byte can be lost, doubled or credited without having been moved. Each mebibyte is
+//! timed alone, or four times what the medium holds where that is more: the two sides run as in a long stream, and most
+//! are undisturbed on a busy machine (pipe, same CPU, 85 % of the machine's time taken by others: 5.9 and 5.6 GB/s; in
+//! intervals of 5 ms 4.5 and 5.4). Before each, what the medium holds is read and not timed, or what the writer put
+//! there while nobody was reading would count as speed.
 
 use crate::proofs;
 use groma_harness::prelude::*;
@@ -127,8 +127,8 @@ const EINVAL: i32 = 22;
 const EMSGSIZE: i32 = 90;
 const EOPNOTSUPP: i32 = 95;
 
-/// Streams transfers of `size` bytes through the medium and measures. They are numbered from 0 to `cycle` - 1, again and
-/// again; `prepare` makes, in the other process, the function that passes one on.
+/// Streams transfers of `size` bytes through the medium and measures. They are numbered from 0 to `cycle` - 1, again
+/// and again; `prepare` makes, in the other process, the function that passes one on.
 pub(super) fn run<'a>(
     ctx: &mut Ctx,
     medium: Medium,

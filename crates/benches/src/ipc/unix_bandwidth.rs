@@ -1,15 +1,16 @@
 //! Bytes per second through a Unix socket from one process to another.
 //!
-//! Measures a stream as `ipc.pipe_bandwidth` does: the writer fills every word, the reader looks at every word. `kind` is
-//! `stream`, or `seqpacket`, where each transfer is one message that arrives whole or not at all: the longest that fits
-//! into the buffer. `buffer` is what the socket holds: as it is made, or 4 MiB as far as a program without privilege may
-//! ask for them (SO_SNDBUF up to `net.core.wmem_max`). Does not measure datagrams, whose readers get no end.
+//! Measures a stream as `ipc.pipe_bandwidth` does: the writer fills every word, the reader looks at every word. `kind`
+//! is `stream`, or `seqpacket`, where each transfer is one message that arrives whole or not at all: the longest that
+//! fits into the buffer. `buffer` is what the socket holds: as it is made, or 4 MiB as far as a program without
+//! privilege may ask for them (SO_SNDBUF up to `net.core.wmem_max`). Does not measure datagrams, whose readers get no
+//! end.
 //!
 //! Method: a pair of connected sockets; the rest is that of `ipc.pipe_bandwidth` (`stream.rs` beside this file). The
 //! kernel counts its own overhead against the buffer, so less than it is under way.
 //!
-//! Traps: credited instead of counted bytes, and a buffer that large transfers overrun (lmbench `bw_unix` credits 10 MiB
-//! whatever it moved: 19,140 instead of 2000 MB/s); data that nobody touches; placement.
+//! Traps: credited instead of counted bytes, and a buffer that large transfers overrun (lmbench `bw_unix` credits 10
+//! MiB whatever it moved: 19,140 instead of 2000 MB/s); data that nobody touches; placement.
 //!
 //! Source: lmbench3 `bw_unix`.
 

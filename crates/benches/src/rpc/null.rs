@@ -1,16 +1,17 @@
 //! A remote procedure call that does nothing, beside a bare exchange of as many bytes.
 //!
-//! Measures the round trip of an ONC RPC call of procedure NULL: 40 bytes there and 24 back, on TCP with a record mark of 4
-//! before each. The control, in the same round, sends and takes as many bytes by the same calls over the same transport to
-//! a server that does not look into them; the difference of the two is the tax: building, reading and checking the call
-//! and its answer on both sides. Does not measure a library (`libtirpc` has buffers, locks, XDR streams and dispatch
-//! tables besides), nor authentication, nor the port mapper: the port is known, nothing is registered anywhere.
+//! Measures the round trip of an ONC RPC call of procedure NULL: 40 bytes there and 24 back, on TCP with a record mark
+//! of 4 before each. The control, in the same round, sends and takes as many bytes by the same calls over the same
+//! transport to a server that does not look into them; the difference of the two is the tax: building, reading and
+//! checking the call and its answer on both sides. Does not measure a library (`libtirpc` has buffers, locks, XDR
+//! streams and dispatch tables besides), nor authentication, nor the port mapper: the port is known, nothing is
+//! registered anywhere.
 //!
-//! Method: as `net.tcp_rtt`: each call is timed alone, with one server process for each of the two arms, both on the CPU of
-//! the other side, each asleep in its own read. Transaction numbers count up; each answer has to carry the number of its
-//! call and to say that it was accepted and succeeded. On UDP a call that nobody answers within a second is sent again, as
-//! the protocol wants, and answers to earlier ones are passed over; how many were sent again is proven. Connections end
-//! by a reset, so that no port stays in TIME_WAIT.
+//! Method: as `net.tcp_rtt`: each call is timed alone, with one server process for each of the two arms, both on the
+//! CPU of the other side, each asleep in its own read. Transaction numbers count up; each answer has to carry the
+//! number of its call and to say that it was accepted and succeeded. On UDP a call that nobody answers within a second
+//! is sent again, as the protocol wants, and answers to earlier ones are passed over; how many were sent again is
+//! proven. Connections end by a reset, so that no port stays in TIME_WAIT.
 //!
 //! Traps: lmbench `lat_rpc` needs a port mapper, and a call that fails or times out (25 ms) there is no failure of the
 //! benchmark; its two figures, and those of the paper, contain their library. Delayed acknowledgements and Nagle's

@@ -1,5 +1,5 @@
-//! ONC RPC version 2 (RFC 5531), as much of it as a call without arguments takes: the call, its answer, and the mark that
-//! goes before either on TCP. All fields are 32-bit words, the most significant byte first.
+//! ONC RPC version 2 (RFC 5531), as much of it as a call without arguments takes: the call, its answer, and the mark
+//! that goes before either on TCP. All fields are 32-bit words, the most significant byte first.
 
 use std::io;
 
