@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 use groma_harness::Benchmark;
+use groma_harness::remote::Service;
 
 mod clock;
 mod cpu;
@@ -22,6 +23,7 @@ mod lock;
 mod mem;
 mod mix;
 mod net;
+mod peer;
 mod proc;
 mod proofs;
 mod ready;
@@ -65,4 +67,9 @@ pub fn all() -> Vec<&'static Benchmark> {
         selftest::ALL,
     ]
     .concat()
+}
+
+/// Every other side that a benchmark may have on another machine, for `groma serve`.
+pub fn services() -> Vec<&'static Service> {
+    [net::SERVICES, rpc::SERVICES, http::SERVICES].concat()
 }

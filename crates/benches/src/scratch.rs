@@ -108,16 +108,21 @@ impl Scratch {
         std::ffi::CString::new(name).map_err(|e| Stop::Failed(e.to_string()))
     }
 
+    /// An empty file whose name is gone already, so that not even SIGKILL leaves it.
+    pub(crate) fn nameless(&self) -> Result<File, Stop> {
+        let file = self.new_file("nameless")?;
+        std::fs::remove_file(self.path.join("nameless")).doing("removing the file's name")?;
+        Ok(file)
+    }
+
     /// A file of so many random bytes, which nothing can compress or deduplicate, read from its start.
     ///
-    /// Its name is gone before anything is written, so not even SIGKILL leaves it, and its pages are dropped when the
+    /// Its name is gone before anything is written, and its pages are dropped when the
     /// round ends, long before the kernel would write them back (by default after 30 s). Nothing is written to a disk
     /// during the round or after it: to sync the file would be 16 to 25 times as slow here, and leave freed blocks to
     /// be discarded in later rounds.
     pub(crate) fn random_file(&self, bytes: u64, ctx: &mut Ctx) -> Result<File, Stop> {
-        let file = self.new_file("random")?;
-        std::fs::remove_file(self.path.join("random")).doing("removing the file's name")?;
-        fill(file, bytes, ctx)
+        fill(self.nameless()?, bytes, ctx)
     }
 
     /// The same with a name, by which it can be opened again: for all members of a crew where they share the directory,

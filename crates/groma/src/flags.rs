@@ -3,6 +3,7 @@
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use groma_model::{NoiseVerdict, Placement, Profile};
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -40,6 +41,8 @@ Exit codes: 0 all selected metrics ok, noisy, unresolved or unsupported; 1 a com
 pub(crate) enum Command {
     /// Measure this machine
     Run(RunArgs),
+    /// Be the other side of network benchmarks that another machine runs with --host
+    Serve(ServeArgs),
     /// List the benchmarks
     List(ListArgs),
     /// Explain a benchmark: what it measures, how, and what can go wrong
@@ -117,6 +120,15 @@ pub(crate) struct RunArgs {
     /// spread or a list of CPUs such as 0,2 for crews and single tasks
     #[arg(long, value_name = "WHERE")]
     pub(crate) placement: Option<Placement>,
+
+    /// Run the network benchmarks with their other side on this machine, where a groma serve listens: 10.0.0.2 or
+    /// 10.0.0.2:24766 (an address: names are not looked up)
+    #[arg(long, value_name = "ADDRESS[:PORT]", value_parser = parse_address)]
+    pub(crate) host: Option<SocketAddr>,
+
+    /// The token that the groma serve wants
+    #[arg(long, value_name = "TOKEN", env = "GROMA_TOKEN", hide_env_values = true, default_value = "", value_parser = parse_token)]
+    pub(crate) token: String,
 
     /// Set a parameter, with all values to measure: size=64K or size=1,64,4K
     #[arg(long = "param", value_name = "NAME=VALUE,...", value_parser = parse_param)]
@@ -201,6 +213,16 @@ Examples:
   groma dd if=data bs=4K rand=256M count=10000 direct=1 hist=1
 
 Exit code 4: a transfer failed, or a block did not hold the pattern.";
+
+#[derive(Debug, Args)]
+pub(crate) struct ServeArgs {
+    /// The address and port to listen on; services are at further ports of this address while they are used
+    #[arg(long, value_name = "ADDRESS[:PORT]", default_value = "127.0.0.1", value_parser = parse_address)]
+    pub(crate) bind: SocketAddr,
+    /// The token that clients have to name [default: none on the loopback, elsewhere a random one, which is printed]
+    #[arg(long, value_name = "TOKEN", env = "GROMA_TOKEN", hide_env_values = true, value_parser = parse_token)]
+    pub(crate) token: Option<String>,
+}
 
 #[derive(Debug, Args)]
 pub(crate) struct ListArgs {
@@ -304,6 +326,26 @@ fn parse_format(text: &str) -> Result<groma_report::Format, String> {
     })
 }
 
+/// Where `groma serve` listens unless it is told otherwise: nobody else's by IANA's list, and below the ports that Linux
+/// gives to whoever asks for any (lmbench's 31234 to 31240 are not registered, and its 34298 is not below).
+pub(crate) const PORT: u16 = 24766;
+
+/// Reads `10.0.0.2`, `10.0.0.2:24766`, `fd00::2` or `[fd00::2]:24766`.
+fn parse_address(text: &str) -> Result<SocketAddr, String> {
+    let bare = text.trim_start_matches('[').trim_end_matches(']');
+    bare.parse::<IpAddr>().map(|ip| SocketAddr::new(ip, PORT)).or_else(|_| text.parse()).map_err(|_| {
+        "expected an address such as 10.0.0.2, 10.0.0.2:24766 or [fd00::2]:24766 (names are not looked up)".to_owned()
+    })
+}
+
+/// A token is one word, since it travels in a line.
+fn parse_token(text: &str) -> Result<String, String> {
+    if text.len() > 256 || text.chars().any(|c| c.is_whitespace() || c.is_control()) {
+        return Err("expected at most 256 characters without spaces".to_owned());
+    }
+    Ok(text.to_owned())
+}
+
 /// Reads a span such as `500ms`, `30s`, `2m` or `1h`; a bare number is seconds.
 pub(crate) fn parse_time(text: &str) -> Result<Duration, String> {
     let bad = || "expected a time such as 30s, 500ms, 2m or 1h".to_owned();
@@ -358,5 +400,18 @@ mod tests {
         for text in ["size", "=1", "size=", "size=1,"] {
             assert!(parse_param(text).is_err(), "{text}");
         }
+    }
+
+    #[test]
+    fn addresses() {
+        assert_eq!(parse_address("10.0.0.2"), Ok(SocketAddr::new([10, 0, 0, 2].into(), PORT)));
+        assert_eq!(parse_address("10.0.0.2:7"), Ok(SocketAddr::new([10, 0, 0, 2].into(), 7)));
+        for text in ["::1", "[::1]", "[::1]:24766"] {
+            assert_eq!(parse_address(text), Ok("[::1]:24766".parse().expect("an address")), "{text}");
+        }
+        for text in ["", "localhost", "10.0.0", "10.0.0.2:", "10.0.0.2:70000"] {
+            assert!(parse_address(text).is_err(), "{text}");
+        }
+        assert!(parse_token("a b").is_err() && parse_token("a\tb").is_err() && parse_token("ab").is_ok());
     }
 }

@@ -28,6 +28,9 @@ fn main() -> ExitCode {
     if std::env::args_os().nth(1).is_some_and(|a| a == groma_harness::worker::ARGUMENT) {
         groma_harness::worker::main(&groma_benches::all());
     }
+    if std::env::args_os().nth(1).is_some_and(|a| a == groma_harness::session::ARGUMENT) {
+        groma_harness::session::main(&groma_benches::services());
+    }
     let cli = match flags::Cli::try_parse() {
         Ok(cli) => cli,
         Err(e) => {

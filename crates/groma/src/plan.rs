@@ -35,6 +35,12 @@ pub(crate) fn plan(benches: &[&'static Benchmark], args: &RunArgs, topology: &To
             bail!("--param {name}: no selected benchmark has it (known: {known})");
         }
     }
+    if args.placement == Some(Placement::Remote) && args.host.is_none() {
+        bail!("--placement remote: name the other machine with --host ADDRESS, where a groma serve listens");
+    }
+    if args.host.is_some() && args.placement.as_ref().is_some_and(|p| *p != Placement::Remote) {
+        bail!("--placement: the other side is where --host says");
+    }
     if let Some(Placement::List(cpus)) = &args.placement {
         topology.check(cpus).map_err(anyhow::Error::msg).context("--placement")?;
     }
@@ -104,9 +110,11 @@ fn layouts(info: &Info, args: &RunArgs, topology: &Topology) -> Vec<(Placement, 
     let cpus = topology.usable().len() as u32;
     let two_sided = info.placements.iter().any(|p| *p != Placement::Pinned);
     let placements: Vec<Placement> = match &args.placement {
+        // Whoever names another machine asks for it alone; whoever names none has none.
+        _ if args.host.is_some() => vec![Placement::Remote],
         Some(placement) if two_sided == Placement::TWO_SIDED[..5].contains(placement) => vec![placement.clone()],
         Some(Placement::Free) => vec![Placement::Free],
-        _ => info.placements.to_vec(),
+        _ => info.placements.iter().filter(|p| **p != Placement::Remote).cloned().collect(),
     };
     let mut workers: Vec<u32> = if args.parallel.is_empty() {
         let default = |w: &Workers| match w {
@@ -151,6 +159,9 @@ fn planned(
     };
     let unsupported = match &cpus {
         Err(why) => Some(why.clone()),
+        Ok(_) if placement == Placement::Remote && !info.placements.contains(&placement) => {
+            Some("has no other side that --host could be".to_owned())
+        }
         Ok(_) if workers > 1 && !scales => {
             let kind = if threads { "threads" } else { "processes" };
             Some(format!("does not run as several {kind}: {}", info.scaling.why))
@@ -204,7 +215,7 @@ fn cpus(placement: &Placement, workers: u32, topology: &Topology) -> Result<Vec<
         topology.pair(relation).map(|(a, b)| vec![a, b])
     };
     match placement {
-        Placement::Pinned | Placement::Free => Ok(Vec::new()),
+        Placement::Pinned | Placement::Free | Placement::Remote => Ok(Vec::new()),
         Placement::SameCpu => pair(Relation::SameCpu),
         Placement::Smt => pair(Relation::Smt),
         Placement::SameLlc => pair(Relation::SameLlc),

@@ -43,8 +43,8 @@ const LONGEST_RESULT: usize = 64 << 20;
 
 /// SIGHUP, SIGINT and SIGTERM, as every POSIX system numbers them.
 pub(crate) const HANGUP: i32 = 1;
-const INTERRUPT: i32 = 2;
-const TERMINATE: i32 = 15;
+pub(crate) const INTERRUPT: i32 = 2;
+pub(crate) const TERMINATE: i32 = 15;
 
 /// Watches for the signals that end a run, which no longer end the program by themselves.
 ///

@@ -12,7 +12,7 @@ use crate::supervise::{Ended, Supervisor};
 use crate::workdir::WorkDir;
 use anyhow::Result;
 use groma_harness::Rng;
-use groma_harness::model::{Host, Job, JobResult, Profile, Round, State};
+use groma_harness::model::{Host, Job, JobResult, Profile, Remote, Round, State};
 use groma_report::round_values;
 use groma_stats::rounds::{checkpoints, should_stop};
 use std::time::{Duration, Instant};
@@ -101,6 +101,8 @@ pub(crate) struct Survey<'r> {
     /// The longest that one round may take.
     pub(crate) deadline: Duration,
     pub(crate) work_dir: Option<WorkDir>,
+    /// The other side of network benchmarks, when that is another machine.
+    pub(crate) remote: Option<Remote>,
 }
 
 /// How the rounds ended.
@@ -302,6 +304,7 @@ impl Survey<'_> {
             warm_ns: effort.warm_up.as_nanos() as u64,
             frozen: course.frozen.clone(),
             work_dir,
+            remote: self.remote.clone(),
             host: self.host,
         })
     }

@@ -609,6 +609,7 @@ mod tests {
             warm_ns: 0,
             frozen: Vec::new(),
             work_dir: None,
+            remote: None,
             host: Host {
                 clock_step_ns: 1.0,
                 clock_cost_ns: 20.0,

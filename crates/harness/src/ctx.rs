@@ -6,7 +6,7 @@
 use crate::benchmark::{Outcome, Stop};
 use crate::crew::Member;
 use crate::instruments::{Instruments, Real};
-use crate::model::{Fact, Info, Interference, Job, Label, Proof, Series};
+use crate::model::{Fact, Info, Interference, Job, Label, Proof, Remote, Series};
 use crate::sampler::{self, Rules, Stopwatch};
 use crate::sys;
 use crate::sys::clock::Clock;
@@ -160,6 +160,11 @@ impl<'j> Ctx<'j> {
             body()
         })
         .map_err(|e| Stop::from_io("forking the other side", &e))
+    }
+
+    /// The `groma serve` that is the other side, when that is on another machine.
+    pub fn remote(&self) -> Option<&'j Remote> {
+        self.job.remote.as_ref()
     }
 
     /// The CPU of the other side of a two-sided benchmark; `None` where the scheduler chooses.

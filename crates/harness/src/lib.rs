@@ -17,7 +17,9 @@ pub mod instruments;
 mod needs;
 pub mod preflight;
 pub mod protocol;
+pub mod remote;
 pub mod sampler;
+pub mod session;
 pub mod testing;
 pub mod worker;
 

@@ -4,7 +4,7 @@
 //! line is `end`, and it ends the round: not the end of the file, because a forked helper may still hold the pipe open. No
 //! serialisation library, so that a worker stays small and the parser can be read at a glance.
 
-use crate::model::{CrewKind, Fact, Host, Job, JobResult, Labels, Params, Proof, Sample, Series, State, Value};
+use crate::model::{CrewKind, Fact, Host, Job, JobResult, Labels, Params, Proof, Remote, Sample, Series, State, Value};
 use std::fmt::Write;
 
 fn escape(text: &str) -> String {
@@ -77,6 +77,9 @@ pub fn write_job(parent: i32, job: &Job) -> String {
     }
     if let Some(dir) = &job.work_dir {
         line!(out, "dir", escape(dir));
+    }
+    if let Some(remote) = &job.remote {
+        line!(out, "remote", remote.address, escape(&remote.token));
     }
     let h = &job.host;
     let optional = |v: Option<f64>| v.map_or("-".to_owned(), |v| v.to_string());
@@ -151,6 +154,7 @@ pub fn read_job(text: &str) -> Result<(i32, Job), String> {
         warm_ns: 0,
         frozen: Vec::new(),
         work_dir: None,
+        remote: None,
         host: Host::UNKNOWN,
     };
     for line in text.lines() {
@@ -179,6 +183,7 @@ pub fn read_job(text: &str) -> Result<(i32, Job), String> {
             }
             "frozen" => job.frozen.push((f.string()?, f.parse()?)),
             "dir" => job.work_dir = Some(f.string()?),
+            "remote" => job.remote = Some(Remote { address: f.parse()?, token: f.string()? }),
             "host" => {
                 host = Some(Host {
                     clock_step_ns: f.parse()?,
@@ -317,6 +322,7 @@ mod tests {
             warm_ns: 10_000_000,
             frozen: vec![(String::new(), 1234), ("control".into(), 99)],
             work_dir: Some("/tmp/a dir\nwith a line".into()),
+            remote: Some(Remote { address: "[::1]:47".parse().expect("an address"), token: "a\tb".into() }),
             host: Host {
                 clock_step_ns: 10.5,
                 clock_cost_ns: 20.25,

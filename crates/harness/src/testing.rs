@@ -94,6 +94,7 @@ fn job(bench: &Benchmark, chosen: &[(&str, &str)], dir: Option<&Path>, workers: 
         warm_ns: 100_000,
         frozen: Vec::new(),
         work_dir: dir.map(|d| d.display().to_string()),
+        remote: None,
         host,
     }
 }

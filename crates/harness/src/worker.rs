@@ -134,7 +134,7 @@ fn attempt(benchmarks: &[&Benchmark], job: &Job) -> Result<Said, Stop> {
     let cpu = match (job.cpus.first(), &job.placement) {
         (Some(&cpu), _) => Some(cpu),
         // Alone and pinned: where the scheduler has just put us, which is where it found room.
-        (None, Placement::Pinned) => Some(counters::current_cpu()),
+        (None, Placement::Pinned | Placement::Remote) => Some(counters::current_cpu()),
         (None, _) => None,
     };
     if let Some(cpu) = cpu {

@@ -45,6 +45,22 @@ impl Host {
     };
 }
 
+/// A `groma serve` on another machine, as the other side of network benchmarks.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Remote {
+    /// Where it listens.
+    pub address: std::net::SocketAddr,
+    /// What it wants to hear before it does anything; may be empty.
+    pub token: String,
+}
+
+impl std::fmt::Debug for Remote {
+    /// Without the token: this may be printed.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Remote({})", self.address)
+    }
+}
+
 /// One round of one metric: everything a worker needs to know.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Job {
@@ -74,6 +90,8 @@ pub struct Job {
     pub frozen: Vec<(String, u64)>,
     /// The private directory that this round may write in.
     pub work_dir: Option<String>,
+    /// Who the other side is when it is on another machine.
+    pub remote: Option<Remote>,
     /// What the preflight found.
     pub host: Host,
 }

@@ -16,7 +16,7 @@ mod sample;
 mod state;
 
 pub use info::{About, Derivation, Info, Interference, Need, Output, Profile, Scaling, Timing, Workers};
-pub use job::{CrewKind, Host, Job, JobResult};
+pub use job::{CrewKind, Host, Job, JobResult, Remote};
 pub use label::{Label, Labels};
 pub use param::{Param, ParamKind, Params, Value, parse_size, size_text};
 pub use placement::Placement;

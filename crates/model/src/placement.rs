@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 /// Where the tasks of a round are put.
 ///
-/// The first seven say how the two sides of a benchmark stand to each other; `Compact`, `Spread` and `List` say how the
+/// All but the last three say how the two sides of a benchmark stand to each other; `Compact`, `Spread` and `List` say how the
 /// members of a crew are laid out.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Placement {
@@ -23,6 +23,8 @@ pub enum Placement {
     CrossNode,
     /// Where the scheduler likes: what applications get.
     Free,
+    /// The other side on another machine: a `groma serve` there.
+    Remote,
     /// A crew, nearest CPUs first.
     Compact,
     /// A crew, farthest CPUs first (package, then cache, then core, then SMT).
@@ -53,6 +55,7 @@ impl fmt::Display for Placement {
             Placement::CrossLlc => "cross-llc",
             Placement::CrossNode => "cross-node",
             Placement::Free => "free",
+            Placement::Remote => "remote",
             Placement::Compact => "compact",
             Placement::Spread => "spread",
             Placement::List(cpus) => {
@@ -82,6 +85,7 @@ impl FromStr for Placement {
             "cross-llc" => Placement::CrossLlc,
             "cross-node" => Placement::CrossNode,
             "free" | "none" => Placement::Free,
+            "remote" => Placement::Remote,
             "compact" => Placement::Compact,
             "spread" => Placement::Spread,
             list => {
@@ -119,7 +123,13 @@ mod tests {
 
     #[test]
     fn text_and_back() {
-        let mut all = vec![Placement::Pinned, Placement::Compact, Placement::Spread, Placement::List(vec![0, 3])];
+        let mut all = vec![
+            Placement::Pinned,
+            Placement::Remote,
+            Placement::Compact,
+            Placement::Spread,
+            Placement::List(vec![0, 3]),
+        ];
         all.extend(Placement::TWO_SIDED);
         for placement in all {
             assert_eq!(placement.to_string().parse(), Ok(placement));

@@ -7,7 +7,7 @@
 //! `getsockopt` gets a zeroed structure of integers and its true size.
 #![expect(unsafe_code, reason = "TCP_INFO, which rustix does not have")]
 
-use rustix::net::{AddressFamily, SocketFlags, SocketType, sockopt};
+use rustix::net::{AddressFamily, SendFlags, SocketFlags, SocketType, sockopt};
 use std::io;
 use std::net::{Ipv4Addr, SocketAddrV4, TcpListener};
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
@@ -48,6 +48,39 @@ pub fn connect(socket: BorrowedFd<'_>, to: &SocketAddrV4) -> io::Result<()> {
 /// Those of `setsockopt`.
 pub fn reset_on_close(socket: BorrowedFd<'_>) -> io::Result<()> {
     Ok(sockopt::set_socket_linger(socket, Some(Duration::ZERO))?)
+}
+
+/// Two connected Unix sockets, closed on exec: of a stream, or of messages in sequence.
+///
+/// # Errors
+/// Those of `socketpair`.
+pub fn unix_pair(messages: bool) -> io::Result<(OwnedFd, OwnedFd)> {
+    let kind = if messages { SocketType::SEQPACKET } else { SocketType::STREAM };
+    Ok(rustix::net::socketpair(AddressFamily::UNIX, kind, SocketFlags::CLOEXEC, None)?)
+}
+
+/// Asks for room for so many bytes that are sent and not yet read; the kernel grants what its limit allows.
+///
+/// # Errors
+/// Those of `setsockopt`.
+pub fn set_send_buffer(socket: BorrowedFd<'_>, bytes: usize) -> io::Result<()> {
+    Ok(sockopt::set_socket_send_buffer_size(socket, bytes)?)
+}
+
+/// The room that there is for them, the kernel's own overhead included.
+///
+/// # Errors
+/// Those of `getsockopt`.
+pub fn send_buffer(socket: BorrowedFd<'_>) -> io::Result<usize> {
+    Ok(sockopt::socket_send_buffer_size(socket)?)
+}
+
+/// Sends some of it and says that more follows: TCP waits for that before it sends a segment that is not full.
+///
+/// # Errors
+/// Those of `send`.
+pub fn send_more(socket: BorrowedFd<'_>, bytes: &[u8]) -> io::Result<usize> {
+    Ok(rustix::net::send(socket, bytes, SendFlags::MORE)?)
 }
 
 /// The longest backlog that `listen` grants in this network namespace; `None` without `/proc`.

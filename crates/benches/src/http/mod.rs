@@ -1,5 +1,14 @@
-//! HTTP.
+//! Requests and responses of HTTP.
 
+use crate::peer::Service;
 use groma_harness::Benchmark;
 
-pub(crate) const ALL: &[&Benchmark] = &[];
+mod client;
+mod get;
+mod message;
+mod server;
+
+pub(crate) const ALL: &[&Benchmark] = &[&get::BENCH];
+
+/// The other sides of these, for another machine.
+pub(crate) const SERVICES: &[&Service] = &[&server::SERVICE];

@@ -14,9 +14,12 @@ mod mq_rtt;
 mod pipe_bandwidth;
 mod pipe_rtt;
 mod posix_sem_rtt;
+mod sendfile_bandwidth;
 mod spin_rtt;
+mod stream;
 mod sysv_msg_rtt;
 mod sysv_sem_rtt;
+mod unix_bandwidth;
 mod unix_rtt;
 
 pub(crate) const ALL: &[&Benchmark] = &[
@@ -32,6 +35,8 @@ pub(crate) const ALL: &[&Benchmark] = &[
     &lock_rtt::BENCH,
     &spin_rtt::BENCH,
     &pipe_bandwidth::BENCH,
+    &unix_bandwidth::BENCH,
+    &sendfile_bandwidth::BENCH,
 ];
 
 /// Where the two sides are unless told otherwise; every other placement can be asked for.

@@ -16,12 +16,15 @@
 //!
 //! Source: lmbench 1996 table 12, lmbench3 `lat_tcp` (both with Nagle's algorithm on).
 
+use super::{FAMILY, PLACEMENTS, within};
 use crate::echo::echo;
+use crate::peer::{Family, Peer, Service, Session, Transport, hear, say};
 use crate::proofs;
 use groma_harness::prelude::*;
 use groma_harness::sys::counters::Usage;
 use groma_harness::sys::io::{read_full, write_full};
 use groma_harness::sys::net;
+use std::io;
 use std::net::{Shutdown, TcpStream};
 use std::os::fd::AsFd;
 
@@ -48,11 +51,12 @@ pub(crate) static BENCH: Benchmark = Benchmark {
                 default: &["on"],
                 full: &["on", "off"],
             },
+            FAMILY,
         ],
         scaling: Scaling::processes("each copy forks its other side, which a process with threads must not"),
-        placements: &Placement::TWO_SIDED,
+        placements: PLACEMENTS,
         needs: &[Need::Loopback],
-        lineage: &["lmbench1996:table12", "lmbench3:lat_tcp"],
+        lineage: &["lmbench1996:table12", "lmbench1996:table14", "lmbench3:lat_tcp"],
         interference: Interference::Blocking,
         width: 0.02,
         ..Info::new("net.tcp_rtt")
@@ -64,34 +68,32 @@ pub(crate) static BENCH: Benchmark = Benchmark {
 /// milliseconds, as on a busy machine where the reader has to wait for its CPU; in less than half of the round trips that
 /// leaves the median alone.
 const ONE_SEGMENT: usize = 16 << 10;
+/// Longer messages are another benchmark (`net.tcp_bandwidth`).
+const LONGEST: u64 = 16 << 20;
 
-/// Two ends of one connection, both in this process for the moment.
-fn connected_pair() -> Result<(TcpStream, TcpStream), Stop> {
-    let listener = net::listen(1).doing("listening on the loopback")?;
-    let address = listener.local_addr().doing("asking for the port")?;
-    let here = TcpStream::connect(address).doing("connecting")?;
-    let (there, from) = listener.accept().doing("accepting")?;
-    if from != here.local_addr().doing("asking for the port")? {
-        return Err(Stop::Failed(format!("somebody else ({from}) connected to our port")));
-    }
-    Ok((here, there))
+/// The other side.
+pub(super) static SERVICE: Service = Service { name: "net.tcp_rtt", transport: Transport::Tcp, serve };
+
+fn serve(session: Session) -> io::Result<()> {
+    let Some(connection) = session.accept()? else { return Ok(()) };
+    let [size, nodelay] = hear(&connection)?;
+    connection.set_nodelay(nodelay == 1)?;
+    let mut message = vec![0; within(size, LONGEST)?];
+    echo(connection.as_fd(), connection.as_fd(), &mut message)?;
+    net::reset_on_close(connection.as_fd())
 }
 
 fn run(ctx: &mut Ctx) -> Outcome {
-    let mut message = vec![1u8; ctx.int("size") as usize];
-    if message.is_empty() {
-        return Err(Stop::Unsupported("a message has a byte or more".to_owned()));
+    let size = ctx.int("size");
+    if !(1..=LONGEST).contains(&size) {
+        return Err(Stop::Unsupported(format!("a message has 1 to {LONGEST} bytes")));
     }
-    let (here, there) = connected_pair()?;
-    for side in [&here, &there] {
-        side.set_nodelay(ctx.word("nodelay") == "on").doing("setting TCP_NODELAY")?;
-    }
-    let mut copy = message.clone();
-    let peer = ctx.fork_peer(&[here.as_fd()], || {
-        let ended = echo(there.as_fd(), there.as_fd(), &mut copy);
-        i32::from(ended.and_then(|()| net::reset_on_close(there.as_fd())).is_err())
-    })?;
-    drop(there);
+    let mut message = vec![1u8; size as usize];
+    let nodelay = ctx.word("nodelay") == "on";
+    let peer = Peer::start_by(ctx, &SERVICE, Family::of_word(ctx.word("family")))?;
+    let here = TcpStream::connect(peer.address()).doing("connecting")?;
+    here.set_nodelay(nodelay).doing("setting TCP_NODELAY")?;
+    say(&here, [message.len() as u64, u64::from(nodelay)]).doing("writing to the socket")?;
 
     let before = Usage::thread();
     let mut answer = vec![0; message.len()];
@@ -111,11 +113,17 @@ fn run(ctx: &mut Ctx) -> Outcome {
     })?;
     let tcp = net::connection(here.as_fd()).doing("asking for TCP_INFO")?;
     here.shutdown(Shutdown::Write).doing("ending the connection")?;
-    let peer = peer.wait().doing("waiting for the other side")?;
-    proofs::peer_ended_well(ctx, &peer);
-    proofs::switches(ctx, &before, &peer);
+    let far = peer.is_remote();
+    if let Some(peer) = peer.end()? {
+        proofs::peer_ended_well(ctx, &peer);
+        proofs::switches(ctx, &before, &peer);
+    }
     let again = tcp.retransmits as f64 / ctx.iterations().max(1) as f64;
-    let (expected, most) = if message.len() <= ONE_SEGMENT { ("0", 0.0) } else { ("0, or below 0.5 when busy", 0.5) };
+    let (expected, most) = match message.len() {
+        _ if far => ("below 0.5", 0.5),
+        ..=ONE_SEGMENT => ("0", 0.0),
+        _ => ("0, or below 0.5 when busy", 0.5),
+    };
     ctx.prove("segments that TCP sent again per round trip", expected, again, 0.0..=most);
     let expected = ctx.iterations() as f64 * message.len() as f64;
     match tcp.received {

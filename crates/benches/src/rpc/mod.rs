@@ -1,5 +1,14 @@
 //! Remote procedure calls.
 
+use crate::peer::Service;
 use groma_harness::Benchmark;
 
-pub(crate) const ALL: &[&Benchmark] = &[];
+mod exchange;
+mod null;
+mod onc;
+
+pub(crate) const ALL: &[&Benchmark] = &[&null::BENCH];
+
+/// The other sides of these, for another machine.
+pub(crate) const SERVICES: &[&Service] =
+    &[&exchange::RPC_TCP, &exchange::RPC_UDP, &exchange::BARE_TCP, &exchange::BARE_UDP];

@@ -6,6 +6,7 @@ mod history;
 mod machine;
 mod plot;
 mod run;
+mod serve;
 
 use crate::flags::{Cli, Command, StoreArgs};
 use anyhow::{Context, Result};
@@ -22,6 +23,7 @@ use std::path::PathBuf;
 pub(crate) fn run(cli: Cli) -> Result<u8> {
     match cli.command {
         Command::Run(args) => run::run(&args),
+        Command::Serve(args) => serve::serve(&args),
         Command::List(args) => catalogue::list(&args),
         Command::Explain { select } => catalogue::explain(&select),
         Command::Machine { json, no_gauge } => machine::machine(json, !no_gauge),

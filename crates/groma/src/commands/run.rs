@@ -9,12 +9,13 @@ use crate::select::select;
 use crate::supervise::{Ended, HANGUP, Supervisor};
 use crate::survey::{Effort, Survey, Worked};
 use crate::workdir::{self, WorkDir};
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use groma_harness::model::{
-    CrewKind, End, Fact, Host, Job, NoiseVerdict, Params, Placement, Point, Profile, Record, Round, RunHeader, SCHEMA,
-    State, StateCounts,
+    CrewKind, End, Fact, Host, Job, NoiseVerdict, Params, Placement, Point, Profile, Record, Remote, Round, RunHeader,
+    SCHEMA, State, StateCounts,
 };
 use groma_harness::preflight as host_preflight;
+use groma_harness::remote::Control;
 use groma_harness::sys::facts;
 use groma_harness::sys::topology::Topology;
 use groma_report::{self as report, Format};
@@ -55,6 +56,13 @@ pub(crate) fn run(args: &RunArgs) -> Result<u8> {
     let out = open_out(args)?;
     let mut store = open_store(args)?;
     let work_dir = open_work_dir(args, seed)?;
+    let remote = args.host.map(|address| Remote { address, token: args.token.clone() });
+    let of_remote = match &remote {
+        Some(remote) => {
+            Control::open(remote).and_then(|mut control| control.facts()).map_err(|e| anyhow!("--host {e}"))?
+        }
+        None => Vec::new(),
+    };
     report_killed_runs(store.as_mut());
     let supervisor = Supervisor::new().context("the supervisor cannot start")?;
 
@@ -76,7 +84,8 @@ pub(crate) fn run(args: &RunArgs) -> Result<u8> {
         return Ok(REFUSED);
     }
 
-    let head = header(profile, budget, seed, host, noise, lost, work_dir.as_ref());
+    let mut head = header(profile, budget, seed, host, noise, lost, work_dir.as_ref());
+    head.environment.facts.extend(of_remote);
     let points: Vec<Point> = plan.iter().map(|p| p.point.clone()).collect();
     let mut sinks = Sinks::new(store.as_ref(), out)?;
     sinks.begin(&head, &points)?;
@@ -90,6 +99,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<u8> {
         budget,
         deadline: args.deadline.unwrap_or(DEADLINE),
         work_dir,
+        remote,
     };
     let worked = survey.work(&plan, &mut progress, |point, round| {
         sinks.round(point, round);
@@ -126,7 +136,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<u8> {
 }
 
 /// 128 and the signal, as shells have it.
-fn signal_code(signal: i32) -> u8 {
+pub(crate) fn signal_code(signal: i32) -> u8 {
     128 + u8::try_from(signal).unwrap_or(HANGUP as u8)
 }
 
@@ -171,6 +181,7 @@ pub(crate) fn preflight(supervisor: &Supervisor, time: Duration, seed: u64) -> R
         warm_ns: 0,
         frozen: Vec::new(),
         work_dir: None,
+        remote: None,
         host: Host::UNKNOWN,
     };
     match supervisor.run(&job, 0, PREFLIGHT_DEADLINE + time, None) {
@@ -265,7 +276,7 @@ fn header(
         started: now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
         groma: env!("CARGO_PKG_VERSION").to_owned(),
         build: context::build(),
-        args: std::env::args().skip(1).collect(),
+        args: typed(std::env::args().skip(1)),
         seed,
         profile,
         budget_s: budget.as_secs_f64(),
@@ -274,6 +285,20 @@ fn header(
         noise,
         noise_lost,
     }
+}
+
+/// What was typed, but for the token: a record is shown to others.
+fn typed(args: impl Iterator<Item = String>) -> Vec<String> {
+    let mut secret = false;
+    args.map(|arg| {
+        let hidden = std::mem::replace(&mut secret, arg == "--token");
+        match arg.split_once('=') {
+            _ if hidden => "(hidden)".to_owned(),
+            Some(("--token", _)) => "--token=(hidden)".to_owned(),
+            _ => arg,
+        }
+    })
+    .collect()
 }
 
 fn records(points: &[Point], worked: &Worked, host: &Host, samples: bool, for_machines: bool) -> Vec<Record> {
@@ -348,5 +373,18 @@ impl<'s> Sinks<'s> {
 
     fn end(&mut self, end: &End) {
         self.each(|sink| sink.end(end));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_record_does_not_tell_the_token() {
+        let typed = |text: &str| typed(text.split(' ').map(str::to_owned)).join(" ");
+        assert_eq!(typed("run net --token abc --full"), "run net --token (hidden) --full");
+        assert_eq!(typed("run net --token=abc -P 2"), "run net --token=(hidden) -P 2");
+        assert_eq!(typed("run net --param size=1"), "run net --param size=1");
     }
 }

@@ -1,0 +1,150 @@
+//! A `GET` of HTTP/1.1 from a small server in another process, until the last byte of the body has arrived.
+//!
+//! Measures request and response: over a connection that stays (`keep_alive`), or over one made for each request
+//! (`close`: `socket`, `connect`, the server's `accept` and its close belong to it, the client's own close does not).
+//! The body comes from the server's memory by one `writev` with the head, or by `sendfile` from a file in memory. Does
+//! not measure any server that somebody uses, a disk, encryption, or names.
+//!
+//! Method: each request is timed alone, one after the other: a closed loop, whose tail is that of a server nobody waits
+//! for; under a rate of arrivals waiting would come on top. The client reads in pieces of 64 KiB, parses the status
+//! line, and compares the length and the first and last byte of every piece. The server tells before and after what it
+//! has used and sent: its CPU time for a request is a metric, and its count of bodies a proof. Connections of single
+//! requests are closed by the client's reset, so that none stays in TIME_WAIT.
+//!
+//! Traps: empty and failed responses that count as fast ones, a mean over another number of requests than were made, a
+//! server whose headers are malformed, that runs on after its stop and serves any path (lmbench `lat_http`, `lmhttp`);
+//! ports that run out; Nagle's algorithm with head and body in two writes.
+//!
+//! Source: lmbench3 `lat_http`; RFC 9112.
+
+use super::client::{Client, server_usage};
+use super::server::{BODY_MOST, SERVICE};
+use crate::peer::Peer;
+use crate::proofs;
+use groma_harness::prelude::*;
+
+pub(crate) static BENCH: Benchmark = Benchmark {
+    info: Info {
+        summary: "Request and whole response of HTTP/1.1 between two processes",
+        about: about!("get.rs"),
+        iteration: "one request, its response read to the end",
+        timing: Timing::Each,
+        outputs: &[
+            Output::MAIN,
+            Output {
+                suffix: "cpu_server",
+                summary: "CPU time of the server for a request",
+                derivation: Derivation::Series("cpu_server"),
+                quantity: None,
+                detail: true,
+            },
+        ],
+        params: &[
+            Param {
+                name: "size",
+                help: "bytes in the body",
+                kind: ParamKind::Size,
+                quick: &[],
+                default: &["1K"],
+                full: &["0", "1K", "10K", "100K", "1M"],
+            },
+            Param {
+                name: "connection",
+                help: "one that stays, or one for each request",
+                kind: ParamKind::Word(&["keep_alive", "close"]),
+                quick: &[],
+                default: &["keep_alive", "close"],
+                full: &["keep_alive", "close"],
+            },
+            Param {
+                name: "from",
+                help: "where the server has the body: a buffer, or a file that it sends by sendfile",
+                kind: ParamKind::Word(&["memory", "file"]),
+                quick: &[],
+                default: &["memory"],
+                full: &["memory", "file"],
+            },
+        ],
+        scaling: Scaling::processes("each copy forks its own server, which a process with threads must not"),
+        placements: &[Placement::SameCpu, Placement::SameLlc, Placement::Remote],
+        needs: &[Need::Loopback],
+        lineage: &["lmbench3:lat_http"],
+        interference: Interference::Blocking,
+        width: 0.02,
+        ..Info::new("http.get")
+    },
+    run: Run::Here(run),
+};
+
+fn run(ctx: &mut Ctx) -> Outcome {
+    let size = ctx.int("size");
+    if size > BODY_MOST {
+        return Err(Stop::Unsupported(format!("a body has {BODY_MOST} bytes at most")));
+    }
+    let path = format!("/{}/{size}", ctx.word("from"));
+    let peer = Peer::start(ctx, &SERVICE)?;
+    let to = peer.address();
+    // One request makes the body, and proves the way, before anything is counted. The server talks to one client at a
+    // time: its clock is asked for before the connection that stays is made, and after it has gone.
+    let mut first = Client::new(to, &path, true).doing("connecting")?;
+    let connection = first.get(size).doing("getting")?;
+    first.close(connection).doing("closing")?;
+    let [cpu_before, sent_before] = server_usage(to).doing("asking what the server has used")?;
+
+    let mut client = Client::new(to, &path, ctx.word("connection") == "close").doing("connecting")?;
+    let mut whole = 0u64;
+    ctx.measure_staged(|iters, watch| {
+        for _ in 0..iters {
+            watch.start();
+            let got = client.get(size);
+            watch.stop();
+            client.close(got.doing("getting")?).doing("closing")?;
+            whole += 1;
+        }
+        Ok(())
+    })?;
+    let again = client.end().doing("closing")?;
+    let requests = ctx.iterations() as f64;
+    let [cpu_after, sent_after] = server_usage(to).doing("asking what the server has used")?;
+    ctx.state_as("cpu_server", cpu_after.saturating_sub(cpu_before) as f64 / 1e9 / requests);
+    let far = peer.is_remote();
+    if let Some(exit) = peer.end()? {
+        proofs::peer_ended_well(ctx, &exit);
+    }
+    ctx.prove("whole responses of status 200 per request", "1", whole as f64 / requests, 1.0..=1.0);
+    let sent = sent_after.wrapping_sub(sent_before);
+    ctx.prove("bodies that the server sent per request", "1", sent as f64 / requests, 1.0..=1.0);
+    // A request is one segment.
+    let (expected, most) = if far { ("below 0.5 per request", requests / 2.0) } else { ("0", 0.0) };
+    ctx.prove("segments that the client sent again", expected, again as f64, 0.0..=most);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use groma_harness::testing::try_out;
+
+    #[test]
+    fn every_request_has_its_whole_response() {
+        for size in ["0", "1K", "1M"] {
+            for connection in ["keep_alive", "close"] {
+                for from in ["memory", "file"] {
+                    let chosen = [("size", size), ("connection", connection), ("from", from)];
+                    let tried = try_out(&BENCH, &chosen, None).expect("loopback");
+                    assert!(tried.samples("") >= 3);
+                    assert_eq!(tried.proven("whole responses of status 200 per request"), 1.0);
+                    assert_eq!(tried.proven("bodies that the server sent per request"), 1.0);
+                    assert_eq!(tried.proven("exit code of the other side"), 0.0);
+                    assert_eq!(tried.proven("segments that the client sent again"), 0.0);
+                    assert!(tried.result.series("cpu_server").is_some_and(|s| s.values.len() == 1));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_body_that_no_server_has_is_unsupported() {
+        assert!(matches!(try_out(&BENCH, &[("size", "1G")], None), Err(Stop::Unsupported(_))));
+    }
+}

@@ -1,0 +1,109 @@
+//! HTTP/1.1 (RFC 9112), as much of it as a `GET` takes: requests and the heads of responses, written and read.
+//!
+//! What is read is bounded: a head is [`HEAD_MOST`] bytes at most, a body as long as Content-Length says.
+
+use std::fmt::Write;
+
+/// Bytes of a head, at most.
+pub(super) const HEAD_MOST: usize = 1 << 10;
+
+/// A request for that path; `close` says that no other will follow on this connection.
+pub(super) fn request(path: &str, close: bool) -> Vec<u8> {
+    let connection = if close { "Connection: close\r\n" } else { "" };
+    format!("GET {path} HTTP/1.1\r\nHost: groma\r\n{connection}\r\n").into_bytes()
+}
+
+/// The head of a response.
+pub(super) fn response(status: &str, length: u64, close: bool, to: &mut String) {
+    to.clear();
+    let connection = if close { "Connection: close\r\n" } else { "" };
+    // Writing to a string does not fail.
+    let _ = write!(
+        to,
+        "HTTP/1.1 {status}\r\nContent-Type: application/octet-stream\r\nContent-Length: {length}\r\n{connection}\r\n"
+    );
+}
+
+/// How many bytes the head takes, its empty line included; `None` while it is not complete.
+pub(super) fn head_bytes(read: &[u8]) -> Option<usize> {
+    read.windows(4).position(|four| four == b"\r\n\r\n").map(|at| at + 4)
+}
+
+/// What a server has to know of a request.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Asked<'a> {
+    pub path: &'a str,
+    pub close: bool,
+}
+
+/// Reads the head of a request; `None` when it is no `GET` in HTTP/1.1.
+pub(super) fn read_request(head: &[u8]) -> Option<Asked<'_>> {
+    let (line, fields) = lines(head)?;
+    let mut words = line.split(' ');
+    let (Some("GET"), Some(path), Some("HTTP/1.1"), None) = (words.next(), words.next(), words.next(), words.next())
+    else {
+        return None;
+    };
+    Some(Asked { path, close: field(fields, "connection").is_some_and(|v| v.eq_ignore_ascii_case("close")) })
+}
+
+/// Reads the head of a response: its status and the length of its body.
+pub(super) fn read_response(head: &[u8]) -> Option<(u16, u64)> {
+    let (line, fields) = lines(head)?;
+    let status = line.strip_prefix("HTTP/1.1 ")?.split(' ').next()?;
+    if status.len() != 3 {
+        return None;
+    }
+    Some((status.parse().ok()?, field(fields, "content-length")?.parse().ok()?))
+}
+
+/// The first line, and the fields below it.
+fn lines(head: &[u8]) -> Option<(&str, &str)> {
+    std::str::from_utf8(head).ok()?.split_once("\r\n")
+}
+
+fn field<'a>(fields: &'a str, name: &str) -> Option<&'a str> {
+    let mut all = fields.split("\r\n").filter_map(|line| line.split_once(':'));
+    all.find(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, value)| value.trim())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_is_read_as_it_was_written() {
+        for close in [true, false] {
+            let bytes = request("/memory/1024", close);
+            assert_eq!(head_bytes(&bytes), Some(bytes.len()));
+            assert_eq!(read_request(&bytes), Some(Asked { path: "/memory/1024", close }));
+            assert_eq!(head_bytes(&bytes[..bytes.len() - 1]), None, "not complete");
+        }
+    }
+
+    #[test]
+    fn a_response_is_read_as_it_was_written() {
+        let mut head = String::new();
+        response("200 OK", 1 << 20, false, &mut head);
+        assert_eq!(read_response(head.as_bytes()), Some((200, 1 << 20)));
+        response("404 Not Found", 0, true, &mut head);
+        assert_eq!(read_response(head.as_bytes()), Some((404, 0)));
+    }
+
+    #[test]
+    fn what_is_no_http_is_refused() {
+        for request in
+            ["POST / HTTP/1.1\r\n\r\n", "GET / HTTP/1.0\r\n\r\n", "GET /\r\n\r\n", "GET  / HTTP/1.1\r\n\r\n", ""]
+        {
+            assert_eq!(read_request(request.as_bytes()), None, "{request:?}");
+        }
+        for response in [
+            "HTTP/1.1 200 OK\r\n\r\n",
+            "HTTP/1.1 20 OK\r\nContent-Length: 1\r\n\r\n",
+            "200 OK\r\nContent-Length: 1\r\n\r\n",
+        ] {
+            assert_eq!(read_response(response.as_bytes()), None, "{response:?}");
+        }
+        assert_eq!(read_request(&[b'G', 0xff, b'\r', b'\n']), None);
+    }
+}

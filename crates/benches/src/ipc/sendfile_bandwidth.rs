@@ -1,0 +1,140 @@
+//! Bytes per second from a file that the page cache holds to another process, through a pipe or a Unix socket.
+//!
+//! Measures what serving a file costs: the writer names a part of the file, the reader reads it and looks at every
+//! word. `by` is the way: `sendfile`; `splice`, which needs a pipe in between where the other side is a socket; or
+//! `read_write`, the plain way through a buffer of the writer's own, which the other two are there to avoid. The writer
+//! never looks at the data, so this is no copy of `ipc.pipe_bandwidth`. Does not measure the disk, nor files larger
+//! than the caches.
+//!
+//! Method: a file of 4 MiB or one transfer, whose parts carry their number in every word, sent from its start to its
+//! end again and again; the rest is that of `ipc.pipe_bandwidth` (`stream.rs` beside this file). The file lies in the
+//! directory to work in, without a name from the beginning; what file system that is, is among the facts.
+//!
+//! Traps: lent pages are those of the cache: somebody who writes to the file changes what is under way (nobody does
+//! here); bytes that never arrive are counted by a reader, not by a writer; file systems differ in what they lend.
+//!
+//! Source: McVoy, "The splice I/O model", 1998; lmbench3 `lat_http` (a server that reads or maps its files).
+
+use super::stream::{self, Medium};
+use crate::scratch::Scratch;
+use groma_harness::prelude::*;
+use groma_harness::sys::io::{pipe, write_full};
+use groma_harness::sys::net;
+use groma_harness::sys::splice::{pipe_holds, sendfile_full, splice_full};
+use std::os::fd::AsFd;
+use std::os::unix::fs::FileExt;
+
+pub(crate) static BENCH: Benchmark = Benchmark {
+    info: Info {
+        summary: "Bandwidth of a cached file sent to another process",
+        about: about!("sendfile_bandwidth.rs"),
+        quantity: Quantity::Bandwidth,
+        iteration: "1 MiB or more in transfers of that size, each read in full and compared",
+        timing: Timing::Each,
+        outputs: stream::OUTPUTS,
+        params: &[
+            stream::SIZE,
+            Param {
+                name: "by",
+                help: "how the writer passes a part of the file on",
+                kind: ParamKind::Word(&["sendfile", "splice", "read_write"]),
+                quick: &[],
+                default: &["sendfile"],
+                full: &["sendfile", "splice", "read_write"],
+            },
+            Param {
+                name: "to",
+                help: "what the reader reads from",
+                kind: ParamKind::Word(&["socket", "pipe"]),
+                quick: &[],
+                default: &["socket"],
+                full: &["socket", "pipe"],
+            },
+        ],
+        scaling: stream::SCALING,
+        placements: &[Placement::SameCpu, Placement::SameLlc],
+        needs: &[Need::WorkDir],
+        lineage: &[],
+        interference: Interference::Blocking,
+        width: 0.05,
+        ..Info::new("ipc.sendfile_bandwidth")
+    },
+    run: Run::Here(run),
+};
+
+/// Bytes of the file: more than a pipe or a socket holds, little to write in each round.
+const FILE: usize = 4 << 20;
+
+fn run(ctx: &mut Ctx) -> Outcome {
+    let size = ctx.int("size") as usize;
+    let scratch = Scratch::new(ctx)?;
+    let file = scratch.nameless()?;
+    let parts = (FILE / size.max(1)).max(1) as u64;
+    let mut part = vec![0; size];
+    for number in 0..parts {
+        stream::fill(&mut part, number);
+        file.write_all_at(&part, number * size as u64).doing("writing the file")?;
+    }
+    let (read_end, write_end, holds) = if ctx.word("to") == "pipe" {
+        let (read_end, write_end) = pipe().doing("making a pipe")?;
+        let holds = pipe_holds(write_end.as_fd()).doing("asking what the pipe holds")?;
+        (read_end, write_end, holds)
+    } else {
+        let (read_end, write_end) = net::unix_pair(false).doing("making a pair of sockets")?;
+        let holds = net::send_buffer(write_end.as_fd()).doing("asking for SO_SNDBUF")? as u64;
+        (read_end, write_end, holds)
+    };
+    let (by, to) = (ctx.word("by"), ctx.word("to"));
+    stream::run(ctx, Medium { read_end, write_end, holds }, size, parts, || {
+        let file = &file;
+        let at = move |number: u64| number * size as u64;
+        Ok(match (by, to) {
+            ("sendfile", _) => Box::new(move |to, number| sendfile_full(to, file.as_fd(), at(number), size)),
+            ("splice", "pipe") => Box::new(move |to, number| splice_full(to, file.as_fd(), Some(at(number)), size)),
+            ("splice", _) => {
+                let (out, into) = pipe()?;
+                let holds = pipe_holds(into.as_fd())? as usize;
+                Box::new(move |to, number| {
+                    let mut done = 0;
+                    while done < size {
+                        let now = holds.min(size - done);
+                        splice_full(into.as_fd(), file.as_fd(), Some(at(number) + done as u64), now)?;
+                        splice_full(to, out.as_fd(), None, now)?;
+                        done += now;
+                    }
+                    Ok(())
+                })
+            }
+            _ => {
+                let mut map = stream::buffer(size)?;
+                Box::new(move |to, number| {
+                    file.read_exact_at(&mut map[..size], at(number))?;
+                    write_full(to, &map[..size])
+                })
+            }
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ipc::stream::tests::measured;
+    use crate::scratch::testing::Place;
+
+    #[test]
+    fn every_byte_that_counts_came_from_the_file() {
+        let place = Place::new();
+        for by in ["sendfile", "splice", "read_write"] {
+            for (size, to) in [("64K", "socket"), ("5000", "socket"), ("64K", "pipe"), ("1M", "pipe")] {
+                let chosen = [("size", size), ("by", by), ("to", to)];
+                match measured(&BENCH, &chosen, Some(place.path())) {
+                    Ok(_) => {}
+                    // Not every file system lends its pages.
+                    Err(Stop::Unsupported(why)) if by != "read_write" => eprintln!("{chosen:?}: {why}"),
+                    Err(stop) => panic!("{chosen:?}: {stop}"),
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! Bytes per second through a Unix socket from one process to another.
+//!
+//! Measures a stream as `ipc.pipe_bandwidth` does: the writer fills every word, the reader looks at every word. `kind`
+//! is `stream`, or `seqpacket`, where each transfer is one message that arrives whole or not at all: the longest that
+//! fits into the buffer. `buffer` is what the socket holds: as it is made, or 4 MiB as far as a program without
+//! privilege may ask for them (SO_SNDBUF up to `net.core.wmem_max`). Does not measure datagrams, whose readers get no
+//! end.
+//!
+//! Method: a pair of connected sockets; the rest is that of `ipc.pipe_bandwidth` (`stream.rs` beside this file). The
+//! kernel counts its own overhead against the buffer, so less than it is under way.
+//!
+//! Traps: credited instead of counted bytes, and a buffer that large transfers overrun (lmbench `bw_unix` credits 10
+//! MiB whatever it moved: 19,140 instead of 2000 MB/s); data that nobody touches; placement.
+//!
+//! Source: lmbench3 `bw_unix`.
+
+use super::stream::{self, Medium};
+use groma_harness::prelude::*;
+use groma_harness::sys::io::write_full;
+use groma_harness::sys::net;
+use std::os::fd::AsFd;
+
+pub(crate) static BENCH: Benchmark = Benchmark {
+    info: Info {
+        summary: "Bandwidth of a Unix socket between two processes that both touch the data",
+        about: about!("unix_bandwidth.rs"),
+        quantity: Quantity::Bandwidth,
+        iteration: "1 MiB or more in transfers of that size, each read in full and compared",
+        timing: Timing::Each,
+        outputs: stream::OUTPUTS,
+        params: &[
+            stream::SIZE,
+            Param {
+                name: "kind",
+                help: "kind of the socket",
+                kind: ParamKind::Word(&["stream", "seqpacket"]),
+                quick: &[],
+                default: &["stream"],
+                full: &["stream", "seqpacket"],
+            },
+            Param {
+                name: "buffer",
+                help: "what the socket holds: as it is made, or up to 4 MiB",
+                kind: ParamKind::Word(&["default", "large"]),
+                quick: &[],
+                default: &["default"],
+                full: &["default", "large"],
+            },
+        ],
+        scaling: stream::SCALING,
+        placements: &[Placement::SameCpu, Placement::SameLlc],
+        lineage: &["lmbench3:bw_unix"],
+        interference: Interference::Blocking,
+        width: 0.05,
+        ..Info::new("ipc.unix_bandwidth")
+    },
+    run: Run::Here(run),
+};
+
+/// What the kernel takes at once (net/unix/af_unix.c): one piece more than the buffer holds may be under way.
+const PIECE: u64 = 32 << 10;
+/// What iperf and others ask for; the kernel cuts it to its limit.
+const LARGE: usize = 4 << 20;
+
+fn run(ctx: &mut Ctx) -> Outcome {
+    let size = ctx.int("size") as usize;
+    let (read_end, write_end) = net::unix_pair(ctx.word("kind") == "seqpacket").doing("making a pair of sockets")?;
+    if ctx.word("buffer") == "large" {
+        net::set_send_buffer(write_end.as_fd(), LARGE).doing("setting SO_SNDBUF")?;
+    }
+    let holds = net::send_buffer(write_end.as_fd()).doing("asking for SO_SNDBUF")? as u64 + PIECE;
+    let medium = Medium { read_end, write_end, holds };
+    stream::run(ctx, medium, size, u64::MAX, || {
+        let mut map = stream::buffer(size)?;
+        Ok(Box::new(move |to, number| {
+            stream::fill(&mut map[..size], number);
+            write_full(to, &map[..size])
+        }))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ipc::stream::tests::measured;
+    use groma_harness::testing::try_out;
+
+    #[test]
+    fn every_byte_that_counts_was_moved() {
+        for (size, kind, buffer) in [
+            ("64K", "stream", "default"),
+            ("3000", "stream", "large"),
+            ("1M", "stream", "default"),
+            ("64K", "seqpacket", "default"),
+            ("1001", "seqpacket", "large"),
+        ] {
+            measured(&BENCH, &[("size", size), ("kind", kind), ("buffer", buffer)], None).expect("a pair of sockets");
+        }
+    }
+
+    #[test]
+    fn a_message_that_no_buffer_holds_is_unsupported() {
+        let chosen = [("size", "64M"), ("kind", "seqpacket"), ("buffer", "large")];
+        assert!(matches!(try_out(&BENCH, &chosen, None), Err(Stop::Unsupported(why)) if why.starts_with("writing")));
+    }
+}

@@ -1,0 +1,168 @@
+//! The other side of a network benchmark: a helper on this machine, or a service of `groma serve` on another.
+//!
+//! The benchmark is the same in both cases: it connects to [`Peer::address`], measures, and ends it. Whatever the two sides
+//! have to agree on (a size, an option) goes over their own connection first: there is no memory that they share.
+
+pub(crate) use groma_harness::remote::{Service, Session, Socket, Transport};
+
+use groma_harness::prelude::*;
+use groma_harness::remote::Control;
+use groma_harness::sys::fork::Child;
+use groma_harness::sys::io::{pipe, read_full, write_full};
+use groma_harness::sys::process::Exit;
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream};
+use std::os::fd::{AsFd, OwnedFd};
+
+/// A running other side; dropped, it is ended.
+#[derive(Debug)]
+pub(crate) struct Peer {
+    address: SocketAddr,
+    side: Side,
+}
+
+#[derive(Debug)]
+enum Side {
+    /// A forked helper, which goes when it sees the end of `hold`.
+    Here { child: Child, hold: OwnedFd },
+    /// A service on another machine, which goes when the connection ends.
+    There(Control),
+}
+
+/// Which of the two kinds of addresses; `Unsupported` where the machine has no such loopback.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Family {
+    V4,
+    V6,
+}
+
+impl Family {
+    /// The family that a word parameter names: `v4` or `v6`.
+    pub(crate) fn of_word(word: &str) -> Family {
+        if word == "v6" { Family::V6 } else { Family::V4 }
+    }
+
+    /// A port of the kernel's choice on this machine alone.
+    pub(crate) fn loopback(self) -> SocketAddr {
+        let ip: IpAddr = match self {
+            Family::V4 => Ipv4Addr::LOCALHOST.into(),
+            Family::V6 => Ipv6Addr::LOCALHOST.into(),
+        };
+        SocketAddr::new(ip, 0)
+    }
+}
+
+impl Peer {
+    /// Starts the service: on this machine on the CPU that the placement names, or where `--host` says.
+    pub(crate) fn start(ctx: &Ctx, service: &'static Service) -> Result<Peer, Stop> {
+        Peer::start_by(ctx, service, Family::V4)
+    }
+
+    /// As [`Peer::start`], reached by addresses of this family; another machine has the address that it has.
+    pub(crate) fn start_by(ctx: &Ctx, service: &'static Service, family: Family) -> Result<Peer, Stop> {
+        if let Some(remote) = ctx.remote() {
+            if remote.address.is_ipv6() != (family == Family::V6) {
+                let named = if remote.address.is_ipv6() { "an IPv6" } else { "an IPv4" };
+                return Err(Stop::Unsupported(format!("--host names {named} address")));
+            }
+            let mut control = Control::open(remote).map_err(Stop::Failed)?;
+            let address = control.start(service.name).map_err(Stop::Failed)?;
+            return Ok(Peer { address, side: Side::There(control) });
+        }
+        let socket = match Socket::bind(service.transport, family.loopback()) {
+            Err(e) if family == Family::V6 => return Err(Stop::Unsupported(format!("no IPv6 loopback: {e}"))),
+            bound => bound.doing("binding on the loopback")?,
+        };
+        let address = socket.address().doing("asking for the port")?;
+        let (hold, held) = pipe().doing("making a pipe")?;
+        let child =
+            ctx.fork_peer(&[held.as_fd()], || match (service.serve)(Session { socket, hold, client: None }) {
+                Ok(()) => 0,
+                Err(e) => {
+                    eprintln!("{}: the other side: {e}", service.name);
+                    1
+                }
+            })?;
+        Ok(Peer { address, side: Side::Here { child, hold: held } })
+    }
+
+    /// Where to connect or to send to.
+    pub(crate) fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Whether it is on another machine: there wires lose packets, and its counters are not ours.
+    pub(crate) fn is_remote(&self) -> bool {
+        matches!(self.side, Side::There(_))
+    }
+
+    /// Lets it go and waits for its end, which is told if it was on this machine; a service elsewhere has to end well.
+    pub(crate) fn end(self) -> Result<Option<Exit>, Stop> {
+        match self.side {
+            Side::Here { child, hold } => {
+                drop(hold);
+                child.wait().map(Some).doing("waiting for the other side")
+            }
+            Side::There(control) => control.end().map(|()| None).map_err(Stop::Failed),
+        }
+    }
+}
+
+/// Says what the other side has to know, or is told by [`hear`].
+pub(crate) fn say<const N: usize>(connection: &TcpStream, numbers: [u64; N]) -> io::Result<()> {
+    // One write: with Nagle's algorithm the second would wait for an answer to the first.
+    write_full(connection.as_fd(), numbers.map(u64::to_be_bytes).as_flattened())
+}
+
+/// What [`say`] said at the other end.
+pub(crate) fn hear<const N: usize>(connection: &TcpStream) -> io::Result<[u64; N]> {
+    let mut numbers = [[0; 8]; N];
+    read_full(connection.as_fd(), numbers.as_flattened_mut())?;
+    Ok(numbers.map(u64::from_be_bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use groma_harness::testing::try_out;
+
+    static COUNTER: Service = Service { name: "net.test", transport: Transport::Tcp, serve: count };
+
+    /// Doubles the number that each connection brings, until it is let go.
+    fn count(session: Session) -> io::Result<()> {
+        while let Some(connection) = session.accept()? {
+            let [number] = hear(&connection)?;
+            say(&connection, [2 * number])?;
+        }
+        Ok(())
+    }
+
+    static BENCH: Benchmark =
+        Benchmark { info: Info { timing: Timing::Stated, ..Info::new("net.test") }, run: Run::Here(run) };
+
+    fn run(ctx: &mut Ctx) -> Outcome {
+        let peer = Peer::start(ctx, &COUNTER)?;
+        assert!(!peer.is_remote() && peer.address().ip().is_loopback());
+        for number in [1, 7] {
+            let connection = TcpStream::connect(peer.address()).doing("connecting")?;
+            say(&connection, [number]).doing("asking")?;
+            assert_eq!(hear(&connection).doing("hearing")?, [2 * number]);
+        }
+        let address = peer.address();
+        let exit = peer.end()?.expect("it was on this machine");
+        assert_eq!(exit.code(), Some(0));
+        let refused = TcpStream::connect(address).expect_err("nobody listens there any more");
+        assert_eq!(refused.kind(), io::ErrorKind::ConnectionRefused);
+
+        // Whatever stops a benchmark, its other side goes with it.
+        let address = Peer::start(ctx, &COUNTER)?.address();
+        assert!(TcpStream::connect(address).is_err());
+        ctx.state(1.0);
+        Ok(())
+    }
+
+    #[test]
+    fn the_other_side_serves_until_it_is_let_go() {
+        try_out(&BENCH, &[], None).expect("loopback");
+    }
+}

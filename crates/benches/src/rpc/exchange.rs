@@ -1,0 +1,345 @@
+//! Both sides of a call and its answer over either transport: the same calls of the system for RPC and for the bare
+//! exchange that is its control. Only what fills the bytes and what looks into them differs.
+
+use super::onc::{self, CALL_BYTES, MARK_BYTES, REPLY_BYTES};
+use crate::peer::{Service, Session, Transport};
+use groma_harness::sys::io::{read, read_full, write_full};
+use groma_harness::sys::net;
+use std::io;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream, UdpSocket};
+use std::os::fd::AsFd;
+use std::time::Duration;
+
+pub(super) static RPC_TCP: Service = Service { name: "rpc.null.tcp", transport: Transport::Tcp, serve: rpc_tcp };
+pub(super) static RPC_UDP: Service = Service { name: "rpc.null.udp", transport: Transport::Udp, serve: rpc_udp };
+pub(super) static BARE_TCP: Service = Service { name: "rpc.null.bare_tcp", transport: Transport::Tcp, serve: bare_tcp };
+pub(super) static BARE_UDP: Service = Service { name: "rpc.null.bare_udp", transport: Transport::Udp, serve: bare_udp };
+
+/// How long a datagram may take before it counts as lost: far longer than a busy machine lets anybody wait.
+const LOST: Duration = Duration::from_secs(1);
+/// So many times is a call made before nobody is there.
+const TRIES: u32 = 5;
+/// How often a server of datagrams looks whether its client is gone without a word.
+const LOOK: Duration = Duration::from_millis(200);
+
+/// Bytes of an answer on this transport.
+pub(super) fn answer_bytes(transport: Transport) -> usize {
+    match transport {
+        Transport::Tcp => MARK_BYTES + REPLY_BYTES,
+        Transport::Udp => REPLY_BYTES,
+    }
+}
+
+/// The bare exchange: the number, and nothing that means something.
+pub(super) fn number(number: u32, to: &mut [u8]) {
+    to[..4].copy_from_slice(&number.to_be_bytes());
+}
+
+/// The number that a bare answer belongs to.
+///
+/// # Errors
+/// None for an answer of the length that every answer has.
+pub(super) fn numbered(answer: &[u8]) -> io::Result<u32> {
+    answer.first_chunk().map(|bytes| u32::from_be_bytes(*bytes)).ok_or_else(|| io::ErrorKind::InvalidData.into())
+}
+
+/// Looks at what has been read and writes an answer: how many bytes of it make a call, and how many the answer has.
+/// `None` while the call is not complete.
+type Respond = fn(&[u8], &mut [u8]) -> io::Result<Option<(usize, usize)>>;
+
+fn rpc_tcp(session: Session) -> io::Result<()> {
+    serve_tcp(&session, |read, to| {
+        let Some(mark) = read.first_chunk::<MARK_BYTES>() else { return Ok(None) };
+        if *mark != onc::mark(CALL_BYTES) {
+            return Err(io::Error::new(io::ErrorKind::InvalidData, "that is no call without arguments"));
+        }
+        let Some(call) = read.get(MARK_BYTES..MARK_BYTES + CALL_BYTES) else { return Ok(None) };
+        let len = onc::answer(call, &mut to[MARK_BYTES..]).ok_or(io::ErrorKind::InvalidData)?;
+        to[..MARK_BYTES].copy_from_slice(&onc::mark(len));
+        Ok(Some((MARK_BYTES + CALL_BYTES, MARK_BYTES + len)))
+    })
+}
+
+fn bare_tcp(session: Session) -> io::Result<()> {
+    serve_tcp(&session, |read, to| {
+        let Some(call) = read.get(..MARK_BYTES + CALL_BYTES) else { return Ok(None) };
+        let answer = &mut to[..MARK_BYTES + REPLY_BYTES];
+        answer.copy_from_slice(&call[..answer.len()]);
+        Ok(Some((call.len(), answer.len())))
+    })
+}
+
+fn rpc_udp(session: Session) -> io::Result<()> {
+    serve_udp(&session, |read, to| Ok(onc::answer(read, to).map(|len| (read.len(), len))))
+}
+
+fn bare_udp(session: Session) -> io::Result<()> {
+    serve_udp(&session, |read, to| {
+        let Some(answer) = read.get(..REPLY_BYTES) else { return Ok(None) };
+        to[..REPLY_BYTES].copy_from_slice(answer);
+        Ok(Some((read.len(), REPLY_BYTES)))
+    })
+}
+
+/// Room for some calls, or for one answer.
+const ROOM: usize = 1 << 10;
+
+/// One connection after the other, each until its client resets it.
+fn serve_tcp(session: &Session, respond: Respond) -> io::Result<()> {
+    while let Some(connection) = session.accept()? {
+        connection.set_nodelay(true)?;
+        let (mut input, mut output) = ([0; ROOM], [0; ROOM]);
+        let mut have = 0;
+        loop {
+            match read(connection.as_fd(), &mut input[have..]) {
+                Ok(0) => break,
+                Ok(n) => have += n,
+                Err(e) if e.kind() == io::ErrorKind::ConnectionReset => break,
+                Err(e) => return Err(e),
+            }
+            // A call is far shorter than the room, so that there is always some left.
+            let mut done = 0;
+            while let Some((used, answer)) = respond(&input[done..have], &mut output)? {
+                write_full(connection.as_fd(), &output[..answer])?;
+                done += used;
+            }
+            input.copy_within(done..have, 0);
+            have -= done;
+        }
+    }
+    Ok(())
+}
+
+/// One datagram after the other, until the client sends an empty one or is gone.
+fn serve_udp(session: &Session, respond: Respond) -> io::Result<()> {
+    let socket = session.udp()?;
+    socket.set_read_timeout(Some(LOOK))?;
+    let (mut input, mut output) = ([0; ROOM], [0; ROOM]);
+    let mut client = None;
+    loop {
+        let (n, from) = match socket.recv_from(&mut input) {
+            Ok(received) => received,
+            Err(e) if e.kind() == io::ErrorKind::WouldBlock && session.is_over() => return Ok(()),
+            Err(e) if matches!(e.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => continue,
+            Err(e) => return Err(e),
+        };
+        if !session.is_client(from.ip()) || client.is_some_and(|known| known != from) {
+            continue;
+        }
+        if n == 0 && client.is_some() {
+            return Ok(());
+        }
+        if let Some((_, answer)) = respond(&input[..n], &mut output)? {
+            client = Some(from);
+            socket.send_to(&output[..answer], from)?;
+        }
+    }
+}
+
+/// The client's side: calls that are numbered from 1 up.
+pub(super) struct Calls {
+    socket: Connected,
+    last: u32,
+    again: u64,
+}
+
+enum Connected {
+    Tcp(TcpStream),
+    Udp(UdpSocket),
+}
+
+/// How it was.
+pub(super) struct End {
+    /// Calls whose answer was compared.
+    pub answered: u64,
+    /// Datagrams, or segments of TCP, that were sent once more.
+    pub again: u64,
+    /// Bytes that TCP counted; `None` where it does not, or for datagrams.
+    pub received: Option<u64>,
+}
+
+impl Calls {
+    pub(super) fn connect(transport: Transport, to: SocketAddr) -> io::Result<Calls> {
+        let socket = match transport {
+            Transport::Tcp => {
+                let stream = TcpStream::connect(to)?;
+                stream.set_nodelay(true)?;
+                net::reset_on_close(stream.as_fd())?;
+                Connected::Tcp(stream)
+            }
+            Transport::Udp => {
+                let any: SocketAddr =
+                    if to.is_ipv4() { (Ipv4Addr::UNSPECIFIED, 0).into() } else { (Ipv6Addr::UNSPECIFIED, 0).into() };
+                let socket = UdpSocket::bind(any)?;
+                socket.connect(to)?;
+                socket.set_read_timeout(Some(LOST))?;
+                Connected::Udp(socket)
+            }
+        };
+        Ok(Calls { socket, last: 0, again: 0 })
+    }
+
+    /// Makes the next call: `fill` writes it, `number` reads the answer's.
+    #[inline]
+    pub(super) fn call(&mut self, fill: fn(u32, &mut [u8]), number: fn(&[u8]) -> io::Result<u32>) -> io::Result<()> {
+        let expected = self.last.wrapping_add(1);
+        let (mut call, mut answer) = ([0; MARK_BYTES + CALL_BYTES], [0; MARK_BYTES + REPLY_BYTES]);
+        let got = match &self.socket {
+            Connected::Tcp(stream) => {
+                call[..MARK_BYTES].copy_from_slice(&onc::mark(CALL_BYTES));
+                fill(expected, &mut call[MARK_BYTES..]);
+                write_full(stream.as_fd(), &call)?;
+                read_full(stream.as_fd(), &mut answer)?;
+                number(&answer[MARK_BYTES..])?
+            }
+            Connected::Udp(socket) => {
+                fill(expected, &mut call[..CALL_BYTES]);
+                ask(socket, &call[..CALL_BYTES], &mut answer[..REPLY_BYTES], expected, number, &mut self.again)?
+            }
+        };
+        if got != expected {
+            return Err(io::Error::new(io::ErrorKind::InvalidData, "the answer is not that to the last call"));
+        }
+        self.last = expected;
+        Ok(())
+    }
+
+    pub(super) fn end(self) -> io::Result<End> {
+        let mut end = End { answered: u64::from(self.last), again: self.again, received: None };
+        match &self.socket {
+            Connected::Tcp(stream) => {
+                let tcp = net::connection(stream.as_fd())?;
+                (end.again, end.received) = (tcp.retransmits, tcp.received);
+            }
+            Connected::Udp(socket) => drop(socket.send(&[])?),
+        }
+        Ok(end)
+    }
+}
+
+/// Sends the datagram until it is answered; answers to earlier ones are passed over.
+fn ask(
+    socket: &UdpSocket,
+    call: &[u8],
+    answer: &mut [u8],
+    expected: u32,
+    number: fn(&[u8]) -> io::Result<u32>,
+    again: &mut u64,
+) -> io::Result<u32> {
+    for attempt in 0..TRIES {
+        *again += u64::from(attempt > 0);
+        socket.send(call)?;
+        loop {
+            match socket.recv(answer) {
+                Ok(n) if n != answer.len() => return Err(io::ErrorKind::InvalidData.into()),
+                Ok(_) => {
+                    let got = number(answer)?;
+                    if got == expected {
+                        return Ok(got);
+                    }
+                    // The server answered what was sent again as well; anything else is none of our answers.
+                    if *again == 0 {
+                        return Ok(got);
+                    }
+                }
+                Err(e) if e.kind() == io::ErrorKind::WouldBlock => break,
+                Err(e) => return Err(e),
+            }
+        }
+    }
+    Err(io::Error::new(io::ErrorKind::TimedOut, format!("no answer to {TRIES} tries")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::peer::Socket;
+    use groma_harness::sys::io::pipe;
+
+    /// A thread for the other side; the stack of a test's thread is large for what it does.
+    fn beside<T: Send + 'static>(side: impl FnOnce() -> T + Send + 'static) -> std::thread::JoinHandle<T> {
+        groma_harness::sys::thread::spawn(256 << 10, side).expect("a thread")
+    }
+
+    fn local(transport: Transport) -> Socket {
+        Socket::bind(transport, (Ipv4Addr::LOCALHOST, 0).into()).expect("loopback")
+    }
+
+    #[test]
+    fn a_call_that_comes_in_pieces_or_with_others_is_answered() {
+        let socket = local(Transport::Tcp);
+        let to = socket.address().expect("bound");
+        let (hold, held) = pipe().expect("pipe");
+        let server = beside(|| rpc_tcp(Session { socket, hold, client: None }));
+        let stream = TcpStream::connect(to).expect("connect");
+        let mut calls = Vec::new();
+        for xid in [5, 6] {
+            calls.extend(onc::mark(CALL_BYTES));
+            calls.extend([0; CALL_BYTES]);
+            let at = calls.len() - CALL_BYTES;
+            onc::call(xid, &mut calls[at..]);
+        }
+        for piece in [&calls[..2], &calls[2..30], &calls[30..]] {
+            write_full(stream.as_fd(), piece).expect("write");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        for xid in [5, 6] {
+            let mut answer = [0; MARK_BYTES + REPLY_BYTES];
+            read_full(stream.as_fd(), &mut answer).expect("read");
+            assert_eq!(answer[..MARK_BYTES], onc::mark(REPLY_BYTES));
+            assert_eq!(onc::succeeded(&answer[MARK_BYTES..]).expect("success"), xid);
+        }
+        drop((stream, held));
+        server.join().expect("no panic").expect("it ended well");
+    }
+
+    #[test]
+    fn a_lost_datagram_is_sent_again_and_counted() {
+        let server = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).expect("bind");
+        let mut calls = Calls::connect(Transport::Udp, server.local_addr().expect("bound")).expect("connect");
+        let answering = beside(move || {
+            let (mut input, mut output) = ([0; ROOM], [0; ROOM]);
+            // The first is lost; the second is answered twice, and so is not the next.
+            server.recv_from(&mut input).expect("the first");
+            for times in [2, 1] {
+                let (n, from) = server.recv_from(&mut input).expect("another");
+                let len = onc::answer(&input[..n], &mut output).expect("a call");
+                for _ in 0..times {
+                    server.send_to(&output[..len], from).expect("send");
+                }
+            }
+        });
+        for _ in 0..2 {
+            calls.call(onc::call, onc::succeeded).expect("answered in the end");
+        }
+        let end = calls.end().expect("the end");
+        assert_eq!((end.answered, end.again), (2, 1));
+        answering.join().expect("no panic");
+    }
+
+    #[test]
+    fn an_answer_to_another_call_is_a_failure() {
+        let server = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).expect("bind");
+        let mut calls = Calls::connect(Transport::Udp, server.local_addr().expect("bound")).expect("connect");
+        let answering = beside(move || {
+            let mut input = [0; ROOM];
+            let (_, from) = server.recv_from(&mut input).expect("the call");
+            input[3] ^= 2;
+            server.send_to(&input[..REPLY_BYTES], from).expect("send");
+        });
+        let seen = calls.call(number, numbered).map_err(|e| e.kind());
+        assert_eq!(seen, Err(io::ErrorKind::InvalidData));
+        answering.join().expect("no panic");
+    }
+
+    #[test]
+    fn a_server_whose_client_is_gone_ends() {
+        for serve in [rpc_udp, bare_udp] {
+            let socket = local(Transport::Udp);
+            let (hold, held) = pipe().expect("pipe");
+            let server = beside(move || serve(Session { socket, hold, client: None }));
+            drop(held);
+            server.join().expect("no panic").expect("it ended well");
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! A remote procedure call that does nothing, beside a bare exchange of as many bytes.
+//!
+//! Measures the round trip of an ONC RPC call of procedure NULL: 40 bytes there and 24 back, on TCP with a record mark
+//! of 4 before each. The control, in the same round, sends and takes as many bytes by the same calls over the same
+//! transport to a server that does not look into them; the difference of the two is the tax: building, reading and
+//! checking the call and its answer on both sides. Does not measure a library (`libtirpc` has buffers, locks, XDR
+//! streams and dispatch tables besides), nor authentication, nor the port mapper: the port is known, nothing is
+//! registered anywhere.
+//!
+//! Method: as `net.tcp_rtt`: each call is timed alone, with one server process for each of the two arms, both on the
+//! CPU of the other side, each asleep in its own read. Transaction numbers count up; each answer has to carry the
+//! number of its call and to say that it was accepted and succeeded. On UDP a call that nobody answers within a second
+//! is sent again, as the protocol wants, and answers to earlier ones are passed over; how many were sent again is
+//! proven. Connections end by a reset, so that no port stays in TIME_WAIT.
+//!
+//! Traps: lmbench `lat_rpc` needs a port mapper, and a call that fails or times out (25 ms) there is no failure of the
+//! benchmark; its two figures, and those of the paper, contain their library. Delayed acknowledgements and Nagle's
+//! algorithm play no part: each message is one segment, answered at once.
+//!
+//! Source: RFC 5531; lmbench 1996 tables 12 and 13 (RPC/TCP and RPC/UDP), lmbench3 `lat_rpc`.
+
+use super::exchange::{self, Calls};
+use super::onc;
+use crate::peer::{Peer, Service};
+use crate::proofs;
+use groma_harness::prelude::*;
+use groma_harness::sys::counters::Usage;
+
+pub(crate) static BENCH: Benchmark = Benchmark {
+    info: Info {
+        summary: "Round trip of a remote procedure call that does nothing",
+        about: about!("null.rs"),
+        iteration: "one call and its answer",
+        timing: Timing::Each,
+        outputs: &[
+            Output::MAIN,
+            Output {
+                suffix: "bare",
+                summary: "round trip of as many bytes that nobody looks into",
+                derivation: Derivation::Series("bare"),
+                quantity: None,
+                detail: true,
+            },
+            Output {
+                suffix: "tax",
+                summary: "what the protocol adds to its transport",
+                derivation: Derivation::Difference { of: "", minus: "bare", per: 1.0 },
+                quantity: None,
+                detail: false,
+            },
+        ],
+        params: &[Param {
+            name: "transport",
+            help: "what carries calls and answers",
+            kind: ParamKind::Word(&["tcp", "udp"]),
+            quick: &[],
+            default: &["tcp", "udp"],
+            full: &["tcp", "udp"],
+        }],
+        scaling: Scaling::processes("each copy forks its other side, which a process with threads must not"),
+        placements: &[Placement::SameCpu, Placement::SameLlc, Placement::Remote],
+        needs: &[Need::Loopback],
+        lineage: &["lmbench1996:table12", "lmbench1996:table13", "lmbench3:lat_rpc"],
+        interference: Interference::Blocking,
+        width: 0.02,
+        ..Info::new("rpc.null")
+    },
+    run: Run::Here(run),
+};
+
+fn run(ctx: &mut Ctx) -> Outcome {
+    let [rpc_service, bare_service]: [&'static Service; 2] = match ctx.word("transport") {
+        "udp" => [&exchange::RPC_UDP, &exchange::BARE_UDP],
+        _ => [&exchange::RPC_TCP, &exchange::BARE_TCP],
+    };
+    let rpc_peer = Peer::start(ctx, rpc_service)?;
+    let bare_peer = Peer::start(ctx, bare_service)?;
+    let far = rpc_peer.is_remote();
+    let mut rpc = Calls::connect(rpc_service.transport, rpc_peer.address()).doing("connecting")?;
+    let mut bare = Calls::connect(bare_service.transport, bare_peer.address()).doing("connecting")?;
+
+    let before = Usage::thread();
+    ctx.measure_arms(&mut [
+        Arm::new("", |iters| (0..iters).try_for_each(|_| rpc.call(onc::call, onc::succeeded)).doing("calling")),
+        Arm::new("bare", |iters| {
+            (0..iters).try_for_each(|_| bare.call(exchange::number, exchange::numbered)).doing("exchanging")
+        }),
+    ])?;
+    let both = [rpc.end().doing("ending the calls")?, bare.end().doing("ending the exchange")?];
+    // The second helper was forked with a copy of what holds the first: it goes first.
+    let bare_exit = bare_peer.end()?;
+    let rpc_exit = rpc_peer.end()?;
+    if let (Some(mut all), Some(bare)) = (rpc_exit, bare_exit) {
+        proofs::peer_ended_well(ctx, &bare);
+        proofs::peer_ended_well(ctx, &all);
+        all.usage.voluntary += bare.usage.voluntary;
+        all.usage.involuntary += bare.usage.involuntary;
+        proofs::switches(ctx, &before, &all);
+    }
+    let iterations = ctx.iterations() as f64;
+    let answered: u64 = both.iter().map(|end| end.answered).sum();
+    ctx.prove("answers compared per call", "1", answered as f64 / iterations, 1.0..=1.0);
+    let again: u64 = both.iter().map(|end| end.again).sum();
+    // A machine that is busy for a second answers late; a wire loses something.
+    let (expected, most) = if far { ("below 0.5 of the calls", iterations / 2.0) } else { ("0, or few", 2.0) };
+    ctx.prove("calls or segments sent again", expected, again as f64, 0.0..=most);
+    let received: Option<u64> = both.iter().map(|end| end.received).sum();
+    if let Some(received) = received {
+        let expected = iterations * exchange::answer_bytes(rpc_service.transport) as f64;
+        ctx.prove("bytes that TCP received per byte expected", "1", received as f64 / expected, 1.0..=1.0);
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use groma_harness::testing::try_out;
+
+    #[test]
+    fn every_call_is_answered_once_by_a_server_that_slept() {
+        for transport in ["tcp", "udp"] {
+            let tried = try_out(&BENCH, &[("transport", transport)], None).expect("loopback");
+            for series in ["", "bare"] {
+                assert!(tried.samples(series) >= 3);
+            }
+            assert_eq!(tried.proven("answers compared per call"), 1.0);
+            assert!(tried.proven("context switches per round trip, both sides") >= 1.8);
+            assert_eq!(tried.proven("exit code of the other side"), 0.0);
+            assert!(tried.proven("calls or segments sent again") <= 2.0);
+            let counted = tried.result.proofs.iter().any(|p| p.name.starts_with("bytes that TCP received"));
+            assert!(!counted || tried.proven("bytes that TCP received per byte expected") == 1.0);
+        }
+    }
+}

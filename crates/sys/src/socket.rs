@@ -1,0 +1,79 @@
+//! Sockets of any address, with the options that a server and its client need and `std::net` does not have.
+
+use rustix::net::{AddressFamily, SocketFlags, SocketType, sockopt};
+use std::io;
+use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::time::Duration;
+
+/// A TCP socket for addresses like this one, not connected yet, closed on exec.
+///
+/// # Errors
+/// Those of `socket`: `EAFNOSUPPORT` on a machine without IPv6.
+pub fn tcp(like: SocketAddr) -> io::Result<OwnedFd> {
+    let family = if like.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
+    Ok(rustix::net::socket_with(family, SocketType::STREAM, SocketFlags::CLOEXEC, None)?)
+}
+
+/// `connect` and nothing else.
+///
+/// # Errors
+/// Those of `connect`.
+#[inline]
+pub fn connect(socket: BorrowedFd<'_>, to: &SocketAddr) -> io::Result<()> {
+    Ok(rustix::net::connect(socket, to)?)
+}
+
+/// A socket that listens there, with a backlog of one's own; the kernel cuts it to [`crate::net::longest_backlog`].
+///
+/// # Errors
+/// Those of `socket`, `bind` and `listen`.
+pub fn listen(at: SocketAddr, backlog: u16) -> io::Result<TcpListener> {
+    let socket = tcp(at)?;
+    rustix::net::bind(&socket, &at)?;
+    rustix::net::listen(&socket, i32::from(backlog))?;
+    Ok(socket.into())
+}
+
+/// As [`listen`], although connections of an earlier server at this port may still be in TIME_WAIT.
+///
+/// # Errors
+/// As [`listen`].
+pub fn listen_again(at: SocketAddr, backlog: u16) -> io::Result<TcpListener> {
+    let socket = tcp(at)?;
+    sockopt::set_socket_reuseaddr(&socket, true)?;
+    rustix::net::bind(&socket, &at)?;
+    rustix::net::listen(&socket, i32::from(backlog))?;
+    Ok(socket.into())
+}
+
+/// A UDP socket bound there.
+///
+/// # Errors
+/// Those of `socket` and `bind`.
+pub fn udp(at: SocketAddr) -> io::Result<UdpSocket> {
+    UdpSocket::bind(at)
+}
+
+/// Lets the kernel find out within half a minute that the machine at the other end is gone without a word.
+///
+/// # Errors
+/// Those of `setsockopt`.
+pub fn notice_silence(connection: &TcpStream) -> io::Result<()> {
+    sockopt::set_tcp_keepidle(connection, Duration::from_secs(10))?;
+    sockopt::set_tcp_keepintvl(connection, Duration::from_secs(5))?;
+    sockopt::set_tcp_keepcnt(connection, 4)?;
+    Ok(sockopt::set_socket_keepalive(connection, true)?)
+}
+
+/// The longest packet on the way of this connection, in bytes; `None` where the kernel does not tell.
+pub fn path_mtu(connection: &TcpStream) -> Option<u32> {
+    let v4 = connection.local_addr().ok()?.is_ipv4();
+    let mtu = if v4 { sockopt::ip_mtu(connection) } else { sockopt::ipv6_mtu(connection) };
+    mtu.ok()
+}
+
+/// Whether this can be read, or has ended, at this moment.
+pub fn is_ready(fd: impl AsFd) -> bool {
+    !crate::io::readable(&[fd.as_fd()], Duration::ZERO).is_empty()
+}

@@ -1,0 +1,137 @@
+//! Moving bytes between files, pipes and sockets without a buffer of the program's own, and how much a pipe holds.
+//!
+//! # Safety `vmsplice` gets the write end of a pipe and a slice, from which the kernel only reads; it holds the pages,
+//! not the address, so that even an unmapped buffer stays valid for it. What a reader sees of a buffer that is changed
+//! before it was read is the caller's concern: other bytes, never foreign memory.
+#![expect(unsafe_code, reason = "vmsplice")]
+
+use rustix::fs::MemfdFlags;
+use rustix::pipe::{IoSliceRaw, SpliceFlags, fcntl_getpipe_size, fcntl_setpipe_size};
+use std::fs::File;
+use std::io;
+use std::os::fd::BorrowedFd;
+
+/// Bytes that a pipe holds at most.
+///
+/// # Errors
+/// Those of `fcntl`.
+pub fn pipe_holds(pipe: BorrowedFd<'_>) -> io::Result<u64> {
+    Ok(fcntl_getpipe_size(pipe)? as u64)
+}
+
+/// Lets a pipe hold so many bytes, rounded up as the kernel likes.
+///
+/// # Errors
+/// Those of `fcntl`: `EPERM` beyond [`largest_pipe`] or the user's share.
+pub fn resize_pipe(pipe: BorrowedFd<'_>, bytes: u64) -> io::Result<()> {
+    fcntl_setpipe_size(pipe, bytes as usize)?;
+    Ok(())
+}
+
+/// Bytes that a pipe may hold without privilege; `None` without `/proc`.
+pub fn largest_pipe() -> Option<u64> {
+    std::fs::read_to_string("/proc/sys/fs/pipe-max-size").ok()?.trim().parse().ok()
+}
+
+/// A file in memory, without a name and gone with its last descriptor.
+///
+/// # Errors
+/// Those of `memfd_create`.
+pub fn memory_file() -> io::Result<File> {
+    Ok(rustix::fs::memfd_create("groma", MemfdFlags::CLOEXEC)?.into())
+}
+
+/// Puts the pages of the whole buffer into the pipe. They are not copied: the buffer must stay as it is until they are
+/// read.
+///
+/// # Errors
+/// Those of `vmsplice`.
+pub fn vmsplice_full(pipe: BorrowedFd<'_>, mut buffer: &[u8]) -> io::Result<()> {
+    while !buffer.is_empty() {
+        let part = [IoSliceRaw::from_slice(buffer)];
+        // SAFETY: as the module says; no page is given away (SPLICE_F_GIFT).
+        let n = unsafe { rustix::pipe::vmsplice(pipe, &part, SpliceFlags::empty()) }?;
+        buffer = &buffer[moved(n)?..];
+    }
+    Ok(())
+}
+
+/// Sends `len` bytes of the file from `offset` on to a pipe or socket by `sendfile`.
+///
+/// # Errors
+/// Those of `sendfile`; `UnexpectedEof` when the file is shorter.
+#[inline]
+pub fn sendfile_full(to: BorrowedFd<'_>, file: BorrowedFd<'_>, mut offset: u64, len: usize) -> io::Result<()> {
+    let end = offset + len as u64;
+    while offset < end {
+        let left = (end - offset) as usize;
+        moved(rustix::fs::sendfile(to, file, Some(&mut offset), left)?)?;
+    }
+    Ok(())
+}
+
+/// As [`sendfile_full`] by `splice`: one of the two ends must be a pipe. `offset` is `None` where `from` has none.
+///
+/// # Errors
+/// Those of `splice`; `UnexpectedEof` when there is no more.
+#[inline]
+pub fn splice_full(
+    to: BorrowedFd<'_>,
+    from: BorrowedFd<'_>,
+    mut offset: Option<u64>,
+    mut len: usize,
+) -> io::Result<()> {
+    while len > 0 {
+        // The kernel counts the offset on.
+        len -= moved(rustix::pipe::splice(from, offset.as_mut(), to, None, len, SpliceFlags::empty())?)?;
+    }
+    Ok(())
+}
+
+/// Nothing moved is an end, and no reason to try for ever.
+fn moved(n: usize) -> io::Result<usize> {
+    if n == 0 { Err(io::ErrorKind::UnexpectedEof.into()) } else { Ok(n) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::io::{pipe, read_full};
+    use std::io::Write;
+    use std::os::fd::AsFd;
+
+    #[test]
+    fn a_pipe_holds_what_it_is_told_to() {
+        let (out, _in) = pipe().expect("pipe");
+        resize_pipe(out.as_fd(), 2 * crate::pages::page_size() as u64).expect("smaller is always allowed");
+        assert_eq!(pipe_holds(out.as_fd()).expect("fcntl"), 2 * crate::pages::page_size() as u64);
+        assert!(largest_pipe().is_none_or(|n| n >= crate::pages::page_size() as u64));
+    }
+
+    #[test]
+    fn bytes_arrive_whichever_way_they_go() {
+        let path = std::env::temp_dir().join(format!("groma-splice-{}", crate::process::id()));
+        let mut file = std::fs::File::options().read(true).write(true).create_new(true).open(&path).expect("a file");
+        std::fs::remove_file(&path).expect("its name gone");
+        let bytes: Vec<u8> = (0..=255).cycle().take(10_000).collect();
+        file.write_all(&bytes).expect("a file of 10,000 bytes");
+        let (out, into) = pipe().expect("pipe");
+        let (second_out, second_in) = pipe().expect("pipe");
+        let mut seen = vec![0; 5000];
+
+        vmsplice_full(into.as_fd(), &bytes[..5000]).expect("vmsplice");
+        read_full(out.as_fd(), &mut seen).expect("read");
+        assert_eq!(seen, bytes[..5000]);
+        sendfile_full(into.as_fd(), file.as_fd(), 3000, 5000).expect("sendfile");
+        read_full(out.as_fd(), &mut seen).expect("read");
+        assert_eq!(seen, bytes[3000..8000]);
+        splice_full(into.as_fd(), file.as_fd(), Some(5000), 5000).expect("splice");
+        splice_full(second_in.as_fd(), out.as_fd(), None, 5000).expect("splice");
+        read_full(second_out.as_fd(), &mut seen).expect("read");
+        assert_eq!(seen, bytes[5000..]);
+
+        let eof = Err(io::ErrorKind::UnexpectedEof);
+        assert_eq!(sendfile_full(into.as_fd(), file.as_fd(), 9999, 2).map_err(|e| e.kind()), eof);
+        assert_eq!(splice_full(into.as_fd(), file.as_fd(), Some(10_000), 1).map_err(|e| e.kind()), eof);
+    }
+}
