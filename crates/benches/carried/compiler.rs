@@ -23,6 +23,10 @@ fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
     unsafe { abort() }
 }
 
+/// What the checks of `core` refer to for unwinding, which this program never does.
+#[unsafe(no_mangle)]
+extern "C" fn rust_eh_personality() {}
+
 unsafe extern "C" {
     fn abort() -> !;
     fn open(path: *const c_char, flags: c_int, ...) -> c_int;

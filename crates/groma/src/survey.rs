@@ -134,7 +134,7 @@ struct Course {
 /// The longest that one point may take in all (harness-methods.md 3.6).
 const POINT_CAP: Duration = Duration::from_secs(20);
 /// Kept back from the budget for statistics and output.
-const CLOSING: Duration = Duration::from_millis(150);
+const CLOSING: Duration = Duration::from_millis(500);
 
 impl Survey<'_> {
     /// Works the plan off; `keep` is called with each round as it ends.
