@@ -26,6 +26,15 @@ pub(crate) fn says(family: &str, records: &[&Record]) -> String {
         "vm" => group.vm(),
         "file" => group.file(),
         "mem" => group.mem(),
+        "timer" => group.range("timer.sleep", "a sleep ends late by"),
+        "sched" => group.sched(),
+        "lock" => group.range_of(|r| r.id.starts_with("lock."), "taking and leaving what nobody else wants costs"),
+        "ready" => group.range_of(|r| r.id != "ready.epoll_ctl", "asking which descriptors are ready costs"),
+        "uring" => group.range("uring.nop", "an empty operation through io_uring costs"),
+        "rpc" => group.range("rpc.null", "a remote call that does nothing takes"),
+        "http" => group.range("http.get", "a request over HTTP takes"),
+        "disk" => group.disk(),
+        "mix" => group.mix(),
         _ => None,
     };
     sentence.unwrap_or_else(|| counts(records))
@@ -124,9 +133,49 @@ impl<'a> Group<'a> {
 
     fn ctx(&self) -> Option<String> {
         let id = if self.first("ctx.switch.net").is_some() { "ctx.switch.net" } else { "ctx.switch" };
-        let ((least, low), (most, high)) = (self.least(id)?, self.most(id)?);
-        let what = format!("a switch costs {} ({})", time(low), params(least));
-        Some(if std::ptr::eq(least, most) { what } else { format!("{what} to {} ({})", time(high), params(most)) })
+        self.range(id, "a switch costs")
+    }
+
+    /// The least and the most of the records of a metric, each with its parameters.
+    fn range(&self, id: &str, what: &str) -> Option<String> {
+        self.range_of(|r| r.id == id, what)
+    }
+
+    fn range_of(&self, which: impl Fn(&Record) -> bool, what: &str) -> Option<String> {
+        let measured: Vec<(&Record, f64)> =
+            self.0.iter().filter(|r| which(r) && !r.detail).filter_map(|r| Some((*r, measured(r)?))).collect();
+        let &(least, low) = measured.iter().min_by(|a, b| a.1.total_cmp(&b.1))?;
+        let &(most, high) = measured.iter().max_by(|a, b| a.1.total_cmp(&b.1))?;
+        let several = measured.iter().any(|(r, _)| r.id != least.id);
+        let of = |r: &Record| match (several, r.params_text.as_str()) {
+            (true, "") => r.id.clone(),
+            (true, text) => format!("{} {text}", r.id),
+            (false, _) => params(r),
+        };
+        let what = format!("{what} {} ({})", time(low), of(least));
+        Some(if std::ptr::eq(least, most) { what } else { format!("{what} to {} ({})", time(high), of(most)) })
+    }
+
+    fn sched(&self) -> Option<String> {
+        let woken = self.least("sched.wakeup").map(|(_, v)| format!("a task that is woken runs {} later", time(v)));
+        let lost = self.first("sched.noise").map(|v| format!("others take {} of a CPU's time", units::percent(v)));
+        let parts: Vec<String> = woken.into_iter().chain(lost).collect();
+        (!parts.is_empty()).then(|| parts.join("; "))
+    }
+
+    fn disk(&self) -> Option<String> {
+        let random = self.least("disk.random_read").map(|(_, v)| format!("4 KiB at random take {}", time(v)));
+        let stream =
+            self.most("disk.read").map(|(r, v)| format!("1 MiB comes at {}", units::value(v, Scale::of(r), None)));
+        let parts: Vec<String> = random.into_iter().chain(stream).collect();
+        (!parts.is_empty()).then(|| parts.join("; "))
+    }
+
+    fn mix(&self) -> Option<String> {
+        let andrew = self.least("mix.andrew").map(|(r, v)| format!("a build takes {} ({})", time(v), params(r)));
+        let jobs = self.least("mix.jobs.ratio").map(|(_, v)| format!("jobs at once take {} the ideal time", times(v)));
+        let parts: Vec<String> = andrew.into_iter().chain(jobs).collect();
+        (!parts.is_empty()).then(|| parts.join("; "))
     }
 
     fn ipc(&self) -> Option<String> {
@@ -150,9 +199,7 @@ impl<'a> Group<'a> {
     }
 
     fn vm(&self) -> Option<String> {
-        let ((least, low), (most, high)) = (self.least("vm.fault")?, self.most("vm.fault")?);
-        let what = format!("a page fault costs {} ({})", time(low), params(least));
-        Some(if std::ptr::eq(least, most) { what } else { format!("{what} to {} ({})", time(high), params(most)) })
+        self.range("vm.fault", "a page fault costs")
     }
 
     fn file(&self) -> Option<String> {
