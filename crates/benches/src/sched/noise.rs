@@ -71,8 +71,8 @@ const WARM: f64 = 200e-6;
 /// Gaps that a task keeps one by one; those beyond are counted and added up.
 const KEPT: usize = 1000;
 /// How much waiting for the CPU may stay unexplained, in seconds: waits below a gap, and what the kernel's clock
-/// rounds.
-const UNEXPLAINED: f64 = 100e-6;
+/// rounds. At load 30 up to 0.13 ms were seen; without its gaps a busy machine leaves whole turns of 4 ms unexplained.
+const UNEXPLAINED: f64 = 1e-3;
 
 /// What a task found: the words at the start of its row. Times in ticks of the clock that it read.
 #[derive(Clone, Copy)]
@@ -224,7 +224,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     ctx.prove("tasks that were found on another CPU", "0", total(Found::Elsewhere) as f64, 0.0..=0.0);
     if unexplained.is_finite() {
         let name = "seconds of waiting for the CPU that no gap shows";
-        ctx.prove(name, "0.0001 or less", unexplained, ..=UNEXPLAINED);
+        ctx.prove(name, "0.001 or less", unexplained, ..=UNEXPLAINED);
         let waited = total(Found::Waited) - rows.len() as u64;
         ctx.fact("noise.waited_s", format!("{:.6}", waited as f64 * 1e-9));
     }

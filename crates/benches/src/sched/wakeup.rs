@@ -49,7 +49,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         }],
         scaling: Scaling::alone("it states values instead of taking samples"),
         placements: &[Placement::SameLlc, Placement::Free],
-        lineage: &["schbench"],
+        lineage: &["schbench:wakeup"],
         interference: Interference::Blocking,
         width: 0.05,
         ..Info::new("sched.wakeup")
