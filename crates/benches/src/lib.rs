@@ -22,6 +22,7 @@ mod lock;
 mod mem;
 mod mix;
 mod net;
+mod payload;
 mod peer;
 mod proc;
 mod proofs;
