@@ -74,6 +74,7 @@ fn serve(session: Session) -> io::Result<()> {
     let mut got = Some(len);
     loop {
         match got {
+            Some(0) => return Ok(()),
             Some(len) => {
                 socket.send(&buffer[..len])?;
             }
@@ -146,6 +147,8 @@ fn run(ctx: &mut Ctx) -> Outcome {
         }
         received += u64::from(receive(&socket, &mut answer).doing("receiving a datagram")?.is_some());
     }
+    // An empty datagram says goodbye: the other side would notice 50 ms later that we are gone.
+    socket.send(&[]).doing("sending a datagram")?;
     let far = peer.is_remote();
     if let Some(peer) = peer.end()? {
         proofs::peer_ended_well(ctx, &peer);

@@ -50,31 +50,27 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let listener = name.listen(2 * AT_ONCE as u16).doing("listening at a Unix socket")?;
     let mut sockets: Vec<OwnedFd> = Vec::with_capacity(AT_ONCE as usize);
     let mut accepted = 0u64;
-    ctx.measure_staged(|iters, watch| {
-        let mut left = iters;
-        while left > 0 {
-            let now = left.min(AT_ONCE);
-            for _ in 0..now {
-                sockets.push(UnixName::socket().doing("making a Unix socket")?);
-            }
-            let mut refused = None;
-            watch.start();
-            for socket in &sockets {
-                refused = name.connect(socket.as_fd()).err().or(refused);
-            }
-            watch.stop();
-            if let Some(e) = refused {
-                return Err(Stop::from_io("connecting to a Unix socket", &e));
-            }
-            for _ in 0..now {
-                drop(socket::accept(listener.as_fd()).doing("accepting")?);
-                accepted += 1;
-            }
-            sockets.clear();
-            left -= now;
+    let mut connects = |iters: u64, watch: &mut Stopwatch<'_>| -> Outcome {
+        for _ in 0..iters {
+            sockets.push(UnixName::socket().doing("making a Unix socket")?);
         }
+        let mut refused = None;
+        watch.start();
+        for socket in &sockets {
+            refused = name.connect(socket.as_fd()).err().or(refused);
+        }
+        watch.stop();
+        if let Some(e) = refused {
+            return Err(Stop::from_io("connecting to a Unix socket", &e));
+        }
+        for _ in 0..iters {
+            drop(socket::accept(listener.as_fd()).doing("accepting")?);
+            accepted += 1;
+        }
+        sockets.clear();
         Ok(())
-    })?;
+    };
+    ctx.measure_arms(&mut [Arm::staged("", &mut connects).max_iters(AT_ONCE)])?;
     let each = accepted as f64 / ctx.iterations() as f64;
     ctx.prove("connections accepted per connect", "1", each, 1.0..=1.0);
     // Nothing is left to be accepted, either.
