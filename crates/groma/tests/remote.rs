@@ -63,7 +63,7 @@ impl Drop for Serve {
     }
 }
 
-/// The ports that processes of these ids listen on, by what `/proc` says of their descriptors.
+/// How many descriptors a process has: listening sockets are among them.
 fn descriptors(pid: i32) -> usize {
     std::fs::read_dir(format!("/proc/{pid}/fd")).map_or(0, Iterator::count)
 }

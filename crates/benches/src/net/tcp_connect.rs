@@ -111,7 +111,10 @@ fn run(ctx: &mut Ctx) -> Outcome {
             made += 1;
             let tcp = net::connection(socket.as_fd()).doing("asking for TCP_INFO")?;
             retransmits += tcp.retransmits;
-            established += u32::from(tcp.established);
+            if !tcp.established {
+                return Err(Stop::Failed("connect came back without a connection".to_owned()));
+            }
+            established += 1;
             if !waits {
                 say(&line, [made]).doing("talking to the other side")?;
             }
