@@ -23,6 +23,7 @@ mod lock;
 mod mem;
 mod mix;
 mod net;
+mod payload;
 mod peer;
 mod proc;
 mod proofs;

@@ -229,7 +229,7 @@ impl Control {
             let line = self.hear().map_err(|e| e.to_string())?;
             let mut parts = line.splitn(3, '\t');
             match (parts.next(), parts.next(), parts.next()) {
-                (Some("fact"), Some(key), Some(value)) => facts.push(Fact::new(&format!("remote.{key}"), value)),
+                (Some("fact"), Some(key), Some(value)) => facts.push(Fact::new(format!("remote.{key}"), value)),
                 _ => break,
             }
         }

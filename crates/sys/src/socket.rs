@@ -77,3 +77,98 @@ pub fn path_mtu(connection: &TcpStream) -> Option<u32> {
 pub fn is_ready(fd: impl AsFd) -> bool {
     !crate::io::readable(&[fd.as_fd()], Duration::ZERO).is_empty()
 }
+
+/// Asks for so much room in each direction, and tells what the kernel grants (it counts its own overhead, and has limits):
+/// for sending, for receiving. To be asked for before connecting: the window's scale is agreed upon then.
+///
+/// # Errors
+/// Those of `setsockopt` and `getsockopt`.
+pub fn set_buffers(socket: BorrowedFd<'_>, bytes: usize) -> io::Result<(usize, usize)> {
+    sockopt::set_socket_send_buffer_size(socket, bytes)?;
+    sockopt::set_socket_recv_buffer_size(socket, bytes)?;
+    Ok((sockopt::socket_send_buffer_size(socket)?, sockopt::socket_recv_buffer_size(socket)?))
+}
+
+/// A file without a name that holds these bytes.
+///
+/// # Errors
+/// Those of `memfd_create` and `write`.
+pub fn nameless_file(bytes: &[u8]) -> io::Result<OwnedFd> {
+    let file = rustix::fs::memfd_create("groma", rustix::fs::MemfdFlags::CLOEXEC)?;
+    crate::io::write_full(file.as_fd(), bytes)?;
+    Ok(file)
+}
+
+/// Sends the first `len` bytes of a file by `sendfile`, all of them.
+///
+/// # Errors
+/// Those of `sendfile`; `UnexpectedEof` when the file is shorter.
+pub fn send_file(socket: BorrowedFd<'_>, file: BorrowedFd<'_>, len: usize) -> io::Result<()> {
+    let mut at = 0;
+    while (at as usize) < len {
+        let left = len - at as usize;
+        if rustix::fs::sendfile(socket, file, Some(&mut at), left)? == 0 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+    }
+    Ok(())
+}
+
+/// A Unix socket's name.
+#[derive(Clone, Debug)]
+pub struct UnixName(rustix::net::SocketAddrUnix);
+
+impl UnixName {
+    /// A name that is in no directory and goes with the socket.
+    ///
+    /// # Errors
+    /// `ENAMETOOLONG` beyond 107 bytes.
+    pub fn nowhere(name: &str) -> io::Result<UnixName> {
+        Ok(UnixName(rustix::net::SocketAddrUnix::new_abstract_name(name.as_bytes())?))
+    }
+
+    /// A file that the bind makes and nobody removes.
+    ///
+    /// # Errors
+    /// As above.
+    pub fn at(path: &std::path::Path) -> io::Result<UnixName> {
+        Ok(UnixName(rustix::net::SocketAddrUnix::new(path)?))
+    }
+
+    /// A stream socket, not connected yet, closed on exec.
+    ///
+    /// # Errors
+    /// Those of `socket`.
+    pub fn socket() -> io::Result<OwnedFd> {
+        Ok(rustix::net::socket_with(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)?)
+    }
+
+    /// A socket that listens under this name.
+    ///
+    /// # Errors
+    /// Those of `socket`, `bind` and `listen`.
+    pub fn listen(&self, backlog: u16) -> io::Result<OwnedFd> {
+        let socket = UnixName::socket()?;
+        rustix::net::bind(&socket, &self.0)?;
+        rustix::net::listen(&socket, i32::from(backlog))?;
+        Ok(socket)
+    }
+
+    /// `connect` and nothing else.
+    ///
+    /// # Errors
+    /// Those of `connect`.
+    #[inline]
+    pub fn connect(&self, socket: BorrowedFd<'_>) -> io::Result<()> {
+        Ok(rustix::net::connect(socket, &self.0)?)
+    }
+}
+
+/// `accept` and nothing else.
+///
+/// # Errors
+/// Those of `accept4`.
+#[inline]
+pub fn accept(listener: BorrowedFd<'_>) -> io::Result<OwnedFd> {
+    Ok(rustix::net::accept_with(listener, SocketFlags::CLOEXEC)?)
+}

@@ -5,13 +5,35 @@ use groma_harness::Benchmark;
 use groma_harness::prelude::*;
 use std::io;
 
+mod tcp_accept;
+mod tcp_bandwidth;
 mod tcp_connect;
+mod tcp_crr;
 mod tcp_rtt;
+mod udp_bandwidth;
+mod udp_rtt;
+mod unix_connect;
 
-pub(crate) const ALL: &[&Benchmark] = &[&tcp_rtt::BENCH, &tcp_connect::BENCH];
+pub(crate) const ALL: &[&Benchmark] = &[
+    &tcp_rtt::BENCH,
+    &udp_rtt::BENCH,
+    &tcp_connect::BENCH,
+    &tcp_accept::BENCH,
+    &tcp_crr::BENCH,
+    &unix_connect::BENCH,
+    &tcp_bandwidth::BENCH,
+    &udp_bandwidth::BENCH,
+];
 
 /// The other sides of these, for another machine.
-pub(crate) const SERVICES: &[&Service] = &[&tcp_rtt::SERVICE];
+pub(crate) const SERVICES: &[&Service] = &[
+    &tcp_rtt::SERVICE,
+    &udp_rtt::SERVICE,
+    &tcp_connect::SERVICE,
+    &tcp_crr::SERVICE,
+    &tcp_bandwidth::SERVICE,
+    &udp_bandwidth::SERVICE,
+];
 
 /// On one CPU, on two that share a cache, and to another machine; the others are there to be named.
 const PLACEMENTS: &[Placement] = &[Placement::SameCpu, Placement::SameLlc, Placement::Remote];

@@ -1,10 +1,10 @@
-//! Making a TCP connection on the loopback: `connect` alone.
+//! Making a TCP connection, on the loopback or to another machine: `connect` alone.
 //!
 //! Measures the one call, from which the caller returns when the handshake of three segments is complete. Does not measure
 //! making the socket, accepting, or closing, which happen outside the timed part.
 //!
 //! Method: each connect is timed alone. The other side, a process of its own, takes the connection afterwards, when it is
-//! told (`acceptor=later`): so there is nobody to wake in the timed part. With `acceptor=waiting` it sleeps in `accept` as
+//! told so over a connection that stays (`acceptor=later`): so there is nobody to wake in the timed part. With `acceptor=waiting` it sleeps in `accept` as
 //! a server does, and its wake-up belongs to the call; where both share a CPU it is the scheduler that decides, for a whole
 //! round, whether its work comes before the caller returns (here 6.1 or 11.4 us). In both cases the next
 //! connect follows when the last connection was taken: the queue never holds more than one, whatever runs beside us.
@@ -22,38 +22,37 @@
 //!
 //! Source: lmbench 1996 table 15, lmbench3 `lat_connect` (both with `socket` and `close`).
 
+use super::{FAMILY, PLACEMENTS};
+use crate::peer::{Family, Peer, Service, Session, Socket, Transport, hear, say};
 use crate::proofs;
 use groma_harness::prelude::*;
-use groma_harness::sys::fork::Child;
+use groma_harness::remote::BACKLOG;
+use groma_harness::sys::io::read;
 use groma_harness::sys::net::{self, Dropped};
-use groma_harness::sys::shared::{self, Shared};
-use std::net::{SocketAddr, TcpListener};
+use groma_harness::sys::socket;
+use std::io;
+use std::net::{Shutdown, TcpStream};
 use std::os::fd::AsFd;
-use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
-use std::time::Duration;
 
 pub(crate) static BENCH: Benchmark = Benchmark {
     info: Info {
-        summary: "Connecting to a process over TCP on the loopback",
+        summary: "Connecting to a process over TCP",
         about: about!("tcp_connect.rs"),
         iteration: "one connect",
         timing: Timing::Each,
-        params: &[Param {
-            name: "acceptor",
-            help: "takes connections later, outside the timed part, or waits for them and must be woken",
-            kind: ParamKind::Word(&["later", "waiting"]),
-            quick: &[],
-            default: &["later"],
-            full: &["later", "waiting"],
-        }],
-        scaling: Scaling::processes("each copy forks its other side, which a process with threads must not"),
-        placements: &[
-            Placement::SameCpu,
-            Placement::SameLlc,
-            Placement::CrossLlc,
-            Placement::CrossNode,
-            Placement::Free,
+        params: &[
+            Param {
+                name: "acceptor",
+                help: "takes connections later, outside the timed part, or waits for them and must be woken",
+                kind: ParamKind::Word(&["later", "waiting"]),
+                quick: &[],
+                default: &["later"],
+                full: &["later", "waiting"],
+            },
+            FAMILY,
         ],
+        scaling: Scaling::processes("each copy forks its other side, which a process with threads must not"),
+        placements: PLACEMENTS,
         needs: &[Need::Loopback],
         lineage: &["lmbench1996:table15", "lmbench3:lat_connect"],
         interference: Interference::Blocking,
@@ -63,97 +62,87 @@ pub(crate) static BENCH: Benchmark = Benchmark {
     run: Run::Here(run),
 };
 
-/// More than is ever needed: one connection waits at a time.
-const BACKLOG: u16 = 4096;
-/// How long to wait for the other side before looking whether it is still there.
-const LOOK: Duration = Duration::from_millis(100);
+/// The other side.
+pub(super) static SERVICE: Service = Service { name: "net.tcp_connect", transport: Transport::Tcp, serve };
 
-/// The words that the two sides share.
-const MADE: usize = 0;
-const ACCEPTED: usize = 1;
-const STOP: usize = 2;
-
-/// The other side: accepts, closes, counts; only what was made, unless it waits.
-fn accept_until_stopped(listener: &TcpListener, words: &[AtomicU32], waits: bool) -> i32 {
-    let mut taken = 0;
+/// Accepts, closes, counts; only what was made, unless it waits. The first connection stays: over it the two sides talk.
+fn serve(session: Session) -> io::Result<()> {
+    let Some(line) = session.accept()? else { return Ok(()) };
+    line.set_nodelay(true)?;
+    let [waits] = hear(&line)?;
+    let Socket::Listener(listener) = &session.socket else { return Err(io::ErrorKind::InvalidInput.into()) };
+    let mut taken = 0u64;
     loop {
-        while !waits && words[MADE].load(SeqCst) == taken {
-            shared::wait(&words[MADE], taken, None);
+        if waits == 0 && read(line.as_fd(), &mut [0; 8])? == 0 {
+            return net::reset_on_close(line.as_fd());
         }
-        let Ok((connection, _)) = listener.accept() else { return 1 };
-        if words[STOP].load(SeqCst) == 1 {
-            return i32::from(net::reset_on_close(connection.as_fd()).is_err());
+        let (connection, from) = listener.accept()?;
+        if waits == 1 && socket::is_ready(&line) {
+            // The last one only wakes us.
+            net::reset_on_close(connection.as_fd())?;
+            return net::reset_on_close(line.as_fd());
         }
-        drop(connection);
-        taken += 1;
-        words[ACCEPTED].store(taken, SeqCst);
-        shared::wake(&words[ACCEPTED]);
-    }
-}
-
-/// Says that there is a connection to be taken.
-fn tell(made: u32, words: &[AtomicU32]) {
-    words[MADE].store(made, SeqCst);
-    shared::wake(&words[MADE]);
-}
-
-/// Sleeps until the other side has accepted `made` connections.
-fn wait_for(made: u32, words: &[AtomicU32], peer: &mut Child) -> Outcome {
-    loop {
-        let seen = words[ACCEPTED].load(SeqCst);
-        if seen == made {
-            return Ok(());
-        }
-        shared::wait(&words[ACCEPTED], seen, Some(LOOK));
-        if words[ACCEPTED].load(SeqCst) == seen
-            && let Some(exit) = peer.poll().doing("looking after the accepting side")?
-        {
-            return Err(Stop::Failed(format!("the accepting side {exit}")));
+        if session.is_client(from.ip()) {
+            drop(connection);
+            taken += 1;
+            say(&line, [taken])?;
         }
     }
 }
 
 fn run(ctx: &mut Ctx) -> Outcome {
-    let words = Shared::<AtomicU32>::new(3).doing("sharing three words")?;
-    let listener = net::listen(BACKLOG).doing("listening on the loopback")?;
-    let SocketAddr::V4(address) = listener.local_addr().doing("asking for the port")? else {
-        return Err(Stop::Failed("the loopback has no IPv4 address".to_owned()));
-    };
     let waits = ctx.word("acceptor") == "waiting";
-    let mut peer = ctx.fork_peer(&[], || accept_until_stopped(&listener, &words, waits))?;
-    drop(listener);
+    let peer = Peer::start_by(ctx, &SERVICE, Family::of_word(ctx.word("family")))?;
+    let address = peer.address();
+    let line = TcpStream::connect(address).doing("connecting")?;
+    line.set_nodelay(true).doing("setting TCP_NODELAY")?;
+    say(&line, [u64::from(waits)]).doing("talking to the other side")?;
 
     let dropped = Dropped::read();
-    let (mut made, mut retransmits, mut established) = (0u32, 0, 0u32);
+    let (mut made, mut retransmits, mut established, mut accepted) = (0u64, 0, 0u32, 0);
     ctx.measure_staged(|iters, watch| {
         for _ in 0..iters {
-            let socket = net::socket().doing("making a socket")?;
+            let socket = socket::tcp(address).doing("making a socket")?;
             net::reset_on_close(socket.as_fd()).doing("setting SO_LINGER")?;
             watch.start();
-            let connected = net::connect(socket.as_fd(), &address);
+            let connected = socket::connect(socket.as_fd(), &address);
             watch.stop();
             connected.doing("connecting")?;
             made += 1;
             let tcp = net::connection(socket.as_fd()).doing("asking for TCP_INFO")?;
             retransmits += tcp.retransmits;
-            established += u32::from(tcp.established);
-            tell(made, &words);
-            wait_for(made, &words, &mut peer)?;
+            if !tcp.established {
+                return Err(Stop::Failed("connect came back without a connection".to_owned()));
+            }
+            established += 1;
+            if !waits {
+                say(&line, [made]).doing("talking to the other side")?;
+            }
+            [accepted] = hear(&line).doing("listening to the other side")?;
+            if accepted != made {
+                return Err(Stop::Failed(format!("made {made} connections, of which {accepted} were accepted")));
+            }
         }
         Ok(())
     })?;
 
-    let accepted = words[ACCEPTED].load(SeqCst);
-    words[STOP].store(1, SeqCst);
-    let farewell = net::socket().doing("making a socket")?;
-    net::connect(farewell.as_fd(), &address).doing("connecting for the last time")?;
-    tell(made + 1, &words);
-    let peer = peer.wait().doing("waiting for the accepting side")?;
-    proofs::peer_ended_well(ctx, &peer);
+    line.shutdown(Shutdown::Write).doing("ending the connection")?;
+    if waits {
+        let farewell = socket::tcp(address).doing("making a socket")?;
+        socket::connect(farewell.as_fd(), &address).doing("connecting for the last time")?;
+    }
+    let far = peer.is_remote();
+    if let Some(peer) = peer.end()? {
+        proofs::peer_ended_well(ctx, &peer);
+    }
     let asked = ctx.iterations() as f64;
     ctx.prove("connections established per connect", "1", f64::from(established) / asked, 1.0..=1.0);
-    ctx.prove("connections accepted per connect", "1", f64::from(accepted) / asked, 1.0..=1.0);
-    ctx.prove("segments that TCP sent again, handshakes included", "0", retransmits as f64, 0.0..=0.0);
+    ctx.prove("connections accepted per connect", "1", accepted as f64 / asked, 1.0..=1.0);
+    if far {
+        ctx.fact("segments.again", retransmits);
+    } else {
+        ctx.prove("segments that TCP sent again, handshakes included", "0", retransmits as f64, 0.0..=0.0);
+    }
     if let (Some(before), Some(after)) = (dropped, Dropped::read()) {
         let added = after.since(&before);
         if added != Dropped::default() {
@@ -163,7 +152,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
             ));
         }
     }
-    if let Some(longest) = net::longest_backlog() {
+    if let (Some(longest), false) = (net::longest_backlog(), far) {
         ctx.fact("listen.backlog", longest.min(BACKLOG.into()));
     }
     Ok(())

@@ -1,0 +1,105 @@
+//! Both ends of a TCP connection in one task: `connect`, then `accept`.
+//!
+//! Measures what the two calls cost the machine when nobody has to be woken, and as a detail `accept` alone, of a connection that
+//! waits. Does not measure the sockets' making, their closing, or a server's wake-up: that is in `net.tcp_crr`.
+//!
+//! Method: on the loopback a connection is established without the server's doing anything, and waits in the queue; so one
+//! task can do both, one after the other, without a scheduler in between. Two loops in turn: both calls are timed, or only the second.
+//! Sockets are made before and closed after, by a reset, with the watch stopped.
+//!
+//! Proofs: each connection is established, nothing of it was sent again (TCP_INFO), and each accept brings the connection that
+//! was just made.
+//!
+//! Traps: those of `net.tcp_connect`.
+//!
+//! Source: libmicro `connection` and `accept`-like modes; os part of lmbench 1996 table 15.
+
+use super::FAMILY;
+use crate::peer::Family;
+use groma_harness::prelude::*;
+use groma_harness::sys::{net, socket};
+use std::cell::Cell;
+use std::net::{TcpListener, TcpStream};
+use std::os::fd::AsFd;
+
+pub(crate) static BENCH: Benchmark = Benchmark {
+    info: Info {
+        summary: "Connecting and accepting over TCP on the loopback, both in one task",
+        about: about!("tcp_accept.rs"),
+        iteration: "one connect and one accept",
+        timing: Timing::Each,
+        outputs: &[
+            Output::MAIN,
+            Output {
+                suffix: "alone",
+                summary: "Accepting a TCP connection that waits",
+                derivation: Derivation::Series("alone"),
+                quantity: None,
+                detail: true,
+            },
+        ],
+        params: &[FAMILY],
+        needs: &[Need::Loopback],
+        lineage: &["libmicro:connection"],
+        width: 0.02,
+        ..Info::new("net.tcp_accept")
+    },
+    run: Run::Here(run),
+};
+
+/// One connection waits at a time.
+const BACKLOG: u16 = 128;
+
+fn run(ctx: &mut Ctx) -> Outcome {
+    let family = Family::of_word(ctx.word("family"));
+    let listener: TcpListener = match socket::listen(family.loopback(), BACKLOG) {
+        Err(e) if family == Family::V6 => return Err(Stop::Unsupported(format!("no IPv6 loopback: {e}"))),
+        listener => listener.doing("listening on the loopback")?,
+    };
+    let address = listener.local_addr().doing("asking for the port")?;
+    let (right, retransmits) = (Cell::new(0u64), Cell::new(0u64));
+    let each = |both: bool, iters: u64, watch: &mut Stopwatch<'_>| -> Outcome {
+        for _ in 0..iters {
+            let here = socket::tcp(address).doing("making a socket")?;
+            net::reset_on_close(here.as_fd()).doing("setting SO_LINGER")?;
+            if both {
+                watch.start();
+                socket::connect(here.as_fd(), &address).doing("connecting")?;
+            } else {
+                socket::connect(here.as_fd(), &address).doing("connecting")?;
+                watch.start();
+            }
+            let there = socket::accept(listener.as_fd());
+            watch.stop();
+            let there = TcpStream::from(there.doing("accepting")?);
+            let tcp = net::connection(here.as_fd()).doing("asking for TCP_INFO")?;
+            retransmits.set(retransmits.get() + tcp.retransmits);
+            let here = TcpStream::from(here);
+            let ends = (here.local_addr().doing("asking for the port")?, there.peer_addr().ok());
+            right.set(right.get() + u64::from(tcp.established && ends.1 == Some(ends.0)));
+        }
+        Ok(())
+    };
+    ctx.measure_arms(&mut [
+        Arm::staged("", |iters, watch| each(true, iters, watch)),
+        Arm::staged("alone", |iters, watch| each(false, iters, watch)),
+    ])?;
+    let each = right.get() as f64 / ctx.iterations() as f64;
+    ctx.prove("connections established and accepted per connect", "1", each, 1.0..=1.0);
+    ctx.prove("segments that TCP sent again, handshakes included", "0", retransmits.get() as f64, 0.0..=0.0);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use groma_harness::testing::try_out;
+
+    #[test]
+    fn every_connection_is_accepted() {
+        let tried = try_out(&BENCH, &[], None).expect("loopback");
+        assert!(tried.samples("") >= 3 && tried.samples("alone") >= 3);
+        assert_eq!(tried.proven("connections established and accepted per connect"), 1.0);
+        assert_eq!(tried.proven("segments that TCP sent again, handshakes included"), 0.0);
+    }
+}

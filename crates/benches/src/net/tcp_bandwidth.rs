@@ -1,0 +1,242 @@
+//! How fast bytes go through a TCP connection between two processes.
+//!
+//! Measures a stream that the other side sends and this side reads, both of which touch every byte, on the loopback or with
+//! `--host` from another machine. Does not measure several connections at once (`-P` does), or a card's offloads as such.
+//!
+//! Method: this side asks for a stretch of 4 MiB, between machines 8, and reads it in transfers of the given size; it is timed
+//! from the asking to its last byte. So every byte that counts was sent and received while the watch ran, however much the
+//! buffers hold, at the price of one wake-up in a stretch (here 1 to 4 % of it). Tried and rejected: to read a stream, or to begin
+//! after the first bytes. TCP queues some megabytes while the reader waits for its CPU, which then arrive at the speed of memory
+//! (14.7 GB/s where 4.5 are true). Before anything is measured 8 MiB have passed, and between machines 100 ms, for TCP
+//! to open its window.
+//! Each transfer carries its number in every word, and the reader compares. With `by=sendfile` the sender sends one file
+//! again and again and touches nothing; the reader compares all the same. `buffers=4M` asks for 4 MiB in each direction;
+//! what is granted is a fact, and the kernel then no longer tunes them. The CPU time of each side for a gigabyte is an output.
+//!
+//! Traps: bytes that are credited, not counted; data that nobody touches (lmbench compiles the touching out); slow start; 64 KiB
+//! that stay in the cache; a loopback whose packets are 64 KiB long is no Ethernet.
+//!
+//! Source: lmbench 1996 tables 3 (loopback) and 4 (between machines), lmbench3 `bw_tcp`.
+
+use super::{FAMILY, PLACEMENTS, within};
+use crate::payload::{fill, holds};
+use crate::peer::{Family, Peer, Service, Session, Transport, hear, say};
+use crate::proofs;
+use groma_harness::prelude::*;
+use groma_harness::sys::counters::Usage;
+use groma_harness::sys::io::{read_full, write_full};
+use groma_harness::sys::pages::{Map, Policy};
+use groma_harness::sys::{net, socket};
+use std::io;
+use std::net::TcpStream;
+use std::os::fd::AsFd;
+
+pub(crate) static BENCH: Benchmark = Benchmark {
+    info: Info {
+        summary: "Bandwidth of a TCP connection between two processes that both touch the data",
+        about: about!("tcp_bandwidth.rs"),
+        quantity: Quantity::Bandwidth,
+        iteration: "4 MiB (between machines 8) in transfers of that size, each read in full and compared",
+        timing: Timing::Each,
+        outputs: &[
+            Output::MAIN,
+            cpu("cpu_sender", "CPU time of the sender for a gigabyte"),
+            cpu("cpu_receiver", "CPU time of the receiver for a gigabyte"),
+        ],
+        params: &[
+            Param {
+                name: "size",
+                help: "bytes in one write, up to 1M",
+                kind: ParamKind::Size,
+                quick: &[],
+                default: &["64K"],
+                full: &["4K", "64K", "1M"],
+            },
+            Param {
+                name: "buffers",
+                help: "the sockets' buffers: as the kernel tunes them, or 4 MiB asked for",
+                kind: ParamKind::Word(&["default", "4M"]),
+                quick: &[],
+                default: &["default"],
+                full: &["default", "4M"],
+            },
+            Param {
+                name: "by",
+                help: "how the sender sends: from memory that it writes each time, or from a file",
+                kind: ParamKind::Word(&["write", "sendfile"]),
+                quick: &[],
+                default: &["write"],
+                full: &["write", "sendfile"],
+            },
+            FAMILY,
+        ],
+        scaling: Scaling::processes("each copy forks its other side, which a process with threads must not"),
+        placements: PLACEMENTS,
+        needs: &[Need::Loopback],
+        lineage: &["lmbench1996:table3", "lmbench1996:table4", "lmbench3:bw_tcp"],
+        interference: Interference::Blocking,
+        width: 0.05,
+        ..Info::new("net.tcp_bandwidth")
+    },
+    run: Run::Here(run),
+};
+
+/// What a side spends.
+const fn cpu(suffix: &'static str, summary: &'static str) -> Output {
+    Output { suffix, summary, derivation: Derivation::Series(suffix), quantity: Some(Quantity::Latency), detail: true }
+}
+
+/// Bytes timed at once on this machine; and between machines, where more may be on the way.
+const TIMED: u64 = 4 << 20;
+const TIMED_FAR: u64 = 8 << 20;
+/// Bytes that pass before anything is measured, and between machines the time.
+const OPENING: u64 = 8 << 20;
+const OPENING_NS: u64 = 100_000_000;
+const LONGEST: u64 = 1 << 20;
+/// `buffers=4M`.
+const BUFFERS: usize = 4 << 20;
+
+/// The other side.
+pub(super) static SERVICE: Service = Service { name: "net.tcp_bandwidth", transport: Transport::Tcp, serve };
+
+/// Sends as many transfers as it is asked for; asked for none, it tells its CPU time and how many there were.
+fn serve(session: Session) -> io::Result<()> {
+    let Some(connection) = session.accept()? else { return Ok(()) };
+    let [size, wide, from_file] = hear(&connection)?;
+    let size = within(size, LONGEST)?;
+    if wide == 1 {
+        socket::set_buffers(connection.as_fd(), BUFFERS)?;
+    }
+    let mut map = Map::anonymous(size, Policy::Base)?;
+    map.populate();
+    let buffer = &mut map[..size];
+    let file = if from_file == 1 { Some(socket::nameless_file(buffer)?) } else { None };
+    let before = Usage::thread();
+    let mut number = 0;
+    loop {
+        let [transfers] = hear(&connection)?;
+        for _ in 0..transfers {
+            match &file {
+                Some(file) => socket::send_file(connection.as_fd(), file.as_fd(), size)?,
+                None => {
+                    fill(buffer, number);
+                    write_full(connection.as_fd(), buffer)?;
+                }
+            }
+            number += 1;
+        }
+        if transfers == 0 {
+            let used = Usage::thread().since(&before);
+            let again = net::connection(connection.as_fd())?.retransmits;
+            say(&connection, [used.user_ns + used.system_ns, number, again])?;
+            // The client closes, by a reset, so that no port waits; whoever closes first would have to.
+            let _ = hear::<1>(&connection);
+            return Ok(());
+        }
+    }
+}
+
+fn run(ctx: &mut Ctx) -> Outcome {
+    let size = ctx.int("size");
+    if !(1..=LONGEST).contains(&size) {
+        return Err(Stop::Unsupported("a transfer has 1 byte to 1 MiB".to_owned()));
+    }
+    let (wide, from_file) = (ctx.word("buffers") == "4M", ctx.word("by") == "sendfile");
+    let peer = Peer::start_by(ctx, &SERVICE, Family::of_word(ctx.word("family")))?;
+    let here = socket::tcp(peer.address()).doing("making a socket")?;
+    if wide {
+        let (send, receive) = socket::set_buffers(here.as_fd(), BUFFERS).doing("setting buffers")?;
+        ctx.fact("buffers.granted", format!("{send} to send, {receive} to receive"));
+    }
+    socket::connect(here.as_fd(), &peer.address()).doing("connecting")?;
+    let here = TcpStream::from(here);
+    here.set_nodelay(true).doing("setting TCP_NODELAY")?;
+    say(&here, [size, u64::from(wide), u64::from(from_file)]).doing("asking for a stream")?;
+
+    let mut map = Map::anonymous(size as usize, Policy::Base).doing("mapping the buffer")?;
+    map.populate();
+    let buffer = &mut map[..size as usize];
+    let mut number = 0;
+    let mut take = |transfers: u64| {
+        for _ in 0..transfers {
+            read_full(here.as_fd(), buffer).doing("reading from the socket")?;
+            if !holds(buffer, if from_file { 0 } else { number }) {
+                return Err(Stop::Failed(format!("transfer {number} did not arrive as it was sent")));
+            }
+            number += 1;
+        }
+        Ok(())
+    };
+    let ask = |transfers: u64| say(&here, [transfers]).doing("asking for transfers");
+    let timed = if peer.is_remote() { TIMED_FAR } else { TIMED } / size;
+    let opened = ctx.now_ns() + if peer.is_remote() { OPENING_NS } else { 0 };
+    let mut opening = 0;
+    while opening * size < OPENING || ctx.now_ns() < opened {
+        ask(timed)?;
+        take(timed)?;
+        opening += timed;
+    }
+    let before = Usage::thread();
+    ctx.measure_per((timed * size) as f64, |iters| {
+        for _ in 0..iters {
+            ask(timed)?;
+            take(timed)?;
+        }
+        Ok(())
+    })?;
+    let receiver = Usage::thread().since(&before);
+
+    ask(0)?;
+    let [sender_ns, sent, again] = hear(&here).doing("hearing what was sent")?;
+    let credited = ctx.iterations() * timed + opening;
+    ctx.prove("transfers compared per transfer credited", "1", number as f64 / credited as f64, 1.0..=1.0);
+    ctx.prove("transfers read per transfer sent", "1", number as f64 / sent as f64, 1.0..=1.0);
+    let seconds_per_gb = |ns: u64, transfers: u64| ns as f64 / (transfers * size) as f64;
+    // Nanoseconds for a byte are seconds for a gigabyte.
+    ctx.state_as("cpu_sender", seconds_per_gb(sender_ns, sent));
+    ctx.state_as("cpu_receiver", seconds_per_gb(receiver.user_ns + receiver.system_ns, sent - opening));
+    if again > 0 {
+        ctx.note(format!("TCP sent {again} segments again"));
+    }
+    net::reset_on_close(here.as_fd()).doing("setting SO_LINGER")?;
+    drop(here);
+    if let Some(peer) = peer.end()? {
+        proofs::peer_ended_well(ctx, &peer);
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use groma_harness::testing::try_out;
+
+    #[test]
+    fn every_byte_that_counts_was_moved() {
+        for (size, buffers, by) in [
+            ("64K", "default", "write"),
+            ("1001", "default", "write"),
+            ("1M", "4M", "write"),
+            ("64K", "4M", "sendfile"),
+        ] {
+            let tried = try_out(&BENCH, &[("size", size), ("buffers", buffers), ("by", by)], None).expect("loopback");
+            assert!(tried.samples("") >= 3);
+            let per_iter = tried.result.series("").map(|s| s.per_iter);
+            assert_eq!(per_iter, Some(if size == "1001" { 4190.0 * 1001.0 } else { TIMED as f64 }));
+            assert_eq!(tried.proven("transfers compared per transfer credited"), 1.0);
+            assert_eq!(tried.proven("transfers read per transfer sent"), 1.0);
+            assert_eq!(tried.proven("exit code of the other side"), 0.0);
+            for side in ["cpu_sender", "cpu_receiver"] {
+                assert!(tried.result.series(side).is_some_and(|s| s.values.iter().all(|v| *v > 0.0)), "{side}");
+            }
+            assert_eq!(tried.result.facts.iter().any(|f| f.key == "buffers.granted"), buffers == "4M");
+        }
+    }
+
+    #[test]
+    fn a_transfer_of_nothing_is_refused() {
+        for size in ["0", "2M"] {
+            assert!(matches!(try_out(&BENCH, &[("size", size)], None), Err(Stop::Unsupported(_))), "{size}");
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! A whole TCP exchange on a connection of its own: connect, a byte there, a byte back, close.
+//!
+//! Measures what a client of an old-fashioned server waits for, on the loopback or with `--host` to another machine: socket, handshake,
+//! a round trip with two wake-ups, and the client's close. The server's close may come before or after it.
+//!
+//! Method: each exchange is timed alone; TCP is asked in between, with the watch stopped, what became of the connection. The server
+//! waits in `accept`, one connection at a time, and the next follows when the last was answered: its queue never holds more than one.
+//! With `close=reset`, the default, the client closes by a reset (SO_LINGER 0), and no port waits in TIME_WAIT; `close=orderly` says
+//! goodbye as programs do, and leaves each port of a server that is gone unused for 60 s. At the end the server tells how many
+//! bytes it has answered.
+//!
+//! Proofs: one connection, established, for each exchange; as many answers as exchanges; nothing sent again on the loopback.
+//!
+//! Traps: those of `net.tcp_connect`; running out of ports by TIME_WAIT; Nagle's algorithm does not matter to the first byte.
+//!
+//! Source: netperf's `TCP_CRR`; os-level parts of lmbench3 `lat_connect` and `lat_http`.
+
+use super::{FAMILY, PLACEMENTS};
+use crate::peer::{Family, Peer, Service, Session, Transport, hear, say};
+use crate::proofs;
+use groma_harness::prelude::*;
+use groma_harness::sys::io::{read_full, write_full};
+use groma_harness::sys::{net, socket};
+use std::io;
+use std::net::TcpStream;
+use std::os::fd::AsFd;
+
+pub(crate) static BENCH: Benchmark = Benchmark {
+    info: Info {
+        summary: "TCP connection, request of a byte, reply of a byte, and close",
+        about: about!("tcp_crr.rs"),
+        iteration: "one connection with one exchange",
+        timing: Timing::Each,
+        params: &[
+            Param {
+                name: "close",
+                help: "by a reset, which leaves no port in TIME_WAIT, or as programs do",
+                kind: ParamKind::Word(&["reset", "orderly"]),
+                quick: &[],
+                default: &["reset"],
+                full: &["reset", "orderly"],
+            },
+            FAMILY,
+        ],
+        scaling: Scaling::processes("each copy forks its other side, which a process with threads must not"),
+        placements: PLACEMENTS,
+        needs: &[Need::Loopback],
+        lineage: &["netperf:TCP_CRR"],
+        interference: Interference::Blocking,
+        width: 0.02,
+        ..Info::new("net.tcp_crr")
+    },
+    run: Run::Here(run),
+};
+
+/// A request, and the one that asks how many there were.
+const REQUEST: u8 = 1;
+const COUNT: u8 = 0;
+
+/// The other side.
+pub(super) static SERVICE: Service = Service { name: "net.tcp_crr", transport: Transport::Tcp, serve };
+
+fn serve(session: Session) -> io::Result<()> {
+    let mut answered = 0u64;
+    while let Some(connection) = session.accept()? {
+        let mut byte = [0];
+        read_full(connection.as_fd(), &mut byte)?;
+        if byte[0] == COUNT {
+            say(&connection, [answered])?;
+            continue;
+        }
+        write_full(connection.as_fd(), &byte)?;
+        answered += 1;
+    }
+    Ok(())
+}
+
+fn run(ctx: &mut Ctx) -> Outcome {
+    let reset = ctx.word("close") == "reset";
+    let peer = Peer::start_by(ctx, &SERVICE, Family::of_word(ctx.word("family")))?;
+    let address = peer.address();
+    let (mut established, mut retransmits) = (0u32, 0);
+    ctx.measure_staged(|iters, watch| {
+        for _ in 0..iters {
+            let mut answer = [0];
+            watch.start();
+            let socket = socket::tcp(address).doing("making a socket")?;
+            if reset {
+                net::reset_on_close(socket.as_fd()).doing("setting SO_LINGER")?;
+            }
+            socket::connect(socket.as_fd(), &address).doing("connecting")?;
+            write_full(socket.as_fd(), &[REQUEST]).doing("writing to the socket")?;
+            read_full(socket.as_fd(), &mut answer).doing("reading from the socket")?;
+            watch.stop();
+            let tcp = net::connection(socket.as_fd()).doing("asking for TCP_INFO")?;
+            retransmits += tcp.retransmits;
+            established += u32::from(tcp.established && answer == [REQUEST]);
+            watch.start();
+            drop(socket);
+            watch.stop();
+        }
+        Ok(())
+    })?;
+    let last = TcpStream::connect(address).doing("connecting for the last time")?;
+    write_full(last.as_fd(), &[COUNT]).doing("asking for the count")?;
+    let [answered] = hear(&last).doing("hearing the count")?;
+    net::reset_on_close(last.as_fd()).doing("setting SO_LINGER")?;
+    drop(last);
+    let far = peer.is_remote();
+    if let Some(peer) = peer.end()? {
+        proofs::peer_ended_well(ctx, &peer);
+    }
+    let asked = ctx.iterations() as f64;
+    ctx.prove("connections established and answered per exchange", "1", f64::from(established) / asked, 1.0..=1.0);
+    ctx.prove("requests that the other side counted per exchange", "1", answered as f64 / asked, 1.0..=1.0);
+    if far {
+        ctx.fact("segments.again", retransmits);
+    } else {
+        ctx.prove("segments that TCP sent again, handshakes included", "0", retransmits as f64, 0.0..=0.0);
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use groma_harness::testing::try_out;
+
+    #[test]
+    fn every_exchange_has_a_connection_of_its_own() {
+        for close in ["reset", "orderly"] {
+            let tried = try_out(&BENCH, &[("close", close)], None).expect("loopback");
+            assert!(tried.samples("") >= 3);
+            assert_eq!(tried.proven("connections established and answered per exchange"), 1.0);
+            assert_eq!(tried.proven("requests that the other side counted per exchange"), 1.0);
+            assert_eq!(tried.proven("segments that TCP sent again, handshakes included"), 0.0);
+            assert_eq!(tried.proven("exit code of the other side"), 0.0);
+        }
+    }
+}

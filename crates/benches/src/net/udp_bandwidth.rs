@@ -1,0 +1,239 @@
+//! How many bytes a second arrive of a stream of datagrams, and what share is lost.
+//!
+//! Measures what a receiver gets of datagrams that are sent as fast as the sender can, on the loopback or with `--host` from another
+//! machine. Does not measure a rate without loss: UDP has no brakes, and what the receiver's buffer cannot hold is dropped.
+//!
+//! Method: this side asks for a batch of 1 MiB (1024 datagrams at most) and takes what comes until the sender says that it has sent all. A batch counts
+//! from the asking to its last datagram, so that nothing is credited that was received faster than it was sent; each gives
+//! one value, and one for its loss. Each datagram is filled with its batch and number, and is compared. The sender repeats its
+//! last word every 2 ms until the next batch is asked for. A batch that nobody answers within a second is asked for anew.
+//!
+//! Proofs: what arrives is what was sent, in order on the loopback, and something arrives of nearly every batch.
+//!
+//! Traps: what is sent is taken for what arrives; on one CPU the sender fills the buffer before the receiver can run, and most is
+//! lost, which is the truth about UDP there; lmbench's `bw_udp` was never built.
+//!
+//! Source: lmbench3 `bw_udp` (as intended), iperf's datagram mode.
+
+use super::udp_rtt::{connected, receive};
+use super::{FAMILY, PLACEMENTS, within};
+use crate::payload::{fill, holds};
+use crate::peer::{Family, Peer, Service, Session, Transport};
+use crate::proofs;
+use groma_harness::prelude::*;
+use std::io;
+use std::time::Duration;
+
+pub(crate) static BENCH: Benchmark = Benchmark {
+    info: Info {
+        summary: "Bandwidth of datagrams that arrive of a stream over UDP",
+        about: about!("udp_bandwidth.rs"),
+        quantity: Quantity::Bandwidth,
+        iteration: "a batch of 1 MiB, or 1024 datagrams, that is sent; what arrives of it counts",
+        timing: Timing::Stated,
+        outputs: &[
+            Output::MAIN,
+            Output {
+                suffix: "loss",
+                summary: "Share of the datagrams that do not arrive",
+                derivation: Derivation::Series("loss"),
+                quantity: Some(Quantity::Ratio),
+                detail: true,
+            },
+        ],
+        params: &[
+            Param {
+                name: "size",
+                help: "bytes in the datagram, 8 to 65507; 1472 fill a frame of Ethernet",
+                kind: ParamKind::Size,
+                quick: &[],
+                default: &["1472"],
+                full: &["64", "1472", "8K", "60K"],
+            },
+            FAMILY,
+        ],
+        scaling: Scaling::alone("its values are stated, not timed together with those of others"),
+        placements: PLACEMENTS,
+        needs: &[Need::Loopback],
+        lineage: &["lmbench3:bw_udp"],
+        interference: Interference::Blocking,
+        width: 0.05,
+        ..Info::new("net.udp_bandwidth")
+    },
+    run: Run::Here(run),
+};
+
+/// Bytes in a batch, and datagrams at most.
+const BATCH: usize = 1 << 20;
+const MOST: usize = 1024;
+/// The number with which the sender says that it has sent all.
+const LAST: u32 = u32::MAX;
+const SHORTEST: usize = 8;
+const LONGEST: usize = 65_507;
+/// Batches that are taken whatever time they need.
+const FEWEST: u32 = 3;
+/// Turns of 50 ms without a word after which a batch is asked for anew, and with which nobody is there.
+const ANEW: u32 = 20;
+const MOST_SILENCE: u32 = 160;
+
+/// A request: which batch, how many datagrams, of what size.
+type Request = [u32; 3];
+
+/// The other side.
+pub(super) static SERVICE: Service = Service { name: "net.udp_bandwidth", transport: Transport::Udp, serve };
+
+fn serve(session: Session) -> io::Result<()> {
+    let mut request = [0; size_of::<Request>()];
+    let Some((mut len, from)) = session.receive(&mut request)? else { return Ok(()) };
+    let socket = session.udp()?;
+    socket.connect(from)?;
+    socket.set_read_timeout(Some(Duration::from_millis(2)))?;
+    let mut datagram = vec![0; LONGEST];
+    while !session.is_over() {
+        let (words, _) = request.as_chunks::<4>();
+        let [batch, count, size] = [0, 1, 2].map(|i| u32::from_be_bytes(words[i]));
+        if len != request.len() || count as usize > MOST {
+            return Err(io::ErrorKind::InvalidData.into());
+        }
+        let size = within(size.into(), LONGEST as u64)?;
+        for index in 0..count {
+            fill(&mut datagram[..size], number(batch, index));
+            if !sent(socket.send(&datagram[..size]))? {
+                return Ok(());
+            }
+        }
+        len = loop {
+            if !sent(socket.send(&number(batch, LAST).to_le_bytes()))? || session.is_over() {
+                return Ok(());
+            }
+            match receive(socket, &mut request) {
+                Ok(Some(n)) => break n,
+                Ok(None) => {}
+                Err(e) if e.kind() == io::ErrorKind::ConnectionRefused => return Ok(()),
+                Err(e) => return Err(e),
+            }
+        };
+    }
+    Ok(())
+}
+
+/// Whether there is still somebody to send to. A datagram for which there is no room is lost like others.
+fn sent(result: io::Result<usize>) -> io::Result<bool> {
+    match result {
+        Ok(_) => Ok(true),
+        Err(e) if e.kind() == io::ErrorKind::ConnectionRefused => Ok(false),
+        Err(e) if e.kind() == io::ErrorKind::OutOfMemory || e.raw_os_error() == Some(ENOBUFS) => Ok(true),
+        Err(e) => Err(e),
+    }
+}
+
+/// The queue of the interface is full.
+const ENOBUFS: i32 = 105;
+
+/// What fills a datagram.
+fn number(batch: u32, index: u32) -> u64 {
+    u64::from(batch) << 32 | u64::from(index)
+}
+
+fn run(ctx: &mut Ctx) -> Outcome {
+    let size = ctx.int("size") as usize;
+    if !(SHORTEST..=LONGEST).contains(&size) {
+        return Err(Stop::Unsupported(format!("a datagram has {SHORTEST} to {LONGEST} bytes here")));
+    }
+    let peer = Peer::start_by(ctx, &SERVICE, Family::of_word(ctx.word("family")))?;
+    let socket = connected(peer.address())?;
+    let count = (BATCH / size).min(MOST) as u32;
+    let mut buffer = vec![0; LONGEST];
+    let (mut batch, mut batches, mut arrived, mut empty, mut disorder, mut changed) = (0u32, 0u32, 0u64, 0u32, 0, 0);
+    let until = ctx.now_ns() + ctx.box_ns();
+    // The first is for warming up.
+    while batches <= FEWEST || ctx.now_ns() < until {
+        batch += 1;
+        let request: Request = [batch, count, size as u32];
+        let start = ctx.now_ns();
+        socket.send(request.map(u32::to_be_bytes).as_flattened()).doing("asking for a batch")?;
+        let (mut got, mut last, mut next, mut silence) = (0u32, start, 0, 0);
+        let complete = loop {
+            let Some(n) = receive(&socket, &mut buffer).doing("receiving a datagram")? else {
+                silence += 1;
+                if silence == ANEW {
+                    break false;
+                }
+                continue;
+            };
+            let Some(word) = buffer[..n].first_chunk().map(|word| u64::from_le_bytes(*word)) else { continue };
+            let (of, index) = ((word >> 32) as u32, word as u32);
+            if of != batch {
+                continue;
+            }
+            if index == LAST && n == SHORTEST {
+                break true;
+            }
+            changed += u32::from(n != size || !holds(&buffer[..n], word));
+            disorder += u32::from(index < next);
+            next = index.saturating_add(1);
+            got += 1;
+            last = ctx.now_ns();
+        };
+        if !complete {
+            empty += 1;
+            if empty * ANEW > MOST_SILENCE {
+                return Err(Stop::Failed("the other side does not answer".to_owned()));
+            }
+            continue;
+        }
+        batches += 1;
+        if batches == 1 {
+            continue;
+        }
+        arrived += u64::from(got);
+        ctx.state_as("loss", 1.0 - f64::from(got) / f64::from(count));
+        if got > 0 {
+            ctx.state(f64::from(got) * size as f64 / ((last - start) as f64 * 1e-9));
+        }
+    }
+    let far = peer.is_remote();
+    drop(socket);
+    if let Some(peer) = peer.end()? {
+        proofs::peer_ended_well(ctx, &peer);
+    }
+    ctx.prove("datagrams that arrived changed", "0", f64::from(changed), 0.0..=0.0);
+    let sent = f64::from(batches - 1) * f64::from(count);
+    ctx.prove("datagrams that arrived per datagram sent", "above 0, 1 at most", arrived as f64 / sent, 1e-9..=1.0);
+    if far {
+        ctx.fact("datagrams.out_of_order", disorder);
+    } else {
+        ctx.prove("datagrams out of order", "0", f64::from(disorder), 0.0..=0.0);
+    }
+    if empty > 0 {
+        ctx.note(format!("{empty} batches were asked for again"));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use groma_harness::testing::try_out;
+
+    #[test]
+    fn what_arrives_was_sent() {
+        for size in ["1472", "8", "60K"] {
+            let tried = try_out(&BENCH, &[("size", size)], None).expect("loopback");
+            let values = |name| tried.result.series(name).map_or(&[][..], |s: &groma_harness::model::Series| &s.values);
+            assert!(!values("").is_empty() && values("").iter().all(|v| *v > 0.0));
+            assert!(values("loss").len() >= 3 && values("loss").iter().all(|v| (0.0..1.0).contains(v)));
+            assert_eq!(tried.proven("datagrams that arrived changed"), 0.0);
+            assert_eq!(tried.proven("datagrams out of order"), 0.0);
+            assert!(tried.proven("datagrams that arrived per datagram sent") > 0.0);
+            assert_eq!(tried.proven("exit code of the other side"), 0.0);
+        }
+    }
+
+    #[test]
+    fn what_is_no_datagram_is_refused() {
+        for size in ["7", "65508"] {
+            assert!(matches!(try_out(&BENCH, &[("size", size)], None), Err(Stop::Unsupported(_))), "{size}");
+        }
+    }
+}

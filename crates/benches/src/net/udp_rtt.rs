@@ -1,0 +1,197 @@
+//! One datagram there and back between two processes over UDP.
+//!
+//! Measures the whole round trip, on the loopback or with `--host` to another machine: a send and a receive on each side, the
+//! protocol in between, and two wake-ups. Does not measure fragments on a wire: what is longer than the path allows is cut by IP.
+//!
+//! Method: as `net.tcp_rtt`, each round trip timed alone. Each datagram carries its number in its first four bytes, and only the answer
+//! with the same number and length ends the trip. An answer that does not come within 50 ms is asked for again, with the same
+//! number; what was sent and answered is counted on this side, and what came late is waited for at the end, so that a datagram is
+//! called lost only when it is. Both sockets are connected: nobody else's datagrams are taken.
+//!
+//! Proofs: on the loopback nothing is lost, since only one datagram is ever on the way; between machines losses are noted.
+//! A trip that had to be asked for again stays among the samples, and shows in their tail.
+//!
+//! Traps: a lost datagram hangs the benchmark (lmbench `lat_udp`, until an alarm after 15 s per interval); sizes that no
+//! datagram has (its `-m` takes 10 MiB, UDP 65507 bytes); a fixed port in the range of ephemeral ones.
+//!
+//! Source: lmbench 1996 tables 13 and 14, lmbench3 `lat_udp`.
+
+use super::{FAMILY, PLACEMENTS};
+use crate::peer::{Family, Peer, Service, Session, Transport};
+use crate::proofs;
+use groma_harness::prelude::*;
+use groma_harness::sys::counters::Usage;
+use std::io;
+use std::net::{SocketAddr, UdpSocket};
+use std::time::Duration;
+
+pub(crate) static BENCH: Benchmark = Benchmark {
+    info: Info {
+        summary: "Round trip of a datagram between two processes over UDP",
+        about: about!("udp_rtt.rs"),
+        iteration: "one round trip: a send and a receive on each side",
+        timing: Timing::Each,
+        params: &[
+            Param {
+                name: "size",
+                help: "bytes in the datagram, 4 to 65507",
+                kind: ParamKind::Size,
+                quick: &[],
+                default: &["4"],
+                full: &["4", "64", "1K", "16K", "60K"],
+            },
+            FAMILY,
+        ],
+        scaling: Scaling::processes("each copy forks its other side, which a process with threads must not"),
+        placements: PLACEMENTS,
+        needs: &[Need::Loopback],
+        lineage: &["lmbench1996:table13", "lmbench1996:table14", "lmbench3:lat_udp"],
+        interference: Interference::Blocking,
+        width: 0.02,
+        ..Info::new("net.udp_rtt")
+    },
+    run: Run::Here(run),
+};
+
+/// The number that a datagram begins with.
+const NUMBER: usize = 4;
+/// What UDP over IPv4 carries at most.
+const LONGEST: usize = 65_507;
+/// An answer is asked for again after this time.
+pub(super) const PATIENCE: Duration = Duration::from_millis(50);
+/// After this many times in a row nobody is thought to be there.
+const MOST_TIMES: u32 = 100;
+
+/// The other side.
+pub(super) static SERVICE: Service = Service { name: "net.udp_rtt", transport: Transport::Udp, serve };
+
+fn serve(session: Session) -> io::Result<()> {
+    let mut buffer = vec![0; LONGEST];
+    let Some((len, from)) = session.receive(&mut buffer)? else { return Ok(()) };
+    let socket = session.udp()?;
+    socket.connect(from)?;
+    socket.set_read_timeout(Some(PATIENCE))?;
+    let mut got = Some(len);
+    loop {
+        match got {
+            Some(0) => return Ok(()),
+            Some(len) => {
+                socket.send(&buffer[..len])?;
+            }
+            None if session.is_over() => return Ok(()),
+            None => {}
+        }
+        got = receive(socket, &mut buffer)?;
+    }
+}
+
+/// The length of the next datagram; `None` when none comes in time.
+pub(super) fn receive(socket: &UdpSocket, buffer: &mut [u8]) -> io::Result<Option<usize>> {
+    match socket.recv(buffer) {
+        Ok(n) => Ok(Some(n)),
+        Err(e) if matches!(e.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) => Ok(None),
+        Err(e) => Err(e),
+    }
+}
+
+/// A socket of the same kind of address, connected there.
+pub(super) fn connected(to: SocketAddr) -> Result<UdpSocket, Stop> {
+    let any = if to.is_ipv4() { "0.0.0.0:0" } else { "[::]:0" };
+    let socket = UdpSocket::bind(any).doing("making a UDP socket")?;
+    socket.connect(to).doing("connecting a UDP socket")?;
+    socket.set_read_timeout(Some(PATIENCE)).doing("setting a time-out")?;
+    Ok(socket)
+}
+
+fn run(ctx: &mut Ctx) -> Outcome {
+    let size = ctx.int("size") as usize;
+    if !(NUMBER..=LONGEST).contains(&size) {
+        return Err(Stop::Unsupported(format!("a datagram has {NUMBER} to {LONGEST} bytes here")));
+    }
+    let peer = Peer::start_by(ctx, &SERVICE, Family::of_word(ctx.word("family")))?;
+    let socket = connected(peer.address())?;
+    let mut message = vec![1u8; size];
+    let mut answer = vec![0; LONGEST];
+    let (mut sent, mut received, mut late) = (0u64, 0u64, 0u64);
+    let mut trip = 0u32;
+    let before = Usage::thread();
+    ctx.measure(|iters| {
+        for _ in 0..iters {
+            trip = trip.wrapping_add(1);
+            message[..NUMBER].copy_from_slice(&trip.to_be_bytes());
+            for time in 0.. {
+                socket.send(&message).doing("sending a datagram")?;
+                sent += 1;
+                late += u64::from(time > 0);
+                let answered = loop {
+                    let Some(n) = receive(&socket, &mut answer).doing("receiving a datagram")? else { break false };
+                    received += 1;
+                    if n == size && answer[..NUMBER] == message[..NUMBER] {
+                        break true;
+                    }
+                };
+                if answered {
+                    break;
+                }
+                if time == MOST_TIMES {
+                    return Err(Stop::Failed("the other side does not answer".to_owned()));
+                }
+            }
+        }
+        Ok(())
+    })?;
+    // What was asked for twice may have been answered twice.
+    for _ in 0..MOST_TIMES {
+        if received >= sent {
+            break;
+        }
+        received += u64::from(receive(&socket, &mut answer).doing("receiving a datagram")?.is_some());
+    }
+    // An empty datagram says goodbye: the other side would notice 50 ms later that we are gone.
+    socket.send(&[]).doing("sending a datagram")?;
+    let far = peer.is_remote();
+    if let Some(peer) = peer.end()? {
+        proofs::peer_ended_well(ctx, &peer);
+        proofs::switches(ctx, &before, &peer);
+    }
+    let lost = sent as f64 - received as f64;
+    if far {
+        ctx.fact("datagrams.lost", lost);
+    } else {
+        ctx.prove("datagrams lost", "0", lost, 0.0..=0.0);
+    }
+    let trips = ctx.iterations() as f64;
+    ctx.prove("answers per round trip", "1 or more", received as f64 / trips, 1.0..);
+    if late > 0 {
+        ctx.note(format!("{late} of {trips} answers did not come within 50 ms and were asked for again"));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use groma_harness::testing::try_out;
+
+    #[test]
+    fn every_datagram_comes_back() {
+        for (size, family) in [("4", "v4"), ("60K", "v4"), ("1K", "v6")] {
+            let tried = match try_out(&BENCH, &[("size", size), ("family", family)], None) {
+                Err(Stop::Unsupported(why)) if family == "v6" => return eprintln!("skipped: {why}"),
+                tried => tried.expect("loopback"),
+            };
+            assert!(tried.samples("") >= 3);
+            assert_eq!(tried.proven("datagrams lost"), 0.0);
+            assert!(tried.proven("answers per round trip") >= 1.0);
+            assert!(tried.proven("context switches per round trip, both sides") >= 1.8);
+            assert_eq!(tried.proven("exit code of the other side"), 0.0);
+        }
+    }
+
+    #[test]
+    fn what_is_no_datagram_is_refused() {
+        for size in ["3", "65508", "10M"] {
+            assert!(matches!(try_out(&BENCH, &[("size", size)], None), Err(Stop::Unsupported(_))), "{size}");
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! Making a connection between Unix sockets: `connect` alone.
+//!
+//! Measures the one call to a socket that listens under a name in no directory (`name=abstract`) or in a file system
+//! (`name=path`, which adds the look-up). Does not measure making the socket, accepting, closing, or the wake-up of a server.
+//!
+//! Method: a connect returns as soon as it is in the other's queue; so one task holds both ends, and nobody is woken. As many
+//! sockets as fit well below the shortest backlog are made, connected in one timed stretch, then accepted and closed.
+//!
+//! Proofs: as many connections are accepted as were made.
+//!
+//! Traps: a full queue makes `connect` sleep (lmbench `lat_unix_connect` accepts in another process, and measures its scheduler); a
+//! fixed name in /tmp, which others own. The name here is random, below the work directory, and removed.
+//!
+//! Source: lmbench3 `lat_unix_connect`.
+
+use crate::scratch::Scratch;
+use groma_harness::prelude::*;
+use groma_harness::sys::socket::{self, UnixName};
+use std::os::fd::{AsFd, OwnedFd};
+
+pub(crate) static BENCH: Benchmark = Benchmark {
+    info: Info {
+        summary: "Connecting to a Unix socket",
+        about: about!("unix_connect.rs"),
+        iteration: "one connect",
+        params: &[Param {
+            name: "name",
+            help: "of the socket that listens: in no directory, or a path below the work directory",
+            kind: ParamKind::Word(&["abstract", "path"]),
+            quick: &[],
+            default: &["abstract"],
+            full: &["abstract", "path"],
+        }],
+        lineage: &["lmbench3:lat_unix_connect"],
+        ..Info::new("net.unix_connect")
+    },
+    run: Run::Here(run),
+};
+
+/// Connections that wait at once; the shortest limit on any kernel is 128.
+const AT_ONCE: u64 = 64;
+
+fn run(ctx: &mut Ctx) -> Outcome {
+    let scratch = if ctx.word("name") == "path" { Some(Scratch::new(ctx)?) } else { None };
+    let name = match &scratch {
+        Some(scratch) => UnixName::at(&scratch.path().join("socket"))
+            .map_err(|e| Stop::Unsupported(format!("the work directory's path as a socket's name: {e}")))?,
+        None => UnixName::nowhere(&format!("groma-{:016x}", ctx.rng().next_u64())).doing("naming a socket")?,
+    };
+    let listener = name.listen(2 * AT_ONCE as u16).doing("listening at a Unix socket")?;
+    let mut sockets: Vec<OwnedFd> = Vec::with_capacity(AT_ONCE as usize);
+    let mut accepted = 0u64;
+    let mut connects = |iters: u64, watch: &mut Stopwatch<'_>| -> Outcome {
+        for _ in 0..iters {
+            sockets.push(UnixName::socket().doing("making a Unix socket")?);
+        }
+        let mut refused = None;
+        watch.start();
+        for socket in &sockets {
+            refused = name.connect(socket.as_fd()).err().or(refused);
+        }
+        watch.stop();
+        if let Some(e) = refused {
+            return Err(Stop::from_io("connecting to a Unix socket", &e));
+        }
+        for _ in 0..iters {
+            drop(socket::accept(listener.as_fd()).doing("accepting")?);
+            accepted += 1;
+        }
+        sockets.clear();
+        Ok(())
+    };
+    ctx.measure_arms(&mut [Arm::staged("", &mut connects).max_iters(AT_ONCE)])?;
+    let each = accepted as f64 / ctx.iterations() as f64;
+    ctx.prove("connections accepted per connect", "1", each, 1.0..=1.0);
+    // Nothing is left to be accepted, either.
+    let idle = f64::from(u8::from(!socket::is_ready(&listener)));
+    ctx.prove("the queue is empty", "1", idle, 1.0..=1.0);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scratch::testing::Place;
+    use groma_harness::testing::try_out;
+
+    #[test]
+    fn every_connect_is_accepted() {
+        let place = Place::new();
+        for name in ["abstract", "path"] {
+            let tried = try_out(&BENCH, &[("name", name)], Some(place.path())).expect("Unix sockets");
+            assert!(tried.samples("") >= 3);
+            assert_eq!(tried.proven("connections accepted per connect"), 1.0);
+            assert_eq!(tried.proven("the queue is empty"), 1.0);
+        }
+    }
+}

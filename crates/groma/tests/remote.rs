@@ -1,0 +1,249 @@
+//! `groma serve` and `--host`: what is measured, who is turned away, and that nothing is left when either side goes.
+
+mod common;
+use common::{Place, Running, children, exists, is_executable, metric, until};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::process::{Child, Command};
+use std::time::Duration;
+
+const SIGINT: i32 = 2;
+const SIGKILL: i32 = 9;
+
+/// A running `groma serve`.
+struct Serve {
+    child: Child,
+    address: String,
+    /// What it said for the other machine to type.
+    said: String,
+}
+
+impl Serve {
+    /// Started by `wrapper`, if there is one, with these arguments.
+    fn start(place: &Place, wrapper: &[&str], args: &[&str]) -> Serve {
+        let mut child = place.wrapped(wrapper, &[&["serve"], args].concat()).spawn().expect("the program starts");
+        let mut said = String::new();
+        let out = child.stdout.take().expect("a pipe");
+        BufReader::new(out).read_line(&mut said).expect("a line");
+        let address = said.split("--host ").nth(1).and_then(|rest| rest.split_ascii_whitespace().next());
+        let address = address.unwrap_or_else(|| panic!("no address in '{said}'")).to_owned();
+        Serve { child, address, said }
+    }
+
+    fn pid(&self) -> i32 {
+        self.child.id() as i32
+    }
+
+    fn sessions(&self) -> Vec<i32> {
+        children(self.pid()).into_iter().filter(|pid| exists(*pid)).collect()
+    }
+
+    /// Waits until it has no session any more, and with it no port but its own.
+    fn idle(&self) {
+        until("the end of the sessions", || self.sessions().is_empty().then_some(()));
+    }
+
+    /// What it answers to these bytes.
+    fn answer(&self, text: &str) -> String {
+        let address: SocketAddr = self.address.parse().expect("an address");
+        let mut connection = TcpStream::connect(address).expect("it listens");
+        connection.set_read_timeout(Some(Duration::from_secs(60))).expect("a time-out");
+        connection.write_all(text.as_bytes()).expect("it reads");
+        let mut answer = String::new();
+        // A reset ends it as well as a proper close.
+        let _ = connection.read_to_string(&mut answer);
+        answer
+    }
+}
+
+impl Drop for Serve {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// How many descriptors a process has: listening sockets are among them.
+fn descriptors(pid: i32) -> usize {
+    std::fs::read_dir(format!("/proc/{pid}/fd")).map_or(0, Iterator::count)
+}
+
+/// All kinds of services.
+const REMOTE: [&str; 6] =
+    ["net.tcp_rtt", "net.udp_rtt", "net.tcp_connect", "net.tcp_crr", "net.tcp_bandwidth", "net.udp_bandwidth"];
+
+fn all_are_measured(place: &Place, run: &[&str]) {
+    let run = place.json(run);
+    for id in REMOTE {
+        let record = metric(&run, id);
+        let state = record["state"].as_str().expect("a state");
+        assert!(["ok", "noisy"].contains(&state), "{record:#}");
+        assert_eq!(record["placement"], "remote");
+        assert!(record["value"].as_f64().is_some_and(|v| v > 0.0), "{record:#}");
+    }
+    let unsupported = metric(&run, "syscall.getppid");
+    assert_eq!(unsupported["state"], "unsupported");
+    let facts = run["run"]["environment"].to_string();
+    assert!(facts.contains("remote.kernel.release") && facts.contains("remote.path_mtu"), "{facts}");
+}
+
+#[test]
+fn another_machine_is_the_other_side() {
+    let place = Place::new();
+    let serve = Serve::start(&place, &[], &["--bind", "127.0.0.1:0"]);
+    let open = descriptors(serve.pid());
+    let args = ["run", "--host", &serve.address, "--rounds", "2", "--budget", "60s", "--json", "syscall.getppid"];
+    all_are_measured(&place, &[&args[..], &REMOTE].concat());
+    serve.idle();
+    assert_eq!(descriptors(serve.pid()), open, "it keeps a descriptor of a session");
+    // Without --host nobody is asked, and nothing is remote.
+    let plan = place.groma(&["run", "net", "--dry-run"]);
+    assert!(!plan.out.contains("remote"), "{plan:?}");
+}
+
+#[test]
+fn a_client_that_is_killed_leaves_no_session() {
+    let place = Place::new();
+    let serve = Serve::start(&place, &[], &["--bind", "127.0.0.1:0"]);
+    for id in ["net.tcp_rtt", "net.udp_rtt", "net.tcp_connect"] {
+        let args = ["run", id, "--param", "family=v4", "--host", &serve.address, "--rounds", "500", "--json"];
+        let running: Running = place.start(&args);
+        // A service is the child of its session.
+        let service = until("a service", || serve.sessions().iter().find_map(|s| children(*s).first().copied()));
+        running.signal(SIGKILL);
+        running.wait();
+        serve.idle();
+        until("the end of the service", || (!exists(service)).then_some(()));
+    }
+}
+
+#[test]
+fn a_server_that_goes_is_said() {
+    let place = Place::new();
+    let mut serve = Serve::start(&place, &[], &["--bind", "127.0.0.1:0"]);
+    let running = place.start(&["run", "net.tcp_rtt", "--host", &serve.address, "--rounds", "500", "--json"]);
+    let service = until("a service", || serve.sessions().iter().find_map(|s| children(*s).first().copied()));
+    common::send(serve.pid(), SIGINT);
+    assert_eq!(serve.child.wait().expect("it ends").code(), Some(130));
+    // It was killed with its session, and may take a moment to be gone.
+    until("the end of the service", || (!exists(service)).then_some(()));
+    let ended = running.wait();
+    assert_eq!(ended.code, Some(4), "{ended:?}");
+    let run = serde_json::from_str(&ended.out).expect("JSON");
+    assert_eq!(metric(&run, "net.tcp_rtt")["state"], "failed");
+}
+
+#[test]
+fn whoever_is_not_welcome_is_told_why_in_one_line() {
+    let place = Place::new();
+    let serve = Serve::start(&place, &[], &["--bind", "127.0.0.1:0", "--token", "right"]);
+    assert!(!serve.said.contains("right"), "a token that somebody chose is not printed");
+    for token in ["", "wrong", "righ", "rightt"] {
+        let mut args = vec!["run", "net.tcp_rtt", "--no-store", "--host", &serve.address];
+        if !token.is_empty() {
+            args.extend(["--token", token]);
+        }
+        let ended = place.groma(&args);
+        assert_eq!(ended.code, Some(2), "{ended:?}");
+        assert_eq!(ended.err, format!("groma: --host {}: the token is wrong (--token)\n", serve.address));
+    }
+    let version = env!("CARGO_PKG_VERSION");
+    for (hello, answer) in [
+        ("GET / HTTP/1.1\r\n\r\n".to_owned(), "this is groma serve, and that was no greeting"),
+        ("groma\t1\t9.9\tright\n".to_owned(), "you are groma 9.9 with protocol 1: use one version"),
+        (format!("groma\t99\t{version}\tright\n"), "with protocol 99: use one version"),
+        (format!("groma\t1\t{version}\twrong\n"), "the token is wrong"),
+    ] {
+        let said = serve.answer(&hello);
+        assert!(said.starts_with("refused\t") && said.contains(answer) && said.lines().count() == 1, "{said:?}");
+    }
+    let said = serve.answer(&format!("groma\t1\t{version}\tright\nservice\tno.such\nfacts of life\n"));
+    assert!(said.contains("there is no service 'no.such'") && said.ends_with("no word of a session\n"), "{said:?}");
+    serve.idle();
+    drop(serve);
+
+    let nobody = place.groma(&["run", "net.tcp_rtt", "--no-store", "--host", "127.0.0.1:1"]);
+    assert_eq!(nobody.code, Some(2));
+    assert_eq!(nobody.err, "groma: --host 127.0.0.1:1: no groma serve listens there\n");
+    for args in [&["run", "net", "--host", "localhost"][..], &["run", "net", "--placement", "remote"]] {
+        assert_eq!(place.groma(args).code, Some(2));
+    }
+}
+
+#[test]
+fn beyond_the_loopback_a_token_is_wanted() {
+    let place = Place::new();
+    let serve = Serve::start(&place, &[], &["--bind", "0.0.0.0:0"]);
+    let token = serve.said.split("--token ").nth(1).map(str::trim).expect("it made one");
+    assert_eq!(token.len(), 32);
+    let refused = place.groma(&["serve", "--bind", "0.0.0.0:0", "--token", ""]);
+    assert_eq!(refused.code, Some(2), "{refused:?}");
+}
+
+/// Two network namespaces joined by a pair of virtual interfaces; gone when it is dropped.
+struct TwoMachines {
+    names: [String; 2],
+}
+
+impl TwoMachines {
+    fn new() -> Result<TwoMachines, String> {
+        if !is_executable("ip") {
+            return Err("there is no ip".to_owned());
+        }
+        let pid = std::process::id();
+        let two = TwoMachines { names: ["a", "b"].map(|side| format!("groma-{pid}-{side}")) };
+        let [a, b] = &two.names;
+        let (inside_a, inside_b) = (format!("gr{pid}a"), format!("gr{pid}b"));
+        let mut steps: Vec<Vec<&str>> = vec![
+            vec!["netns", "add", a],
+            vec!["netns", "add", b],
+            vec!["link", "add", &inside_a, "netns", a, "type", "veth", "peer", "name", &inside_b, "netns", b],
+        ];
+        for (name, interface, address) in [(a, &inside_a, "10.213.7.1/24"), (b, &inside_b, "10.213.7.2/24")] {
+            steps.push(vec!["-n", name, "addr", "add", address, "dev", interface]);
+            steps.push(vec!["-n", name, "link", "set", interface, "up"]);
+            steps.push(vec!["-n", name, "link", "set", "lo", "up"]);
+        }
+        for step in steps {
+            let done = Command::new("ip").args(&step).output().map_err(|e| e.to_string())?;
+            if !done.status.success() {
+                return Err(format!("ip {}: {}", step.join(" "), String::from_utf8_lossy(&done.stderr).trim()));
+            }
+        }
+        Ok(two)
+    }
+}
+
+impl Drop for TwoMachines {
+    fn drop(&mut self) {
+        for name in &self.names {
+            let _ = Command::new("ip").args(["netns", "del", name]).output();
+        }
+    }
+}
+
+#[test]
+fn two_network_namespaces_are_two_machines() {
+    let two = match TwoMachines::new() {
+        Ok(two) => two,
+        Err(why) => return eprintln!("skipped: {why}"),
+    };
+    let place = Place::new();
+    let [here, there] = &two.names;
+    let serve = Serve::start(&place, &["ip", "netns", "exec", there], &["--bind", "10.213.7.2"]);
+    let token = serve.said.split("--token ").nth(1).map(str::trim).expect("a token").to_owned();
+    let args = ["run", "--host", &serve.address, "--token", &token, "--rounds", "2", "--budget", "60s", "--json"];
+    let run = place.wrapped(&["ip", "netns", "exec", here], &[&args[..], &["syscall.getppid"], &REMOTE].concat());
+    let ended = common::ended({ run }.output().expect("the program starts"));
+    let parsed: serde_json::Value = serde_json::from_str(&ended.out).unwrap_or_else(|e| panic!("{e}: {ended:?}"));
+    assert!(!ended.out.contains(&token), "the record tells the token");
+    for id in REMOTE {
+        let record = metric(&parsed, id);
+        assert!(["ok", "noisy"].contains(&record["state"].as_str().expect("a state")), "{record:#}");
+        println!("{id}: {}", record["value"]);
+    }
+    serve.idle();
+    // From outside nobody is there: neither namespace is this one.
+    let outside = place.groma(&["run", "net.tcp_rtt", "--host", "10.213.7.2", "--no-store", "--deadline", "2s"]);
+    assert_eq!(outside.code, Some(2), "{outside:?}");
+}
