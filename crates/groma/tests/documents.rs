@@ -89,6 +89,22 @@ fn benchmarks() -> String {
             );
         }
     }
+    out.push_str("\n## Coming from other tools\n\n| tool | test | groma |\n|---|---|---|\n");
+    for (source, title) in [
+        ("libmicro", "libMicro"),
+        ("wis", "will-it-scale"),
+        ("perf_bench", "perf bench"),
+        ("rt-tests", "rt-tests"),
+        ("schbench", "schbench"),
+        ("linux", "Linux tracers"),
+        ("netperf", "netperf"),
+        ("fio", "fio"),
+    ] {
+        for (what, ids) in by_source.remove(source).unwrap_or_default() {
+            let ids: Vec<_> = ids.iter().map(|id| format!("`{id}`")).collect();
+            let _ = writeln!(out, "| {title} | `{what}` | {} |", ids.join(", "));
+        }
+    }
     assert!(by_source.is_empty(), "lineages of unknown sources: {by_source:?}");
     out
 }

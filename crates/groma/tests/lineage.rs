@@ -64,8 +64,8 @@ const DOCUMENTS: [Document; 5] = [
             "stream",
             "tlb",
         ],
-        open: &["lat_dram_page", "lat_ops", "lat_rand", "line", "par_mem", "par_ops", "tlb"],
-        besides: &["cache", "enough", "lat_cmd", "loop_o", "memsize", "seek", "timing_o"],
+        open: &["lat_dram_page", "lat_ops", "lat_rand", "line", "par_mem", "par_ops", "stream", "tlb"],
+        besides: &["bw_udp", "cache", "enough", "lat_cmd", "loop_o", "memsize", "seek", "timing_o"],
     },
     Document {
         name: "lmbench1996",

@@ -27,7 +27,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         params: &[sizes(&["1", "64", "1K", "16K", "64K"])],
         scaling: ONE_PROCESS_EACH,
         placements: &Placement::TWO_SIDED,
-        lineage: &["lmbench1996:table11", "lmbench3:lat_pipe", "ousterhout1990:table3"],
+        lineage: &["lmbench1996:table11", "lmbench3:lat_pipe", "ousterhout1990:table3", "perf_bench:sched pipe"],
         interference: Interference::Blocking,
         width: 0.02,
         // 2: the other side reads a message with one call instead of two.

@@ -70,13 +70,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
                 full: &["best", "avx512", "avx2", "sse2", "neon", "scalar", "portable"],
             },
         ],
-        lineage: &[
-            "lmbench1996:table2",
-            "lmbench3:bw_mem",
-            "lmbench3:stream",
-            "ousterhout1990:table5",
-            "cse221:ram_bandwidth",
-        ],
+        lineage: &["lmbench1996:table2", "lmbench3:bw_mem", "ousterhout1990:table5", "cse221:ram_bandwidth"],
         width: 0.02,
         ..Info::new("mem.bandwidth")
     },

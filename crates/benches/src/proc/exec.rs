@@ -62,7 +62,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         ],
         scaling: PROCESSES,
         needs: &[Need::WorkDir],
-        lineage: &["lmbench1996:table9", "lmbench3:lat_proc exec", "libmicro:exec"],
+        lineage: &["lmbench1996:table9", "lmbench3:lat_proc exec", "libmicro:exec", "perf_bench:syscall execve"],
         interference: Interference::Tasks,
         width: 0.05,
         ..Info::new("proc.exec")

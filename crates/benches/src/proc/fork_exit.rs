@@ -65,7 +65,13 @@ pub(crate) static BENCH: Benchmark = Benchmark {
             },
         ],
         scaling: PROCESSES,
-        lineage: &["lmbench1996:table9", "lmbench3:lat_proc fork", "cse221:task_creation", "libmicro:fork"],
+        lineage: &[
+            "lmbench1996:table9",
+            "lmbench3:lat_proc fork",
+            "cse221:task_creation",
+            "libmicro:fork",
+            "perf_bench:syscall fork",
+        ],
         interference: Interference::Tasks,
         width: 0.03,
         ..Info::new("proc.fork_exit")

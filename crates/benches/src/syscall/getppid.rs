@@ -24,7 +24,13 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         summary: "Null system call: getppid, by number",
         about: about!("getppid.rs"),
         iteration: "one getppid",
-        lineage: &["lmbench1996:table7", "lmbench3:lat_syscall null", "ousterhout1990:table2", "cse221:system_call"],
+        lineage: &[
+            "lmbench1996:table7",
+            "lmbench3:lat_syscall null",
+            "ousterhout1990:table2",
+            "cse221:system_call",
+            "perf_bench:syscall basic",
+        ],
         ..Info::new("syscall.getppid")
     },
     run: Run::Here(run),

@@ -55,6 +55,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<u8> {
     // Whatever can be refused is refused before anything is measured.
     let out = open_out(args)?;
     let mut store = open_store(args)?;
+    let supervisor = Supervisor::new().context("the supervisor cannot start")?;
     let work_dir = open_work_dir(args, seed)?;
     let remote = args.host.map(|address| Remote { address, token: args.token.clone() });
     let of_remote = match &remote {
@@ -64,7 +65,6 @@ pub(crate) fn run(args: &RunArgs) -> Result<u8> {
         None => Vec::new(),
     };
     report_killed_runs(store.as_mut());
-    let supervisor = Supervisor::new().context("the supervisor cannot start")?;
 
     let mut progress = Progress::new(budget);
     progress.show("gauging the machine");
