@@ -121,9 +121,9 @@ pub(crate) fn run(args: &RunArgs) -> Result<u8> {
         print(&report::render(&head, &records, Some(&end), Format::Json, &style(args.all)))?;
     } else if !out_is_stdout {
         print(&report::render(&head, &records, Some(&end), Format::Table, &style(args.all)))?;
-        for cost in &worked.costs {
-            eprintln!("groma: the budget of {:.0} s: {cost}", budget.as_secs_f64());
-        }
+    }
+    for cost in &worked.costs {
+        eprintln!("groma: the budget of {:.0} s: {cost}", budget.as_secs_f64());
     }
     if let Some(complaint) = &complaint {
         eprintln!("groma: {complaint}; the results of this run are shown, not all of them are kept");
