@@ -35,3 +35,39 @@ fn on_one_cpu(ctx: &Ctx) -> Outcome {
 fn switches<'u>(tasks: impl Iterator<Item = &'u Usage>) -> u64 {
     tasks.map(|usage| usage.voluntary + usage.involuntary).sum()
 }
+
+/// One switch for each hand-over, or two where whoever is woken preempts its waker. A kernel that counted none at all among
+/// tasks that slept counts none.
+fn prove_switches(ctx: &mut Ctx, name: &str, switches: u64, hand_overs: f64) {
+    if switches == 0 {
+        return ctx.note("the kernel counts no switches; on one CPU nothing is handed over without one");
+    }
+    ctx.prove(name, "1 (0.95..2.2)", switches as f64 / hand_overs.max(1.0), 0.95..=2.2);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use groma_harness::testing::try_out;
+
+    #[test]
+    fn a_kernel_that_counts_no_switches_is_believed_and_one_that_counts_too_few_is_not() {
+        fn none(ctx: &mut Ctx) -> Outcome {
+            prove_switches(ctx, "switches", 0, 100.0);
+            ctx.state(1.0);
+            Ok(())
+        }
+        fn few(ctx: &mut Ctx) -> Outcome {
+            prove_switches(ctx, "switches", 50, 100.0);
+            ctx.state(1.0);
+            Ok(())
+        }
+        let tried = |run| {
+            let info = Info { timing: Timing::Stated, ..Info::new("test.switches") };
+            try_out(&Benchmark { info, run: Run::Here(run) }, &[], None).expect("a value").result
+        };
+        let (none, few) = (tried(none), tried(few));
+        assert!(none.proofs.is_empty() && none.notes.iter().any(|n| n.contains("counts no switches")));
+        assert!(few.proofs.iter().any(|p| p.name == "switches" && !p.holds));
+    }
+}
