@@ -3,7 +3,8 @@
 //! The budget is a contract: the run ends within it. The first round is cheap and tells what each point costs; the rest of
 //! the budget is then shared out (`shares.rs`): no point may take more than its share, then the sampling time of each round
 //! shrinks, then the number of rounds. When all points have had their rounds, what is left goes to those whose interval is
-//! still too wide, at the checkpoints of the stopping rule. Each round is handed to the sink as it ends, so that a crash loses at most the one in flight.
+//! still too wide, at the checkpoints of the stopping rule. Each round is handed to the sink as it ends, so that a crash
+//! loses at most the one in flight.
 
 use crate::plan::Planned;
 use crate::progress::Progress;
