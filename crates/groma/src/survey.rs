@@ -248,10 +248,12 @@ impl Survey<'_> {
                 }
             }
             round += 1;
-            if left_out > 0 {
-                if shared_out {
-                    worked.costs.push(format!("round {round}: {left_out} of {} points not reached", order.len()));
-                }
+            if left_out > 0 && shared_out {
+                worked.costs.push(format!("round {round}: {left_out} of {} points not reached", order.len()));
+                break;
+            }
+            // Beyond the shares, a dear point for which nothing is left must not end the cheap ones.
+            if left_out == order.len() {
                 break;
             }
             if round == 1 {
