@@ -21,14 +21,26 @@ pub(crate) const ALL: &[&Benchmark] = &[&switch::BENCH, &futex::BENCH, &r#yield:
 /// Puts this task, and those it starts, on one CPU: then a hand-over cannot happen without a switch.
 ///
 /// Alone and in a crew that was placed, that is the CPU where it already is. The members of a crew that nobody placed
-/// go round the allowed CPUs: they would else all stay where they were forked.
+/// go round the allowed CPUs: they would else all stay where they were forked. A placement on two CPUs, which anybody can
+/// ask for, would have the processes of a ring on both, and the threads on one.
 fn on_one_cpu(ctx: &Ctx) -> Outcome {
+    refuse_apart(counters::current_cpu(), ctx.peer_cpu())?;
     let allowed = affinity::allowed().doing("reading the allowed CPUs")?;
     let cpu = match (ctx.workers(), allowed.as_slice()) {
         (2.., cpus @ [_, _, ..]) => cpus[ctx.member() as usize % cpus.len()],
         _ => counters::current_cpu(),
     };
     affinity::pin(cpu).doing("pinning the tasks")
+}
+
+/// Refuses another CPU for the other side.
+fn refuse_apart(here: u32, there: Option<u32>) -> Outcome {
+    match there {
+        Some(there) if there != here => {
+            Err(Stop::Unsupported("its tasks share one CPU: --placement same-cpu or free".to_owned()))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Context switches of all these tasks, whoever wanted them.
@@ -49,6 +61,12 @@ fn prove_switches(ctx: &mut Ctx, name: &str, switches: u64, hand_overs: f64) {
 mod tests {
     use super::*;
     use groma_harness::testing::try_out;
+
+    #[test]
+    fn two_cpus_are_refused() {
+        assert!(refuse_apart(1, None).is_ok() && refuse_apart(1, Some(1)).is_ok());
+        assert!(matches!(refuse_apart(1, Some(0)), Err(Stop::Unsupported(_))));
+    }
 
     #[test]
     fn a_kernel_that_counts_no_switches_is_believed_and_one_that_counts_too_few_is_not() {
