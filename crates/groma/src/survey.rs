@@ -3,7 +3,8 @@
 //! The budget is a contract: the run ends within it. The first round is cheap and tells what each point costs; the rest of
 //! the budget is then shared out (`shares.rs`): no point may take more than its share, then the sampling time of each round
 //! shrinks, then the number of rounds. When all points have had their rounds, what is left goes to those whose interval is
-//! still too wide, at the checkpoints of the stopping rule. Each round is handed to the sink as it ends, so that a crash loses at most the one in flight.
+//! still too wide, at the checkpoints of the stopping rule. Each round is handed to the sink as it ends, so that a crash
+//! loses at most the one in flight.
 
 use crate::plan::Planned;
 use crate::progress::Progress;
@@ -247,10 +248,12 @@ impl Survey<'_> {
                 }
             }
             round += 1;
-            if left_out > 0 {
-                if shared_out {
-                    worked.costs.push(format!("round {round}: {left_out} of {} points not reached", order.len()));
-                }
+            if left_out > 0 && shared_out {
+                worked.costs.push(format!("round {round}: {left_out} of {} points not reached", order.len()));
+                break;
+            }
+            // Beyond the shares, a dear point for which nothing is left must not end the cheap ones.
+            if left_out == order.len() {
                 break;
             }
             if round == 1 {

@@ -1,40 +1,49 @@
-//! How often each kind of interrupt came to one CPU, as `/proc/interrupts` and `/proc/softirqs` count them.
+//! How often each kind of interrupt came to some CPUs, as `/proc/interrupts` and `/proc/softirqs` count them.
 
 use std::collections::BTreeMap;
 
-/// The counts of one CPU by kind: `LOC`, `24`, `TIMER`.
+/// The counts by kind: `LOC`, `24`, `TIMER`.
 pub type Counts = BTreeMap<String, u64>;
 
-/// Of hardware and of the kernel's own, at this moment; empty where neither file can be read.
-pub fn of_cpu(cpu: u32) -> Counts {
+/// Of hardware and of the kernel's own, on these CPUs together, at this moment; empty where neither file can be read. Each
+/// file is read once, however many CPUs there are: the kernel counts a table of all of them together for each reading.
+pub fn of_cpus(cpus: &[u32]) -> Counts {
     ["/proc/interrupts", "/proc/softirqs"]
         .into_iter()
         .filter_map(|path| std::fs::read_to_string(path).ok())
-        .flat_map(|text| column(&text, cpu))
+        .flat_map(|text| columns(&text, cpus))
         .collect()
 }
 
 /// What came after `before`, kinds that did not move left out.
 pub fn since(after: &Counts, before: &Counts) -> Counts {
     let added = |(kind, n): (&String, &u64)| {
-        let n = n.wrapping_sub(before.get(kind).copied().unwrap_or(0));
+        let before = before.get(kind).copied().unwrap_or(0);
+        // The kernel counts in 32 bits (LOC: 50 days at 1000 Hz).
+        let n = n.checked_sub(before).unwrap_or_else(|| (n + (1 << 32)).saturating_sub(before));
         (n > 0).then(|| (kind.clone(), n))
     };
     after.iter().filter_map(added).collect()
 }
 
-/// The column of a CPU: the first line names the CPUs, each other one begins with a kind and a colon.
-fn column(text: &str, cpu: u32) -> Vec<(String, u64)> {
+/// The sum of the columns of these CPUs: the first line names the CPUs, each other one begins with a kind and a colon.
+fn columns(text: &str, cpus: &[u32]) -> Vec<(String, u64)> {
     let mut lines = text.lines();
-    let head = lines.next().unwrap_or_default();
-    let name = format!("CPU{cpu}");
-    let Some(index) = head.split_ascii_whitespace().position(|c| c == name) else { return Vec::new() };
-    let cell = |line: &str| {
+    let head = lines.next().unwrap_or_default().split_ascii_whitespace();
+    let wanted: Vec<bool> = head
+        .map(|name| name.strip_prefix("CPU").and_then(|n| n.parse().ok()).is_some_and(|n| cpus.contains(&n)))
+        .collect();
+    if !wanted.contains(&true) {
+        return Vec::new();
+    }
+    let row = |line: &str| {
         let (kind, cells) = line.split_once(':')?;
-        let count = cells.split_ascii_whitespace().nth(index)?.parse().ok()?;
-        Some((kind.trim().to_owned(), count))
+        let cells = cells.split_ascii_whitespace().zip(&wanted).filter(|(_, wanted)| **wanted);
+        let mut counts = cells.map_while(|(cell, _)| cell.parse::<u64>().ok());
+        let first = counts.next()?;
+        Some((kind.trim().to_owned(), first + counts.sum::<u64>()))
     };
-    lines.filter_map(cell).collect()
+    lines.filter_map(row).collect()
 }
 
 #[cfg(test)]
@@ -45,16 +54,24 @@ mod tests {
                         LOC:       100        200   Local timer interrupts\nERR:          3\n";
 
     #[test]
-    fn a_cpu_is_found_by_its_name() {
-        assert_eq!(column(TEXT, 2), [("24".to_owned(), 7), ("LOC".to_owned(), 200)]);
-        assert_eq!(column(TEXT, 0), [("24".to_owned(), 1), ("LOC".to_owned(), 100), ("ERR".to_owned(), 3)]);
-        assert!(column(TEXT, 1).is_empty() && column("", 0).is_empty());
+    fn cpus_are_found_by_their_names_and_added_up() {
+        let of = |cpus: &[u32]| columns(TEXT, cpus);
+        assert_eq!(of(&[2]), [("24".to_owned(), 7), ("LOC".to_owned(), 200)]);
+        assert_eq!(of(&[0]), [("24".to_owned(), 1), ("LOC".to_owned(), 100), ("ERR".to_owned(), 3)]);
+        assert_eq!(of(&[2, 0, 9]), [("24".to_owned(), 8), ("LOC".to_owned(), 300), ("ERR".to_owned(), 3)]);
+        assert!(of(&[1]).is_empty() && columns("", &[0]).is_empty());
     }
 
     #[test]
     fn only_what_moved_is_told() {
         let before: Counts = [("24".to_owned(), 7), ("LOC".to_owned(), 190)].into();
-        let after: Counts = column(TEXT, 2).into_iter().collect();
+        let after: Counts = columns(TEXT, &[2]).into_iter().collect();
         assert_eq!(since(&after, &before), [("LOC".to_owned(), 10)].into());
+    }
+
+    #[test]
+    fn a_count_that_went_round_is_no_huge_one() {
+        let before: Counts = [("LOC".to_owned(), (1 << 32) - 5)].into();
+        assert_eq!(since(&[("LOC".to_owned(), 2)].into(), &before), [("LOC".to_owned(), 7)].into());
     }
 }

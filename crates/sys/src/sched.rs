@@ -13,12 +13,15 @@ pub fn yield_now() -> isize {
     unsafe { crate::arch::syscall0(libc::SYS_sched_yield as usize) }
 }
 
-/// Makes the calling thread an ordinary task, `SCHED_OTHER`.
+/// Makes the calling thread an ordinary task, `SCHED_OTHER`. One that is ordinary already may be one where the system
+/// refuses to change anything.
 ///
 /// # Errors
 /// Those of `sched_setscheduler`.
 pub fn be_ordinary() -> io::Result<()> {
-    set_scheduler(libc::SCHED_OTHER, 0)
+    // SAFETY: an integer by value.
+    let now = unsafe { libc::syscall(libc::SYS_sched_getscheduler, 0) };
+    if now == libc::c_long::from(libc::SCHED_OTHER) { Ok(()) } else { set_scheduler(libc::SCHED_OTHER, 0) }
 }
 
 /// Makes the calling thread a real-time one, `SCHED_FIFO`, of the lowest priority: before all ordinary tasks, and

@@ -6,7 +6,7 @@
 //! Method: chains of 32000 and of 160000 additions, one after the other; the difference leaves out the clock reads and the
 //! entry. Chains of multiplications and of rotations follow in the same turn, a third of a millisecond in all. Whatever
 //! the cycle is, one of theirs must take a whole number of times as long: 3 and 1 on x86-64. A turn whose ratios are not
-//! whole was interrupted, or the clock changed within it, and does not count; the median turn has to be whole.
+//! whole was interrupted, or the clock changed within it, and does not count; three have to be whole.
 //!
 //! Traps: additions of small constants are done while registers are renamed on some cores, and read up to five times the
 //! clock (these are of registers); cores change their clock within milliseconds (here between 3.0 and 3.6 GHz in steps of

@@ -21,8 +21,10 @@ pub(crate) const ALL: &[&Benchmark] = &[&switch::BENCH, &futex::BENCH, &r#yield:
 /// Puts this task, and those it starts, on one CPU: then a hand-over cannot happen without a switch.
 ///
 /// Alone and in a crew that was placed, that is the CPU where it already is. The members of a crew that nobody placed
-/// go round the allowed CPUs: they would else all stay where they were forked.
+/// go round the allowed CPUs: they would else all stay where they were forked. A placement on two CPUs, which anybody can
+/// ask for, would have the processes of a ring on both, and the threads on one.
 fn on_one_cpu(ctx: &Ctx) -> Outcome {
+    refuse_apart(counters::current_cpu(), ctx.peer_cpu())?;
     let allowed = affinity::allowed().doing("reading the allowed CPUs")?;
     let cpu = match (ctx.workers(), allowed.as_slice()) {
         (2.., cpus @ [_, _, ..]) => cpus[ctx.member() as usize % cpus.len()],
@@ -31,7 +33,59 @@ fn on_one_cpu(ctx: &Ctx) -> Outcome {
     affinity::pin(cpu).doing("pinning the tasks")
 }
 
+/// Refuses another CPU for the other side.
+fn refuse_apart(here: u32, there: Option<u32>) -> Outcome {
+    match there {
+        Some(there) if there != here => {
+            Err(Stop::Unsupported("its tasks share one CPU: --placement same-cpu or free".to_owned()))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Context switches of all these tasks, whoever wanted them.
 fn switches<'u>(tasks: impl Iterator<Item = &'u Usage>) -> u64 {
     tasks.map(|usage| usage.voluntary + usage.involuntary).sum()
+}
+
+/// One switch for each hand-over, or two where whoever is woken preempts its waker. A kernel that counted none at all among
+/// tasks that slept counts none.
+fn prove_switches(ctx: &mut Ctx, name: &str, switches: u64, hand_overs: f64) {
+    if switches == 0 {
+        return ctx.note("the kernel counts no switches; on one CPU nothing is handed over without one");
+    }
+    ctx.prove(name, "1 (0.95..2.2)", switches as f64 / hand_overs.max(1.0), 0.95..=2.2);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use groma_harness::testing::try_out;
+
+    #[test]
+    fn two_cpus_are_refused() {
+        assert!(refuse_apart(1, None).is_ok() && refuse_apart(1, Some(1)).is_ok());
+        assert!(matches!(refuse_apart(1, Some(0)), Err(Stop::Unsupported(_))));
+    }
+
+    #[test]
+    fn a_kernel_that_counts_no_switches_is_believed_and_one_that_counts_too_few_is_not() {
+        fn none(ctx: &mut Ctx) -> Outcome {
+            prove_switches(ctx, "switches", 0, 100.0);
+            ctx.state(1.0);
+            Ok(())
+        }
+        fn few(ctx: &mut Ctx) -> Outcome {
+            prove_switches(ctx, "switches", 50, 100.0);
+            ctx.state(1.0);
+            Ok(())
+        }
+        let tried = |run| {
+            let info = Info { timing: Timing::Stated, ..Info::new("test.switches") };
+            try_out(&Benchmark { info, run: Run::Here(run) }, &[], None).expect("a value").result
+        };
+        let (none, few) = (tried(none), tried(few));
+        assert!(none.proofs.is_empty() && none.notes.iter().any(|n| n.contains("counts no switches")));
+        assert!(few.proofs.iter().any(|p| p.name == "switches" && !p.holds));
+    }
 }

@@ -285,8 +285,8 @@ fn run(ctx: &mut Ctx) -> Outcome {
         hand_overs..=hand_overs,
     );
     let switches = super::switches(ended.iter().map(|(_, usage)| usage).chain([&here]));
-    let per_hand_over = switches as f64 / (laps_done.max(1) as f64 * hand_overs);
-    ctx.prove("context switches per hand-over, all tasks", "1 (0.95..2.2)", per_hand_over, 0.95..=2.2);
+    let all = laps_done as f64 * hand_overs;
+    super::prove_switches(ctx, "context switches per hand-over, all tasks", switches, all);
     Ok(())
 }
 

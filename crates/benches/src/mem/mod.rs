@@ -23,7 +23,7 @@ fn private_cache() -> Option<u64> {
 
 /// Says so when a buffer would take more than half of the memory that is available: a benchmark must not push a machine
 /// into swapping or its own process into the out-of-memory killer.
-fn check_room(bytes: u64) -> Result<(), Stop> {
+pub(crate) fn check_room(bytes: u64) -> Result<(), Stop> {
     let available = groma_harness::sys::facts::available_memory();
     match available {
         Some(room) if bytes > room / 2 => {

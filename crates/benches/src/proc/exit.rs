@@ -18,9 +18,9 @@
 //! Source: os-methods.md 2.3 ("exit alone"); libMicro `exit`, which releases a whole batch at once.
 
 use super::{Children, GOOD, PROCESSES, no_child};
+use crate::mem::check_room;
 use groma_harness::prelude::*;
 use groma_harness::sys::clock::{Clock, Monotonic};
-use groma_harness::sys::facts::available_memory;
 use groma_harness::sys::fork::{self, Child};
 use groma_harness::sys::pages::{Map, Policy, page_size};
 use groma_harness::sys::process;
@@ -51,8 +51,6 @@ pub(crate) static BENCH: Benchmark = Benchmark {
     run: Run::Here(run),
 };
 
-/// What is proven of their memory.
-const FAULTS: &str = "page faults of the children, per iteration";
 /// Children that wait at once. As many as the harness times between two readings.
 const BATCH: usize = 8;
 /// What a child leaves with that could not have its memory.
@@ -61,10 +59,7 @@ const NO_MEMORY: i32 = 43;
 fn run(ctx: &mut Ctx) -> Outcome {
     process::refuse_huge_pages();
     let resident = ctx.int("resident");
-    let all = resident.saturating_mul(BATCH as u64).saturating_mul(u64::from(ctx.workers()));
-    if let Some(room) = available_memory().filter(|room| all > room / 2) {
-        return Err(Stop::Unsupported(format!("needs {all} B, and half of the {room} B of memory available is less")));
-    }
+    check_room(resident.saturating_mul(BATCH as u64).saturating_mul(u64::from(ctx.workers())))?;
     let mut parked = Parked::new(resident as usize)?;
     let children = Children::new();
     ctx.measure_staged(|iters, watch| {
@@ -84,12 +79,8 @@ fn run(ctx: &mut Ctx) -> Outcome {
         Ok(())
     })?;
     children.prove(ctx);
-    let (faults, pages) = (children.faults.get() as f64 / ctx.iterations() as f64, resident / page_size() as u64);
-    if faults == 0.0 {
-        ctx.note("the kernel does not count the page faults of children");
-    } else {
-        ctx.prove(FAULTS, "one a page that they were to touch, or more", faults, pages as f64..);
-    }
+    let pages = resident / page_size() as u64;
+    children.prove_faults(ctx, "one a page that they were to touch, or more", pages as f64);
     Ok(())
 }
 
@@ -173,6 +164,7 @@ impl Parked {
 
 #[cfg(test)]
 mod tests {
+    use super::super::FAULTS;
     use super::*;
     use groma_harness::testing::{try_crew, try_out};
 

@@ -4,7 +4,7 @@ use crate::executable;
 use crate::proofs;
 use crate::scratch::Scratch;
 use groma_harness::prelude::*;
-use groma_harness::sys::counters;
+use groma_harness::sys::counters::{self, Usage};
 use groma_harness::sys::process::{self, Exit};
 use groma_harness::sys::spawn::{Command, Deed, EXEC_FAILED, Task};
 use groma_harness::sys::thread;
@@ -144,6 +144,10 @@ impl Target {
                     Stop::Denied(format!("executing {}: {e} (mounted noexec? see --work-dir)", path.display()))
                 }
             },
+            // The path of what is in memory leads through /proc.
+            io::ErrorKind::NotFound if self.place.is_none() => {
+                Stop::Unsupported(format!("executing memory: {e} (no /proc?)"))
+            }
             _ => no_child("executing the target", &e),
         })?;
         let exit = process::wait(pid).doing("waiting for the target")?;
@@ -322,7 +326,19 @@ impl Children {
         ctx.prove("children that left with code 42, per iteration", "exactly 1", each, 1.0..=1.0);
         proofs::tasks_created(ctx, self.tasks);
     }
+
+    /// Proves that the children took so many page faults each, or more. A kernel that has counted none for this process
+    /// counts none.
+    fn prove_faults(&self, ctx: &mut Ctx, expected: &str, least: f64) {
+        if Usage::process().minor_faults == 0 {
+            return ctx.note("the kernel does not count page faults");
+        }
+        ctx.prove(FAULTS, expected, self.faults.get() as f64 / ctx.iterations() as f64, least..);
+    }
 }
+
+/// What [`Children::prove_faults`] proves.
+const FAULTS: &str = "page faults of the children, per iteration";
 
 /// The output of [`Children::first`].
 const FIRST: Output = Output {

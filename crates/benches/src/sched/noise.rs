@@ -25,8 +25,7 @@ use super::per_cpu::{CPUS, Tasks};
 use groma_harness::prelude::*;
 use groma_harness::sys::clock::{Clock, Monotonic};
 use groma_harness::sys::counters::{Usage, current_cpu};
-use groma_harness::sys::interrupts::{self, Counts};
-use groma_harness::sys::{arch, sched};
+use groma_harness::sys::{arch, interrupts, sched};
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 
 pub(crate) static BENCH: Benchmark = Benchmark {
@@ -172,15 +171,6 @@ fn read_clock() -> u64 {
     Monotonic.now_ns()
 }
 
-/// What has come to these CPUs up to now.
-fn interrupts(cpus: &[u32]) -> Counts {
-    let mut all = Counts::new();
-    for (kind, n) in cpus.iter().flat_map(|&cpu| interrupts::of_cpu(cpu)) {
-        *all.entry(kind).or_default() += n;
-    }
-    all
-}
-
 fn run(ctx: &mut Ctx) -> Outcome {
     let (read, hz, clock): (fn() -> u64, f64, _) = match ctx.host().counter_hz {
         Some(hz) => (arch::counter_start, hz, arch::COUNTER_NAME),
@@ -190,9 +180,9 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let seconds = ctx.box_ns() as f64 * 1e-9;
     let tasks = Tasks::new(ctx, WIDTH, |cpu, row| watch(cpu, row, read, hz, seconds))?;
     let cpus = tasks.cpus.clone();
-    let (host, before) = (sys::facts::host_counters(), interrupts(&cpus));
+    let (host, before) = (sys::facts::host_counters(), interrupts::of_cpus(&cpus));
     let rows = tasks.work()?;
-    let added = interrupts::since(&interrupts(&cpus), &before);
+    let added = interrupts::since(&interrupts::of_cpus(&cpus), &before);
     let host = sys::facts::host_counters().since(&host);
 
     let mut unexplained = f64::NEG_INFINITY;
