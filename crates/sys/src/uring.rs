@@ -337,6 +337,8 @@ pub enum Missing {
     Disabled(u32),
     /// Forbidden by something else: a security module, most likely.
     Refused,
+    /// No memory for them: before Linux 5.12 they count as locked memory, of which others than root may have little.
+    NoMemory,
     /// Neither: some other error.
     Other,
 }
@@ -357,6 +359,7 @@ fn tell_apart(error: Option<i32>, disabled: Option<u32>, filtered: bool) -> Miss
         (Some(libc::EPERM), Some(setting @ 1..)) => Missing::Disabled(setting),
         (Some(libc::EPERM | libc::EACCES), _) if filtered => Missing::Forbidden,
         (Some(libc::EPERM | libc::EACCES), _) => Missing::Refused,
+        (Some(libc::ENOMEM), _) => Missing::NoMemory,
         _ => Missing::Other,
     }
 }
@@ -436,7 +439,8 @@ mod tests {
         assert_eq!(tell_apart(eperm, Some(1), false), Missing::Disabled(1));
         assert_eq!(tell_apart(eperm, Some(0), true), Missing::Forbidden);
         assert_eq!(tell_apart(eperm, None, false), Missing::Refused);
-        assert_eq!(tell_apart(Some(libc::ENOMEM), None, true), Missing::Other);
+        assert_eq!(tell_apart(Some(libc::ENOMEM), None, true), Missing::NoMemory);
+        assert_eq!(tell_apart(Some(libc::EMFILE), None, true), Missing::Other);
     }
 
     /// As under a container's profile: a filter is its thread's own, and so ends with it.

@@ -3,6 +3,7 @@
 use crate::entry;
 use groma_harness::prelude::*;
 use groma_harness::sys::io::{pipe, readable, write_full};
+use groma_harness::sys::kernel_objects;
 use groma_harness::sys::net;
 use groma_harness::sys::ready::{self, Asking};
 use std::net::SocketAddr;
@@ -83,7 +84,7 @@ impl Objects {
                 Ok((near.into(), far.into()))
             }),
             "tcp" => objects.connections(count),
-            "eventfd" => objects.singles(count, || ready::event_counter().doing("making an eventfd")),
+            "eventfd" => objects.singles(count, || kernel_objects::eventfd().doing("making an eventfd")),
             _ => objects.singles(count, || ready::timer().doing("making a timerfd")),
         }?;
         Ok(objects)

@@ -9,7 +9,8 @@
 //! Traps: sandboxes treat a number that they do not know in a way of its own: a filter may answer `EPERM`, or end the
 //! process, and always has to be run, since what the kernel remembers of filters is for numbers that exist; gVisor and
 //! tracers take their slowest path. Where anything but `ENOSYS` comes back, somebody other than the kernel has answered, and
-//! the round ends as `unsupported`.
+//! the round ends as `unsupported`. Filters that answer `ENOSYS` themselves (those of newer container runtimes) cannot be told
+//! from the kernel: whether one is in force is a fact of the machine (`security.seccomp`).
 //!
 //! Source: os-methods 2.1; no other suite has it.
 

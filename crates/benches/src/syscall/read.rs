@@ -59,7 +59,10 @@ mod tests {
         let tried = try_out(&BENCH, &[], None).expect("/dev/zero");
         assert!(tried.samples("") >= 3);
         assert_eq!(tried.proven("calls of 100 that the kernel was asked for"), 100.0);
-        assert!(tried.proven("calls that the kernel counted per iteration") >= 1.0);
+        // Not every kernel counts.
+        if io_calls().is_some() {
+            assert!(tried.proven("calls that the kernel counted per iteration") >= 1.0);
+        }
     }
 
     #[test]

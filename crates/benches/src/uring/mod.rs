@@ -36,6 +36,7 @@ fn rings(operations: u64) -> Result<Ring, Stop> {
             Missing::Forbidden => Stop::Denied(text("a filter of system calls forbids it")),
             Missing::Disabled(setting) => Stop::Denied(text(&format!("kernel.io_uring_disabled is {setting}"))),
             Missing::Refused => Stop::Denied(text("neither a filter nor a setting; a security module?")),
+            Missing::NoMemory => Stop::Denied(text("before Linux 5.12 rings are locked memory: see ulimit -l")),
             Missing::Other => Stop::from_io("io_uring_setup", &error),
         }
     })

@@ -6,7 +6,8 @@
 //!
 //! Method: both rings are made before the other side is forked; it uses its own through the memory that it inherits, and the
 //! first one as the target only. Each round trip is timed alone. The message is a number, and the answer has to be the next
-//! one. The proof counts context switches on both sides, and the other side's exit code.
+//! one. The end of the other side closes a pipe that the first ring polls, so its death ends the round at once instead of being
+//! waited for. The proof counts context switches on both sides, and the other side's exit code.
 //!
 //! Traps: scheduler placement; the success of each message would be told in the sender's ring, and wake it before the answer:
 //! it is asked not to be. A kernel before 5.18 has no such operation: `unsupported`. Where io_uring is not there, the reason is
@@ -18,6 +19,7 @@ use super::{rings, unknown};
 use crate::proofs;
 use groma_harness::prelude::*;
 use groma_harness::sys::counters::Usage;
+use groma_harness::sys::io::pipe;
 use groma_harness::sys::uring::{Completion, Ring};
 use std::os::fd::AsFd;
 
@@ -39,6 +41,8 @@ pub(crate) static BENCH: Benchmark = Benchmark {
 /// What tells the other side to leave; no count comes near it.
 const LEAVE: u64 = u64::MAX - 1;
 const EINTR: isize = -4;
+/// What the end of the other side is told by.
+const ENDED: u64 = u64::MAX - 2;
 /// What each message has for a result: a failure to send has a negative one, and stays with its sender.
 const SENT: u32 = 1;
 
@@ -86,7 +90,11 @@ fn run(ctx: &mut Ctx) -> Outcome {
         return Err(Stop::Failed(format!("the first message was not delivered: {first:?}")));
     }
 
+    let (ended, held) = pipe().doing("making a pipe")?;
     let peer = ctx.fork_peer(&[], || answer(&mut there, &here))?;
+    drop(held);
+    here.push_poll(ended.as_fd(), ENDED);
+    here.enter(0);
     let before = Usage::thread();
     let (mut number, mut calls) = (0, 0);
     ctx.measure(|iters| {
@@ -94,6 +102,9 @@ fn run(ctx: &mut Ctx) -> Outcome {
             here.push_message(there.as_fd(), number, SENT);
             let answer = turn(&mut here, &mut calls)?;
             number += 1;
+            if answer.data == ENDED {
+                return Err(Stop::Failed("the other side has ended".to_owned()));
+            }
             if (answer.data, answer.result) != (number, SENT as i32) {
                 return Err(Stop::Failed(format!("{answer:?} came instead of {number}")));
             }
@@ -123,5 +134,16 @@ mod tests {
         assert!(tried.proven("calls of io_uring_enter per round trip, this side") >= 1.0);
         assert!(tried.proven("context switches per round trip, both sides") >= 1.8);
         assert_eq!(tried.proven("exit code of the other side"), 0.0);
+    }
+
+    #[test]
+    fn the_death_of_the_other_side_is_told() {
+        let Ok(mut here) = rings(4) else { return eprintln!("no rings here") };
+        let (ended, held) = pipe().expect("pipe");
+        let peer = sys::fork::fork(|| 3).expect("fork");
+        drop(held);
+        here.push_poll(ended.as_fd(), ENDED);
+        assert_eq!(turn(&mut here, &mut 0).expect("told").data, ENDED);
+        assert_eq!(peer.wait().expect("wait").code(), Some(3));
     }
 }

@@ -8,8 +8,9 @@
 //! difference is paired and never clamped. Each read has to fill its part; in the end the buffer has to be the file, for
 //! either loop. The proof is the first loop in a child cut off from the kernel.
 //!
-//! Traps: a file that is not in the page cache goes to a thread of the kernel's, and is another metric; where io_uring is not
-//! there, the reason is told (`uring.nop`).
+//! Traps: a read that the file system cannot make without waiting goes to a thread of the kernel's even where the page cache
+//! holds it all (tmpfs), and that is another metric: some reads are made first, and where they switch tasks the round ends as
+//! `unsupported`. Where io_uring is not there, the reason is told (`uring.nop`).
 //!
 //! Source: os-methods 2.20.
 
@@ -17,6 +18,7 @@ use super::{BATCH, rings};
 use crate::entry;
 use crate::scratch::Scratch;
 use groma_harness::prelude::*;
+use groma_harness::sys::counters::Usage;
 use groma_harness::sys::raw;
 use std::os::fd::AsFd;
 
@@ -69,6 +71,12 @@ fn run(ctx: &mut Ctx) -> Outcome {
         }
         all_read(iters * batch, filled)
     };
+    if is_handed_on(&mut uring)? {
+        return Err(Stop::Unsupported(
+            "this file system does not read without waiting: io_uring hands each read to a thread of the kernel's"
+                .into(),
+        ));
+    }
     let pread = |iters| {
         let mut filled = 0;
         for _ in 0..iters {
@@ -88,6 +96,15 @@ fn run(ctx: &mut Ctx) -> Outcome {
     Ok(())
 }
 
+/// Whether another task makes the reads: this one then gives up its CPU for each batch, and for none otherwise.
+fn is_handed_on(mut read: impl FnMut(u64) -> Outcome) -> Result<bool, Stop> {
+    const TRIES: u64 = 100;
+    let before = Usage::thread();
+    read(TRIES)?;
+    let used = Usage::thread().since(&before);
+    Ok(used.voluntary + used.involuntary >= TRIES / 2)
+}
+
 fn all_read(wanted: u64, filled: u64) -> Outcome {
     if filled == wanted { Ok(()) } else { Err(Stop::Failed(format!("{filled} of {wanted} reads were whole"))) }
 }
@@ -97,6 +114,24 @@ mod tests {
     use super::super::tests::tried;
     use super::*;
     use crate::scratch::testing::Place;
+
+    /// The list of mappings has no way to be read without waiting.
+    #[test]
+    fn reads_that_are_handed_on_are_noticed() {
+        let (Ok(mut ring), Ok(told)) = (rings(1), std::fs::File::open("/proc/self/maps")) else {
+            return eprintln!("no rings here, or no /proc");
+        };
+        // Not a file of ours: it may lie on tmpfs, which hands reads on as well.
+        let zero = std::fs::File::open("/dev/zero").expect("/dev/zero");
+        for (file, expected) in [(&told, true), (&zero, false)] {
+            let mut buffer = [0; 8];
+            let handed_on = is_handed_on(|n| {
+                let read = |_| ring.read(file.as_fd(), &mut buffer, 8).doing("reading").map(|filled| filled as u64);
+                all_read(n, (0..n).map(read).sum::<Result<u64, Stop>>()?)
+            });
+            assert_eq!(handed_on, Ok(expected));
+        }
+    }
 
     #[test]
     fn every_read_is_whole_and_right() {
