@@ -10,7 +10,7 @@ use crate::sys::{net, socket};
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::os::fd::{AsFd, OwnedFd};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// The other side of a benchmark, found by name on this and on other machines.
 #[derive(Clone, Copy, Debug)]
@@ -204,14 +204,19 @@ impl Control {
         self.connection.write_all(line.as_bytes())
     }
 
-    /// The next line, without its end. Byte by byte: what follows may be for somebody else.
+    /// The next line, without its end. Byte by byte: what follows may be for somebody else. Whoever says a byte now and then does not
+    /// hold us longer than who says nothing.
     pub(crate) fn hear(&mut self) -> io::Result<String> {
+        let until = Instant::now() + self.connection.read_timeout()?.unwrap_or(PATIENCE);
         let mut line = Vec::new();
         let mut byte = [0];
         while line.len() < LONGEST_LINE {
             self.connection.read_exact(&mut byte)?;
             if byte[0] == b'\n' {
                 return Ok(String::from_utf8_lossy(&line).into_owned());
+            }
+            if Instant::now() > until {
+                return Err(io::ErrorKind::WouldBlock.into());
             }
             line.push(byte[0]);
         }
@@ -271,5 +276,29 @@ impl Control {
             Some(("ended", how)) => Err(format!("the other side {how}")),
             _ => Err(format!("'{answer}' is no answer")),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::Ipv4Addr;
+
+    #[test]
+    fn who_dawdles_within_a_line_is_not_waited_for() {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("loopback");
+        let mut slow = TcpStream::connect(listener.local_addr().expect("bound")).expect("connect");
+        let (connection, _) = listener.accept().expect("accept");
+        let mut control = Control::accepted(connection).expect("options");
+        control.connection.set_read_timeout(Some(Duration::from_millis(200))).expect("a time-out");
+        let dawdling = std::thread::spawn(move || {
+            // Never so slow that a single read is too long, until nobody listens any more.
+            while slow.write_all(b"x").is_ok() {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+        });
+        assert_eq!(control.hear().map_err(|e| e.kind()), Err(io::ErrorKind::WouldBlock));
+        drop(control);
+        dawdling.join().expect("no panic");
     }
 }

@@ -8,7 +8,8 @@
 //! # Safety
 //! `fork` duplicates a process with one thread (or, in tests, runs a closure that takes no lock); the child ends by
 //! `_exit`, so no destructor of the parent runs twice.
-#![expect(unsafe_code, reason = "fork, _exit")]
+//! The handlers of a [`Vigil`] store to an atomic and call `setitimer`, which any moment allows.
+#![expect(unsafe_code, reason = "fork, _exit, the handlers of a vigil")]
 
 use crate::process::{self, Exit};
 use std::io;
@@ -67,6 +68,78 @@ pub fn close_copies(fds: &[BorrowedFd<'_>]) {
         // SAFETY: the descriptors are this process's own copies; their owners live in stack frames above the fork, to which
         // the child never returns.
         unsafe { libc::close(fd.as_raw_fd()) };
+    }
+}
+
+static ENDED: AtomicBool = AtomicBool::new(false);
+
+/// While this lives, the end of a child interrupts every blocking call of this process, again and again: whoever waits for an answer
+/// over a channel that has no end (a queue, a semaphore, a counter) gets `EINTR` and can look after the other side.
+#[derive(Debug)]
+pub struct Vigil(());
+
+extern "C" fn keep_interrupting(_signal: libc::c_int) {
+    ENDED.store(true, Ordering::Relaxed);
+    // The call that is to be interrupted may begin only after this signal.
+    set_timer(20_000);
+}
+
+extern "C" fn interrupt(_signal: libc::c_int) {}
+
+/// SIGALRM every so many microseconds; never for 0.
+fn set_timer(micros: libc::suseconds_t) {
+    let every = libc::timeval { tv_sec: 0, tv_usec: micros };
+    let timer = libc::itimerval { it_interval: every, it_value: every };
+    // SAFETY: a valid structure; no old one is asked for. (musl's and glibc's wrappers are the bare call, but for time64.)
+    unsafe { libc::setitimer(libc::ITIMER_REAL, &timer, std::ptr::null_mut()) };
+}
+
+/// Installs a handler that interrupts calls: without SA_RESTART.
+fn handle(signal: i32, handler: extern "C" fn(libc::c_int)) -> io::Result<()> {
+    let mut action = std::mem::MaybeUninit::<libc::sigaction>::zeroed();
+    // SAFETY: a zeroed sigaction is legal; both handlers are async-signal-safe.
+    let done = unsafe {
+        (*action.as_mut_ptr()).sa_sigaction = handler as libc::sighandler_t;
+        (*action.as_mut_ptr()).sa_flags = libc::SA_NOCLDSTOP;
+        libc::sigaction(signal, action.as_ptr(), std::ptr::null_mut())
+    };
+    if done < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
+impl Vigil {
+    /// Over this child, and whatever other children there are. `None` in a process that may have several threads, since a signal
+    /// interrupts any of them: in unit tests.
+    ///
+    /// # Errors
+    /// Those of `sigaction` and `wait4`.
+    pub fn over(child: &mut Child) -> io::Result<Option<Vigil>> {
+        if !ONE_THREAD_RULE.load(Ordering::Relaxed) {
+            return Ok(None);
+        }
+        ENDED.store(false, Ordering::Relaxed);
+        let vigil = Vigil(());
+        handle(libc::SIGALRM, interrupt)?;
+        handle(libc::SIGCHLD, keep_interrupting)?;
+        if child.poll()?.is_some() {
+            keep_interrupting(0);
+        }
+        Ok(Some(vigil))
+    }
+
+    /// Whether a child has ended under the eyes of the last vigil.
+    #[inline]
+    pub fn saw_an_end() -> bool {
+        ENDED.load(Ordering::Relaxed)
+    }
+}
+
+impl Drop for Vigil {
+    fn drop(&mut self) {
+        crate::signals::restore_default(libc::SIGCHLD);
+        // What is pending is delivered before the handler goes.
+        set_timer(0);
+        crate::signals::restore_default(libc::SIGALRM);
+        ENDED.store(false, Ordering::Relaxed);
     }
 }
 
@@ -141,6 +214,46 @@ mod tests {
         let exit = child.stop().expect("wait");
         assert_eq!(exit.signal(), Some(libc::SIGKILL));
         assert_eq!(exit.to_string(), "ended by signal 9 (SIGKILL)");
+    }
+
+    #[test]
+    fn a_vigil_interrupts_who_waits_for_a_child_that_ended() {
+        /// A worker, whose other side ends without a word: before the vigil, or after.
+        fn worker(late: bool) -> io::Result<()> {
+            use crate::io::{pipe, read, write_full};
+            use std::os::fd::AsFd;
+            enforce_one_thread();
+            let ((never, _held), (go, gone)) = (pipe()?, pipe()?);
+            let mut child = fork(|| i32::from(late && read(go.as_fd(), &mut [0]).is_err()))?;
+            if !late {
+                std::thread::sleep(std::time::Duration::from_millis(50));
+            }
+            let vigil = Vigil::over(&mut child)?;
+            assert!(vigil.is_some());
+            write_full(gone.as_fd(), &[1])?;
+            for _ in 0..3 {
+                let seen = read(never.as_fd(), &mut [0]).map_err(|e| e.kind());
+                assert_eq!(seen, Err(io::ErrorKind::Interrupted));
+            }
+            assert!(Vigil::saw_an_end());
+            drop(vigil);
+            assert!(!Vigil::saw_an_end());
+            // Neither timer nor handler is left.
+            std::thread::sleep(std::time::Duration::from_millis(60));
+            Ok(())
+        }
+        for late in [false, true] {
+            let mut child = fork(|| i32::from(worker(late).is_err())).expect("fork");
+            let patience = std::time::Instant::now() + std::time::Duration::from_secs(60);
+            let exit = loop {
+                if let Some(exit) = child.poll().expect("wait") {
+                    break exit;
+                }
+                assert!(std::time::Instant::now() < patience, "nobody interrupted it");
+                std::thread::sleep(std::time::Duration::from_millis(5));
+            };
+            assert_eq!(exit.code(), Some(0), "late: {late}");
+        }
     }
 
     #[test]

@@ -1,46 +1,14 @@
-//! TCP on the loopback, where `std::net` does several things at once: a connect apart from its socket, a backlog of one's
-//! own, a close that leaves no port behind, and what the kernel counted for one connection.
-//!
-//! Names are not resolved and nothing but 127.0.0.1 is listened on: nobody outside this machine can connect.
+//! What the kernel counted for one TCP connection and for all of a network namespace, and a close that leaves no port behind.
+//! Making sockets is in [`crate::socket`].
 //!
 //! # Safety
 //! `getsockopt` gets a zeroed structure of integers and its true size.
 #![expect(unsafe_code, reason = "TCP_INFO, which rustix does not have")]
 
-use rustix::net::{AddressFamily, SendFlags, SocketFlags, SocketType, sockopt};
+use rustix::net::sockopt;
 use std::io;
-use std::net::{Ipv4Addr, SocketAddrV4, TcpListener};
-use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsRawFd, BorrowedFd};
 use std::time::Duration;
-
-/// A TCP socket that is not connected yet, closed on exec.
-///
-/// # Errors
-/// Those of `socket`.
-pub fn socket() -> io::Result<OwnedFd> {
-    Ok(rustix::net::socket_with(AddressFamily::INET, SocketType::STREAM, SocketFlags::CLOEXEC, None)?)
-}
-
-/// A socket that listens on 127.0.0.1 and a port of the kernel's choice; the kernel cuts the backlog to
-/// [`longest_backlog`].
-///
-/// # Errors
-/// Those of `socket`, `bind` and `listen`.
-pub fn listen(backlog: u16) -> io::Result<TcpListener> {
-    let socket = socket()?;
-    rustix::net::bind(&socket, &SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0))?;
-    rustix::net::listen(&socket, i32::from(backlog))?;
-    Ok(socket.into())
-}
-
-/// `connect` and nothing else.
-///
-/// # Errors
-/// Those of `connect`.
-#[inline]
-pub fn connect(socket: BorrowedFd<'_>, to: &SocketAddrV4) -> io::Result<()> {
-    Ok(rustix::net::connect(socket, to)?)
-}
 
 /// Lets the close of this socket send a reset, so that no side waits in TIME_WAIT with a port that nobody can use.
 ///
@@ -48,39 +16,6 @@ pub fn connect(socket: BorrowedFd<'_>, to: &SocketAddrV4) -> io::Result<()> {
 /// Those of `setsockopt`.
 pub fn reset_on_close(socket: BorrowedFd<'_>) -> io::Result<()> {
     Ok(sockopt::set_socket_linger(socket, Some(Duration::ZERO))?)
-}
-
-/// Two connected Unix sockets, closed on exec: of a stream, or of messages in sequence.
-///
-/// # Errors
-/// Those of `socketpair`.
-pub fn unix_pair(messages: bool) -> io::Result<(OwnedFd, OwnedFd)> {
-    let kind = if messages { SocketType::SEQPACKET } else { SocketType::STREAM };
-    Ok(rustix::net::socketpair(AddressFamily::UNIX, kind, SocketFlags::CLOEXEC, None)?)
-}
-
-/// Asks for room for so many bytes that are sent and not yet read; the kernel grants what its limit allows.
-///
-/// # Errors
-/// Those of `setsockopt`.
-pub fn set_send_buffer(socket: BorrowedFd<'_>, bytes: usize) -> io::Result<()> {
-    Ok(sockopt::set_socket_send_buffer_size(socket, bytes)?)
-}
-
-/// The room that there is for them, the kernel's own overhead included.
-///
-/// # Errors
-/// Those of `getsockopt`.
-pub fn send_buffer(socket: BorrowedFd<'_>) -> io::Result<usize> {
-    Ok(sockopt::socket_send_buffer_size(socket)?)
-}
-
-/// Sends some of it and says that more follows: TCP waits for that before it sends a segment that is not full.
-///
-/// # Errors
-/// Those of `send`.
-pub fn send_more(socket: BorrowedFd<'_>, bytes: &[u8]) -> io::Result<usize> {
-    Ok(rustix::net::send(socket, bytes, SendFlags::MORE)?)
 }
 
 /// The longest backlog that `listen` grants in this network namespace; `None` without `/proc`.
@@ -196,23 +131,22 @@ impl Dropped {
 mod tests {
     use super::*;
     use crate::io::{read_full, write_full};
-    use std::net::SocketAddr;
+    use crate::socket::{connect, listen, tcp};
+    use std::net::{Ipv4Addr, SocketAddr, TcpListener};
     use std::os::fd::AsFd;
 
-    fn address(listener: &TcpListener) -> SocketAddrV4 {
-        match listener.local_addr().expect("it is bound") {
-            SocketAddr::V4(address) => address,
-            SocketAddr::V6(address) => panic!("{address} is no IPv4 address"),
-        }
+    fn listening(backlog: u16) -> (TcpListener, SocketAddr) {
+        let listener = listen((Ipv4Addr::LOCALHOST, 0).into(), backlog).expect("loopback");
+        let address = listener.local_addr().expect("it is bound");
+        (listener, address)
     }
 
     #[test]
     fn the_kernel_counts_what_a_connection_receives() {
-        let listener = listen(4).expect("loopback");
-        assert!(address(&listener).ip().is_loopback());
-        let here = socket().expect("socket");
+        let (listener, address) = listening(4);
+        let here = tcp(address).expect("socket");
         assert!(!connection(here.as_fd()).expect("TCP_INFO").established);
-        connect(here.as_fd(), &address(&listener)).expect("connect");
+        connect(here.as_fd(), &address).expect("connect");
         let (there, _) = listener.accept().expect("accept");
         write_full(there.as_fd(), &[7; 1000]).expect("write");
         read_full(here.as_fd(), &mut [0; 1000]).expect("read");
@@ -231,13 +165,12 @@ mod tests {
     /// The proof of `net.tcp_connect` relies on it: a connection whose first segment was dropped says so afterwards.
     #[test]
     fn a_handshake_that_was_repeated_shows() {
-        let listener = listen(0).expect("loopback");
-        let to = address(&listener);
+        let (listener, to) = listening(0);
         let before = Dropped::read();
         // A backlog of 0 holds one connection; the second is dropped, and repeated a second later.
-        let first = socket().expect("socket");
+        let first = tcp(to).expect("socket");
         connect(first.as_fd(), &to).expect("connect");
-        let second = socket().expect("socket");
+        let second = tcp(to).expect("socket");
         let taker = std::thread::spawn(move || {
             std::thread::sleep(Duration::from_millis(300));
             (listener.accept().map(|_| ()), listener.accept().map(|_| ()))

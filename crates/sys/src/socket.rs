@@ -1,6 +1,6 @@
 //! Sockets of any address, with the options that a server and its client need and `std::net` does not have.
 
-use rustix::net::{AddressFamily, SocketFlags, SocketType, sockopt};
+use rustix::net::{AddressFamily, SendFlags, SocketFlags, SocketType, sockopt};
 use std::io;
 use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -89,29 +89,28 @@ pub fn set_buffers(socket: BorrowedFd<'_>, bytes: usize) -> io::Result<(usize, u
     Ok((sockopt::socket_send_buffer_size(socket)?, sockopt::socket_recv_buffer_size(socket)?))
 }
 
-/// A file without a name that holds these bytes.
+/// Asks for room for so many bytes that are sent and not yet read; the kernel grants what its limit allows.
 ///
 /// # Errors
-/// Those of `memfd_create` and `write`.
-pub fn nameless_file(bytes: &[u8]) -> io::Result<OwnedFd> {
-    let file = rustix::fs::memfd_create("groma", rustix::fs::MemfdFlags::CLOEXEC)?;
-    crate::io::write_full(file.as_fd(), bytes)?;
-    Ok(file)
+/// Those of `setsockopt`.
+pub fn set_send_buffer(socket: BorrowedFd<'_>, bytes: usize) -> io::Result<()> {
+    Ok(sockopt::set_socket_send_buffer_size(socket, bytes)?)
 }
 
-/// Sends the first `len` bytes of a file by `sendfile`, all of them.
+/// The room that there is for them, the kernel's own overhead included.
 ///
 /// # Errors
-/// Those of `sendfile`; `UnexpectedEof` when the file is shorter.
-pub fn send_file(socket: BorrowedFd<'_>, file: BorrowedFd<'_>, len: usize) -> io::Result<()> {
-    let mut at = 0;
-    while (at as usize) < len {
-        let left = len - at as usize;
-        if rustix::fs::sendfile(socket, file, Some(&mut at), left)? == 0 {
-            return Err(io::ErrorKind::UnexpectedEof.into());
-        }
-    }
-    Ok(())
+/// Those of `getsockopt`.
+pub fn send_buffer(socket: BorrowedFd<'_>) -> io::Result<usize> {
+    Ok(sockopt::socket_send_buffer_size(socket)?)
+}
+
+/// Sends some of it and says that more follows: TCP waits for that before it sends a segment that is not full.
+///
+/// # Errors
+/// Those of `send`.
+pub fn send_more(socket: BorrowedFd<'_>, bytes: &[u8]) -> io::Result<usize> {
+    Ok(rustix::net::send(socket, bytes, SendFlags::MORE)?)
 }
 
 /// A Unix socket's name.

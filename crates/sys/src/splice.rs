@@ -1,6 +1,7 @@
 //! Moving bytes between files, pipes and sockets without a buffer of the program's own, and how much a pipe holds.
 //!
-//! # Safety `vmsplice` gets the write end of a pipe and a slice, from which the kernel only reads; it holds the pages,
+//! # Safety
+//! `vmsplice` gets the write end of a pipe and a slice, from which the kernel only reads; it holds the pages,
 //! not the address, so that even an unmapped buffer stays valid for it. What a reader sees of a buffer that is changed
 //! before it was read is the caller's concern: other bytes, never foreign memory.
 #![expect(unsafe_code, reason = "vmsplice")]

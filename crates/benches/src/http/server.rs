@@ -9,7 +9,7 @@ use super::message::{self, Asked, HEAD_MOST, read_request};
 use crate::peer::{Service, Session, Transport};
 use groma_harness::sys::counters::thread_cpu_ns;
 use groma_harness::sys::io::{read, write_full};
-use groma_harness::sys::net::send_more;
+use groma_harness::sys::socket::send_more;
 use groma_harness::sys::splice::{memory_file, sendfile_full};
 use std::fs::File;
 use std::io::{self, IoSlice, Write};

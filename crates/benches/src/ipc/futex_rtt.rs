@@ -16,6 +16,7 @@
 use super::trip::{self, End};
 use super::{NEAR, ONE_PROCESS_EACH};
 use groma_harness::prelude::*;
+use groma_harness::sys::fork::Vigil;
 use groma_harness::sys::shared::{self, Shared};
 use std::io;
 use std::sync::atomic::{AtomicU32, Ordering::Acquire, Ordering::Release};
@@ -65,7 +66,12 @@ impl End for Words<'_> {
         loop {
             match self.input.load(Acquire) {
                 seen if seen == next => break,
-                seen if seen == self.received => shared::wait(self.input, seen, None),
+                seen if seen == self.received => {
+                    if Vigil::saw_an_end() {
+                        return Err(io::ErrorKind::Interrupted.into());
+                    }
+                    shared::wait(self.input, seen, None);
+                }
                 seen => return Err(io::Error::other(format!("number {seen} where {next} was to come"))),
             }
         }

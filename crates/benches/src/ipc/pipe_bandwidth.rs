@@ -20,6 +20,7 @@
 //! Source: lmbench 1996 table 3, lmbench3 `bw_pipe`.
 
 use super::stream::{self, Medium};
+use crate::payload::fill;
 use groma_harness::prelude::*;
 use groma_harness::sys::io::{pipe, write_full};
 use groma_harness::sys::pages::{page_size, round_up};
@@ -88,7 +89,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
         let mut map = stream::buffer(buffers * apart)?;
         Ok(Box::new(move |to, number| {
             let buffer = &mut map[number as usize % buffers * apart..][..size];
-            stream::fill(buffer, number);
+            fill(buffer, number);
             if lends { vmsplice_full(to, buffer) } else { write_full(to, buffer) }
         }))
     })

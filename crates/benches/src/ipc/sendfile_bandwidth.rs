@@ -16,11 +16,14 @@
 //! Source: McVoy, "The splice I/O model", 1998; lmbench3 `lat_http` (a server that reads or maps its files).
 
 use super::stream::{self, Medium};
+use super::unix_bandwidth::PIECE;
+use crate::payload::fill;
 use crate::scratch::Scratch;
 use groma_harness::prelude::*;
 use groma_harness::sys::io::{pipe, write_full};
-use groma_harness::sys::net;
+use groma_harness::sys::socket;
 use groma_harness::sys::splice::{pipe_holds, sendfile_full, splice_full};
+use groma_harness::sys::unix::{self, Kind};
 use std::os::fd::AsFd;
 use std::os::unix::fs::FileExt;
 
@@ -72,7 +75,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let parts = (FILE / size.max(1)).max(1) as u64;
     let mut part = vec![0; size];
     for number in 0..parts {
-        stream::fill(&mut part, number);
+        fill(&mut part, number);
         file.write_all_at(&part, number * size as u64).doing("writing the file")?;
     }
     let (read_end, write_end, holds) = if ctx.word("to") == "pipe" {
@@ -80,8 +83,8 @@ fn run(ctx: &mut Ctx) -> Outcome {
         let holds = pipe_holds(write_end.as_fd()).doing("asking what the pipe holds")?;
         (read_end, write_end, holds)
     } else {
-        let (read_end, write_end) = net::unix_pair(false).doing("making a pair of sockets")?;
-        let holds = net::send_buffer(write_end.as_fd()).doing("asking for SO_SNDBUF")? as u64;
+        let (read_end, write_end) = unix::pair(Kind::Stream).doing("making a pair of sockets")?;
+        let holds = socket::send_buffer(write_end.as_fd()).doing("asking for SO_SNDBUF")? as u64 + PIECE;
         (read_end, write_end, holds)
     };
     let (by, to) = (ctx.word("by"), ctx.word("to"));

@@ -15,6 +15,7 @@
 //! Source: os-methods; no table of the five papers has it.
 
 use super::trip::{self, End};
+use crate::proofs;
 use groma_harness::prelude::*;
 use groma_harness::sys::shared::Shared;
 use std::io;
@@ -74,7 +75,7 @@ impl End for Words<'_> {
 }
 
 fn run(ctx: &mut Ctx) -> Outcome {
-    if trip::on_one_cpu(ctx) {
+    if proofs::on_one_cpu(ctx) {
         return Err(Stop::Unsupported(
             "two that spin on one CPU wait for the scheduler, not for each other".to_owned(),
         ));

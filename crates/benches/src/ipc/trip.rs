@@ -10,12 +10,13 @@
 //! answer that is there before this side has gone to sleep (1.73 switches a round trip over datagrams on a busy
 //! machine).
 //!
-//! The other side ends by itself at an error, is killed when this side stops with one, and dies with the worker.
+//! The other side ends by itself at an error, is killed when this side stops with one, and dies with the worker. When it is
+//! gone, this side stops: a channel with an end says so, and waiting for any other is interrupted ([`Vigil`]).
 
 use crate::proofs;
 use groma_harness::prelude::*;
-use groma_harness::sys::affinity;
-use groma_harness::sys::counters::{self, Usage};
+use groma_harness::sys::counters::Usage;
+use groma_harness::sys::fork::Vigil;
 use groma_harness::sys::shared::{self, Shared};
 use std::io;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed, Ordering::SeqCst};
@@ -80,20 +81,11 @@ fn answer_all(end: &mut impl End, board: &Shared<AtomicU32>) -> io::Result<u32> 
     }
 }
 
-/// Whether both sides are on this CPU, by the placement or because there is no other.
-pub(crate) fn on_one_cpu(ctx: &Ctx) -> bool {
-    match ctx.peer_cpu() {
-        Some(cpu) => cpu == counters::current_cpu(),
-        None => affinity::allowed().is_ok_and(|cpus| cpus.len() == 1),
-    }
-}
-
 /// Measures round trips between `here` and the end that `there` makes in another process.
 ///
 /// `there` runs in that process, and the measurement waits until it has: what belongs to a process (a lock) is taken
 /// there. What it owns is closed on this side, so that a channel with an end notices when the other side is gone.
 pub(crate) fn measure<E: End>(ctx: &mut Ctx, here: &mut impl End, there: impl FnOnce() -> io::Result<E>) -> Outcome {
-    let one_cpu = on_one_cpu(ctx);
     let board = Shared::<AtomicU32>::new(3).doing("sharing memory with the other side")?;
     let mut peer = ctx.fork_peer(&[], || {
         let life = || {
@@ -120,9 +112,10 @@ pub(crate) fn measure<E: End>(ctx: &mut Ctx, here: &mut impl End, there: impl Fn
         }
     }
 
+    let vigil = Vigil::over(&mut peer).doing("watching over the other side")?;
     let here_before = Usage::thread();
     let mut number = 0u8;
-    ctx.measure(|iters| {
+    let measured = ctx.measure(|iters| {
         for _ in 0..iters {
             stamp(here.message(), number);
             here.send().doing("sending")?;
@@ -133,7 +126,14 @@ pub(crate) fn measure<E: End>(ctx: &mut Ctx, here: &mut impl End, there: impl Fn
             }
         }
         Ok(())
-    })?;
+    });
+    drop(vigil);
+    if let Err(stop) = measured {
+        return Err(match peer.poll() {
+            Ok(Some(exit)) => Stop::Failed(format!("the other side {exit}; {stop}")),
+            _ => stop,
+        });
+    }
     board[LAST].store(1, SeqCst);
     here.send().doing("sending the last message")?;
     let peer = peer.wait().doing("waiting for the other side")?;
@@ -141,33 +141,23 @@ pub(crate) fn measure<E: End>(ctx: &mut Ctx, here: &mut impl End, there: impl Fn
     // Modulo 2^32, as the board counts.
     let missing = (ctx.iterations() as u32).wrapping_sub(board[ANSWERED].load(SeqCst)) as i32;
     ctx.prove("round trips that the other side did not answer", "0", f64::from(missing), 0.0..=0.0);
-    if one_cpu {
-        proofs::switches(ctx, &here_before, &peer);
-    }
+    proofs::switches_on_one_cpu(ctx, &here_before, &peer);
     Ok(())
 }
 
 /// What the tests of all round trips have in common.
 #[cfg(test)]
 pub(crate) mod testing {
+    use crate::proofs::testing::try_on_one_cpu;
     use groma_harness::prelude::*;
-    use groma_harness::sys::{affinity, counters};
-    use groma_harness::testing::try_out;
     use std::path::Path;
 
     /// Tries it on one CPU, where every round trip takes two context switches. `Unsupported` is said, and passes.
     pub(crate) fn every_round_trip_switches(bench: &Benchmark, chosen: &[(&str, &str)], dir: Option<&Path>) {
-        let allowed = affinity::allowed().expect("the CPUs that are allowed");
-        affinity::pin(counters::current_cpu()).expect("pinning to the own CPU");
-        let tried = try_out(bench, chosen, dir);
-        affinity::restrict(&allowed).expect("all CPUs again");
-        let tried = match tried {
-            Err(Stop::Unsupported(why)) => return eprintln!("skipped: {why}"),
-            tried => tried.expect("a round trip"),
-        };
-        assert!(tried.samples("") >= 3);
-        assert!(tried.proven("context switches per round trip, both sides") >= 1.8);
-        answered(&tried);
+        match try_on_one_cpu(bench, chosen, dir) {
+            Err(Stop::Unsupported(why)) => eprintln!("skipped: {why}"),
+            tried => answered(&tried.expect("a round trip")),
+        }
     }
 
     /// The other side has answered all of them and left well.
@@ -191,6 +181,70 @@ mod tests {
             assert!(carries(&message, 0));
             assert_eq!(carries(&message, 255), len == 0);
         }
+    }
+
+    /// Waits for a word that nobody changes, as the other side of a benchmark whose channel has no end.
+    struct Silent(Shared<AtomicU32>);
+
+    impl End for Silent {
+        fn message(&mut self) -> &mut [u8] {
+            &mut []
+        }
+
+        fn send(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+
+        fn receive(&mut self) -> io::Result<()> {
+            while !Vigil::saw_an_end() {
+                shared::wait(&self.0[0], 0, None);
+            }
+            Err(io::ErrorKind::Interrupted.into())
+        }
+    }
+
+    /// An end at which nothing can be received.
+    struct Broken;
+
+    impl End for Broken {
+        fn message(&mut self) -> &mut [u8] {
+            &mut []
+        }
+
+        fn send(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+
+        fn receive(&mut self) -> io::Result<()> {
+            Err(io::Error::other("as the test wants it"))
+        }
+    }
+
+    static ENDLESS: Benchmark = Benchmark {
+        info: Info { timing: Timing::Each, ..Info::new("ipc.endless") },
+        run: Run::Here(|ctx| measure(ctx, &mut Silent(Shared::new(1).doing("sharing a word")?), || Ok(Broken))),
+    };
+
+    #[test]
+    fn a_dead_peer_is_noticed_where_the_channel_has_no_end() {
+        use groma_harness::sys::fork;
+        // As in a worker, which has one thread.
+        let mut worker = fork::fork(|| {
+            fork::enforce_one_thread();
+            let tried = groma_harness::testing::try_out(&ENDLESS, &[], None);
+            i32::from(!matches!(tried, Err(Stop::Failed(why)) if why.starts_with("the other side exited with code 1")))
+        })
+        .expect("fork");
+        // A minute of looks; it takes some milliseconds.
+        let mut looks = 0..12_000;
+        let exit = loop {
+            if let Some(exit) = worker.poll().expect("wait") {
+                break exit;
+            }
+            assert!(looks.next().is_some(), "it waits for ever");
+            std::thread::sleep(Duration::from_millis(5));
+        };
+        assert_eq!(exit.code(), Some(0));
     }
 
     #[test]

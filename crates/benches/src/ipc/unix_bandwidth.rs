@@ -15,9 +15,11 @@
 //! Source: lmbench3 `bw_unix`.
 
 use super::stream::{self, Medium};
+use crate::payload::fill;
 use groma_harness::prelude::*;
 use groma_harness::sys::io::write_full;
-use groma_harness::sys::net;
+use groma_harness::sys::socket;
+use groma_harness::sys::unix::{self, Kind};
 use std::os::fd::AsFd;
 
 pub(crate) static BENCH: Benchmark = Benchmark {
@@ -58,22 +60,23 @@ pub(crate) static BENCH: Benchmark = Benchmark {
 };
 
 /// What the kernel takes at once (net/unix/af_unix.c): one piece more than the buffer holds may be under way.
-const PIECE: u64 = 32 << 10;
+pub(super) const PIECE: u64 = 32 << 10;
 /// What iperf and others ask for; the kernel cuts it to its limit.
 const LARGE: usize = 4 << 20;
 
 fn run(ctx: &mut Ctx) -> Outcome {
     let size = ctx.int("size") as usize;
-    let (read_end, write_end) = net::unix_pair(ctx.word("kind") == "seqpacket").doing("making a pair of sockets")?;
+    let kind = if ctx.word("kind") == "seqpacket" { Kind::SeqPacket } else { Kind::Stream };
+    let (read_end, write_end) = unix::pair(kind).doing("making a pair of sockets")?;
     if ctx.word("buffer") == "large" {
-        net::set_send_buffer(write_end.as_fd(), LARGE).doing("setting SO_SNDBUF")?;
+        socket::set_send_buffer(write_end.as_fd(), LARGE).doing("setting SO_SNDBUF")?;
     }
-    let holds = net::send_buffer(write_end.as_fd()).doing("asking for SO_SNDBUF")? as u64 + PIECE;
+    let holds = socket::send_buffer(write_end.as_fd()).doing("asking for SO_SNDBUF")? as u64 + PIECE;
     let medium = Medium { read_end, write_end, holds };
     stream::run(ctx, medium, size, u64::MAX, || {
         let mut map = stream::buffer(size)?;
         Ok(Box::new(move |to, number| {
-            stream::fill(&mut map[..size], number);
+            fill(&mut map[..size], number);
             write_full(to, &map[..size])
         }))
     })

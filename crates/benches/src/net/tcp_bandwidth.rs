@@ -26,10 +26,12 @@ use groma_harness::prelude::*;
 use groma_harness::sys::counters::Usage;
 use groma_harness::sys::io::{read_full, write_full};
 use groma_harness::sys::pages::{Map, Policy};
+use groma_harness::sys::splice::{memory_file, sendfile_full};
 use groma_harness::sys::{net, socket};
 use std::io;
 use std::net::TcpStream;
 use std::os::fd::AsFd;
+use std::os::unix::fs::FileExt;
 
 pub(crate) static BENCH: Benchmark = Benchmark {
     info: Info {
@@ -110,14 +112,17 @@ fn serve(session: Session) -> io::Result<()> {
     let mut map = Map::anonymous(size, Policy::Base)?;
     map.populate();
     let buffer = &mut map[..size];
-    let file = if from_file == 1 { Some(socket::nameless_file(buffer)?) } else { None };
+    let file = if from_file == 1 { Some(memory_file()?) } else { None };
+    if let Some(file) = &file {
+        file.write_all_at(buffer, 0)?;
+    }
     let before = Usage::thread();
     let mut number = 0;
     loop {
         let [transfers] = hear(&connection)?;
         for _ in 0..transfers {
             match &file {
-                Some(file) => socket::send_file(connection.as_fd(), file.as_fd(), size)?,
+                Some(file) => sendfile_full(connection.as_fd(), file.as_fd(), 0, size)?,
                 None => {
                     fill(buffer, number);
                     write_full(connection.as_fd(), buffer)?;

@@ -76,17 +76,21 @@ fn serve(session: Session) -> io::Result<()> {
         if waits == 0 && read(line.as_fd(), &mut [0; 8])? == 0 {
             return net::reset_on_close(line.as_fd());
         }
-        let (connection, from) = listener.accept()?;
+        let connection = loop {
+            match listener.accept()? {
+                (connection, from) if session.is_client(from.ip()) => break connection,
+                // Somebody else's; the client's is still to come.
+                _ => {}
+            }
+        };
         if waits == 1 && socket::is_ready(&line) {
             // The last one only wakes us.
             net::reset_on_close(connection.as_fd())?;
             return net::reset_on_close(line.as_fd());
         }
-        if session.is_client(from.ip()) {
-            drop(connection);
-            taken += 1;
-            say(&line, [taken])?;
-        }
+        drop(connection);
+        taken += 1;
+        say(&line, [taken])?;
     }
 }
 

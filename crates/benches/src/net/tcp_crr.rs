@@ -16,7 +16,7 @@
 //! Source: netperf's `TCP_CRR`; os-level parts of lmbench3 `lat_connect` and `lat_http`.
 
 use super::{FAMILY, PLACEMENTS};
-use crate::peer::{Family, Peer, Service, Session, Transport, hear, say};
+use crate::peer::{Family, Peer, Service, Session, Socket, Transport, hear, say};
 use crate::proofs;
 use groma_harness::prelude::*;
 use groma_harness::sys::io::{read_full, write_full};
@@ -62,17 +62,22 @@ pub(super) static SERVICE: Service = Service { name: "net.tcp_crr", transport: T
 
 fn serve(session: Session) -> io::Result<()> {
     let mut answered = 0u64;
-    while let Some(connection) = session.accept()? {
+    // In `accept` itself, with no `poll` before it: its work would belong to every exchange. A client that goes without asking for the
+    // count ends this process.
+    let Socket::Listener(listener) = &session.socket else { return Err(io::ErrorKind::InvalidInput.into()) };
+    loop {
+        let (connection, from) = listener.accept()?;
+        if !session.is_client(from.ip()) {
+            continue;
+        }
         let mut byte = [0];
         read_full(connection.as_fd(), &mut byte)?;
         if byte[0] == COUNT {
-            say(&connection, [answered])?;
-            continue;
+            return say(&connection, [answered]);
         }
         write_full(connection.as_fd(), &byte)?;
         answered += 1;
     }
-    Ok(())
 }
 
 fn run(ctx: &mut Ctx) -> Outcome {

@@ -1,12 +1,12 @@
 //! Asking which of many descriptors are ready.
 
 use crate::entry;
+use crate::peer::Family;
 use groma_harness::prelude::*;
 use groma_harness::sys::io::{pipe, readable, write_full};
 use groma_harness::sys::kernel_objects;
-use groma_harness::sys::net;
 use groma_harness::sys::ready::{self, Asking};
-use std::net::SocketAddr;
+use groma_harness::sys::{net, socket};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
@@ -100,14 +100,12 @@ impl Objects {
     }
 
     fn connections(&mut self, count: u64) -> Outcome {
-        let listener = net::listen(16).doing("listening on the loopback")?;
-        let SocketAddr::V4(address) = listener.local_addr().doing("asking for the port")? else {
-            return Err(Stop::Failed("the loopback has no IPv4 address".to_owned()));
-        };
+        let listener = socket::listen(Family::V4.loopback(), 16).doing("listening on the loopback")?;
+        let address = listener.local_addr().doing("asking for the port")?;
         self.pairs(count, || {
-            let near = net::socket().doing("making a socket")?;
+            let near = socket::tcp(address).doing("making a socket")?;
             net::reset_on_close(near.as_fd()).doing("setting SO_LINGER")?;
-            net::connect(near.as_fd(), &address).doing("connecting on the loopback")?;
+            socket::connect(near.as_fd(), &address).doing("connecting on the loopback")?;
             let (far, _) = listener.accept().doing("accepting")?;
             Ok((near, far.into()))
         })
