@@ -1,5 +1,5 @@
 //! The program that `proc.exec`, `proc.spawn` and `proc.shell` execute. It is no part of this crate: `build.rs` compiles
-//! this one file up to three times, and the results are carried inside the program.
+//! this one file up to four times, and the results are carried inside the program.
 //!
 //! All do the same thing: write one byte to the descriptor whose number is the first argument, and leave with code
 //! 42; or with 43 when the byte could not be written, so that a child without a witness is never taken for a good one.

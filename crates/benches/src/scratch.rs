@@ -109,9 +109,11 @@ impl Scratch {
     }
 
     /// An empty file whose name is gone already, so that not even SIGKILL leaves it.
-    pub(crate) fn nameless(&self) -> Result<File, Stop> {
-        let file = self.new_file("nameless")?;
-        std::fs::remove_file(self.path.join("nameless")).doing("removing the file's name")?;
+    pub(crate) fn nameless(&self, ctx: &Ctx) -> Result<File, Stop> {
+        // All members of a crew may be at it in one directory.
+        let name = format!("nameless-{}", ctx.member());
+        let file = self.new_file(&name)?;
+        std::fs::remove_file(self.path.join(&name)).doing("removing the file's name")?;
         Ok(file)
     }
 
@@ -122,7 +124,7 @@ impl Scratch {
     /// during the round or after it: to sync the file would be 16 to 25 times as slow here, and leave freed blocks to
     /// be discarded in later rounds.
     pub(crate) fn random_file(&self, bytes: u64, ctx: &mut Ctx) -> Result<File, Stop> {
-        fill(self.nameless()?, bytes, ctx)
+        fill(self.nameless(ctx)?, bytes, ctx)
     }
 
     /// The same with a name, by which it can be opened again: for all members of a crew where they share the directory,

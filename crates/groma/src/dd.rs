@@ -148,6 +148,9 @@ impl Job {
         if (self.has(Switch::Ipat) || self.has(Switch::Opat)) && !self.bs.is_multiple_of(8) {
             bail!("bs: a pattern needs a multiple of 8");
         }
+        if self.mismatch.is_some() && !self.has(Switch::Ipat) {
+            bail!("mismatch: needs ipat=1");
+        }
         if self.has(Switch::Append) && self.random.is_some() {
             bail!("append: has no places, rand= has nothing else");
         }
@@ -203,6 +206,7 @@ mod tests {
             ("if=a norepeat=1", "norepeat: needs rand="),
             ("of=a count=1 ipat=1", "ipat: needs an if="),
             ("if=a ipat=1 bs=1001", "a multiple of 8"),
+            ("if=a mismatch=1", "mismatch: needs ipat="),
             ("if=a bs=512 direct=1", "multiples of 4096"),
             ("of=a count=1 append=1 rand=1M", "append: has no places"),
             ("if=a hist=maybe", "hist: expected 1 or 0"),

@@ -184,11 +184,17 @@ pub struct DeviceWrites {
     pub flushes: Option<u64>,
 }
 
-/// The counters of the device; `None` where the file lies on none (tmpfs, overlay, a network) or `/sys` is missing.
+/// The counters of the device; `None` where the file lies on none (tmpfs, overlay, a network), `/sys` is missing, or the
+/// device was told not to count (`queue/iostats`).
 pub fn device_writes(file: &File) -> Option<DeviceWrites> {
     let device = rustix::fs::fstat(file).ok()?.st_dev;
     let (major, minor) = (rustix::fs::major(device), rustix::fs::minor(device));
-    device_writes_in(&std::fs::read_to_string(format!("/sys/dev/block/{major}:{minor}/stat")).ok()?)
+    let about = |file: &str| std::fs::read_to_string(format!("/sys/dev/block/{major}:{minor}/{file}")).ok();
+    // A partition has the queue of its disk.
+    if about("queue/iostats").or_else(|| about("../queue/iostats")).is_some_and(|counts| counts.trim() == "0") {
+        return None;
+    }
+    device_writes_in(&about("stat")?)
 }
 
 /// Fields 7 and 16 of the kernel's `Documentation/block/stat.rst`; a sector is 512 bytes there, whatever the device's.

@@ -6,7 +6,7 @@
 //! Every range that is changed was made here and is owned by one value, which unmaps it once; slices are bounded by its
 //! borrow. No call takes an address that it does not own: a new mapping's is the kernel's choice, a move goes from one own
 //! range to another, and growth that would meet somebody else's mapping fails. The break is moved by a process with one
-//! thread, and is back where it was before anything else can ask for memory.
+//! thread, which asks where it is before each stretch of calls, and it is back there before anything else can ask for memory.
 #![expect(unsafe_code, reason = "mmap, munmap, mremap, brk by number")]
 
 use crate::arch::{syscall1, syscall2, syscall4, syscall5, syscall6};
@@ -313,40 +313,48 @@ fn moved_elsewhere(returned: isize) -> io::Error {
     }
 }
 
-/// The end of the process's heap as the kernel knows it.
+/// The end of the process's heap.
 #[derive(Debug)]
-pub struct Break(usize);
+pub struct Break(());
 
 impl Break {
-    /// Where it is now.
+    /// For a process that may move it.
     ///
     /// # Errors
     /// `Other` when the process has several threads: any of them may move it at any time.
-    pub fn now() -> io::Result<Break> {
+    pub fn alone() -> io::Result<Break> {
         match thread::count() {
-            1 => Ok(Break(brk(0))),
+            1 => Ok(Break(())),
             n => Err(io::Error::other(format!("the heap's end is shared by {n} threads"))),
         }
     }
 
-    /// Two `brk`: the heap grows by `len` bytes, of which a byte in each page is written if that is wanted, and is given up.
+    /// So many times two `brk`: the heap grows by `len` bytes, of which a byte in each page is written if that is wanted, and
+    /// is given up. One call before them asks where it ends: allocators move that, and to go up from where it was some time
+    /// ago would take away what they have handed out since.
     ///
     /// # Errors
     /// `OutOfMemory` when the kernel does not move the break: a limit, or a mapping in the way; `Other` when it does not
     /// take it back.
     #[inline]
-    pub fn up_and_down(&mut self, len: usize, touch: bool) -> io::Result<()> {
-        let end = self.0 + len;
+    pub fn up_and_down(&mut self, len: usize, touch: bool, times: u64) -> io::Result<()> {
+        let start = brk(0);
+        (0..times).try_for_each(|_| Break::once(start, len, touch))
+    }
+
+    #[inline]
+    fn once(start: usize, len: usize, touch: bool) -> io::Result<()> {
+        let end = start + len;
         if brk(end) != end {
             return Err(io::ErrorKind::OutOfMemory.into());
         }
         if touch {
-            for at in (self.0..end).step_by(page_size()) {
+            for at in (start..end).step_by(page_size()) {
                 // SAFETY: the kernel has just added these bytes.
                 unsafe { (at as *mut u8).write_volatile(1) };
             }
         }
-        if brk(self.0) == self.0 { Ok(()) } else { Err(io::Error::other("the break did not go back")) }
+        if brk(start) == start { Ok(()) } else { Err(io::Error::other("the break did not go back")) }
     }
 }
 
@@ -406,9 +414,18 @@ mod tests {
     fn the_break_goes_up_and_down() {
         // In a process with one thread: nobody else may move it.
         let child = fork::fork(|| {
-            let Ok(mut heap) = Break::now() else { return 1 };
-            let done = heap.up_and_down(3 * page_size(), true);
-            i32::from(done.is_err() || brk(0) != heap.0)
+            let Ok(mut heap) = Break::alone() else { return 1 };
+            let before = brk(0);
+            let first = heap.up_and_down(3 * page_size(), true, 2);
+            // An allocator takes two pages: what they hold has to be there after the next calls, of one page.
+            let taken = brk(before + 2 * page_size());
+            let byte = (taken - 1) as *mut u8;
+            // SAFETY: within what was added, and this process has one thread.
+            unsafe { byte.write_volatile(7) };
+            let second = heap.up_and_down(page_size(), true, 2);
+            // SAFETY: as above; not read when it is gone.
+            let kept = brk(0) == taken && unsafe { byte.read_volatile() } == 7;
+            i32::from(first.is_err() || second.is_err() || !kept)
         });
         assert_eq!(child.expect("fork").wait().expect("wait").code(), Some(0));
     }

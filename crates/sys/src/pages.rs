@@ -75,7 +75,7 @@ impl Map {
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
         let writable = libc::PROT_READ | libc::PROT_WRITE;
         let huge = huge_page_size().unwrap_or(page_size());
-        let map = match policy {
+        let mut map = match policy {
             Policy::Base => Map::raw(round_up(len, page_size()), 0, writable, flags, -1, 0)?,
             Policy::Reserved => Map::raw(round_up(len, huge), 0, writable, flags | libc::MAP_HUGETLB, -1, 0)?,
             Policy::Transparent => {
@@ -151,9 +151,9 @@ impl Map {
     ///
     /// # Errors
     /// Those of `madvise`.
-    pub fn advise(&self, advice: i32) -> io::Result<()> {
+    pub fn advise(&mut self, advice: i32) -> io::Result<()> {
         // SAFETY: the range belongs to this mapping. Advice that drops contents (MADV_DONTNEED) leaves zeroes, which
-        // are valid bytes, and `&self` hands out no `&mut [u8]` at the same time.
+        // are valid bytes, and `&mut self` says that nobody looks at them meanwhile.
         unsafe { madvise(self.base as usize + self.offset, self.len, advice) }
     }
 

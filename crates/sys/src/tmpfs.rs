@@ -40,7 +40,8 @@ pub struct Tmpfs {
 impl Tmpfs {
     /// An empty one that holds up to `bytes`.
     ///
-    /// # Errors Those of `fsopen`, `fsmount` and `unshare`: `EPERM` and the like where neither the superuser nor user
+    /// # Errors
+    /// Those of `fsopen`, `fsmount` and `unshare`: `EPERM` and the like where neither the superuser nor user
     /// namespaces are to be had, `ENOSYS` and `ENODEV` where the kernel has no such thing; for others than the
     /// superuser also those of [`fork::fork`].
     pub fn new(bytes: u64) -> io::Result<Tmpfs> {

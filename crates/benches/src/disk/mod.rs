@@ -112,6 +112,10 @@ fn aligned(size: u64, len: usize, part: std::ops::Range<f64>, below: impl FnOnce
 
 /// A file of random bytes, which no device can compress, without a name: not even SIGKILL leaves it.
 fn own_file(ctx: &mut Ctx, scratch: &Scratch) -> Result<File, Stop> {
+    let size = ctx.int("size");
+    if !size.is_multiple_of(REQUEST as u64) {
+        return Err(Stop::Unsupported(format!("{size} B are no whole blocks of {REQUEST} B")));
+    }
     if !disk::has_disk(scratch.path()).doing("asking for the file system")? {
         return Err(Stop::Unsupported("the work directory is in memory, not on a disk (see --work-dir)".to_owned()));
     }
@@ -120,7 +124,6 @@ fn own_file(ctx: &mut Ctx, scratch: &Scratch) -> Result<File, Stop> {
     std::fs::remove_file(&path).doing("removing the file's name")?;
     let mut block = buffer(LARGE)?;
     let mut at = 0;
-    let size = ctx.int("size");
     while at < size {
         for word in block.chunks_exact_mut(8) {
             word.copy_from_slice(&ctx.rng().next_u64().to_ne_bytes());
@@ -196,6 +199,9 @@ mod tests {
     fn what_is_not_there_is_said() {
         let gone = try_out(&random_read::BENCH, &[("on", "/nonexistent")], None);
         assert!(matches!(&gone, Err(Stop::Unsupported(why)) if why.starts_with("/nonexistent: ")), "{gone:?}");
+        let place = Place::new();
+        let uneven = try_out(&random_read::BENCH, &[("size", "3000001")], Some(place.path()));
+        assert!(matches!(&uneven, Err(Stop::Unsupported(why)) if why.contains("no whole blocks")), "{uneven:?}");
         let memory = Path::new("/dev/shm");
         if memory.is_dir() && !disk::has_disk(memory).expect("statfs") {
             let place = memory.join(format!("groma-benches-disk-{}", std::process::id()));

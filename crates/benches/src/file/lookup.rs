@@ -59,6 +59,9 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let mut ask = move |name: &CStr, wanted| wrong(dir, name, &mut room, wanted);
     match ctx.word("kind") {
         "hit" => {
+            if names.is_empty() {
+                return Err(Stop::Unsupported("an empty directory has no name to hit".to_owned()));
+            }
             ctx.rng().shuffle(&mut names);
             let mut next = 0;
             measure(ctx, || {

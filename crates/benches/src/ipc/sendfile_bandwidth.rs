@@ -71,7 +71,7 @@ const FILE: usize = 4 << 20;
 fn run(ctx: &mut Ctx) -> Outcome {
     let size = ctx.int("size") as usize;
     let scratch = Scratch::new(ctx)?;
-    let file = scratch.nameless()?;
+    let file = scratch.nameless(ctx)?;
     let parts = (FILE / size.max(1)).max(1) as u64;
     let mut part = vec![0; size];
     for number in 0..parts {

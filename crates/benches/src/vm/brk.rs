@@ -4,8 +4,8 @@
 //! between, so that the pair also holds the faults and the return of the pages. Does not measure an allocator, which asks
 //! for memory rarely and keeps it.
 //!
-//! Method: the calls by number, over and over, in short intervals. Nothing else moves the break meanwhile: the process has
-//! one thread, and the loop allocates nothing.
+//! Method: the calls by number, over and over, in short intervals, each of which begins with one more that asks where the
+//! heap ends. Nothing else moves the break meanwhile: the process has one thread, and the loop allocates nothing.
 //!
 //! The proofs are the answer of each call, which a child without a kernel does not get, and the faults that the kernel
 //! counted: one for each page that was written, none when none was.
@@ -52,16 +52,11 @@ fn run(ctx: &mut Ctx) -> Outcome {
         return Err(Stop::Unsupported(format!("{size} bytes are not a number of pages of {}", page_size())));
     }
     let touch = ctx.word("pages") == "present";
-    let mut heap = Break::now().map_err(|e| Stop::Unsupported(e.to_string()))?;
-    heap.up_and_down(size, touch).map_err(|e| Stop::Unsupported(format!("moving the break: {e}")))?;
+    let mut heap = Break::alone().map_err(|e| Stop::Unsupported(e.to_string()))?;
+    heap.up_and_down(size, touch, 1).map_err(|e| Stop::Unsupported(format!("moving the break: {e}")))?;
     let mut faults = Faults::default();
     let pages = (size / page_size()) as u64;
-    let mut calls = |iters| {
-        for _ in 0..iters {
-            heap.up_and_down(size, touch).doing("moving the break")?;
-        }
-        Ok(())
-    };
+    let mut calls = |iters| heap.up_and_down(size, touch, iters).doing("moving the break");
     ctx.measure_arms(&mut [Arm::staged("", |iters, watch| faults.time(iters * pages, watch, || calls(iters)))])?;
     entry::asks_the_kernel(ctx, &mut calls);
     if touch {

@@ -87,7 +87,9 @@ fn run(ctx: &mut Ctx) -> Outcome {
     faults.prove_each_minor(ctx);
     let whole = resident as f64 / touched.max(1) as f64 * base_pages as f64 / PAGES as f64;
     let expected = base_pages as f64 / PAGES as f64;
-    ctx.prove("base pages that each fault brought", &expected.to_string(), whole, expected..=expected);
+    // One in fifty may have found memory fragmented: it is no median.
+    let range = 0.98 * expected..=expected;
+    ctx.prove("base pages that each fault brought", &format!("{expected} (0.98 of it or more)"), whole, range);
     Ok(())
 }
 

@@ -149,12 +149,14 @@ impl Board {
         }
     }
 
-    /// Returns when each of those spinners was seen to go on from what it had counted; what they have counted by then.
+    /// Returns when each of those spinners was seen to go on from now; what they have counted by then. That one has counted
+    /// since it was last seen is not enough: its CPU may have been taken away in between.
     fn see_all(&self, role: u32, counted: &mut [u64], watch: &Stopwatch<'_>) -> Outcome {
         let since = watch.now_ns();
         for (i, counted) in counted.iter_mut().enumerate() {
-            let before = *counted;
-            while *counted == before {
+            let now = self.count(role, i).load(Relaxed);
+            *counted = now;
+            while *counted == now {
                 spin_loop();
                 *counted = self.count(role, i).load(Relaxed);
                 if watch.now_ns().saturating_sub(since) > PATIENCE_NS {

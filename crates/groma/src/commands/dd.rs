@@ -71,12 +71,12 @@ fn block(
     if let Some(file) = &mut input.file {
         let (n, took) = timed(|| read_block(file, buffer, input.seeks.then_some(at)));
         len = n.map_err(|e| format!("if={}: at byte {at}: {e}", input.name))?;
+        // At random, a file that ends within a block is too short: the blocks still to come are elsewhere.
+        if len < buffer.len() && input.seeks && job.random.is_some() {
+            return Err(format!("if={}: ends before byte {}", input.name, at.saturating_add(buffer.len() as u64)));
+        }
         if len == 0 {
-            return if input.seeks && job.random.is_some() {
-                Err(format!("if={}: ends before byte {at}", input.name))
-            } else {
-                Ok(false)
-            };
+            return Ok(false);
         }
         moved.reads.push(took);
     }
@@ -133,15 +133,19 @@ fn read_block(file: &mut File, buffer: &mut [u8], at: Option<u64>) -> io::Result
 /// Writes the pattern: each 8-byte word is its own offset in bytes.
 fn fill(block: &mut [u8], at: u64) {
     for (i, word) in block.chunks_mut(8).enumerate() {
-        let offset = at + 8 * i as u64;
+        let offset = at.wrapping_add(8 * i as u64);
         word.copy_from_slice(&offset.to_le_bytes()[..word.len()]);
     }
 }
 
-/// The words that are not their own offset: the offset, and what is there.
+/// The words that are not their own offset: the offset, what belongs there, and what is there. Of a last word that is cut
+/// short, the missing bytes count as right.
 fn wrong(block: &[u8], at: u64) -> impl Iterator<Item = (u64, u64, u64)> {
-    block.as_chunks::<8>().0.iter().enumerate().filter_map(move |(i, word)| {
-        let (want, got) = (at + 8 * i as u64, u64::from_le_bytes(*word));
+    block.chunks(8).enumerate().filter_map(move |(i, word)| {
+        let want = at.wrapping_add(8 * i as u64);
+        let mut bytes = want.to_le_bytes();
+        bytes[..word.len()].copy_from_slice(word);
+        let got = u64::from_le_bytes(bytes);
         (want != got).then_some((want, want, got))
     })
 }
@@ -178,7 +182,9 @@ impl<'j> Places<'j> {
             (None, None) => self.blocks,
         };
         self.blocks += 1;
-        (len > 0).then_some((job.start + (job.skip + block) * bs, len as usize))
+        // What is beyond all places is refused by the kernel; it must not come round to the beginning.
+        let at = job.skip.saturating_add(block).saturating_mul(bs).saturating_add(job.start);
+        (len > 0).then_some((at, len as usize))
     }
 }
 
@@ -357,6 +363,12 @@ mod tests {
         assert_eq!(found, [((1 << 33) + 40, (1 << 33) + 40, (1 << 33) + 41)]);
         // The same block elsewhere is wrong throughout.
         assert_eq!(wrong(&block, 0).count(), 512);
+        // So is a last word that is cut short.
+        let mut short = vec![0; 13];
+        fill(&mut short, 1 << 33);
+        assert_eq!(wrong(&short, 1 << 33).count(), 0);
+        short[12] ^= 1;
+        assert_eq!(wrong(&short, 1 << 33).map(|(offset, ..)| offset).collect::<Vec<_>>(), [(1 << 33) + 8]);
     }
 
     #[test]
@@ -376,6 +388,8 @@ mod tests {
         let mut places = Places::new(&job);
         let all = [places.next(0), places.next(4096), places.next(8192), places.next(10240)];
         assert_eq!(all, [Some((8192, 4096)), Some((12288, 4096)), Some((16384, 2048)), None]);
+        let far = Job::parse(&["if=x".to_owned(), format!("skip={}", u64::MAX)]).expect("it can be read");
+        assert_eq!(Places::new(&far).next(0), Some((u64::MAX, 64 << 10)));
     }
 
     #[test]
