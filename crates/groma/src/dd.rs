@@ -133,7 +133,8 @@ impl Job {
             bail!("nothing to do: name a file with if= or of=");
         }
         let bounded = self.count.is_some() || self.total.is_some() || self.time.is_some();
-        if !bounded && !(reads && self.random.is_none()) && !self.has(Switch::Norepeat) {
+        let ends = bounded || self.has(Switch::Norepeat) || (reads && self.random.is_none());
+        if !ends {
             bail!("this would go on for ever: say how much with count=, move= or time=");
         }
         if self.random.is_some_and(|range| range < self.bs as u64) {

@@ -108,7 +108,8 @@ fn defaults(param: &Param, args: &RunArgs) -> &'static [&'static str] {
 /// Where, and by how many, a benchmark is to be run.
 fn layouts(info: &Info, args: &RunArgs, topology: &Topology) -> Vec<(Placement, u32)> {
     let cpus = topology.usable().len() as u32;
-    let two_sided = info.placements.iter().any(|p| *p != Placement::Pinned);
+    // Two sides are those of a pair of CPUs; alone and free is one that the scheduler places.
+    let two_sided = info.placements.iter().any(|p| Placement::TWO_SIDED[..5].contains(p));
     let placements: Vec<Placement> = match &args.placement {
         // Whoever names another machine asks for it alone; whoever names none has none.
         _ if args.host.is_some() => vec![Placement::Remote],

@@ -173,6 +173,8 @@ impl Survey<'_> {
         let end = self.started + self.budget.saturating_sub(CLOSING.min(self.budget / 10));
         let mut effort = shares::first(self.effort, courses.iter().filter(|c| !c.settled).count(), self.budget);
         let mut round = 0u32;
+        // Points that did not have the rounds of their share.
+        let mut short = 0u32;
         'rounds: loop {
             let open = || (0..plan.len()).filter(|&i| !courses[i].settled);
             let mut order: Vec<usize> = open().filter(|&i| round < courses[i].target).collect();
@@ -197,6 +199,11 @@ impl Survey<'_> {
                 let too_late = now + courses[i].cost >= end;
                 if now >= end || (too_late && !courses[i].rounds.is_empty()) {
                     left_out += 1;
+                    // What no longer fits is done; what is cheaper goes on.
+                    if shared_out {
+                        short += 1;
+                        courses[i].target = courses[i].target.min(round);
+                    }
                     continue;
                 }
                 let of = courses[i].target.max(round + 1);
@@ -226,7 +233,10 @@ impl Survey<'_> {
                         worked.signal = Some(signal);
                         break 'rounds;
                     }
-                    Ended::OutOfBudget => left_out += 1,
+                    Ended::OutOfBudget => {
+                        left_out += 1;
+                        short += u32::from(shared_out);
+                    }
                     Ended::Result(result) => {
                         let course = &mut courses[i];
                         course.cost = took;
@@ -248,11 +258,6 @@ impl Survey<'_> {
                 }
             }
             round += 1;
-            if left_out > 0 && shared_out {
-                worked.costs.push(format!("round {round}: {left_out} of {} points not reached", order.len()));
-                break;
-            }
-            // Beyond the shares, a dear point for which nothing is left must not end the cheap ones.
             if left_out == order.len() {
                 break;
             }
@@ -268,6 +273,9 @@ impl Survey<'_> {
                 worked.costs.extend(shares.costs(self.effort.rounds, &spent, name));
                 effort = shares.effort;
             }
+        }
+        if short > 0 {
+            worked.costs.push(format!("{short} of {} points not reached in their last rounds", plan.len()));
         }
         worked.rounds = courses.into_iter().map(|c| c.rounds).collect();
         Ok(worked)
