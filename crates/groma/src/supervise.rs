@@ -90,7 +90,7 @@ impl Supervisor {
             Listening::Signal(signal) => return Ended::Signal(signal),
             Listening::Late if until < own => return Ended::OutOfBudget,
             Listening::Late => {
-                let why = format!("did not end within {:.1} s", deadline.as_secs_f64());
+                let why = format!("did not end within {:.1} s (--deadline)", deadline.as_secs_f64());
                 JobResult::ended(State::Timeout, why)
             }
             Listening::Flood => JobResult::ended(State::Failed, "its result does not end"),

@@ -119,7 +119,10 @@ fn a_stopped_worker_meets_its_deadline() {
     let ended = running.wait();
     let run: Value = serde_json::from_str(&ended.out).expect("JSON");
     let hang = metric(&run, "selftest.hang");
-    assert_eq!((hang["state"].as_str(), hang["reason"].as_str()), (Some("timeout"), Some("did not end within 9.0 s")));
+    assert_eq!(
+        (hang["state"].as_str(), hang["reason"].as_str()),
+        (Some("timeout"), Some("did not end within 9.0 s (--deadline)"))
+    );
     assert!(!exists(victim));
 }
 
@@ -129,7 +132,7 @@ fn every_way_to_go_wrong_is_told_apart() {
     let cases = [
         ("selftest.panic", "failed", "panicked: "),
         ("selftest.crash", "failed", "the worker was ended by signal 11 (SIGSEGV)"),
-        ("selftest.hang", "timeout", "did not end within 2.0 s"),
+        ("selftest.hang", "timeout", "did not end within 2.0 s (--deadline)"),
         ("selftest.fork_after_thread", "failed", "refused to fork a process with 2 threads"),
         ("selftest.no_samples", "failed", "took no samples"),
         ("selftest.broken_proof", "failed", "proof broken: "),

@@ -8,8 +8,8 @@
 //!
 //! Method: the length of the work is found in this process, now: a chain of dependent additions is timed alone, the fastest of
 //! several, and as many are done as fill the given time. That is done once more at the end, and the change is stated. The
-//! scheduler places the jobs. Equal jobs, or `heavy`, where one has as much as all the others that follow it together, and so on:
-//! then the longest alone bounds the ideal. Every job leaves its result and its time in shared memory, and the proof is that
+//! scheduler places the jobs. Equal jobs, or `heavy`, where the n-th has an n-th of the work of the first: then the longest alone
+//! may bound the ideal. Every job leaves its result and its time in shared memory, and the proof is that
 //! each did the whole chain.
 //!
 //! Traps: workers whose end is taken for the death of a helper (lmbench `lat_pmake` never prints a value); a length of work
@@ -99,6 +99,8 @@ const MOST_JOBS: u64 = 1024;
 const PROBE: u64 = 150_016;
 /// Probes of which the fastest counts.
 const PROBES: u32 = 20;
+/// Additions of the smallest job: one turn of the chain.
+const FEWEST: u64 = arch::CHAIN_UNROLL;
 /// The stack of a job that is a thread: it calls nothing.
 const STACK: usize = 128 << 10;
 
@@ -117,8 +119,7 @@ fn parts(jobs: usize, heavy: bool) -> Vec<f64> {
     if !heavy {
         return vec![1.0; jobs];
     }
-    // Each has the double of the next; the last has what the one before it has.
-    let mut parts: Vec<f64> = (1..=jobs).map(|i| 0.5f64.powi(i.min(jobs - 1).min(1000) as i32)).collect();
+    let mut parts: Vec<f64> = (1..=jobs).map(|i| 1.0 / i as f64).collect();
     let total: f64 = parts.iter().sum();
     parts.iter_mut().for_each(|part| *part *= jobs as f64 / total);
     parts
@@ -144,7 +145,8 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let cpus = Topology::read().usable().len().max(1) as f64;
     let before = addition_ns();
     let parts = parts(jobs as usize, ctx.word("work") == "heavy");
-    let additions: Vec<u64> = parts.iter().map(|part| (part * work_us as f64 * 1e3 / before) as u64).collect();
+    let additions: Vec<u64> =
+        parts.iter().map(|part| ((part * work_us as f64 * 1e3 / before) as u64).max(FEWEST)).collect();
     let alone: Vec<f64> = additions.iter().map(|n| chain_ops(*n) as f64 * before).collect();
     let longest = alone.iter().copied().fold(0.0, f64::max);
     // The least that any scheduler can do, who may move jobs: five equal ones on four CPUs need no two whole turns.
@@ -244,12 +246,12 @@ mod tests {
     }
 
     #[test]
-    fn the_heavy_job_has_half_of_all() {
-        for jobs in [2, 5, 16] {
+    fn the_heavy_job_has_as_much_as_many_of_the_light_ones() {
+        for jobs in [2, 5, 16, 1024] {
             let parts = parts(jobs, true);
             assert!((parts.iter().sum::<f64>() - jobs as f64).abs() < 1e-9);
-            assert!((parts[0] - jobs as f64 / 2.0).abs() < 1e-9, "{parts:?}");
-            assert!(parts.windows(2).all(|w| w[0] >= w[1]));
+            assert!((parts[0] / parts[jobs - 1] - jobs as f64).abs() < 1e-9, "{parts:?}");
+            assert!(parts.windows(2).all(|w| w[0] > w[1]));
         }
         assert_eq!(parts(1, true), [1.0]);
         assert_eq!(parts(4, false), [1.0; 4]);
