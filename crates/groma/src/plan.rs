@@ -95,13 +95,10 @@ fn combinations(info: &Info, args: &RunArgs) -> Result<Vec<Params>> {
 }
 
 fn defaults(param: &Param, args: &RunArgs) -> &'static [&'static str] {
-    let profile: Profile = args.profile.into();
-    if args.full && !param.full.is_empty() {
-        param.full
-    } else if profile == Profile::Quick && !param.quick.is_empty() {
-        param.quick
-    } else {
-        param.default
+    match args.profile.into() {
+        _ if args.full => param.full_values(),
+        Profile::Quick => param.quick_values(),
+        Profile::Standard | Profile::Rigorous => param.default,
     }
 }
 
@@ -115,7 +112,12 @@ fn layouts(info: &Info, args: &RunArgs, topology: &Topology) -> Vec<(Placement, 
         _ if args.host.is_some() => vec![Placement::Remote],
         Some(placement) if two_sided == Placement::TWO_SIDED[..5].contains(placement) => vec![placement.clone()],
         Some(Placement::Free) => vec![Placement::Free],
-        _ => info.placements.iter().filter(|p| **p != Placement::Remote).cloned().collect(),
+        _ => {
+            let here = info.placements.iter().filter(|p| **p != Placement::Remote).cloned();
+            // A quick run has time for one placement of each.
+            here.take(if !args.full && Profile::from(args.profile) == Profile::Quick { 1 } else { usize::MAX })
+                .collect()
+        }
     };
     let mut workers: Vec<u32> = if args.parallel.is_empty() {
         let default = |w: &Workers| match w {

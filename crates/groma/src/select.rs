@@ -3,13 +3,13 @@
 use anyhow::{Result, bail};
 use groma_harness::Benchmark;
 
-/// The benchmarks that the texts name, in the catalogue's order; nothing named means the default set.
+/// The benchmarks that the texts name, in the catalogue's order; nothing named means the default set, or that of a quick run.
 ///
 /// # Errors
 /// Names the first text that fits nothing, with the closest id.
-pub(crate) fn select(all: &[&'static Benchmark], texts: &[String]) -> Result<Vec<&'static Benchmark>> {
+pub(crate) fn select(all: &[&'static Benchmark], texts: &[String], quick: bool) -> Result<Vec<&'static Benchmark>> {
     if texts.is_empty() {
-        return Ok(all.iter().copied().filter(|b| b.info.default).collect());
+        return Ok(all.iter().copied().filter(|b| b.info.default && (b.info.quick || !quick)).collect());
     }
     for text in texts {
         if !all.iter().any(|b| fits(text, b)) {
@@ -75,7 +75,7 @@ mod tests {
 
     fn ids(texts: &[&str]) -> Result<Vec<&'static str>, String> {
         let texts: Vec<String> = texts.iter().map(|t| (*t).to_owned()).collect();
-        select(&groma_benches::all(), &texts)
+        select(&groma_benches::all(), &texts, false)
             .map(|list| list.iter().map(|b| b.info.id).collect())
             .map_err(|e| e.to_string())
     }
@@ -87,6 +87,12 @@ mod tests {
         assert!(ids(&["*.latency"]).expect("a pattern").contains(&"mem.latency"));
         let all = ids(&[]).expect("the default set");
         assert!(all.contains(&"mem.latency") && !all.iter().any(|id| id.starts_with("selftest.")));
+        let of = |texts: &[String]| -> Vec<&str> {
+            select(&groma_benches::all(), texts, true).expect("both are there").iter().map(|b| b.info.id).collect()
+        };
+        let quick = of(&[]);
+        assert!(quick.contains(&"mem.latency") && !quick.contains(&"vm.brk") && all.contains(&"vm.brk"));
+        assert_eq!(of(&["vm.brk".to_owned()]), ["vm.brk"]);
     }
 
     #[test]

@@ -48,6 +48,8 @@ pub struct Info {
     pub width: f64,
     /// Whether a plain `groma run` measures it; the others must be named.
     pub default: bool,
+    /// Whether a plain quick run does too: its ten seconds hold the one of several kin that stands for them.
+    pub quick: bool,
 }
 
 impl Info {
@@ -73,6 +75,7 @@ impl Info {
             interference: Interference::Cpu,
             width: 0.01,
             default: true,
+            quick: true,
         }
     }
 

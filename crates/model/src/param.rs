@@ -27,7 +27,7 @@ pub struct Param {
     pub help: &'static str,
     /// How its values are read.
     pub kind: ParamKind,
-    /// The values of the `quick` profile; empty means those of the default set.
+    /// The values of the `quick` profile; empty means the first of the default set.
     pub quick: &'static [&'static str],
     /// The values measured when nothing is asked for.
     pub default: &'static [&'static str],
@@ -134,6 +134,16 @@ mod as_map {
 }
 
 impl Param {
+    /// The values of the `quick` profile.
+    pub fn quick_values(&self) -> &'static [&'static str] {
+        if self.quick.is_empty() { self.default.get(..1).unwrap_or_default() } else { self.quick }
+    }
+
+    /// The values measured with `--full`.
+    pub fn full_values(&self) -> &'static [&'static str] {
+        if self.full.is_empty() { self.default } else { self.full }
+    }
+
     /// Reads one value as typed.
     ///
     /// # Errors
@@ -246,9 +256,10 @@ mod tests {
             help: "",
             kind: ParamKind::Word(&["read", "write"]),
             quick: &[],
-            default: &["read"],
+            default: &["read", "write"],
             full: &[],
         };
+        assert_eq!((param.quick_values(), param.full_values()), (&["read"][..], &["read", "write"][..]));
         assert_eq!(param.parse("read"), Ok(Value::Word("read".into())));
         assert_eq!(param.parse("reed"), Err("'reed' is not one of read, write".to_owned()));
     }

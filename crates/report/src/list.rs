@@ -60,6 +60,9 @@ pub(crate) fn facts(info: &Info) -> Vec<(&'static str, String)> {
     if !info.default {
         facts.push(("selection", "only measured when named".to_owned()));
     }
+    if info.default && !info.quick {
+        facts.push(("selection", "not by a plain quick run".to_owned()));
+    }
     facts.retain(|(_, text)| !text.is_empty());
     facts
 }
@@ -94,8 +97,8 @@ fn param(param: &Param) -> String {
         values.collect::<Vec<_>>().join(", ")
     };
     let mut text = format!("{}={}", param.name, show(param.default));
-    if !param.quick.is_empty() {
-        text += &format!("; {}: {}", Profile::Quick.word(), show(param.quick));
+    if param.quick_values() != param.default {
+        text += &format!("; {}: {}", Profile::Quick.word(), show(param.quick_values()));
     }
     if !param.full.is_empty() {
         text += &format!("; with --full: {}", show(param.full));
@@ -153,15 +156,14 @@ fn object(info: &Info) -> Json {
                 ParamKind::Word(words) => ("word", words),
                 ParamKind::Text => ("text", &[]),
             };
-            let or_default = |values: &'static [&'static str]| if values.is_empty() { p.default } else { values };
             json!({
                 "name": p.name,
                 "help": p.help,
                 "kind": kind,
                 "words": words,
-                "quick": or_default(p.quick),
+                "quick": p.quick_values(),
                 "default": p.default,
-                "full": or_default(p.full),
+                "full": p.full_values(),
             })
         })
         .collect();
@@ -197,6 +199,7 @@ fn object(info: &Info) -> Json {
         "lineage": info.lineage,
         "outputs": outputs,
         "default": info.default,
+        "quick": info.default && info.quick,
     })
 }
 

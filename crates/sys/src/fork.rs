@@ -31,7 +31,8 @@ pub fn enforce_one_thread() {
 #[derive(Debug)]
 pub struct Child {
     pid: i32,
-    reaped: bool,
+    /// Its end, once it has been reaped: the kernel tells it only once.
+    exit: Option<Exit>,
 }
 
 /// Forks; the child runs `body` and exits with what it returns.
@@ -56,7 +57,7 @@ pub fn fork(body: impl FnOnce() -> i32) -> io::Result<Child> {
             };
             exit_now(code)
         }
-        pid => Ok(Child { pid, reaped: false }),
+        pid => Ok(Child { pid, exit: None }),
     }
 }
 
@@ -160,8 +161,12 @@ impl Child {
     /// # Errors
     /// Those of `wait4`.
     pub fn wait(mut self) -> io::Result<Exit> {
-        self.reaped = true;
-        process::wait(self.pid)
+        let exit = match self.exit {
+            Some(exit) => exit,
+            None => process::wait(self.pid)?,
+        };
+        self.exit = Some(exit);
+        Ok(exit)
     }
 
     /// Its end, if it has ended.
@@ -169,9 +174,10 @@ impl Child {
     /// # Errors
     /// Those of `wait4`.
     pub fn poll(&mut self) -> io::Result<Option<Exit>> {
-        let exit = process::reap(self.pid)?;
-        self.reaped |= exit.is_some();
-        Ok(exit)
+        if self.exit.is_none() {
+            self.exit = process::reap(self.pid)?;
+        }
+        Ok(self.exit)
     }
 
     /// Ends it, if it still runs, and reaps it.
@@ -179,14 +185,16 @@ impl Child {
     /// # Errors
     /// Those of `wait4`.
     pub fn stop(self) -> io::Result<Exit> {
-        process::kill(self.pid);
+        if self.exit.is_none() {
+            process::kill(self.pid);
+        }
         self.wait()
     }
 }
 
 impl Drop for Child {
     fn drop(&mut self) {
-        if !self.reaped {
+        if self.exit.is_none() {
             process::kill(self.pid);
             // Reaped so that it does not stay as a zombie; its end is of no interest any more.
             drop(process::wait(self.pid));
@@ -201,6 +209,18 @@ mod tests {
     #[test]
     fn a_child_ends_with_the_code_of_its_body() {
         assert_eq!(fork(|| 7).expect("fork").wait().expect("wait").code(), Some(7));
+    }
+
+    #[test]
+    fn an_end_that_was_seen_can_be_asked_for_again() {
+        let mut child = fork(|| 7).expect("fork");
+        let patience = std::time::Instant::now() + std::time::Duration::from_secs(60);
+        while child.poll().expect("wait").is_none() {
+            assert!(std::time::Instant::now() < patience, "it never ended");
+            std::thread::yield_now();
+        }
+        assert_eq!(child.poll().expect("its end is known").and_then(|exit| exit.code()), Some(7));
+        assert_eq!(child.wait().expect("its end is known").code(), Some(7));
     }
 
     #[test]

@@ -57,6 +57,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         lineage: &["lmbench1996:table10", "cse221:context_switch", "wis:sched_yield"],
         interference: Interference::Tasks,
         width: 0.02,
+        quick: false,
         ..Info::new("ctx.yield")
     },
     run: Run::Here(run),

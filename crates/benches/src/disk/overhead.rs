@@ -37,6 +37,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         lineage: &["lmbench1996:table17"],
         interference: Interference::Blocking,
         width: 0.05,
+        quick: false,
         ..Info::new("disk.overhead")
     },
     run: Run::Here(run),

@@ -35,6 +35,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         lineage: &["lmbench3:disk", "lmbench3:seek"],
         interference: Interference::Blocking,
         width: 0.05,
+        quick: false,
         ..Info::new("disk.seek")
     },
     run: Run::Here(run),

@@ -42,6 +42,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         ],
         needs: &[Need::WorkDir],
         width: 0.03,
+        quick: false,
         ..Info::new("file.copy")
     },
     run: Run::Here(run),

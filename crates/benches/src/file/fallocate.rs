@@ -36,6 +36,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         needs: &[Need::WorkDir],
         interference: Interference::Blocking,
         width: 0.05,
+        quick: false,
         ..Info::new("file.fallocate")
     },
     run: Run::Here(run),

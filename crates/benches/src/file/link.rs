@@ -54,6 +54,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         needs: &[Need::WorkDir],
         interference: Interference::Blocking,
         width: 0.05,
+        quick: false,
         ..Info::new("file.link")
     },
     run: Run::Here(run),

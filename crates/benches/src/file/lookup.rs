@@ -44,6 +44,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         ],
         needs: &[Need::WorkDir],
         width: 0.03,
+        quick: false,
         ..Info::new("file.lookup")
     },
     run: Run::Here(run),

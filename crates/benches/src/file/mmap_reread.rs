@@ -44,6 +44,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         lineage: &["lmbench1996:table5", "lmbench3:bw_mmap_rd"],
         interference: Interference::Faults,
         width: 0.03,
+        quick: false,
         ..Info::new("file.mmap_reread")
     },
     run: Run::Here(run),

@@ -46,6 +46,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         needs: &[Need::WorkDir],
         interference: Interference::Blocking,
         width: 0.05,
+        quick: false,
         ..Info::new("file.truncate")
     },
     run: Run::Here(run),

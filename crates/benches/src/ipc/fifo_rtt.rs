@@ -31,6 +31,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         lineage: &["lmbench3:lat_fifo"],
         interference: Interference::Blocking,
         width: 0.02,
+        quick: false,
         ..Info::new("ipc.fifo_rtt")
     },
     run: Run::Here(run),

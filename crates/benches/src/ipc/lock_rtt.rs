@@ -41,6 +41,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         lineage: &["lmbench3:lat_fcntl"],
         interference: Interference::Blocking,
         width: 0.02,
+        quick: false,
         ..Info::new("ipc.lock_rtt")
     },
     run: Run::Here(run),

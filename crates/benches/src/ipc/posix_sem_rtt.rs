@@ -29,6 +29,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         placements: NEAR,
         interference: Interference::Blocking,
         width: 0.02,
+        quick: false,
         ..Info::new("ipc.posix_sem_rtt")
     },
     run: Run::Here(run),

@@ -60,6 +60,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         lineage: &[],
         interference: Interference::Blocking,
         width: 0.05,
+        quick: false,
         ..Info::new("ipc.sendfile_bandwidth")
     },
     run: Run::Here(run),

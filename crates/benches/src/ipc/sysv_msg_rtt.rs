@@ -31,6 +31,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         placements: NEAR,
         interference: Interference::Blocking,
         width: 0.02,
+        quick: false,
         ..Info::new("ipc.sysv_msg_rtt")
     },
     run: Run::Here(run),

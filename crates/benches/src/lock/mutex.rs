@@ -33,6 +33,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         }],
         scaling: Scaling::processes("whether there are other threads is a parameter"),
         lineage: &["wis:pthread_mutex2", "libmicro:mutex"],
+        quick: false,
         ..Info::new("lock.mutex")
     },
     run: Run::Here(run),

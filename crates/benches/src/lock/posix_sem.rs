@@ -25,6 +25,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         params: &[OBJECT],
         needs: &[Need::WorkDir],
         lineage: &["wis:posix_semaphore1"],
+        quick: false,
         ..Info::new("lock.posix_sem")
     },
     run: Run::Here(run),

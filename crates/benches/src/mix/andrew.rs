@@ -72,6 +72,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         lineage: &["ousterhout1990:table7", "ousterhout1990:table8"],
         interference: Interference::Tasks,
         width: 0.05,
+        quick: false,
         ..Info::new("mix.andrew")
     },
     run: Run::Here(run),

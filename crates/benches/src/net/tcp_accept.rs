@@ -42,6 +42,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         needs: &[Need::Loopback],
         lineage: &["libmicro:connection"],
         width: 0.02,
+        quick: false,
         ..Info::new("net.tcp_accept")
     },
     run: Run::Here(run),

@@ -58,6 +58,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         lineage: &["lmbench3:bw_udp"],
         interference: Interference::Blocking,
         width: 0.05,
+        quick: false,
         ..Info::new("net.udp_bandwidth")
     },
     run: Run::Here(run),

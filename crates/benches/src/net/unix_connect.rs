@@ -33,6 +33,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
             full: &["abstract", "path"],
         }],
         lineage: &["lmbench3:lat_unix_connect"],
+        quick: false,
         ..Info::new("net.unix_connect")
     },
     run: Run::Here(run),

@@ -40,6 +40,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         scaling: PROCESSES,
         interference: Interference::Tasks,
         width: 0.03,
+        quick: false,
         ..Info::new("proc.clone3")
     },
     run: Run::Here(run),

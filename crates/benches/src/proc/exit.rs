@@ -46,6 +46,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         lineage: &["libmicro:exit"],
         interference: Interference::Tasks,
         width: 0.03,
+        quick: false,
         ..Info::new("proc.exit")
     },
     run: Run::Here(run),

@@ -35,6 +35,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
             },
         ],
         scaling: super::PROCESSES,
+        quick: false,
         ..Info::new("ready.epoll_ctl")
     },
     run: Run::Here(run),

@@ -37,6 +37,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         lineage: &["rt-tests:cyclictest"],
         interference: Interference::Blocking,
         width: 0.05,
+        quick: false,
         ..Info::new("sched.periodic")
     },
     run: Run::Here(run),

@@ -41,6 +41,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         scaling: PROCESSES,
         interference: Interference::Faults,
         width: 0.02,
+        quick: false,
         ..Info::new("signal.write_barrier")
     },
     run: Run::Here(run),

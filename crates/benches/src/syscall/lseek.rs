@@ -24,6 +24,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         iteration: "one lseek",
         needs: &[Need::WorkDir],
         lineage: &["libmicro:lseek", "wis:lseek1"],
+        quick: false,
         ..Info::new("syscall.lseek")
     },
     run: Run::Here(run),

@@ -41,6 +41,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         }],
         interference: Interference::Tasks,
         width: 0.03,
+        quick: false,
         ..Info::new("thread.create_many")
     },
     run: Run::Here(run),

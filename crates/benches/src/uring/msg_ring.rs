@@ -33,6 +33,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         placements: &[Placement::SameCpu, Placement::SameLlc],
         interference: Interference::Blocking,
         width: 0.02,
+        quick: false,
         ..Info::new("uring.msg_ring")
     },
     run: Run::Here(run),

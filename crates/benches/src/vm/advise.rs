@@ -45,6 +45,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         ],
         interference: Interference::Faults,
         width: 0.02,
+        quick: false,
         ..Info::new("vm.advise")
     },
     run: Run::Here(run),

@@ -40,6 +40,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         scaling: Scaling::processes("the threads of a process have one heap's end"),
         interference: Interference::Faults,
         width: 0.02,
+        quick: false,
         ..Info::new("vm.brk")
     },
     run: Run::Here(run),

@@ -29,6 +29,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         iteration: "one touch of a huge page that is not mapped",
         interference: Interference::Faults,
         width: 0.02,
+        quick: false,
         ..Info::new("vm.fault_huge")
     },
     run: Run::Here(run),

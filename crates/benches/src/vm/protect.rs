@@ -41,6 +41,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         ],
         interference: Interference::Cpu,
         width: 0.02,
+        quick: false,
         ..Info::new("vm.protect")
     },
     run: Run::Here(run),

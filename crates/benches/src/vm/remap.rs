@@ -49,6 +49,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         scaling: Scaling::processes("another thread may map something into the room to grow"),
         interference: Interference::Cpu,
         width: 0.02,
+        quick: false,
         ..Info::new("vm.remap")
     },
     run: Run::Here(run),

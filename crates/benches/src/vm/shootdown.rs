@@ -85,6 +85,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         needs: &[Need::Cpus(2)],
         interference: Interference::Faults,
         width: 0.05,
+        quick: false,
         ..Info::new("vm.shootdown")
     },
     run: Run::Here(run),

@@ -9,7 +9,7 @@ use groma_report as report;
 
 /// Lists benchmarks.
 pub(crate) fn list(args: &ListArgs) -> Result<u8> {
-    let chosen = select(&groma_benches::all(), &args.select)?;
+    let chosen = select(&groma_benches::all(), &args.select, false)?;
     let infos: Vec<&Info> = chosen.iter().map(|b| &b.info).collect();
     print(&if args.json { report::list_json(&infos) } else { report::list(&infos, args.long, &style(false)) })?;
     Ok(0)
@@ -17,7 +17,7 @@ pub(crate) fn list(args: &ListArgs) -> Result<u8> {
 
 /// Explains benchmarks.
 pub(crate) fn explain(texts: &[String]) -> Result<u8> {
-    let chosen = select(&groma_benches::all(), texts)?;
+    let chosen = select(&groma_benches::all(), texts, false)?;
     let texts: Vec<String> = chosen.iter().map(|b| report::explain(&b.info, &style(false))).collect();
     print(&texts.join("\n"))?;
     Ok(0)

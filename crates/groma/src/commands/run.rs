@@ -37,7 +37,8 @@ const PREFLIGHT_DEADLINE: Duration = Duration::from_secs(20);
 /// Measures.
 pub(crate) fn run(args: &RunArgs) -> Result<u8> {
     let started = Instant::now();
-    let benches = select(&groma_benches::all(), &args.select)?;
+    let benches =
+        select(&groma_benches::all(), &args.select, !args.full && Profile::from(args.profile) == Profile::Quick)?;
     let topology = Topology::read();
     let plan = plan(&benches, args, &topology)?;
     if args.dry_run {
