@@ -289,6 +289,13 @@ pub(crate) enum ProfileArg {
     Rigorous,
 }
 
+impl RunArgs {
+    /// Whether it is a quick run of nothing in particular, which takes what stands for the rest.
+    pub(crate) fn is_plainly_quick(&self) -> bool {
+        self.select.is_empty() && !self.full && Profile::from(self.profile) == Profile::Quick
+    }
+}
+
 impl From<ProfileArg> for Profile {
     fn from(arg: ProfileArg) -> Profile {
         match arg {

@@ -128,7 +128,7 @@ fn first_cpu() -> String {
 fn every_benchmark_runs_and_its_time_grows_with_its_work() {
     let _alone = alone();
     let place = Place::new();
-    let run = place.json(&["run", "--profile", "quick", "--rounds", "1", "--budget", "300s", "--json"]);
+    let run = place.json(&["run", "*", "--profile", "quick", "--rounds", "1", "--budget", "300s", "--json"]);
     for m in run["metrics"].as_array().expect("metrics") {
         let (state, reason) = (m["state"].as_str().expect("a state"), m["reason"].as_str().unwrap_or(""));
         match state {

@@ -37,8 +37,7 @@ const PREFLIGHT_DEADLINE: Duration = Duration::from_secs(20);
 /// Measures.
 pub(crate) fn run(args: &RunArgs) -> Result<u8> {
     let started = Instant::now();
-    let benches =
-        select(&groma_benches::all(), &args.select, !args.full && Profile::from(args.profile) == Profile::Quick)?;
+    let benches = select(&groma_benches::all(), &args.select, args.is_plainly_quick())?;
     let topology = Topology::read();
     let plan = plan(&benches, args, &topology)?;
     if args.dry_run {
