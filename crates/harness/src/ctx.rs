@@ -7,6 +7,7 @@ use crate::benchmark::{Outcome, Stop};
 use crate::crew::Member;
 use crate::instruments::{Instruments, Real};
 use crate::model::{Fact, Info, Interference, Job, Label, Proof, Remote, Series};
+use crate::probe::Cost;
 use crate::sampler::{self, Rules, Stopwatch};
 use crate::sys;
 use crate::sys::clock::Clock;
@@ -243,6 +244,23 @@ impl<'j> Ctx<'j> {
             self.prove_scaling(ratio);
         }
         Ok(())
+    }
+
+    /// What one iteration of `body(iters)` costs, from the fastest of `windows` short windows: for benchmarks that go through many
+    /// settings in one round (sizes, strides, numbers of chains) and state what they found.
+    ///
+    /// A window lasts a quarter of an interval or one iteration; it is right on a busy machine because it is short, and the
+    /// fastest counts because interference only adds. The core's clock is taken on both sides of each window, so that costs can
+    /// be compared in cycles where the clock hops; windows in which it changed or the kernel took the CPU away count only when
+    /// there are no others.
+    ///
+    /// # Errors
+    /// What `body` returns; `Failed` when it takes no time.
+    pub fn probe(&mut self, windows: u32, body: impl FnMut(u64) -> Outcome) -> Result<Cost, Stop> {
+        let cost =
+            crate::probe::probe(&Real, windows, self.job.host.interval_ns / 4.0, body, &mut self.said.iterations)?;
+        self.said.core_hz = Some(cost.core_hz);
+        Ok(cost)
     }
 
     /// A loop whose time does not grow with its iterations was optimised away: that is a broken proof. A ratio that is merely

@@ -27,8 +27,13 @@ pub struct Reading {
 pub trait Instruments: Clock {
     /// Reads everything that labels come from; about 2 us.
     fn reading(&self) -> Reading;
-    /// Runs [`CANARY_OPS`] dependent additions and tells how many nanoseconds they took.
-    fn canary_ns(&self) -> u64;
+    /// Runs so many dependent additions, a multiple of [`arch::CHAIN_UNROLL`], and tells how many nanoseconds they took.
+    fn chain_ns(&self, ops: u64) -> u64;
+
+    /// The same for [`CANARY_OPS`] of them.
+    fn canary_ns(&self) -> u64 {
+        self.chain_ns(CANARY_OPS)
+    }
 }
 
 /// Additions in one canary: about 50 us at 3 GHz (harness-methods.md 3.10, label C).
@@ -56,9 +61,9 @@ impl Instruments for Real {
         Reading { now_ns, counter: arch::counter_start(), cpu_ns, family_cpu_ns, cpu, usage }
     }
 
-    fn canary_ns(&self) -> u64 {
+    fn chain_ns(&self, ops: u64) -> u64 {
         let start = self.now_ns();
-        arch::add_chain(CANARY_OPS);
+        arch::add_chain(ops);
         self.now_ns() - start
     }
 }

@@ -16,6 +16,7 @@ mod ctx;
 pub mod instruments;
 mod needs;
 pub mod preflight;
+mod probe;
 pub mod protocol;
 pub mod remote;
 pub mod sampler;
@@ -28,6 +29,7 @@ pub use ctx::{Arm, Ctx};
 pub use groma_model as model;
 pub use groma_stats::rng::Rng;
 pub use groma_sys as sys;
+pub use probe::Cost;
 pub use sampler::Stopwatch;
 
 /// What nearly every benchmark file begins with.
@@ -39,6 +41,7 @@ pub mod prelude {
         About, Better, Derivation, Info, Interference, Need, Output, Param, ParamKind, Placement, Quantity, Scaling,
         Timing, Workers,
     };
+    pub use crate::probe::Cost;
     pub use crate::sampler::Stopwatch;
     pub use crate::sys;
 }

@@ -515,7 +515,7 @@ mod tests {
             }
         }
 
-        fn canary_ns(&self) -> u64 {
+        fn chain_ns(&self, _: u64) -> u64 {
             self.run(self.canary.get());
             self.canary.get()
         }

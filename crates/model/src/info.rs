@@ -150,6 +150,13 @@ pub enum Derivation<S> {
         /// The divisor.
         per: f64,
     },
+    /// Round by round, one series over another: operations at once, a slow-down.
+    Ratio {
+        /// The one above the line.
+        of: S,
+        /// The one below.
+        to: S,
+    },
     /// A series times a number that the worker states as a fact (modelled bytes per program byte).
     Scaled {
         /// The series.
@@ -167,6 +174,7 @@ impl Derivation<&'static str> {
             Derivation::Difference { of, minus, per } => {
                 Derivation::Difference { of: of.to_owned(), minus: minus.to_owned(), per }
             }
+            Derivation::Ratio { of, to } => Derivation::Ratio { of: of.to_owned(), to: to.to_owned() },
             Derivation::Scaled { of, by } => Derivation::Scaled { of: of.to_owned(), by: by.to_owned() },
         }
     }

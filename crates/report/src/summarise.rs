@@ -70,9 +70,10 @@ fn sample_value(quantity: Quantity, series: &Series, sample: &Sample) -> Option<
 /// The series that a metric's samples come from: the raw one of a difference.
 fn main_series(metric: &Metric) -> &str {
     match &metric.derivation {
-        Derivation::Series(name) | Derivation::Difference { of: name, .. } | Derivation::Scaled { of: name, .. } => {
-            name
-        }
+        Derivation::Series(name)
+        | Derivation::Difference { of: name, .. }
+        | Derivation::Ratio { of: name, .. }
+        | Derivation::Scaled { of: name, .. } => name,
     }
 }
 
@@ -123,6 +124,7 @@ fn round_value(point: &Point, metric: &Metric, result: &JobResult, which: Which)
     match &metric.derivation {
         Derivation::Series(name) => value(name),
         Derivation::Difference { of, minus, per } => Some((value(of)? - value(minus)?) / per),
+        Derivation::Ratio { of, to } => Some(value(of)? / value(to)?),
         Derivation::Scaled { of, by } => {
             let factor: f64 = result.facts.iter().find(|f| f.key == *by)?.value.parse().ok()?;
             Some(value(of)? * factor)
@@ -557,6 +559,22 @@ mod tests {
         assert!(close(negative.value, -25e-9));
         let nothing = one(&point, &rounds(100, 100));
         assert_eq!((nothing.state, nothing.value), (State::Unresolved, Some(0.0)));
+    }
+
+    #[test]
+    fn a_ratio_is_that_of_each_round() {
+        let ratio = Derivation::Ratio { of: "chain", to: "parallel" };
+        let point = point(Timing::Floor, metric(Quantity::Ratio, ratio));
+        let rounds: Vec<Round> = (0..9)
+            .map(|r| {
+                // The clock hops from round to round; a ratio does not mind.
+                let arm = |name, ns| series(name, &[ns * (3 + u64::from(r)); 9], Labels::NONE);
+                round(r, vec![arm("chain", 400), arm("parallel", 100)])
+            })
+            .collect();
+        let record = one(&point, &rounds);
+        assert!(close(record.value, 4.0), "{:?}", record.value);
+        assert_eq!(record.state, State::Ok);
     }
 
     #[test]

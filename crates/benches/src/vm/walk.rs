@@ -56,15 +56,22 @@ impl Faults {
         self.minor as f64 / self.touches.max(1) as f64
     }
 
+    /// How much of a fault a touch may be off: 2 %, but three faults in all. A page of the stack or of the program may be first
+    /// touched in any interval, and under load there are rounds of thirty touches.
+    fn tolerance(&self) -> f64 {
+        (3.0 / self.touches.max(1) as f64).max(0.02)
+    }
+
     /// Every touch was a fault, and none waited for a disk.
     pub(super) fn prove_each_minor(&self, ctx: &mut Ctx) {
-        ctx.prove("minor faults per touch", "0.98..1.02", self.per_touch(), 0.98..=1.02);
+        let tolerance = self.tolerance();
+        ctx.prove("minor faults per touch", "0.98..1.02", self.per_touch(), 0.98..=1.0 + tolerance);
         self.prove_none_major(ctx);
     }
 
     /// What was done brings none.
     pub(super) fn prove_none(&self, ctx: &mut Ctx) {
-        ctx.prove("minor faults per operation, which needs none", "0", self.per_touch(), ..=0.02);
+        ctx.prove("minor faults per operation, which needs none", "0", self.per_touch(), ..=self.tolerance());
         self.prove_none_major(ctx);
     }
 

@@ -12,13 +12,13 @@
 pub mod portable;
 
 #[cfg(target_arch = "aarch64")]
-#[path = "aarch64.rs"]
+#[path = "aarch64/mod.rs"]
 mod native;
 #[cfg(target_arch = "riscv64")]
-#[path = "riscv64.rs"]
+#[path = "riscv64/mod.rs"]
 mod native;
 #[cfg(target_arch = "x86_64")]
-#[path = "x86_64.rs"]
+#[path = "x86_64/mod.rs"]
 mod native;
 #[cfg(not(any(target_arch = "aarch64", target_arch = "riscv64", target_arch = "x86_64")))]
 use portable as native;

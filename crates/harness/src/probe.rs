@@ -1,0 +1,198 @@
+//! What an operation costs at one of many settings of a round: the fastest of some short windows, in seconds and in cycles.
+//!
+//! Not for headlines of their own: those have samples, labels and quantiles (`sampler.rs`). A probe is what a search over sizes or
+//! strides asks a hundred times a round, and what is kept is what the search found.
+
+use crate::benchmark::{Outcome, Stop};
+use crate::instruments::Instruments;
+use crate::sys::arch::chain_ops;
+
+/// What one iteration costs.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Cost {
+    /// Seconds of the fastest window.
+    pub seconds: f64,
+    /// The same in cycles of the core at that moment.
+    pub cycles: f64,
+    /// The core's clock beside that window, in hertz.
+    pub core_hz: f64,
+    /// Windows in which neither the clock changed nor the kernel took the CPU away; 0 when there was none, and the fastest of
+    /// the others counts.
+    pub clean: u32,
+}
+
+/// Additions of the clock's sample beside each window: 10 us at 3 GHz, of which a clock step of 30 ns is 0.3 %.
+const CLOCK_OPS: u64 = chain_ops(32_000);
+/// The clock did not change when its samples on both sides of a window agree within this: hops are 3 % and more.
+const SAME_CLOCK: f64 = 0.01;
+/// The most iterations that a window may have.
+const MOST: u64 = 1 << 40;
+
+/// See [`crate::Ctx::probe`].
+pub(crate) fn probe(
+    ins: &impl Instruments,
+    windows: u32,
+    least_ns: f64,
+    mut body: impl FnMut(u64) -> Outcome,
+    done: &mut u64,
+) -> Result<Cost, Stop> {
+    let mut window = |iters: u64| -> Result<f64, Stop> {
+        let start = ins.now_ns();
+        body(iters)?;
+        let ns = ins.now_ns().saturating_sub(start) as f64;
+        *done += iters;
+        Ok(ns)
+    };
+    // The first window warms up what the body needs, and the count grows until a window is long enough.
+    let mut iters = 1u64;
+    loop {
+        let ns = window(iters)?;
+        if ns >= least_ns {
+            break;
+        }
+        if iters >= MOST {
+            return Err(Stop::Failed("the loop takes no time".to_owned()));
+        }
+        // Half as much again as it seems to need, and never more than eight times: the first windows are the slow ones.
+        let wanted = iters as f64 * (least_ns / ns.max(1.0)) * 1.2;
+        iters = (wanted as u64).clamp(iters + 1, iters * 8);
+    }
+    let mut best: Option<(bool, Cost)> = None;
+    let mut clean = 0;
+    let mut hz_before = clock_hz(ins);
+    for _ in 0..windows.max(1) {
+        let before = ins.reading().usage;
+        let ns = window(iters)?;
+        let after = ins.reading().usage;
+        let hz_after = clock_hz(ins);
+        let undisturbed = before.involuntary == after.involuntary
+            && before.voluntary == after.voluntary
+            && (hz_before / hz_after - 1.0).abs() <= SAME_CLOCK;
+        clean += u32::from(undisturbed);
+        let core_hz = (hz_before + hz_after) / 2.0;
+        let seconds = ns.max(1.0) * 1e-9 / iters as f64;
+        let cost = Cost { seconds, cycles: seconds * core_hz, core_hz, clean: 0 };
+        // Undisturbed before disturbed, then the fewer cycles: at another clock the same work takes another time.
+        let better =
+            best.is_none_or(|(was, seen)| if undisturbed == was { cost.cycles < seen.cycles } else { undisturbed });
+        if better {
+            best = Some((undisturbed, cost));
+        }
+        hz_before = hz_after;
+    }
+    match best {
+        Some((_, cost)) => Ok(Cost { clean, ..cost }),
+        None => Err(Stop::Failed("no window was taken".to_owned())),
+    }
+}
+
+/// The core's clock at this moment, from the faster of two short chains.
+fn clock_hz(ins: &impl Instruments) -> f64 {
+    let fastest = ins.chain_ns(CLOCK_OPS).min(ins.chain_ns(CLOCK_OPS));
+    CLOCK_OPS as f64 / fastest.max(1) as f64 * 1e9
+}
+
+#[cfg(test)]
+mod tests {
+    //! On a machine that does what it is told.
+    use super::*;
+    use crate::instruments::Reading;
+    use crate::sys::clock::Clock;
+    use std::cell::Cell;
+
+    /// A core whose clock is what was set, with a kernel that takes it away when told.
+    struct Fake {
+        now: Cell<u64>,
+        hz: Cell<f64>,
+        involuntary: Cell<u64>,
+    }
+
+    impl Fake {
+        fn new() -> Fake {
+            Fake { now: Cell::new(1_000_000), hz: Cell::new(3e9), involuntary: Cell::new(0) }
+        }
+
+        fn cycles(&self, n: f64) {
+            self.now.set(self.now.get() + (n / self.hz.get() * 1e9).round() as u64);
+        }
+    }
+
+    impl Clock for Fake {
+        fn now_ns(&self) -> u64 {
+            self.now.get()
+        }
+    }
+
+    impl Instruments for Fake {
+        fn reading(&self) -> Reading {
+            let mut reading = Reading { now_ns: self.now.get(), ..Reading::default() };
+            reading.usage.involuntary = self.involuntary.get();
+            reading
+        }
+
+        fn chain_ns(&self, ops: u64) -> u64 {
+            let start = self.now.get();
+            self.cycles(ops as f64);
+            self.now.get() - start
+        }
+    }
+
+    /// Probes a loop of so many cycles an iteration; `event(n)` happens in the n-th window.
+    fn probed(fake: &Fake, cycles: f64, mut event: impl FnMut(&Fake, u32)) -> (Cost, u64) {
+        let (mut windows, mut done) = (0, 0);
+        let body = |iters: u64| {
+            windows += 1;
+            event(fake, windows);
+            fake.cycles(cycles * iters as f64);
+            Ok(())
+        };
+        let cost = probe(fake, 9, 50_000.0, body, &mut done).expect("the body does not fail");
+        (cost, done)
+    }
+
+    #[test]
+    fn a_quiet_core_gives_what_it_costs() {
+        let (cost, done) = probed(&Fake::new(), 14.0, |_, _| {});
+        assert!((cost.cycles / 14.0 - 1.0).abs() < 1e-3 && (cost.seconds * 3e9 / 14.0 - 1.0).abs() < 1e-3, "{cost:?}");
+        assert_eq!(cost.clean, 9);
+        // Nine windows of 50 us and more, and those that looked for the length.
+        assert!((9 * 10_714..9 * 10_714 * 3).contains(&done), "{done}");
+    }
+
+    #[test]
+    fn an_interruption_and_a_change_of_clock_do_not_show() {
+        // In every window but one the kernel takes the CPU away, or the clock hops within it.
+        for kept in [12, 14] {
+            let (cost, _) = probed(&Fake::new(), 5.0, |fake, n| {
+                if n != kept {
+                    fake.now.set(fake.now.get() + 4_000);
+                    fake.involuntary.set(fake.involuntary.get() + 1);
+                }
+            });
+            assert!((cost.cycles / 5.0 - 1.0).abs() < 2e-3, "{kept}: {cost:?}");
+            assert_eq!(cost.clean, 1);
+        }
+        let (cost, _) = probed(&Fake::new(), 5.0, |fake, n| fake.hz.set(if n % 4 < 2 { 3e9 } else { 3.6e9 }));
+        assert!((cost.cycles / 5.0 - 1.0).abs() < 2e-3, "{cost:?}");
+        assert!(cost.clean < 9);
+    }
+
+    #[test]
+    fn where_no_window_is_clean_the_fastest_counts() {
+        let (cost, _) = probed(&Fake::new(), 5.0, |fake, n| {
+            fake.now.set(fake.now.get() + if n.is_multiple_of(5) { 10 } else { 30_000 });
+            fake.involuntary.set(fake.involuntary.get() + 1);
+        });
+        assert_eq!(cost.clean, 0);
+        assert!((cost.cycles / 5.0 - 1.0).abs() < 0.01, "{cost:?}");
+    }
+
+    #[test]
+    fn a_body_without_work_and_one_that_stops_are_errors() {
+        let fake = Fake::new();
+        let none = probe(&fake, 3, 50_000.0, |_| Ok(()), &mut 0);
+        assert_eq!(none, Err(Stop::Failed("the loop takes no time".to_owned())));
+        let stop = probe(&fake, 3, 50_000.0, |_| Err(Stop::Unsupported("no".to_owned())), &mut 0);
+        assert_eq!(stop, Err(Stop::Unsupported("no".to_owned())));
+    }
+}
