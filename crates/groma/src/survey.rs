@@ -13,7 +13,7 @@ use crate::supervise::{Ended, Supervisor};
 use crate::workdir::WorkDir;
 use anyhow::Result;
 use groma_harness::Rng;
-use groma_harness::model::{Host, Job, JobResult, Profile, Remote, Round, State};
+use groma_harness::model::{Fact, Host, Job, JobResult, Profile, Remote, Round, State};
 use groma_report::round_values;
 use groma_stats::rounds::{checkpoints, should_stop};
 use std::time::{Duration, Instant};
@@ -238,7 +238,9 @@ impl Survey<'_> {
                         left_out += 1;
                         short += u32::from(shared_out);
                     }
-                    Ended::Result(result) => {
+                    Ended::Result(mut result) => {
+                        // What a round costs, worker and all: the answer to where a budget went.
+                        result.facts.push(Fact::new("round.wall_ms", format!("{:.1}", took.as_secs_f64() * 1e3)));
                         let course = &mut courses[i];
                         course.cost = took;
                         course.spent += took;
