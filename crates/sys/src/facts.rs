@@ -154,4 +154,4 @@ pub fn available_memory() -> Option<u64> {
     memory_room().map(|room| room.bytes)
 }
 
-pub use room::{Room, memory_room};
+pub use room::{MemoryPressure, Room, memory_pressure, memory_room, total_memory};

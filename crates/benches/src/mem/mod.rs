@@ -3,10 +3,12 @@
 use groma_harness::sys::topology::{CacheKind, Topology};
 use groma_harness::{Benchmark, Stop};
 
+mod available;
 mod bandwidth;
+mod hammer;
 mod latency;
 
-pub(crate) const ALL: &[&Benchmark] = &[&latency::BENCH, &bandwidth::BENCH];
+pub(crate) const ALL: &[&Benchmark] = &[&latency::BENCH, &bandwidth::BENCH, &hammer::BENCH, &available::BENCH];
 
 /// The declared size of a cache line in bytes; 64 where none is declared.
 fn line_size() -> usize {

@@ -5,7 +5,7 @@
 //! out-of-memory killer is for (lmbench3 `memsize`).
 
 use super::memory::meminfo_bytes;
-use super::{Tree, binary, cgroup};
+use super::{Tree, binary, cgroup, counters, field};
 use rustix::process::{Resource, getrlimit};
 use std::path::Path;
 
@@ -42,4 +42,42 @@ pub(super) fn room_in(tree: &Tree, most_addresses: Option<u64>, most_data: Optio
     let rooms =
         [available(), group(), own("RLIMIT_AS", most_addresses, "VmSize"), own("RLIMIT_DATA", most_data, "VmData")];
     rooms.into_iter().flatten().min_by_key(|room| room.bytes)
+}
+
+/// The memory of the machine, in bytes, as the kernel has it to give out.
+pub fn total_memory() -> Option<u64> {
+    meminfo_bytes(&Tree::at(Path::new("/")).text("proc/meminfo")?, "MemTotal")
+}
+
+/// How far the machine as a whole has been short of memory so far.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct MemoryPressure {
+    counts: Vec<(&'static str, u64)>,
+}
+
+impl MemoryPressure {
+    /// What was added since an earlier look: pages swapped in and out, and microseconds in which some task waited for memory.
+    pub fn since(&self, before: &MemoryPressure) -> Vec<(&'static str, u64)> {
+        let added = |(key, now): &(&'static str, u64)| {
+            let then = before.counts.iter().find(|(k, _)| k == key)?.1;
+            Some((*key, now.saturating_sub(then)))
+        };
+        self.counts.iter().filter_map(added).collect()
+    }
+}
+
+/// Reads it now; what the kernel does not count is left out.
+pub fn memory_pressure() -> MemoryPressure {
+    pressure_in(&Tree::at(Path::new("/")))
+}
+
+pub(super) fn pressure_in(tree: &Tree) -> MemoryPressure {
+    let vmstat = tree.text("proc/vmstat").unwrap_or_default();
+    let pressure = tree.text("proc/pressure/memory").unwrap_or_default();
+    let counts = [
+        ("swapped_in_pages", field(&vmstat, "pswpin")),
+        ("swapped_out_pages", field(&vmstat, "pswpout")),
+        ("stalled_us", counters::psi(&pressure, "total")),
+    ];
+    MemoryPressure { counts: counts.into_iter().filter_map(|(key, text)| Some((key, text?.parse().ok()?))).collect() }
 }

@@ -319,6 +319,17 @@ fn the_room_is_the_least_that_any_limit_leaves_and_names_it() {
 }
 
 #[test]
+fn pressure_on_memory_is_what_was_added() {
+    let at = |swapped: &str| {
+        let vmstat = format!("pgpgin 9\npswpin {swapped}\npswpout 7\n");
+        room::pressure_in(&Recorded::of(&[("proc/vmstat", &vmstat), ("proc/pressure/memory", PSI)]).tree())
+    };
+    let added = at("12").since(&at("2"));
+    assert_eq!(added, [("swapped_in_pages", 10), ("swapped_out_pages", 0), ("stalled_us", 0)]);
+    assert_eq!(at("1").since(&room::pressure_in(&Recorded::of(&[]).tree())), []);
+}
+
+#[test]
 fn without_proc_there_are_fewer_facts_and_one_says_so() {
     let facts = Recorded::of(&[]).facts();
     assert_eq!(get(&facts, "proc"), Some("missing"));
