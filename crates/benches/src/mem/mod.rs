@@ -6,9 +6,11 @@ use groma_harness::{Benchmark, Stop};
 mod available;
 mod bandwidth;
 mod hammer;
+mod hammer_run;
 mod latency;
 
-pub(crate) const ALL: &[&Benchmark] = &[&latency::BENCH, &bandwidth::BENCH, &hammer::BENCH, &available::BENCH];
+pub(crate) const ALL: &[&Benchmark] =
+    &[&latency::BENCH, &bandwidth::BENCH, &hammer::BENCH, &hammer_run::BENCH, &available::BENCH];
 
 /// The declared size of a cache line in bytes; 64 where none is declared.
 fn line_size() -> usize {
