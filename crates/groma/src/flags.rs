@@ -30,6 +30,7 @@ const EXAMPLES: &str = "Examples:
   groma explain ipc.pipe_rtt           what it measures, how, and what can go wrong
   groma show                           the latest results again
   groma dd if=data direct=1 hist=1     read a file past the page cache, block by block
+  groma hammer 32768 100               random stores, alone and on all CPUs together
   groma plot mem.latency -o caches.svg a curve
   groma plot syscall.getppid --over P  the same over the sizes of the crews
 
@@ -75,6 +76,9 @@ pub(crate) enum Command {
     /// Move blocks between files and devices, check what they hold, and time every transfer
     #[command(after_help = DD_WORDS)]
     Dd(DdArgs),
+    /// Store at random places of memory so many times, alone and then on all CPUs together (Closson's memhammer)
+    #[command(after_help = HAMMER_WORDS)]
+    Hammer(HammerArgs),
     /// Print completions for a shell
     Completions {
         /// The shell
@@ -87,7 +91,7 @@ pub(crate) enum Command {
     },
 }
 
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub(crate) struct StoreArgs {
     /// The store: an SQLite file [default: groma/groma.db in the XDG data directory]
     #[arg(long, value_name = "FILE", env = "GROMA_STORE", hide_env_values = true)]
@@ -214,6 +218,59 @@ Examples:
 
 Exit code 4: a transfer failed, or a block did not hold the pattern.";
 
+const HAMMER_WORDS: &str = "Each writer has PAGES pages of memory of its own and does PAGES x LOOPS operations, as in the SLB; the same is first done
+by one writer alone, then by all at once. It is done in equal parts by fresh processes, as many as divide LOOPS, nine at
+most: Ctrl-C keeps the parts that were done. What an operation is, and why its time is a throughput and no latency:
+groma explain mem.hammer.
+
+Examples:
+  groma hammer 262144 6000                    1 GiB and 1572864000 stores on each CPU, as the SLB was run
+  groma hammer 32768 100 --cpus 0,4           CPU 0 alone, then CPUs 0 and 4
+  groma hammer 32768 100 --cpus 0 --mem-nodes 1   with memory of another node
+  groma hammer 32768 100 --variant own        ownership latency instead";
+
+#[derive(Debug, Args)]
+pub(crate) struct HammerArgs {
+    /// Pages of 4 KiB for each writer
+    #[arg(value_parser = clap::value_parser!(u64).range(1..=groma_harness::sys::arch::hammer::MOST_PAGES))]
+    pub(crate) pages: u64,
+
+    /// Operations per page
+    #[arg(value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
+    pub(crate) loops: u64,
+
+    /// The CPUs of the writers, in their order; the first one also works alone: 0,2 or 0-3 [default: all allowed]
+    #[arg(long, value_name = "LIST")]
+    pub(crate) cpus: Option<String>,
+
+    /// The memory nodes of the writers, in their order, again and again: 0,1 [default: each its CPU's own]
+    #[arg(long, value_name = "LIST")]
+    pub(crate) mem_nodes: Option<String>,
+
+    /// What is done: a store in the first line of a page, anywhere in it, or owning a line of it one after the other
+    #[arg(long, value_name = "KIND", default_value = "store", value_parser = ["store", "line", "own"])]
+    pub(crate) variant: String,
+
+    /// The longest that one part may take before it is ended
+    #[arg(long, value_name = "TIME", default_value = "10m", value_parser = parse_time)]
+    pub(crate) deadline: Duration,
+
+    /// Print one JSON object instead of lines
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    /// Also write the records as NDJSON ('-' for standard output)
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+
+    /// Do not keep the run in the store, wherever it is
+    #[arg(long)]
+    pub(crate) no_store: bool,
+
+    #[command(flatten)]
+    pub(crate) store: StoreArgs,
+}
+
 #[derive(Debug, Args)]
 pub(crate) struct ServeArgs {
     /// The address and port to listen on; services are at further ports of this address while they are used
@@ -290,6 +347,34 @@ pub(crate) enum ProfileArg {
 }
 
 impl RunArgs {
+    /// A run of one benchmark with nothing else asked for.
+    pub(crate) fn of(id: &str, profile: ProfileArg) -> RunArgs {
+        RunArgs {
+            select: vec![id.to_owned()],
+            profile,
+            budget: None,
+            parallel: Vec::new(),
+            threads: false,
+            placement: None,
+            host: None,
+            token: String::new(),
+            params: Vec::new(),
+            full: false,
+            rounds: None,
+            deadline: None,
+            seed: None,
+            require: None,
+            work_dir: None,
+            out: None,
+            json: false,
+            samples: false,
+            all: false,
+            no_store: false,
+            store: StoreArgs { store: None },
+            dry_run: false,
+        }
+    }
+
     /// Whether it is a quick run of nothing in particular, which takes what stands for the rest.
     pub(crate) fn is_plainly_quick(&self) -> bool {
         self.select.is_empty() && !self.full && Profile::from(self.profile) == Profile::Quick

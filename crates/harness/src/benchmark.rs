@@ -40,20 +40,26 @@ pub enum Stop {
 impl Stop {
     /// An error of the system, told with what was tried.
     ///
-    /// `EPERM` and `EACCES` become `Denied`, `ENOSYS` becomes `Unsupported`, everything else `Failed`.
+    /// `EPERM` and `EACCES` become `Denied`, `ENOSYS` becomes `Unsupported`, and so does `ENOMEM`, told with the tightest limit
+    /// of memory; everything else `Failed`.
     pub fn from_io(what: &str, error: &io::Error) -> Stop {
         let text = format!("{what}: {error}");
         match error.raw_os_error() {
             Some(libc_errno::EPERM | libc_errno::EACCES) => Stop::Denied(text),
             Some(libc_errno::ENOSYS) => Stop::Unsupported(text),
+            Some(libc_errno::ENOMEM) => Stop::Unsupported(match crate::sys::facts::memory_room() {
+                Some(room) => format!("{text}; {} leaves {} B", room.limit, room.bytes),
+                None => text,
+            }),
             _ => Stop::Failed(text),
         }
     }
 }
 
-/// The three error numbers that change what an error means; the same on every architecture of Linux.
+/// The error numbers that change what an error means; the same on every architecture of Linux.
 mod libc_errno {
     pub(super) const EPERM: i32 = 1;
+    pub(super) const ENOMEM: i32 = 12;
     pub(super) const EACCES: i32 = 13;
     pub(super) const ENOSYS: i32 = 38;
 }

@@ -18,6 +18,7 @@ mod cpu;
 mod discreet;
 mod memory;
 mod mounts;
+mod room;
 mod system;
 #[cfg(test)]
 mod tests;
@@ -147,12 +148,10 @@ fn each_once(values: impl IntoIterator<Item = String>) -> String {
     seen.join(", ")
 }
 
-/// Memory that can be had without pushing anything out and without meeting a cgroup's limit, in bytes; `None` without
-/// `/proc`.
+/// Memory that this process may still take without pushing anything out, without meeting a limit of a control group, of the
+/// address space or of its data, in bytes; `None` where nothing is known.
 pub fn available_memory() -> Option<u64> {
-    let tree = Tree::at(Path::new("/"));
-    let text = tree.text("proc/meminfo")?;
-    let line = text.lines().find_map(|l| l.strip_prefix("MemAvailable:"))?;
-    let available = line.trim().strip_suffix(" kB")?.parse::<u64>().ok()? * 1024;
-    Some(cgroup::memory_left(&tree).map_or(available, |left| left.min(available)))
+    memory_room().map(|room| room.bytes)
 }
+
+pub use room::{MemoryPressure, Room, memory_pressure, memory_room, total_memory};

@@ -104,7 +104,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     if policy == Policy::Base {
         sys::process::refuse_huge_pages();
     }
-    super::check_room(size)?;
+    super::check_room(size * u64::from(ctx.workers()))?;
     let mut buffer = Map::anonymous(size as usize, policy).doing("mapping the buffer")?;
     buffer.populate();
     if policy == Policy::Transparent

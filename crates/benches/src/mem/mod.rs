@@ -3,10 +3,14 @@
 use groma_harness::sys::topology::{CacheKind, Topology};
 use groma_harness::{Benchmark, Stop};
 
+mod available;
 mod bandwidth;
+mod hammer;
+mod hammer_run;
 mod latency;
 
-pub(crate) const ALL: &[&Benchmark] = &[&latency::BENCH, &bandwidth::BENCH];
+pub(crate) const ALL: &[&Benchmark] =
+    &[&latency::BENCH, &bandwidth::BENCH, &hammer::BENCH, &hammer_run::BENCH, &available::BENCH];
 
 /// The declared size of a cache line in bytes; 64 where none is declared.
 fn line_size() -> usize {
@@ -21,14 +25,14 @@ fn private_cache() -> Option<u64> {
     private.filter_map(|c| c.size).max()
 }
 
-/// Says so when a buffer would take more than half of the memory that is available: a benchmark must not push a machine
-/// into swapping or its own process into the out-of-memory killer.
+/// Says so when a buffer would take more than half of the memory that can still be had, and what the limit is: a benchmark must
+/// not push a machine into swapping or its own process into the out-of-memory killer.
 pub(crate) fn check_room(bytes: u64) -> Result<(), Stop> {
-    let available = groma_harness::sys::facts::available_memory();
-    match available {
-        Some(room) if bytes > room / 2 => {
-            Err(Stop::Unsupported(format!("needs {bytes} B, and half of the {room} B of memory available is less")))
-        }
+    match groma_harness::sys::facts::memory_room() {
+        Some(room) if bytes > room.bytes / 2 => Err(Stop::Unsupported(format!(
+            "needs {bytes} B, more than half of the {} B that {} leaves",
+            room.bytes, room.limit
+        ))),
         _ => Ok(()),
     }
 }

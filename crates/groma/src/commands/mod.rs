@@ -2,6 +2,7 @@
 
 mod catalogue;
 mod dd;
+mod hammer;
 mod history;
 mod machine;
 mod plot;
@@ -31,6 +32,7 @@ pub(crate) fn run(cli: Cli) -> Result<u8> {
         Command::Runs { json, store } => history::runs(json, &store),
         Command::Plot(args) => plot::plot(&args),
         Command::Dd(args) => dd::dd(&args),
+        Command::Hammer(args) => hammer::hammer(&args),
         Command::Completions { shell } => {
             let mut out = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), "groma", &mut out);

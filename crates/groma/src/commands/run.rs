@@ -43,6 +43,18 @@ pub(crate) fn run(args: &RunArgs) -> Result<u8> {
     if args.dry_run {
         return dry_run(&plan);
     }
+    carry_out(args, &plan, started, |head, records, end, _| {
+        report::render(head, records, Some(end), Format::Table, &style(args.all))
+    })
+}
+
+/// Works a plan off, keeps what comes, and prints what `show` makes of it unless something else than text was asked for.
+pub(crate) fn carry_out(
+    args: &RunArgs,
+    plan: &[Planned],
+    started: Instant,
+    show: impl FnOnce(&RunHeader, &[Record], &End, &[Vec<Round>]) -> String,
+) -> Result<u8> {
     let profile: Profile = args.profile.into();
     let mut effort = Effort::of(profile);
     if let Some(rounds) = args.rounds {
@@ -101,7 +113,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<u8> {
         work_dir,
         remote,
     };
-    let worked = survey.work(&plan, &mut progress, |point, round| {
+    let worked = survey.work(plan, &mut progress, |point, round| {
         sinks.round(point, round);
         Ok(())
     })?;
@@ -120,7 +132,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<u8> {
     if args.json {
         print(&report::render(&head, &records, Some(&end), Format::Json, &style(args.all)))?;
     } else if !out_is_stdout {
-        print(&report::render(&head, &records, Some(&end), Format::Table, &style(args.all)))?;
+        print(&show(&head, &records, &end, &worked.rounds))?;
     }
     for cost in &worked.costs {
         eprintln!("groma: the budget of {:.0} s: {cost}", budget.as_secs_f64());

@@ -65,21 +65,40 @@ pub(super) fn times_throttled(tree: &Tree) -> Option<u64> {
     counts.reduce(u64::saturating_add)
 }
 
-/// Bytes that this process's cgroup may still take before its tightest memory limit; `None` without one.
-pub(super) fn memory_left(tree: &Tree) -> Option<u64> {
+/// What a group's limit leaves.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Left {
+    /// Bytes that may still be taken, counting the pages of files that the kernel gives up first.
+    pub(super) bytes: u64,
+    /// The file that sets the limit, and the limit.
+    pub(super) file: String,
+    pub(super) limit: u64,
+}
+
+/// What the tightest memory limit of this process's group and of those above it leaves; `None` without one.
+///
+/// `memory.high` counts as a limit: beyond it a group is slowed down until it is back below.
+pub(super) fn memory_left(tree: &Tree) -> Option<Left> {
     let (membership, mounts) = read(tree);
     let group = group_of(&membership, &mounts, "memory")?;
-    let (limit, used) = if group.unified {
-        ("memory.max", "memory.current")
+    let (limits, used, reclaimable): (&[&str], _, _) = if group.unified {
+        (&["memory.max", "memory.high"], "memory.current", "inactive_file")
     } else {
-        ("memory.limit_in_bytes", "memory.usage_in_bytes")
+        (&["memory.limit_in_bytes"], "memory.usage_in_bytes", "total_inactive_file")
     };
     let left = |dir: &String| {
-        let limit = parse_limit(&tree.text(&format!("{dir}/{limit}"))?).filter(|l| *l < u64::MAX)?;
+        let of_file = |name: &&str| {
+            let file = format!("{dir}/{name}");
+            let limit = parse_limit(&tree.text(&file)?).filter(|l| *l < u64::MAX)?;
+            Some((limit, file))
+        };
+        let (limit, file) = limits.iter().filter_map(of_file).min()?;
         let used = tree.text(&format!("{dir}/{used}"))?.parse::<u64>().ok()?;
-        Some(limit.saturating_sub(used))
+        let stat = tree.text(&format!("{dir}/memory.stat")).unwrap_or_default();
+        let given_up = field(&stat, reclaimable).and_then(|n| n.parse::<u64>().ok()).unwrap_or(0);
+        Some(Left { bytes: limit.saturating_sub(used.saturating_sub(given_up)), file, limit })
     };
-    group.dirs.iter().filter_map(left).min()
+    group.dirs.iter().filter_map(left).min_by_key(|left| left.bytes)
 }
 
 fn read(tree: &Tree) -> (String, Vec<Mount>) {

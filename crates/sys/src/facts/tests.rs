@@ -267,6 +267,69 @@ fn the_tightest_limit_on_the_way_up_counts() {
 }
 
 #[test]
+fn the_room_is_the_least_that_any_limit_leaves_and_names_it() {
+    const GIB: u64 = 1 << 30;
+    let status = "Name:\tx\nVmSize:\t  262144 kB\nVmData:\t  131072 kB\n";
+    let plain = Recorded::of(&[("proc/meminfo", MEMINFO), ("proc/self/status", status)]);
+    let room = |tree: &Recorded, addresses, data| {
+        let room = room::room_in(&tree.tree(), addresses, data).expect("a limit");
+        (room.bytes, room.limit)
+    };
+    assert_eq!(room(&plain, None, None), (24_314_736 << 10, "the memory available".to_owned()));
+    assert_eq!(room(&plain, Some(GIB), None), (GIB - (256 << 20), "RLIMIT_AS of 1 GiB".to_owned()));
+    assert_eq!(room(&plain, Some(GIB), Some(GIB / 2)), ((512 - 128) << 20, "RLIMIT_DATA of 512 MiB".to_owned()));
+    // What is used beyond a limit that was set afterwards leaves nothing, not a huge number.
+    assert_eq!(room(&plain, Some(1 << 20), None).0, 0);
+
+    // Version 2: the parent binds, inactive pages of files are given up, and memory.high counts.
+    let own = "sys/fs/cgroup/user.slice/run.scope";
+    let v2 = |high: &str, stat: &str| {
+        Recorded::of(&[
+            ("proc/meminfo", MEMINFO),
+            ("proc/self/cgroup", V2_GROUPS),
+            ("proc/self/mountinfo", V2_MOUNTS),
+            (&format!("{own}/memory.max"), "1073741824\n"),
+            (&format!("{own}/memory.current"), "0\n"),
+            ("sys/fs/cgroup/user.slice/memory.max", "268435456\n"),
+            ("sys/fs/cgroup/user.slice/memory.high", high),
+            ("sys/fs/cgroup/user.slice/memory.current", "104857600\n"),
+            ("sys/fs/cgroup/user.slice/memory.stat", stat),
+        ])
+    };
+    let left = |tree: &Recorded| room(tree, None, None);
+    let max = "/sys/fs/cgroup/user.slice/memory.max of 256 MiB".to_owned();
+    assert_eq!(left(&v2("max\n", "anon 5\n")), (156 << 20, max.clone()));
+    assert_eq!(left(&v2("max\n", "inactive_file 52428800\n")), (206 << 20, max));
+    let high = "/sys/fs/cgroup/user.slice/memory.high of 128 MiB".to_owned();
+    assert_eq!(left(&v2("134217728\n", "anon 5\n")), (28 << 20, high));
+
+    // Version 1 counts the pages of files with its total_ numbers.
+    let v1 = Recorded::of(&[
+        ("proc/meminfo", MEMINFO),
+        ("proc/self/cgroup", V1_GROUPS),
+        ("proc/self/mountinfo", V1_MOUNTS),
+        ("sys/fs/cgroup/memory/batch/memory.limit_in_bytes", "268435456\n"),
+        ("sys/fs/cgroup/memory/batch/memory.usage_in_bytes", "104857600\n"),
+        ("sys/fs/cgroup/memory/batch/memory.stat", "inactive_file 1\ntotal_inactive_file 4194304\n"),
+        ("sys/fs/cgroup/memory/batch/job/memory.limit_in_bytes", "9223372036854771712\n"),
+        ("sys/fs/cgroup/memory/batch/job/memory.usage_in_bytes", "104857600\n"),
+    ]);
+    let limit = "/sys/fs/cgroup/memory/batch/memory.limit_in_bytes of 256 MiB".to_owned();
+    assert_eq!(left(&v1), (160 << 20, limit));
+}
+
+#[test]
+fn pressure_on_memory_is_what_was_added() {
+    let at = |swapped: &str| {
+        let vmstat = format!("pgpgin 9\npswpin {swapped}\npswpout 7\n");
+        room::pressure_in(&Recorded::of(&[("proc/vmstat", &vmstat), ("proc/pressure/memory", PSI)]).tree())
+    };
+    let added = at("12").since(&at("2"));
+    assert_eq!(added, [("swapped_in_pages", 10), ("swapped_out_pages", 0), ("stalled_us", 0)]);
+    assert_eq!(at("1").since(&room::pressure_in(&Recorded::of(&[]).tree())), []);
+}
+
+#[test]
 fn without_proc_there_are_fewer_facts_and_one_says_so() {
     let facts = Recorded::of(&[]).facts();
     assert_eq!(get(&facts, "proc"), Some("missing"));

@@ -1,0 +1,222 @@
+//! Stores at random places of memory: Closson's "Silly Little Benchmark".
+//!
+//! Measures how many such stores a CPU gets done, not how long one takes: nothing waits for a store, so an out-of-order core
+//! has as many under way as its buffers hold, and each also misses the TLB. (The SLB calls the same number a latency; here a
+//! store takes a tenth of the latency of memory.) Three variants: `store` is that of the SLB, 8 bytes somewhere in the first
+//! 64 of a random 4 KiB page; its lines fall into a 64th of the sets of a cache, so less of them stays there. `line` is
+//! anywhere in the page. `own` is a latency: an atomic addition (x86 `lock xadd`) whose answer is needed for the next
+//! address, so that each waits until the line before is owned.
+//!
+//! Method: kernels in assembly with the random numbers made in registers; fresh pages in each round, present before the
+//! clock starts. The same loop without the memory runs in turn with it (`generator`), and its share is reported: beside
+//! independent stores it runs ahead of them and is hidden, in the chain it is part of the way. As a crew, one on each CPU
+//! with memory of its own, it is the SLB's test: the same alone and together; `groma hammer` does it by count as the SLB did.
+//! `traffic` is a model: a store brings its line and writes it back, 128 bytes an operation, if no cache holds it.
+//!
+//! Traps: calling it write latency; a generator that costs as much as the store, or depends on itself for longer (a linear
+//! congruential one four cycles, xorshift six); pages first touched in the timed part; huge pages by accident, which make
+//! half of it go away; a buffer that the shared cache holds. What was stored is looked up beforehand against a
+//! reference, and the counter of the generator tells how much was done.
+//!
+//! Source: Kevin Closson's SLB (`memhammer`), memory-methods.md M21.
+
+use groma_harness::prelude::*;
+use groma_harness::sys::arch::hammer::HAMMER_PAGE;
+use groma_harness::sys::hammer::{Bare, Hammer, Kind};
+use groma_harness::sys::pages::{Map, Policy};
+
+pub(crate) static BENCH: Benchmark = Benchmark {
+    info: Info {
+        summary: "Random-store throughput: time per store of 8 bytes in a random page (variant own: ownership latency)",
+        about: about!("hammer.rs"),
+        iteration: "64 operations",
+        timing: Timing::Floor,
+        outputs: &[
+            Output::MAIN,
+            Output {
+                suffix: "rate",
+                summary: "Operations per second of all members together",
+                derivation: Derivation::Series(""),
+                quantity: Some(Quantity::Rate),
+                detail: false,
+            },
+            Output {
+                suffix: "traffic",
+                summary: "Bytes per second that memory moves if no cache holds any (two lines an operation)",
+                derivation: Derivation::Scaled { of: "", by: TRAFFIC },
+                quantity: Some(Quantity::Bandwidth),
+                detail: true,
+            },
+            Output {
+                suffix: "generator",
+                summary: "Time for the address of one operation alone",
+                derivation: Derivation::Series("generator"),
+                quantity: None,
+                detail: true,
+            },
+            Output {
+                suffix: "generator_share",
+                summary: "Time for the address over time per operation; hidden behind independent stores",
+                derivation: Derivation::Ratio { of: "generator", to: "" },
+                quantity: Some(Quantity::Ratio),
+                detail: true,
+            },
+        ],
+        params: &[
+            VARIANT,
+            Param {
+                name: "size",
+                help: "bytes of memory for each",
+                kind: ParamKind::Size,
+                quick: &[],
+                default: &["128M"],
+                full: &["1M", "16M", "128M", "1G"],
+            },
+            Param {
+                name: "pages",
+                help: "base pages or transparent huge pages",
+                kind: ParamKind::Word(&["base", "huge"]),
+                quick: &[],
+                default: &["base"],
+                full: &["base", "huge"],
+            },
+        ],
+        workers: &[Workers::One, Workers::Cpus],
+        lineage: &["slb:memhammer"],
+        width: 0.05,
+        ..Info::new("mem.hammer")
+    },
+    run: Run::Here(run),
+};
+
+/// What is done.
+pub(super) const VARIANT: Param = Param {
+    name: "variant",
+    help: "a store in the first line of a page, a store anywhere in it, or owning a line of it one after the other",
+    kind: ParamKind::Word(&["store", "line", "own"]),
+    quick: &["store"],
+    default: &["store", "line", "own"],
+    full: &[],
+};
+
+/// The fact that says how many bytes memory moves for an operation.
+const TRAFFIC: &str = "hammer.modelled_bytes";
+/// Operations of one iteration, even: stores come in pairs.
+const OPS: u64 = 64;
+/// Operations that are looked up afterwards, as many as the reference replays in a few milliseconds of a debug build.
+pub(super) const LOOKED_UP: u64 = 4096;
+
+/// Whole pages of the hammer, one at least.
+pub(super) fn check_pages(bytes: u64) -> Outcome {
+    if bytes == 0 || !bytes.is_multiple_of(HAMMER_PAGE as u64) {
+        return Err(Stop::Unsupported(format!("{bytes} B are no whole number of pages of {HAMMER_PAGE} B")));
+    }
+    Ok(())
+}
+
+/// The variant that is asked for.
+pub(super) fn kind(ctx: &Ctx) -> Kind {
+    Kind::from_word(ctx.word(VARIANT.name)).unwrap_or(Kind::Store)
+}
+
+/// The first operations, on memory still zero, and how many of their words are not what the reference says.
+pub(super) fn look_up(hammer: &mut Hammer<'_>) -> usize {
+    let before = hammer.standing();
+    hammer.run(LOOKED_UP);
+    hammer.wrong_words(before, LOOKED_UP)
+}
+
+fn run(ctx: &mut Ctx) -> Outcome {
+    let (kind, size) = (kind(ctx), ctx.int("size"));
+    check_pages(size)?;
+    let policy = if ctx.word("pages") == "huge" { Policy::Transparent } else { Policy::Base };
+    if policy == Policy::Base {
+        sys::process::refuse_huge_pages();
+    }
+    super::check_room(size.saturating_mul(u64::from(ctx.workers())))?;
+    let seed = ctx.rng().next_u64();
+    let mut buffer = Map::anonymous(size as usize, policy).doing("mapping the buffer")?;
+    buffer.populate();
+    if let Some(huge) = buffer.huge_bytes() {
+        match policy {
+            Policy::Base => ctx.prove("bytes of huge pages", "0", huge as f64, 0.0..=0.0),
+            _ => ctx.fact("pages.huge_share", format!("{:.3}", huge as f64 / buffer.len() as f64)),
+        }
+    }
+    ctx.fact("hammer.instruction", kind.instruction());
+    ctx.fact(TRAFFIC, 2 * super::line_size());
+
+    let mut bare = Bare::new(size as usize, kind, seed);
+    let mut hammer = Hammer::new(&mut buffer[..size as usize], kind, seed).map_err(Stop::Unsupported)?;
+    let wrong = look_up(&mut hammer);
+    ctx.prove("words that are not what the reference stored", "0", wrong as f64, 0.0..=0.0);
+
+    let before = hammer.standing();
+    let mut told = 0u64;
+    let main = |iters: u64| {
+        told += iters * OPS;
+        hammer.run(iters * OPS);
+        Ok(())
+    };
+    let generator = |iters: u64| {
+        bare.run(iters * OPS);
+        Ok(())
+    };
+    if ctx.workers() == 1 {
+        ctx.measure_arms(&mut [
+            Arm::new("", main).per_iter(OPS as f64),
+            Arm::new("generator", generator).per_iter(OPS as f64),
+        ])?;
+    } else {
+        // A member that only makes numbers would leave the memory to the others.
+        ctx.measure_per(OPS as f64, main)?;
+        let alone = ctx.probe(4, generator)?;
+        ctx.state_as("generator", alone.seconds / OPS as f64);
+    }
+    let done = hammer.ops_since(before) as f64 / told as f64;
+    ctx.prove("operations that the counter went through, per operation", "exactly 1", done, 1.0..=1.0);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use groma_harness::model::CrewKind;
+    use groma_harness::testing::{try_crew, try_out};
+
+    #[test]
+    fn every_variant_does_what_the_reference_does() {
+        for variant in ["store", "line", "own"] {
+            let tried = try_out(&BENCH, &[("variant", variant), ("size", "1M")], None).expect("a megabyte");
+            assert!(tried.samples("") >= 3 && tried.samples("generator") >= 3, "{variant}");
+            assert_eq!(tried.proven("words that are not what the reference stored"), 0.0);
+            assert_eq!(tried.proven("operations that the counter went through, per operation"), 1.0);
+            let bytes = tried.result.facts.iter().find(|f| f.key == TRAFFIC).map(|f| f.value.clone());
+            assert_eq!(bytes, Some((2 * super::super::line_size()).to_string()));
+        }
+    }
+
+    #[test]
+    fn a_crew_says_all_that_one_says() {
+        for crew in [CrewKind::Processes, CrewKind::Threads] {
+            let tried = try_crew(&BENCH, &[("size", "256K")], None, 2, crew).expect("two of them");
+            let series = |name: &str| tried.result.series(name).expect("a series").clone();
+            assert!(series("").samples.iter().any(|s| s.worker == 1));
+            assert_eq!((series("generator").values.len(), series("generator").samples.len()), (1, 0));
+        }
+    }
+
+    #[test]
+    fn a_size_of_no_whole_pages_is_refused() {
+        for size in ["0", "5000"] {
+            let refused = try_out(&BENCH, &[("size", size)], None).expect_err("no whole pages");
+            assert!(matches!(refused, Stop::Unsupported(_)), "{refused}");
+        }
+    }
+
+    #[test]
+    fn what_never_fits_is_refused_with_the_limit() {
+        let refused = try_out(&BENCH, &[("size", "16T")], None).expect_err("no machine has it");
+        assert!(matches!(&refused, Stop::Unsupported(why) if why.contains("half of the")), "{refused}");
+    }
+}

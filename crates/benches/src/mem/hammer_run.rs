@@ -1,0 +1,403 @@
+//! A fixed number of stores at random places, by one writer or by several that start together: what `groma hammer` orders.
+//!
+//! Measures, for each writer, the time from its first operation to its last, as Closson's SLB prints it; `mem.hammer` says what
+//! an operation is, and that its time is a throughput. Everybody does the same number, so whoever is slower is alone at
+//! the end; `overlap` says for which part of the whole all were at work. Waiting for a CPU that others use is in it: see the
+//! fact `hammer.preemptions`.
+//!
+//! Method: a process for each writer, pinned to a CPU, its memory on that CPU's node or on the one named (`mbind`, looked up
+//! with `move_pages`), every page present and the first operations compared with a reference before it says that it is
+//! ready. The worker opens the gate when all are, and sleeps until they have ended. PAGES x LOOPS operations each, as in the
+//! SLB, where 262144 pages and 6000 loops are 1572864000.
+//!
+//! Traps: one who begins while others still make their pages present; memory on another node than meant; one number for
+//! all, where one of them is starved.
+//!
+//! Source: Kevin Closson's SLB (`memhammer`, `create_sem`, `trigger`, `cpu_bind`), memory-methods.md M21.
+
+use super::hammer::{VARIANT, check_pages, kind, look_up};
+use groma_harness::prelude::*;
+use groma_harness::sys::arch::hammer::HAMMER_PAGE;
+use groma_harness::sys::clock::{Clock, Monotonic};
+use groma_harness::sys::counters::{Usage, current_cpu};
+use groma_harness::sys::fork::Child;
+use groma_harness::sys::hammer::{Hammer, Kind};
+use groma_harness::sys::pages::{Map, Policy};
+use groma_harness::sys::shared::{self, Shared};
+use groma_harness::sys::topology::parse_cpus;
+use groma_harness::sys::{affinity, mempolicy, process};
+use std::io;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::SeqCst};
+use std::time::Duration;
+
+pub(crate) static BENCH: Benchmark = Benchmark {
+    info: Info {
+        summary: "A fixed number of random stores by writers that start together: time per store",
+        about: about!("hammer_run.rs"),
+        iteration: "PAGES x LOOPS operations by each writer",
+        timing: Timing::Stated,
+        outputs: &[
+            Output::MAIN,
+            Output {
+                suffix: "rate",
+                summary: "operations of all writers over the time from the first start to the last end",
+                derivation: Derivation::Series("rate"),
+                quantity: Some(Quantity::Rate),
+                detail: false,
+            },
+            Output {
+                suffix: "overlap",
+                summary: "share of that time in which all writers were at work",
+                derivation: Derivation::Series("overlap"),
+                quantity: Some(Quantity::Ratio),
+                detail: true,
+            },
+            Output {
+                suffix: "unfairness",
+                summary: "time of the slowest writer over that of the fastest",
+                derivation: Derivation::Series("unfairness"),
+                quantity: Some(Quantity::Ratio),
+                detail: true,
+            },
+        ],
+        params: &[
+            VARIANT,
+            Param {
+                name: "writers",
+                help: "how many writers",
+                kind: ParamKind::Count,
+                quick: &[],
+                default: &["1"],
+                full: &[],
+            },
+            Param {
+                name: "pages",
+                help: "4 KiB pages of memory for each",
+                kind: ParamKind::Count,
+                quick: &[],
+                default: &["32768"],
+                full: &[],
+            },
+            Param {
+                name: "loops",
+                help: "operations per page, for each",
+                kind: ParamKind::Count,
+                quick: &[],
+                default: &["100"],
+                full: &[],
+            },
+            Param {
+                name: "cpus",
+                help: "the CPUs of the writers in their order, such as 0,2, or any",
+                kind: ParamKind::Text,
+                quick: &[],
+                default: &["any"],
+                full: &[],
+            },
+            Param {
+                name: "nodes",
+                help: "the nodes of their memory in their order, again and again, or local",
+                kind: ParamKind::Text,
+                quick: &[],
+                default: &["local"],
+                full: &[],
+            },
+        ],
+        scaling: Scaling::alone("it has writers of its own (writers=2)"),
+        placements: &[Placement::Free],
+        interference: Interference::Tasks,
+        lineage: &["slb:memhammer"],
+        width: 0.05,
+        default: false,
+        quick: false,
+        ..Info::new("mem.hammer_run")
+    },
+    run: Run::Here(run),
+};
+
+/// How long to sleep before looking whether the writers are alive.
+const LOOK: Duration = Duration::from_millis(20);
+/// Pages whose node is looked up.
+const NODE_SAMPLES: usize = 256;
+
+/// The words of the gate.
+const READY: usize = 0;
+const OPEN: usize = 1;
+
+/// What a writer found: the words of its row.
+#[derive(Clone, Copy)]
+enum Found {
+    /// What went wrong ([`STEPS`], from 1), and the system's number for it.
+    Step,
+    Errno,
+    /// Nanoseconds of the monotonic clock.
+    Start,
+    End,
+    /// Operations, as the generator's counter tells.
+    Ops,
+    WrongWords,
+    ElsewhereOnCpu,
+    ElsewhereOnNode,
+    Preempted,
+    Faults,
+    /// How many there are.
+    All,
+}
+
+/// What a writer does before it is ready.
+const STEPS: [&str; 3] = ["pinning a writer", "mapping its memory", "putting its memory on the node"];
+
+/// One of the writers.
+#[derive(Clone, Copy, Debug)]
+struct Writer {
+    cpu: u32,
+    node: Option<u32>,
+    kind: Kind,
+    bytes: usize,
+    ops: u64,
+    seed: u64,
+}
+
+impl Writer {
+    /// Makes its memory, waits at the gate, does its operations and writes down what it found.
+    fn work(&self, gate: &[AtomicU32], row: &[AtomicU64]) -> i32 {
+        let put = |what: Found, value: u64| row[what as usize].store(value, SeqCst);
+        let mut map = match self.prepare() {
+            Ok(map) => map,
+            Err((step, error)) => {
+                put(Found::Step, step as u64 + 1);
+                put(Found::Errno, error.raw_os_error().unwrap_or(0) as u64);
+                return 1;
+            }
+        };
+        if let Some(node) = self.node {
+            // What cannot be looked up is not said to be wrong.
+            let seen = mempolicy::nodes(&map, NODE_SAMPLES).unwrap_or_default();
+            put(Found::ElsewhereOnNode, seen.iter().filter(|n| **n != Some(node)).count() as u64);
+        }
+        let Ok(mut hammer) = Hammer::new(&mut map[..self.bytes], self.kind, self.seed) else { return 2 };
+        put(Found::WrongWords, look_up(&mut hammer) as u64);
+        gate[READY].fetch_add(1, SeqCst);
+        shared::wake(&gate[READY]);
+        while gate[OPEN].load(SeqCst) == 0 {
+            shared::wait(&gate[OPEN], 0, None);
+        }
+        let (before, used) = (hammer.standing(), Usage::thread());
+        let start = Monotonic.now_ns();
+        hammer.run(self.ops);
+        let end = Monotonic.now_ns();
+        let used = Usage::thread().since(&used);
+        put(Found::Start, start);
+        put(Found::End, end);
+        put(Found::Ops, hammer.ops_since(before));
+        put(Found::Preempted, used.involuntary);
+        put(Found::Faults, used.minor_faults + used.major_faults);
+        put(Found::ElsewhereOnCpu, u64::from(current_cpu() != self.cpu));
+        0
+    }
+
+    fn prepare(&self) -> Result<Map, (usize, io::Error)> {
+        affinity::pin(self.cpu).map_err(|e| (0, e))?;
+        process::refuse_huge_pages();
+        let mut map = Map::anonymous(self.bytes, Policy::Base).map_err(|e| (1, e))?;
+        if let Some(node) = self.node {
+            mempolicy::bind(&mut map, node).map_err(|e| (2, e))?;
+        }
+        map.populate();
+        Ok(map)
+    }
+}
+
+/// The writers' CPUs: those named, or those of the run, whose supervisor is not pinned as this process may be.
+fn cpus(text: &str, writers: usize) -> Result<Vec<u32>, Stop> {
+    let named = match text {
+        "any" => {
+            affinity::allowed_to(process::parent_id()).or_else(|_| affinity::allowed()).doing("reading the CPUs")?
+        }
+        list => in_order(list).map_err(|why| Stop::Unsupported(format!("cpus={list}: {why}")))?,
+    };
+    if writers == 0 || writers > named.len() {
+        return Err(Stop::Unsupported(format!("{writers} writers for {} CPUs: each has one of its own", named.len())));
+    }
+    Ok(named[..writers].to_vec())
+}
+
+/// A list such as `2,0` in the order in which it was typed, ranges and all.
+fn in_order(list: &str) -> Result<Vec<u32>, String> {
+    let parts: Vec<Vec<u32>> = list.split(',').map(parse_cpus).collect::<Result<_, _>>()?;
+    Ok(parts.concat())
+}
+
+/// When all worked, when any did, how unequal they were.
+#[derive(Debug, PartialEq)]
+struct Together {
+    /// Nanoseconds from the first start to the last end.
+    wall: f64,
+    /// Share of that in which all were at work; below 0 when one ended before another began.
+    overlap: f64,
+    /// The longest time over the shortest.
+    unfairness: f64,
+}
+
+fn together(spans: &[(u64, u64)]) -> Option<Together> {
+    let (first, last_start) = (spans.iter().map(|s| s.0).min()?, spans.iter().map(|s| s.0).max()?);
+    let (first_end, last) = (spans.iter().map(|s| s.1).min()?, spans.iter().map(|s| s.1).max()?);
+    let took = |s: &(u64, u64)| (s.1 - s.0) as f64;
+    let longest = spans.iter().map(took).fold(0.0, f64::max);
+    let shortest = spans.iter().map(took).fold(f64::INFINITY, f64::min);
+    let wall = (last - first) as f64;
+    (shortest > 0.0).then(|| Together {
+        wall,
+        overlap: (first_end as f64 - last_start as f64) / wall,
+        unfairness: longest / shortest,
+    })
+}
+
+fn run(ctx: &mut Ctx) -> Outcome {
+    let (kind, pages, loops) = (kind(ctx), ctx.int("pages"), ctx.int("loops"));
+    let writers = ctx.int("writers") as usize;
+    let cpus = cpus(ctx.word("cpus"), writers)?;
+    let nodes = match ctx.word("nodes") {
+        "local" => Vec::new(),
+        list => in_order(list).map_err(|why| Stop::Unsupported(format!("nodes={list}: {why}")))?,
+    };
+    let bytes = pages.saturating_mul(HAMMER_PAGE as u64);
+    check_pages(bytes)?;
+    super::check_room(bytes.saturating_mul(writers as u64))?;
+    let Some(ops) = pages.checked_mul(loops).filter(|ops| *ops > 0) else {
+        return Err(Stop::Unsupported(format!("{pages} pages x {loops} loops are no number of operations")));
+    };
+    // Stores come in pairs.
+    let ops = if kind == Kind::Own { ops } else { ops.next_multiple_of(2) };
+    ctx.fact("hammer.cpus", cpus.iter().map(u32::to_string).collect::<Vec<_>>().join(","));
+    ctx.fact("hammer.ops", ops);
+    ctx.fact("hammer.instruction", kind.instruction());
+
+    let gate = Shared::<AtomicU32>::new(2).doing("sharing the gate")?;
+    let width = Found::All as usize;
+    let rows = Shared::<AtomicU64>::new(writers * width).doing("sharing memory with the writers")?;
+    let mut children: Vec<Child> = Vec::with_capacity(writers);
+    for (i, row) in rows.chunks(width).enumerate() {
+        let node = (!nodes.is_empty()).then(|| nodes[i % nodes.len()]);
+        let writer = Writer { cpu: cpus[i], node, kind, bytes: bytes as usize, ops, seed: ctx.rng().next_u64() };
+        children.push(ctx.fork_peer(&[], || writer.work(&gate, row))?);
+    }
+    let at = |i: usize, what: Found| rows[i * width + what as usize].load(SeqCst);
+    let ended_badly = |i: usize, how: String| match at(i, Found::Step) {
+        0 => Stop::Failed(format!("the writer on CPU {} {how}", cpus[i])),
+        step => {
+            let error = io::Error::from_raw_os_error(at(i, Found::Errno) as i32);
+            Stop::from_io(&format!("{} (CPU {})", STEPS[step as usize - 1], cpus[i]), &error)
+        }
+    };
+    loop {
+        let ready = gate[READY].load(SeqCst);
+        if ready as usize == writers {
+            break;
+        }
+        shared::wait(&gate[READY], ready, Some(LOOK));
+        for (i, child) in children.iter_mut().enumerate() {
+            if let Some(exit) = child.poll().doing("looking after the writers")? {
+                return Err(ended_badly(i, exit.to_string()));
+            }
+        }
+    }
+    gate[OPEN].store(1, SeqCst);
+    shared::wake(&gate[OPEN]);
+    for (i, child) in children.into_iter().enumerate() {
+        let exit = child.wait().doing("waiting for a writer")?;
+        if !exit.success() {
+            return Err(ended_badly(i, exit.to_string()));
+        }
+    }
+
+    let spans: Vec<(u64, u64)> = (0..writers).map(|i| (at(i, Found::Start), at(i, Found::End))).collect();
+    let Some(all) = together(&spans) else {
+        return Err(Stop::Failed("the operations took no time".to_owned()));
+    };
+    for (start, end) in &spans {
+        let seconds = (end - start) as f64 * 1e-9;
+        ctx.state(seconds / ops as f64);
+        ctx.state_as("elapsed", seconds);
+    }
+    let wall = all.wall * 1e-9;
+    ctx.state_as("wall", wall);
+    ctx.state_as("rate", (ops * writers as u64) as f64 / wall);
+    ctx.state_as("overlap", all.overlap);
+    ctx.state_as("unfairness", all.unfairness);
+    let total = |what: Found| (0..writers).map(|i| at(i, what)).sum::<u64>();
+    let share = total(Found::Ops) as f64 / (ops * writers as u64) as f64;
+    ctx.prove("operations that the counters went through, per operation", "exactly 1", share, 1.0..=1.0);
+    let wrong = total(Found::WrongWords) as f64;
+    ctx.prove("words that are not what the reference stored", "0", wrong, 0.0..=0.0);
+    let elsewhere = total(Found::ElsewhereOnCpu) as f64;
+    ctx.prove("writers that were found on another CPU", "0", elsewhere, 0.0..=0.0);
+    if !nodes.is_empty() {
+        let strange = total(Found::ElsewhereOnNode) as f64;
+        ctx.prove("pages that were found on another node", "0", strange, 0.0..=0.0);
+    }
+    ctx.fact("hammer.preemptions", total(Found::Preempted));
+    ctx.fact("hammer.faults", total(Found::Faults));
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use groma_harness::testing::try_out;
+
+    #[test]
+    fn writers_do_what_was_ordered() {
+        let all = affinity::allowed().expect("a mask");
+        for (variant, writers) in [("store", 1), ("line", all.len().min(2)), ("own", 1)] {
+            let many = writers.to_string();
+            let chosen = [("variant", variant), ("writers", &*many), ("pages", "64"), ("loops", "33")];
+            let tried = try_out(&BENCH, &chosen, None).expect("a few pages");
+            let values = |name: &str| tried.result.series(name).expect("stated").values.clone();
+            assert_eq!((values("").len(), values("elapsed").len(), values("rate").len()), (writers, writers, 1));
+            for (per_op, elapsed) in values("").iter().zip(values("elapsed")) {
+                assert!((per_op * 64.0 * 33.0 / elapsed - 1.0).abs() < 1e-9);
+            }
+            assert!(values("overlap")[0] <= 1.0 && values("unfairness")[0] >= 1.0);
+            assert_eq!(tried.proven("operations that the counters went through, per operation"), 1.0);
+            assert_eq!(tried.proven("words that are not what the reference stored"), 0.0);
+            assert_eq!(tried.proven("writers that were found on another CPU"), 0.0);
+        }
+    }
+
+    #[test]
+    fn memory_is_on_the_node_that_was_named_or_it_is_said() {
+        match try_out(&BENCH, &[("pages", "64"), ("loops", "1"), ("nodes", "0")], None) {
+            Ok(tried) => assert_eq!(tried.proven("pages that were found on another node"), 0.0),
+            Err(Stop::Unsupported(why) | Stop::Denied(why)) => println!("skipped: {why}"),
+            Err(stop) => panic!("{stop}"),
+        }
+        let refused = try_out(&BENCH, &[("pages", "64"), ("nodes", "1023")], None).expect_err("no such node");
+        assert!(refused.to_string().starts_with("putting its memory on the node (CPU "), "{refused}");
+    }
+
+    #[test]
+    fn orders_that_cannot_be_are_refused() {
+        for (name, value) in [("writers", "0"), ("writers", "100000"), ("loops", "0"), ("pages", "0"), ("cpus", "x")] {
+            let refused = try_out(&BENCH, &[(name, value), ("pages", "64")][..1], None).expect_err("impossible");
+            assert!(matches!(refused, Stop::Unsupported(_)), "{name}={value}: {refused}");
+        }
+    }
+
+    #[test]
+    fn overlap_is_what_all_had_of_the_whole() {
+        let found = together(&[(100, 300), (150, 500)]).expect("times");
+        assert_eq!(found, Together { wall: 400.0, overlap: 150.0 / 400.0, unfairness: 350.0 / 200.0 });
+        // One after the other: nothing, and less than that.
+        assert!(together(&[(0, 10), (30, 40)]).expect("times").overlap < 0.0);
+        assert_eq!(together(&[(0, 10)]), Some(Together { wall: 10.0, overlap: 1.0, unfairness: 1.0 }));
+        assert_eq!(together(&[(5, 5)]), None);
+    }
+
+    #[test]
+    fn lists_keep_their_order() {
+        assert_eq!(in_order("2,0"), Ok(vec![2, 0]));
+        assert_eq!(in_order("4-6,1"), Ok(vec![4, 5, 6, 1]));
+        assert!(in_order("a").is_err());
+    }
+}

@@ -1,0 +1,241 @@
+//! `groma hammer`: so many stores at random places, by one writer alone and by all together, told as Closson's `memhammer`
+//! told them.
+//!
+//! A run like any other of `mem.hammer_run`, of two points: workers do the work, the store keeps the records, a signal or the
+//! deadline ends it. Only the choice of points and the text are here. LOOPS is cut into equal rounds, so that there is
+//! progress to be shown and kept, and each has fresh pages.
+
+use super::run::carry_out;
+use crate::flags::{HammerArgs, ProfileArg, RunArgs};
+use crate::plan::{Planned, plan};
+use anyhow::{Context, Result, anyhow, bail};
+use groma_harness::model::{Round, State};
+use groma_harness::sys::arch::hammer::HAMMER_PAGE;
+use groma_harness::sys::facts::{Room, memory_room};
+use groma_harness::sys::topology::{Topology, parse_cpus};
+use groma_report::units::{Scale, value};
+use std::time::Instant;
+
+const BENCH: &str = "mem.hammer_run";
+/// Rounds at most, as a standard run has.
+const ROUNDS: u64 = 9;
+
+/// Hammers as told.
+pub(crate) fn hammer(args: &HammerArgs) -> Result<u8> {
+    let started = Instant::now();
+    let topology = Topology::read();
+    let cpus = match &args.cpus {
+        None => topology.usable(),
+        Some(list) => in_order(list).map_err(|why| anyhow!("--cpus {list}: {why}"))?,
+    };
+    topology.check(&cpus).map_err(anyhow::Error::msg).context("--cpus")?;
+    let twice = cpus.iter().enumerate().find(|(i, cpu)| cpus[..*i].contains(cpu));
+    if let Some((_, cpu)) = twice {
+        bail!("--cpus: CPU {cpu} is named twice; each writer has one of its own");
+    }
+    if let Some(list) = &args.mem_nodes {
+        in_order(list).map_err(|why| anyhow!("--mem-nodes {list}: {why}"))?;
+    }
+    check_memory(args.pages, cpus.len() as u64, memory_room().as_ref())?;
+
+    let rounds = rounds_of(args.loops);
+    let loops = args.loops / rounds;
+    let mut writers = vec![1];
+    if cpus.len() > 1 {
+        writers.push(cpus.len());
+    }
+    let mut run = RunArgs::of(BENCH, ProfileArg::Standard);
+    run.rounds = Some(rounds as u32);
+    run.deadline = Some(args.deadline);
+    // The deadline of each round is the bound; the budget must not cut what was ordered by number.
+    run.budget = Some(args.deadline * (rounds as u32 * writers.len() as u32 + 1));
+    (run.json, run.out, run.no_store, run.store) = (args.json, args.out.clone(), args.no_store, args.store.clone());
+    let list = cpus.iter().map(u32::to_string).collect::<Vec<_>>().join(",");
+    let mut points: Vec<Planned> = Vec::new();
+    let benches = crate::select::select(&groma_benches::all(), &run.select, false)?;
+    for n in &writers {
+        let one = |name: &str, value: String| (name.to_owned(), vec![value]);
+        run.params = vec![
+            one("variant", args.variant.clone()),
+            one("writers", n.to_string()),
+            one("pages", args.pages.to_string()),
+            one("loops", loops.to_string()),
+            one("cpus", list.clone()),
+            one("nodes", args.mem_nodes.clone().unwrap_or_else(|| "local".to_owned())),
+        ];
+        points.extend(plan(&benches, &run, &topology)?);
+    }
+    carry_out(&run, &points, started, |_, _, _, worked| {
+        let ordered = Ordered { ops: args.pages * loops, rounds: rounds as usize };
+        text(&ordered, &cpus, worked)
+    })
+}
+
+/// A list in the order in which it was typed.
+fn in_order(list: &str) -> Result<Vec<u32>, String> {
+    let parts: Vec<Vec<u32>> = list.split(',').map(parse_cpus).collect::<Result<_, _>>()?;
+    Ok(parts.concat())
+}
+
+/// The largest number of equal rounds, up to [`ROUNDS`].
+fn rounds_of(loops: u64) -> u64 {
+    (1..=ROUNDS.min(loops)).rev().find(|n| loops.is_multiple_of(*n)).unwrap_or(1)
+}
+
+/// Refuses what would take more than half of what is left.
+fn check_memory(pages: u64, writers: u64, room: Option<&Room>) -> Result<()> {
+    let size = |bytes: u64| value(bytes as f64, Scale::Size, None);
+    let needed = pages.saturating_mul(HAMMER_PAGE as u64).saturating_mul(writers);
+    match room {
+        Some(room) if needed > room.bytes / 2 => {
+            let fit = room.bytes / 2 / HAMMER_PAGE as u64 / writers;
+            let remedy = if fit == 0 {
+                "--cpus with fewer CPUs".to_owned()
+            } else {
+                format!("at most {fit} pages, or fewer --cpus")
+            };
+            let of = if writers > 1 { format!(" for {writers} writers") } else { String::new() };
+            bail!(
+                "PAGES: needs {}{of}, half of what {} leaves is {}: {remedy}",
+                size(needed),
+                room.limit,
+                size(room.bytes / 2)
+            )
+        }
+        _ => Ok(()),
+    }
+}
+
+/// What a writer was to do in each round, and in how many.
+struct Ordered {
+    ops: u64,
+    rounds: usize,
+}
+
+/// What the writers of one point did in all rounds that ended well.
+struct Done {
+    rounds: usize,
+    /// Seconds of each writer.
+    elapsed: Vec<f64>,
+    /// Seconds from the first start to the last end, added up.
+    wall: f64,
+}
+
+impl Done {
+    fn of(rounds: &[Round]) -> Option<Done> {
+        let good: Vec<_> = rounds.iter().map(|r| &r.result).filter(|r| r.state == State::Ok).collect();
+        let values = |name: &str| good.iter().filter_map(|r| Some(&r.series(name)?.values)).collect::<Vec<_>>();
+        let (elapsed, wall) = (values("elapsed"), values("wall"));
+        let writers = elapsed.first()?.len();
+        let of_writer = |i: usize| elapsed.iter().filter_map(|round| round.get(i)).sum();
+        Some(Done {
+            rounds: elapsed.len(),
+            elapsed: (0..writers).map(of_writer).collect(),
+            wall: wall.iter().filter_map(|round| round.first()).sum(),
+        })
+    }
+}
+
+/// The SLB's words for so many operations in that time.
+fn words(ops: f64, per_op: f64, seconds: f64) -> String {
+    format!(
+        "total ops {ops:.0}  avg nsec/op {:.1}  usec elapsed {:.0}  ops/sec {:.1}",
+        per_op * 1e9,
+        seconds * 1e6,
+        ops / seconds
+    )
+}
+
+/// Lines for each point: a writer each, and all together with what it cost them.
+fn text(ordered: &Ordered, cpus: &[u32], points: &[Vec<Round>]) -> String {
+    let mut text = String::new();
+    let mut alone = None;
+    for rounds in points {
+        if let Some(bad) = rounds.iter().find(|r| r.result.state != State::Ok) {
+            text += &format!("{}: {}\n", bad.result.state.word(), bad.result.reason);
+        }
+        let Some(done) = Done::of(rounds) else { continue };
+        let ops = (ordered.ops * done.rounds as u64) as f64;
+        let many = done.elapsed.len();
+        for (cpu, seconds) in cpus.iter().zip(&done.elapsed) {
+            let per_op = seconds / ops;
+            let beside = match alone {
+                None if many == 1 => "  alone".to_owned(),
+                Some(alone) => format!("  slow-down {:.2}", per_op / alone),
+                None => String::new(),
+            };
+            text += &format!("CPU {cpu}: {}{beside}\n", words(ops, per_op, *seconds));
+        }
+        let mean = done.elapsed.iter().sum::<f64>() / many as f64 / ops;
+        if many > 1 {
+            let beside = alone.map_or(String::new(), |alone| format!("  slow-down {:.2}", mean / alone));
+            text += &format!("together: {}{beside}\n", words(ops * many as f64, mean, done.wall));
+        } else {
+            alone = Some(mean);
+        }
+        if done.rounds < ordered.rounds {
+            text += &format!("({} of {} parts were done)\n", done.rounds, ordered.rounds);
+        }
+    }
+    if text.is_empty() { "nothing was done\n".to_owned() } else { text }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use groma_harness::model::{JobResult, Series};
+
+    fn round(state: State, elapsed: &[f64], wall: f64) -> Round {
+        let series =
+            |name: &str, values: &[f64]| Series { name: name.into(), values: values.to_vec(), ..Series::default() };
+        let mut result = JobResult::ended(state, if state == State::Ok { "" } else { "because" });
+        if state == State::Ok {
+            result.series = vec![series("elapsed", elapsed), series("wall", &[wall])];
+        }
+        Round { round: 0, result }
+    }
+
+    #[test]
+    fn loops_are_cut_into_equal_rounds() {
+        for (loops, rounds) in [(6000, 8), (9, 9), (1, 1), (7, 7), (6007, 1), (100, 5), (18, 9)] {
+            assert_eq!(rounds_of(loops), rounds, "{loops}");
+        }
+    }
+
+    #[test]
+    fn the_text_has_the_words_of_the_slb_and_the_slow_down() {
+        let alone = vec![round(State::Ok, &[1.0], 1.0), round(State::Ok, &[1.2], 1.2)];
+        let both = vec![round(State::Ok, &[1.5, 3.0], 3.0), round(State::Ok, &[1.8, 3.6], 3.6)];
+        let text = text(&Ordered { ops: 100_000_000, rounds: 2 }, &[0, 3], &[alone, both]);
+        assert_eq!(
+            text,
+            "CPU 0: total ops 200000000  avg nsec/op 11.0  usec elapsed 2200000  ops/sec 90909090.9  alone\n\
+             CPU 0: total ops 200000000  avg nsec/op 16.5  usec elapsed 3300000  ops/sec 60606060.6  slow-down 1.50\n\
+             CPU 3: total ops 200000000  avg nsec/op 33.0  usec elapsed 6600000  ops/sec 30303030.3  slow-down 3.00\n\
+             together: total ops 400000000  avg nsec/op 24.8  usec elapsed 6600000  ops/sec 60606060.6  slow-down 2.25\n"
+        );
+    }
+
+    #[test]
+    fn what_was_not_done_is_said() {
+        let cut = vec![round(State::Ok, &[1.0], 1.0)];
+        let bad = vec![round(State::Timeout, &[], 0.0)];
+        let ordered = Ordered { ops: 100, rounds: 2 };
+        let seen = text(&ordered, &[0, 1], &[cut, bad]);
+        assert!(seen.contains("(1 of 2 parts were done)\n") && seen.ends_with("timeout: because\n"), "{seen}");
+        assert_eq!(text(&ordered, &[0], &[Vec::new()]), "nothing was done\n");
+    }
+
+    #[test]
+    fn memory_that_is_not_there_is_refused_with_the_remedy() {
+        let room = Room { bytes: 4 << 30, limit: "the memory available".to_owned() };
+        let refused = |pages, writers| check_memory(pages, writers, Some(&room)).expect_err("too much").to_string();
+        assert_eq!(
+            refused(1 << 20, 1),
+            "PAGES: needs 4 GiB, half of what the memory available leaves is 2 GiB: at most 524288 pages, or fewer --cpus"
+        );
+        assert!(refused(1 << 19, 2).starts_with("PAGES: needs 4 GiB for 2 writers, "));
+        assert!(refused(u64::MAX, 2).starts_with("PAGES: needs "));
+        assert!(check_memory(1 << 19, 1, Some(&room)).is_ok() && check_memory(1 << 40, 1, None).is_ok());
+    }
+}

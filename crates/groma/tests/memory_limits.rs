@@ -1,0 +1,152 @@
+//! Processor and memory, briefly, where there is little memory: under a limit of the address space and in a control group. All
+//! metrics come back, nothing fails and nothing is killed; what does not fit says which limit it met.
+
+mod common;
+use common::{Ended, Place, ended};
+use serde_json::Value;
+use std::collections::BTreeSet;
+
+/// One round of processor and memory, with all the time that it needs.
+const RUN: [&str; 10] = ["run", "cpu", "mem", "--profile", "quick", "--rounds", "1", "--budget", "300s", "--json"];
+const MIB: u64 = 1 << 20;
+
+/// All planned metrics came back well or unsupported with a reason; the reasons of those that name `limit`.
+fn complete(place: &Place, ended: &Ended, limit: &str) -> Vec<String> {
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let run: Value = serde_json::from_str(&ended.out).unwrap_or_else(|e| panic!("{e}: {ended:?}"));
+    let listed = place.json(&["list", "cpu", "mem", "--json"]);
+    let benches = listed.as_array().expect("a list").iter();
+    let planned: BTreeSet<&str> = benches
+        .flat_map(|b| b["outputs"].as_array().expect("outputs").iter().map(|o| o["id"].as_str().expect("an id")))
+        .collect();
+    let metrics = run["metrics"].as_array().expect("metrics");
+    let seen: BTreeSet<&str> = metrics.iter().map(|m| m["id"].as_str().expect("an id")).collect();
+    assert!(planned.is_superset(&seen) && seen.len() > 5, "planned {planned:#?}, came back {seen:#?}");
+    let dry = place.groma(&["run", "cpu", "mem", "--profile", "quick", "--dry-run"]);
+    for id in dry.out.lines().filter_map(|line| line.split(' ').next()).filter(|id| id.contains('.')) {
+        assert!(seen.iter().any(|s| s.starts_with(id)), "{id} did not come back");
+    }
+    let mut named = Vec::new();
+    for m in metrics {
+        let (state, reason) = (m["state"].as_str().expect("a state"), m["reason"].as_str().expect("a reason"));
+        let fine = match state {
+            "ok" => true,
+            // One round has no interval, and the machine of a test is busy.
+            "noisy" | "unresolved" | "unsupported" | "denied" => !reason.is_empty(),
+            _ => false,
+        };
+        assert!(fine, "{} {}: {state}: {reason}", m["id"], m["params_text"]);
+        if state == "unsupported" && reason.contains(limit) {
+            named.push(format!("{} {}: {reason}", m["id"], m["params_text"]));
+        }
+    }
+    assert!(!named.is_empty(), "nothing met {limit}");
+    assert!(metrics.iter().any(|m| m["id"] == "mem.latency" && m["state"] != "unsupported"), "small sizes fit");
+    assert!(place.left_behind().is_empty(), "{:?}", place.left_behind());
+    named
+}
+
+#[test]
+fn with_little_address_space() {
+    let place = Place::new();
+    // In KiB, as the shell counts: 1 GiB holds the program and the sizes of a quick run but for the largest.
+    for (kib, script) in [(1 << 20, "ulimit -v 1048576; exec \"$@\""), (300 << 10, "ulimit -v 307200; exec \"$@\"")] {
+        let mut args = RUN.to_vec();
+        if kib == 1 << 20 {
+            // Half of a gigabyte fits nowhere.
+            args.extend(["--param", "size=64K,768M"]);
+            args.retain(|a| *a != "cpu");
+        }
+        let run = ended(place.wrapped(&["sh", "-c", script, "sh"], &args).output().expect("sh"));
+        if kib == 1 << 20 {
+            let out: Value = serde_json::from_str(&run.out).unwrap_or_else(|e| panic!("{e}: {run:?}"));
+            assert_eq!(run.code, Some(0), "{run:?}");
+            let metrics = out["metrics"].as_array().expect("metrics");
+            let large = |m: &&Value| m["params"]["size"].as_u64() == Some(768 * MIB);
+            let refused = metrics.iter().filter(large).filter(|m| {
+                m["state"] == "unsupported" && m["reason"].as_str().is_some_and(|r| r.contains("RLIMIT_AS of 1 GiB"))
+            });
+            assert_eq!(refused.count(), metrics.iter().filter(large).count(), "{}", run.out);
+            assert!(metrics.iter().any(|m| m["id"] == "mem.latency" && m["params"]["size"] == 64 << 10));
+        } else {
+            println!("{:#?}", complete(&place, &run, "RLIMIT_AS of 300 MiB"));
+        }
+    }
+}
+
+#[test]
+fn in_a_control_group_of_256_mib() {
+    let Some(group) = MemoryGroup::new(256 * MIB) else { return };
+    let place = Place::new();
+    let join = format!("echo $$ > {}/cgroup.procs && exec \"$@\"", group.path);
+    let run = ended(place.wrapped(&["sh", "-c", &join, "sh"], &RUN).output().expect("sh"));
+    let named = complete(&place, &run, &format!("{} of 256 MiB", group.limit_file));
+    println!("{named:#?}");
+    assert_eq!(group.killed(), Some(0), "tasks that the kernel killed for memory");
+    assert!(group.most_used().is_none_or(|most| most < 256 * MIB), "{:?}", group.most_used());
+}
+
+/// A control group with so much memory, inside the one that this process is in (whose limits go on to bind), removed
+/// afterwards.
+struct MemoryGroup {
+    path: String,
+    limit_file: String,
+}
+
+impl MemoryGroup {
+    fn new(most: u64) -> Option<MemoryGroup> {
+        let membership = std::fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
+        let own = |wanted: &str| {
+            membership.lines().find_map(|line| {
+                let mut parts = line.splitn(3, ':').skip(1);
+                (parts.next()? == wanted).then(|| parts.next().unwrap_or("/").trim_end_matches('/').to_owned())
+            })
+        };
+        let places = [
+            own("memory").map(|own| (format!("/sys/fs/cgroup/memory{own}"), "memory.limit_in_bytes")),
+            own("").map(|own| (format!("/sys/fs/cgroup{own}"), "memory.max")),
+        ];
+        let mut why = "no control groups".to_owned();
+        for (parent, file) in places.into_iter().flatten() {
+            let path = format!("{parent}/groma-test-{}", std::process::id());
+            if let Err(e) = std::fs::create_dir(&path) {
+                why = format!("{path}: {e}");
+                continue;
+            }
+            let limit_file = format!("{path}/{file}");
+            let group = MemoryGroup { path, limit_file };
+            match std::fs::write(&group.limit_file, most.to_string()) {
+                Ok(()) => return Some(group),
+                Err(e) => why = format!("{}: {e}", group.limit_file),
+            }
+        }
+        println!("skipped: no control group for memory is to be had: {why}");
+        None
+    }
+
+    /// How many tasks of the group the kernel has killed.
+    fn killed(&self) -> Option<u64> {
+        ["memory.events", "memory.oom_control"].iter().find_map(|file| {
+            let text = std::fs::read_to_string(format!("{}/{file}", self.path)).ok()?;
+            text.lines().find_map(|line| line.strip_prefix("oom_kill ")?.trim().parse().ok())
+        })
+    }
+
+    fn most_used(&self) -> Option<u64> {
+        ["memory.peak", "memory.max_usage_in_bytes"]
+            .iter()
+            .find_map(|file| std::fs::read_to_string(format!("{}/{file}", self.path)).ok()?.trim().parse().ok())
+    }
+}
+
+impl Drop for MemoryGroup {
+    fn drop(&mut self) {
+        // A task that has just ended may still be counted.
+        for _ in 0..100 {
+            if std::fs::remove_dir(&self.path).is_ok() {
+                return;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        }
+    }
+}

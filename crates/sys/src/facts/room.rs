@@ -1,0 +1,83 @@
+//! How much memory this process may still take, and what the limit is: the least of what the machine has available, what the
+//! control groups allow, and what the limits of this process do.
+//!
+//! Not asked by taking it: a program that finds its limits by touching memory until something happens is what the
+//! out-of-memory killer is for (lmbench3 `memsize`).
+
+use super::memory::meminfo_bytes;
+use super::{Tree, binary, cgroup, counters, field};
+use rustix::process::{Resource, getrlimit};
+use std::path::Path;
+
+/// Memory that can be had, and what would be met beyond it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Room {
+    /// Bytes.
+    pub bytes: u64,
+    /// The limit in words: `the memory available`, `RLIMIT_AS of 1 GiB`, `/sys/fs/cgroup/a/memory.max of 256 MiB`.
+    pub limit: String,
+}
+
+/// The room that this process has at this moment; `None` where nothing is known of any limit.
+pub fn memory_room() -> Option<Room> {
+    room_in(&Tree::at(Path::new("/")), getrlimit(Resource::As).current, getrlimit(Resource::Data).current)
+}
+
+pub(super) fn room_in(tree: &Tree, most_addresses: Option<u64>, most_data: Option<u64>) -> Option<Room> {
+    let available = || {
+        let bytes = meminfo_bytes(&tree.text("proc/meminfo")?, "MemAvailable")?;
+        Some(Room { bytes, limit: "the memory available".to_owned() })
+    };
+    let group = || {
+        let left = cgroup::memory_left(tree)?;
+        Some(Room { bytes: left.bytes, limit: format!("{} of {}", left.file, binary(left.limit)) })
+    };
+    // What of a limit of the process is used; without /proc all of it may still be free.
+    let own = |name: &str, limit: Option<u64>, used: &str| {
+        let limit = limit?;
+        let status = tree.text("proc/self/status").unwrap_or_default();
+        let used = meminfo_bytes(&status, used).unwrap_or(0);
+        Some(Room { bytes: limit.saturating_sub(used), limit: format!("{name} of {}", binary(limit)) })
+    };
+    let rooms =
+        [available(), group(), own("RLIMIT_AS", most_addresses, "VmSize"), own("RLIMIT_DATA", most_data, "VmData")];
+    rooms.into_iter().flatten().min_by_key(|room| room.bytes)
+}
+
+/// The memory of the machine, in bytes, as the kernel has it to give out.
+pub fn total_memory() -> Option<u64> {
+    meminfo_bytes(&Tree::at(Path::new("/")).text("proc/meminfo")?, "MemTotal")
+}
+
+/// How far the machine as a whole has been short of memory so far.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct MemoryPressure {
+    counts: Vec<(&'static str, u64)>,
+}
+
+impl MemoryPressure {
+    /// What was added since an earlier look: pages swapped in and out, and microseconds in which some task waited for memory.
+    pub fn since(&self, before: &MemoryPressure) -> Vec<(&'static str, u64)> {
+        let added = |(key, now): &(&'static str, u64)| {
+            let then = before.counts.iter().find(|(k, _)| k == key)?.1;
+            Some((*key, now.saturating_sub(then)))
+        };
+        self.counts.iter().filter_map(added).collect()
+    }
+}
+
+/// Reads it now; what the kernel does not count is left out.
+pub fn memory_pressure() -> MemoryPressure {
+    pressure_in(&Tree::at(Path::new("/")))
+}
+
+pub(super) fn pressure_in(tree: &Tree) -> MemoryPressure {
+    let vmstat = tree.text("proc/vmstat").unwrap_or_default();
+    let pressure = tree.text("proc/pressure/memory").unwrap_or_default();
+    let counts = [
+        ("swapped_in_pages", field(&vmstat, "pswpin")),
+        ("swapped_out_pages", field(&vmstat, "pswpout")),
+        ("stalled_us", counters::psi(&pressure, "total")),
+    ];
+    MemoryPressure { counts: counts.into_iter().filter_map(|(key, text)| Some((key, text?.parse().ok()?))).collect() }
+}
