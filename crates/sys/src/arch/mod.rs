@@ -9,7 +9,12 @@
 //! A new CPU works before it has a file (all of it is then [`portable`]); its file costs one `mod` line and one name
 //! in the `not(any(..))` below.
 
+pub mod branch;
+pub mod forward;
 pub mod portable;
+pub mod rates;
+pub mod split;
+pub mod wide;
 
 #[cfg(target_arch = "aarch64")]
 #[path = "aarch64/mod.rs"]
