@@ -6,8 +6,8 @@
 //! are inside it, and where the CPU may load across a boundary if they lie across one.
 #![expect(unsafe_code, reason = "runs the chains over a checked buffer")]
 
-pub use crate::arch::forward::{FORWARDS, Forward};
 use crate::arch::forward::{Chain, forward};
+pub use crate::arch::forward::{FORWARDS, Forward};
 use crate::arch::split::unaligned_usable;
 use crate::arch::{CHAIN_OPERAND, portable};
 
