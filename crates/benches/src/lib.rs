@@ -11,6 +11,7 @@ use groma_harness::remote::Service;
 
 mod clock;
 mod cpu;
+mod cpus;
 mod ctx;
 mod disk;
 mod echo;

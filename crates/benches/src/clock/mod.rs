@@ -4,10 +4,13 @@ use groma_harness::{Benchmark, Ctx};
 
 mod counter;
 mod r#loop;
+mod offset;
+mod rate;
 mod read;
 mod step;
 
-pub(crate) const ALL: &[&Benchmark] = &[&read::BENCH, &counter::BENCH, &step::BENCH, &r#loop::BENCH];
+pub(crate) const ALL: &[&Benchmark] =
+    &[&read::BENCH, &counter::BENCH, &step::BENCH, &rate::BENCH, &offset::BENCH, &r#loop::BENCH];
 
 /// A clock that runs backwards disqualifies every result that was timed with it.
 fn prove_forwards(ctx: &mut Ctx, backwards: u64) {

@@ -1,12 +1,16 @@
 //! The core's clock, without any counter of cycles.
 //!
 //! Measures how many dependent additions of registers the core does in a second: each takes one cycle, so that is its
-//! clock while it computes, boost and all; not the rated clock, nor that of the counter which `tsc` names.
+//! clock while it computes, boost and all; not the rated clock, nor that of the counter which `tsc` names. With `class`
+//! the same clock right behind a millisecond of vector arithmetic (fused multiply-adds of 128, 256 or 512 bits, or of
+//! SVE's length): cores may lower it for that, and keep it low for two thirds of a millisecond.
 //!
 //! Method: chains of 32000 and of 160000 additions, one after the other; the difference leaves out the clock reads and the
 //! entry. Chains of multiplications and of rotations follow in the same turn, a third of a millisecond in all. Whatever
 //! the cycle is, one of theirs must take a whole number of times as long: 3 and 1 on x86-64. A turn whose ratios are not
-//! whole was interrupted, or the clock changed within it, and does not count; three have to be whole.
+//! whole was interrupted, or the clock changed within it, and does not count; three have to be whole. Of a class of
+//! vectors every turn begins with a millisecond of its work, whose sum is a proof. What the system declares is a fact
+//! beside it: the highest clock that CPUID (leaf 16H) or the kernel (`cpuinfo_max_freq`) names, and the others by name.
 //!
 //! Traps: additions of small constants are done while registers are renamed on some cores, and read up to five times the
 //! clock (these are of registers); cores change their clock within milliseconds (here between 3.0 and 3.6 GHz in steps of
@@ -17,7 +21,9 @@
 //! Source: lmbench3 `mhz` (the greatest common divisor of several operations' times), memory-methods.md M13.
 
 use groma_harness::prelude::*;
+use groma_harness::sys::arch::wide::{WIDE_STEP, WIDE_UNROLL, Work, vector_work};
 use groma_harness::sys::arch::{ADD_TAKES_ONE_CYCLE, add_chain, chain_ops, mul_chain, rotate_chain};
+use groma_harness::sys::counters;
 
 pub(crate) static BENCH: Benchmark = Benchmark {
     info: Info {
@@ -26,6 +32,14 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         quantity: Quantity::Rate,
         iteration: "chains of 32000 and 160000 additions, multiplications and rotations",
         timing: Timing::Stated,
+        params: &[Param {
+            name: "class",
+            help: "what the core has done in the millisecond before",
+            kind: ParamKind::Word(&["integer", "vector128", "vector256", "vector512", "sve"]),
+            quick: &[],
+            default: CLASSES,
+            full: &[],
+        }],
         scaling: Scaling::alone("it states a rate of one core instead of taking samples that could overlap"),
         lineage: &["lmbench3:mhz"],
         ..Info::new("cpu.frequency")
@@ -33,6 +47,19 @@ pub(crate) static BENCH: Benchmark = Benchmark {
     run: Run::Here(run),
 };
 
+/// The classes that this architecture may have.
+const CLASSES: &[&str] = if cfg!(target_arch = "x86_64") {
+    &["integer", "vector256", "vector512"]
+} else if cfg!(target_arch = "aarch64") {
+    &["integer", "vector128", "sve"]
+} else {
+    &["integer"]
+};
+/// How long vectors are worked on before each turn, in nanoseconds: the clock follows within half a millisecond (Intel
+/// Optimization Reference Manual, "Skylake server power management").
+const WORK_NS: u64 = 1_000_000;
+/// Turns of the vector work between two looks at the clock: some 5 us.
+const WORK_TURNS: u64 = 1000;
 /// The lengths of a chain: about 10 and 50 us at 3 GHz.
 const LENGTHS: [u64; 2] = [chain_ops(32_000), chain_ops(160_000)];
 /// Turns at least, whatever the time box says.
@@ -83,10 +110,27 @@ fn median(values: impl Iterator<Item = f64>) -> f64 {
     values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
 }
 
+/// Works on vectors for [`WORK_NS`]; how often the sum was wrong.
+fn work_on_vectors(ctx: &Ctx, work: Work) -> u64 {
+    let expected = (WORK_TURNS * WIDE_UNROLL) as f64 * WIDE_STEP;
+    let start = ctx.now_ns();
+    let mut wrong = 0;
+    while ctx.now_ns().saturating_sub(start) < WORK_NS {
+        wrong += u64::from(work(WORK_TURNS) != expected);
+    }
+    wrong
+}
+
 fn run(ctx: &mut Ctx) -> Outcome {
     if !ADD_TAKES_ONE_CYCLE {
         return Err(Stop::Unsupported("no chain of one-cycle instructions was written for this CPU".to_owned()));
     }
+    let work = match ctx.word("class") {
+        "integer" => None,
+        class => Some(vector_work(class).map_err(Stop::Unsupported)?),
+    };
+    super::declare_clock(ctx, counters::current_cpu());
+    let mut wrong = 0;
     // Clocks that were low while there was nothing to do rise first.
     let start = ctx.now_ns();
     while ctx.now_ns().saturating_sub(start) < ctx.box_ns() / 4 {
@@ -97,6 +141,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     // Ratios of each turn, and the clocks of those whose ratios were whole.
     let (mut turns, mut clocks) = (Vec::new(), Vec::new());
     loop {
+        wrong += work.map_or(0, |work| work_on_vectors(ctx, work));
         let add = per_op(ctx, add_chain);
         let ratios = CHECKS.map(|(_, chain, _)| per_op(ctx, chain) / add);
         turns.push(ratios);
@@ -112,6 +157,9 @@ fn run(ctx: &mut Ctx) -> Outcome {
         }
     }
     ctx.fact("frequency.turns", turns.len());
+    if work.is_some() {
+        ctx.prove("sums of vectors that were wrong", "0", wrong as f64, 0.0..=0.0);
+    }
     let name = "turns in which other operations took whole cycles";
     ctx.prove(name, &format!("{WHOLE_TURNS} or more"), clocks.len() as f64, WHOLE_TURNS as f64..);
     // Where there are none, what all turns say tells why.
@@ -150,6 +198,20 @@ mod tests {
         tried.proven("clock over that of the harness's own chain");
         for (name, ..) in CHECKS {
             assert!(tried.proven(name) > 0.9);
+        }
+    }
+
+    #[test]
+    fn the_clock_behind_vectors_is_one_too_or_the_cpu_has_none() {
+        for class in ["vector128", "vector256", "vector512", "sve"] {
+            match try_out(&BENCH, &[("class", class)], None) {
+                Ok(tried) => {
+                    assert_eq!(tried.proven("sums of vectors that were wrong"), 0.0);
+                    assert!(tried.result.series("").is_some_and(|s| !s.values.is_empty()), "{class}");
+                }
+                Err(Stop::Unsupported(why)) => assert!(!why.is_empty()),
+                Err(stop) => panic!("{stop}"),
+            }
         }
     }
 

@@ -1,8 +1,39 @@
 //! The core itself: its clock, and the cheapest things it does.
 
-use groma_harness::Benchmark;
+use groma_harness::sys::rates;
+use groma_harness::{Benchmark, Ctx};
 
+mod boost;
+mod branch;
 mod call;
+mod frequencies;
 mod frequency;
+mod split;
+mod store_forward;
 
-pub(crate) const ALL: &[&Benchmark] = &[&frequency::BENCH, &call::BENCH];
+pub(crate) const ALL: &[&Benchmark] = &[
+    &frequency::BENCH,
+    &frequencies::BENCH,
+    &boost::BENCH,
+    &call::BENCH,
+    &branch::BENCH,
+    &store_forward::BENCH,
+    &split::BENCH,
+];
+
+/// States what is declared of a CPU's clock: the highest as `declared`, all by where they are written.
+fn declare_clock(ctx: &mut Ctx, cpu: u32) {
+    let declared = rates::declared_core(cpu);
+    if let Some((_, hz)) = declared.first() {
+        ctx.fact("declared", hz);
+    }
+    for (name, hz) in declared {
+        ctx.fact(&format!("clock.{}", name.replace(' ', "_")), hz);
+    }
+}
+
+/// The middle one of some values; `None` of none.
+fn median(mut values: Vec<f64>) -> Option<f64> {
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied()
+}

@@ -13,7 +13,7 @@ pub(crate) const ALL: &[&Benchmark] =
     &[&latency::BENCH, &bandwidth::BENCH, &hammer::BENCH, &hammer_run::BENCH, &available::BENCH];
 
 /// The declared size of a cache line in bytes; 64 where none is declared.
-fn line_size() -> usize {
+pub(crate) fn line_size() -> usize {
     let topology = Topology::read();
     topology.caches().iter().find_map(|c| c.line).map_or(64, |line| line as usize)
 }

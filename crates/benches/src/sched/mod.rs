@@ -1,7 +1,8 @@
 //! The scheduler: wake-ups, noise, fairness.
 
+use crate::cpus::of_the_run as cpus_of_the_run;
 use groma_harness::prelude::*;
-use groma_harness::sys::{affinity, process, sched};
+use groma_harness::sys::sched;
 
 mod load;
 mod noise;
@@ -27,9 +28,4 @@ pub(crate) fn take_policy(ctx: &Ctx) -> Outcome {
         "fifo" => sched::be_real_time().doing("becoming a real-time task (SCHED_FIFO)"),
         _ => sched::be_ordinary().doing("becoming an ordinary task (SCHED_OTHER)"),
     }
-}
-
-/// The CPUs that the run may use. A worker is pinned to one of them when this is asked; its supervisor is not.
-fn cpus_of_the_run() -> Result<Vec<u32>, Stop> {
-    affinity::allowed_to(process::parent_id()).or_else(|_| affinity::allowed()).doing("reading the allowed CPUs")
 }

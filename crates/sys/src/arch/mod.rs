@@ -10,7 +10,12 @@
 //! in the `not(any(..))` below.
 
 pub mod hammer;
+pub mod branch;
+pub mod forward;
 pub mod portable;
+pub mod rates;
+pub mod split;
+pub mod wide;
 
 #[cfg(target_arch = "aarch64")]
 #[path = "aarch64/mod.rs"]

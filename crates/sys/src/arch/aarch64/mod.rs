@@ -10,6 +10,11 @@
 #![expect(unsafe_code, reason = "this is the assembly")]
 
 pub(super) mod hammer;
+pub(super) mod branch;
+pub(super) mod forward;
+pub(super) mod rates;
+pub(super) mod split;
+pub(super) mod wide;
 
 use super::{
     CALLS_LONG, CALLS_MAX_ARGS, CALLS_SHORT, CHAIN_OPERAND, CHAIN_ROTATE, CHAIN_SEED, CHAIN_UNROLL, CHASE_UNROLL, Op,

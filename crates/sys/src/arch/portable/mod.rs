@@ -11,6 +11,11 @@
 #![expect(unsafe_code, reason = "walks raw pointers and calls the C library")]
 
 pub mod hammer;
+pub mod branch;
+pub mod forward;
+pub mod rates;
+pub mod split;
+pub mod wide;
 
 use super::{
     CALLS_LONG, CALLS_SHORT, CHAIN_OPERAND, CHAIN_ROTATE, CHAIN_SEED, CHASE_UNROLL, Op, STREAM_PATTERN, StreamKernel,

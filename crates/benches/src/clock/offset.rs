@@ -1,0 +1,261 @@
+//! How far the counters of different CPUs are apart.
+//!
+//! Measures the difference of the CPU's own counter of time (`tsc`, `cntvct_el0`, `time`) between the first allowed CPU
+//! and each of the others (of more than 32, of 32 spread evenly), in seconds: the main value is the largest that was
+//! seen, without its sign, and `bound` is the largest that it can be, which is the former and half of the round trip that it was
+//! seen with. Where the main value is below half a round trip (the fact `offset.uncertainty`) the counters cannot
+//! be told apart; a larger one is a finding, and a note says so. A program that takes a time on one CPU and
+//! subtracts it from a time on another is wrong by so much.
+//!
+//! Method: the two CPUs pass a word to and fro through their caches. One reads its counter, sends, waits for the answer and
+//! reads again; the other reads its own between. If both ways take as long, its reading belongs to the middle of the two:
+//! the difference is the offset, and whatever the ways take it is not further off than half of the round trip. Of all trips
+//! of a pair the shortest counts.
+//!
+//! Proofs: every trip was answered with its own number.
+//!
+//! Traps: two CPUs of which one is busy with other work meet only sometimes, so a pair is tried for some 10 ms and stated
+//! only after a hundred trips; the ways of a round trip need not be alike, which is why the bound is the safe number.
+//!
+//! Source: memory-methods.md M14 and M12; Cristian, "Probabilistic clock synchronization" (1989).
+
+use crate::cpus;
+use groma_harness::prelude::*;
+use groma_harness::sys::affinity;
+use groma_harness::sys::arch::{counter_start, counter_usable};
+use groma_harness::sys::shared::Shared;
+use std::sync::atomic::{AtomicU64, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
+
+pub(crate) static BENCH: Benchmark = Benchmark {
+    info: Info {
+        summary: "Largest difference between the counters of two CPUs",
+        about: about!("offset.rs"),
+        iteration: "round trips between the first CPU and each of the others",
+        timing: Timing::Stated,
+        outputs: &[
+            Output::MAIN,
+            Output {
+                suffix: "bound",
+                summary: "the largest difference that there can be: with half the round trip",
+                derivation: Derivation::Series("bound"),
+                quantity: None,
+                detail: false,
+            },
+        ],
+        scaling: Scaling::alone("it goes to all CPUs itself, and states values"),
+        placements: &[Placement::Free],
+        needs: &[Need::Cpus(2)],
+        // Nanoseconds of noise around zero: what counts is the bound.
+        width: 0.5,
+        quick: false,
+        ..Info::new("clock.offset")
+    },
+    run: Run::Here(run),
+};
+
+/// CPUs that are held against the first at most.
+const MOST: usize = 32;
+/// Trips that a pair is given, and how many it has to make to be stated.
+const TRIPS: u64 = 2000;
+const FEWEST: u64 = 100;
+/// For how long a pair is tried, in nanoseconds, when one of the two does not run; and how often as long where it has not made
+/// the fewest.
+const PAIR_NS: u64 = 10_000_000;
+const PATIENCE: u64 = 10;
+/// Looks at a word between two at the clock.
+const LOOKS: u32 = 1 << 10;
+
+/// The words between the two, each on a line of its own (no processor has lines above 256 bytes): the number of the trip; the
+/// number of the answer, with the reading beside it; where the other side has to go.
+const APART: usize = 32;
+const ASK: usize = 0;
+const ANSWER: usize = APART;
+const READING: usize = APART + 1;
+const GO: usize = 2 * APART;
+const WORDS: usize = 3 * APART;
+
+/// What `GO` and `ANSWER` hold besides: the end, and that a CPU could not be had.
+const END: u64 = u64::MAX;
+const REFUSED: u64 = u64::MAX;
+
+/// A round trip: read here, there, and here again, in ticks.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Trip {
+    sent: u64,
+    there: u64,
+    back: u64,
+}
+
+impl Trip {
+    fn half(&self) -> f64 {
+        self.back.wrapping_sub(self.sent) as f64 / 2.0
+    }
+
+    /// How far the other counter is ahead of this one.
+    fn offset(&self) -> f64 {
+        self.there.wrapping_sub(self.sent) as i64 as f64 - self.half()
+    }
+}
+
+/// Of the pairs the largest offset, the largest that one can be, and the largest half round trip; in ticks.
+fn largest(pairs: &[Trip]) -> Option<(f64, f64, f64)> {
+    let largest = |of: &dyn Fn(&Trip) -> f64| pairs.iter().map(of).reduce(f64::max);
+    Some((
+        largest(&|trip| trip.offset().abs())?,
+        largest(&|trip| trip.offset().abs() + trip.half())?,
+        largest(&|trip| trip.half())?,
+    ))
+}
+
+/// The other side: goes where it is told, and answers.
+fn answer(words: &[AtomicU64]) -> i32 {
+    let (mut at, mut answered) = (0, 0);
+    loop {
+        let go = words[GO].load(Acquire);
+        if go == END {
+            return 0;
+        }
+        if go != at {
+            at = go;
+            // 0 is where nobody has said anything yet.
+            if go > 0 && affinity::pin(go as u32 - 1).is_err() {
+                answered = REFUSED;
+                words[ANSWER].store(REFUSED, Release);
+                continue;
+            }
+        }
+        let asked = words[ASK].load(Acquire);
+        if asked == answered || answered == REFUSED {
+            std::hint::spin_loop();
+            continue;
+        }
+        words[READING].store(counter_start(), Relaxed);
+        answered = asked;
+        words[ANSWER].store(asked, Release);
+    }
+}
+
+/// Round trips to where the other side is: the shortest, and how many there were; `None` when it refused.
+fn trips(ctx: &Ctx, words: &[AtomicU64], number: &mut u64) -> Option<(Option<Trip>, u64)> {
+    let start = ctx.now_ns();
+    let (mut best, mut done) = (None::<Trip>, 0);
+    while done < TRIPS {
+        *number += 1;
+        let sent = counter_start();
+        words[ASK].store(*number, Release);
+        let mut looks = 0u32;
+        loop {
+            let seen = words[ANSWER].load(Acquire);
+            if seen == *number {
+                break;
+            }
+            if seen == REFUSED {
+                return None;
+            }
+            looks += 1;
+            let spent = || ctx.now_ns().saturating_sub(start);
+            if looks.is_multiple_of(LOOKS) && spent() > PAIR_NS && (done >= FEWEST || spent() > PATIENCE * PAIR_NS) {
+                return Some((best, done));
+            }
+            std::hint::spin_loop();
+        }
+        let back = counter_start();
+        let trip = Trip { sent, there: words[READING].load(Relaxed), back };
+        done += 1;
+        if best.is_none_or(|best| trip.half() < best.half()) {
+            best = Some(trip);
+        }
+    }
+    Some((best, done))
+}
+
+fn run(ctx: &mut Ctx) -> Outcome {
+    counter_usable().map_err(Stop::Unsupported)?;
+    let Some(hz) = ctx.host().counter_hz else {
+        return Err(Stop::Unsupported("the rate of the counter is not known".to_owned()));
+    };
+    let all = cpus::of_the_run()?;
+    let [first, others @ ..] = all.as_slice() else {
+        return Err(Stop::Unsupported("no CPU is allowed".to_owned()));
+    };
+    if others.is_empty() {
+        return Err(Stop::Unsupported("there is one CPU only".to_owned()));
+    }
+    let home = affinity::allowed().doing("reading the allowed CPUs")?;
+    let words = Shared::<AtomicU64>::new(WORDS).doing("sharing memory with the other side")?;
+    affinity::pin(*first).doing("going to the first CPU")?;
+    let other = ctx.fork_peer(&[], || answer(&words))?;
+    let (mut pairs, mut number, mut made) = (Vec::new(), 0, 0);
+    for cpu in cpus::evenly(others, MOST) {
+        words[GO].store(u64::from(cpu) + 1, Release);
+        match trips(ctx, &words, &mut number) {
+            Some((Some(trip), done)) if done >= FEWEST => {
+                let (offset, half) = (trip.offset() / hz, trip.half() / hz);
+                ctx.fact(&format!("offset.cpu{cpu}"), format!("{offset:.3e}"));
+                if offset.abs() > half {
+                    let (ns, half) = (offset * 1e9, half * 1e9);
+                    ctx.note(format!("finding: the counter of CPU {cpu} is {ns:+.0} ns off that of CPU {first}, which no round trip of {half:.0} ns each way explains"));
+                }
+                pairs.push(trip);
+                made += done;
+            }
+            Some((_, done)) => ctx.note(format!("CPU {cpu} answered {done} times only: not stated")),
+            None => {
+                ctx.note(format!("CPU {cpu} could not be had"));
+                break;
+            }
+        }
+    }
+    words[GO].store(END, Release);
+    let exit = other.wait().doing("waiting for the other side")?;
+    affinity::restrict(&home).doing("going back to the CPUs of before")?;
+    ctx.prove("exit status of the other side", "0", f64::from(u8::from(!exit.success())), 0.0..=0.0);
+    let Some((offset, bound, half)) = largest(&pairs) else {
+        return Err(Stop::Failed("no other CPU answered often enough".to_owned()));
+    };
+    let fewest = (FEWEST * pairs.len() as u64) as f64;
+    ctx.prove("round trips that were answered", &format!("{fewest} or more"), made as f64, fewest..);
+    ctx.fact("offset.pairs", pairs.len());
+    ctx.fact("offset.uncertainty", format!("{:.3e}", half / hz));
+    ctx.state(offset / hz);
+    ctx.state_as("bound", bound / hz);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use groma_harness::testing::try_out;
+
+    #[test]
+    fn the_middle_of_a_trip_is_its_time() {
+        // The other counter 1000 ahead, ways of 50 and 50, then of 80 and 20.
+        let even = Trip { sent: 5000, there: 6050, back: 5100 };
+        assert_eq!((even.offset(), even.half()), (1000.0, 50.0));
+        let uneven = Trip { sent: 5000, there: 6080, back: 5100 };
+        assert!((uneven.offset() - 1000.0).abs() <= uneven.half());
+        // Behind, and around the end of the counter.
+        let behind = Trip { sent: 5000, there: 4050, back: 5100 };
+        assert_eq!(behind.offset(), -1000.0);
+        let wrapped = Trip { sent: u64::MAX - 10, there: 39, back: 89 };
+        assert_eq!((wrapped.offset(), wrapped.half()), (0.0, 50.0));
+        assert_eq!(largest(&[even, behind, wrapped]), Some((1000.0, 1050.0, 50.0)));
+        // The bound may be of another pair than the largest offset.
+        let slow = Trip { sent: 0, there: 1400, back: 2000 };
+        assert_eq!(largest(&[even, slow]), Some((1000.0, 1400.0, 1000.0)));
+        assert_eq!(largest(&[]), None);
+    }
+
+    #[test]
+    fn every_other_cpu_answers() {
+        let tried = match try_out(&BENCH, &[], None) {
+            Err(Stop::Unsupported(why)) => return println!("skipped: {why}"),
+            // On a machine with more to do than CPUs the two may never meet.
+            Err(Stop::Failed(why)) if why.contains("often enough") => return println!("skipped: {why}"),
+            tried => tried.expect("shared memory"),
+        };
+        let value = |name: &str| tried.result.series(name).map(|s| s.values[0]).expect("stated");
+        assert!(0.0 <= value("") && value("") <= value("bound"));
+        assert!(tried.proven("round trips that were answered") >= FEWEST as f64);
+    }
+}

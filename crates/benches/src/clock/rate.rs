@@ -1,0 +1,215 @@
+//! At what rate the CPU's own counter of time counts.
+//!
+//! Measures ticks of the counter (`tsc`, `cntvct_el0`, `time`) per second of the harness's clock, CLOCK_MONOTONIC_RAW where
+//! it is cheap: what has to be known to turn ticks into time. `error` is how far the value can be off because a reading of
+//! the counter and one of the clock are never at the same moment; `spread`, a detail, is how much the rates of single
+//! intervals differ. Not the clock of the core, and not an absolute frequency: where the kernel keeps time by this very
+//! counter (the fact `clock.source` says so) the measurement returns the kernel's own idea of it, which is the one that
+//! its clocks are made of.
+//!
+//! Method: twenty intervals of 2 ms, at each end of which the counter is read between two readings of the clock, several
+//! times, and the narrowest such bracket is kept. The rate is that between the narrowest of the first three ends and the
+//! narrowest of the last three; its error is bound by their widths. What CPUID, the hypervisor, the generic timer or the
+//! device tree declare is a fact beside it; more than 100 ppm between a declared rate and the measured one is a finding,
+//! which a note tells, and no failure.
+//!
+//! Traps: counters that change their rate are refused (CPUID promises an invariant one); an interruption between two
+//! readings makes a bracket wide, not the rate wrong; a virtual machine that has moved to another host may have
+//! another rate than the one declared when it was booted.
+//!
+//! Source: memory-methods.md M14.
+
+use groma_harness::prelude::*;
+use groma_harness::sys::arch::{COUNTER_NAME, counter_start, counter_usable};
+use groma_harness::sys::rates;
+
+pub(crate) static BENCH: Benchmark = Benchmark {
+    info: Info {
+        summary: "Rate of the CPU's counter of time against the system's clock",
+        about: about!("rate.rs"),
+        quantity: Quantity::Rate,
+        better: Some(Better::Neither),
+        iteration: "20 intervals of 2 ms",
+        timing: Timing::Stated,
+        outputs: &[
+            Output::MAIN,
+            Output {
+                suffix: "error",
+                summary: "how far it can be off, as a fraction: half the widths of the readings over the time between",
+                derivation: Derivation::Series("error"),
+                quantity: Some(Quantity::Ratio),
+                detail: false,
+            },
+            Output {
+                suffix: "spread",
+                summary: "half the distance of the quartiles of single intervals, as a fraction",
+                derivation: Derivation::Series("spread"),
+                quantity: Some(Quantity::Ratio),
+                detail: true,
+            },
+        ],
+        scaling: Scaling::alone("there is one rate, and it states a value instead of taking samples"),
+        quick: false,
+        ..Info::new("clock.rate")
+    },
+    run: Run::Here(run),
+};
+
+/// Intervals, and how long one is in nanoseconds.
+const INTERVALS: usize = 20;
+const INTERVAL_NS: u64 = 2_000_000;
+/// Readings at each end, of which the narrowest is kept.
+const TRIES: usize = 8;
+/// Ends at the beginning and at the end among which the narrowest is chosen.
+const ENDS: usize = 3;
+/// More than this between a declared rate and the measured one is a finding: crystals are good to 50 ppm and less.
+const FINDING: f64 = 100e-6;
+/// The most that the error may be. A worse one says nothing about a finding.
+const ERROR: f64 = 50e-6;
+
+/// A reading of the counter between two of the clock.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Bracket {
+    before: u64,
+    ticks: u64,
+    after: u64,
+}
+
+impl Bracket {
+    fn width(&self) -> u64 {
+        self.after.saturating_sub(self.before)
+    }
+
+    fn middle(&self) -> f64 {
+        self.before as f64 + self.width() as f64 / 2.0
+    }
+}
+
+/// The rate between two readings in hertz, and how far off it can be, as a fraction.
+fn rate(from: &Bracket, to: &Bracket) -> (f64, f64) {
+    let ns = to.middle() - from.middle();
+    let rate = to.ticks.wrapping_sub(from.ticks) as f64 / ns * 1e9;
+    (rate, (from.width() + to.width()) as f64 / 2.0 / ns)
+}
+
+/// The rate from the first to the last of the readings, how far off it can be, and how much the rates in between spread.
+fn rates_of(brackets: &[Bracket]) -> Option<(f64, f64, f64)> {
+    if brackets.len() < 2 * ENDS {
+        return None;
+    }
+    let narrowest = |of: &[Bracket]| of.iter().copied().min_by_key(Bracket::width);
+    let (from, to) = (narrowest(&brackets[..ENDS])?, narrowest(&brackets[brackets.len() - ENDS..])?);
+    let (hz, error) = rate(&from, &to);
+    let mut single: Vec<f64> = brackets.windows(2).map(|pair| rate(&pair[0], &pair[1]).0).collect();
+    single.sort_by(f64::total_cmp);
+    let quarter = single.len() / 4;
+    Some((hz, error, (single[single.len() - 1 - quarter] - single[quarter]) / 2.0 / hz))
+}
+
+/// What there is to say about a declared rate: nothing within [`FINDING`].
+fn finding(name: &str, declared: f64, measured: f64) -> Option<String> {
+    let off = measured / declared - 1.0;
+    let finding = off.abs() > FINDING;
+    finding.then(|| format!("finding: the counter runs {:+.0} ppm off what {name} declares", off * 1e6))
+}
+
+/// The counter between two readings of the clock: of several tries the narrowest.
+fn bracket(ctx: &Ctx) -> Bracket {
+    let once = || Bracket { before: ctx.now_ns(), ticks: counter_start(), after: ctx.now_ns() };
+    (1..TRIES).map(|_| once()).fold(once(), |best, now| if now.width() < best.width() { now } else { best })
+}
+
+fn run(ctx: &mut Ctx) -> Outcome {
+    counter_usable().map_err(Stop::Unsupported)?;
+    let mut brackets = vec![bracket(ctx)];
+    let start = brackets[0].after;
+    for i in 1..=INTERVALS as u64 {
+        // Spinning: a sleeping CPU may wake up on another clock, and reads more slowly at first.
+        while ctx.now_ns().saturating_sub(start) < i * INTERVAL_NS {
+            std::hint::spin_loop();
+        }
+        brackets.push(bracket(ctx));
+    }
+    let backwards = brackets.windows(2).filter(|pair| pair[1].ticks <= pair[0].ticks).count();
+    super::prove_forwards(ctx, backwards as u64);
+    let Some((hz, error, spread)) = rates_of(&brackets) else {
+        return Err(Stop::Failed("too few readings".to_owned()));
+    };
+    let expected = format!("{:.0} ppm or less", ERROR * 1e6);
+    ctx.prove("how far the rate can be off, as a fraction", &expected, error, 0.0..=ERROR);
+    ctx.state(hz);
+    ctx.state_as("error", error);
+    ctx.state_as("spread", spread);
+    ctx.fact("counter", COUNTER_NAME);
+    if let Some(source) = rates::clock_source() {
+        ctx.fact("clock.source", source);
+    }
+    let declared = rates::declared_counter();
+    if let Some((_, hz)) = declared.first() {
+        ctx.fact("declared", hz);
+    }
+    for (name, declared) in declared {
+        ctx.fact(&format!("counter.{}", name.replace(' ', "_")), declared);
+        if let Some(finding) = finding(name, declared, hz) {
+            ctx.note(finding);
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use groma_harness::testing::try_out;
+
+    /// Readings every 2 ms of a counter of 2.5 GHz, each `width` wide and read at `place` of it.
+    fn brackets(width: impl Fn(u64) -> u64, place: impl Fn(u64) -> f64) -> Vec<Bracket> {
+        (0..=INTERVALS as u64)
+            .map(|i| {
+                let before = 1_000_000 + i * INTERVAL_NS;
+                let at = before as f64 + width(i) as f64 * place(i);
+                Bracket { before, ticks: (at * 2.5).round() as u64, after: before + width(i) }
+            })
+            .collect()
+    }
+
+    #[test]
+    fn a_rate_is_within_its_error_wherever_the_readings_were() {
+        for place in [0.0, 0.5, 1.0] {
+            let readings = brackets(|_| 50, |i| if i < 10 { place } else { 1.0 - place });
+            let (hz, error, _) = rates_of(&readings).expect("enough");
+            // 50 ns in 40 ms (or 36, by which ends are chosen): 1.25 ppm.
+            assert!((1.2e-6..1.4e-6).contains(&error), "{error}");
+            // The edge itself is reached, give or take a rounding.
+            assert!((hz / 2.5e9 - 1.0).abs() <= error * 1.001, "{place}: {hz}");
+        }
+    }
+
+    #[test]
+    fn wide_readings_are_not_chosen() {
+        // An interruption of 1 ms in the first reading and in one of the middle.
+        let readings = brackets(|i| if i == 0 || i == 9 { 1_000_000 } else { 50 }, |_| 1.0);
+        let (hz, error, spread) = rates_of(&readings).expect("enough");
+        assert!((hz / 2.5e9 - 1.0).abs() <= error && error < 2e-6, "{hz} {error}");
+        assert!(spread < 1e-6, "{spread}");
+        assert_eq!(rates_of(&readings[..5]), None);
+    }
+
+    #[test]
+    fn a_disagreement_is_a_finding() {
+        assert_eq!(finding("it", 2.5e9, 2.5e9 * (1.0 + 90e-6)), None);
+        let told = finding("cpuid 15H", 2.5e9, 2.5e9 * (1.0 - 150e-6));
+        assert_eq!(told.as_deref(), Some("finding: the counter runs -150 ppm off what cpuid 15H declares"));
+    }
+
+    #[test]
+    fn states_a_rate_that_the_preflight_knows() {
+        let tried = match try_out(&BENCH, &[], None) {
+            Err(Stop::Unsupported(why)) => return println!("skipped: {why}"),
+            tried => tried.expect("a counter"),
+        };
+        assert_eq!(tried.proven("reads that ran backwards"), 0.0);
+        let hz = tried.result.series("").map(|s| s.values[0]).expect("stated");
+        assert!((1e5..1e11).contains(&hz), "{hz}");
+    }
+}

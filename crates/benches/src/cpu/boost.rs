@@ -1,0 +1,205 @@
+//! How the clock rises when an idle core begins to compute.
+//!
+//! Measures the time from the end of a sleep until the core's clock is within 1 % of the one that it settles at; `first`
+//! is the clock of the first sample. Where the first sample is there already no time is stated, and a note says "no
+//! ramp seen": the ramp, if any, was over within a sample. Nor is there a time where the clock falls from the first
+//! sample on, or does not settle (it hops with what the neighbours do). Not the latency of the wake-up itself.
+//!
+//! Method: a sleep of 20 ms by a timer, which is what lets the core go idle, then a hundred samples of some 135 us without
+//! a pause. A sample is three chains of dependent additions, and the fastest counts, so that one interruption does not
+//! look like a low clock. The clock that it settles at is the median of the second half.
+//!
+//! Traps: on a busy machine the CPU is not idle while this process sleeps, and there is no ramp; the governor counts too
+//! (`schedutil` remembers, `performance` does not let the clock down); a virtual machine's idle core is the host's to
+//! lend.
+//!
+//! Source: memory-methods.md M13; the idea of clamchowder's BoostClockChecker.
+
+use groma_harness::prelude::*;
+use groma_harness::sys::arch::{ADD_TAKES_ONE_CYCLE, add_chain, chain_ops};
+use groma_harness::sys::counters;
+use groma_harness::sys::sleep::{Sleeper, Way};
+
+pub(crate) static BENCH: Benchmark = Benchmark {
+    info: Info {
+        summary: "Time until an idle core's clock has risen to within 1 % of where it settles",
+        about: about!("boost.rs"),
+        iteration: "a sleep of 20 ms and a hundred samples of the clock",
+        timing: Timing::Stated,
+        outputs: &[
+            Output::MAIN,
+            Output {
+                suffix: "first",
+                summary: "the clock of the first sample",
+                derivation: Derivation::Series("first"),
+                quantity: Some(Quantity::Rate),
+                detail: false,
+            },
+            Output {
+                suffix: "settled",
+                summary: "the clock of the second half of the samples",
+                derivation: Derivation::Series("settled"),
+                quantity: Some(Quantity::Rate),
+                detail: false,
+            },
+        ],
+        scaling: Scaling::alone("it states what one core does after being idle"),
+        width: 0.1,
+        quick: false,
+        ..Info::new("cpu.boost")
+    },
+    run: Run::Here(run),
+};
+
+/// How long the core may be idle, in nanoseconds: longer than a tick of a kernel with 100 of them a second.
+const IDLE_NS: u64 = 20_000_000;
+/// Samples, and chains in one.
+const SAMPLES: usize = 100;
+const CHAINS: usize = 3;
+/// Additions in a chain: 45 us at 3 GHz, three of which make a sample of 135 us.
+const OPS: u64 = chain_ops(135_000);
+/// How near the settled clock is near.
+const NEAR: f64 = 0.01;
+/// Of the second half so many have to be near, else it does not settle.
+const SETTLED_SHARE: f64 = 0.75;
+/// Samples below the settled clock that make a ramp: one may be anything.
+const RAMP_SAMPLES: usize = 2;
+
+/// A sample: when it ended, in seconds since the sleep did, and the clock.
+#[derive(Clone, Copy, Debug)]
+struct Sample {
+    end: f64,
+    hz: f64,
+}
+
+/// What a series of samples shows.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Ramp {
+    /// It rises, and the first sample of those near the settled clock ended after so many seconds.
+    Rises(f64),
+    /// It is there from the first sample on.
+    None,
+    /// It starts above where it settles.
+    Falls,
+    /// It does not settle.
+    Restless,
+}
+
+/// The ramp of the samples, and the clock where they settle.
+fn ramp(samples: &[Sample]) -> Option<(Ramp, f64)> {
+    let half = &samples[samples.len() / 2..];
+    let settled = super::median(half.iter().map(|s| s.hz).collect())?;
+    let off = |s: &Sample| s.hz / settled - 1.0;
+    let near = |s: &Sample| off(s).abs() <= NEAR;
+    let calm = half.iter().filter(|s| near(s)).count() as f64 >= SETTLED_SHARE * half.len() as f64;
+    // An interruption longer than a sample looks like a low clock: of the next four all but one have to be near.
+    let arrives = |i: usize| samples[i..].iter().take(4).filter(|s| near(s)).count() >= 3;
+    let first = (0..samples.len()).find(|i| near(&samples[*i]) && arrives(*i));
+    let shape = match first {
+        _ if !calm => Ramp::Restless,
+        None => Ramp::Restless,
+        // Up to one sample of another clock says nothing.
+        Some(first) if first < RAMP_SAMPLES => Ramp::None,
+        Some(first) if samples[..first].iter().all(|s| off(s) < -NEAR) => Ramp::Rises(samples[first].end),
+        Some(first) if samples[..first].iter().all(|s| off(s) > NEAR) => Ramp::Falls,
+        Some(_) => Ramp::Restless,
+    };
+    Some((shape, settled))
+}
+
+fn run(ctx: &mut Ctx) -> Outcome {
+    if !ADD_TAKES_ONE_CYCLE {
+        return Err(Stop::Unsupported("no chain of one-cycle instructions was written for this CPU".to_owned()));
+    }
+    super::declare_clock(ctx, counters::current_cpu());
+    let sleeper = Sleeper::new(Way::ClockNanosleepAbs, IDLE_NS).doing("preparing to sleep")?;
+    let mut samples = Vec::with_capacity(SAMPLES);
+    // The code is in memory before the core goes idle.
+    add_chain(OPS);
+    sleeper.sleep().doing("sleeping")?;
+    let start = ctx.now_ns();
+    let before = counters::Usage::thread();
+    for _ in 0..SAMPLES {
+        let mut fastest = u64::MAX;
+        for _ in 0..CHAINS {
+            let began = ctx.now_ns();
+            add_chain(OPS);
+            fastest = fastest.min(ctx.now_ns().saturating_sub(began));
+        }
+        let end = ctx.now_ns().saturating_sub(start) as f64 * 1e-9;
+        samples.push(Sample { end, hz: OPS as f64 / fastest.max(1) as f64 * 1e9 });
+    }
+    let preempted = counters::Usage::thread().since(&before).involuntary;
+    ctx.fact("boost.preemptions", preempted);
+    ctx.prove("samples of the clock", "100", samples.len() as f64, 100.0..=100.0);
+    let Some((shape, settled)) = ramp(&samples) else {
+        return Err(Stop::Failed("no sample of the clock".to_owned()));
+    };
+    ctx.state_as("first", samples[0].hz);
+    ctx.state_as("settled", settled);
+    match shape {
+        Ramp::Rises(seconds) => ctx.state(seconds),
+        Ramp::None => ctx.note("no ramp seen: the clock was within 1 % of where it settled from the start"),
+        Ramp::Falls => ctx.note("no ramp seen: the clock starts above where it settles, and falls"),
+        Ramp::Restless => ctx.note("no ramp seen: the clock does not settle"),
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use groma_harness::testing::try_out;
+
+    fn samples(hz: impl Fn(usize) -> f64) -> Vec<Sample> {
+        (0..SAMPLES).map(|i| Sample { end: (i + 1) as f64 * 135e-6, hz: hz(i) }).collect()
+    }
+
+    fn shape(hz: impl Fn(usize) -> f64) -> Ramp {
+        ramp(&samples(hz)).expect("samples").0
+    }
+
+    #[test]
+    fn a_step_and_a_slope_are_ramps() {
+        assert_eq!(shape(|i| if i < 7 { 1.2e9 } else { 3.6e9 }), Ramp::Rises(8.0 * 135e-6));
+        // 0.2 GHz a sample from 1 GHz on: within 1 % of 3 GHz at the tenth step.
+        let Ramp::Rises(time) = shape(|i| (1e9 + i as f64 * 0.2e9).min(3e9)) else { panic!("a slope") };
+        assert!((time - 11.0 * 135e-6).abs() < 1e-9, "{time}");
+        // One disturbed sample behind the ramp changes nothing.
+        assert_eq!(shape(|i| if i < 7 || i == 9 { 1.2e9 } else { 3.6e9 }), Ramp::Rises(8.0 * 135e-6));
+    }
+
+    #[test]
+    fn what_is_no_ramp_is_not_called_one() {
+        assert_eq!(shape(|_| 3e9), Ramp::None);
+        // The first sample alone, or some 0.5 % off.
+        assert_eq!(shape(|i| if i == 0 { 2e9 } else { 3e9 }), Ramp::None);
+        assert_eq!(shape(|i| 3e9 * (1.0 + (i % 3) as f64 * 0.003)), Ramp::None);
+        assert_eq!(shape(|i| if i < 10 { 3.6e9 } else { 3.3e9 }), Ramp::Falls);
+        // Hops of a tenth all the time, and a first half that goes up and down.
+        assert_eq!(shape(|i| if i % 2 == 0 { 3.0e9 } else { 3.4e9 }), Ramp::Restless);
+        assert_eq!(
+            shape(|i| if i > 20 {
+                3e9
+            } else if i % 2 == 0 {
+                3.3e9
+            } else {
+                2.7e9
+            }),
+            Ramp::Restless
+        );
+        assert!(ramp(&[]).is_none());
+    }
+
+    #[test]
+    fn the_first_clock_is_stated_and_a_time_or_a_note() {
+        let tried = match try_out(&BENCH, &[], None) {
+            Err(Stop::Unsupported(why)) => return println!("skipped: {why}"),
+            tried => tried.expect("a timer"),
+        };
+        let many = |name: &str| tried.result.series(name).map_or(0, |s| s.values.len());
+        assert_eq!((many("first"), many("settled")), (1, 1));
+        assert_eq!(many("") + tried.result.notes.iter().filter(|n| n.starts_with("no ramp seen")).count(), 1);
+        tried.proven("samples of the clock");
+    }
+}

@@ -1,0 +1,154 @@
+//! Loads and stores across the boundary of a cache line or of a page.
+//!
+//! Measures how often an eight-byte load or store can be done that crosses a boundary in its middle, everything in the
+//! first cache; `aligned` beside it does the same within a line, and `slowdown` is how many times as long the crossing
+//! one takes. Throughput, not latency (a crossing load that waits for a store is `cpu.store_forward`). Not atomic
+//! operations, which some systems trap.
+//!
+//! Method: 64 loads or stores a turn at four places in turn, each in another page, with nothing that makes one wait for
+//! another (loads are added up in four registers). Both loops are one kernel, in turn, over the same pages; only
+//! the place within the page differs.
+//!
+//! Proofs: loads add up to what was in memory, stores are found there.
+//!
+//! Traps: places a power of two apart share a set of the cache: four do not fill one; most loads of a program that are
+//! not aligned cross no line (one of eight bytes does in 7 of 64 places), so this is the worst case, not the mean; where
+//! the CPU traps and the kernel emulates (RISC-V says so by hwprobe) it is `unsupported`.
+//!
+//! Source: memory-methods.md M20.
+
+use groma_harness::prelude::*;
+use groma_harness::sys::pages::{Map, Policy, page_size};
+use groma_harness::sys::split::{SPLIT_BYTES, SPLITS, Split};
+
+pub(crate) static BENCH: Benchmark = Benchmark {
+    info: Info {
+        summary: "A load or store across the boundary of a line or page, against one within a line",
+        about: about!("split.rs"),
+        iteration: "64 loads or stores across a boundary, and 64 within lines beside them",
+        timing: Timing::Floor,
+        outputs: &[
+            Output { suffix: "", summary: "", derivation: Derivation::Series("split"), quantity: None, detail: false },
+            Output {
+                suffix: "aligned",
+                summary: "The same within a line",
+                derivation: Derivation::Series("aligned"),
+                quantity: None,
+                detail: false,
+            },
+            Output {
+                suffix: "slowdown",
+                summary: "How many times as long it takes",
+                derivation: Derivation::Ratio { of: "split", to: "aligned" },
+                quantity: Some(Quantity::Ratio),
+                detail: false,
+            },
+        ],
+        params: &[
+            Param {
+                name: "kind",
+                help: "the boundary that is crossed",
+                kind: ParamKind::Word(&["line", "page"]),
+                quick: &[],
+                default: &["line", "page"],
+                full: &[],
+            },
+            Param {
+                name: "op",
+                help: "what crosses it",
+                kind: ParamKind::Word(&["load", "store"]),
+                quick: &[],
+                default: &["load", "store"],
+                full: &[],
+            },
+        ],
+        width: 0.02,
+        quick: false,
+        ..Info::new("cpu.split")
+    },
+    run: Run::Here(run),
+};
+
+/// What the stores write.
+const VALUE: u64 = 0x0123_4567_89ab_cdef;
+
+/// Four places, one to a page, that cross nothing, and four that cross a line or a page in their middle.
+fn places(kind: &str, line: usize, page: usize) -> [[usize; 4]; 2] {
+    let middle = page / 2;
+    let crossing = if kind == "page" { page - SPLIT_BYTES / 2 } else { middle + line - SPLIT_BYTES / 2 };
+    [middle, crossing].map(|at| [0, 1, 2, 3].map(|i| i * page + at))
+}
+
+fn run(ctx: &mut Ctx) -> Outcome {
+    sys::process::refuse_huge_pages();
+    let page = page_size();
+    let [aligned, crossing] = places(ctx.word("kind"), crate::mem::line_size(), page);
+    let mut map = || -> Result<Map, Stop> {
+        let mut map = Map::anonymous(5 * page, Policy::Base).doing("mapping the buffer")?;
+        let rng = ctx.rng();
+        map.iter_mut().for_each(|byte| *byte = rng.below(256) as u8);
+        Ok(map)
+    };
+    // A buffer each, since each is borrowed for itself.
+    let (mut one, mut other) = (map()?, map()?);
+    let mut split = Split::new(&mut one, crossing).map_err(Stop::Unsupported)?;
+    let mut inside = Split::new(&mut other, aligned).map_err(Stop::Unsupported)?;
+    let word_sum = |split: &Split<'_>| split.words().iter().fold(0u64, |sum, word| sum.wrapping_add(*word));
+    let expected = [word_sum(&split), word_sum(&inside)].map(|sum| sum.wrapping_mul(SPLITS / 4));
+    let load = ctx.word("op") == "load";
+    let mut wrong = [0u64; 2];
+    {
+        let [wrong_split, wrong_inside] = &mut wrong;
+        let arm = |split: &mut Split<'_>, wrong: &mut u64, expected: u64, iters: u64| {
+            if load {
+                *wrong += u64::from(split.load(iters) != expected.wrapping_mul(iters));
+            } else {
+                split.store(iters, VALUE ^ iters);
+                *wrong += u64::from(split.words() != [VALUE ^ iters; 4]);
+            }
+            Ok(())
+        };
+        ctx.measure_arms(&mut [
+            Arm::new("split", |iters| arm(&mut split, wrong_split, expected[0], iters)).per_iter(SPLITS as f64),
+            Arm::new("aligned", |iters| arm(&mut inside, wrong_inside, expected[1], iters)).per_iter(SPLITS as f64),
+        ])?;
+    }
+    ctx.prove("intervals whose loads or stores were wrong", "0", (wrong[0] + wrong[1]) as f64, 0.0..=0.0);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use groma_harness::testing::try_out;
+
+    #[test]
+    fn all_are_loaded_and_stored_beside_aligned_ones() {
+        for kind in ["line", "page"] {
+            for op in ["load", "store"] {
+                let tried = match try_out(&BENCH, &[("kind", kind), ("op", op)], None) {
+                    Err(Stop::Unsupported(why)) => return println!("skipped: {why}"),
+                    tried => tried.expect("memory"),
+                };
+                assert!(tried.samples("split") >= 3);
+                assert_eq!(tried.samples("split"), tried.samples("aligned"));
+                assert_eq!(tried.proven("intervals whose loads or stores were wrong"), 0.0);
+            }
+        }
+    }
+
+    #[test]
+    fn places_cross_what_they_say() {
+        for (line, page) in [(64, 4096), (128, 16384), (64, 65536)] {
+            for kind in ["line", "page"] {
+                let [aligned, crossing] = places(kind, line, page);
+                let crosses = |at: usize, unit: usize| at / unit != (at + SPLIT_BYTES - 1) / unit;
+                assert!(aligned.iter().all(|at| !crosses(*at, line) && at.is_multiple_of(SPLIT_BYTES)));
+                assert!(crossing.iter().all(|at| crosses(*at, line) && crosses(*at, page) == (kind == "page")));
+                assert!(crossing.iter().all(|at| at + SPLIT_BYTES <= 5 * page));
+                // Half of the bytes on each side.
+                assert!(crossing.iter().all(|at| (at + SPLIT_BYTES / 2).is_multiple_of(line)));
+            }
+        }
+    }
+}

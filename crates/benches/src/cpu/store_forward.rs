@@ -1,0 +1,167 @@
+//! Loading what has just been stored, before it is in the cache.
+//!
+//! Measures the time from a store to the use of a load that wants the stored bytes, by how the load lies to the store:
+//! `same` bytes; `narrower`, the first four of eight; `wider`, four stored and eight loaded, so that no store has all and
+//! most cores wait until the store has left its buffer; `two_stores`, eight loaded of two stores of four; `line_split` and
+//! `page_split`, the same eight bytes across the boundary of a cache line or a page; `alias4k`, a load of *other* bytes at
+//! the same place within another 4 KiB, which cores that compare twelve bits of the address take for the stored ones;
+//! `apart`, that load from anywhere else: the latency of the first cache, for comparison. Not the throughput.
+//!
+//! Method: a chain in assembly, 64 steps in a row: store, load, and an addition to what was loaded, which the next step
+//! stores. A chain of the additions alone runs in turn with it, and their difference is the store and the load.
+//!
+//! Proofs: the value that the chain has come to is computed by the portable reference as well.
+//!
+//! Traps: a chain that stores and loads one and the same value could be predicted by its value, so every step adds;
+//! cores with memory renaming (Zen 2 and Golden Cove and later) do `same` in less time than a load from the first cache
+//! takes: that is what programs get for variables on the stack, not an error; `alias4k` waits for the store's
+//! address or data, which are early here.
+//!
+//! Source: memory-methods.md M20; the method of Wong, "Store-to-Load Forwarding and Memory Disambiguation in x86
+//! Processors" (2014).
+
+use groma_harness::prelude::*;
+use groma_harness::sys::arch::add_chain;
+use groma_harness::sys::forward::{FORWARDS, Forward, Forwarding};
+use groma_harness::sys::pages::{Map, Policy, page_size};
+
+pub(crate) static BENCH: Benchmark = Benchmark {
+    info: Info {
+        summary: "From a store to the use of a load of the same bytes, by how the load lies to the store",
+        about: about!("store_forward.rs"),
+        iteration: "64 steps of store, load and addition, and 64 additions beside them",
+        timing: Timing::Floor,
+        outputs: &[
+            Output {
+                suffix: "",
+                summary: "",
+                derivation: Derivation::Difference { of: "chain", minus: "additions", per: 1.0 },
+                quantity: None,
+                detail: false,
+            },
+            Output {
+                suffix: "chain",
+                summary: "A step with its addition",
+                derivation: Derivation::Series("chain"),
+                quantity: None,
+                detail: true,
+            },
+        ],
+        params: &[Param {
+            name: "kind",
+            help: "how the load lies to the store",
+            kind: ParamKind::Word(&[
+                "same",
+                "narrower",
+                "wider",
+                "two_stores",
+                "line_split",
+                "page_split",
+                "alias4k",
+                "apart",
+            ]),
+            quick: &[],
+            default: &["same", "narrower", "wider", "line_split", "alias4k"],
+            full: &["same", "narrower", "wider", "two_stores", "line_split", "page_split", "alias4k", "apart"],
+        }],
+        width: 0.02,
+        quick: false,
+        ..Info::new("cpu.store_forward")
+    },
+    run: Run::Here(run),
+};
+
+/// The distance whose lowest twelve bits are 0.
+const ALIAS: usize = 4096;
+/// Turns that are compared with the reference.
+const COMPARED: u64 = 4;
+
+/// Where a kind stores and where it loads, in a buffer that starts at a page.
+fn places(kind: &str, line: usize, page: usize) -> (Forward, usize, usize) {
+    // The middle of a line in the middle of a page: nothing is crossed.
+    let inside = page / 2 + line / 2;
+    match kind {
+        "narrower" => (Forward::Narrower, inside, inside),
+        "wider" => (Forward::Wider, inside, inside),
+        "two_stores" => (Forward::TwoStores, inside, inside),
+        "line_split" => (Forward::Same, page / 2 + line - 4, page / 2),
+        "page_split" => (Forward::Same, page - 4, page / 2),
+        "alias4k" => (Forward::Other, inside, inside + ALIAS),
+        // Three lines away in the next 4 KiB, so that no part of the address is the same by chance.
+        "apart" => (Forward::Other, inside, inside + ALIAS + 3 * line),
+        _ => (Forward::Same, inside, inside),
+    }
+}
+
+fn run(ctx: &mut Ctx) -> Outcome {
+    sys::process::refuse_huge_pages();
+    let page = page_size();
+    let (kind, store, load) = places(ctx.word("kind"), crate::mem::line_size(), page);
+    let map = || -> Result<Map, Stop> {
+        let mut map = Map::anonymous(2 * page + 2 * ALIAS, Policy::Base).doing("mapping the buffer")?;
+        map.populate();
+        Ok(map)
+    };
+    let (mut buffer, mut other) = (map()?, map()?);
+    let mut chain = Forwarding::new(kind, &mut buffer, store, load).map_err(Stop::Unsupported)?;
+    let mut reference = Forwarding::portable(kind, &mut other, store, load).map_err(Stop::Unsupported)?;
+    let same = chain.run(COMPARED) == reference.run(COMPARED) && chain.memory() == reference.memory();
+    ctx.prove("value and memory after 256 steps as the reference has them", "1", f64::from(u8::from(same)), 1.0..=1.0);
+    ctx.measure_arms(&mut [
+        Arm::new("chain", |iters| {
+            chain.run(iters);
+            Ok(())
+        })
+        .per_iter(FORWARDS as f64),
+        Arm::new("additions", |iters| {
+            add_chain(iters * FORWARDS);
+            Ok(())
+        })
+        .per_iter(FORWARDS as f64),
+    ])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use groma_harness::testing::try_out;
+
+    fn kinds() -> &'static [&'static str] {
+        match BENCH.info.params[0].kind {
+            ParamKind::Word(kinds) => kinds,
+            _ => panic!("kinds are words"),
+        }
+    }
+
+    #[test]
+    fn every_kind_runs_beside_its_additions() {
+        for kind in kinds() {
+            let tried = match try_out(&BENCH, &[("kind", kind)], None) {
+                Err(Stop::Unsupported(why)) => {
+                    println!("{kind}: {why}");
+                    continue;
+                }
+                tried => tried.expect("memory"),
+            };
+            tried.proven("value and memory after 256 steps as the reference has them");
+            assert!(tried.samples("chain") >= 3);
+            assert_eq!(tried.samples("chain"), tried.samples("additions"));
+        }
+    }
+
+    #[test]
+    fn places_cross_what_they_say_and_nothing_else() {
+        for (line, page) in [(64, 4096), (128, 16384), (32, 65536)] {
+            for kind in kinds() {
+                let (_, store, load) = places(kind, line, page);
+                let crosses = |at: usize, unit: usize| at / unit != (at + 7) / unit;
+                assert_eq!(crosses(store, line), kind.ends_with("_split"), "{kind}");
+                assert_eq!(crosses(store, page), *kind == "page_split", "{kind}");
+                assert_eq!(!store.is_multiple_of(8), kind.ends_with("_split"), "{kind}");
+                assert!(!crosses(load, line));
+                let alias = load > store && (load - store).is_multiple_of(4096);
+                assert_eq!(alias, *kind == "alias4k", "{kind}");
+            }
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! Fused multiply-adds of 128 bits (Advanced SIMD) and of the scalable vectors of SVE, on eight accumulators.
+//!
+//! # Safety
+//!
+//! Arithmetic on declared registers; the scalable block is handed out only where the system says that the CPU has it.
+#![expect(unsafe_code, reason = "this is the assembly")]
+
+use crate::arch::wide::{WIDE_STEP, WIDE_UNROLL, Work};
+use core::arch::asm;
+
+/// The work of this name: `vector128` (Advanced SIMD) or `sve`.
+///
+/// # Errors
+///
+/// Says what the CPU lacks.
+pub fn vector_work(name: &str) -> Result<Work, String> {
+    match name {
+        "vector128" => Ok(vector128),
+        "sve" if std::arch::is_aarch64_feature_detected!("sve") => Ok(sve),
+        "sve" => Err("this CPU has no SVE".into()),
+        _ => Err(format!("{name} is of another architecture")),
+    }
+}
+
+macro_rules! works {
+    ($($name:ident: [$($before:literal),*], $start:literal, $step:literal;)*) => {$(
+        fn $name(turns: u64) -> f64 {
+            let mut sum = 0.0_f64;
+            if turns == 0 {
+                return sum;
+            }
+            // SAFETY: handed out only where the CPU has the instructions; registers as declared (v0 to v7 and v16, v17
+            // are the lowest parts of z0 to z7 and z16, z17, none of which a callee has to keep).
+            unsafe {
+                asm!(
+                    $($before,)*
+                    ".irp i, 0, 1, 2, 3, 4, 5, 6, 7",
+                    $start,
+                    ".endr",
+                    ".p2align 6",
+                    "2:",
+                    ".rept {unroll} / 8",
+                    ".irp i, 0, 1, 2, 3, 4, 5, 6, 7",
+                    $step,
+                    ".endr",
+                    ".endr",
+                    "sub {turns}, {turns}, #1",
+                    "cbnz {turns}, 2b",
+                    ".irp i, 1, 2, 3, 4, 5, 6, 7",
+                    "fadd d0, d0, d\\i",
+                    ".endr",
+                    unroll = const WIDE_UNROLL,
+                    turns = inout(reg) turns => _,
+                    inout("v0") sum,
+                    inout("v16") WIDE_STEP => _,
+                    inout("v17") 1.0_f64 => _,
+                    out("v1") _,
+                    out("v2") _,
+                    out("v3") _,
+                    out("v4") _,
+                    out("v5") _,
+                    out("v6") _,
+                    out("v7") _,
+                    out("p0") _,
+                    options(nostack),
+                );
+            }
+            sum
+        }
+    )*};
+}
+
+works! {
+    vector128: ["dup v16.2d, v16.d[0]", "dup v17.2d, v17.d[0]"],
+        "movi v\\i\\().2d, #0", "fmla v\\i\\().2d, v16.2d, v17.2d";
+    sve: [".arch_extension sve", "ptrue p0.d", "mov z16.d, z16.d[0]", "mov z17.d, z17.d[0]"],
+        "mov z\\i\\().d, #0", "fmla z\\i\\().d, p0/m, z16.d, z17.d";
+}

@@ -1,0 +1,16 @@
+//! The rates that the device tree declares.
+
+use crate::arch::rates::Declared;
+
+/// What the CPU declares of the core's clock: nothing.
+pub fn declared_core() -> Vec<Declared> {
+    Vec::new()
+}
+
+/// What the device tree declares of the counter, in hertz. It is the only place: no register holds it.
+pub fn declared_counter() -> Vec<Declared> {
+    let bytes = std::fs::read("/proc/device-tree/cpus/timebase-frequency").unwrap_or_default();
+    // One or two big-endian words (Devicetree Specification, 3.8).
+    let hz = bytes.iter().fold(0_u64, |hz, byte| hz << 8 | u64::from(*byte));
+    if hz > 0 && bytes.len() <= 8 { vec![("timebase-frequency", hz as f64)] } else { Vec::new() }
+}

@@ -1,0 +1,116 @@
+//! Loads and stores at any address, four in turn.
+//!
+//! # Safety
+//!
+//! Each block is a whole loop on declared registers; where it stores and loads is for its caller to vouch for.
+#![expect(unsafe_code, reason = "this is the assembly")]
+
+use crate::arch::split::SPLITS;
+use core::arch::asm;
+
+/// Whether loads and stores may cross a line without the system's help, as the kernel found out (hwprobe): where they
+/// trap, each costs a microsecond, and the kernel's emulation would be what is measured.
+pub fn unaligned_usable() -> Result<(), String> {
+    // Linux, Documentation/arch/riscv/hwprobe.rst: system call 258, a list of pairs of key and value, here one; key 5 is
+    // CPUPERF_0, whose lowest three bits say how misaligned scalar accesses are done: 2 slow, 3 fast.
+    #[cfg(target_os = "linux")]
+    {
+        let mut pair = [5_i64, 0];
+        // SAFETY: one pair, owned, of which the kernel writes the value; no set of CPUs is named.
+        let done = unsafe { crate::arch::syscall5(258, pair.as_mut_ptr() as usize, 1, 0, 0, 0) };
+        if done != 0 || pair[0] != 5 {
+            return Err("the kernel does not say whether misaligned loads trap (hwprobe)".into());
+        }
+        return match pair[1] & 7 {
+            2 | 3 => Ok(()),
+            1 => Err("misaligned loads trap, and the system emulates them".into()),
+            4 => Err("this CPU has no misaligned loads".into()),
+            _ => Err("the kernel does not know whether misaligned loads trap".into()),
+        };
+    }
+    #[cfg(not(target_os = "linux"))]
+    Err("nothing says whether misaligned loads trap".into())
+}
+
+/// Loads eight bytes from each of four addresses in turn, [`SPLITS`] times a turn; returns the sum of all.
+///
+/// # Safety
+///
+/// Eight bytes may be read at each.
+#[inline(never)]
+pub unsafe fn split_loads(from: [*const u8; 4], turns: u64) -> u64 {
+    let (mut a, mut b, mut c, mut d) = (0_u64, 0_u64, 0_u64, 0_u64);
+    if turns == 0 {
+        return 0;
+    }
+    // SAFETY: the caller vouches for the addresses; registers as declared.
+    unsafe {
+        asm!(
+            ".p2align 6",
+            "2:",
+            ".rept {splits} / 4",
+            "ld t1, 0(a5)",
+            "ld t2, 0(a6)",
+            "ld t3, 0(a7)",
+            "ld t4, 0(t0)",
+            "add a1, a1, t1",
+            "add a2, a2, t2",
+            "add a3, a3, t3",
+            "add a4, a4, t4",
+            ".endr",
+            "addi a0, a0, -1",
+            "bnez a0, 2b",
+            splits = const SPLITS,
+            inout("a0") turns => _,
+            inout("a1") a,
+            inout("a2") b,
+            inout("a3") c,
+            inout("a4") d,
+            in("a5") from[0],
+            in("a6") from[1],
+            in("a7") from[2],
+            in("t0") from[3],
+            out("t1") _,
+            out("t2") _,
+            out("t3") _,
+            out("t4") _,
+            options(nostack, readonly),
+        );
+    }
+    a.wrapping_add(b).wrapping_add(c).wrapping_add(d)
+}
+
+/// Stores `value` to each of four addresses in turn, [`SPLITS`] times a turn.
+///
+/// # Safety
+///
+/// Eight bytes may be written at each.
+#[inline(never)]
+pub unsafe fn split_stores(to: [*mut u8; 4], turns: u64, value: u64) {
+    if turns == 0 {
+        return;
+    }
+    // SAFETY: the caller vouches for the addresses; registers as declared.
+    unsafe {
+        asm!(
+            ".p2align 6",
+            "2:",
+            ".rept {splits} / 4",
+            "sd a1, 0(a5)",
+            "sd a1, 0(a6)",
+            "sd a1, 0(a7)",
+            "sd a1, 0(t0)",
+            ".endr",
+            "addi a0, a0, -1",
+            "bnez a0, 2b",
+            splits = const SPLITS,
+            inout("a0") turns => _,
+            in("a1") value,
+            in("a5") to[0],
+            in("a6") to[1],
+            in("a7") to[2],
+            in("t0") to[3],
+            options(nostack),
+        );
+    }
+}

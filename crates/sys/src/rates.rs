@@ -1,0 +1,40 @@
+//! The clock rates that the machine declares, by the CPU itself and by the kernel: what measured ones are held against.
+
+pub use crate::arch::rates::declared_counter;
+use std::fs::read_to_string;
+
+const CPUS: &str = "/sys/devices/system/cpu";
+
+/// The declared clock of a core: where it is written, and hertz; the highest clock first where it is known.
+pub fn declared_core(cpu: u32) -> Vec<(&'static str, f64)> {
+    // Documentation/admin-guide/pm/cpufreq.rst and intel_pstate.rst: kilohertz.
+    let files = [("cpuinfo_max_freq", "cpuinfo_max_freq"), ("base_frequency", "base_frequency")];
+    let of_kernel = files.into_iter().filter_map(|(name, file)| {
+        let khz = read_to_string(format!("{CPUS}/cpu{cpu}/cpufreq/{file}")).ok()?.trim().parse::<f64>().ok()?;
+        (khz > 0.0).then_some((name, khz * 1e3))
+    });
+    let mut rates: Vec<_> = crate::arch::rates::declared_core().into_iter().chain(of_kernel).collect();
+    rates.sort_by(|a, b| b.1.total_cmp(&a.1));
+    rates
+}
+
+/// The kernel's source of time: `tsc`, `kvm-clock`, `arch_sys_counter`.
+pub fn clock_source() -> Option<String> {
+    let text = read_to_string("/sys/devices/system/clocksource/clocksource0/current_clocksource").ok()?;
+    Some(text.trim().to_owned()).filter(|name| !name.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn declared_rates_are_rates() {
+        for (name, hz) in declared_core(0).into_iter().chain(declared_counter()) {
+            assert!((1e5..1e11).contains(&hz), "{name}: {hz}");
+        }
+        let core = declared_core(0);
+        assert!(core.is_sorted_by(|a, b| a.1 >= b.1), "{core:?}");
+        assert!(clock_source().is_none_or(|name| !name.contains(char::is_whitespace)));
+    }
+}
