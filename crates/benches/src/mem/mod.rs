@@ -3,10 +3,11 @@
 use groma_harness::sys::topology::{CacheKind, Topology};
 use groma_harness::{Benchmark, Stop};
 
+mod access;
 mod bandwidth;
 mod latency;
 
-pub(crate) const ALL: &[&Benchmark] = &[&latency::BENCH, &bandwidth::BENCH];
+pub(crate) const ALL: &[&Benchmark] = &[&latency::BENCH, &bandwidth::BENCH, &access::BENCH];
 
 /// The declared size of a cache line in bytes; 64 where none is declared.
 fn line_size() -> usize {
@@ -19,6 +20,18 @@ fn private_cache() -> Option<u64> {
     let topology = Topology::read();
     let private = topology.caches().iter().filter(|c| c.level <= 2 && c.kind != CacheKind::Instruction);
     private.filter_map(|c| c.size).max()
+}
+
+/// Pages in a group that a chain visits before it goes on: fewer than any first-level TLB of the last ten years reaches (64
+/// and more), more than a prefetcher of regions follows (memory-methods.md M2).
+const GROUP_PAGES: usize = 32;
+
+/// How far apart the nodes of a chain through `size` bytes are, so that no neighbour is fetched with a line: a line where all
+/// of it stays in the private cache, 256 bytes beyond half of that (see `latency.rs`).
+fn spacing(size: u64) -> usize {
+    const FAR: usize = 256;
+    const ASSUMED_PRIVATE: u64 = 1 << 20;
+    if size <= private_cache().unwrap_or(ASSUMED_PRIVATE) / 2 { line_size() } else { FAR }
 }
 
 /// Says so when a buffer would take more than half of the memory that is available: a benchmark must not push a machine

@@ -9,6 +9,9 @@
 //! A new CPU works before it has a file (all of it is then [`portable`]); its file costs one `mod` line and one name
 //! in the `not(any(..))` below.
 
+pub mod access;
+pub mod chases;
+pub mod flush;
 pub mod portable;
 
 #[cfg(target_arch = "aarch64")]

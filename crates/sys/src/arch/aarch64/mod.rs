@@ -9,6 +9,10 @@
 //! requires. No block says `nomem`: the compiler must not move other work across a measured loop.
 #![expect(unsafe_code, reason = "this is the assembly")]
 
+pub(super) mod access;
+pub(super) mod chases;
+pub(super) mod flush;
+
 use super::{
     CALLS_LONG, CALLS_MAX_ARGS, CALLS_SHORT, CHAIN_OPERAND, CHAIN_ROTATE, CHAIN_SEED, CHAIN_UNROLL, CHASE_UNROLL, Op,
     STREAM_PATTERN, StreamKernel, chain_ops, portable,

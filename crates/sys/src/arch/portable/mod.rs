@@ -10,6 +10,10 @@
 //! for the clock (a local out-parameter) and for system calls (whose duties are the caller's).
 #![expect(unsafe_code, reason = "walks raw pointers and calls the C library")]
 
+pub mod access;
+pub mod chases;
+pub mod flush;
+
 use super::{
     CALLS_LONG, CALLS_SHORT, CHAIN_OPERAND, CHAIN_ROTATE, CHAIN_SEED, CHASE_UNROLL, Op, STREAM_PATTERN, StreamKernel,
     chain_ops,
