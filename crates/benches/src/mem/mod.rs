@@ -6,8 +6,11 @@ use groma_harness::{Benchmark, Stop};
 mod access;
 mod bandwidth;
 mod latency;
+mod parallelism;
+mod random_read;
 
-pub(crate) const ALL: &[&Benchmark] = &[&latency::BENCH, &bandwidth::BENCH, &access::BENCH];
+pub(crate) const ALL: &[&Benchmark] =
+    &[&latency::BENCH, &bandwidth::BENCH, &access::BENCH, &parallelism::BENCH, &random_read::BENCH];
 
 /// The declared size of a cache line in bytes; 64 where none is declared.
 fn line_size() -> usize {
@@ -20,6 +23,14 @@ fn private_cache() -> Option<u64> {
     let topology = Topology::read();
     let private = topology.caches().iter().filter(|c| c.level <= 2 && c.kind != CacheKind::Instruction);
     private.filter_map(|c| c.size).max()
+}
+
+/// The declared size of the first-level data cache; a guess where none is declared.
+fn first_cache() -> u64 {
+    const ASSUMED: u64 = 32 << 10;
+    let topology = Topology::read();
+    let first = topology.caches().iter().find(|c| c.level == 1 && c.kind != CacheKind::Instruction);
+    first.and_then(|c| c.size).unwrap_or(ASSUMED)
 }
 
 /// Pages in a group that a chain visits before it goes on: fewer than any first-level TLB of the last ten years reaches (64
