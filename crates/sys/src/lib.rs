@@ -7,6 +7,7 @@
 pub mod affinity;
 pub mod arch;
 pub mod chain;
+pub mod chains;
 pub mod clock;
 pub mod clone;
 pub mod counters;
@@ -17,6 +18,7 @@ pub mod file_lock;
 pub mod file_pages;
 pub mod files;
 pub mod filter;
+pub mod flush;
 pub mod fork;
 pub mod forward;
 pub mod guardian;

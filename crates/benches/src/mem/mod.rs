@@ -3,14 +3,25 @@
 use groma_harness::sys::topology::{CacheKind, Topology};
 use groma_harness::{Benchmark, Stop};
 
+mod access;
 mod available;
 mod bandwidth;
 mod hammer;
 mod hammer_run;
 mod latency;
+mod parallelism;
+mod random_read;
 
-pub(crate) const ALL: &[&Benchmark] =
-    &[&latency::BENCH, &bandwidth::BENCH, &hammer::BENCH, &hammer_run::BENCH, &available::BENCH];
+pub(crate) const ALL: &[&Benchmark] = &[
+    &latency::BENCH,
+    &bandwidth::BENCH,
+    &hammer::BENCH,
+    &hammer_run::BENCH,
+    &available::BENCH,
+    &access::BENCH,
+    &parallelism::BENCH,
+    &random_read::BENCH,
+];
 
 /// The declared size of a cache line in bytes; 64 where none is declared.
 pub(crate) fn line_size() -> usize {
@@ -23,6 +34,26 @@ fn private_cache() -> Option<u64> {
     let topology = Topology::read();
     let private = topology.caches().iter().filter(|c| c.level <= 2 && c.kind != CacheKind::Instruction);
     private.filter_map(|c| c.size).max()
+}
+
+/// The declared size of the first-level data cache; a guess where none is declared.
+fn first_cache() -> u64 {
+    const ASSUMED: u64 = 32 << 10;
+    let topology = Topology::read();
+    let first = topology.caches().iter().find(|c| c.level == 1 && c.kind != CacheKind::Instruction);
+    first.and_then(|c| c.size).unwrap_or(ASSUMED)
+}
+
+/// Pages in a group that a chain visits before it goes on: fewer than any first-level TLB of the last ten years reaches (64
+/// and more), more than a prefetcher of regions follows (memory-methods.md M2).
+const GROUP_PAGES: usize = 32;
+
+/// How far apart the nodes of a chain through `size` bytes are, so that no neighbour is fetched with a line: a line where all
+/// of it stays in the private cache, 256 bytes beyond half of that (see `latency.rs`).
+fn spacing(size: u64) -> usize {
+    const FAR: usize = 256;
+    const ASSUMED_PRIVATE: u64 = 1 << 20;
+    if size <= private_cache().unwrap_or(ASSUMED_PRIVATE) / 2 { line_size() } else { FAR }
 }
 
 /// Says so when a buffer would take more than half of the memory that can still be had, and what the limit is: a benchmark must

@@ -9,9 +9,12 @@
 //! A new CPU works before it has a file (all of it is then [`portable`]); its file costs one `mod` line and one name
 //! in the `not(any(..))` below.
 
-pub mod hammer;
+pub mod access;
 pub mod branch;
+pub mod chases;
+pub mod flush;
 pub mod forward;
+pub mod hammer;
 pub mod portable;
 pub mod rates;
 pub mod split;

@@ -10,9 +10,12 @@
 //! for the clock (a local out-parameter) and for system calls (whose duties are the caller's).
 #![expect(unsafe_code, reason = "walks raw pointers and calls the C library")]
 
-pub mod hammer;
+pub mod access;
 pub mod branch;
+pub mod chases;
+pub mod flush;
 pub mod forward;
+pub mod hammer;
 pub mod rates;
 pub mod split;
 pub mod wide;

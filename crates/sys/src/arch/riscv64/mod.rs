@@ -9,9 +9,12 @@
 //! requires. No block says `nomem`: the compiler must not move other work across a measured loop.
 #![expect(unsafe_code, reason = "this is the assembly")]
 
-pub(super) mod hammer;
+pub(super) mod access;
 pub(super) mod branch;
+pub(super) mod chases;
+pub(super) mod flush;
 pub(super) mod forward;
+pub(super) mod hammer;
 pub(super) mod rates;
 pub(super) mod split;
 pub(super) mod wide;

@@ -1,0 +1,174 @@
+//! Load-to-use latency by what is done to the line: read, modified, owned, prefetched.
+//!
+//! Measures the time from one access to the next that needs its answer, along a closed chain of nodes in random order.
+//! `own`: one atomic addition of 0 to the next node's address, so that the line must be this core's alone before the next
+//! step can begin (a lookup that takes a lock); it contains the atomic instruction itself, which is what is left in the
+//! first-level cache. `dirty`: a word of each line is incremented and the next address loaded, which does not wait for
+//! it: a lap over lines that the lap before has modified, so that what is evicted has to be written back. `prefetched`: each
+//! node also holds the address of the node eight steps on, and prefetches it. `nt_load`: a load that says it will not be
+//! needed again (`movntdqa`, `ldnp`); in ordinary memory most cores take it for any other. Not measured: what ownership costs
+//! when another core has the line.
+//!
+//! Method: the nodes of one buffer are dealt to two chains in turn. One is accessed so, the other only read, interval by
+//! interval: `over_read` is the one over the other in the same round, and the lines that are read are not those that are
+//! modified. Pages are visited in groups of 32, so translation is paid once a group, as in `mem.latency`. Where the CPU has
+//! an instruction for it, all lines are dropped from the caches before anything is measured: writing the pointers left the
+//! last of them there, in buffers that were to be memory. Afterwards the increments are counted, and the atomic additions
+//! have left the chain as it was.
+//!
+//! Traps: an exchange for the next address moves every address on by one node a lap; an addition of 0 written in a language
+//! becomes a load; a write-back is hidden behind a single chain of loads (a Zen 4 pays 2 %: under load it is different);
+//! ARM cores may do an atomic operation where the line is instead of fetching it, and then `own` is the time of that.
+//!
+//! Source: memory-methods.md M8; lmbench3 `lat_mem_rd` only reads.
+
+use groma_harness::prelude::*;
+use groma_harness::sys::arch::access::{ACCESS_UNROLL, Access};
+use groma_harness::sys::chains::{Accessor, Chains, Link, Order};
+use groma_harness::sys::pages::{Map, Policy, page_size};
+
+pub(crate) static BENCH: Benchmark = Benchmark {
+    info: Info {
+        summary: "Latency of a dependent access by what it does to the line",
+        about: about!("access.rs"),
+        iteration: "16 dependent accesses, and 16 dependent loads beside them",
+        timing: Timing::Floor,
+        outputs: &[
+            Output::MAIN,
+            Output {
+                suffix: "over_read",
+                summary: "How many times as long as a plain load from the same buffer",
+                derivation: Derivation::Ratio { of: "", to: READ },
+                quantity: Some(Quantity::Ratio),
+                detail: false,
+            },
+            Output {
+                suffix: "read",
+                summary: "A plain load from the same buffer",
+                derivation: Derivation::Series(READ),
+                quantity: None,
+                detail: true,
+            },
+        ],
+        params: &[
+            Param {
+                name: "kind",
+                help: "what a step does to its line",
+                kind: ParamKind::Word(&["own", "dirty", "read", "prefetched", "nt_load"]),
+                quick: &[],
+                default: &["own", "dirty"],
+                full: &["own", "dirty", "read", "prefetched", "nt_load"],
+            },
+            Param {
+                name: "size",
+                help: "bytes that the two chains span together",
+                kind: ParamKind::Size,
+                quick: &[],
+                default: &["16K", "512K", "8M", "128M"],
+                full: &["16K", "512K", "8M", "128M", "512M"],
+            },
+        ],
+        width: 0.02,
+        quick: false,
+        ..Info::new("mem.access")
+    },
+    run: Run::Here(run),
+};
+
+/// The chain that is only read.
+const READ: &str = "read";
+/// Nodes that a prefetch is ahead: eight times a step is more than memory takes once seven others are under way.
+const AHEAD: usize = 8;
+/// Buffers up to this size are walked through once before they are measured.
+const WARM: u64 = 16 << 20;
+
+fn run(ctx: &mut Ctx) -> Outcome {
+    let size = ctx.int("size");
+    let kind = Access::ALL.into_iter().find(|kind| kind.word() == ctx.word("kind")).unwrap_or(Access::Read);
+    let by = Accessor::new(kind).map_err(Stop::Unsupported)?;
+    let read = Accessor::new(Access::Read).map_err(Stop::Unsupported)?;
+    sys::process::refuse_huge_pages();
+    super::check_room(size * u64::from(ctx.workers()))?;
+    let mut buffer = Map::anonymous(size as usize, Policy::Base).doing("mapping the buffer")?;
+    buffer.populate();
+    let spacing = super::spacing(size);
+    let order = Order::Grouped { pages: super::GROUP_PAGES, page: page_size() };
+    let rng = ctx.rng();
+    let chains = Chains::new(&mut buffer[..size as usize], spacing, order, |n| rng.below(n));
+    let mut chains = chains.map_err(Stop::Unsupported)?;
+    let link = Link { offset: 0, chains: 2, ahead: 1, start: 0 };
+    let links = [link, Chains::link_ahead(2, AHEAD)];
+    let links = if kind == Access::Prefetched { &links[..] } else { &links[..1] };
+    chains.link(links).map_err(Stop::Unsupported)?;
+    ctx.fact("access.instruction", by.kernel().instruction);
+    ctx.fact("chain.nodes", chains.nodes());
+    ctx.fact("chain.spacing", spacing);
+    ctx.fact("chain.evicted", chains.evict());
+
+    let lap = (chains.nodes() / 2) as u64;
+    let mut dirtied = 0;
+    if size <= WARM {
+        chains.access(read, 0, lap);
+        dirtied += chains.access(by, 1, lap);
+    }
+    // Both arms walk the same buffer, one after the other.
+    let chains = std::cell::RefCell::new(chains);
+    let walk = |by: Accessor, chain: usize, iters: u64| chains.borrow_mut().access(by, chain, iters * ACCESS_UNROLL);
+    ctx.measure_arms(&mut [
+        Arm::new("", |iters| {
+            dirtied += walk(by, 1, iters);
+            Ok(())
+        })
+        .per_iter(ACCESS_UNROLL as f64),
+        Arm::new(READ, |iters| {
+            walk(read, 0, iters);
+            Ok(())
+        })
+        .per_iter(ACCESS_UNROLL as f64),
+    ])?;
+    let mut chains = chains.into_inner();
+    let counted = if kind == Access::Dirty { dirtied } else { 0 };
+    let name = "increments that are missing";
+    ctx.prove(name, "0", counted as f64 - chains.counted() as f64, 0.0..=0.0);
+    // Steps that come back exactly after as many as there are nodes, and not before, were on one closed chain: after 16
+    // laps in turns of 16. Small buffers only: it takes 16 laps.
+    if size <= WARM / 16 {
+        let at = chains.position(0, 1);
+        chains.access(read, 1, ACCESS_UNROLL * lap);
+        let name = "bytes from where a chain begins to where it ends";
+        ctx.prove(name, "0", chains.position(0, 1).abs_diff(at) as f64, 0.0..=0.0);
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use groma_harness::testing::{try_crew, try_out};
+
+    #[test]
+    fn every_kind_walks_beside_plain_loads() {
+        for kind in Access::ALL {
+            for size in ["16K", "512K"] {
+                let tried = match try_out(&BENCH, &[("kind", kind.word()), ("size", size)], None) {
+                    Ok(tried) => tried,
+                    Err(Stop::Unsupported(why)) => {
+                        assert!(!matches!(kind, Access::Read | Access::Dirty | Access::Own), "{why}");
+                        continue;
+                    }
+                    Err(stop) => panic!("{kind:?}: {stop}"),
+                };
+                assert!(tried.samples("") >= 3 && tried.samples(READ) >= 3);
+                assert_eq!(tried.proven("increments that are missing"), 0.0);
+                assert_eq!(tried.proven("bytes from where a chain begins to where it ends"), 0.0);
+            }
+        }
+    }
+
+    #[test]
+    fn a_crew_has_a_buffer_each() {
+        let tried = try_crew(&BENCH, &[("kind", "own")], None, 2, groma_harness::model::CrewKind::Threads)
+            .expect("two threads");
+        assert_eq!(tried.proven("increments that are missing"), 0.0);
+    }
+}

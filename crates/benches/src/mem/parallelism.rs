@@ -1,0 +1,371 @@
+//! How many cache misses one core has under way at once, by where they are served.
+//!
+//! Measures loads from random places along 1, 2, 4, ... 64 independent chains at once. The main value is the time a load takes
+//! on one chain over the least time it takes on several: the loads that overlap on average at best. `chains` is the first
+//! number of chains from which the next adds less than 2 %, where there is one; `rate` the loads a second at best, `bandwidth`
+//! the bytes of the lines that they move. Not the number of a core's miss buffers: it is what they, the queues behind them
+//! and the instruction window let through, and what limits it is said as the fact `limiter`.
+//!
+//! Method: the nodes of one shuffled buffer are dealt to the chains in turn, for each number of chains anew (a node holds a
+//! pointer for each), so that chains share no node, no chain runs behind another, and all are within the same 32 pages at
+//! any time: translation costs many chains what it costs one. Before the search all lines are dropped from the caches
+//! where the CPU can; in buffers beyond the caches each number of chains begins where none has been. Every number is the
+//! fastest of some short windows, compared in cycles. Beside them, in the same round: a stream of loads over the same buffer,
+//! and the same loops on a buffer in the first-level cache. Lines arriving at four fifths of the stream's rate are limited by
+//! `bandwidth`; loads done at four fifths of the rate in the first-level cache by `instructions`; a plateau at neither by
+//! `miss buffers`; and where the last step still adds 2 %, nothing was reached: `none up to N chains`, the value is a lower
+//! bound, and `chains` is left out.
+//!
+//! Traps: several starting points in one cycle (one finds what the other fetched); too few chains (lmbench stops at 16,
+//! multichase at 10); chains whose addresses are in memory: each step then takes a store and a load more, which does not show
+//! behind memory, and does where a load takes 5 or 15 cycles. Buffers up to the private cache are therefore asked only with as
+//! many chains as there are registers, 12 on x86-64 and 24 elsewhere. Lines of the first-level cache do not move, so
+//! there `bandwidth` is left out.
+//!
+//! Source: lmbench3 `par_mem`, memory-methods.md M7.
+
+use groma_harness::prelude::*;
+use groma_harness::sys::arch::chases::{CHASES, CHASES_UNROLL};
+use groma_harness::sys::chains::{Chains, Link, Order};
+use groma_harness::sys::pages::{Map, Policy, page_size};
+use groma_harness::sys::stream::{Op, Stream};
+
+pub(crate) static BENCH: Benchmark = Benchmark {
+    info: Info {
+        summary: "Loads that overlap at best, by the size of the working set",
+        about: about!("parallelism.rs"),
+        quantity: Quantity::Ratio,
+        better: Some(Better::Higher),
+        iteration: "16 loads on each of several chains",
+        timing: Timing::Stated,
+        outputs: &[
+            Output::MAIN,
+            Output {
+                suffix: "chains",
+                summary: "Chains from which one step more adds less than 2 %",
+                derivation: Derivation::Series("chains"),
+                quantity: Some(Quantity::Count),
+                detail: false,
+            },
+            Output {
+                suffix: "rate",
+                summary: "Loads a second at best",
+                derivation: Derivation::Series("rate"),
+                quantity: Some(Quantity::Rate),
+                detail: false,
+            },
+            Output {
+                suffix: "bandwidth",
+                summary: "Bytes a second of the lines loaded at best",
+                derivation: Derivation::Series("bandwidth"),
+                quantity: Some(Quantity::Bandwidth),
+                detail: true,
+            },
+        ],
+        params: &[
+            Param {
+                name: "size",
+                help: "bytes that the chains span together",
+                kind: ParamKind::Size,
+                quick: &["128M"],
+                default: &["16K", "512K", "8M", "128M"],
+                full: &["16K", "512K", "8M", "128M", "512M"],
+            },
+            Param {
+                name: "pages",
+                help: "base pages or transparent huge pages",
+                kind: ParamKind::Word(&["base", "huge"]),
+                quick: &[],
+                default: &["base"],
+                full: &["base", "huge"],
+            },
+        ],
+        scaling: Scaling::alone(
+            "it searches within a round instead of taking samples that could overlap: see mem.random_read",
+        ),
+        lineage: &["lmbench3:par_mem"],
+        width: 0.03,
+        ..Info::new("mem.parallelism")
+    },
+    run: Run::Here(run),
+};
+
+/// Windows for each number of chains: 50 us each, hence 70000 loads and less at 5 ns.
+const WINDOWS: u32 = 5;
+/// A step that adds less is none.
+const GAIN: f64 = 1.02;
+/// The share of what else the core does with the same buffer, or the same loop elsewhere, that counts as all of it.
+const ALL: f64 = 0.8;
+/// How many links a line of 64 bytes holds, in pointers of 8.
+const IN_A_LINE: usize = 8;
+/// The second line of a node 256 bytes long that holds pointers: not the one that is fetched in a pair with the first.
+const SECOND: usize = 128;
+/// The buffer of the same loops in the first-level cache.
+const NEAR: usize = 8 << 10;
+/// Pieces in which a large buffer is streamed over.
+const PIECE: usize = 64 << 10;
+/// Buffers up to this size are walked through once.
+const WARM: u64 = 16 << 20;
+
+/// Loads on so many chains, and what one of them takes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Point {
+    chains: usize,
+    seconds: f64,
+    cycles: f64,
+}
+
+/// What a curve over numbers of chains says.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Found {
+    /// The point of the fewest cycles.
+    best: Point,
+    /// Cycles on one chain over the fewest.
+    parallelism: f64,
+    /// The first number of chains after which no step adds 2 %, where that is not the last.
+    plateau: Option<usize>,
+}
+
+/// Reads a curve. Noise only ever adds cycles, so a point counts as good as the best one up to it: a disturbed one is no
+/// plateau when those beyond are better.
+fn read_curve(curve: &[Point]) -> Option<Found> {
+    let first = curve.first().filter(|point| point.chains == 1)?;
+    let best = *curve.iter().min_by(|a, b| a.cycles.total_cmp(&b.cycles))?;
+    let plateau = curve[..curve.len() - 1].iter().position(|point| {
+        // What is to be had beyond this point, by however many more chains.
+        let beyond = curve.iter().filter(|later| later.chains > point.chains).map(|later| later.cycles);
+        point.cycles < beyond.fold(f64::INFINITY, f64::min) * GAIN
+    });
+    Some(Found { best, parallelism: first.cycles / best.cycles, plateau: plateau.map(|i| curve[i].chains) })
+}
+
+/// What the plateau is owed to, given the line's bytes per cycle at best and those of a stream, and loads per cycle at best
+/// and those of the same loop in the first-level cache.
+fn limiter(found: &Found, most: usize, bytes: (f64, f64), loads: (f64, f64)) -> String {
+    if found.plateau.is_none() {
+        format!("none up to {most} chains")
+    } else if loads.0 >= ALL * loads.1 {
+        "instructions".to_owned()
+    } else if bytes.0 >= ALL * bytes.1 {
+        "bandwidth".to_owned()
+    } else {
+        "miss buffers".to_owned()
+    }
+}
+
+/// The numbers of chains asked of a buffer: those in registers, or all.
+fn numbers(in_registers: bool) -> Vec<usize> {
+    let kernels = groma_harness::sys::arch::chases::chases_kernels();
+    let some = kernels.iter().any(|kernel| kernel.in_registers);
+    let asked = |kernel: &&_| !in_registers || !some || kernel_in_registers(kernel);
+    kernels.iter().filter(asked).map(|kernel| kernel.chains).collect()
+}
+
+fn kernel_in_registers(kernel: &groma_harness::sys::arch::chases::ChasesKernel) -> bool {
+    kernel.in_registers
+}
+
+/// Where the pointers of each number of chains are, and where its walk begins: as many as fit into one line of a node, then a
+/// second line; those of one line begin in different parts of the order.
+fn links(numbers: &[usize], nodes: usize) -> Vec<Link> {
+    let place = |(i, &chains): (usize, &usize)| Link {
+        offset: i / IN_A_LINE * SECOND + i % IN_A_LINE * size_of::<u64>(),
+        chains,
+        ahead: 1,
+        start: i % IN_A_LINE * (nodes / IN_A_LINE),
+    };
+    numbers.iter().enumerate().map(place).collect()
+}
+
+fn run(ctx: &mut Ctx) -> Outcome {
+    let size = ctx.int("size");
+    let policy = if ctx.word("pages") == "huge" { Policy::Transparent } else { Policy::Base };
+    if policy == Policy::Base {
+        sys::process::refuse_huge_pages();
+    }
+    super::check_room(size)?;
+    let mut buffer = Map::anonymous(size as usize, policy).doing("mapping the buffer")?;
+    buffer.populate();
+    let line = super::line_size();
+    let spacing = super::spacing(size);
+    // Nodes of one line have room for the numbers of chains in registers only, one after the other.
+    let near = spacing < 2 * SECOND;
+    let numbers = numbers(near);
+    let order = Order::Grouped { pages: super::GROUP_PAGES, page: page_size() };
+    let rng = ctx.rng();
+    let chains = Chains::new(&mut buffer[..size as usize], spacing, order, |n| rng.below(n));
+    let mut chains = chains.map_err(Stop::Unsupported)?;
+    let links = links(&numbers, chains.nodes());
+    ctx.fact("chain.nodes", chains.nodes());
+    ctx.fact("chain.spacing", spacing);
+    if !near {
+        chains.link(&links).map_err(Stop::Unsupported)?;
+        ctx.fact("chain.evicted", chains.evict());
+    }
+    let mut curve = Vec::new();
+    for (i, link) in links.iter().enumerate() {
+        // Few nodes are linked anew, in the same place.
+        let here = if near {
+            chains.link(&[Link { offset: 0, ..*link }]).map_err(Stop::Unsupported)?;
+            0
+        } else {
+            i
+        };
+        if size <= WARM {
+            chains.walk(here, (chains.nodes() / link.chains) as u64);
+        }
+        let cost = ctx.probe(WINDOWS, |iters| {
+            chains.walk(here, iters * CHASES_UNROLL);
+            Ok(())
+        })?;
+        let loads = (CHASES_UNROLL * link.chains as u64) as f64;
+        curve.push(Point { chains: link.chains, seconds: cost.seconds / loads, cycles: cost.cycles / loads });
+    }
+    let stream = stream_bytes_per_cycle(ctx, chains.bytes())?;
+    let Some(found) = read_curve(&curve) else { return Err(Stop::Failed("no curve".to_owned())) };
+    let near_cycles = cycles_near(ctx, found.best.chains)?;
+
+    let most = numbers.last().copied().unwrap_or(1);
+    let bytes = (line as f64 / found.best.cycles, stream);
+    ctx.fact("limiter", limiter(&found, most, bytes, (1.0 / found.best.cycles, 1.0 / near_cycles)));
+    ctx.fact("limiter.line_bytes_per_cycle", format!("{:.2}", bytes.0));
+    ctx.fact("limiter.stream_bytes_per_cycle", format!("{:.2}", bytes.1));
+    ctx.fact("limiter.near_cycles_per_load", format!("{near_cycles:.3}"));
+    let told: Vec<String> = curve.iter().map(|p| format!("{}={:.3}", p.chains, p.seconds * 1e9)).collect();
+    ctx.fact("curve.ns", told.join(" "));
+    let told: Vec<String> = curve.iter().map(|p| format!("{}={:.2}", p.chains, p.cycles)).collect();
+    ctx.fact("curve.cycles", told.join(" "));
+    ctx.prove("loads that overlap at best", "1 to the most chains", found.parallelism, 1.0..=most as f64 * 1.1);
+    ctx.state(found.parallelism);
+    ctx.state_as("rate", 1.0 / found.best.seconds);
+    match found.plateau {
+        Some(chains) => ctx.state_as("chains", chains as f64),
+        None => ctx.note(format!("no plateau up to {most} chains: the value is a lower bound")),
+    }
+    if size > super::first_cache() {
+        ctx.state_as("bandwidth", line as f64 / found.best.seconds);
+    }
+    Ok(())
+}
+
+/// Bytes per cycle of a stream of loads over the buffer.
+fn stream_bytes_per_cycle(ctx: &mut Ctx, buffer: &[u8]) -> Result<f64, Stop> {
+    let stream = Stream::new(Op::Read, None).map_err(Stop::Failed)?;
+    let piece = stream.round_down(buffer.len().min(PIECE));
+    let pieces = buffer.len() / piece;
+    let mut at = 0;
+    let cost = ctx.probe(WINDOWS, |iters| {
+        let mut left = iters;
+        while left > 0 {
+            // A buffer of one piece is gone over in one call.
+            let passes = if pieces == 1 { left } else { 1 };
+            stream.over(&mut [], &buffer[at * piece..][..piece]).map_err(Stop::Failed)?.run(passes);
+            at = (at + 1) % pieces;
+            left -= passes;
+        }
+        Ok(())
+    })?;
+    Ok(piece as f64 / cost.cycles)
+}
+
+/// Cycles for a load when the same loop finds everything in the first-level cache.
+fn cycles_near(ctx: &mut Ctx, chains: usize) -> Result<f64, Stop> {
+    let mut buffer = Map::anonymous(NEAR, Policy::Base).doing("mapping a small buffer")?;
+    buffer.populate();
+    let rng = ctx.rng();
+    let mut near = Chains::new(&mut buffer[..NEAR], 64, Order::Anywhere, |n| rng.below(n)).map_err(Stop::Failed)?;
+    near.link(&[Link { offset: 0, chains, ahead: 1, start: 0 }]).map_err(Stop::Failed)?;
+    let cost = ctx.probe(WINDOWS, |iters| {
+        near.walk(0, iters * CHASES_UNROLL);
+        Ok(())
+    })?;
+    Ok(cost.cycles / (CHASES_UNROLL * chains as u64) as f64)
+}
+
+const _: () = assert!(CHASES.len() <= 2 * IN_A_LINE, "two lines of a node hold a pointer for each number of chains");
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use groma_harness::testing::try_out;
+    use std::collections::BTreeSet;
+
+    /// A core with `buffers` miss buffers: a load takes `latency` cycles, and as many overlap as there are chains or buffers.
+    fn core(latency: f64, buffers: f64, most: usize, noise: impl Fn(usize) -> f64) -> Vec<Point> {
+        let point = |&chains: &usize| {
+            let cycles = latency / (chains as f64).min(buffers) * noise(chains);
+            Point { chains, seconds: cycles / 3e9, cycles }
+        };
+        CHASES.iter().filter(|n| **n <= most).map(point).collect()
+    }
+
+    #[test]
+    fn a_curve_shows_its_plateau() {
+        let found = read_curve(&core(300.0, 20.5, 64, |_| 1.0)).expect("a curve");
+        assert!((found.parallelism - 20.5).abs() < 1e-9);
+        // 20 chains are within 2.5 % of the best, not within 2: 24 is the first from which nothing is to be had.
+        assert_eq!(found.plateau, Some(24));
+        let found = read_curve(&core(300.0, 16.0, 64, |_| 1.0)).expect("a curve");
+        assert_eq!((found.plateau, found.best.chains), (Some(16), 16));
+        // Nothing overlaps.
+        let found = read_curve(&core(300.0, 1.0, 64, |_| 1.0)).expect("a curve");
+        assert_eq!((found.plateau, found.parallelism), (Some(1), 1.0));
+    }
+
+    #[test]
+    fn a_disturbed_point_is_no_plateau_and_noise_moves_none() {
+        // Eight chains took half as long again: later ones are better all the same.
+        let found = read_curve(&core(300.0, 16.0, 64, |n| if n == 8 || n == 10 { 1.5 } else { 1.0 })).expect("a curve");
+        assert_eq!((found.plateau, found.parallelism), (Some(16), 16.0));
+        // A per cent of noise everywhere.
+        let found = read_curve(&core(300.0, 16.0, 64, |n| 1.0 + (n * 7 % 5) as f64 * 0.002)).expect("a curve");
+        assert_eq!(found.plateau, Some(16));
+        // Many chains get in each other's way: the best is in the middle.
+        let found = read_curve(&core(300.0, 24.0, 64, |n| if n > 24 { 1.2 } else { 1.0 })).expect("a curve");
+        assert_eq!((found.plateau, found.best.chains), (Some(24), 24));
+    }
+
+    #[test]
+    fn where_the_last_step_still_adds_there_is_no_plateau() {
+        let found = read_curve(&core(5.0, 1e9, 12, |_| 1.0)).expect("a curve");
+        assert_eq!((found.plateau, found.best.chains), (None, 12));
+        assert_eq!(limiter(&found, 12, (150.0, 100.0), (2.4, 2.4)), "none up to 12 chains");
+        assert_eq!(read_curve(&[]), None);
+        assert_eq!(read_curve(&core(5.0, 4.0, 64, |_| 1.0)[1..]), None);
+    }
+
+    #[test]
+    fn the_limiter_is_named() {
+        let found = read_curve(&core(300.0, 16.0, 64, |_| 1.0)).expect("a curve");
+        assert_eq!(limiter(&found, 64, (48.0, 50.0), (0.75, 2.0)), "bandwidth");
+        assert_eq!(limiter(&found, 64, (3.4, 5.0), (0.05, 2.0)), "miss buffers");
+        assert_eq!(limiter(&found, 64, (3.4, 5.0), (1.9, 2.0)), "instructions");
+    }
+
+    #[test]
+    fn every_number_of_chains_has_a_place_of_its_own() {
+        let links = links(&CHASES, 800);
+        let offsets: BTreeSet<usize> = links.iter().map(|link| link.offset).collect();
+        assert_eq!(offsets.len(), CHASES.len());
+        assert!(links.iter().all(|link| link.offset % SECOND < 64 && link.offset < 256));
+        // No two of a line begin at the same place.
+        let begins: BTreeSet<(usize, usize)> = links.iter().map(|link| (link.offset / SECOND, link.start)).collect();
+        assert_eq!(begins.len(), CHASES.len());
+        assert_eq!(numbers(false), CHASES);
+        assert!(numbers(true).len() >= 7);
+    }
+
+    #[test]
+    fn some_loads_overlap_at_every_level() {
+        for size in ["16K", "512K", "8M"] {
+            let tried = try_out(&BENCH, &[("size", size)], None).expect("memory");
+            let stated = |name: &str| tried.result.series(name).map_or(0, |s| s.values.len());
+            assert_eq!((stated(""), stated("rate")), (1, 1));
+            assert!(stated("chains") <= 1);
+            assert_eq!(stated("bandwidth"), usize::from(size != "16K"));
+            assert!(tried.proven("loads that overlap at best") >= 1.0);
+            let fact = |key: &str| tried.result.facts.iter().find(|f| f.key == key).map(|f| f.value.clone());
+            assert!(fact("limiter").is_some() && fact("curve.ns").is_some_and(|c| c.starts_with("1=")));
+        }
+    }
+}

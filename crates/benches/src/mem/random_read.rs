@@ -1,0 +1,99 @@
+//! Random reads a second, as many under way as a core allows: lookups in a table that no cache holds.
+//!
+//! Measures loads from random lines of a buffer along 16 independent chains, each load any line after any other, so that
+//! address translation is part of it. With `-P N` each worker has a buffer and a CPU of its own, and the sum is what the
+//! machine can do: `mem.parallelism` says what one core has under way and what limits it.
+//!
+//! Method: all lines of the buffer in one random order, dealt to the chains in turn; every line is loaded once a lap. Fresh base
+//! pages in every round.
+//!
+//! Traps: a shared cache that holds the buffer (a lap over 128 MiB is 2 million lines: where the cache is larger, name a
+//! larger size); neighbouring lines fetched in pairs, which here is a cost as in every program that reads at random; the
+//! number of chains, above 12 on x86-64, is kept in an array in the first-level cache, a few cycles a load.
+//!
+//! Source: memory-methods.md M7; lmbench3 `par_mem`.
+
+use groma_harness::prelude::*;
+use groma_harness::sys::arch::chases::CHASES_UNROLL;
+use groma_harness::sys::chains::{Chains, Link, Order};
+use groma_harness::sys::pages::{Map, Policy};
+
+pub(crate) static BENCH: Benchmark = Benchmark {
+    info: Info {
+        summary: "Random reads a second along many chains at once",
+        about: about!("random_read.rs"),
+        quantity: Quantity::Rate,
+        iteration: "16 loads on each chain",
+        timing: Timing::Floor,
+        params: &[
+            Param {
+                name: "size",
+                help: "bytes of each worker's buffer",
+                kind: ParamKind::Size,
+                quick: &[],
+                default: &["128M"],
+                full: &["8M", "128M", "1G"],
+            },
+            Param {
+                name: "chains",
+                help: "independent chains: 1, 2, 4 to 16 in twos, 20, 24, 28, 32, 40, 48 or 64",
+                kind: ParamKind::Count,
+                quick: &[],
+                default: &["16"],
+                full: &["1", "8", "16", "32", "64"],
+            },
+        ],
+        workers: &[Workers::One, Workers::Cpus],
+        lineage: &["lmbench3:par_mem"],
+        width: 0.03,
+        quick: false,
+        ..Info::new("mem.random_read")
+    },
+    run: Run::Here(run),
+};
+
+fn run(ctx: &mut Ctx) -> Outcome {
+    let (size, chains) = (ctx.int("size"), ctx.int("chains") as usize);
+    sys::process::refuse_huge_pages();
+    super::check_room(size * u64::from(ctx.workers()))?;
+    let mut buffer = Map::anonymous(size as usize, Policy::Base).doing("mapping the buffer")?;
+    buffer.populate();
+    let line = super::line_size();
+    let rng = ctx.rng();
+    let nodes = Chains::new(&mut buffer[..size as usize], line, Order::Anywhere, |n| rng.below(n));
+    let mut nodes = nodes.map_err(Stop::Unsupported)?;
+    nodes.link(&[Link { offset: 0, chains, ahead: 1, start: 0 }]).map_err(Stop::Unsupported)?;
+    ctx.fact("chain.nodes", nodes.nodes());
+    ctx.fact("chain.in_registers", nodes.kernel(0).in_registers);
+    let each = (CHASES_UNROLL * chains as u64) as f64;
+    ctx.measure_per(each, |iters| {
+        nodes.walk(0, iters * CHASES_UNROLL);
+        Ok(())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use groma_harness::model::CrewKind;
+    use groma_harness::testing::{try_crew, try_out};
+
+    #[test]
+    fn an_iteration_holds_the_loads_of_all_chains() {
+        for (chains, per_iter) in [("1", 16.0), ("16", 256.0), ("64", 1024.0)] {
+            let tried = try_out(&BENCH, &[("size", "1M"), ("chains", chains)], None).expect("memory");
+            assert!(tried.samples("") >= 3);
+            assert_eq!(tried.result.series("").map(|s| s.per_iter), Some(per_iter));
+        }
+        let refused = try_out(&BENCH, &[("size", "1M"), ("chains", "15")], None).expect_err("no kernel");
+        assert!(matches!(refused, Stop::Unsupported(_)), "{refused}");
+    }
+
+    #[test]
+    fn it_works_as_a_crew_of_processes_and_of_threads() {
+        for kind in [CrewKind::Processes, CrewKind::Threads] {
+            let tried = try_crew(&BENCH, &[("size", "1M")], None, 2, kind).expect("two workers");
+            assert!(tried.samples("") >= 1);
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! Cache-line management: the safe face of its kernels.
+//!
+//! # Safety
+//!
+//! A [`Flush`] exists only for a kernel out of the list of what the CPU can run. Managing a line changes no contents: it only
+//! has to be mapped.
+#![expect(unsafe_code, reason = "calls the kernels")]
+
+pub use crate::arch::flush::Effect;
+use crate::arch::flush::{FlushKernel, flush_kernels, flush_missing};
+
+/// An instruction that manages a cache line, and that this CPU has.
+#[derive(Clone, Copy, Debug)]
+pub struct Flush {
+    kernel: &'static FlushKernel,
+}
+
+impl Flush {
+    /// By its name.
+    ///
+    /// # Errors
+    ///
+    /// Says why there is none.
+    pub fn named(name: &str) -> Result<Self, String> {
+        let kernel = flush_kernels().into_iter().find(|kernel| kernel.name == name);
+        kernel.map(|kernel| Self { kernel }).ok_or_else(|| flush_missing(name))
+    }
+
+    /// The best one of that effect.
+    ///
+    /// # Errors
+    ///
+    /// Says that there is none.
+    pub fn with(effect: Effect) -> Result<Self, String> {
+        let kernel = flush_kernels().into_iter().find(|kernel| kernel.effect == effect);
+        kernel.map(|kernel| Self { kernel }).ok_or_else(|| {
+            let what = match effect {
+                Effect::Evict => "drops a line from the caches",
+                Effect::Clean => "writes a line back and keeps it",
+                Effect::Demote => "moves a line outwards",
+            };
+            format!("this CPU offers programs no instruction that {what}")
+        })
+    }
+
+    /// The best one that drops lines.
+    pub fn evict() -> Option<Self> {
+        Self::with(Effect::Evict).ok()
+    }
+
+    /// The name of the instruction.
+    pub fn name(&self) -> &'static str {
+        self.kernel.name
+    }
+
+    /// Manages `lines` lines, `stride` bytes apart.
+    ///
+    /// # Panics
+    ///
+    /// If `lines` is no whole number of batches.
+    ///
+    /// # Safety
+    ///
+    /// They all lie in memory that is mapped and may be written.
+    pub(crate) unsafe fn run(self, start: *const u8, stride: usize, lines: usize, batch: usize) {
+        assert!(batch > 0 && lines.is_multiple_of(batch), "{lines} lines in batches of {batch}");
+        // SAFETY: as promised; the CPU has the instruction.
+        unsafe { (self.kernel.run)(start, stride, batch as u64, (lines / batch) as u64) };
+    }
+
+    /// Loads from two places of a buffer and drops both lines, again and again.
+    ///
+    /// # Panics
+    ///
+    /// If a place and the 8 bytes there are not within the buffer.
+    #[inline]
+    pub fn pair(self, buffer: &mut [u8], a: usize, b: usize, rounds: u64) {
+        let at = |place: usize| buffer[place..place + 8].as_ptr();
+        let (a, b) = (at(a), at(b));
+        // SAFETY: both are within the buffer; the CPU has the instruction.
+        unsafe { (self.kernel.pair)(a, b, rounds) };
+    }
+}
