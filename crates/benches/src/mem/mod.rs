@@ -5,13 +5,21 @@ use groma_harness::{Benchmark, Stop};
 
 mod bandwidth;
 mod latency;
+mod line;
+mod search;
+mod tlb;
+mod ways;
 
-pub(crate) const ALL: &[&Benchmark] = &[&latency::BENCH, &bandwidth::BENCH];
+pub(crate) const ALL: &[&Benchmark] = &[&latency::BENCH, &bandwidth::BENCH, &line::BENCH, &ways::BENCH, &tlb::BENCH];
+
+/// The declared size of a cache line in bytes.
+fn declared_line() -> Option<usize> {
+    Topology::read().caches().iter().find_map(|c| c.line).map(|line| line as usize)
+}
 
 /// The declared size of a cache line in bytes; 64 where none is declared.
 fn line_size() -> usize {
-    let topology = Topology::read();
-    topology.caches().iter().find_map(|c| c.line).map_or(64, |line| line as usize)
+    declared_line().unwrap_or(64)
 }
 
 /// The declared size of the last cache that a core has for itself, in bytes.
