@@ -200,6 +200,26 @@ impl<'a> Chain<'a> {
         loads
     }
 
+    /// Throws the nodes, `spacing` bytes apart, out of all caches, so that the next lap finds them in memory alone; `false` where
+    /// there is no instruction for it (x86-64 has `clflush`).
+    pub fn flush(&mut self, spacing: usize) -> bool {
+        #[cfg(target_arch = "x86_64")]
+        {
+            for at in (0..self.span).step_by(spacing.max(NODE)) {
+                // SAFETY: a line inside the buffer; writing it back and dropping it changes no byte. Every x86-64 CPU has SSE2.
+                unsafe { core::arch::x86_64::_mm_clflush(self.start.add(at)) };
+            }
+            // SAFETY: a fence, of SSE2 as well.
+            unsafe { core::arch::x86_64::_mm_mfence() };
+            true
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        {
+            let _ = spacing;
+            false
+        }
+    }
+
     /// How many nodes, each in a line of its own unless they are closer: a lap is so many loads.
     pub fn nodes(&self) -> usize {
         self.nodes

@@ -140,7 +140,8 @@ fn run(ctx: &mut Ctx) -> Outcome {
             break;
         }
     }
-    let words = |curve: &Curve| curve.map(|cost| format!("{cost:.1}")).join(" ");
+    // Whole cycles, so that rounds that agree say the same.
+    let words = |curve: &Curve| curve.map(|cost| format!("{cost:.0}")).join(" ");
     ctx.fact("line.distances", DISTANCES.map(|d| d.to_string()).join(" "));
     ctx.fact("line.cycles", words(&curve));
     ctx.fact("line.cycles_shifted", words(&shifted));

@@ -6,11 +6,13 @@ use groma_harness::{Benchmark, Stop};
 mod bandwidth;
 mod latency;
 mod line;
+mod prefetch;
 mod search;
 mod tlb;
 mod ways;
 
-pub(crate) const ALL: &[&Benchmark] = &[&latency::BENCH, &bandwidth::BENCH, &line::BENCH, &ways::BENCH, &tlb::BENCH];
+pub(crate) const ALL: &[&Benchmark] =
+    &[&latency::BENCH, &bandwidth::BENCH, &line::BENCH, &ways::BENCH, &tlb::BENCH, &prefetch::BENCH];
 
 /// The declared size of a cache line in bytes.
 fn declared_line() -> Option<usize> {

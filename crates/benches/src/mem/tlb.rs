@@ -401,7 +401,7 @@ fn say(ctx: &mut Ctx, found: &Beyond, most: usize) {
             None => ctx.note(format!("{name}: cannot tell: more than {most} pages, or no second level")),
         }
     }
-    let curve: Vec<String> = found.curve.iter().map(|(pages, cycles)| format!("{pages}:{cycles:.1}")).collect();
+    let curve: Vec<String> = found.curve.iter().map(|(pages, cycles)| format!("{pages}:{cycles:.0}")).collect();
     ctx.fact("tlb.cycles_at", curve.join(" "));
 }
 
