@@ -7,6 +7,9 @@
 //!   the next: the latency of a cache level or of memory.
 //! - [`Chain::translation_included`] goes anywhere at every step: what a program with random accesses pays.
 //!
+//! [`Chain::through`] visits the nodes that its caller lists, in that order: lines that fall into one set of a cache, one
+//! line of every page, pairs of words at a distance.
+//!
 //! *Size means the span of the buffer.* With nodes further apart than a line the chain touches fewer lines than the
 //! span has, but at the same distance everywhere, so the sets of a cache fill evenly and the edges of the curve stay
 //! where they are. (A random line in each slot would not do: a "2 MiB" chain of 256-byte slots is then 512 KiB of lines
@@ -152,6 +155,41 @@ impl<'a> Chain<'a> {
         Ok(Self { start, here: start, nodes, span, buffer: PhantomData })
     }
 
+    /// A chain through nodes at these offsets from the start of the buffer, in this order, and from the last to the first.
+    ///
+    /// The order is the caller's: one that a prefetcher can foresee is foreseen.
+    ///
+    /// # Errors
+    ///
+    /// Says which offset is impossible: there is none, or one is not a multiple of a pointer's size, does not lie inside, or
+    /// is there twice (a shorter cycle would leave out nodes that it claims to have).
+    pub fn through(buffer: &'a mut [u8], offsets: &[usize]) -> Result<Self, String> {
+        check(buffer, NODE)?;
+        let span = buffer.len();
+        let Some(&first) = offsets.first() else { return Err("a chain needs a node".to_owned()) };
+        if let Some(bad) = offsets.iter().find(|at| !at.is_multiple_of(NODE) || **at > span - NODE) {
+            return Err(format!("no node can be at {bad}: not a multiple of {NODE} below {span}"));
+        }
+        let start = buffer.as_mut_ptr();
+        // SAFETY: every offset was found to end inside the buffer and to keep its alignment.
+        let node = |at: usize| unsafe { start.add(at) }.cast::<*const u8>();
+        for &at in offsets {
+            // SAFETY: `node` gives places inside the buffer, which is borrowed for writing.
+            unsafe { node(at).write(core::ptr::null()) };
+        }
+        // A node that is no longer null has had its turn. Those before have pointers then, but there is no chain.
+        for (i, &at) in offsets.iter().enumerate() {
+            let next = offsets.get(i + 1).copied().unwrap_or(first);
+            // SAFETY: as above, and every node has been written.
+            if unsafe { !node(at).read().is_null() } {
+                return Err(format!("the node at {at} is there twice"));
+            }
+            // SAFETY: as above.
+            unsafe { node(at).write(node(next).cast()) };
+        }
+        Ok(Self { start, here: node(first).cast(), nodes: offsets.len(), span, buffer: PhantomData })
+    }
+
     /// Follows the chain from where the last walk stopped, and returns the loads made: `loads` rounded up to a multiple
     /// of [`crate::arch::CHASE_UNROLL`].
     #[inline]
@@ -160,6 +198,26 @@ impl<'a> Chain<'a> {
         // SAFETY: `here` is a node of a closed cycle of nodes that nobody else can write to.
         self.here = unsafe { chase(self.here, loads) };
         loads
+    }
+
+    /// Throws the nodes, `spacing` bytes apart, out of all caches, so that the next lap finds them in memory alone; `false` where
+    /// there is no instruction for it (x86-64 has `clflush`).
+    pub fn flush(&mut self, spacing: usize) -> bool {
+        #[cfg(target_arch = "x86_64")]
+        {
+            for at in (0..self.span).step_by(spacing.max(NODE)) {
+                // SAFETY: a line inside the buffer; writing it back and dropping it changes no byte. Every x86-64 CPU has SSE2.
+                unsafe { core::arch::x86_64::_mm_clflush(self.start.add(at)) };
+            }
+            // SAFETY: a fence, of SSE2 as well.
+            unsafe { core::arch::x86_64::_mm_mfence() };
+            true
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        {
+            let _ = spacing;
+            false
+        }
     }
 
     /// How many nodes, each in a line of its own unless they are closer: a lap is so many loads.

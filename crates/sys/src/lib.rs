@@ -52,6 +52,7 @@ pub mod stream;
 pub mod sync;
 pub mod sysv;
 pub mod thread;
+pub mod tlb;
 pub mod tmpfs;
 pub mod topology;
 pub mod trap;

@@ -89,9 +89,9 @@ const LOADS: u64 = CHASE_UNROLL;
 
 /// Pages in a group: fewer than any first-level TLB of the last ten years reaches (64 and more), more than a prefetcher of
 /// regions follows (memory-methods.md M2).
-const GROUP_PAGES: usize = 32;
+pub(super) const GROUP_PAGES: usize = 32;
 /// Node distance where lines come from beyond the last private cache (memory-methods.md M2; measured here: see above).
-const FAR_SPACING: usize = 256;
+pub(super) const FAR_SPACING: usize = 256;
 /// The last private cache where none is declared.
 const ASSUMED_PRIVATE: u64 = 1 << 20;
 /// Loads of warm-up: a whole lap up to this many nodes, and this many beyond (memory-methods.md M2).

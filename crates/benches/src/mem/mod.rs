@@ -9,24 +9,37 @@ mod bandwidth;
 mod hammer;
 mod hammer_run;
 mod latency;
+mod line;
 mod parallelism;
+mod prefetch;
 mod random_read;
+mod search;
+mod tlb;
+mod ways;
 
 pub(crate) const ALL: &[&Benchmark] = &[
     &latency::BENCH,
+    &line::BENCH,
+    &ways::BENCH,
+    &tlb::BENCH,
+    &prefetch::BENCH,
+    &access::BENCH,
+    &parallelism::BENCH,
+    &random_read::BENCH,
     &bandwidth::BENCH,
     &hammer::BENCH,
     &hammer_run::BENCH,
     &available::BENCH,
-    &access::BENCH,
-    &parallelism::BENCH,
-    &random_read::BENCH,
 ];
+
+/// The declared size of a cache line in bytes.
+fn declared_line() -> Option<usize> {
+    Topology::read().caches().iter().find_map(|c| c.line).map(|line| line as usize)
+}
 
 /// The declared size of a cache line in bytes; 64 where none is declared.
 pub(crate) fn line_size() -> usize {
-    let topology = Topology::read();
-    topology.caches().iter().find_map(|c| c.line).map_or(64, |line| line as usize)
+    declared_line().unwrap_or(64)
 }
 
 /// The declared size of the last cache that a core has for itself, in bytes.

@@ -1,0 +1,202 @@
+//! What the searches of this family share: the price of a load along a chain through listed nodes, and the largest number of
+//! nodes for which it stays what it was.
+//!
+//! Both rest on one thing: disturbances only add. A low price is believed at once, a high one when it was seen again and again;
+//! so a search can end too low, by a disturbance that lasts, and looks once more at the end, but it cannot end too high.
+
+use groma_harness::prelude::*;
+use groma_harness::sys::arch::CHASE_UNROLL;
+use groma_harness::sys::chain::Chain;
+
+/// Windows of a probe.
+const WINDOWS: u32 = 4;
+/// Loads of warm-up at most: two laps of the shorter chains, and of longer ones what brings in the tables of pages.
+const WARM_LOADS: u64 = 1 << 16;
+/// How often a high price has to be seen before it is believed.
+const TRIES: u32 = 3;
+
+/// The price of a load.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Load {
+    pub(super) cycles: f64,
+    /// The core's clock meanwhile.
+    pub(super) hz: f64,
+    /// Whether a window without any disturbance says so.
+    pub(super) clean: bool,
+}
+
+/// The price of a load along a chain through these nodes of the buffer, in this order.
+pub(super) fn load(ctx: &mut Ctx, buffer: &mut [u8], nodes: &[usize]) -> Result<Load, Stop> {
+    let mut chain = Chain::through(buffer, nodes).map_err(Stop::Failed)?;
+    chain.walk((2 * nodes.len() as u64).min(WARM_LOADS));
+    let cost = ctx.probe(WINDOWS, |iters| {
+        chain.walk(iters * CHASE_UNROLL);
+        Ok(())
+    })?;
+    Ok(Load { cycles: cost.cycles / CHASE_UNROLL as f64, hz: cost.core_hz, clean: cost.clean > 0 })
+}
+
+/// The lowest price in several looks at the same chain, of undisturbed ones where there are any.
+pub(super) fn lowest(looks: u32, mut look: impl FnMut() -> Result<Load, Stop>) -> Result<Load, Stop> {
+    let mut best = look()?;
+    for _ in 1..looks {
+        let next = look()?;
+        if (next.clean, -next.cycles) > (best.clean, -best.cycles) {
+            best = next;
+        }
+    }
+    Ok(best)
+}
+
+/// How far up something holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Reach {
+    /// Not even for the first number.
+    Nowhere,
+    /// For this number, and not for the next.
+    To(usize),
+    /// For the last number.
+    Everywhere,
+}
+
+/// How far from `first` to `last`, in steps of `step`, `holds` says that it holds. A `Some(true)` is believed; `None` is no answer.
+pub(super) fn reach(
+    first: usize,
+    last: usize,
+    step: usize,
+    mut holds: impl FnMut(usize) -> Result<Option<bool>, Stop>,
+) -> Result<Reach, Stop> {
+    let mut ask = |n: usize| -> Result<bool, Stop> {
+        let mut refused = 0;
+        for _ in 0..3 * TRIES {
+            match holds(n)? {
+                Some(true) => return Ok(true),
+                Some(false) if refused + 1 == TRIES => break,
+                Some(false) => refused += 1,
+                None => {}
+            }
+        }
+        Ok(false)
+    };
+    let value = |i: usize| first + i * step;
+    let end = last.saturating_sub(first) / step;
+    if !ask(first)? {
+        return Ok(Reach::Nowhere);
+    }
+    // Doubling, then halving: `low` holds, `high` does not.
+    let mut low = 0;
+    let mut high = end + 1;
+    while low < end {
+        let next = (low + value(low).div_ceil(step)).min(end);
+        if !ask(value(next))? {
+            high = next;
+            break;
+        }
+        low = next;
+    }
+    while high - low > 1 {
+        let middle = low.midpoint(high);
+        if ask(value(middle))? {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    // What was refused may have been disturbed all the time that it was asked: once more, and one further up.
+    let mut ahead = 1;
+    while ahead <= 2 && low + ahead <= end {
+        if ask(value(low + ahead))? {
+            low += ahead;
+            ahead = 1;
+        } else {
+            ahead += 1;
+        }
+    }
+    Ok(if low == end { Reach::Everywhere } else { Reach::To(value(low)) })
+}
+
+#[cfg(test)]
+pub(in crate::mem) mod made_up {
+    //! Curves with noise as this machine has it: most looks are right within a thousandth, others are slower by anything.
+    use super::*;
+
+    /// A price as a busy machine shows it: one look in `one_in` is disturbed.
+    pub(in crate::mem) fn noisy(rng: &mut Rng, one_in: u64, cycles: f64) -> f64 {
+        let jitter = 1.0 + rng.below(1000) as f64 * 2e-6;
+        let disturbed = if rng.below(one_in) == 0 { 1.05 + rng.below(3000) as f64 * 1e-3 } else { 1.0 };
+        cycles * jitter * disturbed
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_reach_is_found_wherever_it_is() {
+        for step in [1, 4] {
+            for edge in (4..=256).step_by(step) {
+                let mut asked = 0;
+                let found = reach(4, 256, step, |n| {
+                    asked += 1;
+                    assert!((4..=256).contains(&n) && (n - 4).is_multiple_of(step), "{n}");
+                    Ok(Some(n <= edge))
+                });
+                let expected = if edge + step > 256 { Reach::Everywhere } else { Reach::To(edge) };
+                assert_eq!(found, Ok(expected), "{edge} by {step}");
+                assert!(asked < 50, "{asked} questions");
+            }
+        }
+        assert_eq!(reach(4, 256, 1, |_| Ok(Some(false))), Ok(Reach::Nowhere));
+        assert_eq!(reach(4, 4, 1, |_| Ok(Some(true))), Ok(Reach::Everywhere));
+        assert_eq!(reach(4, 256, 1, |_| Ok(None)), Ok(Reach::Nowhere));
+        let stop = Stop::Failed("why".to_owned());
+        assert_eq!(reach(4, 256, 1, |_| Err(stop.clone())), Err(stop));
+    }
+
+    #[test]
+    fn with_every_third_look_disturbed_it_is_right_nearly_always() {
+        let mut rng = Rng::new(1);
+        let mut right = 0;
+        for _ in 0..1000 {
+            let edge = 8 + rng.below(120) as usize;
+            let found = reach(2, 256, 1, |n| {
+                let price = made_up::noisy(&mut rng, 3, if n <= edge { 5.05 } else { 5.5 });
+                Ok(Some(price <= 5.25))
+            });
+            match found {
+                Ok(Reach::To(n)) => {
+                    assert!(n <= edge, "too high");
+                    right += usize::from(n == edge);
+                }
+                other => panic!("{other:?}"),
+            }
+        }
+        assert!(right >= 900, "{right} of 1000");
+    }
+
+    #[test]
+    fn a_disturbance_that_lasts_is_made_good_at_the_end() {
+        // The first three looks at 72 are disturbed, all of them.
+        let mut bad = 3;
+        let found = reach(2, 256, 1, |n| {
+            if n == 72 && bad > 0 {
+                bad -= 1;
+                return Ok(Some(false));
+            }
+            Ok(Some(n <= 72))
+        });
+        assert_eq!(found, Ok(Reach::To(72)));
+    }
+
+    #[test]
+    fn an_undisturbed_price_counts_before_a_lower_one() {
+        let looks = [(5.0, false), (5.4, true), (5.2, true), (5.3, true)];
+        let mut i = 0;
+        let best = lowest(4, || {
+            i += 1;
+            Ok(Load { cycles: looks[i - 1].0, hz: 3e9, clean: looks[i - 1].1 })
+        });
+        assert_eq!(best.map(|l| l.cycles), Ok(5.2));
+    }
+}

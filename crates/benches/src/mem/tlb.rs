@@ -1,0 +1,514 @@
+//! How many pages the TLBs hold, what a miss in them costs, and how large a page is to them.
+//!
+//! Measures the entries of the first-level data TLB (the main value) and of the second level (`l2`), and what an access
+//! takes longer that misses the first and hits the second (`l2_hit`), or misses both: `walk2`, `walk4` and `walk8`, at two, four and
+//! eight times the second level's reach, since the price of a walk is a curve: the further, the less of the page tables are in a
+//! cache. `page` is how large a page the TLB holds: what was asked for need not be what there is. Does not measure the TLBs for
+//! instructions or for stores.
+//!
+//! Method: a chain through one line of each of K pages in random order, the lines in different sets of the caches; from its cost
+//! that of a chain through as many lines side by side is taken away, measured at the same K. The first level's end is searched to
+//! the page: the largest K whose loads take at most 5 % longer than those side by side. The second level ends softly (its
+//! sets are hashed, and hold other things besides), so that its end is where the cost crosses the geometric mean of a hit and
+//! of what twice as many pages cost, to a sixty-fourth. With `layout=scattered` pages are 17 apart.
+//!
+//! `page`: for huge pages, one of them is walked through in steps of base pages. When the TLB runs out within it, it
+//! holds parts of it: `fractured`, as in a virtual machine whose host has base pages, where the smaller of the two counts
+//! and only the walk is shorter. Else it is `effective`, and counted in steps of huge pages; the second level is not told then, since
+//! it reaches over gigabytes. For base pages, neighbouring pages are held against scattered ones: a longer reach means
+//! that the TLB takes neighbours together (`coalesced`).
+//!
+//! Traps: `AnonHugePages` of the kernel says what the guest's page tables say; the end of the first level is hidden by
+//! the first ratio above a threshold where the lines collide in a cache (lmbench's `tlb` gave 31 pages for 72); page tables
+//! of a few megabytes fit in the second-level cache, and walks then look cheap.
+//!
+//! Source: lmbench3 `tlb`; memory-methods.md M6.
+
+use super::search::{self, Load, Reach, reach};
+use groma_harness::prelude::*;
+use groma_harness::sys::pages::{Map, Policy, huge_page_size, page_size};
+use groma_harness::sys::tlb::declared_entries;
+use std::collections::BTreeMap;
+
+pub(crate) static BENCH: Benchmark = Benchmark {
+    info: Info {
+        summary: "Pages that the first-level data TLB holds",
+        about: about!("tlb.rs"),
+        quantity: Quantity::Count,
+        iteration: "64 loads along a chain through pages",
+        timing: Timing::Stated,
+        outputs: &[
+            Output::MAIN,
+            Output {
+                suffix: "l2",
+                summary: "pages that the second level holds",
+                derivation: Derivation::Series("l2"),
+                quantity: None,
+                detail: false,
+            },
+            Output {
+                suffix: "page",
+                summary: "size of a page as the TLB holds it",
+                derivation: Derivation::Series("page"),
+                quantity: Some(Quantity::Size),
+                detail: false,
+            },
+            longer("l2_hit", "what an access takes longer that hits the second level only"),
+            longer("walk2", "what it takes longer at twice the second level's reach"),
+            longer("walk4", "the same at four times the reach"),
+            longer("walk8", "the same at eight times the reach"),
+        ],
+        params: &[
+            Param {
+                name: "pages",
+                help: "base pages, transparent huge pages or reserved ones",
+                kind: ParamKind::Word(&["base", "huge", "hugetlb"]),
+                quick: &[],
+                default: &["base", "huge"],
+                full: &["base", "huge", "hugetlb"],
+            },
+            Param {
+                name: "layout",
+                help: "pages side by side, or 17 apart",
+                kind: ParamKind::Word(&["contiguous", "scattered"]),
+                quick: &[],
+                default: &["contiguous"],
+                full: &["contiguous", "scattered"],
+            },
+        ],
+        scaling: Scaling::alone("it states properties of one core instead of taking samples that could overlap"),
+        lineage: &["lmbench3:tlb"],
+        quick: false,
+        ..Info::new("mem.tlb")
+    },
+    run: Run::Here(run),
+};
+
+/// An output that is a difference of two chains' costs.
+const fn longer(suffix: &'static str, summary: &'static str) -> Output {
+    let derivation = Derivation::Series(suffix);
+    Output { suffix, summary, derivation, quantity: Some(Quantity::Latency), detail: false }
+}
+
+/// Pages that the search for the first level's end begins and ends with: the largest first-level data TLBs hold 256.
+const FIRST: [usize; 2] = [8, 512];
+/// How much longer than side by side a load may take while the first level holds all pages. One page too many in one of 16 sets
+/// costs half a cycle here.
+const DEARER: f64 = 1.05;
+/// Pages at most: eight times the largest second level known (4096).
+const MOST: usize = 32_768;
+/// Distance of scattered pages: odd, so that they are of as many sets as neighbours are; more than is ever held together (16).
+const APART: usize = 17;
+/// Huge pages at most, of which every one has to be zeroed first.
+const MOST_HUGE: usize = 128;
+/// A second level ends where loads take this many times longer than a hit, at the least.
+const LEAST_RISE: f64 = 2.0;
+/// Looks at prices that are kept, of which the lowest counts.
+const LOOKS: u32 = 3;
+
+/// What a load takes at a number of pages.
+#[derive(Clone, Copy, Debug)]
+struct Price {
+    /// Cycles longer than side by side.
+    longer: f64,
+    /// Cycles side by side.
+    dense: f64,
+    hz: f64,
+    clean: bool,
+}
+
+impl Price {
+    fn seconds(self) -> f64 {
+        self.longer / self.hz
+    }
+
+    /// Whether the first level still holds all pages; `None` where a look was disturbed.
+    fn first_level_holds(self) -> Option<bool> {
+        self.clean.then_some(self.longer <= self.dense * (DEARER - 1.0))
+    }
+}
+
+/// What there was to find beyond the first level.
+#[derive(Debug, Default)]
+struct Beyond {
+    hit: Option<Price>,
+    l2: Option<usize>,
+    /// At 2, 4 and 8 times `l2`.
+    walks: [Option<Price>; 3],
+    /// Pages and cycles, as they were looked at.
+    curve: Vec<(usize, f64)>,
+}
+
+/// The lowest of some looks.
+fn lowest(looks: u32, pages: usize, look: &mut impl FnMut(usize) -> Result<Price, Stop>) -> Result<Price, Stop> {
+    let mut best = look(pages)?;
+    for _ in 1..looks {
+        let next = look(pages)?;
+        if (next.clean, -next.longer) > (best.clean, -best.longer) {
+            best = next;
+        }
+    }
+    Ok(best)
+}
+
+/// The second level's end and prices, from `first` pages of the first level; at most `most` pages.
+fn beyond(first: usize, most: usize, mut look: impl FnMut(usize) -> Result<Price, Stop>) -> Result<Beyond, Stop> {
+    let mut found = Beyond::default();
+    // Four times: whatever the first level's sets and replacement, it holds next to none of them until they come again.
+    let start = 4 * first;
+    if start > most {
+        return Ok(found);
+    }
+    let hit = lowest(LOOKS, start, &mut look)?;
+    found.hit = Some(hit);
+    found.curve.push((start, hit.longer));
+    // Half octaves, until what lies two steps up tells that the level ended.
+    let sizes = (1..).map(|i| (start as f64 * 2f64.powf(f64::from(i) / 2.0)) as usize).take_while(|k| *k <= most);
+    for pages in sizes {
+        let price = lowest(2, pages, &mut look)?;
+        found.curve.push((pages, price.longer));
+        let Some((low, high, limit)) = knee(&found.curve, hit.longer) else { continue };
+        let step = (low / 64).max(1);
+        let end = reach(low, high, step, |k| {
+            let price = look(k)?;
+            Ok(price.clean.then_some(price.longer <= limit))
+        })?;
+        found.l2 = match end {
+            Reach::To(k) => Some(k),
+            // The higher of the two was too much at first.
+            Reach::Everywhere => Some(high),
+            Reach::Nowhere => None,
+        };
+        break;
+    }
+    if let Some(l2) = found.l2 {
+        for (walk, times) in found.walks.iter_mut().zip([2, 4, 8]) {
+            if l2 * times <= most {
+                let price = lowest(LOOKS, l2 * times, &mut look)?;
+                found.curve.push((l2 * times, price.longer));
+                *walk = Some(price);
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// Between which two sizes of a curve in half octaves the level with that hit ends, and the cost that decides between.
+fn knee(curve: &[(usize, f64)], hit: f64) -> Option<(usize, usize, f64)> {
+    let [.., below, end, _, twice] = curve else { return None };
+    let limit = (hit * twice.1).sqrt();
+    (hit > 0.0 && twice.1 >= LEAST_RISE * hit && end.1 > limit).then_some((below.0, end.0, limit))
+}
+
+/// How many base pages the TLB holds in one entry: the power of two that is nearest to the quotient of two reaches.
+fn together(reach: usize, scattered: usize) -> usize {
+    let power = (reach as f64 / scattered as f64).log2().round().max(0.0);
+    1 << power as u32
+}
+
+/// A chain through one line of each of `pages` pages, `apart` bytes apart, against one through as many lines side by side.
+struct Pages<'b> {
+    buffer: &'b mut [u8],
+    line: usize,
+    apart: usize,
+    /// Lines of a page that take turns.
+    turns: usize,
+    /// Costs of lines side by side, by their number.
+    dense: BTreeMap<usize, Load>,
+}
+
+impl<'b> Pages<'b> {
+    fn new(buffer: &'b mut [u8], page: usize, apart: usize) -> Pages<'b> {
+        let line = super::line_size();
+        Pages { buffer, line, apart: page * apart, turns: page / line, dense: BTreeMap::new() }
+    }
+
+    fn most(&self) -> usize {
+        self.buffer.len() / self.apart
+    }
+
+    fn price(&mut self, ctx: &mut Ctx, pages: usize) -> Result<Price, Stop> {
+        let mut nodes: Vec<usize> = (0..pages).map(|i| i * self.line).collect();
+        // Side by side there is little that could differ from one look to the next; the first was perhaps disturbed.
+        let dense = match self.dense.get(&pages) {
+            Some(dense) => *dense,
+            None => {
+                ctx.rng().shuffle(&mut nodes);
+                let dense = search::lowest(2, || search::load(ctx, self.buffer, &nodes))?;
+                self.dense.insert(pages, dense);
+                dense
+            }
+        };
+        nodes.clear();
+        nodes.extend((0..pages).map(|i| i * self.apart + i % self.turns * self.line));
+        ctx.rng().shuffle(&mut nodes);
+        let load = search::load(ctx, self.buffer, &nodes)?;
+        let longer = load.cycles - dense.cycles;
+        Ok(Price { longer, dense: dense.cycles, hz: load.hz, clean: load.clean && dense.clean })
+    }
+
+    /// How many pages the first level holds, of `last` at most.
+    fn first_level(&mut self, ctx: &mut Ctx, last: usize) -> Result<Reach, Stop> {
+        reach(FIRST[0], last.min(self.most()), 1, |k| {
+            let price = self.price(ctx, k)?;
+            if price.first_level_holds() != Some(true) {
+                // What it was held against may be what was disturbed.
+                self.dense.remove(&k);
+            }
+            Ok(price.first_level_holds())
+        })
+    }
+}
+
+/// At how many base pages within its first huge page the TLB runs out, walked in steps of base pages; `None` where it
+/// does not: then the TLB holds the huge page as one.
+pub(super) fn splinters(ctx: &mut Ctx, huge: &mut [u8]) -> Result<Option<usize>, Stop> {
+    let in_one = huge_page_size().unwrap_or(page_size()).min(huge.len());
+    let mut parts = Pages::new(&mut huge[..in_one], page_size(), 1);
+    match parts.first_level(ctx, FIRST[1])? {
+        Reach::To(entries) => Ok(Some(entries)),
+        Reach::Everywhere => Ok(None),
+        Reach::Nowhere => Err(Stop::Failed("the first eight pages cost as much as misses".to_owned())),
+    }
+}
+
+/// The buffer: only what a chain goes through is ever made present.
+fn map(pages: &str, apart: usize) -> Result<Map, Stop> {
+    let huge = huge_page_size();
+    match (pages, huge) {
+        ("base", _) => {
+            sys::process::refuse_huge_pages();
+            super::check_room((MOST * page_size()) as u64)?;
+            Map::anonymous(MOST * apart * page_size(), Policy::Base).doing("mapping the buffer")
+        }
+        (_, None) => Err(Stop::Unsupported("the kernel has no transparent huge pages".to_owned())),
+        ("huge", Some(huge)) => {
+            super::check_room((MOST_HUGE * huge) as u64)?;
+            Map::anonymous((MOST_HUGE * huge).max(MOST * page_size()), Policy::Transparent).doing("mapping the buffer")
+        }
+        (_, Some(huge)) => {
+            // As many as there are: one tells whether they are whole, 128 how many the TLB holds.
+            let tried = [MOST_HUGE, MOST_HUGE / 2, MOST_HUGE / 4, 1];
+            tried
+                .into_iter()
+                .find_map(|n| Map::anonymous(n * huge, Policy::Reserved).ok())
+                .ok_or_else(|| Stop::Unsupported("no huge pages are reserved (vm.nr_hugepages)".to_owned()))
+        }
+    }
+}
+
+fn run(ctx: &mut Ctx) -> Outcome {
+    let (kind, base) = (ctx.word("pages"), page_size());
+    let apart = if ctx.word("layout") == "scattered" { APART } else { 1 };
+    if kind != "base" && apart != 1 {
+        return Err(Stop::Unsupported(
+            "scattered pages are for base pages: huge ones are measured in steps of both".to_owned(),
+        ));
+    }
+    let mut buffer = map(kind, apart)?;
+    // In every case: how many base pages are held that nothing takes together.
+    let mut small = Map::anonymous(FIRST[1] * APART * base, Policy::Base).doing("mapping the scattered pages")?;
+    let scattered = Pages::new(&mut small, base, APART).first_level(ctx, FIRST[1])?;
+    let held = match kind {
+        "base" => Pages::new(&mut buffer, base, apart).first_level(ctx, FIRST[1])?,
+        _ => {
+            let huge = huge_page_size().unwrap_or(base);
+            buffer[0] = 1;
+            if kind == "huge" && buffer.huge_bytes() == Some(0) {
+                return Err(Stop::Unsupported("the kernel gave no huge page".to_owned()));
+            }
+            match splinters(ctx, &mut buffer)? {
+                Some(entries) => Reach::To(entries),
+                // Huge pages as they should be.
+                None => return effective(ctx, &mut buffer, huge),
+            }
+        }
+    };
+    declare(ctx, base);
+    let (entries, verdict) = match (held, scattered) {
+        (Reach::To(held), Reach::To(scattered)) => {
+            let many = together(held, scattered);
+            ctx.fact("tlb.reach", held * base);
+            ctx.fact("tlb.reach_scattered", scattered * base);
+            ctx.state_as("page", (many * base) as f64);
+            let verdict = match (kind, many) {
+                ("base", 1) => "effective",
+                ("base", _) => "coalesced",
+                _ => "fractured",
+            };
+            (Some(held / many), verdict)
+        }
+        (Reach::To(held), _) => (Some(held), "not determinable"),
+        _ => (None, "not determinable"),
+    };
+    ctx.fact("verdict", verdict);
+    let Some(entries) = entries else {
+        ctx.note(format!("cannot tell: the first level ends {held:?} of {} to {} pages", FIRST[0], FIRST[1]));
+        return Ok(());
+    };
+    ctx.state(entries as f64);
+    if verdict == "not determinable" {
+        ctx.note(format!("page: cannot tell: scattered pages end {scattered:?}"));
+    }
+    let mut pages = Pages::new(&mut buffer, base, apart);
+    let most = pages.most().min(MOST);
+    let found = beyond(entries, most, |k| pages.price(ctx, k))?;
+    say(ctx, &found, most);
+    Ok(())
+}
+
+/// Huge pages that are huge to the TLB: counted in steps of themselves.
+fn effective(ctx: &mut Ctx, buffer: &mut Map, huge: usize) -> Outcome {
+    declare(ctx, huge);
+    ctx.fact("verdict", "effective");
+    ctx.state_as("page", huge as f64);
+    let mut pages = Pages::new(buffer, huge, 1);
+    let most = pages.most();
+    let held = if most > FIRST[0] { pages.first_level(ctx, most)? } else { Reach::Everywhere };
+    match held {
+        Reach::To(entries) => {
+            ctx.state(entries as f64);
+            if 2 * entries <= most {
+                let hit = lowest(LOOKS, most.min(4 * entries), &mut |k| pages.price(ctx, k))?;
+                ctx.state_as("l2_hit", hit.seconds());
+            }
+        }
+        _ => ctx.note(format!("cannot tell: the first level ends {held:?} of {} to {most} pages", FIRST[0])),
+    }
+    ctx.note("l2: cannot tell: huge pages of gigabytes would be needed");
+    Ok(())
+}
+
+fn declare(ctx: &mut Ctx, page: usize) {
+    for (key, level) in [("declared", 1), ("declared.l2", 2)] {
+        if let Some(entries) = declared_entries(level, page as u64) {
+            ctx.fact(key, entries);
+        }
+    }
+}
+
+fn say(ctx: &mut Ctx, found: &Beyond, most: usize) {
+    if let Some(hit) = found.hit {
+        ctx.state_as("l2_hit", hit.seconds());
+    }
+    match found.l2 {
+        Some(l2) => ctx.state_as("l2", l2 as f64),
+        None => ctx.note(format!("l2: cannot tell: no end up to {most} pages")),
+    }
+    for (walk, name) in found.walks.iter().zip(["walk2", "walk4", "walk8"]) {
+        match walk {
+            Some(price) => ctx.state_as(name, price.seconds()),
+            None => ctx.note(format!("{name}: cannot tell: more than {most} pages, or no second level")),
+        }
+    }
+    let curve: Vec<String> = found.curve.iter().map(|(pages, cycles)| format!("{pages}:{cycles:.0}")).collect();
+    ctx.fact("tlb.cycles_at", curve.join(" "));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::search::made_up::noisy;
+    use super::*;
+    use groma_harness::testing::try_out;
+
+    /// A core with TLBs of so many entries, as its prices are seen with noise.
+    fn core(first: usize, sets: usize, second: usize, rng: &mut Rng, one_in: u64, pages: usize) -> Price {
+        // Least recently used: a set with one page too many misses with all of them.
+        let ways = first / sets;
+        let over = if pages > first { ((pages - first) * (ways + 1)).min(pages) } else { 0 };
+        let missing = over as f64 / pages as f64;
+        // The second level ends softly, over an octave around its size.
+        let past = ((pages as f64 / second as f64).log2() + 0.5).clamp(0.0, 1.0);
+        let far = (pages as f64 / second as f64).max(1.0).log2();
+        let cost = 5.0 + 7.0 * missing + past * (45.0 + 6.0 * far);
+        Price { longer: noisy(rng, one_in, cost) - 5.0, dense: 5.0, hz: 3e9, clean: true }
+    }
+
+    fn first_of(sizes: (usize, usize, usize), rng: &mut Rng, one_in: u64) -> Reach {
+        let (first, sets, second) = sizes;
+        reach(FIRST[0], FIRST[1], 1, |k| Ok(core(first, sets, second, rng, one_in, k).first_level_holds()))
+            .expect("nothing stops it")
+    }
+
+    #[test]
+    fn tlbs_of_all_sizes_are_told_through_noise() {
+        let mut rng = Rng::new(9);
+        // Golden Cove, Skylake, Zen 4, Zen 2, Cortex-A76, a core with 32 entries.
+        for sizes in [(96, 16, 2048), (64, 16, 1536), (72, 1, 3072), (64, 1, 2048), (48, 1, 1280), (32, 1, 512)] {
+            let (first, sets, second) = sizes;
+            assert_eq!(first_of(sizes, &mut rng, 1_000_000), Reach::To(first));
+            let right = (0..100).filter(|_| first_of(sizes, &mut rng, 3) == Reach::To(first)).count();
+            assert!(right >= 85, "{sizes:?}: {right} of 100");
+
+            let found = beyond(first, MOST, |k| Ok(core(first, sets, second, &mut rng, 3, k))).expect("prices");
+            let l2 = found.l2.expect("an end") as f64 / second as f64;
+            assert!((0.7..=1.1).contains(&l2), "{sizes:?}: {l2}");
+            let hit = found.hit.expect("a price").longer;
+            assert!((hit - 7.0).abs() < 0.2, "{hit}");
+            let walks = found.walks.map(|w| w.expect("enough pages").longer);
+            assert!(walks[0] > 40.0 && walks[0] <= walks[1] + 1.0 && walks[1] <= walks[2] + 1.0, "{walks:?}");
+        }
+    }
+
+    #[test]
+    fn the_second_end_is_the_same_again_and_again() {
+        let mut rng = Rng::new(10);
+        let mut ends: Vec<usize> = (0..50)
+            .filter_map(|_| beyond(96, MOST, |k| Ok(core(96, 16, 2048, &mut rng, 4, k))).expect("prices").l2)
+            .collect();
+        ends.sort_unstable();
+        assert!(ends.len() == 50 && ends[45] - ends[5] <= ends[25] / 16, "{ends:?}");
+    }
+
+    #[test]
+    fn without_an_end_there_is_none() {
+        let price = |longer| Price { longer, dense: 5.0, hz: 3e9, clean: true };
+        let flat = beyond(96, MOST, |_| Ok(price(7.0))).expect("prices");
+        assert!(flat.l2.is_none() && flat.walks.iter().all(Option::is_none) && flat.hit.is_some());
+        // A bump where the lines leave the first-level cache is no end.
+        let bump = beyond(96, MOST, |k| Ok(price(if k == 768 { 9.0 } else { 7.0 }))).expect("prices");
+        assert_eq!(bump.l2, None);
+        // No room for the first point.
+        assert!(beyond(96, 100, |_| Ok(price(7.0))).expect("prices").hit.is_none());
+        // Walks that would need more pages than there are stay away.
+        let small = beyond(96, 5000, |k| Ok(price(if k <= 2000 { 7.0 } else { 60.0 }))).expect("prices");
+        assert!(small.l2.is_some_and(|l2| (1900..=2000).contains(&l2)), "{small:?}");
+        assert!(small.walks[0].is_some() && small.walks[1].is_none() && small.walks[2].is_none());
+    }
+
+    #[test]
+    fn pages_that_are_held_together_are_powers_of_two() {
+        let seen = [(96, 96), (95, 96), (48, 96), (100, 72), (288, 72), (144, 72), (1152, 72)];
+        assert_eq!(seen.map(|(reach, scattered)| together(reach, scattered)), [1, 1, 1, 1, 4, 2, 16]);
+    }
+
+    #[test]
+    fn base_pages_are_told_or_not_with_a_reason() {
+        let tried = try_out(&BENCH, &[], None).expect("memory");
+        let has = |name: &str| tried.result.series(name).is_some();
+        let noted = |start: &str| tried.result.notes.iter().any(|n| n.starts_with(start));
+        assert!(has("") || noted("cannot tell: "), "{:?}", tried.result);
+        if has("") {
+            assert!(has("l2") || noted("l2: cannot tell: "), "{:?}", tried.result);
+            assert!(has("page") || noted("page: cannot tell: "), "{:?}", tried.result);
+            let entries = tried.result.series("").map_or(0.0, |s| s.values[0]);
+            assert!((FIRST[0] as f64..=FIRST[1] as f64).contains(&entries));
+        }
+        assert!(tried.result.facts.iter().any(|f| f.key == "verdict"));
+    }
+
+    #[test]
+    fn huge_pages_have_a_verdict() {
+        for pages in ["huge", "hugetlb"] {
+            match try_out(&BENCH, &[("pages", pages)], None) {
+                Ok(tried) => {
+                    let verdict = tried.result.facts.iter().find(|f| f.key == "verdict").map(|f| f.value.clone());
+                    let known = ["effective", "fractured", "not determinable"];
+                    assert!(verdict.is_some_and(|v| known.contains(&v.as_str())), "{:?}", tried.result);
+                }
+                Err(Stop::Unsupported(why)) => assert!(why.contains("huge page"), "{why}"),
+                Err(stop) => panic!("{stop}"),
+            }
+        }
+    }
+}

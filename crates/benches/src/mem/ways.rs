@@ -1,0 +1,251 @@
+//! How many lines of one set a cache holds, and how far apart lines of one set are.
+//!
+//! Measures the associativity of the first-level data cache, and with huge pages that of the second level: `way_size` is the
+//! distance at which addresses come back to the same set, the main value how many of them stay. Their product is the size. Does not
+//! measure how many sets there are where addresses are hashed, nor a shared last level, which is sliced.
+//!
+//! Method: a chain through lines a stride apart, and the largest number of them that still takes the time of the level. Each
+//! doubling of the stride halves it, until all lines are of one set: from there on it stays. Lines are looked at in other sets at
+//! each try, since what else runs on the core keeps lines in some of them. The first number whose lines take longer counts, not
+//! the slowest one.
+//!
+//! Traps: beyond a page the second level sees physical addresses, so it needs huge pages that are huge in the hardware, too; in most
+//! virtual machines they are not (`mem.tlb`). Strides of many pages run out of sets of the TLB before those of the cache (here six
+//! entries at 64 KiB, +7 cycles), so the search ends at the second stride that keeps the number. Way prediction makes one
+//! line too many look worse than two (AMD).
+//!
+//! Source: memory-methods.md M5; lmbench3 `cache` looks for sizes only, by exchanging pages.
+
+use super::search::{self, Load, Reach, reach};
+use super::tlb;
+use groma_harness::prelude::*;
+use groma_harness::sys::pages::{Map, Policy, huge_page_size};
+use groma_harness::sys::topology::{CacheKind, Topology};
+
+pub(crate) static BENCH: Benchmark = Benchmark {
+    info: Info {
+        summary: "Lines of one set that a cache holds",
+        about: about!("ways.rs"),
+        quantity: Quantity::Count,
+        iteration: "64 loads along a chain of lines of one set",
+        timing: Timing::Stated,
+        outputs: &[
+            Output::MAIN,
+            Output {
+                suffix: "way_size",
+                summary: "distance of addresses of one set",
+                derivation: Derivation::Series("way_size"),
+                quantity: Some(Quantity::Size),
+                detail: false,
+            },
+        ],
+        params: &[Param {
+            name: "level",
+            help: "the first-level data cache, or the second level (in huge pages)",
+            kind: ParamKind::Word(&["l1", "l2"]),
+            quick: &[],
+            default: &["l1"],
+            full: &["l1", "l2"],
+        }],
+        scaling: Scaling::alone("it states a property of one core instead of taking samples that could overlap"),
+        lineage: &["lmbench3:cache"],
+        quick: false,
+        ..Info::new("mem.ways")
+    },
+    run: Run::Here(run),
+};
+
+/// The strides of a level, the least first: below the smallest way (1 KiB: 16 ways of 16 KiB; 16 KiB: 16 ways of 256 KiB).
+const STRIDES: [[usize; 7]; 2] = [doubling(1 << 10), doubling(16 << 10)];
+
+const fn doubling(s: usize) -> [usize; 7] {
+    [s, 2 * s, 4 * s, 8 * s, 16 * s, 32 * s, 64 * s]
+}
+
+/// Lines at most, and bytes that they may span.
+const MOST_LINES: usize = 512;
+const SPAN: [usize; 2] = [2 << 20, 32 << 20];
+/// How much dearer than the level a load may be. One line too many costs a share of its loads a miss, at best one in all that the
+/// set holds: an eighth of 10 cycles and more.
+const DEARER: [f64; 2] = [1.05, 1.25];
+
+/// Ways and the size of a way, from the largest number of lines at each stride, the strides doubling.
+fn read(held: &[(usize, usize)]) -> Result<(usize, usize), String> {
+    // A disturbance makes a number too small, never too large: so numbers are kept, not exactly the same.
+    let keeps = |i: usize| held.get(i + 1).is_some_and(|next| next.1 * 4 > held[i].1 * 3);
+    let Some(i) = (0..held.len()).find(|&i| keeps(i) && keeps(i + 1)) else {
+        return Err(format!("no stride keeps the number of lines: {held:?}"));
+    };
+    let ways = held[i..].iter().take(3).map(|(_, lines)| *lines).max().unwrap_or(0);
+    let Some(before) = i.checked_sub(1) else {
+        return Err(format!("a way is {} bytes or less", held[i].0));
+    };
+    if (held[before].1 * 4).abs_diff(ways * 8) > ways {
+        return Err(format!("half the stride does not hold twice the lines: {held:?}"));
+    }
+    Ok((ways, held[i].0))
+}
+
+/// Whether there is enough to read.
+fn settled(held: &[(usize, usize)]) -> bool {
+    held.len() >= 3 && held[held.len() - 3..].windows(2).all(|pair| pair[1].1 * 4 > pair[0].1 * 3)
+}
+
+/// Lines of one set: the same line of every stride, in random order.
+fn look(ctx: &mut Ctx, buffer: &mut [u8], line: usize, stride: usize, lines: usize) -> Result<Load, Stop> {
+    let rng = ctx.rng();
+    let set = rng.below((stride / line).min(64) as u64) as usize * line;
+    let mut nodes: Vec<usize> = (0..lines).map(|i| set + i * stride).collect();
+    rng.shuffle(&mut nodes);
+    search::load(ctx, buffer, &nodes)
+}
+
+fn run(ctx: &mut Ctx) -> Outcome {
+    let level = usize::from(ctx.word("level") == "l2");
+    let topology = Topology::read();
+    let mut caches = topology.caches().iter().filter(|c| c.kind != CacheKind::Instruction);
+    if let Some((ways, size)) =
+        caches.find(|c| c.level as usize == level + 1).and_then(|cache| Some((cache.ways?, cache.size?)))
+    {
+        ctx.fact("declared", ways);
+        ctx.fact("declared.way_size", size / u64::from(ways));
+    }
+    let line = super::line_size();
+    let span = SPAN[level];
+    // Two megabytes that lie together physically do no harm to the first level, and help where a way is larger than a page.
+    let huge = Map::anonymous(span, Policy::Transparent);
+    let mut buffer = match (huge, level) {
+        (Ok(buffer), _) => buffer,
+        (Err(_), 0) => Map::anonymous(span, Policy::Base).doing("mapping the buffer")?,
+        (Err(why), _) => return Err(Stop::Unsupported(format!("no huge pages: {why}"))),
+    };
+    buffer.populate();
+    let whole_huge = huge_page_size().is_some_and(|huge| span >= huge) && buffer.huge_bytes() == Some(span as u64);
+    if level == 1 {
+        if !whole_huge {
+            return Err(Stop::Unsupported("the kernel gave no huge pages for the whole buffer".to_owned()));
+        }
+        if let Some(entries) = tlb::splinters(ctx, &mut buffer)? {
+            return Err(Stop::Unsupported(format!(
+                "not determinable: huge pages are splintered (the TLB ran out at {entries} base pages of one of them), so \
+                 lines of one set cannot be chosen"
+            )));
+        }
+    }
+    let mut look = |ctx: &mut Ctx, stride, lines| look(ctx, &mut buffer, line, stride, lines);
+    let first = search::lowest(4, || look(ctx, STRIDES[0][0], 2))?.cycles;
+    let base = match level {
+        0 => first,
+        _ => {
+            // Twice what the first level holds at a stride that has come back to its set, but much less than the second.
+            let held = reach(2, 64, 1, |n| told(look(ctx, STRIDES[1][0], n)?, first * DEARER[0]))?;
+            let Reach::To(ways) = held else {
+                return Err(Stop::Unsupported("the first level does not end".to_owned()));
+            };
+            search::lowest(4, || look(ctx, STRIDES[0][2], 2 * ways))?.cycles
+        }
+    };
+    let least = if level == 0 { 2 } else { 4 };
+    let mut held = Vec::new();
+    for stride in STRIDES[level] {
+        let most = (span / stride).min(MOST_LINES);
+        match reach(least, most, 1, |lines| told(look(ctx, stride, lines)?, base * DEARER[level]))? {
+            Reach::To(lines) => held.push((stride, lines)),
+            Reach::Nowhere if level == 0 => held.push((stride, 1)),
+            Reach::Nowhere | Reach::Everywhere => {}
+        }
+        if settled(&held) {
+            break;
+        }
+    }
+    ctx.fact("ways.cycles", format!("{base:.2}"));
+    for (stride, lines) in &held {
+        ctx.fact(&format!("ways.lines_at_{stride}"), lines);
+    }
+    match read(&held) {
+        Ok((ways, way)) => {
+            ctx.state(ways as f64);
+            ctx.state_as("way_size", way as f64);
+            ctx.fact("ways.size", ways * way);
+        }
+        Err(why) => ctx.note(format!("cannot tell: {why}")),
+    }
+    Ok(())
+}
+
+/// The answer of a look: `None` where it was disturbed.
+fn told(load: Load, limit: f64) -> Result<Option<bool>, Stop> {
+    Ok(load.clean.then_some(load.cycles <= limit))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::search::made_up::noisy;
+    use super::*;
+    use groma_harness::testing::try_out;
+
+    /// The largest number of lines at each stride in a cache of that many ways, looked at with noise.
+    fn survey(ways: usize, way: usize, rng: &mut Rng, one_in: u64) -> Vec<(usize, usize)> {
+        let mut held = Vec::new();
+        for stride in STRIDES[0] {
+            let fit = if stride >= way { ways } else { ways * (way / stride) };
+            let found = reach(2, (SPAN[0] / stride).min(MOST_LINES), 1, |n| {
+                // One line more costs a miss in all that the set holds, at best.
+                let price = if n <= fit { 5.0 } else { 5.0 + 11.0 / ways as f64 };
+                Ok(Some(noisy(rng, one_in, price) <= 5.0 * DEARER[0]))
+            });
+            match found {
+                Ok(Reach::To(lines)) => held.push((stride, lines)),
+                Ok(Reach::Nowhere) => held.push((stride, 1)),
+                _ => {}
+            }
+            if settled(&held) {
+                break;
+            }
+        }
+        held
+    }
+
+    #[test]
+    fn caches_of_all_shapes_are_told_through_noise() {
+        let mut rng = Rng::new(5);
+        for (ways, way) in [(12, 4096), (8, 4096), (4, 4096), (4, 8192), (4, 16384), (8, 16384), (2, 2048), (6, 4096)] {
+            assert_eq!(read(&survey(ways, way, &mut rng, 1000)), Ok((ways, way)));
+            let right = (0..100).filter(|_| read(&survey(ways, way, &mut rng, 3)) == Ok((ways, way))).count();
+            assert!(right >= 80, "{ways} ways of {way}: {right} of 100");
+        }
+    }
+
+    #[test]
+    fn what_does_not_settle_is_not_told() {
+        assert!(read(&[]).is_err());
+        assert!(read(&[(1024, 48), (2048, 24), (4096, 12)]).is_err());
+        // Kept from the first stride on: the way is smaller than that, and how small nobody knows.
+        assert!(read(&[(1024, 12), (2048, 12), (4096, 12)]).is_err());
+        assert!(read(&[(1024, 48), (2048, 16), (4096, 12), (8192, 12), (16384, 12)]).is_err());
+        // One number too small, by a line of somebody else's.
+        assert_eq!(read(&[(1024, 48), (2048, 24), (4096, 11), (8192, 12), (16384, 12)]), Ok((12, 4096)));
+        assert_eq!(read(&[(1024, 47), (2048, 24), (4096, 12), (8192, 12), (16384, 11)]), Ok((12, 4096)));
+    }
+
+    #[test]
+    fn the_first_level_of_this_machine_is_a_power_of_two_of_sets() {
+        let tried = try_out(&BENCH, &[], None).expect("two megabytes");
+        let value = |name: &str| tried.result.series(name).map(|s| s.values[0] as usize);
+        match value("") {
+            Some(ways) => {
+                assert!(ways >= 1 && value("way_size").is_some_and(usize::is_power_of_two), "{:?}", tried.result);
+            }
+            None => assert!(tried.result.notes.iter().any(|note| note.starts_with("cannot tell: "))),
+        }
+    }
+
+    #[test]
+    fn the_second_level_is_told_in_huge_pages_or_says_why_not() {
+        match try_out(&BENCH, &[("level", "l2")], None) {
+            Ok(tried) => assert!(tried.result.series("").is_some() || !tried.result.notes.is_empty()),
+            Err(Stop::Unsupported(why)) => assert!(!why.is_empty()),
+            Err(stop) => panic!("{stop}"),
+        }
+    }
+}
