@@ -47,8 +47,10 @@ pub(crate) fn plan(benches: &[&'static Benchmark], args: &RunArgs, topology: &To
     let mut points = Vec::new();
     for bench in benches {
         for params in combinations(&bench.info, args)? {
-            for (placement, workers) in layouts(&bench.info, args, topology) {
-                points.push(planned(&bench.info, params.clone(), placement, workers, args.threads, topology));
+            for (layout, workers) in layouts(&bench.info, args, topology) {
+                for placement in spelled_out(layout, args.full, topology) {
+                    points.push(planned(&bench.info, params.clone(), placement, workers, args.threads, topology));
+                }
             }
         }
     }
@@ -107,9 +109,18 @@ fn layouts(info: &Info, args: &RunArgs, topology: &Topology) -> Vec<(Placement, 
     let cpus = topology.usable().len() as u32;
     // Two sides are those of a pair of CPUs; alone and free is one that the scheduler places.
     let two_sided = info.placements.iter().any(|p| Placement::TWO_SIDED[..5].contains(p));
+    let (of_pairs, of_nodes) =
+        (info.placements.contains(&Placement::EveryPair), info.placements.contains(&Placement::EveryNodePair));
     let placements: Vec<Placement> = match &args.placement {
         // Whoever names another machine asks for it alone; whoever names none has none.
         _ if args.host.is_some() => vec![Placement::Remote],
+        // A pair is named by its CPUs or by how they lie to each other.
+        Some(placement @ Placement::List(_)) if of_pairs => vec![placement.clone()],
+        Some(placement) if of_pairs && Placement::TWO_SIDED[1..5].contains(placement) => vec![placement.clone()],
+        Some(_) if of_pairs => info.placements.to_vec(),
+        Some(placement @ Placement::Nodes { .. }) if of_nodes => vec![placement.clone()],
+        Some(_) if of_nodes => info.placements.to_vec(),
+        Some(Placement::Nodes { .. } | Placement::EveryPair | Placement::EveryNodePair) => info.placements.to_vec(),
         Some(placement) if two_sided == Placement::TWO_SIDED[..5].contains(placement) => vec![placement.clone()],
         Some(Placement::Free) => vec![Placement::Free],
         _ => {
@@ -146,6 +157,68 @@ fn layouts(info: &Info, args: &RunArgs, topology: &Topology) -> Vec<(Placement, 
     all
 }
 
+/// Up to so many CPUs every pair is measured without being asked for: 28 of them.
+const FEW_CPUS: usize = 8;
+/// The pairs that are chosen where there are more CPUs.
+const CHOSEN_PAIRS: usize = 32;
+
+/// The placements that stand for many, spelled out for this machine; a machine without any keeps one, for its reason.
+fn spelled_out(placement: Placement, full: bool, topology: &Topology) -> Vec<Placement> {
+    match placement {
+        Placement::EveryPair => {
+            let usable = topology.usable();
+            if usable.len() < 2 {
+                return vec![Placement::List(usable)];
+            }
+            let kinds = Relation::ALL[1..].iter().filter_map(|relation| topology.pair(*relation).ok());
+            let pairs = pairs(&usable, &kinds.collect::<Vec<_>>(), full);
+            pairs.into_iter().map(|(a, b)| Placement::List(vec![a, b])).collect()
+        }
+        Placement::EveryNodePair => {
+            let mut of_cpus: Vec<u32> = topology.cpus().iter().filter(|c| c.online).filter_map(|c| c.node).collect();
+            of_cpus.sort_unstable();
+            of_cpus.dedup();
+            let pair = |cpu: u32| move |memory: &u32| Placement::Nodes { cpu, memory: *memory };
+            let all: Vec<_> = of_cpus.iter().flat_map(|cpu| topology.memory_nodes().iter().map(pair(*cpu))).collect();
+            if all.is_empty() { vec![Placement::Nodes { cpu: 0, memory: 0 }] } else { all }
+        }
+        other => vec![other],
+    }
+}
+
+/// The pairs of CPUs to be measured: all of few CPUs, or when asked for; else one of each kind, and the first CPU with
+/// others evenly spaced, so that what lies at which distance from it is seen in bounded time (576 CPUs have 165 600 pairs).
+fn pairs(usable: &[u32], kinds: &[(u32, u32)], full: bool) -> Vec<(u32, u32)> {
+    let Some((&first, others)) = usable.split_first() else { return Vec::new() };
+    if full || usable.len() <= FEW_CPUS {
+        let from = |(i, &a): (usize, &u32)| usable[i + 1..].iter().map(move |&b| (a, b)).collect::<Vec<_>>();
+        return usable.iter().enumerate().flat_map(from).collect();
+    }
+    let mut chosen: Vec<(u32, u32)> = kinds.to_vec();
+    let room = CHOSEN_PAIRS.saturating_sub(chosen.len()).min(others.len());
+    // The last one is among them: the one farthest away where CPUs are numbered in order.
+    let spaced = (1..=room).map(|i| (first, others[i * others.len() / room - 1]));
+    for pair in spaced {
+        if !chosen.contains(&pair) {
+            chosen.push(pair);
+        }
+    }
+    chosen
+}
+
+/// What the plan leaves out on purpose, for the people who wait: a sentence, or nothing.
+pub(crate) fn left_out(plan: &[Planned], topology: &Topology) -> Option<String> {
+    let of_pair = |p: &&Planned| p.point.bench == "cpu.core_to_core" && p.cpus.len() == 2;
+    let mut seen: Vec<&[u32]> = plan.iter().filter(of_pair).map(|p| p.cpus.as_slice()).collect();
+    seen.sort_unstable();
+    seen.dedup();
+    let n = topology.usable().len();
+    let all = n * n.saturating_sub(1) / 2;
+    // One pair is one that somebody named.
+    (seen.len() > 1 && seen.len() < all)
+        .then(|| format!("cpu.core_to_core: {} of {all} pairs of CPUs (all of them with --full)", seen.len()))
+}
+
 fn planned(
     info: &Info,
     params: Params,
@@ -155,7 +228,7 @@ fn planned(
     topology: &Topology,
 ) -> Planned {
     let crew = if threads { CrewKind::Threads } else { CrewKind::Processes };
-    let cpus = cpus(&placement, workers, topology);
+    let cpus = cpus(info, &placement, workers, topology);
     let scales = match crew {
         CrewKind::Processes => info.scaling.processes,
         CrewKind::Threads => info.scaling.threads,
@@ -210,7 +283,7 @@ fn planned(
 }
 
 /// The CPUs that a placement stands for on this machine, or why it has none.
-fn cpus(placement: &Placement, workers: u32, topology: &Topology) -> Result<Vec<u32>, String> {
+fn cpus(info: &Info, placement: &Placement, workers: u32, topology: &Topology) -> Result<Vec<u32>, String> {
     let pair = |relation| {
         if workers > 1 {
             return Err("crews of two-sided benchmarks are placed with --placement free".to_owned());
@@ -226,6 +299,56 @@ fn cpus(placement: &Placement, workers: u32, topology: &Topology) -> Result<Vec<
         Placement::CrossNode => pair(Relation::CrossNode),
         Placement::Compact => Ok(topology.compact(workers as usize)),
         Placement::Spread => Ok(topology.spread(workers as usize)),
+        Placement::List(cpus) if info.placements.contains(&Placement::EveryPair) => match cpus.as_slice() {
+            [a, b] if a != b => Ok(cpus.clone()),
+            [_] if topology.usable().len() == 1 => Err("one CPU allowed".to_owned()),
+            _ => Err("a pair is two different CPUs".to_owned()),
+        },
         Placement::List(cpus) => Ok(cpus.clone()),
+        Placement::Nodes { cpu, memory } => {
+            let on = |node: u32| topology.cpus().iter().find(move |c| c.online && c.node == Some(node));
+            match on(*cpu) {
+                _ if topology.memory_nodes().len() < 2 && cpu == memory => Err("one NUMA node".to_owned()),
+                _ if !topology.memory_nodes().contains(memory) => Err(format!("node {memory} has no memory")),
+                None => Err(format!("no CPU of node {cpu} is allowed and online")),
+                Some(found) => Ok(vec![found.id]),
+            }
+        }
+        Placement::EveryPair | Placement::EveryNodePair => Err(format!("{placement} was not spelled out")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_pairs_of_few_cpus_and_a_bounded_choice_of_many() {
+        assert_eq!(pairs(&[3, 5], &[(3, 5)], false), [(3, 5)]);
+        assert_eq!(pairs(&[0, 1, 2], &[], false), [(0, 1), (0, 2), (1, 2)]);
+        let eight: Vec<u32> = (0..8).collect();
+        assert_eq!(pairs(&eight, &[(0, 4)], false).len(), 28);
+        let many: Vec<u32> = (0..576).collect();
+        let kinds = [(0, 288), (0, 1), (0, 8), (0, 96)];
+        let chosen = pairs(&many, &kinds, false);
+        assert!(chosen.starts_with(&kinds) && chosen.len() <= CHOSEN_PAIRS && chosen.len() > 28, "{chosen:?}");
+        assert!(chosen.contains(&(0, 575)) && chosen.iter().all(|(a, b)| a < b), "{chosen:?}");
+        let distinct: std::collections::BTreeSet<_> = chosen.iter().collect();
+        assert_eq!(distinct.len(), chosen.len());
+        assert_eq!(pairs(&many, &kinds, true).len(), 576 * 575 / 2);
+        let nine: Vec<u32> = (0..9).collect();
+        assert_eq!(pairs(&nine, &[(0, 1)], false), (1..9).map(|b| (0, b)).collect::<Vec<_>>());
+        assert_eq!(pairs(&[7], &[], false), []);
+    }
+
+    #[test]
+    fn what_stands_for_many_is_never_planned() {
+        let topology = Topology::read();
+        for placement in [Placement::EveryPair, Placement::EveryNodePair] {
+            let all = spelled_out(placement, false, &topology);
+            assert!(!all.is_empty());
+            let concrete = |p: &Placement| matches!(p, Placement::List(_) | Placement::Nodes { .. });
+            assert!(all.iter().all(concrete), "{all:?}");
+        }
     }
 }

@@ -6,7 +6,7 @@
 use crate::benchmark::{Outcome, Stop};
 use crate::crew::Member;
 use crate::instruments::{Instruments, Real};
-use crate::model::{Fact, Info, Interference, Job, Label, Proof, Remote, Series};
+use crate::model::{Fact, Info, Interference, Job, Label, Placement, Proof, Remote, Series, UNRESOLVED};
 use crate::probe::Cost;
 use crate::sampler::{self, Rules, Stopwatch};
 use crate::sys;
@@ -171,6 +171,17 @@ impl<'j> Ctx<'j> {
     /// The CPU of the other side of a two-sided benchmark; `None` where the scheduler chooses.
     pub fn peer_cpu(&self) -> Option<u32> {
         if self.job.workers > 1 { None } else { self.job.cpus.get(1).copied() }
+    }
+
+    /// Where the point is placed.
+    pub fn placement(&self) -> &'j Placement {
+        &self.job.placement
+    }
+
+    /// Leaves open in this round what could not be told, and says why: when no round tells it, the metric is `unresolved` for
+    /// this reason.
+    pub fn leave_open(&mut self, reason: &str) {
+        self.note(format!("{UNRESOLVED}{reason}"));
     }
 
     fn rules(&self) -> Rules {

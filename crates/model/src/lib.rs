@@ -23,7 +23,7 @@ pub use placement::Placement;
 pub use quantity::{Better, Quantity, Unit};
 pub use record::{End, Fact, LabelCounts, Machine, Metric, NoiseVerdict, Point, Record, Round, RunHeader, StateCounts};
 pub use sample::{Proof, Sample, Series};
-pub use state::State;
+pub use state::{State, UNRESOLVED};
 
 /// The version of everything that is written: store rows and NDJSON lines carry it.
 ///

@@ -5,8 +5,9 @@ use std::str::FromStr;
 
 /// Where the tasks of a round are put.
 ///
-/// All but the last three say how the two sides of a benchmark stand to each other; `Compact`, `Spread` and `List` say how the
-/// members of a crew are laid out.
+/// Those up to `Remote` say how the two sides of a benchmark stand to each other; `Compact`, `Spread` and `List` say how the
+/// members of a crew are laid out, and a `List` of two is a pair that somebody names. `EveryPair` and `EveryNodePair` are in
+/// descriptors only: a plan has the pairs of its machine in their place, and no record ever holds one.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Placement {
     /// One task, pinned to the CPU that it started on.
@@ -31,6 +32,17 @@ pub enum Placement {
     Spread,
     /// A crew on exactly these CPUs, round and round.
     List(Vec<u32>),
+    /// On a CPU of one NUMA node, in the memory of one, which may be the same.
+    Nodes {
+        /// The node whose CPU works.
+        cpu: u32,
+        /// The node whose memory it works in.
+        memory: u32,
+    },
+    /// Each pair of CPUs, a point for every one.
+    EveryPair,
+    /// Each node with CPUs and each node with memory, a point for every two.
+    EveryNodePair,
 }
 
 impl Placement {
@@ -58,6 +70,9 @@ impl fmt::Display for Placement {
             Placement::Remote => "remote",
             Placement::Compact => "compact",
             Placement::Spread => "spread",
+            Placement::EveryPair => "every-pair",
+            Placement::EveryNodePair => "every-node-pair",
+            Placement::Nodes { cpu, memory } => return write!(f, "node{cpu}-node{memory}"),
             Placement::List(cpus) => {
                 f.write_str("cpus:")?;
                 for (i, cpu) in cpus.iter().enumerate() {
@@ -88,18 +103,29 @@ impl FromStr for Placement {
             "remote" => Placement::Remote,
             "compact" => Placement::Compact,
             "spread" => Placement::Spread,
+            "every-pair" => Placement::EveryPair,
+            "every-node-pair" => Placement::EveryNodePair,
             list => {
+                if let Some(nodes) = nodes(list) {
+                    return Ok(nodes);
+                }
                 let cpus = list.strip_prefix("cpus:").unwrap_or(list);
                 let cpus: Result<Vec<u32>, _> = cpus.split(',').map(str::parse).collect();
                 return cpus.map(Placement::List).map_err(|_| {
                     format!(
                         "'{text}' is not a placement (same-cpu, smt, same-llc, cross-llc, cross-node, free, pinned, \
-                         compact, spread, or a list of CPUs such as 0,2,4)"
+                         compact, spread, a list of CPUs such as 0,2,4, or nodes such as node0-node1)"
                     )
                 });
             }
         })
     }
+}
+
+/// `node0-node1`.
+fn nodes(text: &str) -> Option<Placement> {
+    let (cpu, memory) = text.strip_prefix("node")?.split_once("-node")?;
+    Some(Placement::Nodes { cpu: cpu.parse().ok()?, memory: memory.parse().ok()? })
 }
 
 #[cfg(feature = "serde")]
@@ -129,12 +155,17 @@ mod tests {
             Placement::Compact,
             Placement::Spread,
             Placement::List(vec![0, 3]),
+            Placement::Nodes { cpu: 1, memory: 10 },
+            Placement::EveryPair,
+            Placement::EveryNodePair,
         ];
         all.extend(Placement::TWO_SIDED);
         for placement in all {
             assert_eq!(placement.to_string().parse(), Ok(placement));
         }
         assert_eq!("1,2".parse(), Ok(Placement::List(vec![1, 2])));
-        assert!("near".parse::<Placement>().is_err());
+        for wrong in ["near", "node0", "node0-1", "node-node1", "node0-node"] {
+            assert!(wrong.parse::<Placement>().is_err(), "{wrong}");
+        }
     }
 }

@@ -6,7 +6,7 @@
 
 use groma_model::{
     Derivation, Fact, Host, JobResult, Label, LabelCounts, Metric, Point, Proof, Quantity, Record, Round, Sample,
-    Series, State, Timing,
+    Series, State, Timing, UNRESOLVED,
 };
 use groma_stats::{
     Modality, drift, headline, interference, median, modality, order, quantised, sorted, split_between_rounds,
@@ -197,7 +197,7 @@ fn record(point: &Point, metric: &Metric, rounds: &[Round], host: &Host) -> Reco
         flags.push(format!("left processes: {note}"));
     }
 
-    let (state, reason) = verdict(metric, rounds, value, ci, clean, taken);
+    let (state, reason) = verdict(metric, rounds, values.len(), value, ci, clean, taken);
     let quantile = |p: f64| if derived { None } else { order::quantile_if_enough_sorted(&pooled, p) };
     let cycles = match (metric.quantity, point.timing) {
         (Quantity::Latency, Timing::Batched | Timing::Floor) if point.workers == 1 => {
@@ -261,6 +261,7 @@ fn record(point: &Point, metric: &Metric, rounds: &[Round], host: &Host) -> Reco
 fn verdict(
     metric: &Metric,
     rounds: &[Round],
+    brought: usize,
     value: Option<f64>,
     ci: Option<[f64; 2]>,
     clean: usize,
@@ -277,6 +278,10 @@ fn verdict(
         return (worst.result.state, format!("{of}{}", worst.result.reason));
     }
     let Some(value) = value else {
+        // Notes of a round that could not tell, and said so.
+        if let Some(why) = rounds.iter().flat_map(|r| &r.result.notes).find_map(|n| n.strip_prefix(UNRESOLVED)) {
+            return (State::Unresolved, why.to_owned());
+        }
         return (State::Failed, "took no samples".to_owned());
     };
     if let (Derivation::Difference { .. }, Some([low, high])) = (&metric.derivation, ci)
@@ -285,7 +290,8 @@ fn verdict(
     {
         return (State::Unresolved, "the difference cannot be told from zero".to_owned());
     }
-    let few = rounds.len() < ROUNDS_FOR_INTERVAL;
+    // Rounds that brought a value: some may have left it open.
+    let few = brought < ROUNDS_FOR_INTERVAL;
     let share = clean as f64 / taken.max(1) as f64;
     let stated = clean == taken;
     if !stated && (share < NOISY_SHARE || clean < FEW_CLEAN) {
@@ -487,6 +493,26 @@ mod tests {
         assert_eq!(record.state, State::Ok);
         assert!(record.flags.iter().any(|f| f.starts_with("imprecise")));
         assert!(close(record.max, 300e-9));
+    }
+
+    #[test]
+    fn what_every_round_left_open_is_unresolved_and_what_some_did_is_noisy() {
+        let point = point(Timing::Stated, metric(Quantity::Latency, Derivation::Series("")));
+        let stated = |values: &[f64]| Series { values: values.to_vec(), ..series("", &[], Labels::NONE) };
+        let open = |n: u32| {
+            let mut open = round(n, vec![]);
+            open.result.notes.push(format!("{UNRESOLVED}nobody came"));
+            open
+        };
+        let mut rounds: Vec<Round> = (0..9).map(open).collect();
+        let record = one(&point, &rounds);
+        assert_eq!((record.state, record.reason.as_str(), record.value), (State::Unresolved, "nobody came", None));
+        rounds[3] = round(3, vec![stated(&[1e-7])]);
+        let record = one(&point, &rounds);
+        assert_eq!((record.state, record.rounds), (State::Noisy, 1));
+        assert!(close(record.value, 1e-7));
+        // Without a word about it, it is a mistake.
+        assert_eq!(one(&point, &[round(0, vec![])]).state, State::Failed);
     }
 
     #[test]

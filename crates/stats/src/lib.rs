@@ -13,6 +13,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod clusters;
 pub mod drift;
 pub mod histogram;
 pub mod increments;
@@ -29,6 +30,7 @@ pub mod rounds;
 mod binomial;
 mod normal;
 
+pub use clusters::{Grouping, clusters};
 pub use drift::{Change, Drift, Trend, drift, mann_kendall, steady, theil_sen_slope};
 pub use histogram::{Bin, log_histogram};
 pub use increments::{common_step, mode_step};

@@ -127,6 +127,16 @@ impl Map {
         Map::raw(round_up(len, page_size()), 0, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0)
     }
 
+    /// Memory shared with the children forked later, not yet touched: each page comes into being on the CPU, and in the NUMA
+    /// node, of whoever writes to it first.
+    ///
+    /// # Errors
+    /// Those of `mmap`.
+    pub fn shared_untouched(len: usize) -> io::Result<Map> {
+        let flags = libc::MAP_SHARED | libc::MAP_ANONYMOUS;
+        Map::raw(round_up(len, page_size()), 0, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0)
+    }
+
     /// `len` bytes of a file from its start: private (writes are copied) or shared, readable and writable.
     ///
     /// # Errors

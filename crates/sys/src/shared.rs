@@ -45,6 +45,16 @@ impl<T: Zeroed> Shared<T> {
         Ok(Shared { map: Map::shared(len.max(1) * size_of::<T>())?, len, _values: std::marker::PhantomData })
     }
 
+    /// `len` values, all bytes zero, whose pages are not there yet: each is made where it is written to first.
+    ///
+    /// # Errors
+    /// Those of `mmap`.
+    pub fn untouched(len: usize) -> io::Result<Shared<T>> {
+        const { assert!(align_of::<T>() <= 4096, "a mapping is aligned to pages only") };
+        let map = Map::shared_untouched(len.max(1) * size_of::<T>())?;
+        Ok(Shared { map, len, _values: std::marker::PhantomData })
+    }
+
     /// `len` values at the start of a file, which becomes as long as they need: all processes that do this share them.
     /// The file is an empty one, or one that others use so.
     ///
@@ -102,6 +112,16 @@ mod tests {
         assert!(words.iter().all(|w| w.load(Ordering::Relaxed) == 0));
         words[999].store(7, Ordering::Relaxed);
         assert_eq!(words[999].load(Ordering::Relaxed), 7);
+    }
+
+    #[test]
+    fn untouched_pages_come_with_the_first_write() {
+        let words = Shared::<AtomicU32>::untouched(3 * crate::pages::page_size() / 4).expect("memory");
+        let present = || words.map.resident_pages().expect("mincore");
+        // mincore of shared memory tells of the object, which nobody has written to.
+        assert_eq!(present(), 0);
+        words[0].store(1, Ordering::Relaxed);
+        assert_eq!((present(), words[0].load(Ordering::Relaxed)), (1, 1));
     }
 
     #[test]

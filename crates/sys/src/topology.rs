@@ -128,6 +128,7 @@ impl Cache {
 pub struct Topology {
     cpus: Vec<Cpu>,
     caches: Vec<Cache>,
+    memory_nodes: Vec<u32>,
     notes: Vec<String>,
 }
 
@@ -151,6 +152,22 @@ impl Topology {
     /// The caches of the allowed CPUs, each once, nearest level first.
     pub fn caches(&self) -> &[Cache] {
         &self.caches
+    }
+
+    /// The NUMA nodes that have memory, sorted: those without CPUs as well. Empty where the kernel knows no nodes.
+    pub fn memory_nodes(&self) -> &[u32] {
+        &self.memory_nodes
+    }
+
+    /// How the kernel says that two CPUs lie to each other; `None` where it does not say, or where one is not allowed.
+    pub fn relation(&self, a: u32, b: u32) -> Option<Relation> {
+        let find = |id: u32| self.cpus.iter().find(|cpu| cpu.id == id);
+        let (first, second) = (find(a)?, find(b)?);
+        if a == b {
+            return Some(Relation::SameCpu);
+        }
+        // Nearest first; nodes within one last-level cache are the nearer of the two relations.
+        Relation::ALL.into_iter().find(|relation| holds(*relation, first, second))
     }
 
     /// What could not be read and what was assumed instead: sentences for the record.
@@ -435,7 +452,12 @@ fn read_tree(tree: &Tree, allowed: &[u32]) -> Topology {
     ];
     let notes = notes.into_iter().flatten().collect();
     caches.list.sort_by_key(|cache| (cache.level, cache.kind));
-    Topology { cpus, caches: caches.list, notes }
+    // Where nobody says which nodes have memory, all of them count: binding to one without says so.
+    let memory_nodes = cpu_list(tree, &format!("{NODES}/has_memory")).unwrap_or_else(|| {
+        let number = |name: &String| name.strip_prefix("node")?.parse::<u32>().ok();
+        sorted(tree.names(NODES).iter().filter_map(number).collect())
+    });
+    Topology { cpus, caches: caches.list, memory_nodes, notes }
 }
 
 /// The NUMA node of each CPU.

@@ -6,8 +6,12 @@ use groma_harness::{Benchmark, Ctx};
 mod boost;
 mod branch;
 mod call;
+mod contention;
+mod core_to_core;
+mod false_sharing;
 mod frequencies;
 mod frequency;
+mod pair;
 mod split;
 mod store_forward;
 
@@ -19,6 +23,9 @@ pub(crate) const ALL: &[&Benchmark] = &[
     &branch::BENCH,
     &store_forward::BENCH,
     &split::BENCH,
+    &core_to_core::BENCH,
+    &contention::BENCH,
+    &false_sharing::BENCH,
 ];
 
 /// States what is declared of a CPU's clock: the highest as `declared`, all by where they are written.

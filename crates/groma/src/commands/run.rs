@@ -3,7 +3,7 @@
 use super::{print, store_path, style};
 use crate::context;
 use crate::flags::RunArgs;
-use crate::plan::{Planned, plan};
+use crate::plan::{Planned, left_out, plan};
 use crate::progress::Progress;
 use crate::select::select;
 use crate::supervise::{Ended, HANGUP, Supervisor};
@@ -42,6 +42,9 @@ pub(crate) fn run(args: &RunArgs) -> Result<u8> {
     let plan = plan(&benches, args, &topology)?;
     if args.dry_run {
         return dry_run(&plan);
+    }
+    if let Some(choice) = left_out(&plan, &topology) {
+        eprintln!("groma: {choice}");
     }
     carry_out(args, &plan, started, |head, records, end, _| {
         report::render(head, records, Some(end), Format::Table, &style(args.all))

@@ -1,0 +1,193 @@
+//! Two CPUs that add to one word as fast as they can.
+//!
+//! Measures atomic additions (`fetch_add`, on x86 `lock xadd`) by both CPUs to one word. The main value is the time from one
+//! addition of a CPU to its next, the mean of both; `rate` is what both do together, `fairness` what the slower one does
+//! over what the faster one does, and `alone` is an addition to the same word by one CPU with nobody beside it.
+//!
+//! Method: as `cpu.core_to_core`: two pinned processes, fresh pages, windows of 50 us that do not count when the kernel took a
+//! CPU away. Each addition returns what the word held, so one side knows what the other one did between its own first and
+//! last, without a second clock. The median window counts, and of these the median page: arbitration is a game of chance, and
+//! its fastest window is one in which one side had the line to itself.
+//!
+//! Proofs: the words hold as many additions as both sides made; both sides were on their CPUs.
+//!
+//! Traps: threads that start one after the other have the word to themselves for a while; additions in batches hide the
+//! unfairness; more than two CPUs are another number.
+//!
+//! Source: memory-methods.md M12.
+
+use super::pair::{self, Pair, Stage, Turn};
+use groma_harness::prelude::*;
+use groma_harness::sys::clock::{Clock, Monotonic};
+use std::io;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::{Relaxed, SeqCst};
+
+pub(crate) static BENCH: Benchmark = Benchmark {
+    info: Info {
+        summary: "Atomic additions by two CPUs to one word: time from one of a CPU's to its next",
+        about: about!("contention.rs"),
+        iteration: "one atomic addition by each of the two",
+        timing: Timing::Stated,
+        outputs: &[
+            Output::MAIN,
+            Output {
+                suffix: "rate",
+                summary: "Additions by both per second",
+                derivation: Derivation::Series("rate"),
+                quantity: Some(Quantity::Rate),
+                detail: false,
+            },
+            Output {
+                suffix: "fairness",
+                summary: "What the slower one does over what the faster one does",
+                derivation: Derivation::Series("fairness"),
+                quantity: Some(Quantity::Ratio),
+                detail: false,
+            },
+            Output {
+                suffix: "alone",
+                summary: "The same addition by one CPU alone",
+                derivation: Derivation::Series("alone"),
+                quantity: None,
+                detail: true,
+            },
+        ],
+        scaling: Scaling::alone("it is about two CPUs"),
+        placements: &[Placement::SameLlc, Placement::Smt, Placement::CrossLlc, Placement::CrossNode],
+        needs: &[Need::Cpus(2)],
+        width: 0.05,
+        quick: false,
+        ..Info::new("cpu.contention")
+    },
+    run: Run::Here(run),
+};
+
+/// The length of a window.
+const WINDOW_NS: u64 = 50_000;
+/// Additions between two looks at the clock, or at whether the window is over.
+const BATCH: u64 = 64;
+/// Additions until both are at it.
+const WARM: u64 = 4 * BATCH;
+
+/// Adds so many times, and returns what the word held before the last one.
+#[inline(never)]
+fn add(word: &AtomicU64, times: u64) -> u64 {
+    let mut held = 0;
+    for _ in 0..times {
+        held = word.fetch_add(1, SeqCst);
+    }
+    held
+}
+
+/// What was seen in a window.
+#[derive(Clone, Copy)]
+struct Seen {
+    ns: f64,
+    own: f64,
+    others: f64,
+}
+
+impl Seen {
+    fn per_addition(&self) -> f64 {
+        2.0 * self.ns / (self.own + self.others)
+    }
+
+    fn fairness(&self) -> f64 {
+        self.own.min(self.others) / self.own.max(self.others)
+    }
+}
+
+fn contend(turn: &Turn<'_>) -> io::Result<(Seen, u64)> {
+    let word = turn.place.first();
+    let first = add(word, WARM);
+    let (start, mut own, mut last) = (Monotonic.now_ns(), 0, first);
+    let ns = loop {
+        last = add(word, BATCH).max(last);
+        own += BATCH;
+        let ns = Monotonic.now_ns().saturating_sub(start);
+        if ns >= WINDOW_NS {
+            break ns;
+        }
+    };
+    // From the last addition before the clock started to the last one before it stopped.
+    Ok((Seen { ns: ns as f64, own: own as f64, others: (last - first - own) as f64 }, WARM + own))
+}
+
+fn add_until_over(turn: &Turn<'_>) -> io::Result<u64> {
+    let mut own = 0;
+    while !turn.is_over() {
+        add(turn.place.first(), BATCH);
+        own += BATCH;
+    }
+    Ok(own)
+}
+
+fn run(ctx: &mut Ctx) -> Outcome {
+    let stage = Stage::new(0, 64)?;
+    let alone = ctx.probe(5, |iters| {
+        // Not in a place: those are untouched.
+        let word = AtomicU64::new(0);
+        add(&word, iters * BATCH);
+        Ok(())
+    })?;
+    ctx.state_as("alone", alone.seconds / BATCH as f64);
+    let mut pair = Pair::start(ctx, &stage, add_until_over)?;
+    let wanted = pair::BLOCKS * pair::PLACES;
+    let windows = pair::windows(
+        ctx,
+        &mut pair,
+        |seen: &[pair::Window<Seen>]| {
+            let blocks = pair::by_block(seen, Seen::per_addition, pair::median);
+            seen.len() >= wanted && blocks.iter().all(Option::is_some)
+        },
+        contend,
+    )?;
+    let work = pair.work;
+    let answered = pair.end(ctx)?;
+    let places = (0..wanted as u32).map(|i| stage.court.place(pair::Spot::of(i)));
+    let held: u64 = places.map(|place| place.first().load(Relaxed)).sum();
+    ctx.prove("additions that the words do not hold", "0", (work + answered) as f64 - held as f64, 0.0..=0.0);
+    ctx.fact("windows.clean", windows.iter().filter(|w| w.clean).count());
+    let per_addition = pair::by_block(&windows, Seen::per_addition, pair::median);
+    let fairness = pair::by_block(&windows, Seen::fairness, pair::median);
+    let Some(ns) = pair::enough_blocks(ctx, &per_addition) else { return Ok(()) };
+    let known: Vec<f64> = fairness.into_iter().flatten().collect();
+    if let (Some(ns), Some(fairness)) = (pair::median(&ns), pair::median(&known)) {
+        ctx.state(ns * 1e-9);
+        ctx.state_as("rate", 2e9 / ns);
+        ctx.state_as("fairness", fairness);
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use groma_harness::testing::try_out;
+
+    #[test]
+    fn no_addition_is_lost() {
+        let tried = match try_out(&BENCH, &[], None) {
+            Err(Stop::Unsupported(why)) => return eprintln!("skipped: {why}"),
+            tried => tried.expect("shared memory"),
+        };
+        assert_eq!(tried.proven("additions that the words do not hold"), 0.0);
+        assert_eq!(tried.proven("sides that were found on another CPU"), 0.0);
+        let value = |name: &str| tried.result.series(name).and_then(|s| s.values.first().copied());
+        if let Some(fairness) = value("fairness") {
+            assert!((0.0..=1.0).contains(&fairness), "{fairness}");
+            let product = value("").expect("stated as well") * value("rate").expect("stated as well");
+            assert!((product - 2.0).abs() < 1e-9, "{product}");
+        }
+        assert!(value("alone").is_some_and(|alone| alone > 0.0));
+    }
+
+    #[test]
+    fn a_window_is_told_by_both() {
+        let seen = Seen { ns: 1000.0, own: 30.0, others: 10.0 };
+        assert_eq!((seen.per_addition(), seen.fairness()), (50.0, 1.0 / 3.0));
+        let word = AtomicU64::new(7);
+        assert_eq!((add(&word, 5), word.load(Relaxed)), (11, 12));
+    }
+}

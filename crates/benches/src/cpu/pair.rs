@@ -1,0 +1,525 @@
+//! Two processes on two CPUs that go through the same short windows side by side, never asleep within one.
+//!
+//! The one that measures gives each window a number. The other side answers that it is there, and both do their part. Between
+//! windows a side that is not answered at once sleeps: who sleeps is let in soon when the other one is back, and while one
+//! spins and the other waits for its CPU nothing is measured. A window counts when the kernel took the CPU away from neither.
+//!
+//! The memory that they pass back and forth is in blocks of whole pages that nobody has touched. Each is touched first by one
+//! of the two, by turns: a line that was ever somebody else's, or whose home is elsewhere, makes the transfer one between
+//! three (core-to-core-latency, issues 97 and 155). In each block there are several places, since their addresses decide
+//! where on the chip a line has its home.
+
+use groma_harness::prelude::*;
+use groma_harness::sys::clock::{Clock, Monotonic};
+use groma_harness::sys::counters::{Usage, current_cpu};
+use groma_harness::sys::fork::{Child, Vigil};
+use groma_harness::sys::pages::{page_size, round_up};
+use groma_harness::sys::shared::{self, Shared};
+use groma_harness::sys::topology::Topology;
+use groma_harness::sys::{affinity, process};
+use std::io;
+use std::path::Path;
+use std::sync::atomic::Ordering::{Relaxed, SeqCst};
+use std::sync::atomic::{AtomicU32, AtomicU64};
+use std::time::Duration;
+
+/// Looks at a word before the other side counts as gone: seconds, while time slices are milliseconds.
+const PATIENCE: u64 = 1 << 30;
+/// Looks between two questions whether the other side has died.
+const LOOKS: u64 = 1 << 12;
+/// How long a side looks for the other one before a window until it sleeps, in nanoseconds.
+const AWAKE_NS: u64 = 50_000;
+/// How long a side sleeps until it sees whether the other one has died.
+const ASLEEP: Duration = Duration::from_millis(20);
+
+/// Spins with plain looks until it is so.
+///
+/// # Errors
+/// When the other side has died, or does not answer for seconds.
+#[inline(always)]
+pub(super) fn until(mut so: impl FnMut() -> bool) -> io::Result<()> {
+    for look in 1..PATIENCE {
+        if so() {
+            return Ok(());
+        }
+        if look.is_multiple_of(LOOKS) && Vigil::saw_an_end() {
+            return Err(io::Error::other("the other side has ended"));
+        }
+    }
+    Err(io::ErrorKind::TimedOut.into())
+}
+
+/// Blocks of memory, so many of them touched first by each side.
+pub(super) const BLOCKS: usize = 6;
+/// Places in a block.
+pub(super) const PLACES: usize = 4;
+/// Bytes in a word.
+const WORD: usize = 8;
+/// From one word of a place to another that has a line of its own: no processor has longer lines.
+const APART: usize = 256 / WORD;
+/// Where the lines that go along begin, in words.
+const LOAD: usize = 2 * APART;
+/// How far each place is moved against the one before, in words: not all at the same offset of their kibibyte.
+const SKEW: usize = 64 / WORD;
+
+/// Untouched memory, cut into blocks and places.
+pub(super) struct Court {
+    words: Shared<AtomicU64>,
+    block: usize,
+    stride: usize,
+    line: usize,
+    lines: usize,
+}
+
+/// A place: two words that have a line each, and lines that go along.
+#[derive(Clone, Copy)]
+pub(super) struct Place<'a> {
+    words: &'a [AtomicU64],
+    line: usize,
+    lines: usize,
+}
+
+impl<'a> Place<'a> {
+    /// The first word.
+    #[inline(always)]
+    pub(super) fn first(&self) -> &'a AtomicU64 {
+        &self.words[0]
+    }
+
+    /// A word on the first one's line: the fifth, half of the shortest line away.
+    #[inline(always)]
+    pub(super) fn beside(&self) -> &'a AtomicU64 {
+        &self.words[32 / WORD]
+    }
+
+    /// A word on a line of its own.
+    #[inline(always)]
+    pub(super) fn apart(&self) -> &'a AtomicU64 {
+        &self.words[APART]
+    }
+
+    /// A word of each line that goes along.
+    #[inline(always)]
+    pub(super) fn load(&self) -> impl Iterator<Item = &'a AtomicU64> {
+        self.words[LOAD..].iter().step_by(self.line).take(self.lines)
+    }
+}
+
+impl Court {
+    /// Places with so many lines of so many bytes that go along.
+    pub(super) fn new(lines: usize, line: usize) -> io::Result<Court> {
+        process::refuse_huge_pages();
+        let line = line / WORD;
+        let stride = (LOAD + lines * line + PLACES * SKEW).next_power_of_two().max(1024 / WORD);
+        let block = round_up(PLACES * stride, page_size() / WORD);
+        Ok(Court { words: Shared::untouched(BLOCKS * block)?, block, stride, line, lines })
+    }
+
+    fn block(&self, block: usize) -> &[AtomicU64] {
+        &self.words[block * self.block..][..self.block]
+    }
+
+    /// One of the places of a block.
+    pub(super) fn place(&self, spot: Spot) -> Place<'_> {
+        let from = spot.place * (self.stride + SKEW);
+        Place { words: &self.block(spot.block)[from..], line: self.line, lines: self.lines }
+    }
+
+    /// Touches every page of a block.
+    fn touch(&self, block: usize) {
+        for word in self.block(block).iter().step_by(page_size() / WORD) {
+            word.store(0, SeqCst);
+        }
+    }
+}
+
+/// Where a window takes place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Spot {
+    pub(super) block: usize,
+    pub(super) place: usize,
+    /// How often there was a window before.
+    pub(super) visit: u64,
+}
+
+impl Spot {
+    /// That of a window: all places of all blocks, and again.
+    pub(super) fn of(window: u32) -> Spot {
+        let window = window as usize;
+        let (place, block) = (window % PLACES, window / PLACES % BLOCKS);
+        Spot { block, place, visit: (window / PLACES / BLOCKS) as u64 }
+    }
+
+    /// Whether its block has not been touched.
+    fn is_first(self) -> bool {
+        self.visit == 0 && self.place == 0
+    }
+
+    /// Whether its block is touched first by the one that measures.
+    pub(super) fn is_touched_here(self) -> bool {
+        self.block.is_multiple_of(2)
+    }
+}
+
+/// What the two sides say to each other; each word on its own line.
+struct Board {
+    words: Shared<AtomicU32>,
+    counts: Shared<AtomicU64>,
+}
+
+/// The number of the window that is to begin, plus one.
+const GO: usize = 0;
+/// The window that the other side is in.
+const READY: usize = 1;
+/// The last window that the other side has done.
+const DONE: usize = 2;
+/// The last window that is to end.
+const STOP: usize = 3;
+/// Words of the board that have 32 bits.
+const SAID: usize = 4;
+/// What ends the other side.
+const LEAVE: u32 = u32::MAX;
+
+/// Times that the kernel took the CPU away from the other side.
+const SWITCHES: usize = 0;
+/// What the other side has done in all.
+const WORK: usize = 1;
+/// Whether the other side was on another CPU than its own.
+const ASTRAY: usize = 2;
+const COUNTED: usize = 3;
+
+impl Board {
+    fn new() -> io::Result<Board> {
+        Ok(Board { words: Shared::new(SAID * 64)?, counts: Shared::new(COUNTED * APART)? })
+    }
+
+    fn said(&self, what: usize) -> &AtomicU32 {
+        &self.words[what * 64]
+    }
+
+    fn count(&self, what: usize) -> &AtomicU64 {
+        &self.counts[what * APART]
+    }
+
+    fn say(&self, what: usize, value: u32) {
+        self.said(what).store(value, SeqCst);
+        shared::wake(self.said(what));
+    }
+
+    /// Waits until a word is another than `old`: awake for a moment, then asleep. `look` is asked meanwhile.
+    fn wait(&self, what: usize, old: u32, mut look: impl FnMut() -> Outcome) -> Result<u32, Stop> {
+        let since = Monotonic.now_ns();
+        loop {
+            let now = self.said(what).load(SeqCst);
+            if now != old {
+                return Ok(now);
+            }
+            if Monotonic.now_ns().saturating_sub(since) > AWAKE_NS {
+                shared::wait(self.said(what), old, Some(ASLEEP));
+                look()?;
+            }
+        }
+    }
+}
+
+/// What one side does in a window.
+pub(super) struct Turn<'a> {
+    pub(super) spot: Spot,
+    pub(super) place: Place<'a>,
+    stop: &'a AtomicU32,
+    number: u32,
+}
+
+impl Turn<'_> {
+    /// Whether the window is to end, for the side that does not measure.
+    #[inline(always)]
+    pub(super) fn is_over(&self) -> bool {
+        self.stop.load(Relaxed) == self.number
+    }
+
+    /// Ends the window, for the side that measures.
+    pub(super) fn end(&self) {
+        self.stop.store(self.number, SeqCst);
+    }
+}
+
+/// The two sides, of which the other one waits for windows.
+pub(super) struct Pair<'a> {
+    board: &'a Stage,
+    peer: Child,
+    vigil: Option<Vigil>,
+    here: u32,
+    there: u32,
+    next: u32,
+    /// What this side has done in all, as it says itself.
+    pub(super) work: u64,
+}
+
+/// What both sides see: made before the other side is.
+pub(super) struct Stage {
+    board: Board,
+    pub(super) court: Court,
+}
+
+impl Stage {
+    /// Places with so many lines that go along.
+    pub(super) fn new(lines: usize, line: usize) -> Result<Stage, Stop> {
+        let board = Board::new().doing("sharing memory with the other side")?;
+        let court = Court::new(lines, line).doing("sharing memory with the other side")?;
+        Ok(Stage { board, court })
+    }
+
+    fn turn(&self, number: u32) -> Turn<'_> {
+        let spot = Spot::of(number - 1);
+        Turn { spot, place: self.court.place(spot), stop: self.board.said(STOP), number }
+    }
+
+    /// The life of the other side: `part` in every window, and how much it was.
+    fn serve(&self, cpu: u32, mut part: impl FnMut(&Turn<'_>) -> io::Result<u64>) -> io::Result<()> {
+        let before = Usage::thread();
+        let (mut done, mut work) = (0, 0);
+        loop {
+            let go = self.board.wait(GO, done, || Ok(())).map_err(|stop| io::Error::other(stop.to_string()))?;
+            self.board.count(ASTRAY).store(u64::from(current_cpu() != cpu), SeqCst);
+            if go == LEAVE {
+                return Ok(());
+            }
+            let turn = self.turn(go);
+            if turn.spot.is_first() && !turn.spot.is_touched_here() {
+                self.court.touch(turn.spot.block);
+            }
+            self.board.say(READY, go);
+            work += part(&turn)?;
+            self.board.count(WORK).store(work, SeqCst);
+            self.board.count(SWITCHES).store(Usage::thread().since(&before).involuntary, SeqCst);
+            done = go;
+            self.board.say(DONE, go);
+        }
+    }
+}
+
+/// The two CPUs: where this process is, and where the other side is to be.
+fn cpus(ctx: &Ctx) -> Result<(u32, u32), Stop> {
+    let here = current_cpu();
+    affinity::pin(here).doing("pinning the one that measures")?;
+    let there = match ctx.peer_cpu() {
+        Some(there) => Some(there),
+        // Free: any other one. This process is pinned now, its supervisor is not.
+        None => {
+            let allowed = affinity::allowed_to(process::parent_id()).doing("reading the allowed CPUs")?;
+            allowed.into_iter().find(|cpu| *cpu != here)
+        }
+    };
+    match there {
+        Some(there) if there != here => Ok((here, there)),
+        Some(_) => Err(Stop::Unsupported("two that spin on one CPU wait for the scheduler".to_owned())),
+        None => Err(Stop::Unsupported("one CPU allowed".to_owned())),
+    }
+}
+
+/// How a window went.
+pub(super) struct Window<T> {
+    pub(super) spot: Spot,
+    pub(super) seen: T,
+    /// Whether the kernel left the CPUs to both sides.
+    pub(super) clean: bool,
+}
+
+impl<'a> Pair<'a> {
+    /// Forks the other side, which does `part` in every window and says how much it did; states facts about the pair.
+    pub(super) fn start(
+        ctx: &mut Ctx,
+        stage: &'a Stage,
+        part: impl FnMut(&Turn<'_>) -> io::Result<u64>,
+    ) -> Result<Pair<'a>, Stop> {
+        let (here, there) = cpus(ctx)?;
+        ctx.fact("pair", format!("{here},{there}"));
+        // By name: a worker is pinned, so the topology that it may use has one CPU.
+        let declared = Topology::from_tree(Path::new("/"), &[here, there]);
+        ctx.fact("relation", declared.relation(here, there).map_or("unknown", |relation| relation.name()));
+        let mut peer = ctx.fork_peer(&[], || {
+            let lived = affinity::pin(there).and_then(|()| stage.serve(there, part));
+            match lived {
+                Ok(()) => 0,
+                Err(e) => {
+                    eprintln!("the other side: {e}");
+                    1
+                }
+            }
+        })?;
+        let vigil = Vigil::over(&mut peer).doing("watching over the other side")?;
+        Ok(Pair { board: stage, peer, vigil, here, there, next: 1, work: 0 })
+    }
+
+    /// The next window: `part` on this side, while the other one does its own.
+    pub(super) fn window<T>(
+        &mut self,
+        part: impl FnOnce(&Turn<'_>) -> io::Result<(T, u64)>,
+    ) -> Result<Window<T>, Stop> {
+        let (stage, number) = (self.board, self.next);
+        self.next += 1;
+        let turn = stage.turn(number);
+        if turn.spot.is_first() && turn.spot.is_touched_here() {
+            stage.court.touch(turn.spot.block);
+        }
+        let before = Usage::thread();
+        let there = stage.board.count(SWITCHES).load(SeqCst);
+        let ready = stage.board.said(READY).load(SeqCst);
+        stage.board.say(GO, number);
+        self.answer(READY, ready)?;
+        let done = stage.board.said(DONE).load(SeqCst);
+        let seen = part(&turn);
+        turn.end();
+        let (seen, work) = seen.map_err(|e| self.lost(&e.to_string()))?;
+        self.work += work;
+        // It may have been done before this was looked at.
+        if done != number {
+            self.answer(DONE, done)?;
+        }
+        // Sleeping before the window is no harm; losing the CPU is, on whichever side.
+        let clean =
+            Usage::thread().since(&before).involuntary == 0 && stage.board.count(SWITCHES).load(SeqCst) == there;
+        Ok(Window { spot: turn.spot, seen, clean })
+    }
+
+    fn answer(&mut self, what: usize, old: u32) -> Outcome {
+        let (board, peer) = (&self.board.board, &mut self.peer);
+        let look = || match peer.poll().doing("looking after the other side")? {
+            Some(exit) => Err(Stop::Failed(format!("the other side {exit}"))),
+            None => Ok(()),
+        };
+        board.wait(what, old, look).map(drop)
+    }
+
+    fn lost(&mut self, why: &str) -> Stop {
+        match self.peer.poll() {
+            Ok(Some(exit)) => Stop::Failed(format!("the other side {exit}; {why}")),
+            _ => Stop::Failed(format!("the other side: {why}")),
+        }
+    }
+
+    /// Ends the other side, and proves what is true of every pair: both were where they belong, and the other side left well.
+    /// Gives what the other side has done in all.
+    pub(super) fn end(self, ctx: &mut Ctx) -> Result<u64, Stop> {
+        drop(self.vigil);
+        let board = &self.board.board;
+        board.say(GO, LEAVE);
+        let exit = self.peer.wait().doing("waiting for the other side")?;
+        crate::proofs::peer_ended_well(ctx, &exit);
+        let astray = u64::from(current_cpu() != self.here) + board.count(ASTRAY).load(SeqCst);
+        ctx.prove("sides that were found on another CPU", "0", astray as f64, 0.0..=0.0);
+        ctx.fact("windows", self.next - 1);
+        debug_assert_ne!(self.here, self.there);
+        Ok(board.count(WORK).load(SeqCst))
+    }
+}
+
+/// Windows until there are `enough`, or the time is over: three times the round's box, for a machine whose CPUs are taken away
+/// all the time. A quiet one needs a tenth of it.
+pub(super) fn windows<T>(
+    ctx: &Ctx,
+    pair: &mut Pair<'_>,
+    mut enough: impl FnMut(&[Window<T>]) -> bool,
+    mut part: impl FnMut(&Turn<'_>) -> io::Result<(T, u64)>,
+) -> Result<Vec<Window<T>>, Stop> {
+    let until = ctx.now_ns() + 3 * ctx.box_ns().max(10_000_000);
+    let mut all = Vec::new();
+    while !enough(&all) && ctx.now_ns() < until {
+        all.push(pair.window(&mut part)?);
+    }
+    Ok(all)
+}
+
+/// A number for each block that has one: what `of` makes of the values of its undisturbed windows, of which it has one at
+/// least.
+pub(super) fn by_block<T>(
+    windows: &[Window<T>],
+    value: impl Fn(&T) -> f64,
+    of: impl Fn(&[f64]) -> Option<f64>,
+) -> Vec<Option<f64>> {
+    let block = |block| {
+        let own = windows.iter().filter(|w| w.clean && w.spot.block == block);
+        of(&own.map(|w| value(&w.seen)).collect::<Vec<_>>())
+    };
+    (0..BLOCKS).map(block).collect()
+}
+
+/// The middle one.
+pub(super) fn median(values: &[f64]) -> Option<f64> {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let n = sorted.len();
+    (n > 0).then(|| f64::midpoint(sorted[(n - 1) / 2], sorted[n / 2]))
+}
+
+/// The smallest one.
+pub(super) fn least(values: &[f64]) -> Option<f64> {
+    values.iter().copied().min_by(f64::total_cmp)
+}
+
+/// Blocks that must have a value, or the round tells nothing.
+const FEW: usize = 3;
+
+/// The values of enough blocks; otherwise the round leaves it open.
+pub(super) fn enough_blocks(ctx: &mut Ctx, blocks: &[Option<f64>]) -> Option<Vec<f64>> {
+    let known: Vec<f64> = blocks.iter().copied().flatten().collect();
+    if known.len() >= FEW {
+        return Some(known);
+    }
+    ctx.leave_open("the two CPUs were hardly ever free at the same time");
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_place_of_every_block_has_its_turn_and_its_own_lines() {
+        let all = BLOCKS * PLACES;
+        let spots: Vec<Spot> = (0..2 * all as u32).map(Spot::of).collect();
+        for (i, spot) in spots.iter().enumerate() {
+            assert_eq!(spot.visit, (i / all) as u64);
+            assert!(!spots[..i].contains(spot));
+        }
+        assert_eq!(spots.iter().filter(|s| s.is_first()).count(), BLOCKS);
+        let here = spots.iter().filter(|s| s.is_first() && s.is_touched_here()).count();
+        assert_eq!(here, BLOCKS / 2, "one half of the blocks for each side");
+        for lines in [0, 1, 4, 16, 100] {
+            let court = Court::new(lines, 64).expect("memory");
+            let mut words: Vec<usize> = Vec::new();
+            for spot in &spots[..all] {
+                let place = court.place(*spot);
+                let at = |word: &AtomicU64| std::ptr::from_ref(word).addr() / 64;
+                assert_eq!(at(place.first()), at(place.beside()));
+                assert_eq!(place.load().count(), lines);
+                words.extend([at(place.first()), at(place.apart())].into_iter().chain(place.load().map(at)));
+            }
+            let many = words.len();
+            words.sort_unstable();
+            words.dedup();
+            assert_eq!(words.len(), many, "{lines}: two that want a line have the same one");
+        }
+    }
+
+    #[test]
+    fn blocks_are_told_from_their_undisturbed_windows() {
+        let window = |number, seen, clean| Window { spot: Spot::of(number), seen, clean };
+        let windows =
+            [window(0, 5.0, true), window(1, 4.0, true), window(2, 1.0, false), window(PLACES as u32, 9.0, true)];
+        let blocks = by_block(&windows, |v| *v, least);
+        assert_eq!(blocks, [Some(4.0), Some(9.0), None, None, None, None]);
+        assert_eq!((median(&[3.0, 1.0]), median(&[3.0, 1.0, 9.0]), median(&[])), (Some(2.0), Some(3.0), None));
+    }
+
+    #[test]
+    fn who_waits_for_nothing_is_told() {
+        let mut looks = 0;
+        until(|| {
+            looks += 1;
+            looks == 3
+        })
+        .expect("it became so");
+        assert_eq!(looks, 3);
+    }
+}
