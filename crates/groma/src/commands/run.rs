@@ -120,7 +120,11 @@ pub(crate) fn run(args: &RunArgs) -> Result<u8> {
     if args.json {
         print(&report::render(&head, &records, Some(&end), Format::Json, &style(args.all)))?;
     } else if !out_is_stdout {
-        print(&report::render(&head, &records, Some(&end), Format::Table, &style(args.all)))?;
+        let style = style(args.all);
+        print(&report::render(&head, &records, Some(&end), Format::Table, &style))?;
+        if let Some(page) = report::hardware(&head, &records, &style) {
+            print(&format!("\n{page}"))?;
+        }
     }
     for cost in &worked.costs {
         eprintln!("groma: the budget of {:.0} s: {cost}", budget.as_secs_f64());
