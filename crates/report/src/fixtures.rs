@@ -4,7 +4,7 @@
 
 mod survey;
 
-pub(crate) use survey::{guest, loaded, pairs, two_caches};
+pub(crate) use survey::{guest, nodes, pairs, two_caches};
 
 use groma_model::{
     CrewKind, End, Fact, Host, JobResult, Label, LabelCounts, Labels, Machine, NoiseVerdict, Params, Placement,

@@ -8,7 +8,7 @@
 //! | --- | --- |
 //! | a run | [`render`] in any [`Format`], [`summary()`] for its last lines, [`live_line`] while it goes on |
 //! | the hardware of a run on one page | [`hardware()`] |
-//! | a curve, a distribution | [`plot()`], then [`Chart::svg`], [`Chart::png`] or [`Chart::terminal`] |
+//! | a curve, a distribution, a matrix | [`plot()`], then [`Chart::svg`], [`Chart::png`] or [`Chart::terminal`] |
 //! | the catalogue | [`list()`], [`list_json`], [`explain()`] |
 //! | where it ran | [`machine()`], [`machine_json`] |
 //! | what there is | [`runs()`], [`runs_json`] |
@@ -51,7 +51,7 @@ pub use hardware::hardware;
 pub use list::{list, list_json};
 pub use machine::{machine, machine_json};
 pub use markdown::hardware_markdown;
-pub use plot::{Chart, histogram, plot};
+pub use plot::{Chart, histogram, plot, takes};
 pub use runs::{RunLine, RunStatus, runs, runs_json};
 pub use style::Style;
 pub use summary::{live_line, summary};

@@ -24,11 +24,13 @@ fn cpus(record: &Record) -> Option<(u32, u32)> {
     }
 }
 
-/// The two nodes of a record: `node0-node1`, that of the CPU and that of the memory.
+/// The two nodes of a record, that of the CPU and that of the memory: `node0-node1`, or a list of two.
 fn nodes(record: &Record) -> Option<(u32, u32)> {
     let text = record.placement.to_string();
-    let (from, to) = text.strip_prefix("node")?.split_once("-node")?;
-    Some((from.parse().ok()?, to.parse().ok()?))
+    match text.strip_prefix("node").and_then(|t| t.split_once("-node")) {
+        Some((from, to)) => Some((from.parse().ok()?, to.parse().ok()?)),
+        None => cpus(record),
+    }
 }
 
 /// The protocol of which a matrix of `cpu.core_to_core` is: the one that is asked for, else [`PROTOCOL`], else the first.
@@ -41,13 +43,17 @@ impl Matrix {
     /// The latencies between CPUs by one protocol; `None` without a pair that was measured.
     pub(crate) fn of_cores(records: &[&Record], asked: Option<&str>) -> Option<Matrix> {
         let protocol = protocol(records, asked);
-        let of_it = |r: &&&Record| r.params.word("protocol") == protocol;
-        Matrix::new(records.iter().filter(of_it).filter_map(|r| Some((cpus(r)?, measured(r)?))).collect(), true)
+        let of_it = |r: &&&Record| r.params.word("protocol") == protocol && cpus(r).is_some();
+        let first = records.iter().find(of_it)?;
+        let same = records.iter().filter(|r| r.params == first.params);
+        Matrix::new(same.filter_map(|r| Some((cpus(r)?, measured(r)?))).collect(), true)
     }
 
     /// The values between nodes: from the CPU of one to the memory of another.
     pub(crate) fn of_nodes(records: &[&Record]) -> Option<Matrix> {
-        Matrix::new(records.iter().filter_map(|r| Some((nodes(r)?, measured(r)?))).collect(), false)
+        let first = records.iter().find(|r| nodes(r).is_some())?;
+        let same = records.iter().filter(|r| r.params == first.params);
+        Matrix::new(same.filter_map(|r| Some((nodes(r)?, measured(r)?))).collect(), false)
     }
 
     fn new(pairs: Vec<((u32, u32), f64)>, symmetric: bool) -> Option<Matrix> {

@@ -90,6 +90,13 @@ pub fn value(value: f64, scale: Scale, half_width: Option<f64>) -> String {
     if whole && scaled.fract() == 0.0 { format!("{scaled:.0}{name}") } else { significant(scaled, digits) + name }
 }
 
+/// The unit in which a value of one or more is written, and its name.
+pub(crate) fn unit_of(value: f64, scale: Scale) -> (f64, &'static str) {
+    let units = scale.units();
+    let fits = |unit: &&(f64, &str)| round_to(value / unit.0, 3).abs() >= 1.0;
+    units.iter().find(fits).or(units.last()).copied().unwrap_or((1.0, ""))
+}
+
 /// Two values of one kind: `9.00–31.0 ns`, `900 ns–1.10 µs`.
 pub fn range(low: f64, high: f64, scale: Scale) -> String {
     let (from, to) = (value(low, scale, None), value(high, scale, None));

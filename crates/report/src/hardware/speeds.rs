@@ -4,7 +4,7 @@ use groma_model::{Params, Record, Unit, Value};
 
 use super::{Line, Seen, Table, ended};
 use crate::matrix::{Matrix, protocol};
-use crate::point::measured;
+use crate::point::{measured, same_point};
 use crate::units::{self, NONE, Scale};
 
 /// The operations of the table and what they are called there.
@@ -165,11 +165,6 @@ fn loaded(seen: &Seen<'_>) -> Option<String> {
         _ => Vec::new(),
     };
     told(parts, &records)
-}
-
-/// Whether two records of one benchmark are of one point.
-pub(crate) fn same_point(a: &Record, b: &Record) -> bool {
-    a.params == b.params && a.placement == b.placement && a.workers == b.workers
 }
 
 fn cores(seen: &Seen<'_>) -> Option<String> {
