@@ -29,6 +29,7 @@ const EXAMPLES: &str = "Examples:
   groma list                           what there is to measure
   groma explain ipc.pipe_rtt           what it measures, how, and what can go wrong
   groma show                           the latest results again
+  groma show --hardware                the hardware on one page, declared beside measured
   groma dd if=data direct=1 hist=1     read a file past the page cache, block by block
   groma hammer 32768 100               random stores, alone and on all CPUs together
   groma plot mem.latency -o caches.svg a curve
@@ -62,6 +63,7 @@ pub(crate) enum Command {
         no_gauge: bool,
     },
     /// Show the results of a run
+    #[command(after_help = SHOW_EXAMPLES)]
     Show(ShowArgs),
     /// List the runs in the store
     Runs {
@@ -294,6 +296,12 @@ pub(crate) struct ListArgs {
     pub(crate) json: bool,
 }
 
+const SHOW_EXAMPLES: &str = "Examples:
+  groma show                                 the latest run; one that surveyed the hardware begins with its page
+  groma show --hardware                      that page alone
+  groma show --hardware --format markdown    the same, to be pasted
+  groma show --select mem --all              every point of the benchmarks of memory";
+
 #[derive(Debug, Args)]
 pub(crate) struct ShowArgs {
     /// A run's id, the beginning of one, or 'latest'
@@ -305,6 +313,9 @@ pub(crate) struct ShowArgs {
     /// The format
     #[arg(long, default_value = "table", value_parser = parse_format)]
     pub(crate) format: groma_report::Format,
+    /// Only the hardware on one page: declared beside measured, bandwidths, latencies (table and markdown)
+    #[arg(long, conflicts_with = "samples")]
+    pub(crate) hardware: bool,
     /// With the raw samples (json and csv)
     #[arg(long)]
     pub(crate) samples: bool,

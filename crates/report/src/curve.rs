@@ -82,6 +82,8 @@ pub(crate) struct Level {
     /// The size at which the curve is half-way to the next level, on a logarithmic scale, where that lies well beyond the
     /// capacity: caches that are indexed by physical addresses, or shared, fill unevenly.
     pub(crate) soft: Option<f64>,
+    /// As `soft`, wherever it lies.
+    pub(crate) half_way: Option<f64>,
     /// Its latency in seconds.
     pub(crate) latency: f64,
     /// Its latency in cycles.
@@ -119,6 +121,7 @@ pub(crate) fn levels(curve: &Curve<'_>) -> Vec<Level> {
                 name,
                 span: [level.from, level.to],
                 capacity: level.capacity_hard,
+                half_way: level.capacity_soft,
                 soft: level.capacity_soft.filter(|s| level.capacity_hard.is_some_and(|h| *s > SOFT * h)),
                 latency: level.latency,
                 cycles: groma_stats::median(&rates).map(|hz| hz * level.latency),

@@ -2,6 +2,10 @@
 //!
 //! Test support only. The numbers are made up, of the right size, and the same each time.
 
+mod survey;
+
+pub(crate) use survey::{guest, nodes, pairs, two_caches};
+
 use groma_model::{
     CrewKind, End, Fact, Host, JobResult, Label, LabelCounts, Labels, Machine, NoiseVerdict, Params, Placement,
     Profile, Proof, Quantity, Record, Round, RunHeader, SCHEMA, Sample, Series, State, StateCounts, Timing, Value,

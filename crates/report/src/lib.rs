@@ -7,7 +7,8 @@
 //! | To see | Call |
 //! | --- | --- |
 //! | a run | [`render`] in any [`Format`], [`summary()`] for its last lines, [`live_line`] while it goes on |
-//! | a curve, a distribution | [`plot()`], then [`Chart::svg`], [`Chart::png`] or [`Chart::terminal`] |
+//! | the hardware of a run on one page | [`hardware()`] |
+//! | a curve, a distribution, a matrix | [`plot()`], then [`Chart::svg`], [`Chart::png`] or [`Chart::terminal`] |
 //! | the catalogue | [`list()`], [`list_json`], [`explain()`] |
 //! | where it ran | [`machine()`], [`machine_json`] |
 //! | what there is | [`runs()`], [`runs_json`] |
@@ -22,10 +23,12 @@ mod curve;
 mod explain;
 mod format;
 mod grid;
+mod hardware;
 mod json;
 mod list;
 mod machine;
 mod markdown;
+mod matrix;
 mod plot;
 mod point;
 mod rows;
@@ -44,9 +47,11 @@ mod fixtures;
 pub use csv::csv_samples;
 pub use explain::explain;
 pub use format::{Format, render};
+pub use hardware::hardware;
 pub use list::{list, list_json};
 pub use machine::{machine, machine_json};
-pub use plot::{Chart, histogram, plot};
+pub use markdown::hardware_markdown;
+pub use plot::{Chart, histogram, plot, takes};
 pub use runs::{RunLine, RunStatus, runs, runs_json};
 pub use style::Style;
 pub use summary::{live_line, summary};

@@ -3,6 +3,7 @@
 use groma_model::{End, Record, RunHeader};
 
 use crate::Style;
+use crate::hardware::{self, Part};
 use crate::rows::{Body, HEADS, groups};
 use crate::summary::{host, summary};
 
@@ -13,6 +14,12 @@ pub(crate) fn markdown(run: &RunHeader, records: &[Record], end: Option<&End>, s
     let here = host(&run.environment);
     if !here.is_empty() {
         out += &format!("{}\n\n", escape(&here));
+    }
+    if let Some(page) = hardware::page(run, records) {
+        out += "### hardware\n\n";
+        for part in hardware::markdown(&page) {
+            push(&mut out, &part);
+        }
     }
     for group in groups(records, &plain) {
         out += &format!("### {}\n\n{}.\n\n", escape(group.family), escape(&group.says));
@@ -46,6 +53,39 @@ pub(crate) fn markdown(run: &RunHeader, records: &[Record], end: Option<&End>, s
         out += &format!("- {}\n", escape(&text.split_whitespace().collect::<Vec<_>>().join(" ")));
     }
     out
+}
+
+/// A part of the page of the hardware.
+fn push(out: &mut String, part: &Part) {
+    match part {
+        Part::List(lines) => {
+            for text in lines {
+                out.push_str(&format!("- {}\n", escape(text)));
+            }
+            if lines.is_empty() {
+                return;
+            }
+        }
+        Part::Table(heads, rows) => {
+            line(out, heads);
+            let sides = heads.iter().enumerate().map(|(i, head)| if i == 0 || head.is_empty() { "---" } else { "--:" });
+            line(out, sides);
+            for row in rows {
+                line(out, row);
+            }
+        }
+    }
+    out.push('\n');
+}
+
+/// The hardware of a run on one page of Markdown; `None` where the run holds too little of it.
+pub fn hardware_markdown(run: &RunHeader, records: &[Record]) -> Option<String> {
+    let page = hardware::page(run, records)?;
+    let mut out = format!("### hardware\n\n{}\n\n", escape(&host(&run.environment)));
+    for part in hardware::markdown(&page) {
+        push(&mut out, &part);
+    }
+    Some(out)
 }
 
 fn line(out: &mut String, cells: impl IntoIterator<Item = impl AsRef<str>>) {
@@ -84,6 +124,12 @@ mod tests {
             Some(&fixtures::end(&records)),
             &Style::plain(80)
         ));
+    }
+
+    #[test]
+    fn hardware_on_a_page() {
+        let (run, records) = fixtures::guest();
+        insta::assert_snapshot!(hardware_markdown(&run, &records).expect("it holds a survey"));
     }
 
     #[test]

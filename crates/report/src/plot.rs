@@ -5,6 +5,7 @@
 
 mod axis;
 mod drawing;
+mod heat;
 mod png;
 mod svg;
 mod terminal;
@@ -12,16 +13,30 @@ mod terminal;
 use groma_model::{Quantity, Record, Sample, Series};
 
 use crate::curve::{Curve, curves, for_levels, levels, numbers, widest};
-use crate::point::{WORKERS, name, point_without};
+use crate::matrix::{Matrix, protocol};
+use crate::point::{WORKERS, measured, name, point_without, same_point};
 use crate::style::Style;
 use crate::units::{self, Scale};
 use axis::{Axis, Growth};
+use heat::Heat;
 
-/// What there is to see: a title, two axes, and lines or bars.
+/// What there is to see: a title, and a plane or a matrix.
 #[derive(Clone, Debug)]
 pub struct Chart {
     title: String,
     subtitle: String,
+    field: Field,
+}
+
+#[derive(Clone, Debug)]
+enum Field {
+    Plane(Plane),
+    Heat(Heat),
+}
+
+/// Two axes, and lines or bars between them.
+#[derive(Clone, Debug)]
+struct Plane {
     x: Axis,
     y: Axis,
     lines: Vec<Line>,
@@ -29,7 +44,7 @@ pub struct Chart {
     bars: Vec<Bar>,
 }
 
-/// A line through points, the smallest x first.
+/// A line through points, in order.
 #[derive(Clone, Debug)]
 struct Line {
     label: String,
@@ -69,12 +84,16 @@ struct Bar {
 
 /// A plot of the records of one metric: of several points, the curve over a number (a size, a count, `P` for the members of the
 /// crew), or over the one that takes the most values, a line for each combination of the rest; of one that carries its raw
-/// samples, their [`histogram`].
+/// samples, their [`histogram`]. What is measured between CPUs or nodes is a matrix, and latency under load is drawn over the
+/// bandwidth that was there with it: [`takes`] says which records that needs.
 ///
 /// # Errors
 /// Says why there is nothing to plot, in one line.
 pub fn plot(records: &[&Record], over: Option<&str>) -> Result<Chart, String> {
     let Some(first) = records.first() else { return Err("there are no records of it".to_owned()) };
+    if over.is_none() && first.id == LOADED {
+        return loaded(records);
+    }
     if records.iter().any(|r| r.id != first.id || r.unit != first.unit) {
         return Err("these are records of different metrics".to_owned());
     }
@@ -87,6 +106,9 @@ pub fn plot(records: &[&Record], over: Option<&str>) -> Result<Chart, String> {
         }
         return curve(records, over);
     }
+    if let Some(of) = [CORES, NODES].into_iter().find(|of| family_of(&first.id, of)) {
+        return matrix(records, of);
+    }
     let (over, values) = widest(records).unwrap_or_default();
     if values >= 2 {
         return curve(records, &over);
@@ -98,6 +120,92 @@ pub fn plot(records: &[&Record], over: Option<&str>) -> Result<Chart, String> {
             name(first)
         )),
     }
+}
+
+/// Latency under load, whose bandwidth and 95th percentile are metrics beside it.
+const LOADED: &str = "mem.loaded_latency";
+/// What is measured between two CPUs.
+const CORES: &str = "cpu.core_to_core";
+/// What is measured between two nodes.
+const NODES: &str = "mem.numa";
+
+/// Whether an id is that of a benchmark or of one of its outputs.
+fn family_of(id: &str, of: &str) -> bool {
+    id.strip_prefix(of).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+}
+
+/// Whether a plot of a metric takes the records of this id: its own, and of latency under load all that was measured with it.
+pub fn takes(metric: &str, id: &str) -> bool {
+    id == metric || metric == LOADED && family_of(id, LOADED)
+}
+
+/// Latency over the bandwidth that was there with it, joined in the order of the pace: never over the pace, whose numbers mean
+/// nothing on another machine.
+fn loaded(records: &[&Record]) -> Result<Chart, String> {
+    let with = |id: &str, of: &Record| {
+        let same = |r: &&&Record| r.id == id && same_point(r, of);
+        records.iter().find(same).and_then(|r| measured(r))
+    };
+    let mut main: Vec<&Record> = records.iter().copied().filter(|r| r.id == LOADED && measured(r).is_some()).collect();
+    // The most spacious pace first; one that is no number is that without load.
+    main.sort_by_key(|r| std::cmp::Reverse(r.params.int("pace").unwrap_or(u64::MAX)));
+    let bandwidth = format!("{LOADED}.bandwidth");
+    let slow = format!("{LOADED}.p95");
+    let mut kinds: Vec<String> = main.iter().map(|r| point_without(r, &["pace"])).collect();
+    kinds.sort();
+    kinds.dedup();
+    let mut lines = Vec::new();
+    for kind in &kinds {
+        let of_it: Vec<&&Record> = main.iter().filter(|r| point_without(r, &["pace"]) == *kind).collect();
+        let prefix = if kinds.len() > 1 { format!("{kind} ") } else { String::new() };
+        let median = of_it
+            .iter()
+            .filter_map(|r| Some(Point { x: with(&bandwidth, r)?, y: measured(r)?, interval: r.ci_display }));
+        lines.push(Line { label: format!("{prefix}median"), points: median.collect() });
+        let late =
+            of_it.iter().filter_map(|r| Some(Point { x: with(&bandwidth, r)?, y: with(&slow, r)?, interval: None }));
+        lines.push(Line { label: format!("{prefix}95 %"), points: late.collect() });
+    }
+    lines.retain(|l| l.points.len() >= 2);
+    let Some(first) = main.first().filter(|_| !lines.is_empty()) else {
+        return Err(format!("{LOADED} was measured with its bandwidth at fewer than two paces"));
+    };
+    let ends = |of: fn(&Point) -> f64| -> Vec<f64> { lines.iter().flat_map(|l| l.points.iter().map(of)).collect() };
+    let (mut xs, ys) = (ends(|p| p.x), ends(|p| p.y));
+    xs.push(0.0);
+    Ok(Chart {
+        title: "latency over bandwidth".to_owned(),
+        subtitle: format!("{LOADED}: {}", first.summary),
+        field: Field::Plane(Plane {
+            x: Axis::over(&xs, Growth::Even, Scale::Bandwidth).named("bandwidth"),
+            y: Axis::values(&ys, Growth::of(&ys), Scale::Time, 1.0).named("latency"),
+            lines,
+            levels: Vec::new(),
+            bars: Vec::new(),
+        }),
+    })
+}
+
+/// A matrix of CPUs or of nodes.
+fn matrix(records: &[&Record], of: &str) -> Result<Chart, String> {
+    let first = records[0];
+    let cores = of == CORES;
+    let found = if cores { Matrix::of_cores(records, None) } else { Matrix::of_nodes(records) };
+    let axes = if cores { ["CPU", "CPU"] } else { ["node of the CPU", "node of the memory"] };
+    let heat = found.and_then(|m| Heat::new(&m, Scale::of(first), axes));
+    let Some(heat) = heat else {
+        let why = records.iter().max_by_key(|r| r.state).map(|r| r.reason.as_str()).filter(|r| !r.is_empty());
+        return Err(why.map_or(format!("no pair of {} was measured", first.id), |why| {
+            format!("no pair of {} was measured: {why}", first.id)
+        }));
+    };
+    let mut subtitle = format!("{}, in {}", first.summary, heat.unit());
+    if let Some(groups) = heat.groups() {
+        subtitle += &format!("; groups: {groups}");
+    }
+    let protocol = if cores { protocol(records, None) } else { None };
+    let title = [first.id.as_str()].into_iter().chain(protocol).collect::<Vec<_>>().join(" ");
+    Ok(Chart { title, subtitle, field: Field::Heat(heat) })
 }
 
 /// The curves of a metric over one number.
@@ -125,11 +233,7 @@ fn curve(records: &[&Record], over: &str) -> Result<Chart, String> {
     Ok(Chart {
         title: format!("{} over {}", first.id, x_label(over)),
         subtitle: subtitle(&curves, first),
-        x,
-        y,
-        lines,
-        levels: plateaus,
-        bars: Vec::new(),
+        field: Field::Plane(Plane { x, y, lines, levels: plateaus, bars: Vec::new() }),
     })
 }
 
@@ -139,7 +243,7 @@ fn x_label(over: &str) -> &str {
 
 fn line(curve: &Curve<'_>, label: String) -> Line {
     let points = curve.points.iter().filter_map(|(x, record)| {
-        let y = crate::point::measured(record)?;
+        let y = measured(record)?;
         Some(Point { x: *x as f64, y, interval: record.ci_display })
     });
     Line { label, points: points.collect() }
@@ -251,11 +355,13 @@ pub fn histogram(record: &Record) -> Result<Chart, String> {
             rounds.len(),
             units::value(largest, scale, None),
         ),
-        x: Axis::over(&[low, high], Growth::of(&[low, high]), scale).named(record.quantity.word()),
-        y: Axis::values(&[0.0, most], Growth::Even, Scale::Count, 1.0).named("samples"),
-        lines: Vec::new(),
-        levels: Vec::new(),
-        bars,
+        field: Field::Plane(Plane {
+            x: Axis::over(&[low, high], Growth::of(&[low, high]), scale).named(record.quantity.word()),
+            y: Axis::values(&[0.0, most], Growth::Even, Scale::Count, 1.0).named("samples"),
+            lines: Vec::new(),
+            levels: Vec::new(),
+            bars,
+        }),
     })
 }
 
@@ -295,6 +401,24 @@ mod tests {
     use crate::fixtures;
     use groma_model::{Placement, State};
 
+    /// Threads of a core have numbers 48 apart, eight cores share a cache, three caches a package.
+    fn many(a: u32, b: u32) -> f64 {
+        let (core, other) = (a % 48, b % 48);
+        match () {
+            () if core == other => 8.0,
+            () if core / 8 == other / 8 => 24.0,
+            () if core / 24 == other / 24 => 96.0,
+            () => 210.0,
+        }
+    }
+
+    /// What a plot of a metric of the larger machine shows.
+    fn survey(metric: &str, over: Option<&str>) -> Chart {
+        let (_, records) = fixtures::two_caches();
+        let records: Vec<&Record> = records.iter().filter(|r| takes(metric, &r.id)).collect();
+        plot(&records, over).expect("it was measured")
+    }
+
     pub(super) fn charts() -> Vec<(&'static str, Chart)> {
         let records = fixtures::records();
         let of = |id: &str, keep: fn(&Record) -> bool| -> Vec<&Record> {
@@ -307,6 +431,12 @@ mod tests {
             ("bandwidth", plot(&of("mem.bandwidth", |r| r.workers == 1), None).expect("curves")),
             ("scaling", plot(&scaling, Some("P")).expect("a scaling curve")),
             ("histogram", plot(&[&fixtures::sampled()], None).expect("a distribution")),
+            ("stores", survey("mem.bandwidth", None)),
+            ("hierarchy", survey("mem.latency", None)),
+            ("loaded", survey(LOADED, None)),
+            ("cores", survey(CORES, None)),
+            ("nodes", plot(&fixtures::nodes().iter().collect::<Vec<_>>(), None).expect("a matrix")),
+            ("many", plot(&fixtures::pairs(96, "cas1", many).iter().collect::<Vec<_>>(), None).expect("a matrix")),
         ]
     }
 
@@ -368,7 +498,8 @@ mod tests {
         };
         let (one, two, four) = (crew(1, Placement::Pinned), crew(2, Placement::Free), crew(4, Placement::Free));
         let chart = plot(&[&one, &two, &four], Some("P")).expect("a curve");
-        let xs: Vec<Vec<f64>> = chart.lines.iter().map(|l| l.points.iter().map(|p| p.x).collect()).collect();
+        let Field::Plane(plane) = &chart.field else { panic!("it is a curve") };
+        let xs: Vec<Vec<f64>> = plane.lines.iter().map(|l| l.points.iter().map(|p| p.x).collect()).collect();
         assert_eq!(xs, [[1.0, 2.0, 4.0]]);
         // Those that somebody placed are another.
         let placed = crew(2, Placement::Spread);

@@ -72,6 +72,11 @@ pub(crate) fn is_size(record: &Record, name: &str) -> bool {
         && text_of(&record.params, &record.params_text, name).ends_with('B')
 }
 
+/// Whether two records of one benchmark are of one point.
+pub(crate) fn same_point(a: &Record, b: &Record) -> bool {
+    a.params == b.params && a.placement == b.placement && a.workers == b.workers
+}
+
 /// The value of a record that was measured.
 pub(crate) fn measured(record: &Record) -> Option<f64> {
     let usable = matches!(record.state, State::Ok | State::Noisy);

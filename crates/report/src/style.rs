@@ -27,6 +27,12 @@ impl Style {
         }
     }
 
+    /// The text on a ground of the 256 colours, in black or white, when colour is wanted.
+    pub(crate) fn on(&self, ground: u8, light: bool, text: &str) -> String {
+        let ink = if light { 231 } else { 16 };
+        if self.colour { format!("\x1b[38;5;{ink};48;5;{ground}m{text}\x1b[0m") } else { text.to_owned() }
+    }
+
     /// The text in the alphabet that is wanted. Control characters become spaces: a reason or a fact comes from outside,
     /// and must not move the cursor or split a row.
     pub(crate) fn text(&self, text: &str) -> String {
@@ -80,6 +86,12 @@ pub(crate) enum Ink {
     Second,
     /// The third line of a plot.
     Third,
+    /// The fourth line of a plot.
+    Fourth,
+    /// The fifth line of a plot.
+    Fifth,
+    /// The sixth line of a plot.
+    Sixth,
 }
 
 impl Ink {
@@ -94,6 +106,9 @@ impl Ink {
             Ink::First => Some("36"),
             Ink::Second => Some("33"),
             Ink::Third => Some("35"),
+            Ink::Fourth => Some("32"),
+            Ink::Fifth => Some("34"),
+            Ink::Sixth => Some("31"),
         }
     }
 }

@@ -90,6 +90,22 @@ pub fn value(value: f64, scale: Scale, half_width: Option<f64>) -> String {
     if whole && scaled.fract() == 0.0 { format!("{scaled:.0}{name}") } else { significant(scaled, digits) + name }
 }
 
+/// The unit in which a value of one or more is written, and its name.
+pub(crate) fn unit_of(value: f64, scale: Scale) -> (f64, &'static str) {
+    let units = scale.units();
+    let fits = |unit: &&(f64, &str)| round_to(value / unit.0, 3).abs() >= 1.0;
+    units.iter().find(fits).or(units.last()).copied().unwrap_or((1.0, ""))
+}
+
+/// Two values of one kind: `9.00–31.0 ns`, `900 ns–1.10 µs`.
+pub fn range(low: f64, high: f64, scale: Scale) -> String {
+    let (from, to) = (value(low, scale, None), value(high, scale, None));
+    match (from.split_once(' '), to.split_once(' ')) {
+        (Some((number, unit)), Some((_, same))) if unit == same => format!("{number}–{to}"),
+        _ => format!("{from}–{to}"),
+    }
+}
+
 /// How many significant digits of a value its interval supports: three or four.
 pub fn digits(value: f64, half_width: Option<f64>) -> usize {
     let fourth = 10f64.powi(value.abs().log10().floor() as i32 - 3);
@@ -226,6 +242,13 @@ mod tests {
         assert_eq!(value(72.0, Scale::Count, None), "72");
         assert_eq!(value(16.5, Scale::Count, None), "16.5");
         assert_eq!(value(3.0, Scale::Ratio, None), "3.00");
+    }
+
+    #[test]
+    fn a_range_says_its_unit_once() {
+        assert_eq!(range(9e-9, 31e-9, Scale::Time), "9.00–31.0 ns");
+        assert_eq!(range(9e-7, 1.1e-6, Scale::Time), "900 ns–1.10 µs");
+        assert_eq!(range(1.0, 2.0, Scale::Count), "1–2");
     }
 
     #[test]

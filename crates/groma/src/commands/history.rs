@@ -46,12 +46,25 @@ pub(crate) fn show(args: &ShowArgs) -> Result<u8> {
             bail!("run {} holds no metric that {} names", shown.head.run, args.select.join(", "));
         }
     }
+    let style = style(args.all);
+    let page = match args.format {
+        Format::Table => report::hardware(&shown.head, &shown.records, &style),
+        Format::Markdown if args.hardware => report::hardware_markdown(&shown.head, &shown.records),
+        _ => None,
+    };
+    if args.hardware {
+        let Some(page) = page else {
+            bail!("run {} holds too little of a hardware survey for a page (groma run cpu mem)", shown.head.run)
+        };
+        print(&page)?;
+        return Ok(0);
+    }
     let text = if args.samples && args.format == Format::Csv {
         report::csv_samples(&shown.head, &shown.records)
     } else {
-        report::render(&shown.head, &shown.records, shown.end.as_ref(), args.format, &style(args.all))
+        report::render(&shown.head, &shown.records, shown.end.as_ref(), args.format, &style)
     };
-    print(&text)?;
+    print(&page.map_or(text.clone(), |page| format!("{page}\n{text}")))?;
     Ok(0)
 }
 

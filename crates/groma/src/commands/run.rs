@@ -47,7 +47,12 @@ pub(crate) fn run(args: &RunArgs) -> Result<u8> {
         eprintln!("groma: {choice}");
     }
     carry_out(args, &plan, started, |head, records, end, _| {
-        report::render(head, records, Some(end), Format::Table, &style(args.all))
+        let style = style(args.all);
+        let table = report::render(head, records, Some(end), Format::Table, &style);
+        match report::hardware(head, records, &style) {
+            Some(page) => format!("{table}\n{page}"),
+            None => table,
+        }
     })
 }
 

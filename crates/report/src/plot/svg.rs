@@ -1,9 +1,11 @@
 //! A drawing as SVG: transparent, in the fonts of the page, dark or light as the reader's screen is.
 
 use super::drawing::{Anchor, Drawing, HEIGHT, Paint, Shape, WIDTH};
+use super::heat::{DEEP, STEPS};
 
-/// Colours on a light and on a dark ground, by class. Those of lines are told apart with any colour vision.
-pub(super) const COLOURS: [(&str, &str, &str); 10] = [
+/// Colours on a light and on a dark ground, by class. Those of lines are told apart with any colour vision, the first five
+/// best; those of cells are from pale to deep and carry their own writing, so they are the same on either ground.
+pub(super) const COLOURS: [(&str, &str, &str); 25] = [
     ("t", "#1c2126", "#e8ecf0"),
     ("f", "#5b6570", "#9da7b1"),
     ("g", "#e3e7eb", "#2f363d"),
@@ -13,11 +15,31 @@ pub(super) const COLOURS: [(&str, &str, &str); 10] = [
     ("l2", "#007d5b", "#35bd94"),
     ("l3", "#9a4c86", "#dd9cca"),
     ("l4", "#7a6a00", "#d9c84a"),
+    ("l5", "#b0183c", "#ff8095"),
+    ("l6", "#4d5660", "#b9c2cb"),
+    ("l7", "#0a8299", "#6cd5e6"),
+    ("l8", "#7b4a21", "#d2a27c"),
     ("d", "#8d97a1", "#7c8791"),
+    ("h0", "#fbf0c9", "#fbf0c9"),
+    ("h1", "#c6debd", "#c6debd"),
+    ("h2", "#92cbb0", "#92cbb0"),
+    ("h3", "#66b6a6", "#66b6a6"),
+    ("h4", "#4c9ca2", "#4c9ca2"),
+    ("h5", "#33819d", "#33819d"),
+    ("h6", "#27668e", "#27668e"),
+    ("h7", "#224a7a", "#224a7a"),
+    ("h8", "#1d2f66", "#1d2f66"),
+    ("p", "#12181d", "#12181d"),
+    ("q", "#ffffff", "#ffffff"),
 ];
 
 /// The number of colours for lines, after which they begin again.
-const LINES: usize = 5;
+const LINES: usize = 9;
+/// The places of colours in [`COLOURS`].
+const FIRST_LINE: usize = 4;
+const DISTURBED: usize = FIRST_LINE + LINES;
+const FIRST_CELL: usize = DISTURBED + 1;
+const ON_CELL: usize = FIRST_CELL + STEPS;
 
 /// The place of a paint in [`COLOURS`].
 pub(super) fn colour(paint: Paint) -> usize {
@@ -26,9 +48,11 @@ pub(super) fn colour(paint: Paint) -> usize {
         Paint::Faint => 1,
         Paint::Grid => 2,
         Paint::Axis => 3,
-        Paint::Line(i) => 4 + i % LINES,
-        Paint::Bar => 4,
-        Paint::Disturbed => 9,
+        Paint::Line(i) => FIRST_LINE + i % LINES,
+        Paint::Bar => FIRST_LINE,
+        Paint::Disturbed => DISTURBED,
+        Paint::Cell(depth) => FIRST_CELL + depth.min(STEPS - 1),
+        Paint::OnCell(depth) => ON_CELL + usize::from(depth >= DEEP),
     }
 }
 

@@ -1,7 +1,8 @@
 //! A chart on a grid of characters: lines in braille dots (eight to a character), distributions as bars that lie.
 
 use super::axis::Axis;
-use super::{Bar, Chart, Plateau};
+use super::heat::{DEEP, Heat, NUMBERED, STEPS};
+use super::{Bar, Chart, Field, Plane, Plateau};
 use crate::style::{Ink, Style, columns};
 use crate::units;
 
@@ -9,11 +10,18 @@ pub(super) fn terminal(chart: &Chart, style: &Style) -> String {
     let mut out = style.paint(Ink::Strong, &style.text(&chart.title)) + "\n";
     out += &style.paint(Ink::Faint, &style.cut(&style.text(&chart.subtitle), style.width));
     out.push_str("\n\n");
-    out + &if chart.bars.is_empty() { lines(chart, style) } else { bars(chart, style) }
+    out + &match &chart.field {
+        Field::Plane(plane) if plane.bars.is_empty() => lines(plane, style),
+        Field::Plane(plane) => bars(plane, style),
+        Field::Heat(heat) => matrix(heat, style),
+    }
 }
 
 /// The colours of lines, which begin again after the last.
-const INKS: [Ink; 3] = [Ink::First, Ink::Second, Ink::Third];
+const INKS: [Ink; 6] = [Ink::First, Ink::Second, Ink::Third, Ink::Fourth, Ink::Fifth, Ink::Sixth];
+
+/// The marks of lines without Unicode, which begin again after the last.
+const MARKS: [char; 9] = ['*', '+', 'o', 'x', '#', '%', '@', '=', '~'];
 
 /// What a cell of the grid holds.
 #[derive(Clone, Copy)]
@@ -81,7 +89,7 @@ impl Canvas {
                 (None, 0) => out.push(' '),
                 (None, dots) => {
                     let braille = char::from_u32(0x2800 + u32::from(dots)).unwrap_or('*');
-                    let mark = if style.unicode { braille } else { ['*', '+', 'o', 'x'][place.line % 4] };
+                    let mark = if style.unicode { braille } else { MARKS[place.line % MARKS.len()] };
                     out += &style.paint(INKS[place.line % INKS.len()], &mark.to_string());
                 }
             }
@@ -90,7 +98,7 @@ impl Canvas {
     }
 }
 
-fn lines(chart: &Chart, style: &Style) -> String {
+fn lines(chart: &Plane, style: &Style) -> String {
     let height = (style.width / 5).clamp(12, 22);
     let y_ticks = chart.y.ticks(height * 3 / 5);
     let left = y_ticks.iter().map(|t| columns(&style.text(&t.1))).max().unwrap_or(0) + 2;
@@ -146,7 +154,7 @@ fn lines(chart: &Chart, style: &Style) -> String {
 /// What stands to the right of the canvas, by row: the label of each line at its end, or below the label above; and the
 /// level on which the curve ends.
 fn margin(
-    chart: &Chart,
+    chart: &Plane,
     last_level: Option<&Plateau>,
     height: usize,
     row_of: impl Fn(f64) -> usize,
@@ -180,6 +188,108 @@ fn margin(
     margin
 }
 
+/// The grounds of cells from pale to deep, of the 256 colours: near those of a drawing.
+const GROUNDS: [u8; STEPS] = [230, 187, 115, 73, 37, 31, 25, 24, 17];
+/// Cells without colour, from pale to deep.
+const SHADES: [char; STEPS] = [' ', '·', '░', '░', '▒', '▒', '▓', '▓', '█'];
+/// The same in ASCII.
+const ASCII_SHADES: [char; STEPS] = ['.', ':', '-', '=', '+', '*', '%', '@', '#'];
+
+/// A matrix: numbers on colours where there is room for them, else colours or shades alone.
+fn matrix(heat: &Heat, style: &Style) -> String {
+    let n = heat.names.len();
+    let names = heat.names.iter().map(|t| columns(t)).max().unwrap_or(0);
+    let numbers = (0..n * n).filter_map(|i| Some(columns(&heat.number(heat.cell(i / n, i % n)?))));
+    let breaks = heat.breaks.len() * 2;
+    let wide = numbers.max().unwrap_or(0).max(names) + 1;
+    let numbered = n <= NUMBERED && names + 2 + n * wide + breaks <= style.width;
+    // Cells of so many columns; where there are more CPUs than columns, so many of them to one cell.
+    let room = style.width.saturating_sub(names + 2 + breaks).max(8);
+    let cell = if numbered { wide } else { (room / n.max(1)).clamp(1, 2) };
+    let every = if numbered { 1 } else { n.div_ceil(room / cell).max(1) };
+    let starts: Vec<usize> = (0..n).step_by(every).collect();
+    let border = |i: usize| heat.breaks.iter().any(|b| (i..i + every).contains(b) && i > 0);
+    let (bar, dash, cross) = if style.unicode { ('│', '─', '┼') } else { ('|', '-', '+') };
+
+    let mut out = String::new();
+    let [rows, across] = heat.axes;
+    if rows != across {
+        out += &format!("down: {rows}; across: {across}\n");
+    }
+    let mut head = " ".repeat(names + 1);
+    let mut rule = " ".repeat(names + 1);
+    let mut free = 0;
+    for &column in &starts {
+        if border(column) {
+            head += "  ";
+            rule += &format!("{dash}{cross}");
+        }
+        let name = &heat.names[column];
+        let end = columns(&head) + cell;
+        if columns(name) <= cell {
+            head += &format!("{name:>cell$}");
+        } else if columns(&head) >= free {
+            // A name wider than its cell stands over those that follow.
+            head += name;
+            free = columns(&head) + 1;
+        }
+        head += &" ".repeat(end.saturating_sub(columns(&head)));
+        rule += &dash.to_string().repeat(cell);
+    }
+    // Names that ran over the next cells have made the head longer than the rows; those cells then have none.
+    out += &style.paint(Ink::Faint, style.cut(&head, style.width).trim_end());
+    out.push('\n');
+    for &row in &starts {
+        if border(row) {
+            out += &style.paint(Ink::Faint, &rule);
+            out.push('\n');
+        }
+        let mut line = format!("{} ", style.paint(Ink::Faint, &format!("{:>names$}", heat.names[row])));
+        for &column in &starts {
+            if border(column) {
+                line += &format!(" {}", style.paint(Ink::Faint, &bar.to_string()));
+            }
+            line += &cells(heat, (row, column), every, cell, numbered, style);
+        }
+        let kept = line.trim_end().len();
+        line.truncate(kept);
+        out += &line;
+        out.push('\n');
+    }
+    out + &scale(heat, numbered, style)
+}
+
+/// A cell of the terminal: one of the matrix, or the median of the square that it stands for.
+fn cells(heat: &Heat, at: (usize, usize), every: usize, width: usize, numbered: bool, style: &Style) -> String {
+    let (row, column) = at;
+    let square = (row..row + every).flat_map(|r| (column..column + every).map(move |c| (r, c)));
+    let values: Vec<f64> = square.filter_map(|(r, c)| heat.cell(r, c)).collect();
+    let Some(value) = groma_stats::median(&values) else { return " ".repeat(width) };
+    let depth = heat.depth(value);
+    if numbered {
+        return style.on(GROUNDS[depth], depth >= DEEP, &format!("{:>width$}", heat.number(value)));
+    }
+    if style.colour {
+        return style.on(GROUNDS[depth], false, &" ".repeat(width));
+    }
+    let shades = if style.unicode { SHADES } else { ASCII_SHADES };
+    shades[depth].to_string().repeat(width)
+}
+
+/// What depths mean.
+fn scale(heat: &Heat, numbered: bool, style: &Style) -> String {
+    let [low, high] = heat.ends();
+    if numbered && !style.colour {
+        return style.text(&format!("{low} to {high}")) + "\n";
+    }
+    let shades = if style.unicode { SHADES } else { ASCII_SHADES };
+    let depth = |d: usize| {
+        if style.colour { style.on(GROUNDS[d], false, "  ") } else { shades[d].to_string().repeat(2) }
+    };
+    let all: String = (0..=heat.deepest()).map(depth).collect();
+    format!("{} {all} {}\n", style.text(&low), style.text(&high))
+}
+
 /// The axis below the canvas: its line, its ticks' texts where they do not touch, and what it counts.
 fn x_axis(axis: &Axis, left: usize, width: usize, style: &Style) -> String {
     let (corner, line, tick) = if style.unicode { ('└', '─', '┬') } else { ('+', '-', '+') };
@@ -206,7 +316,7 @@ fn x_axis(axis: &Axis, left: usize, width: usize, style: &Style) -> String {
 /// Rows of a distribution.
 const ROWS: usize = 20;
 
-fn bars(chart: &Chart, style: &Style) -> String {
+fn bars(chart: &Plane, style: &Style) -> String {
     let every = chart.bars.len().div_ceil(ROWS).max(1);
     let rows: Vec<Bar> = chart.bars.chunks(every).filter_map(joined).collect();
     let most = rows.iter().map(|b| b.clean + b.labelled).max().unwrap_or(0).max(1);

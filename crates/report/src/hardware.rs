@@ -1,0 +1,235 @@
+//! The hardware on one page: what the machine declares beside what was measured, and how fast it is.
+//!
+//! A view over the records of the hardware survey and the facts of the machine. A row whose records are missing is left out;
+//! what was tried and could not be told says so, and why stands below. What is declared is never taken for what is measured:
+//! where both are there, a rule of `hardware/claims.rs` says whether they agree.
+
+mod claims;
+mod speeds;
+
+use groma_model::{Record, RunHeader, State};
+
+use crate::grid::{Align, Cell, Grid};
+use crate::point::measured;
+use crate::style::{Ink, Style, wrap_behind};
+use crate::summary::host;
+use claims::Claim;
+
+/// Fewer rows than this are no page of their own: the tables say the same.
+const FEWEST: usize = 3;
+
+/// The page, before anybody aligns it.
+pub(crate) struct Page {
+    /// What it is a page of, in a line.
+    machine: String,
+    claims: Vec<Claim>,
+    bandwidth: Option<Table>,
+    lines: Vec<Line>,
+}
+
+/// Numbers under heads; the first column names the row.
+struct Table {
+    heads: Vec<String>,
+    rows: Vec<Vec<String>>,
+}
+
+/// Some numbers that belong together.
+struct Line {
+    label: &'static str,
+    text: String,
+    is_measured: bool,
+}
+
+/// The records of a run, asked by id.
+struct Seen<'a>(&'a [Record]);
+
+impl<'a> Seen<'a> {
+    /// The records of a metric, without those of crews.
+    fn all(&self, id: &str) -> impl Iterator<Item = &'a Record> + use<'a> {
+        let id = id.to_owned();
+        self.0.iter().filter(move |r| r.id == id && r.workers == 1)
+    }
+
+    /// The first record of a metric that passes, one with a value before one without.
+    fn first(&self, id: &str, keep: impl Fn(&Record) -> bool) -> Option<&'a Record> {
+        let of_it = || self.all(id).filter(|r| keep(r));
+        of_it().find(|r| measured(r).is_some()).or_else(|| of_it().next())
+    }
+
+    /// The value of a metric that has one point.
+    fn value(&self, id: &str) -> Option<f64> {
+        self.first(id, |_| true).and_then(measured)
+    }
+}
+
+/// A fact of a record.
+fn fact<'a>(record: &'a Record, key: &str) -> Option<&'a str> {
+    record.facts.iter().find(|f| f.key == key).map(|f| f.value.as_str())
+}
+
+/// The page of a run; `None` where the run holds too little of the hardware survey for one.
+pub(crate) fn page(run: &RunHeader, records: &[Record]) -> Option<Page> {
+    let seen = Seen(records);
+    let claims = claims::claims(&run.environment, &seen);
+    let bandwidth = speeds::bandwidth(&seen);
+    let lines = speeds::lines(&seen);
+    let told = claims.iter().filter(|c| c.is_measured()).count();
+    let measured_lines = lines.iter().filter(|l| l.is_measured).count();
+    let rows = told + bandwidth.as_ref().map_or(0, |t| t.rows.len()) + measured_lines;
+    (rows >= FEWEST).then(|| Page { machine: host(&run.environment), claims, bandwidth, lines })
+}
+
+/// The hardware of a run on one page for a terminal or a pipe: declared beside measured, bandwidth, latencies. `None` where
+/// the run holds too little of it.
+pub fn hardware(run: &RunHeader, records: &[Record], style: &Style) -> Option<String> {
+    let page = page(run, records)?;
+    let mut out = style.paint(Ink::Strong, "hardware") + "\n";
+    if !page.machine.is_empty() {
+        out += &wrap_behind("", &style.text(&page.machine), style.width);
+    }
+    out.push('\n');
+    if !page.claims.is_empty() {
+        out += &claim_table(&page.claims, style);
+        for (what, why) in notes(&page.claims) {
+            out += &wrap_behind("  ", &style.text(&format!("{what}: {why}")), style.width);
+        }
+        out.push('\n');
+    }
+    if let Some(table) = &page.bandwidth {
+        let mut aligns = vec![Align::Left];
+        aligns.extend(table.heads.iter().skip(1).map(|_| Align::Right));
+        let mut grid = Grid::new(&aligns, style);
+        let head = |(i, h): (usize, &String)| Cell::ink(h, if i == 0 { Ink::Strong } else { Ink::Faint });
+        grid.row(table.heads.iter().enumerate().map(head).collect());
+        for row in &table.rows {
+            grid.row(row.iter().map(Cell::new).collect());
+        }
+        out += &grid.render();
+        out.push('\n');
+    }
+    let longest = page.lines.iter().map(|l| l.label.len()).max().unwrap_or(0);
+    for line in &page.lines {
+        let first = format!("{:<longest$}  ", line.label);
+        let text = wrap_behind(&first, &style.text(&line.text), style.width);
+        out += &text.replacen(line.label, &style.paint(Ink::Strong, line.label), 1);
+    }
+    Some(out)
+}
+
+/// The heads of the table of claims.
+const HEADS: [&str; 6] = ["", "declared", "measured", "cycles", "time", ""];
+
+fn claim_table(claims: &[Claim], style: &Style) -> String {
+    let mut grid =
+        Grid::new(&[Align::Left, Align::Right, Align::Right, Align::Right, Align::Right, Align::Left], style);
+    grid.row(HEADS.iter().map(|h| Cell::ink(*h, Ink::Faint)).collect());
+    for claim in claims {
+        let ink = match claim.verdict {
+            Some(claims::Verdict::Disagree) => Ink::Warning,
+            _ => Ink::Faint,
+        };
+        let mut cells: Vec<Cell> = claim.cells().map(Cell::new).into();
+        cells.push(Cell::ink(claim.verdict.map_or("", claims::Verdict::words), ink));
+        grid.row(cells);
+    }
+    grid.render()
+}
+
+/// Why, for each claim that has a reason; those with the same reason together.
+fn notes(claims: &[Claim]) -> Vec<(String, &str)> {
+    let mut notes: Vec<(String, &str)> = Vec::new();
+    for claim in claims.iter().filter(|c| !c.why.is_empty()) {
+        match notes.iter_mut().find(|(_, why)| *why == claim.why) {
+            Some((what, _)) => *what += &format!(", {}", claim.what),
+            None => notes.push((claim.what.clone(), &claim.why)),
+        }
+    }
+    notes
+}
+
+/// The page as Markdown: the rows of its tables as cells, the rest as a list.
+pub(crate) fn markdown(page: &Page) -> Vec<Part> {
+    let mut parts = Vec::new();
+    if !page.claims.is_empty() {
+        let rows = page.claims.iter().map(|claim| {
+            let mut cells: Vec<String> = claim.cells().into();
+            cells.push(claim.verdict.map_or("", claims::Verdict::words).to_owned());
+            cells
+        });
+        parts.push(Part::Table(HEADS.map(str::to_owned).into(), rows.collect()));
+        parts.push(Part::List(notes(&page.claims).into_iter().map(|(what, why)| format!("{what}: {why}")).collect()));
+    }
+    if let Some(table) = &page.bandwidth {
+        parts.push(Part::Table(table.heads.clone(), table.rows.clone()));
+    }
+    parts.push(Part::List(page.lines.iter().map(|line| format!("{}: {}", line.label, line.text)).collect()));
+    parts
+}
+
+/// A part of a page in Markdown.
+pub(crate) enum Part {
+    /// Heads and rows; the first column names the row.
+    Table(Vec<String>, Vec<Vec<String>>),
+    /// Lines of a list.
+    List(Vec<String>),
+}
+
+/// A record without a value in few words: how it ended, and why.
+fn ended(record: &Record) -> (String, String) {
+    let state = if record.state == State::Ok { State::Unresolved } else { record.state };
+    (state.word().to_owned(), record.reason.clone())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixtures;
+    use crate::style::columns;
+
+    fn shown(machine: (RunHeader, Vec<Record>), style: &Style) -> String {
+        hardware(&machine.0, &machine.1, style).expect("it holds a survey")
+    }
+
+    #[test]
+    fn of_two_machines_at_80_and_120_columns() {
+        for width in [80, 120] {
+            for (name, machine) in [("guest", fixtures::guest()), ("two_caches", fixtures::two_caches())] {
+                let text = shown(machine, &Style::plain(width));
+                for line in text.lines() {
+                    assert!(columns(line) <= width, "{width}: {line}");
+                    assert_eq!(line.trim_end(), line);
+                }
+                assert!(text.lines().count() <= 45, "{} lines:\n{text}", text.lines().count());
+                insta::assert_snapshot!(format!("{name}_{width}"), text);
+            }
+        }
+    }
+
+    #[test]
+    fn in_ascii() {
+        let text = shown(fixtures::guest(), &Style { unicode: false, ..Style::plain(80) });
+        assert!(text.is_ascii(), "{text}");
+    }
+
+    #[test]
+    fn a_run_without_a_survey_has_no_page() {
+        let records = [fixtures::record("syscall.getppid", "", groma_model::Quantity::Latency, 1e-7)];
+        assert!(hardware(&fixtures::header(), &records, &Style::plain(80)).is_none());
+        assert!(hardware(&fixtures::header(), &[], &Style::plain(80)).is_none());
+    }
+
+    #[test]
+    fn any_part_of_a_survey_may_be_missing_or_have_ended_badly() {
+        let (run, records) = fixtures::guest();
+        let ids: std::collections::BTreeSet<String> = records.iter().map(|r| r.id.clone()).collect();
+        for id in &ids {
+            let without: Vec<Record> = records.iter().filter(|r| r.id != *id).cloned().collect();
+            hardware(&run, &without, &Style::plain(80));
+            let alone: Vec<Record> = records.iter().filter(|r| r.id == *id).cloned().collect();
+            hardware(&run, &alone, &Style::plain(80));
+        }
+        let failed: Vec<Record> =
+            records.into_iter().map(|r| fixtures::without(r, State::Unsupported, "there is none here")).collect();
+        assert!(hardware(&run, &failed, &Style::plain(80)).is_none());
+    }
+}

@@ -1,0 +1,235 @@
+//! How fast it is: bandwidth by size, and the rest a line each.
+
+use groma_model::{Params, Record, Unit, Value};
+
+use super::{Line, Seen, Table, ended};
+use crate::matrix::{Matrix, protocol};
+use crate::point::{measured, same_point};
+use crate::units::{self, NONE, Scale};
+
+/// The operations of the table and what they are called there.
+const SHOWN: [(&str, &str); 4] =
+    [("read", "read"), ("write", "write"), ("write_nt", "write, no cache"), ("copy", "copy")];
+
+/// The operations that fill memory and read nothing: one of them is the best store at a size.
+const STORES: [(&str, &str); 4] =
+    [("write", "write"), ("write_nt", "no cache"), ("zero_line", "zero line"), ("rep_stos", "rep stos")];
+
+fn gigabytes(bytes_per_second: f64) -> String {
+    units::significant(bytes_per_second / 1e9, 3)
+}
+
+/// Bandwidth by size, and which store wins at which. Sizes are the columns.
+pub(super) fn bandwidth(seen: &Seen<'_>) -> Option<Table> {
+    let records: Vec<&Record> = seen.all("mem.bandwidth").filter(|r| r.params.word("op").is_some()).collect();
+    let mut sizes: Vec<u64> =
+        records.iter().filter(|r| measured(r).is_some()).filter_map(|r| r.params.int("size")).collect();
+    sizes.sort_unstable();
+    sizes.dedup();
+    let at = |op: &str, size: u64| {
+        // Of several kernels the fastest: that of the CPU's widest registers, as a rule.
+        let of_it = records.iter().filter(|r| r.params.word("op") == Some(op) && r.params.int("size") == Some(size));
+        of_it.filter_map(|r| measured(r)).max_by(f64::total_cmp)
+    };
+    let mut heads = vec!["GB/s".to_owned()];
+    heads.extend(sizes.iter().map(|s| units::value(*s as f64, Scale::Size, None)));
+    let mut rows = Vec::new();
+    for (op, name) in SHOWN {
+        if sizes.iter().any(|s| at(op, *s).is_some()) {
+            let cells = sizes.iter().map(|s| at(op, *s).map_or(NONE.to_owned(), gigabytes));
+            rows.push([name.to_owned()].into_iter().chain(cells).collect());
+        }
+    }
+    if rows.is_empty() {
+        return None;
+    }
+    let stores: Vec<_> = STORES.iter().filter(|(op, _)| sizes.iter().any(|s| at(op, *s).is_some())).collect();
+    if stores.len() > 1 {
+        let best = |size: u64| {
+            let all = stores.iter().filter_map(|(op, name)| Some((at(op, size)?, name)));
+            all.max_by(|a, b| a.0.total_cmp(&b.0))
+        };
+        let names = sizes.iter().map(|s| best(*s).map_or(NONE.to_owned(), |b| b.1.to_string()));
+        rows.push(["best store".to_owned()].into_iter().chain(names).collect());
+        if stores.iter().any(|(op, _)| !SHOWN.iter().any(|(shown, _)| shown == op)) {
+            let values = sizes.iter().map(|s| best(*s).map_or(NONE.to_owned(), |b| gigabytes(b.0)));
+            rows.push([String::new()].into_iter().chain(values).collect());
+        }
+    }
+    Some(Table { heads, rows })
+}
+
+/// The rest of the page.
+pub(super) fn lines(seen: &Seen<'_>) -> Vec<Line> {
+    type Tell = fn(&Seen<'_>) -> Option<String>;
+    let all: [(&str, &str, Tell); 8] = [
+        ("STREAM", "mem.stream", stream),
+        ("at once", "mem.parallelism", parallelism),
+        ("by access", "mem.access", access),
+        ("prefetch", "mem.prefetch", prefetch),
+        ("loaded", "mem.loaded_latency", loaded),
+        ("core to core", "cpu.core_to_core", cores),
+        ("operations", "cpu.operation", operations),
+        ("branches", "cpu.branch", branches),
+    ];
+    let line = |(label, id, tell): (&'static str, &str, Tell)| {
+        Some(Line { label, text: tell(seen)?, is_measured: seen.all(id).any(|r| measured(r).is_some()) })
+    };
+    all.into_iter().filter_map(line).collect()
+}
+
+fn size(bytes: u64) -> String {
+    units::value(bytes as f64, Scale::Size, None)
+}
+
+fn time(seconds: f64) -> String {
+    units::value(seconds, Scale::Time, None)
+}
+
+/// A text of these records, or of why there is none.
+fn told(parts: Vec<String>, records: &[&Record]) -> Option<String> {
+    if !parts.is_empty() {
+        return Some(parts.join(", "));
+    }
+    let worst = records.iter().max_by_key(|r| r.state)?;
+    let (state, reason) = ended(worst);
+    Some(if reason.is_empty() { state } else { format!("{state}: {reason}") })
+}
+
+fn stream(seen: &Seen<'_>) -> Option<String> {
+    let records: Vec<&Record> = seen.all("mem.stream").collect();
+    let of = |op: &&str| {
+        let record = records.iter().find(|r| r.params.word("op") == Some(op))?;
+        Some(format!("{op} {}", gigabytes(measured(record)?)))
+    };
+    let four: Vec<String> = ["copy", "scale", "add", "triad"].iter().filter_map(of).collect();
+    let text = told(four, &records)?;
+    Some(if records.iter().any(|r| measured(r).is_some()) { text + " GB/s" } else { text })
+}
+
+/// How many misses at once, by size, and what limits them.
+fn parallelism(seen: &Seen<'_>) -> Option<String> {
+    let mut records: Vec<&Record> = seen.all("mem.parallelism").collect();
+    records.sort_by_key(|r| r.params.int("size"));
+    let of = |r: &&Record| {
+        let value = units::significant(measured(r)?, 3);
+        let at = r.params.int("size").map(|s| format!("{}: ", size(s))).unwrap_or_default();
+        let limiter = super::fact(r, "limiter").map(|l| format!(" ({l})")).unwrap_or_default();
+        Some(format!("{at}{value} loads{limiter}"))
+    };
+    let mut text = told(records.iter().filter_map(of).collect(), &records)?;
+    if let Some(rate) = seen.value("mem.random_read") {
+        text += &format!("; {} lines at random", units::value(rate, Scale::Events, None));
+    }
+    Some(text)
+}
+
+/// Latency by kind of access, at the largest size of each.
+fn access(seen: &Seen<'_>) -> Option<String> {
+    let records: Vec<&Record> = seen.all("mem.access").collect();
+    let largest = records.iter().filter(|r| measured(r).is_some()).filter_map(|r| r.params.int("size")).max();
+    let of = |kind: &str| {
+        let mut all = records.iter().filter(|r| r.params.word("kind") == Some(kind) && r.params.int("size") == largest);
+        all.find_map(|r| measured(r))
+    };
+    let kinds = [("read", "read"), ("dirty", "read what is dirty"), ("own", "own")];
+    let parts: Vec<String> = kinds.iter().filter_map(|(k, name)| Some(format!("{name} {}", time(of(k)?)))).collect();
+    let text = told(parts, &records)?;
+    Some(largest.map_or(text.clone(), |l| format!("{text} at {}", size(l))))
+}
+
+fn prefetch(seen: &Seen<'_>) -> Option<String> {
+    let record = seen.first("mem.prefetch", |_| true)?;
+    let text = measured(record).map(|ratio| format!("{} ({})", units::significant(ratio, 3), record.summary));
+    told(text.into_iter().collect(), &[record])
+}
+
+/// The two ends of the curve of latency under load.
+fn loaded(seen: &Seen<'_>) -> Option<String> {
+    let records: Vec<&Record> = seen.all("mem.loaded_latency").collect();
+    let mut pairs: Vec<(f64, f64, Option<f64>)> = records
+        .iter()
+        .filter_map(|r| {
+            let beside = |id: &str| seen.first(id, |other| same_point(other, r)).and_then(measured);
+            Some((beside("mem.loaded_latency.bandwidth")?, measured(r)?, beside("mem.loaded_latency.p95")))
+        })
+        .collect();
+    pairs.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let text = |(bandwidth, latency, p95): &(f64, f64, Option<f64>)| {
+        let slow = p95.map(|p| format!(" (95 %: {})", time(p))).unwrap_or_default();
+        format!("{}{slow} at {} GB/s", time(*latency), gigabytes(*bandwidth))
+    };
+    let parts = match (pairs.first(), pairs.last()) {
+        (Some(least), Some(most)) if pairs.len() > 1 => vec![format!("{} to {}", text(least), text(most))],
+        (Some(only), _) => vec![text(only)],
+        _ => Vec::new(),
+    };
+    told(parts, &records)
+}
+
+fn cores(seen: &Seen<'_>) -> Option<String> {
+    let records: Vec<&Record> = seen.all("cpu.core_to_core").collect();
+    let Some(matrix) = Matrix::of_cores(&records, None) else { return told(Vec::new(), &records) };
+    let all = matrix.off_diagonal();
+    let low = all.iter().copied().min_by(f64::total_cmp)?;
+    let high = all.iter().copied().max_by(f64::total_cmp)?;
+    let word = protocol(&records, None).unwrap_or_default();
+    let pairs = all.len() / 2;
+    Some(if pairs == 1 {
+        format!("{word} {}", time(low))
+    } else {
+        format!("{word} {}, {pairs} pairs", units::range(low, high, Scale::Time))
+    })
+}
+
+/// Latency and throughput of each operation, in cycles where the clock was seen beside them.
+fn operations(seen: &Seen<'_>) -> Option<String> {
+    let records: Vec<&Record> = seen.all("cpu.operation").collect();
+    let mut in_time = false;
+    let mut cost = |r: &Record| {
+        let value = measured(r)?;
+        match (r.cycles, r.unit) {
+            (Some(cycles), _) => Some(short(cycles)),
+            (None, Unit::Seconds) => {
+                in_time = true;
+                Some(short(value * 1e9))
+            }
+            (None, _) => Some(units::value(value, Scale::of(r), None)),
+        }
+    };
+    let mut parts = Vec::new();
+    for record in &records {
+        let Some(latency) = cost(record) else { continue };
+        let name = name(&record.params);
+        let throughput = seen.first("cpu.operation.throughput", |t| same_point(t, record)).and_then(&mut cost);
+        parts.push(format!("{name} {latency}{}", throughput.map(|t| format!("/{t}")).unwrap_or_default()));
+    }
+    let any = !parts.is_empty();
+    let unit = if in_time { "ns" } else { "cycles" };
+    let text = told(parts, &records)?;
+    Some(if any { format!("{text} ({unit}: latency/throughput)") } else { text })
+}
+
+/// A number of a few cycles or nanoseconds, to two decimals at most.
+fn short(value: f64) -> String {
+    if value < 9.995 { format!("{value:.2}") } else { units::significant(value, 3) }
+}
+
+/// The words of a point: `i64.add`.
+fn name(params: &Params) -> String {
+    let word = |v: &Value| match v {
+        Value::Word(w) => w.clone(),
+        Value::Int(n) => n.to_string(),
+    };
+    params.0.iter().map(|(_, v)| word(v)).collect::<Vec<_>>().join(" ")
+}
+
+fn branches(seen: &Seen<'_>) -> Option<String> {
+    let records: Vec<&Record> = seen.all("cpu.branch").collect();
+    let of = |r: &&Record| {
+        let value = measured(r)?;
+        let cost = r.cycles.map_or_else(|| units::value(value, Scale::of(r), None), units::cycles);
+        Some(format!("{} {cost}", name(&r.params)))
+    };
+    told(records.iter().filter_map(of).collect(), &records)
+}

@@ -1,0 +1,142 @@
+//! A matrix as colours: what stands in its cells, how deep each is, and where its groups end.
+
+use crate::matrix::Matrix;
+use crate::units::{self, Scale};
+
+/// Depths of colour.
+pub(super) const STEPS: usize = 9;
+
+/// From this depth on, writing on it is light.
+pub(super) const DEEP: usize = 5;
+
+/// Up to so many rows each cell carries its number.
+pub(super) const NUMBERED: usize = 16;
+
+/// The least factor between the palest and the deepest: a matrix of equals is to look like one.
+const LEAST_SPAN: f64 = 1.5;
+
+/// A matrix to be seen: rows and columns in the order of their groups.
+#[derive(Clone, Debug)]
+pub(super) struct Heat {
+    /// What rows and columns are: `CPU`; for a matrix that is not symmetric, of rows and of columns.
+    pub(super) axes: [&'static str; 2],
+    pub(super) names: Vec<String>,
+    /// By row.
+    cells: Vec<Vec<Option<f64>>>,
+    /// Rows at which another group begins.
+    pub(super) breaks: Vec<usize>,
+    scale: Scale,
+    ends: [f64; 2],
+    /// The unit of the numbers in cells, and its name.
+    unit: (f64, &'static str),
+}
+
+impl Heat {
+    /// A matrix, members of a group beside each other; `None` where nothing in it was measured.
+    pub(super) fn new(matrix: &Matrix, scale: Scale, axes: [&'static str; 2]) -> Option<Heat> {
+        let values: Vec<f64> = matrix.all().into_iter().filter(|v| v.is_finite() && *v > 0.0).collect();
+        let low = values.iter().copied().min_by(f64::total_cmp)?;
+        let high = values.iter().copied().max_by(f64::total_cmp)?;
+        let levels = if matrix.symmetric { matrix.clusters() } else { Vec::new() };
+        let order = order(matrix.names.len(), &levels);
+        let breaks = levels.last().map(|groups| ends(groups)).unwrap_or_default();
+        let cells = order.iter().map(|row| order.iter().map(|column| matrix.value(*row, *column)).collect()).collect();
+        Some(Heat {
+            axes,
+            names: order.iter().map(|i| matrix.names[*i].clone()).collect(),
+            cells,
+            breaks,
+            scale,
+            ends: [low, high],
+            unit: units::unit_of(high, scale),
+        })
+    }
+
+    pub(super) fn cell(&self, row: usize, column: usize) -> Option<f64> {
+        self.cells.get(row)?.get(column).copied().flatten()
+    }
+
+    /// How deep a value is, by equal factors.
+    pub(super) fn depth(&self, value: f64) -> usize {
+        let [low, high] = self.ends;
+        let span = (high / low).max(LEAST_SPAN).ln();
+        let share = (value / low).ln() / span;
+        if share.is_finite() { ((share * STEPS as f64) as usize).min(STEPS - 1) } else { 0 }
+    }
+
+    /// The depth of the most.
+    pub(super) fn deepest(&self) -> usize {
+        self.depth(self.ends[1])
+    }
+
+    /// The number of a cell, without the unit that all share.
+    pub(super) fn number(&self, value: f64) -> String {
+        let scaled = value / self.unit.0;
+        units::significant(scaled, if scaled < 9.95 { 2 } else { 3 })
+    }
+
+    /// The unit of the numbers.
+    pub(super) fn unit(&self) -> &'static str {
+        self.unit.1.trim_start()
+    }
+
+    /// The least and the most, with their unit.
+    pub(super) fn ends(&self) -> [String; 2] {
+        self.ends.map(|v| units::value(v, self.scale, None))
+    }
+
+    /// The groups in words: `0 1 2 3 | 4 5 6 7`.
+    pub(super) fn groups(&self) -> Option<String> {
+        if self.breaks.is_empty() {
+            return None;
+        }
+        let mut text = String::new();
+        for (i, name) in self.names.iter().enumerate() {
+            text += if self.breaks.contains(&i) {
+                " | "
+            } else if i > 0 {
+                " "
+            } else {
+                ""
+            };
+            text += name;
+        }
+        Some(text)
+    }
+}
+
+/// Members in the order of their groups, the widest first.
+fn order(n: usize, levels: &[Vec<Vec<usize>>]) -> Vec<usize> {
+    let group = |level: &Vec<Vec<usize>>, i: usize| level.iter().position(|g| g.contains(&i)).unwrap_or(0);
+    let mut order: Vec<usize> = (0..n).collect();
+    order.sort_by_key(|i| (levels.iter().rev().map(|l| group(l, *i)).collect::<Vec<_>>(), *i));
+    order
+}
+
+/// Where groups end, in the order in which they are laid out; the end of all is none.
+fn ends(groups: &[Vec<usize>]) -> Vec<usize> {
+    let mut at = 0;
+    let mut ends: Vec<usize> = groups
+        .iter()
+        .map(|g| {
+            at += g.len();
+            at
+        })
+        .collect();
+    ends.pop();
+    ends
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn threads_of_a_core_and_cores_of_a_cache_stand_together() {
+        let levels =
+            vec![vec![vec![0, 4], vec![1, 5], vec![2, 6], vec![3, 7]], vec![vec![0, 2, 4, 6], vec![1, 3, 5, 7]]];
+        assert_eq!(order(8, &levels), [0, 4, 2, 6, 1, 5, 3, 7]);
+        assert_eq!(ends(&levels[1]), [4]);
+        assert_eq!(order(3, &[]), [0, 1, 2]);
+    }
+}
