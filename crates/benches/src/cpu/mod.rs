@@ -4,5 +4,6 @@ use groma_harness::Benchmark;
 
 mod call;
 mod frequency;
+mod operation;
 
-pub(crate) const ALL: &[&Benchmark] = &[&frequency::BENCH, &call::BENCH];
+pub(crate) const ALL: &[&Benchmark] = &[&frequency::BENCH, &call::BENCH, &operation::BENCH];

@@ -15,6 +15,8 @@ use super::{
 };
 use core::arch::{asm, naked_asm};
 
+pub(super) mod ops;
+
 /// The counter's name.
 pub const COUNTER_NAME: &str = "cntvct_el0";
 

@@ -16,6 +16,8 @@ use super::{
 };
 use core::hint::black_box;
 
+pub mod ops;
+
 /// The counter's name.
 pub const COUNTER_NAME: &str = "clock_gettime(CLOCK_MONOTONIC)";
 

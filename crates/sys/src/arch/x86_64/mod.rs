@@ -15,6 +15,8 @@ use super::{
 };
 use core::arch::{asm, naked_asm, x86_64::__cpuid};
 
+pub(super) mod ops;
+
 /// The counter's name.
 pub const COUNTER_NAME: &str = "tsc";
 
