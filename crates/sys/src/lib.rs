@@ -6,6 +6,7 @@
 
 pub mod affinity;
 pub mod arch;
+pub mod atomics;
 pub mod chain;
 pub mod clock;
 pub mod clone;
@@ -24,6 +25,7 @@ pub mod interrupts;
 pub mod io;
 pub mod kernel_objects;
 pub mod libc_calls;
+pub mod libc_random;
 pub mod mapping;
 pub mod mq;
 pub mod net;

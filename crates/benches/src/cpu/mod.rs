@@ -2,8 +2,11 @@
 
 use groma_harness::Benchmark;
 
+mod atomic;
 mod call;
 mod frequency;
 mod operation;
+mod random;
 
-pub(crate) const ALL: &[&Benchmark] = &[&frequency::BENCH, &call::BENCH, &operation::BENCH];
+pub(crate) const ALL: &[&Benchmark] =
+    &[&frequency::BENCH, &call::BENCH, &operation::BENCH, &atomic::BENCH, &random::BENCH];

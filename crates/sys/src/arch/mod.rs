@@ -9,6 +9,7 @@
 //! A new CPU works before it has a file (all of it is then [`portable`]); its file costs one `mod` line and one name
 //! in the `not(any(..))` below.
 
+pub mod atomics;
 pub mod ops;
 pub mod portable;
 

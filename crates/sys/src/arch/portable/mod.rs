@@ -16,6 +16,7 @@ use super::{
 };
 use core::hint::black_box;
 
+pub mod atomics;
 pub mod ops;
 
 /// The counter's name.

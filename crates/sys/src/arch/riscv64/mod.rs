@@ -15,6 +15,7 @@ use super::{
 };
 use core::arch::{asm, naked_asm};
 
+pub(super) mod atomics;
 pub(super) mod ops;
 
 /// The counter's name.
