@@ -6,6 +6,7 @@
 
 pub mod affinity;
 pub mod arch;
+pub mod atomics;
 pub mod chain;
 pub mod chains;
 pub mod clock;
@@ -28,10 +29,12 @@ pub mod interrupts;
 pub mod io;
 pub mod kernel_objects;
 pub mod libc_calls;
+pub mod libc_random;
 pub mod mapping;
 pub mod mempolicy;
 pub mod mq;
 pub mod net;
+pub mod operation;
 pub mod pages;
 pub mod place;
 pub mod process;

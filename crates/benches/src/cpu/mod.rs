@@ -3,6 +3,7 @@
 use groma_harness::sys::rates;
 use groma_harness::{Benchmark, Ctx};
 
+mod atomic;
 mod boost;
 mod branch;
 mod call;
@@ -11,7 +12,9 @@ mod core_to_core;
 mod false_sharing;
 mod frequencies;
 mod frequency;
+mod operation;
 mod pair;
+mod random;
 mod split;
 mod store_forward;
 
@@ -20,9 +23,12 @@ pub(crate) const ALL: &[&Benchmark] = &[
     &frequencies::BENCH,
     &boost::BENCH,
     &call::BENCH,
+    &operation::BENCH,
     &branch::BENCH,
     &store_forward::BENCH,
     &split::BENCH,
+    &atomic::BENCH,
+    &random::BENCH,
     &core_to_core::BENCH,
     &contention::BENCH,
     &false_sharing::BENCH,

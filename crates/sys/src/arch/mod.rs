@@ -10,11 +10,13 @@
 //! in the `not(any(..))` below.
 
 pub mod access;
+pub mod atomics;
 pub mod branch;
 pub mod chases;
 pub mod flush;
 pub mod forward;
 pub mod hammer;
+pub mod ops;
 pub mod portable;
 pub mod rates;
 pub mod split;

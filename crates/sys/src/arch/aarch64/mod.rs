@@ -25,6 +25,9 @@ use super::{
 };
 use core::arch::{asm, naked_asm};
 
+pub(super) mod atomics;
+pub(super) mod ops;
+
 /// The counter's name.
 pub const COUNTER_NAME: &str = "cntvct_el0";
 

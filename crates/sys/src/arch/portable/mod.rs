@@ -26,6 +26,9 @@ use super::{
 };
 use core::hint::black_box;
 
+pub mod atomics;
+pub mod ops;
+
 /// The counter's name.
 pub const COUNTER_NAME: &str = "clock_gettime(CLOCK_MONOTONIC)";
 

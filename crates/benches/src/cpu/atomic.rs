@@ -1,0 +1,102 @@
+//! Atomic operations, fences and the hint of a waiting loop, on a line that nobody else uses.
+//!
+//! Measures instructions that order memory, where there is nothing to wait for: compare-and-swap that succeeds, fetch-and-add, swap,
+//! each on one word in the first-level cache and each needing the last; fences with nothing outstanding; `store_fence` a store
+//! and the fence that lets later loads see it done; `pause`, the hint of a loop that waits. All atomic operations are
+//! sequentially consistent. With `kind=counter`, `random` and `cpuid` also reading the CPU's counter, its random numbers and
+//! its identity, which in a virtual machine asks the hypervisor. Not contention: that is between cores.
+//!
+//! Method: 32 in a row in assembly (`cpuid`: one), each on the same word.
+//!
+//! Proofs: the word or a register has counted every one of them, in every interval.
+//!
+//! Traps: a fence without stores before it is cheaper than one behind a store; `pause` takes 4 to 140 cycles depending on the
+//! core, and is caught by some hypervisors; `lfence` waits for instructions on Intel, and on AMD only as the kernel sets it.
+//!
+//! Source: memory-methods.md M19.
+
+use groma_harness::prelude::*;
+use groma_harness::sys::arch::{ADD_TAKES_ONE_CYCLE, CHAIN_UNROLL, add_chain};
+use groma_harness::sys::atomics::Atomic;
+
+pub(crate) static BENCH: Benchmark = Benchmark {
+    info: Info {
+        summary: "Atomic operation or fence on a line that nobody else uses",
+        about: about!("atomic.rs"),
+        iteration: "32 of them (cpuid: one), and 64 additions beside them",
+        timing: Timing::Floor,
+        outputs: &[
+            Output { derivation: Derivation::Series("each"), ..Output::MAIN },
+            Output {
+                suffix: "cycles",
+                summary: "The same in cycles",
+                derivation: Derivation::Ratio { of: "each", to: "cycle" },
+                quantity: Some(Quantity::Count),
+                detail: false,
+            },
+        ],
+        params: &[Param {
+            name: "kind",
+            help: "what is executed; fences order loads and stores, loads only, or stores only",
+            kind: ParamKind::Word(KINDS),
+            quick: &[],
+            default: &["cas", "add", "swap", "fence", "store_fence", "pause"],
+            full: KINDS,
+        }],
+        quick: false,
+        width: 0.02,
+        ..Info::new("cpu.atomic")
+    },
+    run: Run::Here(run),
+};
+
+const KINDS: &[&str] =
+    &["cas", "add", "swap", "fence", "fence_load", "fence_store", "store_fence", "pause", "counter", "random", "cpuid"];
+
+fn run(ctx: &mut Ctx) -> Outcome {
+    let mut atomic = Atomic::new(ctx.word("kind")).map_err(Stop::Unsupported)?;
+    let kernel = atomic.kernel();
+    ctx.fact("atomic.instruction", kernel.instruction);
+    ctx.fact("atomic.isa", kernel.isa);
+    let mut wrong = 0u64;
+    let each = |turns| {
+        wrong += u64::from(!atomic.run(turns));
+        Ok(())
+    };
+    let mut arms = vec![Arm::new("each", each).per_iter(kernel.ops as f64)];
+    if ADD_TAKES_ONE_CYCLE {
+        let additions = |turns| {
+            add_chain(turns * CHAIN_UNROLL);
+            Ok(())
+        };
+        arms.push(Arm::new("cycle", additions).per_iter(CHAIN_UNROLL as f64));
+    }
+    ctx.measure_arms(&mut arms)?;
+    drop(arms);
+    ctx.prove("intervals in which word or register had not counted all", "0", wrong as f64, 0.0..=0.0);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use groma_harness::testing::try_out;
+
+    #[test]
+    fn every_kind_is_counted() {
+        let mut here = 0;
+        for kind in KINDS {
+            match try_out(&BENCH, &[("kind", kind)], None) {
+                Ok(tried) => {
+                    here += 1;
+                    assert!(tried.samples("each") >= 3, "{kind}");
+                    tried.proven("intervals in which word or register had not counted all");
+                }
+                Err(Stop::Unsupported(why)) => assert!(why.contains(kind), "{why}"),
+                Err(stop) => panic!("{kind}: {stop}"),
+            }
+        }
+        // Those that every CPU has.
+        assert!(here >= 6);
+    }
+}

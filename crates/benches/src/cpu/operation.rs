@@ -1,0 +1,264 @@
+//! Arithmetic: how long one operation takes, and how often one can start.
+//!
+//! Measures single instructions on registers: the latency of one that waits for the one before, and the time for each where
+//! eight to twenty chains do not wait for one another (reciprocal throughput). Their ratio is how many are under way at once,
+//! which lmbench calls parallelism. The two are given in cycles as well. Does not measure operands in memory (`cpu.load`), what
+//! a compiler makes of an expression, or operations that trap.
+//!
+//! Method: two loops of one instruction in assembly, 130 in a row in one chain, and 144 to 528 in all others together, so that
+//! the two instructions which count are below 1 %; and beside them a chain of additions, which take a cycle each. The three are
+//! measured in turn: the cycles are ratios of paired times, and need neither a counter nor a declared clock. On a core that
+//! lowers its clock for wide vectors nanoseconds show it and cycles do not.
+//!
+//! What waits for what: additions, products and bit operations `x op y`; quotients of integers `y / x` (unsigned; `div` of a full
+//! word by half as many bits, `_small` of numbers below 2^16), with the moves to and from fixed registers that x86-64 asks for;
+//! remainders `(x + z) mod y`, whose addition is a part of the number, because remainders alone only shrink (lmbench: a
+//! remainder and an or); roots of the number before 1, at which a chain of roots comes to rest; `fma` through its sum, as in a dot
+//! product.
+//!
+//! Proofs: both loops give what plain Rust gives; no floating-point value has become subnormal, infinite or zero; operations
+//! known to take whole cycles on x86-64 do.
+//!
+//! Traps: a compiler folds constants (lmbench's additions take 0.01 ns, its multiplications vanish); additions of immediates, moves
+//! and zeros are done without executing anything (here: no immediates, no moves but those of division, no zeros); divisions
+//! depend on their operands (lmbench's floats overflow to infinity, which some cores divide faster); subtracting one loop's time
+//! from another's (lmbench's products less its sums).
+//!
+//! Source: lmbench3 `lat_ops`, `par_ops`; memory-methods.md M19; for values uops.info.
+
+use groma_harness::prelude::*;
+use groma_harness::sys::arch::{ADD_TAKES_ONE_CYCLE, CHAIN_UNROLL, add_chain};
+use groma_harness::sys::operation::Operation;
+
+pub(crate) static BENCH: Benchmark = Benchmark {
+    info: Info {
+        summary: "Latency of one arithmetic operation that waits for the one before",
+        about: about!("operation.rs"),
+        iteration: "one turn of each loop: 130 dependent operations; 144 to 528 in independent chains; 64 additions",
+        timing: Timing::Floor,
+        outputs: &[
+            output("", "", Derivation::Series("chain"), None),
+            output("throughput", "Time for each of many independent ones", Derivation::Series("parallel"), None),
+            output(
+                "parallelism",
+                "Latency over throughput: how many are under way at once",
+                Derivation::Ratio { of: "chain", to: "parallel" },
+                Some(Quantity::Ratio),
+            ),
+            output(
+                "cycles",
+                "Latency in cycles",
+                Derivation::Ratio { of: "chain", to: "cycle" },
+                Some(Quantity::Count),
+            ),
+            output(
+                "throughput_cycles",
+                "Cycles for each of many independent ones",
+                Derivation::Ratio { of: "parallel", to: "cycle" },
+                Some(Quantity::Count),
+            ),
+            Output {
+                detail: true,
+                ..output("cycle", "One dependent addition beside them: a cycle", Derivation::Series("cycle"), None)
+            },
+        ],
+        params: &[Param {
+            name: "op",
+            help: "type, lanes of a vector, and operation",
+            kind: ParamKind::Word(OPS),
+            quick: &["i64.add", "i64.mul", "f64.mul"],
+            default: &[
+                "i64.add",
+                "i64.mul",
+                "i64.div",
+                "i64.div_small",
+                "i64.mod",
+                "i64.xor",
+                "i64.shift",
+                "i64.rotate",
+                "i32.mul",
+                "i32.div",
+                "i32.mod",
+                "f64.add",
+                "f64.mul",
+                "f64.div",
+                "f64.sqrt",
+                "f64.fma",
+                "f32.add",
+                "f32.mul",
+                "f32.div",
+                "f64x2.fma",
+                "f64x4.fma",
+                "f64x8.fma",
+            ],
+            full: OPS,
+        }],
+        lineage: &["lmbench3:lat_ops", "lmbench3:par_ops"],
+        width: 0.02,
+        ..Info::new("cpu.operation")
+    },
+    run: Run::Here(run),
+};
+
+const fn output(
+    suffix: &'static str,
+    summary: &'static str,
+    derivation: Derivation<&'static str>,
+    quantity: Option<Quantity>,
+) -> Output {
+    Output { suffix, summary, derivation, quantity, detail: false }
+}
+
+/// All that there are references for.
+const OPS: &[&str] = &[
+    "i64.add",
+    "i64.mul",
+    "i64.div",
+    "i64.div_small",
+    "i64.mod",
+    "i64.mod_small",
+    "i64.xor",
+    "i64.shift",
+    "i64.rotate",
+    "i64.popcnt",
+    "i64.crc32",
+    "i32.add",
+    "i32.mul",
+    "i32.div",
+    "i32.div_small",
+    "i32.mod",
+    "i32.mod_small",
+    "i32.xor",
+    "f64.add",
+    "f64.mul",
+    "f64.div",
+    "f64.sqrt",
+    "f64.fma",
+    "f32.add",
+    "f32.mul",
+    "f32.div",
+    "f32.sqrt",
+    "f32.fma",
+    "f64x2.add",
+    "f64x2.mul",
+    "f64x2.div",
+    "f64x2.fma",
+    "f64x4.add",
+    "f64x4.mul",
+    "f64x4.div",
+    "f64x4.fma",
+    "f64x8.add",
+    "f64x8.mul",
+    "f64x8.div",
+    "f64x8.fma",
+    "i32x4.add",
+    "i32x4.mul",
+    "i32x8.add",
+    "i32x8.mul",
+    "i32x16.add",
+    "i32x16.mul",
+];
+
+/// Turns after which the answers of the loops are looked at: odd, so that operands taken in turn have not cancelled out.
+const CHECKED_TURNS: u64 = 3;
+/// Windows of the proof that an operation takes whole cycles.
+const WINDOWS: u32 = 6;
+/// How far from whole they may be: what a window's clock samples are wrong by, times two.
+const NOT_WHOLE: f64 = 0.02;
+
+/// Cycles that an operation takes on every x86-64 core since 2013 (Haswell, Zen: uops.info), as a proof that the instruction was
+/// executed as it was meant.
+fn known_cycles(op: &str) -> Option<f64> {
+    let known = match op {
+        "i64.add" | "i64.xor" | "i64.shift" | "i64.rotate" | "i32.add" | "i32.xor" | "i32x4.add" => 1.0,
+        "i64.mul" | "i32.mul" | "i64.crc32" => 3.0,
+        _ => return None,
+    };
+    cfg!(target_arch = "x86_64").then_some(known)
+}
+
+fn run(ctx: &mut Ctx) -> Outcome {
+    let op = ctx.word("op");
+    let mut operation = Operation::new(op).map_err(Stop::Unsupported)?;
+    ctx.fact("operation.instruction", operation.kernel().instruction);
+    ctx.fact("operation.isa", operation.kernel().isa);
+    ctx.fact("operation.chains", operation.parallel.chains());
+    for (name, each) in [("chain", &mut operation.chain), ("parallel", &mut operation.parallel)] {
+        let wrong = each.wrong_after(CHECKED_TURNS);
+        ctx.prove(&format!("{name}: registers that differ from the reference"), "0", wrong as f64, 0.0..=0.0);
+    }
+    if let Some(known) = known_cycles(op) {
+        let ops = operation.chain.ops() as f64;
+        let cost = ctx.probe(WINDOWS, |turns| {
+            operation.chain.run(turns);
+            Ok(())
+        })?;
+        // Where every window was disturbed nothing is proven.
+        if cost.clean > 0 {
+            let range = known * (1.0 - NOT_WHOLE)..=known * (1.0 + NOT_WHOLE);
+            let expected = format!("{known} within {} %", NOT_WHOLE * 100.0);
+            ctx.prove("cycles of a dependent operation", &expected, cost.cycles / ops, range);
+        }
+    }
+    let (chain, parallel) = (&mut operation.chain, &mut operation.parallel);
+    let (chain_ops, parallel_ops) = (chain.ops() as f64, parallel.ops() as f64);
+    let mut arms = vec![
+        Arm::new("chain", |turns| {
+            chain.run(turns);
+            Ok(())
+        })
+        .per_iter(chain_ops),
+        Arm::new("parallel", |turns| {
+            parallel.run(turns);
+            Ok(())
+        })
+        .per_iter(parallel_ops),
+    ];
+    if ADD_TAKES_ONE_CYCLE {
+        let additions = |turns| {
+            add_chain(turns * CHAIN_UNROLL);
+            Ok(())
+        };
+        arms.push(Arm::new("cycle", additions).per_iter(CHAIN_UNROLL as f64));
+    }
+    ctx.measure_arms(&mut arms)?;
+    drop(arms);
+    // All intervals of a round make as many turns, so the last stands for them.
+    let abnormal = operation.chain.abnormal() + operation.parallel.abnormal();
+    ctx.prove("values that are no normal numbers at the end", "0", abnormal as f64, 0.0..=0.0);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use groma_harness::sys::arch::portable::ops::REFERENCES;
+    use groma_harness::testing::try_out;
+
+    #[test]
+    fn every_operation_gives_what_the_reference_gives() {
+        let mut here = 0;
+        for op in OPS {
+            match try_out(&BENCH, &[("op", op)], None) {
+                Ok(tried) => {
+                    here += 1;
+                    for series in ["chain", "parallel"] {
+                        assert!(tried.samples(series) >= 3, "{op}");
+                        tried.proven(&format!("{series}: registers that differ from the reference"));
+                    }
+                    tried.proven("values that are no normal numbers at the end");
+                    assert!(tried.proven("time of 2k iterations over time of k") > 1.5);
+                }
+                Err(Stop::Unsupported(why)) => assert!(why.contains(op), "{why}"),
+                Err(stop) => panic!("{op}: {stop}"),
+            }
+        }
+        assert!(here > 20 || cfg!(not(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64"))));
+    }
+
+    #[test]
+    fn every_reference_is_offered() {
+        assert_eq!(OPS.len(), REFERENCES.len());
+        assert!(REFERENCES.iter().all(|reference| OPS.contains(&reference.name)));
+    }
+}

@@ -1,0 +1,156 @@
+//! A random number from the C library.
+//!
+//! Measures one call of `rand`, `random`, `drand48` or `lrand48`, as a C program makes it: through the linker's table where the
+//! program is dynamic, with the lock that `rand` and `random` take in glibc, from a state in the process's memory. `getrandom`
+//! is the same call for eight bytes of the kernel's generator: a system call up to glibc 2.40, shared code of the kernel from 2.41
+//! on. Not how random the numbers are, nor several threads that share a state.
+//!
+//! Method: the calls in a row, their answers added up, so that one addition belongs to each. Every round begins with the same
+//! seed. Calls wait for one another, since each needs the state that the last one left.
+//!
+//! Proofs: the mean of the numbers is that of their range within four standard deviations; the first numbers after equal seeds are
+//! equal, and others after another seed.
+//!
+//! Traps: these functions differ between C libraries; lmbench tests for `rand` in a branch that Linux never takes, and
+//! publishes two of the four.
+//!
+//! Source: lmbench3 `lat_rand`.
+
+use groma_harness::prelude::*;
+use groma_harness::sys::libc_random::Generator;
+
+pub(crate) static BENCH: Benchmark = Benchmark {
+    info: Info {
+        summary: "A random number from the C library",
+        about: about!("random.rs"),
+        iteration: "one call",
+        timing: Timing::Floor,
+        params: &[Param {
+            name: "kind",
+            help: "the function",
+            kind: ParamKind::Word(&["drand48", "lrand48", "rand", "random", "getrandom"]),
+            quick: &[],
+            default: &["drand48", "lrand48", "rand", "random"],
+            full: &["drand48", "lrand48", "rand", "random", "getrandom"],
+        }],
+        scaling: Scaling::processes("threads would share the one state, which drand48 changes without a lock"),
+        lineage: &["lmbench3:lat_rand"],
+        quick: false,
+        width: 0.02,
+        ..Info::new("cpu.random")
+    },
+    run: Run::Here(run),
+};
+
+/// The seeds of a round, and of the proof that seeds matter.
+const SEEDS: [u32; 2] = [1, 2];
+/// Numbers of which the mean is taken.
+const NUMBERS: u32 = 4096;
+/// Standard deviations that the mean may be off by.
+const DEVIATIONS: f64 = 4.0;
+
+/// The next number, from 0 up to 1. (`rand` of glibc and musl has 31 bits, as POSIX demands of the others.)
+fn next(generator: &mut Generator, kind: &str) -> Option<f64> {
+    let bits31 = |n: i64| n as f64 / 2f64.powi(31);
+    Some(match kind {
+        "drand48" => generator.drand48(),
+        "lrand48" => bits31(generator.lrand48()),
+        "rand" => bits31(generator.rand()),
+        "random" => bits31(generator.random()),
+        #[cfg(target_os = "linux")]
+        "getrandom" => generator.getrandom()? as f64 / 2f64.powi(64),
+        _ => return None,
+    })
+}
+
+/// How far the mean of `n` numbers, evenly spread from 0 to 1, is from its place, in its standard deviations.
+fn deviations(mean: f64, n: f64) -> f64 {
+    ((mean - 0.5) * (12.0 * n).sqrt()).abs()
+}
+
+fn run(ctx: &mut Ctx) -> Outcome {
+    let kind = ctx.word("kind");
+    let mut generator =
+        Generator::take().ok_or_else(|| Stop::Failed("somebody else has the process's generators".to_owned()))?;
+    let none = || Stop::Unsupported(format!("this system gives no number by {kind}"));
+    let mut first = [0.0; 3];
+    for (number, seed) in first.iter_mut().zip([SEEDS[1], SEEDS[0], SEEDS[0]]) {
+        generator.seed(seed);
+        *number = next(&mut generator, kind).ok_or_else(none)?;
+    }
+    if kind != "getrandom" {
+        let [other, one, again] = first;
+        ctx.prove("first numbers after equal seeds that differ", "0", f64::from(u8::from(one != again)), 0.0..=0.0);
+        ctx.prove("first numbers after unequal seeds that differ", "1", f64::from(u8::from(one != other)), 1.0..=1.0);
+    }
+    let mut sum = 0.0;
+    for _ in 0..NUMBERS {
+        sum += next(&mut generator, kind).ok_or_else(none)?;
+    }
+    let off = deviations(sum / f64::from(NUMBERS), f64::from(NUMBERS));
+    // The seeded ones are the same in every round; eight of the kernel's in a billion are further off than six.
+    let most = if kind == "getrandom" { DEVIATIONS + 2.0 } else { DEVIATIONS };
+    ctx.prove("standard deviations of the mean from the middle", &format!("up to {most}"), off, 0.0..=most);
+
+    let mut wrong = 0u64;
+    match kind {
+        "drand48" => ctx.measure(|iters| {
+            let total = (0..iters).fold(0.0, |total, _| total + generator.drand48());
+            wrong += u64::from(!(0.0..=iters as f64).contains(&total));
+            Ok(())
+        }),
+        #[cfg(target_os = "linux")]
+        "getrandom" => ctx.measure(|iters| {
+            wrong += (0..iters).filter(|_| generator.getrandom().is_none()).count() as u64;
+            Ok(())
+        }),
+        _ => {
+            // The choice is made once, not at each call.
+            let mut calls = |draw: fn(&mut Generator) -> i64| {
+                ctx.measure(|iters| {
+                    let total = (0..iters).fold(0, |total: i64, _| total.wrapping_add(draw(&mut generator)));
+                    wrong += u64::from(total < 0);
+                    Ok(())
+                })
+            };
+            match kind {
+                "lrand48" => calls(Generator::lrand48),
+                "rand" => calls(Generator::rand),
+                _ => calls(Generator::random),
+            }
+        }
+    }?;
+    ctx.prove("intervals whose sum was impossible, or calls that failed", "0", wrong as f64, 0.0..=0.0);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use groma_harness::testing::try_out;
+
+    #[test]
+    fn every_generator_draws_numbers() {
+        for kind in ["drand48", "lrand48", "rand", "random", "getrandom"] {
+            let tried = match try_out(&BENCH, &[("kind", kind)], None) {
+                Ok(tried) => tried,
+                Err(Stop::Unsupported(_)) if kind == "getrandom" => continue,
+                Err(stop) => panic!("{kind}: {stop}"),
+            };
+            assert!(tried.samples("") >= 3 && tried.iterations > 10);
+            tried.proven("standard deviations of the mean from the middle");
+            tried.proven("intervals whose sum was impossible, or calls that failed");
+            if kind != "getrandom" {
+                tried.proven("first numbers after equal seeds that differ");
+                tried.proven("first numbers after unequal seeds that differ");
+            }
+        }
+    }
+
+    #[test]
+    fn a_mean_off_its_place_is_told() {
+        assert!(deviations(0.5, 4096.0) < 1e-9);
+        // A generator that never sets its top bit.
+        assert!(deviations(0.25, 4096.0) > 50.0);
+    }
+}

@@ -1,0 +1,99 @@
+//! Operations: the safe face of the loops of one instruction, with their answers.
+//!
+//! [`Operation::new`] gives an operation that this CPU has, or says why not; its two loops start from the same state at every
+//! call, and leave what they ended with to be looked at.
+//!
+//! # Safety
+//!
+//! An `Operation` exists only for a kernel whose instructions the CPU has. State and operands are its own, made by the
+//! reference of that operation, whose divisors never become 0 (tested).
+#![expect(unsafe_code, reason = "calls the kernels")]
+
+use crate::arch::ops::{OP_KERNELS, OpKernel, OpLoop, Operands, State, op_isa_here};
+use crate::arch::portable::ops::Reference;
+
+/// An operation that this CPU has.
+#[derive(Debug)]
+pub struct Operation {
+    kernel: &'static OpKernel,
+    /// Each step waits for the one before.
+    pub chain: Loop,
+    /// As many independent chains as there are registers for.
+    pub parallel: Loop,
+}
+
+/// One of its two loops.
+#[derive(Debug)]
+pub struct Loop {
+    kernel: &'static OpLoop,
+    reference: &'static Reference,
+    operands: Operands,
+    start: State,
+    state: State,
+}
+
+impl Operation {
+    /// The operation of that name (`i64.add`, `f64x4.fma`).
+    ///
+    /// # Errors
+    ///
+    /// Says why this CPU does not do it.
+    pub fn new(name: &str) -> Result<Operation, String> {
+        let arch = std::env::consts::ARCH;
+        let Some(kernel) = OP_KERNELS.iter().find(|kernel| kernel.name == name) else {
+            return Err(format!("there is no one instruction for {name} in what was written for {arch}"));
+        };
+        if !op_isa_here(kernel.isa) {
+            return Err(format!("{name} needs {}, which this CPU or system does not have", kernel.isa));
+        }
+        let Some(reference) = Reference::find(name) else { return Err(format!("{name} has no reference")) };
+        let new = |of: &'static OpLoop| Loop {
+            kernel: of,
+            reference,
+            operands: reference.operand_registers(),
+            start: reference.start(),
+            state: reference.start(),
+        };
+        Ok(Operation { kernel, chain: new(&kernel.chain), parallel: new(&kernel.parallel) })
+    }
+
+    /// All that is known about it.
+    pub fn kernel(&self) -> &'static OpKernel {
+        self.kernel
+    }
+}
+
+impl Loop {
+    /// Operations in one turn, all chains together.
+    pub fn ops(&self) -> u64 {
+        self.kernel.ops()
+    }
+
+    /// How many chains there are.
+    pub fn chains(&self) -> usize {
+        self.kernel.chains
+    }
+
+    /// Makes so many turns from the start.
+    #[inline]
+    pub fn run(&mut self, turns: u64) {
+        self.state.clone_from(&self.start);
+        if turns > 0 {
+            // SAFETY: the CPU has the instructions (`Operation::new`); both pointers are to values of our own.
+            unsafe { (self.kernel.run)(&raw mut self.state, &raw const self.operands, turns) };
+        }
+    }
+
+    /// Makes so many turns, and says in how many chains the reference ends otherwise.
+    pub fn wrong_after(&mut self, turns: u64) -> usize {
+        self.run(turns);
+        let expected = self.reference.after(self.kernel, turns);
+        let differ = |(one, other)| one != other;
+        self.state.0.iter().zip(expected.0.iter()).filter(|pair| differ(*pair)).count()
+    }
+
+    /// Floating-point values that the last run left and that are not normal numbers: with those, instructions may take longer.
+    pub fn abnormal(&self) -> usize {
+        self.reference.abnormal(&self.state, self.kernel.chains)
+    }
+}
