@@ -4,9 +4,13 @@ use groma_harness::sys::topology::{CacheKind, Topology};
 use groma_harness::{Benchmark, Stop};
 
 mod bandwidth;
+mod laps;
 mod latency;
+mod libc;
+mod mix;
+mod stream;
 
-pub(crate) const ALL: &[&Benchmark] = &[&latency::BENCH, &bandwidth::BENCH];
+pub(crate) const ALL: &[&Benchmark] = &[&latency::BENCH, &bandwidth::BENCH, &stream::BENCH, &mix::BENCH, &libc::BENCH];
 
 /// The declared size of a cache line in bytes; 64 where none is declared.
 fn line_size() -> usize {

@@ -9,6 +9,8 @@
 //! A new CPU works before it has a file (all of it is then [`portable`]); its file costs one `mod` line and one name
 //! in the `not(any(..))` below.
 
+mod doubles;
+mod mixes;
 pub mod portable;
 mod streams;
 
@@ -24,6 +26,8 @@ mod native;
 #[cfg(not(any(target_arch = "aarch64", target_arch = "riscv64", target_arch = "x86_64")))]
 use portable as native;
 
+pub use doubles::*;
+pub use mixes::*;
 pub use native::{
     ADD_TAKES_ONE_CYCLE, COUNTER_NAME, add_chain, calls, chase, counter_start, counter_stop, counter_usable, mul_chain,
     rotate_chain,

@@ -10,6 +10,8 @@
 //! for the clock (a local out-parameter) and for system calls (whose duties are the caller's).
 #![expect(unsafe_code, reason = "walks raw pointers and calls the C library")]
 
+pub mod doubles;
+pub mod mixes;
 pub mod streams;
 
 use super::{CALLS_LONG, CALLS_SHORT, CHAIN_OPERAND, CHAIN_ROTATE, CHAIN_SEED, CHASE_UNROLL, chain_ops};

@@ -9,6 +9,8 @@
 //! support. No block says `nomem`: the compiler must not move other work across a measured loop.
 #![expect(unsafe_code, reason = "this is the assembly")]
 
+pub(super) mod doubles;
+pub(super) mod mixes;
 pub(super) mod streams;
 
 use super::{
