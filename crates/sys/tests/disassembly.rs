@@ -285,7 +285,6 @@ fn streams_use_the_instruction_they_claim() {
             "avx2" | "avx2x8" => "ymm",
             "sse2" => "xmm",
             "neon" => "q",
-            "sve" => "z",
             _ => "",
         };
         for i in body.iter().filter(|i| i.memory().is_some()) {

@@ -1,32 +1,83 @@
-//! Streams on AArch64: Advanced SIMD, which every AArch64 system has, SVE at whatever length of vector, and `dc zva`.
+//! Streams on AArch64: Advanced SIMD, which every AArch64 system has, and `dc zva`.
 //!
-//! Not here: FEAT_MOPS.
+//! Not here: SVE, FEAT_MOPS, eight places at once.
 //!
 //! # Safety
 //!
 //! Each `asm!` block is a whole loop that names every register it changes and touches the caller's buffers only. What not
-//! every CPU has is reached only through a list filtered by what the system says (HWCAP, DCZID_EL0).
+//! every CPU has is reached only through a list filtered by what the system says (DCZID_EL0).
 #![expect(unsafe_code, reason = "this is the assembly")]
 
-use crate::arch::{Op, STREAM_PATTERN, StreamKernel, portable};
+use crate::arch::{Op, STREAM_ALIGN, STREAM_PATTERN, StreamKernel, portable};
 use core::arch::asm;
 
 /// Every stream kernel that this CPU can run, the portable ones last.
 pub fn stream_kernels() -> Vec<&'static StreamKernel> {
-    STREAMS.iter().chain(&portable::streams::STREAMS).collect()
+    let here = |kernel: &&StreamKernel| kernel.op != Op::ZeroLine || zero_block().is_some();
+    STREAMS.iter().filter(here).chain(&portable::streams::STREAMS).collect()
 }
 
-/// Why no kernel here does `op`: there is one for each. (`stnp` is a hint; whether a core follows it is a finding.)
-pub fn stream_missing(_: Op) -> Option<&'static str> {
-    None
+/// Why no kernel here does `op`, if none does. (`stnp` is a hint; whether a core follows it is a finding.)
+pub fn stream_missing(op: Op) -> Option<&'static str> {
+    match op {
+        Op::RepStos | Op::RepMovs | Op::RepLods => Some(portable::streams::NOT_X86),
+        Op::ZeroLine if zero_block().is_none() => {
+            Some("this system forbids dc zva, or its block is larger than the 64 B that buffers are aligned to")
+        }
+        _ => None,
+    }
 }
 
-static STREAMS: [StreamKernel; 4] = [
+static STREAMS: [StreamKernel; 6] = [
     kernel(Op::Read, "ldp", read),
     kernel(Op::Write, "stp", write),
     kernel(Op::WriteNt, "stnp", write_nt),
     kernel(Op::Copy, "ldp/stp", copy),
+    kernel(Op::CopyNt, "ldp/stnp", copy_nt),
+    StreamKernel { op: Op::ZeroLine, isa: "line", width: 64, instruction: "dc zva", step: 64, run: zero_line },
 ];
+
+/// Bytes that `dc zva` zeroes, from DCZID_EL0 (Arm ARM: bit 4 forbids it, bits 3 to 0 are the binary logarithm of words).
+fn zero_block() -> Option<usize> {
+    let id: usize;
+    // SAFETY: reads a register that every program may read.
+    unsafe { asm!("mrs {id}, dczid_el0", id = out(reg) id, options(nomem, nostack, preserves_flags)) };
+    Some(4 << (id & 15)).filter(|block| id & 16 == 0 && *block <= STREAM_ALIGN)
+}
+
+/// # Safety
+///
+/// As [`StreamKernel::run`]; `dc zva` is allowed and its block is no larger than the alignment.
+unsafe fn zero_line(dst: *mut u8, _: *const u8, bytes: usize, passes: u64) {
+    let Some(block) = zero_block() else { return };
+    if bytes == 0 || passes == 0 {
+        return;
+    }
+    // SAFETY: the caller vouches for the buffer, which is aligned to a block: none is larger than [`STREAM_ALIGN`].
+    unsafe {
+        asm!(
+            "2:",
+            "mov x8, x0",
+            "mov x10, x2",
+            ".p2align 6",
+            "3:",
+            "dc zva, x8",
+            "add x8, x8, x4",
+            "subs x10, x10, x4",
+            "b.ne 3b",
+            "subs x3, x3, #1",
+            "b.ne 2b",
+            "dsb ishst",
+            in("x0") dst,
+            in("x2") bytes,
+            inout("x3") passes => _,
+            in("x4") block,
+            out("x8") _,
+            out("x10") _,
+            options(nostack),
+        );
+    }
+}
 
 const fn kernel(op: Op, instruction: &'static str, run: unsafe fn(*mut u8, *const u8, usize, u64)) -> StreamKernel {
     StreamKernel { op, isa: "neon", width: 32, instruction, step: STEP, run }
@@ -95,4 +146,5 @@ streams! {
     write: [pairs!("stp", "x8")], [];
     write_nt: [pairs!("stnp", "x8")], ["dsb ishst"];
     copy: [pairs!("ldp", "x9"), pairs!("stp", "x8")], [];
+    copy_nt: [pairs!("ldp", "x9"), pairs!("stnp", "x8")], ["dsb ishst"];
 }

@@ -1,9 +1,10 @@
-//! Streams on RISC-V: scalar, V at whatever length of vector, and `cbo.zero`.
+//! Streams on RISC-V: scalar.
+//!
+//! Not here: V, `cbo.zero`, eight places at once.
 //!
 //! # Safety
 //!
-//! Each `asm!` block is a whole loop that names every register it changes and touches the caller's buffers only. What not
-//! every CPU has is reached only through a list filtered by what the system says (riscv_hwprobe).
+//! Each `asm!` block is a whole loop that names every register it changes and touches the caller's buffers only.
 #![expect(unsafe_code, reason = "this is the assembly")]
 
 use crate::arch::{Op, STREAM_PATTERN, StreamKernel, portable};
@@ -16,7 +17,12 @@ pub fn stream_kernels() -> Vec<&'static StreamKernel> {
 
 /// Why no kernel here does `op`, if none does.
 pub fn stream_missing(op: Op) -> Option<&'static str> {
-    (op == Op::WriteNt).then_some("the RISC-V base instruction set has no stores that bypass the caches")
+    match op {
+        Op::Read | Op::Write | Op::Copy => None,
+        Op::WriteNt | Op::CopyNt => Some("the RISC-V base instruction set has no stores that bypass the caches"),
+        Op::ZeroLine => Some("no kernel with cbo.zero was written"),
+        Op::RepStos | Op::RepMovs | Op::RepLods => Some(portable::streams::NOT_X86),
+    }
 }
 
 static STREAMS: [StreamKernel; 3] =
