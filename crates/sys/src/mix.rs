@@ -52,7 +52,7 @@ impl Mix {
     #[inline]
     pub fn run(&self, dst: &mut [u8], src: &[u8], passes: u64) -> Result<(), String> {
         let (read, written) = self.turn();
-        let turns = if read > 0 { src.len() / read } else { dst.len() / written };
+        let turns = src.len().checked_div(read).unwrap_or_else(|| dst.len() / written);
         if src.len() != turns * read || dst.len() != turns * written {
             return Err(format!(
                 "{} B to read and {} B to write are not the same number of turns",

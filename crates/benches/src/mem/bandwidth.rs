@@ -30,11 +30,13 @@
 //! Source: lmbench 1996 table 2, lmbench3 `bw_mem` and `stream`, Ousterhout 1990 table 5 (`bcopy`), CSE 221 "RAM
 //! bandwidth", memory-methods.md M9.
 
+use super::laps::{Laps, piece};
 use groma_harness::model::Params;
 use groma_harness::prelude::*;
 use groma_harness::sys::arch::STREAM_PATTERN;
 use groma_harness::sys::pages::{Map, Policy};
 use groma_harness::sys::stream::{APART, Op, Stream, apart};
+use std::ops::Range;
 
 pub(crate) static BENCH: Benchmark = Benchmark {
     info: Info {
@@ -164,21 +166,21 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let candidates: Vec<Stream> =
         candidates.into_iter().filter(|stream| bytes.is_multiple_of(stream.kernel().step)).collect();
     let step = candidates.iter().map(|stream| stream.kernel().step).max().unwrap_or(bytes);
-    let piece = piece(bytes, step);
-    let mut walk = Walk { stream: candidates[0], dst, src, bytes, piece, at: 0, reached: 0 };
+    let piece = piece(bytes, step, PIECE);
+    let mut walk = Walk { stream: candidates[0], dst, src, laps: Laps::new(bytes, piece) };
     if !writes {
         // The lap that cleans the caches.
         walk.pieces((bytes / piece) as u64)?;
     }
     let chosen = choose(ctx, &candidates, &mut walk)?;
     walk.stream = chosen;
-    (walk.at, walk.reached) = (0, 0);
+    walk.laps = Laps::new(bytes, piece);
     ctx.fact("stream.kernel", chosen.kernel().isa);
     ctx.fact("stream.instruction", chosen.kernel().instruction);
     ctx.measure_per((piece as u64 * program) as f64, |pieces| walk.pieces(pieces))?;
 
     if writes {
-        let other = other_words(&walk.dst[..walk.reached], op.stored_word());
+        let other = other_words(&walk.dst[..walk.laps.reached()], op.stored_word());
         ctx.prove("words not written", "0", other as f64, 0.0..=0.0);
     }
     if reads {
@@ -201,9 +203,6 @@ fn choose(ctx: &mut Ctx, candidates: &[Stream], walk: &mut Walk<'_>) -> Result<S
             *best = best.min(ctx.probe(WINDOWS, |pieces| walk.pieces(pieces))?.seconds);
         }
     }
-    for (stream, seconds) in candidates.iter().zip(&best) {
-        ctx.fact(&format!("tried.{}", stream.kernel().isa), format!("{:.3e} s", seconds / walk.piece as f64));
-    }
     Ok(candidates[fastest(&best)])
 }
 
@@ -213,15 +212,6 @@ fn fastest(costs: &[f64]) -> usize {
     if costs.first().is_some_and(|first| costs[least] > first * (1.0 - CLEARLY)) { 0 } else { least }
 }
 
-/// The largest piece of a buffer, up to [`PIECE`], of which there is a whole number, each a multiple of `step`.
-fn piece(bytes: usize, step: usize) -> usize {
-    let mut piece = bytes;
-    while piece > PIECE && piece.is_multiple_of(2 * step) {
-        piece /= 2;
-    }
-    piece
-}
-
 /// Goes over buffers piece by piece, round and round, in as few calls of the kernel as possible.
 struct Walk<'a> {
     stream: Stream,
@@ -229,32 +219,18 @@ struct Walk<'a> {
     dst: &'a mut [u8],
     /// Empty where nothing is read.
     src: &'a [u8],
-    bytes: usize,
-    piece: usize,
-    at: usize,
-    /// How many bytes from the start have been gone over at least once.
-    reached: usize,
+    laps: Laps,
 }
 
 impl Walk<'_> {
-    fn pieces(&mut self, mut pieces: u64) -> Outcome {
-        let in_all = (self.bytes / self.piece) as u64;
-        while pieces > 0 {
-            // Whole laps at once; otherwise what is asked for, as far as the end.
-            let (stretch, laps) = if self.at == 0 && pieces >= in_all {
-                (in_all, pieces / in_all)
-            } else {
-                (pieces.min(((self.bytes - self.at) / self.piece) as u64), 1)
-            };
-            let range = self.at..self.at + stretch as usize * self.piece;
-            let dst = self.dst.get_mut(range.clone()).unwrap_or_default();
-            let src = self.src.get(range.clone()).unwrap_or_default();
-            self.stream.over(dst, src).map_err(Stop::Failed)?.run(laps);
-            self.reached = self.reached.max(range.end);
-            self.at = range.end % self.bytes;
-            pieces -= stretch * laps;
-        }
-        Ok(())
+    fn pieces(&mut self, pieces: u64) -> Outcome {
+        let (stream, dst, src) = (self.stream, &mut *self.dst, self.src);
+        let over = |range: Range<usize>, laps| {
+            let to = dst.get_mut(range.clone()).unwrap_or_default();
+            let from = src.get(range).unwrap_or_default();
+            stream.over(to, from).map(|mut pass| pass.run(laps))
+        };
+        self.laps.pieces(pieces, over).map_err(Stop::Failed)
     }
 }
 
@@ -354,15 +330,6 @@ mod tests {
     }
 
     #[test]
-    fn pieces_add_up_to_the_buffer() {
-        for (bytes, expected) in [(16 << 10, 16 << 10), (64 << 10, 64 << 10), (96 << 10, 48 << 10), (3 << 20, 48 << 10)]
-        {
-            let piece = piece(bytes, 1024);
-            assert_eq!((piece, bytes % piece, piece % 1024), (expected, 0, 0));
-        }
-    }
-
-    #[test]
     fn a_walk_reaches_every_piece_and_no_other() {
         let stream = Stream::new(Op::Write, None).expect("everywhere");
         let (step, pieces) = (stream.kernel().step, 5);
@@ -370,12 +337,11 @@ mod tests {
         for (calls, written) in [(&[3][..], 3), (&[3, 1], 4), (&[3, 2], 5), (&[2, 4], 5), (&[12], 5), (&[0], 0)] {
             buffer.fill(0);
             let dst = &mut buffer[..step * pieces];
-            let mut walk = Walk { stream, dst, src: &[], bytes: step * pieces, piece: step, at: 0, reached: 0 };
+            let mut walk = Walk { stream, dst, src: &[], laps: Laps::new(step * pieces, step) };
             for n in calls {
                 walk.pieces(*n).expect("writable");
             }
-            assert_eq!(walk.at / step, calls.iter().sum::<u64>() as usize % pieces);
-            assert_eq!(walk.reached, step * written);
+            assert_eq!(walk.laps.reached(), step * written);
             let other = |range: std::ops::Range<usize>| other_words(&buffer[range], STREAM_PATTERN);
             assert_eq!(other(0..step * written), 0, "{calls:?}");
             assert_eq!(other(step * written..step * pieces), step * (pieces - written) / 8, "{calls:?}");
