@@ -13,6 +13,9 @@
 pub use crate::arch::{Op, STREAM_ALIGN, StreamKernel};
 use crate::arch::{stream_kernels, stream_missing};
 
+/// The name of the kernels in plain Rust.
+const PORTABLE: &str = "portable";
+
 /// A kernel that this CPU can run.
 #[derive(Clone, Copy, Debug)]
 pub struct Stream {
@@ -38,6 +41,20 @@ impl Stream {
                 Err(format!("no {} kernel for {}; this CPU has {}", op.word(), isa.unwrap_or("it"), isas.join(", ")))
             }
         }
+    }
+
+    /// All kernels for `op` that might be the fastest here: the native ones, or the portable one where there are no others.
+    ///
+    /// Which of them is fastest depends on the CPU and on where the buffer is: it has to be tried.
+    ///
+    /// # Errors
+    ///
+    /// Says why there is none.
+    pub fn candidates(op: Op) -> Result<Vec<Self>, String> {
+        let first = Self::new(op, None)?;
+        let native = stream_kernels().into_iter().filter(|kernel| kernel.op == op && kernel.isa != PORTABLE);
+        let native: Vec<_> = native.map(|kernel| Self { kernel }).collect();
+        Ok(if native.is_empty() { vec![first] } else { native })
     }
 
     /// All that is known about it.

@@ -260,9 +260,20 @@ fn streams_use_the_instruction_they_claim() {
     for kernel in stream_kernels().into_iter().filter(|kernel| kernel.isa != "portable") {
         let Some(function) = disassemble(in_file(kernel.run as usize)) else { return };
         let body = innermost(&function);
+        if matches!(kernel.isa, "string" | "line") {
+            // One instruction that moves a whole pass, or one that zeroes a line.
+            let count = body.iter().filter(|i| i.text.starts_with(kernel.instruction)).count();
+            let memory = body.iter().filter(|i| i.memory().is_some()).count();
+            assert_eq!((1, usize::from(kernel.isa == "string")), (count, memory), "{kernel:?}: {body:#?}");
+            continue;
+        }
+        // Lines fetched beforehand, one for each that plain stores of an eightfold kernel go to.
+        let (ahead, body): (Vec<_>, Vec<_>) = body.iter().partition(|i| i.name() == "prefetchw");
+        let fetched = kernel.isa.ends_with("x8") && matches!(kernel.op, Op::Write | Op::Copy);
+        assert_eq!(if fetched { kernel.step / 64 } else { 0 }, ahead.len(), "{kernel:?}");
         let moves = kernel.step / kernel.width;
         let claimed: Vec<_> = kernel.instruction.split('/').collect();
-        let directions = if kernel.op == Op::Copy { 2 } else { 1 };
+        let directions = (kernel.op.read_per_byte() + kernel.op.written_per_byte()) as usize;
         let memory: Vec<_> = body.iter().filter_map(|i| Some((i.name(), i.memory()?))).collect();
         assert_eq!(moves * directions, memory.len(), "{kernel:?}: {body:#?}");
         assert!(memory.iter().all(|(name, _)| claimed.contains(name)), "{kernel:?}: {body:#?}");
@@ -270,8 +281,8 @@ fn streams_use_the_instruction_they_claim() {
         assert_eq!(memory.len(), memory.iter().collect::<HashSet<_>>().len(), "{kernel:?}: {body:#?}");
         // Vectors of the claimed width.
         let vector = match kernel.isa {
-            "avx512" => "zmm",
-            "avx2" => "ymm",
+            "avx512" | "avx512x8" => "zmm",
+            "avx2" | "avx2x8" => "ymm",
             "sse2" => "xmm",
             "neon" => "q",
             _ => "",
@@ -280,7 +291,7 @@ fn streams_use_the_instruction_they_claim() {
             assert!(i.text.contains(vector), "{}", i.text);
         }
         // What orders non-temporal stores, after the loop.
-        if kernel.op == Op::WriteNt {
+        if matches!(kernel.op, Op::WriteNt | Op::CopyNt) {
             let fence = if cfg!(target_arch = "x86_64") { "sfence" } else { "dsb" };
             assert_eq!(1, function.iter().filter(|i| i.name() == fence).count());
         }

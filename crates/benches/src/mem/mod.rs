@@ -8,12 +8,16 @@ mod available;
 mod bandwidth;
 mod hammer;
 mod hammer_run;
+mod laps;
 mod latency;
+mod libc;
 mod line;
+mod mix;
 mod parallelism;
 mod prefetch;
 mod random_read;
 mod search;
+mod stream;
 mod tlb;
 mod ways;
 
@@ -27,6 +31,9 @@ pub(crate) const ALL: &[&Benchmark] = &[
     &parallelism::BENCH,
     &random_read::BENCH,
     &bandwidth::BENCH,
+    &stream::BENCH,
+    &mix::BENCH,
+    &libc::BENCH,
     &hammer::BENCH,
     &hammer_run::BENCH,
     &available::BENCH,

@@ -13,13 +13,16 @@ pub mod access;
 pub mod atomics;
 pub mod branch;
 pub mod chases;
+mod doubles;
 pub mod flush;
 pub mod forward;
 pub mod hammer;
+mod mixes;
 pub mod ops;
 pub mod portable;
 pub mod rates;
 pub mod split;
+mod streams;
 pub mod wide;
 
 #[cfg(target_arch = "aarch64")]
@@ -34,10 +37,13 @@ mod native;
 #[cfg(not(any(target_arch = "aarch64", target_arch = "riscv64", target_arch = "x86_64")))]
 use portable as native;
 
+pub use doubles::*;
+pub use mixes::*;
 pub use native::{
     ADD_TAKES_ONE_CYCLE, COUNTER_NAME, add_chain, calls, chase, counter_start, counter_stop, counter_usable, mul_chain,
-    rotate_chain, stream_kernels, stream_missing,
+    rotate_chain,
 };
+pub use streams::*;
 // System call numbers and the way errors come back belong to the system as much as to the CPU.
 #[cfg(target_os = "linux")]
 pub use native::{clone3_call, syscall0, syscall1, syscall2, syscall3, syscall4, syscall5, syscall6};
@@ -81,88 +87,3 @@ pub const CALLS_SHORT: u64 = 16;
 
 /// The most arguments that [`calls`] passes (CSE 221's "procedure call with 0 to 7 arguments").
 pub const CALLS_MAX_ARGS: usize = 7;
-
-/// What a stream kernel does to memory.
-///
-/// The three ratios of an operation are all *per byte of the `bytes` that a kernel is run over*. The program's bytes
-/// are those it reads plus those it writes; the modelled bytes are what memory would have to move if every store first
-/// fetched its line (write-allocate) and every dirty line were written back once. A core that detects full-line
-/// stores moves less, a level that holds the buffer moves nothing: it is a model, and is called one in results.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Op {
-    /// Loads every byte of the source; nothing is done with them.
-    Read,
-    /// Stores [`STREAM_PATTERN`] over the destination.
-    Write,
-    /// The same with stores that bypass the caches, and a fence at the end.
-    WriteNt,
-    /// Loads the source and stores it to the destination.
-    Copy,
-}
-
-impl Op {
-    /// All of them.
-    pub const ALL: [Op; 4] = [Op::Read, Op::Write, Op::WriteNt, Op::Copy];
-
-    /// The word used in names and messages.
-    pub const fn word(self) -> &'static str {
-        match self {
-            Op::Read => "read",
-            Op::Write => "write",
-            Op::WriteNt => "write_nt",
-            Op::Copy => "copy",
-        }
-    }
-
-    /// Bytes the program reads per byte.
-    pub const fn read_per_byte(self) -> u64 {
-        matches!(self, Op::Read | Op::Copy) as u64
-    }
-
-    /// Bytes the program writes per byte.
-    pub const fn written_per_byte(self) -> u64 {
-        matches!(self, Op::Write | Op::WriteNt | Op::Copy) as u64
-    }
-
-    /// Bytes that memory moves per byte under the write-allocate model: read 1, write 2 (fetch and write back),
-    /// non-temporal write 1, copy 3 (so 1.5 per byte of the program).
-    pub const fn modelled_per_byte(self) -> u64 {
-        match self {
-            Op::Read | Op::WriteNt => 1,
-            Op::Write => 2,
-            Op::Copy => 3,
-        }
-    }
-}
-
-/// The word that write kernels store. Not zero (Ice Lake and its successors spare themselves the write-back of zeros
-/// stored over zeros), and its bytes differ (a compiler cannot turn the portable loop into `memset`).
-pub const STREAM_PATTERN: u64 = 0x0123_4567_89ab_cdef;
-
-/// What the address of every buffer of a stream kernel must be a multiple of: a cache line, which is also the widest
-/// vector that a kernel here uses.
-pub const STREAM_ALIGN: usize = 64;
-
-/// A streaming loop, and all that must be known to turn its time into a bandwidth.
-#[derive(Debug)]
-pub struct StreamKernel {
-    /// What it does.
-    pub op: Op,
-    /// The instructions it uses: `avx512`, `avx2`, `sse2`, `neon`, `scalar` or `portable`.
-    pub isa: &'static str,
-    /// Bytes per load or store.
-    pub width: usize,
-    /// The instruction that moves them, as a disassembler prints it.
-    pub instruction: &'static str,
-    /// The number of bytes it is run over must be a multiple of this.
-    pub step: usize,
-    /// Goes `passes` times over `bytes` bytes, front to back. The passes are counted here and not by the caller because
-    /// a pass over 16 KiB lasts some 130 cycles: a call for each would be a tenth of the result.
-    ///
-    /// # Safety
-    ///
-    /// The CPU has `isa`; `bytes` is a multiple of `step`; if `op` reads, `src` is valid for reads of `bytes` bytes, if
-    /// it writes, `dst` for writes; the two do not overlap; both are aligned to [`STREAM_ALIGN`]. The pointer that `op`
-    /// does not use may be anything.
-    pub run: unsafe fn(dst: *mut u8, src: *const u8, bytes: usize, passes: u64),
-}

@@ -12,16 +12,19 @@
 pub(super) mod access;
 pub(super) mod branch;
 pub(super) mod chases;
+pub(super) mod doubles;
 pub(super) mod flush;
 pub(super) mod forward;
 pub(super) mod hammer;
+pub(super) mod mixes;
 pub(super) mod rates;
 pub(super) mod split;
+pub(super) mod streams;
 pub(super) mod wide;
 
 use super::{
-    CALLS_LONG, CALLS_MAX_ARGS, CALLS_SHORT, CHAIN_OPERAND, CHAIN_ROTATE, CHAIN_SEED, CHAIN_UNROLL, CHASE_UNROLL, Op,
-    STREAM_PATTERN, StreamKernel, chain_ops, portable,
+    CALLS_LONG, CALLS_MAX_ARGS, CALLS_SHORT, CHAIN_OPERAND, CHAIN_ROTATE, CHAIN_SEED, CHAIN_UNROLL, CHASE_UNROLL,
+    chain_ops,
 };
 use core::arch::{asm, naked_asm};
 
@@ -250,90 +253,4 @@ pub unsafe fn chase(start: *const u8, loads: u64) -> *const u8 {
         );
     }
     here
-}
-
-/// Every stream kernel that this CPU can run, the portable ones last.
-pub fn stream_kernels() -> Vec<&'static StreamKernel> {
-    STREAMS.iter().chain(&portable::STREAMS).collect()
-}
-
-/// Why no kernel here does `op`: there is one for each. (`stnp` is a hint; whether a core follows it is a finding.)
-pub fn stream_missing(_: Op) -> Option<&'static str> {
-    None
-}
-
-static STREAMS: [StreamKernel; 4] = [
-    kernel(Op::Read, "ldp", read),
-    kernel(Op::Write, "stp", write),
-    kernel(Op::WriteNt, "stnp", write_nt),
-    kernel(Op::Copy, "ldp/stp", copy),
-];
-
-const fn kernel(op: Op, instruction: &'static str, run: unsafe fn(*mut u8, *const u8, usize, u64)) -> StreamKernel {
-    StreamKernel { op, isa: "neon", width: 32, instruction, step: STEP, run }
-}
-
-/// Bytes per turn of a stream loop: eight pairs of sixteen.
-const STEP: usize = 256;
-
-/// Eight pairs of vectors, all of them registers that a callee may change, from or to the address in a register.
-macro_rules! pairs {
-    ($instruction:literal, $base:literal) => {
-        pairs!(@lines $instruction, $base, "16, q17" "0", "18, q19" "32", "20, q21" "64", "22, q23" "96",
-            "24, q25" "128", "26, q27" "160", "28, q29" "192", "30, q31" "224")
-    };
-    (@lines $instruction:literal, $base:literal, $($pair:literal $offset:literal),*) => {
-        concat!($($instruction, " q", $pair, ", [", $base, ", #", $offset, "]\n"),*)
-    };
-}
-
-macro_rules! streams {
-    ($($name:ident: [$($body:expr),*], [$($end:literal),*];)*) => {$(
-        /// # Safety
-        ///
-        /// As [`StreamKernel::run`].
-        unsafe fn $name(dst: *mut u8, src: *const u8, bytes: usize, passes: u64) {
-            if bytes == 0 || passes == 0 {
-                return;
-            }
-            // SAFETY: the caller vouches for the buffers; x0, x1 and x2 keep them from pass to pass, x8, x9 and x10
-            // count within one; every register changed is one that the ABI lets a callee change.
-            unsafe {
-                asm!(
-                    ".irp i, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31",
-                    "dup v\\i\\().2d, x4",
-                    ".endr",
-                    "2:",
-                    "mov x8, x0",
-                    "mov x9, x1",
-                    "mov x10, x2",
-                    ".p2align 6",
-                    "3:",
-                    $($body,)*
-                    "add x8, x8, #{step}",
-                    "add x9, x9, #{step}",
-                    "subs x10, x10, #{step}",
-                    "b.ne 3b",
-                    "subs x3, x3, #1",
-                    "b.ne 2b",
-                    $($end,)*
-                    step = const STEP,
-                    in("x0") dst,
-                    in("x1") src,
-                    in("x2") bytes,
-                    in("x3") passes,
-                    in("x4") STREAM_PATTERN,
-                    clobber_abi("C"),
-                    options(nostack),
-                );
-            }
-        }
-    )*};
-}
-
-streams! {
-    read: [pairs!("ldp", "x9")], [];
-    write: [pairs!("stp", "x8")], [];
-    write_nt: [pairs!("stnp", "x8")], ["dsb ishst"];
-    copy: [pairs!("ldp", "x9"), pairs!("stp", "x8")], [];
 }

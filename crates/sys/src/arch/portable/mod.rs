@@ -13,17 +13,17 @@
 pub mod access;
 pub mod branch;
 pub mod chases;
+pub mod doubles;
 pub mod flush;
 pub mod forward;
 pub mod hammer;
+pub mod mixes;
 pub mod rates;
 pub mod split;
+pub mod streams;
 pub mod wide;
 
-use super::{
-    CALLS_LONG, CALLS_SHORT, CHAIN_OPERAND, CHAIN_ROTATE, CHAIN_SEED, CHASE_UNROLL, Op, STREAM_PATTERN, StreamKernel,
-    chain_ops,
-};
+use super::{CALLS_LONG, CALLS_SHORT, CHAIN_OPERAND, CHAIN_ROTATE, CHAIN_SEED, CHASE_UNROLL, chain_ops};
 use core::hint::black_box;
 
 pub mod atomics;
@@ -172,67 +172,4 @@ pub unsafe fn chase(start: *const u8, loads: u64) -> *const u8 {
         here = unsafe { here.cast::<*const u8>().read() };
     }
     here
-}
-
-/// Every stream kernel there is: the compiler chooses the instructions, which may well be vectors.
-pub fn stream_kernels() -> Vec<&'static StreamKernel> {
-    STREAMS.iter().collect()
-}
-
-/// Why no kernel here does `op`, if none does.
-pub fn stream_missing(op: Op) -> Option<&'static str> {
-    (op == Op::WriteNt).then_some("portable code cannot ask for stores that bypass the caches")
-}
-
-pub(super) static STREAMS: [StreamKernel; 3] =
-    [kernel(Op::Read, read), kernel(Op::Write, write), kernel(Op::Copy, copy)];
-
-const fn kernel(op: Op, run: unsafe fn(*mut u8, *const u8, usize, u64)) -> StreamKernel {
-    StreamKernel { op, isa: "portable", width: WORD, instruction: "(the compiler's choice)", step: 8 * WORD, run }
-}
-
-const WORD: usize = size_of::<u64>();
-
-/// # Safety
-///
-/// As [`StreamKernel::run`].
-unsafe fn read(_: *mut u8, src: *const u8, bytes: usize, passes: u64) {
-    for _ in 0..passes {
-        // Hidden once a pass, so that no pass can be left out as a repetition of the one before.
-        let words = black_box(src).cast::<u64>();
-        let mut all = 0;
-        for i in 0..bytes / WORD {
-            // SAFETY: the caller vouches for `bytes` readable, aligned bytes.
-            all |= unsafe { words.add(i).read() };
-        }
-        black_box(all);
-    }
-}
-
-/// # Safety
-///
-/// As [`StreamKernel::run`].
-unsafe fn write(dst: *mut u8, _: *const u8, bytes: usize, passes: u64) {
-    for _ in 0..passes {
-        let words = black_box(dst).cast::<u64>();
-        for i in 0..bytes / WORD {
-            // SAFETY: the caller vouches for `bytes` writable, aligned bytes.
-            unsafe { words.add(i).write(STREAM_PATTERN) };
-        }
-    }
-    black_box(dst);
-}
-
-/// # Safety
-///
-/// As [`StreamKernel::run`].
-unsafe fn copy(dst: *mut u8, src: *const u8, bytes: usize, passes: u64) {
-    for _ in 0..passes {
-        let (to, from) = (black_box(dst).cast::<u64>(), black_box(src).cast::<u64>());
-        for i in 0..bytes / WORD {
-            // SAFETY: the caller vouches for both buffers.
-            unsafe { to.add(i).write(from.add(i).read()) };
-        }
-    }
-    black_box(dst);
 }

@@ -12,16 +12,19 @@
 pub(super) mod access;
 pub(super) mod branch;
 pub(super) mod chases;
+pub(super) mod doubles;
 pub(super) mod flush;
 pub(super) mod forward;
 pub(super) mod hammer;
+pub(super) mod mixes;
 pub(super) mod rates;
 pub(super) mod split;
+pub(super) mod streams;
 pub(super) mod wide;
 
 use super::{
-    CALLS_LONG, CALLS_MAX_ARGS, CALLS_SHORT, CHAIN_OPERAND, CHAIN_ROTATE, CHAIN_SEED, CHAIN_UNROLL, CHASE_UNROLL, Op,
-    STREAM_PATTERN, StreamKernel, chain_ops, portable,
+    CALLS_LONG, CALLS_MAX_ARGS, CALLS_SHORT, CHAIN_OPERAND, CHAIN_ROTATE, CHAIN_SEED, CHAIN_UNROLL, CHASE_UNROLL,
+    chain_ops,
 };
 use core::arch::{asm, naked_asm};
 
@@ -255,86 +258,4 @@ pub unsafe fn chase(start: *const u8, loads: u64) -> *const u8 {
         );
     }
     here
-}
-
-/// Every stream kernel that this CPU can run, the portable ones last.
-pub fn stream_kernels() -> Vec<&'static StreamKernel> {
-    STREAMS.iter().chain(&portable::STREAMS).collect()
-}
-
-/// Why no kernel here does `op`, if none does.
-pub fn stream_missing(op: Op) -> Option<&'static str> {
-    (op == Op::WriteNt).then_some("the RISC-V base instruction set has no stores that bypass the caches")
-}
-
-static STREAMS: [StreamKernel; 3] =
-    [kernel(Op::Read, "ld", read), kernel(Op::Write, "sd", write), kernel(Op::Copy, "ld/sd", copy)];
-
-const fn kernel(op: Op, instruction: &'static str, run: unsafe fn(*mut u8, *const u8, usize, u64)) -> StreamKernel {
-    StreamKernel { op, isa: "scalar", width: 8, instruction, step: STEP, run }
-}
-
-/// Bytes per turn of a stream loop: sixteen words.
-const STEP: usize = 128;
-
-/// Eight words from or to the address in a register: half a turn.
-macro_rules! words {
-    ($instruction:literal, $base:literal, low) => {
-        words!(@lines $instruction, $base, "t0" 0, "t1" 8, "t2" 16, "t3" 24, "t4" 32, "t5" 40, "t6" 48, "a7" 56)
-    };
-    ($instruction:literal, $base:literal, high) => {
-        words!(@lines $instruction, $base, "t0" 64, "t1" 72, "t2" 80, "t3" 88, "t4" 96, "t5" 104, "t6" 112, "a7" 120)
-    };
-    (@lines $instruction:literal, $base:literal, $($register:literal $offset:literal),*) => {
-        concat!($($instruction, " ", $register, ", ", $offset, "(", $base, ")\n"),*)
-    };
-}
-
-macro_rules! streams {
-    ($($name:ident: $($body:expr),*;)*) => {$(
-        /// # Safety
-        ///
-        /// As [`StreamKernel::run`].
-        unsafe fn $name(dst: *mut u8, src: *const u8, bytes: usize, passes: u64) {
-            if bytes == 0 || passes == 0 {
-                return;
-            }
-            // SAFETY: the caller vouches for the buffers; a0, a1 and a2 keep them from pass to pass, a4, a5 and a6
-            // count within one; every register changed is one that the ABI lets a callee change.
-            unsafe {
-                asm!(
-                    ".irp register, t0, t1, t2, t3, t4, t5, t6",
-                    "mv \\register, a7",
-                    ".endr",
-                    "2:",
-                    "mv a4, a0",
-                    "mv a5, a1",
-                    "mv a6, a2",
-                    ".p2align 6",
-                    "3:",
-                    $($body,)*
-                    "addi a4, a4, {step}",
-                    "addi a5, a5, {step}",
-                    "addi a6, a6, -{step}",
-                    "bnez a6, 3b",
-                    "addi a3, a3, -1",
-                    "bnez a3, 2b",
-                    step = const STEP,
-                    in("a0") dst,
-                    in("a1") src,
-                    in("a2") bytes,
-                    in("a3") passes,
-                    in("a7") STREAM_PATTERN,
-                    clobber_abi("C"),
-                    options(nostack),
-                );
-            }
-        }
-    )*};
-}
-
-streams! {
-    read: words!("ld", "a5", low), words!("ld", "a5", high);
-    write: words!("sd", "a4", low), words!("sd", "a4", high);
-    copy: words!("ld", "a5", low), words!("sd", "a4", low), words!("ld", "a5", high), words!("sd", "a4", high);
 }

@@ -12,16 +12,19 @@
 pub(super) mod access;
 pub(super) mod branch;
 pub(super) mod chases;
+pub(super) mod doubles;
 pub(super) mod flush;
 pub(super) mod forward;
 pub(super) mod hammer;
+pub(super) mod mixes;
 pub(super) mod rates;
 pub(super) mod split;
+pub(super) mod streams;
 pub(super) mod wide;
 
 use super::{
-    CALLS_LONG, CALLS_MAX_ARGS, CALLS_SHORT, CHAIN_OPERAND, CHAIN_ROTATE, CHAIN_SEED, CHAIN_UNROLL, CHASE_UNROLL, Op,
-    STREAM_PATTERN, StreamKernel, chain_ops, portable,
+    CALLS_LONG, CALLS_MAX_ARGS, CALLS_SHORT, CHAIN_OPERAND, CHAIN_ROTATE, CHAIN_SEED, CHAIN_UNROLL, CHASE_UNROLL,
+    chain_ops,
 };
 use core::arch::{asm, naked_asm, x86_64::__cpuid};
 
@@ -263,132 +266,4 @@ pub unsafe fn chase(start: *const u8, loads: u64) -> *const u8 {
         );
     }
     here
-}
-
-/// Every stream kernel that this CPU can run, the widest first and the portable ones last.
-pub fn stream_kernels() -> Vec<&'static StreamKernel> {
-    // The standard library asks CPUID and, for the registers that the system must save, XGETBV.
-    let here = |kernel: &&StreamKernel| match kernel.isa {
-        "avx512" => std::arch::is_x86_feature_detected!("avx512f"),
-        "avx2" => std::arch::is_x86_feature_detected!("avx2"),
-        _ => true, // SSE2 is part of x86-64
-    };
-    STREAMS.iter().filter(here).chain(&portable::STREAMS).collect()
-}
-
-/// Why no kernel here does `op`: there is one for each.
-pub fn stream_missing(_: Op) -> Option<&'static str> {
-    None
-}
-
-/// Vectors per turn of a stream loop: enough to hide the loop's four other instructions, few enough to name a register
-/// for each.
-const VECTORS: usize = 16;
-
-static STREAMS: [StreamKernel; 12] = [
-    avx512::READ,
-    avx512::WRITE,
-    avx512::WRITE_NT,
-    avx512::COPY,
-    avx2::READ,
-    avx2::WRITE,
-    avx2::WRITE_NT,
-    avx2::COPY,
-    sse2::READ,
-    sse2::WRITE,
-    sse2::WRITE_NT,
-    sse2::COPY,
-];
-
-/// The four kernels of one instruction set. They differ in the mnemonics, in how a vector is filled with a word and in
-/// how the vector unit is left (`vzeroupper`: dirty upper halves slow down SSE code that runs later).
-macro_rules! streams {
-    ($isa:ident, $feature:literal, $width:literal, $vector:literal, $move:literal, $move_nt:literal,
-     fill: $($fill:literal),*; leave: $($leave:literal),*;) => {
-        mod $isa {
-            use super::*;
-
-            const fn kernel(
-                op: Op,
-                instruction: &'static str,
-                run: unsafe fn(*mut u8, *const u8, usize, u64),
-            ) -> StreamKernel {
-                StreamKernel { op, isa: stringify!($isa), width: $width, instruction, step: $width * VECTORS, run }
-            }
-
-            pub(super) const READ: StreamKernel = kernel(Op::Read, $move, read);
-            pub(super) const WRITE: StreamKernel = kernel(Op::Write, $move, write);
-            pub(super) const WRITE_NT: StreamKernel = kernel(Op::WriteNt, $move_nt, write_nt);
-            pub(super) const COPY: StreamKernel = kernel(Op::Copy, $move, copy);
-
-            streams!(@kernel read, $feature, [$($fill),*], [
-                concat!($move, " ", $vector, "\\i, [r9 + ", $width, "*\\i]"),
-            ], [$($leave),*]);
-            streams!(@kernel write, $feature, [$($fill),*], [
-                concat!($move, " [r8 + ", $width, "*\\i], ", $vector, "0"),
-            ], [$($leave),*]);
-            streams!(@kernel write_nt, $feature, [$($fill),*], [
-                concat!($move_nt, " [r8 + ", $width, "*\\i], ", $vector, "0"),
-            ], ["sfence" $(, $leave)*]);
-            streams!(@kernel copy, $feature, [$($fill),*], [
-                concat!($move, " ", $vector, "\\i, [r9 + ", $width, "*\\i]"),
-                concat!($move, " [r8 + ", $width, "*\\i], ", $vector, "\\i"),
-            ], [$($leave),*]);
-        }
-    };
-    (@kernel $name:ident, $feature:literal, [$($fill:literal),*], [$($body:expr,)*], [$($leave:literal),*]) => {
-        /// # Safety
-        ///
-        /// As [`StreamKernel::run`].
-        #[target_feature(enable = $feature)]
-        unsafe fn $name(dst: *mut u8, src: *const u8, bytes: usize, passes: u64) {
-            if bytes == 0 || passes == 0 {
-                return;
-            }
-            // SAFETY: the caller vouches for the buffers; rdi, rsi and rdx keep them from pass to pass, r8, r9 and r10
-            // count within one; every register changed is one that the ABI lets a callee change.
-            unsafe {
-                asm!(
-                    $($fill,)*
-                    "2:",
-                    "mov r8, rdi",
-                    "mov r9, rsi",
-                    "mov r10, rdx",
-                    ".p2align 6",
-                    "3:",
-                    ".irp i, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15",
-                    $($body,)*
-                    ".endr",
-                    "add r8, r11",
-                    "add r9, r11",
-                    "sub r10, r11",
-                    "jnz 3b",
-                    "sub rcx, 1",
-                    "jnz 2b",
-                    $($leave,)*
-                    in("rax") STREAM_PATTERN,
-                    in("rcx") passes,
-                    in("rdx") bytes,
-                    in("rsi") src,
-                    in("rdi") dst,
-                    in("r11") WRITE.step,
-                    clobber_abi("sysv64"),
-                    options(nostack),
-                );
-            }
-        }
-    };
-}
-
-streams! {
-    avx512, "avx512f", 64, "zmm", "vmovdqa64", "vmovntdq",
-    fill: "vpbroadcastq zmm0, rax"; leave: "vzeroupper";
-}
-streams! {
-    avx2, "avx2", 32, "ymm", "vmovdqa", "vmovntdq",
-    fill: "vmovq xmm0, rax", "vpbroadcastq ymm0, xmm0"; leave: "vzeroupper";
-}
-streams! {
-    sse2, "sse2", 16, "xmm", "movdqa", "movntdq",
-    fill: "movq xmm0, rax", "punpcklqdq xmm0, xmm0"; leave: ;
 }

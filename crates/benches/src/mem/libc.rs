@@ -1,0 +1,163 @@
+//! How fast the C library copies and sets memory, by the size of the call.
+//!
+//! Measures `memcpy`, `memmove` (which `bcopy` is another name of) and `memset` of the C library that this program is linked
+//! with, going over a buffer in calls of a given size, `whole` being one call for all of it. The library chooses another way for
+//! another size of call (loops, `rep` instructions, stores past the caches), so that the same buffer is gone over at different
+//! speeds. Bytes are counted as in `mem.bandwidth`: what the program reads plus what it writes. `modelled` takes every store for one that
+//! fetches its line first, which large calls often avoid.
+//!
+//! Method: all calls of a pass, one after the other, front to back; buffers beyond what fits into an interval in pieces of 1 MiB and
+//! more. Called through pointers that the compiler cannot see through. The answer is looked at afterwards.
+//!
+//! Traps: a compiler that puts its own instructions in place of a call of known size; a `memset` to zero, which may be a case of
+//! its own; a static program has another library than a dynamic one, or another choice in it.
+//!
+//! Source: lmbench 1996 table 2, lmbench3 `bw_mem` (`bcopy`, `bzero`), Ousterhout 1990 table 5; memory-methods.md M9.
+
+use super::laps::{Laps, piece};
+use groma_harness::model::Params;
+use groma_harness::prelude::*;
+use groma_harness::sys::arch::STREAM_PATTERN;
+use groma_harness::sys::libc_memory::{Function, SET, go_over};
+use groma_harness::sys::pages::{Map, Policy};
+use groma_harness::sys::stream::{APART, apart};
+
+pub(crate) static BENCH: Benchmark = Benchmark {
+    info: Info {
+        summary: "Bytes per second that the C library copies or sets, by the size of the call",
+        about: about!("libc.rs"),
+        quantity: Quantity::Bandwidth,
+        iteration: "one pass over the buffer, or over a piece of a larger one",
+        outputs: &[
+            Output::MAIN,
+            Output {
+                suffix: "modelled",
+                summary: "Bytes per second that memory moves if no cache holds any (write-allocate model)",
+                derivation: Derivation::Scaled { of: "", by: MODELLED },
+                quantity: None,
+                detail: true,
+            },
+        ],
+        params: &[
+            Param {
+                name: "op",
+                help: "the function",
+                kind: ParamKind::Word(&["memcpy", "memset", "bcopy"]),
+                quick: &[],
+                default: &["memcpy", "memset"],
+                full: &["memcpy", "memset", "bcopy"],
+            },
+            Param {
+                name: "call",
+                help: "bytes of one call; whole: all of the buffer",
+                kind: ParamKind::Word(&["4K", "64", "64K", "1M", "whole"]),
+                quick: &[],
+                default: &["4K", "64", "64K", "1M", "whole"],
+                full: &[],
+            },
+            Param {
+                name: "buffer",
+                help: "bytes gone over, source and destination together",
+                kind: ParamKind::Size,
+                quick: &[],
+                default: &["8M"],
+                full: &["16K", "256K", "8M", "128M"],
+            },
+        ],
+        plain,
+        quick: false,
+        lineage: &["lmbench3:bw_mem", "lmbench1996:table2", "ousterhout1990:table5"],
+        width: 0.02,
+        ..Info::new("mem.libc")
+    },
+    run: Run::Here(run),
+};
+
+const MODELLED: &str = "modelled_per_program_byte";
+/// The largest piece, unless a call is larger: some tens of microseconds.
+const PIECE: usize = 1 << 20;
+
+fn plain(params: &Params) -> bool {
+    params.word("op") == Some("memcpy") || matches!(params.word("call"), Some("64" | "4K" | "whole"))
+}
+
+fn run(ctx: &mut Ctx) -> Outcome {
+    let function = match ctx.word("op") {
+        "memset" => Function::Memset,
+        "bcopy" => Function::Memmove,
+        _ => Function::Memcpy,
+    };
+    let copies = function != Function::Memset;
+    let sides = if copies { 2 } else { 1 };
+    let size = ctx.int("buffer");
+    let bytes = (size / sides) as usize;
+    if bytes == 0 || !bytes.is_multiple_of(64) {
+        return Err(Stop::Unsupported(format!("a buffer of {size} B is not whole lines")));
+    }
+    let call = match ctx.word("call") {
+        "64" => 64,
+        "4K" => 4 << 10,
+        "64K" => 64 << 10,
+        "1M" => 1 << 20,
+        _ => bytes,
+    };
+    if !bytes.is_multiple_of(call) {
+        return Err(Stop::Unsupported(format!("a buffer of {bytes} B holds no whole number of calls of {call} B")));
+    }
+    ctx.fact(MODELLED, if copies { 1.5 } else { 2.0 });
+    sys::process::refuse_huge_pages();
+    super::check_room(size * u64::from(ctx.workers()))?;
+    let mut map = Map::anonymous(size as usize + 4096, Policy::Base).doing("mapping the buffer")?;
+    map.populate();
+    if copies {
+        map[..bytes].chunks_exact_mut(8).for_each(|word| word.copy_from_slice(&STREAM_PATTERN.to_ne_bytes()));
+    }
+    let (dst, src): (&mut [u8], &[u8]) =
+        if copies { apart(&mut map, bytes, APART).map_err(Stop::Failed)? } else { (&mut map[..bytes], &[]) };
+    let piece = piece(bytes, call, PIECE);
+    let mut laps = Laps::new(bytes, piece);
+    let mut calls = 0;
+    ctx.measure_per((piece as u64 * sides) as f64, |pieces| {
+        laps.pieces(pieces, |range, times| {
+            for _ in 0..times {
+                let from = if copies { &src[range.clone()] } else { src };
+                calls += go_over(function, &mut dst[range.clone()], from, call);
+            }
+            Ok(())
+        })
+    })?;
+    ctx.prove(
+        "calls beyond those of the passes",
+        "0",
+        calls as f64 - (laps.done() * (piece / call) as u64) as f64,
+        0.0..=0.0,
+    );
+    let expected = if copies { STREAM_PATTERN.to_ne_bytes() } else { [SET; 8] };
+    let other = dst[..laps.reached()].chunks_exact(8).step_by(257).filter(|word| **word != expected).count();
+    ctx.prove("words not written", "0", other as f64, 0.0..=0.0);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use groma_harness::testing::try_out;
+
+    #[test]
+    fn every_function_is_called_as_often_as_the_size_of_the_call_says() {
+        for op in ["memcpy", "memset", "bcopy"] {
+            for (call, buffer) in [("64", "16K"), ("4K", "256K"), ("64K", "8M"), ("1M", "8M"), ("whole", "96K")] {
+                let tried = try_out(&BENCH, &[("op", op), ("call", call), ("buffer", buffer)], None)
+                    .unwrap_or_else(|stop| panic!("{op} {call}: {stop}"));
+                assert!(tried.samples("") >= 3);
+                assert!(tried.result.proofs.iter().all(|p| p.holds), "{:?}", tried.result.proofs);
+            }
+        }
+    }
+
+    #[test]
+    fn a_call_larger_than_the_buffer_is_refused() {
+        let refused = try_out(&BENCH, &[("call", "1M"), ("buffer", "16K")], None).expect_err("too large");
+        assert!(matches!(refused, Stop::Unsupported(_)), "{refused}");
+    }
+}

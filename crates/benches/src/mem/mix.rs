@@ -1,0 +1,180 @@
+//! Bytes per second of a mix of reads and writes, by their ratio.
+//!
+//! Measures one loop that reads so many lines of one stream and then writes so many of another, and so on: 1:0, 3:1, 2:1, 1:1, 1:2
+//! and 0:1. The main value counts the program's bytes. What memory sees is not that ratio: a plain store fetches its line first,
+//! so that a program's 1:1 is memory's 2:1. `modelled` counts the bytes that memory moves so, and the facts state both ratios,
+//! reads over all; with `store=nt` (past the caches) they are the same. Which it really was only the memory controller's
+//! counters know. Does not measure latency under such a load.
+//!
+//! Method: kernels in assembly with the widest vectors, both streams front to back. `size` is both streams together; they are
+//! gone over in pieces of about 64 KiB. What was written is looked at afterwards, and the source is written beforehand.
+//!
+//! Source: the mixes that Intel's Memory Latency Checker shows; Mess (which names ratios by issued loads); memory-methods.md M10.
+
+use super::laps::{Laps, piece};
+use groma_harness::model::Params;
+use groma_harness::prelude::*;
+use groma_harness::sys::arch::STREAM_PATTERN;
+use groma_harness::sys::mix::{MIXES, Mix};
+use groma_harness::sys::pages::{Map, Policy};
+
+pub(crate) static BENCH: Benchmark = Benchmark {
+    info: Info {
+        summary: "Bytes per second of a mix of reads and writes, by their ratio",
+        about: about!("mix.rs"),
+        quantity: Quantity::Bandwidth,
+        iteration: "about 64 KiB of both streams together",
+        outputs: &[
+            Output::MAIN,
+            Output {
+                suffix: "modelled",
+                summary: "Bytes per second that memory moves (write-allocate model)",
+                derivation: Derivation::Scaled { of: "", by: MODELLED },
+                quantity: None,
+                detail: true,
+            },
+        ],
+        params: &[
+            Param {
+                name: "mix",
+                help: "lines read and lines written, in turn",
+                kind: ParamKind::Word(&["1:1", "2:1", "3:1", "1:0", "1:2", "0:1"]),
+                quick: &[],
+                default: &["1:1", "2:1"],
+                full: &["1:0", "3:1", "2:1", "1:1", "1:2", "0:1"],
+            },
+            Param {
+                name: "store",
+                help: "ordinary stores, or such that bypass the caches",
+                kind: ParamKind::Word(&["plain", "nt"]),
+                quick: &[],
+                default: &["plain", "nt"],
+                full: &[],
+            },
+            Param {
+                name: "size",
+                help: "bytes of both streams together",
+                kind: ParamKind::Size,
+                quick: &[],
+                default: &["128M"],
+                full: &["16K", "8M", "128M", "512M"],
+            },
+        ],
+        plain,
+        quick: false,
+        width: 0.02,
+        ..Info::new("mem.mix")
+    },
+    run: Run::Here(run),
+};
+
+const MODELLED: &str = "modelled_per_program_byte";
+/// Both streams are gone over in pieces of about this many bytes.
+const PIECE: usize = 64 << 10;
+
+fn plain(params: &Params) -> bool {
+    params.word("store") != Some("nt") || params.word("mix") == Some("1:1")
+}
+
+fn run(ctx: &mut Ctx) -> Outcome {
+    let nt = ctx.word("store") == "nt";
+    let of_word = MIXES.into_iter().find(|(r, w)| format!("{r}:{w}") == ctx.word("mix"));
+    let Some((reads, writes)) = of_word else {
+        return Err(Stop::Failed(format!("no mix is {}", ctx.word("mix"))));
+    };
+    let mix = Mix::new(reads, writes, nt, None).map_err(Stop::Unsupported)?;
+    let (read, written) = mix.turn();
+    // As many turns as a power of two allows pieces of.
+    let per_piece = PIECE / (read + written);
+    let wanted = ctx.int("size") as usize / (read + written);
+    let turns = if wanted > per_piece { wanted - wanted % per_piece } else { wanted };
+    if turns == 0 {
+        return Err(Stop::Unsupported(format!("less than the {} B of one turn of the loop", read + written)));
+    }
+    let program = ratio(reads, writes);
+    ctx.fact("mix.kernel", mix.kernel().isa);
+    ctx.fact("mix.reads_of_all.program", program);
+    ctx.fact("mix.reads_of_all.modelled", ratio(reads + fetched(writes, nt), writes));
+    ctx.fact(MODELLED, modelled(reads, writes, nt));
+
+    sys::process::refuse_huge_pages();
+    let bytes = turns * (read + written);
+    super::check_room(bytes as u64 * u64::from(ctx.workers()))?;
+    let mut map = Map::anonymous(bytes + 8192, Policy::Base).doing("mapping both streams")?;
+    map.populate();
+    let (src, rest) = map.split_at_mut(turns * read);
+    // Not in step with the source in the low twelve bits of the address.
+    let at = (2048 + 4096 - turns * read % 4096) % 4096;
+    let dst = &mut rest[at..at + turns * written];
+    src.chunks_exact_mut(8).for_each(|word| word.copy_from_slice(&STREAM_PATTERN.to_ne_bytes()));
+
+    let piece = piece(turns, 1, per_piece.max(1));
+    let mut laps = Laps::new(turns, piece);
+    ctx.measure_per((piece * (read + written)) as f64, |pieces| {
+        laps.pieces(pieces, |range, times| {
+            let (to, from) = (range.start * written..range.end * written, range.start * read..range.end * read);
+            mix.run(&mut dst[to], &src[from], times)
+        })
+        .map_err(Stop::Failed)
+    })?;
+    if writes > 0 {
+        let other = dst[..laps.reached() * written].chunks_exact(8).step_by(257);
+        let other = other.filter(|word| **word != STREAM_PATTERN.to_ne_bytes()).count();
+        ctx.prove("words not written", "0", other as f64, 0.0..=0.0);
+    }
+    if let Some(huge) = map.huge_bytes() {
+        ctx.prove("bytes of huge pages", "0", huge as f64, 0.0..=0.0);
+    }
+    Ok(())
+}
+
+/// Lines that are fetched to be written.
+fn fetched(writes: usize, nt: bool) -> usize {
+    if nt { 0 } else { writes }
+}
+
+/// Reads over all.
+fn ratio(reads: usize, writes: usize) -> f64 {
+    reads as f64 / (reads + writes) as f64
+}
+
+/// Bytes that memory moves for one of the program's.
+fn modelled(reads: usize, writes: usize, nt: bool) -> f64 {
+    (reads + writes + fetched(writes, nt)) as f64 / (reads + writes) as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use groma_harness::testing::try_out;
+
+    #[test]
+    fn a_program_that_reads_as_much_as_it_writes_makes_memory_read_twice_as_much() {
+        assert_eq!((ratio(1, 1), ratio(1 + fetched(1, false), 1)), (0.5, 2.0 / 3.0));
+        assert_eq!((modelled(1, 1, false), modelled(1, 1, true)), (1.5, 1.0));
+        assert_eq!((modelled(3, 1, false), modelled(1, 0, false), modelled(0, 1, false)), (1.25, 1.0, 2.0));
+    }
+
+    #[test]
+    fn every_mix_goes_over_its_streams() {
+        for (reads, writes) in MIXES {
+            for store in ["plain", "nt"] {
+                for size in ["16K", "3M"] {
+                    let word = format!("{reads}:{writes}");
+                    let tried = match try_out(&BENCH, &[("mix", &word), ("store", store), ("size", size)], None) {
+                        Ok(tried) => tried,
+                        Err(Stop::Unsupported(why)) => {
+                            assert!(store == "nt", "{word} {size}: {why}");
+                            continue;
+                        }
+                        Err(stop) => panic!("{word} {size}: {stop}"),
+                    };
+                    assert!(tried.samples("") >= 3);
+                    let proofs = &tried.result.proofs;
+                    assert!(proofs.iter().all(|p| p.holds), "{proofs:?}");
+                    assert_eq!(writes > 0, proofs.iter().any(|p| p.name == "words not written"));
+                }
+            }
+        }
+    }
+}

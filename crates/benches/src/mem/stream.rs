@@ -1,0 +1,269 @@
+//! McCalpin's STREAM and STREAM2: simple loops over arrays of doubles, one element after the other.
+//!
+//! Measures copy (`a = b`), scale (`a = 3 b`), add (`a = b + c`) and triad (`a = b + 3 c`) of STREAM, and fill (`a = 3`), daxpy
+//! (`a = a + 3 b`) and sum of STREAM2. The main value counts bytes as their author does: 16, 16, 24, 24 for an element of STREAM,
+//! 8, 24, 8 for one of STREAM2; nothing is counted for fetching the lines that stores overwrite. `modelled` counts that too: 24,
+//! 24, 32, 32, 16, 24, 8. With `store=nt` stores bypass the caches, and both are the same. Does not measure what memory
+//! can give at most: that is `mem.bandwidth`, whose kernels go over eight places at once. Here it is the loop as published, for
+//! comparison with its published numbers, which are those of all CPUs together (`-P`).
+//!
+//! Method: kernels in assembly with the widest vectors, front to back, multiplication and addition apart. `size` is that of all
+//! arrays that the loop has, together; STREAM's rule is four times the caches for each array, and the default holds to it for
+//! caches up to 16 MiB: look at where `mem.bandwidth` is flat, and give more. Arrays are gone over in pieces of 32 KiB, round and
+//! round, and each begins elsewhere in its page. The result is checked as STREAM checks it, by the answer that is known, exactly,
+//! because all values are small whole numbers.
+//!
+//! Traps: compilers turn copy into `memcpy` and choose non-temporal stores or not, so that the same source counts differently;
+//! arrays smaller than a cache; one block of memory aligned alike for all arrays; an average over what was disturbed.
+//!
+//! Source: J. D. McCalpin, "Memory bandwidth and machine balance in current high performance computers", 1995, and STREAM2;
+//! lmbench3 `stream`; memory-methods.md M9.
+
+use super::laps::{Laps, piece};
+use groma_harness::model::Params;
+use groma_harness::prelude::*;
+use groma_harness::sys::doubles::{DOUBLES_SCALAR, Doubles, Loop};
+use groma_harness::sys::pages::{Map, Policy};
+
+pub(crate) static BENCH: Benchmark = Benchmark {
+    info: Info {
+        summary: "Bytes per second of STREAM's and STREAM2's loops, counted as their author does",
+        about: about!("stream.rs"),
+        quantity: Quantity::Bandwidth,
+        iteration: "one piece of 32 KiB of each array",
+        outputs: &[
+            Output::MAIN,
+            Output {
+                suffix: "modelled",
+                summary: "Bytes per second that memory moves (write-allocate model)",
+                derivation: Derivation::Scaled { of: "", by: MODELLED },
+                quantity: None,
+                detail: true,
+            },
+        ],
+        params: &[
+            Param {
+                name: "op",
+                help: "the loop",
+                kind: ParamKind::Word(OPS),
+                quick: &["triad"],
+                default: OPS,
+                full: &[],
+            },
+            Param {
+                name: "store",
+                help: "ordinary stores, or such that bypass the caches",
+                kind: ParamKind::Word(&["plain", "nt"]),
+                quick: &["plain"],
+                default: &["plain", "nt"],
+                full: &[],
+            },
+            Param {
+                name: "size",
+                help: "bytes of all arrays of the loop together",
+                kind: ParamKind::Size,
+                quick: &[],
+                default: &["128M"],
+                full: &["96K", "8M", "128M", "512M"],
+            },
+            Param {
+                name: "kernel",
+                help: "instructions: the widest that the CPU has, or those named",
+                kind: ParamKind::Word(&["best", "avx512", "avx2", "portable"]),
+                quick: &[],
+                default: &["best"],
+                full: &["best", "avx512", "avx2", "portable"],
+            },
+        ],
+        plain,
+        quick: false,
+        lineage: &["lmbench3:stream"],
+        width: 0.02,
+        ..Info::new("mem.stream")
+    },
+    run: Run::Here(run),
+};
+
+/// The words of [`Doubles::ALL`].
+const OPS: &[&str] = &["triad", "copy", "scale", "add", "fill", "daxpy", "sum"];
+const MODELLED: &str = "modelled_per_program_byte";
+/// Each array is gone over in pieces of at most this many bytes.
+const PIECE: usize = 32 << 10;
+/// Values repeat after so many elements, which divides every piece.
+const PERIOD: usize = 256;
+/// Of arrays larger than this many elements one in [`LOOKED_AT`] is checked.
+const LOOKED_AT_WHOLE: usize = 1 << 16;
+const LOOKED_AT: usize = 257;
+/// How far apart arrays are in the low twelve bits of their addresses: a third of a page, in whole lines.
+const APART: usize = 1344;
+
+/// STREAM's four, the two of STREAM2 that are not like one of them, and how much bypassing the caches changes.
+fn plain(params: &Params) -> bool {
+    match params.word("store") {
+        Some("nt") => params.word("op") == Some("triad"),
+        _ => params.word("op") != Some("fill"),
+    }
+}
+
+fn run(ctx: &mut Ctx) -> Outcome {
+    let op = Doubles::ALL.into_iter().find(|op| op.word() == ctx.word("op")).unwrap_or(Doubles::Triad);
+    let nt = ctx.word("store") == "nt";
+    let isa = Some(ctx.word("kernel")).filter(|isa| *isa != "best");
+    let kernel = Loop::new(op, nt, isa).map_err(Stop::Unsupported)?;
+    let step = kernel.kernel().step.max(PERIOD * 8);
+    // Whole pieces, or of small arrays whole steps.
+    let each = ctx.int("size") as usize / op.arrays() as usize;
+    let bytes = each - each % if each >= 2 * PIECE { PIECE } else { step };
+    if bytes == 0 {
+        return Err(Stop::Unsupported(format!("arrays of {each} B are less than the {step} B done at a time")));
+    }
+    let counted = op.reads() + op.writes();
+    ctx.fact("stream.kernel", kernel.kernel().isa);
+    ctx.fact("stream.array_bytes", bytes);
+    ctx.fact(MODELLED, op.modelled(nt) as f64 / counted as f64);
+
+    sys::process::refuse_huge_pages();
+    let arrays = op.arrays() as usize;
+    let all = arrays * (bytes + 4096);
+    super::check_room(all as u64 * u64::from(ctx.workers()))?;
+    let mut map = Map::anonymous(all, Policy::Base).doing("mapping the arrays")?;
+    map.populate();
+    // Each array in its own stretch of `bytes` and a page, begun elsewhere in the first page of it.
+    let mut parts = map.chunks_exact_mut(bytes + 4096).enumerate().map(|(i, part)| {
+        let at = i * APART;
+        &mut part[at..at + bytes]
+    });
+    let mut next = || parts.next().unwrap_or_default();
+    let a = if op.writes() > 0 { next() } else { Default::default() };
+    let (b, c) = match arrays - op.writes() as usize {
+        0 => (Default::default(), Default::default()),
+        1 => (next(), Default::default()),
+        _ => (next(), next()),
+    };
+    fill(a, |i| start(Array::A, i));
+    fill(b, |i| start(Array::B, i));
+    fill(c, |i| start(Array::C, i));
+
+    let piece = piece(bytes, step, PIECE);
+    let mut laps = Laps::new(bytes, piece);
+    let mut sum = 0.0;
+    ctx.measure_per((piece as u64 * counted) as f64, |pieces| {
+        laps.pieces(pieces, |range, times| {
+            let of = |array: &[u8]| if array.is_empty() { 0..0 } else { range.clone() };
+            let (of_a, of_b, of_c) = (of(a), of(b), of(c));
+            sum += kernel.over(&mut a[of_a], &b[of_b], &c[of_c])?.run(times);
+            Ok(())
+        })
+        .map_err(Stop::Failed)
+    })?;
+
+    if op.writes() > 0 {
+        let wrong = wrong(a, |i| answer(op, i, laps.times(i * 8)));
+        ctx.prove("elements of the result that are not the known answer", "0", wrong as f64, 0.0..=0.0);
+    } else {
+        let period: f64 = (0..PERIOD).map(|i| start(Array::B, i)).sum();
+        let known = period * (laps.done() * (piece / 8 / PERIOD) as u64) as f64;
+        ctx.prove("sum less its known answer", "0", sum - known, 0.0..=0.0);
+    }
+    Ok(())
+}
+
+#[derive(Clone, Copy)]
+enum Array {
+    A,
+    B,
+    C,
+}
+
+/// What an array holds at first: small whole numbers that differ from array to array and element to element.
+fn start(array: Array, i: usize) -> f64 {
+    let i = (i % PERIOD) as f64;
+    match array {
+        Array::A => -i - 1.0,
+        Array::B => i + 1.0,
+        Array::C => 2.0 * i + 5.0,
+    }
+}
+
+/// What `a` holds after so many passes over element `i`.
+fn answer(op: Doubles, i: usize, passes: u64) -> f64 {
+    let (a, b, c) = (start(Array::A, i), start(Array::B, i), start(Array::C, i));
+    match op {
+        _ if passes == 0 => a,
+        Doubles::Copy => b,
+        Doubles::Scale => DOUBLES_SCALAR * b,
+        Doubles::Add => b + c,
+        Doubles::Triad => b + DOUBLES_SCALAR * c,
+        Doubles::Fill => DOUBLES_SCALAR,
+        Doubles::Daxpy => a + passes as f64 * DOUBLES_SCALAR * b,
+        Doubles::Sum => a,
+    }
+}
+
+/// Writes `value(i)` to each element: one period, and then the period again and again.
+fn fill(array: &mut [u8], value: impl Fn(usize) -> f64) {
+    let period: Vec<u8> = (0..PERIOD).flat_map(|i| value(i).to_ne_bytes()).collect();
+    for part in array.chunks_mut(period.len()) {
+        part.copy_from_slice(&period[..part.len()]);
+    }
+}
+
+/// How many of the elements looked at differ from what they should be.
+fn wrong(array: &[u8], expected: impl Fn(usize) -> f64) -> usize {
+    let elements = array.chunks_exact(8).enumerate();
+    let every = if elements.len() <= LOOKED_AT_WHOLE { 1 } else { LOOKED_AT };
+    elements.step_by(every).filter(|(i, element)| **element != expected(*i).to_ne_bytes()).count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use groma_harness::testing::try_out;
+
+    #[test]
+    fn every_loop_gives_the_known_answer() {
+        for op in OPS {
+            for store in ["plain", "nt"] {
+                for size in ["12K", "96K", "3M"] {
+                    let tried = match try_out(&BENCH, &[("op", *op), ("store", store), ("size", size)], None) {
+                        Ok(tried) => tried,
+                        Err(Stop::Unsupported(why)) => {
+                            assert!(store == "nt", "{op} {size}: {why}");
+                            continue;
+                        }
+                        Err(stop) => panic!("{op} {size}: {stop}"),
+                    };
+                    assert!(tried.samples("") >= 3);
+                    assert!(tried.result.proofs.iter().all(|p| p.holds), "{op} {store} {:?}", tried.result.proofs);
+                    assert!(tried.result.proofs.iter().any(|p| p.name.contains("known answer")));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_plain_run_has_seven_points() {
+        let all = OPS.iter().flat_map(|op| ["plain", "nt"].map(|store| (*op, store)));
+        let params = |(op, store): (&str, &str)| {
+            let word = |name: &str, word: &str| (name.to_owned(), groma_harness::model::Value::Word(word.to_owned()));
+            Params(vec![word("op", op), word("store", store)])
+        };
+        assert_eq!(all.filter(|point| plain(&params(*point))).count(), 7);
+    }
+
+    #[test]
+    fn an_element_that_is_wrong_is_found() {
+        let mut array = vec![0; 4096];
+        fill(&mut array, |i| start(Array::C, i));
+        assert_eq!(wrong(&array, |i| start(Array::C, i)), 0);
+        array[800] ^= 1;
+        assert_eq!(wrong(&array, |i| start(Array::C, i)), 1);
+        assert_eq!(wrong(&array, |i| start(Array::B, i)), 512);
+        assert_eq!(answer(Doubles::Daxpy, 3, 5), -4.0 + 5.0 * 3.0 * 4.0);
+    }
+
+    #[test]
+    fn arrays_too_small_are_refused() {
+        assert!(matches!(try_out(&BENCH, &[("size", "1K")], None), Err(Stop::Unsupported(_))));
+    }
+}

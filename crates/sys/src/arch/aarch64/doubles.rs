@@ -1,0 +1,3 @@
+//! Here the compiler's loops are used: nothing is written by hand yet.
+
+pub use crate::arch::portable::doubles::doubles_kernels;

@@ -1,0 +1,91 @@
+//! The loops of McCalpin's STREAM and STREAM2, on arrays of doubles.
+
+pub use super::native::doubles::doubles_kernels;
+
+/// The scalar of the loops.
+pub const DOUBLES_SCALAR: f64 = 3.0;
+
+/// A loop over `a`, which is written, `b` and `c`; the scalar is [`DOUBLES_SCALAR`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Doubles {
+    /// `a = b`
+    Copy,
+    /// `a = scalar * b`
+    Scale,
+    /// `a = b + c`
+    Add,
+    /// `a = b + scalar * c`
+    Triad,
+    /// `a = scalar`
+    Fill,
+    /// `a = a + scalar * b`
+    Daxpy,
+    /// `sum = sum + b`
+    Sum,
+}
+
+impl Doubles {
+    /// All of them.
+    pub const ALL: [Doubles; 7] =
+        [Doubles::Copy, Doubles::Scale, Doubles::Add, Doubles::Triad, Doubles::Fill, Doubles::Daxpy, Doubles::Sum];
+
+    /// The word used in names and messages.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Doubles::Copy => "copy",
+            Doubles::Scale => "scale",
+            Doubles::Add => "add",
+            Doubles::Triad => "triad",
+            Doubles::Fill => "fill",
+            Doubles::Daxpy => "daxpy",
+            Doubles::Sum => "sum",
+        }
+    }
+
+    /// Arrays it reads, of which `a` is one for [`Doubles::Daxpy`].
+    pub const fn reads(self) -> u64 {
+        match self {
+            Doubles::Fill => 0,
+            Doubles::Copy | Doubles::Scale | Doubles::Sum => 1,
+            Doubles::Add | Doubles::Triad | Doubles::Daxpy => 2,
+        }
+    }
+
+    /// Arrays it writes.
+    pub const fn writes(self) -> u64 {
+        !matches!(self, Doubles::Sum) as u64
+    }
+
+    /// Arrays it has.
+    pub const fn arrays(self) -> u64 {
+        self.reads() + self.writes() - matches!(self, Doubles::Daxpy) as u64
+    }
+
+    /// Arrays that memory moves if stores fetch their lines first, unless they bypass the caches (`nt`) or find the line
+    /// that was just read.
+    pub const fn modelled(self, nt: bool) -> u64 {
+        self.reads() + self.writes() * if nt || matches!(self, Doubles::Daxpy) { 1 } else { 2 }
+    }
+}
+
+/// A loop for one set of instructions.
+#[derive(Debug)]
+pub struct DoublesKernel {
+    /// What it computes.
+    pub op: Doubles,
+    /// Whether its stores bypass the caches.
+    pub nt: bool,
+    /// The instructions it uses: `avx512`, `avx2`, `neon` or `portable`.
+    pub isa: &'static str,
+    /// The number of bytes of an array must be a multiple of this.
+    pub step: usize,
+    /// Goes `passes` times over `bytes` bytes of each array, front to back, and returns the sum of all passes (0 where
+    /// none is asked for). Multiplication and addition are two roundings, as in the C that the loops come from; the order of a sum
+    /// is free.
+    ///
+    /// # Safety
+    ///
+    /// The CPU has `isa`; `bytes` is a multiple of `step`; the arrays that `op` uses are valid for `bytes` bytes, `a` for
+    /// writes, do not overlap and are aligned to [`super::STREAM_ALIGN`].
+    pub run: unsafe fn(a: *mut f64, b: *const f64, c: *const f64, bytes: usize, passes: u64) -> f64,
+}

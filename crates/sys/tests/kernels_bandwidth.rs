@@ -1,0 +1,152 @@
+//! Every loop of STREAM, every mix and the C library's functions against plain arithmetic.
+//!
+//! # Safety
+//!
+//! The kernels are called with buffers of the right length and alignment.
+#![expect(unsafe_code, reason = "calls the raw kernels")]
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use groma_sys::arch::{self, DOUBLES_SCALAR, Doubles, MIX_GROUPS, MIX_LINE, MIXES, STREAM_PATTERN};
+use groma_sys::doubles::Loop;
+use groma_sys::libc_memory::{self, Function};
+use groma_sys::mix::Mix;
+use groma_sys::pages::{Map, Policy};
+
+fn value(i: usize) -> f64 {
+    (i % 1021) as f64 + 1.0
+}
+
+#[test]
+fn loops_on_doubles_compute_what_rust_computes() {
+    for kernel in arch::doubles_kernels() {
+        for turns in [0, 1, 2, 7] {
+            let n = turns * kernel.step / 8;
+            let mut maps = [0, 1, 2].map(|_| Map::anonymous(n * 8 + 4096, Policy::Base).unwrap());
+            let [a, b, c] = maps.each_mut().map(|map| map.as_mut_ptr().cast::<f64>());
+            for passes in [0_u64, 1, 3] {
+                // SAFETY: arrays of `n` doubles and some more, on page boundaries; the CPU has the kernel.
+                let (got, sum) = unsafe {
+                    for i in 0..n + 8 {
+                        (*a.add(i), *b.add(i), *c.add(i)) = (-value(i), value(i), 7.0 * value(i));
+                    }
+                    let sum = (kernel.run)(a, b, c, n * 8, passes);
+                    (std::slice::from_raw_parts(a, n + 8).to_vec(), sum)
+                };
+                for (i, got) in got.iter().enumerate() {
+                    let (was, b, c) = (-value(i), value(i), 7.0 * value(i));
+                    let expected = match kernel.op {
+                        _ if i >= n || passes == 0 => was,
+                        Doubles::Copy => b,
+                        Doubles::Scale => DOUBLES_SCALAR * b,
+                        Doubles::Add => b + c,
+                        Doubles::Triad => b + DOUBLES_SCALAR * c,
+                        Doubles::Fill => DOUBLES_SCALAR,
+                        Doubles::Daxpy => was + passes as f64 * DOUBLES_SCALAR * b,
+                        Doubles::Sum => was,
+                    };
+                    assert_eq!(expected, *got, "{kernel:?}, {i} of {n}, {passes} passes");
+                }
+                let all: f64 = (0..n).map(value).sum();
+                assert_eq!(if kernel.op == Doubles::Sum { passes as f64 * all } else { 0.0 }, sum, "{kernel:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn loops_state_their_bytes_as_their_author_counts_them() {
+    // McCalpin: bytes per iteration of copy, scale, add, triad; of STREAM2's fill, daxpy, sum.
+    let counted = Doubles::ALL.map(|op| 8 * (op.reads() + op.writes()));
+    assert_eq!([16, 16, 24, 24, 8, 24, 8], counted);
+    assert_eq!([24, 24, 32, 32, 16, 24, 8], Doubles::ALL.map(|op| 8 * op.modelled(false)));
+    assert_eq!([16, 16, 24, 24, 8], [0, 1, 2, 3, 4].map(|i| 8 * Doubles::ALL[i].modelled(true)));
+    assert_eq!([2, 2, 3, 3, 1, 2, 1], Doubles::ALL.map(Doubles::arrays));
+}
+
+#[test]
+fn every_loop_has_a_kernel_or_a_reason() {
+    for op in Doubles::ALL {
+        assert!(Loop::new(op, false, None).is_ok() && Loop::new(op, false, Some("portable")).is_ok());
+        assert!(Loop::new(op, false, Some("mmx")).unwrap_err().contains("mmx"));
+    }
+    assert!(Loop::new(Doubles::Sum, true, None).is_err() && Loop::new(Doubles::Daxpy, true, None).is_err());
+    let copy = Loop::new(Doubles::Copy, false, None).unwrap();
+    let (mut a, b) = (Map::anonymous(8192, Policy::Base).unwrap(), Map::anonymous(8192, Policy::Base).unwrap());
+    assert!(copy.over(&mut a[..4096], &b[..8192], &[]).is_err());
+    assert!(copy.over(&mut a[..4000], &b[..4000], &[]).is_err());
+    assert!(copy.over(&mut a[8..4104], &b[..4096], &[]).is_err());
+    assert!(copy.over(&mut a[..4096], &b[..4096], &[]).is_ok());
+}
+
+#[test]
+fn mixes_write_their_lines_and_nothing_else() {
+    for kernel in arch::mix_kernels() {
+        assert!(MIXES.contains(&(kernel.reads, kernel.writes)), "{kernel:?}");
+        for turns in [0, 1, 2, 5] {
+            let len = |lines: usize| turns * MIX_GROUPS * MIX_LINE * lines;
+            let mut dst = Map::anonymous(len(kernel.writes) + 4096, Policy::Base).unwrap();
+            let src = Map::anonymous(len(kernel.reads) + 4096, Policy::Base).unwrap();
+            for passes in [0_u64, 1, 3] {
+                dst.fill(0xa5);
+                // SAFETY: both buffers hold so many turns; the CPU has the kernel.
+                unsafe { (kernel.run)(dst.as_mut_ptr(), src.as_ptr(), turns, passes) };
+                let written = if passes == 0 { 0 } else { len(kernel.writes) };
+                assert!(dst[..written].chunks(8).all(|word| *word == STREAM_PATTERN.to_ne_bytes()), "{kernel:?}");
+                assert!(dst[written..].iter().all(|byte| *byte == 0xa5), "{kernel:?}");
+            }
+        }
+    }
+}
+
+/// The pages of a source are there after the last line was read, and those behind it are not.
+#[test]
+fn mixes_read_to_the_end_of_their_source() {
+    for kernel in arch::mix_kernels().into_iter().filter(|kernel| kernel.reads > 0) {
+        let turn = MIX_GROUPS * MIX_LINE;
+        let turns = 4096 / MIX_LINE;
+        let src = Map::anonymous(turns * turn * kernel.reads + 8192, Policy::Base).unwrap();
+        let mut dst = Map::anonymous(turns * turn * kernel.writes.max(1), Policy::Base).unwrap();
+        // SAFETY: as above.
+        unsafe { (kernel.run)(dst.as_mut_ptr(), src.as_ptr(), turns, 1) };
+        // Reads of fresh memory make the page of zeros present.
+        let pages = src.len() / 4096 - 2;
+        assert_eq!(pages, src.resident_pages().unwrap(), "{kernel:?}");
+    }
+}
+
+#[test]
+fn every_mix_has_a_kernel_or_a_reason() {
+    for (reads, writes) in MIXES {
+        assert!(
+            Mix::new(reads, writes, false, None).is_ok() && Mix::new(reads, writes, false, Some("portable")).is_ok()
+        );
+        let mix = Mix::new(reads, writes, false, None).unwrap();
+        assert_eq!((256 * reads, 256 * writes), mix.turn());
+        assert!(mix.run(&mut [], &[0; 100], 1).is_err());
+    }
+    assert!(Mix::new(1, 0, true, None).unwrap_err().contains("store nothing"));
+    assert!(Mix::new(5, 1, false, None).is_err());
+}
+
+#[test]
+fn the_c_library_copies_and_sets_everything_in_calls_of_the_size() {
+    let src: Vec<u8> = (0..10_000_u32).map(|i| (i.wrapping_mul(0x9e37_79b9) >> 24) as u8).collect();
+    for function in [Function::Memcpy, Function::Memmove, Function::Memset] {
+        for (call, calls) in [(64, 157), (4096, 3), (10_000, 1), (1 << 20, 1)] {
+            let mut dst = vec![1_u8; 10_000];
+            assert_eq!(calls, libc_memory::go_over(function, &mut dst, &src, call));
+            let right =
+                if function == Function::Memset { dst.iter().all(|b| *b == libc_memory::SET) } else { dst == src };
+            assert!(right, "{function:?} by {call}");
+        }
+    }
+}
+
+#[test]
+#[cfg(target_arch = "x86_64")]
+fn wide_kernels_are_there_where_the_cpu_is() {
+    let has =
+        |isa| arch::doubles_kernels().iter().any(|k| k.isa == isa) && arch::mix_kernels().iter().any(|k| k.isa == isa);
+    assert_eq!(has("avx512"), std::arch::is_x86_feature_detected!("avx512f"));
+    assert_eq!(has("avx2"), std::arch::is_x86_feature_detected!("avx2"));
+}
