@@ -24,40 +24,46 @@ pub fn branches(layout: Layout, short: bool) -> fn(u64, bool) -> u64 {
 }
 
 macro_rules! loops {
-    ($($name:ident: $taken:ident => $operand:expr, [$($body:literal),*];)*) => {$(
+    ($($name:ident: $taken:ident => $operand:expr, $at_once:literal, [$($body:literal),*];)*) => {$(
         fn $name<const BRANCHES: u64>(turns: u64, $taken: bool) -> u64 {
-            let mut fell = 0;
             if turns == 0 {
-                return fell;
+                return 0;
             }
+            // In turn, so that no increment waits for the one before and hides how fast branches are.
+            let (mut a, mut b, mut c, mut d) = (0_u64, 0_u64, 0_u64, 0_u64);
             // SAFETY: jumps within the loop; arithmetic on declared registers.
             unsafe {
                 asm!(
                     ".p2align 6",
                     "2:",
-                    ".rept {branches}",
+                    concat!(".rept {branches} / ", $at_once),
                     $($body,)*
                     ".endr",
                     "sub x2, x2, #1",
                     "cbnz x2, 2b",
                     branches = const BRANCHES,
-                    inout("x0") fell,
+                    inout("x0") a,
+                    inout("x4") b,
+                    inout("x5") c,
+                    inout("x6") d,
                     in("x1") $operand,
                     inout("x2") turns => _,
                     out("x3") _,
                     options(nostack),
                 );
             }
-            fell
+            a + b + c + d
         }
     )*};
 }
 
 loops! {
-    apart: taken => u64::from(taken), ["cbnz x1, 3f", "add x0, x0, #1", ".p2align 4", "3:"];
-    dense: taken => u64::from(taken), ["cbnz x1, 3f", "add x0, x0, #1", "3:"];
+    apart: taken => u64::from(taken), "1", ["cbnz x1, 3f", "add x0, x0, #1", ".p2align 4", "3:"];
+    dense: taken => u64::from(taken), "4", [
+        "cbnz x1, 3f", "add x0, x0, #1", "3:", "cbnz x1, 4f", "add x4, x4, #1", "4:", "cbnz x1, 5f", "add x5, x5, #1", "5:", "cbnz x1, 6f", "add x6, x6, #1", "6:"
+    ];
     // The increment is the four bytes before the next.
-    indirect: taken => if taken { 0_u64 } else { 4 }, [
+    indirect: taken => if taken { 0_u64 } else { 4 }, "1", [
         "adr x3, 3f", "sub x3, x3, x1", "br x3", "add x0, x0, #1", "3:"
     ];
 }

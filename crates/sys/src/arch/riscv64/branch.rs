@@ -25,12 +25,13 @@ pub fn branches(layout: Layout, short: bool) -> fn(u64, bool) -> u64 {
 }
 
 macro_rules! loops {
-    ($($name:ident: $taken:ident => $operand:expr, [$($body:literal),*];)*) => {$(
+    ($($name:ident: $taken:ident => $operand:expr, $at_once:literal, [$($body:literal),*];)*) => {$(
         fn $name<const BRANCHES: u64>(turns: u64, $taken: bool) -> u64 {
-            let mut fell = 0;
             if turns == 0 {
-                return fell;
+                return 0;
             }
+            // In turn, so that no increment waits for the one before and hides how fast branches are.
+            let (mut a, mut b, mut c, mut d) = (0_u64, 0_u64, 0_u64, 0_u64);
             // SAFETY: jumps within the loop; arithmetic on declared registers.
             unsafe {
                 asm!(
@@ -38,30 +39,35 @@ macro_rules! loops {
                     ".option norvc",
                     ".p2align 6",
                     "2:",
-                    ".rept {branches}",
+                    concat!(".rept {branches} / ", $at_once),
                     $($body,)*
                     ".endr",
                     "addi a2, a2, -1",
                     "bnez a2, 2b",
                     ".option pop",
                     branches = const BRANCHES,
-                    inout("a0") fell,
+                    inout("a0") a,
+                    inout("a4") b,
+                    inout("a5") c,
+                    inout("a6") d,
                     in("a1") $operand,
                     inout("a2") turns => _,
                     out("t0") _,
                     options(nostack),
                 );
             }
-            fell
+            a + b + c + d
         }
     )*};
 }
 
 loops! {
-    apart: taken => u64::from(taken), ["bnez a1, 3f", "addi a0, a0, 1", ".p2align 4", "3:"];
-    dense: taken => u64::from(taken), ["bnez a1, 3f", "addi a0, a0, 1", "3:"];
+    apart: taken => u64::from(taken), "1", ["bnez a1, 3f", "addi a0, a0, 1", ".p2align 4", "3:"];
+    dense: taken => u64::from(taken), "4", [
+        "bnez a1, 3f", "addi a0, a0, 1", "3:", "bnez a1, 4f", "addi a4, a4, 1", "4:", "bnez a1, 5f", "addi a5, a5, 1", "5:", "bnez a1, 6f", "addi a6, a6, 1", "6:"
+    ];
     // The increment is the four bytes before the next.
-    indirect: taken => if taken { 0_u64 } else { 4 }, [
+    indirect: taken => if taken { 0_u64 } else { 4 }, "1", [
         "lla t0, 3f", "sub t0, t0, a1", "jr t0", "addi a0, a0, 1", "3:"
     ];
 }
