@@ -371,11 +371,15 @@ fn effective(ctx: &mut Ctx, buffer: &mut Map, huge: usize) -> Outcome {
             if 2 * entries <= most {
                 let hit = lowest(LOOKS, most.min(4 * entries), &mut |k| pages.price(ctx, k))?;
                 ctx.state_as("l2_hit", hit.seconds());
+            } else {
+                ctx.note("l2_hit: cannot tell: too few huge pages");
             }
         }
         _ => ctx.note(format!("cannot tell: the first level ends {held:?} of {} to {most} pages", FIRST[0])),
     }
-    ctx.note("l2: cannot tell: huge pages of gigabytes would be needed");
+    for name in ["l2", "walk2", "walk4", "walk8"] {
+        ctx.note(format!("{name}: cannot tell: gigabytes of huge pages would be needed"));
+    }
     Ok(())
 }
 
@@ -388,8 +392,9 @@ fn declare(ctx: &mut Ctx, page: usize) {
 }
 
 fn say(ctx: &mut Ctx, found: &Beyond, most: usize) {
-    if let Some(hit) = found.hit {
-        ctx.state_as("l2_hit", hit.seconds());
+    match found.hit {
+        Some(hit) => ctx.state_as("l2_hit", hit.seconds()),
+        None => ctx.note(format!("l2_hit: cannot tell: more than {most} pages")),
     }
     match found.l2 {
         Some(l2) => ctx.state_as("l2", l2 as f64),
