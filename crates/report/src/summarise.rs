@@ -289,11 +289,6 @@ fn verdict(
             None => (State::Failed, "took no samples".to_owned()),
         };
     };
-        return match rounds.iter().flat_map(|r| &r.result.notes).find(own) {
-            Some(note) => (State::Unresolved, note.clone()),
-            None => (State::Failed, "took no samples".to_owned()),
-        };
-    };
     if let (Derivation::Difference { .. }, Some([low, high])) = (&metric.derivation, ci)
         && low <= 0.0
         && high >= 0.0
