@@ -11,10 +11,12 @@
 //! all caches, and each chain is walked in three turns of short windows, of which the fastest counts, on parts not walked before.
 //! Where lines cannot be flushed (no `clflush`), a larger buffer is made present meanwhile, which takes the caches for itself.
 //!
-//! Huge pages, where there are any: every page of base pages costs a translation, which chains with few nodes a page pay oftener
-//! (on base pages 256 bytes read 0.87 of 512 here, of which all but a few percent is that).
+//! Huge pages, where there are any: every base page costs a translation, which chains with few nodes a page pay oftener. What is
+//! left between two spacings need not be a prefetcher alone: nodes of one row of a memory chip come faster as well.
 //!
-//! Proof: the parameters of `mem.latency` read at least 0.9 of what they should; none of the chains compared came to its start again.
+//! Fact `verdict`: `clean` when the parameters of `mem.latency` read at least 0.9 of what they should, else `polluted` (Sapphire
+//! Rapids lies on the border: 0.88 to 0.97 within groups, 0.97 without, and 0.7 at 128 bytes). Proof: none of the chains
+//! compared came to its start again.
 //!
 //! Traps: a chain that was just built lies in the last-level cache, however large the machine calls its memory; a second lap finds
 //! the nodes of the first there; at 64 bytes no group is large enough (memory-methods.md M2: 53 to 114 of 135 ns).
@@ -69,7 +71,7 @@ const TURNS: usize = 2;
 const WINDOWS: u32 = 3;
 /// What is made present to empty the caches where lines cannot be flushed.
 const OTHER: usize = 128 << 20;
-/// What of the clean value a chain has to read.
+/// What of the clean value a chain reads that nothing foresees.
 const CLEAN: f64 = 0.9;
 
 /// Nanoseconds of a load by spacing and group.
@@ -164,7 +166,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     ctx.fact("prefetch.clean_ns", format!("{reference:.0}"));
     let ratio = |spacing, group| place(spacing, group).map(|(s, g)| grid[s][g] / reference);
     let taken = ratio(FAR_SPACING, GROUP_PAGES).unwrap_or(f64::NAN);
-    ctx.prove("latency of mem.latency's chain over the clean one", "0.9 or more", taken, CLEAN..);
+    ctx.fact("verdict", if taken >= CLEAN { "clean" } else { "polluted" });
     ctx.state(taken);
     for (name, spacing, group) in [("lines", SPACINGS[0], GROUP_PAGES), ("page_local", FAR_SPACING, GROUPS[0])] {
         match ratio(spacing, group).filter(|ratio| ratio.is_finite()) {
@@ -205,7 +207,9 @@ mod tests {
                     let row = row.expect("a row of the grid");
                     assert_eq!(row.split(' ').filter(|r| r.parse::<f64>().is_ok()).count(), 5, "{row}");
                 }
-                assert_eq!(tried.result.proofs.len(), 2);
+                let verdict = tried.result.facts.iter().find(|f| f.key == "verdict").map(|f| f.value.as_str());
+                assert!(matches!(verdict, Some("clean" | "polluted")), "{verdict:?}");
+                assert_eq!(tried.result.proofs.len(), 1);
             }
             Err(Stop::Unsupported(why)) => println!("skipped: {why}"),
             Err(stop) => panic!("{stop}"),
