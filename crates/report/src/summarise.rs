@@ -278,11 +278,13 @@ fn verdict(
         return (worst.result.state, format!("{of}{}", worst.result.reason));
     }
     let Some(value) = value else {
-        // Notes of a round that could not tell, and said so.
-        if let Some(why) = rounds.iter().flat_map(|r| &r.result.notes).find_map(|n| n.strip_prefix(UNRESOLVED)) {
-            return (State::Unresolved, why.to_owned());
-        }
-        return (State::Failed, "took no samples".to_owned());
+        // A search that ended without an answer says why in a note, of one output or of all.
+        let noted = |start: &str| rounds.iter().flat_map(|r| &r.result.notes).find(|note| note.starts_with(start));
+        let own = format!("{}: {UNRESOLVED}", main_series(metric));
+        return match noted(&own).or_else(|| noted(UNRESOLVED)) {
+            Some(note) => (State::Unresolved, note.clone()),
+            None => (State::Failed, "took no samples".to_owned()),
+        };
     };
     if let (Derivation::Difference { .. }, Some([low, high])) = (&metric.derivation, ci)
         && low <= 0.0
@@ -506,7 +508,10 @@ mod tests {
         };
         let mut rounds: Vec<Round> = (0..9).map(open).collect();
         let record = one(&point, &rounds);
-        assert_eq!((record.state, record.reason.as_str(), record.value), (State::Unresolved, "nobody came", None));
+        assert_eq!(
+            (record.state, record.reason.as_str(), record.value),
+            (State::Unresolved, "cannot tell: nobody came", None)
+        );
         rounds[3] = round(3, vec![stated(&[1e-7])]);
         let record = one(&point, &rounds);
         assert_eq!((record.state, record.rounds), (State::Noisy, 1));
@@ -647,6 +652,26 @@ mod tests {
         rounds[3].result = JobResult::ended(State::Denied, "no");
         let record = one(&point, &rounds);
         assert_eq!((record.state, record.reason.as_str()), (State::Failed, "1 of 9 rounds: took no samples"));
+    }
+
+    #[test]
+    fn an_output_that_no_round_could_tell_is_unresolved_for_the_reason_it_gave() {
+        let told = |name: &'static str, notes: &[&str]| {
+            let point = point(Timing::Stated, metric(Quantity::Count, Derivation::Series(name)));
+            let notes = notes.iter().map(|n| (*n).to_owned()).collect::<Vec<String>>();
+            let mut rounds: Vec<Round> = (0..9).map(|r| round(r, Vec::new())).collect();
+            rounds[8].result.notes = notes;
+            let record = one(&point, &rounds);
+            (record.state, record.reason)
+        };
+        let unresolved = |why: &str| (State::Unresolved, why.to_owned());
+        assert_eq!(told("", &["cannot tell: no step"]), unresolved("cannot tell: no step"));
+        assert_eq!(told("l2", &["cannot tell: no step"]), unresolved("cannot tell: no step"));
+        let both = ["l2_hit: cannot tell: b", "cannot tell: c", "l2: cannot tell: a"];
+        assert_eq!(told("l2", &both), unresolved("l2: cannot tell: a"));
+        // Somebody else's reason, or none.
+        assert_eq!(told("l2", &["l2_hit: cannot tell: b"]).0, State::Failed);
+        assert_eq!(told("", &["unsteady"]).0, State::Failed);
     }
 
     #[test]

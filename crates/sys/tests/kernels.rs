@@ -581,6 +581,50 @@ fn equal_random_numbers_make_equal_chains_and_others_do_not() {
 }
 
 #[test]
+fn chains_through_listed_nodes_go_that_way_and_no_other() {
+    let page = 4096;
+    let mut memory = Fenced::new(16 * page);
+    // One line a page, pairs of words, a single node, the very last word.
+    let lists: [Vec<usize>; 4] = [
+        (0..16).map(|i| (i * 7 % 16) * page + i * 64).collect(),
+        (0..8).flat_map(|i| [i * 1024, i * 1024 + 8]).collect(),
+        vec![128],
+        vec![0, 16 * page - 8, 64],
+    ];
+    for nodes in lists {
+        let buffer = memory.memory();
+        buffer.fill(UNTOUCHED);
+        let mut chain = Chain::through(buffer, &nodes).unwrap();
+        assert_eq!((nodes.len(), nodes[0]), (chain.nodes(), chain.position()));
+        let mut total = 0;
+        for loads in [64, 640, 64 * 13] {
+            total += chain.walk(loads) as usize;
+            assert_eq!(nodes[total % nodes.len()], chain.position());
+        }
+        chain.flush(64);
+        chain.walk(64);
+        assert_eq!(nodes[(total + 64) % nodes.len()], chain.position());
+        assert_eq!(nodes, lap(memory.memory(), nodes[0]));
+        let linked = |at: usize| nodes.iter().any(|node| (*node..node + 8).contains(&at));
+        assert!(memory.memory().iter().enumerate().all(|(i, byte)| linked(i) || *byte == UNTOUCHED));
+    }
+}
+
+#[test]
+fn impossible_lists_of_nodes_say_why() {
+    let mut memory = Fenced::new(4096);
+    let mut why = |nodes: &[usize]| Chain::through(memory.memory(), nodes).map(|_| ()).unwrap_err();
+    assert_eq!("a chain needs a node", why(&[]));
+    assert_eq!("no node can be at 4: not a multiple of 8 below 4096", why(&[0, 4]));
+    assert_eq!("no node can be at 4096: not a multiple of 8 below 4096", why(&[0, 4096]));
+    assert_eq!("no node can be at 18446744073709551608: not a multiple of 8 below 4096", why(&[usize::MAX - 7]));
+    for nodes in [&[0, 8, 0][..], &[8, 8], &[0, 8, 16, 8, 24]] {
+        assert!(why(nodes).ends_with("is there twice"), "{nodes:?}");
+    }
+    assert!(Chain::through(&mut memory.memory()[..4], &[0]).is_err());
+}
+
+#[test]
 fn impossible_chains_say_why() {
     let mut memory = Fenced::new(1 << 16);
     let memory = memory.memory();

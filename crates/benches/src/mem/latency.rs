@@ -61,11 +61,11 @@ pub(crate) static BENCH: Benchmark = Benchmark {
             },
             Param {
                 name: "pages",
-                help: "base pages or transparent huge pages",
-                kind: ParamKind::Word(&["base", "huge"]),
+                help: "base pages, transparent huge pages or reserved ones",
+                kind: ParamKind::Word(&["base", "huge", "hugetlb"]),
                 quick: &[],
                 default: &["base"],
-                full: &["base", "huge"],
+                full: &["base", "huge", "hugetlb"],
             },
         ],
         lineage: &["lmbench1996:table6", "lmbench1996:figure1", "lmbench3:lat_mem_rd", "cse221:memory_latency"],
@@ -100,12 +100,21 @@ const WARM_LOADS: u64 = 1 << 18;
 fn run(ctx: &mut Ctx) -> Outcome {
     let size = ctx.int("size");
     let line = super::line_size();
-    let policy = if ctx.word("pages") == "huge" { Policy::Transparent } else { Policy::Base };
+    let policy = match ctx.word("pages") {
+        "huge" => Policy::Transparent,
+        "hugetlb" => Policy::Reserved,
+        _ => Policy::Base,
+    };
     if policy == Policy::Base {
         sys::process::refuse_huge_pages();
     }
     super::check_room(size * u64::from(ctx.workers()))?;
-    let mut buffer = Map::anonymous(size as usize, policy).doing("mapping the buffer")?;
+    let mut buffer = match (Map::anonymous(size as usize, policy), policy) {
+        (Err(why), Policy::Reserved) => {
+            return Err(Stop::Unsupported(format!("too few huge pages are reserved (vm.nr_hugepages): {why}")));
+        }
+        (buffer, _) => buffer.doing("mapping the buffer")?,
+    };
     buffer.populate();
     if policy == Policy::Transparent
         && let Some(huge) = buffer.huge_bytes()
@@ -146,6 +155,15 @@ mod tests {
             assert!(tried.samples("") >= 3);
             let nodes = tried.result.facts.iter().find(|f| f.key == "chain.nodes").map(|f| f.value.as_str());
             assert_eq!(nodes, Some((16384 / super::super::line_size()).to_string().as_str()));
+        }
+    }
+
+    #[test]
+    fn reserved_huge_pages_are_used_or_missed() {
+        match try_out(&BENCH, &[("size", "16K"), ("pages", "hugetlb")], None) {
+            Ok(tried) => assert!(tried.samples("") >= 3),
+            Err(Stop::Unsupported(why)) => assert!(why.contains("reserved"), "{why}"),
+            Err(stop) => panic!("{stop}"),
         }
     }
 

@@ -159,6 +159,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
 mod tests {
     use super::super::search::made_up::noisy;
     use super::*;
+    use groma_harness::Rng;
     use groma_harness::testing::try_out;
 
     /// A cache whose lines are `line` bytes; of units of `unit` bytes the other lines come along for `share` of the way.

@@ -118,7 +118,7 @@ pub(super) fn reach(
 #[cfg(test)]
 pub(in crate::mem) mod made_up {
     //! Curves with noise as this machine has it: most looks are right within a thousandth, others are slower by anything.
-    use super::*;
+    use groma_harness::Rng;
 
     /// A price as a busy machine shows it: one look in `one_in` is disturbed.
     pub(in crate::mem) fn noisy(rng: &mut Rng, one_in: u64, cycles: f64) -> f64 {
@@ -131,6 +131,7 @@ pub(in crate::mem) mod made_up {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use groma_harness::Rng;
 
     #[test]
     fn the_reach_is_found_wherever_it_is() {
