@@ -14,8 +14,8 @@
 //! `x8`, which goes over eight eighths in turn and fetches lines for plain stores beforehand. `best` tries all kernels for
 //! the operation on the very buffer, in turn, and takes the one with the fastest window; the widest plain one keeps its place unless
 //! another is 2 % faster. So it is the best of what is known for this CPU, this operation and this size, whatever the names
-//! promise: on an Emerald Rapids guest `avx512` in the caches, and in memory `avx512x8`, which read 7 % more, copied 16 % and
-//! wrote 55 % more than front to back. The trials last a millisecond and more, and the harness warms up after them, so
+//! promise: on a busy Emerald Rapids guest, from memory, always one of the two `x8` (AVX-512 or AVX2: rounds differ, within
+//! the noise), which read 7 to 30 % more than front to back, copied 16 % and wrote 55 % more. The trials last a millisecond and more, and the harness warms up after them, so
 //! that what wide vectors do to the clock has been done when time counts. Buffers beyond 64 KiB are gone over in pieces of that size,
 //! round and round, so that an interval is a fifth of a millisecond and more of a long stream (1 MiB at 5 GB/s), and one
 //! that was interrupted is one sample of many. Each round has fresh base pages, made present by the CPU that measures.

@@ -4,11 +4,12 @@
 //! eighths in turn, four lines of each at a time: a hardware prefetcher follows one stream only so far ahead, and stops at
 //! every page, so that one stream leaves a core's miss buffers half empty. And its plain stores are preceded by
 //! `prefetchw`, [`AHEAD`] bytes early, because a store that misses holds up those behind it until the line has come.
-//! On an Emerald Rapids guest, in GB/s of the program, best tenth of 1 MiB windows from memory, plain and `x8`:
-//! read 16.4 and 17.5, write 10.2 and 15.8, copy 14.6 and 16.9, non-temporal copy 21.8 and 26.8. Rejected there: `prefetcht0` and
-//! `prefetcht1` 512 B to 8 KiB ahead of the loads (within 2 % of none), `prefetchnta` (a third slower), four places (2 to
-//! 5 % less than eight), sixteen (no more), pages in turn instead of eighths (up to 6 % less), whole blocks fetched first (10 % less than a plain
-//! copy), and `x8` for non-temporal stores without loads (no difference: the plain one is at the limit).
+//! On a busy Emerald Rapids guest, in GB/s of the program, 90th percentile of 1 MiB windows from memory in one session, C with
+//! intrinsics, plain and `x8`: read 14.5 and 17.5, write 10.1 and 15.7, copy 14.5 and 16.8, non-temporal copy 21.9 and 26.7. In a
+//! quieter session the plain read had 16.4, so its gain is 7 to 30 %. Tried there and rejected, differences to the plain loop or to `x8`:
+//! `prefetcht0` and `prefetcht1` 512 B to 8 KiB ahead of the loads (within 3 % of none), `prefetchnta` (28 to 41 % less), four
+//! places (0 to 5 % less), sixteen (no more), pages in turn instead of eighths (up to 6 % less), blocks of 2 to 16 KiB fetched
+//! first (1 to 14 % less than a plain copy). Non-temporal stores without loads gained nothing from pages in turn, and have no `x8`.
 //!
 //! # Safety
 //!
@@ -56,7 +57,7 @@ const VECTORS: usize = 16;
 const PLACES: usize = 8;
 /// Bytes of one place before it is the next one's turn: four lines.
 const TURN: usize = 256;
-/// How far ahead of a plain store its line is fetched. Everything from 512 B to 8 KiB was the same within 2 %.
+/// How far ahead of a plain store its line is fetched. Everything from 512 B to 8 KiB was the same within 4 %.
 const AHEAD: usize = 1024;
 
 static STREAMS: [StreamKernel; 27] = [
