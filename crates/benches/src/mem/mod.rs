@@ -5,12 +5,21 @@ use groma_harness::{Benchmark, Stop};
 
 mod access;
 mod bandwidth;
+mod dram_page;
+mod flush;
 mod latency;
 mod parallelism;
 mod random_read;
 
-pub(crate) const ALL: &[&Benchmark] =
-    &[&latency::BENCH, &bandwidth::BENCH, &access::BENCH, &parallelism::BENCH, &random_read::BENCH];
+pub(crate) const ALL: &[&Benchmark] = &[
+    &latency::BENCH,
+    &bandwidth::BENCH,
+    &access::BENCH,
+    &parallelism::BENCH,
+    &random_read::BENCH,
+    &dram_page::BENCH,
+    &flush::BENCH,
+];
 
 /// The declared size of a cache line in bytes; 64 where none is declared.
 fn line_size() -> usize {

@@ -2,7 +2,7 @@
 //!
 //! Measures loads from random places along 1, 2, 4, ... 64 independent chains at once. The main value is the time a load takes
 //! on one chain over the least time it takes on several: the loads that overlap on average at best. `chains` is the first
-//! number of chains from which the next adds less than 2 %, where there is one; `rate` the loads a second at best, `bandwidth`
+//! number of chains beyond which more of them add less than 2 %, where there is one; `rate` the loads a second at best, `bandwidth`
 //! the bytes of the lines that they move. Not the number of a core's miss buffers: it is what they, the queues behind them
 //! and the instruction window let through, and what limits it is said as the fact `limiter`.
 //!
@@ -42,7 +42,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
             Output::MAIN,
             Output {
                 suffix: "chains",
-                summary: "Chains from which one step more adds less than 2 %",
+                summary: "Chains beyond which more of them add less than 2 %",
                 derivation: Derivation::Series("chains"),
                 quantity: Some(Quantity::Count),
                 detail: false,
