@@ -8,8 +8,8 @@
 //!
 //! Method: the nodes of one shuffled buffer are dealt to the chains in turn, for each number of chains anew (a node holds a
 //! pointer for each), so that chains share no node, no chain runs behind another, and all are within the same 32 pages at
-//! any time: translation costs many chains what it costs one. Before the search all lines are dropped from the caches
-//! where the CPU can; in buffers beyond the caches each number of chains begins where none has been. Every number is the
+//! any time: translation costs many chains what it costs one. In buffers beyond the caches all lines are dropped from
+//! them before the search, where the CPU can, and each number of chains begins where none has been. Every number is the
 //! fastest of some short windows, compared in cycles. Beside them, in the same round: a stream of loads over the same buffer,
 //! and the same loops on a buffer in the first-level cache. Lines arriving at four fifths of the stream's rate are limited by
 //! `bandwidth`; loads done at four fifths of the rate in the first-level cache by `instructions`; a plateau at neither by
@@ -200,7 +200,9 @@ fn run(ctx: &mut Ctx) -> Outcome {
     ctx.fact("chain.spacing", spacing);
     if !near {
         chains.link(&links).map_err(Stop::Unsupported)?;
-        ctx.fact("chain.evicted", chains.evict());
+        if size > WARM {
+            ctx.fact("chain.evicted", chains.evict());
+        }
     }
     let mut curve = Vec::new();
     for (i, link) in links.iter().enumerate() {
