@@ -64,7 +64,7 @@ const DOCUMENTS: [Document; 5] = [
             "stream",
             "tlb",
         ],
-        open: &["lat_dram_page"],
+        open: &[],
         besides: &["bw_udp", "cache", "enough", "lat_cmd", "loop_o", "memsize", "seek", "timing_o"],
     },
     Document {

@@ -6,6 +6,8 @@ use groma_harness::{Benchmark, Stop};
 mod access;
 mod available;
 mod bandwidth;
+mod dram_page;
+mod flush;
 mod hammer;
 mod hammer_run;
 mod laps;
@@ -30,10 +32,12 @@ pub(crate) const ALL: &[&Benchmark] = &[
     &access::BENCH,
     &parallelism::BENCH,
     &random_read::BENCH,
+    &dram_page::BENCH,
     &bandwidth::BENCH,
     &stream::BENCH,
     &mix::BENCH,
     &libc::BENCH,
+    &flush::BENCH,
     &hammer::BENCH,
     &hammer_run::BENCH,
     &available::BENCH,

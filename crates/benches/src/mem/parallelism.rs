@@ -2,15 +2,17 @@
 //!
 //! Measures loads from random places along 1, 2, 4, ... 64 independent chains at once. The main value is the time a load takes
 //! on one chain over the least time it takes on several: the loads that overlap on average at best. `chains` is the first
-//! number of chains from which the next adds less than 2 %, where there is one; `rate` the loads a second at best, `bandwidth`
+//! number of chains beyond which more of them add less than 2 %, where there is one; `rate` the loads a second at best, `bandwidth`
 //! the bytes of the lines that they move. Not the number of a core's miss buffers: it is what they, the queues behind them
 //! and the instruction window let through, and what limits it is said as the fact `limiter`.
 //!
 //! Method: the nodes of one shuffled buffer are dealt to the chains in turn, for each number of chains anew (a node holds a
 //! pointer for each), so that chains share no node, no chain runs behind another, and all are within the same 32 pages at
-//! any time: translation costs many chains what it costs one. Before the search all lines are dropped from the caches
-//! where the CPU can; in buffers beyond the caches each number of chains begins where none has been. Every number is the
-//! fastest of some short windows, compared in cycles. Beside them, in the same round: a stream of loads over the same buffer,
+//! any time: translation costs many chains what it costs one. In buffers beyond the caches all lines are dropped from
+//! them before the search, where the CPU can, and each number of chains begins where none has been. Every number is the
+//! fastest of some short windows, compared in cycles; cached buffers are gone over several times first, all numbers are taken
+//! twice there, and a single chain again at the end. Where more loads seem to overlap than there are chains, the one chain was
+//! served from further away than the others, and only the rate is stated. Beside them, in the same round: a stream of loads over the same buffer,
 //! and the same loops on a buffer in the first-level cache. Lines arriving at four fifths of the stream's rate are limited by
 //! `bandwidth`; loads done at four fifths of the rate in the first-level cache by `instructions`; a plateau at neither by
 //! `miss buffers`; and where the last step still adds 2 %, nothing was reached: `none up to N chains`, the value is a lower
@@ -42,7 +44,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
             Output::MAIN,
             Output {
                 suffix: "chains",
-                summary: "Chains from which one step more adds less than 2 %",
+                summary: "Chains beyond which more of them add less than 2 %",
                 derivation: Derivation::Series("chains"),
                 quantity: Some(Quantity::Count),
                 detail: false,
@@ -96,6 +98,12 @@ const WINDOWS: u32 = 5;
 const GAIN: f64 = 1.02;
 /// The share of what else the core does with the same buffer, or the same loop elsewhere, that counts as all of it.
 const ALL: f64 = 0.8;
+/// More than so many loads under way on each chain cannot be.
+const TOO_GOOD: f64 = 1.15;
+/// Laps that bring a buffer into the cache that is meant, and sweeps over the numbers of chains there: a shared cache takes
+/// lines in over several laps, and the first numbers would be those of memory.
+const LAPS: u64 = 8;
+const SWEEPS: usize = 2;
 /// How many links a line of 64 bytes holds, in pointers of 8.
 const IN_A_LINE: usize = 8;
 /// The second line of a node 256 bytes long that holds pointers: not the one that is fetched in a pair with the first.
@@ -124,6 +132,8 @@ struct Found {
     parallelism: f64,
     /// The first number of chains after which no step adds 2 %, where that is not the last.
     plateau: Option<usize>,
+    /// Whether no number of chains overlaps more loads than it has: otherwise the lines of the one chain came from elsewhere.
+    one_level: bool,
 }
 
 /// Reads a curve. Noise only ever adds cycles, so a point counts as good as the best one up to it: a disturbed one is no
@@ -136,7 +146,8 @@ fn read_curve(curve: &[Point]) -> Option<Found> {
         let beyond = curve.iter().filter(|later| later.chains > point.chains).map(|later| later.cycles);
         point.cycles < beyond.fold(f64::INFINITY, f64::min) * GAIN
     });
-    Some(Found { best, parallelism: first.cycles / best.cycles, plateau: plateau.map(|i| curve[i].chains) })
+    let one_level = curve.iter().all(|point| first.cycles / point.cycles <= point.chains as f64 * TOO_GOOD);
+    Some(Found { best, parallelism: first.cycles / best.cycles, plateau: plateau.map(|i| curve[i].chains), one_level })
 }
 
 /// What the plateau is owed to, given the line's bytes per cycle at best and those of a stream, and loads per cycle at best
@@ -200,27 +211,46 @@ fn run(ctx: &mut Ctx) -> Outcome {
     ctx.fact("chain.spacing", spacing);
     if !near {
         chains.link(&links).map_err(Stop::Unsupported)?;
-        ctx.fact("chain.evicted", chains.evict());
+        if size > WARM {
+            ctx.fact("chain.evicted", chains.evict());
+        }
     }
-    let mut curve = Vec::new();
-    for (i, link) in links.iter().enumerate() {
+    let mut curve: Vec<Point> = Vec::new();
+    let mut take = |ctx: &mut Ctx, chains: &mut Chains<'_>, i: usize| -> Outcome {
+        let link = links[i];
         // Few nodes are linked anew, in the same place.
         let here = if near {
-            chains.link(&[Link { offset: 0, ..*link }]).map_err(Stop::Unsupported)?;
+            chains.link(&[Link { offset: 0, ..link }]).map_err(Stop::Unsupported)?;
             0
         } else {
             i
         };
-        if size <= WARM {
-            chains.walk(here, (chains.nodes() / link.chains) as u64);
-        }
         let cost = ctx.probe(WINDOWS, |iters| {
             chains.walk(here, iters * CHASES_UNROLL);
             Ok(())
         })?;
         let loads = (CHASES_UNROLL * link.chains as u64) as f64;
-        curve.push(Point { chains: link.chains, seconds: cost.seconds / loads, cycles: cost.cycles / loads });
+        let point = Point { chains: link.chains, seconds: cost.seconds / loads, cycles: cost.cycles / loads };
+        match curve.get_mut(i) {
+            Some(before) if before.cycles <= point.cycles => {}
+            Some(before) => *before = point,
+            None => curve.push(point),
+        }
+        Ok(())
+    };
+    let cached = size <= WARM;
+    for _ in 0..if cached { SWEEPS } else { 1 } {
+        for i in 0..links.len() {
+            // The lines that hold the pointers of this number and of those that follow, with as many chains as there are.
+            if cached && !near && i.is_multiple_of(IN_A_LINE) {
+                let last = (i + IN_A_LINE).min(links.len()) - 1;
+                chains.walk(last, LAPS * (chains.nodes() / links[last].chains) as u64);
+            }
+            take(ctx, &mut chains, i)?;
+        }
     }
+    // The one that all are divided by, again at the end.
+    take(ctx, &mut chains, 0)?;
     let stream = stream_bytes_per_cycle(ctx, chains.bytes())?;
     let Some(found) = read_curve(&curve) else { return Err(Stop::Failed("no curve".to_owned())) };
     let near_cycles = cycles_near(ctx, found.best.chains)?;
@@ -235,12 +265,23 @@ fn run(ctx: &mut Ctx) -> Outcome {
     ctx.fact("curve.ns", told.join(" "));
     let told: Vec<String> = curve.iter().map(|p| format!("{}={:.2}", p.chains, p.cycles)).collect();
     ctx.fact("curve.cycles", told.join(" "));
-    ctx.prove("loads that overlap at best", "1 to the most chains", found.parallelism, 1.0..=most as f64 * 1.1);
-    ctx.state(found.parallelism);
     ctx.state_as("rate", 1.0 / found.best.seconds);
-    match found.plateau {
-        Some(chains) => ctx.state_as("chains", chains as f64),
-        None => ctx.note(format!("no plateau up to {most} chains: the value is a lower bound")),
+    if found.one_level {
+        ctx.prove(
+            "loads that overlap at best",
+            "1 to the most chains",
+            found.parallelism,
+            1.0..=most as f64 * TOO_GOOD,
+        );
+        ctx.state(found.parallelism);
+        match found.plateau {
+            Some(chains) => ctx.state_as("chains", chains as f64),
+            None => ctx.note(format!("no plateau up to {most} chains: the value is a lower bound")),
+        }
+    } else {
+        ctx.note(
+            "more loads seemed to overlap than there were chains: other caches served the first numbers of chains",
+        );
     }
     if size > super::first_cache() {
         ctx.state_as("bandwidth", line as f64 / found.best.seconds);
@@ -335,6 +376,15 @@ mod tests {
     }
 
     #[test]
+    fn more_loads_than_chains_are_not_believed() {
+        let steady = read_curve(&core(300.0, 16.0, 64, |n| if n == 1 { 1.1 } else { 1.0 })).expect("a curve");
+        assert!(steady.one_level);
+        // One chain was served by memory, the others by a cache: seen at 8 MiB on a busy machine (350 cycles, then 16).
+        let mixed = read_curve(&core(70.0, 16.0, 64, |n| if n == 1 { 5.0 } else { 1.0 })).expect("a curve");
+        assert!(!mixed.one_level);
+    }
+
+    #[test]
     fn the_limiter_is_named() {
         let found = read_curve(&core(300.0, 16.0, 64, |_| 1.0)).expect("a curve");
         assert_eq!(limiter(&found, 64, (48.0, 50.0), (0.75, 2.0)), "bandwidth");
@@ -360,10 +410,15 @@ mod tests {
         for size in ["16K", "512K", "8M"] {
             let tried = try_out(&BENCH, &[("size", size)], None).expect("memory");
             let stated = |name: &str| tried.result.series(name).map_or(0, |s| s.values.len());
-            assert_eq!((stated(""), stated("rate")), (1, 1));
+            assert_eq!(stated("rate"), 1);
+            // A neighbour may have had the shared cache meanwhile.
+            let told = tried.result.notes.iter().any(|note| note.starts_with("more loads seemed"));
+            assert_eq!(stated(""), usize::from(!told), "{:?}", tried.result);
             assert!(stated("chains") <= 1);
             assert_eq!(stated("bandwidth"), usize::from(size != "16K"));
-            assert!(tried.proven("loads that overlap at best") >= 1.0);
+            if !told {
+                assert!(tried.proven("loads that overlap at best") >= 1.0);
+            }
             let fact = |key: &str| tried.result.facts.iter().find(|f| f.key == key).map(|f| f.value.clone());
             assert!(fact("limiter").is_some() && fact("curve.ns").is_some_and(|c| c.starts_with("1=")));
         }

@@ -1,0 +1,230 @@
+//! The price of another row in the same bank of memory.
+//!
+//! Memory keeps one row (page) of each bank open. Measures how much longer it takes to load from two places and drop both
+//! lines again when they lie in different rows of one bank, so that each load closes the row that the other needs, than when
+//! they lie in different banks: the conflict of one turn of two loads. `share` is the fraction of random pairs that conflict:
+//! about one over the number of banks, all channels and ranks together.
+//!
+//! Method: random pairs of lines of a large buffer, each loaded and flushed by turns, 16 turns a window, and the fastest of three
+//! windows. Where a pair's banks differ by chance it takes the time of nearly all others; the slowest ones and as many from
+//! the middle are then measured again, interleaved, the fastest of many windows, so that a pair that was merely
+//! disturbed falls back among the others. Only if the slow ones stay apart from the middle ones by several times the width
+//! of those, and agree with each other, are there two modes; otherwise nothing is stated.
+//!
+//! Traps: groups of *virtual* pages say nothing about banks (lmbench's `lat_dram_page` printed 94 ns or 0 by the noise); a
+//! clock that steps by more than the difference; memory controllers that close rows at once, which show no conflict between
+//! accesses that are far apart; in a server one pair in several hundred conflicts, so that a few hundred pairs show none.
+//!
+//! Source: lmbench3 `lat_dram_page`; the method is that of DRAMA (Pessl et al., USENIX Security 2016); memory-methods.md M17.
+
+use groma_harness::prelude::*;
+use groma_harness::sys::flush::Flush;
+use groma_harness::sys::pages::{Map, Policy};
+
+pub(crate) static BENCH: Benchmark = Benchmark {
+    info: Info {
+        summary: "Extra time of two loads from different rows of one bank of memory",
+        about: about!("dram_page.rs"),
+        iteration: "two loads and two flushes of each of some thousand random pairs",
+        timing: Timing::Stated,
+        outputs: &[
+            Output::MAIN,
+            Output {
+                suffix: "share",
+                summary: "Random pairs that are in one bank and not in one row",
+                derivation: Derivation::Series("share"),
+                quantity: Some(Quantity::Ratio),
+                detail: false,
+            },
+        ],
+        params: &[Param {
+            name: "size",
+            help: "bytes from which pairs are drawn",
+            kind: ParamKind::Size,
+            quick: &[],
+            default: &["64M"],
+            full: &["64M", "512M"],
+        }],
+        scaling: Scaling::alone("it sorts single pairs by time, which others' traffic would blur"),
+        lineage: &["lmbench3:lat_dram_page"],
+        width: 0.05,
+        quick: false,
+        ..Info::new("mem.dram_page")
+    },
+    run: Run::Here(run),
+};
+
+/// Pairs that are looked at: of 512 banks some six conflict.
+const PAIRS: usize = 3000;
+/// Turns of a window, and windows of a pair in the first look: 15 us at 300 ns a turn.
+const TURNS: u64 = 16;
+const LOOKS: usize = 3;
+/// The slowest pairs that are measured again, and as many from the middle.
+const AGAIN: usize = 48;
+/// Windows of each in the second look.
+const AGAIN_WINDOWS: usize = 25;
+/// Slow pairs that there must be.
+const FEWEST: usize = 3;
+/// How many widths of the others a slow pair has to be away from their median.
+const WIDTHS: f64 = 4.0;
+/// And by what fraction of it at least: a bank's precharge and activation take 25 ns and more, a turn 200 to 400.
+const APART: f64 = 0.04;
+
+/// Two modes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Modes {
+    /// The median of the slow mode less that of the others.
+    gap: f64,
+    /// How many are slow.
+    slow: usize,
+    /// Half-way between the two.
+    limit: f64,
+}
+
+/// Whether some of the `candidates` form a mode of their own beyond the `others`, and which; or why not.
+fn modes(candidates: &[f64], others: &[f64]) -> Result<Modes, String> {
+    let sorted = |values: &[f64]| {
+        let mut values = values.to_vec();
+        values.sort_by(f64::total_cmp);
+        values
+    };
+    let (candidates, others) = (sorted(candidates), sorted(others));
+    if others.len() < FEWEST {
+        return Err("too few pairs".to_owned());
+    }
+    let at = |values: &[f64], q: f64| values[((values.len() - 1) as f64 * q).round() as usize];
+    let middle = at(&others, 0.5);
+    let width = at(&others, 0.9) - at(&others, 0.1);
+    let limit = middle + (WIDTHS * width).max(APART * middle);
+    let slow: Vec<f64> = candidates.iter().copied().filter(|t| *t > limit).collect();
+    if slow.len() < FEWEST {
+        return Err(format!(
+            "{} of the slowest pairs stay more than {:.0} ns beyond the others (median {:.0} ns, width {:.0} ns)",
+            slow.len(),
+            (limit - middle) * 1e9,
+            middle * 1e9,
+            width * 1e9
+        ));
+    }
+    let gap = at(&slow, 0.5) - middle;
+    // A mode: most of it together, and next to nothing between it and the others.
+    let spread = at(&slow, 0.75) - at(&slow, 0.25);
+    let between = candidates.iter().filter(|t| (limit..middle + gap / 2.0).contains(*t)).count();
+    if spread > gap / 2.0 || between * 4 > slow.len() {
+        return Err(format!(
+            "the slow pairs are no mode of their own: they spread over {:.0} ns, {:.0} ns beyond the others",
+            spread * 1e9,
+            gap * 1e9
+        ));
+    }
+    Ok(Modes { gap, slow: slow.len(), limit: middle + gap / 2.0 })
+}
+
+fn run(ctx: &mut Ctx) -> Outcome {
+    let Some(evict) = Flush::evict() else {
+        return Err(Stop::Unsupported("needs an instruction that drops a line from the caches".to_owned()));
+    };
+    let size = ctx.int("size");
+    sys::process::refuse_huge_pages();
+    super::check_room(size)?;
+    let mut buffer = Map::anonymous(size as usize, Policy::Base).doing("mapping the buffer")?;
+    buffer.populate();
+    let line = super::line_size();
+    let lines = size / line as u64;
+    if lines < 2 {
+        return Err(Stop::Unsupported(format!("{size} B are not two lines")));
+    }
+    let mut draw = || ctx.rng().below(lines) as usize * line;
+    let pairs: Vec<(usize, usize)> = (0..PAIRS).map(|_| (draw(), draw())).filter(|(a, b)| a != b).collect();
+    let mut time = |ctx: &Ctx, pair: (usize, usize)| {
+        let start = ctx.now_ns();
+        evict.pair(&mut buffer, pair.0, pair.1, TURNS);
+        ctx.now_ns().saturating_sub(start) as f64 * 1e-9 / TURNS as f64
+    };
+    let mut seen: Vec<(f64, usize)> = Vec::with_capacity(pairs.len());
+    for (i, &pair) in pairs.iter().enumerate() {
+        let fastest = (0..LOOKS).map(|_| time(ctx, pair)).fold(f64::INFINITY, f64::min);
+        seen.push((fastest, i));
+    }
+    seen.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let again = AGAIN.min(seen.len() / 4);
+    let middle = seen.len() / 2;
+    let chosen = seen[seen.len() - again..].iter().chain(&seen[middle - again / 2..middle - again / 2 + again]);
+    let chosen: Vec<usize> = chosen.map(|(_, i)| *i).collect();
+    let mut fastest = vec![f64::INFINITY; chosen.len()];
+    // By turns, so that what disturbs one disturbs the next as well.
+    for _ in 0..AGAIN_WINDOWS {
+        for (best, &i) in fastest.iter_mut().zip(&chosen) {
+            *best = best.min(time(ctx, pairs[i]));
+        }
+    }
+    let (candidates, others) = fastest.split_at(again);
+    let quantile = |q: f64| seen[((seen.len() - 1) as f64 * q) as usize].0 * 1e9;
+    ctx.fact("pairs", pairs.len());
+    let told = [0.0, 0.1, 0.5, 0.9, 0.99, 0.998, 1.0].map(|q| format!("{:.0}", quantile(q)));
+    ctx.fact("pairs.ns", told.join(" "));
+    let tell = |values: &[f64]| {
+        let mut values: Vec<f64> = values.iter().map(|t| t * 1e9).collect();
+        values.sort_by(f64::total_cmp);
+        values.iter().map(|t| format!("{t:.0}")).collect::<Vec<_>>().join(" ")
+    };
+    ctx.fact("again.slowest_ns", tell(candidates));
+    ctx.fact("again.middle_ns", tell(others));
+    ctx.fact("flush.instruction", evict.name());
+    let found = modes(candidates, others).map_err(|why| Stop::Unsupported(format!("not shown: {why}")))?;
+    // Where all that were measured again are slow there are more: those of the first look count, with a few that were disturbed.
+    let first_look = || seen.iter().filter(|(t, _)| *t > found.limit).count();
+    let slow = if found.slow < again { found.slow } else { first_look() };
+    ctx.state(found.gap);
+    ctx.state_as("share", slow as f64 / pairs.len() as f64);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use groma_harness::testing::try_out;
+
+    /// Values around `at`, within half of `width` of it.
+    fn around(at: f64, width: f64, n: usize) -> Vec<f64> {
+        (0..n).map(|i| at + width * ((i * 37 % n) as f64 / n as f64 - 0.5)).collect()
+    }
+
+    #[test]
+    fn two_modes_are_told_from_one() {
+        let others = around(300e-9, 8e-9, 48);
+        // Six conflicts among the candidates, the rest fell back.
+        let candidates = [around(350e-9, 6e-9, 6), around(301e-9, 8e-9, 42)].concat();
+        let found = modes(&candidates, &others).expect("two modes");
+        assert_eq!(found.slow, 6);
+        assert!((found.gap - 50e-9).abs() < 3e-9 && (found.limit - 325e-9).abs() < 3e-9, "{found:?}");
+        // All fell back.
+        assert!(modes(&around(303e-9, 10e-9, 48), &others).is_err());
+        // Two are chance.
+        let two = [around(350e-9, 6e-9, 2), around(301e-9, 8e-9, 46)].concat();
+        assert!(modes(&two, &others).is_err());
+    }
+
+    #[test]
+    fn a_tail_is_no_mode() {
+        // The slow end of one broad distribution.
+        let tail: Vec<f64> = (0..48).map(|i| 300e-9 + f64::from(i * i) * 0.1e-9).collect();
+        assert!(modes(&tail, &around(300e-9, 2e-9, 48)).is_err());
+        // A clear gap, drowned in the width of the others.
+        let candidates = [around(350e-9, 6e-9, 6), around(310e-9, 60e-9, 42)].concat();
+        assert!(modes(&candidates, &around(300e-9, 60e-9, 48)).is_err());
+        assert!(modes(&candidates, &[]).is_err());
+    }
+
+    #[test]
+    fn it_shows_conflicts_or_says_that_it_does_not() {
+        match try_out(&BENCH, &[("size", "16M")], None) {
+            Ok(tried) => {
+                let share = tried.result.series("share").map(|s| s.values.clone());
+                assert!(share.is_some_and(|s| s.len() == 1 && s[0] > 0.0 && s[0] < 0.6));
+            }
+            Err(Stop::Unsupported(why)) => assert!(why.starts_with("not shown") || why.starts_with("needs"), "{why}"),
+            Err(stop) => panic!("{stop}"),
+        }
+    }
+}

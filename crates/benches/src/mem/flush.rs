@@ -1,0 +1,204 @@
+//! What it costs to manage cache lines by instruction: write back and drop, or write back and keep.
+//!
+//! Measures the time for one line, in batches of 64 with one fence after each (how a program flushes a buffer to persistent
+//! memory or to a device), and `serial` with a fence after every line. `evict` and `clean` take the best instruction that the
+//! CPU has for it (`clflushopt`, `clwb`; `dc civac`, `dc cvac`; `cbo.flush`, `cbo.clean`: the fact `flush.instruction`), others are
+//! taken by name. The lines were loaded (`clean`), modified (`dirty`), or dropped before (`absent`). `reload` is what a dependent
+//! load takes afterwards, from lines in random order: that of memory where the line was dropped, that of a cache where it was
+//! kept. Some cores drop what `clwb` may keep.
+//!
+//! Method: 2048 lines, 256 bytes apart, are put into their state outside the timed stretch: always dropped first, then loaded
+//! or modified. They lie in the second-level cache and in part in the first. The fence is `mfence` (`dsb ish`, `fence rw, rw`): it
+//! waits for the lines to be gone, where `sfence` only orders what follows.
+//!
+//! Traps: lines that an earlier turn left modified; reloads in the order of their addresses, which are prefetched; an
+//! instruction that the CPU takes for another, older one; in a virtual machine the host may have more to do.
+//!
+//! Source: memory-methods.md M16.
+
+use groma_harness::prelude::*;
+use groma_harness::sys::arch::chases::CHASES_UNROLL;
+use groma_harness::sys::chains::{Chains, Link, Order};
+use groma_harness::sys::flush::{Effect, Flush};
+use groma_harness::sys::pages::{Map, Policy, page_size};
+use std::cell::RefCell;
+
+pub(crate) static BENCH: Benchmark = Benchmark {
+    info: Info {
+        summary: "Managing a cache line by instruction, in batches of 64",
+        about: about!("flush.rs"),
+        iteration: "64 lines, and a fence",
+        timing: Timing::Floor,
+        outputs: &[
+            Output::MAIN,
+            Output {
+                suffix: "serial",
+                summary: "A line with a fence of its own",
+                derivation: Derivation::Series(SERIAL),
+                quantity: None,
+                detail: false,
+            },
+            Output {
+                suffix: "reload",
+                summary: "A dependent load from such a line afterwards",
+                derivation: Derivation::Series(RELOAD),
+                quantity: None,
+                detail: false,
+            },
+        ],
+        params: &[
+            Param {
+                name: "op",
+                help: "what is done to the line, or the instruction",
+                kind: ParamKind::Word(&[
+                    "evict",
+                    "clean",
+                    "clflush",
+                    "clflushopt",
+                    "clwb",
+                    "cldemote",
+                    "dc_civac",
+                    "dc_cvac",
+                    "cbo_flush",
+                    "cbo_clean",
+                ]),
+                quick: &[],
+                default: &["evict", "clean"],
+                full: &[
+                    "evict",
+                    "clean",
+                    "clflush",
+                    "clflushopt",
+                    "clwb",
+                    "cldemote",
+                    "dc_civac",
+                    "dc_cvac",
+                    "cbo_flush",
+                    "cbo_clean",
+                ],
+            },
+            Param {
+                name: "state",
+                help: "what the line is before: loaded, modified, in no cache",
+                kind: ParamKind::Word(&["clean", "dirty", "absent"]),
+                quick: &[],
+                default: &["clean", "dirty", "absent"],
+                full: &[],
+            },
+        ],
+        width: 0.03,
+        quick: false,
+        ..Info::new("mem.flush")
+    },
+    run: Run::Here(run),
+};
+
+const SERIAL: &str = "serial";
+const RELOAD: &str = "reload";
+/// Lines between two fences.
+const BATCH: usize = 64;
+/// Batches that are put into their state at once.
+const BATCHES: usize = 32;
+/// Lines of the buffer.
+const LINES: usize = BATCH * BATCHES;
+/// From line to line: no neighbour is fetched with one (see `latency.rs`).
+const SPACING: usize = 256;
+
+fn run(ctx: &mut Ctx) -> Outcome {
+    let op = match ctx.word("op") {
+        "evict" => Flush::with(Effect::Evict),
+        "clean" => Flush::with(Effect::Clean),
+        name => Flush::named(name),
+    };
+    let op = op.map_err(Stop::Unsupported)?;
+    let Some(evict) = Flush::evict() else {
+        return Err(Stop::Unsupported("this CPU offers programs no instruction that drops a line".to_owned()));
+    };
+    ctx.fact("flush.instruction", op.name());
+    sys::process::refuse_huge_pages();
+    let mut buffer = Map::anonymous(LINES * SPACING, Policy::Base).doing("mapping the lines")?;
+    buffer.populate();
+    let order = Order::Grouped { pages: super::GROUP_PAGES, page: page_size() };
+    let rng = ctx.rng();
+    let lines = Chains::new(&mut buffer, SPACING, order, |n| rng.below(n));
+    let mut lines = lines.map_err(Stop::Unsupported)?;
+    lines.link(&[Link { offset: 0, chains: 1, ahead: 1, start: 0 }]).map_err(Stop::Unsupported)?;
+    let state = ctx.word("state");
+    let modified = RefCell::new(0u64);
+    // The first so many batches, as they are to be found.
+    let prepare = |lines: &mut Chains<'_>, batches: usize| {
+        lines.manage(evict, 0, 0, batches * BATCH, BATCH);
+        match state {
+            "dirty" => {
+                lines.modify(0, batches * BATCH);
+                *modified.borrow_mut() += (batches * BATCH) as u64;
+            }
+            "clean" => lines.load(0, batches * BATCH),
+            _ => {}
+        }
+    };
+    let shared = RefCell::new(lines);
+    let arm = |name: &'static str, batch: usize| {
+        let (shared, prepare) = (&shared, &prepare);
+        Arm::staged(name, move |iters, watch| {
+            let lines = &mut *shared.borrow_mut();
+            let batches = iters as usize;
+            prepare(lines, batches);
+            watch.start();
+            lines.manage(op, 0, 0, batches * BATCH, batch);
+            watch.stop();
+            Ok(())
+        })
+        .per_iter(BATCH as f64)
+        .max_iters(BATCHES as u64)
+    };
+    let reload = Arm::staged(RELOAD, |iters, watch| {
+        let lines = &mut *shared.borrow_mut();
+        // All lines: the walk goes to any of them.
+        prepare(lines, BATCHES);
+        lines.manage(op, 0, 0, LINES, BATCH);
+        watch.start();
+        lines.walk(0, iters * BATCH as u64);
+        watch.stop();
+        Ok(())
+    });
+    let reload = reload.per_iter(BATCH as f64).max_iters(BATCHES as u64);
+    ctx.measure_arms(&mut [arm("", BATCH), arm(SERIAL, 1), reload])?;
+    let missing = *modified.borrow() as f64 - shared.borrow().counted() as f64;
+    ctx.prove("modifications that were lost", "0", missing, 0.0..=0.0);
+    Ok(())
+}
+
+const _: () = assert!((BATCH as u64).is_multiple_of(CHASES_UNROLL), "a reload is whole turns");
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use groma_harness::testing::try_out;
+
+    #[test]
+    fn lines_of_every_state_are_managed() {
+        for op in ["evict", "clean"] {
+            for state in ["clean", "dirty", "absent"] {
+                let tried = match try_out(&BENCH, &[("op", op), ("state", state)], None) {
+                    Ok(tried) => tried,
+                    Err(Stop::Unsupported(why)) => return println!("skipped: {why}"),
+                    Err(stop) => panic!("{op} {state}: {stop}"),
+                };
+                for series in ["", SERIAL, RELOAD] {
+                    assert!(tried.samples(series) >= 3);
+                    let iters = tried.result.series(series).map_or(0, |s| s.iters);
+                    assert!((1..=BATCHES as u64).contains(&iters), "{series}: {iters}");
+                }
+                assert_eq!(tried.proven("modifications that were lost"), 0.0);
+            }
+        }
+    }
+
+    #[test]
+    fn an_instruction_of_another_architecture_is_refused() {
+        let foreign = if cfg!(target_arch = "x86_64") { "dc_civac" } else { "clflush" };
+        let refused = try_out(&BENCH, &[("op", foreign)], None).expect_err("another architecture's");
+        assert!(matches!(refused, Stop::Unsupported(_)), "{refused}");
+    }
+}
