@@ -27,6 +27,7 @@ pub mod libc_calls;
 pub mod mapping;
 pub mod mq;
 pub mod net;
+pub mod numa;
 pub mod pages;
 pub mod place;
 pub mod process;

@@ -5,8 +5,10 @@ use groma_harness::{Benchmark, Stop};
 
 mod bandwidth;
 mod latency;
+mod loaded_latency;
+mod numa;
 
-pub(crate) const ALL: &[&Benchmark] = &[&latency::BENCH, &bandwidth::BENCH];
+pub(crate) const ALL: &[&Benchmark] = &[&latency::BENCH, &bandwidth::BENCH, &loaded_latency::BENCH, &numa::BENCH];
 
 /// The declared size of a cache line in bytes; 64 where none is declared.
 fn line_size() -> usize {
