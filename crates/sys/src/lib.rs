@@ -37,6 +37,7 @@ pub mod mempolicy;
 pub mod mix;
 pub mod mq;
 pub mod net;
+pub mod numa;
 pub mod operation;
 pub mod pages;
 pub mod place;

@@ -14,7 +14,9 @@ mod laps;
 mod latency;
 mod libc;
 mod line;
+mod loaded_latency;
 mod mix;
+mod numa;
 mod parallelism;
 mod prefetch;
 mod random_read;
@@ -32,6 +34,8 @@ pub(crate) const ALL: &[&Benchmark] = &[
     &access::BENCH,
     &parallelism::BENCH,
     &random_read::BENCH,
+    &loaded_latency::BENCH,
+    &numa::BENCH,
     &dram_page::BENCH,
     &bandwidth::BENCH,
     &stream::BENCH,

@@ -1,0 +1,445 @@
+//! Latency of memory while other CPUs keep it busy: the latency, and the bandwidth at which it was seen.
+//!
+//! One CPU follows a chain, all others (or `generators` of them) move bytes. How many is set by `pace`: the cycles that a generator
+//! idles after each KiB. The pace means nothing on another machine; what counts is the pair: the main value is the median
+//! latency of a load, `bandwidth` what the generators and the chase moved together meanwhile. `p95` is the 95th percentile
+//! over windows, each the mean of some thousand loads: not that of single loads. `idle` is the same chase a moment before,
+//! with the generators asleep.
+//!
+//! Method: the chase as in `mem.latency` (translation amortised, transparent huge pages where there are any), 128 MiB, or for
+//! `l3` four times the last private cache. Generators are processes pinned to their CPUs, each in 64 MiB of its own; each counts
+//! what it has done on a line of its own, every 4 KiB. Windows are 0.4 ms. A window counts when *every* generator went on at
+//! 0.9 to 1.1 times its own pace, which is the median of the windows in which it ran at more than half of its highest, and
+//! when the kernel took the CPU of the chase away from nobody.
+//!
+//! Traps: on a busy machine the generators often do not run at all while the chase does, and the result is the idle latency under
+//! another name: such windows do not count, and a round without enough others leaves the value open. One generator
+//! reaches a part of what memory can do, so on two CPUs this is the low end of the curve. Generators in the shared cache load nothing;
+//! idling by `pause` takes 10 to 140 cycles, by a chain of additions one each.
+//!
+//! Source: memory-methods.md M11; Intel MLC, multichase `multiload`, lmbench3 `par_mem`.
+
+use groma_harness::prelude::*;
+use groma_harness::sys::arch::{CHASE_UNROLL, Op, add_chain};
+use groma_harness::sys::chain::Chain;
+use groma_harness::sys::counters::{Usage, current_cpu};
+use groma_harness::sys::fork::Child;
+use groma_harness::sys::pages::{Map, Policy, page_size};
+use groma_harness::sys::shared::{self, Shared};
+use groma_harness::sys::stream::{APART, Stream};
+use groma_harness::sys::{affinity, process};
+use std::sync::atomic::Ordering::{Relaxed, SeqCst};
+use std::sync::atomic::{AtomicU32, AtomicU64};
+use std::time::Duration;
+
+pub(crate) static BENCH: Benchmark = Benchmark {
+    info: Info {
+        summary: "Latency of memory while the other CPUs keep it busy, with the bandwidth at which it was seen",
+        about: about!("loaded_latency.rs"),
+        iteration: "one dependent load",
+        timing: Timing::Stated,
+        outputs: &[
+            Output::MAIN,
+            Output {
+                suffix: "p95",
+                summary: "95th percentile over windows of 0.4 ms",
+                derivation: Derivation::Series("p95"),
+                quantity: None,
+                detail: false,
+            },
+            Output {
+                suffix: "bandwidth",
+                summary: "Bytes that generators and chase moved per second meanwhile",
+                derivation: Derivation::Series("bandwidth"),
+                quantity: Some(Quantity::Bandwidth),
+                detail: false,
+            },
+            Output {
+                suffix: "idle",
+                summary: "The same chase a moment before, with the generators asleep",
+                derivation: Derivation::Series("idle"),
+                quantity: None,
+                detail: true,
+            },
+        ],
+        params: &[
+            Param {
+                name: "pace",
+                help: "cycles that a generator idles after each KiB",
+                kind: ParamKind::Count,
+                quick: &["0"],
+                default: &["0", "64", "128", "256", "1024", "4096"],
+                full: &["0", "16", "32", "64", "128", "256", "512", "1024", "2048", "4096"],
+            },
+            Param {
+                name: "generators",
+                help: "CPUs that keep it busy; 0 for all others",
+                kind: ParamKind::Count,
+                quick: &[],
+                default: &["0"],
+                full: &[],
+            },
+            Param {
+                name: "mix",
+                help: "what they do: read, write past the caches, copy",
+                kind: ParamKind::Word(&["read", "write_nt", "copy"]),
+                quick: &[],
+                default: &["read"],
+                full: &["read", "write_nt", "copy"],
+            },
+            Param {
+                name: "level",
+                help: "what is chased: memory, or the shared cache",
+                kind: ParamKind::Word(&["dram", "l3"]),
+                quick: &[],
+                default: &["dram"],
+                full: &["dram", "l3"],
+            },
+        ],
+        scaling: Scaling::alone("it keeps all CPUs busy by itself"),
+        needs: &[Need::Cpus(2)],
+        width: 0.05,
+        quick: false,
+        ..Info::new("mem.loaded_latency")
+    },
+    run: Run::Here(run),
+};
+
+/// Bytes that are chased in memory: twice what a shared cache lends to one CPU, and more.
+const CHASED: usize = 128 << 20;
+/// Bytes of each generator.
+const GENERATED: usize = 64 << 20;
+/// As in `mem.latency`.
+const GROUP_PAGES: usize = 32;
+const SPACING: usize = 256;
+/// Bytes after which a generator says how far it is.
+const PIECE: usize = 4096;
+/// The length of a window.
+const WINDOW_NS: f64 = 400_000.0;
+/// Windows before it is asked how many count.
+const BATCH: usize = 8;
+/// Windows that count and are enough, that a 95th percentile needs, and that a median needs.
+const ENOUGH: usize = 24;
+const FOR_P95: usize = 20;
+const FOR_MEDIAN: usize = 5;
+/// How far from its own pace a generator may be.
+const OWN_PACE: std::ops::RangeInclusive<f64> = 0.9..=1.1;
+/// From one counter to the next, in words.
+const LINE: usize = 32;
+/// How long generators are waited for until somebody looks whether they live.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// What generators are told.
+const SLEEP: u32 = 0;
+const WORK: u32 = 1;
+const LEAVE: u32 = 2;
+/// The words of the board.
+const TOLD: usize = 0;
+const READY: usize = 32;
+
+/// What is shared with the generators.
+struct Board {
+    words: Shared<AtomicU32>,
+    bytes: Shared<AtomicU64>,
+}
+
+impl Board {
+    fn say(&self, what: u32) {
+        self.words[TOLD].store(what, SeqCst);
+        shared::wake(&self.words[TOLD]);
+    }
+
+    fn generated(&self, generators: usize) -> Vec<u64> {
+        (0..generators).map(|i| self.bytes[i * LINE].load(Relaxed)).collect()
+    }
+}
+
+/// The processes that keep memory busy; gone when dropped.
+struct Generators {
+    board: Board,
+    children: Vec<Child>,
+}
+
+impl Generators {
+    fn start(ctx: &Ctx, cpus: &[u32], op: Op, pace: u64) -> Result<Generators, Stop> {
+        let stream = Stream::new(op, None).map_err(Stop::Unsupported)?;
+        let words = Shared::new(2 * LINE).doing("sharing memory with the generators")?;
+        let bytes = Shared::new(cpus.len() * LINE).doing("sharing memory with the generators")?;
+        let mut all = Generators { board: Board { words, bytes }, children: Vec::new() };
+        for (i, &cpu) in cpus.iter().enumerate() {
+            let board = &all.board;
+            let child = ctx.fork_peer(&[], || match affinity::pin(cpu).map_err(|e| e.to_string()) {
+                Ok(()) => i32::from(generate(board, &board.bytes[i * LINE], stream, op, pace).is_err()),
+                Err(why) => {
+                    eprintln!("a generator cannot be pinned to CPU {cpu}: {why}");
+                    1
+                }
+            })?;
+            all.children.push(child);
+        }
+        loop {
+            let ready = all.board.words[READY].load(SeqCst);
+            if ready as usize == all.children.len() {
+                return Ok(all);
+            }
+            shared::wait(&all.board.words[READY], ready, Some(LOOK));
+            all.all_alive()?;
+        }
+    }
+
+    fn all_alive(&mut self) -> Outcome {
+        for child in &mut self.children {
+            if let Some(exit) = child.poll().doing("looking after the generators")? {
+                return Err(Stop::Failed(format!("a generator {exit}")));
+            }
+        }
+        Ok(())
+    }
+
+    /// Lets them go; how many did not leave well.
+    fn end(mut self) -> usize {
+        self.board.say(LEAVE);
+        let well = |child: Child| child.wait().is_ok_and(|exit| exit.success());
+        self.children.drain(..).map(well).filter(|well| !well).count()
+    }
+}
+
+/// The life of a generator.
+fn generate(board: &Board, bytes: &AtomicU64, stream: Stream, op: Op, pace: u64) -> Outcome {
+    let mut buffer = buffer(GENERATED)?;
+    let (source, target) = buffer[..GENERATED].split_at_mut(GENERATED / 2);
+    // Where both are needed they are halves, moved against each other as mem.bandwidth has it.
+    let target = &mut target[APART..];
+    let copies = op == Op::Copy;
+    let pieces = if copies { target.len() / PIECE } else { GENERATED / PIECE };
+    board.words[READY].fetch_add(1, SeqCst);
+    shared::wake(&board.words[READY]);
+    let (mut at, mut done) = (0, 0);
+    loop {
+        match board.words[TOLD].load(Relaxed) {
+            LEAVE => return Ok(()),
+            SLEEP => shared::wait(&board.words[TOLD], SLEEP, None),
+            _ => {
+                let from = at * PIECE;
+                // The halves one after the other, but for the copy.
+                let (half, within) = (from / (GENERATED / 2), from % (GENERATED / 2));
+                let pass = match (op, half) {
+                    (Op::Copy, _) => stream.over(&mut target[from..from + PIECE], &source[from..from + PIECE]),
+                    (Op::Read, 0) => stream.over(&mut [], &source[within..within + PIECE]),
+                    (Op::Read, _) => stream.over(&mut [], &target[clamp(within, target.len())..][..PIECE]),
+                    (_, 0) => stream.over(&mut source[within..within + PIECE], &[]),
+                    (_, _) => {
+                        let within = clamp(within, target.len());
+                        stream.over(&mut target[within..within + PIECE], &[])
+                    }
+                };
+                let mut pass = pass.map_err(Stop::Failed)?;
+                pass.run(1);
+                done += pass.program_bytes();
+                bytes.store(done, Relaxed);
+                at = (at + 1) % pieces;
+                if pace > 0 {
+                    add_chain(pace * (PIECE as u64 >> 10));
+                }
+            }
+        }
+    }
+}
+
+/// The last piece of the second half, which is shorter, begins earlier.
+fn clamp(within: usize, len: usize) -> usize {
+    within.min(len - PIECE)
+}
+
+/// Memory that is present, in huge pages where there are any.
+fn buffer(bytes: usize) -> Result<Map, Stop> {
+    let huge = Map::anonymous(bytes, Policy::Transparent);
+    let mut map = huge.or_else(|_| Map::anonymous(bytes, Policy::Base)).doing("mapping a buffer")?;
+    map.populate();
+    Ok(map)
+}
+
+/// A window of the chase.
+#[derive(Clone, Debug)]
+struct Window {
+    ns: f64,
+    /// What each generator moved meanwhile.
+    bytes: Vec<f64>,
+    /// Whether the kernel left the chase its CPU.
+    clean: bool,
+}
+
+/// The windows in which every generator went on at its own pace and the chase was not interrupted.
+fn together(windows: &[Window]) -> Vec<&Window> {
+    let generators = windows.first().map_or(0, |w| w.bytes.len());
+    let rate = |w: &Window, i: usize| w.bytes[i] / w.ns;
+    let own: Vec<Option<f64>> = (0..generators)
+        .map(|i| {
+            let highest = windows.iter().map(|w| rate(w, i)).fold(0.0, f64::max);
+            let ran: Vec<f64> = windows.iter().map(|w| rate(w, i)).filter(|r| *r > highest / 2.0).collect();
+            quantile(&ran, 0.5)
+        })
+        .collect();
+    let at_pace = |w: &Window| {
+        own.iter().enumerate().all(|(i, own)| own.is_some_and(|own| OWN_PACE.contains(&(rate(w, i) / own))))
+    };
+    windows.iter().filter(|w| w.clean && at_pace(w)).collect()
+}
+
+/// The value below which that share lies: nearest rank.
+fn quantile(values: &[f64], share: f64) -> Option<f64> {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let rank = (share * sorted.len() as f64).ceil() as usize;
+    sorted.get(rank.max(1) - 1).copied()
+}
+
+/// The CPUs of the generators.
+fn others(wanted: u64) -> Result<Vec<u32>, Stop> {
+    let here = current_cpu();
+    affinity::pin(here).doing("pinning the chase")?;
+    // A worker is pinned; its supervisor knows what is allowed.
+    let mut cpus = affinity::allowed_to(process::parent_id()).doing("reading the allowed CPUs")?;
+    cpus.retain(|cpu| *cpu != here);
+    if cpus.is_empty() || wanted as usize > cpus.len() {
+        return Err(Stop::Unsupported(format!("{} other CPUs are not allowed, only {}", wanted.max(1), cpus.len())));
+    }
+    if wanted > 0 {
+        cpus.truncate(wanted as usize);
+    }
+    Ok(cpus)
+}
+
+fn run(ctx: &mut Ctx) -> Outcome {
+    let cpus = others(ctx.int("generators"))?;
+    let op = Op::ALL.into_iter().find(|op| op.word() == ctx.word("mix")).unwrap_or(Op::Read);
+    let chased = match ctx.word("level") {
+        "l3" => super::private_cache().unwrap_or(1 << 20) as usize * 4,
+        _ => CHASED,
+    };
+    super::check_room((chased + cpus.len() * GENERATED) as u64)?;
+    // Forked while this process is small, and at work on their memory while it is at work on its own.
+    let mut generators = Generators::start(ctx, &cpus, op, ctx.int("pace"))?;
+    let mut memory = buffer(chased)?;
+    if let Some(huge) = memory.huge_bytes() {
+        ctx.fact("pages.huge_share", format!("{:.3}", huge as f64 / memory.len() as f64));
+    }
+    ctx.fact("generators", cpus.len());
+    let rng = ctx.rng();
+    let area = &mut memory[..chased];
+    let chain = Chain::translation_amortised(area, SPACING, GROUP_PAGES, page_size(), |n| rng.below(n));
+    let mut chain = chain.map_err(Stop::Unsupported)?;
+    // What was just written is in the cache, at the end of the lap: by then it is gone.
+    chain.walk(CHASE_UNROLL);
+
+    let idle = ctx.probe(5, |iters| {
+        chain.walk(iters * CHASE_UNROLL);
+        Ok(())
+    })?;
+    let idle = idle.seconds / CHASE_UNROLL as f64;
+    ctx.state_as("idle", idle);
+    let loads = ((WINDOW_NS * 1e-9 / idle) as u64).next_multiple_of(CHASE_UNROLL).max(CHASE_UNROLL);
+
+    generators.board.say(WORK);
+    let until = ctx.now_ns() + 3 * ctx.box_ns().max(10_000_000);
+    let mut windows: Vec<Window> = Vec::new();
+    while ctx.now_ns() < until {
+        for _ in 0..BATCH {
+            let (usage, before) = (Usage::thread(), generators.board.generated(cpus.len()));
+            let start = ctx.now_ns();
+            chain.walk(loads);
+            let ns = ctx.now_ns().saturating_sub(start) as f64;
+            let after = generators.board.generated(cpus.len());
+            let clean = Usage::thread().since(&usage).involuntary == 0;
+            let bytes = after.iter().zip(&before).map(|(after, before)| (after - before) as f64).collect();
+            windows.push(Window { ns, bytes, clean });
+        }
+        if together(&windows).len() >= ENOUGH {
+            break;
+        }
+        generators.all_alive()?;
+    }
+    generators.board.say(SLEEP);
+    ctx.prove("generators that did not leave well", "0", generators.end() as f64, 0.0..=0.0);
+
+    let kept = together(&windows);
+    ctx.fact("windows", windows.len());
+    ctx.fact("windows.together", kept.len());
+    let latencies: Vec<f64> = kept.iter().map(|w| w.ns * 1e-9 / loads as f64).collect();
+    let line = super::line_size() as f64;
+    let bandwidth = |w: &&Window| (w.bytes.iter().sum::<f64>() + loads as f64 * line) / (w.ns * 1e-9);
+    let bandwidths: Vec<f64> = kept.iter().map(bandwidth).collect();
+    if kept.len() < FOR_MEDIAN {
+        ctx.leave_open("not enough co-run windows: the generators were not let run beside the chase");
+        return Ok(());
+    }
+    if let (Some(latency), Some(bandwidth)) = (quantile(&latencies, 0.5), quantile(&bandwidths, 0.5)) {
+        ctx.state(latency);
+        ctx.state_as("bandwidth", bandwidth);
+    }
+    match quantile(&latencies, 0.95) {
+        Some(p95) if kept.len() >= FOR_P95 => ctx.state_as("p95", p95),
+        _ => ctx.leave_open("not enough co-run windows for a 95th percentile"),
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use groma_harness::testing::try_out;
+
+    fn window(ns: f64, bytes: &[f64], clean: bool) -> Window {
+        Window { ns, bytes: bytes.to_vec(), clean }
+    }
+
+    #[test]
+    fn only_windows_with_everybody_at_work_count() {
+        // Two generators; the second one sleeps through most windows, the first through one, and one is interrupted.
+        let mut windows: Vec<Window> = (0..20).map(|i| window(100.0, &[1000.0 + f64::from(i), 0.0], true)).collect();
+        assert!(together(&windows).is_empty(), "one that never ran has no pace");
+        windows.extend((0..6).map(|i| window(100.0, &[1000.0, 500.0 + f64::from(i)], true)));
+        windows.push(window(100.0, &[1000.0, 260.0], true));
+        windows.push(window(100.0, &[100.0, 500.0], true));
+        windows.push(window(100.0, &[1000.0, 500.0], false));
+        assert_eq!(together(&windows).len(), 6);
+        // A longer window with as much more traffic is at the same pace.
+        windows.push(window(200.0, &[2000.0, 1000.0], true));
+        assert_eq!(together(&windows).len(), 7);
+        assert!(together(&[]).is_empty());
+    }
+
+    #[test]
+    fn quantiles_are_nearest_ranks() {
+        let values: Vec<f64> = (1..=20).rev().map(f64::from).collect();
+        assert_eq!((quantile(&values, 0.5), quantile(&values, 0.95)), (Some(10.0), Some(19.0)));
+        assert_eq!((quantile(&[3.0], 0.95), quantile(&[], 0.5)), (Some(3.0), None));
+    }
+
+    #[test]
+    fn a_round_states_a_pair_or_leaves_it_open() {
+        for mix in ["read", "write_nt", "copy"] {
+            let tried = match try_out(&BENCH, &[("level", "l3"), ("generators", "1"), ("mix", mix)], None) {
+                Err(Stop::Unsupported(why)) => {
+                    eprintln!("skipped: {why}");
+                    continue;
+                }
+                tried => tried.expect("memory"),
+            };
+            assert_eq!(tried.proven("generators that did not leave well"), 0.0);
+            let value = |name: &str| tried.result.series(name).and_then(|s| s.values.first().copied());
+            assert!(value("idle").is_some_and(|idle| idle > 0.0));
+            assert_eq!(value("").is_some(), value("bandwidth").is_some());
+            assert!(value("").is_some() || tried.result.notes.iter().any(|n| n.contains("co-run")));
+            if let (Some(median), Some(p95)) = (value(""), value("p95")) {
+                assert!(median <= p95);
+            }
+        }
+    }
+
+    #[test]
+    fn more_generators_than_cpus_are_refused() {
+        let refused = try_out(&BENCH, &[("generators", "100000")], None).map(|_| ());
+        assert!(matches!(refused, Err(Stop::Unsupported(_))), "{refused:?}");
+    }
+}

@@ -1,0 +1,166 @@
+//! Latency and bandwidth of one NUMA node's memory for a CPU of another, or of the same.
+//!
+//! Each node with CPUs against each node with memory, those without CPUs (CXL, HBM) as well; the two directions between two
+//! nodes are two points. The main value is the latency of a chase that pays translation once a group of pages; `read` and
+//! `write_nt` are what one CPU reads, and writes past the caches, per second. Does not measure all CPUs of a node at once.
+//!
+//! Method: memory bound to its node (`mbind`, `MPOL_BIND`, strict), transparent huge pages where they are to be had; the
+//! chase as in `mem.latency`, the streams as in `mem.bandwidth`, by turns.
+//!
+//! Proofs: `move_pages` finds every page that it is asked about on the node that was wanted; the CPU is one of the other.
+//!
+//! Traps: memory touched first is where it was touched; a kernel that balances nodes moves pages (`numa_balancing`); what the
+//! firmware declares (fact `declared`, SLIT: 10 is near) is a number without a unit that may be copied from another board.
+//!
+//! Source: memory-methods.md M15.
+
+use groma_harness::model::Placement;
+use groma_harness::prelude::*;
+use groma_harness::sys::arch::{CHASE_UNROLL, Op};
+use groma_harness::sys::chain::Chain;
+use groma_harness::sys::numa;
+use groma_harness::sys::pages::{Map, Policy, page_size};
+use groma_harness::sys::stream::Stream;
+
+pub(crate) static BENCH: Benchmark = Benchmark {
+    info: Info {
+        summary: "Latency and bandwidth of memory by the CPU's node and the memory's",
+        about: about!("numa.rs"),
+        iteration: "64 dependent loads, and 64 KiB of a stream beside them",
+        timing: Timing::Floor,
+        outputs: &[
+            Output::MAIN,
+            Output {
+                suffix: "read",
+                summary: "Bytes that one CPU reads per second",
+                derivation: Derivation::Series("read"),
+                quantity: Some(Quantity::Bandwidth),
+                detail: false,
+            },
+            Output {
+                suffix: "write_nt",
+                summary: "Bytes that one CPU writes past the caches per second",
+                derivation: Derivation::Series("write_nt"),
+                quantity: Some(Quantity::Bandwidth),
+                detail: false,
+            },
+        ],
+        params: &[Param {
+            name: "size",
+            help: "bytes of the chase, and as many of each stream",
+            kind: ParamKind::Size,
+            quick: &[],
+            default: &["64M"],
+            full: &["64M", "256M"],
+        }],
+        scaling: Scaling::alone("it is about one CPU; crews have mem.bandwidth"),
+        placements: &[Placement::EveryNodePair],
+        width: 0.05,
+        quick: false,
+        ..Info::new("mem.numa")
+    },
+    run: Run::Here(run),
+};
+
+/// As in `mem.latency`.
+const GROUP_PAGES: usize = 32;
+const SPACING: usize = 256;
+/// Bytes of a stream in one iteration.
+const PIECE: usize = 64 << 10;
+/// Pages asked about, evenly spaced.
+const ASKED: usize = 256;
+
+fn run(ctx: &mut Ctx) -> Outcome {
+    let Placement::Nodes { cpu: from, memory: node } = *ctx.placement() else {
+        return Err(Stop::Unsupported("one NUMA node".to_owned()));
+    };
+    over(ctx, from, node)
+}
+
+/// One CPU of a node in the memory of a node.
+fn over(ctx: &mut Ctx, from: u32, node: u32) -> Outcome {
+    let size = (ctx.int("size") as usize).next_multiple_of(PIECE);
+    super::check_room(3 * size as u64)?;
+    let mut chased = bound(size, node)?;
+    let mut read = bound(size, node)?;
+    let mut written = bound(size, node)?;
+    for map in [&chased, &read, &written] {
+        let offsets: Vec<usize> = (0..ASKED).map(|i| i * (size / ASKED)).collect();
+        let nodes = numa::nodes_of(map, &offsets).doing("asking where pages are (move_pages)")?;
+        let elsewhere = nodes.iter().filter(|found| **found != Some(node)).count();
+        ctx.prove("pages on another node", "0", elsewhere as f64, 0.0..=0.0);
+    }
+    if let Some(declared) = numa::distance(from, node) {
+        ctx.fact("declared", declared);
+        ctx.fact("slit.distance", declared);
+    }
+    let rng = ctx.rng();
+    let area = &mut chased[..size];
+    let chain = Chain::translation_amortised(area, SPACING, GROUP_PAGES, page_size(), |n| rng.below(n));
+    let mut chain = chain.map_err(Stop::Unsupported)?;
+    let reading = Stream::new(Op::Read, None).map_err(Stop::Unsupported)?;
+    let writing = Stream::new(Op::WriteNt, None);
+    let (mut at_read, mut at_written) = (0, 0);
+    let mut arms = vec![
+        Arm::new("", |iters| {
+            chain.walk(iters * CHASE_UNROLL);
+            Ok(())
+        })
+        .per_iter(CHASE_UNROLL as f64),
+        Arm::new("read", |iters| {
+            for _ in 0..iters {
+                reading.over(&mut [], &read[at_read..at_read + PIECE]).map_err(Stop::Failed)?.run(1);
+                at_read = (at_read + PIECE) % size;
+            }
+            Ok(())
+        })
+        .per_iter(PIECE as f64),
+    ];
+    match writing {
+        Ok(writing) => arms.push(
+            Arm::new("write_nt", |iters| {
+                for _ in 0..iters {
+                    let piece = &mut written[at_written..at_written + PIECE];
+                    writing.over(piece, &[]).map_err(Stop::Failed)?.run(1);
+                    at_written = (at_written + PIECE) % size;
+                }
+                Ok(())
+            })
+            .per_iter(PIECE as f64),
+        ),
+        Err(why) => ctx.leave_open(&why),
+    }
+    ctx.measure_arms(&mut arms)
+}
+
+/// Memory of a node, present there.
+fn bound(size: usize, node: u32) -> Result<Map, Stop> {
+    let huge = Map::anonymous(size, Policy::Transparent);
+    let mut map = huge.or_else(|_| Map::anonymous(size, Policy::Base)).doing("mapping the buffer")?;
+    numa::bind(&mut map, node).map_err(|e| Stop::from_io(&format!("binding memory to node {node} (mbind)"), &e))?;
+    map.populate();
+    Ok(map)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use groma_harness::testing::try_out;
+
+    #[test]
+    fn without_a_pair_of_nodes_it_says_so() {
+        let tried = try_out(&BENCH, &[], None).map(|_| ());
+        assert!(matches!(&tried, Err(Stop::Unsupported(why)) if why == "one NUMA node"), "{tried:?}");
+    }
+
+    #[test]
+    fn node_0_against_itself_is_measured() {
+        static NEAR: Benchmark = Benchmark { info: BENCH.info, run: Run::Here(|ctx| over(ctx, 0, 0)) };
+        let tried = match try_out(&NEAR, &[("size", "2M")], None) {
+            Err(Stop::Unsupported(why) | Stop::Denied(why)) => return eprintln!("skipped: {why}"),
+            tried => tried.expect("memory"),
+        };
+        assert!(tried.samples("") >= 3 && tried.samples("read") >= 3);
+        assert_eq!(tried.proven("pages on another node"), 0.0);
+    }
+}
