@@ -73,7 +73,8 @@ pub(crate) enum Command {
         #[command(flatten)]
         store: StoreArgs,
     },
-    /// Plot a metric of a run: a curve over its sizes, or the distribution of its samples
+    /// Plot a metric of a run: a curve over its sizes, a matrix of its CPUs, or the distribution of its samples
+    #[command(after_help = PLOT_EXAMPLES)]
     Plot(PlotArgs),
     /// Move blocks between files and devices, check what they hold, and time every transfer
     #[command(after_help = DD_WORDS)]
@@ -326,6 +327,13 @@ pub(crate) struct ShowArgs {
     pub(crate) store: StoreArgs,
 }
 
+const PLOT_EXAMPLES: &str = "Examples:
+  groma plot mem.latency -o caches.svg             latency by size, the levels marked
+  groma plot mem.bandwidth --param op=read,write   bandwidth by size, a line an operation
+  groma plot mem.loaded_latency                    latency over the bandwidth that was there with it
+  groma plot cpu.core_to_core --param protocol=flag2 -o cores.png   a matrix of CPUs
+  groma plot mem.numa                              a matrix of nodes";
+
 #[derive(Debug, Args)]
 pub(crate) struct PlotArgs {
     /// The metric: mem.latency
@@ -340,6 +348,9 @@ pub(crate) struct PlotArgs {
     /// most values]
     #[arg(long, value_name = "NAME", conflicts_with = "histogram")]
     pub(crate) over: Option<String>,
+    /// Only the points with this value of a parameter, or one of these: protocol=flag2 or op=read,write
+    #[arg(long = "param", value_name = "NAME=VALUE,...", value_parser = parse_param)]
+    pub(crate) params: Vec<(String, Vec<String>)>,
     /// The distribution of the samples instead of a curve
     #[arg(long)]
     pub(crate) histogram: bool,

@@ -1,5 +1,7 @@
 //! Matrices: records that differ in the pair of CPUs or nodes at which they were taken, and the groups among them.
 
+use std::collections::BTreeSet;
+
 use groma_model::{Placement, Record};
 
 use crate::point::measured;
@@ -146,6 +148,19 @@ fn groups(group: &[usize]) -> Vec<Vec<usize>> {
         }
     }
     all.into_iter().map(|(_, members)| members).collect()
+}
+
+/// A set as `0-3,8`.
+pub(crate) fn cpu_list(cpus: &BTreeSet<u32>) -> String {
+    let mut runs: Vec<(u32, u32)> = Vec::new();
+    for cpu in cpus {
+        match runs.last_mut() {
+            Some((_, last)) if *last + 1 == *cpu => *last = *cpu,
+            _ => runs.push((*cpu, *cpu)),
+        }
+    }
+    let text = |(a, b): &(u32, u32)| if a == b { a.to_string() } else { format!("{a}-{b}") };
+    runs.iter().map(text).collect::<Vec<_>>().join(",")
 }
 
 #[cfg(test)]

@@ -82,13 +82,18 @@ impl<'a> Group<'a> {
 
     fn cpu(&self) -> Option<String> {
         let clock = units::value(self.first("cpu.frequency")?, Scale::Frequency, None);
-        Some(match self.least("cpu.call") {
-            Some((call, value)) => {
-                let cycles = call.cycles.map(|c| format!(" ({})", units::cycles(c))).unwrap_or_default();
-                format!("the core runs at {clock}; a call and its return cost {}{cycles}", time(value))
-            }
-            None => format!("the core runs at {clock}"),
-        })
+        let mut parts = vec![format!("the core runs at {clock}")];
+        if let Some((call, value)) = self.least("cpu.call") {
+            let cycles = call.cycles.map(|c| format!(" ({})", units::cycles(c))).unwrap_or_default();
+            parts.push(format!("a call and its return cost {}{cycles}", time(value)));
+        }
+        let cores = || self.all("cpu.core_to_core").filter(|(r, _)| r.params.word("protocol") == Some("cas1"));
+        let (least, most) = (cores().map(|c| c.1).min_by(f64::total_cmp), cores().map(|c| c.1).max_by(f64::total_cmp));
+        if let (Some(least), Some(most)) = (least, most) {
+            let span = if cores().count() > 1 { units::range(least, most, Scale::Time) } else { time(least) };
+            parts.push(format!("a line goes from one core to another in {span} (cas1)"));
+        }
+        Some(parts.join("; "))
     }
 
     fn syscall(&self) -> Option<String> {
@@ -227,6 +232,11 @@ impl<'a> Group<'a> {
                 .collect();
             Some(levels.join(", "))
         });
+        let fractured = |r: &&&Record| {
+            r.id.starts_with("mem.tlb") && r.facts.iter().any(|f| f.key == "verdict" && f.value == "fractured")
+        };
+        let fractured = self.0.iter().any(|r| fractured(&r));
+        let hierarchy = hierarchy.map(|h| if fractured { h + ", huge pages fractured" } else { h });
         hierarchy.or_else(|| {
             let (record, most) = self.most("mem.bandwidth").filter(|(r, _)| r.quantity == Quantity::Bandwidth)?;
             Some(format!("up to {} ({})", units::value(most, Scale::of(record), None), params(record)))
@@ -264,6 +274,19 @@ mod tests {
         };
         let all: Vec<String> = families.iter().map(say).collect();
         insta::assert_snapshot!(all.join("\n"));
+    }
+
+    #[test]
+    fn a_survey_says_what_its_machine_is() {
+        for (run, records) in [fixtures::guest(), fixtures::two_caches()] {
+            let of = |f: &str| {
+                let group: Vec<&Record> = records.iter().filter(|r| family(&r.id) == f).collect();
+                says(f, &group)
+            };
+            assert!(of("cpu").contains("from one core to another"), "{}", of("cpu"));
+            let guest = run.environment.get("virt.hypervisor").is_some();
+            assert_eq!(of("mem").ends_with(", huge pages fractured"), guest, "{}", of("mem"));
+        }
     }
 
     #[test]

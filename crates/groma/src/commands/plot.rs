@@ -4,7 +4,7 @@ use super::{history, print, style};
 use crate::flags::PlotArgs;
 use crate::select::names_metric;
 use anyhow::{Context, Result, bail};
-use groma_harness::model::Record;
+use groma_harness::model::{Record, Value, parse_size};
 use groma_report as report;
 
 /// Plots a metric of a run.
@@ -18,12 +18,21 @@ pub(crate) fn plot(args: &PlotArgs) -> Result<u8> {
         },
     };
     let shown = history::load(&args.store, &args.run, args.histogram)?;
-    let exact: Vec<&Record> = shown.records.iter().filter(|r| r.id == args.metric).collect();
-    let chosen = if exact.is_empty() {
+    let exact: Vec<&Record> = shown.records.iter().filter(|r| report::takes(&args.metric, &r.id)).collect();
+    let mut chosen = if exact.is_empty() {
         shown.records.iter().filter(|r| names_metric(&args.metric, &r.id)).collect()
     } else {
         exact
     };
+    for (name, values) in &args.params {
+        if !chosen.is_empty() && !chosen.iter().any(|r| r.params.get(name).is_some()) {
+            bail!("{} has no parameter '{name}'", args.metric);
+        }
+        chosen.retain(|r| r.params.get(name).is_some_and(|value| values.iter().any(|text| is(value, text))));
+        if chosen.is_empty() {
+            bail!("run {} holds no {} with {name}={}", shown.head.run, args.metric, values.join(","));
+        }
+    }
     if chosen.is_empty() {
         bail!("run {} holds no metric '{}' (groma show lists them)", shown.head.run, args.metric);
     }
@@ -45,4 +54,12 @@ pub(crate) fn plot(args: &PlotArgs) -> Result<u8> {
         (None, _) => print(&chart.terminal(&style(false)))?,
     }
     Ok(0)
+}
+
+/// Whether a parameter has the value that was typed.
+fn is(value: &Value, text: &str) -> bool {
+    match value {
+        Value::Int(n) => parse_size(text) == Ok(*n),
+        Value::Word(word) => word == text,
+    }
 }

@@ -6,7 +6,7 @@ use groma_model::{Machine, Record};
 
 use super::{Seen, ended, fact};
 use crate::curve::{Level, curves, levels};
-use crate::matrix::Matrix;
+use crate::matrix::{Matrix, cpu_list};
 use crate::point::measured;
 use crate::units::{self, NONE, Scale};
 
@@ -473,19 +473,6 @@ fn cpus(list: &str) -> Option<BTreeSet<u32>> {
         all.extend((first..=last).take(1 << 16));
     }
     Some(all)
-}
-
-/// A set as `0-3,8`.
-fn cpu_list(cpus: &BTreeSet<u32>) -> String {
-    let mut runs: Vec<(u32, u32)> = Vec::new();
-    for cpu in cpus {
-        match runs.last_mut() {
-            Some((_, last)) if *last + 1 == *cpu => *last = *cpu,
-            _ => runs.push((*cpu, *cpu)),
-        }
-    }
-    let text = |(a, b): &(u32, u32)| if a == b { a.to_string() } else { format!("{a}-{b}") };
-    runs.iter().map(text).collect::<Vec<_>>().join(",")
 }
 
 /// Farther memory has to cost so many times as much to be told from near.

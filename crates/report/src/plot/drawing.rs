@@ -87,7 +87,8 @@ fn draw_plane(plane: &Plane) -> (Vec<Shape>, f64) {
     let left = 18.0 + widest(y_ticks.iter().map(|t| t.1.as_str())).max(30.0);
     let ends = end_labels(plane);
     let beside = widest(ends.iter().flat_map(|e| e.texts.iter().map(|t| t.0.as_str())));
-    let right = WIDTH - (beside + 22.0).max(28.0);
+    // Bold letters are a little wider.
+    let right = WIDTH - (beside * 1.07 + 24.0).max(28.0);
     let mut field = Canvas { left, right, x: &plane.x, y: &plane.y, page: Page { shapes: Vec::new() } };
     field.axes(&y_ticks);
     for bar in &plane.bars {
@@ -108,7 +109,7 @@ fn draw_plane(plane: &Plane) -> (Vec<Shape>, f64) {
 }
 
 /// The largest cell of a matrix, in pixels.
-const CELL: (f64, f64) = (72.0, 44.0);
+const CELL: (f64, f64) = (110.0, 64.0);
 
 /// A matrix, and where its left edge is.
 fn draw_heat(heat: &Heat) -> (Vec<Shape>, f64) {
@@ -128,13 +129,13 @@ fn draw_heat(heat: &Heat) -> (Vec<Shape>, f64) {
             let Some(value) = heat.cell(row, column) else { continue };
             let depth = heat.depth(value);
             let (x, y) = (left + column as f64 * width, top + row as f64 * height);
-            // A hair of ground between cells, where they are large enough for it.
-            let gap = if numbered { 1.0 } else { 0.0 };
+            // A hair of ground between cells that are large enough for it; small ones overlap, or it would shine through.
+            let gap = if numbered { 1.0 } else { -0.6 };
             let (w, h) = (width - gap, height - gap);
             page.shapes.push(Shape::Rect { x, y, width: w, height: h, paint: Paint::Cell(depth) });
             if numbered {
                 let (x, y) = (x + w / 2.0, y + h / 2.0 + 4.0);
-                page.text(x, y, &heat.number(value), number_size, false, Anchor::Middle, Paint::OnCell(depth));
+                page.text(x, y, &heat.number(value, true), number_size, false, Anchor::Middle, Paint::OnCell(depth));
             }
         }
     }

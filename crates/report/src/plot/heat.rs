@@ -1,6 +1,6 @@
 //! A matrix as colours: what stands in its cells, how deep each is, and where its groups end.
 
-use crate::matrix::Matrix;
+use crate::matrix::{Matrix, cpu_list};
 use crate::units::{self, Scale};
 
 /// Depths of colour.
@@ -69,10 +69,10 @@ impl Heat {
         self.depth(self.ends[1])
     }
 
-    /// The number of a cell, without the unit that all share.
-    pub(super) fn number(&self, value: f64) -> String {
+    /// The number of a cell without the unit that all share; one that is not fine has no decimals from ten on.
+    pub(super) fn number(&self, value: f64, fine: bool) -> String {
         let scaled = value / self.unit.0;
-        units::significant(scaled, if scaled < 9.95 { 2 } else { 3 })
+        units::significant(scaled, if !fine || scaled < 9.95 { 2 } else { 3 })
     }
 
     /// The unit of the numbers.
@@ -85,23 +85,15 @@ impl Heat {
         self.ends.map(|v| units::value(v, self.scale, None))
     }
 
-    /// The groups in words: `0 1 2 3 | 4 5 6 7`.
+    /// The groups in words: `0-3 | 4-7`.
     pub(super) fn groups(&self) -> Option<String> {
-        if self.breaks.is_empty() {
-            return None;
-        }
-        let mut text = String::new();
-        for (i, name) in self.names.iter().enumerate() {
-            text += if self.breaks.contains(&i) {
-                " | "
-            } else if i > 0 {
-                " "
-            } else {
-                ""
-            };
-            text += name;
-        }
-        Some(text)
+        let mut starts = vec![0];
+        starts.extend(&self.breaks);
+        let ids = |names: &[String]| names.iter().filter_map(|n| n.parse().ok()).collect();
+        let ends = self.breaks.iter().copied().chain([self.names.len()]);
+        let groups =
+            starts.iter().zip(ends).filter_map(|(from, to)| Some(cpu_list(&ids(self.names.get(*from..to)?))));
+        (!self.breaks.is_empty()).then(|| groups.collect::<Vec<_>>().join(" | "))
     }
 }
 

@@ -191,7 +191,7 @@ fn margin(
 /// The grounds of cells from pale to deep, of the 256 colours: near those of a drawing.
 const GROUNDS: [u8; STEPS] = [230, 187, 115, 73, 37, 31, 25, 24, 17];
 /// Cells without colour, from pale to deep.
-const SHADES: [char; STEPS] = [' ', '·', '░', '░', '▒', '▒', '▓', '▓', '█'];
+const SHADES: [char; STEPS] = ['·', '·', '░', '░', '▒', '▒', '▓', '▓', '█'];
 /// The same in ASCII.
 const ASCII_SHADES: [char; STEPS] = ['.', ':', '-', '=', '+', '*', '%', '@', '#'];
 
@@ -199,14 +199,17 @@ const ASCII_SHADES: [char; STEPS] = ['.', ':', '-', '=', '+', '*', '%', '@', '#'
 fn matrix(heat: &Heat, style: &Style) -> String {
     let n = heat.names.len();
     let names = heat.names.iter().map(|t| columns(t)).max().unwrap_or(0);
-    let numbers = (0..n * n).filter_map(|i| Some(columns(&heat.number(heat.cell(i / n, i % n)?))));
     let breaks = heat.breaks.len() * 2;
-    let wide = numbers.max().unwrap_or(0).max(names) + 1;
-    let numbered = n <= NUMBERED && names + 2 + n * wide + breaks <= style.width;
+    let wide = |fine: bool| {
+        let numbers = (0..n * n).filter_map(|i| Some(columns(&heat.number(heat.cell(i / n, i % n)?, fine))));
+        numbers.max().unwrap_or(0).max(names) + 1
+    };
+    let fits = |fine: &bool| n <= NUMBERED && names + 1 + n * wide(*fine) + breaks <= style.width;
+    let fine = [true, false].into_iter().find(fits);
     // Cells of so many columns; where there are more CPUs than columns, so many of them to one cell.
     let room = style.width.saturating_sub(names + 2 + breaks).max(8);
-    let cell = if numbered { wide } else { (room / n.max(1)).clamp(1, 2) };
-    let every = if numbered { 1 } else { n.div_ceil(room / cell).max(1) };
+    let cell = fine.map_or((room / n.max(1)).clamp(1, 2), wide);
+    let every = if fine.is_some() { 1 } else { n.div_ceil(room / cell).max(1) };
     let starts: Vec<usize> = (0..n).step_by(every).collect();
     let border = |i: usize| heat.breaks.iter().any(|b| (i..i + every).contains(b) && i > 0);
     let (bar, dash, cross) = if style.unicode { ('│', '─', '┼') } else { ('|', '-', '+') };
@@ -218,25 +221,22 @@ fn matrix(heat: &Heat, style: &Style) -> String {
     }
     let mut head = " ".repeat(names + 1);
     let mut rule = " ".repeat(names + 1);
-    let mut free = 0;
-    for &column in &starts {
+    // Names wider than their cells stand over those that follow, which have none.
+    let named = if columns(&heat.names[0]) < cell { 1 } else { (names + 1).div_ceil(cell) };
+    for (i, &column) in starts.iter().enumerate() {
         if border(column) {
-            head += "  ";
+            head += if columns(&head) > columns(&rule) { "" } else { "  " };
             rule += &format!("{dash}{cross}");
         }
+        let end = columns(&rule) + cell;
         let name = &heat.names[column];
-        let end = columns(&head) + cell;
-        if columns(name) <= cell {
-            head += &format!("{name:>cell$}");
-        } else if columns(&head) >= free {
-            // A name wider than its cell stands over those that follow.
+        if i % named == 0 && columns(&head) < end {
+            head += &" ".repeat(end.saturating_sub(columns(&head) + columns(name)));
             head += name;
-            free = columns(&head) + 1;
         }
         head += &" ".repeat(end.saturating_sub(columns(&head)));
         rule += &dash.to_string().repeat(cell);
     }
-    // Names that ran over the next cells have made the head longer than the rows; those cells then have none.
     out += &style.paint(Ink::Faint, style.cut(&head, style.width).trim_end());
     out.push('\n');
     for &row in &starts {
@@ -249,25 +249,25 @@ fn matrix(heat: &Heat, style: &Style) -> String {
             if border(column) {
                 line += &format!(" {}", style.paint(Ink::Faint, &bar.to_string()));
             }
-            line += &cells(heat, (row, column), every, cell, numbered, style);
+            line += &cells(heat, (row, column), every, cell, fine, style);
         }
         let kept = line.trim_end().len();
         line.truncate(kept);
         out += &line;
         out.push('\n');
     }
-    out + &scale(heat, numbered, style)
+    out + &scale(heat, fine.is_some(), every, style)
 }
 
 /// A cell of the terminal: one of the matrix, or the median of the square that it stands for.
-fn cells(heat: &Heat, at: (usize, usize), every: usize, width: usize, numbered: bool, style: &Style) -> String {
+fn cells(heat: &Heat, at: (usize, usize), every: usize, width: usize, fine: Option<bool>, style: &Style) -> String {
     let (row, column) = at;
     let square = (row..row + every).flat_map(|r| (column..column + every).map(move |c| (r, c)));
     let values: Vec<f64> = square.filter_map(|(r, c)| heat.cell(r, c)).collect();
     let Some(value) = groma_stats::median(&values) else { return " ".repeat(width) };
     let depth = heat.depth(value);
-    if numbered {
-        return style.on(GROUNDS[depth], depth >= DEEP, &format!("{:>width$}", heat.number(value)));
+    if let Some(fine) = fine {
+        return style.on(GROUNDS[depth], depth >= DEEP, &format!("{:>width$}", heat.number(value, fine)));
     }
     if style.colour {
         return style.on(GROUNDS[depth], false, &" ".repeat(width));
@@ -277,7 +277,7 @@ fn cells(heat: &Heat, at: (usize, usize), every: usize, width: usize, numbered: 
 }
 
 /// What depths mean.
-fn scale(heat: &Heat, numbered: bool, style: &Style) -> String {
+fn scale(heat: &Heat, numbered: bool, every: usize, style: &Style) -> String {
     let [low, high] = heat.ends();
     if numbered && !style.colour {
         return style.text(&format!("{low} to {high}")) + "\n";
@@ -287,7 +287,8 @@ fn scale(heat: &Heat, numbered: bool, style: &Style) -> String {
         if style.colour { style.on(GROUNDS[d], false, "  ") } else { shades[d].to_string().repeat(2) }
     };
     let all: String = (0..=heat.deepest()).map(depth).collect();
-    format!("{} {all} {}\n", style.text(&low), style.text(&high))
+    let cells = if every > 1 { format!("; a cell is the median of {every} × {every}") } else { String::new() };
+    format!("{} {all} {}\n", style.text(&low), style.text(&format!("{high}{cells}")))
 }
 
 /// The axis below the canvas: its line, its ticks' texts where they do not touch, and what it counts.
