@@ -93,7 +93,7 @@ fn forwarded(kind: Forward, memory: &mut [u8], store: usize, load: usize, steps:
     let mut x = CHAIN_OPERAND;
     for _ in 0..steps {
         let bytes = match kind {
-            Forward::Same | Forward::Narrower | Forward::Other => 8,
+            Forward::Same | Forward::Renamed | Forward::Narrower | Forward::Other => 8,
             Forward::Wider | Forward::TwoStores => 4,
         };
         memory[store..store + bytes].copy_from_slice(&x.to_ne_bytes()[..bytes]);
@@ -103,7 +103,7 @@ fn forwarded(kind: Forward, memory: &mut [u8], store: usize, load: usize, steps:
         let word = |at: usize| u64::from_ne_bytes(memory[at..at + 8].try_into().unwrap());
         let loaded = match kind {
             Forward::Other => word(load),
-            Forward::Narrower => u64::from(u32::from_ne_bytes(memory[store..store + 4].try_into().unwrap())),
+            Forward::Narrower => u64::from(u32::from_ne_bytes(memory[store + 4..store + 8].try_into().unwrap())),
             _ => word(store),
         };
         x = loaded.wrapping_add(CHAIN_OPERAND);

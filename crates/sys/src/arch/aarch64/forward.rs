@@ -13,6 +13,7 @@ use core::arch::asm;
 pub fn forward(kind: Forward) -> Chain {
     match kind {
         Forward::Same => same,
+        Forward::Renamed => renamed,
         Forward::Narrower => narrower,
         Forward::Wider => wider,
         Forward::TwoStores => two_stores,
@@ -54,9 +55,10 @@ macro_rules! chains {
 }
 
 chains! {
-    same: "str x0, [x3]", "ldr x0, [x3]", "add x0, x0, x1";
-    narrower: "str x0, [x3]", "ldr w0, [x3]", "add x0, x0, x1";
-    wider: "str w0, [x3]", "ldr x0, [x3]", "add x0, x0, x1";
-    two_stores: "str w0, [x3]", "str w1, [x3, #4]", "ldr x0, [x3]", "add x0, x0, x1";
+    same: "str x0, [x3]", "ldr x0, [x4]", "add x0, x0, x1";
+    renamed: "str x0, [x3]", "ldr x0, [x3]", "add x0, x0, x1";
+    narrower: "str x0, [x3]", "ldr w0, [x4, #4]", "add x0, x0, x1";
+    wider: "str w0, [x3]", "ldr x0, [x4]", "add x0, x0, x1";
+    two_stores: "str w0, [x3]", "str w1, [x3, #4]", "ldr x0, [x4]", "add x0, x0, x1";
     other: "str x0, [x3]", "ldr x0, [x4, x0]", "add x0, x0, x1";
 }

@@ -13,7 +13,7 @@ use core::hint::black_box;
 /// The chain whose loads lie so to their stores.
 pub fn forward(kind: Forward) -> Chain {
     match kind {
-        Forward::Same => same,
+        Forward::Same | Forward::Renamed => same,
         Forward::Narrower => narrower,
         Forward::Wider => wider,
         Forward::TwoStores => two_stores,
@@ -44,7 +44,7 @@ chains! {
     };
     narrower: |store, _load, x| {
         store.cast::<u64>().write_unaligned(x);
-        u64::from(black_box(store).cast::<u32>().read_unaligned())
+        u64::from(black_box(store).cast::<u32>().add(1).read_unaligned())
     };
     wider: |store, _load, x| {
         store.cast::<u32>().write_unaligned(x as u32);

@@ -13,6 +13,7 @@ use core::arch::asm;
 pub fn forward(kind: Forward) -> Chain {
     match kind {
         Forward::Same => same,
+        Forward::Renamed => renamed,
         Forward::Narrower => narrower,
         Forward::Wider => wider,
         Forward::TwoStores => two_stores,
@@ -55,10 +56,11 @@ macro_rules! chains {
 }
 
 chains! {
-    same: "sd a0, 0(a3)", "ld a0, 0(a3)", "add a0, a0, a1";
-    narrower: "sd a0, 0(a3)", "lwu a0, 0(a3)", "add a0, a0, a1";
-    wider: "sw a0, 0(a3)", "ld a0, 0(a3)", "add a0, a0, a1";
-    two_stores: "sw a0, 0(a3)", "sw a1, 4(a3)", "ld a0, 0(a3)", "add a0, a0, a1";
+    same: "sd a0, 0(a3)", "ld a0, 0(a4)", "add a0, a0, a1";
+    renamed: "sd a0, 0(a3)", "ld a0, 0(a3)", "add a0, a0, a1";
+    narrower: "sd a0, 0(a3)", "lwu a0, 4(a4)", "add a0, a0, a1";
+    wider: "sw a0, 0(a3)", "ld a0, 0(a4)", "add a0, a0, a1";
+    two_stores: "sw a0, 0(a3)", "sw a1, 4(a3)", "ld a0, 0(a4)", "add a0, a0, a1";
     // The addition to the address is a cycle more.
     other: "sd a0, 0(a3)", "add t0, a4, a0", "ld a0, 0(t0)", "add a0, a0, a1";
 }

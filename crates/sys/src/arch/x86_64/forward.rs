@@ -13,6 +13,7 @@ use core::arch::asm;
 pub fn forward(kind: Forward) -> Chain {
     match kind {
         Forward::Same => same,
+        Forward::Renamed => renamed,
         Forward::Narrower => narrower,
         Forward::Wider => wider,
         Forward::TwoStores => two_stores,
@@ -54,9 +55,10 @@ macro_rules! chains {
 }
 
 chains! {
-    same: "mov [rdi], rax", "mov rax, [rdi]", "add rax, rdx";
-    narrower: "mov [rdi], rax", "mov eax, [rdi]", "add rax, rdx";
-    wider: "mov [rdi], eax", "mov rax, [rdi]", "add rax, rdx";
-    two_stores: "mov [rdi], eax", "mov [rdi + 4], edx", "mov rax, [rdi]", "add rax, rdx";
+    same: "mov [rdi], rax", "mov rax, [rsi]", "add rax, rdx";
+    renamed: "mov [rdi], rax", "mov rax, [rdi]", "add rax, rdx";
+    narrower: "mov [rdi], rax", "mov eax, [rsi + 4]", "add rax, rdx";
+    wider: "mov [rdi], eax", "mov rax, [rsi]", "add rax, rdx";
+    two_stores: "mov [rdi], eax", "mov [rdi + 4], edx", "mov rax, [rsi]", "add rax, rdx";
     other: "mov [rdi], rax", "mov rax, [rsi + rax]", "add rax, rdx";
 }
