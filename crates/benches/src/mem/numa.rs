@@ -82,7 +82,7 @@ fn over(ctx: &mut Ctx, from: u32, node: u32) -> Outcome {
     let size = (ctx.int("size") as usize).next_multiple_of(PIECE);
     super::check_room(3 * size as u64)?;
     let mut chased = bound(size, node)?;
-    let mut read = bound(size, node)?;
+    let read = bound(size, node)?;
     let mut written = bound(size, node)?;
     for map in [&chased, &read, &written] {
         let offsets: Vec<usize> = (0..ASKED).map(|i| i * (size / ASKED)).collect();
@@ -116,7 +116,7 @@ fn over(ctx: &mut Ctx, from: u32, node: u32) -> Outcome {
         })
         .per_iter(PIECE as f64),
     ];
-    match writing {
+    match &writing {
         Ok(writing) => arms.push(
             Arm::new("write_nt", |iters| {
                 for _ in 0..iters {
@@ -128,7 +128,7 @@ fn over(ctx: &mut Ctx, from: u32, node: u32) -> Outcome {
             })
             .per_iter(PIECE as f64),
         ),
-        Err(why) => ctx.leave_open(&why),
+        Err(why) => ctx.leave_open(why),
     }
     ctx.measure_arms(&mut arms)
 }
