@@ -34,3 +34,98 @@ fn every_kernel_has_a_reference_and_is_listed_once() {
     assert_eq!(REFERENCES.len(), all.len());
     assert!(Operation::new("i8.add").unwrap_err().contains("i8.add"));
 }
+
+/// The names of the instructions of the loop in the function at `address` of memory, or nothing where there is no objdump. (What
+/// `disassembly.rs` does in full.)
+#[cfg(target_os = "linux")]
+fn names_in_loop(address: usize) -> Option<Vec<String>> {
+    use std::process::Command;
+    let program = std::env::current_exe().unwrap();
+    let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
+    let start = maps.lines().find(|line| line.ends_with(&*program.to_string_lossy())).unwrap();
+    // ELF: the type is at byte 16, and 3 is a position-independent program.
+    let loaded = usize::from_str_radix(start.split('-').next().unwrap(), 16).unwrap();
+    let address = if std::fs::read(&program).unwrap()[16] == 3 { address - loaded } else { address };
+    let foreign = format!("{}-linux-gnu-objdump", std::env::consts::ARCH);
+    let output = [&*foreign, "objdump"].into_iter().find_map(|objdump| {
+        let mut command = Command::new(objdump);
+        command.args(["--disassemble", "--no-show-raw-insn", "--wide"]);
+        match std::env::consts::ARCH {
+            "x86_64" => command.arg("--disassembler-options=intel"),
+            // Without aliases, whose spelling changes from version to version.
+            "riscv64" => command.arg("--disassembler-options=no-aliases"),
+            _ => &mut command,
+        };
+        command.arg(format!("--start-address={address:#x}")).arg(format!("--stop-address={:#x}", address + 0x4000));
+        command.arg(&program).output().ok().filter(|output| output.status.success())
+    });
+    let Some(output) = output else {
+        println!("skipped: there is no objdump for {} here", std::env::consts::ARCH);
+        return None;
+    };
+    let text = String::from_utf8(output.stdout).unwrap();
+    let function = text.split_once(&format!("{address:016x} <")).expect("no function begins there").1;
+    let lines = function.lines().skip(1).take_while(|line| !line.trim().is_empty());
+    let instructions: Vec<(usize, &str)> = lines
+        .filter_map(|line| line.split_once(':'))
+        .map(|(at, text)| (usize::from_str_radix(at.trim(), 16).unwrap(), text.trim()))
+        .collect();
+    // The one jump backwards; on x86-64 `jnz` is printed as `jne`.
+    let (from, to) = instructions
+        .iter()
+        .find_map(|(at, text)| {
+            let operands = text.split_once(" <")?.0;
+            let target = operands.rsplit([' ', ',', '\t']).next()?.trim_start_matches("0x");
+            let target = usize::from_str_radix(target, 16).ok().filter(|target| target < at && *target >= address)?;
+            Some((target, *at))
+        })
+        .expect("no loop");
+    let body = instructions.iter().filter(|(at, _)| (from..=to).contains(at));
+    // A locked instruction is named after its prefix; RISC-V has some in two bytes (`c.`).
+    let name = |text: &str| {
+        let mut words = text.split_whitespace();
+        let first = words.next().unwrap();
+        let name = if first == "lock" { words.next().unwrap() } else { first };
+        name.trim_start_matches("c.").to_owned()
+    };
+    Some(body.map(|(_, text)| name(text)).collect())
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn loops_are_the_instruction_they_claim_as_often_as_they_say() {
+    for kernel in OP_KERNELS {
+        for of in [&kernel.chain, &kernel.parallel] {
+            let Some(names) = names_in_loop(of.run as usize) else { return };
+            let claimed = names.iter().filter(|name| *name == kernel.instruction).count() as u64;
+            // Remainders have an addition in each step; RISC-V counts by another.
+            let counting = u64::from(cfg!(target_arch = "riscv64")) * 3;
+            assert!((of.ops()..=of.ops() + counting).contains(&claimed), "{}: {claimed} of {}", kernel.name, of.ops());
+            let others = names.len() as u64 - claimed;
+            let each = match (kernel.name.split_once('.').unwrap().1, std::env::consts::ARCH) {
+                ("div" | "div_small", "x86_64") if kernel.instruction == "div" => 3,
+                ("mod" | "mod_small", "x86_64") => 3,
+                ("mod" | "mod_small", "aarch64") => 2,
+                ("mod" | "mod_small", "riscv64") => 1,
+                _ => 0,
+            };
+            assert!((each * of.ops()..=each * of.ops() + 3).contains(&others), "{}: {others} others", kernel.name);
+            // Below 1 % of what is measured (of what there is more than two hundred of; the others are slower).
+            assert!(of.chains == 1 || names.len() > 200, "{}: {}", kernel.name, names.len());
+        }
+    }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn atomic_loops_are_the_instruction_they_claim() {
+    use groma_sys::arch::atomics::ATOMIC_KERNELS;
+    for kernel in ATOMIC_KERNELS.iter().filter(|kernel| !kernel.instruction.is_empty()) {
+        // A retry of an exclusive pair is a jump backwards of its own.
+        if kernel.instruction == "stlxr" || kernel.instruction.starts_with("sc.") {
+            continue;
+        }
+        let Some(names) = names_in_loop(kernel.run as usize) else { return };
+        assert_eq!(kernel.ops, names.iter().filter(|name| *name == kernel.instruction).count() as u64, "{kernel:?}");
+    }
+}
