@@ -178,10 +178,11 @@ impl<'j> Ctx<'j> {
         &self.job.placement
     }
 
-    /// Leaves open in this round what could not be told, and says why: when no round tells it, the metric is `unresolved` for
-    /// this reason.
-    pub fn leave_open(&mut self, reason: &str) {
-        self.note(format!("{UNRESOLVED}{reason}"));
+    /// Leaves open in this round what could not be told, and says why: an output that no round gave a value is `unresolved` for
+    /// this reason. `output` is the suffix of one, or empty for all that have no reason of their own.
+    pub fn leave_open(&mut self, output: &str, reason: &str) {
+        let of = if output.is_empty() { String::new() } else { format!("{output}: ") };
+        self.note(format!("{of}{UNRESOLVED}{reason}"));
     }
 
     fn rules(&self) -> Rules {

@@ -211,7 +211,8 @@ fn run(ctx: &mut Ctx) -> Outcome {
     affinity::restrict(&home).doing("going back to the CPUs of before")?;
     ctx.prove("exit status of the other side", "0", f64::from(u8::from(!exit.success())), 0.0..=0.0);
     let Some((offset, bound, half)) = largest(&pairs) else {
-        return Err(Stop::Failed("no other CPU answered often enough".to_owned()));
+        ctx.leave_open("", "no other CPU answered often enough");
+        return Ok(());
     };
     let fewest = (FEWEST * pairs.len() as u64) as f64;
     ctx.prove("round trips that were answered", &format!("{fewest} or more"), made as f64, fewest..);

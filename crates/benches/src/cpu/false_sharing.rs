@@ -147,7 +147,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
             ctx.state_as("shared", shared * 1e-9);
             ctx.state_as("apart", apart * 1e-9);
         }
-        _ => ctx.leave_open("the two CPUs were hardly ever free at the same time"),
+        _ => ctx.leave_open("", "the two CPUs were hardly ever free at the same time"),
     }
     Ok(())
 }

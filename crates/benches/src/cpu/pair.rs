@@ -466,7 +466,7 @@ pub(super) fn enough_blocks(ctx: &mut Ctx, blocks: &[Option<f64>]) -> Option<Vec
     if known.len() >= FEW {
         return Some(known);
     }
-    ctx.leave_open("the two CPUs were hardly ever free at the same time");
+    ctx.leave_open("", "the two CPUs were hardly ever free at the same time");
     None
 }
 

@@ -150,7 +150,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
             ctx.state(line as f64);
             ctx.state_as("pair", pair as f64);
         }
-        Err(why) => ctx.note(format!("cannot tell: {why}")),
+        Err(why) => ctx.leave_open("", &why),
     }
     Ok(())
 }

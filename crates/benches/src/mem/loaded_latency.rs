@@ -370,7 +370,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let bandwidth = |w: &&Window| (w.bytes.iter().sum::<f64>() + loads as f64 * line) / (w.ns * 1e-9);
     let bandwidths: Vec<f64> = kept.iter().map(bandwidth).collect();
     if kept.len() < FOR_MEDIAN {
-        ctx.leave_open("not enough co-run windows: the generators were not let run beside the chase");
+        ctx.leave_open("", "not enough co-run windows: the generators were not let run beside the chase");
         return Ok(());
     }
     if let (Some(latency), Some(bandwidth)) = (quantile(&latencies, 0.5), quantile(&bandwidths, 0.5)) {
@@ -379,7 +379,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     }
     match quantile(&latencies, 0.95) {
         Some(p95) if kept.len() >= FOR_P95 => ctx.state_as("p95", p95),
-        _ => ctx.leave_open("not enough co-run windows for a 95th percentile"),
+        _ => ctx.leave_open("p95", "not enough co-run windows for a 95th percentile"),
     }
     Ok(())
 }

@@ -128,7 +128,7 @@ fn over(ctx: &mut Ctx, from: u32, node: u32) -> Outcome {
             })
             .per_iter(PIECE as f64),
         ),
-        Err(why) => ctx.leave_open(why),
+        Err(why) => ctx.leave_open("write_nt", why),
     }
     ctx.measure_arms(&mut arms)
 }

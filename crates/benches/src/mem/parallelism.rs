@@ -276,15 +276,18 @@ fn run(ctx: &mut Ctx) -> Outcome {
         ctx.state(found.parallelism);
         match found.plateau {
             Some(chains) => ctx.state_as("chains", chains as f64),
-            None => ctx.note(format!("no plateau up to {most} chains: the value is a lower bound")),
+            None => ctx.leave_open("chains", &format!("no plateau up to {most} chains: the value is a lower bound")),
         }
     } else {
-        ctx.note(
+        ctx.leave_open(
+            "",
             "more loads seemed to overlap than there were chains: other caches served the first numbers of chains",
         );
     }
     if size > super::first_cache() {
         ctx.state_as("bandwidth", line as f64 / found.best.seconds);
+    } else {
+        ctx.leave_open("bandwidth", "no line moves: the first-level cache holds them all");
     }
     Ok(())
 }

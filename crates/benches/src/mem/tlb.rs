@@ -345,12 +345,12 @@ fn run(ctx: &mut Ctx) -> Outcome {
     };
     ctx.fact("verdict", verdict);
     let Some(entries) = entries else {
-        ctx.note(format!("cannot tell: the first level ends {held:?} of {} to {} pages", FIRST[0], FIRST[1]));
+        ctx.leave_open("", &format!("the first level ends {held:?} of {} to {} pages", FIRST[0], FIRST[1]));
         return Ok(());
     };
     ctx.state(entries as f64);
     if verdict == "not determinable" {
-        ctx.note(format!("page: cannot tell: scattered pages end {scattered:?}"));
+        ctx.leave_open("page", &format!("scattered pages end {scattered:?}"));
     }
     let mut pages = Pages::new(&mut buffer, base, apart);
     let most = pages.most().min(MOST);
@@ -374,13 +374,13 @@ fn effective(ctx: &mut Ctx, buffer: &mut Map, huge: usize) -> Outcome {
                 let hit = lowest(LOOKS, most.min(4 * entries), &mut |k| pages.price(ctx, k))?;
                 ctx.state_as("l2_hit", hit.seconds());
             } else {
-                ctx.note("l2_hit: cannot tell: too few huge pages");
+                ctx.leave_open("l2_hit", "too few huge pages");
             }
         }
-        _ => ctx.note(format!("cannot tell: the first level ends {held:?} of {} to {most} pages", FIRST[0])),
+        _ => ctx.leave_open("", &format!("the first level ends {held:?} of {} to {most} pages", FIRST[0])),
     }
     for name in ["l2", "walk2", "walk4", "walk8"] {
-        ctx.note(format!("{name}: cannot tell: gigabytes of huge pages would be needed"));
+        ctx.leave_open(name, "gigabytes of huge pages would be needed");
     }
     Ok(())
 }
@@ -396,16 +396,16 @@ fn declare(ctx: &mut Ctx, page: usize) {
 fn say(ctx: &mut Ctx, found: &Beyond, most: usize) {
     match found.hit {
         Some(hit) => ctx.state_as("l2_hit", hit.seconds()),
-        None => ctx.note(format!("l2_hit: cannot tell: more than {most} pages")),
+        None => ctx.leave_open("l2_hit", &format!("more than {most} pages")),
     }
     match found.l2 {
         Some(l2) => ctx.state_as("l2", l2 as f64),
-        None => ctx.note(format!("l2: cannot tell: no end up to {most} pages")),
+        None => ctx.leave_open("l2", &format!("no end up to {most} pages")),
     }
     for (walk, name) in found.walks.iter().zip(["walk2", "walk4", "walk8"]) {
         match walk {
             Some(price) => ctx.state_as(name, price.seconds()),
-            None => ctx.note(format!("{name}: cannot tell: more than {most} pages, or no second level")),
+            None => ctx.leave_open(name, &format!("more than {most} pages, or no second level")),
         }
     }
     let curve: Vec<String> = found.curve.iter().map(|(pages, cycles)| format!("{pages}:{cycles:.0}")).collect();

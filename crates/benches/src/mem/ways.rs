@@ -168,7 +168,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
             ctx.state_as("way_size", way as f64);
             ctx.fact("ways.size", ways * way);
         }
-        Err(why) => ctx.note(format!("cannot tell: {why}")),
+        Err(why) => ctx.leave_open("", &why),
     }
     Ok(())
 }
