@@ -11,7 +11,7 @@
 //! any time: translation costs many chains what it costs one. In buffers beyond the caches all lines are dropped from
 //! them before the search, where the CPU can, and each number of chains begins where none has been. Every number is the
 //! fastest of some short windows, compared in cycles; cached buffers are gone over several times first, all numbers are taken
-//! twice there, and a single chain again at the end. Where more loads seem to overlap than there are chains, the one chain was
+//! twice there, after a lap of their own, and a single chain again at the end. Where more loads seem to overlap than there are chains, the one chain was
 //! served from further away than the others, and only the rate is stated. Beside them, in the same round: a stream of loads over the same buffer,
 //! and the same loops on a buffer in the first-level cache. Lines arriving at four fifths of the stream's rate are limited by
 //! `bandwidth`; loads done at four fifths of the rate in the first-level cache by `instructions`; a plateau at neither by
@@ -215,6 +215,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
             ctx.fact("chain.evicted", chains.evict());
         }
     }
+    let cached = size <= WARM;
     let mut curve: Vec<Point> = Vec::new();
     let mut take = |ctx: &mut Ctx, chains: &mut Chains<'_>, i: usize| -> Outcome {
         let link = links[i];
@@ -225,6 +226,11 @@ fn run(ctx: &mut Ctx) -> Outcome {
         } else {
             i
         };
+        if cached {
+            // A lap of its own: what is loaded next is then what was loaded longest ago. After a lap from anywhere else the first
+            // lines would still be in a cache nearer than the one that is meant.
+            chains.walk(here, (chains.nodes() / link.chains) as u64);
+        }
         let cost = ctx.probe(WINDOWS, |iters| {
             chains.walk(here, iters * CHASES_UNROLL);
             Ok(())
@@ -238,7 +244,6 @@ fn run(ctx: &mut Ctx) -> Outcome {
         }
         Ok(())
     };
-    let cached = size <= WARM;
     for _ in 0..if cached { SWEEPS } else { 1 } {
         for i in 0..links.len() {
             // The lines that hold the pointers of this number and of those that follow, with as many chains as there are.
@@ -249,8 +254,10 @@ fn run(ctx: &mut Ctx) -> Outcome {
             take(ctx, &mut chains, i)?;
         }
     }
-    // The one that all are divided by, again at the end.
-    take(ctx, &mut chains, 0)?;
+    if cached {
+        // The one that all are divided by, again at the end. (Not beyond the caches: others have been there meanwhile.)
+        take(ctx, &mut chains, 0)?;
+    }
     let stream = stream_bytes_per_cycle(ctx, chains.bytes())?;
     let Some(found) = read_curve(&curve) else { return Err(Stop::Failed("no curve".to_owned())) };
     let near_cycles = cycles_near(ctx, found.best.chains)?;
