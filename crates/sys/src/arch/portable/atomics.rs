@@ -57,7 +57,7 @@ pub fn atomic_answer(name: &str, ops: u64) -> (u64, Option<u64>) {
         "add" => (ops, None),
         // Word and register go to and fro.
         "swap" => {
-            if ops % 2 == 0 {
+            if ops.is_multiple_of(2) {
                 (0, Some(1))
             } else {
                 (1, Some(0))
