@@ -182,6 +182,7 @@ fn told(load: Load, limit: f64) -> Result<Option<bool>, Stop> {
 mod tests {
     use super::super::search::made_up::noisy;
     use super::*;
+    use groma_harness::Rng;
     use groma_harness::testing::try_out;
 
     /// The largest number of lines at each stride in a cache of that many ways, looked at with noise.
