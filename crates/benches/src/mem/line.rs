@@ -72,6 +72,10 @@ fn step(curve: &Curve) -> Result<(usize, usize), String> {
     }
     let above = |share: f64| curve.iter().position(|cost| *cost > low + share * (high - low)).unwrap_or(0);
     let (first, last) = (above(0.25), above(0.75));
+    // No line is of another size; a disturbed word at the end of one looks like a shorter one.
+    if let Some(odd) = [first, last].into_iter().find(|i| !DISTANCES[*i].is_power_of_two()) {
+        return Err(format!("the cost rises at {} bytes", DISTANCES[odd]));
+    }
     // After the step nothing is cheap again, or it is none.
     match DISTANCES.iter().zip(curve).skip(last).find(|(_, cost)| **cost < low + 0.75 * (high - low)) {
         Some((distance, _)) => Err(format!("the step at {} bytes is undone at {distance}", DISTANCES[last])),
@@ -215,7 +219,7 @@ mod tests {
         let mut sweeps = 0;
         for _ in 0..100 {
             let (mut curve, mut shifted) = ([f64::INFINITY; DISTANCES.len()], [f64::INFINITY; DISTANCES.len()]);
-            loop {
+            for turn in 1.. {
                 sweeps += 1;
                 for (curve, from) in [(&mut curve, 0), (&mut shifted, 64)] {
                     let true_cost = cache(64, 64, 1.0, from);
@@ -223,9 +227,9 @@ mod tests {
                         *cost = cost.min(noisy(&mut rng, 3, true_cost));
                     }
                 }
-                match read(&curve, 64, &shifted, Some(64)) {
-                    Ok(told) => break assert_eq!(told, (64, 64)),
-                    Err(_) => continue,
+                if let (Ok(told), true) = (read(&curve, 64, &shifted, Some(64)), turn >= SWEEPS[0]) {
+                    assert_eq!(told, (64, 64));
+                    break;
                 }
             }
         }

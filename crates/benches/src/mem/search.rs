@@ -48,8 +48,8 @@ pub(super) fn lowest(looks: u32, mut look: impl FnMut() -> Result<Load, Stop>) -
     Ok(best)
 }
 
-/// How far up something holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// How far up something holds. Of several searches the furthest is right, since none ends too high.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Reach {
     /// Not even for the first number.
     Nowhere,
@@ -66,12 +66,12 @@ pub(super) fn reach(
     step: usize,
     mut holds: impl FnMut(usize) -> Result<Option<bool>, Stop>,
 ) -> Result<Reach, Stop> {
-    let mut ask = |n: usize| -> Result<bool, Stop> {
+    let mut ask = |n: usize, tries: u32| -> Result<bool, Stop> {
         let mut refused = 0;
-        for _ in 0..3 * TRIES {
+        for _ in 0..3 * tries {
             match holds(n)? {
                 Some(true) => return Ok(true),
-                Some(false) if refused + 1 == TRIES => break,
+                Some(false) if refused + 1 == tries => break,
                 Some(false) => refused += 1,
                 None => {}
             }
@@ -80,7 +80,8 @@ pub(super) fn reach(
     };
     let value = |i: usize| first + i * step;
     let end = last.saturating_sub(first) / step;
-    if !ask(first)? {
+    // Everything hangs on the first.
+    if !ask(first, 3 * TRIES)? {
         return Ok(Reach::Nowhere);
     }
     // Doubling, then halving: `low` holds, `high` does not.
@@ -88,7 +89,7 @@ pub(super) fn reach(
     let mut high = end + 1;
     while low < end {
         let next = (low + value(low).div_ceil(step)).min(end);
-        if !ask(value(next))? {
+        if !ask(value(next), TRIES)? {
             high = next;
             break;
         }
@@ -96,7 +97,7 @@ pub(super) fn reach(
     }
     while high - low > 1 {
         let middle = low.midpoint(high);
-        if ask(value(middle))? {
+        if ask(value(middle), TRIES)? {
             low = middle;
         } else {
             high = middle;
@@ -105,7 +106,7 @@ pub(super) fn reach(
     // What was refused may have been disturbed all the time that it was asked: once more, and one further up.
     let mut ahead = 1;
     while ahead <= 2 && low + ahead <= end {
-        if ask(value(low + ahead))? {
+        if ask(value(low + ahead), TRIES)? {
             low += ahead;
             ahead = 1;
         } else {
