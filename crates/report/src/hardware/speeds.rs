@@ -4,7 +4,7 @@ use groma_model::{Params, Record, Unit, Value};
 
 use super::{Line, Seen, Table, ended};
 use crate::matrix::{Matrix, protocol};
-use crate::point::{measured, same_point};
+use crate::point::{measured, point_without, same_point};
 use crate::units::{self, NONE, Scale};
 
 /// The operations of the table and what they are called there.
@@ -96,11 +96,19 @@ fn told(parts: Vec<String>, records: &[&Record]) -> Option<String> {
     Some(if reason.is_empty() { state } else { format!("{state}: {reason}") })
 }
 
+/// Keeps the records that differ from the first measured one in this parameter only.
+fn alike(records: &mut Vec<&Record>, but: &str) {
+    let Some(first) = records.iter().find(|r| measured(r).is_some()).copied() else { return };
+    records.retain(|r| point_without(r, &[but]) == point_without(first, &[but]));
+}
+
 fn stream(seen: &Seen<'_>) -> Option<String> {
     let records: Vec<&Record> = seen.all("mem.stream").collect();
+    // With ordinary stores, as everybody's STREAM has them.
+    let plain = |r: &&&Record| r.params.word("store").is_none_or(|s| s == "plain");
     let of = |op: &&str| {
-        let record = records.iter().find(|r| r.params.word("op") == Some(op))?;
-        Some(format!("{op} {}", gigabytes(measured(record)?)))
+        let mut of_it = records.iter().filter(plain).filter(|r| r.params.word("op") == Some(op));
+        Some(format!("{op} {}", gigabytes(of_it.find_map(|r| measured(r))?)))
     };
     let four: Vec<String> = ["copy", "scale", "add", "triad"].iter().filter_map(of).collect();
     let text = told(four, &records)?;
@@ -110,6 +118,7 @@ fn stream(seen: &Seen<'_>) -> Option<String> {
 /// How many misses at once, by size, and what limits them.
 fn parallelism(seen: &Seen<'_>) -> Option<String> {
     let mut records: Vec<&Record> = seen.all("mem.parallelism").collect();
+    alike(&mut records, "size");
     records.sort_by_key(|r| r.params.int("size"));
     let of = |r: &&Record| {
         let value = units::significant(measured(r)?, 3);
@@ -146,7 +155,8 @@ fn prefetch(seen: &Seen<'_>) -> Option<String> {
 
 /// The two ends of the curve of latency under load.
 fn loaded(seen: &Seen<'_>) -> Option<String> {
-    let records: Vec<&Record> = seen.all("mem.loaded_latency").collect();
+    let mut records: Vec<&Record> = seen.all("mem.loaded_latency").collect();
+    alike(&mut records, "pace");
     let mut pairs: Vec<(f64, f64, Option<f64>)> = records
         .iter()
         .filter_map(|r| {
