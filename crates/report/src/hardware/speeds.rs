@@ -15,6 +15,9 @@ const SHOWN: [(&str, &str); 4] =
 const STORES: [(&str, &str); 4] =
     [("write", "write"), ("write_nt", "no cache"), ("zero_line", "zero line"), ("rep_stos", "rep stos")];
 
+/// Sizes that the table has columns for, in 80; of more it shows the ends and some between.
+const MOST_SIZES: usize = 6;
+
 fn gigabytes(bytes_per_second: f64) -> String {
     units::significant(bytes_per_second / 1e9, 3)
 }
@@ -26,6 +29,10 @@ pub(super) fn bandwidth(seen: &Seen<'_>) -> Option<Table> {
         records.iter().filter(|r| measured(r).is_some()).filter_map(|r| r.params.int("size")).collect();
     sizes.sort_unstable();
     sizes.dedup();
+    if sizes.len() > MOST_SIZES {
+        let (last, steps) = (sizes.len() - 1, MOST_SIZES - 1);
+        sizes = (0..=steps).map(|i| sizes[(i * last + steps / 2) / steps]).collect();
+    }
     let at = |op: &str, size: u64| {
         // Of several kernels the fastest: that of the CPU's widest registers, as a rule.
         let of_it = records.iter().filter(|r| r.params.word("op") == Some(op) && r.params.int("size") == Some(size));
