@@ -212,6 +212,19 @@ mod tests {
     }
 
     #[test]
+    fn many_sizes_of_bandwidth_fit_80_columns() {
+        let (run, mut records) = fixtures::guest();
+        for i in 0..20 {
+            let params = format!("op=read size={} kernel=best", groma_model::size_text(4096 << i));
+            records.push(fixtures::record("mem.bandwidth", &params, groma_model::Quantity::Bandwidth, 1e11));
+        }
+        let text = shown((run, records), &Style::plain(80));
+        let head = text.lines().find(|l| l.starts_with("GB/s")).expect("the table's head");
+        assert!(head.contains("  4 KiB") && head.ends_with("2 GiB"), "{head}");
+        assert!(text.lines().all(|l| columns(l) <= 80), "{text}");
+    }
+
+    #[test]
     fn a_run_without_a_survey_has_no_page() {
         let records = [fixtures::record("syscall.getppid", "", groma_model::Quantity::Latency, 1e-7)];
         assert!(hardware(&fixtures::header(), &records, &Style::plain(80)).is_none());

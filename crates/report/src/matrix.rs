@@ -100,10 +100,23 @@ impl Matrix {
         (0..n * n).filter(|i| i / n != i % n).filter_map(|i| self.values[i]).collect()
     }
 
+    /// Whether every pair was measured, one way at least: a group with gaps must not be told.
+    pub(crate) fn is_complete(&self) -> bool {
+        let n = self.names.len();
+        (0..n).all(|a| (a + 1..n).all(|b| self.value(a, b).or(self.value(b, a)).is_some()))
+    }
+
     /// The groups that the values fall into, the closest first: single linkage, cut where the next link costs much more than
-    /// the one before it. No level where there is no such step.
+    /// the one before it. No level where there is no such step, or a pair is missing.
     pub(crate) fn clusters(&self) -> Vec<Vec<Vec<usize>>> {
-        clusters(self.names.len(), |a, b| self.value(a, b).or_else(|| self.value(b, a)))
+        if !self.is_complete() {
+            return Vec::new();
+        }
+        clusters(self.names.len(), |a, b| match (self.value(a, b), self.value(b, a)) {
+            // Interference only adds.
+            (Some(there), Some(back)) => Some(there.min(back)),
+            (one, other) => one.or(other),
+        })
     }
 }
 

@@ -429,6 +429,9 @@ fn huge_pages(seen: &Seen<'_>) -> Option<Claim> {
     Some(claim)
 }
 
+/// Threads that a core may have.
+const THREADS: usize = 2;
+
 /// The CPUs that share the last cache, as declared and as the transfers between them tell.
 fn sharing(machine: &Machine, seen: &Seen<'_>) -> Option<Claim> {
     let matrix = Matrix::of_cores(&seen.all("cpu.core_to_core").collect::<Vec<_>>(), None)?;
@@ -438,6 +441,12 @@ fn sharing(machine: &Machine, seen: &Seen<'_>) -> Option<Claim> {
         claim.measured = NONE.to_owned();
         claim.verdict = Some(Verdict::NotDeterminable);
         claim.why = "two CPUs have one latency, and nothing to hold it against".to_owned();
+        return Some(claim);
+    }
+    if !matrix.is_complete() {
+        claim.measured = NONE.to_owned();
+        claim.verdict = Some(Verdict::NotDeterminable);
+        claim.why = "not every pair of CPUs was measured".to_owned();
         return Some(claim);
     }
     let ids = |group: &[usize]| group.iter().filter_map(|i| matrix.names[*i].parse().ok()).collect::<BTreeSet<u32>>();
@@ -451,15 +460,20 @@ fn sharing(machine: &Machine, seen: &Seen<'_>) -> Option<Claim> {
     };
     let declared: BTreeSet<u32> = declared.intersection(&everyone).copied().collect();
     let whole = vec![everyone.clone()];
-    let agreeing = levels.iter().chain([&whole]).find(|level| level.contains(&declared));
+    // A cache that is declared to be everybody's is not, if transfers fall into groups larger than those of the threads of a
+    // core or of the cores of an L2.
+    let inner = machine.get("cache.l2.shared").and_then(cpus).map_or(0, |c| c.len()).max(THREADS);
+    let whole_counts = levels.iter().flatten().all(|g| g.len() <= inner);
+    let agreeing = levels.iter().chain(whole_counts.then_some(&whole)).find(|level| level.contains(&declared));
     let shown = agreeing.or(levels.last()).unwrap_or(&whole);
     claim.measured = show(shown);
     claim.verdict = Some(Verdict::of(agreeing.is_some()));
     if agreeing.is_none() {
-        claim.why = format!(
-            "transfers between CPUs fall into {} groups, none of which is the one that is declared",
-            shown.len()
-        );
+        claim.why = if levels.is_empty() {
+            "transfers between all CPUs take about as long".to_owned()
+        } else {
+            "the groups by transfers between CPUs are others than the one that is declared".to_owned()
+        };
     }
     Some(claim)
 }
@@ -550,6 +564,31 @@ mod tests {
         assert_eq!(found(&[]), [None; 3]);
         assert_eq!(matched([None; 3], &[32.0 * KIB, MIB]), [Some(0), Some(1), None]);
         assert_eq!(matched([Some(32.0 * KIB), Some(MIB), None], &[32.0 * KIB, MIB]), [Some(0), Some(1), None]);
+    }
+
+    fn shared(declared: &str, records: &[Record]) -> Claim {
+        let machine = Machine { facts: vec![groma_model::Fact::new("cache.l3.shared", declared)] };
+        sharing(&machine, &Seen(records)).expect("there are pairs")
+    }
+
+    #[test]
+    fn who_shares_a_cache_is_told_by_transfers() {
+        let halves = crate::fixtures::pairs(8, "cas1", |a, b| if a / 4 == b / 4 { 25.0 } else { 100.0 });
+        let claim = shared("0-3", &halves);
+        assert_eq!((claim.verdict, claim.measured.as_str()), (Some(Verdict::Agree), "0-3 | 4-7"));
+        // A hypervisor that calls two caches one.
+        let claim = shared("0-7", &halves);
+        assert_eq!((claim.verdict, claim.measured.as_str()), (Some(Verdict::Disagree), "0-3 | 4-7"));
+        let threads = crate::fixtures::pairs(8, "cas1", |a, b| if a / 2 == b / 2 { 9.0 } else { 30.0 });
+        assert_eq!(shared("0-7", &threads).verdict, Some(Verdict::Agree));
+        let claim = shared("0-1", &halves);
+        assert_eq!((claim.verdict, claim.measured.as_str()), (Some(Verdict::Disagree), "0-3 | 4-7"));
+        let even = crate::fixtures::pairs(4, "cas1", |_, _| 60.0);
+        assert_eq!(shared("0-3", &even).verdict, Some(Verdict::Agree));
+        assert_eq!(shared("0", &even).verdict, Some(Verdict::Disagree));
+        // A missing pair is no group.
+        assert_eq!(shared("0-3", &halves[1..]).verdict, Some(Verdict::NotDeterminable));
+        assert_eq!(shared("0-1", &even[..1]).verdict, Some(Verdict::NotDeterminable));
     }
 
     #[test]

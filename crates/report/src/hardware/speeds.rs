@@ -4,7 +4,7 @@ use groma_model::{Params, Record, Unit, Value};
 
 use super::{Line, Seen, Table, ended};
 use crate::matrix::{Matrix, protocol};
-use crate::point::{measured, same_point};
+use crate::point::{measured, point_without, same_point};
 use crate::units::{self, NONE, Scale};
 
 /// The operations of the table and what they are called there.
@@ -14,6 +14,9 @@ const SHOWN: [(&str, &str); 4] =
 /// The operations that fill memory and read nothing: one of them is the best store at a size.
 const STORES: [(&str, &str); 4] =
     [("write", "write"), ("write_nt", "no cache"), ("zero_line", "zero line"), ("rep_stos", "rep stos")];
+
+/// Sizes that the table has columns for, in 80; of more it shows the ends and some between.
+const MOST_SIZES: usize = 6;
 
 fn gigabytes(bytes_per_second: f64) -> String {
     units::significant(bytes_per_second / 1e9, 3)
@@ -26,6 +29,10 @@ pub(super) fn bandwidth(seen: &Seen<'_>) -> Option<Table> {
         records.iter().filter(|r| measured(r).is_some()).filter_map(|r| r.params.int("size")).collect();
     sizes.sort_unstable();
     sizes.dedup();
+    if sizes.len() > MOST_SIZES {
+        let (last, steps) = (sizes.len() - 1, MOST_SIZES - 1);
+        sizes = (0..=steps).map(|i| sizes[(i * last + steps / 2) / steps]).collect();
+    }
     let at = |op: &str, size: u64| {
         // Of several kernels the fastest: that of the CPU's widest registers, as a rule.
         let of_it = records.iter().filter(|r| r.params.word("op") == Some(op) && r.params.int("size") == Some(size));
@@ -96,11 +103,19 @@ fn told(parts: Vec<String>, records: &[&Record]) -> Option<String> {
     Some(if reason.is_empty() { state } else { format!("{state}: {reason}") })
 }
 
+/// Keeps the records that differ from the first measured one in this parameter only.
+fn alike(records: &mut Vec<&Record>, but: &str) {
+    let Some(first) = records.iter().find(|r| measured(r).is_some()).copied() else { return };
+    records.retain(|r| point_without(r, &[but]) == point_without(first, &[but]));
+}
+
 fn stream(seen: &Seen<'_>) -> Option<String> {
     let records: Vec<&Record> = seen.all("mem.stream").collect();
+    // With ordinary stores, as everybody's STREAM has them.
+    let plain = |r: &&&Record| r.params.word("store").is_none_or(|s| s == "plain");
     let of = |op: &&str| {
-        let record = records.iter().find(|r| r.params.word("op") == Some(op))?;
-        Some(format!("{op} {}", gigabytes(measured(record)?)))
+        let mut of_it = records.iter().filter(plain).filter(|r| r.params.word("op") == Some(op));
+        Some(format!("{op} {}", gigabytes(of_it.find_map(|r| measured(r))?)))
     };
     let four: Vec<String> = ["copy", "scale", "add", "triad"].iter().filter_map(of).collect();
     let text = told(four, &records)?;
@@ -110,6 +125,7 @@ fn stream(seen: &Seen<'_>) -> Option<String> {
 /// How many misses at once, by size, and what limits them.
 fn parallelism(seen: &Seen<'_>) -> Option<String> {
     let mut records: Vec<&Record> = seen.all("mem.parallelism").collect();
+    alike(&mut records, "size");
     records.sort_by_key(|r| r.params.int("size"));
     let of = |r: &&Record| {
         let value = units::significant(measured(r)?, 3);
@@ -146,7 +162,8 @@ fn prefetch(seen: &Seen<'_>) -> Option<String> {
 
 /// The two ends of the curve of latency under load.
 fn loaded(seen: &Seen<'_>) -> Option<String> {
-    let records: Vec<&Record> = seen.all("mem.loaded_latency").collect();
+    let mut records: Vec<&Record> = seen.all("mem.loaded_latency").collect();
+    alike(&mut records, "pace");
     let mut pairs: Vec<(f64, f64, Option<f64>)> = records
         .iter()
         .filter_map(|r| {
