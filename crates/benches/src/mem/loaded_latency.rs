@@ -20,13 +20,13 @@
 //! Source: memory-methods.md M11; Intel MLC, multichase `multiload`, lmbench3 `par_mem`.
 
 use groma_harness::prelude::*;
-use groma_harness::sys::arch::{CHASE_UNROLL, Op, add_chain};
+use groma_harness::sys::arch::{CHASE_UNROLL, add_chain};
 use groma_harness::sys::chain::Chain;
 use groma_harness::sys::counters::{Usage, current_cpu};
 use groma_harness::sys::fork::Child;
 use groma_harness::sys::pages::{Map, Policy, page_size};
 use groma_harness::sys::shared::{self, Shared};
-use groma_harness::sys::stream::{APART, Stream};
+use groma_harness::sys::stream::{APART, Op, Stream};
 use groma_harness::sys::{affinity, process};
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 use std::sync::atomic::{AtomicU32, AtomicU64};
