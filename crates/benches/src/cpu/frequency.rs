@@ -160,6 +160,14 @@ fn run(ctx: &mut Ctx) -> Outcome {
     if work.is_some() {
         ctx.prove("sums of vectors that were wrong", "0", wrong as f64, 0.0..=0.0);
     }
+    // Behind vectors a turn takes four times as long, and on a crowded machine hardly one is left in peace: that says
+    // nothing about the chains, which the class of integers proves.
+    if work.is_some() && clocks.len() < WHOLE_TURNS {
+        let found =
+            format!("{} of {} turns took whole cycles, and {WHOLE_TURNS} are needed", clocks.len(), turns.len());
+        ctx.leave_open("", &found);
+        return Ok(());
+    }
     let name = "turns in which other operations took whole cycles";
     ctx.prove(name, &format!("{WHOLE_TURNS} or more"), clocks.len() as f64, WHOLE_TURNS as f64..);
     // Where there are none, what all turns say tells why.
@@ -207,7 +215,9 @@ mod tests {
             match try_out(&BENCH, &[("class", class)], None) {
                 Ok(tried) => {
                     assert_eq!(tried.proven("sums of vectors that were wrong"), 0.0);
-                    assert!(tried.result.series("").is_some_and(|s| !s.values.is_empty()), "{class}");
+                    let stated = tried.result.series("").is_some_and(|s| !s.values.is_empty());
+                    let open = tried.result.notes.iter().any(|note| note.contains("turns took whole cycles"));
+                    assert!(stated != open, "{class}: {:?}", tried.result.notes);
                 }
                 Err(Stop::Unsupported(why)) => assert!(!why.is_empty()),
                 Err(stop) => panic!("{stop}"),
