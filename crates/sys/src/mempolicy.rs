@@ -6,6 +6,7 @@
 #![expect(unsafe_code, reason = "mbind and move_pages")]
 
 use crate::pages::{Map, page_size};
+use crate::topology::parse_cpus;
 use std::io;
 
 /// Only the named nodes, and an error where they have no memory left (`linux/mempolicy.h`).
@@ -43,6 +44,12 @@ pub fn nodes(map: &Map, samples: usize) -> io::Result<Vec<Option<u32>>> {
         return Err(io::Error::last_os_error());
     }
     Ok(status.into_iter().map(|node| u32::try_from(node).ok()).collect())
+}
+
+/// The nodes that have memory, in ascending order; `None` where the kernel does not tell.
+pub fn with_memory() -> Option<Vec<u32>> {
+    let list = std::fs::read_to_string("/sys/devices/system/node/has_memory").ok()?;
+    parse_cpus(list.trim()).ok()
 }
 
 #[cfg(test)]

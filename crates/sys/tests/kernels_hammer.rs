@@ -137,3 +137,64 @@ fn the_end_of_the_buffer_is_respected() {
         }
     }
 }
+
+/// The instructions of the function at `address`, as GNU objdump prints them; nothing where there is none. (The loops are
+/// looked up in this very program, as `disassembly.rs` does.)
+#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64")))]
+fn disassemble(address: usize) -> Option<Vec<String>> {
+    let program = std::env::current_exe().unwrap();
+    let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
+    let start = maps.lines().find(|line| line.ends_with(&*program.to_string_lossy())).unwrap();
+    // ELF: the type is at byte 16, and 3 is a position-independent program.
+    let loaded = usize::from_str_radix(start.split('-').next().unwrap(), 16).unwrap();
+    let address = if std::fs::read(&program).unwrap()[16] == 3 { address - loaded } else { address };
+    let foreign = format!("{}-linux-gnu-objdump", std::env::consts::ARCH);
+    let output = [&*foreign, "objdump"].into_iter().find_map(|objdump| {
+        let mut command = std::process::Command::new(objdump);
+        command.args(["--disassemble", "--no-show-raw-insn", "--wide", "--no-addresses"]);
+        if cfg!(target_arch = "x86_64") {
+            command.arg("--disassembler-options=intel");
+        }
+        command.arg(format!("--start-address={address:#x}")).arg(format!("--stop-address={:#x}", address + 0x1000));
+        command.arg(&program).output().ok().filter(|output| output.status.success())
+    });
+    let Some(output) = output else {
+        println!("skipped: there is no objdump for {} here", std::env::consts::ARCH);
+        return None;
+    };
+    let text = String::from_utf8(output.stdout).unwrap();
+    let lines = text.lines().skip_while(|line| !line.ends_with(">:")).skip(1);
+    let single = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
+    Some(lines.take_while(|line| !line.trim().is_empty()).map(single).collect())
+}
+
+/// Two stores a turn in the one, none in the other; one atomic addition in the chain.
+#[test]
+#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64")))]
+fn the_claimed_instructions_are_in_the_loops_and_no_other_goes_to_memory() {
+    let (store, own): (&str, &[&str]) = match std::env::consts::ARCH {
+        "x86_64" => ("mov QWORD PTR [rdi+rdx*1],rax", &["lock xadd QWORD PTR [rdi+rax*1],rdx"]),
+        "aarch64" => ("str x", &["ldadd x", "ldxr x", "stxr w"]),
+        _ => ("sd ", &["amoadd.d "]),
+    };
+    let to_memory = |function: &[String]| {
+        // From the loop on: what comes before is the compiler's.
+        let turn = |i: &&String| i.contains("nop") || !i.contains("sp");
+        let brackets = |i: &&String| i.contains('[') || i.contains(" ptr ") || (i.contains('(') && !i.contains("ret"));
+        function.iter().filter(turn).filter(brackets).filter(|i| !i.contains("nop")).cloned().collect::<Vec<_>>()
+    };
+    let Some(stores) = disassemble(hammer::hammer_store as *const () as usize) else { return };
+    let seen = to_memory(&stores);
+    assert_eq!((seen.len(), seen.iter().filter(|i| i.starts_with(store)).count()), (2, 2), "{stores:#?}");
+    let bare = disassemble(hammer::hammer_bare as *const () as usize).unwrap();
+    assert_eq!(to_memory(&bare).len(), 0, "{bare:#?}");
+    // But for the stores, and what adds the base to an address, the two are the same loop.
+    let multiplies = |function: &[String]| function.iter().filter(|i| i.contains("mul")).count();
+    assert_eq!(multiplies(&stores), multiplies(&bare));
+    let chain = disassemble(hammer::hammer_own as *const () as usize).unwrap();
+    for claimed in own {
+        assert_eq!(chain.iter().filter(|i| i.starts_with(claimed)).count(), 1, "{claimed}: {chain:#?}");
+    }
+    let bare = disassemble(hammer::hammer_own_bare as *const () as usize).unwrap();
+    assert!(!bare.iter().any(|i| own.iter().any(|o| i.starts_with(o))), "{bare:#?}");
+}

@@ -12,7 +12,8 @@ use anyhow::{Context, Result, anyhow, bail};
 use groma_harness::model::{Round, State};
 use groma_harness::sys::arch::hammer::HAMMER_PAGE;
 use groma_harness::sys::facts::{Room, memory_room};
-use groma_harness::sys::topology::{Topology, parse_cpus};
+use groma_harness::sys::mempolicy;
+use groma_harness::sys::topology::{Topology, format_cpus, parse_cpus};
 use groma_report::units::{Scale, value};
 use std::time::Instant;
 
@@ -34,7 +35,11 @@ pub(crate) fn hammer(args: &HammerArgs) -> Result<u8> {
         bail!("--cpus: CPU {cpu} is named twice; each writer has one of its own");
     }
     if let Some(list) = &args.mem_nodes {
-        in_order(list).map_err(|why| anyhow!("--mem-nodes {list}: {why}"))?;
+        let nodes = in_order(list).map_err(|why| anyhow!("--mem-nodes {list}: {why}"))?;
+        let there = mempolicy::with_memory().unwrap_or_default();
+        if let Some(node) = nodes.iter().find(|node| !there.is_empty() && !there.contains(node)) {
+            bail!("--mem-nodes: node {node} has no memory; with memory: {}", format_cpus(&there));
+        }
     }
     check_memory(args.pages, cpus.len() as u64, memory_room().as_ref())?;
 
@@ -119,19 +124,22 @@ struct Done {
     elapsed: Vec<f64>,
     /// Seconds from the first start to the last end, added up.
     wall: f64,
+    /// Of these, the seconds in which all were at work.
+    shared: f64,
 }
 
 impl Done {
     fn of(rounds: &[Round]) -> Option<Done> {
         let good: Vec<_> = rounds.iter().map(|r| &r.result).filter(|r| r.state == State::Ok).collect();
         let values = |name: &str| good.iter().filter_map(|r| Some(&r.series(name)?.values)).collect::<Vec<_>>();
-        let (elapsed, wall) = (values("elapsed"), values("wall"));
+        let (elapsed, wall, overlap) = (values("elapsed"), values("wall"), values("overlap"));
         let writers = elapsed.first()?.len();
         let of_writer = |i: usize| elapsed.iter().filter_map(|round| round.get(i)).sum();
         Some(Done {
             rounds: elapsed.len(),
             elapsed: (0..writers).map(of_writer).collect(),
             wall: wall.iter().filter_map(|round| round.first()).sum(),
+            shared: wall.iter().zip(overlap).filter_map(|(wall, share)| Some(wall.first()? * share.first()?)).sum(),
         })
     }
 }
@@ -169,7 +177,9 @@ fn text(ordered: &Ordered, cpus: &[u32], points: &[Vec<Round>]) -> String {
         let mean = done.elapsed.iter().sum::<f64>() / many as f64 / ops;
         if many > 1 {
             let beside = alone.map_or(String::new(), |alone| format!("  slow-down {:.2}", mean / alone));
-            text += &format!("together: {}{beside}\n", words(ops * many as f64, mean, done.wall));
+            // Everybody does the same number: what of the time they shared says how far the slow-down is one.
+            let shared = format!("  all at work {:.0} % of the time", done.shared / done.wall * 100.0);
+            text += &format!("together: {}{beside}{shared}\n", words(ops * many as f64, mean, done.wall));
         } else {
             alone = Some(mean);
         }
@@ -190,7 +200,7 @@ mod tests {
             |name: &str, values: &[f64]| Series { name: name.into(), values: values.to_vec(), ..Series::default() };
         let mut result = JobResult::ended(state, if state == State::Ok { "" } else { "because" });
         if state == State::Ok {
-            result.series = vec![series("elapsed", elapsed), series("wall", &[wall])];
+            result.series = vec![series("elapsed", elapsed), series("wall", &[wall]), series("overlap", &[0.5])];
         }
         Round { round: 0, result }
     }
@@ -212,7 +222,7 @@ mod tests {
             "CPU 0: total ops 200000000  avg nsec/op 11.0  usec elapsed 2200000  ops/sec 90909090.9  alone\n\
              CPU 0: total ops 200000000  avg nsec/op 16.5  usec elapsed 3300000  ops/sec 60606060.6  slow-down 1.50\n\
              CPU 3: total ops 200000000  avg nsec/op 33.0  usec elapsed 6600000  ops/sec 30303030.3  slow-down 3.00\n\
-             together: total ops 400000000  avg nsec/op 24.8  usec elapsed 6600000  ops/sec 60606060.6  slow-down 2.25\n"
+             together: total ops 400000000  avg nsec/op 24.8  usec elapsed 6600000  ops/sec 60606060.6  slow-down 2.25  all at work 50 % of the time\n"
         );
     }
 
