@@ -289,13 +289,11 @@ impl Canvas<'_> {
             return;
         }
         self.page.stroke(vec![(to, y), (to, BOTTOM)], 1.0, true, Paint::Axis);
-        let room = to - from - 6.0;
-        if columns(&plateau.name) as f64 * CHARACTER <= room {
-            self.page.text(to - 6.0, y + 18.0, &plateau.name, SIZE, true, Anchor::End, Paint::Text);
-        }
-        if columns(&plateau.cost) as f64 * CHARACTER <= room {
-            self.page.text(to - 6.0, y + 18.0 + LEADING, &plateau.cost, SIZE, false, Anchor::End, Paint::Faint);
-        }
+        // Below its level, or to the right of its end, where the curve has risen.
+        let fits = widest([plateau.name.as_str(), &plateau.cost].into_iter()) <= to - from - 6.0;
+        let (x, anchor) = if fits { (to - 6.0, Anchor::End) } else { (to + 6.0, Anchor::Start) };
+        self.page.text(x, y + 18.0, &plateau.name, SIZE, true, anchor, Paint::Text);
+        self.page.text(x, y + 18.0 + LEADING, &plateau.cost, SIZE, false, anchor, Paint::Faint);
     }
 
     fn bar(&mut self, bar: &Bar) {

@@ -1,9 +1,11 @@
 //! Operations on x86-64: the base instructions, SSE4, FMA, AVX2 and AVX-512F.
 //!
-//! Loops of general registers have eight chains (r8 to r15) and 33 pairs of steps, 1.5 KiB; those of vectors twelve chains
-//! and 11 pairs, 1.1 to 1.6 KiB: the two instructions that count are below 1 %, twelve chains are more than any core here
-//! has additions or multiplications under way (4 cycles, 2 at once), and all fits in caches of decoded instructions. Division
-//! has its operands in rax and rdx: each needs three more instructions, that no chain waits for but one move.
+//! Loops of general registers have ten chains and 27 pairs of steps, 1.6 KiB; those of vectors fourteen (`fma`: twelve) and 11
+//! pairs, 1.1 to 1.8 KiB: the two instructions that count are below 1 %, and all fits in caches of decoded instructions. As many
+//! chains as there are registers, because schedulers do not spread a few well: on Golden Cove additions take 0.239, 0.212, 0.201
+//! cycles with 5, 8, 10 chains, and `pmulld` (10 cycles, one a cycle) 1.09, 1.06, 1.04 with 12, 14, 15. Division has
+//! its operands in rax and rdx: each needs three more instructions, of which a chain waits for one move (`div`) or for an
+//! addition and one move (`mod`).
 //!
 //! # Safety
 //!
@@ -32,18 +34,19 @@ pub fn op_isa_here(isa: &str) -> bool {
 /// Pairs of steps in the one chain's turn.
 const PAIRS: u64 = CHAIN_STEPS / 2;
 
-/// An operation on general registers: chains in r8 and up, its operand in rsi for one step of a pair and in rdi for the other
-/// (where `second` is 64), or the third in rdi (128). rax and rdx are free.
+/// An operation on general registers: its operand in rsi for one step of a pair and in rdi for the other (where `second` is 64), or
+/// the third in rdi (128). Registers that hold no chain are free for the steps.
 macro_rules! general {
-    (@loop $chains:literal, $pairs:expr, $index:literal, $names:literal, $second:literal, [$($first:literal),*], [$($other:literal),*]) => {{
+    (@loop $chains:literal, $pairs:expr, $full:literal, $names:literal, $second:literal, [$($first:literal),*], [$($other:literal),*]) => {{
         unsafe fn run(state: *mut State, operands: *const Operands, turns: u64) {
             // SAFETY: the caller vouches for the pointers; what is pushed is popped.
             unsafe {
                 asm!(
-                    concat!(".irp i, ", $index),
-                    "mov r\\i, [rdi + 64 * (\\i - 8)]",
-                    ".endr",
                     "push rdi",
+                    concat!(".irp x, ", $full),
+                    "mov \\x, [rdi]",
+                    "add rdi, 64",
+                    ".endr",
                     concat!("mov rdi, [rsi + ", $second, "]"),
                     "mov rsi, [rsi]",
                     ".p2align 6",
@@ -59,9 +62,10 @@ macro_rules! general {
                     "sub rcx, 1",
                     "jnz 2b",
                     "pop rdi",
-                    concat!(".irp i, ", $index),
+                    concat!(".irp x, ", $full),
                     // 32-bit operations have cleared the upper half.
-                    "mov [rdi + 64 * (\\i - 8)], r\\i",
+                    "mov [rdi], \\x",
+                    "add rdi, 64",
                     ".endr",
                     pairs = const $pairs,
                     inout("rdi") state => _,
@@ -74,41 +78,53 @@ macro_rules! general {
         }
         OpLoop { chains: $chains, steps: 2 * $pairs, run }
     }};
-    (@kernel $name:literal, $isa:literal, $instruction:literal, $pairs:literal, $second:literal, $one:literal, $all:literal, $first:tt, $other:tt) => {
+    (64 $name:literal, $isa:literal, $instruction:literal, $first:tt, $other:tt) => {
         OpKernel {
             name: $name,
             isa: $isa,
             instruction: $instruction,
-            chain: general!(@loop 1, PAIRS, "8", $one, $second, $first, $other),
-            parallel: general!(@loop 8, $pairs, "8, 9, 10, 11, 12, 13, 14, 15", $all, $second, $first, $other),
+            chain: general!(@loop 1, PAIRS, "r8", "r8", 64, $first, $other),
+            parallel: general!(@loop 10, 27, "r8, r9, r10, r11, r12, r13, r14, r15, rax, rdx",
+                "r8, r9, r10, r11, r12, r13, r14, r15, rax, rdx", 64, $first, $other),
         }
     };
-    // Full registers: a name for each.
-    (@64 $name:literal, $isa:literal, $instruction:literal, $pairs:literal, $second:literal, $first:tt, $other:tt) => {
-        general!(@kernel $name, $isa, $instruction, $pairs, $second, "r8", "r8, r9, r10, r11, r12, r13, r14, r15", $first, $other)
-    };
-    // Their lower halves.
-    (@32 $name:literal, $isa:literal, $instruction:literal, $pairs:literal, $second:literal, $first:tt, $other:tt) => {
-        general!(@kernel $name, $isa, $instruction, $pairs, $second, "r8d", "r8d, r9d, r10d, r11d, r12d, r13d, r14d, r15d", $first, $other)
-    };
-    (64 $name:literal, $isa:literal, $instruction:literal, $first:tt, $other:tt) => {
-        general!(@64 $name, $isa, $instruction, 33, 64, $first, $other)
-    };
     (32 $name:literal, $isa:literal, $instruction:literal, $first:tt, $other:tt) => {
-        general!(@32 $name, $isa, $instruction, 33, 64, $first, $other)
+        OpKernel {
+            name: $name,
+            isa: $isa,
+            instruction: $instruction,
+            chain: general!(@loop 1, PAIRS, "r8", "r8d", 64, $first, $other),
+            parallel: general!(@loop 10, 27, "r8, r9, r10, r11, r12, r13, r14, r15, rax, rdx",
+                "r8d, r9d, r10d, r11d, r12d, r13d, r14d, r15d, eax, edx", 64, $first, $other),
+        }
     };
-    // Four instructions a step, the third of them slow.
+    // Four instructions a step, the third of them slow; rax and rdx are theirs.
     (64 divide $name:literal, $second:literal, $both:tt) => {
-        general!(@64 $name, "base", "div", 9, $second, $both, $both)
+        OpKernel {
+            name: $name,
+            isa: "base",
+            instruction: "div",
+            chain: general!(@loop 1, PAIRS, "r8", "r8", $second, $both, $both),
+            parallel: general!(@loop 8, 9, "r8, r9, r10, r11, r12, r13, r14, r15",
+                "r8, r9, r10, r11, r12, r13, r14, r15", $second, $both, $both),
+        }
     };
     (32 divide $name:literal, $second:literal, $both:tt) => {
-        general!(@32 $name, "base", "div", 9, $second, $both, $both)
+        OpKernel {
+            name: $name,
+            isa: "base",
+            instruction: "div",
+            chain: general!(@loop 1, PAIRS, "r8", "r8d", $second, $both, $both),
+            parallel: general!(@loop 8, 9, "r8, r9, r10, r11, r12, r13, r14, r15",
+                "r8d, r9d, r10d, r11d, r12d, r13d, r14d, r15d", $second, $both, $both),
+        }
     };
 }
 
-/// An operation on vector registers: chains in 0 and up, its operands in 12, 13 (in turn) and 14.
+/// An operation on vector registers: chains in 0 and up; its operands in 14 and 15 in turn, or for `fma`, which has three, in 12
+/// and 13 in turn and 14.
 macro_rules! vector {
-    (@loop $chains:literal, $pairs:expr, $index:literal, $move:literal, $register:literal, $leave:literal, $first:expr, $other:expr) => {{
+    (@loop $chains:literal, $pairs:expr, $index:literal, $operands:literal, $move:literal, $register:literal, $leave:literal, $first:expr, $other:expr) => {{
         unsafe fn run(state: *mut State, operands: *const Operands, turns: u64) {
             // SAFETY: the caller vouches for the pointers and for the instructions.
             unsafe {
@@ -116,8 +132,9 @@ macro_rules! vector {
                     concat!(".irp i, ", $index),
                     concat!($move, " ", $register, "\\i, [rdi + 64 * \\i]"),
                     ".endr",
-                    concat!(".irp i, 12, 13, 14"),
-                    concat!($move, " ", $register, "\\i, [rsi + 64 * (\\i - 12)]"),
+                    concat!(".irp i, ", $operands),
+                    concat!($move, " ", $register, "\\i, [rsi]"),
+                    "add rsi, 64",
                     ".endr",
                     ".p2align 6",
                     "2:",
@@ -137,7 +154,7 @@ macro_rules! vector {
                     $leave,
                     pairs = const $pairs,
                     in("rdi") state,
-                    in("rsi") operands,
+                    inout("rsi") operands => _,
                     inout("rcx") turns => _,
                     clobber_abi("sysv64"),
                     options(nostack),
@@ -146,34 +163,45 @@ macro_rules! vector {
         }
         OpLoop { chains: $chains, steps: 2 * $pairs, run }
     }};
-    (@kernel $name:literal, $isa:literal, $instruction:literal, $move:literal, $register:literal, $leave:literal, $first:expr, $other:expr) => {
+    (@two $name:literal, $isa:literal, $instruction:literal, $move:literal, $register:literal, $leave:literal, $first:expr, $other:expr) => {
         OpKernel {
             name: $name,
             isa: $isa,
             instruction: $instruction,
-            chain: vector!(@loop 1, PAIRS, "0", $move, $register, $leave, $first, $other),
-            parallel: vector!(@loop 12, 11, "0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11", $move, $register, $leave, $first, $other),
+            chain: vector!(@loop 1, PAIRS, "0", "14, 15", $move, $register, $leave, $first, $other),
+            parallel: vector!(@loop 14, 11, "0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13", "14, 15",
+                $move, $register, $leave, $first, $other),
+        }
+    };
+    (@three $name:literal, $isa:literal, $instruction:literal, $move:literal, $register:literal, $leave:literal, $first:expr, $other:expr) => {
+        OpKernel {
+            name: $name,
+            isa: $isa,
+            instruction: $instruction,
+            chain: vector!(@loop 1, PAIRS, "0", "12, 13, 14", $move, $register, $leave, $first, $other),
+            parallel: vector!(@loop 12, 11, "0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11", "12, 13, 14",
+                $move, $register, $leave, $first, $other),
         }
     };
     // x = x op y, as SSE writes it.
     (sse $name:literal, $isa:literal, $instruction:literal, $move:literal) => {
-        vector!(@kernel $name, $isa, $instruction, $move, "xmm", "",
-            concat!($instruction, " xmm\\i, xmm12"), concat!($instruction, " xmm\\i, xmm13"))
+        vector!(@two $name, $isa, $instruction, $move, "xmm", "",
+            concat!($instruction, " xmm\\i, xmm14"), concat!($instruction, " xmm\\i, xmm15"))
     };
     // x = op x.
     (root $name:literal, $instruction:literal, $move:literal) => {
-        vector!(@kernel $name, "base", $instruction, $move, "xmm", "",
+        vector!(@two $name, "base", $instruction, $move, "xmm", "",
             concat!($instruction, " xmm\\i, xmm\\i"), concat!($instruction, " xmm\\i, xmm\\i"))
     };
     // x = x op y, as AVX writes it.
     (vex $name:literal, $isa:literal, $instruction:literal, $move:literal, $register:literal) => {
-        vector!(@kernel $name, $isa, $instruction, $move, $register, "vzeroupper",
-            concat!($instruction, " ", $register, "\\i, ", $register, "\\i, ", $register, "12"),
-            concat!($instruction, " ", $register, "\\i, ", $register, "\\i, ", $register, "13"))
+        vector!(@two $name, $isa, $instruction, $move, $register, "vzeroupper",
+            concat!($instruction, " ", $register, "\\i, ", $register, "\\i, ", $register, "14"),
+            concat!($instruction, " ", $register, "\\i, ", $register, "\\i, ", $register, "15"))
     };
     // x = y * z + x.
     (fma $name:literal, $isa:literal, $instruction:literal, $move:literal, $register:literal) => {
-        vector!(@kernel $name, $isa, $instruction, $move, $register, "vzeroupper",
+        vector!(@three $name, $isa, $instruction, $move, $register, "vzeroupper",
             concat!($instruction, " ", $register, "\\i, ", $register, "12, ", $register, "14"),
             concat!($instruction, " ", $register, "\\i, ", $register, "13, ", $register, "14"))
     };
