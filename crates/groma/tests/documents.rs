@@ -99,6 +99,7 @@ fn benchmarks() -> String {
         ("linux", "Linux tracers"),
         ("netperf", "netperf"),
         ("fio", "fio"),
+        ("slb", "Silly Little Benchmark"),
     ] {
         for (what, ids) in by_source.remove(source).unwrap_or_default() {
             let ids: Vec<_> = ids.iter().map(|id| format!("`{id}`")).collect();

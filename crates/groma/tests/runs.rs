@@ -131,7 +131,8 @@ fn the_budget_is_a_contract_and_what_was_not_reached_is_said() {
     assert!(run["end"]["wall_s"].as_f64().is_some_and(|s| s <= 2.0 * 1.05 + 0.5), "{}", run["end"]);
     for m in run["metrics"].as_array().expect("metrics") {
         if m["rounds"] == 0 && m["state"] == "unresolved" {
-            assert_eq!(m["reason"], "not reached within the budget");
+            let reason = m["reason"].as_str().expect("a reason");
+            assert!(reason == "not reached within the budget" || reason.contains("cannot tell: "), "{m}");
         }
     }
 }

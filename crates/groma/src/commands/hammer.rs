@@ -215,14 +215,14 @@ mod tests {
     #[test]
     fn the_text_has_the_words_of_the_slb_and_the_slow_down() {
         let alone = vec![round(State::Ok, &[1.0], 1.0), round(State::Ok, &[1.2], 1.2)];
-        let both = vec![round(State::Ok, &[1.5, 3.0], 3.0), round(State::Ok, &[1.8, 3.6], 3.6)];
+        let both = vec![round(State::Ok, &[1.4, 3.0], 3.0), round(State::Ok, &[1.8, 3.6], 3.6)];
         let text = text(&Ordered { ops: 100_000_000, rounds: 2 }, &[0, 3], &[alone, both]);
         assert_eq!(
             text,
             "CPU 0: total ops 200000000  avg nsec/op 11.0  usec elapsed 2200000  ops/sec 90909090.9  alone\n\
-             CPU 0: total ops 200000000  avg nsec/op 16.5  usec elapsed 3300000  ops/sec 60606060.6  slow-down 1.50\n\
+             CPU 0: total ops 200000000  avg nsec/op 16.0  usec elapsed 3200000  ops/sec 62500000.0  slow-down 1.45\n\
              CPU 3: total ops 200000000  avg nsec/op 33.0  usec elapsed 6600000  ops/sec 30303030.3  slow-down 3.00\n\
-             together: total ops 400000000  avg nsec/op 24.8  usec elapsed 6600000  ops/sec 60606060.6  slow-down 2.25  all at work 50 % of the time\n"
+             together: total ops 400000000  avg nsec/op 24.5  usec elapsed 6600000  ops/sec 60606060.6  slow-down 2.23  all at work 50 % of the time\n"
         );
     }
 
