@@ -192,12 +192,18 @@ fn scaling(ins: &dyn Clock, arm: &mut Arm<'_>, iters: u64, total: &mut u64) -> R
     Ok(ratio)
 }
 
+/// The share of an interval that a preemption may take without disqualifying it.
+const NOTHING_LOST: f64 = 0.005;
+
 /// The labels of a sample taken between two readings; `elapsed_ns` is its timed part.
 pub(crate) fn label(before: &Reading, after: &Reading, rules: &Rules) -> Labels {
     let mut labels = Labels::NONE;
     let used = after.usage.since(&before.usage);
     let wall = after.now_ns.saturating_sub(before.now_ns);
-    if used.involuntary > 0 {
+    let lost = wall.saturating_sub(after.cpu_ns.saturating_sub(before.cpu_ns));
+    // Long intervals (a crew's take 20 ms and more) are all interrupted by somebody for some microseconds: what is below the
+    // precision of any headline does not make them worthless. A short interval is always worth less than a switch costs.
+    if used.involuntary > 0 && lost as f64 > NOTHING_LOST * wall as f64 {
         labels.add(Label::Preempted);
     }
     if used.voluntary > 0 && !rules.blocks {
@@ -212,7 +218,6 @@ pub(crate) fn label(before: &Reading, after: &Reading, rules: &Rules) -> Labels 
     // Time that was neither given to the thread nor spent waiting for a CPU. Where the thread waited (P, V) the two cannot
     // be told apart without the scheduler's statistics, and the sample is labelled already.
     let waited = used.involuntary > 0 || used.voluntary > 0;
-    let lost = wall.saturating_sub(after.cpu_ns.saturating_sub(before.cpu_ns));
     // While its maker waits, what is made has the CPU: time that neither had went to somebody else. The bounds leave room
     // for idling across a hand-over; a turn lost to a competitor takes milliseconds.
     let lost_by_all = wall.saturating_sub(after.family_cpu_ns.saturating_sub(before.family_cpu_ns));

@@ -87,19 +87,11 @@ fn plain(params: &Params) -> bool {
 /// Loads of one iteration: the unrolled loop once.
 const LOADS: u64 = CHASE_UNROLL;
 
-/// Pages in a group: fewer than any first-level TLB of the last ten years reaches (64 and more), more than a prefetcher of
-/// regions follows (memory-methods.md M2).
-pub(super) const GROUP_PAGES: usize = 32;
-/// Node distance where lines come from beyond the last private cache (memory-methods.md M2; measured here: see above).
-pub(super) const FAR_SPACING: usize = 256;
-/// The last private cache where none is declared.
-const ASSUMED_PRIVATE: u64 = 1 << 20;
 /// Loads of warm-up: a whole lap up to this many nodes, and this many beyond (memory-methods.md M2).
 const WARM_LOADS: u64 = 1 << 18;
 
 fn run(ctx: &mut Ctx) -> Outcome {
     let size = ctx.int("size");
-    let line = super::line_size();
     let policy = match ctx.word("pages") {
         "huge" => Policy::Transparent,
         "hugetlb" => Policy::Reserved,
@@ -123,12 +115,12 @@ fn run(ctx: &mut Ctx) -> Outcome {
     }
     // Half: with base pages a physically indexed cache loses lines long before it is full, and at its declared size nodes a
     // line apart read a quarter too fast (Sapphire Rapids, 2 MiB: 10.5 ns against 13.9).
-    let spacing = if size <= super::private_cache().unwrap_or(ASSUMED_PRIVATE) / 2 { line } else { FAR_SPACING };
+    let spacing = super::spacing(size);
     let area = &mut buffer[..size as usize];
     let amortised = ctx.word("chain") == "amortised";
     let rng = ctx.rng();
     let chain = if amortised {
-        Chain::translation_amortised(area, spacing, GROUP_PAGES, page_size(), |n| rng.below(n))
+        Chain::translation_amortised(area, spacing, super::GROUP_PAGES, page_size(), |n| rng.below(n))
     } else {
         Chain::translation_included(area, spacing, |n| rng.below(n))
     };
@@ -169,8 +161,8 @@ mod tests {
 
     #[test]
     fn nodes_are_further_apart_once_the_private_cache_is_more_than_half_full() {
-        let private = super::super::private_cache().unwrap_or(ASSUMED_PRIVATE);
-        for (size, expected) in [(private / 2, super::super::line_size()), (private, FAR_SPACING)] {
+        let private = super::super::private_cache().unwrap_or(super::super::ASSUMED_PRIVATE);
+        for (size, expected) in [(private / 2, super::super::line_size()), (private, super::super::FAR_SPACING)] {
             let tried = try_out(&BENCH, &[("size", &size.to_string())], None).expect("memory");
             let spacing = tried.result.facts.iter().find(|f| f.key == "chain.spacing").map(|f| f.value.clone());
             assert_eq!(spacing, Some(expected.to_string()), "{size}");

@@ -51,8 +51,6 @@ const DISTANCES: [usize; 21] =
 const SLOT: usize = 1024;
 /// The least and the most bytes that the pairs lie in: more than a first-level cache, and soon made present.
 const AREA: [u64; 2] = [256 << 10, 4 << 20];
-/// The last private cache where none is declared.
-const ASSUMED_PRIVATE: u64 = 1 << 20;
 /// Sweeps over all distances, of which the lowest counts; and at most, while they tell nothing.
 const SWEEPS: [u32; 2] = [2, 8];
 /// How much dearer a pair of two lines has to be, in cycles: the second level is further away than that everywhere.
@@ -111,7 +109,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     if let Some(line) = declared {
         ctx.fact("declared", line);
     }
-    let area = super::private_cache().unwrap_or(ASSUMED_PRIVATE) / 2;
+    let area = super::private_cache().unwrap_or(super::ASSUMED_PRIVATE) / 2;
     let area = area.clamp(AREA[0], AREA[1]) as usize / SLOT * SLOT;
     sys::process::refuse_huge_pages();
     let mut buffer = Map::anonymous(area, Policy::Base).doing("mapping the buffer")?;

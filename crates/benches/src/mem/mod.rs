@@ -76,12 +76,16 @@ fn first_cache() -> u64 {
 /// and more), more than a prefetcher of regions follows (memory-methods.md M2).
 const GROUP_PAGES: usize = 32;
 
+/// Node distance where lines come from beyond the last private cache (memory-methods.md M2; measured here: `latency.rs`).
+const FAR_SPACING: usize = 256;
+
+/// The last private cache where none is declared.
+const ASSUMED_PRIVATE: u64 = 1 << 20;
+
 /// How far apart the nodes of a chain through `size` bytes are, so that no neighbour is fetched with a line: a line where all
 /// of it stays in the private cache, 256 bytes beyond half of that (see `latency.rs`).
 fn spacing(size: u64) -> usize {
-    const FAR: usize = 256;
-    const ASSUMED_PRIVATE: u64 = 1 << 20;
-    if size <= private_cache().unwrap_or(ASSUMED_PRIVATE) / 2 { line_size() } else { FAR }
+    if size <= private_cache().unwrap_or(ASSUMED_PRIVATE) / 2 { line_size() } else { FAR_SPACING }
 }
 
 /// Says so when a buffer would take more than half of the memory that can still be had, and what the limit is: a benchmark must

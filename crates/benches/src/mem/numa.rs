@@ -62,9 +62,6 @@ pub(crate) static BENCH: Benchmark = Benchmark {
     run: Run::Here(run),
 };
 
-/// As in `mem.latency`.
-const GROUP_PAGES: usize = 32;
-const SPACING: usize = 256;
 /// Bytes of a stream in one iteration.
 const PIECE: usize = 64 << 10;
 /// Pages asked about, evenly spaced.
@@ -96,7 +93,8 @@ fn over(ctx: &mut Ctx, from: u32, node: u32) -> Outcome {
     }
     let rng = ctx.rng();
     let area = &mut chased[..size];
-    let chain = Chain::translation_amortised(area, SPACING, GROUP_PAGES, page_size(), |n| rng.below(n));
+    let chain =
+        Chain::translation_amortised(area, super::FAR_SPACING, super::GROUP_PAGES, page_size(), |n| rng.below(n));
     let mut chain = chain.map_err(Stop::Unsupported)?;
     let reading = Stream::new(Op::Read, None).map_err(Stop::Unsupported)?;
     let writing = Stream::new(Op::WriteNt, None);

@@ -23,7 +23,7 @@
 //!
 //! Source: memory-methods.md M2, finding 4.
 
-use super::latency::{FAR_SPACING, GROUP_PAGES};
+use super::{FAR_SPACING, GROUP_PAGES};
 use groma_harness::prelude::*;
 use groma_harness::sys::arch::CHASE_UNROLL;
 use groma_harness::sys::chain::Chain;

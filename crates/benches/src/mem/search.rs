@@ -59,6 +59,16 @@ pub(super) enum Reach {
     Everywhere,
 }
 
+impl std::fmt::Display for Reach {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Reach::Nowhere => f.write_str("below the least"),
+            Reach::To(n) => write!(f, "at {n}"),
+            Reach::Everywhere => f.write_str("beyond the most"),
+        }
+    }
+}
+
 /// How far from `first` to `last`, in steps of `step`, `holds` says that it holds. A `Some(true)` is believed; `None` is no answer.
 pub(super) fn reach(
     first: usize,

@@ -332,6 +332,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
             if kind == "huge" && buffer.huge_bytes() == Some(0) {
                 return Err(Stop::Unsupported("the kernel gave no huge page".to_owned()));
             }
+            ctx.fact("declared.page", huge);
             match splinters(ctx, &mut buffer)? {
                 Some(entries) => Reach::To(entries),
                 // Huge pages as they should be.
@@ -358,12 +359,12 @@ fn run(ctx: &mut Ctx) -> Outcome {
     };
     ctx.fact("verdict", verdict);
     let Some(entries) = entries else {
-        ctx.leave_open("", &format!("the first level ends {held:?} of {} to {} pages", FIRST[0], FIRST[1]));
+        ctx.leave_open("", &format!("the first level ends {held} of {} to {} pages", FIRST[0], FIRST[1]));
         return Ok(());
     };
     ctx.state(entries as f64);
     if verdict == "not determinable" {
-        ctx.leave_open("page", &format!("scattered pages end {scattered:?}"));
+        ctx.leave_open("page", &format!("scattered pages end {scattered}"));
     }
     let mut pages = Pages::new(&mut buffer, base, apart);
     let most = pages.most().min(MOST);
@@ -390,7 +391,7 @@ fn effective(ctx: &mut Ctx, buffer: &mut Map, huge: usize) -> Outcome {
                 ctx.leave_open("l2_hit", "too few huge pages");
             }
         }
-        _ => ctx.leave_open("", &format!("the first level ends {held:?} of {} to {most} pages", FIRST[0])),
+        _ => ctx.leave_open("", &format!("the first level ends {held} of {} to {most} pages", FIRST[0])),
     }
     for name in ["l2", "walk2", "walk4", "walk8"] {
         ctx.leave_open(name, "gigabytes of huge pages would be needed");

@@ -237,11 +237,17 @@ fn caches(machine: &Machine, seen: &Seen<'_>) -> Vec<Claim> {
             (Some((h, level, capacity)), declared) => claims.push(cache(machine, i, declared, h, level, capacity)),
             (None, Some(size_declared)) if all.iter().any(|h| !h.levels.is_empty()) => {
                 let largest = all.iter().map(|h| h.largest).fold(0.0, f64::max);
-                let why = if largest <= size_declared {
-                    format!("the largest chain, {}, is not larger than it", size(largest))
-                } else {
-                    "the curve has no flat stretch that ends there".to_owned()
-                };
+                let mut why = "the curve has no flat stretch that ends there".to_owned();
+                if largest <= size_declared {
+                    why += &format!(", and its largest chain, {}, is not larger", size(largest));
+                }
+                // What is to be had of it now ends where memory begins.
+                let before = all.iter().find_map(|h| Some((h, h.levels.iter().rfind(|l| l.name != "memory")?)));
+                if let Some((_, level)) = before.filter(|(h, _)| i == 2 && h.levels.iter().any(|l| l.name == "memory"))
+                    && let Some(middle) = level.half_way
+                {
+                    why += &format!("; from {} the curve is half-way to memory at {}", level.name, size(middle));
+                }
                 claims.push(Claim {
                     declared: size(size_declared),
                     measured: NONE.to_owned(),
@@ -318,8 +324,14 @@ fn memory(machine: &Machine, seen: &Seen<'_>, slowest: Option<&Level>) -> Option
         None => Claim::new("memory"),
         Some((record, None)) => Claim::untold("memory", declared.map(size), record),
         Some((_, Some(value))) => {
-            let verdict = declared.map(|d| Verdict::of(snaps(value, d)));
-            let why = if verdict == Some(Verdict::Disagree) { "the rest is in use, or beyond a limit" } else { "" };
+            // What others use is no contradiction; more than there is would be one.
+            let verdict = match declared {
+                Some(d) if value > d => Some(Verdict::Disagree),
+                Some(d) if snaps(value, d) => Some(Verdict::Agree),
+                _ => None,
+            };
+            let why =
+                if verdict.is_none() && declared.is_some() { "the rest is in use, or beyond a limit" } else { "" };
             Claim {
                 declared: declared.map(size).unwrap_or_default(),
                 measured: size(value),

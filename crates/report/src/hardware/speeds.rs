@@ -156,7 +156,9 @@ fn access(seen: &Seen<'_>) -> Option<String> {
 
 fn prefetch(seen: &Seen<'_>) -> Option<String> {
     let record = seen.first("mem.prefetch", |_| true)?;
-    let text = measured(record).map(|ratio| format!("{} ({})", units::significant(ratio, 3), record.summary));
+    let text = measured(record).map(|ratio| {
+        format!("mem.latency's chain takes {} times as long as one that nothing foresees", units::significant(ratio, 3))
+    });
     told(text.into_iter().collect(), &[record])
 }
 
@@ -193,9 +195,9 @@ fn cores(seen: &Seen<'_>) -> Option<String> {
     let word = protocol(&records, None).unwrap_or_default();
     let pairs = all.len() / 2;
     Some(if pairs == 1 {
-        format!("{word} {}", time(low))
+        format!("{word} {} one way", time(low))
     } else {
-        format!("{word} {}, {pairs} pairs", units::range(low, high, Scale::Time))
+        format!("{word} {} one way, {pairs} pairs", units::range(low, high, Scale::Time))
     })
 }
 

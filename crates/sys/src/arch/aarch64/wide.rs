@@ -1,11 +1,12 @@
-//! Fused multiply-adds of 128 bits (Advanced SIMD) and of the scalable vectors of SVE, on eight accumulators.
+//! Fused multiply-adds of 128 bits (Advanced SIMD) and of the scalable vectors of SVE, on eight accumulators, each
+//! with some dependent additions behind it.
 //!
 //! # Safety
 //!
 //! Arithmetic on declared registers; the scalable block is handed out only where the system says that the CPU has it.
 #![expect(unsafe_code, reason = "this is the assembly")]
 
-use crate::arch::wide::{WIDE_STEP, WIDE_UNROLL, Work};
+use crate::arch::wide::{WIDE_ADDITIONS, WIDE_STEP, WIDE_UNROLL, Work};
 use core::arch::asm;
 
 /// The work of this name: `vector128` (Advanced SIMD) or `sve`.
@@ -13,26 +14,28 @@ use core::arch::asm;
 /// # Errors
 ///
 /// Says what the CPU lacks.
-pub fn vector_work(name: &str) -> Result<Work, String> {
+pub fn vector_work(name: &str) -> Result<[Work; 2], String> {
     match name {
-        "vector128" => Ok(vector128),
-        "sve" if std::arch::is_aarch64_feature_detected!("sve") => Ok(sve),
+        "vector128" => Ok([vector128::<{ WIDE_ADDITIONS[0] }>, vector128::<{ WIDE_ADDITIONS[1] }>]),
+        "sve" if std::arch::is_aarch64_feature_detected!("sve") => {
+            Ok([sve::<{ WIDE_ADDITIONS[0] }>, sve::<{ WIDE_ADDITIONS[1] }>])
+        }
         "sve" => Err("this CPU has no SVE".into()),
         _ => Err(format!("{name} is of another architecture")),
     }
 }
 
 macro_rules! works {
-    // Eight lines that differ in the accumulator. (Written out: a number before a dot wants a `\\()` in the assembler's own
+    // Eight lines that differ in the accumulator, and what is behind each. (Written out: a number before a dot wants a `\\()` in the assembler's own
     // loops, which a loop around it takes away.)
-    (@eight $head:literal, $tail:literal) => {
+    (@eight $head:literal, $tail:literal, $behind:literal) => {
         concat!(
-            $head, "0", $tail, "\n", $head, "1", $tail, "\n", $head, "2", $tail, "\n", $head, "3", $tail, "\n",
-            $head, "4", $tail, "\n", $head, "5", $tail, "\n", $head, "6", $tail, "\n", $head, "7", $tail
+            $head, "0", $tail, $behind, $head, "1", $tail, $behind, $head, "2", $tail, $behind, $head, "3", $tail, $behind,
+            $head, "4", $tail, $behind, $head, "5", $tail, $behind, $head, "6", $tail, $behind, $head, "7", $tail, $behind
         )
     };
     ($($name:ident: [$($before:literal),*], [$start:literal, $cleared:literal], [$step:literal, $operands:literal];)*) => {$(
-        fn $name(turns: u64) -> f64 {
+        fn $name<const ADDITIONS: u64>(turns: u64) -> f64 {
             let mut sum = 0.0_f64;
             if turns == 0 {
                 return sum;
@@ -42,11 +45,11 @@ macro_rules! works {
             unsafe {
                 asm!(
                     $($before,)*
-                    works!(@eight $start, $cleared),
+                    works!(@eight $start, $cleared, "\n"),
                     ".p2align 6",
                     "2:",
                     ".rept {unroll} / 8",
-                    works!(@eight $step, $operands),
+                    works!(@eight $step, $operands, "\n.rept {additions}\nadd {chain}, {chain}, {one}\n.endr\n"),
                     ".endr",
                     "sub {turns}, {turns}, #1",
                     "cbnz {turns}, 2b",
@@ -54,6 +57,9 @@ macro_rules! works {
                     "fadd d0, d0, d\\i",
                     ".endr",
                     unroll = const WIDE_UNROLL,
+                    additions = const ADDITIONS,
+                    chain = inout(reg) 0_u64 => _,
+                    one = in(reg) 1_u64,
                     turns = inout(reg) turns => _,
                     inout("v0") sum,
                     inout("v16") WIDE_STEP => _,

@@ -7,6 +7,6 @@ use crate::arch::wide::Work;
 /// # Errors
 ///
 /// Says so.
-pub fn vector_work(name: &str) -> Result<Work, String> {
+pub fn vector_work(name: &str) -> Result<[Work; 2], String> {
     Err(format!("no work on vectors ({name}) was written for this CPU"))
 }

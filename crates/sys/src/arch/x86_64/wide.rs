@@ -1,11 +1,11 @@
-//! Fused multiply-adds of 256 and of 512 bits, on eight accumulators: as many as two units with four cycles keep busy.
+//! Fused multiply-adds of 256 and of 512 bits, on eight accumulators, each with some dependent additions behind it.
 //!
 //! # Safety
 //!
 //! Arithmetic on declared registers; each block is handed out only where CPUID and XGETBV say that it may run.
 #![expect(unsafe_code, reason = "this is the assembly")]
 
-use crate::arch::wide::{WIDE_STEP, WIDE_UNROLL, Work};
+use crate::arch::wide::{WIDE_ADDITIONS, WIDE_STEP, WIDE_UNROLL, Work};
 use core::arch::asm;
 
 /// The work of this name: `vector256` (AVX2 and FMA) or `vector512` (AVX-512).
@@ -13,11 +13,13 @@ use core::arch::asm;
 /// # Errors
 ///
 /// Says what the CPU lacks.
-pub fn vector_work(name: &str) -> Result<Work, String> {
+pub fn vector_work(name: &str) -> Result<[Work; 2], String> {
     let fma = std::arch::is_x86_feature_detected!("avx2") && std::arch::is_x86_feature_detected!("fma");
     match name {
-        "vector256" if fma => Ok(vector256),
-        "vector512" if fma && std::arch::is_x86_feature_detected!("avx512f") => Ok(vector512),
+        "vector256" if fma => Ok([vector256::<{ WIDE_ADDITIONS[0] }>, vector256::<{ WIDE_ADDITIONS[1] }>]),
+        "vector512" if fma && std::arch::is_x86_feature_detected!("avx512f") => {
+            Ok([vector512::<{ WIDE_ADDITIONS[0] }>, vector512::<{ WIDE_ADDITIONS[1] }>])
+        }
         "vector256" => Err("this CPU has no AVX2 with fused multiply-adds".into()),
         "vector512" => Err("this CPU has no AVX-512".into()),
         _ => Err(format!("{name} is of another architecture")),
@@ -26,7 +28,7 @@ pub fn vector_work(name: &str) -> Result<Work, String> {
 
 macro_rules! works {
     ($($name:ident: $vector:literal, $clear:literal;)*) => {$(
-        fn $name(turns: u64) -> f64 {
+        fn $name<const ADDITIONS: u64>(turns: u64) -> f64 {
             let mut sum = 0.0_f64;
             if turns == 0 {
                 return sum;
@@ -45,6 +47,9 @@ macro_rules! works {
                     ".rept {unroll} / 8",
                     ".irp i, 0, 1, 2, 3, 4, 5, 6, 7",
                     concat!("vfmadd231pd ", $vector, "\\i, ", $vector, "8, ", $vector, "9"),
+                    ".rept {additions}",
+                    "add rax, rdx",
+                    ".endr",
                     ".endr",
                     ".endr",
                     "sub rcx, 1",
@@ -54,6 +59,9 @@ macro_rules! works {
                     ".endr",
                     "vzeroupper",
                     unroll = const WIDE_UNROLL,
+                    additions = const ADDITIONS,
+                    inout("rax") 0_u64 => _,
+                    in("rdx") 1_u64,
                     inout("rcx") turns => _,
                     inout("xmm0") sum,
                     inout("xmm8") WIDE_STEP => _,
