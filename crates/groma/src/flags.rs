@@ -317,6 +317,9 @@ pub(crate) struct ShowArgs {
     /// Only the hardware on one page: declared beside measured, bandwidths, latencies (table and markdown)
     #[arg(long, conflicts_with = "samples")]
     pub(crate) hardware: bool,
+    /// Only where the time went: what the rounds of each benchmark took (table and json)
+    #[arg(long, conflicts_with_all = ["samples", "hardware", "all"])]
+    pub(crate) times: bool,
     /// With the raw samples (json and csv)
     #[arg(long)]
     pub(crate) samples: bool,

@@ -11,6 +11,7 @@
 //! | a curve, a distribution, a matrix | [`plot()`], then [`Chart::svg`], [`Chart::png`] or [`Chart::terminal`] |
 //! | the catalogue | [`list()`], [`list_json`], [`explain()`] |
 //! | where it ran | [`machine()`], [`machine_json`] |
+//! | where its time went | [`times()`], [`times_json`] |
 //! | what there is | [`runs()`], [`runs_json`] |
 //!
 //! How a number is written for people is decided in [`units`] alone.
@@ -37,6 +38,7 @@ mod says;
 mod style;
 mod summary;
 mod table;
+mod times;
 
 mod summarise;
 pub use summarise::{round_values, summarise};
@@ -55,3 +57,4 @@ pub use plot::{Chart, histogram, plot, takes};
 pub use runs::{RunLine, RunStatus, runs, runs_json};
 pub use style::Style;
 pub use summary::{live_line, summary};
+pub use times::{BenchTime, bench_times, times, times_json};

@@ -299,7 +299,7 @@ fn subtitle(curves: &[Curve<'_>], first: &Record) -> String {
     {
         text += &format!("; {}", only.rest);
     }
-    if points < planned { format!("{text}; {points} of {planned} points were measured") } else { text }
+    if points < planned { format!("{text}; {points} of {planned} measured") } else { text }
 }
 
 /// Stretches that a histogram is cut into.

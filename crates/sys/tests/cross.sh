@@ -38,4 +38,7 @@ export LD_LIBRARY_PATH="$root/usr/lib/x86_64-linux-gnu" RUSTC="$root/usr/bin/rus
 name=$(echo "$target" | tr a-z- A-Z_)
 export "CARGO_TARGET_${name}_LINKER=$cpu-linux-gnu-gcc"
 export "CARGO_TARGET_${name}_RUNNER=qemu-$cpu-static -L /usr/$cpu-linux-gnu"
-cargo test -p groma-sys --target "$target" --test kernels --test disassembly "$@"
+# What tells of kernels; the others ask the machine itself, which is emulated badly.
+tests=$(cd crates/sys/tests && ls kernels*.rs disassembly.rs | sed 's/\.rs$//; s/^/--test /')
+# shellcheck disable=SC2086
+cargo test -p groma-sys --target "$target" --no-fail-fast $tests "$@"

@@ -39,6 +39,9 @@ fn records(run: StoredRun, samples: bool) -> Shown {
 
 /// Shows a run.
 pub(crate) fn show(args: &ShowArgs) -> Result<u8> {
+    if args.times {
+        return show_times(args);
+    }
     let mut shown = load(&args.store, &args.run, args.samples)?;
     if !args.select.is_empty() {
         shown.records.retain(|r| args.select.iter().any(|s| names_metric(s, &r.id)));
@@ -65,6 +68,22 @@ pub(crate) fn show(args: &ShowArgs) -> Result<u8> {
         report::render(&shown.head, &shown.records, shown.end.as_ref(), args.format, &style)
     };
     print(&page.map_or(text.clone(), |page| format!("{page}\n{text}")))?;
+    Ok(0)
+}
+
+/// Shows where the time of a run went.
+fn show_times(args: &ShowArgs) -> Result<u8> {
+    let store = existing_store(&args.store)?;
+    let mut run = store.load(&store.find(&args.run)?)?;
+    if !args.select.is_empty() {
+        run.points.retain(|(point, _)| args.select.iter().any(|s| names_metric(s, &point.bench)));
+    }
+    let times = report::bench_times(&run.points);
+    print(&match args.format {
+        Format::Table => report::times(&times, &style(false)),
+        Format::Json => report::times_json(&times),
+        _ => bail!("--times: as a table or --format json"),
+    })?;
     Ok(0)
 }
 

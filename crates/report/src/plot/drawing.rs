@@ -48,6 +48,8 @@ pub(super) enum Shape {
 /// The marks of a chart, from back to front, and what it is called.
 pub(super) struct Drawing {
     pub(super) title: String,
+    /// Pixels from top to bottom, up to [`HEIGHT`].
+    pub(super) height: f64,
     pub(super) shapes: Vec<Shape>,
 }
 
@@ -64,7 +66,7 @@ const CHARACTER: f64 = 7.3;
 const LEADING: f64 = 16.0;
 
 pub(super) fn draw(chart: &Chart) -> Drawing {
-    let (shapes, left) = match &chart.field {
+    let (shapes, left, height) = match &chart.field {
         Field::Plane(plane) => draw_plane(plane),
         Field::Heat(heat) => draw_heat(heat),
     };
@@ -73,7 +75,7 @@ pub(super) fn draw(chart: &Chart) -> Drawing {
     let room = ((WIDTH - left) / (CHARACTER * 0.93)) as usize;
     let subtitle = Style::plain(room).cut(&chart.subtitle, room);
     page.text(left - 4.0, 46.0, &subtitle, SIZE, false, Anchor::Start, Paint::Faint);
-    Drawing { title: chart.title.clone(), shapes: page.shapes }
+    Drawing { title: chart.title.clone(), height, shapes: page.shapes }
 }
 
 /// The pixels that a text of [`SIZE`] takes at most.
@@ -81,8 +83,8 @@ fn widest<'a>(texts: impl Iterator<Item = &'a str>) -> f64 {
     texts.map(columns).max().unwrap_or(0) as f64 * CHARACTER
 }
 
-/// A plane, and where its left edge is.
-fn draw_plane(plane: &Plane) -> (Vec<Shape>, f64) {
+/// A plane, where its left edge is, and how high the page is.
+fn draw_plane(plane: &Plane) -> (Vec<Shape>, f64, f64) {
     let y_ticks = plane.y.ticks(10);
     let left = 18.0 + widest(y_ticks.iter().map(|t| t.1.as_str())).max(30.0);
     let ends = end_labels(plane);
@@ -105,14 +107,14 @@ fn draw_plane(plane: &Plane) -> (Vec<Shape>, f64) {
         field.line(i, line);
     }
     field.ends(ends);
-    (field.page.shapes, left)
+    (field.page.shapes, left, HEIGHT)
 }
 
 /// The largest cell of a matrix, in pixels.
 const CELL: (f64, f64) = (110.0, 64.0);
 
-/// A matrix, and where its left edge is.
-fn draw_heat(heat: &Heat) -> (Vec<Shape>, f64) {
+/// A matrix, where its left edge is, and how high the page is: a small one leaves no empty paper below.
+fn draw_heat(heat: &Heat) -> (Vec<Shape>, f64, f64) {
     let n = heat.names.len();
     let names = widest(heat.names.iter().map(String::as_str));
     let scale = widest(heat.ends().iter().map(String::as_str)) + 34.0;
@@ -160,8 +162,13 @@ fn draw_heat(heat: &Heat) -> (Vec<Shape>, f64) {
         page.stroke(vec![(x, top - 2.0), (x, end)], 2.0, false, Paint::Text);
         page.stroke(vec![(left - 2.0, y), (right, y)], 2.0, false, Paint::Text);
     }
-    legend(&mut page, heat, right + 26.0, top, end.max(top + 120.0));
-    (page.shapes, left)
+    // Cells that say their number and are all alike need no scale.
+    let mut low = end;
+    if !numbered || heat.deepest() > 0 {
+        low = end.max(top + 120.0);
+        legend(&mut page, heat, right + 26.0, top, low);
+    }
+    (page.shapes, left, low + HEIGHT - bottom)
 }
 
 /// The depths from the most, above, to the least, with both written beside them.

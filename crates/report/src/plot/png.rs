@@ -4,11 +4,11 @@ use kuva::backend::raster::RasterBackend;
 use kuva::render::color::Color;
 use kuva::render::render::{Primitive, Scene, TextAnchor, TextSpan};
 
-use super::drawing::{Anchor, Drawing, HEIGHT, Paint, Shape, WIDTH};
+use super::drawing::{Anchor, Drawing, Paint, Shape, WIDTH};
 use super::svg::{COLOURS, colour};
 
 pub(super) fn png(drawing: &Drawing, scale: f32) -> Result<Vec<u8>, String> {
-    let mut scene = Scene::new(WIDTH, HEIGHT).with_background(Some("#ffffff"));
+    let mut scene = Scene::new(WIDTH, drawing.height).with_background(Some("#ffffff"));
     for shape in &drawing.shapes {
         add(&mut scene, shape, f64::from(scale));
     }

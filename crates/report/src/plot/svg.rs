@@ -1,6 +1,6 @@
 //! A drawing as SVG: transparent, in the fonts of the page, dark or light as the reader's screen is.
 
-use super::drawing::{Anchor, Drawing, HEIGHT, Paint, Shape, WIDTH};
+use super::drawing::{Anchor, Drawing, Paint, Shape, WIDTH};
 use super::heat::{DEEP, STEPS};
 
 /// Colours on a light and on a dark ground, by class. Those of lines are told apart with any colour vision, the first five
@@ -57,8 +57,9 @@ pub(super) fn colour(paint: Paint) -> usize {
 }
 
 pub(super) fn svg(drawing: &Drawing) -> String {
+    let height = drawing.height;
     let mut out = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" width=\"{WIDTH}\" height=\"{HEIGHT}\" \
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height}\" width=\"{WIDTH}\" height=\"{height}\" \
          role=\"img\" font-family=\"system-ui, 'DejaVu Sans', sans-serif\">\n<title>{}</title>\n<style>\n",
         escape(&drawing.title)
     );

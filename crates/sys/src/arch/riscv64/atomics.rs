@@ -64,7 +64,7 @@ pub static ATOMIC_KERNELS: &[AtomicKernel] = &[
     kernel!("fence_load", "fence", "fence r, rw", "addi a2, a2, 1"),
     kernel!("fence_store", "fence", "fence w, w", "addi a2, a2, 1"),
     kernel!("store_fence", "fence", "sd a2, 0(a0)", "fence rw, rw", "addi a2, a2, 1"),
-    // Zihintpause: a hint, which older cores take for a fence that orders nothing.
-    kernel!("pause", "fence", ".4byte 0x0100000f", "addi a2, a2, 1"),
+    // Zihintpause: a hint, which older cores take for a fence that orders nothing (spelled out for assemblers without it).
+    kernel!("pause", "fence", ".insn i 0x0f, 0, x0, x0, 0x010", "addi a2, a2, 1"),
     kernel!("counter", "csrrs", "rdtime a2"),
 ];

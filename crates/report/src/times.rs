@@ -1,0 +1,126 @@
+//! Where a run's time went: each benchmark's own, from what its rounds took, workers and all. It knows rounds, not results.
+
+use std::collections::BTreeMap;
+
+use groma_model::{Point, Round};
+use serde::Serialize;
+
+use crate::grid::{Align, Cell, Grid};
+use crate::json::pretty;
+use crate::style::{Ink, Style};
+use crate::units::{self, Scale};
+
+/// The fact of a round that tells how long it took, in milliseconds.
+const WALL: &str = "round.wall_ms";
+
+/// What a benchmark took in a run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct BenchTime {
+    /// The benchmark's id.
+    pub benchmark: String,
+    /// Its points.
+    pub points: usize,
+    /// Rounds of all of them.
+    pub rounds: usize,
+    /// Seconds of all rounds together.
+    pub wall_s: f64,
+}
+
+/// The times of a run's benchmarks, the longest first. Points that never ran (`unsupported` by the plan) took none.
+pub fn bench_times(points: &[(Point, Vec<Round>)]) -> Vec<BenchTime> {
+    let mut all: BTreeMap<&str, BenchTime> = BTreeMap::new();
+    for (point, rounds) in points {
+        let walls =
+            rounds.iter().filter_map(|r| r.result.facts.iter().find(|f| f.key == WALL)?.value.parse::<f64>().ok());
+        let walls: Vec<f64> = walls.collect();
+        if walls.is_empty() {
+            continue;
+        }
+        let time = all.entry(&point.bench).or_default();
+        time.points += 1;
+        time.rounds += walls.len();
+        time.wall_s += walls.iter().sum::<f64>() * 1e-3;
+    }
+    let mut all: Vec<BenchTime> =
+        all.into_iter().map(|(id, time)| BenchTime { benchmark: id.to_owned(), ..time }).collect();
+    all.sort_by(|a, b| b.wall_s.total_cmp(&a.wall_s));
+    all
+}
+
+/// The times, a line each, and their sum.
+pub fn times(times: &[BenchTime], style: &Style) -> String {
+    use Align::{Left, Right};
+    let mut grid = Grid::new(&[Left, Right, Right, Right, Right], style);
+    grid.row(["benchmark", "points", "rounds", "a round", "in all"].map(|h| Cell::ink(h, Ink::Strong)).into());
+    let row = |name: &str, time: &BenchTime| {
+        let each = time.wall_s / time.rounds.max(1) as f64;
+        vec![
+            Cell::new(name),
+            Cell::new(time.points.to_string()),
+            Cell::new(time.rounds.to_string()),
+            Cell::new(units::value(each, Scale::Time, None)),
+            Cell::new(units::wall(time.wall_s)),
+        ]
+    };
+    let mut sum = BenchTime::default();
+    for time in times {
+        grid.row(row(&time.benchmark, time));
+        sum.points += time.points;
+        sum.rounds += time.rounds;
+        sum.wall_s += time.wall_s;
+    }
+    grid.row(row("together", &sum));
+    grid.render()
+}
+
+/// The times as a JSON array.
+pub fn times_json(times: &[BenchTime]) -> String {
+    pretty(&times)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use groma_model::{CrewKind, Fact, Interference, JobResult, Params, Placement, State, Timing};
+
+    fn point(bench: &str) -> Point {
+        Point {
+            bench: bench.to_owned(),
+            version: 1,
+            params: Params::default(),
+            params_text: String::new(),
+            placement: Placement::Pinned,
+            workers: 1,
+            crew: CrewKind::Processes,
+            timing: Timing::Floor,
+            drops: Interference::Cpu.drops(),
+            width: 0.01,
+            metrics: Vec::new(),
+        }
+    }
+
+    fn rounds(walls: &[f64]) -> Vec<Round> {
+        let round = |(i, ms): (usize, &f64)| {
+            let mut result = JobResult::ended(State::Ok, "");
+            result.facts.push(Fact::new(WALL, ms));
+            Round { round: i as u32, result }
+        };
+        walls.iter().enumerate().map(round).collect()
+    }
+
+    #[test]
+    fn the_dearest_first_and_all_points_of_a_benchmark_together() {
+        let points = [
+            (point("a.cheap"), rounds(&[10.0, 12.0])),
+            (point("b.dear"), rounds(&[200.0, 220.0, 210.0])),
+            (point("a.cheap"), rounds(&[8.0])),
+            (point("c.never"), Vec::new()),
+        ];
+        let all = bench_times(&points);
+        assert_eq!(all.len(), 2);
+        assert_eq!((all[0].benchmark.as_str(), all[0].points, all[0].rounds), ("b.dear", 1, 3));
+        assert_eq!((all[1].benchmark.as_str(), all[1].points, all[1].rounds), ("a.cheap", 2, 3));
+        assert!((all[1].wall_s - 0.030).abs() < 1e-12);
+        insta::assert_snapshot!(times(&all, &Style::plain(80)));
+    }
+}
