@@ -199,6 +199,8 @@ pub static OP_KERNELS: &[OpKernel] = &[
     general!(remainder "i32.mod", "add w\\i, w\\i, w22", "udiv w15, w\\i, w20", "msub w\\i, w15, w20, w\\i"),
     general!(remainder "i32.mod_small", "add w\\i, w\\i, w22", "udiv w15, w\\i, w20", "msub w\\i, w15, w20, w\\i"),
     general!("i32.xor", "eor", "eor w\\i, w\\i, w20", "eor w\\i, w\\i, w21"),
+    general!("i32.shift", "asr", "asr w\\i, w\\i, #3", "asr w\\i, w\\i, #3"),
+    general!("i32.rotate", "ror", "ror w\\i, w\\i, #7", "ror w\\i, w\\i, #7"),
     vector!(scalar "f64.add", "fadd", "d"),
     vector!(scalar "f64.mul", "fmul", "d"),
     vector!(scalar "f64.div", "fdiv", "d"),

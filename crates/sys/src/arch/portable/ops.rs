@@ -79,7 +79,7 @@ references! {
     "i64.mod_small" I64 1 ModSmall; "i64.xor" I64 1 Xor; "i64.shift" I64 1 Shift; "i64.rotate" I64 1 Rotate;
     "i64.popcnt" I64 1 Popcnt; "i64.crc32" I64 1 Crc32;
     "i32.add" I32 1 Add; "i32.mul" I32 1 Mul; "i32.div" I32 1 Div; "i32.div_small" I32 1 DivSmall; "i32.mod" I32 1 Mod;
-    "i32.mod_small" I32 1 ModSmall; "i32.xor" I32 1 Xor;
+    "i32.mod_small" I32 1 ModSmall; "i32.xor" I32 1 Xor; "i32.shift" I32 1 Shift; "i32.rotate" I32 1 Rotate;
     "f64.add" F64 1 Add; "f64.mul" F64 1 Mul; "f64.div" F64 1 Div; "f64.sqrt" F64 1 Sqrt; "f64.fma" F64 1 Fma;
     "f32.add" F32 1 Add; "f32.mul" F32 1 Mul; "f32.div" F32 1 Div; "f32.sqrt" F32 1 Sqrt; "f32.fma" F32 1 Fma;
     "f64x2.add" F64 2 Add; "f64x2.mul" F64 2 Mul; "f64x2.div" F64 2 Div; "f64x2.fma" F64 2 Fma;
@@ -163,6 +163,8 @@ impl Reference {
                     Kind::Xor => x ^ y,
                     Kind::Div | Kind::DivSmall => y / x,
                     Kind::Mod | Kind::ModSmall => x.wrapping_add(z) % y,
+                    Kind::Shift => (x.cast_signed() >> 3).cast_unsigned(),
+                    Kind::Rotate => x.rotate_right(7),
                     _ => unreachable!("no such operation of 32-bit integers"),
                 }
             }),

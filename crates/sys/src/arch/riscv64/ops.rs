@@ -116,6 +116,7 @@ pub static OP_KERNELS: &[OpKernel] = &[
     operation!(32 "i32.mod", "remuw", ["addw \\i, \\i, t5", "remuw \\i, \\i, t3"], ["addw \\i, \\i, t5", "remuw \\i, \\i, t4"]),
     operation!(32 "i32.mod_small", "remuw", ["addw \\i, \\i, t5", "remuw \\i, \\i, t3"], ["addw \\i, \\i, t5", "remuw \\i, \\i, t4"]),
     operation!(32 "i32.xor", "xor", ["xor \\i, \\i, t3"], ["xor \\i, \\i, t4"]),
+    operation!(32 "i32.shift", "sraiw", ["sraiw \\i, \\i, 3"], ["sraiw \\i, \\i, 3"]),
     operation!(double "f64.add", "fadd.d", ["fadd.d \\i, \\i, fa0"], ["fadd.d \\i, \\i, fa1"]),
     operation!(double "f64.mul", "fmul.d", ["fmul.d \\i, \\i, fa0"], ["fmul.d \\i, \\i, fa1"]),
     operation!(double "f64.div", "fdiv.d", ["fdiv.d \\i, \\i, fa0"], ["fdiv.d \\i, \\i, fa1"]),

@@ -223,6 +223,8 @@ pub static OP_KERNELS: &[OpKernel] = &[
     general!(32 "i32.add", "base", "add", ["add \\x, esi"], ["add \\x, edi"]),
     general!(32 "i32.mul", "base", "imul", ["imul \\x, esi"], ["imul \\x, edi"]),
     general!(32 "i32.xor", "base", "xor", ["xor \\x, esi"], ["xor \\x, edi"]),
+    general!(32 "i32.shift", "base", "sar", ["sar \\x, 3"], ["sar \\x, 3"]),
+    general!(32 "i32.rotate", "base", "ror", ["ror \\x, 7"], ["ror \\x, 7"]),
     general!(32 divide "i32.div", 64, ["mov eax, esi", "xor edx, edx", "div \\x", "mov \\x, eax"]),
     general!(32 divide "i32.div_small", 64, ["mov eax, esi", "xor edx, edx", "div \\x", "mov \\x, eax"]),
     general!(32 divide "i32.mod", 128, ["lea eax, [\\x + edi]", "xor edx, edx", "div esi", "mov \\x, edx"]),
