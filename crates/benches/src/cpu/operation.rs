@@ -182,7 +182,8 @@ const NOT_WHOLE: f64 = 0.25;
 /// executed as it was meant.
 fn known_cycles(op: &str) -> Option<f64> {
     let known = match op {
-        "i64.add" | "i64.xor" | "i64.shift" | "i64.rotate" | "i32.add" | "i32.xor" | "i32.shift" | "i32.rotate" | "i32x4.add" => 1.0,
+        "i64.add" | "i64.xor" | "i64.shift" | "i64.rotate" | "i32.add" | "i32.xor" | "i32.shift" | "i32.rotate"
+        | "i32x4.add" => 1.0,
         "i64.mul" | "i32.mul" | "i64.crc32" => 3.0,
         _ => return None,
     };
