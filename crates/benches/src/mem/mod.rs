@@ -1,5 +1,6 @@
 //! Memory and caches, as a program meets them.
 
+use groma_harness::model::size_text;
 use groma_harness::sys::topology::{CacheKind, Topology};
 use groma_harness::{Benchmark, Stop};
 
@@ -93,8 +94,10 @@ fn spacing(size: u64) -> usize {
 pub(crate) fn check_room(bytes: u64) -> Result<(), Stop> {
     match groma_harness::sys::facts::memory_room() {
         Some(room) if bytes > room.bytes / 2 => Err(Stop::Unsupported(format!(
-            "needs {bytes} B, more than half of the {} B that {} leaves",
-            room.bytes, room.limit
+            "needs {}, more than half of the {} that {} leaves",
+            size_text(bytes),
+            size_text(room.bytes),
+            room.limit
         ))),
         _ => Ok(()),
     }

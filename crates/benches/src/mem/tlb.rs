@@ -103,6 +103,8 @@ const MOST: usize = 32_768;
 const APART: usize = 17;
 /// Huge pages at most, of which every one has to be zeroed first.
 const MOST_HUGE: usize = 128;
+/// Base pages, or as much in huge ones, that it takes at least: four times what common second levels hold (2048).
+const LEAST: usize = 8192;
 /// A second level ends where loads take this many times longer than a hit, at the least.
 const LEAST_RISE: f64 = 2.0;
 /// Looks at prices that are kept, of which the lowest counts.
@@ -287,28 +289,45 @@ pub(super) fn splinters(ctx: &mut Ctx, huge: &mut [u8]) -> Result<Option<usize>,
     }
 }
 
-/// The buffer: only what a chain goes through is ever made present.
-fn map(pages: &str, apart: usize) -> Result<Map, Stop> {
-    let huge = huge_page_size();
-    match (pages, huge) {
+/// The buffer, of which only what a chain goes through is ever made present; and why it is smaller than wanted, if it is.
+fn map(pages: &str, apart: usize) -> Result<(Map, Option<String>), Stop> {
+    let base = page_size();
+    match (pages, huge_page_size()) {
         ("base", _) => {
             sys::process::refuse_huge_pages();
-            super::check_room((MOST * page_size()) as u64)?;
-            Map::anonymous(MOST * apart * page_size(), Policy::Base).doing("mapping the buffer")
+            fitting(MOST, LEAST, base, |n| Map::anonymous(n * apart * base, Policy::Base))
         }
         (_, None) => Err(Stop::Unsupported("the kernel has no transparent huge pages".to_owned())),
         ("huge", Some(huge)) => {
-            super::check_room((MOST_HUGE * huge) as u64)?;
-            Map::anonymous((MOST_HUGE * huge).max(MOST * page_size()), Policy::Transparent).doing("mapping the buffer")
+            let least = (LEAST * base / huge).max(1);
+            fitting(MOST_HUGE, least, huge, |n| Map::anonymous(n * huge, Policy::Transparent))
         }
         (_, Some(huge)) => {
             // As many as there are: one tells whether they are whole, 128 how many the TLB holds.
             let tried = [MOST_HUGE, MOST_HUGE / 2, MOST_HUGE / 4, 1];
-            tried
-                .into_iter()
-                .find_map(|n| Map::anonymous(n * huge, Policy::Reserved).ok())
-                .ok_or_else(|| Stop::Unsupported("no huge pages are reserved (vm.nr_hugepages)".to_owned()))
+            let map = tried.into_iter().find_map(|n| Map::anonymous(n * huge, Policy::Reserved).ok());
+            let none = || Stop::Unsupported("no huge pages are reserved (vm.nr_hugepages)".to_owned());
+            Ok((map.ok_or_else(none)?, None))
         }
+    }
+}
+
+/// As many pages as there is room for: `most`, or half as many again and again, down to `least`; and why not `most`.
+fn fitting(
+    most: usize,
+    least: usize,
+    page: usize,
+    map: impl Fn(usize) -> std::io::Result<Map>,
+) -> Result<(Map, Option<String>), Stop> {
+    let mut why = None;
+    let mut n = most;
+    loop {
+        match super::check_room((n * page) as u64).and_then(|()| map(n).doing("mapping the buffer")) {
+            Ok(map) => return Ok((map, why.map(|why| format!("{n} pages instead of {most}: {why}")))),
+            Err(stop) if n / 2 < least => return Err(stop),
+            Err(stop) => why = why.or_else(|| Some(stop.to_string())),
+        }
+        n /= 2;
     }
 }
 
@@ -320,7 +339,10 @@ fn run(ctx: &mut Ctx) -> Outcome {
             "scattered pages are for base pages: huge ones are measured in steps of both".to_owned(),
         ));
     }
-    let mut buffer = map(kind, apart)?;
+    let (mut buffer, smaller) = map(kind, apart)?;
+    if let Some(why) = smaller {
+        ctx.note(&why);
+    }
     // In every case: how many base pages are held that nothing takes together.
     let mut small = Map::anonymous(FIRST[1] * APART * base, Policy::Base).doing("mapping the scattered pages")?;
     let scattered = Pages::new(&mut small, base, APART).first_level(ctx, FIRST[1])?;
@@ -432,6 +454,20 @@ mod tests {
     use super::*;
     use groma_harness::Rng;
     use groma_harness::testing::try_out;
+
+    #[test]
+    fn where_there_is_little_room_the_buffer_is_smaller_and_says_why() {
+        let small = |n: usize| match n {
+            ..=2 => Map::anonymous(n * page_size(), Policy::Base),
+            _ => Err(std::io::Error::from(std::io::ErrorKind::OutOfMemory)),
+        };
+        let (map, why) = fitting(8, 1, page_size(), small).expect("two pages");
+        assert_eq!(map.len(), 2 * page_size());
+        assert!(why.is_some_and(|why| why.starts_with("2 pages instead of 8: mapping the buffer")));
+        assert!(fitting(8, 4, page_size(), small).is_err());
+        let whole = fitting(2, 1, page_size(), small).expect("two pages");
+        assert!(whole.1.is_none());
+    }
 
     /// A core with TLBs of so many entries, as its prices are seen with noise.
     fn core(first: usize, sets: usize, second: usize, rng: &mut Rng, one_in: u64, pages: usize) -> Price {
