@@ -31,6 +31,8 @@ pub(crate) struct Page {
 struct Table {
     heads: Vec<String>,
     rows: Vec<Vec<String>>,
+    /// What to beware of when reading it.
+    caution: Option<String>,
 }
 
 /// Some numbers that belong together.
@@ -105,6 +107,9 @@ pub fn hardware(run: &RunHeader, records: &[Record], style: &Style) -> Option<St
             grid.row(row.iter().map(Cell::new).collect());
         }
         out += &grid.render();
+        if let Some(caution) = &table.caution {
+            out += &wrap_behind("  ", &style.text(caution), style.width);
+        }
         out.push('\n');
     }
     let longest = page.lines.iter().map(|l| l.label.len()).max().unwrap_or(0);
@@ -161,6 +166,7 @@ pub(crate) fn markdown(page: &Page) -> Vec<Part> {
     }
     if let Some(table) = &page.bandwidth {
         parts.push(Part::Table(table.heads.clone(), table.rows.clone()));
+        parts.push(Part::List(table.caution.iter().cloned().collect()));
     }
     parts.push(Part::List(page.lines.iter().map(|line| format!("{}: {}", line.label, line.text)).collect()));
     parts
@@ -222,6 +228,17 @@ mod tests {
         let head = text.lines().find(|l| l.starts_with("GB/s")).expect("the table's head");
         assert!(head.contains("  4 KiB") && head.ends_with("2 GiB"), "{head}");
         assert!(text.lines().all(|l| columns(l) <= 80), "{text}");
+    }
+
+    #[test]
+    fn what_may_be_in_the_last_cache_is_not_called_memory() {
+        let caution = "is not memory alone here";
+        let (run, records) = fixtures::guest();
+        assert!(!shown((run.clone(), records.clone()), &Style::plain(80)).contains(caution));
+        // As on a machine whose last cache holds all sizes that were asked for.
+        let still_rising = |r: &Record| r.id != "mem.latency" || r.params.int("size").is_some_and(|s| s <= 16 << 20);
+        let cached: Vec<Record> = records.into_iter().filter(still_rising).collect();
+        assert!(shown((run, cached), &Style::plain(80)).contains(caution));
     }
 
     #[test]

@@ -186,6 +186,14 @@ fn hierarchies<'a>(seen: &Seen<'a>) -> Vec<Hierarchy<'a>> {
     all
 }
 
+/// Whether what goes over so many bytes goes over memory, as far as the latencies tell: where the curve has come to rest. A last
+/// cache may be larger than any size that people would call memory.
+pub(super) fn reaches_memory(seen: &Seen<'_>, bytes: f64) -> Option<bool> {
+    let all = hierarchies(seen);
+    let whole = all.iter().find(|h| h.levels.len() > 1)?;
+    Some(whole.levels.iter().any(|l| l.name == "memory" && l.span[0] <= bytes))
+}
+
 /// The names of caches, as facts of the machine know them and as people do.
 const CACHES: [(&str, &str); 3] = [("l1d", "L1d"), ("l2", "L2"), ("l3", "L3")];
 

@@ -2,6 +2,7 @@
 
 use groma_model::{Params, Record, Unit, Value};
 
+use super::claims::reaches_memory;
 use super::{Line, Seen, Table, ended};
 use crate::matrix::{Matrix, protocol};
 use crate::point::{measured, point_without, same_point};
@@ -63,7 +64,12 @@ pub(super) fn bandwidth(seen: &Seen<'_>) -> Option<Table> {
             rows.push([String::new()].into_iter().chain(values).collect());
         }
     }
-    Some(Table { heads, rows })
+    let largest = *sizes.last()?;
+    let caution = (reaches_memory(seen, largest as f64) == Some(false)).then(|| {
+        let largest = units::value(largest as f64, Scale::Size, None);
+        format!("{largest} is not memory alone here: its latency still rises there (larger: --param size=1G)")
+    });
+    Some(Table { heads, rows, caution })
 }
 
 /// The rest of the page.
