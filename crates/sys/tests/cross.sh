@@ -5,40 +5,60 @@
 #
 # Wanted: apt-get install gcc-CPU-linux-gnu libc6-dev-DEBCPU-cross qemu-user-static.
 # The compiler is Debian's own `rustc-web` of the security archive, because the next release has its standard library
-# for every CPU, of the same version; all is unpacked below target/cross and nothing installed. Emulated *times* mean
-# nothing: the suite asserts none there.
+# for every CPU, of the same version; all is unpacked below target/cross and nothing installed. So is the emulator of RISC-V, of
+# the next release: that of Debian 12 answers no hwprobe, and what the kernels are chosen by would not be tried. Emulated
+# *times* mean nothing: the suite asserts none there.
 set -eu
 cpu=$1; shift
 case $cpu in
-    aarch64) deb=arm64 target=aarch64-unknown-linux-gnu ;;
-    riscv64) deb=riscv64 target=riscv64gc-unknown-linux-gnu ;;
+    aarch64) deb=arm64 target=aarch64-unknown-linux-gnu models=max ;;
+    # The base, and vectors of three lengths with all else that the emulator has.
+    riscv64) deb=riscv64 target=riscv64gc-unknown-linux-gnu
+        models='rv64,zicboz=false rv64,v=true,vlen=128 rv64,v=true,vlen=256 rv64,v=true,vlen=1024' ;;
     *) echo "cross.sh: no recipe for $cpu" >&2; exit 2 ;;
 esac
 cd "$(dirname "$0")/../../.."
 here=$PWD/target/cross; root=$here/root; debs=$here/debs
 mkdir -p "$root" "$debs" "$here/lists/partial" "$here/cache/archives/partial"
 
-if [ ! -d "$root/usr/lib/rustlib/$target" ]; then
-    # The mirror that this machine already uses, one release further on, in lists of our own.
+# apt-get on the mirror that this machine already uses, one release further on, in lists of our own.
+next() {
+    apt-get -o Dir::Etc::SourceList="$here/trixie.list" -o Dir::Etc::SourceParts=/dev/null \
+        -o Dir::State::Lists="$here/lists" -o Dir::Cache="$here/cache" \
+        -o APT::Architectures::=amd64 -o APT::Architectures::="$deb" "$@"
+}
+update() {
     mirror=$(apt-get indextargets --format '$(REPO_URI)' 'Codename: bookworm' | head -n 1)
-    echo "deb [arch=$deb signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $mirror trixie main" >"$here/trixie.list"
-    next() {
-        apt-get -o Dir::Etc::SourceList="$here/trixie.list" -o Dir::Etc::SourceParts=/dev/null \
-            -o Dir::State::Lists="$here/lists" -o Dir::Cache="$here/cache" \
-            -o APT::Architectures::=amd64 -o APT::Architectures::="$deb" "$@"
-    }
+    echo "deb [arch=amd64,$deb signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $mirror trixie main" >"$here/trixie.list"
     next update
+}
+
+if [ ! -d "$root/usr/lib/rustlib/$target" ]; then
+    update
     (cd "$debs" && next download "libstd-rust-web-dev:$deb" &&
         apt-get download rustc-web libstd-rust-web-dev libllvm22 \
             "$(apt-cache depends libstd-rust-web-dev | sed -n 's/.*Depends: \(libstd-rust-web-[0-9.]*\)$/\1/p')")
     for file in "$debs"/*.deb; do dpkg -x "$file" "$root"; done
 fi
+qemu=qemu-$cpu-static
+if [ "$cpu" = riscv64 ]; then
+    qemu=$root/usr/bin/qemu-riscv64
+    if [ ! -x "$qemu" ]; then
+        update
+        (cd "$debs" && next download qemu-user:amd64)
+        dpkg --fsys-tarfile "$debs"/qemu-user_*.deb | tar -x -C "$root" ./usr/bin/qemu-riscv64
+        rm "$debs"/qemu-user_*.deb
+    fi
+fi
 
 export LD_LIBRARY_PATH="$root/usr/lib/x86_64-linux-gnu" RUSTC="$root/usr/bin/rustc" CARGO_TARGET_DIR="$here/$cpu"
 name=$(echo "$target" | tr a-z- A-Z_)
 export "CARGO_TARGET_${name}_LINKER=$cpu-linux-gnu-gcc"
-export "CARGO_TARGET_${name}_RUNNER=qemu-$cpu-static -L /usr/$cpu-linux-gnu"
+export "CARGO_TARGET_${name}_RUNNER=$qemu -L /usr/$cpu-linux-gnu"
 # What tells of kernels; the others ask the machine itself, which is emulated badly.
 tests=$(cd crates/sys/tests && ls kernels*.rs disassembly.rs | sed 's/\.rs$//; s/^/--test /')
-# shellcheck disable=SC2086
-cargo test -p groma-sys --target "$target" --no-fail-fast $tests "$@"
+for model in $models; do
+    echo "As $model:"
+    # shellcheck disable=SC2086
+    QEMU_CPU=$model cargo test -p groma-sys --target "$target" --no-fail-fast $tests "$@"
+done

@@ -70,6 +70,10 @@ mod expected {
     pub(super) const SYSCALL: &str = "ecall";
 }
 
+// objdump knows no instructions but of the extensions that a program is marked with, and the mark says what a compiler may use.
+#[cfg(target_arch = "riscv64")]
+std::arch::global_asm!(r#".attribute arch, "rv64gcv_zicbom_zicboz""#);
+
 /// An instruction: where it is in the file, and its text with single spaces.
 #[derive(Debug)]
 struct Instruction {
@@ -285,10 +289,15 @@ fn streams_use_the_instruction_they_claim() {
             "avx2" | "avx2x8" => "ymm",
             "sse2" => "xmm",
             "neon" => "q",
+            "rvv" => " v",
             _ => "",
         };
         for i in body.iter().filter(|i| i.memory().is_some()) {
             assert!(i.text.contains(vector), "{}", i.text);
+        }
+        // RISC-V's instructions do not say how many registers they are about.
+        if kernel.isa == "rvv" {
+            assert_groups_of_eight(&function);
         }
         // What orders non-temporal stores, after the loop.
         if matches!(kernel.op, Op::WriteNt | Op::CopyNt) {
@@ -296,6 +305,12 @@ fn streams_use_the_instruction_they_claim() {
             assert_eq!(1, function.iter().filter(|i| i.name() == fence).count());
         }
     }
+}
+
+/// Asserts that vectors are set up once, before the loop, as groups of eight registers of words.
+fn assert_groups_of_eight(function: &[Instruction]) {
+    let set: Vec<_> = function.iter().filter(|i| i.name().starts_with("vset")).collect();
+    assert!(matches!(&*set, [i] if i.text.ends_with(",e64,m8,ta,ma")), "{set:#?}");
 }
 
 #[test]

@@ -4,8 +4,9 @@
 //!
 //! Each `asm!` block is a whole loop that names every register it changes and goes where its caller's pointers lead; the
 //! list is empty unless the kernel names the extension for every CPU.
-#![expect(unsafe_code, reason = "this is the assembly, and asks the kernel")]
+#![expect(unsafe_code, reason = "this is the assembly")]
 
+use super::hwprobe::{ZICBOM, has};
 use crate::arch::flush::{Effect, FlushKernel};
 use core::arch::asm;
 
@@ -91,27 +92,9 @@ kernels! {
     clean Clean "clean";
 }
 
-/// Whether the kernel says that every CPU has Zicbom and that programs may use it.
-#[cfg(target_os = "linux")]
-fn has_zicbom() -> bool {
-    // The kernel's asm/hwprobe.h: system call 258, key RISCV_HWPROBE_KEY_IMA_EXT_0, bit RISCV_HWPROBE_EXT_ZICBOM.
-    const RISCV_HWPROBE: usize = 258;
-    const IMA_EXT_0: i64 = 4;
-    const ZICBOM: u64 = 1 << 55;
-    let mut asked = [IMA_EXT_0, 0_i64];
-    // SAFETY: one pair of key and value, which the kernel fills in; no set of CPUs (all), no flags.
-    let done = unsafe { crate::arch::syscall5(RISCV_HWPROBE, (&raw mut asked) as usize, 1, 0, 0, 0) };
-    done == 0 && asked[0] == IMA_EXT_0 && asked[1] as u64 & ZICBOM != 0
-}
-
-#[cfg(not(target_os = "linux"))]
-fn has_zicbom() -> bool {
-    false
-}
-
 /// Every kernel that this CPU can run; of one effect the best first.
 pub fn flush_kernels() -> Vec<&'static FlushKernel> {
-    if has_zicbom() { vec![&flush::KERNEL, &clean::KERNEL] } else { Vec::new() }
+    if has(ZICBOM) { vec![&flush::KERNEL, &clean::KERNEL] } else { Vec::new() }
 }
 
 /// Why there is no kernel of that name.

@@ -1,6 +1,7 @@
-//! RISC-V, 64 bits: `rdtime`, the `ecall` instruction, and kernels in the base instruction set.
+//! RISC-V, 64 bits: `rdtime`, the `ecall` instruction, and kernels in the base instruction set; V 1.0, Zicbom and Zicboz where the
+//! kernel says that they are there.
 //!
-//! Not here: the vector extension (boards differ in its version and trap on misalignment), `cbo.zero`, Zbb's rotation.
+//! Not here: vectors before 1.0 (boards have them, and the kernel does not name them V), Zbb's rotation.
 //!
 //! # Safety
 //!
@@ -16,10 +17,12 @@ pub(super) mod doubles;
 pub(super) mod flush;
 pub(super) mod forward;
 pub(super) mod hammer;
+mod hwprobe;
 pub(super) mod mixes;
 pub(super) mod rates;
 pub(super) mod split;
 pub(super) mod streams;
+mod vectors;
 pub(super) mod wide;
 
 use super::{
@@ -70,7 +73,7 @@ macro_rules! syscalls {
         pub unsafe fn $name(nr: usize, a0: usize $(, $arg: usize)*) -> isize {
             let result: isize;
             // SAFETY: the caller vouches for number and arguments; the kernel keeps every other register
-            // (but the vector unit's, which this target does not use).
+            // (but the vector unit's, which the compiler does not use and a kernel sets up itself).
             unsafe {
                 asm!("ecall", in("a7") nr, inlateout("a0") a0 => result, $(in($register) $arg,)* options(nostack));
             }

@@ -5,31 +5,22 @@
 //! Each block is a whole loop on declared registers; where it stores and loads is for its caller to vouch for.
 #![expect(unsafe_code, reason = "this is the assembly")]
 
+use super::hwprobe::{CPUPERF_0, hwprobe};
 use crate::arch::split::SPLITS;
 use core::arch::asm;
 
 /// Whether loads and stores may cross a line without the system's help, as the kernel found out (hwprobe): where they
 /// trap, each costs a microsecond, and the kernel's emulation would be what is measured.
 pub fn unaligned_usable() -> Result<(), String> {
-    // Linux, Documentation/arch/riscv/hwprobe.rst: system call 258, a list of pairs of key and value, here one; key 5 is
-    // CPUPERF_0, whose lowest three bits say how misaligned scalar accesses are done: 2 slow, 3 fast.
-    #[cfg(target_os = "linux")]
-    {
-        let mut pair = [5_i64, 0];
-        // SAFETY: one pair, owned, of which the kernel writes the value; no set of CPUs is named.
-        let done = unsafe { crate::arch::syscall5(258, pair.as_mut_ptr() as usize, 1, 0, 0, 0) };
-        if done != 0 || pair[0] != 5 {
-            return Err("the kernel does not say whether misaligned loads trap (hwprobe)".into());
-        }
-        return match pair[1] & 7 {
-            2 | 3 => Ok(()),
-            1 => Err("misaligned loads trap, and the system emulates them".into()),
-            4 => Err("this CPU has no misaligned loads".into()),
-            _ => Err("the kernel does not know whether misaligned loads trap".into()),
-        };
+    // Documentation/arch/riscv/hwprobe.rst: the lowest three bits say how misaligned scalar accesses are done.
+    match hwprobe(CPUPERF_0).map(|performance| performance & 7) {
+        // Slow and fast.
+        Some(2 | 3) => Ok(()),
+        Some(1) => Err("misaligned loads trap, and the system emulates them".into()),
+        Some(4) => Err("this CPU has no misaligned loads".into()),
+        Some(_) => Err("the kernel does not know whether misaligned loads trap".into()),
+        None => Err("the kernel does not say whether misaligned loads trap (hwprobe)".into()),
     }
-    #[cfg(not(target_os = "linux"))]
-    Err("nothing says whether misaligned loads trap".into())
 }
 
 /// Loads eight bytes from each of four addresses in turn, [`SPLITS`] times a turn; returns the sum of all.
