@@ -70,10 +70,6 @@ mod expected {
     pub(super) const SYSCALL: &str = "ecall";
 }
 
-// objdump knows no instructions but of the extensions that a program is marked with, and the mark says what a compiler may use.
-#[cfg(target_arch = "riscv64")]
-std::arch::global_asm!(r#".attribute arch, "rv64gcv_zicbom_zicboz""#);
-
 /// An instruction: where it is in the file, and its text with single spaces.
 #[derive(Debug)]
 struct Instruction {
@@ -296,8 +292,9 @@ fn streams_use_the_instruction_they_claim() {
             assert!(i.text.contains(vector), "{}", i.text);
         }
         // RISC-V's instructions do not say how many registers they are about.
+        #[cfg(target_arch = "riscv64")]
         if kernel.isa == "rvv" {
-            assert_groups_of_eight(&function);
+            riscv64::assert_groups_of_eight(&function);
         }
         // What orders non-temporal stores, after the loop.
         if matches!(kernel.op, Op::WriteNt | Op::CopyNt) {
@@ -305,12 +302,6 @@ fn streams_use_the_instruction_they_claim() {
             assert_eq!(1, function.iter().filter(|i| i.name() == fence).count());
         }
     }
-}
-
-/// Asserts that vectors are set up once, before the loop, as groups of eight registers of words.
-fn assert_groups_of_eight(function: &[Instruction]) {
-    let set: Vec<_> = function.iter().filter(|i| i.name().starts_with("vset")).collect();
-    assert!(matches!(&*set, [i] if i.text.ends_with(",e64,m8,ta,ma")), "{set:#?}");
 }
 
 #[test]
@@ -338,5 +329,78 @@ fn counters_and_system_calls_are_inlined() {
         let names: Vec<_> = function.iter().map(Instruction::name).filter(|name| expected.contains(name)).collect();
         assert_eq!(expected, names, "{function:#?}");
         assert!(function.iter().all(|i| !i.is_call()));
+    }
+}
+
+/// What the loops on doubles and the mixes of RISC-V consist of.
+#[cfg(target_arch = "riscv64")]
+mod riscv64 {
+    use super::{Instruction, disassemble, in_file, innermost};
+    use groma_sys::arch::{self, Doubles, MIX_GROUPS, MIX_LINE};
+    use std::collections::HashSet;
+
+    // objdump knows no instructions but of the extensions that a program is marked with, and the mark says what a compiler may
+    // use.
+    std::arch::global_asm!(r#".attribute arch, "rv64gcv_zicbom_zicboz""#);
+
+    /// Asserts that vectors are set up once, before the loop, as groups of eight registers of words.
+    pub(super) fn assert_groups_of_eight(function: &[Instruction]) {
+        let set: Vec<_> = function.iter().filter(|i| i.name().starts_with("vset")).collect();
+        assert!(matches!(&*set, [i] if i.text.ends_with(",e64,m8,ta,ma")), "{set:#?}");
+    }
+
+    /// Asserts that so many instructions load, each from an address of its own, that so many store, each to one of its own, and that
+    /// no other goes to memory.
+    fn assert_moves(body: &[Instruction], [load, store]: [&str; 2], loads: usize, stores: usize) {
+        let memory: Vec<_> = body.iter().filter_map(|i| Some((name(i), i.memory()?))).collect();
+        assert_eq!(loads + stores, memory.len(), "{body:#?}");
+        for (expected, count) in [(load, loads), (store, stores)] {
+            let addresses = memory.iter().filter(|(name, _)| *name == expected).collect::<HashSet<_>>();
+            assert_eq!(count, addresses.len(), "{expected}: {body:#?}");
+        }
+    }
+
+    /// The name, whether it is in two bytes or in four.
+    fn name(instruction: &Instruction) -> &str {
+        instruction.name().trim_start_matches("c.")
+    }
+
+    #[test]
+    fn loops_on_doubles_are_the_arithmetic_they_claim() {
+        for kernel in arch::doubles_kernels().into_iter().filter(|kernel| kernel.isa != "portable") {
+            let Some(function) = disassemble(in_file(kernel.run as usize)) else { return };
+            let body = innermost(&function);
+            // How many are in a turn, and the names of those that load and store, multiply and add.
+            let (each, moves, arithmetic) = match kernel.isa {
+                "scalar" => (kernel.step / 8, ["fld", "fsd"], ["fmul.d", "fadd.d"]),
+                "rvv" => (2, ["vle64.v", "vse64.v"], ["vfmul.vf", "vfadd.vv"]),
+                isa => panic!("what a loop with {isa} consists of is not written here"),
+            };
+            assert_moves(body, moves, kernel.op.reads() as usize * each, kernel.op.writes() as usize * each);
+            // Products and sums apart, none of them fused.
+            let (products, sums) = match kernel.op {
+                Doubles::Copy | Doubles::Fill => (0, 0),
+                Doubles::Scale => (each, 0),
+                Doubles::Add | Doubles::Sum => (0, each),
+                Doubles::Triad | Doubles::Daxpy => (each, each),
+            };
+            let count = |expected: &str| body.iter().filter(|i| name(i) == expected).count();
+            assert_eq!([products, sums], arithmetic.map(count), "{kernel:?}: {body:#?}");
+            let floats = body.iter().filter(|i| i.memory().is_none() && name(i).starts_with(['f', 'v'])).count();
+            assert_eq!(products + sums, floats, "{kernel:?}: {body:#?}");
+            if kernel.isa == "rvv" {
+                assert_groups_of_eight(&function);
+            }
+        }
+    }
+
+    #[test]
+    fn mixes_move_each_word_of_a_turn_once() {
+        for kernel in arch::mix_kernels().into_iter().filter(|kernel| kernel.isa != "portable") {
+            let Some(function) = disassemble(in_file(kernel.run as usize)) else { return };
+            let words = |lines: usize| lines * MIX_GROUPS * MIX_LINE / 8;
+            assert_eq!("scalar", kernel.isa);
+            assert_moves(innermost(&function), ["ld", "sd"], words(kernel.reads), words(kernel.writes));
+        }
     }
 }

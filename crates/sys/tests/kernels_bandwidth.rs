@@ -53,6 +53,34 @@ fn loops_on_doubles_compute_what_rust_computes() {
     }
 }
 
+/// Three times this is half way between two doubles: whether the product was rounded shows in the sum.
+#[test]
+fn products_are_rounded_before_they_are_added() {
+    let (b, c) = (-3.0, 1.0 + f64::EPSILON);
+    let expected = b + DOUBLES_SCALAR * c;
+    assert_ne!(expected, DOUBLES_SCALAR.mul_add(c, b));
+    for kernel in arch::doubles_kernels() {
+        let n = kernel.step / 8;
+        let mut maps = [0, 1, 2].map(|_| Map::anonymous(kernel.step, Policy::Base).unwrap());
+        let [a, y, z] = maps.each_mut().map(|map| map.as_mut_ptr().cast::<f64>());
+        let factors = match kernel.op {
+            Doubles::Triad => z,
+            Doubles::Daxpy => y,
+            _ => continue,
+        };
+        // SAFETY: arrays of `n` doubles on page boundaries; the CPU has the kernel.
+        let got = unsafe {
+            for i in 0..n {
+                (*a.add(i), *y.add(i)) = (b, b);
+                *factors.add(i) = c;
+            }
+            (kernel.run)(a, y, z, n * 8, 1);
+            std::slice::from_raw_parts(a, n).to_vec()
+        };
+        assert!(got.iter().all(|got| *got == expected), "{kernel:?}: {got:?}");
+    }
+}
+
 #[test]
 fn loops_state_their_bytes_as_their_author_counts_them() {
     // McCalpin: bytes per iteration of copy, scale, add, triad; of STREAM2's fill, daxpy, sum.
@@ -149,4 +177,24 @@ fn wide_kernels_are_there_where_the_cpu_is() {
         |isa| arch::doubles_kernels().iter().any(|k| k.isa == isa) && arch::mix_kernels().iter().any(|k| k.isa == isa);
     assert_eq!(has("avx512"), std::arch::is_x86_feature_detected!("avx512f"));
     assert_eq!(has("avx2"), std::arch::is_x86_feature_detected!("avx2"));
+}
+
+/// The kernel that the extensions are asked of says in words what it found as well. (One that does not answer, as before Linux
+/// 6.4, leaves none.)
+#[test]
+#[cfg(all(target_arch = "riscv64", target_os = "linux"))]
+fn vectors_are_used_where_the_cpu_has_them() {
+    let cpus = std::fs::read_to_string("/proc/cpuinfo").unwrap();
+    let isa = cpus.lines().find(|line| line.starts_with("isa")).unwrap().split(": ").nth(1).unwrap();
+    let (base, extensions) = isa.split_once('_').unwrap_or((isa, ""));
+    // SAFETY: asks for no key.
+    let answers = unsafe { libc::syscall(258, 0, 0, 0, 0, 0) } == 0;
+    let vectors = answers && base["rv64".len()..].contains('v');
+    assert_eq!(vectors, arch::doubles_kernels().iter().any(|kernel| kernel.isa == "rvv"), "{isa}");
+    let streams = arch::stream_kernels();
+    assert_eq!(vectors, streams.iter().any(|kernel| kernel.isa == "rvv"), "{isa}");
+    let zeroes = answers && extensions.split('_').any(|extension| extension == "zicboz");
+    assert!(zeroes || streams.iter().all(|kernel| kernel.instruction != "cbo.zero"), "{isa}");
+    // Groups of eight registers of what every V has, 128 bits, and more.
+    assert!(streams.iter().all(|kernel| kernel.isa != "rvv" || (128..=512).contains(&kernel.width)));
 }

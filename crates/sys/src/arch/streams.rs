@@ -92,8 +92,8 @@ pub const STREAM_ALIGN: usize = 64;
 pub struct StreamKernel {
     /// What it does.
     pub op: Op,
-    /// The instructions it uses, as a user names them: `avx512`, `avx2`, `sse2`, `neon`, `scalar`, `string`
-    /// (x86's `rep`), `line` (zeroing whole lines), `portable`. With `x8` behind it goes over eight places at once, in turn,
+    /// The instructions it uses, as a user names them: `avx512`, `avx2`, `sse2`, `neon`, `rvv`, `scalar`,
+    /// `string` (x86's `rep`), `line` (zeroing whole lines), `portable`. With `x8` behind it goes over eight places at once, in turn,
     /// an eighth of the buffer each, and fetches the lines that plain stores go to beforehand, for ownership: slower in
     /// the first cache, faster in memory, where it keeps more misses under way.
     pub isa: &'static str,
