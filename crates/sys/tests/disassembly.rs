@@ -394,13 +394,34 @@ mod riscv64 {
         }
     }
 
+    /// Asserts that so many instructions load and so many store eight words, a line, that each address goes on by a line after it was
+    /// used, and that there is nothing else but what counts.
+    fn assert_lines(function: &[Instruction], body: &[Instruction], loads: usize, stores: usize) {
+        let set: Vec<_> = function.iter().filter(|i| i.name().starts_with("vset")).collect();
+        assert!(matches!(&*set, [i] if i.text == "vsetivli zero,8,e64,m4,ta,ma"), "{set:#?}");
+        let (lines, rest) = body.split_at(2 * (loads + stores));
+        assert_eq!(2, rest.len(), "{body:#?}");
+        for (expected, base, count) in [("vle64.v", "a5", loads), ("vse64.v", "a4", stores)] {
+            let next = format!("addi {base},{base},{MIX_LINE}");
+            let right = |pair: &&[Instruction]| {
+                pair[0].name() == expected && pair[0].text.ends_with(&format!(",({base})")) && pair[1].text == next
+            };
+            assert_eq!(count, lines.chunks_exact(2).filter(right).count(), "{body:#?}");
+        }
+    }
+
     #[test]
     fn mixes_move_each_word_of_a_turn_once() {
         for kernel in arch::mix_kernels().into_iter().filter(|kernel| kernel.isa != "portable") {
             let Some(function) = disassemble(in_file(kernel.run as usize)) else { return };
+            let body = innermost(&function);
+            if kernel.isa == "rvv" {
+                assert_lines(&function, body, kernel.reads * MIX_GROUPS, kernel.writes * MIX_GROUPS);
+                continue;
+            }
+            assert_eq!("scalar", kernel.isa, "what a mix with it consists of is not written here");
             let words = |lines: usize| lines * MIX_GROUPS * MIX_LINE / 8;
-            assert_eq!("scalar", kernel.isa);
-            assert_moves(innermost(&function), ["ld", "sd"], words(kernel.reads), words(kernel.writes));
+            assert_moves(body, ["ld", "sd"], words(kernel.reads), words(kernel.writes));
         }
     }
 }

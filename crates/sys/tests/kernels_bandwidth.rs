@@ -195,6 +195,7 @@ fn vectors_are_used_where_the_cpu_has_them() {
     let streams = arch::stream_kernels();
     assert_eq!(vectors, streams.iter().any(|kernel| kernel.isa == "rvv"), "{isa:?}");
     assert_eq!(vectors, arch::doubles_kernels().iter().any(|kernel| kernel.isa == "rvv"), "{isa:?}");
+    assert_eq!(vectors, arch::mix_kernels().iter().any(|kernel| kernel.isa == "rvv"), "{isa:?}");
     // Not all blocks are small enough.
     assert!(zeroes || streams.iter().all(|kernel| kernel.op != arch::Op::ZeroLine), "{isa:?}");
     // Groups of eight registers, of which every V has such of 128 bits.

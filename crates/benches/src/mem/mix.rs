@@ -6,9 +6,8 @@
 //! reads over all; with `store=nt` (past the caches) they are the same. Which it really was only the memory controller's
 //! counters know. Does not measure latency under such a load.
 //!
-//! Method: kernels in assembly with the widest vectors (on RISC-V with words), both streams front to back. `size` is both streams
-//! together; they are gone over in pieces of about 64 KiB. What was written is looked at afterwards, and the source is written
-//! beforehand.
+//! Method: kernels in assembly with the widest vectors, both streams front to back. `size` is both streams together; they are
+//! gone over in pieces of about 64 KiB. What was written is looked at afterwards, and the source is written beforehand.
 //!
 //! Source: the mixes that Intel's Memory Latency Checker shows; Mess (which names ratios by issued loads); memory-methods.md M10.
 

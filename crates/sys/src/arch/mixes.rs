@@ -19,7 +19,7 @@ pub struct MixKernel {
     pub writes: usize,
     /// Whether the stores bypass the caches.
     pub nt: bool,
-    /// The instructions it uses: `avx512`, `avx2`, `neon`, `scalar` or `portable`.
+    /// The instructions it uses: `avx512`, `avx2`, `neon`, `rvv`, `scalar` or `portable`.
     pub isa: &'static str,
     /// Goes `passes` times through `turns` turns of [`MIX_GROUPS`] groups, front to back in both streams.
     ///
