@@ -11,7 +11,7 @@
 #![expect(unsafe_code, reason = "reads the code of a function, and calls for the inlining of raw system calls")]
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use groma_sys::arch::{self, Op, stream_kernels};
+use groma_sys::arch::{self, Doubles, MIX_GROUPS, MIX_LINE, Op, stream_kernels};
 use std::collections::HashSet;
 use std::process::Command;
 
@@ -255,6 +255,23 @@ fn call_loops_turn_as_often_as_told() {
     }
 }
 
+/// What a loop loads, stores and fetches, and where: the instruction, the address as written, and how often the register in it was
+/// added to before. Each is there once if every byte of a turn is moved, and none twice.
+fn addresses(body: &[Instruction]) -> Vec<(&str, &str, usize)> {
+    let mut all = Vec::new();
+    for (at, i) in body.iter().enumerate() {
+        let Some(address) = i.memory() else { continue };
+        let base = address.split([',', '+', '-', '(']).find(|part| part.starts_with(char::is_alphabetic)).unwrap();
+        let adds = |i: &&Instruction| i.name() == "add" && i.text.split([' ', ',']).nth(1) == Some(base);
+        all.push((i.name(), address, body[..at].iter().filter(adds).count()));
+    }
+    all
+}
+
+fn all_differ<T: std::hash::Hash + Eq>(all: &[T]) -> bool {
+    all.len() == all.iter().collect::<HashSet<_>>().len()
+}
+
 #[test]
 fn streams_use_the_instruction_they_claim() {
     for kernel in stream_kernels().into_iter().filter(|kernel| kernel.isa != "portable") {
@@ -268,23 +285,27 @@ fn streams_use_the_instruction_they_claim() {
             continue;
         }
         // Lines fetched beforehand, one for each that plain stores of an eightfold kernel go to.
-        let (ahead, body): (Vec<_>, Vec<_>) = body.iter().partition(|i| i.name() == "prefetchw");
+        assert!(all_differ(&addresses(body)), "{kernel:?}: {body:#?}");
+        let fetch = |i: &&Instruction| i.name() == "prefetchw" || i.text.starts_with("prfm pstl1keep");
+        let (ahead, body): (Vec<_>, Vec<_>) = body.iter().partition(fetch);
         let fetched = kernel.isa.ends_with("x8") && matches!(kernel.op, Op::Write | Op::Copy);
         assert_eq!(if fetched { kernel.step / 64 } else { 0 }, ahead.len(), "{kernel:?}");
         let moves = kernel.step / kernel.width;
         let claimed: Vec<_> = kernel.instruction.split('/').collect();
         let directions = (kernel.op.read_per_byte() + kernel.op.written_per_byte()) as usize;
-        let memory: Vec<_> = body.iter().filter_map(|i| Some((i.name(), i.memory()?))).collect();
+        let memory: Vec<_> = body.iter().filter(|i| i.memory().is_some()).map(|i| i.name()).collect();
         assert_eq!(moves * directions, memory.len(), "{kernel:?}: {body:#?}");
-        assert!(memory.iter().all(|(name, _)| claimed.contains(name)), "{kernel:?}: {body:#?}");
-        // Each address once: every byte of a turn is moved, and none twice.
-        assert_eq!(memory.len(), memory.iter().collect::<HashSet<_>>().len(), "{kernel:?}: {body:#?}");
+        assert!(memory.iter().all(|name| claimed.contains(name)), "{kernel:?}: {body:#?}");
+        // As many of the one as of the other.
+        let first = memory.iter().filter(|name| **name == claimed[0]).count();
+        assert_eq!(if claimed[0] == claimed[claimed.len() - 1] { memory.len() } else { moves }, first, "{kernel:?}");
         // Vectors of the claimed width.
         let vector = match kernel.isa {
             "avx512" | "avx512x8" => "zmm",
             "avx2" | "avx2x8" => "ymm",
             "sse2" => "xmm",
-            "neon" => "q",
+            "neon" | "neonx8" => "q",
+            "sve" => "{z",
             _ => "",
         };
         for i in body.iter().filter(|i| i.memory().is_some()) {
@@ -295,6 +316,119 @@ fn streams_use_the_instruction_they_claim() {
             let fence = if cfg!(target_arch = "x86_64") { "sfence" } else { "dsb" };
             assert_eq!(1, function.iter().filter(|i| i.name() == fence).count());
         }
+    }
+}
+
+/// What the loops on doubles, or the mixes, of a set of instructions are written with.
+#[derive(Debug)]
+struct Words {
+    /// Bytes that one load or store moves, and bytes of a vector.
+    width: usize,
+    lanes: usize,
+    /// How one of its vectors is written.
+    vector: &'static str,
+    load: &'static [&'static str],
+    store: &'static str,
+    store_nt: &'static str,
+    multiply: &'static str,
+    add: &'static str,
+    fence: &'static str,
+}
+
+impl Words {
+    fn of_doubles(isa: &str) -> Self {
+        let x86 = |width, vector| Words {
+            width,
+            lanes: width,
+            vector,
+            load: &["vmovapd", "vmulpd", "vaddpd"],
+            store: "vmovapd",
+            store_nt: "vmovntpd",
+            multiply: "vmulpd",
+            add: "vaddpd",
+            fence: "sfence",
+        };
+        let arm = |width, lanes, vector, load, store, store_nt| Words {
+            width,
+            lanes,
+            vector,
+            load,
+            store,
+            store_nt,
+            multiply: "fmul",
+            add: "fadd",
+            fence: "dsb",
+        };
+        match isa {
+            "avx512" => x86(64, "zmm"),
+            "avx2" => x86(32, "ymm"),
+            "neon" => arm(32, 16, " q", &["ldp"], "stp", "stnp"),
+            "sve" => {
+                let bytes = stream_kernels().into_iter().find(|kernel| kernel.isa == "sve").unwrap().width;
+                arm(bytes, bytes, "{z", &["ld1d"], "st1d", "stnt1d")
+            }
+            _ => panic!("nothing is known of {isa}"),
+        }
+    }
+
+    fn of_mixes(isa: &str) -> Self {
+        let doubles = Self::of_doubles(isa);
+        match isa {
+            "avx512" => Words { load: &["vmovdqa64"], store: "vmovdqa64", store_nt: "vmovntdq", ..doubles },
+            "avx2" => Words { load: &["vmovdqa"], store: "vmovdqa", store_nt: "vmovntdq", ..doubles },
+            _ => doubles,
+        }
+    }
+
+    /// Asserts that the inner loop of the function at `run` moves so many bytes from memory and so many to it, multiplies and
+    /// adds so many, and does nothing else but count.
+    fn assert_loop(&self, run: usize, nt: bool, read: usize, written: usize, multiplied: usize, added: usize) {
+        let Some(function) = disassemble(in_file(run)) else { return };
+        let body = innermost(&function);
+        let told = || format!("{self:?}: {body:#?}");
+        // x86 says first where it stores to, and has a register there if it does not.
+        let stores = |i: &&Instruction| {
+            i.name().starts_with("st")
+                || cfg!(target_arch = "x86_64") && i.text.split(',').next().is_some_and(|first| first.contains('['))
+        };
+        let (stores, loads): (Vec<_>, Vec<_>) = body.iter().filter(|i| i.memory().is_some()).partition(stores);
+        assert_eq!((read, written), (loads.len() * self.width, stores.len() * self.width), "{}", told());
+        assert!(loads.iter().all(|i| self.load.contains(&i.name())), "{}", told());
+        assert!(stores.iter().all(|i| i.name() == if nt { self.store_nt } else { self.store }), "{}", told());
+        assert!(loads.iter().chain(&stores).all(|i| i.text.contains(self.vector)), "{}", told());
+        assert!(all_differ(&addresses(body)), "{}", told());
+        let bytes_by = |name| body.iter().filter(|i| i.name() == name).count() * self.lanes;
+        assert_eq!((multiplied, added), (bytes_by(self.multiply), bytes_by(self.add)), "{}", told());
+        let work = |i: &&Instruction| i.memory().is_some() || i.name() == self.multiply || i.name() == self.add;
+        let rest: Vec<_> = body.iter().filter(|i| !work(i)).map(Instruction::name).collect();
+        assert!(
+            rest.len() <= 5 && rest.iter().all(|name| ["add", "sub", "subs", "jne", "b.ne"].contains(name)),
+            "{}",
+            told()
+        );
+        let fences = function.iter().filter(|i| i.name() == self.fence).count();
+        assert!(!nt || fences == 1, "{nt} {fences} {}", told());
+    }
+}
+
+#[test]
+fn loops_on_doubles_use_the_instructions_they_claim() {
+    for kernel in arch::doubles_kernels().into_iter().filter(|kernel| kernel.isa != "portable") {
+        let (op, step) = (kernel.op, kernel.step);
+        let (read, written) = (step * op.reads() as usize, step * op.writes() as usize);
+        let multiplies = matches!(op, Doubles::Scale | Doubles::Triad | Doubles::Daxpy);
+        let adds = matches!(op, Doubles::Add | Doubles::Triad | Doubles::Daxpy | Doubles::Sum);
+        let (multiplied, added) = (step * usize::from(multiplies), step * usize::from(adds));
+        Words::of_doubles(kernel.isa).assert_loop(kernel.run as usize, kernel.nt, read, written, multiplied, added);
+    }
+}
+
+#[test]
+fn mixes_use_the_instructions_they_claim() {
+    for kernel in arch::mix_kernels().into_iter().filter(|kernel| kernel.isa != "portable") {
+        let turn = MIX_GROUPS * MIX_LINE;
+        let words = Words::of_mixes(kernel.isa);
+        words.assert_loop(kernel.run as usize, kernel.nt, turn * kernel.reads, turn * kernel.writes, 0, 0);
     }
 }
 
