@@ -207,13 +207,13 @@ macro_rules! kernels {
         ///
         /// As [`DoublesKernel::run`].
         unsafe fn $name(a: *mut f64, b: *const f64, c: *const f64, bytes: usize, passes: u64) -> f64 {
-            let mut first = DOUBLES_SCALAR;
+            // The lowest lane of v0: the scalar before, the result afterwards.
+            let mut lane = DOUBLES_SCALAR;
             if bytes == 0 || passes == 0 {
                 return 0.0;
             }
             // SAFETY: the caller vouches for the arrays, whole turns of x5 bytes; x8, x9, x10 and x11 count within a pass;
-            // every register changed is one that the ABI lets a callee change (v0 is the
-            // lowest part of z0).
+            // every register changed is one that the ABI lets a callee change (v0 is the lowest part of z0).
             unsafe {
                 asm!(
                     words!($set turn),
@@ -237,13 +237,13 @@ macro_rules! kernels {
                     in("x2") c,
                     in("x3") bytes,
                     inout("x4") passes => _,
-                    inout("v0") first,
+                    inout("v0") lane,
                     out("p0") _,
                     clobber_abi("C"),
                     options(nostack),
                 );
             }
-            first
+            lane
         }
     };
 }

@@ -18,7 +18,8 @@ pub fn mix_kernels() -> Vec<&'static MixKernel> {
 const _: () = assert!(MIX_GROUPS == 4 && MIX_LINE == 64, "written out below");
 
 macro_rules! mixes {
-    ($count:literal; $($name:ident $reads:literal [$($r:literal)*] $writes:literal [$($w:literal)*] $nt:literal $store:literal [$($end:literal),*];)*) => {
+    ($count:literal; $($name:ident $reads:literal [$($r:literal)*] $writes:literal [$($w:literal)*]
+        $nt:literal $store:literal [$($end:literal),*];)*) => {
         static KERNELS: [MixKernel; $count] =
             [$(MixKernel { reads: $reads, writes: $writes, nt: $nt, isa: "neon", run: $name },)*];
 
