@@ -6,7 +6,8 @@
 # Wanted: apt-get install gcc-CPU-linux-gnu libc6-dev-DEBCPU-cross qemu-user-static.
 # The compiler is Debian's own `rustc-web` of the security archive, because the next release has its standard library
 # for every CPU, of the same version; all is unpacked below target/cross and nothing installed. Emulated *times* mean
-# nothing: the suite asserts none there.
+# nothing: the suite asserts none there. Vectors of SVE have 64 bytes then; QEMU_CPU=max,sve-default-vector-length=16 (or 32, 128,
+# 256) before the command makes others, and sve=off none.
 set -eu
 cpu=$1; shift
 case $cpu in
