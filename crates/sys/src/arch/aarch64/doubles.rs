@@ -1,8 +1,8 @@
 //! STREAM's loops with Advanced SIMD, which every AArch64 system has, and SVE.
 //!
 //! One stream for each array, front to back, as the benchmark is defined: `mem.bandwidth` has what is faster. A turn is sixteen
-//! vectors in two halves of eight. A sum has sixteen partial sums, because cores with wide vectors take nine cycles for an
-//! addition and begin two in one. `stnp` is a hint; whether a core follows it is a finding.
+//! vectors in two halves of eight. A sum has sixteen partial sums, since an addition takes several cycles and two and
+//! more can begin in one. `stnp` is a hint; whether a core follows it is a finding.
 //!
 //! # Safety
 //!
