@@ -8,15 +8,18 @@
 # for every CPU, of the same version; all is unpacked below target/cross and nothing installed. So is the emulator of RISC-V, of
 # the next release: that of Debian 12 answers no hwprobe, and what the kernels are chosen by would not be tried. Emulated
 # *times* mean nothing: the suite asserts none there.
+# QEMU_CPU before the command names one CPU instead of those below: max,sve-default-vector-length=16, or max,sve=off.
 set -eu
 cpu=$1; shift
 case $cpu in
-    aarch64) deb=arm64 target=aarch64-unknown-linux-gnu models=max ;;
+    aarch64) deb=arm64 target=aarch64-unknown-linux-gnu 
+        models='max,sve-default-vector-length=16 max' ;;
     # The base, and vectors of three lengths with all else that the emulator has.
     riscv64) deb=riscv64 target=riscv64gc-unknown-linux-gnu
         models='rv64,zicboz=false rv64,v=true,vlen=128 rv64,v=true,vlen=256 rv64,v=true,vlen=1024' ;;
     *) echo "cross.sh: no recipe for $cpu" >&2; exit 2 ;;
 esac
+models=${QEMU_CPU:-$models}
 cd "$(dirname "$0")/../../.."
 here=$PWD/target/cross; root=$here/root; debs=$here/debs
 mkdir -p "$root" "$debs" "$here/lists/partial" "$here/cache/archives/partial"

@@ -11,9 +11,11 @@
 #![expect(unsafe_code, reason = "reads the code of a function, and calls for the inlining of raw system calls")]
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use groma_sys::arch::{self, Op, stream_kernels};
+mod objdump;
+
+use groma_sys::arch::{self, Doubles, MIX_GROUPS, MIX_LINE, Op, stream_kernels};
+use objdump::{Instruction, disassemble, in_file, innermost};
 use std::collections::HashSet;
-use std::process::Command;
 
 /// What the loops consist of, in the spelling of GNU objdump.
 #[cfg(target_arch = "x86_64")]
@@ -23,7 +25,6 @@ mod expected {
     pub(super) const ADD: &[&str] = &["add rax,rdx"];
     pub(super) const MUL: &[&str] = &["imul rax,rdx"];
     pub(super) const ROTATE: &[&str] = &["ror rax,0x7"];
-    pub(super) const CALL: &str = "call";
     pub(super) const RETURN: &str = "ret";
     pub(super) const ARGUMENTS: [&str; 7] =
         ["mov edi,0x1", "mov esi,0x2", "mov edx,0x3", "mov ecx,0x4", "mov r8d,0x5", "mov r9d,0x6", "push 0x7"];
@@ -38,7 +39,6 @@ mod expected {
     pub(super) const ADD: &[&str] = &["add x0, x0, x1"];
     pub(super) const MUL: &[&str] = &["mul x0, x0, x1"];
     pub(super) const ROTATE: &[&str] = &["ror x0, x0, #7"];
-    pub(super) const CALL: &str = "bl";
     pub(super) const RETURN: &str = "ret";
     pub(super) const ARGUMENTS: [&str; 7] = [
         "mov w0, #0x1",
@@ -61,99 +61,12 @@ mod expected {
     pub(super) const ADD: &[&str] = &["c.add a0,a1"];
     pub(super) const MUL: &[&str] = &["mul a0,a0,a1"];
     pub(super) const ROTATE: &[&str] = &["slli t0,a0,0x39", "c.srli a0,0x7", "or a0,a0,t0"];
-    pub(super) const CALL: &str = "jal"; // or jalr
     pub(super) const RETURN: &str = "c.jr ra";
     pub(super) const ARGUMENTS: [&str; 7] =
         ["c.li a0,1", "c.li a1,2", "c.li a2,3", "c.li a3,4", "c.li a4,5", "c.li a5,6", "c.li a6,7"];
     pub(super) const START: &[&str] = &["fence", "csrrs", "fence"];
     pub(super) const STOP: &[&str] = START;
     pub(super) const SYSCALL: &str = "ecall";
-}
-
-/// An instruction: where it is in the file, and its text with single spaces.
-#[derive(Debug)]
-struct Instruction {
-    address: usize,
-    text: String,
-}
-
-impl Instruction {
-    fn name(&self) -> &str {
-        self.text.split(' ').next().unwrap()
-    }
-
-    /// The address as written in a load or store.
-    fn memory(&self) -> Option<&str> {
-        let (open, close) = if cfg!(target_arch = "riscv64") { (' ', ')') } else { ('[', ']') };
-        let end = self.text.find(close)?;
-        let operands = self.text[..end].rsplit(open).next()?;
-        Some(if cfg!(target_arch = "riscv64") { operands.split_once(',')?.1 } else { operands })
-    }
-
-    fn is_call(&self) -> bool {
-        self.name().starts_with(expected::CALL)
-    }
-
-    /// Where it jumps to, or calls.
-    fn target(&self) -> Option<usize> {
-        let operands = self.text.split_once(" <")?.0;
-        usize::from_str_radix(operands.rsplit([' ', ',']).next()?.trim_start_matches("0x"), 16).ok()
-    }
-}
-
-/// The file's address of what is at `address` in memory: this program may have been loaded anywhere.
-fn in_file(address: usize) -> usize {
-    let program = std::env::current_exe().unwrap();
-    // ELF: the type is at byte 16, and 3 is a position-independent program.
-    if std::fs::read(&program).unwrap()[16] != 3 {
-        return address;
-    }
-    let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
-    let start = maps.lines().find(|line| line.ends_with(&*program.to_string_lossy())).unwrap();
-    address - usize::from_str_radix(start.split('-').next().unwrap(), 16).unwrap()
-}
-
-/// The instructions of the function at `address` of the file, or nothing where there is no objdump.
-fn disassemble(address: usize) -> Option<Vec<Instruction>> {
-    let foreign = format!("{}-linux-gnu-objdump", std::env::consts::ARCH);
-    let output = [&*foreign, "objdump"].into_iter().find_map(|objdump| {
-        let mut command = Command::new(objdump);
-        command.args(["--disassemble", "--no-show-raw-insn", "--wide"]);
-        match std::env::consts::ARCH {
-            "x86_64" => command.arg("--disassembler-options=intel"),
-            "riscv64" => command.arg("--disassembler-options=no-aliases"),
-            _ => &mut command,
-        };
-        command.arg(format!("--start-address={address:#x}")).arg(format!("--stop-address={:#x}", address + 0x4000));
-        command.arg(std::env::current_exe().unwrap()).output().ok().filter(|output| output.status.success())
-    });
-    let Some(output) = output else {
-        println!("skipped: there is no objdump for {} here", std::env::consts::ARCH);
-        return None;
-    };
-    let text = String::from_utf8(output.stdout).unwrap();
-    // "0000000000012340 <name>:", then instructions, then an empty line.
-    let function = text.split_once(&format!("{address:016x} <")).expect("no function begins there").1;
-    let lines = function.lines().skip(1).take_while(|line| !line.trim().is_empty());
-    let instruction = |line: &str| {
-        let (address, text) = line.split_once(':')?;
-        // On Arm a number is said again in a comment.
-        let text = text.split("//").next()?;
-        Some(Instruction {
-            address: usize::from_str_radix(address.trim(), 16).ok()?,
-            text: text.split_whitespace().collect::<Vec<_>>().join(" "),
-        })
-    };
-    Some(lines.filter_map(instruction).collect())
-}
-
-/// The innermost loop of a function: the shortest way from the target of a jump backwards to the jump.
-fn innermost(function: &[Instruction]) -> &[Instruction] {
-    let loops = function.iter().enumerate().filter_map(|(end, jump)| {
-        let start = jump.target().filter(|target| *target < jump.address && !jump.is_call())?;
-        Some(&function[function.iter().position(|instruction| instruction.address == start)?..=end])
-    });
-    loops.min_by_key(|body| body.len()).expect("no loop")
 }
 
 /// Asserts that the innermost loop of `function` is `body`, `times` times, and two instructions that count and jump.
@@ -255,6 +168,23 @@ fn call_loops_turn_as_often_as_told() {
     }
 }
 
+/// What a loop loads, stores and fetches, and where: the instruction, the address as written, and how often the register in it was
+/// added to before. Each is there once if every byte of a turn is moved, and none twice.
+fn addresses(body: &[Instruction]) -> Vec<(&str, &str, usize)> {
+    let mut all = Vec::new();
+    for (at, i) in body.iter().enumerate() {
+        let Some(address) = i.memory() else { continue };
+        let base = address.split([',', '+', '-', '(']).find(|part| part.starts_with(char::is_alphabetic)).unwrap();
+        let adds = |i: &&Instruction| i.name() == "add" && i.text.split([' ', ',']).nth(1) == Some(base);
+        all.push((i.name(), address, body[..at].iter().filter(adds).count()));
+    }
+    all
+}
+
+fn all_differ<T: std::hash::Hash + Eq>(all: &[T]) -> bool {
+    all.len() == all.iter().collect::<HashSet<_>>().len()
+}
+
 #[test]
 fn streams_use_the_instruction_they_claim() {
     for kernel in stream_kernels().into_iter().filter(|kernel| kernel.isa != "portable") {
@@ -268,23 +198,27 @@ fn streams_use_the_instruction_they_claim() {
             continue;
         }
         // Lines fetched beforehand, one for each that plain stores of an eightfold kernel go to.
-        let (ahead, body): (Vec<_>, Vec<_>) = body.iter().partition(|i| i.name() == "prefetchw");
+        assert!(all_differ(&addresses(body)), "{kernel:?}: {body:#?}");
+        let fetch = |i: &&Instruction| i.name() == "prefetchw" || i.text.starts_with("prfm pstl1keep");
+        let (ahead, body): (Vec<_>, Vec<_>) = body.iter().partition(fetch);
         let fetched = kernel.isa.ends_with("x8") && matches!(kernel.op, Op::Write | Op::Copy);
         assert_eq!(if fetched { kernel.step / 64 } else { 0 }, ahead.len(), "{kernel:?}");
         let moves = kernel.step / kernel.width;
         let claimed: Vec<_> = kernel.instruction.split('/').collect();
         let directions = (kernel.op.read_per_byte() + kernel.op.written_per_byte()) as usize;
-        let memory: Vec<_> = body.iter().filter_map(|i| Some((i.name(), i.memory()?))).collect();
+        let memory: Vec<_> = body.iter().filter(|i| i.memory().is_some()).map(|i| i.name()).collect();
         assert_eq!(moves * directions, memory.len(), "{kernel:?}: {body:#?}");
-        assert!(memory.iter().all(|(name, _)| claimed.contains(name)), "{kernel:?}: {body:#?}");
-        // Each address once: every byte of a turn is moved, and none twice.
-        assert_eq!(memory.len(), memory.iter().collect::<HashSet<_>>().len(), "{kernel:?}: {body:#?}");
+        assert!(memory.iter().all(|name| claimed.contains(name)), "{kernel:?}: {body:#?}");
+        // As many of the one as of the other.
+        let first = memory.iter().filter(|name| **name == claimed[0]).count();
+        assert_eq!(if claimed[0] == claimed[claimed.len() - 1] { memory.len() } else { moves }, first, "{kernel:?}");
         // Vectors of the claimed width.
         let vector = match kernel.isa {
             "avx512" | "avx512x8" => "zmm",
             "avx2" | "avx2x8" => "ymm",
             "sse2" => "xmm",
-            "neon" => "q",
+            "neon" | "neonx8" => "q",
+            "sve" => "{z",
             "rvv" => " v",
             _ => "",
         };
@@ -301,6 +235,123 @@ fn streams_use_the_instruction_they_claim() {
             let fence = if cfg!(target_arch = "x86_64") { "sfence" } else { "dsb" };
             assert_eq!(1, function.iter().filter(|i| i.name() == fence).count());
         }
+    }
+}
+
+/// What the loops on doubles, or the mixes, of a set of instructions are written with.
+#[derive(Debug)]
+#[cfg(not(target_arch = "riscv64"))]
+struct Words {
+    /// Bytes that one load or store moves, and bytes of a vector.
+    width: usize,
+    lanes: usize,
+    /// How one of its vectors is written.
+    vector: &'static str,
+    load: &'static [&'static str],
+    store: &'static str,
+    store_nt: &'static str,
+    multiply: &'static str,
+    add: &'static str,
+    fence: &'static str,
+}
+
+#[cfg(not(target_arch = "riscv64"))]
+impl Words {
+    fn of_doubles(isa: &str) -> Self {
+        let x86 = |width, vector| Words {
+            width,
+            lanes: width,
+            vector,
+            load: &["vmovapd", "vmulpd", "vaddpd"],
+            store: "vmovapd",
+            store_nt: "vmovntpd",
+            multiply: "vmulpd",
+            add: "vaddpd",
+            fence: "sfence",
+        };
+        let arm = |width, lanes, vector, load, store, store_nt| Words {
+            width,
+            lanes,
+            vector,
+            load,
+            store,
+            store_nt,
+            multiply: "fmul",
+            add: "fadd",
+            fence: "dsb",
+        };
+        match isa {
+            "avx512" => x86(64, "zmm"),
+            "avx2" => x86(32, "ymm"),
+            "neon" => arm(32, 16, " q", &["ldp"], "stp", "stnp"),
+            "sve" => {
+                let bytes = stream_kernels().into_iter().find(|kernel| kernel.isa == "sve").unwrap().width;
+                arm(bytes, bytes, "{z", &["ld1d"], "st1d", "stnt1d")
+            }
+            _ => panic!("nothing is known of {isa}"),
+        }
+    }
+
+    fn of_mixes(isa: &str) -> Self {
+        let doubles = Self::of_doubles(isa);
+        match isa {
+            "avx512" => Words { load: &["vmovdqa64"], store: "vmovdqa64", store_nt: "vmovntdq", ..doubles },
+            "avx2" => Words { load: &["vmovdqa"], store: "vmovdqa", store_nt: "vmovntdq", ..doubles },
+            _ => doubles,
+        }
+    }
+
+    /// Asserts that the inner loop of the function at `run` moves so many bytes from memory and so many to it, multiplies and
+    /// adds so many, and does nothing else but count.
+    fn assert_loop(&self, run: usize, nt: bool, read: usize, written: usize, multiplied: usize, added: usize) {
+        let Some(function) = disassemble(in_file(run)) else { return };
+        let body = innermost(&function);
+        let told = || format!("{self:?}: {body:#?}");
+        // x86 says first where it stores to, and has a register there if it does not.
+        let stores = |i: &&Instruction| {
+            i.name().starts_with("st")
+                || cfg!(target_arch = "x86_64") && i.text.split(',').next().is_some_and(|first| first.contains('['))
+        };
+        let (stores, loads): (Vec<_>, Vec<_>) = body.iter().filter(|i| i.memory().is_some()).partition(stores);
+        assert_eq!((read, written), (loads.len() * self.width, stores.len() * self.width), "{}", told());
+        assert!(loads.iter().all(|i| self.load.contains(&i.name())), "{}", told());
+        assert!(stores.iter().all(|i| i.name() == if nt { self.store_nt } else { self.store }), "{}", told());
+        assert!(loads.iter().chain(&stores).all(|i| i.text.contains(self.vector)), "{}", told());
+        assert!(all_differ(&addresses(body)), "{}", told());
+        let bytes_by = |name| body.iter().filter(|i| i.name() == name).count() * self.lanes;
+        assert_eq!((multiplied, added), (bytes_by(self.multiply), bytes_by(self.add)), "{}", told());
+        let work = |i: &&Instruction| i.memory().is_some() || i.name() == self.multiply || i.name() == self.add;
+        let rest: Vec<_> = body.iter().filter(|i| !work(i)).map(Instruction::name).collect();
+        assert!(
+            rest.len() <= 5 && rest.iter().all(|name| ["add", "sub", "subs", "jne", "b.ne"].contains(name)),
+            "{}",
+            told()
+        );
+        let fences = function.iter().filter(|i| i.name() == self.fence).count();
+        assert!(!nt || fences == 1, "{nt} {fences} {}", told());
+    }
+}
+
+#[test]
+#[cfg(not(target_arch = "riscv64"))]
+fn loops_on_doubles_use_the_instructions_they_claim() {
+    for kernel in arch::doubles_kernels().into_iter().filter(|kernel| kernel.isa != "portable") {
+        let (op, step) = (kernel.op, kernel.step);
+        let (read, written) = (step * op.reads() as usize, step * op.writes() as usize);
+        let multiplies = matches!(op, Doubles::Scale | Doubles::Triad | Doubles::Daxpy);
+        let adds = matches!(op, Doubles::Add | Doubles::Triad | Doubles::Daxpy | Doubles::Sum);
+        let (multiplied, added) = (step * usize::from(multiplies), step * usize::from(adds));
+        Words::of_doubles(kernel.isa).assert_loop(kernel.run as usize, kernel.nt, read, written, multiplied, added);
+    }
+}
+
+#[test]
+#[cfg(not(target_arch = "riscv64"))]
+fn mixes_use_the_instructions_they_claim() {
+    for kernel in arch::mix_kernels().into_iter().filter(|kernel| kernel.isa != "portable") {
+        let turn = MIX_GROUPS * MIX_LINE;
+        let words = Words::of_mixes(kernel.isa);
+        words.assert_loop(kernel.run as usize, kernel.nt, turn * kernel.reads, turn * kernel.writes, 0, 0);
     }
 }
 
@@ -335,7 +386,7 @@ fn counters_and_system_calls_are_inlined() {
 /// What the loops on doubles and the mixes of RISC-V consist of.
 #[cfg(target_arch = "riscv64")]
 mod riscv64 {
-    use super::{Instruction, disassemble, in_file, innermost};
+    use super::objdump::{Instruction, disassemble, in_file, innermost};
     use groma_sys::arch::{self, Doubles, MIX_GROUPS, MIX_LINE};
     use std::collections::HashSet;
 

@@ -201,3 +201,31 @@ fn vectors_are_used_where_the_cpu_has_them() {
     // Groups of eight registers, of which every V has such of 128 bits.
     assert!(streams.iter().all(|kernel| kernel.isa != "rvv" || (128..=512).contains(&kernel.width)));
 }
+
+/// Vectors of SVE, of a length that divides powers of two, wherever the system has them; the wider set comes first.
+#[test]
+#[cfg(all(target_os = "linux", target_arch = "aarch64"))]
+fn scalable_kernels_are_there_where_the_cpu_is() {
+    /// Of `linux/prctl.h`; the `libc` crate has no name for it.
+    const PR_SVE_GET_VL: i32 = 51;
+    let bytes = if std::arch::is_aarch64_feature_detected!("sve") {
+        // SAFETY: asks for a number, whose low half is the length.
+        usize::try_from(unsafe { libc::prctl(PR_SVE_GET_VL) } & 0xffff).unwrap()
+    } else {
+        0
+    };
+    let streams: Vec<_> = arch::stream_kernels().into_iter().filter(|k| k.isa == "sve").collect();
+    let doubles = arch::doubles_kernels();
+    if bytes.is_power_of_two() {
+        println!("vectors of {bytes} B");
+        assert_eq!(5, streams.len());
+        assert!(streams.iter().all(|k| k.width == bytes && k.step == 16 * bytes));
+        assert_eq!(12, doubles.iter().filter(|k| k.isa == "sve" && k.step == 16 * bytes).count());
+    } else {
+        println!("no SVE, or vectors of {bytes} B");
+        assert!(streams.is_empty() && doubles.iter().all(|k| k.isa != "sve"));
+    }
+    let widest = if bytes.is_power_of_two() && bytes >= 32 { "sve" } else { "neon" };
+    assert_eq!(widest, doubles[0].isa);
+    assert_eq!("portable", doubles[doubles.len() - 1].isa);
+}

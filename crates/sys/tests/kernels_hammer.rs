@@ -5,6 +5,9 @@
 #![expect(unsafe_code, reason = "calls the raw kernels")]
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64")))]
+mod objdump;
+
 use groma_sys::arch::hammer::{self, ANY_WORD, FIRST_LINE, HAMMER_PAGE, STEP, place, portable, word};
 use groma_sys::hammer::{Bare, Hammer, Kind, Standing, replay};
 use groma_sys::pages::{Map, Policy};
@@ -138,36 +141,6 @@ fn the_end_of_the_buffer_is_respected() {
     }
 }
 
-/// The instructions of the function at `address`, as GNU objdump prints them; nothing where there is none. (The loops are
-/// looked up in this very program, as `disassembly.rs` does.)
-#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64")))]
-fn disassemble(address: usize) -> Option<Vec<String>> {
-    let program = std::env::current_exe().unwrap();
-    let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
-    let start = maps.lines().find(|line| line.ends_with(&*program.to_string_lossy())).unwrap();
-    // ELF: the type is at byte 16, and 3 is a position-independent program.
-    let loaded = usize::from_str_radix(start.split('-').next().unwrap(), 16).unwrap();
-    let address = if std::fs::read(&program).unwrap()[16] == 3 { address - loaded } else { address };
-    let foreign = format!("{}-linux-gnu-objdump", std::env::consts::ARCH);
-    let output = [&*foreign, "objdump"].into_iter().find_map(|objdump| {
-        let mut command = std::process::Command::new(objdump);
-        command.args(["--disassemble", "--no-show-raw-insn", "--wide", "--no-addresses"]);
-        if cfg!(target_arch = "x86_64") {
-            command.arg("--disassembler-options=intel");
-        }
-        command.arg(format!("--start-address={address:#x}")).arg(format!("--stop-address={:#x}", address + 0x1000));
-        command.arg(&program).output().ok().filter(|output| output.status.success())
-    });
-    let Some(output) = output else {
-        println!("skipped: there is no objdump for {} here", std::env::consts::ARCH);
-        return None;
-    };
-    let text = String::from_utf8(output.stdout).unwrap();
-    let lines = text.lines().skip_while(|line| !line.ends_with(">:")).skip(1);
-    let single = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
-    Some(lines.take_while(|line| !line.trim().is_empty()).map(single).collect())
-}
-
 /// Two stores a turn in the one, none in the other; one atomic addition in the chain.
 #[test]
 #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64")))]
@@ -177,24 +150,25 @@ fn the_claimed_instructions_are_in_the_loops_and_no_other_goes_to_memory() {
         "aarch64" => ("str x", &["ldadd x", "ldxr x", "stxr w"]),
         _ => ("sd ", &["amoadd.d "]),
     };
-    let to_memory = |function: &[String]| {
-        // What comes before the loop is the compiler's: saved registers, and constants (which objdump remarks on).
-        let turn = |i: &&String| i.contains("nop") || !(i.contains("sp") || i.contains('#'));
-        let brackets = |i: &&String| i.contains('[') || i.contains(" ptr ") || (i.contains('(') && !i.contains("ret"));
-        function.iter().filter(turn).filter(brackets).filter(|i| !i.contains("nop")).cloned().collect::<Vec<_>>()
+    let function = |address: *const ()| objdump::disassemble(objdump::in_file(address as usize));
+    // RISC-V has some in two bytes (`c.`).
+    let text = |i: &objdump::Instruction| i.text.trim_start_matches("c.").to_owned();
+    let to_memory = |function: &[objdump::Instruction]| {
+        let turn = objdump::innermost(function).iter();
+        turn.filter(|i| i.memory().is_some()).map(text).collect::<Vec<_>>()
     };
-    let Some(stores) = disassemble(hammer::hammer_store as *const () as usize) else { return };
+    let Some(stores) = function(hammer::hammer_store as *const ()) else { return };
     let seen = to_memory(&stores);
     assert_eq!((seen.len(), seen.iter().filter(|i| i.starts_with(store)).count()), (2, 2), "{stores:#?}");
-    let bare = disassemble(hammer::hammer_bare as *const () as usize).unwrap();
+    let bare = function(hammer::hammer_bare as *const ()).unwrap();
     assert_eq!(to_memory(&bare).len(), 0, "{bare:#?}");
     // But for the stores, and what adds the base to an address, the two are the same loop.
-    let multiplies = |function: &[String]| function.iter().filter(|i| i.contains("mul")).count();
+    let multiplies = |function: &[objdump::Instruction]| function.iter().filter(|i| i.text.contains("mul")).count();
     assert_eq!(multiplies(&stores), multiplies(&bare));
-    let chain = disassemble(hammer::hammer_own as *const () as usize).unwrap();
+    let chain = function(hammer::hammer_own as *const ()).unwrap();
     for claimed in own {
-        assert_eq!(chain.iter().filter(|i| i.starts_with(claimed)).count(), 1, "{claimed}: {chain:#?}");
+        assert_eq!(chain.iter().filter(|i| text(i).starts_with(claimed)).count(), 1, "{claimed}: {chain:#?}");
     }
-    let bare = disassemble(hammer::hammer_own_bare as *const () as usize).unwrap();
-    assert!(!bare.iter().any(|i| own.iter().any(|o| i.starts_with(o))), "{bare:#?}");
+    let bare = function(hammer::hammer_own_bare as *const ()).unwrap();
+    assert!(!bare.iter().any(|i| own.iter().any(|o| text(i).starts_with(o))), "{bare:#?}");
 }

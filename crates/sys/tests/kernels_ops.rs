@@ -1,6 +1,9 @@
 //! Operations against their reference, and the instruction that each claims in its loops.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+#[cfg(target_os = "linux")]
+mod objdump;
+
 use groma_sys::arch::ops::{OP_KERNELS, op_isa_here};
 use groma_sys::arch::portable::ops::{REFERENCES, Reference};
 use groma_sys::operation::Operation;
@@ -35,60 +38,19 @@ fn every_kernel_has_a_reference_and_is_listed_once() {
     assert!(Operation::new("i8.add").unwrap_err().contains("i8.add"));
 }
 
-/// The names of the instructions of the loop in the function at `address` of memory, or nothing where there is no objdump. (What
-/// `disassembly.rs` does in full.)
+/// The names of the instructions of the loop in the function at `address` of memory, or nothing where there is no objdump.
 #[cfg(target_os = "linux")]
 fn names_in_loop(address: usize) -> Option<Vec<String>> {
-    use std::process::Command;
-    let program = std::env::current_exe().unwrap();
-    let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
-    let start = maps.lines().find(|line| line.ends_with(&*program.to_string_lossy())).unwrap();
-    // ELF: the type is at byte 16, and 3 is a position-independent program.
-    let loaded = usize::from_str_radix(start.split('-').next().unwrap(), 16).unwrap();
-    let address = if std::fs::read(&program).unwrap()[16] == 3 { address - loaded } else { address };
-    let foreign = format!("{}-linux-gnu-objdump", std::env::consts::ARCH);
-    let output = [&*foreign, "objdump"].into_iter().find_map(|objdump| {
-        let mut command = Command::new(objdump);
-        command.args(["--disassemble", "--no-show-raw-insn", "--wide"]);
-        match std::env::consts::ARCH {
-            "x86_64" => command.arg("--disassembler-options=intel"),
-            // Without aliases, whose spelling changes from version to version.
-            "riscv64" => command.arg("--disassembler-options=no-aliases"),
-            _ => &mut command,
-        };
-        command.arg(format!("--start-address={address:#x}")).arg(format!("--stop-address={:#x}", address + 0x4000));
-        command.arg(&program).output().ok().filter(|output| output.status.success())
-    });
-    let Some(output) = output else {
-        println!("skipped: there is no objdump for {} here", std::env::consts::ARCH);
-        return None;
-    };
-    let text = String::from_utf8(output.stdout).unwrap();
-    let function = text.split_once(&format!("{address:016x} <")).expect("no function begins there").1;
-    let lines = function.lines().skip(1).take_while(|line| !line.trim().is_empty());
-    let instructions: Vec<(usize, &str)> = lines
-        .filter_map(|line| line.split_once(':'))
-        .map(|(at, text)| (usize::from_str_radix(at.trim(), 16).unwrap(), text.trim()))
-        .collect();
-    // The one jump backwards; on x86-64 `jnz` is printed as `jne`.
-    let (from, to) = instructions
-        .iter()
-        .find_map(|(at, text)| {
-            let operands = text.split_once(" <")?.0;
-            let target = operands.rsplit([' ', ',', '\t']).next()?.trim_start_matches("0x");
-            let target = usize::from_str_radix(target, 16).ok().filter(|target| target < at && *target >= address)?;
-            Some((target, *at))
-        })
-        .expect("no loop");
-    let body = instructions.iter().filter(|(at, _)| (from..=to).contains(at));
+    let function = objdump::disassemble(objdump::in_file(address))?;
     // A locked instruction is named after its prefix; RISC-V has some in two bytes (`c.`).
-    let name = |text: &str| {
-        let mut words = text.split_whitespace();
-        let first = words.next().unwrap();
-        let name = if first == "lock" { words.next().unwrap() } else { first };
+    let name = |i: &objdump::Instruction| {
+        let name = match i.name() {
+            "lock" => i.text.split(' ').nth(1).unwrap(),
+            name => name,
+        };
         name.trim_start_matches("c.").to_owned()
     };
-    Some(body.map(|(_, text)| name(text)).collect())
+    Some(objdump::innermost(&function).iter().map(name).collect())
 }
 
 #[test]

@@ -95,7 +95,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
 /// The words of [`Op::ALL`], the typical one first.
 const OPS: &[&str] = &["read", "write", "write_nt", "copy", "copy_nt", "zero_line", "rep_stos", "rep_movs", "rep_lods"];
 const KERNELS: &[&str] = &[
-    "best", "avx512", "avx512x8", "avx2", "avx2x8", "sse2", "string", "neon", "sve", "scalar", "rvv", "line",
+    "best", "avx512", "avx512x8", "avx2", "avx2x8", "sse2", "string", "neon", "neonx8", "sve", "scalar", "rvv", "line",
     "portable",
 ];
 

@@ -69,10 +69,10 @@ pub(crate) static BENCH: Benchmark = Benchmark {
             Param {
                 name: "kernel",
                 help: "instructions: the widest that the CPU has, or those named",
-                kind: ParamKind::Word(&["best", "avx512", "avx2", "rvv", "scalar", "portable"]),
+                kind: ParamKind::Word(&["best", "avx512", "avx2", "sve", "neon", "rvv", "scalar", "portable"]),
                 quick: &[],
                 default: &["best"],
-                full: &["best", "avx512", "avx2", "rvv", "scalar", "portable"],
+                full: &["best", "avx512", "avx2", "sve", "neon", "rvv", "scalar", "portable"],
             },
         ],
         plain,

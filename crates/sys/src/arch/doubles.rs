@@ -75,7 +75,7 @@ pub struct DoublesKernel {
     pub op: Doubles,
     /// Whether its stores bypass the caches.
     pub nt: bool,
-    /// The instructions it uses: `avx512`, `avx2`, `neon`, `rvv`, `scalar` or `portable`.
+    /// The instructions it uses: `avx512`, `avx2`, `neon`, `sve`, `rvv`, `scalar` or `portable`.
     pub isa: &'static str,
     /// The number of bytes of an array must be a multiple of this.
     pub step: usize,

@@ -84,7 +84,7 @@ impl Op {
 pub const STREAM_PATTERN: u64 = 0x0123_4567_89ab_cdef;
 
 /// What the address of every buffer of a stream kernel must be a multiple of: a cache line, which is also the widest
-/// vector that a kernel here uses.
+/// vector of a fixed length that a kernel here uses.
 pub const STREAM_ALIGN: usize = 64;
 
 /// A streaming loop, and all that must be known to turn its time into a bandwidth.
@@ -92,16 +92,16 @@ pub const STREAM_ALIGN: usize = 64;
 pub struct StreamKernel {
     /// What it does.
     pub op: Op,
-    /// The instructions it uses, as a user names them: `avx512`, `avx2`, `sse2`, `neon`, `rvv`, `scalar`,
+    /// The instructions it uses, as a user names them: `avx512`, `avx2`, `sse2`, `neon`, `sve`, `rvv`, `scalar`,
     /// `string` (x86's `rep`), `line` (zeroing whole lines), `portable`. With `x8` behind it goes over eight places at once, in turn,
     /// an eighth of the buffer each, and fetches the lines that plain stores go to beforehand, for ownership: slower in
     /// the first cache, faster in memory, where it keeps more misses under way.
     pub isa: &'static str,
-    /// Bytes per load or store.
+    /// Bytes per load or store: of `sve` those of a vector as this process has it, a power of two from 16 to 256.
     pub width: usize,
     /// The instruction that moves them, as a disassembler prints it.
     pub instruction: &'static str,
-    /// The number of bytes it is run over must be a multiple of this.
+    /// The number of bytes it is run over must be a multiple of this, which is a power of two.
     pub step: usize,
     /// Goes `passes` times over `bytes` bytes, each of them once a pass. The passes are counted here and not by the caller
     /// because a pass over 16 KiB lasts some 130 cycles: a call for each would be a tenth of the result.

@@ -1,6 +1,7 @@
-//! AArch64: the generic timer, the `svc` instruction, and kernels for Advanced SIMD (which every AArch64 system has).
+//! AArch64: the generic timer, the `svc` instruction, and kernels for Advanced SIMD (which every AArch64 system has), for
+//! `dc zva` and, where the system says that the CPU has it, for SVE.
 //!
-//! Not here: SVE, `dc zva`, FEAT_MOPS. They want kernels of their own that print the vector length or block size found.
+//! Not here: FEAT_MOPS, SME.
 //!
 //! # Safety
 //!
