@@ -13,7 +13,9 @@
 
 mod objdump;
 
-use groma_sys::arch::{self, Doubles, MIX_GROUPS, MIX_LINE, Op, stream_kernels};
+use groma_sys::arch::{self, Op, stream_kernels};
+#[cfg(not(target_arch = "riscv64"))]
+use groma_sys::arch::{Doubles, MIX_GROUPS, MIX_LINE};
 use objdump::{Instruction, disassemble, in_file, innermost};
 use std::collections::HashSet;
 
