@@ -95,8 +95,8 @@ pub(super) const VARIANT: Param = Param {
     help: "a store in the first line of a page, a store anywhere in it, or owning a line of it one after the other",
     kind: ParamKind::Word(&["store", "line", "own"]),
     quick: &["store"],
-    default: &["store", "line", "own"],
-    full: &[],
+    default: &["store", "own"],
+    full: &["store", "line", "own"],
 };
 
 /// The fact that says how many bytes memory moves for an operation.
