@@ -1,9 +1,10 @@
 //! Who gets how much of the budget: after the first round it is known what each point costs.
 //!
-//! Pure arithmetic; reads no clock. Three steps, each taken only when the one before did not suffice. No point may take more
+//! Pure arithmetic; reads no clock. Four steps, each taken only when the one before did not suffice. No point may take more
 //! than a share, so that one that costs seconds (a shell, a compile) does not take the rounds of hundreds that cost
-//! milliseconds. Then all sample for a shorter time, in the same proportion, down to that of a quick run. Then all have fewer
-//! rounds.
+//! milliseconds. Then those that cost several times as much as most (to fill 128 MiB, for example) have as few rounds as an
+//! interval needs: of a whole survey they are a quarter of the points and three quarters of the time. Then all sample for a shorter
+//! time, in the same proportion, down to that of a quick run. Then all have fewer rounds.
 
 use crate::survey::Effort;
 use std::time::Duration;
@@ -12,20 +13,26 @@ use std::time::Duration;
 /// equal part. 3 % of a minute are nine rounds of 0.2 s.
 const LARGEST: f64 = 0.03;
 
+/// A point is dear that costs so many times as much as the middle one.
+const DEAR: f64 = 3.0;
+/// The fewest rounds that have an interval (95 % of a median, by order statistics).
+const WITH_INTERVAL: u32 = 6;
+
 /// What was decided.
 pub(crate) struct Shares {
     /// The effort of the rounds to come.
     pub(crate) effort: Effort,
     /// The share of the profile's sampling time that it has.
-    sampling: f64,
+    pub(crate) sampling: f64,
     /// How many more rounds each point has.
     pub(crate) more_rounds: Vec<u32>,
 }
 
-/// The effort of the first round: what an equal part of the budget for each round of each point leaves for sampling.
+/// The effort of the first round: half of an equal part of the budget for each round of each point, since the worker takes about
+/// as long as the sampling, where points are many.
 pub(crate) fn first(full: Effort, points: usize, budget: Duration) -> Effort {
     let rounds = points.max(1) as f64 * f64::from(full.rounds.max(1));
-    full.thinned(budget.as_secs_f64() / rounds / full.length().as_secs_f64().max(1e-9))
+    full.thinned(budget.as_secs_f64() / 2.0 / rounds / full.length().as_secs_f64().max(1e-9))
 }
 
 /// Shares out what is left after the first round, which was done with the effort `tried` and took each point so long.
@@ -35,30 +42,61 @@ pub(crate) fn share_out(full: &Effort, tried: &Effort, spent: &[Duration], left:
     let cap = (left * LARGEST).max(left / spent.len().max(1) as f64);
     let cost = |spent: &Duration, effort: &Effort| cost(*spent, tried, effort).as_secs_f64();
     let thin = full.thinned(0.0);
-    let own: Vec<u32> = spent.iter().map(|s| most.min((cap / cost(s, &thin).max(1e-9)) as u32)).collect();
-    let total = |effort: &Effort, rounds: u32| -> f64 {
-        spent.iter().zip(&own).map(|(s, own)| cost(s, effort) * f64::from(*(own.min(&rounds)))).sum()
+    let mut own: Vec<u32> = spent.iter().map(|s| most.min((cap / cost(s, &thin).max(1e-9)) as u32)).collect();
+    let total = |own: &[u32], effort: &Effort, rounds: u32| -> f64 {
+        spent.iter().zip(own).map(|(s, own)| cost(s, effort) * f64::from(*(own.min(&rounds)))).sum()
     };
-    let rounds = (0..=most).rev().find(|&n| total(&thin, n) <= left).unwrap_or(0);
-    let (least, wanted) = (total(&thin, rounds), total(full, rounds));
-    let sampling = if wanted <= left { 1.0 } else { ((left - least) / (wanted - least).max(1e-9)).clamp(0.0, 1.0) };
+    if total(&own, full, most) > left {
+        let mut costs: Vec<f64> = spent.iter().map(|s| cost(s, &thin)).collect();
+        costs.sort_by(f64::total_cmp);
+        let dear = costs.get(costs.len() / 2).map_or(f64::INFINITY, |middle| DEAR * middle);
+        for (own, _) in own.iter_mut().zip(spent).filter(|(_, s)| cost(s, &thin) > dear) {
+            *own = (*own).min(WITH_INTERVAL - 1);
+        }
+    }
+    let rounds = (0..=most).rev().find(|&n| total(&own, &thin, n) <= left).unwrap_or(0);
+    let sampling = sampling(full, total(&own, &thin, rounds), total(&own, full, rounds), left);
     Shares { effort: full.thinned(sampling), sampling, more_rounds: own.iter().map(|own| *own.min(&rounds)).collect() }
 }
 
+/// The share of the full sampling time with which the rounds that are owed (what one took with the effort `tried`, and how many)
+/// fit into what is left. To be asked again after each round: what a point's sampling costs is known once it was tried, and a
+/// round for everybody is worth more than longer ones for some.
+pub(crate) fn adjust(full: &Effort, tried: &Effort, owed: &[(Duration, u32)], left: Duration) -> f64 {
+    let total = |effort: &Effort| -> f64 {
+        owed.iter().map(|(spent, rounds)| cost(*spent, tried, effort).as_secs_f64() * f64::from(*rounds)).sum()
+    };
+    sampling(full, total(&full.thinned(0.0)), total(full), left.as_secs_f64())
+}
+
+/// The share of the full sampling time that fits, if the thinnest costs `least` seconds and all of it `wanted`.
+fn sampling(full: &Effort, least: f64, wanted: f64, left: f64) -> f64 {
+    if wanted <= left {
+        return 1.0;
+    }
+    let beyond = ((left - least) / (wanted - least).max(1e-9)).clamp(0.0, 1.0);
+    // Between the least, which is not nothing, and all.
+    let floor = full.thinned(0.0).length().as_secs_f64() / full.length().as_secs_f64().max(1e-9);
+    floor + (1.0 - floor) * beyond
+}
+
+/// Loops that a round may sample one after another, each for the whole time: a control, a second measure. Some do and most do not, so
+/// of longer sampling three are expected, and of shorter sampling one is: what was taken for too dear is left over in the end and
+/// goes into more rounds, what was taken for too cheap costs everybody a round.
+const LOOPS: [f64; 2] = [1.0, 3.0];
+
 /// What a round that took so long with one effort takes with another: its sampling grows or shrinks, all else stays.
 fn cost(spent: Duration, tried: &Effort, other: &Effort) -> Duration {
-    let sampled = spent.min(tried.length());
+    let loops = LOOPS[usize::from(other.length() > tried.length())];
+    let sampled = spent.min(tried.length().mul_f64(loops));
     let stretch = other.length().as_secs_f64() / tried.length().as_secs_f64().max(1e-9);
     (spent - sampled) + sampled.mul_f64(stretch)
 }
 
 impl Shares {
-    /// What the budget cost in precision, in words; nothing when it cost nothing. `name` names the point at an index.
+    /// What the budget cost in rounds, in words; nothing when it cost nothing. `name` names the point at an index.
     pub(crate) fn costs(&self, rounds: u32, spent: &[Duration], name: impl Fn(usize) -> String) -> Vec<String> {
         let mut costs = Vec::new();
-        if self.sampling < 1.0 {
-            costs.push(format!("sampling cut to {:.0} % to fit", self.sampling * 100.0));
-        }
         let most = self.more_rounds.iter().max().map_or(rounds, |more| more + 1);
         if most < rounds {
             costs.push(format!("{most} rounds instead of {rounds} to fit"));
@@ -114,6 +152,39 @@ mod tests {
         assert_eq!(shares.more_rounds[0], 8);
         let said = shares.costs(9, &spent, |i| format!("p{i}"));
         assert!(said.iter().any(|s| s.contains("p7 (1, 5000 ms each), p9 (")), "{said:?}");
+    }
+
+    #[test]
+    fn the_dear_have_fewer_rounds_before_the_others_sample_less() {
+        // As a whole survey is: three quarters cost little, the rest have memory to fill.
+        let first = standard().thinned(0.0);
+        let spent: Vec<Duration> = (0..300).map(|i| if i % 4 == 0 { 80 * MS } else { 10 * MS }).collect();
+        let shares = share_out(&standard(), &first, &spent, 55_000 * MS);
+        assert_eq!((shares.more_rounds[0], shares.more_rounds[1]), (5, 8));
+        assert!(shares.effort.length() > first.length(), "what that saves is sampled");
+        // Where all fits, they keep theirs.
+        let shares = share_out(&standard(), &first, &spent, 600_000 * MS);
+        assert_eq!((shares.more_rounds[0], shares.more_rounds[1]), (8, 8));
+    }
+
+    #[test]
+    fn what_costs_more_than_was_foreseen_is_sampled_for_a_shorter_time() {
+        let full = standard();
+        // Three loops each: a round that samples three times as long as the model says.
+        let real = |effort: &Effort| 5 * MS + 3 * effort.length();
+        let mut tried = full.thinned(0.0);
+        let mut left = 55_000 * MS;
+        let mut rounds = 8;
+        let mut effort = share_out(&full, &tried, &[real(&tried); 200], left).effort;
+        while rounds > 0 {
+            tried = effort;
+            left = left.saturating_sub(real(&tried) * 200);
+            rounds -= 1;
+            effort = full.thinned(adjust(&full, &tried, &[(real(&tried), rounds); 200], left));
+        }
+        assert!(left > Duration::ZERO, "all rounds fit");
+        assert_eq!(adjust(&full, &full, &[(50 * MS, 2)], 60_000 * MS), 1.0);
+        assert!(adjust(&full, &full, &[], Duration::ZERO) <= 1.0);
     }
 
     #[test]

@@ -174,6 +174,7 @@ impl Survey<'_> {
         let end = self.started + self.budget.saturating_sub(CLOSING.min(self.budget / 10));
         let mut effort = shares::first(self.effort, courses.iter().filter(|c| !c.settled).count(), self.budget);
         let mut round = 0u32;
+        let mut least_sampling = 1.0f64;
         // Points that did not have the rounds of their share.
         let mut short = 0u32;
         'rounds: loop {
@@ -274,8 +275,18 @@ impl Survey<'_> {
                 }
                 let name = |at: usize| plan[open[at]].point.name();
                 worked.costs.extend(shares.costs(self.effort.rounds, &spent, name));
-                effort = shares.effort;
+                (effort, least_sampling) = (shares.effort, shares.sampling);
+            } else if shared_out {
+                let owed: Vec<(Duration, u32)> =
+                    courses.iter().filter(|c| !c.settled).map(|c| (c.cost, c.target.saturating_sub(round))).collect();
+                let left = end.saturating_duration_since(Instant::now());
+                let sampling = shares::adjust(&self.effort, &effort, &owed, left);
+                effort = self.effort.thinned(sampling);
+                least_sampling = least_sampling.min(sampling);
             }
+        }
+        if least_sampling < 1.0 {
+            worked.costs.insert(0, format!("sampling cut to {:.0} % to fit", least_sampling * 100.0));
         }
         if short > 0 {
             worked.costs.push(format!("{short} of {} points not reached in their last rounds", plan.len()));

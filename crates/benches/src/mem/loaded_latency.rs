@@ -68,7 +68,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
                 help: "cycles that a generator idles after each KiB",
                 kind: ParamKind::Count,
                 quick: &["0"],
-                default: &["0", "64", "256", "1024", "4096"],
+                default: &["0", "64", "256", "4096"],
                 full: &["0", "16", "32", "64", "128", "256", "512", "1024", "2048", "4096"],
             },
             Param {

@@ -73,7 +73,7 @@ const MODELLED: &str = "modelled_per_program_byte";
 const PIECE: usize = 64 << 10;
 
 fn plain(params: &Params) -> bool {
-    params.word("store") != Some("nt") || params.word("mix") == Some("1:1")
+    params.word("store") != Some("nt")
 }
 
 fn run(ctx: &mut Ctx) -> Outcome {
