@@ -176,8 +176,9 @@ fn ratio(numerator: fn(u64) -> u64, denominator: fn(u64) -> u64, expected: f64, 
 #[test]
 #[cfg(target_arch = "x86_64")]
 fn a_multiplication_takes_three_additions_and_a_rotation_one() {
-    ratio(arch::mul_chain, arch::add_chain, 3.0, 0.005);
-    ratio(arch::rotate_chain, arch::add_chain, 1.0, 0.005);
+    // The fastest of one need not be at the clock of the other's, which hops by 3 to 4 %; another number of cycles is far off.
+    ratio(arch::mul_chain, arch::add_chain, 3.0, 0.15);
+    ratio(arch::rotate_chain, arch::add_chain, 1.0, 0.05);
 }
 
 // System calls: each number of arguments, so that the last one is seen to arrive.
