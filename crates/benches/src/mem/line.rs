@@ -132,6 +132,11 @@ fn run(ctx: &mut Ctx) -> Outcome {
         sweep(ctx, 0, &mut curve)?;
         if let Ok((first, last)) = step(&curve) {
             let further = shift(first, last, declared);
+            if further + DISTANCES[DISTANCES.len() - 1] >= SLOT {
+                // No line is as long: a disturbed sweep.
+                told = Err(format!("the cost seems to rise at {first} bytes only"));
+                continue;
+            }
             if further != shifted_by {
                 (shifted, shifted_by) = ([f64::INFINITY; DISTANCES.len()], further);
             }
