@@ -3,7 +3,8 @@
 //! Pure arithmetic; reads no clock. Four steps, each taken only when the one before did not suffice. No point may take more
 //! than a share, so that one that costs seconds (a shell, a compile) does not take the rounds of hundreds that cost
 //! milliseconds. Then those that cost several times as much as most (to fill 128 MiB, for example) have as few rounds as an
-//! interval needs: of a whole survey they are a quarter of the points and three quarters of the time. Then all sample for a shorter
+//! interval needs, or fewer if the others could not have as many: of a whole survey they are a quarter of the points and three
+//! quarters of the time. Then all sample for a shorter
 //! time, in the same proportion, down to that of a quick run. Then all have fewer rounds.
 
 use crate::survey::Effort;
@@ -50,8 +51,17 @@ pub(crate) fn share_out(full: &Effort, tried: &Effort, spent: &[Duration], left:
         let mut costs: Vec<f64> = spent.iter().map(|s| cost(s, &thin)).collect();
         costs.sort_by(f64::total_cmp);
         let dear = costs.get(costs.len() / 2).map_or(f64::INFINITY, |middle| DEAR * middle);
-        for (own, _) in own.iter_mut().zip(spent).filter(|(_, s)| cost(s, &thin) > dear) {
-            *own = (*own).min(WITH_INTERVAL - 1);
+        let cap_dear = |own: &mut [u32], cap: u32| {
+            for (own, _) in own.iter_mut().zip(spent).filter(|(_, s)| cost(s, &thin) > dear) {
+                *own = (*own).min(cap);
+            }
+        };
+        // One less for each, until the others have as many as an interval needs.
+        for cap in (0..WITH_INTERVAL).rev() {
+            cap_dear(&mut own, cap);
+            if total(&own, &thin, most.min(WITH_INTERVAL - 1)) <= left {
+                break;
+            }
         }
     }
     let rounds = (0..=most).rev().find(|&n| total(&own, &thin, n) <= left).unwrap_or(0);
@@ -162,6 +172,10 @@ mod tests {
         let shares = share_out(&standard(), &first, &spent, 55_000 * MS);
         assert_eq!((shares.more_rounds[0], shares.more_rounds[1]), (5, 8));
         assert!(shares.effort.length() > first.length(), "what that saves is sampled");
+        // On a machine that is three times as slow the others still have an interval.
+        let slow: Vec<Duration> = spent.iter().map(|s| *s * 3).collect();
+        let shares = share_out(&standard(), &first, &slow, 55_000 * MS);
+        assert!(shares.more_rounds[0] < 5 && shares.more_rounds[1] >= 5, "{:?}", &shares.more_rounds[..2]);
         // Where all fits, they keep theirs.
         let shares = share_out(&standard(), &first, &spent, 600_000 * MS);
         assert_eq!((shares.more_rounds[0], shares.more_rounds[1]), (8, 8));
