@@ -1,10 +1,9 @@
 //! Works a plan off within its budget: rounds of all points in fresh random order, each round a fresh worker.
 //!
 //! The budget is a contract: the run ends within it. The first round is cheap and tells what each point costs; the rest of
-//! the budget is then shared out (`shares.rs`): no point may take more than its share, then the sampling time of each round
-//! shrinks, then the number of rounds. When all points have had their rounds, what is left goes to those whose interval is
-//! still too wide, at the checkpoints of the stopping rule. Each round is handed to the sink as it ends, so that a crash
-//! loses at most the one in flight.
+//! the budget is then shared out (`shares.rs`): rounds once, sampling time again after each round. When all points have had
+//! their rounds, what is left goes to those whose interval is still too wide, at the checkpoints of the stopping rule. Each
+//! round is handed to the sink as it ends, so that a crash loses at most the one in flight.
 
 use crate::plan::Planned;
 use crate::progress::Progress;
@@ -265,22 +264,25 @@ impl Survey<'_> {
             if left_out == order.len() {
                 break;
             }
+            if !shared_out {
+                continue;
+            }
+            let left = end.saturating_duration_since(Instant::now());
             if round == 1 {
                 let open: Vec<usize> = (0..plan.len()).filter(|&i| !courses[i].settled).collect();
                 let spent: Vec<Duration> = open.iter().map(|&i| courses[i].cost).collect();
-                let left = end.saturating_duration_since(Instant::now());
-                let shares = shares::share_out(&self.effort, &effort, &spent, left);
-                for (&i, more) in open.iter().zip(&shares.more_rounds) {
+                let more_rounds = shares::share_out(&self.effort, &effort, &spent, left);
+                for (&i, more) in open.iter().zip(&more_rounds) {
                     courses[i].target = 1 + more;
                 }
                 let name = |at: usize| plan[open[at]].point.name();
-                worked.costs.extend(shares.costs(self.effort.rounds, &spent, name));
-                (effort, least_sampling) = (shares.effort, shares.sampling);
-            } else if shared_out {
-                let owed: Vec<(Duration, u32)> =
-                    courses.iter().filter(|c| !c.settled).map(|c| (c.cost, c.target.saturating_sub(round))).collect();
-                let left = end.saturating_duration_since(Instant::now());
-                let sampling = shares::adjust(&self.effort, &effort, &owed, left);
+                worked.costs.extend(shares::costs(&more_rounds, self.effort.rounds, &spent, name));
+            }
+            let owed: Vec<(Duration, u32)> =
+                courses.iter().filter(|c| !c.settled).map(|c| (c.cost, c.target.saturating_sub(round))).collect();
+            // Rounds beyond the shares are as long as the last of these: their costs are known.
+            if owed.iter().any(|(_, rounds)| *rounds > 0) {
+                let sampling = shares::sampling(&self.effort, &effort, &owed, left);
                 effort = self.effort.thinned(sampling);
                 least_sampling = least_sampling.min(sampling);
             }
