@@ -86,8 +86,28 @@ impl Grid {
         out
     }
 
+    /// Whether all rows keep their names beside their numbers: only the last column had to give way, and that was enough.
+    pub(crate) fn fits(&self) -> bool {
+        let (widths, _) = self.last_given_way();
+        self.excess(&widths) == 0
+    }
+
+    /// How many columns these widths are more than there are.
+    fn excess(&self, widths: &[usize]) -> usize {
+        (widths.iter().sum::<usize>() + GAP * self.align.len().saturating_sub(1)).saturating_sub(self.style.width)
+    }
+
     /// Natural widths; then the last column gives way down to a dozen columns or its longest word, then the first.
     fn widths(&self) -> Vec<usize> {
+        let (mut widths, last) = self.last_given_way();
+        if last > 0 {
+            widths[0] = widths[0].saturating_sub(self.excess(&widths)).max(widths[0].min(FIRST_LEAST));
+        }
+        widths
+    }
+
+    /// Natural widths, but for the last column; and which that is.
+    fn last_given_way(&self) -> (Vec<usize>, usize) {
         let last = self.align.len().saturating_sub(1);
         let mut widths = vec![0; self.align.len()];
         let mut least = 0;
@@ -103,12 +123,11 @@ impl Grid {
                 }
             }
         }
-        let excess = |widths: &[usize]| (widths.iter().sum::<usize>() + GAP * last).saturating_sub(self.style.width);
         if last > 0 {
-            widths[last] = widths[last].saturating_sub(excess(&widths)).max(least.max(LAST_LEAST).min(widths[last]));
-            widths[0] = widths[0].saturating_sub(excess(&widths)).max(widths[0].min(FIRST_LEAST));
+            let needed = least.max(LAST_LEAST).min(widths[last]);
+            widths[last] = widths[last].saturating_sub(self.excess(&widths)).max(needed);
         }
-        widths
+        (widths, last)
     }
 
     fn push_cells(&self, out: &mut String, cells: &[Cell], rest: Option<&Cell>, widths: &[usize]) {

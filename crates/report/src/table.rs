@@ -10,7 +10,7 @@ use crate::rows::{Body, Group, HEADS, Row, groups};
 use crate::style::{Ink, Style, wrap_behind};
 use crate::summary::{host, summary};
 
-/// From this width on, the point has a column of its own.
+/// From this width on, the point has a column of its own, if all points fit.
 const WIDE: usize = 110;
 
 /// From this width on, there is room for the second quantile.
@@ -24,12 +24,17 @@ const SECOND_QUANTILE: usize = 3;
 
 /// The whole of a run.
 pub(crate) fn table(run: &RunHeader, records: &[Record], end: Option<&End>, style: &Style) -> String {
-    let mut grid = Grid::new(&aligns(style), style);
     let hidden = !style.all && records.len() > FEW;
     let shown: Vec<Record> = records.iter().filter(|r| !(hidden && r.detail)).cloned().collect();
-    for group in groups(&shown, style) {
-        add(&mut grid, &group, style);
-    }
+    let groups = groups(&shown, style);
+    let laid_out = |wide| {
+        let mut grid = Grid::new(&aligns(style, wide), style);
+        groups.iter().for_each(|group| add(&mut grid, group, style, wide));
+        grid
+    };
+    // Points of many parameters take more than any terminal beside their ids.
+    let beside = (style.width >= WIDE).then(|| laid_out(true)).filter(Grid::fits);
+    let grid = beside.unwrap_or_else(|| laid_out(false));
     let mut out = head(run, style) + "\n" + &grid.render() + &summary(run, records, end, style);
     if shown.len() < records.len() {
         let what = "controls and raw loops are kept as well: groma show --all";
@@ -50,26 +55,21 @@ fn head(run: &RunHeader, style: &Style) -> String {
     out
 }
 
-fn wide(style: &Style) -> bool {
-    style.width >= WIDE
-}
-
 /// The numeric columns that there is room for, by their place in [`HEADS`].
 fn chosen(style: &Style) -> impl Iterator<Item = usize> {
     let all = style.width >= ROOMY;
     (0..HEADS.len()).filter(move |i| all || *i != SECOND_QUANTILE)
 }
 
-fn aligns(style: &Style) -> Vec<Align> {
-    let names = if wide(style) { 2 } else { 1 };
+fn aligns(style: &Style, wide: bool) -> Vec<Align> {
+    let names = if wide { 2 } else { 1 };
     let mut aligns = vec![Align::Left; names];
     aligns.extend(chosen(style).map(|_| Align::Right));
     aligns.push(Align::Left);
     aligns
 }
 
-fn add(grid: &mut Grid, group: &Group<'_>, style: &Style) {
-    let wide = wide(style);
+fn add(grid: &mut Grid, group: &Group<'_>, style: &Style, wide: bool) {
     let mut heads = vec![Cell::ink(group.family, Ink::Strong)];
     if wide {
         heads.push(Cell::default());
@@ -186,6 +186,22 @@ mod tests {
             let colour = shown(&Style { colour: true, ..Style::plain(width) });
             assert_ne!(colour, plain);
             assert_eq!(without_escapes(&colour), plain);
+        }
+    }
+
+    #[test]
+    fn points_that_are_too_long_for_a_column_of_their_own_stand_below_their_ids() {
+        let long = "size=1 KiB connection=keep_alive from=memory kernel=best direction=both";
+        let mut records = fixtures::records();
+        for id in ["http.get.with_a_long_suffix", "mem.bandwidth"] {
+            records.push(fixtures::record(id, long, groma_model::Quantity::Latency, 1e-6));
+        }
+        for width in [80, 100, 120, 132, 200] {
+            let text = table(&fixtures::header(), &records, None, &Style::plain(width));
+            assert!(text.contains(long), "{text}");
+            for line in text.lines().filter(|line| !line.trim_end().ends_with(long)) {
+                assert!(columns(line) <= width, "{width}: {line}");
+            }
         }
     }
 
