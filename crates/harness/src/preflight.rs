@@ -7,7 +7,7 @@ use crate::benchmark::Stop;
 use crate::calibrate::{self, ASSUMED_QUANTUM_NS, ClockFacts};
 use crate::ctx::Ctx;
 use crate::instruments::Real;
-use crate::model::{Fact, Host, JobResult, NoiseVerdict};
+use crate::model::{Host, JobResult, NoiseVerdict};
 use crate::sys::arch;
 use crate::sys::clock::{Clock, Monotonic};
 use crate::sys::counters::Usage;
@@ -243,15 +243,12 @@ fn verified_interval(clock: &ClockFacts, quantum_ns: f64, rng: &mut Rng) -> (f64
 
 /// Reads a preflight's facts into what every job is given.
 pub fn host(result: &JobResult) -> Option<Host> {
-    let number = |key: &str| {
-        let fact: &Fact = result.facts.iter().find(|f| f.key == key)?;
-        fact.value.parse::<f64>().ok()
-    };
+    let number = |key: &str| result.fact(key)?.parse::<f64>().ok();
     Some(Host {
         clock_step_ns: number("clock.step_ns")?,
         clock_cost_ns: number("clock.cost_ns")?,
         quantum_ns: number("quantum_ns")?,
-        quantum_assumed: result.facts.iter().any(|f| f.key == "quantum.assumed" && f.value == "true"),
+        quantum_assumed: result.fact("quantum.assumed") == Some("true"),
         interval_ns: number("interval_ns")?,
         proportionality: number("interval.proportionality"),
         counter_hz: number("counter.hz"),

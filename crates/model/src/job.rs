@@ -140,4 +140,9 @@ impl JobResult {
     pub fn series(&self, name: &str) -> Option<&Series> {
         self.series.iter().find(|s| s.name == name)
     }
+
+    /// The value of a fact.
+    pub fn fact(&self, key: &str) -> Option<&str> {
+        Fact::find(&self.facts, key)
+    }
 }

@@ -23,6 +23,11 @@ impl Fact {
     pub fn new(key: impl Into<String>, value: impl ToString) -> Fact {
         Fact { key: key.into(), value: value.to_string() }
     }
+
+    /// The value of the fact with this key among some.
+    pub(crate) fn find<'a>(facts: &'a [Fact], key: &str) -> Option<&'a str> {
+        facts.iter().find(|f| f.key == key).map(|f| f.value.as_str())
+    }
 }
 
 /// What is known about where a run took place: a flat list, so that two of them can be laid side by side.
@@ -36,7 +41,7 @@ pub struct Machine {
 impl Machine {
     /// The value of a fact.
     pub fn get(&self, key: &str) -> Option<&str> {
-        self.facts.iter().find(|f| f.key == key).map(|f| f.value.as_str())
+        Fact::find(&self.facts, key)
     }
 }
 
@@ -227,6 +232,13 @@ pub struct Record {
     /// The raw samples of each round, when asked for.
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
     pub round_samples: Option<Vec<Round>>,
+}
+
+impl Record {
+    /// The value of a fact.
+    pub fn fact(&self, key: &str) -> Option<&str> {
+        Fact::find(&self.facts, key)
+    }
 }
 
 /// How often each label was set.

@@ -64,16 +64,12 @@ impl<'a> Seen<'a> {
     }
 }
 
-/// A fact of a record.
-fn fact<'a>(record: &'a Record, key: &str) -> Option<&'a str> {
-    record.facts.iter().find(|f| f.key == key).map(|f| f.value.as_str())
-}
-
 /// The page of a run; `None` where the run holds too little of the hardware survey for one.
 pub(crate) fn page(run: &RunHeader, records: &[Record]) -> Option<Page> {
     let seen = Seen(records);
-    let claims = claims::claims(&run.environment, &seen);
-    let bandwidth = speeds::bandwidth(&seen);
+    let hierarchies = claims::hierarchies(&seen);
+    let claims = claims::claims(&run.environment, &seen, &hierarchies);
+    let bandwidth = speeds::bandwidth(&seen, &hierarchies);
     let lines = speeds::lines(&seen);
     let told = claims.iter().filter(|c| c.is_measured()).count();
     let measured_lines = lines.iter().filter(|l| l.is_measured).count();

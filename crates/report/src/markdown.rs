@@ -3,7 +3,7 @@
 use groma_model::{End, Record, RunHeader};
 
 use crate::Style;
-use crate::hardware::{self, Part};
+use crate::hardware::{self, Page, Part};
 use crate::rows::{Body, HEADS, groups};
 use crate::summary::{host, summary};
 
@@ -16,10 +16,7 @@ pub(crate) fn markdown(run: &RunHeader, records: &[Record], end: Option<&End>, s
         out += &format!("{}\n\n", escape(&here));
     }
     if let Some(page) = hardware::page(run, records) {
-        out += "### hardware\n\n";
-        for part in hardware::markdown(&page) {
-            push(&mut out, &part);
-        }
+        push_hardware(&mut out, "", &page);
     }
     for group in groups(records, &plain) {
         out += &format!("### {}\n\n{}.\n\n", escape(group.family), escape(&group.says));
@@ -80,12 +77,20 @@ fn push(out: &mut String, part: &Part) {
 
 /// The hardware of a run on one page of Markdown; `None` where the run holds too little of it.
 pub fn hardware_markdown(run: &RunHeader, records: &[Record]) -> Option<String> {
-    let page = hardware::page(run, records)?;
-    let mut out = format!("### hardware\n\n{}\n\n", escape(&host(&run.environment)));
-    for part in hardware::markdown(&page) {
-        push(&mut out, &part);
-    }
+    let mut out = String::new();
+    push_hardware(&mut out, &host(&run.environment), &hardware::page(run, records)?);
     Some(out)
+}
+
+/// The page of the hardware, of this machine where that is not said above.
+fn push_hardware(out: &mut String, machine: &str, page: &Page) {
+    out.push_str("### hardware\n\n");
+    if !machine.is_empty() {
+        out.push_str(&format!("{}\n\n", escape(machine)));
+    }
+    for part in hardware::markdown(page) {
+        push(out, &part);
+    }
 }
 
 fn line(out: &mut String, cells: impl IntoIterator<Item = impl AsRef<str>>) {

@@ -232,10 +232,7 @@ impl<'a> Group<'a> {
                 .collect();
             Some(levels.join(", "))
         });
-        let fractured = |r: &&&Record| {
-            r.id.starts_with("mem.tlb") && r.facts.iter().any(|f| f.key == "verdict" && f.value == "fractured")
-        };
-        let fractured = self.0.iter().any(|r| fractured(&r));
+        let fractured = self.0.iter().any(|r| r.id.starts_with("mem.tlb") && r.fact("verdict") == Some("fractured"));
         let hierarchy = hierarchy.map(|h| if fractured { h + ", huge pages fractured" } else { h });
         hierarchy.or_else(|| {
             let (record, most) = self.most("mem.bandwidth").filter(|(r, _)| r.quantity == Quantity::Bandwidth)?;

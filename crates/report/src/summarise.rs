@@ -126,7 +126,7 @@ fn round_value(point: &Point, metric: &Metric, result: &JobResult, which: Which)
         Derivation::Difference { of, minus, per } => Some((value(of)? - value(minus)?) / per),
         Derivation::Ratio { of, to } => Some(value(of)? / value(to)?),
         Derivation::Scaled { of, by } => {
-            let factor: f64 = result.facts.iter().find(|f| f.key == *by)?.value.parse().ok()?;
+            let factor: f64 = result.fact(by)?.parse().ok()?;
             Some(value(of)? * factor)
         }
     }

@@ -90,7 +90,7 @@ mod tests {
             tried => tried.expect("memory"),
         };
         let bytes = tried.result.series("").expect("stated").values[0];
-        let fact = |key: &str| tried.result.facts.iter().find(|f| f.key == key).map(|f| f.value.clone());
+        let fact = |key: &str| tried.result.fact(key).map(str::to_owned);
         let touched: f64 = fact("touched").expect("told").parse().expect("a number");
         assert!(touched <= bytes / PART as f64 && touched <= MOST as f64, "{touched} of {bytes}");
         assert!(fact("limit").is_some_and(|limit| !limit.is_empty()));

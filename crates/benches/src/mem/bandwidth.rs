@@ -260,7 +260,7 @@ mod tests {
     use groma_harness::testing::try_out;
 
     fn fact<'a>(tried: &'a groma_harness::testing::Tried, key: &str) -> &'a str {
-        tried.result.facts.iter().find(|f| f.key == key).map_or("", |f| f.value.as_str())
+        tried.result.fact(key).unwrap_or_default()
     }
 
     #[test]

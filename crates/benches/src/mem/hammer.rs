@@ -191,7 +191,7 @@ mod tests {
             assert!(tried.samples("") >= 3 && tried.samples("generator") >= 3, "{variant}");
             assert_eq!(tried.proven("words that are not what the reference stored"), 0.0);
             assert_eq!(tried.proven("operations that the counter went through, per operation"), 1.0);
-            let bytes = tried.result.facts.iter().find(|f| f.key == TRAFFIC).map(|f| f.value.clone());
+            let bytes = tried.result.fact(TRAFFIC).map(str::to_owned);
             assert_eq!(bytes, Some((2 * super::super::line_size()).to_string()));
         }
     }

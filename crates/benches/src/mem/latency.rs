@@ -145,7 +145,7 @@ mod tests {
         for chain in ["amortised", "included"] {
             let tried = try_out(&BENCH, &[("size", "16K"), ("chain", chain)], None).expect("16 KiB of memory");
             assert!(tried.samples("") >= 3);
-            let nodes = tried.result.facts.iter().find(|f| f.key == "chain.nodes").map(|f| f.value.as_str());
+            let nodes = tried.result.fact("chain.nodes");
             assert_eq!(nodes, Some((16384 / super::super::line_size()).to_string().as_str()));
         }
     }
@@ -164,7 +164,7 @@ mod tests {
         let private = super::super::private_cache().unwrap_or(super::super::ASSUMED_PRIVATE);
         for (size, expected) in [(private / 2, super::super::line_size()), (private, super::super::FAR_SPACING)] {
             let tried = try_out(&BENCH, &[("size", &size.to_string())], None).expect("memory");
-            let spacing = tried.result.facts.iter().find(|f| f.key == "chain.spacing").map(|f| f.value.clone());
+            let spacing = tried.result.fact("chain.spacing").map(str::to_owned);
             assert_eq!(spacing, Some(expected.to_string()), "{size}");
         }
     }

@@ -242,7 +242,7 @@ mod tests {
     #[test]
     fn every_distance_has_a_cost_and_pairs_stay_in_their_slots() {
         let tried = try_out(&BENCH, &[], None).expect("a quarter of the memory of a telephone");
-        let fact = |key: &str| tried.result.facts.iter().find(|f| f.key == key).map(|f| f.value.clone());
+        let fact = |key: &str| tried.result.fact(key).map(str::to_owned);
         let costs = fact("line.cycles").expect("a curve");
         assert_eq!(costs.split(' ').count(), DISTANCES.len());
         assert!(costs.split(' ').all(|cost| cost.parse::<f64>().is_ok_and(|c| c > 0.0 && c.is_finite())), "{costs}");

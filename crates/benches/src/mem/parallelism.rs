@@ -429,7 +429,7 @@ mod tests {
             if !told {
                 assert!(tried.proven("loads that overlap at best") >= 1.0);
             }
-            let fact = |key: &str| tried.result.facts.iter().find(|f| f.key == key).map(|f| f.value.clone());
+            let fact = |key: &str| tried.result.fact(key).map(str::to_owned);
             assert!(fact("limiter").is_some() && fact("curve.ns").is_some_and(|c| c.starts_with("1=")));
         }
     }

@@ -203,11 +203,11 @@ mod tests {
             Ok(tried) => {
                 for spacing in SPACINGS {
                     let key = format!("prefetch.spacing_{spacing}");
-                    let row = tried.result.facts.iter().find(|f| f.key == key).map(|f| f.value.clone());
+                    let row = tried.result.fact(&key).map(str::to_owned);
                     let row = row.expect("a row of the grid");
                     assert_eq!(row.split(' ').filter(|r| r.parse::<f64>().is_ok()).count(), 5, "{row}");
                 }
-                let verdict = tried.result.facts.iter().find(|f| f.key == "verdict").map(|f| f.value.as_str());
+                let verdict = tried.result.fact("verdict");
                 assert!(matches!(verdict, Some("clean" | "polluted")), "{verdict:?}");
                 assert_eq!(tried.result.proofs.len(), 1);
             }

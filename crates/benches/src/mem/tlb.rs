@@ -561,7 +561,7 @@ mod tests {
         for pages in ["huge", "hugetlb"] {
             match try_out(&BENCH, &[("pages", pages)], None) {
                 Ok(tried) => {
-                    let verdict = tried.result.facts.iter().find(|f| f.key == "verdict").map(|f| f.value.clone());
+                    let verdict = tried.result.fact("verdict").map(str::to_owned);
                     let known = ["effective", "fractured", "not determinable"];
                     assert!(verdict.is_some_and(|v| known.contains(&v.as_str())), "{:?}", tried.result);
                 }

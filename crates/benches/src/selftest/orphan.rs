@@ -50,7 +50,7 @@ mod tests {
         let dir = std::env::temp_dir().join(format!("groma-selftest-orphan-{}", process::id()));
         std::fs::create_dir(&dir).expect("a temporary directory");
         let tried = try_out(&BENCH, &[], Some(&dir)).expect("a child and a file");
-        let fact = |key| tried.result.facts.iter().find(|f| f.key == key).map(|f| f.value.clone()).expect(key);
+        let fact = |key| tried.result.fact(key).map(str::to_owned).expect(key);
         let pid = fact("orphan.pid").parse().expect("a number");
         assert!(process::exists(pid));
         process::kill(pid);

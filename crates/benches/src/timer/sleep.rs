@@ -230,7 +230,7 @@ mod tests {
     fn the_slack_in_force_is_told() {
         let told = |slack| {
             let tried = try_out(&BENCH, &[("slack", slack)], None).expect("nanosleep");
-            tried.result.facts.iter().find(|f| f.key == "timer.slack_ns").map(|f| f.value.clone())
+            tried.result.fact("timer.slack_ns").map(str::to_owned)
         };
         assert!(told("1ns").is_none_or(|ns| ns == "1"));
         assert!(told("default").is_none_or(|ns| ns != "1"));

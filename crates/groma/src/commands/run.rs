@@ -211,7 +211,7 @@ pub(crate) fn preflight(supervisor: &Supervisor, time: Duration, seed: u64) -> R
         Ended::Result(result) => {
             let host = host_preflight::host(&result)
                 .ok_or_else(|| Refusal::Failed("the preflight left facts out".to_owned()))?;
-            let lost = result.facts.iter().find(|f| f.key == "noise.lost").and_then(|f| f.value.parse().ok());
+            let lost = result.fact("noise.lost").and_then(|lost| lost.parse().ok());
             Ok((host, lost))
         }
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use groma_model::{Machine, Record};
 
-use super::{Seen, ended, fact};
+use super::{Seen, ended};
 use crate::curve::{Level, curves, levels};
 use crate::matrix::{Matrix, cpu_list};
 use crate::point::measured;
@@ -87,9 +87,9 @@ fn snaps(measured: f64, declared: f64) -> bool {
 const RATE_ERROR: f64 = 100e-6;
 
 /// All claims that there is something to say about, in the order in which they are shown.
-pub(super) fn claims(machine: &Machine, seen: &Seen<'_>) -> Vec<Claim> {
+pub(super) fn claims(machine: &Machine, seen: &Seen<'_>, hierarchies: &[Hierarchy<'_>]) -> Vec<Claim> {
     let mut all = clocks(seen);
-    all.extend(caches(machine, seen));
+    all.extend(caches(machine, seen, hierarchies));
     all.extend(counted(machine, seen));
     all.extend(huge_pages(seen));
     all.extend(sharing(machine, seen));
@@ -140,22 +140,12 @@ fn clocks(seen: &Seen<'_>) -> Vec<Claim> {
 
 /// A number among a record's facts.
 fn number(record: &Record, key: &str) -> Option<f64> {
-    fact(record, key)?.parse().ok().filter(|v: &f64| v.is_finite())
+    record.fact(key)?.parse().ok().filter(|v: &f64| v.is_finite())
 }
 
 /// A size in the text of a fact: `48 KiB`, `24684084 KiB`, `65536`.
 fn bytes(text: &str) -> Option<f64> {
-    let split = text.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(text.len());
-    let number: f64 = text[..split].parse().ok()?;
-    let unit = match text[split..].trim() {
-        "" | "B" => 1.0,
-        "KiB" | "kB" | "K" => 1024.0,
-        "MiB" | "M" => 1_048_576.0,
-        "GiB" | "G" => 1_073_741_824.0,
-        "TiB" | "T" => 1_099_511_627_776.0,
-        _ => return None,
-    };
-    Some(number * unit).filter(|v| *v > 0.0)
+    groma_model::parse_size(&text.replace(' ', "")).ok().filter(|bytes| *bytes > 0).map(|bytes| bytes as f64)
 }
 
 fn size(bytes: f64) -> String {
@@ -163,7 +153,7 @@ fn size(bytes: f64) -> String {
 }
 
 /// A curve of latency over size, by the pages that it was taken on.
-struct Hierarchy<'a> {
+pub(super) struct Hierarchy<'a> {
     pages: &'a str,
     levels: Vec<Level>,
     largest: f64,
@@ -171,7 +161,7 @@ struct Hierarchy<'a> {
 
 /// The hierarchies of the chains without translation, those whose pages blur the edges least first: base pages lie anywhere
 /// in a cache that is indexed by physical addresses.
-fn hierarchies<'a>(seen: &Seen<'a>) -> Vec<Hierarchy<'a>> {
+pub(super) fn hierarchies<'a>(seen: &Seen<'a>) -> Vec<Hierarchy<'a>> {
     let records: Vec<&Record> =
         seen.all("mem.latency").filter(|r| r.params.word("chain") != Some("included")).collect();
     let mut all: Vec<Hierarchy<'_>> = curves(&records, "size")
@@ -188,8 +178,7 @@ fn hierarchies<'a>(seen: &Seen<'a>) -> Vec<Hierarchy<'a>> {
 
 /// Whether what goes over so many bytes goes over memory, as far as the latencies tell: where the curve has come to rest. A last
 /// cache may be larger than any size that people would call memory.
-pub(super) fn reaches_memory(seen: &Seen<'_>, bytes: f64) -> Option<bool> {
-    let all = hierarchies(seen);
+pub(super) fn reaches_memory(all: &[Hierarchy<'_>], bytes: f64) -> Option<bool> {
     let whole = all.iter().find(|h| h.levels.len() > 1)?;
     Some(whole.levels.iter().any(|l| l.name == "memory" && l.span[0] <= bytes))
 }
@@ -230,17 +219,17 @@ pub(super) fn matched(declared: [Option<f64>; 3], capacities: &[f64]) -> [Option
 }
 
 /// L1d, L2, L3: size and latency; and memory.
-fn caches(machine: &Machine, seen: &Seen<'_>) -> Vec<Claim> {
-    let all = hierarchies(seen);
+fn caches(machine: &Machine, seen: &Seen<'_>, all: &[Hierarchy<'_>]) -> Vec<Claim> {
     let declared = CACHES.map(|(key, _)| machine.get(&format!("cache.{key}.size")).and_then(bytes));
+    let placed = all.iter().map(|h| {
+        let capped: Vec<(&Level, f64)> = h.levels.iter().filter_map(|l| Some((l, l.capacity?))).collect();
+        let capacities: Vec<f64> = capped.iter().map(|(_, capacity)| *capacity).collect();
+        (h, matched(declared, &capacities).map(|at| capped.get(at?).copied()))
+    });
+    let placed: Vec<_> = placed.collect();
     let mut claims = Vec::new();
     for (i, (_, name)) in CACHES.iter().enumerate() {
-        let level = all.iter().find_map(|h| {
-            let capped: Vec<&Level> = h.levels.iter().filter(|l| l.capacity.is_some()).collect();
-            let capacities: Vec<f64> = capped.iter().filter_map(|l| l.capacity).collect();
-            let level = *capped.get(matched(declared, &capacities)[i]?)?;
-            Some((h, level, level.capacity?))
-        });
+        let level = placed.iter().find_map(|(h, found)| found[i].map(|(level, capacity)| (*h, level, capacity)));
         match (level, declared[i]) {
             (Some((h, level, capacity)), declared) => claims.push(cache(machine, i, declared, h, level, capacity)),
             (None, Some(size_declared)) if all.iter().any(|h| !h.levels.is_empty()) => {
@@ -430,13 +419,12 @@ fn one(what: &str, record: &Record, declared: Option<f64>, scale: Scale, agree: 
 fn huge_pages(seen: &Seen<'_>) -> Option<Claim> {
     let huge = |r: &Record| r.params.word("pages").is_some_and(|p| p != "base");
     let record = seen.first("mem.tlb.page", huge)?;
-    let asked = number(record, "declared.page").or_else(|| number(record, "pages.size"));
-    let declared = asked.map_or("huge".to_owned(), size);
+    let declared = number(record, "declared.page").map_or("huge".to_owned(), size);
     let mut claim = match measured(record) {
         Some(value) => Claim { declared, measured: size(value), ..Claim::new("huge page") },
         None => Claim::untold("huge page", Some(declared), record),
     };
-    let (verdict, why) = match fact(record, "verdict") {
+    let (verdict, why) = match record.fact("verdict") {
         Some("effective") => (Verdict::Agree, String::new()),
         Some("fractured") => {
             let what = measured(record).map_or("smaller".to_owned(), size);

@@ -2,7 +2,7 @@
 
 use groma_model::{Params, Record, Unit, Value};
 
-use super::claims::reaches_memory;
+use super::claims::{Hierarchy, reaches_memory};
 use super::{Line, Seen, Table, ended};
 use crate::matrix::{Matrix, protocol};
 use crate::point::{measured, point_without, same_point};
@@ -24,7 +24,7 @@ fn gigabytes(bytes_per_second: f64) -> String {
 }
 
 /// Bandwidth by size, and which store wins at which. Sizes are the columns.
-pub(super) fn bandwidth(seen: &Seen<'_>) -> Option<Table> {
+pub(super) fn bandwidth(seen: &Seen<'_>, hierarchies: &[Hierarchy<'_>]) -> Option<Table> {
     let records: Vec<&Record> = seen.all("mem.bandwidth").filter(|r| r.params.word("op").is_some()).collect();
     let mut sizes: Vec<u64> =
         records.iter().filter(|r| measured(r).is_some()).filter_map(|r| r.params.int("size")).collect();
@@ -65,7 +65,7 @@ pub(super) fn bandwidth(seen: &Seen<'_>) -> Option<Table> {
         }
     }
     let largest = *sizes.last()?;
-    let caution = (reaches_memory(seen, largest as f64) == Some(false)).then(|| {
+    let caution = (reaches_memory(hierarchies, largest as f64) == Some(false)).then(|| {
         let largest = units::value(largest as f64, Scale::Size, None);
         format!("{largest} is not memory alone here: its latency still rises there (larger: --param size=1G)")
     });
@@ -136,7 +136,7 @@ fn parallelism(seen: &Seen<'_>) -> Option<String> {
     let of = |r: &&Record| {
         let value = units::significant(measured(r)?, 3);
         let at = r.params.int("size").map(|s| format!("{}: ", size(s))).unwrap_or_default();
-        let limiter = super::fact(r, "limiter").map(|l| format!(" ({l})")).unwrap_or_default();
+        let limiter = r.fact("limiter").map(|l| format!(" ({l})")).unwrap_or_default();
         Some(format!("{at}{value} loads{limiter}"))
     };
     let mut text = told(records.iter().filter_map(of).collect(), &records)?;
