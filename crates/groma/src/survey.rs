@@ -13,7 +13,7 @@ use crate::workdir::WorkDir;
 use anyhow::Result;
 use groma_harness::Rng;
 use groma_harness::model::{Fact, Host, Job, JobResult, Profile, Remote, Round, State};
-use groma_report::round_values;
+use groma_report::{ROUND_WALL, round_values};
 use groma_stats::rounds::{checkpoints, should_stop};
 use std::time::{Duration, Instant};
 
@@ -239,8 +239,8 @@ impl Survey<'_> {
                         short += u32::from(shared_out);
                     }
                     Ended::Result(mut result) => {
-                        // What a round costs, worker and all: the answer to where a budget went.
-                        result.facts.push(Fact::new("round.wall_ms", format!("{:.1}", took.as_secs_f64() * 1e3)));
+                        // The answer to where a budget went.
+                        result.facts.push(Fact::new(ROUND_WALL, format!("{:.1}", took.as_secs_f64() * 1e3)));
                         let course = &mut courses[i];
                         course.cost = took;
                         course.spent += took;

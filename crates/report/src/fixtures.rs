@@ -7,9 +7,9 @@ mod survey;
 pub(crate) use survey::{guest, nodes, pairs, two_caches};
 
 use groma_model::{
-    CrewKind, End, Fact, Host, JobResult, Label, LabelCounts, Labels, Machine, NoiseVerdict, Params, Placement,
-    Profile, Proof, Quantity, Record, Round, RunHeader, SCHEMA, Sample, Series, State, StateCounts, Timing, Value,
-    parse_size, size_text,
+    CrewKind, End, Fact, Host, Interference, JobResult, Label, LabelCounts, Labels, Machine, NoiseVerdict, Params,
+    Placement, Point, Profile, Proof, Quantity, Record, Round, RunHeader, SCHEMA, Sample, Series, State, StateCounts,
+    Timing, Value, parse_size, size_text,
 };
 
 const CORE_HZ: f64 = 3.5e9;
@@ -298,6 +298,23 @@ pub(crate) fn sampled() -> Record {
     }];
     record.round_samples = Some(rounds);
     record
+}
+
+/// A point without metrics.
+pub(crate) fn point(bench: &str) -> Point {
+    Point {
+        bench: bench.into(),
+        version: 1,
+        params: Params::default(),
+        params_text: String::new(),
+        placement: Placement::Pinned,
+        workers: 1,
+        crew: CrewKind::Processes,
+        timing: Timing::Floor,
+        drops: Interference::Cpu.drops(),
+        width: 0.01,
+        metrics: Vec::new(),
+    }
 }
 
 pub(crate) fn machine() -> Machine {

@@ -251,9 +251,9 @@ fn line(curve: &Curve<'_>, label: String) -> Line {
 
 fn plateaus(curve: &Curve<'_>) -> Vec<Plateau> {
     let plateau = |level: crate::curve::Level| {
-        let capacity = level.capacity.map(|c| format!(" {}", units::value(c, Scale::Size, None)));
+        let capacity = level.capacity.map(|c| format!(" {}", units::size(c)));
         let cycles = level.cycles.map(|c| format!(", {}", units::cycles(c)));
-        let time = units::value(level.latency, Scale::Time, None);
+        let time = units::time(level.latency);
         Plateau {
             from: level.span[0],
             to: level.span[1],

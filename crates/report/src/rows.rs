@@ -122,7 +122,7 @@ fn curve_rows<'a>(group: &mut Group<'a>, id: &'a str, curve: &Curve<'a>, has_lev
     let part = |point: String, body: Body| Row { id, point, part: true, body };
     let measured_points = curve.measured();
     let values: Vec<f64> = measured_points.iter().map(|p| p.1).collect();
-    let number = |x: f64| if curve.sizes { units::value(x, Scale::Size, None) } else { format!("{x}") };
+    let number = |x: f64| if curve.sizes { units::size(x) } else { format!("{x}") };
     let mut text = format!("{} points over {}", curve.points.len(), curve.over);
     if let (Some(first), Some(last)) = (curve.points.first(), curve.points.last()) {
         text += &format!(", {} to {}", number(first.0 as f64), number(last.0 as f64));
@@ -140,7 +140,7 @@ fn curve_rows<'a>(group: &mut Group<'a>, id: &'a str, curve: &Curve<'a>, has_lev
                 *to += &format!(" (soft: {})", number(soft));
             }
             let mut numbers = [(); 5].map(|()| String::new());
-            numbers[0] = units::value(level.latency, Scale::Time, None);
+            numbers[0] = units::time(level.latency);
             numbers[2] = level.cycles.map_or(NONE.to_owned(), units::bare_cycles);
             let body = Body::Values { numbers, ended: None };
             group.rows.push(part(level.name + &to.unwrap_or_default(), body));

@@ -69,13 +69,13 @@ impl<'a> Group<'a> {
     }
 
     fn costs(&self, id: &str, what: &str) -> Option<String> {
-        Some(format!("{what} costs {}", time(self.first(id)?)))
+        Some(format!("{what} costs {}", units::time(self.first(id)?)))
     }
 
     fn clock(&self) -> Option<String> {
         let read = self.costs("clock.read", "reading the clock")?;
         Some(match self.first("clock.step") {
-            Some(step) => format!("{read}; polled, it moves by {} at a time", time(step)),
+            Some(step) => format!("{read}; polled, it moves by {} at a time", units::time(step)),
             None => read,
         })
     }
@@ -85,12 +85,12 @@ impl<'a> Group<'a> {
         let mut parts = vec![format!("the core runs at {clock}")];
         if let Some((call, value)) = self.least("cpu.call") {
             let cycles = call.cycles.map(|c| format!(" ({})", units::cycles(c))).unwrap_or_default();
-            parts.push(format!("a call and its return cost {}{cycles}", time(value)));
+            parts.push(format!("a call and its return cost {}{cycles}", units::time(value)));
         }
         let cores = || self.all("cpu.core_to_core").filter(|(r, _)| r.params.word("protocol") == Some("cas1"));
         let (least, most) = (cores().map(|c| c.1).min_by(f64::total_cmp), cores().map(|c| c.1).max_by(f64::total_cmp));
         if let (Some(least), Some(most)) = (least, most) {
-            let span = if cores().count() > 1 { units::range(least, most, Scale::Time) } else { time(least) };
+            let span = if cores().count() > 1 { units::range(least, most, Scale::Time) } else { units::time(least) };
             parts.push(format!("a line goes from one core to another in {span} (cas1)"));
         }
         Some(parts.join("; "))
@@ -98,7 +98,7 @@ impl<'a> Group<'a> {
 
     fn syscall(&self) -> Option<String> {
         let entry = self.first("syscall.getppid")?;
-        let what = format!("entering the kernel and leaving it costs {}", time(entry));
+        let what = format!("entering the kernel and leaving it costs {}", units::time(entry));
         Some(match self.first("syscall.open_close") {
             Some(open) => format!("{what}; opening and closing a file {} as much", times(open / entry)),
             None => what,
@@ -108,7 +108,7 @@ impl<'a> Group<'a> {
     fn signal(&self) -> Option<String> {
         let catch = self.costs("signal.catch", "catching a signal")?;
         Some(match self.first("signal.install") {
-            Some(install) => format!("{catch}, installing its handler {}", time(install)),
+            Some(install) => format!("{catch}, installing its handler {}", units::time(install)),
             None => catch,
         })
     }
@@ -116,22 +116,22 @@ impl<'a> Group<'a> {
     fn proc(&self) -> Option<String> {
         let mut parts = Vec::new();
         if let Some(fork) = self.first("proc.fork_exit") {
-            parts.push(format!("fork and exit cost {}", time(fork)));
+            parts.push(format!("fork and exit cost {}", units::time(fork)));
         }
         let target =
             |word: &str| self.all("proc.exec").find(|(r, _)| r.params.word("target") == Some(word)).map(|r| r.1);
         match (target("static"), target("dynamic")) {
             (Some(fixed), Some(dynamic)) => parts.push(format!(
                 "running a static program {}, a dynamic one {} as much",
-                time(fixed),
+                units::time(fixed),
                 times(dynamic / fixed)
             )),
-            (Some(one), None) => parts.push(format!("running a static program {}", time(one))),
-            (None, Some(one)) => parts.push(format!("running a dynamic program {}", time(one))),
+            (Some(one), None) => parts.push(format!("running a static program {}", units::time(one))),
+            (None, Some(one)) => parts.push(format!("running a dynamic program {}", units::time(one))),
             (None, None) => {}
         }
         if let Some(shell) = self.first("proc.shell") {
-            parts.push(format!("a shell {}", time(shell)));
+            parts.push(format!("a shell {}", units::time(shell)));
         }
         (!parts.is_empty()).then(|| parts.join("; "))
     }
@@ -157,19 +157,20 @@ impl<'a> Group<'a> {
             (true, text) => format!("{} {text}", r.id),
             (false, _) => params(r),
         };
-        let what = format!("{what} {} ({})", time(low), of(least));
-        Some(if std::ptr::eq(least, most) { what } else { format!("{what} to {} ({})", time(high), of(most)) })
+        let what = format!("{what} {} ({})", units::time(low), of(least));
+        Some(if std::ptr::eq(least, most) { what } else { format!("{what} to {} ({})", units::time(high), of(most)) })
     }
 
     fn sched(&self) -> Option<String> {
-        let woken = self.least("sched.wakeup").map(|(_, v)| format!("a task that is woken runs {} later", time(v)));
+        let woken =
+            self.least("sched.wakeup").map(|(_, v)| format!("a task that is woken runs {} later", units::time(v)));
         let lost = self.first("sched.noise").map(|v| format!("others take {} of a CPU's time", units::percent(v)));
         let parts: Vec<String> = woken.into_iter().chain(lost).collect();
         (!parts.is_empty()).then(|| parts.join("; "))
     }
 
     fn disk(&self) -> Option<String> {
-        let random = self.least("disk.random_read").map(|(_, v)| format!("4 KiB at random take {}", time(v)));
+        let random = self.least("disk.random_read").map(|(_, v)| format!("4 KiB at random take {}", units::time(v)));
         let stream =
             self.most("disk.read").map(|(r, v)| format!("1 MiB comes at {}", units::value(v, Scale::of(r), None)));
         let parts: Vec<String> = random.into_iter().chain(stream).collect();
@@ -177,7 +178,7 @@ impl<'a> Group<'a> {
     }
 
     fn mix(&self) -> Option<String> {
-        let andrew = self.least("mix.andrew").map(|(r, v)| format!("a build takes {} ({})", time(v), params(r)));
+        let andrew = self.least("mix.andrew").map(|(r, v)| format!("a build takes {} ({})", units::time(v), params(r)));
         let jobs = self.least("mix.jobs.ratio").map(|(_, v)| format!("jobs at once take {} the ideal time", times(v)));
         let parts: Vec<String> = andrew.into_iter().chain(jobs).collect();
         (!parts.is_empty()).then(|| parts.join("; "))
@@ -189,7 +190,7 @@ impl<'a> Group<'a> {
             matches!(r.placement, Placement::Smt | Placement::SameLlc | Placement::CrossLlc | Placement::CrossNode)
         };
         let mut others = self.all("ipc.pipe_rtt").filter(|(r, _)| r.params == same.params && apart(r));
-        let there = format!("a pipe round trip on one CPU takes {}", time(near));
+        let there = format!("a pipe round trip on one CPU takes {}", units::time(near));
         Some(match others.next() {
             Some((_, far)) => format!("{there}, between two CPUs {} as long", times(far / near)),
             None => there,
@@ -197,8 +198,9 @@ impl<'a> Group<'a> {
     }
 
     fn net(&self) -> Option<String> {
-        let trip = self.least("net.tcp_rtt").map(|(_, v)| format!("a TCP round trip over loopback takes {}", time(v)));
-        let connect = self.least("net.tcp_connect").map(|(_, v)| format!("a connection takes {}", time(v)));
+        let trip =
+            self.least("net.tcp_rtt").map(|(_, v)| format!("a TCP round trip over loopback takes {}", units::time(v)));
+        let connect = self.least("net.tcp_connect").map(|(_, v)| format!("a connection takes {}", units::time(v)));
         let parts: Vec<String> = trip.into_iter().chain(connect).collect();
         (!parts.is_empty()).then(|| parts.join("; "))
     }
@@ -208,8 +210,9 @@ impl<'a> Group<'a> {
     }
 
     fn file(&self) -> Option<String> {
-        let create =
-            self.least("file.create_delete").map(|(_, v)| format!("creating and deleting a file costs {}", time(v)));
+        let create = self
+            .least("file.create_delete")
+            .map(|(_, v)| format!("creating and deleting a file costs {}", units::time(v)));
         let reread = self
             .most("file.reread")
             .map(|(r, v)| format!("a file in the page cache is read at {}", units::value(v, Scale::of(r), None)));
@@ -224,9 +227,9 @@ impl<'a> Group<'a> {
             let levels: Vec<String> = levels(for_levels(&curves)?)
                 .iter()
                 .map(|level| {
-                    let capacity = level.capacity.map(|c| format!(" {}", units::value(c, Scale::Size, None)));
+                    let capacity = level.capacity.map(|c| format!(" {}", units::size(c)));
                     let cycles = level.cycles.filter(|_| level.capacity.is_some());
-                    let cost = cycles.map_or_else(|| time(level.latency), units::cycles);
+                    let cost = cycles.map_or_else(|| units::time(level.latency), units::cycles);
                     format!("{}{} at {cost}", level.name, capacity.unwrap_or_default())
                 })
                 .collect();
@@ -239,10 +242,6 @@ impl<'a> Group<'a> {
             Some(format!("up to {} ({})", units::value(most, Scale::of(record), None), params(record)))
         })
     }
-}
-
-fn time(seconds: f64) -> String {
-    units::value(seconds, Scale::Time, None)
 }
 
 /// The parameters of a record, or its placement where it has none.

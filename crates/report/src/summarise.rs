@@ -407,7 +407,7 @@ fn facts(rounds: &[&Round]) -> Vec<Fact> {
 mod tests {
     //! V8 and V15 in the small: what becomes of known samples, and that recomputing gives the same.
     use super::*;
-    use groma_model::{Better, CrewKind, Interference, Labels, Params, Placement};
+    use groma_model::{Better, Labels};
 
     const HOST: Host = Host {
         clock_step_ns: 1.0,
@@ -431,19 +431,7 @@ mod tests {
     }
 
     fn point(timing: Timing, metric: Metric) -> Point {
-        Point {
-            bench: "test.metric".into(),
-            version: 1,
-            params: Params::default(),
-            params_text: String::new(),
-            placement: Placement::Pinned,
-            workers: 1,
-            crew: CrewKind::Processes,
-            timing,
-            drops: Interference::Cpu.drops(),
-            width: 0.01,
-            metrics: vec![metric],
-        }
+        Point { timing, metrics: vec![metric], ..crate::fixtures::point("test.metric") }
     }
 
     /// Samples of 100 iterations whose operations take these nanoseconds.

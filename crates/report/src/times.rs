@@ -8,10 +8,10 @@ use serde::Serialize;
 use crate::grid::{Align, Cell, Grid};
 use crate::json::pretty;
 use crate::style::{Ink, Style};
-use crate::units::{self, Scale};
+use crate::units;
 
-/// The fact of a round that tells how long it took, in milliseconds.
-const WALL: &str = "round.wall_ms";
+/// The fact of a round that tells how long it took, worker and all, in milliseconds.
+pub const ROUND_WALL: &str = "round.wall_ms";
 
 /// What a benchmark took in a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -30,8 +30,7 @@ pub struct BenchTime {
 pub fn bench_times(points: &[(Point, Vec<Round>)]) -> Vec<BenchTime> {
     let mut all: BTreeMap<&str, BenchTime> = BTreeMap::new();
     for (point, rounds) in points {
-        let walls =
-            rounds.iter().filter_map(|r| r.result.facts.iter().find(|f| f.key == WALL)?.value.parse::<f64>().ok());
+        let walls = rounds.iter().filter_map(|r| r.result.fact(ROUND_WALL)?.parse::<f64>().ok());
         let walls: Vec<f64> = walls.collect();
         if walls.is_empty() {
             continue;
@@ -58,7 +57,7 @@ pub fn times(times: &[BenchTime], style: &Style) -> String {
             Cell::new(name),
             Cell::new(time.points.to_string()),
             Cell::new(time.rounds.to_string()),
-            Cell::new(units::value(each, Scale::Time, None)),
+            Cell::new(units::time(each)),
             Cell::new(units::wall(time.wall_s)),
         ]
     };
@@ -81,28 +80,13 @@ pub fn times_json(times: &[BenchTime]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use groma_model::{CrewKind, Fact, Interference, JobResult, Params, Placement, State, Timing};
-
-    fn point(bench: &str) -> Point {
-        Point {
-            bench: bench.to_owned(),
-            version: 1,
-            params: Params::default(),
-            params_text: String::new(),
-            placement: Placement::Pinned,
-            workers: 1,
-            crew: CrewKind::Processes,
-            timing: Timing::Floor,
-            drops: Interference::Cpu.drops(),
-            width: 0.01,
-            metrics: Vec::new(),
-        }
-    }
+    use crate::fixtures;
+    use groma_model::{Fact, JobResult, State};
 
     fn rounds(walls: &[f64]) -> Vec<Round> {
         let round = |(i, ms): (usize, &f64)| {
             let mut result = JobResult::ended(State::Ok, "");
-            result.facts.push(Fact::new(WALL, ms));
+            result.facts.push(Fact::new(ROUND_WALL, ms));
             Round { round: i as u32, result }
         };
         walls.iter().enumerate().map(round).collect()
@@ -111,10 +95,10 @@ mod tests {
     #[test]
     fn the_dearest_first_and_all_points_of_a_benchmark_together() {
         let points = [
-            (point("a.cheap"), rounds(&[10.0, 12.0])),
-            (point("b.dear"), rounds(&[200.0, 220.0, 210.0])),
-            (point("a.cheap"), rounds(&[8.0])),
-            (point("c.never"), Vec::new()),
+            (fixtures::point("a.cheap"), rounds(&[10.0, 12.0])),
+            (fixtures::point("b.dear"), rounds(&[200.0, 220.0, 210.0])),
+            (fixtures::point("a.cheap"), rounds(&[8.0])),
+            (fixtures::point("c.never"), Vec::new()),
         ];
         let all = bench_times(&points);
         assert_eq!(all.len(), 2);

@@ -68,6 +68,16 @@ impl Scale {
     }
 }
 
+/// A size in bytes.
+pub(crate) fn size(bytes: f64) -> String {
+    value(bytes, Scale::Size, None)
+}
+
+/// A time in seconds.
+pub(crate) fn time(seconds: f64) -> String {
+    value(seconds, Scale::Time, None)
+}
+
 /// A value with its unit, to as many digits as half the width of its interval supports (three without one).
 pub fn value(value: f64, scale: Scale, half_width: Option<f64>) -> String {
     if !value.is_finite() {

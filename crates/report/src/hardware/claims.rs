@@ -8,7 +8,7 @@ use super::{Seen, ended};
 use crate::curve::{Level, curves, levels};
 use crate::matrix::{Matrix, cpu_list};
 use crate::point::measured;
-use crate::units::{self, NONE, Scale};
+use crate::units::{self, NONE, Scale, size, time};
 
 /// Whether what is declared is what was measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,7 +60,7 @@ impl Claim {
     }
 
     fn costing(mut self, seconds: Option<f64>, cycles: Option<f64>) -> Claim {
-        self.time = seconds.map(|s| units::value(s, Scale::Time, None)).unwrap_or_default();
+        self.time = seconds.map(time).unwrap_or_default();
         self.cycles = cycles.map(units::bare_cycles).unwrap_or_default();
         self
     }
@@ -146,10 +146,6 @@ fn number(record: &Record, key: &str) -> Option<f64> {
 /// A size in the text of a fact: `48 KiB`, `24684084 KiB`, `65536`.
 fn bytes(text: &str) -> Option<f64> {
     groma_model::parse_size(&text.replace(' ', "")).ok().filter(|bytes| *bytes > 0).map(|bytes| bytes as f64)
-}
-
-fn size(bytes: f64) -> String {
-    units::value(bytes, Scale::Size, None)
 }
 
 /// A curve of latency over size, by the pages that it was taken on.
@@ -511,7 +507,6 @@ fn nodes(machine: &Machine, seen: &Seen<'_>) -> Option<Claim> {
     let declared = machine.get("numa.distances").unwrap_or_default();
     let distances: Vec<f64> = declared.split_whitespace().filter_map(|d| d.parse().ok()).collect();
     let farther = distances.iter().any(|d| *d > 10.0);
-    let time = |v: f64| units::value(v, Scale::Time, None);
     let ratio = far / near;
     let verdict = (!distances.is_empty()).then(|| Verdict::of(farther == (ratio > FARTHER)));
     let why = match verdict {

@@ -6,7 +6,7 @@ use super::claims::{Hierarchy, reaches_memory};
 use super::{Line, Seen, Table, ended};
 use crate::matrix::{Matrix, protocol};
 use crate::point::{measured, point_without, same_point};
-use crate::units::{self, NONE, Scale};
+use crate::units::{self, NONE, Scale, size, time};
 
 /// The operations of the table and what they are called there.
 const SHOWN: [(&str, &str); 4] =
@@ -40,7 +40,7 @@ pub(super) fn bandwidth(seen: &Seen<'_>, hierarchies: &[Hierarchy<'_>]) -> Optio
         of_it.filter_map(|r| measured(r)).max_by(f64::total_cmp)
     };
     let mut heads = vec!["GB/s".to_owned()];
-    heads.extend(sizes.iter().map(|s| units::value(*s as f64, Scale::Size, None)));
+    heads.extend(sizes.iter().map(|s| size(*s as f64)));
     let mut rows = Vec::new();
     for (op, name) in SHOWN {
         if sizes.iter().any(|s| at(op, *s).is_some()) {
@@ -66,7 +66,7 @@ pub(super) fn bandwidth(seen: &Seen<'_>, hierarchies: &[Hierarchy<'_>]) -> Optio
     }
     let largest = *sizes.last()?;
     let caution = (reaches_memory(hierarchies, largest as f64) == Some(false)).then(|| {
-        let largest = units::value(largest as f64, Scale::Size, None);
+        let largest = size(largest as f64);
         format!("{largest} is not memory alone here: its latency still rises there (larger: --param size=1G)")
     });
     Some(Table { heads, rows, caution })
@@ -89,14 +89,6 @@ pub(super) fn lines(seen: &Seen<'_>) -> Vec<Line> {
         Some(Line { label, text: tell(seen)?, is_measured: seen.all(id).any(|r| measured(r).is_some()) })
     };
     all.into_iter().filter_map(line).collect()
-}
-
-fn size(bytes: u64) -> String {
-    units::value(bytes as f64, Scale::Size, None)
-}
-
-fn time(seconds: f64) -> String {
-    units::value(seconds, Scale::Time, None)
 }
 
 /// A text of these records, or of why there is none.
@@ -135,7 +127,7 @@ fn parallelism(seen: &Seen<'_>) -> Option<String> {
     records.sort_by_key(|r| r.params.int("size"));
     let of = |r: &&Record| {
         let value = units::significant(measured(r)?, 3);
-        let at = r.params.int("size").map(|s| format!("{}: ", size(s))).unwrap_or_default();
+        let at = r.params.int("size").map(|s| format!("{}: ", size(s as f64))).unwrap_or_default();
         let limiter = r.fact("limiter").map(|l| format!(" ({l})")).unwrap_or_default();
         Some(format!("{at}{value} loads{limiter}"))
     };
@@ -157,7 +149,7 @@ fn access(seen: &Seen<'_>) -> Option<String> {
     let kinds = [("read", "read"), ("dirty", "read what is dirty"), ("own", "own")];
     let parts: Vec<String> = kinds.iter().filter_map(|(k, name)| Some(format!("{name} {}", time(of(k)?)))).collect();
     let text = told(parts, &records)?;
-    Some(largest.map_or(text.clone(), |l| format!("{text} at {}", size(l))))
+    Some(largest.map_or(text.clone(), |l| format!("{text} at {}", size(l as f64))))
 }
 
 fn prefetch(seen: &Seen<'_>) -> Option<String> {
