@@ -180,6 +180,18 @@ pub fn reap(pid: i32) -> io::Result<Option<Exit>> {
     wait4(pid, libc::WNOHANG)
 }
 
+/// Whether a child has ended, without reaping it: until it is reaped its id, and that of its process group, belongs to
+/// nobody else, so that [`kill_group`] still reaches the right processes.
+///
+/// # Errors
+/// Those of `waitid`: `ECHILD` when it is no child of ours or was reaped already.
+pub fn has_ended(pid: i32) -> io::Result<bool> {
+    use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
+    let child = Pid::from_raw(pid).ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))?;
+    let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+    Ok(waitid(WaitId::Pid(child), options)?.is_some())
+}
+
 fn wait4(pid: i32, options: i32) -> io::Result<Option<Exit>> {
     let mut status = 0;
     let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
