@@ -191,15 +191,34 @@ pub fn parse_size(text: &str) -> Result<u64, String> {
         "t" => 40,
         _ => return Err(bad()),
     };
-    if let Ok(whole) = number.parse::<u64>() {
-        return whole.checked_mul(1 << shift).ok_or_else(|| format!("'{text}' does not fit in 64 bits"));
+    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+    if (whole.is_empty() && fraction.is_empty()) || fraction.contains('.') {
+        return Err(bad());
     }
-    let fraction: f64 = number.parse().map_err(|_| bad())?;
-    let bytes = fraction * (1u64 << shift) as f64;
-    if bytes.fract() != 0.0 || bytes >= 2f64.powi(53) {
-        return Err(format!("'{text}' is not a whole number of bytes"));
+    // The fraction as exact decimal digits: a float would round 1.00000000000000000001 to a whole number.
+    let mut digits: Vec<u8> = fraction.trim_end_matches('0').bytes().map(|b| b - b'0').collect();
+    let odd = || format!("'{text}' is not a whole number of bytes");
+    // The last of n digits is not 0, so that fewer than n doublings cannot make the fraction whole.
+    if digits.len() > shift {
+        return Err(odd());
     }
-    Ok(bytes as u64)
+    let too_large = || format!("'{text}' does not fit in 64 bits");
+    let mut bytes: u64 = if whole.is_empty() { 0 } else { whole.parse().map_err(|_| too_large())? };
+    for _ in 0..shift {
+        let carry = double(&mut digits);
+        bytes = bytes.checked_mul(2).and_then(|b| b.checked_add(carry)).ok_or_else(too_large)?;
+    }
+    if digits.iter().any(|d| *d != 0) { Err(odd()) } else { Ok(bytes) }
+}
+
+/// Doubles a decimal fraction, given by its digits; returns what was carried out of it.
+fn double(fraction: &mut [u8]) -> u64 {
+    let mut carry = 0;
+    for digit in fraction.iter_mut().rev() {
+        let twice = *digit * 2 + carry;
+        (*digit, carry) = (twice % 10, twice / 10);
+    }
+    carry.into()
 }
 
 /// A size as people read it: the largest binary unit that divides it (`64 KiB`), else one with two decimals.
