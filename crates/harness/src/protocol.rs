@@ -127,6 +127,16 @@ impl<'t> Fields<'t> {
     }
 }
 
+impl Fields<'_> {
+    /// A line with more fields than its word has is two lines whose end was lost, or none of ours.
+    fn end(mut self) -> Result<(), String> {
+        match self.rest.next() {
+            None => Ok(()),
+            Some(_) => Err(format!("there is a field too many in '{}'", self.line)),
+        }
+    }
+}
+
 fn split(line: &str) -> (&str, Fields<'_>) {
     let mut rest = line.split('\t');
     (rest.next().unwrap_or(""), Fields { line, rest })
@@ -158,6 +168,9 @@ pub fn read_job(text: &str) -> Result<(i32, Job), String> {
         host: Host::UNKNOWN,
     };
     for line in text.lines() {
+        if complete {
+            return Err(format!("the job goes on after its end with '{line}'"));
+        }
         let (word, mut f) = split(line);
         match word {
             "parent" => parent = Some(f.parse()?),
@@ -198,6 +211,7 @@ pub fn read_job(text: &str) -> Result<(i32, Job), String> {
             "go" => complete = true,
             other => return Err(format!("'{other}' is no word of a job")),
         }
+        f.end()?;
     }
     if !complete {
         return Err("the job breaks off".to_owned());
@@ -253,6 +267,9 @@ pub fn read_result(text: &str) -> Result<JobResult, String> {
     let mut complete = false;
     let no_series = || "a sample without a series".to_owned();
     for line in text.lines() {
+        if complete {
+            return Err(format!("the result goes on after its end with '{line}'"));
+        }
         let (word, mut f) = split(line);
         match word {
             "pid" => result.pid = f.parse()?,
@@ -297,6 +314,7 @@ pub fn read_result(text: &str) -> Result<JobResult, String> {
             }
             other => return Err(format!("'{other}' is no word of a result")),
         }
+        f.end()?;
     }
     if complete { Ok(result) } else { Err("the result breaks off".to_owned()) }
 }
@@ -398,6 +416,31 @@ mod tests {
         assert!(is_complete(b"end\tok\t\n"));
         for text in ["", "\n", "end\tok", "pid\t1\n", "end\tok\t\nsample\t1\n", "spend\tok\t\n"] {
             assert!(!is_complete(text.as_bytes()), "{text:?}");
+        }
+    }
+
+    /// A lost end of a line makes two lines one, and a second writer adds lines after the last.
+    #[test]
+    fn nothing_more_than_was_written_is_accepted() {
+        let (job, result) = (write_job(42, &job()), write_result(&result()));
+        for at in 0..job.lines().count() {
+            let longer: Vec<String> =
+                job.lines().enumerate().map(|(i, l)| if i == at { format!("{l}\tx") } else { l.to_owned() }).collect();
+            assert!(read_job(&longer.join("\n")).is_err(), "line {at} of the job");
+        }
+        for at in 0..result.lines().count() {
+            let longer: Vec<String> = result
+                .lines()
+                .enumerate()
+                .map(|(i, l)| if i == at { format!("{l}\tx") } else { l.to_owned() })
+                .collect();
+            assert!(read_result(&longer.join("\n")).is_err(), "line {at} of the result");
+        }
+        for more in ["cpu\t1\n", "go\n", "\n"] {
+            assert!(read_job(&format!("{job}{more}")).is_err(), "{more:?}");
+        }
+        for more in ["note\tlate\n", "end\tok\t\n", "\n"] {
+            assert!(read_result(&format!("{result}{more}")).is_err(), "{more:?}");
         }
     }
 
