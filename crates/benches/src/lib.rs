@@ -40,6 +40,8 @@ mod timer;
 mod uring;
 mod vdso;
 mod vm;
+#[doc(hidden)]
+pub mod wire;
 
 /// Every benchmark, family by family, in the order in which lists and tables show them.
 pub fn all() -> Vec<&'static Benchmark> {

@@ -5,16 +5,16 @@
 use std::fmt::Write;
 
 /// Bytes of a head, at most.
-pub(super) const HEAD_MOST: usize = 1 << 10;
+pub(crate) const HEAD_MOST: usize = 1 << 10;
 
 /// A request for that path; `close` says that no other will follow on this connection.
-pub(super) fn request(path: &str, close: bool) -> Vec<u8> {
+pub(crate) fn request(path: &str, close: bool) -> Vec<u8> {
     let connection = if close { "Connection: close\r\n" } else { "" };
     format!("GET {path} HTTP/1.1\r\nHost: groma\r\n{connection}\r\n").into_bytes()
 }
 
 /// The head of a response.
-pub(super) fn response(status: &str, length: u64, close: bool, to: &mut String) {
+pub(crate) fn response(status: &str, length: u64, close: bool, to: &mut String) {
     to.clear();
     let connection = if close { "Connection: close\r\n" } else { "" };
     // Writing to a string does not fail.
@@ -25,36 +25,48 @@ pub(super) fn response(status: &str, length: u64, close: bool, to: &mut String) 
 }
 
 /// How many bytes the head takes, its empty line included; `None` while it is not complete.
-pub(super) fn head_bytes(read: &[u8]) -> Option<usize> {
+pub(crate) fn head_bytes(read: &[u8]) -> Option<usize> {
     read.windows(4).position(|four| four == b"\r\n\r\n").map(|at| at + 4)
 }
 
 /// What a server has to know of a request.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Asked<'a> {
+pub(crate) struct Asked<'a> {
     pub path: &'a str,
     pub close: bool,
 }
 
 /// Reads the head of a request; `None` when it is no `GET` in HTTP/1.1.
-pub(super) fn read_request(head: &[u8]) -> Option<Asked<'_>> {
+pub(crate) fn read_request(head: &[u8]) -> Option<Asked<'_>> {
     let (line, fields) = lines(head)?;
     let mut words = line.split(' ');
     let (Some("GET"), Some(path), Some("HTTP/1.1"), None) = (words.next(), words.next(), words.next(), words.next())
     else {
         return None;
     };
-    Some(Asked { path, close: field(fields, "connection").is_some_and(|v| v.eq_ignore_ascii_case("close")) })
+    // A path that is empty or holds control characters is not a request target (RFC 9112, 3.2).
+    if path.is_empty() || !path.bytes().all(|b| b.is_ascii_graphic()) {
+        return None;
+    }
+    Some(Asked { path, close: values(fields, "connection").any(|v| v.eq_ignore_ascii_case("close")) })
 }
 
 /// Reads the head of a response: its status and the length of its body.
-pub(super) fn read_response(head: &[u8]) -> Option<(u16, u64)> {
+pub(crate) fn read_response(head: &[u8]) -> Option<(u16, u64)> {
     let (line, fields) = lines(head)?;
     let status = line.strip_prefix("HTTP/1.1 ")?.split(' ').next()?;
-    if status.len() != 3 {
+    if status.len() != 3 || status.starts_with('0') {
         return None;
     }
-    Some((status.parse().ok()?, field(fields, "content-length")?.parse().ok()?))
+    // Two lengths that differ are two bodies to different readers (RFC 9112, 6.3).
+    let mut lengths = values(fields, "content-length");
+    let length = lengths.next()?;
+    lengths.all(|other| other == length).then_some((number(status)? as u16, number(length)?))
+}
+
+/// A number as HTTP has it: digits and nothing else, where Rust would also take a sign.
+fn number(text: &str) -> Option<u64> {
+    text.bytes().all(|b| b.is_ascii_digit()).then(|| text.parse().ok()).flatten()
 }
 
 /// The first line, and the fields below it.
@@ -62,9 +74,10 @@ fn lines(head: &[u8]) -> Option<(&str, &str)> {
     std::str::from_utf8(head).ok()?.split_once("\r\n")
 }
 
-fn field<'a>(fields: &'a str, name: &str) -> Option<&'a str> {
-    let mut all = fields.split("\r\n").filter_map(|line| line.split_once(':'));
-    all.find(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, value)| value.trim())
+/// The values of all fields of that name.
+fn values<'a>(fields: &'a str, name: &str) -> impl Iterator<Item = &'a str> {
+    let all = fields.split("\r\n").filter_map(|line| line.split_once(':'));
+    all.filter(move |(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, value)| value.trim_matches([' ', '\t']))
 }
 
 #[cfg(test)]
@@ -92,14 +105,25 @@ mod tests {
 
     #[test]
     fn what_is_no_http_is_refused() {
-        for request in
-            ["POST / HTTP/1.1\r\n\r\n", "GET / HTTP/1.0\r\n\r\n", "GET /\r\n\r\n", "GET  / HTTP/1.1\r\n\r\n", ""]
-        {
+        for request in [
+            "POST / HTTP/1.1\r\n\r\n",
+            "GET / HTTP/1.0\r\n\r\n",
+            "GET /\r\n\r\n",
+            "GET  / HTTP/1.1\r\n\r\n",
+            "",
+            "GET  HTTP/1.1\r\n\r\n",
+            "GET /\x1b HTTP/1.1\r\n\r\n",
+        ] {
             assert_eq!(read_request(request.as_bytes()), None, "{request:?}");
         }
         for response in [
             "HTTP/1.1 200 OK\r\n\r\n",
             "HTTP/1.1 20 OK\r\nContent-Length: 1\r\n\r\n",
+            "HTTP/1.1 +20 OK\r\nContent-Length: 1\r\n\r\n",
+            "HTTP/1.1 000 OK\r\nContent-Length: 1\r\n\r\n",
+            "HTTP/1.1 200 OK\r\nContent-Length: +1\r\n\r\n",
+            "HTTP/1.1 200 OK\r\nContent-Length: \r\n\r\n",
+            "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n",
             "200 OK\r\nContent-Length: 1\r\n\r\n",
         ] {
             assert_eq!(read_response(response.as_bytes()), None, "{response:?}");

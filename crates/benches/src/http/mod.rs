@@ -5,8 +5,8 @@ use groma_harness::Benchmark;
 
 mod client;
 mod get;
-mod message;
-mod server;
+pub(crate) mod message;
+pub(crate) mod server;
 
 pub(crate) const ALL: &[&Benchmark] = &[&get::BENCH];
 

@@ -20,7 +20,7 @@ use std::os::unix::fs::FileExt;
 pub(super) static SERVICE: Service = Service { name: "http.get", transport: Transport::Tcp, serve };
 
 /// No body is longer.
-pub(super) const BODY_MOST: u64 = 64 << 20;
+pub(crate) const BODY_MOST: u64 = 64 << 20;
 
 /// The byte at this place of every body: neighbours differ, and so do blocks of a power of two.
 pub(super) fn byte_at(place: u64) -> u8 {
@@ -55,14 +55,14 @@ impl Content {
 
 /// What a path names.
 #[derive(Debug, PartialEq, Eq)]
-enum Named {
+pub(crate) enum Named {
     Memory(usize),
     File(usize),
     Usage,
     Nothing,
 }
 
-fn named(path: &str) -> Named {
+pub(crate) fn named(path: &str) -> Named {
     let length = |digits: &str| {
         let plain = digits.bytes().all(|b| b.is_ascii_digit());
         digits.parse::<u64>().ok().filter(|n| plain && *n <= BODY_MOST).map(|n| n as usize)

@@ -48,25 +48,29 @@ pub(super) fn numbered(answer: &[u8]) -> io::Result<u32> {
 type Respond = fn(&[u8], &mut [u8]) -> io::Result<Option<(usize, usize)>>;
 
 fn rpc_tcp(session: Session) -> io::Result<()> {
-    serve_tcp(&session, |read, to| {
-        let Some(mark) = read.first_chunk::<MARK_BYTES>() else { return Ok(None) };
-        if *mark != onc::mark(CALL_BYTES) {
-            return Err(io::Error::new(io::ErrorKind::InvalidData, "that is no call without arguments"));
-        }
-        let Some(call) = read.get(MARK_BYTES..MARK_BYTES + CALL_BYTES) else { return Ok(None) };
-        let len = onc::answer(call, &mut to[MARK_BYTES..]).ok_or(io::ErrorKind::InvalidData)?;
-        to[..MARK_BYTES].copy_from_slice(&onc::mark(len));
-        Ok(Some((MARK_BYTES + CALL_BYTES, MARK_BYTES + len)))
-    })
+    serve_tcp(&session, respond_rpc)
+}
+
+pub(crate) fn respond_rpc(read: &[u8], to: &mut [u8]) -> io::Result<Option<(usize, usize)>> {
+    let Some(mark) = read.first_chunk::<MARK_BYTES>() else { return Ok(None) };
+    if *mark != onc::mark(CALL_BYTES) {
+        return Err(io::Error::new(io::ErrorKind::InvalidData, "that is no call without arguments"));
+    }
+    let Some(call) = read.get(MARK_BYTES..MARK_BYTES + CALL_BYTES) else { return Ok(None) };
+    let len = onc::answer(call, &mut to[MARK_BYTES..]).ok_or(io::ErrorKind::InvalidData)?;
+    to[..MARK_BYTES].copy_from_slice(&onc::mark(len));
+    Ok(Some((MARK_BYTES + CALL_BYTES, MARK_BYTES + len)))
 }
 
 fn bare_tcp(session: Session) -> io::Result<()> {
-    serve_tcp(&session, |read, to| {
-        let Some(call) = read.get(..MARK_BYTES + CALL_BYTES) else { return Ok(None) };
-        let answer = &mut to[..MARK_BYTES + REPLY_BYTES];
-        answer.copy_from_slice(&call[..answer.len()]);
-        Ok(Some((call.len(), answer.len())))
-    })
+    serve_tcp(&session, respond_bare)
+}
+
+pub(crate) fn respond_bare(read: &[u8], to: &mut [u8]) -> io::Result<Option<(usize, usize)>> {
+    let Some(call) = read.get(..MARK_BYTES + CALL_BYTES) else { return Ok(None) };
+    let answer = &mut to[..MARK_BYTES + REPLY_BYTES];
+    answer.copy_from_slice(&call[..answer.len()]);
+    Ok(Some((call.len(), answer.len())))
 }
 
 fn rpc_udp(session: Session) -> io::Result<()> {
@@ -82,7 +86,7 @@ fn bare_udp(session: Session) -> io::Result<()> {
 }
 
 /// Room for some calls, or for one answer.
-const ROOM: usize = 1 << 10;
+pub(crate) const ROOM: usize = 1 << 10;
 
 /// One connection after the other, each until its client resets it.
 fn serve_tcp(session: &Session, respond: Respond) -> io::Result<()> {

@@ -3,9 +3,9 @@
 use crate::peer::Service;
 use groma_harness::Benchmark;
 
-mod exchange;
+pub(crate) mod exchange;
 mod null;
-mod onc;
+pub(crate) mod onc;
 
 pub(crate) const ALL: &[&Benchmark] = &[&null::BENCH];
 

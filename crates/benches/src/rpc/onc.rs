@@ -22,16 +22,16 @@ const PROG_MISMATCH: u32 = 2;
 const PROC_UNAVAIL: u32 = 3;
 
 /// Bytes of a call without arguments.
-pub(super) const CALL_BYTES: usize = 40;
+pub(crate) const CALL_BYTES: usize = 40;
 /// Bytes of the answer to one that succeeded.
-pub(super) const REPLY_BYTES: usize = 24;
+pub(crate) const REPLY_BYTES: usize = 24;
 /// Bytes of a record mark.
-pub(super) const MARK_BYTES: usize = 4;
+pub(crate) const MARK_BYTES: usize = 4;
 /// The bit of a mark that says that no further fragment follows.
 const LAST_FRAGMENT: u32 = 1 << 31;
 
 /// The mark of a record that is one fragment of so many bytes.
-pub(super) fn mark(bytes: usize) -> [u8; MARK_BYTES] {
+pub(crate) fn mark(bytes: usize) -> [u8; MARK_BYTES] {
     (LAST_FRAGMENT | bytes as u32).to_be_bytes()
 }
 
@@ -47,12 +47,12 @@ fn get<const WORDS: usize>(from: &[u8]) -> Option<[u32; WORDS]> {
 }
 
 /// The call of procedure NULL with this transaction number: without credentials, without arguments.
-pub(super) fn call(xid: u32, to: &mut [u8]) {
+pub(crate) fn call(xid: u32, to: &mut [u8]) {
     put([xid, CALL, RPC_VERSION, PROGRAM, PROGRAM_VERSION, NULL, AUTH_NONE, 0, AUTH_NONE, 0], to);
 }
 
 /// The server: reads a call and writes its answer; the bytes of it, or `None` where the call is none and gets none.
-pub(super) fn answer(call: &[u8], to: &mut [u8]) -> Option<usize> {
+pub(crate) fn answer(call: &[u8], to: &mut [u8]) -> Option<usize> {
     let [xid, CALL, rpc, program, version, procedure, _, 0, _, 0] = get(call)? else { return None };
     if rpc != RPC_VERSION {
         put([xid, REPLY, MSG_DENIED, RPC_MISMATCH, RPC_VERSION, RPC_VERSION], to);
@@ -75,7 +75,7 @@ pub(super) fn answer(call: &[u8], to: &mut [u8]) -> Option<usize> {
 ///
 /// # Errors
 /// `InvalidData` when it is no answer, or that to a call which was denied or failed.
-pub(super) fn succeeded(reply: &[u8]) -> io::Result<u32> {
+pub(crate) fn succeeded(reply: &[u8]) -> io::Result<u32> {
     match get(reply) {
         Some([xid, REPLY, MSG_ACCEPTED, AUTH_NONE, 0, SUCCESS]) => Ok(xid),
         _ => Err(io::Error::new(io::ErrorKind::InvalidData, "the answer says that the call did not succeed")),
