@@ -475,10 +475,9 @@ pub(crate) fn parse_time(text: &str) -> Result<Duration, String> {
         "h" => number * 3600.0,
         _ => return Err(bad()),
     };
-    if seconds <= 0.0 {
-        return Err("a time must be more than nothing".to_owned());
-    }
-    Duration::try_from_secs_f64(seconds).map_err(|_| bad())
+    let time = Duration::try_from_secs_f64(seconds).map_err(|_| bad())?;
+    // Less than half a nanosecond is nothing as well.
+    if time.is_zero() { Err("a time must be more than nothing".to_owned()) } else { Ok(time) }
 }
 
 fn parse_param(text: &str) -> Result<(String, Vec<String>), String> {
@@ -506,7 +505,7 @@ mod tests {
         assert_eq!(parse_time("1.5s"), Ok(Duration::from_millis(1500)));
         assert_eq!(parse_time("250ms"), Ok(Duration::from_millis(250)));
         assert_eq!(parse_time("2m"), Ok(Duration::from_secs(120)));
-        for text in ["", "s", "-1s", "0", "1d", "1 s", "1e9999"] {
+        for text in ["", "s", "-1s", "0", "0.0000000001", "0.0000001ms", "1d", "1 s", "1e9999"] {
             assert!(parse_time(text).is_err(), "{text}");
         }
     }
