@@ -45,7 +45,9 @@ pub fn work_dir_facts(path: &Path) -> Vec<(String, String)> {
     book.facts
 }
 
-fn facts_below(root: &Path, allowed: &[u32]) -> Vec<(String, String)> {
+/// [`facts`] of a machine whose root directory is somewhere else, for tests on trees that were never ours.
+#[doc(hidden)]
+pub fn facts_below(root: &Path, allowed: &[u32]) -> Vec<(String, String)> {
     let topology = Topology::from_tree(root, allowed);
     let mut book = Book::of(root);
     system::missing(&mut book);
@@ -77,11 +79,13 @@ impl Book {
         Book { tree: Tree::at(root), facts: Vec::new() }
     }
 
-    /// Writes a fact down. White space is made single, and an empty value is no fact.
+    /// Writes a fact down. White space is made single, and an empty value is no fact; neither is one whose key, which may
+    /// end in the name of a file, is not a word.
     fn say(&mut self, key: impl Into<String>, value: impl Display) {
+        let key = key.into();
         let value = value.to_string().split_whitespace().collect::<Vec<_>>().join(" ");
-        if !value.is_empty() {
-            self.facts.push((key.into(), value));
+        if !value.is_empty() && key.bytes().all(|b| b.is_ascii_graphic()) {
+            self.facts.push((key, value));
         }
     }
 
@@ -155,3 +159,14 @@ pub fn available_memory() -> Option<u64> {
 }
 
 pub use room::{MemoryPressure, Room, memory_pressure, memory_room, total_memory};
+
+/// What is read below another root besides [`facts_below`], for tests on trees that were never ours: the facts of a work
+/// directory, the counters of the host, and the memory that is left.
+#[doc(hidden)]
+pub fn readings_below(root: &Path, work_dir: &Path) -> (Vec<(String, String)>, HostCounters, Option<Room>) {
+    let mut book = Book::of(root);
+    mounts::work_dir(&mut book, work_dir);
+    let counters = counters::counters_in(&book.tree);
+    let room = room::room_in(&book.tree, Some(1 << 40), None);
+    (book.facts, counters, room)
+}

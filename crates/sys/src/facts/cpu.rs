@@ -132,11 +132,9 @@ fn idle(book: &mut Book) {
     let states: Vec<String> = states.iter().filter_map(state).collect();
     book.say("cpu.cpuidle.states", states.join(", "));
     let haltpoll = "sys/module/haltpoll/parameters";
-    for name in book.tree.names(haltpoll).iter().filter(|name| name.starts_with("guest_halt_poll")) {
-        book.copy(
-            format!("cpu.haltpoll.{}", name.trim_start_matches("guest_halt_poll_")),
-            &format!("{haltpoll}/{name}"),
-        );
+    for name in book.tree.names(haltpoll) {
+        let Some(short) = name.strip_prefix("guest_halt_poll_") else { continue };
+        book.copy(format!("cpu.haltpoll.{short}"), &format!("{haltpoll}/{name}"));
     }
     book.copy("cpu.kvm_halt_poll_ns", "sys/module/kvm/parameters/halt_poll_ns");
 }
