@@ -1,6 +1,7 @@
 //! The progress line on a terminal: what runs, how far, how long still. Drawn between rounds, never during one, by the
 //! thread that supervises: a ticker thread would be noise in somebody's result.
 
+use groma_model::plain;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::time::{Duration, Instant};
 
@@ -40,7 +41,7 @@ impl Progress {
         let spent = self.started.elapsed();
         let left = self.budget.saturating_sub(spent);
         self.bar.set_position(spent.as_millis() as u64);
-        self.bar.set_message(format!("{:>3} s left  {what}", left.as_secs()));
+        self.bar.set_message(format!("{:>3} s left  {}", left.as_secs(), plain(what)));
     }
 
     /// Takes the line away.

@@ -14,6 +14,7 @@ mod quantity;
 mod record;
 mod sample;
 mod state;
+mod text;
 
 pub use info::{About, Derivation, Info, Interference, Need, Output, Profile, Scaling, Timing, Workers};
 pub use job::{CrewKind, Host, Job, JobResult, Remote};
@@ -24,6 +25,7 @@ pub use quantity::{Better, Quantity, Unit};
 pub use record::{End, Fact, LabelCounts, Machine, Metric, NoiseVerdict, Point, Record, Round, RunHeader, StateCounts};
 pub use sample::{Proof, Sample, Series};
 pub use state::{State, UNRESOLVED};
+pub use text::{is_plain, plain, plain_json, plain_lines};
 
 /// The version of everything that is written: store rows and NDJSON lines carry it.
 ///

@@ -1,7 +1,10 @@
 //! Comma-separated values in SI units, every digit kept, for spreadsheets and data frames. RFC 4180 quoting, `\n` at line
 //! ends; an empty field is a value that is not there.
+//!
+//! Spreadsheets calculate what begins with `=`, `+`, `-` or `@`, whoever wrote it. A text that does so gets an apostrophe before
+//! it, as they themselves mark a text; a number, also a negative one, stays a number.
 
-use groma_model::{CrewKind, Record, RunHeader};
+use groma_model::{CrewKind, Record, RunHeader, plain_lines};
 
 const HEAD: &str = "run,id,version,params,placement,workers,crew,state,reason,quantity,unit,better,value,ci_low,ci_high,\
                     p10,p50,p90,p99,max,interference,cycles,rounds,samples,clean,labels,flags\n";
@@ -11,38 +14,36 @@ pub(crate) fn csv(run: &RunHeader, records: &[Record]) -> String {
     let mut out = HEAD.to_owned();
     for r in records {
         let labels: Vec<String> = r.labels.0.iter().map(|(letter, n)| format!("{letter}:{n}")).collect();
-        line(
-            &mut out,
-            &[
-                run.run.clone(),
-                r.id.clone(),
-                r.version.to_string(),
-                r.params.to_string(),
-                r.placement.to_string(),
-                r.workers.to_string(),
-                crew(r.crew).to_owned(),
-                r.state.word().to_owned(),
-                r.reason.clone(),
-                r.quantity.word().to_owned(),
-                r.unit.symbol().to_owned(),
-                better(r).to_owned(),
-                number(r.value),
-                number(r.ci.map(|ci| ci[0])),
-                number(r.ci.map(|ci| ci[1])),
-                number(r.p10),
-                number(r.p50),
-                number(r.p90),
-                number(r.p99),
-                number(r.max),
-                number(r.interference),
-                number(r.cycles),
-                r.rounds.to_string(),
-                r.samples.to_string(),
-                r.clean.to_string(),
-                labels.join(" "),
-                r.flags.join("; "),
-            ],
-        );
+        let fields = [
+            text(&run.run),
+            text(&r.id),
+            r.version.to_string(),
+            text(&r.params.to_string()),
+            text(&r.placement.to_string()),
+            r.workers.to_string(),
+            text(crew(r.crew)),
+            text(r.state.word()),
+            text(&r.reason),
+            text(r.quantity.word()),
+            text(r.unit.symbol()),
+            text(better(r)),
+            number(r.value),
+            number(r.ci.map(|ci| ci[0])),
+            number(r.ci.map(|ci| ci[1])),
+            number(r.p10),
+            number(r.p50),
+            number(r.p90),
+            number(r.p99),
+            number(r.max),
+            number(r.interference),
+            number(r.cycles),
+            r.rounds.to_string(),
+            r.samples.to_string(),
+            r.clean.to_string(),
+            text(&labels.join(" ")),
+            text(&r.flags.join("; ")),
+        ];
+        line(&mut out, &fields);
     }
     out
 }
@@ -58,13 +59,13 @@ pub fn csv_samples(run: &RunHeader, records: &[Record]) -> String {
         for round in r.round_samples.iter().flatten() {
             for series in &round.result.series {
                 let head = [
-                    run.run.clone(),
-                    r.id.clone(),
-                    r.params.to_string(),
-                    r.placement.to_string(),
+                    text(&run.run),
+                    text(&r.id),
+                    text(&r.params.to_string()),
+                    text(&r.placement.to_string()),
                     r.workers.to_string(),
                     round.round.to_string(),
-                    series.name.clone(),
+                    text(&series.name),
                 ];
                 for (i, s) in series.samples.iter().enumerate() {
                     let fields = [
@@ -76,7 +77,7 @@ pub fn csv_samples(run: &RunHeader, records: &[Record]) -> String {
                         s.iters.to_string(),
                         series.per_iter.to_string(),
                         s.cpu_ns.to_string(),
-                        s.labels.letters(),
+                        text(&s.labels.letters()),
                         String::new(),
                     ];
                     line(&mut out, &[&head[..], &fields[..]].concat());
@@ -119,18 +120,26 @@ fn number(value: Option<f64>) -> String {
     }
 }
 
+/// A text as a field: quoted where RFC 4180 wants it, and no formula. Plain characters, but for line breaks.
+fn text(text: &str) -> String {
+    // The wide forms are those of East Asian keyboards; a line break may be dropped by whoever reads the file.
+    let formula = text.starts_with(['=', '+', '-', '@', '\t', '\r', '\n', '＝', '＋', '－', '＠']);
+    let text = plain_lines(text);
+    if formula {
+        format!("\"'{}\"", text.replace('"', "\"\""))
+    } else if text.contains([',', '"', '\n']) {
+        format!("\"{}\"", text.replace('"', "\"\""))
+    } else {
+        text.into_owned()
+    }
+}
+
 fn line(out: &mut String, fields: &[String]) {
     for (i, field) in fields.iter().enumerate() {
         if i > 0 {
             out.push(',');
         }
-        if field.contains([',', '"', '\n', '\r']) {
-            out.push('"');
-            out.push_str(&field.replace('"', "\"\""));
-            out.push('"');
-        } else {
-            out.push_str(field);
-        }
+        out.push_str(field);
     }
     out.push('\n');
 }
@@ -156,6 +165,28 @@ mod tests {
         let fields = |line: &str| line.matches(',').count();
         let text = csv(&fixtures::header(), &fixtures::records()[..4]);
         assert!(text.lines().all(|l| fields(l) == fields(HEAD)), "{text}");
+    }
+
+    #[test]
+    fn a_text_is_no_formula_and_a_number_stays_one() {
+        for (cell, field) in [
+            ("=cmd()", "\"'=cmd()\""),
+            ("+1", "\"'+1\""),
+            ("-1", "\"'-1\""),
+            ("@SUM(\"a\")", "\"'@SUM(\"\"a\"\")\""),
+            ("\t=1", "\"' =1\""),
+            ("\r=1", "\"'\\u{d}=1\""),
+            ("＝1", "\"'＝1\""),
+            ("a=1", "a=1"),
+            ("a\x1b[2J\u{202e}", "a\\u{1b}[2J\\u{202e}"),
+            ("", ""),
+        ] {
+            assert_eq!(text(cell), field);
+        }
+        let mut record = fixtures::records().remove(0);
+        (record.value, record.reason) = (Some(-2.5e-12), "-2.5e-12".to_owned());
+        let line = csv(&fixtures::header(), &[record]);
+        assert!(line.contains(",-2.5e-12,") && line.contains(",\"'-2.5e-12\","), "{line}");
     }
 
     #[test]

@@ -1,6 +1,8 @@
 //! A run as one JSON object.
 
-use groma_model::{End, Record, RunHeader};
+use std::borrow::Cow;
+
+use groma_model::{End, Record, RunHeader, plain_json};
 use serde::Serialize;
 
 #[derive(Serialize)]
@@ -15,13 +17,17 @@ pub(crate) fn json(run: &RunHeader, records: &[Record], end: Option<&End>) -> St
     pretty(&Whole { run, metrics: records, end })
 }
 
-/// Any value, indented, with a newline at its end.
+/// Any value, indented, with a newline at its end, in plain characters: JSON printed on a terminal steers it no more than a
+/// table does.
 pub(crate) fn pretty<T: Serialize>(value: &T) -> String {
     // Only a map with keys that are no text could fail, and there is none in what views show.
     let mut text = serde_json::to_string_pretty(value)
         .unwrap_or_else(|error| serde_json::json!({ "error": error.to_string() }).to_string());
     text.push('\n');
-    text
+    match plain_json(&text) {
+        Cow::Borrowed(_) => text,
+        Cow::Owned(plain) => plain,
+    }
 }
 
 #[cfg(test)]

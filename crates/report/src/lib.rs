@@ -55,6 +55,6 @@ pub use machine::{machine, machine_json};
 pub use markdown::hardware_markdown;
 pub use plot::{Chart, histogram, plot, takes};
 pub use runs::{RunLine, RunStatus, runs, runs_json};
-pub use style::Style;
+pub use style::{Style, for_terminal};
 pub use summary::{live_line, summary};
 pub use times::{BenchTime, ROUND_WALL, bench_times, times, times_json};

@@ -1,6 +1,6 @@
 //! A run as tables that GitHub and its like show: the columns of the wide table, a table a family.
 
-use groma_model::{End, Record, RunHeader};
+use groma_model::{End, Record, RunHeader, plain};
 
 use crate::Style;
 use crate::hardware::{self, Page, Part};
@@ -40,9 +40,9 @@ pub(crate) fn markdown(run: &RunHeader, records: &[Record], end: Option<&End>, s
                 Body::Reason(state, reason) => (Default::default(), Some(format!("{}: {reason}", state.word()))),
                 Body::Curve { line, text } => (Default::default(), Some(format!("{line} {text}"))),
             };
-            let id = if id.is_empty() { String::new() } else { format!("`{id}`") };
-            let cells = [id, row.point.clone()].into_iter().chain(numbers).chain([state.unwrap_or_default()]);
-            line(&mut out, cells);
+            let id = if id.is_empty() { String::new() } else { code(id) };
+            let point_on = [row.point.clone()].into_iter().chain(numbers).chain([state.unwrap_or_default()]);
+            line(&mut out, [id].into_iter().chain(point_on.map(|cell| escape(&cell))));
         }
         out.push('\n');
     }
@@ -64,11 +64,11 @@ fn push(out: &mut String, part: &Part) {
             }
         }
         Part::Table(heads, rows) => {
-            line(out, heads);
+            line(out, heads.iter().map(|head| escape(head)));
             let sides = heads.iter().enumerate().map(|(i, head)| if i == 0 || head.is_empty() { "---" } else { "--:" });
             line(out, sides);
             for row in rows {
-                line(out, row);
+                line(out, row.iter().map(|cell| escape(cell)));
             }
         }
     }
@@ -93,24 +93,37 @@ fn push_hardware(out: &mut String, machine: &str, page: &Page) {
     }
 }
 
+/// A row of a table; its cells are Markdown already.
 fn line(out: &mut String, cells: impl IntoIterator<Item = impl AsRef<str>>) {
     out.push('|');
     for cell in cells {
-        out.push_str(&format!(" {} |", escape(cell.as_ref())));
+        out.push_str(&format!(" {} |", cell.as_ref()));
     }
     out.push('\n');
 }
 
-/// Text from outside must neither end a cell nor become markup. What stands in back quotes is ours.
+/// An id as code; one that is not written as ids are is text like any other, since it could end the code.
+fn code(id: &str) -> String {
+    let is_id = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
+    if !id.is_empty() && id.chars().all(is_id) { format!("`{id}`") } else { escape(id) }
+}
+
+/// Text from outside as Markdown that shows just this text: it neither ends a cell, nor becomes markup or HTML, nor begins a
+/// heading, a list or a quotation where it begins a line.
 fn escape(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '|' => out.push_str("\\|"),
-            '*' | '_' | '<' | '[' if !text.starts_with('`') => out.extend(['\\', c]),
-            c if c.is_control() => out.push(' '),
-            c => out.push(c),
+    let text = plain(text);
+    let mut out = String::with_capacity(text.len() + 8);
+    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    let numbered = digits > 0 && text[digits..].starts_with(['.', ')']) && text[digits + 1..].starts_with(' ');
+    for (at, c) in text.char_indices() {
+        let markup = matches!(c, '\\' | '|' | '`' | '*' | '_' | '[' | ']' | '<' | '&' | '~');
+        // A minus sign is one where a number follows.
+        let begins =
+            at == 0 && matches!(c, '#' | '>' | '=' | '+' | '-') && !text[1..].starts_with(|c: char| c.is_ascii_digit());
+        if markup || begins || (numbered && at == digits) {
+            out.push('\\');
         }
+        out.push(c);
     }
     out
 }
@@ -138,8 +151,44 @@ mod tests {
     }
 
     #[test]
-    fn a_reason_cannot_end_its_cell() {
+    fn text_from_outside_is_no_markup() {
         assert_eq!(escape("a|b\nc <script>"), "a\\|b c \\<script>");
-        assert_eq!(escape("`ipc.pipe_rtt`"), "`ipc.pipe_rtt`");
+        assert_eq!(escape("\\| `x` &lt; \x1b[2J"), "\\\\\\| \\`x\\` \\&lt; \\\\u{1b}\\[2J");
+        assert_eq!(escape("# a"), "\\# a");
+        assert_eq!(escape("- a"), "\\- a");
+        assert_eq!(escape("12. a"), "12\\. a");
+        for same in ["-0.5 ns", "1.5 ns", "4.49 µs ± 0.8 %", "12.", "size=64 KiB"] {
+            assert_eq!(escape(same), same);
+        }
+        assert_eq!(code("ipc.pipe_rtt"), "`ipc.pipe_rtt`");
+        assert_eq!(code("x` <b>|"), "x\\` \\<b>\\|");
+    }
+
+    /// Cells of a row as GitHub takes it apart: a bar ends a cell unless a backslash stands before it.
+    fn cells(line: &str) -> usize {
+        let mut escaped = false;
+        let ends = line.chars().filter(|c| {
+            let ends = *c == '|' && !escaped;
+            escaped = *c == '\\' && !escaped;
+            ends
+        });
+        ends.count() - 1
+    }
+
+    #[test]
+    fn every_row_keeps_its_cells() {
+        let mut records = fixtures::records();
+        for (i, record) in records.iter_mut().enumerate() {
+            let hostile = ["\\|", "a|b\n| c | d |", "`|`", "<td>|</td>", "\u{202e}|", "\\"][i % 6];
+            record.reason = hostile.to_owned();
+            record.flags.push(hostile.to_owned());
+            record.id += hostile;
+            record.params_text += hostile;
+        }
+        let text = markdown(&fixtures::header(), &records, None, &Style::plain(80));
+        let rows: Vec<&str> = text.lines().filter(|l| l.starts_with('|')).collect();
+        assert!(rows.len() > 20, "{text}");
+        assert!(rows.iter().all(|row| cells(row) == 8), "{text}");
+        assert_eq!(text.matches("<td").count(), text.matches("\\<td").count(), "{text}");
     }
 }

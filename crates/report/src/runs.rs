@@ -69,7 +69,7 @@ pub fn runs(runs: &[RunLine], style: &Style) -> String {
         grid.row(vec![
             Cell::new(format!("{}{started}", run.run)),
             Cell::new(run.profile.clone()),
-            Cell::new(style.cut(host, 20)),
+            Cell::new(style.cut(&style.text(host), 20)),
             Cell::new(run.wall_s.map_or(NONE.to_owned(), units::wall)),
             Cell::ink(run.status.word(), ink),
             Cell::new(counts(&run.states)),

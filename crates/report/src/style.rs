@@ -1,5 +1,9 @@
 //! How text for people looks: width, colour, alphabet. Not what it says.
 
+use std::borrow::Cow;
+
+use groma_model::{is_plain, plain, plain_lines};
+
 /// How a view for people is to look.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Style {
@@ -33,13 +37,12 @@ impl Style {
         if self.colour { format!("\x1b[38;5;{ink};48;5;{ground}m{text}\x1b[0m") } else { text.to_owned() }
     }
 
-    /// The text in the alphabet that is wanted. Control characters become spaces: a reason or a fact comes from outside,
-    /// and must not move the cursor or split a row.
+    /// The text in the alphabet that is wanted, in plain characters ([`plain`]): a reason or a fact comes from outside, and
+    /// must not steer the terminal or split a row.
     pub(crate) fn text(&self, text: &str) -> String {
         let mut out = String::with_capacity(text.len());
-        for c in text.chars() {
+        for c in plain(text).chars() {
             match c {
-                c if c.is_control() => out.push(' '),
                 c if self.unicode || c.is_ascii() => out.push(c),
                 'µ' => out.push('u'),
                 '±' => out.push_str("+-"),
@@ -65,6 +68,37 @@ impl Style {
         out.truncate(out.trim_end().len());
         out + &ellipsis
     }
+}
+
+/// Text on its way to a terminal: plain characters, line breaks and, where there is `colour`, the escapes that views colour
+/// with. Views make every text from outside plain before they colour it; this is the net below them, for the one that forgot.
+pub fn for_terminal(text: &str, colour: bool) -> Cow<'_, str> {
+    if text.chars().all(|c| is_plain(c) || c == '\n') {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len() + 16);
+    for (i, part) in text.split('\x1b').enumerate() {
+        let colours = if i > 0 && colour { length_of_colour(part) } else { 0 };
+        if i > 0 {
+            out.push_str(if colours > 0 { "\x1b" } else { "\\u{1b}" });
+        }
+        out.push_str(&part[..colours]);
+        out.push_str(&plain_lines(&part[colours..]));
+    }
+    Cow::Owned(out)
+}
+
+/// Bytes of a colour's escape after its ESC: `[1m`, `[31m`, `[38;5;16;48;5;230m`; 0 where there is none. Bold, faint,
+/// underlined and the basic colours, as views, `--help` and errors have them. None of them hides what follows.
+fn length_of_colour(text: &str) -> usize {
+    let Some((inside, _)) = text.strip_prefix('[').and_then(|rest| rest.split_once('m')) else { return 0 };
+    let number = |text: &str| text.parse::<u8>().is_ok() && !text.starts_with('+');
+    let known = match inside.split(';').collect::<Vec<_>>()[..] {
+        [one] => matches!(one, "0" | "1" | "2" | "4" | "31" | "32" | "33" | "34" | "35" | "36"),
+        ["38", "5", ink @ ("16" | "231"), "48", "5", ground] => number(ground) && ground != ink,
+        _ => false,
+    };
+    if known { inside.len() + 2 } else { 0 }
 }
 
 /// What a colour means.
@@ -166,7 +200,22 @@ mod tests {
     #[test]
     fn text_from_outside_cannot_steer_the_terminal() {
         let style = Style::plain(80);
-        assert_eq!(style.text("a\x1b[2Jb\nc"), "a [2Jb c");
+        assert_eq!(style.text("a\x1b[2Jb\nc\u{202e}"), "a\\u{1b}[2Jb c\\u{202e}");
+    }
+
+    #[test]
+    fn the_net_lets_colours_through_and_nothing_else() {
+        let style = Style { colour: true, ..Style::plain(80) };
+        let ours = style.paint(Ink::Bad, "failed") + "\n" + &style.on(230, true, "12") + &style.paint(Ink::Strong, "x");
+        assert_eq!(for_terminal(&ours, true), ours);
+        let shown = for_terminal(&ours, false);
+        assert!(shown.starts_with("\\u{1b}[31mfailed\\u{1b}[0m\n"), "{shown}");
+        // Hidden, blinking, moved, titled, unfinished, Latin-1, alone.
+        for text in ["[8m", "[5m", "[2J", "]0;t\x07", "[31", "[38;5;300;48;5;1m", "[38;5;16;48;5;16m", "[;m", ""] {
+            let shown = for_terminal(&format!("\x1b{text}\u{9b}"), true).into_owned();
+            assert!(shown.starts_with(&format!("\\u{{1b}}{}", plain(text))), "{shown}");
+            assert!(shown.chars().all(is_plain), "{shown}");
+        }
     }
 
     #[test]

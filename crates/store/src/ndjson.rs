@@ -3,13 +3,13 @@
 
 use std::io::Write;
 
-use groma_model::{End, Point, Record, Round, RunHeader};
+use groma_model::{End, Point, Record, Round, RunHeader, plain_json};
 use serde::Serialize;
 
 use crate::{Sink, StoreError};
 
 /// Writes a run as NDJSON (docs/records.md). Floats are written with as many digits as they need to read back the
-/// same; a number that is not finite is null.
+/// same; a number that is not finite is null; what would steer a terminal is escaped.
 #[derive(Debug)]
 pub struct Ndjson<W> {
     out: W,
@@ -40,8 +40,10 @@ impl<W: Write> Ndjson<W> {
         serde_json::to_writer(&mut self.line, &Line { kind, body })
             .map_err(|e| StoreError::Output { name: self.name.clone(), source: e.into() })?;
         self.line.push(b'\n');
+        // JSON is UTF-8: nothing is lost, and most lines are not even copied.
+        let text = String::from_utf8_lossy(&self.line);
         self.out
-            .write_all(&self.line)
+            .write_all(plain_json(&text).as_bytes())
             .and_then(|()| self.out.flush())
             .map_err(|source| StoreError::output(&self.name, source))
     }

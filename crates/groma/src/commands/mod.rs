@@ -36,7 +36,7 @@ pub(crate) fn run(cli: Cli) -> Result<u8> {
         Command::Completions { shell } => {
             let mut out = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), "groma", &mut out);
-            print(&String::from_utf8_lossy(&out))?;
+            print_own(&String::from_utf8_lossy(&out))?;
             Ok(0)
         }
         Command::Manual { verb } => {
@@ -53,17 +53,22 @@ pub(crate) fn run(cli: Cli) -> Result<u8> {
             let mut out = Vec::new();
             let title = page.get_display_name().unwrap_or("groma").to_owned();
             clap_mangen::Man::new(page).title(title).render(&mut out)?;
-            print(&String::from_utf8_lossy(&out))?;
+            print_own(&String::from_utf8_lossy(&out))?;
             Ok(0)
         }
     }
 }
 
-/// Writes to standard output.
+/// Writes to standard output what a view has made; nothing in it steers the terminal.
 ///
 /// # Errors
 /// Those of the write; a closed pipe ends the program quietly.
 pub(crate) fn print(text: &str) -> Result<()> {
+    print_own(&groma_report::for_terminal(text, style(false).colour))
+}
+
+/// Writes to standard output what holds nothing from outside, as it is.
+fn print_own(text: &str) -> Result<()> {
     let mut out = std::io::stdout().lock();
     out.write_all(text.as_bytes())?;
     out.flush()?;

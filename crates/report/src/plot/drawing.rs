@@ -1,5 +1,7 @@
 //! Where the ink of a chart goes, in pixels: shared by SVG and PNG. Knows no colours, only what a mark stands for.
 
+use groma_model::plain;
+
 use super::axis::Axis;
 use super::heat::{Heat, NUMBERED, STEPS};
 use super::{Bar, Chart, Field, Line, Plane, Plateau, Point};
@@ -234,7 +236,8 @@ struct Canvas<'a> {
 impl Page {
     #[expect(clippy::too_many_arguments, reason = "a text has that many properties")]
     fn text(&mut self, x: f64, y: f64, text: &str, size: u32, bold: bool, anchor: Anchor, paint: Paint) {
-        self.shapes.push(Shape::Text { x, y, text: text.to_owned(), size, bold, anchor, paint });
+        let text = plain(text).into_owned();
+        self.shapes.push(Shape::Text { x, y, text, size, bold, anchor, paint });
     }
 
     fn stroke(&mut self, points: Vec<(f64, f64)>, width: f64, dashed: bool, paint: Paint) {

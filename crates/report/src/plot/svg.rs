@@ -1,5 +1,7 @@
 //! A drawing as SVG: transparent, in the fonts of the page, dark or light as the reader's screen is.
 
+use groma_model::plain;
+
 use super::drawing::{Anchor, Drawing, Paint, Shape, WIDTH};
 use super::heat::{DEEP, STEPS};
 
@@ -119,13 +121,12 @@ fn element(shape: &Shape) -> String {
 
 fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
+    for c in plain(text).chars() {
         match c {
             '&' => out.push_str("&amp;"),
             '<' => out.push_str("&lt;"),
             '>' => out.push_str("&gt;"),
             '"' => out.push_str("&quot;"),
-            c if c.is_control() => out.push(' '),
             c => out.push(c),
         }
     }
