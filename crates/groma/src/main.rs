@@ -16,6 +16,7 @@ macro_rules! eprint {
 mod commands;
 mod context;
 mod dd;
+mod discreet;
 mod flags;
 mod plan;
 mod progress;

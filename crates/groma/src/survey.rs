@@ -138,7 +138,7 @@ const POINT_CAP: Duration = Duration::from_secs(20);
 const CLOSING: Duration = Duration::from_millis(500);
 
 impl Survey<'_> {
-    /// Works the plan off; `keep` is called with each round as it ends.
+    /// Works the plan off; `keep` is called with each round as it ends, and what it makes of it is kept here as well.
     ///
     /// # Errors
     /// Those of `keep`.
@@ -146,7 +146,7 @@ impl Survey<'_> {
         &mut self,
         plan: &[Planned],
         progress: &mut Progress,
-        mut keep: impl FnMut(usize, &Round) -> Result<()>,
+        mut keep: impl FnMut(usize, &mut Round) -> Result<()>,
     ) -> Result<Worked> {
         let mut rng = Rng::new(self.seed);
         let mut courses: Vec<Course> = plan
@@ -164,8 +164,8 @@ impl Survey<'_> {
         // What cannot be measured here needs no worker, but a round: that is where its reason is kept.
         for (i, planned) in plan.iter().enumerate() {
             if let Some(why) = &planned.unsupported {
-                let round = Round { round: 0, result: JobResult::ended(State::Unsupported, why.clone()) };
-                keep(i, &round)?;
+                let mut round = Round { round: 0, result: JobResult::ended(State::Unsupported, why.clone()) };
+                keep(i, &mut round)?;
                 courses[i].rounds.push(round);
                 courses[i].settled = true;
             }
@@ -214,8 +214,8 @@ impl Survey<'_> {
                     Ok(job) => job,
                     Err(e) => {
                         let result = JobResult::ended(State::Failed, format!("{e:#}"));
-                        let round = Round { round, result };
-                        keep(i, &round)?;
+                        let mut round = Round { round, result };
+                        keep(i, &mut round)?;
                         courses[i].rounds.push(round);
                         courses[i].settled = true;
                         continue;
@@ -249,8 +249,8 @@ impl Survey<'_> {
                         }
                         // One bad end decides the metric; more rounds would only repeat it.
                         course.settled = result.state != State::Ok;
-                        let round = Round { round, result };
-                        keep(i, &round)?;
+                        let mut round = Round { round, result };
+                        keep(i, &mut round)?;
                         course.rounds.push(round);
                     }
                 }
@@ -313,7 +313,7 @@ impl Survey<'_> {
     ) -> Result<Job> {
         let point = &planned.point;
         let work_dir = match &mut self.work_dir {
-            Some(dir) => Some(dir.round()?.display().to_string()),
+            Some(dir) => Some(dir.round()?),
             None => None,
         };
         let sampling = if point.workers > 1 { self.crew_sampling(effort, points) } else { effort.sampling };

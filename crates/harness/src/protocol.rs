@@ -5,7 +5,10 @@
 //! serialisation library, so that a worker stays small and the parser can be read at a glance.
 
 use crate::model::{CrewKind, Fact, Host, Job, JobResult, Labels, Params, Proof, Remote, Sample, Series, State, Value};
+use std::ffi::OsString;
 use std::fmt::Write;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
 
 fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
@@ -38,6 +41,38 @@ fn unescape(text: &str) -> String {
         }
     }
     out
+}
+
+/// A path, whose bytes need not be text: as [`escape`], what is no UTF-8 byte by byte.
+fn escape_path(path: &Path) -> String {
+    let mut out = String::new();
+    for part in path.as_os_str().as_bytes().utf8_chunks() {
+        out += &escape(part.valid());
+        for byte in part.invalid() {
+            // Writing to a String cannot fail.
+            let _ = write!(out, "\\x{byte:02x}");
+        }
+    }
+    out
+}
+
+fn unescape_path(text: &str) -> PathBuf {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find('\\') {
+        bytes.extend_from_slice(&rest.as_bytes()[..at]);
+        let escaped = &rest[at..];
+        let byte = escaped.strip_prefix("\\x").and_then(|hex| u8::from_str_radix(hex.get(..2)?, 16).ok());
+        // Every other escape is a backslash and a character.
+        let length = if byte.is_some() { 4 } else { 1 + escaped[1..].chars().next().map_or(0, char::len_utf8) };
+        match byte {
+            Some(byte) => bytes.push(byte),
+            None => bytes.extend_from_slice(unescape(&escaped[..length]).as_bytes()),
+        }
+        rest = &escaped[length..];
+    }
+    bytes.extend_from_slice(rest.as_bytes());
+    PathBuf::from(OsString::from_vec(bytes))
 }
 
 macro_rules! line {
@@ -76,7 +111,7 @@ pub fn write_job(parent: i32, job: &Job) -> String {
         line!(out, "frozen", escape(name), n);
     }
     if let Some(dir) = &job.work_dir {
-        line!(out, "dir", escape(dir));
+        line!(out, "dir", escape_path(dir));
     }
     if let Some(remote) = &job.remote {
         line!(out, "remote", remote.address, escape(&remote.token));
@@ -195,7 +230,7 @@ pub fn read_job(text: &str) -> Result<(i32, Job), String> {
                 job.warm_ns = f.parse()?;
             }
             "frozen" => job.frozen.push((f.string()?, f.parse()?)),
-            "dir" => job.work_dir = Some(f.string()?),
+            "dir" => job.work_dir = Some(unescape_path(f.text()?)),
             "remote" => job.remote = Some(Remote { address: f.parse()?, token: f.string()? }),
             "host" => {
                 host = Some(Host {
@@ -339,7 +374,7 @@ mod tests {
             box_ns: 40_000_000,
             warm_ns: 10_000_000,
             frozen: vec![(String::new(), 1234), ("control".into(), 99)],
-            work_dir: Some("/tmp/a dir\nwith a line".into()),
+            work_dir: Some(OsString::from_vec(b"/tmp/a dir\nwith a \\x41 line\xff \\".to_vec()).into()),
             remote: Some(Remote { address: "[::1]:47".parse().expect("an address"), token: "a\tb".into() }),
             host: Host {
                 clock_step_ns: 10.5,

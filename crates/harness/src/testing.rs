@@ -93,7 +93,7 @@ fn job(bench: &Benchmark, chosen: &[(&str, &str)], dir: Option<&Path>, workers: 
         box_ns: 20_000_000,
         warm_ns: 100_000,
         frozen: Vec::new(),
-        work_dir: dir.map(|d| d.display().to_string()),
+        work_dir: dir.map(Path::to_owned),
         remote: None,
         host,
     }

@@ -89,7 +89,7 @@ pub struct Job {
     /// Iterations per interval found by an earlier round of the same metric, by series.
     pub frozen: Vec<(String, u64)>,
     /// The private directory that this round may write in.
-    pub work_dir: Option<String>,
+    pub work_dir: Option<std::path::PathBuf>,
     /// Who the other side is when it is on another machine.
     pub remote: Option<Remote>,
     /// What the preflight found.

@@ -25,6 +25,8 @@ mod tests;
 mod tree;
 
 pub use counters::{HostChange, HostCounters, host_counters};
+pub use discreet::{HIDDEN, hide_addresses};
+pub use system::user;
 pub(crate) use tree::Tree;
 
 use crate::topology::{Topology, allowed_cpus};

@@ -14,8 +14,9 @@ use crate::clock::{Clock, Monotonic};
 use rustix::fd::{AsFd, AsRawFd, OwnedFd};
 use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::io::Errno;
-use std::ffi::{CStr, CString};
+use std::ffi::{CStr, CString, OsStr};
 use std::io;
+use std::os::unix::ffi::OsStrExt;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The code with which a child leaves when `execve` failed; no target of ours returns it.
@@ -38,11 +39,11 @@ impl Command {
     ///
     /// # Errors
     /// `InvalidInput` when a text holds a NUL.
-    pub fn new(path: &str, args: &[&str]) -> io::Result<Command> {
-        let text = |t: &str| CString::new(t).map_err(|e| io::Error::new(io::ErrorKind::InvalidInput, e));
-        let args: Vec<CString> = args.iter().map(|a| text(a)).collect::<io::Result<_>>()?;
+    pub fn new(path: impl AsRef<OsStr>, args: &[impl AsRef<OsStr>]) -> io::Result<Command> {
+        let text = |t: &OsStr| CString::new(t.as_bytes()).map_err(|e| io::Error::new(io::ErrorKind::InvalidInput, e));
+        let args: Vec<CString> = args.iter().map(|a| text(a.as_ref())).collect::<io::Result<_>>()?;
         let argv = args.iter().map(|a| a.as_ptr()).chain([std::ptr::null()]).collect();
-        Ok(Command { path: text(path)?, memory: None, _args: args, argv, envp: [std::ptr::null()] })
+        Ok(Command { path: text(path.as_ref())?, memory: None, _args: args, argv, envp: [std::ptr::null()] })
     }
 
     /// The program whose file is `elf`, in memory that no path leads to (`memfd_create`).

@@ -267,15 +267,12 @@ struct Build<'t> {
 
 impl<'t> Build<'t> {
     fn new(original: &Path, copy: &Path, compiler: &Path, tree: &'t Tree, jobs: usize) -> Result<Build<'t>, Stop> {
-        let text = |path: &Path| -> Result<String, Stop> {
-            path.to_str().map(str::to_owned).ok_or_else(|| Stop::Failed(format!("{}: is no UTF-8", path.display())))
-        };
         let mut compilers = Vec::with_capacity(tree.sources.len());
         let mut objects_at = Vec::with_capacity(tree.sources.len());
         for source in &tree.sources {
             let (from, to) = (copy.join(&source.path), copy.join(source.path.with_extension("o")));
-            let args = ["compiler", &text(&from)?, &text(&to)?];
-            compilers.push(Command::new(&text(compiler)?, &args).doing("naming the compiler")?);
+            let args = [Path::new("compiler"), &from, &to];
+            compilers.push(Command::new(compiler, &args).doing("naming the compiler")?);
             objects_at.push(to);
         }
         Ok(Build {

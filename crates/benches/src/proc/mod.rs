@@ -171,8 +171,7 @@ impl Target {
         let args = ["target", &witness.number().to_string()];
         match &self.place {
             None => Command::in_memory(self.program.elf, &args).doing("putting the target into memory"),
-            // A path that is no UTF-8 came from a --work-dir that is none.
-            Some(_) => Command::new(self.path().to_str().unwrap_or_default(), &args).doing("naming the target"),
+            Some(_) => Command::new(self.path(), &args).doing("naming the target"),
         }
     }
 }

@@ -18,6 +18,7 @@ use super::{BARE, GOOD, PROCESSES, Target, state_program};
 use groma_harness::prelude::*;
 use groma_harness::sys::spawn::Command;
 use groma_harness::sys::witness::Witness;
+use std::ffi::OsStr;
 use std::path::Path;
 
 const SHELL: &str = "/bin/sh";
@@ -59,7 +60,8 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let mut witness = Witness::new().doing("making a pipe")?;
     // As parameters of the command, so that no path needs quoting.
     let path = target.path();
-    let args = ["sh", "-c", r#""$0" "$1""#, path.to_str().unwrap_or_default(), &witness.number().to_string()];
+    let number = witness.number().to_string();
+    let args: [&OsStr; 5] = ["sh".as_ref(), "-c".as_ref(), r#""$0" "$1""#.as_ref(), path.as_ref(), number.as_ref()];
     let command = Command::new(SHELL, &args).doing("naming the shell")?;
     measure(ctx, &command, Some(&mut witness))
 }

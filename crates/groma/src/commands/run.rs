@@ -2,6 +2,7 @@
 
 use super::{print, store_path, style};
 use crate::context;
+use crate::discreet::Discreet;
 use crate::flags::RunArgs;
 use crate::plan::{Planned, left_out, plan};
 use crate::progress::Progress;
@@ -106,7 +107,13 @@ pub(crate) fn carry_out(
 
     let mut head = header(profile, budget, seed, host, noise, lost, work_dir.as_ref());
     head.environment.facts.extend(of_remote);
-    let points: Vec<Point> = plan.iter().map(|p| p.point.clone()).collect();
+    // What is kept and shown is discreet; what the workers are told is what was typed.
+    let discreet = Discreet::of_this_user();
+    head.args = discreet.args(std::env::args_os().skip(1));
+    discreet.header(&mut head);
+    let all = groma_benches::all();
+    let params = |id: &str| all.iter().find(|b| b.info.id == id).map_or(&[][..], |b| b.info.params);
+    let points: Vec<Point> = plan.iter().map(|p| discreet.point(&p.point, params(&p.point.bench))).collect();
     let mut sinks = Sinks::new(store.as_ref(), out)?;
     sinks.begin(&head, &points)?;
 
@@ -122,6 +129,7 @@ pub(crate) fn carry_out(
         remote,
     };
     let worked = survey.work(plan, &mut progress, |point, round| {
+        discreet.round(round);
         sinks.round(point, round);
         Ok(())
     })?;
@@ -296,7 +304,7 @@ fn header(
         started: now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
         groma: env!("CARGO_PKG_VERSION").to_owned(),
         build: context::build(),
-        args: typed(std::env::args().skip(1)),
+        args: Vec::new(),
         seed,
         profile,
         budget_s: budget.as_secs_f64(),
@@ -305,20 +313,6 @@ fn header(
         noise,
         noise_lost,
     }
-}
-
-/// What was typed, but for the token: a record is shown to others.
-fn typed(args: impl Iterator<Item = String>) -> Vec<String> {
-    let mut secret = false;
-    args.map(|arg| {
-        let hidden = std::mem::replace(&mut secret, arg == "--token");
-        match arg.split_once('=') {
-            _ if hidden => "(hidden)".to_owned(),
-            Some(("--token", _)) => "--token=(hidden)".to_owned(),
-            _ => arg,
-        }
-    })
-    .collect()
 }
 
 fn records(points: &[Point], worked: &Worked, host: &Host, samples: bool, for_machines: bool) -> Vec<Record> {
@@ -393,18 +387,5 @@ impl<'s> Sinks<'s> {
 
     fn end(&mut self, end: &End) {
         self.each(|sink| sink.end(end));
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_record_does_not_tell_the_token() {
-        let typed = |text: &str| typed(text.split(' ').map(str::to_owned)).join(" ");
-        assert_eq!(typed("run net --token abc --full"), "run net --token (hidden) --full");
-        assert_eq!(typed("run net --token=abc -P 2"), "run net --token=(hidden) -P 2");
-        assert_eq!(typed("run net --param size=1"), "run net --param size=1");
     }
 }

@@ -1,15 +1,34 @@
 //! What must not be written down: addresses of the network and of its hardware, serial numbers, identifiers of disks,
 //! names of users. Texts that somebody else composed (the kernel's command line, mount options) pass through here.
 
-use std::net::{Ipv4Addr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 /// What stands in the place of what is not written down.
-pub(super) const HIDDEN: &str = "(hidden)";
+pub const HIDDEN: &str = "(hidden)";
 
 /// Parts of the names of options whose value says who or where, not how fast.
-const PRIVATE_NAMES: [&str; 17] = [
-    "addr", "cred", "domain", "hostname", "key", "lowerdir", "passw", "roothash", "secret", "serial", "token",
-    "upperdir", "url", "user", "usrhash", "uuid", "workdir",
+const PRIVATE_NAMES: [&str; 21] = [
+    "addr",
+    "cred",
+    "domain",
+    "hostname",
+    "initiator",
+    "iscsi",
+    "key",
+    "lowerdir",
+    "machine-id",
+    "machine_id",
+    "passw",
+    "roothash",
+    "secret",
+    "serial",
+    "token",
+    "upperdir",
+    "url",
+    "user",
+    "usrhash",
+    "uuid",
+    "workdir",
 ];
 
 /// The names that are private only as a whole.
@@ -36,6 +55,50 @@ pub(super) fn name(text: &str) -> &str {
     }
 }
 
+/// A text with every address and identifier in it hidden, and the words around them kept. The loopback and the address that
+/// stands for any are nobody's.
+pub fn hide_addresses(text: &str) -> String {
+    let is_part = |c: char| c.is_ascii_alphanumeric() || ".:-".contains(c);
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(start) = rest.find(is_part) {
+        let end = rest[start..].find(|c| !is_part(c)).map_or(rest.len(), |length| start + length);
+        out.push_str(&rest[..start]);
+        push_discreet(&mut out, &rest[start..end]);
+        rest = &rest[end..];
+    }
+    out + rest
+}
+
+/// A word of letters, digits, dots, colons and hyphens; the parts of one that is no address may be some.
+fn push_discreet(out: &mut String, word: &str) {
+    let bare = word.trim_matches(['.', ':', '-']);
+    if is_address(bare) {
+        // One after all that has no digits may end in colons: `2001:db8::`.
+        out.push_str(&word.replacen(bare, HIDDEN, 1));
+    } else if is_address(word) {
+        out.push_str(HIDDEN);
+    } else if let Some(separator) = ['-', ':'].into_iter().find(|c| word.contains(*c)) {
+        for (i, part) in word.split(separator).enumerate() {
+            if i > 0 {
+                out.push(separator);
+            }
+            push_discreet(out, part);
+        }
+    } else {
+        out.push_str(word);
+    }
+}
+
+/// Whether a whole word is an address or an identifier of something on a network or in a machine.
+fn is_address(word: &str) -> bool {
+    let ip = word.parse::<IpAddr>().or_else(|_| word.parse::<SocketAddr>().map(|at| at.ip()));
+    ip.is_ok_and(|ip| !ip.is_loopback() && !ip.is_unspecified())
+        || is_hardware_address(word)
+        || is_uuid(word)
+        || is_identifier(word)
+}
+
 fn option(word: &str) -> String {
     match word.split_once('=') {
         Some((name, value)) if is_private(name) || holds_address(value) || value.contains("://") => {
@@ -51,12 +114,18 @@ fn is_private(name: &str) -> bool {
     PRIVATE_WHOLE_NAMES.contains(&name.as_str()) || PRIVATE_NAMES.iter().any(|part| name.contains(part))
 }
 
-/// Whether an IPv4, IPv6 or hardware address or a UUID stands anywhere in the text.
+/// Whether an IPv4, IPv6 or hardware address, a UUID or a long identifier stands anywhere in the text.
 fn holds_address(text: &str) -> bool {
     let not_in = |extra: &'static str| move |c: char| !(c.is_ascii_alphanumeric() || extra.contains(c));
     text.split(not_in(".")).any(|word| word.parse::<Ipv4Addr>().is_ok())
         || text.split(not_in(".:")).any(|word| word.parse::<Ipv6Addr>().is_ok())
         || text.split(not_in(":-")).any(|word| is_hardware_address(word) || is_uuid(word))
+        || text.split(not_in("")).any(is_identifier)
+}
+
+/// Whether it is as a machine's id is written: 128 bits and more in hexadecimal. No number that the kernel takes has so many.
+fn is_identifier(word: &str) -> bool {
+    word.len() >= 32 && word.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
 /// Whether groups of hexadecimal digits of these lengths follow each other somewhere in the word.

@@ -321,7 +321,12 @@ pub(super) fn program(book: &mut Book) {
     );
     book.say("build.target", format_args!("{}-{}", std::env::consts::ARCH, std::env::consts::OS));
     book.say("build.kind", if cfg!(debug_assertions) { "debug" } else { "release" });
-    book.say("user.uid", rustix::process::getuid().as_raw());
+    book.say("user.uid", user());
+}
+
+/// The number of the user who runs this process.
+pub fn user() -> u32 {
+    rustix::process::getuid().as_raw()
 }
 
 /// The version of the shared glibc that this process has mapped, from the banner inside it.

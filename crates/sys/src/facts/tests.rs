@@ -163,6 +163,42 @@ fn the_command_line_keeps_what_matters_and_hides_who_and_where() {
 }
 
 #[test]
+fn identifiers_of_the_machine_are_not_written_down() {
+    let id = "0123456789abcdef0123456789abcdef";
+    for text in [
+        format!("systemd.machine_id={id}"),
+        format!("systemd.machine-id=firmware {id}"),
+        format!("ostree=/ostree/boot.1/linux/{id}{id}/0"),
+        format!("other={id}"),
+        id.to_owned(),
+        "rd.iscsi.initiator=iqn.2026-01.org.example:box7".to_owned(),
+    ] {
+        let shown = discreet::command_line(&text);
+        assert!(!shown.contains(id) && !shown.contains("box7") && shown.contains("(hidden)"), "{shown}");
+    }
+    let kept = "memmap=0x10000$0x18690000 crashkernel=256M log_buf_len=1M hugepages=0123456789abcdef";
+    assert_eq!(discreet::command_line(kept), kept);
+}
+
+#[test]
+fn addresses_are_hidden_in_any_text() {
+    for (text, shown) in [
+        ("connecting to 192.0.2.7:24766: refused", "connecting to (hidden): refused"),
+        ("at [2001:db8::7]:80, then fe80::1%eth0.", "at [(hidden)]:80, then (hidden)%eth0."),
+        ("host:192.0.2.7:/export -192.0.2.8-192.0.2.9", "host:(hidden):/export -(hidden)-(hidden)"),
+        ("/media/0a1b2c3d-1111-2222-3333-0123456789ab/x", "/media/(hidden)/x"),
+        ("ether 01-aa-bb-cc-dd-ee aa:bb:cc:dd:ee:ff", "ether (hidden) (hidden)"),
+        ("net=2001:db8::/32", "net=(hidden)/32"),
+        ("pod 0123456789abcdef0123456789abcdef", "pod (hidden)"),
+    ] {
+        assert_eq!(discreet::hide_addresses(text), shown);
+    }
+    for text in ["127.0.0.1:80 ::1 0.0.0.0", "std::io 12:30:45 1.5 µs -3", "6.1.0-13-amd64", "a - b: c.", "size=64K"] {
+        assert_eq!(discreet::hide_addresses(text), text);
+    }
+}
+
+#[test]
 fn mounts_are_found_by_the_longest_and_the_last() {
     let mounts = mounts::parse(MOUNTS);
     assert_eq!(mounts.len(), 6);

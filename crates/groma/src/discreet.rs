@@ -1,0 +1,277 @@
+//! What a kept run does not tell of whoever measured: the names and home directories of users, addresses, secrets.
+//!
+//! A run is shown to others. Whatever in it was typed, or quotes what was typed, passes through here on its way to the store,
+//! to the stream and to the views, which therefore show the same. What the worker is told is not changed.
+
+use groma_harness::model::{Fact, Param, ParamKind, Point, Round, RunHeader, Value};
+use groma_harness::sys::facts::{HIDDEN, hide_addresses, user};
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+/// Above these directories are those of users.
+const ABOVE_HOMES: [&str; 2] = ["/home/", "/Users/"];
+
+/// Users that are no persons and whose names are words of every system.
+const NOBODY: [&str; 2] = ["root", "nobody"];
+
+/// Options whose value says where another machine is, or is a secret.
+const HIDDEN_OPTIONS: [&str; 3] = ["--host", "--bind", "--token"];
+
+/// Knows who must not be told.
+#[derive(Debug)]
+pub(crate) struct Discreet {
+    /// Absolute, without a slash at the end, the longest first.
+    homes: Vec<String>,
+    users: Vec<String>,
+}
+
+impl Discreet {
+    /// Of the user who runs this program, also through `sudo` or `doas`.
+    pub(crate) fn of_this_user() -> Discreet {
+        let variable = |name: &str| std::env::var(name).ok();
+        let mut users: Vec<String> =
+            ["USER", "LOGNAME", "SUDO_USER", "DOAS_USER"].into_iter().filter_map(variable).collect();
+        let mut homes: Vec<String> = variable("HOME").into_iter().collect();
+        // What the variables say may have been left behind by another user.
+        let passwd = std::fs::read_to_string("/etc/passwd").unwrap_or_default();
+        let uid = user().to_string();
+        for line in passwd.lines() {
+            let fields: Vec<&str> = line.split(':').collect();
+            if let [name, _, id, _, _, home, ..] = fields[..]
+                && (id == uid || users.iter().any(|user| user == name))
+            {
+                users.push(name.to_owned());
+                homes.push(home.to_owned());
+            }
+        }
+        // A home may be reached by another path than the one that it is known by.
+        let real = |home: &String| PathBuf::from(home).canonicalize().ok()?.into_os_string().into_string().ok();
+        homes.extend(homes.iter().filter_map(real).collect::<Vec<_>>());
+        Discreet::new(homes, users)
+    }
+
+    fn new(mut homes: Vec<String>, mut users: Vec<String>) -> Discreet {
+        for home in &mut homes {
+            home.truncate(home.trim_end_matches('/').len());
+        }
+        homes.retain(|home| home.starts_with('/'));
+        homes.sort_by_key(|home| std::cmp::Reverse(home.len()));
+        homes.dedup();
+        // A number is no name that anybody would know somebody by, but half of what a run consists of.
+        users.retain(|user| user.contains(|c: char| !c.is_ascii_digit()) && !NOBODY.contains(&user.as_str()));
+        users.sort();
+        users.dedup();
+        Discreet { homes, users }
+    }
+
+    /// A text that was typed, or quotes what was.
+    pub(crate) fn text(&self, text: &str) -> String {
+        hide_addresses(&self.person(text))
+    }
+
+    /// A text without the user, as facts of the machine are: they have no addresses, but versions that look like some.
+    fn person(&self, text: &str) -> String {
+        let mut text = text.to_owned();
+        for home in &self.homes {
+            // `/mnt/home/ann` is hers as well; `/dev/root` is nobody's.
+            let below = if home.matches('/').count() > 1 { "/(hidden)" } else { home };
+            text = replace(&text, home, ends_name, |before| if is_path(before) { below } else { "~" });
+        }
+        for above in ABOVE_HOMES {
+            text = hide_behind(&text, above);
+        }
+        for user in &self.users {
+            let is_letter = |c: char| c.is_alphanumeric();
+            let ends = |after: &str| !after.starts_with(is_letter);
+            text = replace(&text, user, ends, |before| if before.ends_with(is_letter) { user } else { HIDDEN });
+        }
+        text
+    }
+
+    /// What was typed after the program's name.
+    pub(crate) fn args(&self, args: impl Iterator<Item = OsString>) -> Vec<String> {
+        let mut before = String::new();
+        args.map(|arg| {
+            let arg = arg.to_string_lossy().into_owned();
+            let before = std::mem::replace(&mut before, arg.clone());
+            let (option, value, sign) = match arg.split_once('=') {
+                Some((option, value)) if option.starts_with("--") => (option, value, "="),
+                _ => (before.as_str(), arg.as_str(), ""),
+            };
+            let shown = match (option, value.split_once('=')) {
+                (option, _) if HIDDEN_OPTIONS.contains(&option) => HIDDEN.to_owned(),
+                ("--param", Some((name, text))) => format!("{name}={}", self.param(name, text)),
+                _ => self.text(value),
+            };
+            if sign.is_empty() { shown } else { format!("{option}={shown}") }
+        })
+        .collect()
+    }
+
+    /// The value of a parameter that takes any text.
+    fn param(&self, name: &str, text: &str) -> String {
+        if name == "command" { self.text(&named(text)) } else { self.text(text) }
+    }
+
+    /// What is known of a run before it begins. Facts that another machine told are its words, not ours.
+    pub(crate) fn header(&self, head: &mut RunHeader) {
+        for Fact { key, value } in &mut head.environment.facts {
+            *value = if key.starts_with("remote.") { self.text(value) } else { self.person(value) };
+        }
+    }
+
+    /// A point as it is kept; `params` are those of its benchmark.
+    pub(crate) fn point(&self, point: &Point, params: &[Param]) -> Point {
+        let mut point = point.clone();
+        for (name, value) in &mut point.params.0 {
+            let takes_text = params.iter().any(|p| p.name == name && p.kind == ParamKind::Text);
+            if let Value::Word(text) = value
+                && takes_text
+            {
+                let shown = self.param(name, text);
+                point.params_text =
+                    point.params_text.replacen(&format!("{name}={text}"), &format!("{name}={shown}"), 1);
+                *text = shown;
+            }
+        }
+        point
+    }
+
+    /// A round as it is kept.
+    pub(crate) fn round(&self, round: &mut Round) {
+        let result = &mut round.result;
+        let texts = result.facts.iter_mut().map(|fact| &mut fact.value).chain(&mut result.notes);
+        for text in texts.chain([&mut result.reason]) {
+            *text = self.text(text);
+        }
+    }
+}
+
+/// A command as it is kept: the name of its program, and where it has more than that a fingerprint of all of it. Its words may
+/// be files, addresses and passwords; runs of different commands must not be taken for runs of one.
+fn named(command: &str) -> String {
+    let program = command.split_whitespace().next().unwrap_or_default();
+    let name = program.rsplit('/').next().unwrap_or_default();
+    if name == command {
+        return name.to_owned();
+    }
+    // What begins with anything but a program's name is a script for a shell.
+    let is_name = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || "._+-".contains(c));
+    format!("{} #{:08x}", if is_name { name } else { "sh" }, fingerprint(command))
+}
+
+/// FNV-1a of 64 bits folded to 32: the same on every machine and in every version. It tells commands apart; it is no secret
+/// keeper, since whoever guesses the command can check the guess.
+fn fingerprint(text: &str) -> u32 {
+    let hash = text
+        .bytes()
+        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
+    (hash >> 32) as u32 ^ hash as u32
+}
+
+/// Replaces a part of a text wherever `ends` accepts what follows it, by what `with` makes of what stands before it.
+fn replace<'r>(text: &str, part: &str, ends: impl Fn(&str) -> bool, with: impl Fn(&str) -> &'r str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut done = 0;
+    for (at, found) in text.match_indices(part) {
+        let after = at + found.len();
+        if ends(&text[after..]) {
+            out.push_str(&text[done..at]);
+            out.push_str(with(&text[..at]));
+            done = after;
+        }
+    }
+    out + &text[done..]
+}
+
+/// Hides the name that follows `above`, wherever that stands.
+fn hide_behind(text: &str, above: &str) -> String {
+    let mut parts = text.split(above);
+    let mut out = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let end = part.find(ends_path_name).unwrap_or(part.len());
+        out.push_str(above);
+        out.push_str(if end == 0 { "" } else { HIDDEN });
+        out.push_str(&part[end..]);
+    }
+    out
+}
+
+/// What ends the name of a directory in a text that was typed: names with spaces end too soon, and what follows is hidden as
+/// well as any other text.
+fn ends_path_name(c: char) -> bool {
+    c == '/' || c.is_whitespace() || "'\":;,".contains(c)
+}
+
+/// Whether a path that ended here was whole: `/root` is not in `/rootfs`.
+fn ends_name(after: &str) -> bool {
+    !after.starts_with(|c: char| c.is_alphanumeric() || "._-".contains(c))
+}
+
+/// Whether what stands before a path is a part of it: in `/mnt/root`, not in `if=/root` or `-o/root/x`.
+fn is_path(before: &str) -> bool {
+    let bare_option = before.len() == 2 && before.starts_with('-');
+    before.ends_with(|c: char| c.is_alphanumeric() || "._-~)".contains(c)) && !bare_option
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ann() -> Discreet {
+        Discreet::new(
+            vec!["/home/ann/".to_owned(), "/".to_owned()],
+            vec!["ann".to_owned(), "root".to_owned(), "17".to_owned()],
+        )
+    }
+
+    #[test]
+    fn homes_and_names_of_users_are_hidden_and_words_that_hold_them_are_not() {
+        for (text, shown) in [
+            ("/home/ann", "~"),
+            ("/home/ann/x y", "~/x y"),
+            ("on=/home/ann/x,/home/ann", "on=~/x,~"),
+            ("-o/home/ann/x", "-o~/x"),
+            ("/mnt/home/ann/x", "/mnt/(hidden)/x"),
+            ("/home/bob/x: cannot be written", "/home/(hidden)/x: cannot be written"),
+            ("/home/annabel", "/home/(hidden)"),
+            ("/var/mail/ann", "/var/mail/(hidden)"),
+            ("ann-laptop ann_2 ann@x", "(hidden)-laptop (hidden)_2 (hidden)@x"),
+            ("/home/", "/home/"),
+            ("planned by annabel, root, 17", "planned by annabel, root, 17"),
+        ] {
+            assert_eq!(ann().text(text), shown);
+        }
+        let root = Discreet::new(vec!["/root".to_owned()], Vec::new());
+        assert_eq!(root.text("/root/x /rootfs /mnt/root /dev/root"), "~/x /rootfs /mnt/root /dev/root");
+    }
+
+    #[test]
+    fn what_was_typed_does_not_tell_where_and_whose() {
+        let args = |text: &str| ann().args(text.split(' ').map(OsString::from)).join(" ");
+        assert_eq!(args("run net --token abc --full"), "run net --token (hidden) --full");
+        assert_eq!(args("run net --token=abc -P 2"), "run net --token=(hidden) -P 2");
+        assert_eq!(args("run net --host 192.0.2.7 --host=box:1"), "run net --host (hidden) --host=(hidden)");
+        assert_eq!(args("run --param size=1 --param=on=/home/ann/x"), "run --param size=1 --param=on=~/x");
+        assert_eq!(args("run --store=/home/ann/s -o /home/bob/x"), "run --store=~/s -o /home/(hidden)/x");
+        assert_eq!(
+            args("run --param command=/bin/true --param=command=true"),
+            "run --param command=true #9d087b3b --param=command=true"
+        );
+    }
+
+    #[test]
+    fn commands_are_named_and_told_apart() {
+        assert_eq!(named("gzip"), "gzip");
+        assert_ne!(named("gzip -1 data"), named("gzip -9 data"));
+        assert_eq!(named("gzip -1 data"), named("gzip -1 data"));
+        for (text, name) in [
+            ("/opt/x/curl -u me:pass https://x", "curl #"),
+            ("PASSWORD=x curl", "sh #"),
+            ("(cd /x; ls)", "sh #"),
+            (" ls", "ls #"),
+        ] {
+            assert!(named(text).starts_with(name) && named(text).len() == name.len() + 8, "{}", named(text));
+        }
+    }
+}
