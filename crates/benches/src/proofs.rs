@@ -1,13 +1,16 @@
 //! Evidence that several benchmarks give in the same words.
 
 use groma_harness::Ctx;
+use groma_harness::model::Placement;
 use groma_harness::sys::affinity;
 use groma_harness::sys::counters::{self, Usage};
 use groma_harness::sys::process::Exit;
 
-/// Whether both sides are on this CPU, by the placement or because there is no other.
+/// Whether both sides have to be on this CPU: because that is the placement, whatever CPU the other side has been given (it was
+/// none, and the proof was then left out), because both were given the same, or because there is no other.
 pub(crate) fn on_one_cpu(ctx: &Ctx) -> bool {
     match ctx.peer_cpu() {
+        _ if *ctx.placement() == Placement::SameCpu => true,
         Some(cpu) => cpu == counters::current_cpu(),
         None => affinity::allowed().is_ok_and(|cpus| cpus.len() == 1),
     }
@@ -63,5 +66,31 @@ pub(crate) mod testing {
         assert!(tried.samples("") >= 3);
         assert!(tried.proven("context switches per round trip, both sides") >= 1.8);
         Ok(tried)
+    }
+
+    #[test]
+    fn the_placement_demands_the_proof_whatever_cpu_the_other_side_has() {
+        use groma_harness::testing::{try_failing_at, try_placed};
+        /// A round trip with nobody.
+        fn run(ctx: &mut Ctx) -> Outcome {
+            let before = counters::Usage::thread();
+            let peer = ctx.fork_peer(&[], || 0)?.wait().doing("waiting for the other side")?;
+            super::switches_on_one_cpu(ctx, &before, &peer);
+            ctx.state(1.0);
+            Ok(())
+        }
+        let bench = Benchmark { info: Info { timing: Timing::Stated, ..Info::new("test.trip") }, run: Run::Here(run) };
+        let cpus = affinity::allowed().expect("the CPUs that are allowed");
+        let here = cpus[0];
+        let broken =
+            |tried: &Tried| tried.result.proofs.iter().any(|p| p.name.starts_with("context switches") && !p.holds);
+        for named in [&[here, here][..], &[here], &[]] {
+            let tried = try_failing_at(&bench, Placement::SameCpu, named).expect("a child");
+            assert!(broken(&tried), "{named:?}: {:?}", tried.result.proofs);
+        }
+        // Between two CPUs an answer may come before anybody sleeps.
+        if let [here, there, ..] = *cpus {
+            try_placed(&bench, &[], None, Placement::SameLlc, &[here, there]).expect("no proof of switches is wanted");
+        }
     }
 }

@@ -12,8 +12,9 @@
 //! be held by several processes.
 #![expect(unsafe_code, reason = "declares that the crew's shared structures are valid as zeroes")]
 
-use crate::benchmark::{Benchmark, Outcome, Run, Stop};
+use crate::benchmark::{Benchmark, Run, Stop};
 use crate::ctx::{Arm, Ctx, Said};
+use crate::evidence;
 use crate::instruments::Instruments;
 use crate::model::{CrewKind, Fact, Job, JobResult, Label, Labels, Sample, Series, State};
 use crate::protocol;
@@ -37,6 +38,13 @@ const TEXT_WORDS: usize = 2048;
 const THREAD_STACK: usize = 128 << 10;
 /// How long the coordinator sleeps at a time; it then looks whether a member has died.
 const WATCH: Duration = Duration::from_millis(20);
+/// How long the coordinator waits for all members to get through a phase; the deadline of the round is usually shorter, but knows
+/// no member.
+const PATIENCE: Duration = Duration::from_secs(120);
+/// The same for each member: in a crowded crew they get their turns one after another.
+const PATIENCE_EACH: Duration = Duration::from_millis(100);
+/// The phase that has the time of its intervals besides, as it is told.
+const MEASURED: &str = "taken their samples";
 
 const PARKED: u32 = 0;
 const WARM: u32 = 1;
@@ -57,6 +65,8 @@ struct Header {
     ready: Line<AtomicU32>,
     started: Line<AtomicU32>,
     done: Line<AtomicU32>,
+    /// Grows when a member has ended, one way or the other.
+    ended: Line<AtomicU32>,
     /// Who may write `text`: 0 nobody yet, else member + 1. A failure takes it over from a report.
     failure: Line<AtomicU32>,
     /// What kind of end the first failure is: [`FAILED`], [`UNSUPPORTED`], [`DENIED`].
@@ -148,7 +158,14 @@ impl Board {
             self.head().kind.0.store(kind, SeqCst);
             self.write_text(reason);
         }
-        self.slots[index as usize].ended.store(2, SeqCst);
+        self.end(index, 2);
+    }
+
+    /// Says that a member has ended, well (1) or not (2).
+    fn end(&self, index: u32, how: u32) {
+        self.slots[index as usize].ended.store(how, SeqCst);
+        self.head().ended.0.fetch_add(1, SeqCst);
+        shared::wake(&self.head().ended.0);
     }
 
     /// Why the crew ended, as its first member to fail has said.
@@ -349,7 +366,7 @@ fn member(board: &Board, index: u32, bench: &Benchmark, job: &Job, timetable: Ti
             if index == 0 && board.head().failure.0.load(SeqCst) == 0 {
                 board.write_text(&report(std::mem::take(&mut ctx.said)));
             }
-            slot.ended.store(1, SeqCst);
+            board.end(index, 1);
         }
         Ok(Err(stop)) => {
             let kind = match stop {
@@ -395,30 +412,46 @@ impl Crew {
 }
 
 /// Runs a benchmark as a crew and collects what the members put on the board.
-pub(crate) fn run(bench: &Benchmark, job: &Job) -> Result<Said, Stop> {
+pub(crate) fn run(ins: &impl Instruments, bench: &Benchmark, job: &Job) -> Result<Said, Stop> {
+    run_within(ins, bench, job, PATIENCE + PATIENCE_EACH * job.workers)
+}
+
+/// As [`run`]; no phase but the measurement itself may last longer than `patience`.
+fn run_within(ins: &impl Instruments, bench: &Benchmark, job: &Job, patience: Duration) -> Result<Said, Stop> {
     let cpus = affinity::allowed().map_err(|e| Stop::from_io("reading the allowed CPUs", &e))?.len() as u32;
     let pinned = !job.cpus.is_empty();
     let timetable = Timetable::new(job.workers, cpus, pinned, job.host.quantum_ns, job.box_ns);
     let board = Arc::new(Board::new(job.workers).map_err(|e| Stop::from_io("shared memory for the crew", &e))?);
 
+    let host = ins.host();
     let spawned = Monotonic.now_ns();
     let mut crew = start(&board, bench, job, timetable)?;
     let started = (Monotonic.now_ns(), counters::thread_cpu_ns());
-    let outcome = coordinate(&board, &mut crew, job.workers, timetable);
+    let outcome = coordinate(&board, &mut crew, timetable, patience);
     let coordinator = (counters::thread_cpu_ns() - started.1) as f64 / (Monotonic.now_ns() - started.0).max(1) as f64;
     if let Crew::Threads(threads) = &mut crew {
-        // Threads cannot be killed: those that are still at work are let go.
+        // Threads cannot be killed: those that are still at work are let go. One that did not come in time is not waited for
+        // again; it ends with the process.
         board.set_phase(STOP);
-        for thread in threads.drain(..) {
-            // A panic is already on the board.
-            drop(thread.join());
+        for (thread, slot) in threads.drain(..).zip(board.slots.iter()) {
+            if !matches!(outcome, Err(Missing::Late(_))) || slot.ended.load(SeqCst) != 0 {
+                // A panic is already on the board.
+                drop(thread.join());
+            }
         }
     }
     drop(crew);
-    outcome?;
+    match outcome {
+        Err(Missing::Stopped(stop)) => return Err(stop),
+        Err(Missing::Late(why)) => return Err(Stop::Failed(why)),
+        Ok(()) => {}
+    }
     let wall_ns = Monotonic.now_ns() - spawned;
     let mut said = collect(&board, job, cpus, timetable, wall_ns)?;
     said.facts.push(Fact::new("crew.coordinator_cpu", format!("{coordinator:.4}")));
+    sampler::label_host(&host, &ins.host(), &mut said.series);
+    evidence::of_time(ins, &bench.info, &job.host, &mut said);
+    evidence::of_place(job, &mut said, None);
     Ok(said)
 }
 
@@ -455,44 +488,55 @@ fn start(board: &Arc<Board>, bench: &Benchmark, job: &Job, timetable: Timetable)
     }
 }
 
-fn coordinate(board: &Board, crew: &mut Crew, members: u32, timetable: Timetable) -> Outcome {
-    let mut until = |count: &AtomicU32| -> Outcome {
+/// Why a crew did not come together.
+enum Missing {
+    /// A member failed or died.
+    Stopped(Stop),
+    /// A member neither came nor ended in time.
+    Late(String),
+}
+
+fn coordinate(board: &Board, crew: &mut Crew, timetable: Timetable, patience: Duration) -> Result<(), Missing> {
+    let members = board.slots.len() as u32;
+    // Waits until the word counts all members.
+    let mut until = |word: &AtomicU32, phase: &str| -> Result<(), Missing> {
+        let start = Monotonic.now_ns();
+        let mut looked = 0;
+        // A measurement lasts as long as its intervals do, and more where members wait for a CPU.
+        let measuring = u64::from(timetable.intervals.max(1)) * timetable.interval_ns * 4;
+        let limit = patience.as_nanos() as u64 + if phase == MEASURED { measuring } else { 0 };
         loop {
-            let seen = count.load(SeqCst);
+            let seen = word.load(SeqCst);
+            if board.head().failure.0.load(SeqCst) != 0 {
+                return Err(Missing::Stopped(board.reason()));
+            }
             if seen >= members {
                 return Ok(());
             }
-            if board.head().failure.0.load(SeqCst) != 0 {
-                return Err(board.reason());
+            let now = Monotonic.now_ns();
+            // Not at each wake-up: of N members each causes one, and asking after all of them takes N calls.
+            if now.saturating_sub(looked) >= WATCH.as_nanos() as u64 {
+                looked = now;
+                if let Some((index, how)) = crew.dead(board) {
+                    return Err(Missing::Stopped(Stop::Failed(format!("member {index} of the crew {how}"))));
+                }
             }
-            if let Some((index, how)) = crew.dead(board) {
-                return Err(Stop::Failed(format!("member {index} of the crew {how}")));
+            if now.saturating_sub(start) > limit {
+                let why = format!("{} of {members} members of the crew have not {phase} in time", members - seen);
+                return Err(Missing::Late(why));
             }
-            shared::wait(count, seen, Some(WATCH));
+            shared::wait(word, seen, Some(WATCH));
         }
     };
     let head = board.head();
-    until(&head.ready.0)?;
+    until(&head.ready.0, "come")?;
     board.set_phase(WARM);
-    until(&head.started.0)?;
+    until(&head.started.0, "started")?;
     std::thread::sleep(Duration::from_nanos(timetable.warm_ns));
     board.set_phase(MEASURE);
-    until(&head.done.0)?;
+    until(&head.done.0, MEASURED)?;
     board.set_phase(STOP);
-    // Everybody ends by itself now; a member that does not is the deadline's business.
-    loop {
-        if board.slots.iter().all(|s| s.ended.load(SeqCst) != 0) {
-            break;
-        }
-        if let Some((index, how)) = crew.dead(board) {
-            return Err(Stop::Failed(format!("member {index} of the crew {how}")));
-        }
-        std::thread::sleep(Duration::from_millis(1));
-    }
-    if board.head().failure.0.load(SeqCst) != 0 {
-        return Err(board.reason());
-    }
-    Ok(())
+    until(&head.ended.0, "ended")
 }
 
 /// The span in which every member was provably at work, as the members stamped it.

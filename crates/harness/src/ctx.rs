@@ -5,8 +5,9 @@
 
 use crate::benchmark::{Outcome, Stop};
 use crate::crew::Member;
+use crate::evidence::{self, Peers};
 use crate::instruments::{Instruments, Real};
-use crate::model::{Fact, Info, Interference, Job, Label, Placement, Proof, Remote, Series, UNRESOLVED};
+use crate::model::{Fact, Info, Interference, Job, Placement, Proof, Remote, Series, UNRESOLVED};
 use crate::probe::Cost;
 use crate::sampler::{self, Rules, Stopwatch};
 use crate::sys;
@@ -64,6 +65,7 @@ pub struct Ctx<'j> {
     info: &'j Info,
     member: Option<Member<'j>>,
     rng: Rng,
+    peers: Peers,
     pub(crate) said: Said,
 }
 
@@ -82,7 +84,15 @@ impl<'j> Ctx<'j> {
     /// Made by the worker only: whoever holds the list of benchmarks cannot run one by mistake.
     pub(crate) fn new(job: &'j Job, info: &'j Info, member: Option<Member<'j>>) -> Ctx<'j> {
         let stream = member.as_ref().map_or(0, |m| u64::from(m.index()) + 1);
-        Ctx { job, info, rng: Rng::new(job.seed).fork(stream), member, said: Said::default() }
+        Ctx { job, info, rng: Rng::new(job.seed).fork(stream), member, peers: Peers::default(), said: Said::default() }
+    }
+
+    /// What was said in the round, with what the harness itself proves of it.
+    pub(crate) fn conclude(self, ins: &impl Instruments) -> Said {
+        let mut said = self.said;
+        evidence::of_time(ins, self.info, &self.job.host, &mut said);
+        evidence::of_place(self.job, &mut said, Some(&self.peers));
+        said
     }
 
     /// The value of a size or count parameter.
@@ -150,6 +160,21 @@ impl<'j> Ctx<'j> {
     /// Those of the fork and of pinning.
     pub fn fork_peer(&self, close: &[BorrowedFd<'_>], body: impl FnOnce() -> i32) -> Result<sys::fork::Child, Stop> {
         let cpu = self.peer_cpu();
+        // By the job, not by what this function pins to: a helper that was pinned to the wrong CPU must show.
+        let planned = if self.job.workers == 1 { self.job.cpus.get(1).copied() } else { None };
+        let watched = match planned {
+            Some(cpu) => {
+                let board =
+                    self.peers.forking().map_err(|e| Stop::from_io("sharing memory with the other side", &e))?;
+                Some((board, cpu))
+            }
+            None => None,
+        };
+        let look = move || {
+            if let Some((board, cpu)) = watched {
+                evidence::look(board, cpu);
+            }
+        };
         sys::fork::fork(move || {
             if let Some(cpu) = cpu
                 && let Err(e) = sys::affinity::pin(cpu)
@@ -158,7 +183,10 @@ impl<'j> Ctx<'j> {
                 return 1;
             }
             sys::fork::close_copies(close);
-            body()
+            look();
+            let code = body();
+            look();
+            code
         })
         .map_err(|e| Stop::from_io("forking the other side", &e))
     }
@@ -237,15 +265,7 @@ impl<'j> Ctx<'j> {
             self.said.iterations += iterations;
             return Ok(());
         }
-        let host_before = sys::facts::host_counters();
         let mut taken = sampler::alone(&Real, &rules, arms, &self.job.frozen, &mut self.rng)?;
-        // In steps of 10 ms, hence of the round as a whole: label H.
-        let host = sys::facts::host_counters().since(&host_before);
-        if host.steal_ticks.is_some_and(|n| n > 0) || host.nr_throttled.is_some_and(|n| n > 0) {
-            for sample in taken.series.iter_mut().flat_map(|s| &mut s.samples) {
-                sample.labels.add(Label::Host);
-            }
-        }
         self.said.series.append(&mut taken.series);
         self.said.notes.append(&mut taken.notes);
         self.said.iterations += taken.iterations;

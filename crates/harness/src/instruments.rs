@@ -2,9 +2,10 @@
 //!
 //! A trait, so that the sampler's own tests run on fake ones and inject what no real machine does on demand.
 
-use crate::sys::arch;
 use crate::sys::clock::{Clock, Monotonic};
 use crate::sys::counters::{self, Usage};
+use crate::sys::facts::{self, HostCounters};
+use crate::sys::{arch, raw};
 
 /// The thread's state outside the timed region.
 #[derive(Clone, Copy, Debug, Default)]
@@ -30,11 +31,21 @@ pub trait Instruments: Clock {
     /// Runs so many dependent additions, a multiple of [`arch::CHAIN_UNROLL`], and tells how many nanoseconds they took.
     fn chain_ns(&self, ops: u64) -> u64;
 
-    /// The same for [`CANARY_OPS`] of them.
+    /// The cheapest system call, in nanoseconds: the fastest of some short runs of it.
+    fn kernel_entry_ns(&self) -> f64;
+    /// What the host of this machine has taken from it so far.
+    fn host(&self) -> HostCounters;
+
+    /// [`Instruments::chain_ns`] of [`CANARY_OPS`] additions.
     fn canary_ns(&self) -> u64 {
         self.chain_ns(CANARY_OPS)
     }
 }
+
+/// Runs of the cheapest system call, of which the fastest counts, and calls in each: 10 us where a call costs 100 ns.
+const ENTRY_RUNS: u32 = 6;
+/// See [`ENTRY_RUNS`].
+const ENTRY_CALLS: u32 = 16;
 
 /// Additions in one canary: about 50 us at 3 GHz (harness-methods.md 3.10, label C).
 pub const CANARY_OPS: u64 = 150_016;
@@ -65,5 +76,21 @@ impl Instruments for Real {
         let start = self.now_ns();
         arch::add_chain(ops);
         self.now_ns() - start
+    }
+
+    fn kernel_entry_ns(&self) -> f64 {
+        let run = || {
+            let start = self.now_ns();
+            for _ in 0..ENTRY_CALLS {
+                raw::getppid();
+            }
+            self.now_ns().saturating_sub(start)
+        };
+        let fastest = (0..ENTRY_RUNS).map(|_| run()).min().unwrap_or(0);
+        fastest as f64 / f64::from(ENTRY_CALLS)
+    }
+
+    fn host(&self) -> HostCounters {
+        facts::host_counters()
     }
 }

@@ -13,6 +13,7 @@ mod benchmark;
 pub mod calibrate;
 pub mod crew;
 mod ctx;
+mod evidence;
 pub mod instruments;
 mod needs;
 pub mod preflight;

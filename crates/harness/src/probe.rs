@@ -5,6 +5,7 @@
 
 use crate::benchmark::{Outcome, Stop};
 use crate::instruments::Instruments;
+use crate::sampler;
 use crate::sys::arch::chain_ops;
 
 /// What one iteration costs.
@@ -25,8 +26,6 @@ pub struct Cost {
 const CLOCK_OPS: u64 = chain_ops(32_000);
 /// The clock did not change when its samples on both sides of a window agree within this: hops are 3 % and more.
 const SAME_CLOCK: f64 = 0.01;
-/// The most iterations that a window may have.
-const MOST: u64 = 1 << 40;
 
 /// See [`crate::Ctx::probe`].
 pub(crate) fn probe(
@@ -50,7 +49,7 @@ pub(crate) fn probe(
         if ns >= least_ns {
             break;
         }
-        if iters >= MOST {
+        if iters >= sampler::most_iters(least_ns) {
             return Err(Stop::Failed("the loop takes no time".to_owned()));
         }
         // Half as much again as it seems to need, and never more than eight times: the first windows are the slow ones.
@@ -98,6 +97,7 @@ mod tests {
     use super::*;
     use crate::instruments::Reading;
     use crate::sys::clock::Clock;
+    use crate::sys::facts::HostCounters;
     use std::cell::Cell;
 
     /// A core whose clock is what was set, with a kernel that takes it away when told.
@@ -134,6 +134,14 @@ mod tests {
             let start = self.now.get();
             self.cycles(ops as f64);
             self.now.get() - start
+        }
+
+        fn kernel_entry_ns(&self) -> f64 {
+            100.0
+        }
+
+        fn host(&self) -> HostCounters {
+            HostCounters::default()
         }
     }
 

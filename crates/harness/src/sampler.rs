@@ -9,6 +9,7 @@ use crate::ctx::Arm;
 use crate::instruments::{CANARY_OPS, Instruments, Reading};
 use crate::model::{Label, Labels, Sample, Series, Timing};
 use crate::sys::clock::Clock;
+use crate::sys::facts::HostCounters;
 use groma_stats::rng::Rng;
 use groma_stats::{drift, order};
 
@@ -97,8 +98,8 @@ pub struct Taken {
     pub notes: Vec<String>,
     /// The core's clock from the canaries, in hertz.
     pub core_hz: Option<f64>,
-    /// Time of 2k iterations over time of k, smallest of several each; `None` where it makes no sense or the count was
-    /// frozen by an earlier round.
+    /// Time of 2k iterations over time of k, smallest of several each, of the loop that is farthest from 2; `None` where it
+    /// makes no sense or the counts were frozen by an earlier round.
     pub scaling: Option<f64>,
     /// Iterations that the bodies have run in all, warm-up included.
     pub iterations: u64,
@@ -114,6 +115,8 @@ const LONG_OPERATION_NS: u64 = 200_000;
 const PATIENCE: u64 = 4;
 /// Operations timed alone for one interval asked for: 25 intervals become 500 operations a round.
 const OPS_PER_INTERVAL: u32 = 20;
+/// Turns of the warm-up that cannot pass without time: of 20 ns each, they take longer than the step of the coarsest clock.
+const STILL_TURNS: usize = 1 << 20;
 /// The longest warm-up (3.6).
 const WARM_CAP_NS: u64 = 500_000_000;
 /// More samples than this many times those wanted are not taken, however few are clean.
@@ -135,12 +138,22 @@ fn once(ins: &dyn Clock, arm: &mut Arm<'_>, iters: u64, total: &mut u64) -> Resu
     Ok((watch.t0, watch.elapsed))
 }
 
+/// The longest search for a count, untimed parts included; a count that was found by then is used.
+const SEARCH_CAP_NS: u64 = 2_000_000_000;
+/// The shortest iteration that there can be, in nanoseconds: no core completes a tenth of the instructions that this wants.
+const SHORTEST_NS: f64 = 0.01;
+
+/// Iterations of a window of this length that would each take less than [`SHORTEST_NS`]: they were optimised away.
+pub(crate) fn most_iters(window_ns: f64) -> u64 {
+    ((window_ns / SHORTEST_NS) as u64).max(1 << 20)
+}
+
 /// Finds how many iterations last `target_ns` (3.3): grow until half the target is reached twice in a row, so that one
 /// interrupted probe cannot end the search, then scale by the fastest of three.
 fn calibrate(ins: &dyn Clock, arm: &mut Arm<'_>, target_ns: f64, total: &mut u64) -> Result<u64, Stop> {
-    /// Iterations that take no measurable time even so many times over were optimised away.
-    const MOST: u64 = 1 << 36;
-    let cap = arm.max_iters.min(MOST);
+    let most = most_iters(target_ns);
+    let cap = arm.max_iters.min(most);
+    let start = ins.now_ns();
     let mut n = 1u64;
     let mut hits = 0;
     while hits < 2 {
@@ -151,10 +164,17 @@ fn calibrate(ins: &dyn Clock, arm: &mut Arm<'_>, target_ns: f64, total: &mut u64
         }
         hits = 0;
         if n >= cap {
-            if n == MOST {
+            if n == most {
                 return Err(Stop::Failed(format!("{n} iterations take {elapsed} ns: the loop does nothing")));
             }
             return Ok(cap);
+        }
+        // A loop whose timed part stays short beside the rest (or is never begun) would be run for hours.
+        if ins.now_ns().saturating_sub(start) > SEARCH_CAP_NS {
+            if elapsed == 0 {
+                return Err(Stop::Failed(format!("{n} iterations take no time that is measured")));
+            }
+            return Ok(n);
         }
         let factor = (target_ns / elapsed.max(1) as f64).clamp(2.0, 10.0);
         n = ((n as f64 * factor) as u64).min(cap);
@@ -311,6 +331,11 @@ fn warm_up(
             }
         }
         let spent = ins.now_ns().saturating_sub(start);
+        if spent == 0 && recent.len() >= STILL_TURNS {
+            return Err(Stop::Failed(format!(
+                "{STILL_TURNS} turns of the warm-up take no time: the clock stands still"
+            )));
+        }
         let enough = recent.len() >= 2 && spent >= rules.warm_ns;
         // Operations that are timed alone vary by nature; their steadiness is judged after the run (drift).
         if enough && (rules.timing == Timing::Each || recent.len() >= 10 && drift::steady(&recent)) {
@@ -338,6 +363,7 @@ pub fn alone(
     rng: &mut Rng,
 ) -> Result<Taken, Stop> {
     let mut taken = Taken::default();
+    let host = ins.host();
     let each = rules.timing == Timing::Each;
     let target_ns = if rules.timing == Timing::Stream { rules.interval_ns.max(STREAM_NS) } else { rules.interval_ns };
 
@@ -349,8 +375,13 @@ pub fn alone(
             Some(n) => n,
             None => calibrate(ins, arm, target_ns, &mut taken.iterations)?,
         };
-        if known.is_none() && !each && taken.scaling.is_none() && n >= 8 && n < arm.max_iters {
-            taken.scaling = Some(scaling(ins, arm, n, &mut taken.iterations)?);
+        // A loop that may not do more is looked at whatever it does: that it took no time is what ended the search.
+        if known.is_none() && !each && (n >= 8 || (n >= 2 && n == arm.max_iters)) {
+            let ratio = scaling(ins, arm, n, &mut taken.iterations)?;
+            // Of several loops, the one that is farthest off.
+            if taken.scaling.is_none_or(|seen| (seen - 2.0).abs() < (ratio - 2.0).abs()) {
+                taken.scaling = Some(ratio);
+            }
         }
         iters.push(n);
     }
@@ -381,6 +412,7 @@ pub fn alone(
         let shorter = iters.iter().all(|&n| n >= 2) && target_ns / 2f64.powi(halvings + 1) >= 50_000.0;
         // A frozen count must stay what it is: only the first round may look for a shorter interval.
         if each || !poor || !shorter || halvings == 2 || !frozen.is_empty() {
+            label_host(&host, &ins.host(), &mut taken.series);
             return Ok(taken);
         }
         halvings += 1;
@@ -388,6 +420,17 @@ pub fn alone(
             *n /= 2;
         }
         taken.notes.push(format!("interval halved: {clean} of {} samples clean", taken.series[0].samples.len()));
+    }
+}
+
+/// Labels everything with H when the host took time from this machine meanwhile. The kernel counts it in steps of 10 ms, so it
+/// can be told of the round as a whole only.
+pub(crate) fn label_host(before: &HostCounters, after: &HostCounters, series: &mut [Series]) {
+    let change = after.since(before);
+    if change.steal_ticks.is_some_and(|n| n > 0) || change.nr_throttled.is_some_and(|n| n > 0) {
+        for sample in series.iter_mut().flat_map(|s| &mut s.samples) {
+            sample.labels.add(Label::Host);
+        }
     }
 }
 
@@ -467,7 +510,7 @@ fn take(
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     //! The sampler on a machine that does what it is told: every label is injected and found (V6), no sample is lost, and a
     //! broken clock never gives a negative or huge time (V3).
     use super::*;
@@ -475,31 +518,33 @@ mod tests {
     use std::cell::{Cell, RefCell};
 
     /// A machine whose time passes only when told, with the counters of one thread.
-    struct Fake {
-        now: Cell<u64>,
+    pub(crate) struct Fake {
+        pub(crate) now: Cell<u64>,
         cpu_ns: Cell<u64>,
         state: RefCell<Reading>,
         canary: Cell<u64>,
+        pub(crate) host: RefCell<HostCounters>,
     }
 
     impl Fake {
-        fn new() -> Fake {
+        pub(crate) fn new() -> Fake {
             Fake {
                 now: Cell::new(1_000_000),
                 cpu_ns: Cell::new(0),
                 state: RefCell::new(Reading { cpu: 1, ..Reading::default() }),
                 canary: Cell::new(50_000),
+                host: RefCell::new(HostCounters::default()),
             }
         }
 
         /// Time that the thread was running.
-        fn run(&self, ns: u64) {
+        pub(crate) fn run(&self, ns: u64) {
             self.now.set(self.now.get() + ns);
             self.cpu_ns.set(self.cpu_ns.get() + ns);
         }
 
         /// Time that it was not.
-        fn lose(&self, ns: u64) {
+        pub(crate) fn lose(&self, ns: u64) {
             self.now.set(self.now.get() + ns);
         }
 
@@ -529,6 +574,14 @@ mod tests {
         fn chain_ns(&self, _: u64) -> u64 {
             self.run(self.canary.get());
             self.canary.get()
+        }
+
+        fn kernel_entry_ns(&self) -> f64 {
+            100.0
+        }
+
+        fn host(&self) -> HostCounters {
+            self.host.borrow().clone()
         }
     }
 

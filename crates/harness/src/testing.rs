@@ -3,12 +3,12 @@
 //! The same code as in a worker, but in the test's own process, on its thread; `fork` is allowed there although the test
 //! runner has threads, so closures given to it must be as careful as in C.
 
-use crate::benchmark::{Benchmark, Run, Stop};
+use crate::benchmark::{Benchmark, Stop};
 use crate::calibrate;
-use crate::ctx::Ctx;
 use crate::model::{CrewKind, Job, JobResult, Placement, State};
+use crate::sys::affinity;
 use crate::sys::clock::Monotonic;
-use crate::{crew, needs, worker};
+use crate::worker;
 use std::path::Path;
 
 /// What a benchmark did in a test.
@@ -41,7 +41,8 @@ impl Tried {
 /// Runs a benchmark for a moment with these parameters (the others at their first default).
 ///
 /// # Errors
-/// Why it stopped: `Unsupported` where this machine cannot do it.
+/// Why it stopped: `Unsupported` where this machine cannot do it, `Failed` when a proof is broken or there are no samples, as in a
+/// worker.
 pub fn try_out(bench: &Benchmark, chosen: &[(&str, &str)], dir: Option<&Path>) -> Result<Tried, Stop> {
     try_crew(bench, chosen, dir, 1, CrewKind::Processes)
 }
@@ -57,27 +58,62 @@ pub fn try_crew(
     workers: u32,
     crew_kind: CrewKind,
 ) -> Result<Tried, Stop> {
-    let job = job(bench, chosen, dir, workers, crew_kind);
-    let run = match bench.run {
-        Run::Here(run) => run,
-        Run::NotHere(why) => return Err(Stop::Unsupported(why.to_owned())),
-    };
-    needs::check(bench.info.needs, &job)?;
-    let said = if workers > 1 {
-        crew::run(bench, &job)?
-    } else {
-        let mut ctx = Ctx::new(&job, &bench.info, None);
-        run(&mut ctx)?;
-        ctx.said
-    };
+    ok(whatever(bench, &job(bench, chosen, dir, workers, crew_kind))?)
+}
+
+/// As [`try_out`], whatever becomes of it: for tests of what must fail, whose result says `failed` and why.
+///
+/// # Errors
+/// Why it stopped by itself.
+pub fn try_failing(bench: &Benchmark, chosen: &[(&str, &str)], dir: Option<&Path>) -> Result<Tried, Stop> {
+    whatever(bench, &job(bench, chosen, dir, 1, CrewKind::Processes))
+}
+
+/// As [`try_out`], placed on these CPUs; the calling thread is where it was before afterwards.
+///
+/// # Errors
+/// As [`try_out`].
+pub fn try_placed(
+    bench: &Benchmark,
+    chosen: &[(&str, &str)],
+    dir: Option<&Path>,
+    placement: Placement,
+    cpus: &[u32],
+) -> Result<Tried, Stop> {
+    ok(placed(bench, &Job { placement, cpus: cpus.to_vec(), ..job(bench, chosen, dir, 1, CrewKind::Processes) })?)
+}
+
+/// As [`try_failing`], placed on these CPUs.
+///
+/// # Errors
+/// As [`try_failing`].
+pub fn try_failing_at(bench: &Benchmark, placement: Placement, cpus: &[u32]) -> Result<Tried, Stop> {
+    placed(bench, &Job { placement, cpus: cpus.to_vec(), ..job(bench, &[], None, 1, CrewKind::Processes) })
+}
+
+fn placed(bench: &Benchmark, job: &Job) -> Result<Tried, Stop> {
+    let before = affinity::allowed()?;
+    let tried = whatever(bench, job);
+    affinity::restrict(&before)?;
+    tried
+}
+
+/// The result as a worker would report it.
+fn whatever(bench: &Benchmark, job: &Job) -> Result<Tried, Stop> {
+    let said = worker::perform(bench, job)?;
     let iterations = said.iterations;
-    let mut result = JobResult::ended(State::Ok, "");
-    (result.series, result.proofs, result.facts, result.notes) = (said.series, said.proofs, said.facts, said.notes);
-    Ok(Tried { result, iterations })
+    Ok(Tried { result: worker::judge(said), iterations })
+}
+
+fn ok(tried: Tried) -> Result<Tried, Stop> {
+    match tried.result.state {
+        State::Ok => Ok(tried),
+        _ => Err(Stop::Failed(tried.result.reason)),
+    }
 }
 
 /// The job of a test: three intervals in a few milliseconds.
-fn job(bench: &Benchmark, chosen: &[(&str, &str)], dir: Option<&Path>, workers: u32, crew: CrewKind) -> Job {
+pub(crate) fn job(bench: &Benchmark, chosen: &[(&str, &str)], dir: Option<&Path>, workers: u32, crew: CrewKind) -> Job {
     let mut host = calibrate::assumed_host(&Monotonic);
     host.interval_ns = 50_000.0;
     Job {

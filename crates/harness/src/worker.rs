@@ -6,6 +6,7 @@
 
 use crate::benchmark::{Benchmark, Run, Stop};
 use crate::ctx::{Ctx, Said};
+use crate::instruments::Real;
 use crate::model::{Fact, Info, Job, JobResult, Params, Placement, State};
 use crate::sys::clock::Monotonic;
 use crate::sys::{affinity, counters, fork, io as sysio, process, signals, thread};
@@ -123,13 +124,18 @@ fn attempt(benchmarks: &[&Benchmark], job: &Job) -> Result<Said, Stop> {
         .iter()
         .find(|b| b.info.id == job.id)
         .ok_or_else(|| Stop::Failed(format!("there is no benchmark '{}'", job.id)))?;
+    perform(bench, job)
+}
+
+/// Runs the benchmark as the job says; the calling thread stays pinned where the placement wants it.
+pub(crate) fn perform(bench: &Benchmark, job: &Job) -> Result<Said, Stop> {
     let run = match bench.run {
         Run::Here(run) => run,
         Run::NotHere(why) => return Err(Stop::Unsupported(why.to_owned())),
     };
     needs::check(bench.info.needs, job)?;
     if job.workers > 1 {
-        return crew::run(bench, job);
+        return crew::run(&Real, bench, job);
     }
     let cpu = match (job.cpus.first(), &job.placement) {
         (Some(&cpu), _) => Some(cpu),
@@ -142,11 +148,11 @@ fn attempt(benchmarks: &[&Benchmark], job: &Job) -> Result<Said, Stop> {
     }
     let mut ctx = Ctx::new(job, &bench.info, None);
     run(&mut ctx)?;
-    Ok(ctx.said)
+    Ok(ctx.conclude(&Real))
 }
 
 /// What was said becomes a result: no samples is a failure, and so is a broken proof.
-fn judge(said: Said) -> JobResult {
+pub(crate) fn judge(said: Said) -> JobResult {
     let broken = said.proofs.iter().find(|p| !p.holds);
     let empty = said.series.iter().all(|s| s.samples.is_empty() && s.values.is_empty());
     let (state, reason) = match broken {

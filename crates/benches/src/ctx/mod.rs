@@ -60,7 +60,7 @@ fn prove_switches(ctx: &mut Ctx, name: &str, switches: u64, hand_overs: f64) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use groma_harness::testing::try_out;
+    use groma_harness::testing::try_failing;
 
     #[test]
     fn two_cpus_are_refused() {
@@ -82,7 +82,7 @@ mod tests {
         }
         let tried = |run| {
             let info = Info { timing: Timing::Stated, ..Info::new("test.switches") };
-            try_out(&Benchmark { info, run: Run::Here(run) }, &[], None).expect("a value").result
+            try_failing(&Benchmark { info, run: Run::Here(run) }, &[], None).expect("a value").result
         };
         let (none, few) = (tried(none), tried(few));
         assert!(none.proofs.is_empty() && none.notes.iter().any(|n| n.contains("counts no switches")));

@@ -130,9 +130,6 @@ pub(super) mod testing {
         assert_eq!(tried.proven("share of the file in memory before and after"), 1.0);
         assert_eq!(tried.proven("faults that waited for a disk"), 0.0);
         assert_eq!(tried.proven("blocks read from a disk"), 0.0);
-        // All else but the harness's own, which is about time.
-        let broken = tried.result.proofs.iter().find(|p| !p.holds && !p.name.starts_with("time of"));
-        assert_eq!(broken, None);
     }
 
     /// Everything holds for each word of a parameter: alone, where the bytes per iteration are these, on a tmpfs, and

@@ -29,12 +29,16 @@ fn run(ctx: &mut Ctx) -> Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use groma_harness::testing::try_out;
+    use groma_harness::model::State;
+    use groma_harness::testing::{try_failing, try_out};
 
     #[test]
     fn has_samples_and_a_proof_that_does_not_hold() {
-        let tried = try_out(&BENCH, &[], None).expect("nothing can be missing");
+        let tried = try_failing(&BENCH, &[], None).expect("nothing can be missing");
         assert!(tried.samples("") >= 3);
         assert!(tried.result.proofs.iter().any(|p| p.name == "moons of the Earth" && !p.holds));
+        let reason = "proof broken: moons of the Earth is 1, not 2";
+        assert_eq!((tried.result.state, tried.result.reason.as_str()), (State::Failed, reason));
+        assert_eq!(try_out(&BENCH, &[], None).err(), Some(Stop::Failed(reason.to_owned())));
     }
 }

@@ -19,10 +19,14 @@ pub(crate) static BENCH: Benchmark = Benchmark {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use groma_harness::testing::try_out;
+    use groma_harness::model::State;
+    use groma_harness::testing::{try_failing, try_out};
 
     #[test]
-    fn has_no_samples() {
-        assert!(try_out(&BENCH, &[], None).expect("nothing can go wrong").result.series.is_empty());
+    fn has_no_samples_and_so_fails() {
+        let tried = try_failing(&BENCH, &[], None).expect("nothing can go wrong").result;
+        assert!(tried.series.is_empty());
+        assert_eq!((tried.state, tried.reason.as_str()), (State::Failed, "took no samples"));
+        assert_eq!(try_out(&BENCH, &[], None).err(), Some(Stop::Failed("took no samples".to_owned())));
     }
 }

@@ -1,0 +1,581 @@
+//! What the harness itself proves of every round, whatever the benchmark proves: that the times are possible, and that
+//! both sides and all members ran on the CPUs that the job names.
+//!
+//! Both are read off the finished round, not off the code that made it: a benchmark whose loop was optimised away, a
+//! worker that was not pinned and a job without its CPUs all gave plausible values before, and were `ok`. The bounds
+//! are loose on purpose. They find what is wrong by a factor, and must not fail on an unusual machine.
+
+use crate::ctx::Said;
+use crate::instruments::Instruments;
+use crate::model::{Derivation, Host, Info, Interference, Job, Placement, Proof, Quantity, Series};
+use crate::sys::shared::Shared;
+use crate::sys::{affinity, counters};
+use groma_stats::order;
+use std::cell::Cell;
+use std::io;
+use std::ops::RangeBounds;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
+
+/// What the times of a round are compared with.
+pub(crate) const POSSIBLE: &str = "time measured over the least that is possible";
+/// Where this side ran.
+pub(crate) const ON_CPU: &str = "samples taken off the CPU of the placement";
+/// Where this side was allowed to run.
+pub(crate) const PINNED: &str = "CPUs that this side may use";
+/// Where the other side ran.
+pub(crate) const PEER_ON_CPU: &str = "looks at the other side that found it off its CPU";
+/// What the job said.
+pub(crate) const NAMED: &str = "CPUs of the job that contradict its placement";
+
+/// Families whose operations enter the kernel although they need not block or fault.
+const KERNEL_FAMILIES: [&str; 3] = ["ready", "signal", "syscall"];
+/// The share of the cheapest system call that an operation of the kernel takes at least. A quarter, since a fault may
+/// enter the kernel more cheaply than a call does: user-mode kernels handle calls themselves and leave faults to the
+/// host.
+const ENTRY_SHARE: f64 = 0.25;
+/// The shortest cycle of a core, in nanoseconds: the fastest clock ever reported was 9.1 GHz. Not the clock that the canaries
+/// saw: a round of three intervals has one of them, which may have been interrupted, and the bound would then be too high.
+const SHORTEST_CYCLE_NS: f64 = 0.1;
+/// Operations that no core completes in one cycle: the widest of 2026 retire 8 to 12 instructions, and an operation on a vector
+/// counts as one.
+const OPERATIONS_PER_CYCLE: f64 = 16.0;
+/// Bytes that no core moves in one cycle: three vectors of 64 bytes (two loads and a store) are 192.
+const BYTES_PER_CYCLE: f64 = 256.0;
+/// A timed stretch lasts several readings of the clock, or nothing was in it but a reading.
+const READS: f64 = 4.0;
+/// Where the clock is slow (a timer behind a bus takes 1 us and more), an operation may be as short as a reading of it:
+/// beyond so many nanoseconds one reading and a half are enough.
+const SLOW_CLOCK_NS: f64 = 200.0;
+/// See [`SLOW_CLOCK_NS`].
+const READS_OF_SLOW: f64 = 1.5;
+
+/// Whether an iteration of the main series enters the kernel, and so takes about as long as the cheapest entry or more.
+fn enters_the_kernel(info: &Info) -> bool {
+    info.interference != Interference::Cpu || KERNEL_FAMILIES.contains(&info.family())
+}
+
+/// The series that a metric comes from.
+fn source(derivation: &Derivation<&'static str>) -> &'static str {
+    match *derivation {
+        Derivation::Series(of)
+        | Derivation::Difference { of, .. }
+        | Derivation::Ratio { of, .. }
+        | Derivation::Scaled { of, .. } => of,
+    }
+}
+
+/// What the numbers of a series are.
+fn quantity(info: &Info, series: &str) -> Quantity {
+    let output = info.outputs.iter().find(|o| source(&o.derivation) == series);
+    output.and_then(|o| o.quantity).unwrap_or(info.quantity)
+}
+
+/// The shortest timed stretch, in nanoseconds, given the cost of reading the clock.
+fn shortest_stretch_ns(clock_cost_ns: f64) -> f64 {
+    (READS * clock_cost_ns).min(SLOW_CLOCK_NS).max(READS_OF_SLOW * clock_cost_ns)
+}
+
+/// One bound: how many times the least a series took, and the least in words.
+struct Bound {
+    ratio: f64,
+    least: String,
+}
+
+/// The tightest of the bounds that hold for a series; `None` when it has no samples.
+fn tightest(series: &Series, info: &Info, host: &Host, entry_ns: Option<f64>) -> Option<Bound> {
+    let of_samples = |value: fn(f64, f64) -> f64, scale: f64| {
+        let values = series.samples.iter().filter(|s| s.iters > 0);
+        let values: Vec<f64> = values.map(|s| value(s.elapsed_ns as f64, s.iters as f64) * scale).collect();
+        order::median(&values)
+    };
+    let iteration_ns = of_samples(|ns, iters| ns / iters, 1.0)?;
+    // A member of a crew stops the watch after each batch, and a sample holds many.
+    let batch = series.iters.max(1) as f64;
+    let stretch_ns = of_samples(|ns, iters| ns / iters, batch)?;
+    let per_cycle = match quantity(info, &series.name) {
+        Quantity::Bandwidth => BYTES_PER_CYCLE,
+        _ => OPERATIONS_PER_CYCLE,
+    };
+    let least_ns = shortest_stretch_ns(host.clock_cost_ns);
+    let mut bounds = vec![
+        Bound {
+            ratio: stretch_ns / least_ns,
+            least: format!("a stretch of {least_ns:.0} ns, with a clock that takes {:.0} ns", host.clock_cost_ns),
+        },
+        Bound {
+            ratio: iteration_ns / (series.per_iter.max(f64::MIN_POSITIVE) / per_cycle * SHORTEST_CYCLE_NS),
+            least: format!("{SHORTEST_CYCLE_NS} ns for {per_cycle} operations or bytes"),
+        },
+    ];
+    if let Some(entry_ns) = entry_ns {
+        bounds.push(Bound {
+            ratio: iteration_ns / (ENTRY_SHARE * entry_ns),
+            least: format!("{ENTRY_SHARE} of the cheapest system call, {:.1} ns", ENTRY_SHARE * entry_ns),
+        });
+    }
+    bounds.into_iter().min_by(|a, b| a.ratio.total_cmp(&b.ratio))
+}
+
+/// Proves that no series was faster than the machine can be: than its clock, its core or its kernel's entry.
+pub(crate) fn of_time(ins: &impl Instruments, info: &Info, host: &Host, said: &mut Said) {
+    if said.series.iter().all(|s| s.samples.is_empty()) {
+        return;
+    }
+    let main = info.outputs.first().map_or("", |o| source(&o.derivation));
+    let entry_ns = enters_the_kernel(info).then(|| ins.kernel_entry_ns());
+    let bound = |series: &Series| {
+        let entry = entry_ns.filter(|_| series.name == main);
+        tightest(series, info, host, entry).map(|bound| (series.name.clone(), bound))
+    };
+    let worst = said.series.iter().filter_map(bound).min_by(|a, b| a.1.ratio.total_cmp(&b.1.ratio));
+    if let Some((name, bound)) = worst {
+        let of = if name.is_empty() { String::new() } else { format!("{name}: ") };
+        prove(said, POSSIBLE, &format!("1 or more ({of}{})", bound.least), bound.ratio, 1.0..);
+    }
+}
+
+fn prove(said: &mut Said, name: &str, expected: &str, seen: f64, range: impl RangeBounds<f64>) {
+    let holds = seen.is_finite() && range.contains(&seen);
+    said.proofs.push(Proof { name: name.to_owned(), expected: expected.to_owned(), seen, holds });
+}
+
+/// How many CPUs a job of this placement has to name, and whether they have to differ; `None` where it may name any.
+fn demanded(placement: &Placement) -> Option<(usize, bool)> {
+    match placement {
+        Placement::SameCpu => Some((2, false)),
+        Placement::Smt | Placement::SameLlc | Placement::CrossLlc | Placement::CrossNode => Some((2, true)),
+        Placement::Nodes { .. } => Some((1, false)),
+        _ => None,
+    }
+}
+
+/// The CPUs of a job that its placement does not allow, counting those that are missing.
+fn contradictions(job: &Job) -> usize {
+    match (&job.placement, demanded(&job.placement)) {
+        (Placement::List(cpus), _) => usize::from(*cpus != job.cpus),
+        (Placement::Free, _) => job.cpus.len(),
+        (_, Some((n, _))) if job.cpus.len() != n => job.cpus.len().abs_diff(n),
+        (_, Some((2, differ))) => usize::from((job.cpus[0] != job.cpus[1]) != differ),
+        _ => 0,
+    }
+}
+
+/// Proves where the samples were taken: those of this side on the first CPU of the job, those of the member `i` of a
+/// crew on its `i`-th, round and round. Alone, this side must also be unable to leave: a worker that happens to stay
+/// where it should be is not pinned.
+pub(crate) fn of_place(job: &Job, said: &mut Said, peers: Option<&Peers>) {
+    if demanded(&job.placement).is_some() || matches!(job.placement, Placement::List(_)) {
+        prove(said, NAMED, "0", contradictions(job) as f64, 0.0..=0.0);
+    }
+    let alone = job.workers == 1;
+    let pinned = !job.cpus.is_empty() || (alone && matches!(job.placement, Placement::Pinned | Placement::Remote));
+    if !pinned {
+        return;
+    }
+    let here = alone.then(counters::current_cpu);
+    let planned = |worker: u32| match (job.cpus.as_slice(), here) {
+        ([], here) => here,
+        (cpus, Some(_)) => Some(cpus[0]),
+        (cpus, None) => Some(cpus[worker as usize % cpus.len()]),
+    };
+    let samples = said.series.iter().flat_map(|s| &s.samples);
+    let astray = samples.filter(|s| planned(s.worker) != Some(s.cpu)).count();
+    prove(said, ON_CPU, "0", astray as f64, 0.0..=0.0);
+    if alone {
+        let may = affinity::allowed().map_or(f64::NAN, |cpus| cpus.len() as f64);
+        prove(said, PINNED, "1", may, 1.0..=1.0);
+    }
+    if let (Some(peers), true) = (peers, alone && job.cpus.len() > 1) {
+        peers.prove(said);
+    }
+}
+
+/// What the helpers of this side were seen to do: in shared memory, since they may be killed before they could exit.
+#[derive(Debug, Default)]
+pub(crate) struct Peers {
+    /// How many were forked.
+    forked: Cell<u32>,
+    /// How many looks were taken, and how many of them found the helper elsewhere; made with the first helper.
+    board: OnceLock<Shared<AtomicU32>>,
+}
+
+/// Words of [`Peers::board`].
+const LOOKS: usize = 0;
+const ASTRAY: usize = 1;
+
+impl Peers {
+    /// Counts a helper that is about to be forked, and gives what it writes to.
+    pub(crate) fn forking(&self) -> io::Result<&Shared<AtomicU32>> {
+        if self.board.get().is_none() {
+            // Somebody else can only have set it to the same.
+            let _ = self.board.set(Shared::new(2)?);
+        }
+        self.forked.set(self.forked.get() + 1);
+        self.board.get().ok_or_else(|| io::Error::other("no memory to share with the other side"))
+    }
+
+    fn prove(&self, said: &mut Said) {
+        let (Some(board), 1..) = (self.board.get(), self.forked.get()) else { return };
+        let looks = board[LOOKS].load(SeqCst);
+        let seen = if looks == 0 { f64::NAN } else { f64::from(board[ASTRAY].load(SeqCst)) };
+        prove(said, PEER_ON_CPU, "0", seen, 0.0..=0.0);
+    }
+}
+
+/// A helper looks where it is, and where it may go.
+pub(crate) fn look(board: &Shared<AtomicU32>, cpu: u32) {
+    let there = counters::current_cpu() == cpu && affinity::allowed().is_ok_and(|may| may == [cpu]);
+    board[ASTRAY].fetch_add(u32::from(!there), SeqCst);
+    board[LOOKS].fetch_add(1, SeqCst);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::benchmark::{Benchmark, Run, Stop};
+    use crate::model::{Output, Sample, State, Timing};
+    use crate::sampler::tests::Fake;
+    use crate::sys::clock::Monotonic;
+    use crate::testing::{try_failing_at, try_placed};
+    use crate::{calibrate, ctx::Ctx};
+
+    const HOST: Host = Host { clock_cost_ns: 25.0, ..Host::UNKNOWN };
+
+    /// A series whose samples of 1000 iterations took so many nanoseconds each.
+    fn series(name: &str, per_iter: f64, ns: &[u64]) -> Series {
+        let sample = |ns: &u64| Sample { elapsed_ns: *ns, iters: 1000, ..Sample::default() };
+        Series { name: name.into(), iters: 1000, per_iter, samples: ns.iter().map(sample).collect(), values: vec![] }
+    }
+
+    /// What is proven of the time, with a system call of 100 ns.
+    fn possible(info: &Info, series: Vec<Series>) -> Option<Proof> {
+        let mut said = Said { series, ..Said::default() };
+        of_time(&Fake::new(), info, &HOST, &mut said);
+        assert!(said.proofs.len() < 2);
+        said.proofs.pop()
+    }
+
+    fn ratio(info: &Info, per_iter: f64, ns: &[u64]) -> f64 {
+        let proof = possible(info, vec![series("", per_iter, ns)]).expect("samples");
+        assert_eq!(proof.holds, proof.seen >= 1.0, "{proof:?}");
+        proof.seen
+    }
+
+    fn near(seen: f64, expected: f64) {
+        assert!((seen / expected - 1.0).abs() < 1e-9, "{seen}, not {expected}");
+    }
+
+    #[test]
+    fn an_operation_is_not_faster_than_a_core() {
+        const INFO: Info = Info::new("cpu.test");
+        // 16 operations in 0.1 ns are the bound: 1000 iterations of one last 6.25 ns, which the clock would not see, so of 64.
+        near(ratio(&INFO, 64.0, &[400]), 1.0);
+        near(ratio(&INFO, 64.0, &[200]), 0.5);
+        near(ratio(&INFO, 640.0, &[400]), 0.1);
+        const BYTES: Info = Info { quantity: Quantity::Bandwidth, ..INFO };
+        near(ratio(&BYTES, 4096.0, &[1600]), 1.0);
+        near(ratio(&BYTES, 4.0 * 4096.0, &[1600]), 0.25);
+        // What an output says of its series counts more than what the benchmark is.
+        const MIXED: Info = Info {
+            outputs: &[Output {
+                derivation: Derivation::Ratio { of: "", to: "other" },
+                quantity: Some(Quantity::Bandwidth),
+                ..Output::MAIN
+            }],
+            ..INFO
+        };
+        near(ratio(&MIXED, 4096.0, &[1600]), 1.0);
+    }
+
+    #[test]
+    fn the_median_sample_counts_and_not_one_that_ran_back() {
+        const INFO: Info = Info::new("cpu.test");
+        // Mean, smallest and largest are far from the median, on either side.
+        near(ratio(&INFO, 64.0, &[0, 0, 800, 800, 100_000]), 2.0);
+        near(ratio(&INFO, 64.0, &[1, 200, 100_000, 100, 400]), 0.5);
+    }
+
+    #[test]
+    fn what_enters_the_kernel_takes_a_quarter_of_a_system_call() {
+        for (id, interference, kernel) in [
+            ("syscall.test", Interference::Cpu, true),
+            ("signal.test", Interference::Cpu, true),
+            ("ready.test", Interference::Cpu, true),
+            ("cpu.test", Interference::Cpu, false),
+            ("vm.test", Interference::Faults, true),
+            ("ipc.test", Interference::Blocking, true),
+            ("proc.test", Interference::Tasks, true),
+        ] {
+            let info = Info { interference, ..Info::new(id) };
+            // 25 ns an iteration, and a fault of 0.019 ns.
+            let (just, never) = (ratio(&info, 1.0, &[25_000]), ratio(&info, 1.0, &[19]));
+            if kernel {
+                near(just, 1.0);
+                near(never, 0.019 / 25.0);
+            } else {
+                assert!(just > 1.0 && never > 0.019 / 25.0, "{id}: {just} {never}");
+            }
+            // Per iteration: one call may hold many operations.
+            assert!(!kernel || (ratio(&info, 50.0, &[25_000]) - 1.0).abs() < 1e-9, "{id}");
+        }
+    }
+
+    #[test]
+    fn a_control_need_not_enter_the_kernel() {
+        let raw =
+            Output { derivation: Derivation::Difference { of: "raw", minus: "control", per: 1.0 }, ..Output::MAIN };
+        let outputs: &'static [Output] = Box::leak(Box::new([raw]));
+        let info = Info { outputs, ..Info::new("syscall.test") };
+        let of = |raw: u64, control: u64| {
+            possible(&info, vec![series("control", 1.0, &[control]), series("raw", 1.0, &[raw])]).expect("samples")
+        };
+        let fine = of(25_000, 2_500);
+        assert!(fine.holds && (fine.seen - 1.0).abs() < 1e-9, "{fine:?}");
+        let swapped = of(2_500, 25_000);
+        assert!(!swapped.holds && swapped.expected.contains("raw: "), "{swapped:?}");
+    }
+
+    #[test]
+    fn a_stretch_is_longer_than_reading_the_clock() {
+        assert_eq!(shortest_stretch_ns(25.0), 100.0);
+        assert_eq!(shortest_stretch_ns(100.0), 200.0);
+        assert_eq!(shortest_stretch_ns(1000.0), 1500.0);
+        const INFO: Info = Info::new("cpu.test");
+        // A loop that does nothing and may not do more than a few iterations: one reading of the clock.
+        near(ratio(&INFO, 1.0, &[25]), 0.25);
+        near(ratio(&INFO, 1.0, &[100]), 1.0);
+        // A member of a crew reads it after each of its 50 batches.
+        let mut crew = series("", 1.0, &[50 * 25]);
+        (crew.iters, crew.samples[0].iters) = (8, 50 * 8);
+        near(possible(&INFO, vec![crew]).expect("samples").seen, 0.25);
+    }
+
+    #[test]
+    fn values_that_are_stated_have_no_time() {
+        assert_eq!(possible(&Info::new("syscall.test"), vec![]), None);
+        let stated = Series { values: vec![1e-12], ..series("", 1.0, &[]) };
+        assert_eq!(possible(&Info::new("syscall.test"), vec![stated]), None);
+    }
+
+    #[test]
+    fn a_loop_that_does_nothing_is_failed_however_few_iterations_it_may_do() {
+        fn tried(cap: u64, body: fn(u64)) -> Result<crate::testing::Tried, Stop> {
+            static CAP: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
+            static LOCK: std::sync::Mutex<()> = std::sync::Mutex::new(());
+            static BODY: std::sync::Mutex<Option<fn(u64)>> = std::sync::Mutex::new(None);
+            fn run(ctx: &mut Ctx) -> crate::Outcome {
+                let body = BODY.lock().expect("no panic").expect("set");
+                let arm = crate::Arm::new("", |iters| {
+                    body(iters);
+                    Ok(())
+                });
+                ctx.measure_arms(&mut [arm.max_iters(CAP.load(SeqCst))])
+            }
+            let _one = LOCK.lock();
+            CAP.store(cap, SeqCst);
+            *BODY.lock().expect("no panic") = Some(body);
+            crate::testing::try_out(&Benchmark { info: Info::new("cpu.test"), run: Run::Here(run) }, &[], None)
+        }
+        for cap in [1, 3, 64, 5000] {
+            let failed = tried(cap, |_| {});
+            assert!(
+                matches!(&failed, Err(Stop::Failed(why)) if why.starts_with("proof broken: time ")),
+                "{cap}: {failed:?}"
+            );
+        }
+        tried(64, |iters| assert!(crate::sys::arch::add_chain(iters * 64_000) != 1)).expect("64 chains of 20 us");
+    }
+
+    fn job(placement: Placement, cpus: &[u32], workers: u32) -> Job {
+        let bench = Benchmark { info: Info::new("test.place"), run: Run::NotHere("") };
+        let job = crate::testing::job(&bench, &[], None, workers, crate::model::CrewKind::Processes);
+        Job { placement, cpus: cpus.to_vec(), ..job }
+    }
+
+    #[test]
+    fn a_job_that_contradicts_its_placement_is_found() {
+        let list = |cpus: &[u32]| Placement::List(cpus.to_vec());
+        let nodes = Placement::Nodes { cpu: 0, memory: 1 };
+        for (placement, cpus, wrong) in [
+            (Placement::SameCpu, &[1, 1][..], 0),
+            (Placement::SameCpu, &[1, 0], 1),
+            (Placement::SameCpu, &[1], 1),
+            (Placement::SameCpu, &[], 2),
+            (Placement::Smt, &[0, 1], 0),
+            (Placement::Smt, &[1, 1], 1),
+            (Placement::SameLlc, &[0, 0], 1),
+            (Placement::CrossLlc, &[0, 0], 1),
+            (Placement::CrossNode, &[], 2),
+            (Placement::CrossNode, &[3, 4], 0),
+            (list(&[0, 1]), &[0, 1], 0),
+            (list(&[0, 1]), &[1, 0], 1),
+            (nodes.clone(), &[7], 0),
+            (nodes, &[], 1),
+            (Placement::Free, &[], 0),
+            (Placement::Free, &[2], 1),
+            (Placement::Pinned, &[], 0),
+            (Placement::Compact, &[0, 1], 0),
+        ] {
+            assert_eq!(contradictions(&job(placement.clone(), cpus, 1)), wrong, "{placement} {cpus:?}");
+        }
+    }
+
+    /// The proofs of a crew whose members took samples on these CPUs.
+    fn crew(planned: &[u32], seen: &[(u32, u32)]) -> Vec<(String, f64, bool)> {
+        let samples = seen.iter().map(|&(worker, cpu)| Sample { worker, cpu, ..Sample::default() });
+        let mut said =
+            Said { series: vec![Series { samples: samples.collect(), ..Series::default() }], ..Said::default() };
+        let placement = if planned.is_empty() { Placement::Free } else { Placement::Compact };
+        of_place(&job(placement, planned, 4), &mut said, None);
+        said.proofs.into_iter().map(|p| (p.name, p.seen, p.holds)).collect()
+    }
+
+    #[test]
+    fn every_member_of_a_crew_is_on_its_own_cpu() {
+        let on = |astray: f64| vec![(ON_CPU.to_owned(), astray, astray == 0.0)];
+        assert_eq!(crew(&[5, 7], &[(0, 5), (1, 7), (2, 5), (3, 7), (3, 7)]), on(0.0));
+        assert_eq!(crew(&[5, 7], &[(0, 5), (1, 5), (2, 5), (3, 7), (3, 5)]), on(2.0));
+        assert_eq!(crew(&[], &[(0, 5), (1, 5)]), []);
+    }
+
+    /// Takes some samples; the CPU is where the worker was put.
+    fn stays(ctx: &mut Ctx) -> crate::Outcome {
+        ctx.measure(|iters| {
+            crate::sys::arch::add_chain(iters * 640);
+            Ok(())
+        })
+    }
+
+    static STAYS: Benchmark = Benchmark { info: Info::new("cpu.stays"), run: Run::Here(stays) };
+    static LEAVES: Benchmark = Benchmark {
+        info: Info::new("cpu.leaves"),
+        run: Run::Here(|ctx| {
+            let cpus = affinity::allowed_to(crate::sys::process::id())?;
+            let elsewhere = cpus.iter().copied().find(|cpu| *cpu != counters::current_cpu());
+            affinity::pin(elsewhere.unwrap_or(cpus[0]))?;
+            stays(ctx)
+        }),
+    };
+    static WANDERS: Benchmark = Benchmark {
+        info: Info::new("cpu.wanders"),
+        run: Run::Here(|ctx| {
+            stays(ctx)?;
+            affinity::restrict(&affinity::allowed_to(crate::sys::process::id())?)?;
+            Ok(())
+        }),
+    };
+    /// Its other side goes where this side is, whatever the job says.
+    static PEER_STAYS: Benchmark = Benchmark {
+        info: Info { timing: Timing::Stated, ..Info::new("ipc.peer") },
+        run: Run::Here(|ctx| {
+            let here = counters::current_cpu();
+            let peer = ctx.fork_peer(&[], || i32::from(affinity::pin(here).is_err()))?.wait()?;
+            assert_eq!(peer.code(), Some(0));
+            ctx.state(1.0);
+            Ok(())
+        }),
+    };
+    static PEER_OBEYS: Benchmark = Benchmark {
+        info: Info { timing: Timing::Stated, ..Info::new("ipc.peer") },
+        run: Run::Here(|ctx| {
+            ctx.fork_peer(&[], || 0)?.wait()?;
+            ctx.state(1.0);
+            Ok(())
+        }),
+    };
+
+    fn broken(tried: &crate::testing::Tried) -> Vec<&str> {
+        let broken: Vec<_> = tried.result.proofs.iter().filter(|p| !p.holds).map(|p| p.name.as_str()).collect();
+        assert_eq!(broken.is_empty(), tried.result.state == State::Ok);
+        broken
+    }
+
+    #[test]
+    fn a_side_that_is_not_where_the_job_says_is_failed() {
+        let cpus = affinity::allowed().expect("the CPUs that are allowed");
+        let here = cpus[cpus.len() - 1];
+        for (placement, named) in [
+            (Placement::SameCpu, vec![here, here]),
+            (Placement::List(vec![here]), vec![here]),
+            (Placement::Compact, vec![here]),
+            (Placement::Pinned, vec![]),
+        ] {
+            let tried = try_placed(&STAYS, &[], None, placement.clone(), &named).expect("it stays");
+            assert_eq!(tried.proven(ON_CPU), 0.0);
+            assert_eq!(tried.proven(PINNED), 1.0);
+            if let (Some(cpu), Some(series)) = (named.first(), tried.result.series("")) {
+                assert!(series.samples.iter().all(|s| s.cpu == *cpu), "{placement}");
+            }
+            assert_eq!(
+                affinity::allowed().expect("the CPUs that are allowed"),
+                cpus,
+                "the test's thread is free again"
+            );
+        }
+        let unnamed = try_failing_at(&STAYS, Placement::SameCpu, &[]).expect("it runs");
+        assert!(broken(&unnamed).contains(&NAMED));
+        let free = try_placed(&STAYS, &[], None, Placement::Free, &[]).expect("it runs");
+        assert!(free.result.proofs.iter().all(|p| ![ON_CPU, PINNED, NAMED].contains(&p.name.as_str())));
+        if cpus.len() < 2 {
+            println!("skipped: one CPU");
+            return;
+        }
+        let left = try_failing_at(&LEAVES, Placement::List(vec![here]), &[here]).expect("it runs");
+        assert_eq!(broken(&left), [ON_CPU]);
+        let wandered = try_failing_at(&WANDERS, Placement::Pinned, &[]).expect("it runs");
+        assert!(broken(&wandered).contains(&PINNED));
+        let free_to_go = try_failing_at(&WANDERS, Placement::List(vec![here]), &[here]).expect("it runs");
+        assert_eq!(broken(&free_to_go), [PINNED]);
+    }
+
+    #[test]
+    fn the_other_side_is_where_the_job_says_or_the_round_is_failed() {
+        let cpus = affinity::allowed().expect("the CPUs that are allowed");
+        let same = try_placed(&PEER_OBEYS, &[], None, Placement::SameCpu, &[cpus[0], cpus[0]]).expect("it obeys");
+        assert_eq!(same.proven(PEER_ON_CPU), 0.0);
+        let free = try_placed(&PEER_OBEYS, &[], None, Placement::Free, &[]).expect("it runs");
+        assert!(free.result.proofs.iter().all(|p| p.name != PEER_ON_CPU));
+        let [here, there, ..] = *cpus else {
+            println!("skipped: one CPU");
+            return;
+        };
+        let apart = try_placed(&PEER_OBEYS, &[], None, Placement::SameLlc, &[here, there]).expect("it obeys");
+        assert_eq!(apart.proven(PEER_ON_CPU), 0.0);
+        let stayed = try_failing_at(&PEER_STAYS, Placement::SameLlc, &[here, there]).expect("it runs");
+        assert_eq!(broken(&stayed), [PEER_ON_CPU]);
+    }
+
+    #[test]
+    fn a_helper_that_never_looked_proves_nothing() {
+        let peers = Peers::default();
+        let mut said = Said::default();
+        peers.prove(&mut said);
+        assert!(said.proofs.is_empty(), "nobody was forked");
+        let board = peers.forking().expect("memory");
+        peers.prove(&mut said);
+        assert!(!said.proofs.pop().expect("one was forked").holds);
+        // This thread may go anywhere, or is on the only CPU there is.
+        let cpus = affinity::allowed().expect("the CPUs that are allowed");
+        look(board, u32::MAX);
+        assert_eq!((board[LOOKS].load(SeqCst), board[ASTRAY].load(SeqCst)), (1, 1));
+        look(board, counters::current_cpu());
+        assert_eq!((board[LOOKS].load(SeqCst), board[ASTRAY].load(SeqCst)), (2, 1 + u32::from(cpus.len() > 1)));
+        peers.prove(&mut said);
+        assert!(!said.proofs.pop().expect("one was forked").holds);
+    }
+
+    #[test]
+    fn the_real_entry_of_the_kernel_is_no_longer_than_a_call_of_it() {
+        use crate::instruments::Real;
+        let entry = Real.kernel_entry_ns();
+        // A call between two readings of the clock takes both of them besides.
+        let call = (0..1000).map(|_| {
+            let start = crate::sys::clock::Clock::now_ns(&Monotonic);
+            crate::sys::raw::getppid();
+            crate::sys::clock::Clock::now_ns(&Monotonic) - start
+        });
+        let most = 2.0 * call.min().expect("some") as f64 + calibrate::assumed_host(&Monotonic).clock_cost_ns;
+        assert!(entry > 0.0 && entry <= most, "{entry} of {most}");
+    }
+}
