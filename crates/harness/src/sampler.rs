@@ -458,11 +458,11 @@ fn take(
     samples: &mut [Vec<Sample>],
 ) -> Outcome {
     let start = ins.now_ns();
-    let mut canaries: Vec<(usize, f64)> = Vec::new();
+    // Where each series was: loops of different length do not have as many samples each.
+    let mut canaries: Vec<(Vec<usize>, f64)> = Vec::new();
     loop {
-        let count = samples[0].len();
-        if canaries.last().is_none_or(|(at, _)| count - at >= CANARY_EVERY) {
-            canaries.push((count, ins.canary_ns() as f64));
+        if canaries.last().is_none_or(|(at, _)| samples[0].len() - at[0] >= CANARY_EVERY) {
+            canaries.push((samples.iter().map(Vec::len).collect(), ins.canary_ns() as f64));
         }
         // Which arm goes first changes from turn to turn, so that no arm always follows the canary.
         let first = rng.below(arms.len() as u64) as usize;
@@ -476,11 +476,12 @@ fn take(
                 samples[i].push(sample(ins, &mut arms[i], n, rules, &mut taken.iterations)?);
             }
         }
-        let count = samples[0].len();
-        let enough = samples.iter().all(|s| clean(s, rules) >= wanted) || count >= wanted * DIRTY_FACTOR;
+        let (fewest, most) =
+            samples.iter().map(Vec::len).fold((usize::MAX, 0), |(few, most), n| (few.min(n), most.max(n)));
+        let enough = samples.iter().all(|s| clean(s, rules) >= wanted) || most >= wanted * DIRTY_FACTOR;
         let spent = ins.now_ns().saturating_sub(start);
         let hopeful = samples.iter().any(|s| clean(s, rules) < FEWEST) && spent < PATIENCE * rules.box_ns;
-        let late = spent >= rules.box_ns && count >= FEWEST && !hopeful;
+        let late = spent >= rules.box_ns && fewest >= FEWEST && !hopeful;
         if enough || late {
             break;
         }
@@ -496,10 +497,9 @@ fn take(
     if let Some(median) = order::median(&times) {
         for (k, (from, ns)) in canaries.iter().enumerate() {
             if (ns / median - 1.0).abs() > 0.01 {
-                let to = canaries.get(k + 1).map_or(usize::MAX, |(at, _)| *at);
-                for series in samples.iter_mut() {
-                    let to = to.min(series.len());
-                    for sample in &mut series[(*from).min(to)..to] {
+                for (i, series) in samples.iter_mut().enumerate() {
+                    let to = canaries.get(k + 1).map_or(series.len(), |(at, _)| at[i]);
+                    for sample in &mut series[from[i]..to] {
                         sample.labels.add(Label::Frequency);
                     }
                 }
@@ -523,6 +523,7 @@ pub(crate) mod tests {
         cpu_ns: Cell<u64>,
         state: RefCell<Reading>,
         canary: Cell<u64>,
+        canaries: RefCell<Vec<u64>>,
         pub(crate) host: RefCell<HostCounters>,
     }
 
@@ -533,6 +534,7 @@ pub(crate) mod tests {
                 cpu_ns: Cell::new(0),
                 state: RefCell::new(Reading { cpu: 1, ..Reading::default() }),
                 canary: Cell::new(50_000),
+                canaries: RefCell::new(Vec::new()),
                 host: RefCell::new(HostCounters::default()),
             }
         }
@@ -573,6 +575,7 @@ pub(crate) mod tests {
 
         fn chain_ns(&self, _: u64) -> u64 {
             self.run(self.canary.get());
+            self.canaries.borrow_mut().push(self.canary.get());
             self.canary.get()
         }
 
@@ -864,5 +867,556 @@ pub(crate) mod tests {
         watch.span(200, 201);
         watch.span(300, 299);
         assert_eq!((watch.t0, watch.elapsed()), (100, 31));
+    }
+
+    /// A reading of a thread that has run for so long of so much, with these counts.
+    fn reading(wall: u64, cpu: u64, usage: Usage) -> Reading {
+        Reading { now_ns: wall, counter: wall, cpu_ns: cpu, family_cpu_ns: cpu, cpu: 1, usage }
+    }
+
+    /// The letters of a sample between the start of time and this reading.
+    fn letters(after: Reading, rules: &Rules) -> String {
+        label(&reading(0, 0, Usage::default()), &after, rules).letters()
+    }
+
+    #[test]
+    fn labels_begin_at_their_thresholds() {
+        let (none, forced, slept) = (
+            Usage::default(),
+            Usage { involuntary: 1, ..Usage::default() },
+            Usage { voluntary: 1, ..Usage::default() },
+        );
+        let wall = 200_000;
+        let lost = |ns: u64, usage| reading(wall, wall - ns, usage);
+        // S: 20 us, or 2 % of a long interval.
+        assert_eq!(letters(lost(19_000, none), &rules()), "");
+        assert_eq!(letters(lost(20_000, none), &rules()), "");
+        assert_eq!(letters(lost(21_000, none), &rules()), "S");
+        let long = |ns: u64, usage| reading(20_000_000, 20_000_000 - ns, usage);
+        assert_eq!(letters(long(399_000, none), &rules()), "");
+        assert_eq!(letters(long(401_000, none), &rules()), "S");
+        // P: 0.5 % of the interval, and never S as well: the two cannot be told apart.
+        assert_eq!(letters(lost(800, forced), &rules()), "");
+        assert_eq!(letters(lost(1_000, forced), &rules()), "");
+        assert_eq!(letters(lost(1_200, forced), &rules()), "P");
+        assert_eq!(letters(lost(150_000, forced), &rules()), "P");
+        assert_eq!(letters(long(80_000, forced), &rules()), "");
+        assert_eq!(letters(long(120_000, forced), &rules()), "P");
+        // V: whoever need not block.
+        assert_eq!(letters(lost(0, slept), &rules()), "V");
+        assert_eq!(letters(lost(150_000, slept), &rules()), "V");
+        let blocking = Rules { blocks: true, ..rules() };
+        assert_eq!(letters(lost(150_000, slept), &blocking), "");
+        assert_eq!(letters(lost(150_000, none), &blocking), "");
+    }
+
+    #[test]
+    fn time_that_neither_maker_nor_made_had_is_stolen_from_a_quarter_on() {
+        let making = Rules { blocks: true, tasks: true, ..rules() };
+        let lost = |wall: u64, family: u64| Reading {
+            family_cpu_ns: wall - family,
+            ..reading(wall, wall / 10, Usage { voluntary: 1, ..Usage::default() })
+        };
+        assert_eq!(letters(lost(200_000, 99_000), &making), "");
+        assert_eq!(letters(lost(200_000, 101_000), &making), "S");
+        assert_eq!(letters(lost(2_000_000, 499_000), &making), "");
+        assert_eq!(letters(lost(2_000_000, 501_000), &making), "S");
+        // Those who make nobody are judged by their own time.
+        assert_eq!(letters(lost(2_000_000, 501_000), &Rules { tasks: false, ..making }), "");
+    }
+
+    #[test]
+    fn faults_and_moves_are_labelled_one_by_one() {
+        let with = |usage| letters(reading(200_000, 200_000, usage), &rules());
+        assert_eq!(with(Usage { minor_faults: 1, ..Usage::default() }), "F");
+        assert_eq!(with(Usage { major_faults: 1, ..Usage::default() }), "F");
+        let faulting = Rules { faults_expected: true, ..rules() };
+        let major = reading(200_000, 200_000, Usage { major_faults: 1, ..Usage::default() });
+        assert_eq!(letters(major, &faulting), "F", "a fault that waits for a disk is nobody's subject");
+        assert_eq!(letters(Reading { cpu: 2, ..reading(200_000, 200_000, Usage::default()) }, &rules()), "M");
+    }
+
+    #[test]
+    fn clocks_disagree_from_a_microsecond_or_fifty_millionths_on() {
+        let apart = |wall: u64, by: i64| {
+            let counter = wall.wrapping_add_signed(by);
+            letters(Reading { counter, ..reading(wall, wall, Usage::default()) }, &rules())
+        };
+        for sign in [1, -1] {
+            assert_eq!(apart(200_000, sign * 990), "");
+            assert_eq!(apart(200_000, sign * 1_010), "T");
+            // 50 ppm of 100 ms are 5 us.
+            assert_eq!(apart(100_000_000, sign * 4_900), "");
+            assert_eq!(apart(100_000_000, sign * 5_100), "T");
+        }
+        // A clock that ran back needs no counter to be found out.
+        let before = reading(500, 0, Usage::default());
+        let none = Rules { counter_hz: None, ..rules() };
+        assert_eq!(label(&before, &reading(499, 0, Usage::default()), &none).letters(), "T");
+        assert_eq!(label(&before, &reading(500, 0, Usage::default()), &none).letters(), "");
+    }
+
+    /// Operations of these lengths, timed one by one; `event(arm, n)` happens in the n-th call of an arm.
+    fn each_with(fake: &Fake, box_ns: u64, lengths: &[u64], event: impl Fn(&Fake, usize, u64)) -> Taken {
+        let names = ["a", "b", "c"];
+        let event = &event;
+        let mut arms: Vec<Arm<'_>> = lengths
+            .iter()
+            .enumerate()
+            .map(|(i, ns)| {
+                let mut calls = 0;
+                Arm::new(names[i], move |iters| {
+                    calls += 1;
+                    fake.run(ns * iters);
+                    event(fake, i, calls);
+                    Ok(())
+                })
+            })
+            .collect();
+        let each = Rules { timing: Timing::Each, box_ns, ..rules() };
+        alone(fake, &each, &mut arms, &[], &mut Rng::new(5)).expect("nothing fails")
+    }
+
+    #[test]
+    fn groups_of_loops_of_different_length_keep_them_apart() {
+        let taken = each_with(&Fake::new(), 4_000_000_000, &[3_000, 40_000, 700_000], |_, _, _| {});
+        let [a, b, c] = taken.series.as_slice() else { panic!("three series") };
+        for (series, ns) in [(a, 3_000), (b, 40_000), (c, 700_000)] {
+            for sample in &series.samples {
+                assert_eq!((sample.elapsed_ns, sample.iters, sample.labels), (ns, 1, Labels::NONE), "{}", series.name);
+                assert_eq!((sample.cpu, sample.cpu_ns), (1, ns), "{}", series.name);
+            }
+        }
+        // The long one has a reading for itself from its second turn on, the others share one by eight; the turns end when a
+        // series holds as many as there is room for, whichever that is.
+        assert_eq!(a.samples.len(), b.samples.len());
+        assert_eq!((a.samples.len() / 8 + 7, c.samples.len()), (c.samples.len(), 195));
+        let turned = each_with(&Fake::new(), 4_000_000_000, &[700_000, 3_000], |_, _, _| {});
+        assert_eq!(turned.series[1].samples.len(), 1504);
+        let most = 500 * DIRTY_FACTOR + GROUP as usize;
+        assert!(turned.series.iter().all(|s| s.samples.len() <= most), "more than there is room for");
+        let starts = |s: &Series| s.samples.iter().map(|s| s.t0_ns).collect::<Vec<_>>();
+        assert!(starts(a).windows(2).all(|w| w[0] < w[1]) && starts(c).windows(2).all(|w| w[0] < w[1]));
+    }
+
+    #[test]
+    fn a_disturbed_operation_spoils_its_group_and_no_other() {
+        // The 26th operation is in the fourth group of the samples, or so: the warm-up has some as well.
+        let hit = Cell::new(0);
+        let taken = each_with(&Fake::new(), 1_000_000_000, &[5_000], |fake, _, n| {
+            if n == 1_000 {
+                hit.set(fake.now.get());
+                fake.lose(100_000);
+                fake.count(|u| u.involuntary += 1);
+            }
+        });
+        let samples = &taken.series[0].samples;
+        let at = samples.iter().position(|s| s.t0_ns < hit.get() && hit.get() <= s.t0_ns + s.elapsed_ns);
+        // A warm-up of 1 ms is 200 operations; 500 wanted.
+        assert!(at.is_none(), "the thousandth operation is not among them");
+        let taken = each_with(&Fake::new(), 1_000_000_000, &[5_000], |fake, _, n| {
+            if n == 300 {
+                hit.set(fake.now.get());
+                fake.lose(100_000);
+                fake.count(|u| u.involuntary += 1);
+            }
+        });
+        let samples = &taken.series[0].samples;
+        let at = samples.iter().position(|s| s.t0_ns < hit.get() && hit.get() <= s.t0_ns + s.elapsed_ns);
+        let at = at.expect("the three hundredth operation is a sample");
+        let labelled: Vec<usize> = (0..samples.len()).filter(|&i| samples[i].labels.has(Label::Preempted)).collect();
+        let group = at / GROUP as usize * GROUP as usize;
+        assert_eq!(labelled, (group..group + GROUP as usize).collect::<Vec<_>>(), "hit at {at}");
+        assert!(samples.iter().all(|s| s.labels == Labels::NONE || s.labels == Labels::of(&[Label::Preempted])));
+    }
+
+    #[test]
+    fn long_operations_are_labelled_alone() {
+        let hit = Cell::new(0);
+        let taken = each_with(&Fake::new(), 1_000_000_000, &[1_000_000], |fake, _, n| {
+            if n == 100 {
+                hit.set(fake.now.get());
+                fake.lose(2_000_000);
+                fake.count(|u| u.involuntary += 1);
+            }
+        });
+        let samples = &taken.series[0].samples;
+        let labelled: Vec<&Sample> = samples.iter().filter(|s| s.labels != Labels::NONE).collect();
+        assert_eq!(labelled.len(), 1);
+        assert!(labelled[0].t0_ns < hit.get() && hit.get() <= labelled[0].t0_ns + labelled[0].elapsed_ns);
+    }
+
+    /// A loop of 100 ns an iteration, after `untimed` ns that are not timed.
+    fn staged(fake: &Fake, rules: &Rules, untimed: u64) -> Taken {
+        let body = |iters: u64, watch: &mut Stopwatch<'_>| {
+            fake.run(untimed);
+            watch.start();
+            fake.run(100 * iters);
+            watch.stop();
+            Ok(())
+        };
+        alone(fake, rules, &mut [Arm::staged("", body)], &[], &mut Rng::new(3)).expect("it does not fail")
+    }
+
+    #[test]
+    fn what_is_not_timed_counts_for_the_box_and_not_for_the_count() {
+        let fake = Fake::new();
+        let short = Rules { box_ns: 40_000_000, intervals: 500, ..rules() };
+        let taken = staged(&fake, &short, 3_000_000);
+        let series = &taken.series[0];
+        assert_eq!(series.iters, 2000, "200 us of the timed part");
+        assert!(series.samples.iter().all(|s| s.elapsed_ns == 100 * s.iters));
+        // Of 3.2 ms each, some canaries between.
+        assert!((11..=13).contains(&series.samples.len()), "{}", series.samples.len());
+        // Twice the iterations took twice the time, as the watch saw it.
+        assert!((taken.scaling.expect("looked at") - 2.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_search_whose_timed_part_stays_short_ends_with_what_it_has() {
+        let fake = Fake::new();
+        let began = fake.now.get();
+        let body = |iters: u64, watch: &mut Stopwatch<'_>| {
+            fake.run(300_000_000 * iters);
+            watch.start();
+            fake.run(10 * iters);
+            watch.stop();
+            Ok(())
+        };
+        let n = calibrate(&fake, &mut Arm::staged("", body), 200_000.0, &mut 0).expect("a count");
+        let spent = fake.now.get() - began;
+        assert!((1..=10).contains(&n) && spent < 10 * SEARCH_CAP_NS, "{n} iterations after {spent} ns");
+        // Where the watch was never started, there is nothing to go by.
+        let body = |iters: u64, _: &mut Stopwatch<'_>| {
+            fake.run(300_000_000 * iters);
+            Ok(())
+        };
+        let never = calibrate(&fake, &mut Arm::staged("", body), 200_000.0, &mut 0);
+        assert!(matches!(&never, Err(Stop::Failed(why)) if why.contains("no time that is measured")), "{never:?}");
+    }
+
+    #[test]
+    fn a_capped_loop_that_does_nothing_does_not_scale() {
+        for cap in [2, 7, 64, 4096] {
+            let fake = Fake::new();
+            // Reading the clock takes 20 ns, whatever is between.
+            let body = |_: u64| {
+                fake.run(20);
+                Ok(())
+            };
+            let mut arms = [Arm::new("", body).max_iters(cap)];
+            let taken = alone(&fake, &rules(), &mut arms, &[], &mut Rng::new(1)).expect("samples");
+            let ratio = taken.scaling.expect("it was looked at");
+            assert!((ratio - 1.0).abs() < 1e-9, "{cap}: {ratio}");
+        }
+        // And one that does something does.
+        let fake = Fake::new();
+        let body = |iters: u64| {
+            fake.run(500 * iters);
+            Ok(())
+        };
+        let taken =
+            alone(&fake, &rules(), &mut [Arm::new("", body).max_iters(64)], &[], &mut Rng::new(1)).expect("runs");
+        assert!((taken.scaling.expect("it was looked at") - 2.0).abs() < 1e-9);
+        assert_eq!(taken.series[0].iters, 64);
+        assert!(taken.series[0].samples.iter().all(|s| s.iters == 64));
+    }
+
+    #[test]
+    fn of_several_loops_the_one_that_scales_worst_is_told() {
+        for broken in 0..2 {
+            let fake = Fake::new();
+            let good = |iters: u64| {
+                fake.run(100 * iters);
+                Ok(())
+            };
+            let bad = |_: u64| {
+                fake.run(20);
+                Ok(())
+            };
+            let mut arms = [Arm::new("good", good), Arm::new("bad", bad).max_iters(100)];
+            if broken == 0 {
+                arms.swap(0, 1);
+            }
+            let taken = alone(&fake, &rules(), &mut arms, &[], &mut Rng::new(1)).expect("samples");
+            assert!((taken.scaling.expect("looked at") - 1.0).abs() < 1e-9, "{broken}");
+        }
+    }
+
+    #[test]
+    fn the_scaling_is_of_the_smallest_times_or_the_median_of_the_ratios() {
+        // What 24 tries of k and of 2k take, by the number of the call.
+        let ratio = |time: &dyn Fn(u64, u64) -> u64| {
+            let fake = Fake::new();
+            let mut calls = 0;
+            let body = |iters: u64| {
+                fake.run(time(calls, iters));
+                calls += 1;
+                Ok(())
+            };
+            scaling(&fake, &mut Arm::new("", body), 2000, &mut 0).expect("it runs")
+        };
+        // Interference that comes and goes: the smallest times are right, the ratios are not.
+        let seen = ratio(&|n, iters| 100 * iters + if n < 6 { 300_000 * (n % 3) } else { 0 });
+        assert!((seen - 2.0).abs() < 0.05, "{seen}");
+        // One try of k whose clock ran late makes its time too small for ever: the median of the ratios is right, the mean is not.
+        let seen = ratio(&|n, iters| if n == 0 { 10 } else { 100 * iters });
+        assert!((seen - 2.0).abs() < 1e-9, "{seen}");
+        // A loop that does nothing is found out by both.
+        let seen = ratio(&|n, _| 50 + n % 3);
+        assert!(seen < 1.2, "{seen}");
+        // Three ratios are looked at before the first is believed.
+        let calls = Cell::new(0u64);
+        let seen = ratio(&|n, iters| {
+            calls.set(n + 1);
+            100 * iters
+        });
+        assert_eq!((seen, calls.get()), (2.0, 6));
+    }
+
+    #[test]
+    fn the_cores_clock_is_the_quantile_that_the_headline_is() {
+        for (timing, p) in [(Timing::Batched, 0.5), (Timing::Floor, 0.1)] {
+            let fake = Fake::new();
+            let mut calls = 0;
+            let body = |iters: u64| {
+                calls += 1;
+                fake.run(100 * iters);
+                fake.canary.set([50_000, 900_000, 60_000, 60_000, 70_000, 500_000, 61_000][calls / 8 % 7]);
+                Ok(())
+            };
+            let many = Rules { timing, intervals: 400, box_ns: 60_000_000_000, ..rules() };
+            let taken = alone(&fake, &many, &mut [Arm::new("", body)], &[], &mut Rng::new(3)).expect("it runs");
+            let ns = CANARY_OPS as f64 * 1e9 / taken.core_hz.expect("canaries ran");
+            // Rank by rank, not by the function under test; fifty canaries.
+            let mut seen = fake.canaries.take();
+            seen.sort_unstable();
+            let at = (seen.len() - 1) as f64 * p;
+            let (low, high) = (seen[at.floor() as usize] as f64, seen[at.ceil() as usize] as f64);
+            assert!(low * 0.9999 <= ns && ns <= high * 1.0001, "{timing:?}: {ns} of {low}..{high}");
+            let mean = seen.iter().sum::<u64>() as f64 / seen.len() as f64;
+            assert!(mean > 1.5 * high && seen.len() > 40, "a mean cannot pass for it: {mean}");
+            assert!(timing == Timing::Floor || (seen[0] as f64) < 0.9 * low, "nor the smallest");
+        }
+    }
+
+    #[test]
+    fn a_slow_canary_labels_what_ran_beside_it_in_every_series() {
+        let fake = Fake::new();
+        let long = Cell::new(0);
+        let mut arms = [
+            Arm::new("short", |iters| {
+                fake.run(5_000 * iters);
+                Ok(())
+            }),
+            Arm::new("long", |iters| {
+                fake.run(500_000 * iters);
+                // From some moment on the core is slower.
+                long.set(fake.now.get());
+                if fake.now.get() > 40_000_000 {
+                    fake.canary.set(52_000);
+                }
+                if fake.now.get() > 60_000_000 {
+                    fake.canary.set(50_000);
+                }
+                Ok(())
+            }),
+        ];
+        let each = Rules { timing: Timing::Each, box_ns: 100_000_000, ..rules() };
+        let taken = alone(&fake, &each, &mut arms, &[], &mut Rng::new(5)).expect("nothing fails");
+        let spans: Vec<(u64, u64)> = taken
+            .series
+            .iter()
+            .map(|s| {
+                let labelled: Vec<u64> =
+                    s.samples.iter().filter(|s| s.labels.has(Label::Frequency)).map(|s| s.t0_ns).collect();
+                assert!(!labelled.is_empty() && labelled.len() < s.samples.len(), "{}", s.name);
+                (labelled[0], labelled[labelled.len() - 1])
+            })
+            .collect();
+        // The same time in both, but for a turn of 0.6 ms: the two do not have as many samples each.
+        assert!(taken.series[0].samples.len() > 4 * taken.series[1].samples.len());
+        assert!(
+            spans[0].0.abs_diff(spans[1].0) < 1_200_000 && spans[0].1.abs_diff(spans[1].1) < 1_200_000,
+            "{spans:?}"
+        );
+        assert!(spans[0].0 > 38_000_000 && spans[0].1 < 62_000_000, "{spans:?}");
+    }
+
+    #[test]
+    fn steal_and_throttling_label_the_round_and_other_counts_do_not() {
+        let base = HostCounters {
+            steal_ticks: Some(7),
+            nr_throttled: Some(3),
+            psi_cpu_total_us: Some(5),
+            loadavg: Some([1.0; 3]),
+        };
+        let labelled = |after: HostCounters| {
+            let fake = Fake::new();
+            fake.host.replace(base.clone());
+            let taken = take_with(&fake, &rules(), |fake, n| {
+                if n == 40 {
+                    fake.host.replace(after.clone());
+                }
+            });
+            let all = taken.series[0].samples.len();
+            let with = taken.series[0].samples.iter().filter(|s| s.labels == Labels::of(&[Label::Host])).count();
+            assert!(with == 0 || with == all, "{with} of {all}");
+            with > 0
+        };
+        assert!(!labelled(base.clone()));
+        assert!(labelled(HostCounters { steal_ticks: Some(8), ..base.clone() }));
+        assert!(labelled(HostCounters { nr_throttled: Some(4), ..base.clone() }));
+        assert!(!labelled(HostCounters { psi_cpu_total_us: Some(900), loadavg: None, ..base.clone() }));
+        // Steal runs backwards when a machine is moved.
+        assert!(!labelled(HostCounters { steal_ticks: Some(2), ..base.clone() }));
+        assert!(!labelled(HostCounters { steal_ticks: None, nr_throttled: None, ..base.clone() }));
+    }
+
+    /// Warms a loop up whose n-th turn takes `ns(n)` a turn; whether it was steady, its turns, and how long it took.
+    fn warmed(rules: &Rules, ns: impl Fn(u64) -> u64) -> (Result<bool, Stop>, u64, u64) {
+        let fake = Fake::new();
+        let began = fake.now.get();
+        let mut turns = 0;
+        let body = |_: u64| {
+            turns += 1;
+            fake.run(ns(turns));
+            Ok(())
+        };
+        let steady = warm_up(&fake, &mut [Arm::new("", body)], &[10], rules, &mut 0);
+        (steady, turns, fake.now.get() - began)
+    }
+
+    #[test]
+    fn a_warm_up_lasts_as_long_as_asked_and_until_it_is_steady() {
+        let asked = |ms: u64| Rules { warm_ns: ms * 1_000_000, ..rules() };
+        // Steady at once: no longer than asked, and ten turns.
+        assert_eq!(warmed(&asked(10), |_| 200_000), (Ok(true), 50, 10_000_000));
+        assert_eq!(warmed(&asked(1), |_| 200_000), (Ok(true), 10, 2_000_000));
+        // Slow at first: until the last ten are alike, although enough time has passed.
+        let (steady, turns, _) = warmed(&asked(4), |n| if n < 30 { 400_000 - 9_000 * n } else { 130_000 });
+        assert_eq!(steady, Ok(true));
+        assert!((34..=39).contains(&turns), "of the last ten most are alike: {turns}");
+        // Operations that are timed alone vary by nature.
+        let each = Rules { timing: Timing::Each, ..asked(1) };
+        assert_eq!(warmed(&each, |n| 300_000 + 200_000 * (n % 2)), (Ok(true), 3, 1_300_000));
+    }
+
+    #[test]
+    fn a_warm_up_ends_at_its_cap_and_says_that_it_was_not_steady() {
+        // Ever slower, by more than 1 % in ten turns.
+        let slower = |n: u64| 200_000 + 5_000 * n;
+        let (steady, _, spent) = warmed(&Rules { warm_ns: 3_000_000, ..rules() }, slower);
+        assert_eq!(steady, Ok(false));
+        assert!((9_000_000..9_700_000).contains(&spent), "three times what was asked: {spent}");
+        // The box ends it, and so do 500 ms, whatever was asked for.
+        let (_, _, spent) =
+            warmed(&Rules { warm_ns: 1_000, box_ns: 20_000_000, ..rules() }, |n| 3_000_000 + 100_000 * n);
+        assert!((20_000_000..26_000_000).contains(&spent), "{spent}");
+        let long = Rules { warm_ns: 900_000_000, box_ns: 60_000_000_000, ..rules() };
+        let (steady, _, spent) = warmed(&long, |_| 200_000_000);
+        assert_eq!((steady, spent), (Ok(true), 600_000_000), "too few to tell");
+        // What the flag becomes.
+        let fake = Fake::new();
+        let body = |iters: u64| {
+            let now = fake.now.get();
+            fake.run(iters * (100 + now / 100_000));
+            Ok(())
+        };
+        let taken = alone(&fake, &rules(), &mut [Arm::new("", body)], &[], &mut Rng::new(3)).expect("it runs");
+        assert!(taken.notes.contains(&"unsteady".to_owned()), "{:?}", taken.notes);
+        assert!(take_with(&Fake::new(), &rules(), |_, _| {}).notes.is_empty());
+    }
+
+    #[test]
+    fn a_clock_that_stands_still_is_an_error_and_not_for_ever() {
+        let (still, ..) = warmed(&rules(), |_| 0);
+        assert!(matches!(&still, Err(Stop::Failed(why)) if why.contains("stands still")), "{still:?}");
+        let fake = Fake::new();
+        let each = Rules { timing: Timing::Each, ..rules() };
+        let none = alone(&fake, &each, &mut [Arm::new("", |_| Ok(()))], &[], &mut Rng::new(1));
+        assert!(matches!(&none, Err(Stop::Failed(why)) if why.contains("stands still")), "{none:?}");
+        let frozen = [(String::new(), 10)];
+        let none = alone(&fake, &rules(), &mut [Arm::new("", |_| Ok(()))], &frozen, &mut Rng::new(1));
+        assert!(matches!(&none, Err(Stop::Failed(why)) if why.contains("stands still")), "{none:?}");
+    }
+
+    #[test]
+    fn a_round_ends_by_its_box_and_a_hopeless_one_by_four() {
+        let began = |fake: &Fake| fake.now.get();
+        // Never enough clean samples, since none is wanted clean: every second one is preempted.
+        for (lost_every, boxes) in [(2, 1), (1, PATIENCE)] {
+            let fake = Fake::new();
+            let rules = Rules { box_ns: 50_000_000, intervals: 10_000, warm_ns: 0, ..rules() };
+            let mut n = 0;
+            let body = |iters: u64| {
+                n += 1;
+                fake.run(100 * iters);
+                if n % lost_every == 0 {
+                    fake.lose(3_000_000);
+                    fake.count(|u| u.involuntary += 1);
+                }
+                Ok(())
+            };
+            let frozen = [(String::new(), 2000)];
+            let start = began(&fake);
+            let taken = alone(&fake, &rules, &mut [Arm::new("", body)], &frozen, &mut Rng::new(3)).expect("it runs");
+            let spent = taken.series[0].samples.last().map_or(0, |s| s.t0_ns + s.elapsed_ns) - start;
+            // The warm-up has ten turns and more besides; a sample is 3.2 ms.
+            let least = rules.box_ns * boxes;
+            assert!((least..least + 100_000_000).contains(&spent), "{boxes} boxes: {spent} ns");
+        }
+    }
+
+    #[test]
+    fn a_sample_holds_the_time_of_its_thread() {
+        let taken = take_with(&Fake::new(), &rules(), |fake, _| fake.lose(500));
+        for sample in &taken.series[0].samples {
+            assert_eq!(sample.cpu_ns, 100 * sample.iters);
+            assert_eq!(sample.elapsed_ns, 100 * sample.iters + 500);
+            assert_eq!((sample.worker, sample.cpu, sample.margin_ns), (0, 1, None));
+        }
+        // All that ran are counted: searching, warming up and sampling.
+        let fake = Fake::new();
+        let done = Cell::new(0);
+        let body = |iters: u64| {
+            done.set(done.get() + iters);
+            fake.run(100 * iters);
+            Ok(())
+        };
+        let taken = alone(&fake, &rules(), &mut [Arm::new("", body)], &[], &mut Rng::new(3)).expect("it runs");
+        assert_eq!(taken.iterations, done.get());
+    }
+
+    #[test]
+    fn streams_have_intervals_of_five_milliseconds() {
+        let stream = Rules { timing: Timing::Stream, ..rules() };
+        assert_eq!(take_with(&Fake::new(), &stream, |_, _| {}).series[0].iters, 50_000);
+        let longer = Rules { interval_ns: 9e6, ..stream };
+        assert_eq!(take_with(&Fake::new(), &longer, |_, _| {}).series[0].iters, 90_000);
+    }
+
+    #[test]
+    fn a_watch_adds_its_parts_and_keeps_its_first_start() {
+        let fake = Fake::new();
+        let mut watch = Stopwatch::new(&fake);
+        for ns in [70, 30] {
+            fake.run(5);
+            watch.start();
+            fake.run(ns);
+            watch.stop();
+        }
+        assert_eq!((watch.t0, watch.elapsed(), watch.now_ns()), (1_000_005, 100, 1_000_110));
+    }
+
+    #[test]
+    fn the_number_of_samples_is_bounded_where_few_are_clean() {
+        let fake = Fake::new();
+        let taken = take_with(&fake, &Rules { intervals: 10, box_ns: 600_000_000_000, ..rules() }, |fake, n| {
+            if n % 10 != 0 {
+                fake.count(|u| u.minor_faults += 1);
+            }
+        });
+        assert_eq!(taken.series[0].samples.len(), 10 * DIRTY_FACTOR);
     }
 }
