@@ -42,6 +42,7 @@ mod vdso;
 mod vm;
 #[doc(hidden)]
 pub mod wire;
+mod work;
 
 /// Every benchmark, family by family, in the order in which lists and tables show them.
 pub fn all() -> Vec<&'static Benchmark> {

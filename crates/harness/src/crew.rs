@@ -276,6 +276,7 @@ impl Member<'_> {
         let mut run_batch = |arms: &mut [Arm<'_>], arm: usize| -> Result<(u64, u64), Stop> {
             let mut watch = Stopwatch::new(ins);
             (arms[arm].body)(batches[arm], &mut watch)?;
+            arms[arm].done += batches[arm];
             total += batches[arm];
             Ok((watch.elapsed(), batches[arm]))
         };

@@ -22,11 +22,13 @@ pub struct Arm<'a> {
     pub(crate) name: &'static str,
     pub(crate) per_iter: f64,
     pub(crate) max_iters: u64,
+    /// Iterations credited up to now, warm-up included.
+    pub(crate) done: u64,
     pub(crate) body: Body<'a>,
 }
 
 /// Does so many iterations and keeps the watch.
-type Body<'a> = Box<dyn FnMut(u64, &mut Stopwatch<'_>) -> Outcome + 'a>;
+pub(crate) type Body<'a> = Box<dyn FnMut(u64, &mut Stopwatch<'_>) -> Outcome + 'a>;
 
 impl<'a> Arm<'a> {
     /// A loop timed as a whole: `body(iters)` does `iters` iterations.
@@ -41,7 +43,7 @@ impl<'a> Arm<'a> {
 
     /// A loop that starts and stops the watch itself, to leave set-up and clean-up of each interval out.
     pub fn staged(name: &'static str, body: impl FnMut(u64, &mut Stopwatch<'_>) -> Outcome + 'a) -> Arm<'a> {
-        Arm { name, per_iter: 1.0, max_iters: u64::MAX, body: Box::new(body) }
+        Arm { name, per_iter: 1.0, max_iters: u64::MAX, done: 0, body: Box::new(body) }
     }
 
     /// What one iteration holds: operations, or bytes for a bandwidth. 1 unless said.
@@ -78,6 +80,8 @@ pub(crate) struct Said {
     pub(crate) notes: Vec<String>,
     pub(crate) core_hz: Option<f64>,
     pub(crate) iterations: u64,
+    /// The same by loop, for those that [`Ctx::measure_arms`] ran.
+    pub(crate) by_loop: Vec<(&'static str, u64)>,
 }
 
 impl<'j> Ctx<'j> {
@@ -151,6 +155,11 @@ impl<'j> Ctx<'j> {
     /// Iterations that the measured loops have run in this process up to now, warm-up included: the denominator of proofs.
     pub fn iterations(&self) -> u64 {
         self.said.iterations
+    }
+
+    /// As [`Ctx::iterations`], of the loop of that name alone.
+    pub fn iterations_of(&self, name: &str) -> u64 {
+        self.said.by_loop.iter().filter(|(of, _)| *of == name).map(|(_, n)| n).sum()
     }
 
     /// Forks a helper that runs `body` on the CPU of the other side, as the placement says. The helper first closes its copies of
@@ -259,16 +268,19 @@ impl<'j> Ctx<'j> {
     /// As [`Ctx::measure`].
     pub fn measure_arms(&mut self, arms: &mut [Arm<'_>]) -> Outcome {
         let rules = self.rules();
+        crate::testing::mutilate(arms);
         if let Some(member) = &mut self.member {
             let (series, iterations) = member.measure(&Real, &rules, arms)?;
             self.said.series.extend(series);
             self.said.iterations += iterations;
+            self.said.by_loop.extend(arms.iter().map(|arm| (arm.name, arm.done)));
             return Ok(());
         }
         let mut taken = sampler::alone(&Real, &rules, arms, &self.job.frozen, &mut self.rng)?;
         self.said.series.append(&mut taken.series);
         self.said.notes.append(&mut taken.notes);
         self.said.iterations += taken.iterations;
+        self.said.by_loop.extend(arms.iter().map(|arm| (arm.name, arm.done)));
         if let Some(hz) = taken.core_hz {
             self.said.core_hz = Some(self.said.core_hz.map_or(hz, |seen| seen.max(hz)));
         }
@@ -289,6 +301,7 @@ impl<'j> Ctx<'j> {
     /// # Errors
     /// What `body` returns; `Failed` when it takes no time.
     pub fn probe(&mut self, windows: u32, body: impl FnMut(u64) -> Outcome) -> Result<Cost, Stop> {
+        let body = crate::testing::mutilated(body);
         let cost =
             crate::probe::probe(&Real, windows, self.job.host.interval_ns / 4.0, body, &mut self.said.iterations)?;
         self.said.core_hz = Some(cost.core_hz);

@@ -134,6 +134,7 @@ const STREAM_NS: f64 = 5e6;
 fn once(ins: &dyn Clock, arm: &mut Arm<'_>, iters: u64, total: &mut u64) -> Result<(u64, u64), Stop> {
     let mut watch = Stopwatch::new(ins);
     (arm.body)(iters, &mut watch)?;
+    arm.done += iters;
     *total += iters;
     Ok((watch.t0, watch.elapsed))
 }

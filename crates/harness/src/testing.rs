@@ -5,10 +5,12 @@
 
 use crate::benchmark::{Benchmark, Stop};
 use crate::calibrate;
+use crate::ctx::{Arm, Body};
 use crate::model::{CrewKind, Job, JobResult, Placement, State};
 use crate::sys::affinity;
-use crate::sys::clock::Monotonic;
+use crate::sys::clock::{Clock, Monotonic};
 use crate::worker;
+use std::cell::Cell;
 use std::path::Path;
 
 /// What a benchmark did in a test.
@@ -133,4 +135,93 @@ pub(crate) fn job(bench: &Benchmark, chosen: &[(&str, &str)], dir: Option<&Path>
         remote: None,
         host,
     }
+}
+
+/// How [`try_mutilated`] makes a loop do other work than it is credited with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mutilation {
+    /// Half of the iterations; of operations that are timed one by one, every second.
+    Halved,
+    /// None: time passes instead.
+    Idle,
+    /// Twice as many.
+    Doubled,
+}
+
+/// What an idle iteration takes, in nanoseconds: long enough for a loop that does something.
+const IDLE_NS: u64 = 200;
+
+thread_local! {
+    /// What [`try_mutilated`] does on this thread, and to the how-manyth loop of a benchmark; to all of them for `None`.
+    static MUTILATED: Cell<Option<(Mutilation, Option<usize>)>> = const { Cell::new(None) };
+}
+
+/// As [`try_out`], but the loops of the benchmark (`only` the one of that number) do not do what they are credited with, as if
+/// their author had lost or doubled iterations. Whatever the harness counts stays as it is, so that only evidence of the
+/// work itself can tell: a benchmark that ends well here would report a wrong number as `ok`.
+///
+/// # Errors
+/// As [`try_out`].
+#[doc(hidden)]
+pub fn try_mutilated(
+    bench: &Benchmark,
+    chosen: &[(&str, &str)],
+    dir: Option<&Path>,
+    mutilation: Mutilation,
+    only: Option<usize>,
+) -> Result<Tried, Stop> {
+    MUTILATED.set(Some((mutilation, only)));
+    let tried = try_failing(bench, chosen, dir);
+    MUTILATED.set(None);
+    tried
+}
+
+/// Puts a mutilated body in the place of each that [`try_mutilated`] means; does nothing anywhere else.
+pub(crate) fn mutilate(arms: &mut [Arm<'_>]) {
+    let Some((mutilation, only)) = MUTILATED.get() else { return };
+    for (_, arm) in arms.iter_mut().enumerate().filter(|(i, _)| only.is_none_or(|n| n == *i)) {
+        let mut body: Body<'_> = std::mem::replace(&mut arm.body, Box::new(|_, _| Ok(())));
+        let mut owed = 0;
+        arm.body = Box::new(move |iters, watch| match share(mutilation, iters, &mut owed) {
+            0 => {
+                watch.start();
+                idle(iters);
+                watch.stop();
+                Ok(())
+            }
+            n => body(n, watch),
+        });
+    }
+}
+
+/// The same for the body of a probe.
+pub(crate) fn mutilated(mut body: impl FnMut(u64) -> Outcome) -> impl FnMut(u64) -> Outcome {
+    let mutilation = MUTILATED.get();
+    let mut owed = 0;
+    move |iters| match mutilation.map_or(iters, |(mutilation, _)| share(mutilation, iters, &mut owed)) {
+        0 => {
+            idle(iters);
+            Ok(())
+        }
+        n => body(n),
+    }
+}
+
+/// How many of `iters` iterations are done; `owed` keeps the halves.
+fn share(mutilation: Mutilation, iters: u64, owed: &mut u64) -> u64 {
+    match mutilation {
+        Mutilation::Idle => 0,
+        Mutilation::Doubled => 2 * iters,
+        Mutilation::Halved => {
+            let halves = *owed + iters;
+            *owed = halves % 2;
+            halves / 2
+        }
+    }
+}
+
+/// Lets the time of so many iterations pass.
+fn idle(iters: u64) {
+    let until = Monotonic.now_ns() + IDLE_NS * iters;
+    while Monotonic.now_ns() < until {}
 }

@@ -42,17 +42,19 @@ impl Atomic {
         self.kernel
     }
 
-    /// Makes so many turns from a word of 0, and says whether word and register are then as they must be.
+    /// Makes so many turns from a word of 0, and returns how many operations they held; `None` when word and register are then
+    /// not as they must be.
     #[inline]
-    pub fn run(&mut self, turns: u64) -> bool {
+    pub fn run(&mut self, turns: u64) -> Option<u64> {
         self.line.0 = 0;
         if turns == 0 {
-            return true;
+            return Some(0);
         }
         // SAFETY: the CPU has the instructions (`Atomic::new`); the word is ours alone.
         let register = unsafe { (self.kernel.run)(&raw mut self.line.0, turns) };
-        let (word, expected) = atomic_answer(self.kernel.name, turns * self.kernel.ops);
-        self.line.0 == word && expected.is_none_or(|expected| expected == register)
+        let ops = turns * self.kernel.ops;
+        let (word, expected) = atomic_answer(self.kernel.name, ops);
+        (self.line.0 == word && expected.is_none_or(|expected| expected == register)).then_some(ops)
     }
 }
 
@@ -67,7 +69,7 @@ mod tests {
         for kernel in all.filter(|kernel| kernel.isa == "portable" || atomic_isa_here(kernel.isa)) {
             let mut atomic = Atomic { kernel, line: Box::default() };
             for turns in [0, 1, 2, 3, 10] {
-                assert!(atomic.run(turns), "{} ({}), {turns} turns: {}", kernel.name, kernel.isa, atomic.line.0);
+                assert!(atomic.run(turns) == Some(turns * kernel.ops), "{} ({}), {turns} turns: {}", kernel.name, kernel.isa, atomic.line.0);
             }
         }
         assert!(Atomic::new("nothing").is_err_and(|why| why.contains("nothing")));

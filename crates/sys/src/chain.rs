@@ -36,6 +36,7 @@ const NODE: usize = size_of::<*const u8>();
 pub struct Chain<'a> {
     start: *const u8,
     here: *const u8,
+    marked: *const u8,
     nodes: usize,
     span: usize,
     buffer: PhantomData<&'a mut [u8]>,
@@ -110,7 +111,7 @@ impl<'a> Chain<'a> {
         }
         // SAFETY: as above. This closes the cycle; `entry` was written through `open` and is read the same way.
         unsafe { open.write((&raw const entry).read()) };
-        Ok(Self { start, here: entry, nodes, span, buffer: PhantomData })
+        Ok(Self { start, here: entry, marked: entry, nodes, span, buffer: PhantomData })
     }
 
     /// A chain through nodes `spacing` bytes apart in random order.
@@ -152,7 +153,7 @@ impl<'a> Chain<'a> {
             // SAFETY: as above, and both have been written.
             unsafe { core::ptr::swap(node(i), node(j)) };
         }
-        Ok(Self { start, here: start, nodes, span, buffer: PhantomData })
+        Ok(Self { start, here: start, marked: start, nodes, span, buffer: PhantomData })
     }
 
     /// A chain through nodes at these offsets from the start of the buffer, in this order, and from the last to the first.
@@ -187,7 +188,8 @@ impl<'a> Chain<'a> {
             // SAFETY: as above.
             unsafe { node(at).write(node(next).cast()) };
         }
-        Ok(Self { start, here: node(first).cast(), nodes: offsets.len(), span, buffer: PhantomData })
+        let first = node(first).cast_const().cast();
+        Ok(Self { start, here: first, marked: first, nodes: offsets.len(), span, buffer: PhantomData })
     }
 
     /// Follows the chain from where the last walk stopped, and returns the loads made: `loads` rounded up to a multiple
@@ -233,6 +235,22 @@ impl<'a> Chain<'a> {
     /// Where the walk stands: the offset of its node from the start of the buffer.
     pub fn position(&self) -> usize {
         self.here.addr() - self.start.addr()
+    }
+
+    /// Remembers where the walk stands, for [`Chain::leads_here`].
+    pub fn mark(&mut self) {
+        self.marked = self.here;
+    }
+
+    /// Whether so many loads lead from the mark (the first node, where none was set) to where the walk stands now: evidence of the
+    /// loads made meanwhile, up to whole laps. Follows the chain itself, as far as that or one lap.
+    pub fn leads_here(&self, loads: u64) -> bool {
+        let mut at = self.marked;
+        for _ in 0..loads % self.nodes as u64 {
+            // SAFETY: a node of a closed cycle of nodes that nobody else can write to.
+            at = unsafe { at.cast::<*const u8>().read() };
+        }
+        at == self.here
     }
 }
 

@@ -297,16 +297,17 @@ impl<'a> Chains<'a> {
     }
 
     /// Manages the lines of `lines` nodes in the order of their addresses, from node `first` on, and waits after every `batch`.
-    /// The line is that at `offset` of the node.
+    /// The line is that at `offset` of the node. Returns how many lines it managed.
     ///
     /// # Panics
     ///
     /// If the nodes or the offset lie outside, or the lines are no whole number of batches.
     #[inline]
-    pub fn manage(&mut self, by: Flush, offset: usize, first: usize, lines: usize, batch: usize) {
+    pub fn manage(&mut self, by: Flush, offset: usize, first: usize, lines: usize, batch: usize) -> u64 {
         assert!(offset < self.spacing && first + lines <= self.order.len(), "nodes outside of the buffer");
         // SAFETY: the nodes lie in the buffer, which is borrowed for writing; their contents stay.
         unsafe { by.run(self.base.add(first * self.spacing + offset), self.spacing, lines, batch) };
+        lines as u64
     }
 
     /// Loads from each of `lines` nodes, in the order of their addresses.

@@ -79,6 +79,11 @@ impl<'a> Forwarding<'a> {
         self.x
     }
 
+    /// The value that the chain has come to.
+    pub fn value(&self) -> u64 {
+        self.x
+    }
+
     /// The buffer as it is now.
     pub fn memory(&self) -> &[u8] {
         self.buffer

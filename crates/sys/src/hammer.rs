@@ -119,8 +119,7 @@ impl<'m> Hammer<'m> {
 
     /// How many operations the counter has gone through since it was at `before`; the step is odd, so there is one answer.
     pub fn ops_since(&self, before: Standing) -> u64 {
-        let steps = self.standing.counter.wrapping_sub(before.counter).wrapping_mul(inverse(STEP));
-        if self.kind == Kind::Own { steps } else { steps * 2 }
+        ops_between(self.kind, before, self.standing)
     }
 
     /// The eight bytes at a place.
@@ -151,6 +150,16 @@ impl Bare {
     /// The generator of a [`Hammer`] of so many bytes.
     pub fn new(bytes: usize, kind: Kind, seed: u64) -> Bare {
         Bare { pages: (bytes / HAMMER_PAGE) as u64, kind, standing: Standing { counter: seed, answer: 0 } }
+    }
+
+    /// Operations since the generator stood there, as its counter tells them.
+    pub fn ops_since(&self, before: Standing) -> u64 {
+        ops_between(self.kind, before, self.standing)
+    }
+
+    /// Where the generator stands.
+    pub fn standing(&self) -> Standing {
+        self.standing
     }
 
     /// As [`Hammer::run`], without the memory.
@@ -189,6 +198,12 @@ pub fn replay(kind: Kind, pages: u64, from: Standing, ops: u64) -> (HashMap<u64,
         }
     }
     (words, at)
+}
+
+/// How many operations lead from one standing to the other.
+const fn ops_between(kind: Kind, before: Standing, after: Standing) -> u64 {
+    let steps = after.counter.wrapping_sub(before.counter).wrapping_mul(inverse(STEP));
+    if matches!(kind, Kind::Own) { steps } else { steps * 2 }
 }
 
 /// The inverse of an odd number modulo 2^64, by Newton's iteration: each step doubles the bits that are right, from 3.

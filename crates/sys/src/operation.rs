@@ -74,14 +74,15 @@ impl Loop {
         self.kernel.chains
     }
 
-    /// Makes so many turns from the start.
+    /// Makes so many turns from the start, and returns how many operations they held.
     #[inline]
-    pub fn run(&mut self, turns: u64) {
+    pub fn run(&mut self, turns: u64) -> u64 {
         self.state.clone_from(&self.start);
         if turns > 0 {
             // SAFETY: the CPU has the instructions (`Operation::new`); both pointers are to values of our own.
             unsafe { (self.kernel.run)(&raw mut self.state, &raw const self.operands, turns) };
         }
+        turns * self.ops()
     }
 
     /// Makes so many turns, and says in how many chains the reference ends otherwise.

@@ -45,12 +45,13 @@ impl<'a> Split<'a> {
         unsafe { split_loads(self.at.map(|at| start.add(at)), turns) }
     }
 
-    /// Stores `value` to each in turn, `turns` times [`SPLITS`] in all.
+    /// Stores `value` to each in turn, `turns` times [`SPLITS`] in all; returns how often that is.
     #[inline]
-    pub fn store(&mut self, turns: u64, value: u64) {
+    pub fn store(&mut self, turns: u64, value: u64) -> u64 {
         let start = self.buffer.as_mut_ptr();
         // SAFETY: as above, and for writing.
         unsafe { split_stores(self.at.map(|at| start.add(at)), turns, value) };
+        turns * SPLITS
     }
 
     /// The words at the four places.

@@ -101,11 +101,12 @@ pub struct Pass<'a> {
 }
 
 impl Pass<'_> {
-    /// Goes over the buffers `passes` times.
+    /// Goes over the buffers `passes` times, and returns the bytes that the program has read and written, added up.
     #[inline]
-    pub fn run(&mut self, passes: u64) {
+    pub fn run(&mut self, passes: u64) -> u64 {
         // SAFETY: `Stream::over` checked address and length of the buffers that the kernel uses.
-        unsafe { (self.kernel.run)(self.dst.as_mut_ptr(), self.src.as_ptr(), self.bytes, passes) }
+        unsafe { (self.kernel.run)(self.dst.as_mut_ptr(), self.src.as_ptr(), self.bytes, passes) };
+        passes * self.program_bytes()
     }
 
     /// Bytes that the program reads and writes in one pass, added up.

@@ -13,6 +13,7 @@
 //!
 //! Source: CSE 221 "measurement overhead"; the counter replaces lmbench's `gettimeofday`.
 
+use crate::work;
 use groma_harness::prelude::*;
 use groma_harness::sys::arch::{COUNTER_NAME, counter_start, counter_usable};
 use groma_harness::sys::clock::{Clock, Monotonic};
@@ -37,16 +38,19 @@ fn run(ctx: &mut Ctx) -> Outcome {
     counter_usable().map_err(Stop::Unsupported)?;
     let begin = counter_and_clock();
     let (mut last, mut backwards) = (begin.0, 0u64);
+    let mut forwards = 0;
     ctx.measure(|iters| {
         for _ in 0..iters {
             let now = counter_start();
             backwards += u64::from(now < last);
+            forwards += u64::from(now >= last);
             last = now;
         }
         Ok(())
     })?;
     let end = counter_and_clock();
     super::prove_forwards(ctx, backwards);
+    work::once_each(ctx, "readings that were not before the last, per reading credited", forwards, ctx.iterations());
     let rate = end.0.saturating_sub(begin.0) as f64 / (end.1 - begin.1) * 1e9;
     ctx.fact("counter", COUNTER_NAME);
     ctx.fact("counter.hz", rate);

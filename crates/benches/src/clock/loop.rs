@@ -13,6 +13,7 @@
 //!
 //! Source: CSE 221 "measurement overhead" (the loop), lmbench3 `loop_o`.
 
+use crate::work::Done;
 use groma_harness::prelude::*;
 use std::hint::black_box;
 
@@ -29,19 +30,23 @@ pub(crate) static BENCH: Benchmark = Benchmark {
 };
 
 fn run(ctx: &mut Ctx) -> Outcome {
+    let done = Done::new();
     ctx.measure(|iters| {
-        turns(iters);
+        done.add(turns(iters));
         Ok(())
-    })
+    })?;
+    done.prove(ctx, "turns of the loop, per turn credited");
+    Ok(())
 }
 
 /// Not inlined: its code must not depend on what stands around it.
 #[inline(never)]
-fn turns(n: u64) {
+fn turns(n: u64) -> u64 {
     for _ in 0..n {
         // Nothing that the compiler can see through, and no instruction.
         black_box(());
     }
+    n
 }
 
 #[cfg(test)]

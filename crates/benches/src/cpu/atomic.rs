@@ -15,8 +15,9 @@
 //!
 //! Source: memory-methods.md M19.
 
+use crate::work;
 use groma_harness::prelude::*;
-use groma_harness::sys::arch::{ADD_TAKES_ONE_CYCLE, CHAIN_UNROLL, add_chain};
+use groma_harness::sys::arch::{ADD_TAKES_ONE_CYCLE, CHAIN_UNROLL, add_chain, chain_added};
 use groma_harness::sys::atomics::Atomic;
 
 pub(crate) static BENCH: Benchmark = Benchmark {
@@ -58,21 +59,28 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let kernel = atomic.kernel();
     ctx.fact("atomic.instruction", kernel.instruction);
     ctx.fact("atomic.isa", kernel.isa);
-    let mut wrong = 0u64;
+    let (mut wrong, mut done, mut added) = (0u64, 0, 0);
     let each = |turns| {
-        wrong += u64::from(!atomic.run(turns));
+        match atomic.run(turns) {
+            Some(ops) => done += ops,
+            None => wrong += 1,
+        }
         Ok(())
     };
     let mut arms = vec![Arm::new("each", each).per_iter(kernel.ops as f64)];
     if ADD_TAKES_ONE_CYCLE {
         let additions = |turns| {
-            add_chain(turns * CHAIN_UNROLL);
+            added += chain_added(add_chain(turns * CHAIN_UNROLL));
             Ok(())
         };
         arms.push(Arm::new("cycle", additions).per_iter(CHAIN_UNROLL as f64));
     }
     ctx.measure_arms(&mut arms)?;
     drop(arms);
+    work::once_each(ctx, "operations per operation credited", done, ctx.iterations_of("each") * kernel.ops);
+    if ADD_TAKES_ONE_CYCLE {
+        work::once_each(ctx, "additions per addition credited", added, ctx.iterations_of("cycle") * CHAIN_UNROLL);
+    }
     ctx.prove("intervals in which word or register had not counted all", "0", wrong as f64, 0.0..=0.0);
     Ok(())
 }

@@ -24,6 +24,7 @@
 //!
 //! Source: memory-methods.md M18; Fog, "The microarchitecture of Intel, AMD and VIA CPUs".
 
+use crate::work;
 use groma_harness::prelude::*;
 use groma_harness::sys::arch::branch::{
     self, BRANCHES_LONG, BRANCHES_RANDOM, BRANCHES_SHORT, Drawn, JUMPS_RANDOM, Layout,
@@ -125,6 +126,8 @@ fn predicted(ctx: &mut Ctx, layout: Layout, taken: bool) -> Outcome {
         Arm::new("with", |iters| go(long, iters, BRANCHES_LONG)).per_iter(per),
         Arm::new("without", |iters| go(short, iters, BRANCHES_SHORT)).per_iter(per),
     ])?;
+    let credited = ctx.iterations_of("with") * BRANCHES_LONG + ctx.iterations_of("without") * BRANCHES_SHORT;
+    work::once_each(ctx, "branches executed per branch credited", done.get(), credited);
     let expected = if taken { 0.0 } else { 1.0 };
     let share = fell.get() as f64 / done.get() as f64;
     ctx.prove("share of branches that fell through", &expected.to_string(), share, expected..=expected);
@@ -147,7 +150,6 @@ fn mispredicted(ctx: &mut Ctx, targets: Option<u64>) -> Outcome {
     ctx.prove("state and count after 256 turns as the reference has them", "1", f64::from(same), 1.0..=1.0);
 
     let (mut random, mut constant) = (Drawn { state: seed, taken: 0 }, Drawn { state: seed, taken: 0 });
-    let mut drawn = 0u64;
     let go = |so_far: &mut Drawn, turns: u64, random: bool| {
         let now = draw(turns, so_far.state, random);
         *so_far = Drawn { state: now.state, taken: so_far.taken + now.taken };
@@ -156,7 +158,6 @@ fn mispredicted(ctx: &mut Ctx, targets: Option<u64>) -> Outcome {
     ctx.measure_arms(&mut [
         Arm::new("with", |iters| {
             go(&mut random, iters, true);
-            drawn += iters * in_a_turn;
             Ok(())
         })
         .per_iter(misses),
@@ -166,6 +167,14 @@ fn mispredicted(ctx: &mut Ctx, targets: Option<u64>) -> Outcome {
         })
         .per_iter(misses),
     ])?;
+    let drawn = ctx.iterations_of("with") * in_a_turn;
+    // The generator is where so many steps lead, and nowhere else: its period is 2^64 - 1.
+    for (name, stands) in [("with", random.state), ("without", constant.state)] {
+        let steps = ctx.iterations_of(name) * in_a_turn;
+        let expected = (0..steps).fold(seed, |state, _| branch::xorshift(state));
+        let what = format!("generator that stands where the steps credited lead, {name} outcomes");
+        ctx.prove(&what, "1", f64::from(u8::from(stands == expected)), 1.0..=1.0);
+    }
     // The mean of 0 to k - 1, over k - 1: a half. Fair choices among k spread less than those among two.
     let share = random.taken as f64 / (drawn * (targets.unwrap_or(2) - 1)) as f64;
     let off = DEVIATIONS * 0.5 / (drawn as f64).sqrt();

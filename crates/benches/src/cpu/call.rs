@@ -14,6 +14,7 @@
 //!
 //! Source: CSE 221 "procedure call".
 
+use crate::work::Done;
 use groma_harness::prelude::*;
 use groma_harness::sys::arch::{CALLS_LONG, CALLS_MAX_ARGS, CALLS_SHORT, calls};
 
@@ -64,16 +65,23 @@ fn run(ctx: &mut Ctx) -> Outcome {
         return Err(Stop::Unsupported(format!("calls have at most {CALLS_MAX_ARGS} arguments here, not {args}")));
     }
     let (long, short) = (calls(args as usize, false), calls(args as usize, true));
+    let (in_long, in_short) = (Done::new(), Done::new());
     ctx.measure_arms(&mut [
         Arm::new("long", |iters| {
             long(iters);
+            in_long.add(iters);
             Ok(())
         }),
         Arm::new("short", |iters| {
             short(iters);
+            in_short.add(iters);
             Ok(())
         }),
-    ])
+    ])?;
+    // What the loops were told: empty functions leave nothing to be counted. That they make so many calls is tested beside them.
+    in_long.prove_of(ctx, "long", "turns of the long loop, per turn credited");
+    in_short.prove_of(ctx, "short", "turns of the short loop, per turn credited");
+    Ok(())
 }
 
 #[cfg(test)]

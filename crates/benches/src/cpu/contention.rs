@@ -17,6 +17,7 @@
 //! Source: memory-methods.md M12.
 
 use super::pair::{self, Pair, Stage, Turn};
+use crate::work;
 use groma_harness::prelude::*;
 use groma_harness::sys::clock::{Clock, Monotonic};
 use std::io;
@@ -125,11 +126,11 @@ fn add_until_over(turn: &Turn<'_>) -> io::Result<u64> {
 
 fn run(ctx: &mut Ctx) -> Outcome {
     let stage = Stage::new(0, 64)?;
-    let alone = ctx.probe(5, |iters| {
+    let alone = work::probe(ctx, 5, BATCH, |iters| {
         // Not in a place: those are untouched.
         let word = AtomicU64::new(0);
         add(&word, iters * BATCH);
-        Ok(())
+        Ok(word.load(Relaxed))
     })?;
     ctx.state_as("alone", alone.seconds / BATCH as f64);
     let mut pair = Pair::start(ctx, &stage, add_until_over)?;

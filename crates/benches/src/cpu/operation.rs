@@ -28,8 +28,9 @@
 //!
 //! Source: lmbench3 `lat_ops`, `par_ops`; memory-methods.md M19; for values uops.info.
 
+use crate::work;
 use groma_harness::prelude::*;
-use groma_harness::sys::arch::{ADD_TAKES_ONE_CYCLE, CHAIN_UNROLL, add_chain};
+use groma_harness::sys::arch::{ADD_TAKES_ONE_CYCLE, CHAIN_UNROLL, add_chain, chain_added};
 use groma_harness::sys::operation::{Loop, Operation};
 
 pub(crate) static BENCH: Benchmark = Benchmark {
@@ -196,14 +197,15 @@ fn known_cycles(op: &str) -> Option<f64> {
 /// One interval of a loop. That of wide vectors begins, before the watch, with scalar code and with some of the loop itself: wide
 /// units are off until they are used, and run at a part of their speed while they come on (200 us of 512 bits read 4 to 13 %
 /// too slow here); and a clock that an interval before has lowered stays so for as long as wide vectors follow.
-fn timed(each: &mut Loop, warm_turns: Option<u64>, turns: u64, watch: &mut Stopwatch<'_>) {
+fn timed(each: &mut Loop, warm_turns: Option<u64>, turns: u64, watch: &mut Stopwatch<'_>) -> u64 {
     if let Some(warm_turns) = warm_turns {
         add_chain(SCALAR);
         each.run(warm_turns);
     }
     watch.start();
-    each.run(turns);
+    let done = each.run(turns);
     watch.stop();
+    done
 }
 
 fn run(ctx: &mut Ctx) -> Outcome {
@@ -217,14 +219,12 @@ fn run(ctx: &mut Ctx) -> Outcome {
         ctx.prove(&format!("{name}: registers that differ from the reference"), "0", wrong as f64, 0.0..=0.0);
     }
     if let Some(known) = known_cycles(op) {
-        let ops = operation.chain.ops() as f64;
+        let per_turn = operation.chain.ops();
+        let ops = per_turn as f64;
         let range = known - NOT_WHOLE..=known + NOT_WHOLE;
         let mut seen: Option<f64> = None;
         for _ in 0..TRIES {
-            let cost = ctx.probe(WINDOWS, |turns| {
-                operation.chain.run(turns);
-                Ok(())
-            })?;
+            let cost = work::probe(ctx, WINDOWS, per_turn, |turns| Ok(operation.chain.run(turns)))?;
             let cycles = cost.cycles / ops;
             let off = |cycles: f64| (cycles - known).abs();
             // Where every window was disturbed nothing is proven.
@@ -242,10 +242,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     }
     let wide = operation.kernel().isa.starts_with("avx512");
     let warm = |ctx: &mut Ctx, each: &mut Loop| -> Result<u64, Stop> {
-        let turn = ctx.probe(WARM_WINDOWS, |turns| {
-            each.run(turns);
-            Ok(())
-        })?;
+        let turn = work::probe(ctx, WARM_WINDOWS, each.ops(), |turns| Ok(each.run(turns)))?;
         Ok((WARM / turn.seconds).ceil() as u64)
     };
     let warm_turns =
@@ -257,18 +254,19 @@ fn run(ctx: &mut Ctx) -> Outcome {
         );
     }
     let (chain, parallel) = (&mut operation.chain, &mut operation.parallel);
-    let (chain_ops, parallel_ops) = (chain.ops() as f64, parallel.ops() as f64);
+    let (chain_ops, parallel_ops) = (chain.ops(), parallel.ops());
+    let (mut in_chain, mut in_parallel, mut added) = (0, 0, 0);
     let mut arms = vec![
         Arm::staged("chain", |turns, watch| {
-            timed(chain, wide.then_some(warm_turns[0]), turns, watch);
+            in_chain += timed(chain, wide.then_some(warm_turns[0]), turns, watch);
             Ok(())
         })
-        .per_iter(chain_ops),
+        .per_iter(chain_ops as f64),
         Arm::staged("parallel", |turns, watch| {
-            timed(parallel, wide.then_some(warm_turns[1]), turns, watch);
+            in_parallel += timed(parallel, wide.then_some(warm_turns[1]), turns, watch);
             Ok(())
         })
-        .per_iter(parallel_ops),
+        .per_iter(parallel_ops as f64),
     ];
     if ADD_TAKES_ONE_CYCLE {
         let additions = |turns: u64, watch: &mut Stopwatch<'_>| {
@@ -276,7 +274,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
                 add_chain(SCALAR);
             }
             watch.start();
-            add_chain(turns * CHAIN_UNROLL);
+            added += chain_added(add_chain(turns * CHAIN_UNROLL));
             watch.stop();
             Ok(())
         };
@@ -284,6 +282,13 @@ fn run(ctx: &mut Ctx) -> Outcome {
     }
     ctx.measure_arms(&mut arms)?;
     drop(arms);
+    for (name, done, ops) in [("chain", in_chain, chain_ops), ("parallel", in_parallel, parallel_ops)] {
+        let what = format!("{name}: operations per operation credited");
+        work::once_each(ctx, &what, done, ctx.iterations_of(name) * ops);
+    }
+    if ADD_TAKES_ONE_CYCLE {
+        work::once_each(ctx, "additions per addition credited", added, ctx.iterations_of("cycle") * CHAIN_UNROLL);
+    }
     // All intervals of a round make as many turns, so the last stands for them.
     let abnormal = operation.chain.abnormal() + operation.parallel.abnormal();
     ctx.prove("values that are no normal numbers at the end", "0", abnormal as f64, 0.0..=0.0);

@@ -16,6 +16,7 @@
 //!
 //! Source: lmbench3 `lat_rand`.
 
+use crate::work;
 use groma_harness::prelude::*;
 use groma_harness::sys::libc_random::Generator;
 
@@ -92,23 +93,31 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let most = if kind == "getrandom" { DEVIATIONS + 2.0 } else { DEVIATIONS };
     ctx.prove("standard deviations of the mean from the middle", &format!("up to {most}"), off, 0.0..=most);
 
-    let mut wrong = 0u64;
+    let (mut wrong, mut given) = (0u64, 0u64);
     match kind {
         "drand48" => ctx.measure(|iters| {
-            let total = (0..iters).fold(0.0, |total, _| total + generator.drand48());
+            let total = (0..iters).fold(0.0, |total, _| {
+                given += 1;
+                total + generator.drand48()
+            });
             wrong += u64::from(!(0.0..=iters as f64).contains(&total));
             Ok(())
         }),
         #[cfg(target_os = "linux")]
         "getrandom" => ctx.measure(|iters| {
-            wrong += (0..iters).filter(|_| generator.getrandom().is_none()).count() as u64;
+            let some = (0..iters).filter(|_| generator.getrandom().is_some()).count() as u64;
+            given += some;
+            wrong += iters - some;
             Ok(())
         }),
         _ => {
             // The choice is made once, not at each call.
             let mut calls = |draw: fn(&mut Generator) -> i64| {
                 ctx.measure(|iters| {
-                    let total = (0..iters).fold(0, |total: i64, _| total.wrapping_add(draw(&mut generator)));
+                    let total = (0..iters).fold(0, |total: i64, _| {
+                        given += 1;
+                        total.wrapping_add(draw(&mut generator))
+                    });
                     wrong += u64::from(total < 0);
                     Ok(())
                 })
@@ -120,6 +129,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
             }
         }
     }?;
+    work::once_each(ctx, "numbers given per number credited", given, ctx.iterations());
     ctx.prove("intervals whose sum was impossible, or calls that failed", "0", wrong as f64, 0.0..=0.0);
     Ok(())
 }

@@ -22,8 +22,9 @@
 //! Source: memory-methods.md M20; the method of Wong, "Store-to-Load Forwarding and Memory Disambiguation in x86
 //! Processors" (2014).
 
+use crate::work;
 use groma_harness::prelude::*;
-use groma_harness::sys::arch::add_chain;
+use groma_harness::sys::arch::{add_chain, chain_added};
 use groma_harness::sys::forward::{FORWARDS, Forward, Forwarding};
 use groma_harness::sys::pages::{Map, Policy, page_size};
 
@@ -121,18 +122,27 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let mut reference = Forwarding::portable(kind, &mut other, store, load).map_err(Stop::Unsupported)?;
     let same = chain.run(COMPARED) == reference.run(COMPARED) && chain.memory() == reference.memory();
     ctx.prove("value and memory after 256 steps as the reference has them", "1", f64::from(u8::from(same)), 1.0..=1.0);
+    let (mut forwarded, mut added) = (0, 0);
     ctx.measure_arms(&mut [
         Arm::new("chain", |iters| {
             chain.run(iters);
+            forwarded += iters * FORWARDS;
             Ok(())
         })
         .per_iter(FORWARDS as f64),
         Arm::new("additions", |iters| {
-            add_chain(iters * FORWARDS);
+            added += chain_added(add_chain(iters * FORWARDS));
             Ok(())
         })
         .per_iter(FORWARDS as f64),
-    ])
+    ])?;
+    let turns = ctx.iterations_of("chain");
+    // What the loop was told: of some kinds the value does not change any more. Where it does, the reference ends elsewhere.
+    work::once_each(ctx, "stores and loads per pair credited", forwarded, turns * FORWARDS);
+    let same = reference.run(turns) == chain.value() && chain.memory() == reference.memory();
+    ctx.prove("value and memory as the reference has them in the end", "1", f64::from(u8::from(same)), 1.0..=1.0);
+    work::once_each(ctx, "additions per addition credited", added, ctx.iterations_of("additions") * FORWARDS);
+    Ok(())
 }
 
 #[cfg(test)]

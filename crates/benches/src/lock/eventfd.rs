@@ -11,6 +11,7 @@
 //! Source: will-it-scale `eventfd1`.
 
 use crate::entry;
+use crate::work::Done;
 use groma_harness::prelude::*;
 use groma_harness::sys::io::{read_full, write_full};
 use groma_harness::sys::kernel_objects;
@@ -30,6 +31,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
 
 fn run(ctx: &mut Ctx) -> Outcome {
     let counter = kernel_objects::eventfd().doing("making an event counter")?;
+    let done = Done::new();
     let mut body = |iters| {
         let mut sum = 0;
         for _ in 0..iters {
@@ -38,9 +40,11 @@ fn run(ctx: &mut Ctx) -> Outcome {
             read_full(counter.as_fd(), &mut count).doing("reading the counter")?;
             sum += u64::from_ne_bytes(count);
         }
+        done.add(sum);
         if sum == iters { Ok(()) } else { Err(Stop::Failed(format!("the counter gave {sum} for {iters} times 1"))) }
     };
     ctx.measure(&mut body)?;
+    done.prove(ctx, "units taken from the counter, per iteration credited");
     entry::asks_the_kernel(ctx, body);
     Ok(())
 }

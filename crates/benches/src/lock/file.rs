@@ -17,6 +17,7 @@
 use super::{LOCK_KIND, OBJECT, lock_kind};
 use crate::entry;
 use crate::scratch::Scratch;
+use crate::work::Done;
 use groma_harness::prelude::*;
 use groma_harness::sys::file_lock::{Kind, LockFile};
 use std::io;
@@ -44,14 +45,17 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let path = if shared { ctx.work_dir()?.join("object") } else { scratch.path().join("file") };
     let file = LockFile::open(&path, kind).doing("opening a file to lock")?;
     let byte = i64::from(ctx.member());
+    let done = Done::new();
     let mut body = |iters| {
         for _ in 0..iters {
             file.lock(byte).doing("locking the file")?;
             file.unlock(byte).doing("unlocking the file")?;
+            done.add(1);
         }
         Ok(())
     };
     ctx.measure(&mut body)?;
+    done.prove(ctx, "locks taken and given back, per lock credited");
     entry::asks_the_kernel(ctx, &mut body);
     excludes(ctx, &file, || LockFile::open(&path, kind)?.is_held_by_another(byte))
 }

@@ -15,6 +15,7 @@
 
 use super::{OBJECT, each_gave, shared_file};
 use crate::entry;
+use crate::work::Done;
 use groma_harness::prelude::*;
 use groma_harness::sys::shared::Shared;
 use groma_harness::sys::sync::{Key, OTHER_VALUE, futex_wait, futex_wake};
@@ -70,17 +71,22 @@ fn run(ctx: &mut Ctx) -> Outcome {
 
 /// Measures a call that has to answer `expected`.
 fn measure(ctx: &mut Ctx, expected: isize, call: impl Fn() -> isize) -> Outcome {
+    let done = Done::new();
     let mut body = |iters| {
-        let mut wrong = None;
+        let (mut wrong, mut right) = (None, 0);
         for _ in 0..iters {
             let answer = call();
-            if answer != expected {
+            if answer == expected {
+                right += 1;
+            } else {
                 wrong = Some(answer);
             }
         }
+        done.add(right);
         each_gave(expected, wrong, "futex")
     };
     ctx.measure(&mut body)?;
+    done.prove(ctx, "calls answered as they should be, per call credited");
     entry::asks_the_kernel(ctx, body);
     Ok(())
 }

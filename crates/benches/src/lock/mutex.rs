@@ -13,6 +13,7 @@
 //! Source: will-it-scale `pthread_mutex2`, which has one thread where it runs as processes; libMicro `mutex`.
 
 use crate::entry;
+use crate::work::Done;
 use groma_harness::prelude::*;
 use groma_harness::sys::sync::Mutex;
 use groma_harness::sys::thread;
@@ -42,24 +43,34 @@ pub(crate) static BENCH: Benchmark = Benchmark {
 /// Room for a thread that sleeps; debug builds want the double of release builds.
 const STACK: usize = 128 << 10;
 
+/// What is proven.
+const LOCKED: &str = "times locked and unlocked, per time credited";
+
 fn run(ctx: &mut Ctx) -> Outcome {
     let mutex = Mutex::new();
+    let done = Done::new();
     let mut body = |iters| {
-        let mut wrong = 0;
+        let (mut wrong, mut right) = (0, 0);
         for _ in 0..iters {
-            wrong |= mutex.lock_unlock();
+            let answer = mutex.lock_unlock();
+            wrong |= answer;
+            right += u64::from(answer == 0);
         }
+        done.add(right);
         if wrong == 0 { Ok(()) } else { Err(Stop::Failed(format!("a mutex answered {wrong}"))) }
     };
     entry::never_asks_the_kernel(ctx, &mut body)?;
     if ctx.word("process") == "single" {
-        return ctx.measure(body);
+        ctx.measure(body)?;
+        done.prove(ctx, LOCKED);
+        return Ok(());
     }
     let (measured, ended) = mpsc::channel::<()>();
     // It sleeps until the sender is dropped.
     let sleeper = thread::spawn(STACK, move || ended.recv().is_err()).doing("making a thread")?;
     let outcome = ctx.measure(body);
     drop(measured);
+    done.prove(ctx, LOCKED);
     let slept = sleeper.join().is_ok_and(|ended| ended);
     ctx.prove("threads that slept beside it", "1", f64::from(u8::from(slept)), 1.0..=1.0);
     outcome

@@ -14,6 +14,7 @@
 
 use super::{OBJECT, shared_file};
 use crate::entry;
+use crate::work::Done;
 use groma_harness::prelude::*;
 use groma_harness::sys::sync::Semaphores;
 
@@ -37,14 +38,17 @@ fn run(ctx: &mut Ctx) -> Outcome {
         None => Semaphores::new(1),
     };
     let semaphores = semaphores.doing("making a semaphore")?;
+    let done = Done::new();
     let mut body = |iters| {
         for _ in 0..iters {
             semaphores.post(0).doing("posting the semaphore")?;
             semaphores.wait(0).doing("waiting for the semaphore")?;
+            done.add(1);
         }
         Ok(())
     };
     ctx.measure(&mut body)?;
+    done.prove(ctx, "turns of the semaphore, per turn credited");
     // The others of a crew may be between up and down.
     if ctx.workers() == 1 {
         let left = semaphores.value(0).doing("looking at the semaphore")?;

@@ -13,6 +13,7 @@
 //! Source: os-methods; lmbench3 `lat_sem` is `ipc.sysv_sem_rtt`.
 
 use crate::entry;
+use crate::work::Done;
 use groma_harness::prelude::*;
 use groma_harness::sys::sysv::{self, Semaphores};
 
@@ -30,14 +31,17 @@ pub(crate) static BENCH: Benchmark = Benchmark {
 fn run(ctx: &mut Ctx) -> Outcome {
     let semaphores = Semaphores::new().doing("making System V semaphores")?;
     let set = semaphores.id();
+    let done = Done::new();
     let mut body = |iters| {
         for _ in 0..iters {
             sysv::add(set, 0, 1).doing("adding to the semaphore")?;
             sysv::add(set, 0, -1).doing("taking from the semaphore")?;
+            done.add(1);
         }
         Ok(())
     };
     ctx.measure(&mut body)?;
+    done.prove(ctx, "turns of the semaphore, per turn credited");
     let left = sysv::value(set, 0).doing("looking at the semaphore")?;
     ctx.prove("what the semaphore is at afterwards", "0", f64::from(left), 0.0..=0.0);
     entry::asks_the_kernel(ctx, body);

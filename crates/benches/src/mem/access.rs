@@ -23,6 +23,7 @@
 //!
 //! Source: memory-methods.md M8; lmbench3 `lat_mem_rd` only reads.
 
+use crate::work;
 use groma_harness::prelude::*;
 use groma_harness::sys::arch::access::{ACCESS_UNROLL, Access};
 use groma_harness::sys::chains::{Accessor, Chains, Link, Order};
@@ -117,18 +118,22 @@ fn run(ctx: &mut Ctx) -> Outcome {
     // Both arms walk the same buffer, one after the other.
     let chains = std::cell::RefCell::new(chains);
     let walk = |by: Accessor, chain: usize, iters: u64| chains.borrow_mut().access(by, chain, iters * ACCESS_UNROLL);
+    let (mut steps, mut read_steps) = (0, 0);
     ctx.measure_arms(&mut [
         Arm::new("", |iters| {
-            dirtied += walk(by, 1, iters);
+            steps += walk(by, 1, iters);
             Ok(())
         })
         .per_iter(ACCESS_UNROLL as f64),
         Arm::new(READ, |iters| {
-            walk(read, 0, iters);
+            read_steps += walk(read, 0, iters);
             Ok(())
         })
         .per_iter(ACCESS_UNROLL as f64),
     ])?;
+    dirtied += steps;
+    work::once_each(ctx, "accesses made per access credited", steps, ctx.iterations_of("") * ACCESS_UNROLL);
+    work::once_each(ctx, "reads made per read credited", read_steps, ctx.iterations_of(READ) * ACCESS_UNROLL);
     let mut chains = chains.into_inner();
     let counted = if kind == Access::Dirty { dirtied } else { 0 };
     let name = "increments that are missing";

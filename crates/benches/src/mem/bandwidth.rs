@@ -31,6 +31,7 @@
 //! bandwidth", memory-methods.md M9.
 
 use super::laps::{Laps, piece};
+use crate::work;
 use groma_harness::model::Params;
 use groma_harness::prelude::*;
 use groma_harness::sys::arch::STREAM_PATTERN;
@@ -167,7 +168,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
         candidates.into_iter().filter(|stream| bytes.is_multiple_of(stream.kernel().step)).collect();
     let step = candidates.iter().map(|stream| stream.kernel().step).max().unwrap_or(bytes);
     let piece = piece(bytes, step, PIECE);
-    let mut walk = Walk { stream: candidates[0], dst, src, laps: Laps::new(bytes, piece) };
+    let mut walk = Walk { stream: candidates[0], dst, src, laps: Laps::new(bytes, piece), moved: 0 };
     if !writes {
         // The lap that cleans the caches.
         walk.pieces((bytes / piece) as u64)?;
@@ -175,10 +176,13 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let chosen = choose(ctx, &candidates, &mut walk)?;
     walk.stream = chosen;
     walk.laps = Laps::new(bytes, piece);
+    walk.moved = 0;
     ctx.fact("stream.kernel", chosen.kernel().isa);
     ctx.fact("stream.instruction", chosen.kernel().instruction);
     ctx.measure_per((piece as u64 * program) as f64, |pieces| walk.pieces(pieces))?;
 
+    let credited = ctx.iterations_of("") * size / (bytes / piece) as u64;
+    work::once_each(ctx, "bytes read and written per byte credited", walk.moved, credited);
     if writes {
         let other = other_words(&walk.dst[..walk.laps.reached()], op.stored_word());
         ctx.prove("words not written", "0", other as f64, 0.0..=0.0);
@@ -220,15 +224,17 @@ struct Walk<'a> {
     /// Empty where nothing is read.
     src: &'a [u8],
     laps: Laps,
+    /// Bytes that the program has read and written, added up.
+    moved: u64,
 }
 
 impl Walk<'_> {
     fn pieces(&mut self, pieces: u64) -> Outcome {
-        let (stream, dst, src) = (self.stream, &mut *self.dst, self.src);
+        let (stream, dst, src, moved) = (self.stream, &mut *self.dst, self.src, &mut self.moved);
         let over = |range: Range<usize>, laps| {
             let to = dst.get_mut(range.clone()).unwrap_or_default();
             let from = src.get(range).unwrap_or_default();
-            stream.over(to, from).map(|mut pass| pass.run(laps))
+            stream.over(to, from).map(|mut pass| *moved += pass.run(laps))
         };
         self.laps.pieces(pieces, over).map_err(Stop::Failed)
     }

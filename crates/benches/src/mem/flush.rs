@@ -16,12 +16,13 @@
 //!
 //! Source: memory-methods.md M16.
 
+use crate::work;
 use groma_harness::prelude::*;
 use groma_harness::sys::arch::chases::CHASES_UNROLL;
 use groma_harness::sys::chains::{Chains, Link, Order};
 use groma_harness::sys::flush::{Effect, Flush};
 use groma_harness::sys::pages::{Map, Policy, page_size};
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 
 pub(crate) static BENCH: Benchmark = Benchmark {
     info: Info {
@@ -125,6 +126,8 @@ fn run(ctx: &mut Ctx) -> Outcome {
     lines.link(&[Link { offset: 0, chains: 1, ahead: 1, start: 0 }]).map_err(Stop::Unsupported)?;
     let state = ctx.word("state");
     let modified = RefCell::new(0u64);
+    let managed = [Cell::new(0u64), Cell::new(0)];
+    let mut walked = 0;
     // The first so many batches, as they are to be found.
     let prepare = |lines: &mut Chains<'_>, batches: usize| {
         lines.manage(evict, 0, 0, batches * BATCH, BATCH);
@@ -138,15 +141,17 @@ fn run(ctx: &mut Ctx) -> Outcome {
         }
     };
     let shared = RefCell::new(lines);
-    let arm = |name: &'static str, batch: usize| {
-        let (shared, prepare) = (&shared, &prepare);
+    let all = &managed;
+    let arm = |name: &'static str, batch: usize, managed: usize| {
+        let (shared, prepare, managed) = (&shared, &prepare, &all[managed]);
         Arm::staged(name, move |iters, watch| {
             let lines = &mut *shared.borrow_mut();
             let batches = iters as usize;
             prepare(lines, batches);
             watch.start();
-            lines.manage(op, 0, 0, batches * BATCH, batch);
+            let lines = lines.manage(op, 0, 0, batches * BATCH, batch);
             watch.stop();
+            managed.set(managed.get() + lines);
             Ok(())
         })
         .per_iter(BATCH as f64)
@@ -158,12 +163,18 @@ fn run(ctx: &mut Ctx) -> Outcome {
         prepare(lines, BATCHES);
         lines.manage(op, 0, 0, LINES, BATCH);
         watch.start();
-        lines.walk(0, iters * BATCH as u64);
+        let loads = lines.walk(0, iters * BATCH as u64);
         watch.stop();
+        walked += loads;
         Ok(())
     });
     let reload = reload.per_iter(BATCH as f64).max_iters(BATCHES as u64);
-    ctx.measure_arms(&mut [arm("", BATCH), arm(SERIAL, 1), reload])?;
+    ctx.measure_arms(&mut [arm("", BATCH, 0), arm(SERIAL, 1, 1), reload])?;
+    for (name, managed) in ["", SERIAL].into_iter().zip(&managed) {
+        let what = format!("lines managed per line credited{}{name}", if name.is_empty() { "" } else { ", " });
+        work::once_each(ctx, &what, managed.get(), ctx.iterations_of(name) * BATCH as u64);
+    }
+    work::once_each(ctx, "lines loaded per line credited", walked, ctx.iterations_of(RELOAD) * BATCH as u64);
     let missing = *modified.borrow() as f64 - shared.borrow().counted() as f64;
     ctx.prove("modifications that were lost", "0", missing, 0.0..=0.0);
     Ok(())

@@ -20,6 +20,7 @@
 //!
 //! Source: lmbench 1996 table 6 and figure 1, lmbench3 `lat_mem_rd`, CSE 221 "RAM access time".
 
+use crate::work;
 use groma_harness::model::Params;
 use groma_harness::prelude::*;
 use groma_harness::sys::arch::CHASE_UNROLL;
@@ -128,10 +129,17 @@ fn run(ctx: &mut Ctx) -> Outcome {
     ctx.fact("chain.nodes", chain.nodes());
     ctx.fact("chain.spacing", spacing);
     chain.walk((chain.nodes() as u64).min(WARM_LOADS));
+    chain.mark();
+    let mut walked = 0;
     ctx.measure_per(LOADS as f64, |iters| {
-        chain.walk(iters * LOADS);
+        walked += chain.walk(iters * LOADS);
         Ok(())
-    })
+    })?;
+    let credited = ctx.iterations() * LOADS;
+    work::once_each(ctx, "loads made per load credited", walked, credited);
+    let there = f64::from(u8::from(chain.leads_here(credited)));
+    ctx.prove("the walk stands where the loads credited lead", "1", there, 1.0..=1.0);
+    Ok(())
 }
 
 #[cfg(test)]

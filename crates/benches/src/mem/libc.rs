@@ -15,6 +15,7 @@
 //! Source: lmbench 1996 table 2, lmbench3 `bw_mem` (`bcopy`, `bzero`), Ousterhout 1990 table 5; memory-methods.md M9.
 
 use super::laps::{Laps, piece};
+use crate::work;
 use groma_harness::model::Params;
 use groma_harness::prelude::*;
 use groma_harness::sys::arch::STREAM_PATTERN;
@@ -126,6 +127,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
             Ok(())
         })
     })?;
+    work::once_each(ctx, "pieces gone over, per piece credited", laps.done(), ctx.iterations());
     ctx.prove(
         "calls beyond those of the passes",
         "0",

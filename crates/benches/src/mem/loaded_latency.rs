@@ -19,6 +19,7 @@
 //!
 //! Source: memory-methods.md M11; Intel MLC, multichase `multiload`, lmbench3 `par_mem`.
 
+use crate::work;
 use groma_harness::prelude::*;
 use groma_harness::sys::arch::{CHASE_UNROLL, add_chain};
 use groma_harness::sys::chain::Chain;
@@ -328,10 +329,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     // What was just written is in the cache, at the end of the lap: by then it is gone.
     chain.walk(CHASE_UNROLL);
 
-    let idle = ctx.probe(5, |iters| {
-        chain.walk(iters * CHASE_UNROLL);
-        Ok(())
-    })?;
+    let idle = work::probe(ctx, 5, CHASE_UNROLL, |iters| Ok(chain.walk(iters * CHASE_UNROLL)))?;
     let idle = idle.seconds / CHASE_UNROLL as f64;
     ctx.state_as("idle", idle);
     let loads = ((WINDOW_NS * 1e-9 / idle) as u64).next_multiple_of(CHASE_UNROLL).max(CHASE_UNROLL);
@@ -339,11 +337,13 @@ fn run(ctx: &mut Ctx) -> Outcome {
     generators.board.say(WORK);
     let until = ctx.now_ns() + 3 * ctx.box_ns().max(10_000_000);
     let mut windows: Vec<Window> = Vec::new();
+    chain.mark();
+    let mut walked = 0;
     while ctx.now_ns() < until {
         for _ in 0..BATCH {
             let (usage, before) = (Usage::thread(), generators.board.generated(cpus.len()));
             let start = ctx.now_ns();
-            chain.walk(loads);
+            walked += chain.walk(loads);
             let ns = ctx.now_ns().saturating_sub(start) as f64;
             let after = generators.board.generated(cpus.len());
             let clean = Usage::thread().since(&usage).involuntary == 0;
@@ -357,6 +357,11 @@ fn run(ctx: &mut Ctx) -> Outcome {
     }
     generators.board.say(SLEEP);
     ctx.prove("generators that did not leave well", "0", generators.end() as f64, 0.0..=0.0);
+
+    let credited = loads * windows.len() as u64;
+    work::once_each(ctx, "loads made per load credited", walked, credited);
+    let there = f64::from(u8::from(chain.leads_here(credited)));
+    ctx.prove("the walk stands where the loads credited lead", "1", there, 1.0..=1.0);
 
     let kept = together(&windows);
     ctx.fact("windows", windows.len());

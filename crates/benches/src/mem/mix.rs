@@ -12,6 +12,7 @@
 //! Source: the mixes that Intel's Memory Latency Checker shows; Mess (which names ratios by issued loads); memory-methods.md M10.
 
 use super::laps::{Laps, piece};
+use crate::work;
 use groma_harness::model::Params;
 use groma_harness::prelude::*;
 use groma_harness::sys::arch::STREAM_PATTERN;
@@ -117,6 +118,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
         })
         .map_err(Stop::Failed)
     })?;
+    work::once_each(ctx, "pieces gone over, per piece credited", laps.done(), ctx.iterations());
     if writes > 0 {
         let other = dst[..laps.reached() * written].chunks_exact(8).step_by(257);
         let other = other.filter(|word| **word != STREAM_PATTERN.to_ne_bytes()).count();

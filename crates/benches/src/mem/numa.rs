@@ -14,6 +14,7 @@
 //!
 //! Source: memory-methods.md M15.
 
+use crate::work;
 use groma_harness::model::Placement;
 use groma_harness::prelude::*;
 use groma_harness::sys::arch::{CHASE_UNROLL, Op};
@@ -99,15 +100,16 @@ fn over(ctx: &mut Ctx, from: u32, node: u32) -> Outcome {
     let reading = Stream::new(Op::Read, None).map_err(Stop::Unsupported)?;
     let writing = Stream::new(Op::WriteNt, None);
     let (mut at_read, mut at_written) = (0, 0);
+    let (mut walked, mut bytes_read, mut bytes_written) = (0, 0, 0);
     let mut arms = vec![
         Arm::new("", |iters| {
-            chain.walk(iters * CHASE_UNROLL);
+            walked += chain.walk(iters * CHASE_UNROLL);
             Ok(())
         })
         .per_iter(CHASE_UNROLL as f64),
         Arm::new("read", |iters| {
             for _ in 0..iters {
-                reading.over(&mut [], &read[at_read..at_read + PIECE]).map_err(Stop::Failed)?.run(1);
+                bytes_read += reading.over(&mut [], &read[at_read..at_read + PIECE]).map_err(Stop::Failed)?.run(1);
                 at_read = (at_read + PIECE) % size;
             }
             Ok(())
@@ -119,7 +121,7 @@ fn over(ctx: &mut Ctx, from: u32, node: u32) -> Outcome {
             Arm::new("write_nt", |iters| {
                 for _ in 0..iters {
                     let piece = &mut written[at_written..at_written + PIECE];
-                    writing.over(piece, &[]).map_err(Stop::Failed)?.run(1);
+                    bytes_written += writing.over(piece, &[]).map_err(Stop::Failed)?.run(1);
                     at_written = (at_written + PIECE) % size;
                 }
                 Ok(())
@@ -128,7 +130,15 @@ fn over(ctx: &mut Ctx, from: u32, node: u32) -> Outcome {
         ),
         Err(why) => ctx.leave_open("write_nt", why),
     }
-    ctx.measure_arms(&mut arms)
+    ctx.measure_arms(&mut arms)?;
+    drop(arms);
+    work::once_each(ctx, "loads made per load credited", walked, ctx.iterations_of("") * CHASE_UNROLL);
+    work::once_each(ctx, "bytes read per byte credited", bytes_read, ctx.iterations_of("read") * PIECE as u64);
+    if writing.is_ok() {
+        let credited = ctx.iterations_of("write_nt") * PIECE as u64;
+        work::once_each(ctx, "bytes written per byte credited", bytes_written, credited);
+    }
+    Ok(())
 }
 
 /// Memory of a node, present there.

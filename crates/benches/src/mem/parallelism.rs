@@ -26,6 +26,7 @@
 //!
 //! Source: lmbench3 `par_mem`, memory-methods.md M7.
 
+use crate::work;
 use groma_harness::prelude::*;
 use groma_harness::sys::arch::chases::{CHASES, CHASES_UNROLL};
 use groma_harness::sys::chains::{Chains, Link, Order};
@@ -231,10 +232,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
             // lines would still be in a cache nearer than the one that is meant.
             chains.walk(here, (chains.nodes() / link.chains) as u64);
         }
-        let cost = ctx.probe(WINDOWS, |iters| {
-            chains.walk(here, iters * CHASES_UNROLL);
-            Ok(())
-        })?;
+        let cost = work::probe(ctx, WINDOWS, CHASES_UNROLL, |iters| Ok(chains.walk(here, iters * CHASES_UNROLL)))?;
         let loads = (CHASES_UNROLL * link.chains as u64) as f64;
         let point = Point { chains: link.chains, seconds: cost.seconds / loads, cycles: cost.cycles / loads };
         match curve.get_mut(i) {
@@ -305,16 +303,16 @@ fn stream_bytes_per_cycle(ctx: &mut Ctx, buffer: &[u8]) -> Result<f64, Stop> {
     let piece = stream.round_down(buffer.len().min(PIECE));
     let pieces = buffer.len() / piece;
     let mut at = 0;
-    let cost = ctx.probe(WINDOWS, |iters| {
-        let mut left = iters;
+    let cost = work::probe(ctx, WINDOWS, piece as u64, |iters| {
+        let (mut left, mut bytes) = (iters, 0);
         while left > 0 {
             // A buffer of one piece is gone over in one call.
             let passes = if pieces == 1 { left } else { 1 };
-            stream.over(&mut [], &buffer[at * piece..][..piece]).map_err(Stop::Failed)?.run(passes);
+            bytes += stream.over(&mut [], &buffer[at * piece..][..piece]).map_err(Stop::Failed)?.run(passes);
             at = (at + 1) % pieces;
             left -= passes;
         }
-        Ok(())
+        Ok(bytes)
     })?;
     Ok(piece as f64 / cost.cycles)
 }
@@ -326,10 +324,7 @@ fn cycles_near(ctx: &mut Ctx, chains: usize) -> Result<f64, Stop> {
     let rng = ctx.rng();
     let mut near = Chains::new(&mut buffer[..NEAR], 64, Order::Anywhere, |n| rng.below(n)).map_err(Stop::Failed)?;
     near.link(&[Link { offset: 0, chains, ahead: 1, start: 0 }]).map_err(Stop::Failed)?;
-    let cost = ctx.probe(WINDOWS, |iters| {
-        near.walk(0, iters * CHASES_UNROLL);
-        Ok(())
-    })?;
+    let cost = work::probe(ctx, WINDOWS, CHASES_UNROLL, |iters| Ok(near.walk(0, iters * CHASES_UNROLL)))?;
     Ok(cost.cycles / (CHASES_UNROLL * chains as u64) as f64)
 }
 

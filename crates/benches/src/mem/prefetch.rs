@@ -24,6 +24,7 @@
 //! Source: memory-methods.md M2, finding 4.
 
 use super::{FAR_SPACING, GROUP_PAGES};
+use crate::work;
 use groma_harness::prelude::*;
 use groma_harness::sys::arch::CHASE_UNROLL;
 use groma_harness::sys::chain::Chain;
@@ -136,9 +137,10 @@ fn run(ctx: &mut Ctx) -> Outcome {
         ctx.rng().shuffle(&mut order);
         for &i in &order {
             let (s, g, chain) = &mut chains[i];
-            let cost = ctx.probe(WINDOWS, |iters| {
-                walked[i] += chain.walk(iters * CHASE_UNROLL);
-                Ok(())
+            let cost = work::probe(ctx, WINDOWS, CHASE_UNROLL, |iters| {
+                let loads = chain.walk(iters * CHASE_UNROLL);
+                walked[i] += loads;
+                Ok(loads)
             })?;
             // Seconds, not cycles: memory has a clock of its own.
             let ns = &mut grid[*s][*g];

@@ -13,6 +13,7 @@
 //!
 //! Source: memory-methods.md M7; lmbench3 `par_mem`.
 
+use crate::work;
 use groma_harness::prelude::*;
 use groma_harness::sys::arch::chases::CHASES_UNROLL;
 use groma_harness::sys::chains::{Chains, Link, Order};
@@ -65,11 +66,14 @@ fn run(ctx: &mut Ctx) -> Outcome {
     nodes.link(&[Link { offset: 0, chains, ahead: 1, start: 0 }]).map_err(Stop::Unsupported)?;
     ctx.fact("chain.nodes", nodes.nodes());
     ctx.fact("chain.in_registers", nodes.kernel(0).in_registers);
-    let each = (CHASES_UNROLL * chains as u64) as f64;
-    ctx.measure_per(each, |iters| {
-        nodes.walk(0, iters * CHASES_UNROLL);
+    let each = CHASES_UNROLL * chains as u64;
+    let mut steps = 0;
+    ctx.measure_per(each as f64, |iters| {
+        steps += nodes.walk(0, iters * CHASES_UNROLL);
         Ok(())
-    })
+    })?;
+    work::once_each(ctx, "loads made per load credited", steps * chains as u64, ctx.iterations() * each);
+    Ok(())
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@
 //! Both rest on one thing: disturbances only add. A low price is believed at once, a high one when it was seen again and again;
 //! so a search can end too low, by a disturbance that lasts, and looks once more at the end, but it cannot end too high.
 
+use crate::work;
 use groma_harness::prelude::*;
 use groma_harness::sys::arch::CHASE_UNROLL;
 use groma_harness::sys::chain::Chain;
@@ -29,10 +30,7 @@ pub(super) struct Load {
 pub(super) fn load(ctx: &mut Ctx, buffer: &mut [u8], nodes: &[usize]) -> Result<Load, Stop> {
     let mut chain = Chain::through(buffer, nodes).map_err(Stop::Failed)?;
     chain.walk((2 * nodes.len() as u64).min(WARM_LOADS));
-    let cost = ctx.probe(WINDOWS, |iters| {
-        chain.walk(iters * CHASE_UNROLL);
-        Ok(())
-    })?;
+    let cost = work::probe(ctx, WINDOWS, CHASE_UNROLL, |iters| Ok(chain.walk(iters * CHASE_UNROLL)))?;
     Ok(Load { cycles: cost.cycles / CHASE_UNROLL as f64, hz: cost.core_hz, clean: cost.clean > 0 })
 }
 

@@ -20,6 +20,7 @@
 //! lmbench3 `stream`; memory-methods.md M9.
 
 use super::laps::{Laps, piece};
+use crate::work;
 use groma_harness::model::Params;
 use groma_harness::prelude::*;
 use groma_harness::sys::doubles::{DOUBLES_SCALAR, Doubles, Loop};
@@ -157,6 +158,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
         .map_err(Stop::Failed)
     })?;
 
+    work::once_each(ctx, "pieces gone over, per piece credited", laps.done(), ctx.iterations());
     if op.writes() > 0 {
         let wrong = wrong(a, |i| answer(op, i, laps.times(i * 8)));
         ctx.prove("elements of the result that are not the known answer", "0", wrong as f64, 0.0..=0.0);

@@ -12,6 +12,7 @@
 //! Source: lmbench3 `lat_sig catch`, whose baseline it is.
 
 use crate::entry;
+use crate::work::Done;
 use groma_harness::prelude::*;
 use groma_harness::sys::raw;
 
@@ -29,14 +30,19 @@ pub(crate) static BENCH: Benchmark = Benchmark {
 
 fn run(ctx: &mut Ctx) -> Outcome {
     let own = sys::process::id();
+    let done = Done::new();
     let mut body = |iters| {
-        let mut worst = 0;
+        let (mut worst, mut right) = (0, 0);
         for _ in 0..iters {
-            worst = raw::kill_nothing(own).min(worst);
+            let answer = raw::kill_nothing(own);
+            worst = answer.min(worst);
+            right += u64::from(answer == 0);
         }
+        done.add(right);
         if worst == 0 { Ok(()) } else { Err(Stop::from_io("kill", &std::io::Error::from_raw_os_error(-worst as i32))) }
     };
     ctx.measure(&mut body)?;
+    done.prove(ctx, "calls answered as they should be, per call credited");
     entry::asks_the_kernel(ctx, body);
     Ok(())
 }

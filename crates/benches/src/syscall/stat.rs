@@ -19,6 +19,7 @@
 use super::{all_gave, depth};
 use crate::entry;
 use crate::scratch::Scratch;
+use crate::work::Done;
 use groma_harness::prelude::*;
 use groma_harness::sys::raw::{self, StatRoom};
 
@@ -40,14 +41,19 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let name = scratch.file_at_depth(ctx.int("depth"))?;
     let dir = scratch.dir();
     let mut room = StatRoom::new();
+    let done = Done::new();
     let mut body = |iters| {
-        let mut worst = 0;
+        let (mut worst, mut right) = (0, 0);
         for _ in 0..iters {
-            worst = raw::stat_at(dir, &name, &mut room).min(worst);
+            let answer = raw::stat_at(dir, &name, &mut room);
+            worst = answer.min(worst);
+            right += u64::from(answer == 0);
         }
+        done.add(right);
         all_gave(0, worst, "stat")
     };
     ctx.measure(&mut body)?;
+    done.prove(ctx, "calls answered as they should be, per call credited");
     entry::asks_the_kernel(ctx, body);
     ctx.prove("structures that were filled", "1", f64::from(u8::from(room.filled())), 1.0..=1.0);
     Ok(())

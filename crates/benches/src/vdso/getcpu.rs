@@ -14,6 +14,7 @@
 //! Source: os-methods 2.1; Linux's own `vdso_test_getcpu` only tests it.
 
 use crate::entry;
+use crate::work::Done;
 use groma_harness::prelude::*;
 use groma_harness::sys::vdso;
 
@@ -30,22 +31,31 @@ pub(crate) static BENCH: Benchmark = Benchmark {
 };
 
 fn run(ctx: &mut Ctx) -> Outcome {
+    let (done, done_by_number) = (Done::new(), Done::new());
     let mut libc = |iters| {
-        let mut worst = 0;
+        let (mut worst, mut right) = (0, 0);
         for _ in 0..iters {
-            worst = vdso::cpu().min(worst);
+            let answer = vdso::cpu();
+            worst = answer.min(worst);
+            right += u64::from(answer >= 0);
         }
+        done.add(right);
         super::answered("sched_getcpu", worst as isize)
     };
     let mut syscall = |iters| {
-        let mut worst = 0;
+        let (mut worst, mut right) = (0, 0);
         for _ in 0..iters {
-            worst = vdso::cpu_by_number().min(worst);
+            let answer = vdso::cpu_by_number();
+            worst = answer.min(worst);
+            right += u64::from(answer >= 0);
         }
+        done_by_number.add(right);
         super::answered("getcpu", worst)
     };
     entry::never_asks_the_kernel(ctx, &mut libc)?;
     ctx.measure_arms(&mut [Arm::new("vdso", &mut libc), Arm::new("syscall", &mut syscall)])?;
+    done.prove_of(ctx, "vdso", "answers by libc, per answer credited");
+    done_by_number.prove_of(ctx, "syscall", "answers by number, per answer credited");
     let wrong = (0..100).filter(|_| {
         let (before, told, after) = (vdso::cpu_by_number(), vdso::cpu(), vdso::cpu_by_number());
         before == after && told as isize != before

@@ -70,6 +70,19 @@ pub const fn chain_ops(n: u64) -> u64 {
     n.next_multiple_of(CHAIN_UNROLL)
 }
 
+/// How many additions [`add_chain`] has done, told by the value that it came to: each adds [`CHAIN_OPERAND`], which is odd, so
+/// that no two numbers of them come to the same.
+pub const fn chain_added(value: u64) -> u64 {
+    // Newton's iteration doubles the bits of the inverse that are right, from the 3 of an odd number itself.
+    let mut inverse = CHAIN_OPERAND;
+    let mut bits = 3;
+    while bits < u64::BITS {
+        inverse = inverse.wrapping_mul(2u64.wrapping_sub(CHAIN_OPERAND.wrapping_mul(inverse)));
+        bits *= 2;
+    }
+    value.wrapping_sub(CHAIN_SEED).wrapping_mul(inverse)
+}
+
 /// Loads in one turn of the chase's loop.
 pub const CHASE_UNROLL: u64 = 64;
 

@@ -1,0 +1,176 @@
+//! Runs benchmarks of the catalogue one by one, each in a process of its own: a benchmark may fork, and whoever forks should
+//! have one thread. So the tests that use this have a `main` of their own (`harness = false`), which begins with [`serve`].
+
+use groma_harness::model::{JobResult, Series, State};
+use groma_harness::protocol;
+use groma_harness::sys::process;
+use groma_harness::testing::{Mutilation, Tried, try_mutilated, try_out};
+use groma_harness::{Benchmark, Stop};
+use std::io::Read;
+use std::os::unix::process::CommandExt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc;
+use std::time::Duration;
+
+/// The first argument of a process that tries one benchmark.
+const TRY: &str = "__try";
+/// No benchmark takes longer than a second here, and a loaded machine may take twenty times as long.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// One benchmark to be tried.
+#[derive(Clone, Debug, Default)]
+pub struct Trial {
+    /// Which.
+    pub id: &'static str,
+    /// `name=value`; parameters that are not named have their first default.
+    pub params: Vec<String>,
+    /// What is done to its loops, and to which of them.
+    pub mutilation: Option<(Mutilation, Option<usize>)>,
+}
+
+impl Trial {
+    /// The benchmark as it is.
+    pub fn of(id: &'static str) -> Trial {
+        Trial { id, ..Trial::default() }
+    }
+}
+
+/// What came of it: the result, which is `failed` when a proof is broken, and the iterations that were credited.
+#[derive(Clone, Debug)]
+pub struct Seen {
+    /// As a worker would report it.
+    pub result: JobResult,
+    /// The credit, warm-up included.
+    pub iterations: u64,
+}
+
+impl Seen {
+    /// The names of the proofs that do not hold.
+    pub fn broken(&self) -> Vec<&str> {
+        self.result.proofs.iter().filter(|p| !p.holds).map(|p| p.name.as_str()).collect()
+    }
+}
+
+/// The benchmark of this id.
+pub fn bench(id: &str) -> &'static Benchmark {
+    match groma_benches::all().into_iter().find(|b| b.info.id == id) {
+        Some(bench) => bench,
+        None => panic!("there is no benchmark '{id}'"),
+    }
+}
+
+/// Does what [`try_all`] asks a process for and ends it; returns at once in the process of the test.
+pub fn serve() {
+    let args: Vec<String> = std::env::args().collect();
+    let [_, word, id, dir, mutilation, only, params @ ..] = args.as_slice() else { return };
+    if word != TRY {
+        return;
+    }
+    let mutilation = match mutilation.as_str() {
+        "halved" => Some(Mutilation::Halved),
+        "idle" => Some(Mutilation::Idle),
+        "doubled" => Some(Mutilation::Doubled),
+        _ => None,
+    };
+    let bench = bench(id);
+    let chosen: Vec<(&str, &str)> = params.iter().filter_map(|p| p.split_once('=')).collect();
+    let dir = Path::new(dir);
+    let tried = catch_unwind(AssertUnwindSafe(|| match mutilation {
+        None => try_out(bench, &chosen, Some(dir)),
+        Some(mutilation) => try_mutilated(bench, &chosen, Some(dir), mutilation, only.parse().ok()),
+    }));
+    let (mut result, iterations) = match tried {
+        Ok(Ok(Tried { result, iterations, .. })) => (result, iterations),
+        Ok(Err(Stop::Unsupported(why))) => (JobResult::ended(State::Unsupported, why), 0),
+        Ok(Err(Stop::Denied(why))) => (JobResult::ended(State::Denied, why), 0),
+        Ok(Err(Stop::Failed(why))) => (JobResult::ended(State::Failed, why), 0),
+        Err(_) => (JobResult::ended(State::Failed, "panicked"), 0),
+    };
+    if let Some(broken) = result.proofs.iter().find(|p| !p.holds) {
+        let reason = format!("proof broken: {} is {}, not {}", broken.name, broken.seen, broken.expected);
+        (result.state, result.reason) = (State::Failed, reason);
+    }
+    // Samples are not looked at here but for their number.
+    for Series { samples, .. } in &mut result.series {
+        samples.truncate(1);
+    }
+    print!("iterations {iterations}\n{}", protocol::write_result(&result));
+    std::process::exit(0);
+}
+
+/// Tries them all, some at a time, and returns what came of each, in their order.
+pub fn try_all(trials: &[Trial]) -> Vec<Seen> {
+    let next = AtomicUsize::new(0);
+    let side_by_side = std::thread::available_parallelism().map_or(1, |n| n.get().min(8));
+    #[expect(clippy::disallowed_methods, reason = "nothing is measured here")]
+    let mut seen: Vec<(usize, Seen)> = std::thread::scope(|scope| {
+        let work = || {
+            let mut seen = Vec::new();
+            while let Some((i, trial)) = Some(next.fetch_add(1, Ordering::Relaxed)).and_then(|i| Some((i, trials.get(i)?)))
+            {
+                seen.push((i, attempt(i, trial)));
+            }
+            seen
+        };
+        let workers: Vec<_> = (0..side_by_side).map(|_| scope.spawn(work)).collect();
+        workers.into_iter().flat_map(|w| w.join().expect("a worker of the test panicked")).collect()
+    });
+    seen.sort_by_key(|(i, _)| *i);
+    seen.into_iter().map(|(_, seen)| seen).collect()
+}
+
+/// Tries one, in a process group of its own and a directory of its own.
+fn attempt(number: usize, trial: &Trial) -> Seen {
+    let failed = |why: String| Seen { result: JobResult::ended(State::Failed, why), iterations: 0 };
+    let dir: PathBuf = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{}-{number}", process::id()));
+    std::fs::create_dir_all(&dir).expect("a directory for the benchmark");
+    let (mutilation, only) = match trial.mutilation {
+        None => ("none", String::new()),
+        Some((Mutilation::Halved, only)) => ("halved", only.map_or(String::new(), |n| n.to_string())),
+        Some((Mutilation::Idle, only)) => ("idle", only.map_or(String::new(), |n| n.to_string())),
+        Some((Mutilation::Doubled, only)) => ("doubled", only.map_or(String::new(), |n| n.to_string())),
+    };
+    let mut child = Command::new(std::env::current_exe().expect("the test's own program"))
+        .args([TRY, trial.id])
+        .arg(&dir)
+        .args([mutilation, &only])
+        .args(&trial.params)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .process_group(0)
+        .spawn()
+        .expect("starting the test's own program");
+    let mut out = child.stdout.take().expect("a pipe");
+    let (send, receive) = mpsc::channel();
+    #[expect(clippy::disallowed_methods, reason = "nothing is measured here")]
+    std::thread::spawn(move || {
+        let mut text = String::new();
+        let read = out.read_to_string(&mut text);
+        // Nobody waits any more when it came too late.
+        drop(send.send(read.map(|_| text)));
+    });
+    let text = receive.recv_timeout(PATIENCE);
+    process::kill_group(child.id() as i32);
+    let status = child.wait().expect("waiting for the child");
+    std::fs::remove_dir_all(&dir).expect("removing the benchmark's directory");
+    let text = match text {
+        Ok(Ok(text)) => text,
+        Ok(Err(e)) => return failed(format!("its words cannot be read: {e}")),
+        Err(_) => return failed(format!("no answer within {PATIENCE:?}")),
+    };
+    let Some((iterations, rest)) = text
+        .split_once("iterations ")
+        .and_then(|(_, rest)| rest.split_once('\n'))
+        .and_then(|(n, rest)| Some((n.parse().ok()?, rest)))
+    else {
+        return failed(format!("it ended without a result: {status}"));
+    };
+    match protocol::read_result(rest) {
+        Ok(result) => Seen { result, iterations },
+        Err(why) => failed(why),
+    }
+}
