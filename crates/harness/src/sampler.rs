@@ -9,6 +9,7 @@ use crate::ctx::Arm;
 use crate::instruments::{CANARY_OPS, Instruments, Reading};
 use crate::model::{Label, Labels, Sample, Series, Timing};
 use crate::sys::clock::Clock;
+use crate::sys::counters::Usage;
 use crate::sys::facts::HostCounters;
 use groma_stats::rng::Rng;
 use groma_stats::{drift, order};
@@ -20,16 +21,21 @@ pub struct Stopwatch<'c> {
     t0: u64,
     started: u64,
     elapsed: u64,
+    /// What the kernel counted for the thread within the timed part, and when it began: for benchmarks that ask.
+    used: Option<(Usage, Usage)>,
 }
 
 impl<'c> Stopwatch<'c> {
     pub(crate) fn new(clock: &'c dyn Clock) -> Stopwatch<'c> {
-        Stopwatch { clock, t0: 0, started: 0, elapsed: 0 }
+        Stopwatch { clock, t0: 0, started: 0, elapsed: 0, used: None }
     }
 
     /// The timed part begins. It may begin and end several times; the parts add up.
     #[inline]
     pub fn start(&mut self) {
+        if let Some((at_start, _)) = &mut self.used {
+            *at_start = Usage::thread();
+        }
         self.started = self.clock.now_ns();
         if self.t0 == 0 {
             self.t0 = self.started;
@@ -41,6 +47,23 @@ impl<'c> Stopwatch<'c> {
     pub fn stop(&mut self) {
         // Saturating: a clock that runs backwards gives 0 and label T, never a huge time.
         self.elapsed += self.clock.now_ns().saturating_sub(self.started);
+        if let Some((at_start, counted)) = &mut self.used {
+            let more = Usage::thread().since(at_start);
+            counted.minor_faults += more.minor_faults;
+            counted.major_faults += more.major_faults;
+        }
+    }
+
+    /// From now on counts the page faults of the timed part, between its start and its stop and nowhere else. The counters are
+    /// read before the one clock reading and after the other: the timed part does not get longer.
+    pub fn count_faults(&mut self) {
+        self.used = Some(Default::default());
+    }
+
+    /// Minor and major faults of the timed part since [`Stopwatch::count_faults`]; faults of work that was done beside the
+    /// watch are not among them.
+    pub fn faults(&self) -> (u64, u64) {
+        self.used.map_or((0, 0), |(_, counted)| (counted.minor_faults, counted.major_faults))
     }
 
     /// A timed part one of whose ends another task has seen, on this same clock ([`crate::sys::clock::Monotonic`]).

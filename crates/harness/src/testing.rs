@@ -3,7 +3,7 @@
 //! The same code as in a worker, but in the test's own process, on its thread; `fork` is allowed there although the test
 //! runner has threads, so closures given to it must be as careful as in C.
 
-use crate::benchmark::{Benchmark, Stop};
+use crate::benchmark::{Benchmark, Outcome, Stop};
 use crate::calibrate;
 use crate::ctx::{Arm, Body};
 use crate::model::{CrewKind, Job, JobResult, Placement, State};

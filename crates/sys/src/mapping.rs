@@ -337,9 +337,9 @@ impl Break {
     /// `OutOfMemory` when the kernel does not move the break: a limit, or a mapping in the way; `Other` when it does not
     /// take it back.
     #[inline]
-    pub fn up_and_down(&mut self, len: usize, touch: bool, times: u64) -> io::Result<()> {
+    pub fn up_and_down(&mut self, len: usize, touch: bool, times: u64) -> io::Result<u64> {
         let start = brk(0);
-        (0..times).try_for_each(|_| Break::once(start, len, touch))
+        (0..times).try_fold(0, |done, _| Break::once(start, len, touch).map(|()| done + 1))
     }
 
     #[inline]

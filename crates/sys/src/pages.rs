@@ -275,6 +275,11 @@ pub struct Part {
 }
 
 impl Part {
+    /// As [`Map::smaps_bytes`], of all parts together.
+    pub fn smaps_bytes(&self, name: &str) -> Option<u64> {
+        self.whole.smaps_bytes(name)
+    }
+
     fn at(&self) -> usize {
         self.whole.base as usize + self.whole.offset + self.from
     }

@@ -22,6 +22,7 @@
 //! Source: os-methods.md 2.5; the quantity is that of lmbench 1996 table 10 and of CSE 221 "context switch".
 
 use super::tasks::Tasks;
+use crate::work;
 use groma_harness::prelude::*;
 use groma_harness::sys::counters::Usage;
 use groma_harness::sys::handover::{CHANGED, Scope, is_wait};
@@ -163,7 +164,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let before = Usage::thread();
     let idle = &turns.words[IDLE];
     idle.store(1, SeqCst);
-    let (mut trips, mut waits) = (0u32, 0);
+    let (mut trips, mut waits, mut calls) = (0u32, 0, 0);
     let outcome = ctx.measure_arms(&mut [
         Arm::new("turns", |iters| {
             for _ in 0..iters {
@@ -177,6 +178,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
             for _ in 0..iters {
                 for _ in 0..2 {
                     check_idle(scope.wake_one(idle), scope.wait_while(idle, 0))?;
+                    calls += 1;
                 }
             }
             Ok(())
@@ -189,8 +191,11 @@ fn run(ctx: &mut Ctx) -> Outcome {
     outcome?;
 
     ctx.prove("tasks that left well", "1", f64::from(u8::from(ended.iter().all(|(code, _)| *code == 0))), 1.0..=1.0);
+    let credited = ctx.iterations_of("turns");
+    work::once_each(ctx, "round trips answered per round trip credited", trips.into(), credited);
+    work::once_each(ctx, "pairs of calls per pair credited", calls, 2 * ctx.iterations_of("calls"));
     let switches = super::switches(ended.iter().map(|(_, usage)| usage).chain([&here]));
-    super::prove_switches(ctx, "context switches per hand-over, both tasks", switches, f64::from(trips) * TURNS);
+    super::prove_switches(ctx, "context switches per hand-over, both tasks", switches, credited as f64 * TURNS);
     ctx.fact("futex.waits", waits as f64 / f64::from(trips).max(1.0));
     if let Err(e) = batch {
         ctx.note(format!("the tasks are not of the class SCHED_BATCH ({e}): a wake-up may spare the waker its wait"));

@@ -29,6 +29,7 @@
 //! the two controls are those of hbench-OS.
 
 use super::tasks::Tasks;
+use crate::work;
 use groma_harness::model::Params;
 use groma_harness::prelude::*;
 use groma_harness::sys::counters::Usage;
@@ -255,7 +256,6 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let (mut set, mut hot) = (WorkingSet::new(&walk), WorkingSet::new(&walk));
     let mut rotating: Vec<_> = (0..tasks).map(|_| WorkingSet::new(&walk)).collect();
     let before = Usage::thread();
-    let mut laps_done = 0;
     let ring = |laps: u64| {
         for _ in 0..laps {
             let mut token = 1u64.to_ne_bytes();
@@ -264,7 +264,6 @@ fn run(ctx: &mut Ctx) -> Outcome {
             set.touch(&walk);
             check_count(u64::from_ne_bytes(token), tasks as u64)?;
         }
-        laps_done += laps;
         Ok(())
     };
     let hand_overs = tasks as f64;
@@ -285,7 +284,17 @@ fn run(ctx: &mut Ctx) -> Outcome {
         hand_overs..=hand_overs,
     );
     let switches = super::switches(ended.iter().map(|(_, usage)| usage).chain([&here]));
-    let all = laps_done as f64 * hand_overs;
+    let laps = ctx.iterations_of("ring");
+    work::once_each(ctx, "laps of the ring per lap credited", set.touched, laps);
+    let credited = ctx.iterations_of("hot") * tasks as u64;
+    work::once_each(ctx, "passes to itself per pass credited, hot", hot.touched, credited);
+    let touched = rotating.iter().map(|set| set.touched).sum();
+    let credited = ctx.iterations_of("rotating") * tasks as u64;
+    work::once_each(ctx, "passes to itself per pass credited, rotating", touched, credited);
+    let as_touched = [&hot].into_iter().chain(&rotating).filter(|set| set.shows_it(&walk)).count();
+    let expected = 1.0 + hand_overs;
+    ctx.prove("working sets of the controls, as touched", "all of them", as_touched as f64, expected..=expected);
+    let all = laps as f64 * hand_overs;
     super::prove_switches(ctx, "context switches per hand-over, all tasks", switches, all);
     Ok(())
 }

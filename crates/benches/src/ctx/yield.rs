@@ -23,6 +23,7 @@
 //! to.
 
 use super::tasks::Tasks;
+use crate::work;
 use groma_harness::prelude::*;
 use groma_harness::sys::counters::Usage;
 use groma_harness::sys::handover::Scope;
@@ -141,7 +142,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     other.start(ctx, &[], move || own.yield_back())?;
 
     let (mut trips, mut yields, mut switches) = (0u64, 0u64, 0u64);
-    let mut ran_alone = 0;
+    let (mut ran_alone, mut yields_alone) = (0, 0);
     let outcome = ctx.measure_arms(&mut [
         Arm::staged("turns", |iters, watch| {
             words.command_and_wait(RUN);
@@ -149,10 +150,10 @@ fn run(ctx: &mut Ctx) -> Outcome {
             watch.start();
             for _ in 0..iters {
                 yields += words.there_and_back();
+                trips += 1;
             }
             watch.stop();
             switches += super::switches([&Usage::thread().since(&before)].into_iter());
-            trips += iters;
             Ok(())
         })
         .per_iter(TURNS),
@@ -164,6 +165,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
             watch.start();
             for _ in 0..iters {
                 yield_now();
+                yields_alone += 1;
             }
             watch.stop();
             ran_alone += u64::from(words.ran().load(SeqCst).wrapping_sub(before));
@@ -175,6 +177,8 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let ended = other.wait()?;
     outcome?;
 
+    work::once_each(ctx, "turns there and back per turn credited", trips, ctx.iterations_of("turns"));
+    work::once_each(ctx, "yields alone per yield credited", yields_alone, ctx.iterations_of("alone"));
     if let Some(per_yield) = switches_per_yield(trips, yields, switches)? {
         ctx.prove("context switches per yield of this thread", "1 (0.95 or more)", per_yield, SWITCHING..);
     } else {

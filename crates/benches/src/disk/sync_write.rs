@@ -13,6 +13,7 @@
 //! Source: fio with `fdatasync=1`; `pg_test_fsync`; no ancestor has it.
 
 use super::{ON, OWN_FILE, REQUEST, SIZE, Target, buffer};
+use crate::work;
 use groma_harness::prelude::*;
 use groma_harness::sys::counters::Usage;
 use groma_harness::sys::disk;
@@ -42,7 +43,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let places: Vec<u64> = (0..1024).map(|_| target.offset(ctx, REQUEST, 0.0..1.0)).collect();
     let mut next = places.iter().cycle();
     let before = Usage::thread();
-    let mut number = 0u64;
+    let (mut number, mut done) = (0u64, 0);
     ctx.measure(|iters| {
         for at in next.by_ref().take(iters as usize) {
             number += 1;
@@ -52,10 +53,12 @@ fn run(ctx: &mut Ctx) -> Outcome {
                 return Err(Stop::Failed(format!("a write of {REQUEST} B wrote {n}")));
             }
             disk::sync_data(target.fd()).doing("fdatasync")?;
+            done += 1;
         }
         Ok(())
     })?;
     let written = Usage::thread().since(&before).blocks_out as f64 * 512.0;
+    work::once_each(ctx, "requests written and synced per request credited", done, ctx.iterations());
     if written == 0.0 {
         return Err(Stop::Unsupported("the kernel counted nothing that went to a disk for it".to_owned()));
     }

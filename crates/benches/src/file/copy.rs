@@ -16,6 +16,7 @@
 
 use super::cached::{BLOCK, Cached, SIZE, same, sum, whole};
 use super::{OBJECT, WHERE};
+use crate::work::Done;
 use groma_harness::prelude::*;
 use groma_harness::sys::files;
 use groma_harness::sys::pages::{Map, Policy};
@@ -62,6 +63,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     }
     let mut buffer = Map::anonymous(BLOCK, Policy::Base).doing("mapping the buffer")?;
     buffer.populate();
+    let done = Done::new();
     let mut copy = |at: u64| -> Outcome {
         let moved = match kind {
             "copy_file_range" => files::copy_range(from, &to, at, BLOCK),
@@ -73,10 +75,13 @@ fn run(ctx: &mut Ctx) -> Outcome {
             }
             _ => files::read_at(from, &mut buffer, at).and_then(|n| files::write_at(&to, &buffer[..n], at)),
         };
-        whole(moved.doing("copying")?, BLOCK)
+        whole(moved.doing("copying")?, BLOCK)?;
+        done.add(1);
+        Ok(())
     };
     let mut next = offsets(&cached).cycle();
     ctx.measure_per(BLOCK as f64, |iters| next.by_ref().take(iters as usize).try_for_each(&mut copy))?;
+    done.prove(ctx, "blocks copied per block credited");
     // To the end of the file, where the measuring has not come so far.
     next.take_while(|at| *at != 0).try_for_each(&mut copy)?;
 

@@ -15,6 +15,7 @@
 
 use super::crowd::{made, name};
 use super::{WHERE, directory};
+use crate::work;
 use groma_harness::prelude::*;
 use groma_harness::sys::{files, io, raw};
 use std::os::fd::AsFd;
@@ -59,7 +60,6 @@ fn run(ctx: &mut Ctx) -> Outcome {
         watch.start();
         for _ in 0..iters {
             let name = &names[lives % names.len()];
-            lives += 1;
             made(raw::create_at(dir, name, &content), "making a file")?;
             let file = files::open(dir, name).doing("opening the file")?;
             let n = io::read(file.as_fd(), &mut back).doing("reading the file")?;
@@ -68,12 +68,14 @@ fn run(ctx: &mut Ctx) -> Outcome {
             if n != content.len() {
                 return Err(Stop::Failed(format!("{n} B came back of {} B", content.len())));
             }
+            lives += 1;
         }
         watch.stop();
         let same = back[..content.len()] == content;
         back.fill(0);
         if same { Ok(()) } else { Err(Stop::Failed("what came back is not what was written".to_owned())) }
     })?;
+    work::once_each(ctx, "files made, read and removed per file credited", lives as u64, ctx.iterations());
     let left = std::fs::read_dir(scratch.path()).doing("reading the directory")?.count();
     ctx.prove("files left in the directory", "0", left as f64, 0.0..=0.0);
     Ok(())

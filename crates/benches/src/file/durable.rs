@@ -20,6 +20,7 @@
 
 use super::crowd::made;
 use crate::scratch::Scratch;
+use crate::work;
 use groma_harness::prelude::*;
 use groma_harness::sys::files;
 use groma_harness::sys::raw;
@@ -89,11 +90,12 @@ fn write_to_file(ctx: &mut Ctx, scratch: &Scratch, content: &mut [u8], append: b
         }
         Ok(())
     })?;
+    work::once_each(ctx, "pieces written and synced per piece credited", number, ctx.iterations());
     let pieces = if append { number } else { PIECES };
     let long = file.metadata().doing("fstat")?.len() as f64 / PIECE as f64;
     ctx.prove("pieces in the file", &format!("{pieces}"), long, pieces as f64..=pieces as f64);
     let mut back = vec![0; PIECE];
-    all(files::read_at(&file, &mut back, place(number - 1)).doing("reading the file")?)?;
+    all(files::read_at(&file, &mut back, place(number.saturating_sub(1))).doing("reading the file")?)?;
     prove_last(ctx, back == content);
     Ok(())
 }
@@ -104,8 +106,7 @@ fn new_file(ctx: &mut Ctx, scratch: &Scratch, dir: &File, content: &mut [u8], re
     ctx.measure_staged(|iters, watch| {
         for _ in 0..iters {
             stamp(content, number);
-            number += 1;
-            if !replace && number > 1 {
+            if !replace && number > 0 {
                 made(raw::unlink_at(here, c"new"), "removing a file")?;
             }
             watch.start();
@@ -118,9 +119,14 @@ fn new_file(ctx: &mut Ctx, scratch: &Scratch, dir: &File, content: &mut [u8], re
             }
             dir.sync_all().doing("fsync of the directory")?;
             watch.stop();
+            number += 1;
         }
         Ok(())
     })?;
+    work::once_each(ctx, "files written and synced per file credited", number, ctx.iterations());
+    if number == 0 {
+        return Ok(());
+    }
     let last = if replace { "file" } else { "new" };
     let back = std::fs::read(scratch.path().join(last)).doing("reading the file")?;
     prove_last(ctx, back == content);

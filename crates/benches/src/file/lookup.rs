@@ -20,6 +20,7 @@
 use super::crowd::{crowd, name};
 use super::{WHERE, directory, entries};
 use crate::entry;
+use crate::work::Done;
 use groma_harness::prelude::*;
 use groma_harness::sys::raw::{self, StatRoom};
 use std::ffi::CStr;
@@ -92,14 +93,19 @@ fn wrong(dir: BorrowedFd<'_>, name: &CStr, room: &mut StatRoom, wanted: isize) -
 
 /// Measures the calls, of which each says 0 or the error number.
 fn measure(ctx: &mut Ctx, mut call: impl FnMut() -> isize) -> Outcome {
+    let done = Done::new();
     let mut body = |iters| {
-        let mut worst = 0;
+        let (mut worst, mut right) = (0, 0);
         for _ in 0..iters {
-            worst = call().min(worst);
+            let answer = call();
+            worst = answer.min(worst);
+            right += u64::from(answer == 0);
         }
+        done.add(right);
         super::crowd::made(worst, "asking for a name")
     };
     ctx.measure(&mut body)?;
+    done.prove(ctx, "names answered as they should be, per name credited");
     entry::asks_the_kernel(ctx, body);
     Ok(())
 }

@@ -17,6 +17,7 @@
 
 use super::cached::{BLOCK, Cached, SIZE, same, sum};
 use super::{OBJECT, WHERE};
+use crate::work::{self, Done};
 use groma_harness::prelude::*;
 use groma_harness::sys::counters::Usage;
 use groma_harness::sys::pages::{Map, page_size};
@@ -50,27 +51,36 @@ pub(crate) static BENCH: Benchmark = Benchmark {
     run: Run::Here(run),
 };
 
+/// What is proven.
+const READ: &str = "bytes read per byte credited";
+
 fn run(ctx: &mut Ctx) -> Outcome {
     let mode = ctx.word("mode");
     let cached = Cached::new(ctx, mode != "mapped")?;
     let size = cached.map.len();
     let pages = (size / page_size()) as f64;
+    let done = Done::new();
     if mode == "mapped" {
         let mut blocks = cached.map.chunks_exact(BLOCK).zip(&cached.sums).cycle();
         let before = Usage::thread();
         ctx.measure_per(BLOCK as f64, |iters| {
             for (block, written) in blocks.by_ref().take(iters as usize) {
                 same(sum(block), *written)?;
+                done.add(BLOCK as u64);
             }
             Ok(())
         })?;
         let faults = Usage::thread().since(&before).minor_faults as f64 / ctx.iterations() as f64;
+        work::once_each(ctx, READ, done.count(), ctx.iterations() * BLOCK as u64);
         // Those are the harness's own.
         ctx.prove("minor faults in an iteration", "less than 0.5", faults, 0.0..0.5);
     } else {
         let map = || Map::file_read(&cached.reopen()?, size, mode == "populate").doing("mapping the file");
         let read = |map: &Map| {
-            map.chunks_exact(BLOCK).zip(&cached.sums).try_for_each(|(block, written)| same(sum(block), *written))
+            map.chunks_exact(BLOCK).zip(&cached.sums).try_for_each(|(block, written)| {
+                done.add(BLOCK as u64);
+                same(sum(block), *written)
+            })
         };
         // The kernel counts the pages that it maps in advance as faults as well; the program then takes none of its
         // own.
@@ -79,12 +89,14 @@ fn run(ctx: &mut Ctx) -> Outcome {
         read(&once)?;
         let faults = Usage::thread().since(&before).minor_faults as f64;
         drop(once);
+        let once = done.count();
         if mode == "populate" {
             ctx.prove("minor faults while all is read", "1 % of the pages or less", faults, 0.0..=pages / 100.0);
         } else {
             ctx.prove("minor faults while all is read", "1 or more, at most one a page", faults, 1.0..=pages);
         }
         ctx.measure_per(size as f64, |iters| (0..iters).try_for_each(|_| read(&map()?)))?;
+        work::once_each(ctx, READ, done.count() - once, ctx.iterations() * size as u64);
     }
     cached.prove(ctx)
 }

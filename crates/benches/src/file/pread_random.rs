@@ -14,6 +14,7 @@
 
 use super::cached::{Cached, SIZE, whole};
 use super::{OBJECT, WHERE};
+use crate::work::Done;
 use groma_harness::prelude::*;
 use groma_harness::sys::files::read_at;
 use groma_harness::sys::pages::{Map, Policy};
@@ -43,6 +44,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
         cached.map.chunks_exact(PIECE).zip(0..).map(|(piece, n)| (n * PIECE as u64, first_word(piece))).collect();
     ctx.rng().shuffle(&mut pieces);
     let mut next = pieces.iter().cycle();
+    let done = Done::new();
     ctx.measure(|iters| {
         for (at, written) in next.by_ref().take(iters as usize) {
             whole(read_at(&cached.file, &mut buffer, *at).doing("reading the file")?, PIECE)?;
@@ -50,9 +52,11 @@ fn run(ctx: &mut Ctx) -> Outcome {
             if seen != *written {
                 return Err(Stop::Failed(format!("a block begins with {seen:x}, not with {written:x}")));
             }
+            done.add(1);
         }
         Ok(())
     })?;
+    done.prove(ctx, "blocks read per block credited");
     cached.prove(ctx)
 }
 

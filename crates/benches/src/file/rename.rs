@@ -16,6 +16,7 @@
 
 use super::crowd::{crowd, made};
 use super::{WHERE, directory, entries};
+use crate::work;
 use groma_harness::prelude::*;
 use groma_harness::sys::{files, raw};
 use std::ffi::CStr;
@@ -67,6 +68,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let there = other.as_fd();
     let (this, that) = (scratch.path().join("this"), there_path.join("that"));
 
+    let mut renames = 0;
     let misplaced = if ctx.word("kind") == "over" {
         made(raw::create_at(here, THAT, &[]), "making a file")?;
         ctx.measure_staged(|iters, watch| {
@@ -78,6 +80,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
                 let renamed = files::rename(here, THIS, there, THAT);
                 watch.stop();
                 renamed.doing("renaming a file")?;
+                renames += 1;
             }
             made(raw::create_at(here, THIS, &[]), "making a file")
         })?;
@@ -94,6 +97,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
                     if away { files::rename(there, THAT, here, THIS) } else { files::rename(here, THIS, there, THAT) };
                 renamed.doing("renaming a file")?;
                 away = !away;
+                renames += 1;
             }
             Ok(())
         })?;
@@ -101,6 +105,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
         let (full, free) = if odd { (&that, &this) } else { (&this, &that) };
         u32::from(inode(full)? != file) + u32::from(inode(free)?.is_some())
     };
+    work::once_each(ctx, "files renamed per file credited", renames, ctx.iterations());
     ctx.prove("names that are not as the renames must leave them", "0", f64::from(misplaced), 0.0..=0.0);
     Ok(())
 }

@@ -20,6 +20,7 @@
 
 use super::cached::{BLOCK, Cached, SIZE, same, sum, whole};
 use super::{OBJECT, WHERE};
+use crate::work::{self, Done};
 use groma_harness::prelude::*;
 use groma_harness::sys::io::read;
 use groma_harness::sys::pages::{Map, Policy};
@@ -58,6 +59,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let mut cached = Cached::new(ctx, mode == "open_close")?;
     let mut buffer = Map::anonymous(BLOCK, Policy::Base).doing("mapping the buffer")?;
     buffer.populate();
+    let done = Done::new();
     if mode == "open_close" {
         ctx.measure_per(cached.map.len() as f64, |iters| {
             for _ in 0..iters {
@@ -65,6 +67,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
                 for written in &cached.sums {
                     whole(read(file.as_fd(), &mut buffer).doing("reading the file")?, BLOCK)?;
                     same(sum(&buffer), *written)?;
+                    done.add(BLOCK as u64);
                 }
             }
             Ok(())
@@ -84,13 +87,16 @@ fn run(ctx: &mut Ctx) -> Outcome {
                     same(sum(&buffer), sums[next])?;
                 }
                 next += 1;
+                done.add(BLOCK as u64);
             }
             watch.stop();
             // Beside the watch: the last block is the right one.
-            same(sum(&buffer), sums[next - 1])
+            same(sum(&buffer), sums[next.saturating_sub(1)])
         });
         ctx.measure_arms(&mut [read_block.per_iter(BLOCK as f64)])?;
     }
+    let credited = ctx.iterations() * if mode == "open_close" { cached.map.len() } else { BLOCK } as u64;
+    work::once_each(ctx, "bytes read per byte credited", done.count(), credited);
     cached.prove(ctx)
 }
 

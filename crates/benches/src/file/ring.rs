@@ -6,6 +6,7 @@
 
 use super::crowd::{crowd, name};
 use crate::scratch::Scratch;
+use crate::work::Done;
 use groma_harness::prelude::*;
 use std::cell::RefCell;
 use std::ffi::{CStr, CString};
@@ -44,6 +45,7 @@ pub(super) fn measure(
     for _ in 0..POPULATION {
         ring.borrow_mut().make()?;
     }
+    let (done_made, done_removed) = (Done::new(), Done::new());
     ctx.measure_arms(&mut [
         Arm::staged(made, |iters, watch| {
             let mut ring = ring.borrow_mut();
@@ -51,6 +53,7 @@ pub(super) fn measure(
                 watch.start();
                 ring.make()?;
                 watch.stop();
+                done_made.add(1);
                 if ring.there() > POPULATION + SLACK {
                     ring.remove()?;
                 }
@@ -66,10 +69,13 @@ pub(super) fn measure(
                 watch.start();
                 ring.remove()?;
                 watch.stop();
+                done_removed.add(1);
             }
             Ok(())
         }),
     ])?;
+    done_made.prove_of(ctx, made, "names made within the watch, per name credited");
+    done_removed.prove_of(ctx, removed, "names removed within the watch, per name credited");
     let ring = ring.into_inner();
     let share = ring.whole()? as f64 / ring.there() as f64;
     ctx.prove("names with what was made under them, of those that should be there", "1", share, 1.0..=1.0);

@@ -13,6 +13,7 @@
 //! Source: none of the ancestors has it.
 
 use super::{WHERE, directory};
+use crate::work::Done;
 use groma_harness::prelude::*;
 use groma_harness::sys::files;
 
@@ -69,6 +70,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
         let seen = file.metadata().doing("fstat")?.len();
         if seen == len { Ok(()) } else { Err(Stop::Failed(format!("a file cut to {len} B has {seen} B"))) }
     };
+    let (cuts, extensions) = (Done::new(), Done::new());
     ctx.measure_arms(&mut [
         Arm::staged("cut", |iters, watch| {
             for _ in 0..iters {
@@ -77,17 +79,21 @@ fn run(ctx: &mut Ctx) -> Outcome {
                     return Err(Stop::Failed(format!("a write took {n} B of {size} B: No space left on device")));
                 }
                 set(watch, 0)?;
+                cuts.add(1);
             }
             Ok(())
         }),
         Arm::staged("extend", |iters, watch| {
             for _ in 0..iters {
                 set(watch, size)?;
+                extensions.add(1);
                 files::set_len(&file, 0).doing("cutting a file")?;
             }
             Ok(())
         }),
     ])?;
+    cuts.prove_of(ctx, "cut", "files cut per cut credited");
+    extensions.prove_of(ctx, "extend", "files extended per extension credited");
     let left = files::allocated(&file).doing("fstat")?;
     ctx.prove("bytes that the file holds in the end", "0", left as f64, 0.0..=0.0);
     Ok(())

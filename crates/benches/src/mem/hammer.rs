@@ -138,12 +138,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let seed = ctx.rng().next_u64();
     let mut buffer = Map::anonymous(size as usize, policy).doing("mapping the buffer")?;
     buffer.populate();
-    if let Some(huge) = buffer.huge_bytes() {
-        match policy {
-            Policy::Base => ctx.prove("bytes of huge pages", "0", huge as f64, 0.0..=0.0),
-            _ => ctx.fact("pages.huge_share", format!("{:.3}", huge as f64 / buffer.len() as f64)),
-        }
-    }
+    super::prove_pages(ctx, &buffer, policy)?;
     ctx.fact("hammer.instruction", kind.instruction());
     ctx.fact(TRAFFIC, 2 * super::line_size());
 

@@ -109,11 +109,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
         (buffer, _) => buffer.doing("mapping the buffer")?,
     };
     buffer.populate();
-    if policy == Policy::Transparent
-        && let Some(huge) = buffer.huge_bytes()
-    {
-        ctx.fact("pages.huge_share", format!("{:.3}", huge as f64 / buffer.len() as f64));
-    }
+    super::prove_pages(ctx, &buffer, policy)?;
     // Half: with base pages a physically indexed cache loses lines long before it is full, and at its declared size nodes a
     // line apart read a quarter too fast (Sapphire Rapids, 2 MiB: 10.5 ns against 13.9).
     let spacing = super::spacing(size);

@@ -1,8 +1,9 @@
 //! Memory and caches, as a program meets them.
 
 use groma_harness::model::size_text;
+use groma_harness::prelude::*;
+use groma_harness::sys::pages::{Map, Policy};
 use groma_harness::sys::topology::{CacheKind, Topology};
-use groma_harness::{Benchmark, Stop};
 
 mod access;
 mod available;
@@ -87,6 +88,41 @@ const ASSUMED_PRIVATE: u64 = 1 << 20;
 /// of it stays in the private cache, 256 bytes beyond half of that (see `latency.rs`).
 fn spacing(size: u64) -> usize {
     if size <= private_cache().unwrap_or(ASSUMED_PRIVATE) / 2 { line_size() } else { FAR_SPACING }
+}
+
+/// The least share of a buffer that has to be in huge pages where those were asked for: the part before the first boundary and after
+/// the last has none.
+const HUGE_SHARE: f64 = 0.9;
+
+/// Proves that the pages behind the buffer, all of them present, are of the kind that was asked for. Where the kernel has none of
+/// the huge ones to give, the answer is `Unsupported`: base pages under the name of huge ones would be another benchmark.
+pub(crate) fn prove_pages(ctx: &mut Ctx, buffer: &Map, policy: Policy) -> Outcome {
+    // Reserved ones are counted elsewhere, and a mapping of them is made of nothing else.
+    if policy == Policy::Reserved {
+        return Ok(());
+    }
+    let Some(huge) = buffer.huge_bytes() else {
+        if policy == Policy::Transparent {
+            return Err(Stop::Unsupported("no /proc/self/smaps: whether the pages are huge cannot be told".to_owned()));
+        }
+        return Ok(());
+    };
+    if policy == Policy::Base {
+        ctx.prove("bytes of huge pages", "0", huge as f64, 0.0..=0.0);
+        return Ok(());
+    }
+    let share = huge as f64 / buffer.len() as f64;
+    ctx.fact("pages.huge_share", format!("{share:.3}"));
+    if share < HUGE_SHARE {
+        let setting = std::fs::read_to_string("/sys/kernel/mm/transparent_hugepage/enabled").unwrap_or_default();
+        return Err(Stop::Unsupported(format!(
+            "{:.0} % of the buffer came as huge pages: the setting is '{}', or memory is fragmented",
+            share * 100.0,
+            setting.trim()
+        )));
+    }
+    ctx.prove("share of the buffer in huge pages", "0.9 or more", share, HUGE_SHARE..=1.0);
+    Ok(())
 }
 
 /// Says so when a buffer would take more than half of the memory that can still be had, and what the limit is: a benchmark must

@@ -14,6 +14,7 @@
 
 use super::Objects;
 use crate::entry;
+use crate::work::Done;
 use groma_harness::prelude::*;
 use groma_harness::sys::ready::{Asking, Epoll};
 use std::os::fd::AsFd;
@@ -49,16 +50,20 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let fds = objects.fds();
     let subject = objects.near[count].as_fd();
     let mut epoll = Epoll::over(if adds { &fds[..count] } else { &fds }).doing("making an epoll")?;
+    let done = Done::new();
     let mut body = |iters| {
-        let mut worst = 0;
+        let (mut worst, mut right) = (0, 0);
         for _ in 0..iters {
             let change =
                 if adds { epoll.add(subject, count) | epoll.remove(subject) } else { epoll.modify(subject, count) };
             worst |= change;
+            right += u64::from(change == 0);
         }
+        done.add(right);
         if worst == 0 { Ok(()) } else { Err(Stop::Failed("epoll_ctl refused a change".to_owned())) }
     };
     ctx.measure(&mut body)?;
+    done.prove(ctx, "changes that were made, per change credited");
     entry::asks_the_kernel(ctx, &mut body);
     let expected = if adds { vec![] } else { vec![count] };
     let ready = epoll.ask();

@@ -16,6 +16,7 @@
 
 use super::PROCESSES;
 use crate::proofs;
+use crate::work;
 use groma_harness::prelude::*;
 use groma_harness::sys::counters::Usage;
 use groma_harness::sys::queued::{Arrived, Blocked, Task};
@@ -78,6 +79,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     other.send(LEAVE).doing("sending the last signal")?;
     let peer = peer.wait().doing("waiting for the other side")?;
     proofs::peer_ended_well(ctx, &peer);
+    work::once_each(ctx, "signals sent and answered per round trip credited", sent as u64, 2 * ctx.iterations());
     proofs::switches(ctx, &before, &peer);
     Ok(())
 }

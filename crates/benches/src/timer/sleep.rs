@@ -27,7 +27,7 @@ use groma_harness::model::Params;
 use groma_harness::prelude::*;
 use groma_harness::sys::counters::Usage;
 use groma_harness::sys::sched::{set_timer_slack, timer_slack};
-use groma_harness::sys::sleep::{Sleeper, Way};
+use groma_harness::sys::sleep::{self, Sleeper, Way};
 use std::io;
 
 pub(crate) static BENCH: Benchmark = Benchmark {
@@ -134,12 +134,30 @@ fn nanoseconds(length: &str) -> u64 {
     }
 }
 
-/// One sleep; `None` when a caught signal cut it short.
-fn overshoot(sleeper: &Sleeper) -> Result<Option<i64>, Stop> {
-    match sleeper.sleep() {
+/// What a call may take beside the sleep itself, in nanoseconds: two readings of a clock, and arming a timer where there is one
+/// (below 3 us here, and some times that in a sandbox).
+const BESIDE_NS: i64 = 50_000;
+
+/// One sleep of that length: how late it ended, and how much more time than length and lateness the call took by a clock read
+/// around it. `None` when a caught signal cut it short.
+fn overshoot(sleeper: &Sleeper, length_ns: u64) -> Result<Option<(i64, i64)>, Stop> {
+    let before = sleep::now_ns();
+    let slept = sleeper.sleep();
+    let elapsed = sleep::now_ns().saturating_sub(before);
+    match slept {
         Err(e) if e.kind() == io::ErrorKind::Interrupted => Ok(None),
-        late => late.map(Some).doing("sleeping"),
+        late => late.map(|late| Some((late, elapsed as i64 - length_ns as i64 - late))).doing("sleeping"),
     }
+}
+
+/// Lateness is what is left of the elapsed time when the length is taken off it: never more than that, since the clock was read
+/// outside of the call, and in the best of the sleeps hardly less.
+fn prove_lateness(ctx: &mut Ctx, beside: &[i64]) {
+    let more = beside.iter().filter(|ns| **ns < 0).count();
+    ctx.prove("sleeps whose length and lateness are more than the time that passed", "0", more as f64, 0.0..=0.0);
+    let least = beside.iter().copied().min().unwrap_or(i64::MAX) as f64 * 1e-9;
+    let expected = format!("{:.0e} or less", BESIDE_NS as f64 * 1e-9);
+    ctx.prove("least time of a sleep that is neither length nor lateness", &expected, least, ..=BESIDE_NS as f64 * 1e-9);
 }
 
 fn run(ctx: &mut Ctx) -> Outcome {
@@ -155,18 +173,20 @@ fn run(ctx: &mut Ctx) -> Outcome {
     if let Ok(ns) = timer_slack() {
         ctx.fact("timer.slack_ns", ns);
     }
-    let sleeper =
-        Sleeper::new(way(ctx.word("interface")), nanoseconds(ctx.word("length"))).doing("preparing to sleep")?;
+    let length = nanoseconds(ctx.word("length"));
+    let sleeper = Sleeper::new(way(ctx.word("interface")), length).doing("preparing to sleep")?;
     for _ in 0..WARM {
-        overshoot(&sleeper)?;
+        overshoot(&sleeper, length)?;
     }
 
     let end = ctx.now_ns() + ctx.box_ns();
     let before = Usage::thread();
+    let mut beside = Vec::with_capacity(MOST);
     let (mut early, mut slept, mut cut) = (0u64, 0, 0u64);
     while slept < FEWEST || (slept < MOST && ctx.now_ns() < end) {
-        match overshoot(&sleeper)? {
-            Some(late) => {
+        match overshoot(&sleeper, length)? {
+            Some((late, rest)) => {
+                beside.push(rest);
                 early += u64::from(late < 0);
                 ctx.state(late as f64 * 1e-9);
                 slept += 1;
@@ -179,6 +199,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     }
     let used = Usage::thread().since(&before);
     ctx.prove("sleeps that ended before their time", "0", early as f64, 0.0..=0.0);
+    prove_lateness(ctx, &beside);
     // Not a proof: a timer of a microsecond may expire before its task has gone to sleep.
     ctx.fact("sleep.switches", used.voluntary as f64 / (slept as f64 + cut as f64));
     if cut > 0 {

@@ -17,6 +17,7 @@
 use super::{BATCH, rings};
 use crate::entry;
 use crate::scratch::Scratch;
+use crate::work::{self, Done};
 use groma_harness::prelude::*;
 use groma_harness::sys::counters::Usage;
 use groma_harness::sys::raw;
@@ -64,11 +65,13 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let mut content = [0; PART];
     all_read(1, u64::from(raw::pread(fd, &mut content) == PART as isize))?;
     let (mut ours, mut theirs) = (vec![0u8; PART * batch as usize], vec![0u8; PART * batch as usize]);
+    let (by_uring, by_pread) = (Done::new(), Done::new());
     let mut uring = |iters| {
         let mut filled = 0;
         for _ in 0..iters {
             filled += ring.read(fd, &mut ours, PART).doing("io_uring_enter")? as u64;
         }
+        by_uring.add(filled);
         all_read(iters * batch, filled)
     };
     if is_handed_on(&mut uring)? {
@@ -84,12 +87,18 @@ fn run(ctx: &mut Ctx) -> Outcome {
                 filled += u64::from(raw::pread(fd, part) == PART as isize);
             }
         }
+        by_pread.add(filled);
         all_read(iters * batch, filled)
     };
+    let tried = by_uring.count();
     ctx.measure_arms(&mut [
         Arm::new("uring", &mut uring).per_iter(batch as f64),
         Arm::new("pread", pread).per_iter(batch as f64),
     ])?;
+    let seen = by_uring.count() - tried;
+    work::once_each(ctx, "reads by io_uring that were whole, per read credited", seen, ctx.iterations_of("uring") * batch);
+    let credited = ctx.iterations_of("pread") * batch;
+    work::once_each(ctx, "reads by pread that were whole, per read credited", by_pread.count(), credited);
     entry::asks_the_kernel(ctx, uring);
     let wrong = ours.chunks_exact(PART).chain(theirs.chunks_exact(PART)).filter(|part| **part != content).count();
     ctx.prove("parts of the buffers that are not the file", "0", wrong as f64, 0.0..=0.0);

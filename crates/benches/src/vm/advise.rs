@@ -17,6 +17,7 @@
 //! Source: os-methods 2.13.
 
 use super::walk::write_each;
+use crate::work::Done;
 use groma_harness::prelude::*;
 use groma_harness::sys::pages::{MADV_COLD, MADV_DONTNEED, MADV_FREE, MADV_POPULATE_WRITE, Map, page_size};
 
@@ -74,6 +75,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     ready(&mut memory)?;
     memory.advise(advice).map_err(|e| Stop::Unsupported(format!("madvise: {e}")))?;
     let (mut heeded, mut looked_at, mut blind) = (0, 0, false);
+    let advised = Done::new();
     let call = Arm::staged("", |iters, watch| {
         for _ in 0..iters {
             ready(&mut memory)?;
@@ -81,6 +83,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
             let done = memory.advise(advice);
             watch.stop();
             done.doing("madvise")?;
+            advised.add(1);
         }
         // The last call of the interval speaks for the others.
         match heeded_pages(&memory, word)? {
@@ -91,6 +94,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
         Ok(())
     });
     ctx.measure_arms(&mut [call.per_iter(pages as f64).max_iters(MOST_CALLS)])?;
+    advised.prove(ctx, "advice given, per call credited");
     if blind {
         ctx.note("/proc/self/smaps does not tell what became of the pages");
     } else {

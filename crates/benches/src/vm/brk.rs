@@ -17,6 +17,7 @@
 
 use super::walk::Faults;
 use crate::entry;
+use crate::work::Done;
 use groma_harness::prelude::*;
 use groma_harness::sys::mapping::Break;
 use groma_harness::sys::pages::page_size;
@@ -57,13 +58,18 @@ fn run(ctx: &mut Ctx) -> Outcome {
     heap.up_and_down(size, touch, 1).map_err(|e| Stop::Unsupported(format!("moving the break: {e}")))?;
     let mut faults = Faults::default();
     let pages = (size / page_size()) as u64;
-    let mut calls = |iters| heap.up_and_down(size, touch, iters).doing("moving the break");
-    ctx.measure_arms(&mut [Arm::staged("", |iters, watch| faults.time(iters * pages, watch, || calls(iters)))])?;
+    let done = Done::new();
+    let mut calls = |iters| {
+        done.add(heap.up_and_down(size, touch, iters).doing("moving the break")?);
+        Ok(())
+    };
+    ctx.measure_arms(&mut [Arm::staged("", |iters, watch| faults.time(watch, || calls(iters)))])?;
+    done.prove(ctx, "turns of the break, per turn credited");
     entry::asks_the_kernel(ctx, &mut calls);
     if touch {
-        faults.prove_each_minor(ctx)
+        faults.prove_each_minor(ctx, ctx.iterations() * pages)
     } else {
-        faults.prove_none(ctx)
+        faults.prove_none(ctx, ctx.iterations() * pages)
     }
     Ok(())
 }

@@ -57,14 +57,14 @@ fn run(ctx: &mut Ctx) -> Outcome {
             Ok(())
         })?;
         let (touched, value) = (&mut area[range], lap.value);
-        faults.time(iters, watch, || write_each(touched, value));
+        faults.time(watch, || write_each(touched, value));
         Ok(())
     });
     ctx.measure_arms(&mut [touch.max_iters(most)])?;
     lost += u64::from(!lap.end()?);
     ctx.fact("cow.forks", forks);
     ctx.prove("children that were gone before their pages were copied", "0", lost as f64, 0.0..=0.0);
-    faults.prove_each_minor(ctx);
+    faults.prove_each_minor(ctx, ctx.iterations());
     Ok(())
 }
 

@@ -107,7 +107,7 @@ fn measure<T: DerefMut<Target = [u8]>>(
     area: &mut T,
     mut ready: impl FnMut(&mut T) -> Outcome,
     touch: impl Fn(&mut [u8]),
-) -> Result<Faults, Stop> {
+) -> Result<(Faults, Walk), Stop> {
     ready(area)?;
     let mut walk = Walk::through(area);
     let mut faults = Faults::default();
@@ -115,11 +115,11 @@ fn measure<T: DerefMut<Target = [u8]>>(
     let body = Arm::staged("", |iters, watch| {
         let range = walk.on_or(iters, || ready(area))?;
         let pages = &mut area[range];
-        faults.time(iters, watch, || touch(pages));
+        faults.time(watch, || touch(pages));
         Ok(())
     });
     ctx.measure_arms(&mut [body.max_iters(most)])?;
-    Ok(faults)
+    Ok((faults, walk))
 }
 
 fn anonymous(ctx: &mut Ctx, prepare: impl Fn(&[u8]), touch: impl Fn(&mut [u8])) -> Outcome {
@@ -133,7 +133,19 @@ fn anonymous(ctx: &mut Ctx, prepare: impl Fn(&[u8]), touch: impl Fn(&mut [u8])) 
         prepare(area);
         Ok(())
     };
-    measure(ctx, &mut area, ready, touch)?.prove_each_minor(ctx);
+    let (faults, walk) = measure(ctx, &mut area, ready, touch)?;
+    faults.prove_each_minor(ctx, ctx.iterations());
+    // Memory of its own is given for what is written, and none for what is read: that is the page of zeros.
+    if ctx.workers() == 1 {
+        let Some(own) = area.smaps_bytes("Anonymous") else {
+            ctx.note("/proc/self/smaps does not tell whose the pages are");
+            return Ok(());
+        };
+        let written = if ctx.word("kind") == "zero_page" { 0 } else { walk.gone_through() };
+        let expected = format!("{written}");
+        let own = own / page_size() as u64;
+        ctx.prove("pages of its own that the memory has", &expected, own as f64, written as f64..=written as f64);
+    }
     Ok(())
 }
 
@@ -170,7 +182,7 @@ fn file(ctx: &mut Ctx, access: Access, touch: impl Fn(&mut [u8])) -> Outcome {
     let mut area = FilePages::map(&file, &numbers, access).doing("mapping the pages of the file")?;
     touch(&mut area);
     let ready = |area: &mut FilePages| area.drop_pages().doing("giving the pages back");
-    measure(ctx, &mut area, ready, touch)?.prove_each_minor(ctx);
+    measure(ctx, &mut area, ready, touch)?.0.prove_each_minor(ctx, ctx.iterations());
     Ok(())
 }
 
@@ -182,8 +194,9 @@ fn file_around(ctx: &mut Ctx) -> Outcome {
     let file = scratch.random_file(len as u64, ctx)?;
     let mut area = Map::file(&file, len, false).doing("mapping the file")?;
     let ready = |area: &mut Map| area.drop_pages().doing("giving the pages back");
-    let faults = measure(ctx, &mut area, ready, |pages| read_each(pages))?;
-    ctx.fact("faults_per_touch", format!("{:.4}", faults.per_touch()));
+    let (faults, _) = measure(ctx, &mut area, ready, |pages| read_each(pages))?;
+    let per_touch = faults.per_touch(ctx.iterations());
+    ctx.fact("faults_per_touch", format!("{per_touch:.4}"));
     ctx.prove("minor faults", "1 or more", faults.minor as f64, 1.0..);
     faults.prove_none_major(ctx);
     Ok(())

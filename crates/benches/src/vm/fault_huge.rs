@@ -70,7 +70,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let touch = Arm::staged("", |iters, watch| {
         let range = walk.on_or(iters, || area.drop_pages().doing("giving the pages back"))?;
         let pages = &mut area[range.clone()];
-        faults.time(iters, watch, || {
+        faults.time(watch, || {
             for byte in pages.iter_mut().step_by(huge) {
                 *byte = 1;
             }
@@ -85,7 +85,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     if process::huge_pages_refused() {
         return Err(Stop::Unsupported("this process has refused huge pages meanwhile".to_owned()));
     }
-    faults.prove_each_minor(ctx);
+    faults.prove_each_minor(ctx, ctx.iterations());
     let whole = resident as f64 / touched.max(1) as f64 * base_pages as f64 / PAGES as f64;
     let expected = base_pages as f64 / PAGES as f64;
     // One in fifty may have found memory fragmented: it is no median.

@@ -23,6 +23,7 @@
 use super::walk::Faults;
 use crate::entry;
 use crate::scratch::Scratch;
+use crate::work::{self, Done};
 use groma_harness::model::Params;
 use groma_harness::prelude::*;
 use groma_harness::sys::mapping::{Backing, Mapping, memory_file, permissions};
@@ -164,18 +165,22 @@ fn run(ctx: &mut Ctx) -> Outcome {
 
     let pages = if touch == "none" { 1 } else { (size / page) as u64 };
     let faults = RefCell::new(Faults::default());
+    let turns = [(); 3].map(|()| Done::new());
+    let [done, done_map, done_unmap] = &turns;
+    let mut pauses = 0;
     let whole = |iters| {
         for _ in 0..iters {
             let mut map = map()?;
             touch_pages(&mut map);
             map.unmap().doing("munmap")?;
+            done.add(1);
         }
         Ok(())
     };
     ctx.measure_arms(&mut [
-        Arm::staged("", |iters, watch| faults.borrow_mut().time(iters * pages, watch, || whole(iters))),
+        Arm::staged("", |iters, watch| faults.borrow_mut().time(watch, || whole(iters))),
         Arm::staged("map", |iters, watch| {
-            faults.borrow_mut().during(iters * pages, || {
+            faults.borrow_mut().during(|| {
                 for _ in 0..iters {
                     watch.start();
                     let mapped = map();
@@ -183,12 +188,13 @@ fn run(ctx: &mut Ctx) -> Outcome {
                     let mut mapped = mapped?;
                     touch_pages(&mut mapped);
                     mapped.unmap().doing("munmap")?;
+                    done_map.add(1);
                 }
                 Ok(())
             })
         }),
         Arm::staged("unmap", |iters, watch| {
-            faults.borrow_mut().during(iters * pages, || {
+            faults.borrow_mut().during(|| {
                 for _ in 0..iters {
                     let mut map = map()?;
                     touch_pages(&mut map);
@@ -196,6 +202,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
                     let unmapped = map.unmap();
                     watch.stop();
                     unmapped.doing("munmap")?;
+                    done_unmap.add(1);
                 }
                 Ok(())
             })
@@ -204,25 +211,32 @@ fn run(ctx: &mut Ctx) -> Outcome {
             for _ in 0..iters {
                 watch.start();
                 watch.stop();
+                pauses += 1;
             }
             Ok(())
         }),
     ])?;
     ctx.fact("fences", fences.len());
-    prove_faults(ctx, &faults.into_inner());
+    for (name, done) in ["", "map", "unmap"].into_iter().zip(&turns) {
+        let what = format!("mappings made and removed per one credited{}{name}", if name.is_empty() { "" } else { ", " });
+        done.prove_of(ctx, name, &what);
+    }
+    work::once_each(ctx, "starts and stops of the watch per one credited", pauses, ctx.iterations_of("watch"));
+    let touches = (ctx.iterations() - ctx.iterations_of("watch")) * pages;
+    prove_faults(ctx, &faults.into_inner(), touches);
     prove_one(ctx, map()?, touch_pages, size)?;
     entry::asks_the_kernel(ctx, whole);
     Ok(())
 }
 
 /// As many faults as the touches have to bring; a file brings several pages with each.
-fn prove_faults(ctx: &mut Ctx, faults: &Faults) {
+fn prove_faults(ctx: &mut Ctx, faults: &Faults, touches: u64) {
     match (ctx.word("touch"), ctx.word("backing")) {
-        ("none", _) => faults.prove_none(ctx),
-        ("all", "anon" | "hugetlb") => faults.prove_each_minor(ctx),
+        ("none", _) => faults.prove_none(ctx, touches),
+        ("all", "anon" | "hugetlb") => faults.prove_each_minor(ctx, touches),
         // A fault on a file brings several pages, and whether the kernel counts those that it makes itself differs.
         (touch, _) => {
-            ctx.fact("faults_per_page", format!("{:.4}", faults.per_touch()));
+            ctx.fact("faults_per_page", format!("{:.4}", faults.per_touch(touches)));
             let least = if touch == "all" { 1.0 } else { 0.0 };
             ctx.prove("minor faults", "1 or more (populate: any)", faults.minor as f64, least..);
             faults.prove_none_major(ctx);

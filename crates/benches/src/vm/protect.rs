@@ -19,6 +19,7 @@
 
 use super::walk::Faults;
 use crate::entry;
+use crate::work::{self, Done};
 use groma_harness::prelude::*;
 use groma_harness::sys::mapping::permissions;
 use groma_harness::sys::pages::Map;
@@ -54,12 +55,13 @@ fn run(ctx: &mut Ctx) -> Outcome {
         memory.populate();
     }
     let mut faults = Faults::default();
-    let mut area = Area { memory, writable: true };
+    let mut area = Area { memory, writable: true, changes: Done::new() };
     // Both ways in each iteration: they cost differently, and an interval over much memory holds few calls.
-    let both = Arm::staged("", |iters, watch| faults.time(iters, watch, || area.toggle(2 * iters)));
+    let both = Arm::staged("", |iters, watch| faults.time(watch, || area.toggle(2 * iters)));
     ctx.measure_arms(&mut [both.per_iter(2.0)])?;
+    work::once_each(ctx, "changes of protection made per change credited", area.changes.count(), 2 * ctx.iterations());
     entry::asks_the_kernel(ctx, |iters| area.toggle(iters));
-    faults.prove_none(ctx);
+    faults.prove_none(ctx, ctx.iterations());
     let mut shown = 0.0;
     for _ in 0..2 {
         area.toggle(1)?;
@@ -77,6 +79,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
 struct Area {
     memory: Map,
     writable: bool,
+    changes: Done,
 }
 
 impl Area {
@@ -85,6 +88,7 @@ impl Area {
         for _ in 0..calls {
             self.writable = !self.writable;
             self.memory.protect(self.writable).doing("mprotect")?;
+            self.changes.add(1);
         }
         Ok(())
     }

@@ -18,6 +18,7 @@
 
 use super::walk::{Faults, write_each};
 use crate::entry;
+use crate::work::Done;
 use groma_harness::prelude::*;
 use groma_harness::sys::mapping::{Grower, Mover};
 use groma_harness::sys::pages::page_size;
@@ -82,15 +83,18 @@ fn measure<M: std::ops::DerefMut<Target = [u8]>>(
     // A kernel that cannot do it at all says so here.
     call(&mut memory).map_err(|why| Stop::Unsupported(why.to_string()))?;
     let mut faults = Faults::default();
+    let done = Done::new();
     let mut calls = |iters| {
         for _ in 0..iters {
             call(&mut memory)?;
+            done.add(1);
         }
         Ok(())
     };
-    ctx.measure_arms(&mut [Arm::staged("", |iters, watch| faults.time(iters, watch, || calls(iters)))])?;
+    ctx.measure_arms(&mut [Arm::staged("", |iters, watch| faults.time(watch, || calls(iters)))])?;
+    done.prove(ctx, "calls of mremap that worked, per call credited");
     entry::asks_the_kernel(ctx, &mut calls);
-    faults.prove_none(ctx);
+    faults.prove_none(ctx, ctx.iterations());
     if present {
         let lost = memory.iter().step_by(page_size()).filter(|byte| **byte != MARK).count();
         ctx.prove("pages that did not come along", "0", lost as f64, 0.0..=0.0);

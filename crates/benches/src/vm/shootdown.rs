@@ -23,6 +23,7 @@
 //! Source: os-methods 2.13.
 
 use super::walk::{Faults, write_each};
+use crate::work;
 use groma_harness::prelude::*;
 use groma_harness::sys::counters;
 use groma_harness::sys::fork::{self, Child};
@@ -250,6 +251,8 @@ struct Seen {
     faults: Faults,
     /// Turns of the spinner that had the fewest, interval by interval.
     turns: u64,
+    /// Pages that were changed.
+    calls: u64,
 }
 
 fn run(ctx: &mut Ctx) -> Outcome {
@@ -264,15 +267,19 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let arm = |role: u32, seen: &mut Seen, iters: u64, watch: &mut Stopwatch<'_>| {
         let before = spinners.board.counts(role);
         let mut counted = before.clone();
+        let mut seen_calls = 0;
         spinners.board.say(role);
         let page = &mut page.borrow_mut();
-        seen.faults.during(iters, || {
-            (0..iters).try_for_each(|_| {
+        seen.faults.during(|| {
+            (0..iters).try_for_each(|_| -> Outcome {
                 page.make_ready()?;
                 spinners.board.see_all(role, &mut counted, watch)?;
-                page.change(watch)
+                page.change(watch)?;
+                seen_calls += 1;
+                Ok(())
             })
         })?;
+        seen.calls += seen_calls;
         seen.turns += counted.iter().zip(&before).map(|(now, before)| now - before).min().unwrap_or(0);
         Ok(())
     };
@@ -289,11 +296,13 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let [of_processes, of_threads] = beside;
     for (who, seen) in [("processes", &of_processes), ("threads", &of_threads)] {
         let name = format!("turns of the {who} that span, per call");
-        ctx.prove(&name, "1 or more", seen.turns as f64 / seen.faults.touches.max(1) as f64, 1.0..);
+        ctx.prove(&name, "1 or more", seen.turns as f64 / ctx.iterations_of(who) as f64, 1.0..);
+        let what = format!("pages changed per change credited, {who}");
+        work::once_each(ctx, &what, seen.calls, ctx.iterations_of(who));
     }
     ctx.prove("spinners that did not leave well", "0", ended_badly as f64, 0.0..=0.0);
     if let Some(received) = received {
-        let per_call = received as f64 / (of_threads.faults.touches * cpus.len() as u64).max(1) as f64;
+        let per_call = received as f64 / (of_threads.calls * cpus.len() as u64).max(1) as f64;
         ctx.fact("tlb_shootdowns.per_call_and_thread", format!("{per_call:.3}"));
     }
     // After the last call the page is as that call has left it.
@@ -309,7 +318,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
         let mut faults = of_processes.faults;
         faults.merge(&of_threads.faults);
         // Some more are those of pages that the spinning processes were forked with.
-        ctx.prove("minor faults per touch", "1 (0.98 or more)", faults.per_touch(), 0.98..);
+        ctx.prove("minor faults per touch", "1 (0.98 or more)", faults.per_touch(ctx.iterations()), 0.98..);
     }
     Ok(())
 }

@@ -10,68 +10,70 @@ use std::ops::Range;
 /// one interval touches. Tests go round several times in their short time.
 pub(super) const AREA: usize = if cfg!(test) { 1 << 20 } else { 16 << 20 };
 
-/// Touches, and the faults that the kernel counted for them.
+/// The faults that the kernel counted. How many there should have been the credit says ([`Ctx::iterations`]), not whoever
+/// touched.
 #[derive(Default)]
 pub(super) struct Faults {
-    pub(super) touches: u64,
     pub(super) minor: u64,
     pub(super) major: u64,
 }
 
 impl Faults {
-    /// Times `touch`, which touches so many pages, and nothing else.
-    pub(super) fn time<T>(&mut self, touches: u64, watch: &mut Stopwatch<'_>, touch: impl FnOnce() -> T) -> T {
-        self.during(touches, || {
-            watch.start();
-            let done = touch();
-            watch.stop();
-            done
-        })
+    /// Times `touch` and nothing else, and counts the faults of the timed part alone: pages that were touched before the watch
+    /// started have none left.
+    pub(super) fn time<T>(&mut self, watch: &mut Stopwatch<'_>, touch: impl FnOnce() -> T) -> T {
+        watch.count_faults();
+        watch.start();
+        let done = touch();
+        watch.stop();
+        let (minor, major) = watch.faults();
+        self.minor += minor;
+        self.major += major;
+        done
     }
 
-    /// Does `body`, which touches so many pages. Around the body alone: the harness has faults of its own.
-    pub(super) fn during<T>(&mut self, touches: u64, body: impl FnOnce() -> T) -> T {
+    /// Does `body`, parts of which may be timed. Around the body alone: the harness has faults of its own.
+    pub(super) fn during<T>(&mut self, body: impl FnOnce() -> T) -> T {
         let before = Usage::thread();
         let done = body();
-        self.add(touches, &Usage::thread().since(&before));
+        self.add(&Usage::thread().since(&before));
         done
     }
 
     /// Adds what was counted elsewhere.
     pub(super) fn merge(&mut self, others: &Faults) {
-        self.touches += others.touches;
         self.minor += others.minor;
         self.major += others.major;
     }
 
-    /// Adds so many touches and what was counted for them.
-    pub(super) fn add(&mut self, touches: u64, used: &Usage) {
-        self.touches += touches;
+    /// Adds what was counted.
+    pub(super) fn add(&mut self, used: &Usage) {
         self.minor += used.minor_faults;
         self.major += used.major_faults;
     }
 
-    /// Minor faults for each touch.
-    pub(super) fn per_touch(&self) -> f64 {
-        self.minor as f64 / self.touches.max(1) as f64
+    /// Minor faults for each of so many touches.
+    pub(super) fn per_touch(&self, touches: u64) -> f64 {
+        self.minor as f64 / touches.max(1) as f64
     }
 
     /// How much of a fault a touch may be off: 2 %, but three faults in all. A page of the stack or of the program may be first
     /// touched in any interval, and under load there are rounds of thirty touches.
-    fn tolerance(&self) -> f64 {
-        (3.0 / self.touches.max(1) as f64).max(0.02)
+    fn tolerance(touches: u64) -> f64 {
+        (3.0 / touches.max(1) as f64).max(0.02)
     }
 
     /// Every touch was a fault, and none waited for a disk.
-    pub(super) fn prove_each_minor(&self, ctx: &mut Ctx) {
-        let tolerance = self.tolerance();
-        ctx.prove("minor faults per touch", "0.98..1.02", self.per_touch(), 0.98..=1.0 + tolerance);
+    pub(super) fn prove_each_minor(&self, ctx: &mut Ctx, touches: u64) {
+        let most = 1.0 + Faults::tolerance(touches);
+        ctx.prove("minor faults per touch", "0.98..1.02", self.per_touch(touches), 0.98..=most);
         self.prove_none_major(ctx);
     }
 
-    /// What was done brings none.
-    pub(super) fn prove_none(&self, ctx: &mut Ctx) {
-        ctx.prove("minor faults per operation, which needs none", "0", self.per_touch(), ..=self.tolerance());
+    /// So many operations bring none.
+    pub(super) fn prove_none(&self, ctx: &mut Ctx, operations: u64) {
+        let most = Faults::tolerance(operations);
+        ctx.prove("minor faults per operation, which needs none", "0", self.per_touch(operations), ..=most);
         self.prove_none_major(ctx);
     }
 
@@ -110,6 +112,11 @@ impl Walk {
     /// By pages of this size.
     pub(super) fn by(page: usize, area: &[u8]) -> Walk {
         Walk { next: 0, pages: area.len() / page, page }
+    }
+
+    /// Pages that were gone through since the area was last made ready.
+    pub(super) fn gone_through(&self) -> u64 {
+        self.next as u64
     }
 
     /// The most pages that can be gone through at once.
