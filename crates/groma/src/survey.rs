@@ -224,9 +224,9 @@ impl Survey<'_> {
                 let padding = rng.below(4096) as usize;
                 let deadline = self.deadline_of(&plan[i]);
                 let ended = self.supervisor.run(&job, padding, deadline, Some(end));
-                if let Some(dir) = &job.work_dir {
+                if let Some(dir) = &self.work_dir {
                     // Whatever the benchmark left there is gone with its round.
-                    let _ = std::fs::remove_dir_all(dir);
+                    dir.end_round();
                 }
                 let took = now.elapsed();
                 match ended {

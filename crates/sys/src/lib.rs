@@ -12,6 +12,7 @@ pub mod chains;
 pub mod clock;
 pub mod clone;
 pub mod counters;
+pub mod dirs;
 pub mod disk;
 pub mod doubles;
 pub mod facts;

@@ -1,0 +1,547 @@
+//! Directories held by descriptors: made, locked, renamed and removed a name at a time.
+//!
+//! For directories in places that others can write to. A path is looked up anew each time it is used, and whoever owns
+//! one of its directories decides what it then leads to; a descriptor stays what it was. So names are looked up one at
+//! a time from a descriptor, symbolic links are never followed, mount points never crossed, and nothing is opened that
+//! could block, such as a FIFO. `std::fs::remove_dir_all` was rejected: it crosses mount points, and starts at a path.
+//!
+//! # Safety
+//! Only a test needs it: it calls `unshare` in a freshly forked child with one thread, for a mount namespace.
+#![cfg_attr(test, expect(unsafe_code, reason = "unshare, in a test"))]
+
+use rustix::fs::{AtFlags, CWD, FlockOperation, Mode, OFlags, RenameFlags, ResolveFlags, Stat, StatxFlags};
+use rustix::io::Errno;
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::time::{Duration, SystemTime};
+
+/// A directory, as a descriptor.
+#[derive(Debug)]
+pub struct Dir(OwnedFd);
+
+/// Directories below the one that is removed are held open down to here, each by a descriptor. What is deeper is moved up
+/// first, so that a deep tree cannot exhaust the descriptors or the stack.
+const DEEPEST: u32 = 32;
+/// So many names are read before they are removed: bounds memory in a directory of millions.
+const BATCH: usize = 1024;
+/// After so many names that cannot be removed no more are tried.
+const MOST_FAILURES: usize = 64;
+
+impl Dir {
+    /// Opens a directory that the user named: symbolic links in its path are followed.
+    ///
+    /// # Errors
+    /// Those of `open`: `ENOTDIR` when it is something else.
+    pub fn open(path: &Path) -> io::Result<Dir> {
+        // A path only: to make something in a directory takes no permission to list it.
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        Ok(Dir(rustix::fs::openat(CWD, path, flags, Mode::empty())?))
+    }
+
+    /// The directory of that name in this one; neither a symbolic link to one nor a mount point.
+    ///
+    /// # Errors
+    /// Those of `openat2`: `ENOTDIR` or `ELOOP` when it is no directory, `EXDEV` when something is mounted there.
+    pub fn directory(&self, name: &OsStr) -> io::Result<Dir> {
+        Ok(Dir(open_name(self.0.as_fd(), name, OFlags::RDONLY | OFlags::DIRECTORY)?))
+    }
+
+    /// Makes a directory that only this user can enter.
+    ///
+    /// # Errors
+    /// Those of `mkdirat` and `openat2`; `PermissionDenied` when somebody else put another one in its place.
+    pub fn make(&self, name: &OsStr) -> io::Result<Dir> {
+        check_name(name)?;
+        rustix::fs::mkdirat(&self.0, name, Mode::RWXU)?;
+        let dir = self.directory(name)?;
+        if !dir.is_ours()? {
+            return Err(io::Error::new(io::ErrorKind::PermissionDenied, "another user replaced it"));
+        }
+        // What a parent passes on (set-group-id) and a default access list adds is taken away.
+        rustix::fs::fchmod(&dir.0, Mode::RWXU)?;
+        Ok(dir)
+    }
+
+    /// Whether the effective user owns it.
+    ///
+    /// # Errors
+    /// Those of `fstat`.
+    pub fn is_ours(&self) -> io::Result<bool> {
+        Ok(owned(&rustix::fs::fstat(&self.0)?))
+    }
+
+    /// For how long nothing has been made, renamed or removed in it. Zero when the clock was set back.
+    ///
+    /// # Errors
+    /// Those of `fstat`.
+    pub fn unchanged_for(&self) -> io::Result<Duration> {
+        let changed = Duration::from_secs(u64::try_from(rustix::fs::fstat(&self.0)?.st_mtime).unwrap_or(0));
+        Ok(SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default().saturating_sub(changed))
+    }
+
+    /// Takes the lock of the directory, unless another process holds it. It goes with the descriptor.
+    ///
+    /// # Errors
+    /// Those of `flock`: `EWOULDBLOCK` when it is held; others where the file system has no locks.
+    pub fn try_lock(&self) -> io::Result<()> {
+        Ok(rustix::fs::flock(&self.0, FlockOperation::NonBlockingLockExclusive)?)
+    }
+
+    /// The names in it that are wanted.
+    ///
+    /// # Errors
+    /// Those of `openat` and `getdents64`.
+    pub fn names(&self, wanted: impl Fn(&OsStr) -> bool) -> io::Result<Vec<OsString>> {
+        let mut names = Vec::new();
+        for entry in entries(self.0.as_fd())? {
+            let entry = entry?;
+            let name = OsStr::from_bytes(entry.file_name().to_bytes());
+            if name != "." && name != ".." && wanted(name) {
+                names.push(name.to_owned());
+            }
+        }
+        Ok(names)
+    }
+
+    /// Makes a file of this content that only this user can read.
+    ///
+    /// # Errors
+    /// Those of `openat` and `write`: `EEXIST` when the name is taken.
+    pub fn write_new(&self, name: &OsStr, content: &[u8]) -> io::Result<()> {
+        check_name(name)?;
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let file = rustix::fs::openat(&self.0, name, flags, Mode::RUSR | Mode::WUSR)?;
+        crate::io::write_full(file.as_fd(), content)
+    }
+
+    /// Up to `most` bytes of a regular file that this user owns.
+    ///
+    /// # Errors
+    /// Those of `openat2` and `read`; `InvalidData` when it is no such file.
+    pub fn read_own(&self, name: &OsStr, most: usize) -> io::Result<Vec<u8>> {
+        let file = open_name(self.0.as_fd(), name, OFlags::RDONLY)?;
+        let stat = rustix::fs::fstat(&file)?;
+        if !rustix::fs::FileType::from_raw_mode(stat.st_mode).is_file() || !owned(&stat) {
+            return Err(io::Error::new(io::ErrorKind::InvalidData, "not a regular file of this user"));
+        }
+        let mut content = vec![0; most];
+        let mut have = 0;
+        while have < most {
+            match rustix::io::read(&file, &mut content[have..])? {
+                0 => break,
+                n => have += n,
+            }
+        }
+        content.truncate(have);
+        Ok(content)
+    }
+
+    /// Gives an entry another name in this directory, which must be free.
+    ///
+    /// # Errors
+    /// Those of `renameat2`: `EEXIST` when the name is taken.
+    pub fn rename(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
+        check_name(from)?;
+        check_name(to)?;
+        match rustix::fs::renameat_with(&self.0, from, &self.0, to, RenameFlags::NOREPLACE) {
+            // Neither every file system knows the flag nor every kernel or filter the call.
+            Err(Errno::INVAL | Errno::NOSYS | Errno::PERM) => {
+                if rustix::fs::statat(&self.0, to, AtFlags::SYMLINK_NOFOLLOW).is_ok() {
+                    return Err(Errno::EXIST.into());
+                }
+                Ok(rustix::fs::renameat(&self.0, from, &self.0, to)?)
+            }
+            renamed => Ok(renamed?),
+        }
+    }
+
+    /// Removes the name of something that is no directory; what it led to, if it was a symbolic link, stays.
+    ///
+    /// # Errors
+    /// Those of `unlinkat`.
+    pub fn unlink(&self, name: &OsStr) -> io::Result<()> {
+        check_name(name)?;
+        Ok(rustix::fs::unlinkat(&self.0, name, AtFlags::empty())?)
+    }
+
+    /// Removes everything in it but what is called `keep`.
+    ///
+    /// # Errors
+    /// The first, when something could not be removed; the rest is gone all the same.
+    pub fn clear(&self, keep: Option<&OsStr>) -> io::Result<()> {
+        Ok(Removal { top: self.0.as_fd(), moved: 0 }.clear(self.0.as_fd(), 0, keep)?)
+    }
+
+    /// Whether this name leads to the directory that `dir` holds.
+    ///
+    /// # Errors
+    /// Those of `fstatat`.
+    pub fn leads_to(&self, name: &OsStr, dir: &Dir) -> io::Result<bool> {
+        check_name(name)?;
+        Ok(leads_to(self.0.as_fd(), name, dir.0.as_fd())?)
+    }
+
+    /// Removes the empty directory of that name in this one, if it is the one that `dir` holds.
+    ///
+    /// # Errors
+    /// Those of `unlinkat`; `ESTALE` when the name leads to something else by now.
+    pub fn remove_empty(&self, name: &OsStr, dir: &Dir) -> io::Result<()> {
+        Ok(remove_empty(self.0.as_fd(), name, dir.0.as_fd())?)
+    }
+
+    /// Removes the directory of that name in this one, with all that is in it.
+    ///
+    /// # Errors
+    /// As for [`Dir::directory`], [`Dir::clear`] and [`Dir::remove_empty`].
+    pub fn remove(&self, name: &OsStr) -> io::Result<()> {
+        let dir = self.directory(name)?;
+        dir.clear(None)?;
+        self.remove_empty(name, &dir)
+    }
+}
+
+fn owned(stat: &Stat) -> bool {
+    stat.st_uid == rustix::process::geteuid().as_raw()
+}
+
+/// A name is one component.
+fn check_name(name: &OsStr) -> rustix::io::Result<()> {
+    match name.as_bytes() {
+        b"" | b"." | b".." => Err(Errno::INVAL),
+        bytes if bytes.contains(&b'/') => Err(Errno::INVAL),
+        _ => Ok(()),
+    }
+}
+
+/// What is in a directory, read through a descriptor of its own: that of the directory may be of its path only.
+fn entries(dir: BorrowedFd<'_>) -> rustix::io::Result<rustix::fs::Dir> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    rustix::fs::Dir::new(rustix::fs::openat(dir, c".", flags, Mode::empty())?)
+}
+
+/// Opens what has this name in a directory, on the same mount, and no symbolic link.
+fn open_name(dir: BorrowedFd<'_>, name: &OsStr, flags: OFlags) -> rustix::io::Result<OwnedFd> {
+    check_name(name)?;
+    // A FIFO that nobody writes to would block; a terminal would become ours.
+    let flags = flags | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_XDEV;
+    match rustix::fs::openat2(dir, name, flags, Mode::empty(), resolve) {
+        // Linux before 5.6 lacks the call, and filters that do not know it deny it. One name at a time the older call does the
+        // same, but for mount points.
+        Err(Errno::NOSYS | Errno::PERM) => {
+            let file = rustix::fs::openat(dir, name, flags, Mode::empty())?;
+            if mount_of(file.as_fd())? == mount_of(dir)? { Ok(file) } else { Err(Errno::XDEV) }
+        }
+        opened => opened,
+    }
+}
+
+/// What differs between mounts: the device, and since Linux 5.8 the mount's own number, which tells bind mounts of one
+/// device apart.
+fn mount_of(fd: BorrowedFd<'_>) -> rustix::io::Result<(u64, Option<u64>)> {
+    let device = rustix::fs::fstat(fd)?.st_dev;
+    let told = rustix::fs::statx(fd, "", AtFlags::EMPTY_PATH, StatxFlags::MNT_ID).ok();
+    let number = told.filter(|s| StatxFlags::from_bits_retain(s.stx_mask).contains(StatxFlags::MNT_ID));
+    Ok((device, number.map(|s| s.stx_mnt_id)))
+}
+
+fn leads_to(parent: BorrowedFd<'_>, name: &OsStr, dir: BorrowedFd<'_>) -> rustix::io::Result<bool> {
+    let (named, held) = (rustix::fs::statat(parent, name, AtFlags::SYMLINK_NOFOLLOW)?, rustix::fs::fstat(dir)?);
+    Ok((named.st_dev, named.st_ino) == (held.st_dev, held.st_ino))
+}
+
+fn remove_empty(parent: BorrowedFd<'_>, name: &OsStr, dir: BorrowedFd<'_>) -> rustix::io::Result<()> {
+    check_name(name)?;
+    if !leads_to(parent, name, dir)? {
+        return Err(Errno::STALE);
+    }
+    rustix::fs::unlinkat(parent, name, AtFlags::REMOVEDIR)
+}
+
+/// The removal of all that is in a directory.
+struct Removal<'d> {
+    /// Where what is too deep is moved to.
+    top: BorrowedFd<'d>,
+    /// How much has been moved there.
+    moved: u64,
+}
+
+impl Removal<'_> {
+    fn clear(&mut self, dir: BorrowedFd<'_>, depth: u32, keep: Option<&OsStr>) -> rustix::io::Result<()> {
+        let mut entries = entries(dir)?;
+        let mut failed: Vec<OsString> = Vec::new();
+        let mut first = None;
+        loop {
+            // Names are removed between readings, never during one: what a reading then shows is undefined.
+            let mut batch = Vec::new();
+            while batch.len() < BATCH
+                && let Some(entry) = entries.read()
+            {
+                let entry = entry?;
+                let name = OsStr::from_bytes(entry.file_name().to_bytes());
+                if name != "." && name != ".." && Some(name) != keep && !failed.iter().any(|f| f == name) {
+                    batch.push(name.to_owned());
+                }
+            }
+            if batch.is_empty() || failed.len() > MOST_FAILURES {
+                return first.map_or(Ok(()), Err);
+            }
+            for name in batch {
+                match self.remove(dir, &name, depth) {
+                    Ok(()) | Err(Errno::NOENT) => {}
+                    Err(e) => {
+                        first.get_or_insert(e);
+                        failed.push(name);
+                    }
+                }
+            }
+            entries.rewind();
+        }
+    }
+
+    fn remove(&mut self, dir: BorrowedFd<'_>, name: &OsStr, depth: u32) -> rustix::io::Result<()> {
+        match rustix::fs::unlinkat(dir, name, AtFlags::empty()) {
+            // POSIX has EPERM for a directory, Linux EISDIR.
+            Err(Errno::ISDIR | Errno::PERM) => {}
+            done => return done,
+        }
+        let child = open_name(dir, name, OFlags::RDONLY | OFlags::DIRECTORY)?;
+        if depth < DEEPEST {
+            self.clear(child.as_fd(), depth + 1, None)?;
+        } else if self.move_up(dir, name)? {
+            return Ok(());
+        }
+        remove_empty(dir, name, child.as_fd())
+    }
+
+    /// Moves a directory that is not empty to the top, where it is found again; whether it was moved.
+    fn move_up(&mut self, dir: BorrowedFd<'_>, name: &OsStr) -> rustix::io::Result<bool> {
+        match rustix::fs::unlinkat(dir, name, AtFlags::REMOVEDIR) {
+            Err(Errno::NOTEMPTY | Errno::EXIST) => {}
+            done => return done.map(|()| true),
+        }
+        loop {
+            self.moved += 1;
+            match rustix::fs::renameat(dir, name, self.top, format!("moved-up-{}", self.moved)) {
+                // Somebody's own name: the next number is free, or the one after it.
+                Err(Errno::NOTEMPTY | Errno::EXIST | Errno::NOTDIR) => {}
+                done => return done.map(|()| true),
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{filter, fork};
+    use std::fs;
+    use std::os::fd::AsRawFd;
+    use std::os::unix::fs::symlink;
+    use std::path::PathBuf;
+
+    /// A directory of a test's own.
+    struct Place(PathBuf);
+
+    impl Place {
+        fn new(test: &str) -> Place {
+            let path = std::env::temp_dir().join(format!("groma-sys-dirs-{test}-{}", std::process::id()));
+            fs::create_dir(&path).expect("a directory for the test");
+            Place(path)
+        }
+
+        fn dir(&self) -> Dir {
+            Dir::open(&self.0).expect("it is there")
+        }
+
+        fn write(&self, path: &str) {
+            let path = self.0.join(path);
+            fs::create_dir_all(path.parent().expect("a parent")).expect("directories");
+            fs::write(path, b"x").expect("a file");
+        }
+
+        fn exists(&self, path: &str) -> bool {
+            self.0.join(path).symlink_metadata().is_ok()
+        }
+    }
+
+    impl Drop for Place {
+        fn drop(&mut self) {
+            let _ = fs::remove_dir_all(&self.0);
+        }
+    }
+
+    fn name(text: &str) -> &OsStr {
+        OsStr::new(text)
+    }
+
+    /// The error number, or 0.
+    fn errno<T>(done: io::Result<T>) -> i32 {
+        done.map_or_else(|e| e.raw_os_error().unwrap_or(-1), |_| 0)
+    }
+
+    /// Runs a check as it is, and in a child that has no `openat2` and no `renameat2`, whether these are missing or denied.
+    fn with_and_without_openat2(check: impl Fn() + Copy) {
+        check();
+        for error in [libc::ENOSYS, libc::EPERM] {
+            let calls = [libc::SYS_openat2, libc::SYS_renameat2];
+            let child = fork::fork(|| match filter::deny(&calls, error) {
+                Err(_) => 2,
+                Ok(()) => {
+                    let denied = rustix::fs::openat2(CWD, ".", OFlags::PATH, Mode::empty(), ResolveFlags::empty());
+                    assert_eq!(denied.map(|_| ()).map_err(|e| e.raw_os_error()), Err(error));
+                    check();
+                    0
+                }
+            });
+            let exit = child.expect("fork").wait().expect("wait");
+            // 2: a kernel without filters.
+            assert!(matches!(exit.code(), Some(0 | 2)), "without openat2: {exit}");
+        }
+    }
+
+    #[test]
+    fn a_directory_goes_with_all_that_is_in_it_and_nothing_else() {
+        let place = Place::new("removed");
+        with_and_without_openat2(|| {
+            for path in ["gone/a", "gone/b/c/d", "gone/b/e", "stays/f", "stays/g/h"] {
+                place.write(path);
+            }
+            symlink(place.0.join("stays"), place.0.join("gone/link")).expect("a link to a directory");
+            symlink(place.0.join("stays/f"), place.0.join("gone/b/link")).expect("a link to a file");
+            place.dir().remove(name("gone")).expect("it is ours");
+            assert!(!place.exists("gone") && place.exists("stays/f") && place.exists("stays/g/h"));
+        });
+    }
+
+    #[test]
+    fn what_is_kept_stays_and_all_else_goes() {
+        let place = Place::new("kept");
+        for i in 0..2 * BATCH {
+            place.write(&format!("d/{i}"));
+        }
+        place.write("d/keep");
+        place.write("d/sub/keep");
+        place.dir().directory(name("d")).expect("there").clear(Some(name("keep"))).expect("it can be cleared");
+        let left = place.dir().directory(name("d")).expect("there").names(|_| true).expect("readable");
+        assert_eq!(left, ["keep"]);
+        assert_eq!(place.dir().names(|n| n == "d").expect("readable"), ["d"]);
+        assert_eq!(errno(place.dir().directory(name("d")).expect("there").remove(name("keep"))), libc::ENOTDIR);
+    }
+
+    #[test]
+    fn neither_links_nor_fifos_nor_other_names_are_opened_as_directories() {
+        let place = Place::new("opened");
+        place.write("target/file");
+        symlink(place.0.join("target"), place.0.join("link")).expect("a link");
+        rustix::fs::mknodat(CWD, place.0.join("fifo"), rustix::fs::FileType::Fifo, Mode::RUSR, 0).expect("a FIFO");
+        with_and_without_openat2(|| {
+            assert!([libc::ELOOP, libc::ENOTDIR].contains(&errno(place.dir().directory(name("link")))));
+            assert!([libc::ELOOP, libc::ENOTDIR].contains(&errno(place.dir().remove(name("link")))));
+            assert_eq!(errno(place.dir().directory(name("fifo"))), libc::ENOTDIR);
+            assert_eq!(place.dir().read_own(name("fifo"), 10).map_err(|e| e.kind()), Err(io::ErrorKind::InvalidData));
+            for bad in ["", ".", "..", "target/file", "/etc"] {
+                assert_eq!(errno(place.dir().directory(name(bad))), libc::EINVAL, "{bad:?}");
+                assert_eq!(errno(place.dir().remove(name(bad))), libc::EINVAL, "{bad:?}");
+                assert_eq!(errno(place.dir().unlink(name(bad))), libc::EINVAL, "{bad:?}");
+            }
+            assert!(place.exists("target/file"));
+        });
+    }
+
+    #[test]
+    fn a_name_that_leads_elsewhere_by_now_is_not_removed() {
+        let place = Place::new("replaced");
+        place.write("first/file");
+        let held = place.dir().directory(name("first")).expect("there");
+        fs::rename(place.0.join("first"), place.0.join("second")).expect("renamed");
+        fs::create_dir(place.0.join("first")).expect("another one");
+        assert_eq!(errno(place.dir().remove_empty(name("first"), &held)), libc::ESTALE);
+        assert!(!place.dir().leads_to(name("first"), &held).expect("fstatat"));
+        assert!(place.dir().leads_to(name("second"), &held).expect("fstatat"));
+        assert!(place.exists("first") && place.exists("second/file"));
+    }
+
+    #[test]
+    fn a_name_that_is_taken_is_not_replaced() {
+        let place = Place::new("renamed");
+        with_and_without_openat2(|| {
+            fs::create_dir_all(place.0.join("from")).expect("a directory");
+            fs::create_dir_all(place.0.join("taken")).expect("a directory");
+            assert_eq!(errno(place.dir().rename(name("from"), name("taken"))), libc::EEXIST);
+            place.dir().rename(name("from"), name("free")).expect("the name is free");
+            assert!(place.exists("free") && !place.exists("from"));
+            place.dir().remove(name("free")).expect("it is empty");
+        });
+    }
+
+    #[test]
+    fn a_tree_deeper_than_there_are_descriptors_is_removed() {
+        let place = Place::new("deep");
+        let child = fork::fork(|| {
+            let mut at = place.dir().make(name("top")).expect("a directory");
+            for _ in 0..400 {
+                at.write_new(name("file"), b"x").expect("a file");
+                at = at.make(name("d")).expect("a directory");
+            }
+            // Other tests of this process hold descriptors as well. Each level of the tree would take one at least.
+            let most = Some(at.0.as_raw_fd() as u64 + 4 * u64::from(DEEPEST));
+            let limit = rustix::process::Rlimit { current: most, maximum: most };
+            rustix::process::setrlimit(rustix::process::Resource::Nofile, limit).expect("fewer is allowed");
+            place.dir().remove(name("top")).expect("it is ours");
+            0
+        });
+        assert_eq!(child.expect("fork").wait().expect("wait").code(), Some(0));
+        assert!(!place.exists("top"));
+    }
+
+    #[test]
+    fn mount_points_are_not_crossed() {
+        let place = Place::new("mounts");
+        place.write("source/file");
+        place.write("top/inside");
+        fs::create_dir(place.0.join("top/mounted")).expect("a directory");
+        // A bind mount has the device of what it is bound to: only the mount itself is another one.
+        let child = fork::fork(|| {
+            let flags = rustix::thread::UnshareFlags::NEWNS;
+            // SAFETY: a freshly forked child with one thread; mount namespaces hold no descriptors.
+            let apart = unsafe { rustix::thread::unshare_unsafe(flags) };
+            let private = rustix::mount::MountPropagationFlags::REC | rustix::mount::MountPropagationFlags::PRIVATE;
+            if apart.is_err() || rustix::mount::mount_change("/", private).is_err() {
+                return 2;
+            }
+            rustix::mount::mount_bind(place.0.join("source"), place.0.join("top/mounted")).expect("a bind mount");
+            let check = || {
+                let removed = place.dir().remove(name("top"));
+                assert_eq!(errno(removed), libc::EXDEV);
+                assert!(place.exists("source/file") && place.exists("top/mounted/file") && !place.exists("top/inside"));
+            };
+            check();
+            place.write("top/inside");
+            if filter::deny(&[libc::SYS_openat2], libc::ENOSYS).is_ok() {
+                check();
+            }
+            0
+        });
+        match child.expect("fork").wait().expect("wait").code() {
+            Some(2) => println!("skipped: no mount namespace is to be had"),
+            code => assert_eq!(code, Some(0)),
+        }
+        assert!(place.exists("source/file"));
+    }
+
+    #[test]
+    fn a_directory_is_locked_by_one_at_a_time() {
+        let place = Place::new("locked");
+        let made = place.dir().make(name("d")).expect("a directory");
+        assert!(made.is_ours().expect("fstat"));
+        made.try_lock().expect("nobody holds it");
+        let again = place.dir().directory(name("d")).expect("there");
+        assert_eq!(errno(again.try_lock()), libc::EWOULDBLOCK);
+        drop(made);
+        again.try_lock().expect("nobody holds it any more");
+    }
+}
