@@ -2,12 +2,12 @@
 //!
 //! The supervisor never forks: it starts its own program again. One `poll` waits for the worker's words, its complaints
 //! and our own signals; its time-out is the deadline. A worker is ended as a process group by SIGKILL, never by a signal
-//! that it could ignore.
+//! that it could ignore. What it leaves in other groups and sessions becomes our child, and is ended as well.
 
 use groma_harness::model::{Job, JobResult, State};
 use groma_harness::protocol;
 use groma_harness::sys::process;
-use groma_harness::sys::signals::Watch;
+use groma_harness::sys::signals::{Watch, is_ignored};
 use groma_harness::worker;
 use std::io::{Read, Write};
 use std::os::fd::{AsFd, BorrowedFd};
@@ -32,10 +32,14 @@ pub(crate) enum Ended {
 pub(crate) struct Supervisor {
     program: PathBuf,
     signals: Watch,
+    /// Whether all children are workers, or come from them.
+    adopts: bool,
 }
 
 /// After its last word a worker has this long to leave by itself.
 const GRACE: Duration = Duration::from_millis(500);
+/// A process that was killed has this long to end: one that waits for a device or a server that is gone may never.
+const PATIENCE: Duration = Duration::from_secs(5);
 /// What a worker prints is kept up to here, for the reason of a failure.
 const MOST_COMPLAINTS: usize = 4096;
 /// A result longer than this is not one: 4096 members with eight samples each stay far below it.
@@ -46,12 +50,28 @@ pub(crate) const HANGUP: i32 = 1;
 pub(crate) const INTERRUPT: i32 = 2;
 pub(crate) const TERMINATE: i32 = 15;
 
-/// Watches for the signals that end a run, which no longer end the program by themselves.
+/// Watches for the signals that end a run, which no longer end the program by themselves: from here on nothing may block.
 ///
 /// # Errors
 /// When signals cannot be watched.
 pub(crate) fn watch_signals() -> std::io::Result<Watch> {
-    Watch::new(&[HANGUP, INTERRUPT, TERMINATE])
+    // `nohup` means it.
+    if is_ignored(HANGUP) { Watch::new(&[INTERRUPT, TERMINATE]) } else { Watch::new(&[HANGUP, INTERRUPT, TERMINATE]) }
+}
+
+/// Makes what workers leave behind our children; whether it did.
+///
+/// Not where other children may come to us: whoever executed this program in its own place may have had some, and the
+/// first process of a container inherits all that is orphaned there. These are not ours to end. In a container everything
+/// ends with its first process.
+fn adopt() -> bool {
+    process::id() != 1 && process::children().is_some_and(|all| all.is_empty()) && process::adopt_orphans().is_ok()
+}
+
+/// A guardian (`sys/guardian.rs`) that a dead worker has left: it unmakes what it guards, and ends by itself.
+fn is_guardian(pid: i32) -> bool {
+    let command_line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    command_line.starts_with(format!("groma\0{}\0", worker::ARGUMENT).as_bytes())
 }
 
 impl Supervisor {
@@ -60,12 +80,18 @@ impl Supervisor {
     /// # Errors
     /// When the program cannot find itself, or signals cannot be watched.
     pub(crate) fn new() -> std::io::Result<Supervisor> {
-        Ok(Supervisor { program: process::program()?, signals: watch_signals()? })
+        let program = process::program()?;
+        Ok(Supervisor { program, signals: watch_signals()?, adopts: adopt() })
     }
 
     /// The signal that has come since the last look, if one has.
     pub(crate) fn signal(&self) -> Option<i32> {
         self.signals.next()
+    }
+
+    /// The signals that end a run, as a descriptor.
+    pub(crate) fn signals(&self) -> BorrowedFd<'_> {
+        self.signals.as_fd()
     }
 
     /// Runs one round. `deadline` is its own, `end` that of the run.
@@ -86,6 +112,9 @@ impl Supervisor {
             process::kill_group(group);
         }
         let status = leave(&mut child, group);
+        if self.adopts {
+            process::end_descendants(PATIENCE, is_guardian);
+        }
         let mut result = match how {
             Listening::Signal(signal) => return Ended::Signal(signal),
             Listening::Late if until < own => return Ended::OutOfBudget,
@@ -224,21 +253,22 @@ fn wait_for(sources: &[(Source, BorrowedFd<'_>)], wait: Duration) -> Vec<Source>
     groma_harness::sys::io::readable(&fds, wait).into_iter().map(|i| sources[i].0).collect()
 }
 
-/// Lets the worker leave, ends it when it does not, and ends what is left of its group.
+/// Lets the worker leave, ends it when it does not, and ends what is left of its group. `None` when it cannot be ended.
 fn leave(child: &mut Child, group: i32) -> Option<ExitStatus> {
-    let until = Instant::now() + GRACE;
-    let status = loop {
-        match child.try_wait() {
-            Ok(Some(status)) => break Some(status),
-            Ok(None) if Instant::now() < until => std::thread::sleep(Duration::from_micros(200)),
-            _ => {
-                process::kill_group(group);
-                break child.wait().ok();
+    let ends_within = |time: Duration| {
+        let until = Instant::now() + time;
+        loop {
+            match process::has_ended(group) {
+                Ok(false) if Instant::now() < until => std::thread::sleep(Duration::from_micros(200)),
+                Ok(ended) => return ended,
+                Err(_) => return true,
             }
         }
     };
+    ends_within(GRACE);
+    // Before the worker is reaped: until then the group's number is nobody else's.
     process::kill_group(group);
-    status
+    if ends_within(PATIENCE) { child.wait().ok() } else { None }
 }
 
 /// How a worker ended that did not say so itself.
@@ -249,7 +279,7 @@ fn told(status: Option<ExitStatus>, heard: &Heard) -> String {
             (_, Some(code)) => format!("exited with code {code} and no result"),
             _ => "ended in an unknown way".to_owned(),
         },
-        None => "vanished".to_owned(),
+        None => "vanished or cannot be ended".to_owned(),
     };
     let text = String::from_utf8_lossy(&heard.complaints);
     match text.lines().rfind(|l| !l.trim().is_empty()) {

@@ -15,6 +15,7 @@ use std::any::Any;
 use std::io::Read;
 use std::os::fd::{AsFd, OwnedFd};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::Duration;
 
 /// The argument with which the program starts itself as a worker.
 pub const ARGUMENT: &str = "__worker";
@@ -98,19 +99,18 @@ fn round(benchmarks: &[&Benchmark], job: &Job) -> JobResult {
     result
 }
 
+/// What the benchmark left running has this long to end once it is killed. What then still does not is the supervisor's.
+const PATIENCE: Duration = Duration::from_secs(2);
+
 /// Ends and reaps whatever the benchmark left running; a remark when there was anything.
 fn reap_descendants() -> Option<String> {
-    let mut zombies = 0;
-    while let Ok(Some(_)) = process::reap(-1) {
-        zombies += 1;
-    }
-    // Children that still run: the ones this process would wait for now.
-    let running = process::children().unwrap_or_default();
-    for &pid in &running {
-        process::kill(pid);
-        let _ = process::wait(pid);
-    }
-    (zombies + running.len() > 0).then(|| format!("left {zombies} ended and {} running children behind", running.len()))
+    let strays = process::end_descendants(PATIENCE, |_| false);
+    let unended = match strays.left {
+        0 => String::new(),
+        n => format!(", {n} of which cannot be ended"),
+    };
+    (strays != process::Strays::default())
+        .then(|| format!("left {} ended and {} running children behind{unended}", strays.ended, strays.running))
 }
 
 fn attempt(benchmarks: &[&Benchmark], job: &Job) -> Result<Said, Stop> {

@@ -112,6 +112,22 @@ pub fn readable(fds: &[BorrowedFd<'_>], wait: std::time::Duration) -> Vec<usize>
     polled.iter().enumerate().filter(|(_, p)| !p.revents().is_empty()).map(|(i, _)| i).collect()
 }
 
+/// Waits until `out` takes some bytes without blocking, or one of the others can be read; whether it is `out`, which goes first.
+pub fn writable(out: BorrowedFd<'_>, others: &[BorrowedFd<'_>]) -> bool {
+    use rustix::event::{PollFd, PollFlags, poll};
+    let mut polled = vec![PollFd::new(&out, PollFlags::OUT)];
+    polled.extend(others.iter().map(|fd| PollFd::new(fd, PollFlags::IN)));
+    loop {
+        match poll(&mut polled, None) {
+            // An error is for the writer to see.
+            Err(e) if e != rustix::io::Errno::INTR => return true,
+            Ok(_) if !polled[0].revents().is_empty() => return true,
+            Ok(_) if polled[1..].iter().any(|p| !p.revents().is_empty()) => return false,
+            _ => {}
+        }
+    }
+}
+
 /// Columns of the terminal that standard output is, if it is one.
 pub fn terminal_columns() -> Option<usize> {
     let size = rustix::termios::tcgetwinsize(std::io::stdout()).ok()?;

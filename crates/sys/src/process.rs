@@ -257,12 +257,305 @@ pub fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }
 
-/// The ids of this process's living children, as `/proc` lists them; `None` where it does not.
+/// The ids of this process's children that have not been reaped, as `/proc` lists them; `None` where it does not.
 pub fn children() -> Option<Vec<i32>> {
     let mut all = Vec::new();
     for task in std::fs::read_dir("/proc/self/task").ok()?.flatten() {
-        let list = std::fs::read_to_string(task.path().join("children")).ok()?;
-        all.extend(list.split_ascii_whitespace().filter_map(|pid| pid.parse::<i32>().ok()));
+        match std::fs::read_to_string(task.path().join("children")) {
+            Ok(list) => all.extend(list.split_ascii_whitespace().filter_map(|pid| pid.parse::<i32>().ok())),
+            // A thread that has just ended, or a kernel without CONFIG_PROC_CHILDREN: the slow way knows all.
+            Err(_) => return Some(all_processes()?.into_iter().filter(|p| p.parent == id()).map(|p| p.pid).collect()),
+        }
     }
     Some(all)
+}
+
+/// A process as `/proc` shows it at some moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Seen {
+    pid: i32,
+    parent: i32,
+    ended: bool,
+}
+
+/// What `/proc/PID/stat` says: `PID (NAME) STATE PARENT ...`, where the name may hold anything.
+fn parse_stat(stat: &str) -> Option<Seen> {
+    let (head, tail) = stat.rsplit_once(')')?;
+    let mut fields = tail.split_ascii_whitespace();
+    let (state, parent) = (fields.next()?, fields.next()?.parse().ok()?);
+    Some(Seen { pid: head.split('(').next()?.trim().parse().ok()?, parent, ended: matches!(state, "Z" | "X") })
+}
+
+fn look_at(pid: i32) -> Option<Seen> {
+    parse_stat(&String::from_utf8_lossy(&std::fs::read(format!("/proc/{pid}/stat")).ok()?))
+}
+
+fn all_processes() -> Option<Vec<Seen>> {
+    let entries = std::fs::read_dir("/proc").ok()?.flatten();
+    Some(entries.filter_map(|e| look_at(e.file_name().to_str()?.parse().ok()?)).collect())
+}
+
+/// All that descend from this process and have not ended.
+fn descendants() -> Vec<Seen> {
+    let mut left = all_processes().unwrap_or_default();
+    let mut found = vec![];
+    let mut parents = vec![id()];
+    while let Some(parent) = parents.pop() {
+        // The children of one that has ended are somebody else's already.
+        left.retain(|p| {
+            if p.parent == parent && !p.ended {
+                found.push(*p);
+                parents.push(p.pid);
+            }
+            p.parent != parent
+        });
+    }
+    found
+}
+
+/// Sends a signal to a process that was seen, unless its id has gone to another one since.
+fn signal_seen(seen: Seen, signal: rustix::process::Signal) {
+    use rustix::process::{Pid, PidfdFlags, kill_process, pidfd_open, pidfd_send_signal};
+    let Some(pid) = Pid::from_raw(seen.pid) else { return };
+    // An error is that it has ended meanwhile, or another user's program that we may not end: whoever looks again sees it.
+    match pidfd_open(pid, PidfdFlags::empty()) {
+        Ok(held) => {
+            // Now that it is held its id cannot become another's: if that is still the one we saw, the signal reaches it.
+            if look_at(seen.pid).is_some_and(|now| now.parent == seen.parent || now.parent == id()) {
+                let _ = pidfd_send_signal(held, signal);
+            }
+        }
+        // Linux before 5.3. An id of a child is its own until we reap it.
+        Err(_) if seen.parent == id() => drop(kill_process(pid, signal)),
+        Err(_) => {}
+    }
+}
+
+/// What [`end_descendants`] found.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Strays {
+    /// Children that had ended and were not reaped.
+    pub ended: usize,
+    /// Descendants that still ran.
+    pub running: usize,
+    /// Children that could not be ended in time.
+    pub left: usize,
+}
+
+/// Reaps the children that have ended: how many, and whether there are others.
+fn reap_ended() -> (usize, bool) {
+    let mut reaped = 0;
+    loop {
+        match reap(-1) {
+            Ok(Some(_)) => reaped += 1,
+            Ok(None) => return (reaped, true),
+            Err(_) => return (reaped, false),
+        }
+    }
+}
+
+/// Waits until one of this process's children ends, but not for long.
+fn await_an_end() {
+    use rustix::process::{Pid, PidfdFlags, pidfd_open};
+    use std::os::fd::AsFd;
+    /// A new child of a child that ends shows no sign; it is found by looking again.
+    const LOOK_AGAIN: std::time::Duration = std::time::Duration::from_millis(5);
+    /// No more are held at once: descriptors are limited.
+    const MOST: usize = 64;
+    let children = children().unwrap_or_default();
+    let held: Vec<_> = children
+        .iter()
+        .take(MOST)
+        .filter_map(|pid| pidfd_open(Pid::from_raw(*pid)?, PidfdFlags::empty()).ok())
+        .collect();
+    if held.is_empty() {
+        // Linux before 5.3, or no `/proc`.
+        std::thread::sleep(LOOK_AGAIN);
+    } else {
+        crate::io::readable(&held.iter().map(|fd| fd.as_fd()).collect::<Vec<_>>(), LOOK_AGAIN);
+    }
+}
+
+/// Ends and reaps whatever descends from this process, wherever it hid: in groups and sessions of its own, behind parents
+/// that have ended. For a process that [adopts orphans](adopt_orphans) and waits for no child any more. Who is to be
+/// `spared` is waited for and not ended.
+///
+/// A program that forks as fast as it is killed would never be caught one process at a time, so all are stopped first,
+/// until a look finds no new one: what is stopped does not fork, and keeps the place that a limit of tasks would give to
+/// another. Then all are killed. That is repeated until there is no child, or until `patience` ends.
+pub fn end_descendants(patience: std::time::Duration, spared: impl Fn(i32) -> bool) -> Strays {
+    use rustix::process::Signal;
+    use std::collections::BTreeSet;
+    let until = std::time::Instant::now() + patience;
+    let late = || std::time::Instant::now() >= until;
+    let (ended, mut some) = reap_ended();
+    let mut killed = BTreeSet::new();
+    while some && !late() {
+        let mut stopped: Vec<Seen> = Vec::new();
+        loop {
+            let mut found = descendants();
+            found.retain(|p| !stopped.iter().any(|s| s.pid == p.pid) && !spared(p.pid));
+            found.iter().for_each(|p| signal_seen(*p, Signal::STOP));
+            if found.is_empty() || late() {
+                break;
+            }
+            stopped.extend(found);
+        }
+        for seen in &stopped {
+            signal_seen(*seen, Signal::KILL);
+            killed.insert(seen.pid);
+        }
+        await_an_end();
+        some = reap_ended().1;
+    }
+    let left = if some { children().map_or(1, |all| all.len()) } else { 0 };
+    Strays { ended, running: killed.len(), left }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fork;
+    use std::time::{Duration, Instant};
+
+    #[test]
+    fn a_line_of_stat_is_read_whatever_the_name_is() {
+        let seen = |pid, parent, ended| Some(Seen { pid, parent, ended });
+        assert_eq!(parse_stat("12 (sleep) S 3 12 12 0 -1"), seen(12, 3, false));
+        assert_eq!(parse_stat("12 (a) Z 99 (b)) Z 3 12 12 0"), seen(12, 3, true));
+        assert_eq!(parse_stat("12 (x"), None);
+        assert_eq!(look_at(id()), seen(id(), parent_id(), false));
+    }
+
+    #[test]
+    fn an_end_is_seen_before_it_is_reaped_and_not_after() {
+        let (go, gone) = crate::io::pipe().expect("a pipe");
+        use std::os::fd::AsFd;
+        let child = fork::fork(|| {
+            fork::close_copies(&[gone.as_fd()]);
+            i32::from(crate::io::read(go.as_fd(), &mut [0]).is_err())
+        });
+        let child = child.expect("fork");
+        assert!(!has_ended(child.pid()).expect("it is our child"));
+        drop(gone);
+        let patience = Instant::now() + Duration::from_secs(60);
+        while !has_ended(child.pid()).expect("it is our child") {
+            assert!(Instant::now() < patience, "it never ended");
+            std::thread::yield_now();
+        }
+        // Asking took nothing away: it still has its id, and its end can still be had.
+        assert!(has_ended(child.pid()).expect("it is not reaped") && exists(child.pid()));
+        let pid = child.pid();
+        assert_eq!(child.wait().expect("its end").code(), Some(0));
+        assert_eq!(has_ended(pid).map_err(|e| e.raw_os_error()), Err(Some(libc::ECHILD)));
+        assert_eq!(has_ended(0).map_err(|e| e.kind()), Err(io::ErrorKind::InvalidInput));
+    }
+
+    /// A child that does this as the parent of all orphans below it, and must come back with 0.
+    fn as_a_parent(body: impl FnOnce() -> io::Result<bool>) {
+        let mut child = fork::fork(|| match adopt_orphans().and_then(|()| body()) {
+            Ok(true) => 0,
+            Ok(false) => 1,
+            Err(_) => 2,
+        })
+        .expect("fork");
+        let patience = Instant::now() + Duration::from_secs(60);
+        let exit = loop {
+            match child.poll().expect("wait") {
+                Some(exit) => break exit,
+                None => assert!(Instant::now() < patience, "it never ended"),
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        };
+        assert_eq!(exit.code(), Some(0));
+    }
+
+    const PATIENCE: Duration = Duration::from_secs(30);
+
+    /// Becomes a daemon `depth` times over: a session of its own, and a parent that has ended. The innermost writes its id.
+    fn hide(depth: u32, tell: std::os::fd::BorrowedFd<'_>) -> io::Result<()> {
+        use std::os::fd::AsFd;
+        rustix::process::setsid()?;
+        let (ready, free) = crate::io::pipe()?;
+        let deeper = fork::fork(|| {
+            let go = || -> io::Result<()> {
+                rustix::process::set_parent_process_death_signal(None)?;
+                crate::io::write_full(free.as_fd(), b"x")?;
+                if depth > 0 {
+                    return hide(depth - 1, tell);
+                }
+                rustix::process::setsid()?;
+                crate::io::write_full(tell, &id().to_ne_bytes())?;
+                loop {
+                    std::thread::park();
+                }
+            };
+            i32::from(go().is_err())
+        });
+        // Neither ended nor waited for; but it needs its parent until it no longer dies with it.
+        std::mem::forget(deeper?);
+        crate::io::read_full(ready.as_fd(), &mut [0])
+    }
+
+    #[test]
+    fn descendants_are_ended_wherever_they_hide() {
+        use std::os::fd::AsFd;
+        as_a_parent(|| {
+            let (news, tell) = crate::io::pipe()?;
+            for depth in 0..3 {
+                std::mem::forget(fork::fork(|| i32::from(hide(depth, tell.as_fd()).is_err()))?);
+            }
+            let mut pids = [[0u8; 4]; 3];
+            for pid in &mut pids {
+                crate::io::read_full(news.as_fd(), pid)?;
+            }
+            let pids = pids.map(i32::from_ne_bytes);
+            let there = pids.iter().all(|pid| exists(*pid));
+            let strays = end_descendants(PATIENCE, |_| false);
+            Ok(there
+                && strays.left == 0
+                && strays.running >= 3
+                && pids.iter().all(|pid| !exists(*pid))
+                && reap(-1).is_err())
+        });
+    }
+
+    #[test]
+    fn who_is_spared_ends_by_itself_and_is_waited_for() {
+        use std::os::fd::AsFd;
+        as_a_parent(|| {
+            let (news, tell) = crate::io::pipe()?;
+            let spared = fork::fork(|| {
+                std::thread::sleep(Duration::from_millis(100));
+                i32::from(crate::io::write_full(tell.as_fd(), b"x").is_err())
+            })?;
+            let other = fork::fork(|| {
+                loop {
+                    std::thread::park();
+                }
+            })?;
+            let (pid, spared) = (spared.pid(), std::mem::ManuallyDrop::new(spared));
+            std::mem::forget(other);
+            let strays = end_descendants(PATIENCE, |p| p == pid);
+            drop(tell);
+            let mut said = [0];
+            crate::io::read_full(news.as_fd(), &mut said)?;
+            Ok(spared.pid() == pid && (strays.running, strays.left) == (1, 0) && said == *b"x")
+        });
+    }
+
+    #[test]
+    fn who_does_not_end_is_not_waited_for_beyond_patience() {
+        as_a_parent(|| {
+            let child = fork::fork(|| {
+                loop {
+                    std::thread::park();
+                }
+            })?;
+            let strays = end_descendants(Duration::from_millis(50), |_| true);
+            Ok(child.stop()?.signal() == Some(libc::SIGKILL)
+                && strays == Strays { ended: 0, running: 0, left: 1 }
+                && end_descendants(PATIENCE, |_| true) == Strays::default())
+        });
+    }
 }

@@ -11,9 +11,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Signals turned into a readable descriptor, so that one `poll` waits for them and for everything else.
 ///
-/// The signals stay blocked in this process; `std::process` unblocks them in the programs that it starts.
+/// The signals stay blocked in this thread as long as this lives; `std::process` unblocks them in the programs that it starts.
+/// When it is dropped, those that came and were not asked for act as usual.
 #[derive(Debug)]
-pub struct Watch(OwnedFd);
+pub struct Watch {
+    fd: OwnedFd,
+    /// What was blocked before.
+    before: libc::sigset_t,
+}
 
 impl Watch {
     /// Watches for these signals.
@@ -21,26 +26,33 @@ impl Watch {
     /// # Errors
     /// Those of `sigprocmask` and `signalfd`.
     pub fn new(signals: &[i32]) -> io::Result<Watch> {
-        let mut set = MaybeUninit::<libc::sigset_t>::zeroed();
-        // SAFETY: `set` is initialised by sigemptyset before it is used; the descriptor is fresh and owned.
+        let (mut set, mut before) = (MaybeUninit::<libc::sigset_t>::zeroed(), MaybeUninit::<libc::sigset_t>::zeroed());
+        // SAFETY: `set` is initialised by sigemptyset before it is used, `before` is zeroed, which is a legal value, and written
+        // by pthread_sigmask; the descriptor is fresh and owned.
         unsafe {
             libc::sigemptyset(set.as_mut_ptr());
             for &signal in signals {
                 libc::sigaddset(set.as_mut_ptr(), signal);
             }
-            let error = libc::pthread_sigmask(libc::SIG_BLOCK, set.as_ptr(), std::ptr::null_mut());
+            let error = libc::pthread_sigmask(libc::SIG_BLOCK, set.as_ptr(), before.as_mut_ptr());
             if error != 0 {
                 return Err(io::Error::from_raw_os_error(error));
             }
+            let before = before.assume_init();
             let fd = libc::signalfd(-1, set.as_ptr(), libc::SFD_CLOEXEC | libc::SFD_NONBLOCK);
-            if fd < 0 { Err(io::Error::last_os_error()) } else { Ok(Watch(OwnedFd::from_raw_fd(fd))) }
+            if fd < 0 {
+                let error = io::Error::last_os_error();
+                libc::pthread_sigmask(libc::SIG_SETMASK, &before, std::ptr::null_mut());
+                return Err(error);
+            }
+            Ok(Watch { fd: OwnedFd::from_raw_fd(fd), before })
         }
     }
 
     /// The signal that came, if one did.
     pub fn next(&self) -> Option<i32> {
         let mut info = [0u8; size_of::<libc::signalfd_siginfo>()];
-        let n = crate::io::read(self.0.as_fd(), &mut info).ok()?;
+        let n = crate::io::read(self.fd.as_fd(), &mut info).ok()?;
         // The first field is `ssi_signo`.
         (n == info.len()).then(|| i32::from_ne_bytes([info[0], info[1], info[2], info[3]]))
     }
@@ -48,7 +60,25 @@ impl Watch {
 
 impl AsFd for Watch {
     fn as_fd(&self) -> BorrowedFd<'_> {
-        self.0.as_fd()
+        self.fd.as_fd()
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        // SAFETY: the mask is the one that pthread_sigmask told.
+        unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &self.before, std::ptr::null_mut()) };
+    }
+}
+
+/// Whether this process ignores a signal, as one that `nohup` started ignores SIGHUP. A signal that is ignored is queued all
+/// the same where it is blocked, so a [`Watch`] would see it.
+pub fn is_ignored(signal: i32) -> bool {
+    let mut action = MaybeUninit::<libc::sigaction>::zeroed();
+    // SAFETY: a zeroed sigaction is legal, and is written by the call, which changes nothing.
+    unsafe {
+        libc::sigaction(signal, std::ptr::null(), action.as_mut_ptr()) == 0
+            && action.assume_init().sa_sigaction == libc::SIG_IGN
     }
 }
 
@@ -241,6 +271,32 @@ mod tests {
         restore_default(signal);
         assert!(!swap.turn());
         assert!(swap.turn());
+    }
+
+    #[test]
+    fn a_watched_signal_waits_and_acts_as_usual_once_nobody_watches() {
+        let signal = libc::SIGRTMIN() + 5;
+        count_arrivals(signal).expect("sigaction");
+        let (me, before) = (Myself::new(), caught());
+        let watch = Watch::new(&[signal]).expect("signalfd");
+        assert_eq!((me.send(signal), watch.next(), watch.next()), (0, Some(signal), None));
+        assert_eq!(me.send(signal), 0);
+        let while_watched = caught();
+        drop(watch);
+        // Other tests of this process count arrivals of their own.
+        assert!(caught() > while_watched && while_watched >= before);
+        restore_default(signal);
+        assert!(!is_ignored(signal));
+    }
+
+    #[test]
+    fn who_ignores_a_signal_is_told_so() {
+        let child = crate::fork::fork(|| {
+            // SAFETY: SIG_IGN is a legal disposition.
+            unsafe { libc::signal(libc::SIGHUP, libc::SIG_IGN) };
+            i32::from(!is_ignored(libc::SIGHUP) || is_ignored(libc::SIGTERM))
+        });
+        assert_eq!(child.expect("fork").wait().expect("wait").code(), Some(0));
     }
 
     #[test]

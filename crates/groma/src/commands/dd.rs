@@ -29,8 +29,8 @@ pub(crate) fn dd(args: &DdArgs) -> Result<u8> {
     let mut output = Side::output(&job, args.destroy)?;
     let mut buffer = Map::anonymous(job.bs.max(1), Policy::Base).context("bs: mapping a buffer")?;
     buffer.populate();
-    // A read from a terminal or a pipe may wait for ever: there a signal ends the program as usual.
-    let signals = if input.is_stream() { None } else { Some(watch_signals()?) };
+    // A read from a terminal or a pipe may wait for ever, and so may a write: there a signal ends the program as usual.
+    let signals = if input.is_stream() || output.is_stream() { None } else { Some(watch_signals()?) };
     let mut places = Places::new(&job);
     let mut moved = Moved::default();
     let began = Instant::now();

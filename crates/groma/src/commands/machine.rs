@@ -1,5 +1,6 @@
 //! `groma machine`: what the machine declares, and how busy it is.
 
+use super::run::{Refusal, signal_code};
 use super::{print, style};
 use crate::context;
 use crate::supervise::Supervisor;
@@ -14,8 +15,12 @@ pub(crate) fn machine(json: bool, gauge: bool) -> Result<u8> {
     let mut lost = None;
     if gauge {
         let supervisor = Supervisor::new()?;
-        let preflight = super::run::preflight(&supervisor, Duration::from_millis(1500), context::random_seed());
-        lost = preflight.ok().and_then(|(_, lost)| lost);
+        match super::run::preflight(&supervisor, Duration::from_millis(1500), context::random_seed()) {
+            Ok((_, found)) => lost = found,
+            Err(Refusal::Signal(signal)) => return Ok(signal_code(signal)),
+            // The machine can be shown without.
+            Err(Refusal::Failed(_)) => {}
+        }
     }
     let noise = lost.map(NoiseVerdict::of_lost);
     print(&if json {

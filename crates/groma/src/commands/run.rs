@@ -17,12 +17,13 @@ use groma_harness::model::{
 };
 use groma_harness::preflight as host_preflight;
 use groma_harness::remote::Control;
-use groma_harness::sys::facts;
 use groma_harness::sys::topology::Topology;
+use groma_harness::sys::{facts, io as sysio};
 use groma_report::{self as report, Format};
 use groma_store::{Ndjson, RunStatus, Sink, Store, StoreError};
 use std::fs::File;
 use std::io::Write;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -73,11 +74,10 @@ pub(crate) fn carry_out(
     effort.preflight = effort.preflight.min(budget / 10);
     let seed = args.seed.unwrap_or_else(context::random_seed);
 
-    // Whatever can be refused is refused before anything is measured.
+    // Whatever can be refused is refused before anything is measured. And whatever may block (a FIFO that nobody reads, another
+    // machine, a file system whose server is gone) comes before signals are held: it can be interrupted as usual.
     let out = open_out(args)?;
     let mut store = open_store(args)?;
-    let supervisor = Supervisor::new().context("the supervisor cannot start")?;
-    let work_dir = open_work_dir(args, seed)?;
     let remote = args.host.map(|address| Remote { address, token: args.token.clone() });
     let of_remote = match &remote {
         Some(remote) => {
@@ -86,6 +86,10 @@ pub(crate) fn carry_out(
         None => Vec::new(),
     };
     report_killed_runs(store.as_mut());
+    let parent = args.work_dir.clone().unwrap_or_else(std::env::temp_dir);
+    workdir::sweep(&parent);
+    let supervisor = Supervisor::new().context("the supervisor cannot start")?;
+    let work_dir = open_work_dir(args, &parent, seed)?;
 
     let mut progress = Progress::new(budget);
     progress.show("gauging the machine");
@@ -114,6 +118,7 @@ pub(crate) fn carry_out(
     let all = groma_benches::all();
     let params = |id: &str| all.iter().find(|b| b.info.id == id).map_or(&[][..], |b| b.info.params);
     let points: Vec<Point> = plan.iter().map(|p| discreet.point(&p.point, params(&p.point.bench))).collect();
+    let out = out.map(|(file, name)| Ndjson::new(Interruptible { out: file, signals: supervisor.signals() }, name));
     let mut sinks = Sinks::new(store.as_ref(), out)?;
     sinks.begin(&head, &points)?;
 
@@ -144,6 +149,9 @@ pub(crate) fn carry_out(
     }
     sinks.end(&end);
     let complaint = sinks.complaint.take();
+    drop(sinks);
+    // Nothing is left that a signal could leave behind, and who is to read what comes now may be in no hurry.
+    drop(supervisor);
     let out_is_stdout = args.out.as_deref() == Some(Path::new("-"));
     if args.json {
         print(&report::render(&head, &records, Some(&end), Format::Json, &style(args.all)))?;
@@ -225,13 +233,37 @@ pub(crate) fn preflight(supervisor: &Supervisor, time: Duration, seed: u64) -> R
     }
 }
 
-fn open_out(args: &RunArgs) -> Result<Option<Ndjson<Box<dyn Write>>>> {
+/// Where the stream goes, and what it is called.
+fn open_out(args: &RunArgs) -> Result<Option<(File, String)>> {
     let Some(path) = &args.out else { return Ok(None) };
     if path.as_os_str() == "-" {
-        return Ok(Some(Ndjson::new(Box::new(std::io::stdout()), "standard output")));
+        let out = sysio::duplicate(1).context("--out -")?;
+        return Ok(Some((File::from(out), "standard output".to_owned())));
     }
     let file = File::create(path).with_context(|| format!("--out {}", path.display()))?;
-    Ok(Some(Ndjson::new(Box::new(file), path.display().to_string())))
+    Ok(Some((file, path.display().to_string())))
+}
+
+/// An output that gives up when a signal comes while nobody reads: a pipe that is full would block for ever.
+struct Interruptible<'s> {
+    out: File,
+    /// Readable when a signal has come. It is left there, for the run to see.
+    signals: BorrowedFd<'s>,
+}
+
+impl Write for Interruptible<'_> {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        /// A pipe that takes anything takes a page.
+        const PAGE: usize = 4096;
+        if !sysio::writable(self.out.as_fd(), &[self.signals]) {
+            return Err(std::io::Error::other("a signal came, and nobody reads it"));
+        }
+        self.out.write(&bytes[..bytes.len().min(PAGE)])
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.out.flush()
+    }
 }
 
 /// The store, or nothing where results are not to be kept. A store that was named must work; the default one may be out of
@@ -260,10 +292,8 @@ fn open_store(args: &RunArgs) -> Result<Option<Store>> {
 
 /// The run's directory for files. What was named has to be a directory. One that cannot be written, named or not, is no reason
 /// not to measure the rest: the benchmarks that need it come back `unsupported`, and it is said at once.
-fn open_work_dir(args: &RunArgs, seed: u64) -> Result<Option<WorkDir>> {
-    let parent = args.work_dir.clone().unwrap_or_else(std::env::temp_dir);
-    workdir::sweep(&parent);
-    match WorkDir::new(&parent, seed) {
+fn open_work_dir(args: &RunArgs, parent: &Path, seed: u64) -> Result<Option<WorkDir>> {
+    match WorkDir::new(parent, seed) {
         Ok(dir) => Ok(Some(dir)),
         Err(e) if args.work_dir.is_some() && !parent.is_dir() => Err(e.context("--work-dir")),
         Err(e) => {
@@ -342,7 +372,7 @@ struct Sinks<'s> {
 }
 
 impl<'s> Sinks<'s> {
-    fn new(store: Option<&'s Store>, out: Option<Ndjson<Box<dyn Write>>>) -> Result<Sinks<'s>> {
+    fn new(store: Option<&'s Store>, out: Option<Ndjson<Interruptible<'s>>>) -> Result<Sinks<'s>> {
         let mut open: Vec<Box<dyn Sink + 's>> = Vec::new();
         let records = out.is_some();
         if let Some(store) = store {
