@@ -22,10 +22,12 @@ pub mod interval;
 pub mod isotonic;
 pub mod modes;
 pub mod order;
+pub mod permutation;
 pub mod plateaus;
 pub mod quantised;
 pub mod rng;
 pub mod rounds;
+pub mod tally;
 
 mod binomial;
 mod normal;
@@ -39,7 +41,9 @@ pub use interval::{Interval, median_interval, median_interval_interpolated, wide
 pub use isotonic::isotonic;
 pub use modes::{Modality, Mode, modality, split_between_rounds};
 pub use order::{median, quantile, quantile_if_enough, sorted};
+pub use permutation::Permutation;
 pub use plateaus::{Level, find_levels};
 pub use quantised::quantised;
 pub use rng::Rng;
 pub use rounds::{Headline, checkpoints, headline, round_medians, should_stop};
+pub use tally::Tally;
