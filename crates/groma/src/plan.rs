@@ -17,6 +17,8 @@ pub(crate) struct Planned {
     pub(crate) point: Point,
     /// The CPUs of its sides or members; empty where the worker or the scheduler chooses.
     pub(crate) cpus: Vec<u32>,
+    /// Whether it needs a directory to write in.
+    pub(crate) work_dir: bool,
     /// Why it cannot be measured here.
     pub(crate) unsupported: Option<String>,
 }
@@ -264,6 +266,7 @@ fn planned(
         }
     });
     Planned {
+        work_dir: info.needs.iter().any(|need| need.is_work_dir(&params)),
         point: Point {
             bench: info.id.to_owned(),
             version: info.version,

@@ -224,7 +224,9 @@ impl Survey<'_> {
                 let padding = rng.below(4096) as usize;
                 let deadline = self.deadline_of(&plan[i]);
                 let ended = self.supervisor.run(&job, padding, deadline, Some(end));
-                if let Some(dir) = &self.work_dir {
+                if job.work_dir.is_some()
+                    && let Some(dir) = &self.work_dir
+                {
                     // Whatever the benchmark left there is gone with its round.
                     dir.end_round();
                 }
@@ -313,8 +315,8 @@ impl Survey<'_> {
     ) -> Result<Job> {
         let point = &planned.point;
         let work_dir = match &mut self.work_dir {
-            Some(dir) => Some(dir.round()?),
-            None => None,
+            Some(dir) if planned.work_dir => Some(dir.round()?),
+            _ => None,
         };
         let sampling = if point.workers > 1 { self.crew_sampling(effort, points) } else { effort.sampling };
         Ok(Job {

@@ -126,11 +126,15 @@ impl<'j> Ctx<'j> {
         &mut self.rng
     }
 
-    /// The private directory that this round may write in; removed afterwards. Declare `Need::WorkDir` to have one.
+    /// The private directory that this round may write in; removed afterwards. Declare `Need::WorkDir` or `Need::WorkDirFor` to
+    /// have one.
     ///
     /// # Errors
-    /// `Unsupported` when there is none.
+    /// `Unsupported` when there is none; `Failed` when the need is not declared: a run makes the directory only for who needs it.
     pub fn work_dir(&self) -> Result<&'j Path, Stop> {
+        if !self.info.needs.iter().any(|need| need.is_work_dir(&self.job.params)) {
+            return Err(Stop::Failed(format!("{} does not declare that it needs a directory", self.info.id)));
+        }
         match &self.job.work_dir {
             Some(dir) => Ok(Path::new(dir)),
             None => Err(Stop::Unsupported("no directory to write in (see --work-dir)".to_owned())),

@@ -15,8 +15,8 @@ pub(crate) fn check(needs: &[Need], job: &Job) -> Outcome {
                     return Err(Stop::Unsupported(format!("needs {n} CPUs, {have} allowed")));
                 }
             }
-            Need::WorkDir => {
-                if job.work_dir.is_none() {
+            Need::WorkDir | Need::WorkDirFor { .. } => {
+                if need.is_work_dir(&job.params) && job.work_dir.is_none() {
                     return Err(Stop::Unsupported("no directory to write in (see --work-dir)".to_owned()));
                 }
             }

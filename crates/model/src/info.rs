@@ -222,6 +222,13 @@ pub enum Need {
     Cpus(u32),
     /// A directory to write in.
     WorkDir,
+    /// The same, when a parameter has one of these values.
+    WorkDirFor {
+        /// The parameter's name.
+        param: &'static str,
+        /// Its values that need the directory.
+        values: &'static [&'static str],
+    },
     /// An executable file at this path.
     Program(&'static str),
     /// A device or any other file at this path.
@@ -232,6 +239,17 @@ pub enum Need {
     System(&'static str),
     /// Loopback networking.
     Loopback,
+}
+
+impl Need {
+    /// Whether it is a directory to write in, with these parameters.
+    pub fn is_work_dir(&self, params: &Params) -> bool {
+        match self {
+            Need::WorkDir => true,
+            Need::WorkDirFor { param, values } => params.word(param).is_some_and(|chosen| values.contains(&chosen)),
+            _ => false,
+        }
+    }
 }
 
 /// Which disturbances make a sample worthless, and which are part of what is measured.

@@ -128,6 +128,7 @@ fn need(need: &Need) -> String {
     match need {
         Need::Cpus(n) => format!("{n} CPUs"),
         Need::WorkDir => "a directory to write in".to_owned(),
+        Need::WorkDirFor { param, values } => format!("a directory to write in ({param} {})", values.join(", ")),
         Need::Program(path) => format!("the program {path}"),
         Need::File(path) => format!("the file {path}"),
         Need::Root => "the superuser".to_owned(),

@@ -27,6 +27,11 @@ pub fn enforce_one_thread() {
     ONE_THREAD_RULE.store(true, Ordering::Relaxed);
 }
 
+/// Whether [`enforce_one_thread`] was called: in a worker.
+pub(crate) fn one_thread_is_enforced() -> bool {
+    ONE_THREAD_RULE.load(Ordering::Relaxed)
+}
+
 /// A forked child that is ended and reaped when it is dropped.
 #[derive(Debug)]
 pub struct Child {

@@ -30,6 +30,7 @@ pub mod handover;
 pub mod interrupts;
 pub mod io;
 pub mod kernel_objects;
+pub mod leash;
 pub mod libc_calls;
 pub mod libc_memory;
 pub mod libc_random;

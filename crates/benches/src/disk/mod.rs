@@ -37,6 +37,9 @@ const ON: Param = Param {
     full: &[],
 };
 
+/// The file of our own lies in the work directory.
+const NEEDS: &[Need] = &[Need::WorkDirFor { param: "on", values: &[OWN_FILE] }];
+
 /// How large the file of our own is.
 const SIZE: Param = Param {
     name: "size",

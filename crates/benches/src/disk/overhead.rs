@@ -13,7 +13,7 @@
 //!
 //! Source: lmbench 1996 table 17 (sequential reads of 512 B on a raw SCSI device, out of its track buffer).
 
-use super::{ON, REQUEST, SIZE, Target, buffer, read_whole};
+use super::{NEEDS, ON, REQUEST, SIZE, Target, buffer, read_whole};
 use groma_harness::prelude::*;
 use groma_harness::sys::counters::thread_cpu_ns;
 
@@ -38,6 +38,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         interference: Interference::Blocking,
         width: 0.05,
         quick: false,
+        needs: NEEDS,
         ..Info::new("disk.overhead")
     },
     run: Run::Here(run),

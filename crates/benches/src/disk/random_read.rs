@@ -14,7 +14,7 @@
 //!
 //! Source: fio's random read; lmbench3 `disk` and `seek` come nearest among the ancestors.
 
-use super::{ON, REQUEST, SIZE, Target, buffer, read_whole};
+use super::{NEEDS, ON, REQUEST, SIZE, Target, buffer, read_whole};
 use groma_harness::prelude::*;
 
 pub(crate) static BENCH: Benchmark = Benchmark {
@@ -27,6 +27,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         lineage: &["lmbench3:disk", "fio:randread"],
         interference: Interference::Blocking,
         width: 0.05,
+        needs: NEEDS,
         ..Info::new("disk.random_read")
     },
     run: Run::Here(run),

@@ -13,7 +13,7 @@
 //!
 //! Source: lmbench3 `disk` (150 requests of 1 MiB over the whole device) and `lmdd`.
 
-use super::{LARGE, ON, REQUEST, SIZE, Target, buffer, read_whole};
+use super::{LARGE, NEEDS, ON, REQUEST, SIZE, Target, buffer, read_whole};
 use groma_harness::prelude::*;
 
 pub(crate) static BENCH: Benchmark = Benchmark {
@@ -38,6 +38,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         lineage: &["lmbench3:disk", "lmbench3:lmdd"],
         interference: Interference::Blocking,
         width: 0.05,
+        needs: NEEDS,
         ..Info::new("disk.read")
     },
     run: Run::Here(run),

@@ -11,7 +11,7 @@
 //!
 //! Source: lmbench3 `disk` (seek times by distance).
 
-use super::{ON, REQUEST, SIZE, Target, buffer, read_whole};
+use super::{NEEDS, ON, REQUEST, SIZE, Target, buffer, read_whole};
 use groma_harness::prelude::*;
 
 pub(crate) static BENCH: Benchmark = Benchmark {
@@ -36,6 +36,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         interference: Interference::Blocking,
         width: 0.05,
         quick: false,
+        needs: NEEDS,
         ..Info::new("disk.seek")
     },
     run: Run::Here(run),

@@ -10,7 +10,7 @@
 //!
 //! Source: lmbench3 `disk`.
 
-use super::{ON, OWN_FILE};
+use super::{NEEDS, ON, OWN_FILE};
 use groma_harness::prelude::*;
 use groma_harness::sys::disk;
 use std::fs::File;
@@ -26,6 +26,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         params: &[ON],
         scaling: Scaling::alone("a size is that of one disk, however many look at it"),
         lineage: &["lmbench3:disk"],
+        needs: NEEDS,
         ..Info::new("disk.size")
     },
     run: Run::Here(run),

@@ -12,7 +12,7 @@
 //!
 //! Source: fio with `fdatasync=1`; `pg_test_fsync`; no ancestor has it.
 
-use super::{ON, OWN_FILE, REQUEST, SIZE, Target, buffer};
+use super::{NEEDS, ON, OWN_FILE, REQUEST, SIZE, Target, buffer};
 use crate::work;
 use groma_harness::prelude::*;
 use groma_harness::sys::counters::Usage;
@@ -28,6 +28,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         lineage: &["fio:fdatasync"],
         interference: Interference::Blocking,
         width: 0.05,
+        needs: NEEDS,
         ..Info::new("disk.sync_write")
     },
     run: Run::Here(run),

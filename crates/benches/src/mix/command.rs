@@ -6,7 +6,9 @@
 //!
 //! Method: each run is timed alone. Its input is empty, its standard output goes nowhere, its environment is empty. It must end
 //! with code 0 each time. Tasks are limited to 256 beyond those that the user has, where the kernel binds the user to that: the
-//! superuser it does not. Whatever the command leaves running is ended with the round, and at the deadline all of it.
+//! superuser it does not. Whatever the command leaves running is ended with the round, in sessions of its own as well, and at the
+//! deadline all of it. When groma itself is killed by SIGKILL, what the command has started goes with it, but for what left its
+//! process group (`setsid`): no process is left then that could know it.
 //!
 //! Traps: lmbench `lat_cmd` compares the result of `fork` with the character 0, so that its children go on forking, and prints a
 //! time all the same; commands that fail faster than they work; commands that do nothing the second time (`make`).
@@ -15,6 +17,7 @@
 
 use groma_harness::prelude::*;
 use groma_harness::sys::io;
+use groma_harness::sys::leash::Leash;
 use groma_harness::sys::process;
 use groma_harness::sys::spawn::Command;
 use std::fs::File;
@@ -78,6 +81,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let command = Command::new(&path, &words).doing("naming the command")?;
     // Results go another way; what the command says, nobody reads.
     let nothing = File::options().read(true).write(true).open("/dev/null").doing("opening /dev/null")?;
+    let _leash = Leash::new().doing("forking a process that ends the command if this one is killed")?;
     let limited = process::limit_tasks(MORE_TASKS).doing("limiting the tasks")?;
     ctx.fact("command.tasks_limited", if limited { "yes" } else { "no: the superuser is not bound" });
     let spoken = io::duplicate(1).doing("keeping standard output")?;

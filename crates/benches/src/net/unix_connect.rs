@@ -34,6 +34,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         }],
         lineage: &["lmbench3:lat_unix_connect"],
         quick: false,
+        needs: &[Need::WorkDirFor { param: "name", values: &["path"] }],
         ..Info::new("net.unix_connect")
     },
     run: Run::Here(run),

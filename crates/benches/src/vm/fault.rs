@@ -78,6 +78,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         lineage: &["lmbench3:lat_pagefault", "cse221:page_fault"],
         interference: Interference::Faults,
         width: 0.02,
+        needs: &[Need::WorkDirFor { param: "kind", values: &["file_minor", "file_cow", "file_shared", "file_around"] }],
         ..Info::new("vm.fault")
     },
     run: Run::Here(run),

@@ -89,6 +89,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         lineage: &["lmbench3:lat_mmap"],
         interference: Interference::Faults,
         width: 0.02,
+        needs: &[Need::WorkDirFor { param: "backing", values: &["file"] }],
         ..Info::new("vm.map")
     },
     run: Run::Here(run),

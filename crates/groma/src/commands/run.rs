@@ -87,9 +87,14 @@ pub(crate) fn carry_out(
     };
     report_killed_runs(store.as_mut());
     let parent = args.work_dir.clone().unwrap_or_else(std::env::temp_dir);
+    if args.work_dir.is_some() && !parent.is_dir() {
+        bail!("--work-dir {}: is not a directory", parent.display());
+    }
     workdir::sweep(&parent);
     let supervisor = Supervisor::new().context("the supervisor cannot start")?;
-    let work_dir = open_work_dir(args, &parent, seed)?;
+    // What is not made cannot be left.
+    let needed = plan.iter().any(|planned| planned.work_dir && planned.unsupported.is_none());
+    let work_dir = if needed { open_work_dir(&parent, seed) } else { None };
 
     let mut progress = Progress::new(budget);
     progress.show("gauging the machine");
@@ -290,17 +295,14 @@ fn open_store(args: &RunArgs) -> Result<Option<Store>> {
     }
 }
 
-/// The run's directory for files. What was named has to be a directory. One that cannot be written, named or not, is no reason
-/// not to measure the rest: the benchmarks that need it come back `unsupported`, and it is said at once.
-fn open_work_dir(args: &RunArgs, parent: &Path, seed: u64) -> Result<Option<WorkDir>> {
-    match WorkDir::new(parent, seed) {
-        Ok(dir) => Ok(Some(dir)),
-        Err(e) if args.work_dir.is_some() && !parent.is_dir() => Err(e.context("--work-dir")),
-        Err(e) => {
-            eprintln!("groma: benchmarks that need files are unsupported in this run: {e:#}");
-            Ok(None)
-        }
+/// The run's directory for files. A place that cannot be written is no reason not to measure the rest: the benchmarks that
+/// need one come back `unsupported`, and it is said at once.
+fn open_work_dir(parent: &Path, seed: u64) -> Option<WorkDir> {
+    let made = WorkDir::new(parent, seed);
+    if let Err(e) = &made {
+        eprintln!("groma: benchmarks that need files are unsupported in this run: {e:#}");
     }
+    made.ok()
 }
 
 /// Says which runs were killed since the last start, and marks them.
