@@ -1,7 +1,7 @@
 //! Signals, kills, crashes and hangs, each in the middle of a run: what is left, what is kept, what is said.
 
 mod common;
-use common::{Place, children, exists, metric, send, until};
+use common::{Place, children, exists, metric, send, until, with_arguments};
 use serde_json::Value;
 
 const SIGINT: i32 = 2;
@@ -176,4 +176,142 @@ fn concurrent_runs_keep_everything() {
     for run in runs.as_array().into_iter().flatten() {
         assert_eq!(run["status"], "complete");
     }
+}
+
+/// A number of seconds that no other process sleeps for, in this test or elsewhere.
+fn unique_sleep() -> String {
+    use std::sync::atomic::{AtomicU32, Ordering};
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    format!("{}.{}", 100_000 + std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed))
+}
+
+/// A command that has left group and session twice over, and is two processes there, before this file exists.
+fn hide(seconds: &str, started: &std::path::Path) -> String {
+    let started = started.display();
+    format!(
+        "setsid sh -c \"setsid sh -c 'sleep {seconds} & echo > {started}; wait' & exit 0\"; \
+         until [ -e {started} ]; do sleep 0.01; done"
+    )
+}
+
+const COMMAND: [&str; 8] = ["run", "mix.command", "--profile", "quick", "--rounds", "1", "--budget", "60s"];
+
+fn command_args<'a>(param: &'a str, more: &[&'a str]) -> Vec<&'a str> {
+    [&COMMAND[..], &["--json", "--param", param], more].concat()
+}
+
+#[test]
+fn a_command_that_hides_is_ended_with_its_round() {
+    if !common::is_executable("setsid") {
+        println!("skipped: no setsid");
+        return;
+    }
+    let place = Place::new();
+    let seconds = unique_sleep();
+    let param = format!("command={}", hide(&seconds, &place.path("started")));
+    let run = place.json(&command_args(&param, &[]));
+    let m = metric(&run, "mix.command");
+    assert!(!["failed", "timeout"].contains(&m["state"].as_str().expect("a state")), "{m}");
+    assert!(place.path("started").exists(), "it was there: {m}");
+    assert_eq!(with_arguments(&["sleep", &seconds]), [0; 0]);
+}
+
+#[test]
+fn a_command_that_hides_is_ended_at_the_deadline_and_at_a_signal() {
+    if !common::is_executable("setsid") {
+        println!("skipped: no setsid");
+        return;
+    }
+    for signal in [None, Some(SIGINT), Some(SIGTERM)] {
+        let place = Place::new();
+        let (hidden, plain) = (unique_sleep(), unique_sleep());
+        let param = format!("command={}; sleep {plain}", hide(&hidden, &place.path("started")));
+        let deadline = if signal.is_some() { "50s" } else { "3s" };
+        let running = place.start(&command_args(&param, &["--deadline", deadline]));
+        until("the command", || place.path("started").exists().then_some(()));
+        if let Some(signal) = signal {
+            running.signal(signal);
+        }
+        let ended = running.wait();
+        assert_eq!(ended.code, Some(signal.map_or(4, |signal| 128 + signal)), "{ended:?}");
+        for seconds in [&hidden, &plain] {
+            assert_eq!(with_arguments(&["sleep", seconds]), [0; 0], "{signal:?}");
+        }
+        assert!(place.left_behind().is_empty());
+    }
+}
+
+#[test]
+fn a_command_that_starts_itself_again_and_again_is_caught() {
+    if !common::is_executable("setsid") {
+        println!("skipped: no setsid");
+        return;
+    }
+    let place = Place::new();
+    let script = place.path("again");
+    // It starts the next one in a session of its own and ends: nobody has the same id or parent for long. It gives up by itself if
+    // nobody catches it.
+    let next = "#!/bin/sh\n[ $1 -gt 3000 ] && exit\nsetsid sh $0 $(($1 + 1)) &\n";
+    std::fs::write(&script, next).expect("a script");
+    let param = format!("command=sh {} 0; sleep 0.05", script.display());
+    let run = place.json(&command_args(&param, &[]));
+    let m = metric(&run, "mix.command");
+    assert!(!["failed", "timeout"].contains(&m["state"].as_str().expect("a state")), "{m}");
+    let script = script.display().to_string();
+    let still = || {
+        let processes = std::fs::read_dir("/proc").expect("/proc").flatten();
+        let lines = processes.filter_map(|e| std::fs::read(e.path().join("cmdline")).ok());
+        lines.filter(|line| line.split(|b| *b == 0).any(|arg| arg == script.as_bytes())).count()
+    };
+    assert_eq!((0..20).map(|_| still()).max(), Some(0));
+}
+
+#[test]
+fn a_command_goes_with_a_run_that_is_killed() {
+    let place = Place::new();
+    let seconds = unique_sleep();
+    let param = format!("command=sleep {seconds}");
+    let running = place.start(&command_args(&param, &["--deadline", "50s"]));
+    let sleeping = ["sleep", &seconds];
+    until("the command", || with_arguments(&sleeping).first().copied());
+    running.signal(SIGKILL);
+    running.wait();
+    until("the command's end", || with_arguments(&sleeping).is_empty().then_some(()));
+}
+
+#[test]
+fn a_run_ends_no_child_that_it_did_not_start() {
+    let place = Place::new();
+    let seconds = unique_sleep();
+    // The shell becomes the program, which so has a child from its first moment on.
+    let script = format!("sleep {seconds} >/dev/null 2>&1 & exec \"$@\"");
+    let run =
+        place.wrapped(&["sh", "-c", &script, "sh"], &["run", "selftest.orphan", "--rounds", "1", "--json"]).output();
+    assert_eq!(run.expect("it starts").status.code(), Some(0));
+    let still = with_arguments(&["sleep", &seconds]);
+    assert_eq!(still.len(), 1);
+    still.iter().for_each(|pid| send(*pid, SIGKILL));
+}
+
+#[test]
+fn a_guardian_unmakes_what_it_guards_when_its_worker_is_killed() {
+    /// In an IPC namespace of its own, where nobody else makes anything: 99 when nothing was ever made.
+    const SCRIPT: &str = r#"
+objects() { cat /proc/sysvipc/msg /proc/sysvipc/sem /proc/sysvipc/shm | grep -vc key; }
+"$@" & run=$!
+looks=0
+until [ "$(objects)" -gt 0 ]; do looks=$((looks + 1)); [ $looks -gt 2000 ] && exit 99; sleep 0.02; done
+kill -TERM $run; wait $run; code=$?
+echo "objects left: $(objects)" >&2
+exit $code"#;
+    if !groma_harness::sys::process::is_root() || !common::is_executable("unshare") {
+        println!("skipped: an IPC namespace needs root and unshare");
+        return;
+    }
+    let place = Place::new();
+    let args = ["run", "lock.sysv_sem", "--rounds", "500", "--budget", "60s", "--no-store"];
+    let run = place.wrapped(&["unshare", "--ipc", "sh", "-c", SCRIPT, "sh"], &args).output().expect("it starts");
+    let run = common::ended(run);
+    assert_eq!(run.code, Some(143), "{run:?}");
+    assert!(run.err.contains("objects left: 0"), "{run:?}");
 }

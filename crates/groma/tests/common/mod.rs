@@ -163,3 +163,13 @@ pub(crate) fn metric<'v>(run: &'v Value, id: &str) -> &'v Value {
 pub(crate) fn is_executable(program: &str) -> bool {
     std::env::split_paths("/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin").any(|d| Path::new(&d).join(program).exists())
 }
+
+/// The processes of exactly these arguments that have not ended.
+pub(crate) fn with_arguments(args: &[&str]) -> Vec<i32> {
+    let wanted: String = args.iter().map(|arg| format!("{arg}\0")).collect();
+    let processes = std::fs::read_dir("/proc").expect("/proc").flatten();
+    let pids = processes.filter_map(|e| e.file_name().to_str()?.parse::<i32>().ok());
+    pids.filter(|pid| std::fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|line| line == wanted.as_bytes()))
+        .filter(|pid| exists(*pid))
+        .collect()
+}

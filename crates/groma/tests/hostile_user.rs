@@ -1,0 +1,241 @@
+//! Another user of this machine who can write where groma makes its files: no run hangs, follows a link of theirs, or removes what
+//! is not its own. And what may block can be interrupted.
+
+mod common;
+use common::{Ended, Place, ended, is_executable, send, until};
+use groma_harness::sys::process::is_root;
+use std::fs;
+use std::io::Write;
+use std::net::TcpListener;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// `nobody`, on every system.
+const OTHER: u32 = 65534;
+const SIGINT: i32 = 2;
+const SIGKILL: i32 = 9;
+const SIGTERM: i32 = 15;
+
+/// A run that needs files, and is over soon.
+const SHORT: [&str; 9] =
+    ["run", "syscall.fstat", "file.readdir", "--profile", "quick", "--rounds", "1", "--no-store", "--json"];
+
+/// A directory in which everybody may make names and remove their own.
+fn shared_place() -> Option<Place> {
+    if !is_root() {
+        println!("skipped: only root can be two users");
+        return None;
+    }
+    let place = Place::new();
+    fs::set_permissions(place.path("."), fs::Permissions::from_mode(0o755)).expect("permissions");
+    fs::set_permissions(place.tmp(), fs::Permissions::from_mode(0o1777)).expect("permissions");
+    Some(place)
+}
+
+/// What the other user does there.
+fn as_other(place: &Place, script: &str) {
+    let mut sh = Command::new("sh");
+    sh.args(["-ec", script]).current_dir(place.tmp()).uid(OTHER).gid(OTHER);
+    assert!(sh.status().expect("sh").success(), "{script}");
+}
+
+/// The program, which has two minutes.
+fn bounded(place: &Place, args: &[&str]) -> Ended {
+    ended(place.wrapped(&["timeout", "-s", "KILL", "120"], args).output().expect("timeout"))
+}
+
+/// What `find` says of everything there but times of directories: kind, owner, mode, size, name, target.
+fn listing(dir: &Path) -> String {
+    let found = Command::new("find").arg(dir).args(["-printf", "%y %U %m %s %P -> %l\\n"]).output().expect("find");
+    let mut lines: Vec<String> = String::from_utf8_lossy(&found.stdout).lines().map(str::to_owned).collect();
+    lines.sort();
+    lines.join("\n")
+}
+
+#[test]
+fn names_of_others_neither_hang_a_run_nor_are_removed() {
+    let Some(place) = shared_place() else { return };
+    let (tmp, elsewhere) = (place.tmp(), place.path("elsewhere"));
+    fs::create_dir(&elsewhere).expect("a directory");
+    fs::write(elsewhere.join("file"), "ours").expect("a file");
+
+    // What a killed run left, with links to elsewhere in it.
+    let killed = place.start(&["run", "file.readdir", "--rounds", "500", "--no-store", "--json"]);
+    let left = until("a round's directory", || {
+        let dir = place.left_behind().into_iter().find(|name| name.starts_with("groma-work-"))?;
+        tmp.join(&dir).join("1").exists().then_some(tmp.join(dir))
+    });
+    killed.signal(SIGKILL);
+    killed.wait();
+    assert!(left.exists(), "SIGKILL cannot be cleaned up after");
+    symlink(&elsewhere, left.join("link")).expect("a link");
+    fs::create_dir(left.join("replaced")).expect("a directory");
+    fs::remove_dir(left.join("replaced")).expect("a directory");
+    symlink(&elsewhere, left.join("replaced")).expect("a link");
+
+    // What the other user and we have there under such names.
+    as_other(
+        &place,
+        &format!(
+            "mkfifo groma-work-1-0123456789abcdef groma-work-x groma-unmarked-1-0123456789abcdef
+             ln -s {elsewhere} groma-work-2-0123456789abcdef
+             mkdir groma-work-3-0123456789abcdef && echo theirs > groma-work-3-0123456789abcdef/file
+             echo groma-work-3-0123456789abcdef > groma-work-3-0123456789abcdef/groma-work-directory
+             mkdir groma-unmarked-3-0123456789abcdef && touch -d 1970-02-01 groma-unmarked-3-0123456789abcdef",
+            elsewhere = elsewhere.display()
+        ),
+    );
+    for name in ["groma-work-results", "groma-work-4-0123456789abcdef"] {
+        fs::create_dir(tmp.join(name)).expect("a directory");
+        fs::write(tmp.join(name).join("file"), "ours").expect("a file");
+    }
+    fs::rename(&left, tmp.join("aside")).expect("renamed");
+    let before = (listing(&tmp.join(".")), listing(&elsewhere));
+    fs::rename(tmp.join("aside"), &left).expect("renamed");
+
+    let run = bounded(&place, &SHORT);
+    assert_eq!(run.code, Some(0), "{run:?}");
+    assert!(!left.exists(), "what the killed run left is removed");
+    let aside = |text: &str| text.lines().filter(|l| !l.contains(" aside")).map(str::to_owned).collect::<Vec<_>>();
+    // The size of a directory's own entry does not matter.
+    let but_top = |text: &str| aside(text).into_iter().filter(|l| !l.ends_with("  -> ")).collect::<Vec<_>>();
+    assert_eq!(but_top(&before.0), but_top(&listing(&tmp.join("."))));
+    assert_eq!(before.1, listing(&elsewhere));
+}
+
+#[test]
+fn a_run_without_files_makes_no_directory() {
+    let place = Place::new();
+    fs::set_permissions(place.tmp(), fs::Permissions::from_mode(0o555)).expect("permissions");
+    let running = place.start(&["run", "selftest.spin", "--rounds", "500", "--no-store", "--budget", "60s"]);
+    running.worker();
+    assert!(place.left_behind().is_empty());
+    running.signal(SIGKILL);
+    running.wait();
+    assert!(place.left_behind().is_empty(), "not even SIGKILL leaves what was not made");
+}
+
+#[test]
+fn an_output_that_nobody_reads_can_be_interrupted() {
+    let place = Place::new();
+    let fifo = place.path("fifo");
+    assert!(Command::new("mkfifo").arg(&fifo).status().expect("mkfifo").success());
+    let fifo = fifo.display().to_string();
+    let running = place.start(&["run", "syscall.fstat", "--no-store", "--out", &fifo]);
+    // It sleeps in open: state S, in wait_for_partner or the like. Whenever the signal comes it must be the end.
+    until("the program", || {
+        fs::read_to_string(format!("/proc/{}/comm", running.pid())).ok().filter(|c| c == "groma\n")
+    });
+    running.signal(SIGTERM);
+    assert_ne!(running.wait().code, Some(0));
+    assert!(place.left_behind().is_empty());
+}
+
+#[test]
+fn a_pipe_that_is_full_can_be_interrupted_and_the_directory_goes() {
+    let place = Place::new();
+    let (reader, mut writer) = std::io::pipe().expect("a pipe");
+    let full = writer.try_clone().expect("a descriptor");
+    // Filled by a thread that then blocks, until the reader is gone.
+    let filler = std::thread::spawn(move || while writer.write_all(&[b'x'; 4096]).is_ok() {});
+    let mut command =
+        place.command(&["run", "file.readdir", "--profile", "quick", "--rounds", "1", "--no-store", "--out", "-"]);
+    let mut child = command.stdout(Stdio::from(full)).spawn().expect("the program starts");
+    drop(command);
+    let pid = child.id() as i32;
+    until("the work directory", || (!place.left_behind().is_empty()).then_some(()));
+    // The head of the stream is due when the preflight is over, and has nowhere to go: no worker runs any more.
+    until("the end of the preflight", || common::children(pid).is_empty().then_some(()));
+    send(pid, SIGINT);
+    let status = until("its end", || child.try_wait().expect("wait"));
+    assert!(!status.success());
+    assert!(place.left_behind().is_empty());
+    drop(reader);
+    filler.join().expect("no panic");
+}
+
+#[test]
+fn a_server_that_does_not_answer_can_be_interrupted() {
+    let place = Place::new();
+    let silent = TcpListener::bind(("127.0.0.1", 0)).expect("loopback");
+    let address = silent.local_addr().expect("bound").to_string();
+    let running = place.start(&["run", "net.tcp_rtt", "--no-store", "--host", &address]);
+    let _connection = silent.accept().expect("it connects");
+    running.signal(SIGTERM);
+    let ended = running.wait();
+    // By the signal itself: no code, and no word of a server that is not well after five seconds.
+    assert_eq!((ended.code, ended.err.as_str()), (None, ""));
+}
+
+/// What is there: processes of ours, IPC objects, mounts, files.
+const SNAPSHOT: &str = r#"
+snapshot() {
+    for p in /proc/[0-9]*; do
+        case "$(tr '\0' ' ' < $p/cmdline 2>/dev/null)" in *groma*__*|*"sleep 1234"*) echo "process $(tr '\0' ' ' < $p/cmdline)";; esac
+    done
+    cat /proc/sysvipc/msg /proc/sysvipc/sem /proc/sysvipc/shm | sed 's/^/ipc /'
+    cut -d' ' -f5 /proc/self/mountinfo | sort | sed 's/^/mount /'
+    find /dev/shm "$TMPDIR" ! -user 65534 2>/dev/null | sort | sed 's/^/file /'
+}
+snapshot > "$HOME/before"
+"$@"
+code=$?
+snapshot > "$HOME/after"
+exit $code
+"#;
+
+/// As long as the file is there: makes names that a run could take for its own, and takes them away again.
+const NUISANCE: &str = r#"
+while [ -e busy ]; do
+    for i in 1 2 3; do
+        mkfifo groma-work-$i-0123456789abcdef; ln -s /etc groma-work-$i-00000000deadbeef; mkdir groma-unmarked-$i-0123456789abcdef
+    done
+    rm -rf groma-work-?-0123456789abcdef groma-work-?-00000000deadbeef groma-unmarked-?-0123456789abcdef
+done
+"#;
+
+#[test]
+fn a_run_beside_a_hostile_user_leaves_what_it_found() {
+    let Some(place) = shared_place() else { return };
+    let unshare = ["unshare", "--ipc", "--mount", "--pid", "--fork", "--mount-proc"];
+    let tried = Command::new(unshare[0]).args(&unshare[1..]).arg("true").status();
+    if !is_executable("unshare") || !tried.is_ok_and(|s| s.success()) {
+        println!("skipped: namespaces are not to be had");
+        return;
+    }
+    fs::write(place.tmp().join("busy"), "").expect("a file");
+    let mut nuisance = Command::new("sh");
+    nuisance.args(["-c", NUISANCE]).current_dir(place.tmp()).uid(OTHER).gid(OTHER).stderr(Stdio::null());
+    let mut nuisance = nuisance.spawn().expect("sh");
+    let wrapper = [&["timeout", "-s", "KILL", "120"], &unshare[..], &["sh", "-c", SNAPSHOT, "sh"]].concat();
+    let command = "command=setsid sh -c \"setsid sleep 1234 & exit 0\"";
+    let args = [
+        "run",
+        "file.readdir",
+        "proc.spawn",
+        "lock.sysv_sem",
+        "disk.size",
+        "mix.command",
+        "--profile",
+        "quick",
+        "--rounds",
+        "1",
+        "--no-store",
+        "--budget",
+        "60s",
+        "--json",
+        "--param",
+        command,
+    ];
+    let run = ended(place.wrapped(&wrapper, &args).output().expect("it starts"));
+    fs::remove_file(place.tmp().join("busy")).expect("it was there");
+    let nuisance = nuisance.wait().expect("sh");
+    assert!(run.code == Some(0), "{run:?}");
+    assert!(nuisance.success());
+    let read = |name| fs::read_to_string(place.path(name)).expect("a snapshot");
+    let (before, after) = (read("before"), read("after"));
+    assert!(before.contains("mount /proc") && before.contains("/busy"), "{before}");
+    assert_eq!(before, after, "before (left) and after (right)");
+}
