@@ -14,6 +14,7 @@ pub mod calibrate;
 pub mod crew;
 mod ctx;
 mod evidence;
+pub mod handshake;
 pub mod instruments;
 mod needs;
 pub mod preflight;

@@ -46,6 +46,7 @@ pub mod place;
 pub mod process;
 pub mod pthread;
 pub mod queued;
+pub mod random;
 pub mod rates;
 pub mod raw;
 pub mod ready;

@@ -24,6 +24,17 @@ pub fn connect(socket: BorrowedFd<'_>, to: &SocketAddr) -> io::Result<()> {
     Ok(rustix::net::connect(socket, to)?)
 }
 
+/// A connection from an address of one's own choice; the kernel chooses the port where it is 0.
+///
+/// # Errors
+/// Those of `socket`, `bind` and `connect`.
+pub fn connect_from(from: SocketAddr, to: SocketAddr) -> io::Result<TcpStream> {
+    let socket = tcp(to)?;
+    rustix::net::bind(&socket, &from)?;
+    rustix::net::connect(&socket, &to)?;
+    Ok(socket.into())
+}
+
 /// A socket that listens there, with a backlog of one's own; the kernel cuts it to [`crate::net::longest_backlog`].
 ///
 /// # Errors

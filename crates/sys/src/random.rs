@@ -1,0 +1,36 @@
+//! Random bytes from the kernel, for secrets and nonces. What only has to vary (an order, a seed) takes a generator with a
+//! seed instead, so that a run can be repeated.
+
+use rustix::rand::{GetRandomFlags, getrandom};
+use std::io;
+
+/// So many bytes that nobody can predict. Waits, once after boot, until the kernel's generator is seeded.
+///
+/// # Errors
+/// Those of `getrandom`: `ENOSYS` before Linux 3.17.
+pub fn bytes<const N: usize>() -> io::Result<[u8; N]> {
+    let mut bytes = [0; N];
+    let mut have = 0;
+    // A signal cuts long requests short; the shortest that it can cut is 256 bytes.
+    while have < N {
+        match getrandom(&mut bytes[have..], GetRandomFlags::empty()) {
+            Ok(n) => have += n,
+            Err(rustix::io::Errno::INTR) => {}
+            Err(e) => return Err(e.into()),
+        }
+    }
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_bytes_are_filled_and_never_the_same() {
+        let (a, b) = (bytes::<1000>().expect("getrandom"), bytes::<1000>().expect("getrandom"));
+        assert_ne!(a, b);
+        // The chance that the last 16 bytes are all zero is 1 in 2^128.
+        assert!(a[984..].iter().any(|byte| *byte != 0));
+    }
+}
