@@ -3,7 +3,7 @@
 //! The benchmark is the same in both cases: it connects to [`Peer::address`], measures, and ends it. Whatever the two sides
 //! have to agree on (a size, an option) goes over their own connection first: there is no memory that they share.
 
-pub(crate) use groma_harness::remote::{Service, Session, Socket, Transport};
+pub(crate) use groma_harness::remote::{Limits, Service, Session, Socket, Transport};
 
 use groma_harness::prelude::*;
 use groma_harness::remote::Control;
@@ -60,13 +60,23 @@ impl Peer {
 
     /// As [`Peer::start`], reached by addresses of this family; another machine has the address that it has.
     pub(crate) fn start_by(ctx: &Ctx, service: &'static Service, family: Family) -> Result<Peer, Stop> {
+        Peer::start_within(ctx, service, family, Limits::default())
+    }
+
+    /// As [`Peer::start_by`]; the service is asked for no more than that.
+    pub(crate) fn start_within(
+        ctx: &Ctx,
+        service: &'static Service,
+        family: Family,
+        limits: Limits,
+    ) -> Result<Peer, Stop> {
         if let Some(remote) = ctx.remote() {
             if remote.address.is_ipv6() != (family == Family::V6) {
                 let named = if remote.address.is_ipv6() { "an IPv6" } else { "an IPv4" };
                 return Err(Stop::Unsupported(format!("--host names {named} address")));
             }
             let mut control = Control::open(remote).map_err(Stop::Failed)?;
-            let address = control.start(service.name).map_err(Stop::Failed)?;
+            let address = control.start(service.name, limits).map_err(Stop::Failed)?;
             return Ok(Peer { address, side: Side::There(control) });
         }
         let socket = match Socket::bind(service.transport, family.loopback()) {
@@ -76,7 +86,7 @@ impl Peer {
         let address = socket.address().doing("asking for the port")?;
         let (hold, held) = pipe().doing("making a pipe")?;
         let child =
-            ctx.fork_peer(&[held.as_fd()], || match (service.serve)(Session { socket, hold, client: None }) {
+            ctx.fork_peer(&[held.as_fd()], || match (service.serve)(Session { socket, hold, client: None, limits }) {
                 Ok(()) => 0,
                 Err(e) => {
                     eprintln!("{}: the other side: {e}", service.name);

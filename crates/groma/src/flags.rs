@@ -133,7 +133,7 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "ADDRESS[:PORT]", value_parser = parse_address)]
     pub(crate) host: Option<SocketAddr>,
 
-    /// The token that the groma serve wants
+    /// The token of the groma serve; both sides prove that they have it, and it is never sent
     #[arg(long, value_name = "TOKEN", env = "GROMA_TOKEN", hide_env_values = true, default_value = "", value_parser = parse_token)]
     pub(crate) token: String,
 
@@ -279,9 +279,13 @@ pub(crate) struct ServeArgs {
     /// The address and port to listen on; services are at further ports of this address while they are used
     #[arg(long, value_name = "ADDRESS[:PORT]", default_value = "127.0.0.1", value_parser = parse_address)]
     pub(crate) bind: SocketAddr,
-    /// The token that clients have to name [default: none on the loopback, elsewhere a random one, which is printed]
+    /// The token that clients have to have, of 16 or more characters beyond the loopback [default: none on the loopback,
+    /// elsewhere a random one, which is printed]
     #[arg(long, value_name = "TOKEN", env = "GROMA_TOKEN", hide_env_values = true, value_parser = parse_token)]
     pub(crate) token: Option<String>,
+    /// The longest that a session may take, which is one round of a client, such as 30s, 5m or 1h
+    #[arg(long, value_name = "TIME", default_value = "15m", value_parser = parse_session_time)]
+    pub(crate) deadline: Duration,
 }
 
 #[derive(Debug, Args)]
@@ -455,7 +459,7 @@ fn parse_address(text: &str) -> Result<SocketAddr, String> {
     })
 }
 
-/// A token is one word, since it travels in a line.
+/// A token is one word, since people copy it from one terminal to another.
 fn parse_token(text: &str) -> Result<String, String> {
     if text.len() > 256 || text.chars().any(|c| c.is_whitespace() || c.is_control()) {
         return Err("expected at most 256 characters without spaces".to_owned());
@@ -478,6 +482,13 @@ pub(crate) fn parse_time(text: &str) -> Result<Duration, String> {
     let time = Duration::try_from_secs_f64(seconds).map_err(|_| bad())?;
     // Less than half a nanosecond is nothing as well.
     if time.is_zero() { Err("a time must be more than nothing".to_owned()) } else { Ok(time) }
+}
+
+/// Reads how long a session may take.
+fn parse_session_time(text: &str) -> Result<Duration, String> {
+    let time = parse_time(text)?;
+    // Nobody means more, and the kernel's timers must not overflow.
+    if time > Duration::from_secs(24 * 3600) { Err("expected at most 24h".to_owned()) } else { Ok(time) }
 }
 
 fn parse_param(text: &str) -> Result<(String, Vec<String>), String> {

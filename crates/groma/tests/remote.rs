@@ -1,72 +1,15 @@
 //! `groma serve` and `--host`: what is measured, who is turned away, and that nothing is left when either side goes.
 
 mod common;
+#[path = "common/serve.rs"]
+mod serve;
+
 use common::{Place, Running, children, exists, is_executable, metric, until};
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{SocketAddr, TcpStream};
-use std::process::{Child, Command};
-use std::time::Duration;
+use serve::{Serve, descriptors};
+use std::process::Command;
 
 const SIGINT: i32 = 2;
 const SIGKILL: i32 = 9;
-
-/// A running `groma serve`.
-struct Serve {
-    child: Child,
-    address: String,
-    /// What it said for the other machine to type.
-    said: String,
-}
-
-impl Serve {
-    /// Started by `wrapper`, if there is one, with these arguments.
-    fn start(place: &Place, wrapper: &[&str], args: &[&str]) -> Serve {
-        let mut child = place.wrapped(wrapper, &[&["serve"], args].concat()).spawn().expect("the program starts");
-        let mut said = String::new();
-        let out = child.stdout.take().expect("a pipe");
-        BufReader::new(out).read_line(&mut said).expect("a line");
-        let address = said.split("--host ").nth(1).and_then(|rest| rest.split_ascii_whitespace().next());
-        let address = address.unwrap_or_else(|| panic!("no address in '{said}'")).to_owned();
-        Serve { child, address, said }
-    }
-
-    fn pid(&self) -> i32 {
-        self.child.id() as i32
-    }
-
-    fn sessions(&self) -> Vec<i32> {
-        children(self.pid()).into_iter().filter(|pid| exists(*pid)).collect()
-    }
-
-    /// Waits until it has no session any more, and with it no port but its own.
-    fn idle(&self) {
-        until("the end of the sessions", || self.sessions().is_empty().then_some(()));
-    }
-
-    /// What it answers to these bytes.
-    fn answer(&self, text: &str) -> String {
-        let address: SocketAddr = self.address.parse().expect("an address");
-        let mut connection = TcpStream::connect(address).expect("it listens");
-        connection.set_read_timeout(Some(Duration::from_secs(60))).expect("a time-out");
-        connection.write_all(text.as_bytes()).expect("it reads");
-        let mut answer = String::new();
-        // A reset ends it as well as a proper close.
-        let _ = connection.read_to_string(&mut answer);
-        answer
-    }
-}
-
-impl Drop for Serve {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-/// How many descriptors a process has: listening sockets are among them.
-fn descriptors(pid: i32) -> usize {
-    std::fs::read_dir(format!("/proc/{pid}/fd")).map_or(0, Iterator::count)
-}
 
 /// All kinds of services.
 const REMOTE: [&str; 6] =
@@ -147,17 +90,9 @@ fn whoever_is_not_welcome_is_told_why_in_one_line() {
         assert_eq!(ended.code, Some(2), "{ended:?}");
         assert_eq!(ended.err, format!("groma: --host {}: the token is wrong (--token)\n", serve.address));
     }
-    let version = env!("CARGO_PKG_VERSION");
-    for (hello, answer) in [
-        ("GET / HTTP/1.1\r\n\r\n".to_owned(), "this is groma serve, and that was no greeting"),
-        ("groma\t1\t9.9\tright\n".to_owned(), "you are groma 9.9 with protocol 1: use one version"),
-        (format!("groma\t99\t{version}\tright\n"), "with protocol 99: use one version"),
-        (format!("groma\t1\t{version}\twrong\n"), "the token is wrong"),
-    ] {
-        let said = serve.answer(&hello);
-        assert!(said.starts_with("refused\t") && said.contains(answer) && said.lines().count() == 1, "{said:?}");
-    }
-    let said = serve.answer(&format!("groma\t1\t{version}\tright\nservice\tno.such\nfacts of life\n"));
+    let mut wire = serve.proven("right");
+    wire.say("service\tno.such\t0\t0\nfacts of life\n");
+    let said = wire.rest();
     assert!(said.contains("there is no service 'no.such'") && said.ends_with("no word of a session\n"), "{said:?}");
     serve.idle();
     drop(serve);
@@ -171,13 +106,25 @@ fn whoever_is_not_welcome_is_told_why_in_one_line() {
 }
 
 #[test]
-fn beyond_the_loopback_a_token_is_wanted() {
+fn beyond_the_loopback_a_long_token_is_wanted() {
     let place = Place::new();
     let serve = Serve::start(&place, &[], &["--bind", "0.0.0.0:0"]);
     let token = serve.said.split("--token ").nth(1).map(str::trim).expect("it made one");
-    assert_eq!(token.len(), 32);
-    let refused = place.groma(&["serve", "--bind", "0.0.0.0:0", "--token", ""]);
-    assert_eq!(refused.code, Some(2), "{refused:?}");
+    assert!(token.len() == 32 && token.bytes().all(|b| b.is_ascii_hexdigit()), "{token}");
+    let other = Serve::start(&place, &[], &["--bind", "0.0.0.0:0"]);
+    assert_ne!(Some(token), other.said.split("--token ").nth(1).map(str::trim));
+    for short in ["", "short", "fifteen-letters"] {
+        let refused = place.groma(&["serve", "--bind", "0.0.0.0:0", "--token", short]);
+        assert_eq!(refused.code, Some(2), "{refused:?}");
+        let why = "groma: --token: expected 16 or more characters, since 0.0.0.0:0 is not the loopback\n";
+        assert_eq!(refused.err, why);
+    }
+    Serve::start(&place, &[], &["--bind", "0.0.0.0:0", "--token", "sixteen-letters."]);
+    // A client does not even try: a proof of a short token would tell it to whoever listens.
+    let tried = place.groma(&["run", "net.tcp_rtt", "--no-store", "--host", "192.0.2.1:1", "--token", "short"]);
+    assert_eq!(tried.code, Some(2), "{tried:?}");
+    let why = "192.0.2.1:1: beyond the loopback a token of 16 or more characters is needed (--token)";
+    assert_eq!(tried.err, format!("groma: --host {why}\n"));
 }
 
 /// Two network namespaces joined by a pair of virtual interfaces; gone when it is dropped.

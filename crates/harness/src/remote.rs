@@ -1,10 +1,14 @@
 //! The other side of network benchmarks: what it is, and how a client asks a `groma serve` on another machine for it.
 //!
-//! One control connection a service: lines of tab-separated text. The client greets with program, protocol, version and token, and is
-//! welcomed or refused with a reason; asks for `facts`, or for one `service`, and is told its port. The service lives until the
+//! One control connection a service: lines of tab-separated text. After [`crate::handshake`] the client asks for `facts`, or for one
+//! `service` with the limits of what it will ask of it, and is told its port. The service lives until the
 //! client says `end`, or the connection ends, whatever ended it. What is measured goes over connections of its own. Times are
 //! never said: the clocks of two machines are not compared. The server's side is [`crate::session`].
+//!
+//! Neither side trusts the other with its time or memory. Lines have a longest length and a deadline for all of their bytes
+//! together; facts are those of a list, once each; what is shown or kept has printable characters only.
 
+use crate::handshake::{self, Failure};
 use crate::model::{Fact, Remote};
 use crate::sys::{net, socket};
 use std::io::{self, Read, Write};
@@ -41,6 +45,18 @@ pub struct Session {
     pub hold: OwnedFd,
     /// The only address that is talked to; anybody's when `None`.
     pub client: Option<IpAddr>,
+    /// What the client has said that it will ask for, over the connection that has proven the token.
+    pub limits: Limits,
+}
+
+/// The most that a client will ask of a service at once. A service that is reached by datagrams sends no more than that in answer to one:
+/// whoever forges the client's address cannot make it send more than the client itself wanted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Limits {
+    /// Bytes in a datagram.
+    pub size: u32,
+    /// Datagrams.
+    pub count: u32,
 }
 
 /// A socket that is bound to an address of its own.
@@ -54,14 +70,18 @@ pub enum Socket {
 
 /// More than is ever needed: clients do not outrun a service, they wait for it (lmbench-inventory.md N5).
 pub const BACKLOG: u16 = 4096;
-/// How long either side waits for the next line.
+/// How long either side waits for a line.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
-/// Grows with every change of the lines.
-pub(crate) const PROTOCOL: u32 = 1;
-/// Both sides have to be of one version: they are two halves of one benchmark.
-pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");
-/// No line is longer.
-const LONGEST_LINE: usize = 4096;
+/// No line is longer: the longest is a fact with its value.
+const LONGEST_LINE: usize = 1024;
+/// What a client is told of the other machine, and all that it takes.
+pub(crate) const FACTS: [&str; 5] = ["host.name", "kernel.release", "cpu.model", "cpus.allowed", "virtualization.kind"];
+/// Characters of a fact's value, or of a reason, that are taken. The longest value is the list of the CPUs of a large
+/// machine; Linux has 64 for the name of a host.
+const LONGEST_TEXT: usize = 256;
+/// Before another try, when a server hung up before it heard our proof: it makes room by that when more greet at once than
+/// it has places for.
+const AGAIN_AFTER: [Duration; 3] = [Duration::from_millis(50), Duration::from_millis(150), Duration::from_millis(450)];
 
 impl Socket {
     /// A socket of this transport, bound to a port of the kernel's choice where `at` names none.
@@ -154,45 +174,97 @@ impl Session {
 #[derive(Debug)]
 pub struct Control {
     connection: TcpStream,
+    /// What is being said or heard has to be over by then.
+    until: Instant,
+}
+
+/// Why there is no control connection.
+enum Closed {
+    /// Hung up before it took or refused our proof: another try may do.
+    Early,
+    /// In words.
+    Because(String),
+}
+
+impl From<io::Error> for Closed {
+    fn from(e: io::Error) -> Closed {
+        match e.kind() {
+            io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe => Closed::Early,
+            io::ErrorKind::ConnectionRefused => Closed::Because("no groma serve listens there".to_owned()),
+            _ => Closed::Because(e.to_string()),
+        }
+    }
+}
+
+impl From<Failure> for Closed {
+    fn from(failure: Failure) -> Closed {
+        Closed::Because(printable(&failure.to_string()))
+    }
 }
 
 impl Control {
-    /// Connects and greets.
+    /// Connects, and proves to each other that both sides have the token. This and [`Control::facts`] together are over within five
+    /// seconds, whatever the other side does.
     ///
     /// # Errors
     /// In one line: nobody is there, it is no groma, not this one, or it wants another token.
     pub fn open(remote: &Remote) -> Result<Control, String> {
-        let told = |e: io::Error| match e.kind() {
-            io::ErrorKind::WouldBlock | io::ErrorKind::UnexpectedEof => {
-                format!("{}: what listens there is no groma serve, or it is not well", remote.address)
+        Control::open_within(remote, PATIENCE)
+    }
+
+    fn open_within(remote: &Remote, time: Duration) -> Result<Control, String> {
+        let at = remote.address;
+        // A proof of a short token would be a gift to whoever listens there: it can try tokens on it.
+        if !at.ip().is_loopback() && !handshake::is_long_enough(&remote.token) {
+            let least = handshake::SHORTEST_TOKEN;
+            return Err(format!("{at}: beyond the loopback a token of {least} or more characters is needed (--token)"));
+        }
+        let until = Instant::now() + time;
+        let mut pauses = AGAIN_AFTER.iter();
+        loop {
+            match (Control::greet(remote, until), pauses.next()) {
+                (Ok(control), _) => return Ok(control),
+                (Err(Closed::Because(why)), _) => return Err(format!("{at}: {why}")),
+                (Err(Closed::Early), Some(pause)) if Instant::now() + *pause < until => std::thread::sleep(*pause),
+                (Err(Closed::Early), _) => {
+                    return Err(format!("{at}: what listens there hangs up: it is no groma serve, or too busy"));
+                }
             }
-            io::ErrorKind::ConnectionRefused => format!("{}: no groma serve listens there", remote.address),
-            _ => format!("{}: {e}", remote.address),
-        };
-        let connection = TcpStream::connect_timeout(&remote.address, PATIENCE).map_err(told)?;
-        let mut control = Control { connection };
-        control.prepare().map_err(told)?;
-        let hello = format!("groma\t{PROTOCOL}\t{VERSION}\t{}\n", remote.token);
-        control.say(&hello).map_err(told)?;
-        match control.hear().map_err(told)?.split_once('\t') {
-            Some(("refused", why)) => Err(format!("{}: {why}", remote.address)),
-            Some(("welcome", _)) => Ok(control),
-            _ => Err(format!("{}: what listens there is no groma serve", remote.address)),
         }
     }
 
-    /// The two ends of a control connection are alike.
-    pub(crate) fn accepted(connection: TcpStream) -> io::Result<Control> {
-        let control = Control { connection };
-        control.prepare()?;
+    fn greet(remote: &Remote, until: Instant) -> Result<Control, Closed> {
+        let left = until.saturating_duration_since(Instant::now());
+        let connection = match TcpStream::connect_timeout(&remote.address, left.max(Duration::from_millis(1))) {
+            Err(e) if e.kind() == io::ErrorKind::TimedOut => {
+                return Err(Closed::Because(
+                    "nobody answers there: is the address right, and the port open?".to_owned(),
+                ));
+            }
+            connected => connected?,
+        };
+        let mut control = Control::over(connection, until)?;
+        let silent = |e: io::Error| match e.kind() {
+            io::ErrorKind::TimedOut => {
+                Closed::Because("what listens there is no groma serve, or it is not well".to_owned())
+            }
+            io::ErrorKind::InvalidData => Closed::from(Failure::NoServer),
+            _ => Closed::from(e),
+        };
+        let client = handshake::Client::new()?;
+        control.say(&client.greeting()).map_err(silent)?;
+        let (proof, client) = client.prove(&control.hear().map_err(silent)?, &remote.token)?;
+        control.say(&proof).map_err(silent)?;
+        client.check(&control.hear().map_err(silent)?)?;
         Ok(control)
     }
 
-    fn prepare(&self) -> io::Result<()> {
-        self.connection.set_nodelay(true)?;
-        self.connection.set_read_timeout(Some(PATIENCE))?;
-        self.connection.set_write_timeout(Some(PATIENCE))?;
-        socket::notice_silence(&self.connection)
+    /// Either end of a control connection that is open.
+    pub(crate) fn over(connection: TcpStream, until: Instant) -> io::Result<Control> {
+        connection.set_nodelay(true)?;
+        connection.set_write_timeout(Some(PATIENCE))?;
+        socket::notice_silence(&connection)?;
+        Ok(Control { connection, until })
     }
 
     /// The server's side of it.
@@ -200,65 +272,94 @@ impl Control {
         &self.connection
     }
 
+    /// What follows has to be over by then.
+    pub(crate) fn set_deadline(&mut self, until: Instant) {
+        self.until = until;
+    }
+
     pub(crate) fn say(&mut self, line: &str) -> io::Result<()> {
         self.connection.write_all(line.as_bytes())
     }
 
-    /// The next line, without its end. Byte by byte: what follows may be for somebody else. Whoever says a byte now and then does not
-    /// hold us longer than who says nothing.
+    /// The next line, without its end. No byte behind it is taken, so that a `poll` sees whether there is more.
     pub(crate) fn hear(&mut self) -> io::Result<String> {
-        let until = Instant::now() + self.connection.read_timeout()?.unwrap_or(PATIENCE);
         let mut line = Vec::new();
-        let mut byte = [0];
+        let mut bytes = [0; 256];
         while line.len() < LONGEST_LINE {
-            self.connection.read_exact(&mut byte)?;
-            if byte[0] == b'\n' {
+            // One deadline for the line: whoever says a byte now and then does not hold us longer than who says nothing.
+            let left = self.until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Err(io::ErrorKind::TimedOut.into());
+            }
+            self.connection.set_read_timeout(Some(left))?;
+            let seen = match self.connection.peek(&mut bytes) {
+                Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+                Ok(seen) => seen,
+                Err(e) if e.kind() == io::ErrorKind::WouldBlock => return Err(io::ErrorKind::TimedOut.into()),
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => continue,
+                Err(e) => return Err(e),
+            };
+            let end = bytes[..seen].iter().position(|byte| *byte == b'\n');
+            let taken = end.map_or(seen, |end| end + 1);
+            self.connection.read_exact(&mut bytes[..taken])?;
+            line.extend_from_slice(&bytes[..end.unwrap_or(taken)]);
+            if end.is_some() {
                 return Ok(String::from_utf8_lossy(&line).into_owned());
             }
-            if Instant::now() > until {
-                return Err(io::ErrorKind::WouldBlock.into());
-            }
-            line.push(byte[0]);
         }
         Err(io::Error::new(io::ErrorKind::InvalidData, "a line does not end"))
     }
 
-    /// What the other machine says of itself, and the longest packet on the way there.
+    /// What the other machine says of itself, and the longest packet on the way there. To be asked for at once: the deadline is
+    /// that of [`Control::open`].
     ///
     /// # Errors
     /// In one line, what went wrong.
     pub fn facts(&mut self) -> Result<Vec<Fact>, String> {
-        let mut facts = Vec::new();
-        self.say("facts\n").map_err(|e| e.to_string())?;
-        loop {
-            let line = self.hear().map_err(|e| e.to_string())?;
-            let mut parts = line.splitn(3, '\t');
-            match (parts.next(), parts.next(), parts.next()) {
-                (Some("fact"), Some(key), Some(value)) => facts.push(Fact::new(format!("remote.{key}"), value)),
-                _ => break,
-            }
-        }
+        let mut facts = self.hear_facts().map_err(|e| self.because(&e))?;
         if let Some(mtu) = socket::path_mtu(&self.connection) {
             facts.push(Fact::new("remote.path_mtu", mtu));
         }
         Ok(facts)
     }
 
+    fn hear_facts(&mut self) -> io::Result<Vec<Fact>> {
+        let wrong = |what: String| Err(io::Error::new(io::ErrorKind::InvalidData, what));
+        let mut facts: Vec<Fact> = Vec::new();
+        self.say("facts\n")?;
+        loop {
+            let line = self.hear()?;
+            let mut words = line.splitn(3, '\t');
+            let (word, key, value) = (words.next(), words.next(), words.next());
+            let (Some("fact"), Some(key), Some(value)) = (word, key, value) else {
+                return if line == "end" { Ok(facts) } else { wrong(format!("'{line}' is no fact")) };
+            };
+            if !FACTS.contains(&key) {
+                return wrong(format!("'{key}' is none of its facts"));
+            }
+            let key = format!("remote.{key}");
+            if facts.iter().any(|fact| fact.key == key) {
+                return wrong(format!("it says {key} twice"));
+            }
+            facts.push(Fact::new(key, printable(value)));
+        }
+    }
+
     /// Starts a service; where it is reached.
     ///
     /// # Errors
     /// In one line, what went wrong.
-    pub fn start(&mut self, service: &str) -> Result<SocketAddr, String> {
-        self.say(&format!("service\t{service}\n")).map_err(|e| e.to_string())?;
-        let answer = self.hear().map_err(|e| e.to_string())?;
+    pub fn start(&mut self, service: &str, limits: Limits) -> Result<SocketAddr, String> {
+        self.until = Instant::now() + PATIENCE;
+        let answer = self.ask(&format!("service\t{service}\t{}\t{}\n", limits.size, limits.count))?;
         match answer.split_once('\t') {
             Some(("port", port)) => {
                 let mut address = self.connection.peer_addr().map_err(|e| e.to_string())?;
-                address.set_port(port.parse().map_err(|_| format!("'{port}' is no port"))?);
+                address.set_port(port.parse().map_err(|_| printable(&format!("'{port}' is no port")))?);
                 Ok(address)
             }
-            Some(("refused", why)) => Err(why.to_owned()),
-            _ => Err(format!("'{answer}' is no answer")),
+            Some(("refused", why)) => Err(printable(why)),
+            _ => Err(printable(&format!("'{answer}' is no answer"))),
         }
     }
 
@@ -267,38 +368,161 @@ impl Control {
     /// # Errors
     /// In one line, how it ended if not well.
     pub fn end(mut self) -> Result<(), String> {
-        self.say("end\n").map_err(|e| e.to_string())?;
-        let answer = self.hear().map_err(|e| e.to_string())?;
+        self.until = Instant::now() + PATIENCE;
+        let answer = self.ask("end\n")?;
         // Nothing waits in TIME_WAIT for a connection that nobody misses.
         net::reset_on_close(self.connection.as_fd()).map_err(|e| e.to_string())?;
         match answer.split_once('\t') {
             Some(("ended", "well")) => Ok(()),
-            Some(("ended", how)) => Err(format!("the other side {how}")),
-            _ => Err(format!("'{answer}' is no answer")),
+            Some(("ended", how)) => Err(format!("the other side {}", printable(how))),
+            _ => Err(printable(&format!("'{answer}' is no answer"))),
         }
     }
+
+    fn ask(&mut self, line: &str) -> Result<String, String> {
+        self.say(line).and_then(|()| self.hear()).map_err(|e| self.because(&e))
+    }
+
+    /// In words that name the machine.
+    fn because(&self, e: &io::Error) -> String {
+        let at = self.connection.peer_addr().map_or_else(|_| "the other side".to_owned(), |at| at.to_string());
+        let why = match e.kind() {
+            io::ErrorKind::TimedOut => "it did not answer in time".to_owned(),
+            io::ErrorKind::UnexpectedEof => "it has hung up".to_owned(),
+            _ => printable(&e.to_string()),
+        };
+        format!("{at}: {why}")
+    }
+}
+
+/// What somebody else said, for the eyes of the user and for the store: no character that a terminal acts upon, or that changes the
+/// direction of text, and no endless text.
+pub(crate) fn printable(text: &str) -> String {
+    let shown = |c: char| if c == ' ' || c.is_ascii_graphic() { c } else { '?' };
+    text.chars().take(LONGEST_TEXT).map(shown).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::handshake::{Server, Step};
     use std::net::Ipv4Addr;
+    use std::thread::{self, JoinHandle};
+
+    /// A server of one client that does this; where it listens.
+    fn server<T: Send + 'static>(serve: impl FnOnce(TcpStream) -> T + Send + 'static) -> (Remote, JoinHandle<T>) {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("loopback");
+        let address = listener.local_addr().expect("bound");
+        let serving = thread::spawn(move || serve(listener.accept().expect("a client").0));
+        (Remote { address, token: "right".to_owned() }, serving)
+    }
+
+    /// The server's side of a handshake, up to and with its welcome, and the request for facts.
+    fn welcome(mut connection: &TcpStream) {
+        let mut server = Server::new().expect("a nonce");
+        let mut bytes = [0; 256];
+        loop {
+            let n = connection.read(&mut bytes).expect("a client");
+            match server.take(&bytes[..n], "right") {
+                Step::Wait => {}
+                Step::Say(line) => connection.write_all(line.as_bytes()).expect("a client"),
+                Step::Welcome(line) => break connection.write_all(line.as_bytes()).expect("a client"),
+                Step::Close(_) => panic!("the client has no proof"),
+            }
+        }
+        let asked = connection.read(&mut bytes).expect("a client");
+        assert_eq!(&bytes[..asked], b"facts\n");
+    }
+
+    /// What a client makes of a server that answers the request for facts like this, until the client hangs up.
+    fn facts_of(serve: impl FnOnce(&TcpStream) + Send + 'static, time: Duration) -> Result<Vec<Fact>, String> {
+        let (remote, serving) = server(move |connection| {
+            welcome(&connection);
+            serve(&connection);
+        });
+        let mut control = Control::open_within(&remote, LONG).expect("it has the token");
+        control.set_deadline((Instant::now() + time).min(control.until));
+        let until = control.until;
+        let facts = control.facts();
+        assert_eq!(control.until, until, "facts have no time of their own");
+        drop(control);
+        serving.join().expect("no panic");
+        facts.map_err(|why| why.replace(&remote.address.to_string(), "THERE"))
+    }
+
+    /// Long enough for a machine with much else to do.
+    const LONG: Duration = Duration::from_secs(60);
+    const SHORT: Duration = Duration::from_millis(300);
+
+    /// Says this again and again, with a pause, until nobody listens any more.
+    fn drip(mut connection: &TcpStream, text: &[u8]) {
+        while connection.write_all(text).is_ok() {
+            thread::sleep(Duration::from_millis(5));
+        }
+    }
 
     #[test]
-    fn who_dawdles_within_a_line_is_not_waited_for() {
+    fn facts_are_known_come_once_and_are_printable() {
+        let say = |text: String| move |mut to: &TcpStream| to.write_all(text.as_bytes()).expect("a client");
+        let value = format!("a\u{1b}]0;title\u{7}\u{202e}é{}", "x".repeat(300));
+        let facts = facts_of(say(format!("fact\thost.name\t{value}\nfact\tcpu.model\tC\tPU\nend\n")), LONG);
+        let facts = facts.expect("two facts");
+        let keys: Vec<&str> = facts.iter().map(|f| f.key.as_str()).collect();
+        assert_eq!(keys, ["remote.host.name", "remote.cpu.model", "remote.path_mtu"]);
+        assert_eq!(facts[0].value, format!("a?]0;title???{}", "x".repeat(LONGEST_TEXT - 13)));
+        assert_eq!(facts[1].value, "C?PU");
+
+        for (said, why) in [
+            ("fact\tno.such\t1\n".to_owned(), "'no.such' is none of its facts"),
+            ("fact\tcpu.model\t1\nfact\tcpu.model\t1\n".to_owned(), "it says remote.cpu.model twice"),
+            ("\u{1b}[2J\n".to_owned(), "'?[2J' is no fact"),
+            ("x".repeat(2 * LONGEST_LINE), "a line does not end"),
+            ("fact\tcpu.model\t1".to_owned(), "it has hung up"),
+        ] {
+            assert_eq!(facts_of(say(said), LONG), Err(format!("THERE: {why}")));
+        }
+    }
+
+    #[test]
+    fn a_server_that_dawdles_is_not_waited_for() {
+        // Over at the deadline whether each byte comes soon or none ever.
+        let late = || Err("THERE: it did not answer in time".to_owned());
+        assert_eq!(facts_of(|to| drip(to, b"x"), SHORT), late());
+        assert_eq!(facts_of(|mut to| drop(to.read(&mut [0])), SHORT), late());
+        let (remote, serving) = server(|connection| drip(&connection, b"n"));
+        let why = Control::open_within(&remote, SHORT).map(|_| ()).expect_err("no server");
+        assert!(why.ends_with("what listens there is no groma serve, or it is not well"), "{why}");
+        serving.join().expect("no panic");
+    }
+
+    #[test]
+    fn whoever_hangs_up_before_the_proof_is_tried_again() {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("loopback");
-        let mut slow = TcpStream::connect(listener.local_addr().expect("bound")).expect("connect");
-        let (connection, _) = listener.accept().expect("accept");
-        let mut control = Control::accepted(connection).expect("options");
-        control.connection.set_read_timeout(Some(Duration::from_millis(200))).expect("a time-out");
-        let dawdling = std::thread::spawn(move || {
-            // Never so slow that a single read is too long, until nobody listens any more.
-            while slow.write_all(b"x").is_ok() {
-                std::thread::sleep(Duration::from_millis(5));
+        let remote = Remote { address: listener.local_addr().expect("bound"), token: "right".to_owned() };
+        let serving = thread::spawn(move || {
+            for _ in AGAIN_AFTER {
+                drop(listener.accept());
             }
+            let (mut connection, _) = listener.accept().expect("the last try");
+            welcome(&connection);
+            connection.write_all(b"end\n").expect("a client");
         });
-        assert_eq!(control.hear().map_err(|e| e.kind()), Err(io::ErrorKind::WouldBlock));
-        drop(control);
-        dawdling.join().expect("no panic");
+        Control::open_within(&remote, LONG).and_then(|mut control| control.facts()).expect("the last try");
+        serving.join().expect("no panic");
+
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("loopback");
+        let remote = Remote { address: listener.local_addr().expect("bound"), token: "right".to_owned() };
+        let hanging_up = thread::spawn(move || (0..=AGAIN_AFTER.len()).for_each(|_| drop(listener.accept())));
+        let why = Control::open_within(&remote, LONG).map(|_| ()).expect_err("nobody");
+        assert!(why.ends_with("hangs up: it is no groma serve, or too busy"), "{why}");
+        hanging_up.join().expect("no panic");
+    }
+
+    #[test]
+    fn a_short_token_does_not_leave_the_machine() {
+        // TEST-NET-1: nobody is there, and nobody is asked.
+        let remote = Remote { address: "192.0.2.1:1".parse().expect("an address"), token: "x".repeat(15) };
+        let why = Control::open_within(&remote, SHORT).map(|_| ()).expect_err("too short");
+        assert_eq!(why, "192.0.2.1:1: beyond the loopback a token of 16 or more characters is needed (--token)");
     }
 }

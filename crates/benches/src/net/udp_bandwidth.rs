@@ -6,7 +6,8 @@
 //! Method: this side asks for a batch of 1 MiB (1024 datagrams at most) and takes what comes until the sender says that it has sent all. A batch counts
 //! from the asking to its last datagram, so that nothing is credited that was received faster than it was sent; each gives
 //! one value, and one for its loss. Each datagram is filled with its batch and number, and is compared. The sender repeats its
-//! last word every 2 ms until the next batch is asked for. A batch that nobody answers within a second is asked for anew.
+//! last word every 2 ms until the next batch is asked for, for a second at most. The size and the number of datagrams are agreed upon
+//! beforehand, over the connection that proved the token, and the sender sends no more than that at once. A batch that nobody answers within a second is asked for anew.
 //!
 //! Proofs: what arrives is what was sent, in order on the loopback, and something arrives of nearly every batch.
 //!
@@ -18,7 +19,7 @@
 use super::udp_rtt::{connected, receive};
 use super::{FAMILY, PLACEMENTS, within};
 use crate::payload::{fill, holds};
-use crate::peer::{Family, Peer, Service, Session, Transport};
+use crate::peer::{Family, Limits, Peer, Service, Session, Transport};
 use crate::proofs;
 use groma_harness::prelude::*;
 use std::io;
@@ -78,35 +79,47 @@ const ANEW: u32 = 20;
 const MOST_SILENCE: u32 = 160;
 const ANEW_NS: u64 = 1_000_000_000;
 
-/// A request: which batch, how many datagrams, of what size.
-type Request = [u32; 3];
+/// So often is the last word said: for a second of silence, after which a client asks anew.
+const MOST_LAST_WORDS: u32 = 500;
 
 /// The other side.
 pub(super) static SERVICE: Service = Service { name: "net.udp_bandwidth", transport: Transport::Udp, serve };
 
+/// A request is the number of a batch. Nothing else comes from the network while it sends: how much that is was said over the
+/// connection that proved the token.
 fn serve(session: Session) -> io::Result<()> {
-    let mut request = [0; size_of::<Request>()];
+    let Limits { size, count } = session.limits;
+    let size = within(size.into(), LONGEST as u64)?;
+    if count as usize > MOST || count as usize * size > BATCH {
+        return Err(io::ErrorKind::InvalidData.into());
+    }
+    let mut request = [0; size_of::<u32>()];
     let Some((mut len, from)) = session.receive(&mut request)? else { return Ok(()) };
     let socket = session.udp()?;
     socket.connect(from)?;
     socket.set_read_timeout(Some(Duration::from_millis(2)))?;
-    let mut datagram = vec![0; LONGEST];
+    let mut datagram = vec![0; size];
     while !session.is_over() {
-        let (words, _) = request.as_chunks::<4>();
-        let [batch, count, size] = [0, 1, 2].map(|i| u32::from_be_bytes(words[i]));
-        if len != request.len() || count as usize > MOST {
+        if len != request.len() {
             return Err(io::ErrorKind::InvalidData.into());
         }
-        let size = within(size.into(), LONGEST as u64)?;
+        let batch = u32::from_be_bytes(request);
         for index in 0..count {
-            fill(&mut datagram[..size], number(batch, index));
-            if !sent(socket.send(&datagram[..size]))? {
+            fill(&mut datagram, number(batch, index));
+            if !sent(socket.send(&datagram))? {
                 return Ok(());
             }
         }
+        let mut words = 0;
         len = loop {
-            if !sent(socket.send(&number(batch, LAST).to_le_bytes()))? || session.is_over() {
+            if session.is_over() {
                 return Ok(());
+            }
+            if words < MOST_LAST_WORDS {
+                words += 1;
+                if !sent(socket.send(&number(batch, LAST).to_le_bytes()))? {
+                    return Ok(());
+                }
             }
             match receive(socket, &mut request) {
                 Ok(Some(n)) => break n,
@@ -142,18 +155,18 @@ fn run(ctx: &mut Ctx) -> Outcome {
     if !(SHORTEST..=LONGEST).contains(&size) {
         return Err(Stop::Unsupported(format!("a datagram has {SHORTEST} to {LONGEST} bytes here")));
     }
-    let peer = Peer::start_by(ctx, &SERVICE, Family::of_word(ctx.word("family")))?;
-    let socket = connected(peer.address())?;
     let count = (BATCH / size).min(MOST) as u32;
+    let limits = Limits { size: size as u32, count };
+    let peer = Peer::start_within(ctx, &SERVICE, Family::of_word(ctx.word("family")), limits)?;
+    let socket = connected(peer.address())?;
     let mut buffer = vec![0; LONGEST];
     let (mut batch, mut batches, mut arrived, mut empty, mut disorder, mut changed) = (0u32, 0u32, 0u64, 0u32, 0, 0);
     let until = ctx.now_ns() + ctx.box_ns();
     // The first is for warming up.
     while batches <= FEWEST || ctx.now_ns() < until {
         batch += 1;
-        let request: Request = [batch, count, size as u32];
         let start = ctx.now_ns();
-        socket.send(request.map(u32::to_be_bytes).as_flattened()).doing("asking for a batch")?;
+        socket.send(&batch.to_be_bytes()).doing("asking for a batch")?;
         let (mut got, mut last, mut next, mut silence) = (0u32, start, 0, 0);
         let complete = loop {
             let Some(n) = receive(&socket, &mut buffer).doing("receiving a datagram")? else {
@@ -222,7 +235,51 @@ fn run(ctx: &mut Ctx) -> Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::peer::Socket;
+    use groma_harness::sys::io::pipe;
+    use groma_harness::sys::thread::spawn;
     use groma_harness::testing::try_out;
+
+    /// What the service makes of these limits, when it is asked for two batches: the lengths of what it sends for each, its last
+    /// words left out.
+    fn sent_within(limits: Limits) -> Result<[Vec<usize>; 2], io::ErrorKind> {
+        let socket = Socket::bind(Transport::Udp, Family::V4.loopback()).expect("loopback");
+        let to = socket.address().expect("bound");
+        let (hold, held) = pipe().expect("pipe");
+        let serving = spawn(256 << 10, || serve(Session { socket, hold, client: None, limits })).expect("a thread");
+        let client = connected(to).expect("loopback");
+        client.set_read_timeout(Some(Duration::from_secs(60))).expect("a time-out");
+        let mut buffer = vec![0; LONGEST];
+        let lengths = [1u32, 2].map(|batch| {
+            let mut lengths = Vec::new();
+            // Asked for more in the old way of three numbers, it still sends what was agreed upon.
+            let asked = [batch.to_be_bytes(), 1024u32.to_be_bytes(), 60_000u32.to_be_bytes()];
+            while client.send(asked.as_flattened()).is_ok() {
+                loop {
+                    let Ok(n) = client.recv(&mut buffer) else { return lengths };
+                    let word = u64::from_le_bytes(*buffer.first_chunk().expect("a number"));
+                    if word == number(batch, LAST) {
+                        return lengths;
+                    }
+                    if word >> 32 == u64::from(batch) {
+                        lengths.push(n);
+                    }
+                }
+            }
+            lengths
+        });
+        drop((client, held));
+        serving.join().expect("no panic").map(|()| lengths).map_err(|e| e.kind())
+    }
+
+    #[test]
+    fn nothing_is_sent_beyond_what_was_agreed_upon() {
+        let lengths = sent_within(Limits { size: 100, count: 3 }).expect("limits of a client");
+        assert_eq!(lengths, [vec![100; 3], vec![100; 3]]);
+        for (size, count) in [(0, 1), (65_508, 1), (1472, 1025), (65_507, 17), (u32::MAX, u32::MAX)] {
+            assert_eq!(sent_within(Limits { size, count }), Err(io::ErrorKind::InvalidData), "{size} {count}");
+        }
+    }
 
     #[test]
     fn what_arrives_was_sent() {

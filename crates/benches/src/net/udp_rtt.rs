@@ -18,8 +18,8 @@
 //! Source: lmbench 1996 tables 13 and 14, lmbench3 `lat_udp`.
 
 use super::tcp_rtt::AGAIN_WHEN_BUSY;
-use super::{FAMILY, PLACEMENTS};
-use crate::peer::{Family, Peer, Service, Session, Transport};
+use super::{FAMILY, PLACEMENTS, within};
+use crate::peer::{Family, Limits, Peer, Service, Session, Transport};
 use crate::proofs;
 use crate::work::Done;
 use groma_harness::prelude::*;
@@ -68,8 +68,11 @@ const MOST_TIMES: u32 = 100;
 /// The other side.
 pub(super) static SERVICE: Service = Service { name: "net.udp_rtt", transport: Transport::Udp, serve };
 
+/// Answers each datagram with itself, so that nobody is sent more than was sent in that name.
 fn serve(session: Session) -> io::Result<()> {
-    let mut buffer = vec![0; LONGEST];
+    // One byte more than will be asked for tells a datagram that is longer.
+    let size = within(session.limits.size.into(), LONGEST as u64)?;
+    let mut buffer = vec![0; size + 1];
     let Some((len, from)) = session.receive(&mut buffer)? else { return Ok(()) };
     let socket = session.udp()?;
     socket.connect(from)?;
@@ -78,6 +81,7 @@ fn serve(session: Session) -> io::Result<()> {
     loop {
         match got {
             Some(0) => return Ok(()),
+            Some(len) if len > size => {}
             Some(len) => {
                 socket.send(&buffer[..len])?;
             }
@@ -111,7 +115,8 @@ fn run(ctx: &mut Ctx) -> Outcome {
     if !(NUMBER..=LONGEST).contains(&size) {
         return Err(Stop::Unsupported(format!("a datagram has {NUMBER} to {LONGEST} bytes here")));
     }
-    let peer = Peer::start_by(ctx, &SERVICE, Family::of_word(ctx.word("family")))?;
+    let limits = Limits { size: size as u32, count: 1 };
+    let peer = Peer::start_within(ctx, &SERVICE, Family::of_word(ctx.word("family")), limits)?;
     let socket = connected(peer.address())?;
     let mut message = vec![1u8; size];
     let mut answer = vec![0; LONGEST];
@@ -179,8 +184,32 @@ fn run(ctx: &mut Ctx) -> Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::peer::Socket;
     use crate::proofs::testing::try_on_one_cpu;
+    use groma_harness::sys::io::pipe;
+    use groma_harness::sys::thread::spawn;
     use groma_harness::testing::try_out;
+
+    #[test]
+    fn what_is_longer_than_agreed_upon_is_not_answered() {
+        let socket = Socket::bind(Transport::Udp, Family::V4.loopback()).expect("loopback");
+        let client = connected(socket.address().expect("bound")).expect("loopback");
+        client.set_read_timeout(Some(Duration::from_secs(60))).expect("a time-out");
+        let (hold, held) = pipe().expect("pipe");
+        let limits = Limits { size: 64, count: 1 };
+        let serving = spawn(256 << 10, || serve(Session { socket, hold, client: None, limits })).expect("a thread");
+        let mut buffer = vec![0; LONGEST];
+        // They are taken in their order, so that the first answer is the answer to the first that has one.
+        for (number, len) in [(1, 65), (2, LONGEST), (3, 64), (4, 65), (5, 4)] {
+            client.send(&vec![number; len]).expect("loopback");
+        }
+        for (number, len) in [(3, 64), (5, 4)] {
+            assert_eq!(client.recv(&mut buffer).expect("an answer"), len);
+            assert_eq!(buffer[..len], vec![number; len]);
+        }
+        drop(held);
+        serving.join().expect("no panic").expect("it ended well");
+    }
 
     #[test]
     fn every_datagram_comes_back() {

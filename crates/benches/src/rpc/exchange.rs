@@ -257,7 +257,7 @@ fn ask(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::peer::Socket;
+    use crate::peer::{Limits, Socket};
     use groma_harness::sys::io::pipe;
 
     /// A thread for the other side; the stack of a test's thread is large for what it does.
@@ -274,7 +274,7 @@ mod tests {
         let socket = local(Transport::Tcp);
         let to = socket.address().expect("bound");
         let (hold, held) = pipe().expect("pipe");
-        let server = beside(|| rpc_tcp(Session { socket, hold, client: None }));
+        let server = beside(|| rpc_tcp(Session { socket, hold, client: None, limits: Limits::default() }));
         let stream = TcpStream::connect(to).expect("connect");
         let mut calls = Vec::new();
         for xid in [5, 6] {
@@ -341,7 +341,7 @@ mod tests {
         for serve in [rpc_udp, bare_udp] {
             let socket = local(Transport::Udp);
             let (hold, held) = pipe().expect("pipe");
-            let server = beside(move || serve(Session { socket, hold, client: None }));
+            let server = beside(move || serve(Session { socket, hold, client: None, limits: Limits::default() }));
             drop(held);
             server.join().expect("no panic").expect("it ended well");
         }

@@ -8,6 +8,7 @@ mod machine;
 mod plot;
 mod run;
 mod serve;
+mod strangers;
 
 use crate::flags::{Cli, Command, StoreArgs};
 use anyhow::{Context, Result};

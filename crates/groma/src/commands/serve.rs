@@ -1,43 +1,67 @@
 //! `groma serve`: the other side of network benchmarks, for machines that run them with `--host`.
 //!
-//! One `poll` over the listening socket and the signals. Each client has a process of its own, which is this program started
-//! again (`harness/session.rs`): whatever it says or does not say, nobody else waits for it. Nothing is listened on but the
-//! address that was named; beyond the loopback a token is wanted.
+//! One `poll` over the signals, the listening socket and those who have not proven yet that they have the token
+//! (`strangers.rs`): nobody is waited for. Each client that has proven it has a process of its own, which is this program
+//! started again (`harness/session.rs`). Nothing is listened on but the address that was named; beyond the loopback a token is
+//! wanted.
+//!
+//! There is no limit of sessions for one address: who has the token is trusted with all of them, and a crew has one for
+//! each member.
 
 use super::print;
-use crate::context;
+use super::strangers::{Client, PLACES, Strangers};
 use crate::flags::ServeArgs;
 use crate::supervise::{HANGUP, INTERRUPT, TERMINATE};
 use anyhow::{Context, Result};
+use groma_harness::handshake::{self, SHORTEST_TOKEN};
 use groma_harness::session;
-use groma_harness::sys::signals::Watch;
-use groma_harness::sys::{io as sysio, process, socket};
-use std::net::TcpStream;
+use groma_harness::sys::signals::{self, Watch};
+use groma_harness::sys::{io as sysio, process, random, ready, socket};
+use std::io::Write;
+use std::net::TcpListener;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-/// Clients at once; more are turned away without a word. A crew has a session for each member.
-const MOST_SESSIONS: usize = 64;
-/// How often to look which sessions have ended, while there are any.
+/// Sessions at once; more clients are turned away. A crew has a session for each member.
+pub(crate) const MOST_SESSIONS: usize = 64;
+/// How often to look which sessions have ended, while there are any; and how long nobody is accepted where the kernel has no
+/// descriptors left.
 const LOOK: Duration = Duration::from_millis(100);
+/// Connections that are accepted before everybody else has their turn again.
+const ACCEPTED_AT_ONCE: usize = 16;
+/// What a session may take beyond its deadline to end by itself: a service has its time of grace.
+const OVERTIME: Duration = Duration::from_secs(3).saturating_add(session::GRACE);
+
+/// One for each stranger, and some for the rest: starting a session takes four for a moment.
+const DESCRIPTORS: u64 = PLACES as u64 + 64;
 
 /// Serves until a signal comes.
 pub(crate) fn serve(args: &ServeArgs) -> Result<u8> {
+    let is_loopback = args.bind.ip().is_loopback();
+    let token = match &args.token {
+        Some(token) if !is_loopback && !handshake::is_long_enough(token) => {
+            anyhow::bail!(
+                "--token: expected {SHORTEST_TOKEN} or more characters, since {} is not the loopback",
+                args.bind
+            )
+        }
+        Some(token) => token.clone(),
+        None if is_loopback => String::new(),
+        None => handshake::hexadecimal(&random::bytes::<16>().context("making a token")?),
+    };
+    // Otherwise strangers could take the descriptors that sessions need.
+    if let Err(most) = ready::allow_descriptors(DESCRIPTORS) {
+        anyhow::bail!("groma serve needs {DESCRIPTORS} file descriptors, and the limit is {most} (ulimit -n)");
+    }
     let listener =
         socket::listen_again(args.bind, 128).with_context(|| format!("--bind {}: listening there", args.bind))?;
+    listener.set_nonblocking(true)?;
     let address = listener.local_addr()?;
-    let token = match &args.token {
-        Some(token) => token.clone(),
-        None if address.ip().is_loopback() => String::new(),
-        None => format!("{:016x}{:016x}", context::random_seed(), context::random_seed()),
-    };
-    if token.is_empty() && !address.ip().is_loopback() {
-        anyhow::bail!("--token: an empty token is for the loopback only");
-    }
     let signals = Watch::new(&[HANGUP, INTERRUPT, TERMINATE])?;
+    signals::keep_children();
     let program = process::program()?;
     let shown = match &args.token {
         None if !token.is_empty() => format!(" --token {token}"),
@@ -45,69 +69,148 @@ pub(crate) fn serve(args: &ServeArgs) -> Result<u8> {
     };
     print(&format!("groma serve: on the other machine: groma run net --host {address}{shown}\n"))?;
 
-    let mut sessions = Sessions(Vec::new());
+    let mut strangers = Strangers::default();
+    let mut sessions = Sessions { open: Vec::new(), deadline: args.deadline };
+    // Where descriptors have run out, the listening socket stays readable: it is left alone for a moment.
+    let mut deaf_until = None;
     loop {
-        let wait = if sessions.0.is_empty() { Duration::from_secs(3600) } else { LOOK };
-        let ready = sysio::readable(&[signals.as_fd(), listener.as_fd()], wait);
-        sessions.reap();
+        let now = Instant::now();
+        deaf_until = deaf_until.filter(|until| now < *until);
+        let mut wait = Duration::from_secs(3600);
+        for until in [strangers.next_deadline(), sessions.next_look(now), deaf_until].into_iter().flatten() {
+            wait = wait.min(until.saturating_duration_since(now));
+        }
+        let mut fds = vec![signals.as_fd()];
+        fds.extend(strangers.fds());
+        let called = fds.len();
+        if deaf_until.is_none() {
+            fds.push(listener.as_fd());
+        }
+        let ready = sysio::readable(&fds, wait);
+
+        sessions.reap(Instant::now());
         if let Some(signal) = signals.next() {
             return Ok(super::run::signal_code(signal));
         }
-        if !ready.contains(&1) {
-            continue;
+        let speaking: Vec<usize> = ready.iter().filter(|fd| (1..called).contains(*fd)).map(|fd| fd - 1).collect();
+        for client in strangers.hear(&speaking, &token) {
+            sessions.welcome(&program, client);
         }
-        // A client may be gone before it is accepted, and descriptors may run out: the next one may have more luck.
-        let Ok((connection, from)) = listener.accept() else {
-            std::thread::sleep(LOOK);
-            continue;
-        };
-        if sessions.0.len() >= MOST_SESSIONS {
-            eprintln!("groma: {from} turned away: {MOST_SESSIONS} sessions are open");
-            continue;
-        }
-        match start(&program, connection, &token) {
-            Ok(child) => sessions.0.push(child),
-            Err(e) => eprintln!("groma: a session for {from} cannot be started: {e}"),
+        strangers.dismiss_overdue(Instant::now());
+        if ready.contains(&called) && !accept(&listener, &mut strangers) {
+            deaf_until = Some(Instant::now() + LOOK);
         }
     }
 }
 
-/// Starts a session, in a process group of its own.
-fn start(program: &Path, connection: TcpStream, token: &str) -> std::io::Result<Child> {
-    Command::new(program)
-        .arg0("groma")
-        .arg(session::ARGUMENT)
-        .env_clear()
-        .env("PATH", "/usr/local/bin:/usr/bin:/bin")
-        // Not an argument, which everybody on this machine could read.
-        .env(session::TOKEN, token)
-        .env(session::PARENT, process::id().to_string())
-        .stdin(Stdio::from(OwnedFd::from(connection)))
-        .stdout(Stdio::null())
-        .process_group(0)
-        .spawn()
+/// Accepts some of those who wait; whether the kernel allows any more.
+fn accept(listener: &TcpListener, strangers: &mut Strangers) -> bool {
+    for _ in 0..ACCEPTED_AT_ONCE {
+        match listener.accept() {
+            Ok((connection, from)) => {
+                if let Err(e) = strangers.admit(connection, from) {
+                    eprintln!("groma: {from} cannot be heard: {e}");
+                }
+            }
+            Err(e) if e.kind() == std::io::ErrorKind::WouldBlock => return true,
+            // Too many descriptors, of this process or of all.
+            Err(e) if matches!(e.raw_os_error(), Some(EMFILE | ENFILE)) => return strangers.make_room(),
+            // One of them was gone before it was accepted.
+            Err(_) => {}
+        }
+    }
+    true
 }
 
+const ENFILE: i32 = 23;
+const EMFILE: i32 = 24;
+
 /// The sessions that are open; dropped, they are ended with all that they have started.
-struct Sessions(Vec<Child>);
+struct Sessions {
+    open: Vec<Session>,
+    deadline: Duration,
+}
+
+struct Session {
+    child: Child,
+    /// When it is ended if it has not ended by itself.
+    until: Instant,
+}
 
 impl Sessions {
-    fn reap(&mut self) {
-        self.0.retain_mut(|child| {
-            let open = matches!(child.try_wait(), Ok(None));
-            if !open {
-                process::kill_group(child.id() as i32);
+    /// Starts a session, unless there are too many; the client is told either way.
+    fn welcome(&mut self, program: &Path, client: Client) {
+        let Client { connection, from, welcome } = client;
+        let started = if self.open.len() < MOST_SESSIONS {
+            // The session's process waits for what the client says.
+            let own = connection.set_nonblocking(false).and_then(|()| connection.try_clone());
+            own.and_then(|own| start(program, own.into(), self.deadline)).map_err(|e| {
+                eprintln!("groma: a session for {from} cannot be started: {e}");
+                "it cannot start a session"
+            })
+        } else {
+            eprintln!("groma: {from} turned away: {MOST_SESSIONS} sessions are open");
+            Err("all of its sessions are taken")
+        };
+        let said = match &started {
+            Ok(_) => welcome,
+            Err(why) => format!("refused\t{why}\n"),
+        };
+        // A client that is gone by now is noticed by its session.
+        let _ = (&connection).write_all(said.as_bytes());
+        if let Ok(child) = started {
+            self.open.push(Session { child, until: Instant::now() + self.deadline + OVERTIME });
+        }
+    }
+
+    fn next_look(&self, now: Instant) -> Option<Instant> {
+        (!self.open.is_empty()).then(|| now + LOOK)
+    }
+
+    /// Ends what is left of sessions that have ended, and those whose time is over.
+    fn reap(&mut self, now: Instant) {
+        self.open.retain_mut(|session| {
+            let group = session.child.id() as i32;
+            match process::has_ended(group) {
+                Ok(false) => {
+                    if now >= session.until {
+                        process::kill_group(group);
+                    }
+                    true
+                }
+                // Not reaped yet, so that the id of its group is nobody else's.
+                Ok(true) => {
+                    process::kill_group(group);
+                    let _ = session.child.wait();
+                    false
+                }
+                // It is no child of ours any more, and its id may be somebody else's.
+                Err(_) => false,
             }
-            open
         });
     }
 }
 
 impl Drop for Sessions {
     fn drop(&mut self) {
-        for child in &mut self.0 {
+        for Session { child, .. } in &mut self.open {
             process::kill_group(child.id() as i32);
             let _ = child.wait();
         }
     }
+}
+
+/// Starts a session, in a process group of its own.
+fn start(program: &Path, connection: OwnedFd, deadline: Duration) -> std::io::Result<Child> {
+    Command::new(program)
+        .arg0("groma")
+        .arg(session::ARGUMENT)
+        .env_clear()
+        .env("PATH", "/usr/local/bin:/usr/bin:/bin")
+        .env(session::PARENT, process::id().to_string())
+        .env(session::DEADLINE, deadline.as_millis().to_string())
+        .stdin(Stdio::from(connection))
+        .stdout(Stdio::null())
+        .process_group(0)
+        .spawn()
 }

@@ -1,0 +1,125 @@
+//! A running `groma serve`, and a client of it that says what a test wants.
+#![allow(dead_code, reason = "each test binary uses its part")]
+
+use crate::common::{Place, children, exists, until};
+use groma_harness::handshake::Client;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::process::Child;
+use std::time::Duration;
+
+/// A running `groma serve`.
+pub(crate) struct Serve {
+    pub(crate) child: Child,
+    pub(crate) address: String,
+    /// What it said for the other machine to type.
+    pub(crate) said: String,
+}
+
+impl Serve {
+    /// Started by `wrapper`, if there is one, with these arguments.
+    pub(crate) fn start(place: &Place, wrapper: &[&str], args: &[&str]) -> Serve {
+        let mut child = place.wrapped(wrapper, &[&["serve"], args].concat()).spawn().expect("the program starts");
+        let mut said = String::new();
+        let out = child.stdout.take().expect("a pipe");
+        BufReader::new(out).read_line(&mut said).expect("a line");
+        let address = said.split("--host ").nth(1).and_then(|rest| rest.split_ascii_whitespace().next());
+        let address = address.unwrap_or_else(|| panic!("no address in '{said}'")).to_owned();
+        Serve { child, address, said }
+    }
+
+    pub(crate) fn pid(&self) -> i32 {
+        self.child.id() as i32
+    }
+
+    pub(crate) fn sessions(&self) -> Vec<i32> {
+        children(self.pid()).into_iter().filter(|pid| exists(*pid)).collect()
+    }
+
+    /// Waits until it has no session any more, and with it no port but its own.
+    pub(crate) fn idle(&self) {
+        until("the end of the sessions", || self.sessions().is_empty().then_some(()));
+    }
+
+    pub(crate) fn address(&self) -> SocketAddr {
+        self.address.parse().expect("an address")
+    }
+
+    /// A connection that has said nothing yet.
+    pub(crate) fn knock(&self) -> Wire {
+        Wire::over(TcpStream::connect(self.address()).expect("it listens"))
+    }
+
+    /// A connection that has proven that it has the token.
+    pub(crate) fn proven(&self, token: &str) -> Wire {
+        let mut wire = self.knock();
+        let client = Client::new().expect("a nonce");
+        wire.say(&client.greeting());
+        let (proof, client) = client.prove(&wire.line(), token).expect("a nonce");
+        wire.say(&proof);
+        client.check(&wire.line()).expect("it is groma serve");
+        wire
+    }
+
+    /// The connection of a session that has started this service, and the service's process.
+    pub(crate) fn service(&self, name: &str) -> (Wire, i32) {
+        let mut wire = self.proven("");
+        wire.say(&format!("service\t{name}\t0\t0\n"));
+        let port = wire.line();
+        assert!(port.starts_with("port\t"), "{port}");
+        let service = self.sessions().iter().find_map(|session| children(*session).first().copied());
+        (wire, service.expect("a service is the child of its session"))
+    }
+}
+
+impl Drop for Serve {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// How many descriptors a process has: listening sockets are among them.
+pub(crate) fn descriptors(pid: i32) -> usize {
+    std::fs::read_dir(format!("/proc/{pid}/fd")).map_or(0, Iterator::count)
+}
+
+/// One end of a connection, which never waits for more than a minute.
+pub(crate) struct Wire {
+    reader: BufReader<TcpStream>,
+}
+
+impl Wire {
+    pub(crate) fn over(connection: TcpStream) -> Wire {
+        connection.set_read_timeout(Some(Duration::from_secs(60))).expect("a time-out");
+        connection.set_write_timeout(Some(Duration::from_secs(60))).expect("a time-out");
+        Wire { reader: BufReader::new(connection) }
+    }
+
+    pub(crate) fn connection(&self) -> &TcpStream {
+        self.reader.get_ref()
+    }
+
+    pub(crate) fn say(&mut self, text: &str) {
+        // Whoever hangs up has said something before, and that is looked at.
+        let _ = self.reader.get_mut().write_all(text.as_bytes());
+    }
+
+    /// The next line without its end; empty when the other side has hung up instead.
+    pub(crate) fn line(&mut self) -> String {
+        let mut line = String::new();
+        if let Err(e) = self.reader.read_line(&mut line) {
+            assert_eq!(e.kind(), std::io::ErrorKind::ConnectionReset, "no line");
+        }
+        line.trim_end_matches('\n').to_owned()
+    }
+
+    /// All that comes until the other side hangs up, by a proper end or a reset.
+    pub(crate) fn rest(&mut self) -> String {
+        let mut rest = Vec::new();
+        if let Err(e) = self.reader.read_to_end(&mut rest) {
+            assert_eq!(e.kind(), std::io::ErrorKind::ConnectionReset, "it does not hang up");
+        }
+        String::from_utf8_lossy(&rest).into_owned()
+    }
+}
