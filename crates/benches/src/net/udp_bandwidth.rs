@@ -240,44 +240,47 @@ mod tests {
     use groma_harness::sys::thread::spawn;
     use groma_harness::testing::try_out;
 
-    /// What the service makes of these limits, when it is asked for two batches: the lengths of what it sends for each, its last
-    /// words left out.
-    fn sent_within(limits: Limits) -> Result<[Vec<usize>; 2], io::ErrorKind> {
+    /// A service within these limits: where it is, what holds it, and its thread.
+    fn serving(
+        limits: Limits,
+    ) -> (std::net::SocketAddr, std::os::fd::OwnedFd, std::thread::JoinHandle<io::Result<()>>) {
         let socket = Socket::bind(Transport::Udp, Family::V4.loopback()).expect("loopback");
         let to = socket.address().expect("bound");
         let (hold, held) = pipe().expect("pipe");
-        let serving = spawn(256 << 10, || serve(Session { socket, hold, client: None, limits })).expect("a thread");
-        let client = connected(to).expect("loopback");
-        client.set_read_timeout(Some(Duration::from_secs(60))).expect("a time-out");
-        let mut buffer = vec![0; LONGEST];
-        let lengths = [1u32, 2].map(|batch| {
-            let mut lengths = Vec::new();
-            // Asked for more in the old way of three numbers, it still sends what was agreed upon.
-            let asked = [batch.to_be_bytes(), 1024u32.to_be_bytes(), 60_000u32.to_be_bytes()];
-            while client.send(asked.as_flattened()).is_ok() {
-                loop {
-                    let Ok(n) = client.recv(&mut buffer) else { return lengths };
-                    let word = u64::from_le_bytes(*buffer.first_chunk().expect("a number"));
-                    if word == number(batch, LAST) {
-                        return lengths;
-                    }
-                    if word >> 32 == u64::from(batch) {
-                        lengths.push(n);
-                    }
-                }
-            }
-            lengths
-        });
-        drop((client, held));
-        serving.join().expect("no panic").map(|()| lengths).map_err(|e| e.kind())
+        let session = Session { socket, hold, client: None, limits };
+        (to, held, spawn(256 << 10, move || serve(session)).expect("a thread"))
     }
 
     #[test]
     fn nothing_is_sent_beyond_what_was_agreed_upon() {
-        let lengths = sent_within(Limits { size: 100, count: 3 }).expect("limits of a client");
-        assert_eq!(lengths, [vec![100; 3], vec![100; 3]]);
+        let (to, held, service) = serving(Limits { size: 100, count: 3 });
+        let client = connected(to).expect("loopback");
+        client.set_read_timeout(Some(Duration::from_secs(60))).expect("a time-out");
+        let mut buffer = vec![0; LONGEST];
+        for batch in [1u32, 2] {
+            // Asked for more in the old way of three numbers, it still sends what was agreed upon.
+            let asked = [batch.to_be_bytes(), 1024u32.to_be_bytes(), 60_000u32.to_be_bytes()];
+            client.send(asked.as_flattened()).expect("loopback");
+            let mut lengths = Vec::new();
+            loop {
+                let n = client.recv(&mut buffer).expect("a datagram");
+                let word = u64::from_le_bytes(*buffer.first_chunk().expect("a number"));
+                if word == number(batch, LAST) {
+                    break;
+                }
+                if word >> 32 == u64::from(batch) {
+                    lengths.push(n);
+                }
+            }
+            assert_eq!(lengths, [100; 3]);
+        }
+        drop((client, held));
+        service.join().expect("no panic").expect("it ended well");
         for (size, count) in [(0, 1), (65_508, 1), (1472, 1025), (65_507, 17), (u32::MAX, u32::MAX)] {
-            assert_eq!(sent_within(Limits { size, count }), Err(io::ErrorKind::InvalidData), "{size} {count}");
+            let (_, held, service) = serving(Limits { size, count });
+            drop(held);
+            let ended = service.join().expect("no panic").map_err(|e| e.kind());
+            assert_eq!(ended, Err(io::ErrorKind::InvalidData), "{size} {count}");
         }
     }
 

@@ -197,7 +197,8 @@ mod tests {
         client.set_read_timeout(Some(Duration::from_secs(60))).expect("a time-out");
         let (hold, held) = pipe().expect("pipe");
         let limits = Limits { size: 64, count: 1 };
-        let serving = spawn(256 << 10, || serve(Session { socket, hold, client: None, limits })).expect("a thread");
+        let serving =
+            spawn(256 << 10, move || serve(Session { socket, hold, client: None, limits })).expect("a thread");
         let mut buffer = vec![0; LONGEST];
         // They are taken in their order, so that the first answer is the answer to the first that has one.
         for (number, len) in [(1, 65), (2, LONGEST), (3, 64), (4, 65), (5, 4)] {
