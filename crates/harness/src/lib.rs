@@ -31,6 +31,7 @@ pub use ctx::{Arm, Ctx};
 pub use groma_model as model;
 pub use groma_stats::rng::Rng;
 pub use groma_sys as sys;
+pub use needs::check_memory;
 pub use probe::Cost;
 pub use sampler::Stopwatch;
 
@@ -40,8 +41,8 @@ pub mod prelude {
     pub use crate::benchmark::{Benchmark, Doing, Outcome, Run, Stop};
     pub use crate::ctx::{Arm, Ctx};
     pub use crate::model::{
-        About, Better, Derivation, Info, Interference, Need, Output, Param, ParamKind, Placement, Quantity, Scaling,
-        Timing, Workers,
+        About, Better, Derivation, Info, Interference, Memory, Need, Output, Param, ParamKind, Placement, Quantity,
+        Scaling, Timing, Workers,
     };
     pub use crate::probe::Cost;
     pub use crate::sampler::Stopwatch;

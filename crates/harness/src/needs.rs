@@ -1,13 +1,19 @@
 //! Whether this machine has what a benchmark needs, checked in the worker before anything is set up.
+//!
+//! That includes the memory and the disk space that the parameters of the job take (`groma_model::Memory`): they are added
+//! up here, in one place and before a crew is forked, for all members and sides at once. A check in each benchmark was
+//! rejected: most had none, and in a crew each member saw what the members before it had left.
 
 use crate::benchmark::{Outcome, Stop};
-use crate::model::{Job, Need};
-use crate::sys::affinity;
+use crate::model::{Info, Job, Memory, Need, Value, size_text};
+use crate::sys::facts::{Room, file_room, memory_room};
+use crate::sys::{affinity, disk};
 use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 
 /// The first need that is not met, as a reason.
-pub(crate) fn check(needs: &[Need], job: &Job) -> Outcome {
-    for need in needs {
+pub(crate) fn check(info: &Info, job: &Job) -> Outcome {
+    for need in info.needs {
         match *need {
             Need::Cpus(n) => {
                 let have = affinity::allowed()?.len();
@@ -47,5 +53,254 @@ pub(crate) fn check(needs: &[Need], job: &Job) -> Outcome {
             }
         }
     }
-    Ok(())
+    check_sizes(info, job)
+}
+
+/// Refuses parameters that take more memory or disk space than this machine can spare.
+pub(crate) fn check_sizes(info: &Info, job: &Job) -> Outcome {
+    let mut taken = Taken::by(info, job);
+    if taken.files.bytes > 0
+        && let Some(dir) = job.work_dir.as_deref()
+    {
+        // On a file system in memory the files are memory as well.
+        if disk::has_disk(dir).is_ok_and(|has| !has) {
+            taken.memory.add_all(&taken.files);
+        }
+        taken.files.fits("disk space", file_room(dir))?;
+    }
+    // Most benchmarks have no sizes: nothing is read from /proc for them.
+    if taken.memory.bytes > 0 { taken.memory.fits("memory", memory_room()) } else { Ok(()) }
+}
+
+/// Bytes of memory and of files that a job takes.
+pub(crate) fn sizes(info: &Info, job: &Job) -> (u64, u64) {
+    let taken = Taken::by(info, job);
+    (taken.memory.bytes, taken.files.bytes)
+}
+
+/// Refuses memory of so many bytes, for what a benchmark takes beside its parameters: by the same rule.
+///
+/// # Errors
+/// `Unsupported`, with the limit that leaves the least.
+pub fn check_memory(bytes: u64) -> Outcome {
+    Sum { bytes, terms: Vec::new() }.fits("memory", memory_room())
+}
+
+/// What a job takes.
+#[derive(Debug, Default, PartialEq)]
+struct Taken {
+    memory: Sum,
+    files: Sum,
+}
+
+/// Bytes, and what they are for.
+#[derive(Debug, Default, Clone, PartialEq)]
+struct Sum {
+    bytes: u64,
+    /// Parameters with their values, then sides and members: `size=2 GiB`, `2 sides`.
+    terms: Vec<String>,
+}
+
+impl Taken {
+    /// What the parameters of a job take together. Every product and sum saturates: what does not fit into 64 bits does not
+    /// fit into a machine either.
+    fn by(info: &Info, job: &Job) -> Taken {
+        let mut taken = Taken::default();
+        let workers = u64::from(job.workers.max(1));
+        // Of the sides of a network benchmark, one is on the other machine.
+        let sides = if job.remote.is_some() { 1 } else { info.sides() };
+        let chosen =
+            |which: Option<(&str, &str)>| which.is_some_and(|(name, word)| job.params.word(name) == Some(word));
+        for param in info.params {
+            let (Some(memory), Some(value)) = (param.kind.memory(), job.params.int(param.name)) else { continue };
+            let each = |factor: u64, of: u64| value.saturating_mul(factor).saturating_mul(of);
+            let term = || format!("{}={}", param.name, param.show(&Value::Int(value)));
+            match memory {
+                Memory::PerSide(factor) => taken.memory.add(each(factor, sides.saturating_mul(workers)), term),
+                Memory::PerMember(factor) => taken.memory.add(each(factor, workers), term),
+                Memory::Times(factor, count) => {
+                    let count = job.params.int(count).unwrap_or(1).max(1);
+                    taken.memory.add(each(factor, count.saturating_mul(workers)), term);
+                }
+                Memory::Files { copies, buffers, in_memory, shared } => {
+                    let members = if chosen(shared) { 1 } else { workers };
+                    let files = each(copies, members);
+                    if chosen(in_memory) {
+                        taken.memory.add(files, term);
+                    } else {
+                        taken.files.add(files, term);
+                    }
+                    taken.memory.add(each(buffers, members), term);
+                }
+            }
+        }
+        let many = |n: u64, one: &str| format!("{n} {one}{}", if n == 1 { "" } else { "s" });
+        for sum in [&mut taken.memory, &mut taken.files] {
+            sum.terms.extend([many(sides, "side"), many(workers, "worker")]);
+        }
+        taken
+    }
+}
+
+impl Sum {
+    fn add(&mut self, bytes: u64, term: impl FnOnce() -> String) {
+        self.bytes = self.bytes.saturating_add(bytes);
+        let term = term();
+        if bytes > 0 && !self.terms.contains(&term) {
+            self.terms.push(term);
+        }
+    }
+
+    fn add_all(&mut self, other: &Sum) {
+        self.bytes = self.bytes.saturating_add(other.bytes);
+        self.terms.clone_from(&other.terms);
+    }
+
+    /// Half of what is left is the most: a benchmark must not push a machine into swapping, a process into the out-of-memory
+    /// killer, or a disk to its end, and others take from the same room meanwhile.
+    fn fits(&self, what: &str, room: Option<Room>) -> Outcome {
+        match room {
+            Some(room) if self.bytes > room.bytes / 2 => {
+                let of = if self.terms.is_empty() { String::new() } else { format!(" ({})", self.terms.join(", ")) };
+                Err(Stop::Unsupported(format!(
+                    "needs {} of {what}{of}, more than half of the {} that {} leaves",
+                    size_text(self.bytes),
+                    size_text(room.bytes),
+                    room.limit
+                )))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{Param, ParamKind, Params, Placement, Remote};
+    use crate::testing;
+
+    const fn param(name: &'static str, kind: ParamKind) -> Param {
+        Param { name, help: "", kind, quick: &[], default: &["1"], full: &[] }
+    }
+
+    const PLACE: Param = param("where", ParamKind::Word(&["work_dir", "tmpfs"]));
+    const FILES: ParamKind = ParamKind::SizeOf(Memory::Files {
+        copies: 2,
+        buffers: 1,
+        in_memory: Some(("where", "tmpfs")),
+        shared: Some(("object", "shared")),
+    });
+
+    /// What these parameters take with so many workers.
+    fn taken(
+        params: &'static [Param],
+        placements: &'static [Placement],
+        values: &[(&str, Value)],
+        workers: u32,
+    ) -> Taken {
+        let info = Info { params, placements, ..Info::new("test.sizes") };
+        Taken::by(&info, &job(values, workers))
+    }
+
+    fn job(values: &[(&str, Value)], workers: u32) -> Job {
+        let params = Params(values.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect());
+        Job { params, workers, ..testing::idle_job() }
+    }
+
+    fn word(text: &str) -> Value {
+        Value::Word(text.to_owned())
+    }
+
+    #[test]
+    fn a_size_is_counted_in_every_side_of_every_worker() {
+        const SIZE: &[Param] = &[param("size", ParamKind::Size)];
+        let two = taken(SIZE, &[Placement::SameCpu], &[("size", Value::Int(1 << 20))], 3);
+        assert_eq!(two.memory.bytes, 2 * 2 * 3 << 20, "nothing was declared: two buffers in each side");
+        assert_eq!(two.memory.terms, ["size=1 MiB", "2 sides", "3 workers"]);
+        let one = taken(SIZE, &[Placement::Pinned], &[("size", Value::Int(1 << 20))], 1);
+        assert_eq!((one.memory.bytes, one.files.bytes), (2 << 20, 0));
+        // The other side of a network benchmark is another machine's.
+        let info = Info { params: SIZE, placements: &[Placement::SameCpu], ..Info::new("test.sizes") };
+        let address = std::net::SocketAddr::from(([127, 0, 0, 1], 1));
+        let remote = Some(Remote { address, token: String::new() });
+        let far = Job { remote, ..job(&[("size", Value::Int(1 << 20))], 1) };
+        assert_eq!(Taken::by(&info, &far).memory.bytes, 2 << 20);
+    }
+
+    #[test]
+    fn parameters_multiply_and_add_up() {
+        const RING: &[Param] = &[
+            param("tasks", ParamKind::CountOf(Memory::PerMember(Memory::TASK))),
+            param("set", ParamKind::SizeOf(Memory::Times(4, "tasks"))),
+            param("loops", ParamKind::Count),
+        ];
+        let values = [("tasks", Value::Int(8)), ("set", Value::Int(4096)), ("loops", Value::Int(u64::MAX))];
+        let ring = taken(RING, &[Placement::SameCpu], &values, 2);
+        assert_eq!(ring.memory.bytes, 2 * (8 * Memory::TASK + 8 * 4 * 4096));
+        assert_eq!(ring.memory.terms, ["tasks=8", "set=4 KiB", "2 sides", "2 workers"]);
+    }
+
+    #[test]
+    fn files_are_disk_space_unless_they_lie_in_memory() {
+        const FILE: &[Param] = &[param("size", FILES), PLACE, param("object", ParamKind::Word(&["private", "shared"]))];
+        let bytes = |place: &str, object: &str| {
+            let values = [("size", Value::Int(10)), ("where", word(place)), ("object", word(object))];
+            let taken = taken(FILE, &[Placement::Pinned], &values, 4);
+            (taken.files.bytes, taken.memory.bytes)
+        };
+        assert_eq!(bytes("work_dir", "private"), (80, 40));
+        assert_eq!(bytes("tmpfs", "private"), (0, 120));
+        assert_eq!(bytes("work_dir", "shared"), (20, 10));
+    }
+
+    #[test]
+    fn no_size_is_so_large_that_it_looks_small() {
+        const KINDS: [ParamKind; 5] = [
+            ParamKind::Size,
+            ParamKind::SizeOf(Memory::PerMember(3)),
+            ParamKind::SizeOf(Memory::Times(2, "n")),
+            ParamKind::CountOf(Memory::PerSide(4096)),
+            FILES,
+        ];
+        for kind in KINDS {
+            // As many of these as wrap to a small number in a product of 64 bits, or in a sum.
+            for value in [1 << 40, 1 << 52, 1 << 62, 1 << 63, (1 << 63) + 1, u64::MAX] {
+                let params: &'static [Param] = Box::leak(Box::new([param("n", kind), param("m", kind)]));
+                let values = [("n", Value::Int(value)), ("m", Value::Int(value))];
+                let taken = taken(params, &[Placement::SameCpu], &values, u32::MAX);
+                let most = taken.memory.bytes.max(taken.files.bytes);
+                assert!(most >= value, "{kind:?}: {value} came out as {most}");
+                let room = Some(Room { bytes: 1 << 40, limit: "a limit".to_owned() });
+                assert!(taken.memory.fits("memory", room.clone()).and(taken.files.fits("disk space", room)).is_err());
+            }
+        }
+    }
+
+    #[test]
+    fn half_of_what_is_left_is_the_most() {
+        let room = || Some(Room { bytes: 1 << 30, limit: "RLIMIT_AS of 2 GiB".to_owned() });
+        let sum =
+            |bytes| Sum { bytes, terms: vec!["size=1 GiB".to_owned(), "1 side".to_owned(), "4 workers".to_owned()] };
+        assert_eq!(sum(1 << 29).fits("memory", room()), Ok(()));
+        let why = "needs 512.00 MiB of memory (size=1 GiB, 1 side, 4 workers), more than half of the 1 GiB that RLIMIT_AS \
+                   of 2 GiB leaves";
+        assert_eq!(sum((1 << 29) + 1).fits("memory", room()), Err(Stop::Unsupported(why.to_owned())));
+        assert_eq!(sum(u64::MAX).fits("memory", None), Ok(()), "nothing is known of any limit");
+    }
+
+    #[test]
+    fn files_in_a_work_directory_in_memory_are_memory_too() {
+        let Some(dir) =
+            ["/dev/shm", "/tmp"].map(Path::new).into_iter().find(|dir| disk::has_disk(dir).is_ok_and(|has| !has))
+        else {
+            return eprintln!("skipped: neither /dev/shm nor /tmp is in memory here");
+        };
+        const SIZE: &[Param] = &[param("size", FILES)];
+        let info = Info { params: SIZE, ..Info::new("test.sizes") };
+        // More than half of the memory, less than what the file system may promise.
+        let Some(room) = memory_room() else { return eprintln!("skipped: no limit of memory is known") };
+        let job = Job { work_dir: Some(dir.display().to_string()), ..job(&[("size", Value::Int(room.bytes / 4))], 1) };
+        assert!(matches!(check_sizes(&info, &job), Err(Stop::Unsupported(_))));
+    }
 }

@@ -5,13 +5,14 @@
 
 use crate::benchmark::{Benchmark, Outcome, Stop};
 use crate::calibrate;
-use crate::ctx::{Arm, Body};
-use crate::model::{CrewKind, Job, JobResult, Placement, State};
+use crate::ctx::{Arm, Body, Said};
+use crate::model::{CrewKind, Host, Job, JobResult, Params, Placement, State};
 use crate::sys::affinity;
 use crate::sys::clock::{Clock, Monotonic};
-use crate::worker;
+use crate::{needs, worker};
 use std::cell::Cell;
 use std::path::Path;
+use std::sync::OnceLock;
 
 /// What a benchmark did in a test.
 #[derive(Debug)]
@@ -93,6 +94,15 @@ pub fn try_failing_at(bench: &Benchmark, placement: Placement, cpus: &[u32]) -> 
     placed(bench, &Job { placement, cpus: cpus.to_vec(), ..job(bench, &[], None, 1, CrewKind::Processes) })
 }
 
+/// As [`try_out`], without a look at what this machine has room for: what happens when a disk fills up in the middle.
+///
+/// # Errors
+/// As [`try_out`].
+pub fn try_unchecked(bench: &Benchmark, chosen: &[(&str, &str)], dir: Option<&Path>) -> Result<Tried, Stop> {
+    let said = worker::perform_unchecked(bench, &job(bench, chosen, dir, 1, CrewKind::Processes))?;
+    ok(tried(said))
+}
+
 fn placed(bench: &Benchmark, job: &Job) -> Result<Tried, Stop> {
     let before = affinity::allowed()?;
     let tried = whatever(bench, job);
@@ -102,9 +112,12 @@ fn placed(bench: &Benchmark, job: &Job) -> Result<Tried, Stop> {
 
 /// The result as a worker would report it.
 fn whatever(bench: &Benchmark, job: &Job) -> Result<Tried, Stop> {
-    let said = worker::perform(bench, job)?;
+    worker::perform(bench, job).map(tried)
+}
+
+fn tried(said: Said) -> Tried {
     let iterations = said.iterations;
-    Ok(Tried { result: worker::judge(said), iterations })
+    Tried { result: worker::judge(said), iterations }
 }
 
 fn ok(tried: Tried) -> Result<Tried, Stop> {
@@ -114,24 +127,50 @@ fn ok(tried: Tried) -> Result<Tried, Stop> {
     }
 }
 
+/// Whether the sizes of these parameters fit into this machine, as a worker asks before it sets anything up.
+///
+/// # Errors
+/// `Unsupported`, as the worker says it.
+pub fn check_sizes(bench: &Benchmark, chosen: &[(&str, &str)], dir: Option<&Path>, workers: u32) -> Result<(), Stop> {
+    needs::check_sizes(&bench.info, &job(bench, chosen, dir, workers, CrewKind::Processes))
+}
+
+/// Bytes of memory and of files that a worker takes these parameters to need.
+pub fn sizes(bench: &Benchmark, chosen: &[(&str, &str)], workers: u32) -> (u64, u64) {
+    needs::sizes(&bench.info, &job(bench, chosen, None, workers, CrewKind::Processes))
+}
+
 /// The job of a test: three intervals in a few milliseconds.
 pub(crate) fn job(bench: &Benchmark, chosen: &[(&str, &str)], dir: Option<&Path>, workers: u32, crew: CrewKind) -> Job {
-    let mut host = calibrate::assumed_host(&Monotonic);
-    host.interval_ns = 50_000.0;
     Job {
         id: bench.info.id.to_owned(),
         params: worker::params(&bench.info, chosen),
-        placement: Placement::Free,
-        cpus: Vec::new(),
         workers,
         crew,
+        work_dir: dir.map(Path::to_owned),
+        ..idle_job()
+    }
+}
+
+/// The job of a test, for no benchmark yet.
+pub(crate) fn idle_job() -> Job {
+    // Looking at the clock takes milliseconds: once for all jobs of a test.
+    static HOST: OnceLock<Host> = OnceLock::new();
+    let host = *HOST.get_or_init(|| Host { interval_ns: 50_000.0, ..calibrate::assumed_host(&Monotonic) });
+    Job {
+        id: String::new(),
+        params: Params::default(),
+        placement: Placement::Free,
+        cpus: Vec::new(),
+        workers: 1,
+        crew: CrewKind::Processes,
         round: 0,
         seed: 1,
         intervals: 3,
         box_ns: 20_000_000,
         warm_ns: 100_000,
         frozen: Vec::new(),
-        work_dir: dir.map(Path::to_owned),
+        work_dir: None,
         remote: None,
         host,
     }

@@ -133,7 +133,7 @@ pub(crate) fn perform(bench: &Benchmark, job: &Job) -> Result<Said, Stop> {
         Run::Here(run) => run,
         Run::NotHere(why) => return Err(Stop::Unsupported(why.to_owned())),
     };
-    needs::check(bench.info.needs, job)?;
+    needs::check(&bench.info, job)?;
     if job.workers > 1 {
         return crew::run(&Real, bench, job);
     }

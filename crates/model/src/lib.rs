@@ -19,7 +19,7 @@ mod text;
 pub use info::{About, Derivation, Info, Interference, Need, Output, Profile, Scaling, Timing, Workers};
 pub use job::{CrewKind, Host, Job, JobResult, Remote};
 pub use label::{Label, Labels};
-pub use param::{Param, ParamKind, Params, Value, parse_size, size_text};
+pub use param::{Memory, Param, ParamKind, Params, Value, parse_size, size_text};
 pub use placement::Placement;
 pub use quantity::{Better, Quantity, Unit};
 pub use record::{End, Fact, LabelCounts, Machine, Metric, NoiseVerdict, Point, Record, Round, RunHeader, StateCounts};

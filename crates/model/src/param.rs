@@ -8,14 +8,53 @@ use std::fmt;
 /// How the text of a parameter is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ParamKind {
-    /// Bytes: `4096`, `64K`, `1M`, `2GiB`.
+    /// Bytes: `4096`, `64K`, `1M`, `2GiB`. Taken as memory, see [`Memory::UNDECLARED`].
     Size,
-    /// A plain count: `16`.
+    /// Bytes, and what they take.
+    SizeOf(Memory),
+    /// A plain count that takes no memory: `16`.
     Count,
+    /// A plain count, and what each of the things counted takes.
+    CountOf(Memory),
     /// One of these words.
     Word(&'static [&'static str]),
     /// Any text: a path, a command.
     Text,
+}
+
+/// What a benchmark takes for the value of a parameter.
+///
+/// The harness adds this up over the parameters of a job and compares it with the memory, or the disk space, that can be
+/// had, before anything is set up. Factors are bytes for each byte of a size, or for each thing counted, and are rounded
+/// up: the check is there to keep a host alive, not to predict a footprint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Memory {
+    /// So many bytes in every side of every member of the crew.
+    PerSide(u64),
+    /// So many bytes in every member: there is one side, or the sides share them.
+    PerMember(u64),
+    /// As `PerMember`, times the value of the parameter of that name.
+    Times(u64, &'static str),
+    /// Files in the work directory.
+    Files {
+        /// Bytes of files that one member has at a time.
+        copies: u64,
+        /// Bytes of memory of one member: buffers, mappings of the file.
+        buffers: u64,
+        /// The parameter and its word with which the files are kept in memory instead.
+        in_memory: Option<(&'static str, &'static str)>,
+        /// The parameter and its word with which all members use the same files.
+        shared: Option<(&'static str, &'static str)>,
+    },
+}
+
+impl Memory {
+    /// What a task takes that sleeps or spins: as a thread its stack of 128 KiB and that of the kernel, as a forked process
+    /// page tables and pages of its own.
+    pub const TASK: u64 = 256 << 10;
+
+    /// What a size takes whose author did not say: a buffer to send from and one to receive into, in every side.
+    pub const UNDECLARED: Memory = Memory::PerSide(2);
 }
 
 /// A parameter as a descriptor declares it.
@@ -133,6 +172,22 @@ mod as_map {
     }
 }
 
+impl ParamKind {
+    /// Whether values are read as sizes in bytes.
+    pub const fn is_size(self) -> bool {
+        matches!(self, ParamKind::Size | ParamKind::SizeOf(_))
+    }
+
+    /// What a value takes; `None` where it is declared to take nothing.
+    pub const fn memory(self) -> Option<Memory> {
+        match self {
+            ParamKind::Size => Some(Memory::UNDECLARED),
+            ParamKind::SizeOf(memory) | ParamKind::CountOf(memory) => Some(memory),
+            ParamKind::Count | ParamKind::Word(_) | ParamKind::Text => None,
+        }
+    }
+}
+
 impl Param {
     /// The values of the `quick` profile.
     pub fn quick_values(&self) -> &'static [&'static str] {
@@ -150,8 +205,8 @@ impl Param {
     /// Says what was expected, without naming the parameter: the caller knows it.
     pub fn parse(&self, text: &str) -> Result<Value, String> {
         match self.kind {
-            ParamKind::Size => parse_size(text).map(Value::Int),
-            ParamKind::Count => {
+            ParamKind::Size | ParamKind::SizeOf(_) => parse_size(text).map(Value::Int),
+            ParamKind::Count | ParamKind::CountOf(_) => {
                 text.parse().map(Value::Int).map_err(|_| format!("'{text}' is not a count (a whole number such as 16)"))
             }
             ParamKind::Word(words) => {
@@ -168,7 +223,7 @@ impl Param {
     /// The text of a value as people read it: sizes with their binary unit.
     pub fn show(&self, value: &Value) -> String {
         match (self.kind, value) {
-            (ParamKind::Size, Value::Int(n)) => size_text(*n),
+            (kind, Value::Int(n)) if kind.is_size() => size_text(*n),
             _ => value.to_string(),
         }
     }

@@ -152,8 +152,8 @@ fn object(info: &Info) -> Json {
         .iter()
         .map(|p| {
             let (kind, words): (_, &[&str]) = match p.kind {
-                ParamKind::Size => ("size", &[]),
-                ParamKind::Count => ("count", &[]),
+                ParamKind::Size | ParamKind::SizeOf(_) => ("size", &[]),
+                ParamKind::Count | ParamKind::CountOf(_) => ("count", &[]),
                 ParamKind::Word(words) => ("word", words),
                 ParamKind::Text => ("text", &[]),
             };

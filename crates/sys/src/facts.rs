@@ -160,7 +160,7 @@ pub fn available_memory() -> Option<u64> {
     memory_room().map(|room| room.bytes)
 }
 
-pub use room::{MemoryPressure, Room, memory_pressure, memory_room, total_memory};
+pub use room::{MemoryPressure, Room, file_room, memory_pressure, memory_room, total_memory};
 
 /// What is read below another root besides [`facts_below`], for tests on trees that were never ours: the facts of a work
 /// directory, the counters of the host, and the memory that is left.

@@ -79,7 +79,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
             Param {
                 name: "tasks",
                 help: "tasks in the ring",
-                kind: ParamKind::Count,
+                kind: ParamKind::CountOf(Memory::PerMember(Memory::TASK)),
                 quick: &[],
                 default: &["2", "8"],
                 full: &["2", "4", "8", "16", "32", "96"],
@@ -87,7 +87,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
             Param {
                 name: "working_set",
                 help: "bytes that each task touches while it has the token",
-                kind: ParamKind::Size,
+                kind: ParamKind::SizeOf(Memory::Times(4, "tasks")),
                 quick: &[],
                 default: &["0", "16K"],
                 full: &["0", "4K", "16K", "64K", "256K"],

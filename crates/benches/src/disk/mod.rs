@@ -44,7 +44,7 @@ const NEEDS: &[Need] = &[Need::WorkDirFor { param: "on", values: &[OWN_FILE] }];
 const SIZE: Param = Param {
     name: "size",
     help: "bytes of the file of our own; what was named is as large as it is",
-    kind: ParamKind::Size,
+    kind: ParamKind::SizeOf(Memory::Files { copies: 1, buffers: 0, in_memory: None, shared: None }),
     quick: &[],
     default: &["8M"],
     full: &["8M", "256M"],

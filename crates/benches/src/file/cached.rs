@@ -20,7 +20,13 @@ pub(super) const BLOCK: usize = 64 << 10;
 pub(super) const SIZE: Param = Param {
     name: "size",
     help: "bytes of the file, in blocks of 64 KiB",
-    kind: ParamKind::Size,
+    // The file and, in `file.copy`, its copy; mapped once.
+    kind: ParamKind::SizeOf(Memory::Files {
+        copies: 2,
+        buffers: 1,
+        in_memory: Some(("where", "tmpfs")),
+        shared: Some(("object", "shared")),
+    }),
     quick: &[],
     default: &["8M"],
     full: &["1M", "8M", "64M", "512M"],

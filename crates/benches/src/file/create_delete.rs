@@ -53,7 +53,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
             Param {
                 name: "size",
                 help: "bytes in the file",
-                kind: ParamKind::Size,
+                kind: super::files(ring::MOST_NAMES),
                 quick: &[],
                 default: &["0", "10K"],
                 full: &["0", "1K", "4K", "10K", "100K"],

@@ -30,7 +30,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
             Param {
                 name: "size",
                 help: "bytes in the file",
-                kind: ParamKind::Size,
+                kind: super::files(1),
                 quick: &[],
                 default: &["10K"],
                 full: &["0", "10K", "100K"],

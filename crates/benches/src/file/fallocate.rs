@@ -27,7 +27,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
             Param {
                 name: "size",
                 help: "bytes to make room for",
-                kind: ParamKind::Size,
+                kind: super::files(1),
                 quick: &[],
                 default: &["1M"],
                 full: &["4K", "64K", "1M", "16M"],

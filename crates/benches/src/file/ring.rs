@@ -19,6 +19,9 @@ const POPULATION: u64 = 16;
 /// How many more or fewer there may be: a group of operations timed alone.
 const SLACK: u64 = 8;
 
+/// The names that there are at most at a time.
+pub(super) const MOST_NAMES: u64 = POPULATION + SLACK + 1;
+
 /// What makes a name, and what removes it.
 pub(super) trait Maker {
     fn make(&self, dir: BorrowedFd<'_>, name: &CStr) -> Outcome;

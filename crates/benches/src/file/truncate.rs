@@ -37,7 +37,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
             Param {
                 name: "size",
                 help: "bytes in the file",
-                kind: ParamKind::Size,
+                kind: super::files(1),
                 quick: &[],
                 default: &["64K"],
                 full: &["4K", "64K", "1M"],

@@ -64,7 +64,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
             Param {
                 name: "size",
                 help: "bytes that the two chains span together",
-                kind: ParamKind::Size,
+                kind: ParamKind::SizeOf(Memory::PerMember(1)),
                 quick: &[],
                 default: &["16K", "512K", "8M", "128M"],
                 full: &["16K", "512K", "8M", "128M", "512M"],
@@ -90,7 +90,6 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let by = Accessor::new(kind).map_err(Stop::Unsupported)?;
     let read = Accessor::new(Access::Read).map_err(Stop::Unsupported)?;
     sys::process::refuse_huge_pages();
-    super::check_room(size * u64::from(ctx.workers()))?;
     let mut buffer = Map::anonymous(size as usize, Policy::Base).doing("mapping the buffer")?;
     buffer.populate();
     let spacing = super::spacing(size);

@@ -67,7 +67,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
             Param {
                 name: "size",
                 help: "bytes gone over, source and destination together",
-                kind: ParamKind::Size,
+                kind: ParamKind::SizeOf(Memory::PerMember(1)),
                 quick: &["16K", "128M"],
                 default: &["16K", "256K", "8M", "128M"],
                 full: &[
@@ -148,7 +148,6 @@ fn run(ctx: &mut Ctx) -> Outcome {
     ctx.fact(MODELLED, op.modelled_per_byte() as f64 / program as f64);
 
     sys::process::refuse_huge_pages();
-    super::check_room(size * u64::from(ctx.workers()))?;
     // A page more: the two sides of a copy are moved against each other by less than that.
     let mut buffer = Map::anonymous(size as usize + 4096, Policy::Base).doing("mapping the buffer")?;
     buffer.populate();

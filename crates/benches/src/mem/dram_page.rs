@@ -40,7 +40,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         params: &[Param {
             name: "size",
             help: "bytes from which pairs are drawn",
-            kind: ParamKind::Size,
+            kind: ParamKind::SizeOf(Memory::PerMember(1)),
             quick: &[],
             default: &["64M"],
             full: &["64M", "512M"],
@@ -126,7 +126,6 @@ fn run(ctx: &mut Ctx) -> Outcome {
     };
     let size = ctx.int("size");
     sys::process::refuse_huge_pages();
-    super::check_room(size)?;
     let mut buffer = Map::anonymous(size as usize, Policy::Base).doing("mapping the buffer")?;
     buffer.populate();
     let line = super::line_size();

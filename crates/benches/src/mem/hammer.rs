@@ -68,7 +68,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
             Param {
                 name: "size",
                 help: "bytes of memory for each",
-                kind: ParamKind::Size,
+                kind: ParamKind::SizeOf(Memory::PerMember(1)),
                 quick: &[],
                 default: &["128M"],
                 full: &["1M", "16M", "128M", "1G"],
@@ -134,7 +134,6 @@ fn run(ctx: &mut Ctx) -> Outcome {
     if policy == Policy::Base {
         sys::process::refuse_huge_pages();
     }
-    super::check_room(size.saturating_mul(u64::from(ctx.workers())))?;
     let seed = ctx.rng().next_u64();
     let mut buffer = Map::anonymous(size as usize, policy).doing("mapping the buffer")?;
     buffer.populate();

@@ -73,7 +73,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
             Param {
                 name: "pages",
                 help: "4 KiB pages of memory for each",
-                kind: ParamKind::Count,
+                kind: ParamKind::CountOf(Memory::Times(4096, "writers")),
                 quick: &[],
                 default: &["32768"],
                 full: &[],
@@ -263,7 +263,6 @@ fn run(ctx: &mut Ctx) -> Outcome {
     };
     let bytes = pages.saturating_mul(HAMMER_PAGE as u64);
     check_pages(bytes)?;
-    super::check_room(bytes.saturating_mul(writers as u64))?;
     let Some(ops) = pages.checked_mul(loops).filter(|ops| *ops > 0) else {
         return Err(Stop::Unsupported(format!("{pages} pages x {loops} loops are no number of operations")));
     };

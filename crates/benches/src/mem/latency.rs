@@ -37,7 +37,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
             Param {
                 name: "size",
                 help: "bytes that the chain spans",
-                kind: ParamKind::Size,
+                kind: ParamKind::SizeOf(Memory::PerMember(1)),
                 quick: &["16K", "32K", "128K", "512K", "1M", "8M", "64M"],
                 default: &[
                     "4K", "8K", "16K", "24K", "32K", "48K", "64K", "96K", "128K", "192K", "256K", "384K", "512K",
@@ -101,7 +101,6 @@ fn run(ctx: &mut Ctx) -> Outcome {
     if policy == Policy::Base {
         sys::process::refuse_huge_pages();
     }
-    super::check_room(size * u64::from(ctx.workers()))?;
     let mut buffer = match (Map::anonymous(size as usize, policy), policy) {
         (Err(why), Policy::Reserved) => {
             return Err(Stop::Unsupported(format!("too few huge pages are reserved (vm.nr_hugepages): {why}")));

@@ -59,7 +59,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
             Param {
                 name: "buffer",
                 help: "bytes gone over, source and destination together",
-                kind: ParamKind::Size,
+                kind: ParamKind::SizeOf(Memory::PerMember(1)),
                 quick: &[],
                 default: &["8M"],
                 full: &["16K", "256K", "8M", "128M"],
@@ -107,7 +107,6 @@ fn run(ctx: &mut Ctx) -> Outcome {
     }
     ctx.fact(MODELLED, if copies { 1.5 } else { 2.0 });
     sys::process::refuse_huge_pages();
-    super::check_room(size * u64::from(ctx.workers()))?;
     let mut map = Map::anonymous(size as usize + 4096, Policy::Base).doing("mapping the buffer")?;
     map.populate();
     if copies {

@@ -20,6 +20,7 @@
 //! Source: memory-methods.md M11; Intel MLC, multichase `multiload`, lmbench3 `par_mem`.
 
 use crate::work;
+use groma_harness::check_memory;
 use groma_harness::prelude::*;
 use groma_harness::sys::arch::{CHASE_UNROLL, add_chain};
 use groma_harness::sys::chain::Chain;
@@ -316,7 +317,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
         "l3" => super::private_cache().unwrap_or(1 << 20) as usize * 4,
         _ => CHASED,
     };
-    super::check_room((chased + cpus.len() * GENERATED) as u64)?;
+    check_memory((chased + cpus.len() * GENERATED) as u64)?;
     // Forked while this process is small, and at work on their memory while it is at work on its own.
     let mut generators = Generators::start(ctx, &cpus, op, ctx.int("pace"))?;
     let mut memory = buffer(chased, Policy::Base)?;

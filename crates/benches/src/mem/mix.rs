@@ -55,7 +55,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
             Param {
                 name: "size",
                 help: "bytes of both streams together",
-                kind: ParamKind::Size,
+                kind: ParamKind::SizeOf(Memory::PerMember(1)),
                 quick: &[],
                 default: &["128M"],
                 full: &["16K", "8M", "128M", "512M"],
@@ -100,7 +100,6 @@ fn run(ctx: &mut Ctx) -> Outcome {
 
     sys::process::refuse_huge_pages();
     let bytes = turns * (read + written);
-    super::check_room(bytes as u64 * u64::from(ctx.workers()))?;
     let mut map = Map::anonymous(bytes + 8192, Policy::Base).doing("mapping both streams")?;
     map.populate();
     let (src, rest) = map.split_at_mut(turns * read);

@@ -1,6 +1,5 @@
 //! Memory and caches, as a program meets them.
 
-use groma_harness::model::size_text;
 use groma_harness::prelude::*;
 use groma_harness::sys::pages::{Map, Policy};
 use groma_harness::sys::topology::{CacheKind, Topology};
@@ -123,18 +122,4 @@ pub(crate) fn prove_pages(ctx: &mut Ctx, buffer: &Map, policy: Policy) -> Outcom
     }
     ctx.prove("share of the buffer in huge pages", "0.9 or more", share, HUGE_SHARE..=1.0);
     Ok(())
-}
-
-/// Says so when a buffer would take more than half of the memory that can still be had, and what the limit is: a benchmark must
-/// not push a machine into swapping or its own process into the out-of-memory killer.
-pub(crate) fn check_room(bytes: u64) -> Result<(), Stop> {
-    match groma_harness::sys::facts::memory_room() {
-        Some(room) if bytes > room.bytes / 2 => Err(Stop::Unsupported(format!(
-            "needs {}, more than half of the {} that {} leaves",
-            size_text(bytes),
-            size_text(room.bytes),
-            room.limit
-        ))),
-        _ => Ok(()),
-    }
 }

@@ -49,7 +49,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         params: &[Param {
             name: "size",
             help: "bytes of the chase, and as many of each stream",
-            kind: ParamKind::Size,
+            kind: ParamKind::SizeOf(Memory::PerMember(3)),
             quick: &[],
             default: &["64M"],
             full: &["64M", "256M"],
@@ -78,7 +78,6 @@ fn run(ctx: &mut Ctx) -> Outcome {
 /// One CPU of a node in the memory of a node.
 fn over(ctx: &mut Ctx, from: u32, node: u32) -> Outcome {
     let size = (ctx.int("size") as usize).next_multiple_of(PIECE);
-    super::check_room(3 * size as u64)?;
     let mut chased = bound(size, node)?;
     let read = bound(size, node)?;
     let mut written = bound(size, node)?;

@@ -69,7 +69,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
             Param {
                 name: "size",
                 help: "bytes that the chains span together",
-                kind: ParamKind::Size,
+                kind: ParamKind::SizeOf(Memory::PerMember(1)),
                 quick: &["128M"],
                 default: &["16K", "512K", "8M", "128M"],
                 full: &["16K", "512K", "8M", "128M", "512M"],
@@ -195,7 +195,6 @@ fn run(ctx: &mut Ctx) -> Outcome {
     if policy == Policy::Base {
         sys::process::refuse_huge_pages();
     }
-    super::check_room(size)?;
     let mut buffer = Map::anonymous(size as usize, policy).doing("mapping the buffer")?;
     buffer.populate();
     super::prove_pages(ctx, &buffer, policy)?;

@@ -30,7 +30,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
             Param {
                 name: "size",
                 help: "bytes of each worker's buffer",
-                kind: ParamKind::Size,
+                kind: ParamKind::SizeOf(Memory::PerMember(1)),
                 quick: &[],
                 default: &["128M"],
                 full: &["8M", "128M", "1G"],
@@ -56,7 +56,6 @@ pub(crate) static BENCH: Benchmark = Benchmark {
 fn run(ctx: &mut Ctx) -> Outcome {
     let (size, chains) = (ctx.int("size"), ctx.int("chains") as usize);
     sys::process::refuse_huge_pages();
-    super::check_room(size * u64::from(ctx.workers()))?;
     let mut buffer = Map::anonymous(size as usize, Policy::Base).doing("mapping the buffer")?;
     buffer.populate();
     let line = super::line_size();

@@ -62,7 +62,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
             Param {
                 name: "size",
                 help: "bytes of all arrays of the loop together",
-                kind: ParamKind::Size,
+                kind: ParamKind::SizeOf(Memory::PerMember(1)),
                 quick: &[],
                 default: &["128M"],
                 full: &["96K", "8M", "128M", "512M"],
@@ -126,7 +126,6 @@ fn run(ctx: &mut Ctx) -> Outcome {
     sys::process::refuse_huge_pages();
     let arrays = op.arrays() as usize;
     let all = arrays * (bytes + 4096);
-    super::check_room(all as u64 * u64::from(ctx.workers()))?;
     let mut map = Map::anonymous(all, Policy::Base).doing("mapping the arrays")?;
     map.populate();
     // Each array in its own stretch of `bytes` and a page, begun elsewhere in the first page of it.

@@ -25,6 +25,7 @@
 //! Source: lmbench3 `tlb`; memory-methods.md M6.
 
 use super::search::{self, Load, Reach, reach};
+use groma_harness::check_memory;
 use groma_harness::prelude::*;
 use groma_harness::sys::pages::{Map, Policy, huge_page_size, page_size};
 use groma_harness::sys::tlb::declared_entries;
@@ -322,7 +323,7 @@ fn fitting(
     let mut why = None;
     let mut n = most;
     loop {
-        match super::check_room((n * page) as u64).and_then(|()| map(n).doing("mapping the buffer")) {
+        match check_memory((n * page) as u64).and_then(|()| map(n).doing("mapping the buffer")) {
             Ok(map) => return Ok((map, why.map(|why| format!("{n} pages instead of {most}: {why}")))),
             Err(stop) if n / 2 < least => return Err(stop),
             Err(stop) => why = why.or_else(|| Some(stop.to_string())),

@@ -18,7 +18,6 @@
 //! Source: os-methods.md 2.3 ("exit alone"); libMicro `exit`, which releases a whole batch at once.
 
 use super::{Children, GOOD, PROCESSES, no_child};
-use crate::mem::check_room;
 use groma_harness::prelude::*;
 use groma_harness::sys::clock::{Clock, Monotonic};
 use groma_harness::sys::fork::{self, Child};
@@ -37,7 +36,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         params: &[Param {
             name: "resident",
             help: "bytes that the child has touched beyond what it got from its parent",
-            kind: ParamKind::Size,
+            kind: ParamKind::SizeOf(Memory::PerMember(BATCH as u64)),
             quick: &[],
             default: &["0"],
             full: &["0", "1M", "16M", "64M"],
@@ -60,7 +59,6 @@ const NO_MEMORY: i32 = 43;
 fn run(ctx: &mut Ctx) -> Outcome {
     process::refuse_huge_pages();
     let resident = ctx.int("resident");
-    check_room(resident.saturating_mul(BATCH as u64).saturating_mul(u64::from(ctx.workers())))?;
     let mut parked = Parked::new(resident as usize)?;
     let children = Children::new();
     ctx.measure_staged(|iters, watch| {

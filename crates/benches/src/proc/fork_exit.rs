@@ -23,7 +23,6 @@
 //! Source: lmbench 1996 table 9 ("fork & exit"), lmbench3 `lat_proc fork`, CSE 221 "process creation".
 
 use super::{Children, FIRST, GOOD, LEAVE, PROCESSES, state_parent};
-use crate::mem::check_room;
 use groma_harness::prelude::*;
 use groma_harness::sys::pages::{Map, Policy, huge_page_size, page_size};
 use groma_harness::sys::shared::Shared;
@@ -50,7 +49,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
             Param {
                 name: "resident",
                 help: "bytes that the forking process has touched beyond what it needs itself",
-                kind: ParamKind::Size,
+                kind: ParamKind::SizeOf(Memory::PerMember(1)),
                 quick: &[],
                 default: &["0"],
                 full: &["0", "1M", "16M", "64M", "256M"],
@@ -108,7 +107,6 @@ fn ballast(ctx: &mut Ctx, bytes: u64) -> Result<Option<Map>, Stop> {
     if bytes == 0 {
         return Ok(None);
     }
-    check_room(bytes.saturating_mul(u64::from(ctx.workers())))?;
     let policy = if huge { Policy::Transparent } else { Policy::Base };
     let mut memory = Map::anonymous(bytes as usize, policy).doing("mapping the memory to be forked")?;
     memory.populate();

@@ -25,7 +25,10 @@ const PROCESSES: Scaling =
 
 /// How many descriptors are asked about.
 const fn count(default: &'static [&'static str], full: &'static [&'static str]) -> Param {
-    Param { name: "count", help: "descriptors asked about", kind: ParamKind::Count, quick: &[], default, full }
+    /// A pair of connected sockets or a pipe with a page in it, in the kernel.
+    const OBJECT: u64 = 8 << 10;
+    let kind = ParamKind::CountOf(Memory::PerMember(OBJECT));
+    Param { name: "count", help: "descriptors asked about", kind, quick: &[], default, full }
 }
 
 /// What the descriptors are.

@@ -42,7 +42,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         params: &[Param {
             name: "load",
             help: "busy tasks in the background, in percent of the CPUs",
-            kind: ParamKind::Count,
+            kind: ParamKind::CountOf(Memory::PerMember(Memory::TASK)),
             quick: &[],
             default: &["0", "100"],
             full: &["0", "50", "100", "150"],

@@ -34,7 +34,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         params: &[Param {
             name: "threads",
             help: "threads alive at once",
-            kind: ParamKind::Count,
+            kind: ParamKind::CountOf(Memory::PerMember(STACK as u64 + (32 << 10))),
             quick: &[],
             default: &["16"],
             full: &["1", "4", "16", "64", "256", "1024"],

@@ -38,7 +38,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
             Param {
                 name: "size",
                 help: "bytes that the advice is about",
-                kind: ParamKind::Size,
+                kind: ParamKind::SizeOf(Memory::PerMember(1)),
                 quick: &[],
                 default: &["256K"],
                 full: &["4K", "256K", "4M", "64M"],

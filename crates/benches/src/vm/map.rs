@@ -63,7 +63,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
             Param {
                 name: "size",
                 help: "bytes mapped",
-                kind: ParamKind::Size,
+                kind: ParamKind::SizeOf(Memory::PerMember(1)),
                 quick: &[],
                 default: &["64K", "1M"],
                 full: &["4K", "64K", "1M", "16M", "1G"],

@@ -33,7 +33,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
             Param {
                 name: "size",
                 help: "bytes of the mapping",
-                kind: ParamKind::Size,
+                kind: ParamKind::SizeOf(Memory::PerMember(1)),
                 quick: &[],
                 default: &["4K", "1M"],
                 full: &["4K", "64K", "1M", "64M"],

@@ -20,7 +20,32 @@ pub struct Room {
 
 /// The room that this process has at this moment; `None` where nothing is known of any limit.
 pub fn memory_room() -> Option<Room> {
-    room_in(&Tree::at(Path::new("/")), getrlimit(Resource::As).current, getrlimit(Resource::Data).current)
+    let tree = Tree::at(Path::new("/"));
+    let limits = room_in(&tree, getrlimit(Resource::As).current, getrlimit(Resource::Data).current);
+    let unused = if tree.text("proc/meminfo").is_none() { unused_memory() } else { None };
+    limits.into_iter().chain(unused).min_by_key(|room| room.bytes)
+}
+
+/// What `sysinfo` knows: the kernel's answer where `/proc` is not mounted. It leaves out the page cache that could be given
+/// up, so it is less than what `/proc/meminfo` calls available.
+fn unused_memory() -> Option<Room> {
+    let info = rustix::system::sysinfo();
+    let unit = u64::from(info.mem_unit).max(1);
+    let bytes = (info.freeram as u64).saturating_add(info.bufferram as u64).saturating_mul(unit);
+    (info.totalram > 0).then(|| Room { bytes, limit: "the free memory".to_owned() })
+}
+
+/// How much may still be written to files on the file system of this directory: its free space, or `RLIMIT_FSIZE` where a
+/// single file may not be that long. `None` where the file system counts no space.
+pub fn file_room(dir: &Path) -> Option<Room> {
+    let stat = rustix::fs::statvfs(dir).ok().filter(|stat| stat.f_blocks > 0);
+    let free = stat.map(|stat| Room {
+        bytes: stat.f_bavail.saturating_mul(stat.f_frsize),
+        limit: "the file system of the work directory".to_owned(),
+    });
+    let longest = getrlimit(Resource::Fsize).current;
+    let longest = longest.map(|bytes| Room { bytes, limit: format!("RLIMIT_FSIZE of {}", binary(bytes)) });
+    free.into_iter().chain(longest).min_by_key(|room| room.bytes)
 }
 
 pub(super) fn room_in(tree: &Tree, most_addresses: Option<u64>, most_data: Option<u64>) -> Option<Room> {

@@ -1,0 +1,99 @@
+//! Every size that a person can ask for is held against what the machine has, whichever benchmark it belongs to.
+
+use groma_benches::all;
+use groma_harness::model::{Memory, Param, ParamKind};
+use groma_harness::sys::facts::{Room, file_room, memory_room};
+use groma_harness::testing::{check_sizes, sizes};
+use groma_harness::{Benchmark, Stop};
+
+/// The parameters that take memory or disk space, each with its benchmark.
+fn sized() -> impl Iterator<Item = (&'static Benchmark, &'static Param)> {
+    all()
+        .into_iter()
+        .flat_map(|bench| bench.info.params.iter().map(move |param| (bench, param)))
+        .filter(|(_, param)| param.kind.memory().is_some())
+}
+
+#[test]
+fn a_size_beyond_the_machine_is_refused_before_anything_is_set_up() {
+    let dir = std::env::temp_dir();
+    let half = |room: Option<Room>| room.expect("a limit").bytes / 2;
+    let (most_memory, most_files) = (half(memory_room()), half(file_room(&dir)));
+    let mut refused = 0;
+    for (bench, param) in sized() {
+        // A tebibyte (of things that are counted, at least a kibibyte each), and what is next to the end of 64 bits.
+        let values = if param.kind.is_size() { ["1T", "16777215T"] } else { ["1073741824", "18446744073709551615"] };
+        for (value, workers) in values.into_iter().flat_map(|value| [(value, 1), (value, 4096)]) {
+            let what = format!("{} {}={value}, {workers} workers", bench.info.id, param.name);
+            let (memory, files) = sizes(bench, &[(param.name, value)], workers);
+            // There are machines with terabytes of memory and more disk, where the smaller value is well.
+            if memory <= most_memory && files <= most_files {
+                assert!(value == values[0], "{what} fits");
+                continue;
+            }
+            match check_sizes(bench, &[(param.name, value)], Some(&dir), workers) {
+                Err(Stop::Unsupported(why)) => {
+                    let workers = if workers == 1 { "1 worker".to_owned() } else { format!("{workers} workers") };
+                    assert!(why.contains(&format!("{}=", param.name)) && why.contains(&workers), "{what}: {why}");
+                    assert!(
+                        why.starts_with("needs ") && why.ends_with(" leaves") && !why.contains('\n'),
+                        "{what}: {why}"
+                    );
+                    refused += 1;
+                }
+                other => panic!("{what}: {other:?}"),
+            }
+        }
+    }
+    assert!(refused > 2 * 50, "{refused}");
+}
+
+#[test]
+fn what_a_run_measures_by_itself_fits_into_small_machines() {
+    const MIB: u64 = 1 << 20;
+    for bench in all() {
+        // Each parameter in turn at its largest, the others at their first value, as the catalogue's widest runs have them.
+        for param in bench.info.params {
+            for (profile, values, most) in [
+                ("default", param.default, 800 * MIB),
+                ("quick", param.quick_values(), 400 * MIB),
+                ("full", param.full_values(), 4096 * MIB),
+            ] {
+                for value in values {
+                    let (memory, files) = sizes(bench, &[(param.name, value)], 1);
+                    let what = format!("{} {profile} {}={value}: {memory} {files}", bench.info.id, param.name);
+                    assert!(memory <= most && files <= most, "{what}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn what_a_parameter_is_declared_to_take_can_be_worked_out() {
+    for (bench, param) in sized() {
+        let what = format!("{} {}", bench.info.id, param.name);
+        let kind = |name: &str| bench.info.params.iter().find(|p| p.name == name).map(|p| p.kind);
+        let word_of = |which: Option<(&str, &str)>| {
+            which.is_none_or(|(name, word)| match kind(name) {
+                Some(ParamKind::Word(words)) => words.contains(&word),
+                // A shared declaration may name a parameter that this benchmark lacks.
+                None => true,
+                _ => false,
+            })
+        };
+        match param.kind.memory().expect("it takes something") {
+            Memory::PerSide(factor) | Memory::PerMember(factor) => assert!(factor > 0, "{what}"),
+            Memory::Times(factor, count) => {
+                assert!(factor > 0, "{what}");
+                assert!(matches!(kind(count), Some(ParamKind::Count | ParamKind::CountOf(_))), "{what}: {count}");
+            }
+            Memory::Files { copies, in_memory, shared, .. } => {
+                assert!(copies > 0 && word_of(in_memory) && word_of(shared), "{what}");
+            }
+        }
+        let (memory, files) = sizes(bench, &[(param.name, "1048576")], 1);
+        let (more_memory, more_files) = sizes(bench, &[(param.name, "2097152")], 1);
+        assert!(more_memory + more_files >= memory + files + (1 << 20), "{what}: it does not grow with the value");
+    }
+}
