@@ -198,7 +198,7 @@ pub(crate) struct DdArgs {
     /// What to do, in words: if=disk.img bs=64K count=100 direct=1
     #[arg(required = true, value_name = "NAME=VALUE")]
     pub(crate) operands: Vec<String>,
-    /// Allow of= to be a block device, whose contents are lost
+    /// Allow of= to be a device that keeps what is written, whose contents are lost
     #[arg(long)]
     pub(crate) destroy: bool,
 }

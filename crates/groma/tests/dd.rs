@@ -1,8 +1,15 @@
 //! `groma dd`: what it writes is what it reads, what is wrong is found, and what was not meant is not done.
 
 mod common;
-use common::Place;
+use common::{Ended, Place, ended, send, until};
+use groma_harness::sys::process;
 use serde_json::Value;
+use std::fs::{File, OpenOptions};
+use std::io::Read;
+use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
 
 #[test]
 fn a_pattern_is_written_checked_and_found_wrong() {
@@ -52,4 +59,185 @@ fn what_cannot_be_done_is_said() {
         assert_eq!(ended.code, Some(code), "{args:?}: {ended:?}");
         assert!(ended.err.contains(why), "{args:?}: {ended:?}");
     }
+}
+
+/// A run that is refused before anything is changed.
+fn refused(place: &Place, args: &[&str], why: &str) {
+    let ended = place.groma(args);
+    assert_eq!(ended.code, Some(2), "{args:?}: {ended:?}");
+    assert!(ended.err.contains(why) && ended.err.trim_end().lines().count() == 1, "{args:?}: {ended:?}");
+}
+
+/// Runs another program; whether that went well.
+fn made(program: &str, args: &[&str]) -> bool {
+    Command::new(program).args(args).output().is_ok_and(|output| output.status.success())
+}
+
+#[test]
+fn what_keeps_its_data_is_written_to_only_on_demand() {
+    let place = Place::new();
+    let node = |name: &str, kind: &str, major: &str, minor: &str| {
+        let path = place.path(name).display().to_string();
+        made("mknod", &[&path, kind, major, minor]).then(|| format!("of={path}"))
+    };
+    // Numbers are looked at, not names, and before the device is opened: for most of these there is no driver.
+    for (name, kind, major, minor) in
+        [("null", "c", "1", "1"), ("tape", "c", "9", "0"), ("flash", "c", "90", "0"), ("disk", "b", "259", "4095")]
+    {
+        let Some(of) = node(name, kind, major, minor) else {
+            println!("skipped: mknod is not allowed here");
+            break;
+        };
+        refused(&place, &["dd", &of, "count=1"], &format!("{of}: is a "));
+        refused(&place, &["dd", &of, "count=1"], "(--destroy if that is meant)");
+        let link = place.path(&format!("to-{name}"));
+        std::os::unix::fs::symlink(of.trim_start_matches("of="), &link).expect("a link");
+        refused(&place, &["dd", &format!("of={}", link.display()), "count=1"], "(--destroy if that is meant)");
+    }
+    if Path::new("/dev/mem").exists() {
+        refused(&place, &["dd", "of=/dev/mem", "count=1"], "of=/dev/mem: is a character device");
+    }
+    for sink in ["/dev/null", "/dev/zero"] {
+        let written = place.groma(&["dd", &format!("of={sink}"), "count=3", "json=1"]);
+        assert_eq!(written.code, Some(0), "{written:?}");
+    }
+}
+
+#[test]
+fn a_file_is_not_written_onto_itself() {
+    let place = Place::new();
+    let [data, link, to] = ["data", "link", "to"].map(|name| place.path(name));
+    std::fs::write(&data, vec![7u8; 100_000]).expect("a file");
+    std::fs::hard_link(&data, &link).expect("a link");
+    std::os::unix::fs::symlink(&data, &to).expect("a link");
+    let intact = || std::fs::read(&data).expect("it is there") == vec![7u8; 100_000];
+    let input = format!("if={}", data.display());
+    for output in [&data, &link, &to] {
+        let output = format!("of={}", output.display());
+        refused(&place, &["dd", &input, &output], &format!("{output}: is the same file as {input}"));
+        assert!(intact());
+    }
+    // The same through descriptors, on both sides.
+    let run = |args: &[&str], input: Option<File>, output: Option<File>| -> Ended {
+        let mut command = place.command(args);
+        input.map(|file| command.stdin(file));
+        output.map(|file| command.stdout(file));
+        ended(command.output().expect("the program starts"))
+    };
+    let open = || Some(OpenOptions::new().read(true).write(true).open(&data).expect("it is there"));
+    let output = format!("of={}", link.display());
+    for ended in [
+        run(&["dd", "if=-", &output], open(), None),
+        run(&["dd", &input, "of=-"], None, open()),
+        run(&["dd", "if=-", "of=-"], open(), open()),
+    ] {
+        assert!(ended.code == Some(2) && ended.err.contains("is the same file as if="), "{ended:?}");
+        assert!(intact());
+    }
+    // Another file is written as before, and what it held beyond is cut off.
+    let other = place.path("other");
+    std::fs::write(&other, vec![1u8; 200_000]).expect("a file");
+    assert_eq!(place.groma(&["dd", &input, &format!("of={}", other.display())]).code, Some(0));
+    assert_eq!(std::fs::read(&other).expect("it is there"), vec![7u8; 100_000]);
+}
+
+/// A loop device over a file, gone when dropped.
+struct Loop(String);
+
+impl Loop {
+    fn over(file: &Path) -> Option<Loop> {
+        let output = Command::new("losetup").args(["--find", "--show"]).arg(file).output().ok()?;
+        output.status.success().then(|| Loop(String::from_utf8_lossy(&output.stdout).trim().to_owned()))
+    }
+}
+
+impl Drop for Loop {
+    fn drop(&mut self) {
+        made("losetup", &["--detach", &self.0]);
+    }
+}
+
+#[test]
+fn a_disk_in_use_is_not_written_to() {
+    /// As `open(2)` says of block devices: only if nobody else has opened them like that, as who mounts them does.
+    const O_EXCL: i32 = 0o200;
+    let place = Place::new();
+    let file = place.path("image");
+    std::fs::write(&file, vec![1u8; 1 << 20]).expect("a file");
+    let Some(disk) = Loop::over(&file) else { return println!("skipped: losetup makes no device here") };
+    let of = format!("of={}", disk.0);
+    refused(&place, &["dd", &of, "count=1"], "is a block device whose contents would be lost (--destroy");
+    let held = OpenOptions::new().read(true).custom_flags(O_EXCL).open(&disk.0).expect("nobody else uses it");
+    refused(&place, &["dd", &of, "count=1", "--destroy"], "is mounted or in use: unmount it");
+    let out = OpenOptions::new().write(true).open(&disk.0).expect("it is there");
+    let onto = ended(place.command(&["dd", "of=-", "count=1", "--destroy"]).stdout(out).output().expect("it starts"));
+    assert!(onto.code == Some(2) && onto.err.contains("of=-: is mounted or in use"), "{onto:?}");
+    let out = OpenOptions::new().write(true).open(&disk.0).expect("it is there");
+    let onto = ended(place.command(&["dd", "of=-", "count=1"]).stdout(out).output().expect("it starts"));
+    assert!(onto.code == Some(2) && onto.err.contains("of=-: is a block device"), "{onto:?}");
+    let mut seen = [0; 8];
+    File::open(&disk.0).and_then(|mut disk| disk.read_exact(&mut seen)).expect("it can be read");
+    assert_eq!(seen, [1; 8], "nothing was written so far");
+    drop(held);
+    refused(&place, &["dd", &format!("if={}", disk.0), &of, "--destroy"], "is the same file as if=");
+    let written = place.groma(&["dd", &of, "bs=64K", "count=1", "opat=1", "fsync=1", "--destroy"]);
+    assert_eq!(written.code, Some(0), "{written:?}");
+    let checked = place.groma(&["dd", &format!("if={}", disk.0), "bs=64K", "count=1", "ipat=1"]);
+    assert_eq!(checked.code, Some(0), "{checked:?}");
+}
+
+#[test]
+fn a_fifo_is_waited_for_and_says_so() {
+    let place = Place::new();
+    let fifo = place.path("fifo");
+    assert!(made("mkfifo", &[&fifo.display().to_string()]));
+    let of = format!("of={}", fifo.display());
+    let said = place.path("said");
+    let start = |args: &[&str]| {
+        let said = File::create(&said).expect("a file");
+        place.command(args).stderr(said).spawn().expect("the program starts")
+    };
+    let ended_by = |child: &mut Child| until("its end", || child.try_wait().expect("it is ours")).signal();
+    // Nobody reads: it says so, and an interrupt ends it.
+    let mut alone = start(&["dd", &of, "count=1"]);
+    let wanted = format!("groma: {of}: waiting for a reader of this FIFO\n");
+    until("a remark", || std::fs::read_to_string(&said).is_ok_and(|text| text == wanted).then_some(()));
+    send(alone.id() as i32, 2);
+    assert_eq!(ended_by(&mut alone), Some(2));
+    // Somebody reads, in pieces: nothing is lost, and nothing fails because the FIFO is full.
+    let copy = place.path("copy");
+    let to = File::create(&copy).expect("a file");
+    let mut reader = Command::new("timeout").args(["60", "cat"]).arg(&fifo).stdout(to).spawn().expect("cat");
+    let writer = place.wrapped(&["timeout", "60"], &["dd", &of, "bs=64K", "move=1M", "opat=1"]).output();
+    let writer = ended(writer.expect("it ends"));
+    assert!(reader.wait().expect("it ends").success());
+    let data = std::fs::read(&copy).expect("a file");
+    assert_eq!((writer.code, data.len()), (Some(0), 1 << 20), "{writer:?}");
+    let right = data.as_chunks::<8>().0.iter().enumerate().all(|(i, word)| u64::from_le_bytes(*word) == 8 * i as u64);
+    assert!(right, "not the pattern");
+    // Somebody has it open and does not read: an interrupt ends that as well.
+    let _reader = OpenOptions::new().read(true).write(true).open(&fifo).expect("it is there");
+    let mut stuck = start(&["dd", &of, "bs=64K", "time=1h"]);
+    let sleeps = || std::fs::read_to_string(format!("/proc/{}/stat", stuck.id())).is_ok_and(|s| s.contains(") S "));
+    until("a full FIFO", || sleeps().then_some(()));
+    send(stuck.id() as i32, 2);
+    assert_eq!(ended_by(&mut stuck), Some(2));
+}
+
+#[test]
+fn memory_does_not_grow_with_transfers_or_places() {
+    let place = Place::new();
+    // Kibibytes resident at most, of a run with so many transfers.
+    let most = |count: &str, more: &[&str]| {
+        let mut command = place.command(&[&["dd", "of=/dev/null", "bs=8", count, "json=1"], more].concat());
+        let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn();
+        let pid = child.expect("the program starts").id() as i32;
+        let exit = process::wait(pid).expect("it is ours");
+        assert!(exit.success(), "{exit}");
+        exit.usage.max_resident >> 10
+    };
+    let (few, many) = (most("count=1000", &[]), most("count=500000", &[]));
+    assert!(many < few + 3 * 1024, "{few} KiB for a thousand transfers, {many} KiB for half a million");
+    let anywhere = most("count=1000", &["rand=1T", "norepeat=1"]);
+    assert!(anywhere < few + 3 * 1024, "{few} KiB in turn, {anywhere} KiB at random places of a tebibyte");
 }

@@ -12,11 +12,6 @@ use std::path::Path;
 /// What direct transfers are aligned to: the largest logical block of common devices.
 pub const ALIGNMENT: usize = 4096;
 
-/// The flags of `open` for direct transfers and for synced writes, for `std`'s way of opening files.
-pub const DIRECT: i32 = OFlags::DIRECT.bits() as i32;
-/// See [`DIRECT`].
-pub const SYNC: i32 = OFlags::SYNC.bits() as i32;
-
 /// Opens what is there for direct reading; it cannot be written through this.
 ///
 /// # Errors

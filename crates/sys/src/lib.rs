@@ -40,6 +40,7 @@ pub mod mix;
 pub mod mq;
 pub mod net;
 pub mod numa;
+pub mod opened;
 pub mod operation;
 pub mod pages;
 pub mod place;

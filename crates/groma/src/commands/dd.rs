@@ -3,6 +3,10 @@
 //! The successor of lmbench's `lmdd`, with its words. Not a benchmark: it does what was asked, once, on what was named, so there
 //! is neither a worker nor a record. What was different in `lmdd` and is mended: one size parser (`K` is 1024), a switch that is
 //! off when it says 0, direct transfers, errors of seeking and of short files told, latencies in microseconds.
+//!
+//! What is written to is looked at before it is opened and again before anything is changed: without `--destroy` only
+//! files, pipes, sockets, terminals and what drops its data are written to, and a block device only while nobody else
+//! uses it. Memory is bounded whatever the number of transfers and places.
 
 use crate::dd::{Job, Switch};
 use crate::flags::DdArgs;
@@ -10,13 +14,15 @@ use crate::supervise::watch_signals;
 use anyhow::{Context, Result, bail};
 use groma_harness::Rng;
 use groma_harness::sys::disk::ALIGNMENT;
+use groma_harness::sys::opened::{self, Identity, Kind, Writing};
 use groma_harness::sys::pages::{Map, Policy};
 use groma_report::units::{Scale, significant, value};
-use groma_stats::order;
+use groma_stats::{Permutation, Tally};
 use serde_json::json;
-use std::fs::{File, OpenOptions};
-use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
+use std::fs::File;
+use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
+use std::os::fd::AsFd;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// A transfer failed, or a block did not hold what it should.
@@ -25,12 +31,13 @@ const FAILED: u8 = 4;
 /// Moves blocks as told.
 pub(crate) fn dd(args: &DdArgs) -> Result<u8> {
     let job = Job::parse(&args.operands)?;
+    groma_harness::check_memory(job.bs as u64).map_err(|why| anyhow::anyhow!("bs: {why}"))?;
     let mut input = Side::input(&job)?;
-    let mut output = Side::output(&job, args.destroy)?;
+    let mut output = Side::output(&job, args.destroy, &input)?;
     let mut buffer = Map::anonymous(job.bs.max(1), Policy::Base).context("bs: mapping a buffer")?;
     buffer.populate();
-    // A read from a terminal or a pipe may wait for ever, and so may a write: there a signal ends the program as usual.
-    let signals = if input.is_stream() || output.is_stream() { None } else { Some(watch_signals()?) };
+    // A transfer with a terminal or a pipe may wait for ever: there a signal ends the program as usual.
+    let signals = if input.waits() || output.waits() { None } else { Some(watch_signals()?) };
     let mut places = Places::new(&job);
     let mut moved = Moved::default();
     let began = Instant::now();
@@ -70,15 +77,15 @@ fn block(
     let mut len = buffer.len();
     if let Some(file) = &mut input.file {
         let (n, took) = timed(|| read_block(file, buffer, input.seeks.then_some(at)));
-        len = n.map_err(|e| format!("if={}: at byte {at}: {e}", input.name))?;
+        len = n.map_err(|e| format!("{}: at byte {at}: {e}", input.name))?;
         // At random, a file that ends within a block is too short: the blocks still to come are elsewhere.
         if len < buffer.len() && input.seeks && job.random.is_some() {
-            return Err(format!("if={}: ends before byte {}", input.name, at.saturating_add(buffer.len() as u64)));
+            return Err(format!("{}: ends before byte {}", input.name, at.saturating_add(buffer.len() as u64)));
         }
         if len == 0 {
             return Ok(false);
         }
-        moved.reads.push(took);
+        moved.reads.record(took);
     }
     if job.has(Switch::Opat) {
         fill(&mut buffer[..len], at);
@@ -101,18 +108,18 @@ fn block(
             }
             file.write_all(&buffer[..len])
         });
-        done.map_err(|e| format!("of={}: at byte {at}: {e}", output.name))?;
-        moved.writes.push(took);
+        done.map_err(|e| format!("{}: at byte {at}: {e}", output.name))?;
+        moved.writes.record(took);
     }
     moved.bytes += len as u64;
     // A short block is the last one, but not from a pipe.
     Ok(len == buffer.len() || input.is_stream())
 }
 
-fn timed<T>(work: impl FnOnce() -> io::Result<T>) -> (io::Result<T>, f64) {
+fn timed<T>(work: impl FnOnce() -> io::Result<T>) -> (io::Result<T>, Duration) {
     let began = Instant::now();
     let done = work();
-    (done, began.elapsed().as_secs_f64())
+    (done, began.elapsed())
 }
 
 /// Reads a block, whole unless the file ends within it.
@@ -154,20 +161,17 @@ fn wrong(block: &[u8], at: u64) -> impl Iterator<Item = (u64, u64, u64)> {
 struct Places<'j> {
     job: &'j Job,
     rng: Rng,
-    /// The blocks still to be visited, where none is visited twice.
-    left: Option<Vec<u64>>,
+    /// The order in which all blocks are visited, where none is visited twice.
+    order: Option<Permutation>,
     blocks: u64,
 }
 
 impl<'j> Places<'j> {
     fn new(job: &'j Job) -> Places<'j> {
         let mut rng = Rng::new(job.seed);
-        let left = job.random.filter(|_| job.has(Switch::Norepeat)).map(|range| {
-            let mut all: Vec<u64> = (0..range / job.bs as u64).collect();
-            rng.shuffle(&mut all);
-            all
-        });
-        Places { job, rng, left, blocks: 0 }
+        let range = job.random.filter(|_| job.has(Switch::Norepeat));
+        let order = range.map(|range| Permutation::new(range / job.bs as u64, &mut rng));
+        Places { job, rng, order, blocks: 0 }
     }
 
     fn next(&mut self, moved: u64) -> Option<(u64, usize)> {
@@ -176,8 +180,8 @@ impl<'j> Places<'j> {
             return None;
         }
         let len = job.total.map_or(bs, |total| bs.min(total.saturating_sub(moved)));
-        let block = match (&mut self.left, job.random) {
-            (Some(left), _) => left.pop()?,
+        let block = match (&self.order, job.random) {
+            (Some(order), _) => order.at(self.blocks)?,
             (None, Some(range)) => self.rng.below(range / bs),
             (None, None) => self.blocks,
         };
@@ -192,76 +196,162 @@ impl<'j> Places<'j> {
 struct Side {
     name: String,
     file: Option<File>,
+    /// What the file is.
+    identity: Option<Identity>,
     /// Whether it has places.
     seeks: bool,
+    /// A block device that came as an open descriptor, held so that nobody else begins to use it.
+    _alone: Option<File>,
 }
 
 impl Side {
     fn input(job: &Job) -> Result<Side> {
-        let name = job.input.clone();
-        let file = match name.as_str() {
+        let name = format!("if={}", job.input);
+        let file = match job.input.as_str() {
             "internal" => None,
             "-" | "stdin" => Some(File::from(groma_harness::sys::io::duplicate(0).context("if=-")?)),
-            path => {
-                let flags = if job.direct_input() { groma_harness::sys::disk::DIRECT } else { 0 };
-                let file = OpenOptions::new().read(true).custom_flags(flags).open(path);
-                Some(file.with_context(|| format!("if={path}"))?)
-            }
+            path => Some(opened::to_read(Path::new(path), job.direct_input()).with_context(|| name.clone())?),
         };
         Side::of(name, file)
     }
 
-    fn output(job: &Job, destroy: bool) -> Result<Side> {
-        let name = job.output.clone();
-        let file = match name.as_str() {
-            "internal" => None,
-            "-" | "stdout" => Some(File::from(groma_harness::sys::io::duplicate(1).context("of=-")?)),
+    fn output(job: &Job, destroy: bool, input: &Side) -> Result<Side> {
+        let name = format!("of={}", job.output);
+        let side = match job.output.as_str() {
+            "internal" => Side::of(name, None)?,
+            "-" | "stdout" => {
+                let file = File::from(groma_harness::sys::io::duplicate(1).context("of=-")?);
+                let mut side = Side::of(name, Some(file))?;
+                side.may_be_written(destroy)?;
+                if let (Some(file), Some(Kind::Block)) = (&side.file, side.kind()) {
+                    side._alone = Some(opened::alone(file.as_fd()).map_err(|e| not_opened(&side.name, e))?);
+                }
+                side
+            }
             path => {
-                let device = std::fs::metadata(path).is_ok_and(|m| m.file_type().is_block_device());
-                if device && !destroy {
-                    bail!("of={path}: is a device whose contents would be lost (--destroy if that is meant)");
-                }
-                let mut flags = if job.direct_output() { groma_harness::sys::disk::DIRECT } else { 0 };
-                if job.has(Switch::Osync) {
-                    flags |= groma_harness::sys::disk::SYNC;
-                }
-                let keep =
-                    device || [Switch::Append, Switch::Notrunc].iter().any(|s| job.has(*s)) || job.random.is_some();
-                let file = OpenOptions::new()
-                    .write(true)
-                    .append(job.has(Switch::Append))
-                    .create(!job.has(Switch::Nocreate))
-                    .truncate(!keep)
-                    .custom_flags(flags)
-                    .open(path);
-                Some(file.with_context(|| format!("of={path}"))?)
+                let path = Path::new(path);
+                let looked = look(&name, path, destroy)?;
+                open_what_was_seen(job, name, path, looked, destroy)?
             }
         };
-        let mut side = Side::of(name, file)?;
-        side.seeks &= !job.has(Switch::Append);
-        Ok(side)
+        if let (Some(from), Some(to)) = (&input.identity, &side.identity)
+            && to.is_read_back_from(from)
+        {
+            bail!("{}: is the same file as {}: name another one to write to", side.name, input.name);
+        }
+        // Nothing has been changed so far.
+        let keeps = [Switch::Append, Switch::Notrunc].iter().any(|s| job.has(*s)) || job.random.is_some();
+        if let (Some(file), Some(Kind::Regular)) = (&side.file, side.kind())
+            && job.output != "-"
+            && job.output != "stdout"
+            && !keeps
+        {
+            file.set_len(0).with_context(|| format!("{}: truncating", side.name))?;
+        }
+        Ok(Side { seeks: side.seeks && !job.has(Switch::Append), ..side })
     }
 
     fn of(name: String, file: Option<File>) -> Result<Side> {
-        let seeks = match &file {
-            Some(file) => {
-                let kind = file.metadata().with_context(|| name.clone())?.file_type();
-                if kind.is_dir() {
-                    bail!("{name}: is a directory");
-                }
-                kind.is_file() || kind.is_block_device()
-            }
-            None => false,
+        let identity = match &file {
+            Some(file) => Some(Identity::of_open(file.as_fd()).with_context(|| name.clone())?),
+            None => None,
         };
-        Ok(Side { name, file, seeks })
+        let kind = identity.map(|identity| identity.kind);
+        if kind == Some(Kind::Directory) {
+            bail!("{name}: is a directory");
+        }
+        Ok(Side { name, file, identity, seeks: matches!(kind, Some(Kind::Regular | Kind::Block)), _alone: None })
     }
 
+    fn kind(&self) -> Option<Kind> {
+        self.identity.map(|identity| identity.kind)
+    }
+
+    fn len(&self) -> Result<u64> {
+        let metadata = self.file.as_ref().map(File::metadata).transpose();
+        Ok(metadata.with_context(|| self.name.clone())?.map_or(0, |metadata| metadata.len()))
+    }
+
+    fn may_be_written(&self, destroy: bool) -> Result<()> {
+        self.kind().map_or(Ok(()), |kind| may_be_written(&self.name, kind, destroy))
+    }
+
+    /// Whether blocks come as they come, not at places.
     fn is_stream(&self) -> bool {
         self.file.is_some() && !self.seeks
     }
 
+    /// Whether a transfer may wait for somebody else.
+    fn waits(&self) -> bool {
+        !matches!(self.kind(), None | Some(Kind::Regular | Kind::Block | Kind::Sink))
+    }
+
     fn sync(&self) -> Result<(), String> {
-        self.file.as_ref().map_or(Ok(()), |f| f.sync_all().map_err(|e| format!("of={}: fsync: {e}", self.name)))
+        self.file.as_ref().map_or(Ok(()), |f| f.sync_all().map_err(|e| format!("{}: fsync: {e}", self.name)))
+    }
+}
+
+/// What keeps its data is written to only when that was asked for.
+fn may_be_written(name: &str, kind: Kind, destroy: bool) -> Result<()> {
+    match kind {
+        Kind::Regular | Kind::Fifo | Kind::Socket | Kind::Terminal | Kind::Sink => Ok(()),
+        Kind::Directory => bail!("{name}: is a directory"),
+        Kind::Block | Kind::Character if destroy => Ok(()),
+        Kind::Block => bail!("{name}: is a block device whose contents would be lost (--destroy if that is meant)"),
+        Kind::Character => {
+            bail!("{name}: is a character device that may keep or act on what it is given (--destroy if that is meant)")
+        }
+    }
+}
+
+/// What is to be written to, `None` where there is nothing yet.
+fn look(name: &str, path: &Path, destroy: bool) -> Result<Option<Identity>> {
+    match Identity::of_path(path) {
+        Ok(identity) => may_be_written(name, identity.kind, destroy).map(|()| Some(identity)),
+        Err(e) if e.kind() == ErrorKind::NotFound => Ok(None),
+        Err(e) => Err(e).with_context(|| name.to_owned()),
+    }
+}
+
+/// Opens what was looked at and makes sure that it is that.
+fn open_what_was_seen(job: &Job, name: String, path: &Path, looked: Option<Identity>, destroy: bool) -> Result<Side> {
+    let kind = looked.map(|identity| identity.kind);
+    let how = Writing {
+        create: looked.is_none() && !job.has(Switch::Nocreate),
+        append: job.has(Switch::Append),
+        direct: job.direct_output(),
+        sync: job.has(Switch::Osync),
+        alone: kind == Some(Kind::Block),
+        wait: false,
+    };
+    let file = match opened::to_write(path, how) {
+        Err(e) if kind == Some(Kind::Fifo) && opened::nobody_reads(&e) => {
+            eprintln!("groma: {name}: waiting for a reader of this FIFO");
+            opened::to_write(path, Writing { wait: true, ..how })
+        }
+        opened => opened,
+    };
+    let side = Side::of(name.clone(), Some(file.map_err(|e| not_opened(&name, e))?))?;
+    side.may_be_written(destroy)?;
+    let same = match (looked, side.identity) {
+        (Some(looked), Some(opened)) => looked.is(&opened),
+        // What was not there is a file that has just been made, so there is nothing in it.
+        (None, Some(opened)) => opened.kind == Kind::Regular && side.len()? == 0,
+        (_, None) => false,
+    };
+    if !same {
+        bail!("{name}: was replaced by something else while it was opened: nothing was written, try again");
+    }
+    Ok(side)
+}
+
+/// Why an output could not be opened, with the way out where there is one.
+fn not_opened(name: &str, error: io::Error) -> anyhow::Error {
+    match error.kind() {
+        ErrorKind::ResourceBusy => {
+            anyhow::anyhow!("{name}: is mounted or in use: unmount it or end what uses it first")
+        }
+        _ => anyhow::Error::new(error).context(name.to_owned()),
     }
 }
 
@@ -270,10 +360,30 @@ impl Side {
 struct Moved {
     bytes: u64,
     elapsed: Duration,
-    /// Seconds of each read.
-    reads: Vec<f64>,
-    writes: Vec<f64>,
+    reads: Latencies,
+    writes: Latencies,
     mismatches: u64,
+}
+
+/// How long transfers took, in as much memory however many there are.
+struct Latencies {
+    ns: Tally,
+    /// How many took less than 2 us, less than 4 us and so on: the lines of the histogram.
+    octaves: [u64; u64::BITS as usize],
+}
+
+impl Default for Latencies {
+    fn default() -> Latencies {
+        Latencies { ns: Tally::default(), octaves: [0; u64::BITS as usize] }
+    }
+}
+
+impl Latencies {
+    fn record(&mut self, took: Duration) {
+        let ns = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX);
+        self.ns.record(ns);
+        self.octaves[(ns / 1000).max(1).ilog2() as usize] += 1;
+    }
 }
 
 impl Moved {
@@ -281,7 +391,7 @@ impl Moved {
         self.bytes as f64 / self.elapsed.as_secs_f64().max(1e-9)
     }
 
-    fn sides(&self) -> [(&'static str, &Vec<f64>); 2] {
+    fn sides(&self) -> [(&'static str, &Latencies); 2] {
         [("read", &self.reads), ("write", &self.writes)]
     }
 
@@ -293,18 +403,17 @@ impl Moved {
             value(self.rate(), Scale::Bandwidth, None)
         );
         for (what, took) in self.sides() {
-            let took = order::sorted(took);
-            let (Some(least), Some(most)) = (took.first(), took.last()) else { continue };
-            let time = |t: f64| value(t, Scale::Time, None);
-            text += &format!("{} {what}s: least {}", took.len(), time(*least));
+            let (Some(least), Some(most)) = (took.ns.least(), took.ns.most()) else { continue };
+            let time = |ns: f64| value(ns / 1e9, Scale::Time, None);
+            text += &format!("{} {what}s: least {}", took.ns.count(), time(least as f64));
             for (name, p) in [("median", 0.5), ("p90", 0.9), ("p99", 0.99)] {
-                if let Some(t) = order::quantile_if_enough_sorted(&took, p) {
-                    text += &format!(", {name} {}", time(t));
+                if let Some(ns) = took.ns.quantile_if_enough(p) {
+                    text += &format!(", {name} {}", time(ns));
                 }
             }
-            text += &format!(", most {}\n", time(*most));
+            text += &format!(", most {}\n", time(most as f64));
             if histogram {
-                text += &histogram_of(&took);
+                text += &histogram_of(&took.octaves);
             }
         }
         if self.mismatches > 0 {
@@ -314,11 +423,13 @@ impl Moved {
     }
 
     fn json(&self) -> String {
-        let side = |took: &[f64]| {
-            let took = order::sorted(took);
-            let at = |p| order::quantile_if_enough_sorted(&took, p);
+        let side = |took: &Latencies| {
+            let took = &took.ns;
+            let seconds = |ns: u64| ns as f64 / 1e9;
+            let at = |p| took.quantile_if_enough(p).map(|ns| ns / 1e9);
             json!({
-                "transfers": took.len(), "min": took.first(), "p50": at(0.5), "p90": at(0.9), "p99": at(0.99), "max": took.last(),
+                "transfers": took.count(), "min": took.least().map(seconds), "p50": at(0.5), "p90": at(0.9), "p99": at(0.99),
+                "max": took.most().map(seconds),
             })
         };
         json!({
@@ -330,19 +441,18 @@ impl Moved {
 }
 
 /// Latencies by powers of two of a microsecond: a line for each that occurred and for those between.
-fn histogram_of(sorted: &[f64]) -> String {
+fn histogram_of(octaves: &[u64]) -> String {
     /// Columns of the longest bar.
-    const WIDTH: usize = 40;
-    let bin = |t: f64| (t * 1e6).max(1.0).log2().floor() as u32;
-    let (Some(first), Some(last)) = (sorted.first(), sorted.last()) else { return String::new() };
-    let counts: Vec<(u32, usize)> =
-        (bin(*first)..=bin(*last)).map(|b| (b, sorted.iter().filter(|t| bin(**t) == b).count())).collect();
-    let most = counts.iter().map(|(_, n)| *n).max().unwrap_or(1);
-    counts
-        .iter()
-        .map(|(b, n)| {
-            let from = if *b == 0 { 0 } else { 1u64 << b };
-            format!("  {from:>9} to {:>9} us {n:>9}  {}\n", 1u64 << (b + 1), "#".repeat((n * WIDTH).div_ceil(most)))
+    const WIDTH: u64 = 40;
+    let (Some(first), Some(last)) = (octaves.iter().position(|n| *n > 0), octaves.iter().rposition(|n| *n > 0)) else {
+        return String::new();
+    };
+    let most = octaves.iter().copied().max().unwrap_or(1);
+    let bar = |n: u64| "#".repeat((u128::from(n) * u128::from(WIDTH)).div_ceil(u128::from(most)) as usize);
+    (first..=last)
+        .map(|octave| {
+            let (from, n) = (if octave == 0 { 0 } else { 1u64 << octave }, octaves[octave]);
+            format!("  {from:>9} to {:>9} us {n:>9}  {}\n", 1u128 << (octave + 1), bar(n))
         })
         .collect()
 }
@@ -383,6 +493,49 @@ mod tests {
     }
 
     #[test]
+    fn places_of_a_huge_range_take_no_list_of_them() {
+        // As a list these would be an exbibyte.
+        let words = ["of=x", "bs=1", "rand=131072T", "norepeat=1"].map(str::to_owned);
+        let job = Job::parse(&words).expect("it can be read");
+        let mut places = Places::new(&job);
+        let mut seen: Vec<u64> = (0..1000).map(|n| places.next(n).expect("more of them").0).collect();
+        assert!(seen.iter().any(|at| *at > 1 << 56) && seen.iter().all(|at| *at < 1 << 57));
+        seen.sort_unstable();
+        seen.dedup();
+        assert_eq!(seen.len(), 1000);
+    }
+
+    #[test]
+    fn a_name_that_changes_its_meaning_is_not_written_to() {
+        use std::os::unix::fs::symlink;
+        let dir = std::env::temp_dir().join(format!("groma-dd-swap-{}", std::process::id()));
+        std::fs::create_dir(&dir).expect("a directory");
+        let [name, meant, victim] = ["name", "meant", "victim"].map(|file| dir.join(file));
+        let job = Job::parse(&[format!("of={}", name.display()), "count=1".to_owned()]).expect("it can be read");
+        let open = |looked| open_what_was_seen(&job, "of=name".to_owned(), &name, looked, false);
+        let look = || look("of=name", &name, false).expect("it may be written to");
+        let refused = |opened: Result<Side>| {
+            let error = opened.map(|side| side.name).expect_err("it is something else now").to_string();
+            assert!(error.starts_with("of=name: was replaced"), "{error}");
+            assert_eq!(std::fs::read(&victim).expect("the victim"), b"kept");
+        };
+        std::fs::write(&meant, "old").expect("a file");
+        std::fs::write(&victim, "kept").expect("a file");
+        symlink(&meant, &name).expect("a link");
+        let looked = look();
+        assert!(open(looked).is_ok());
+        std::fs::remove_file(&name).expect("it goes");
+        symlink(&victim, &name).expect("a link");
+        refused(open(looked));
+        // What was not there when it was looked for must not have contents.
+        std::fs::remove_file(&name).expect("it goes");
+        let looked = look();
+        std::fs::hard_link(&victim, &name).expect("a link");
+        refused(open(looked));
+        std::fs::remove_dir_all(&dir).expect("nothing left");
+    }
+
+    #[test]
     fn blocks_in_turn_the_last_one_short() {
         let job = Job::parse(&["if=x", "bs=4K", "move=10K", "skip=2"].map(str::to_owned)).expect("it can be read");
         let mut places = Places::new(&job);
@@ -394,7 +547,10 @@ mod tests {
 
     #[test]
     fn a_histogram_holds_every_transfer() {
-        let text = histogram_of(&[0.5e-6, 1e-6, 3e-6, 9e-6]);
+        let mut took = Latencies::default();
+        [500, 1000, 3000, 9000].into_iter().for_each(|ns| took.record(Duration::from_nanos(ns)));
+        assert_eq!((took.ns.count(), took.ns.least(), took.ns.most()), (4, Some(500), Some(9000)));
+        let text = histogram_of(&took.octaves);
         let counts: Vec<&str> = text.lines().map(|l| l.split_whitespace().nth(4).expect("a count")).collect();
         assert_eq!(counts, ["2", "1", "0", "1"]);
     }

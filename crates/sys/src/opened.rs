@@ -1,0 +1,234 @@
+//! What a person named to be read or written: what it is, told before it is opened and again afterwards.
+//!
+//! Opening alone does something on some devices (a watchdog starts, a tape rewinds, a terminal waits for a carrier), so a
+//! path is looked at first. A name may come to mean something else in between, so whoever opens compares the two.
+
+use rustix::fs::{FileType, Mode, OFlags, Stat, fstat, major, minor, stat};
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::path::Path;
+
+/// What kind of thing it is, as far as that decides what writing to it destroys.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A regular file.
+    Regular,
+    /// A directory.
+    Directory,
+    /// A FIFO or an unnamed pipe.
+    Fifo,
+    /// A socket.
+    Socket,
+    /// A block device.
+    Block,
+    /// `/dev/null` or `/dev/zero`, by their numbers: what is written is dropped.
+    Sink,
+    /// A terminal.
+    Terminal,
+    /// Any other character device: memory, flash, tape.
+    Character,
+}
+
+/// A file, as opposed to its names.
+#[derive(Clone, Copy, Debug)]
+pub struct Identity {
+    /// What it is.
+    pub kind: Kind,
+    /// The file system and the inode; of a device a number that no file system has and its own: all its nodes are the same
+    /// device.
+    at: (u64, u64),
+}
+
+impl Identity {
+    /// What a path leads to.
+    ///
+    /// # Errors
+    /// Those of `stat`.
+    pub fn of_path(path: &Path) -> io::Result<Identity> {
+        Ok(Identity::of_stat(&stat(path)?))
+    }
+
+    /// What an open descriptor is.
+    ///
+    /// # Errors
+    /// Those of `fstat`.
+    pub fn of_open(fd: BorrowedFd<'_>) -> io::Result<Identity> {
+        let mut identity = Identity::of_stat(&fstat(fd)?);
+        if identity.kind == Kind::Character && rustix::termios::isatty(fd) {
+            identity.kind = Kind::Terminal;
+        }
+        Ok(identity)
+    }
+
+    #[expect(
+        clippy::useless_conversion,
+        reason = "the width of these fields differs from one architecture to the next"
+    )]
+    fn of_stat(stat: &Stat) -> Identity {
+        let device: u64 = stat.st_rdev.into();
+        let inode = (stat.st_dev.into(), stat.st_ino.into());
+        let (kind, at) = match FileType::from_raw_mode(stat.st_mode) {
+            FileType::RegularFile => (Kind::Regular, inode),
+            FileType::Directory => (Kind::Directory, inode),
+            FileType::Fifo => (Kind::Fifo, inode),
+            FileType::Socket => (Kind::Socket, inode),
+            FileType::BlockDevice => (Kind::Block, (u64::MAX, device)),
+            FileType::CharacterDevice => (character(major(device), minor(device)), (u64::MAX - 1, device)),
+            // `stat` follows links and knows all kinds of files; what it does not know is not written to.
+            FileType::Symlink | FileType::Unknown => (Kind::Character, inode),
+        };
+        Identity { kind, at }
+    }
+
+    /// Whether the two are one file.
+    pub fn is(&self, other: &Identity) -> bool {
+        self.at == other.at
+    }
+
+    /// Whether reading the one reads what was written to the other. Sockets and terminals have two directions, and devices
+    /// that drop what is written have nothing to read it from.
+    pub fn is_read_back_from(&self, other: &Identity) -> bool {
+        self.is(other) && !matches!(self.kind, Kind::Socket | Kind::Terminal | Kind::Sink)
+    }
+}
+
+/// The kind of a character device, by the numbers in `Documentation/admin-guide/devices.txt` of the kernel.
+fn character(major: u32, minor: u32) -> Kind {
+    const MEMORY: u32 = 1;
+    // 4, 5: consoles, serial lines, /dev/tty; 136 to 143: pseudo-terminals. Neither of the last two is in /sys.
+    let listed = matches!(major, 4 | 5 | 136..=143);
+    let in_sysfs = || {
+        let subsystem = std::fs::read_link(format!("/sys/dev/char/{major}:{minor}/subsystem"));
+        subsystem.is_ok_and(|path| path.file_name().is_some_and(|name| name == "tty"))
+    };
+    match (major, minor) {
+        (MEMORY, 3 | 5) => Kind::Sink,
+        _ if listed || in_sysfs() => Kind::Terminal,
+        _ => Kind::Character,
+    }
+}
+
+/// How a file is opened for writing.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Writing {
+    /// Makes it where it is missing.
+    pub create: bool,
+    /// Every write goes to the end.
+    pub append: bool,
+    /// Past the page cache.
+    pub direct: bool,
+    /// Each write waits until it is on the device.
+    pub sync: bool,
+    /// Of a block device: only if nobody else uses it, as a mounted file system does.
+    pub alone: bool,
+    /// Waits for the other side of a FIFO.
+    pub wait: bool,
+}
+
+/// Opens for writing, and changes nothing: what is there is not truncated.
+///
+/// # Errors
+/// Those of `open`: `ENXIO` for a FIFO without a reader unless that is waited for, `EBUSY` for a device in use.
+pub fn to_write(path: &Path, how: Writing) -> io::Result<File> {
+    let flags = [
+        (how.create, OFlags::CREATE),
+        (how.append, OFlags::APPEND),
+        (how.direct, OFlags::DIRECT),
+        (how.sync, OFlags::SYNC),
+        // Without CREATE it means the exclusive use of a block device, see open(2).
+        (how.alone, OFlags::EXCL),
+        (!how.wait, OFlags::NONBLOCK),
+    ];
+    let flags = flags.into_iter().filter_map(|(is_wanted, flag)| is_wanted.then_some(flag));
+    let flags = flags.fold(OFlags::WRONLY | OFlags::NOCTTY | OFlags::CLOEXEC, |all, flag| all | flag);
+    let file = rustix::fs::open(path, flags, Mode::from_raw_mode(0o666))?;
+    blocking(&file)?;
+    Ok(file.into())
+}
+
+/// Opens for reading. A FIFO waits for a writer, nothing else for anybody.
+///
+/// # Errors
+/// Those of `open`.
+pub fn to_read(path: &Path, direct: bool) -> io::Result<File> {
+    let mut flags = OFlags::RDONLY | OFlags::NOCTTY | OFlags::CLOEXEC;
+    if direct {
+        flags |= OFlags::DIRECT;
+    }
+    if Identity::of_path(path)?.kind != Kind::Fifo {
+        flags |= OFlags::NONBLOCK;
+    }
+    let file = rustix::fs::open(path, flags, Mode::empty())?;
+    blocking(&file)?;
+    Ok(file.into())
+}
+
+/// Opens what a descriptor of this process is open on once more, for nothing but to hold a block device alone.
+///
+/// # Errors
+/// Those of `open`: `EBUSY` for a device in use, `ENOENT` without `/proc`.
+pub fn alone(fd: BorrowedFd<'_>) -> io::Result<File> {
+    use std::os::fd::AsRawFd;
+    let path = format!("/proc/self/fd/{}", fd.as_raw_fd());
+    Ok(rustix::fs::open(path, OFlags::RDONLY | OFlags::EXCL | OFlags::NONBLOCK | OFlags::CLOEXEC, Mode::empty())?
+        .into())
+}
+
+/// From now on, transfers wait.
+fn blocking(file: impl AsFd) -> io::Result<()> {
+    let flags = rustix::fs::fcntl_getfl(&file)?;
+    Ok(rustix::fs::fcntl_setfl(&file, flags & !OFlags::NONBLOCK)?)
+}
+
+/// `open` refused a FIFO that nobody reads.
+pub fn nobody_reads(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(rustix::io::Errno::NXIO.raw_os_error())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    #[test]
+    fn devices_are_known_by_their_numbers() {
+        for (numbers, kind) in [
+            ((1, 3), Kind::Sink),
+            ((1, 5), Kind::Sink),
+            ((5, 0), Kind::Terminal),
+            ((4, 64), Kind::Terminal),
+            ((136, 7), Kind::Terminal),
+            // /dev/mem, /dev/kmsg, a tape, flash, a watchdog.
+            ((1, 1), Kind::Character),
+            ((1, 11), Kind::Character),
+            ((9, 0), Kind::Character),
+            ((90, 0), Kind::Character),
+            ((10, 130), Kind::Character),
+        ] {
+            assert_eq!(character(numbers.0, numbers.1), kind, "{numbers:?}");
+        }
+        assert_eq!(Identity::of_path(Path::new("/dev/null")).expect("it is there").kind, Kind::Sink);
+    }
+
+    #[test]
+    fn a_file_is_the_same_by_all_its_names_and_descriptors() {
+        let dir = std::env::temp_dir().join(format!("groma-opened-{}", crate::process::id()));
+        std::fs::create_dir(&dir).expect("a directory");
+        let [a, b, other] = ["a", "b", "other"].map(|name| dir.join(name));
+        std::fs::write(&a, "kept").expect("a file");
+        std::fs::write(&other, "kept").expect("a file");
+        std::fs::hard_link(&a, &b).expect("a link");
+        let of = |path: &Path| Identity::of_path(path).expect("it is there");
+        assert!(of(&a).is_read_back_from(&of(&b)) && !of(&a).is_read_back_from(&of(&other)));
+        let mut file = to_write(&b, Writing::default()).expect("it can be opened");
+        assert!(Identity::of_open(file.as_fd()).expect("fstat").is(&of(&a)));
+        assert_eq!(std::fs::read(&a).expect("a file"), b"kept", "opening does not truncate");
+        assert!(!rustix::fs::fcntl_getfl(&file).expect("flags").contains(OFlags::NONBLOCK));
+        file.write_all(b"K").expect("it can be written");
+        assert_eq!(std::fs::read(&a).expect("a file"), b"Kept");
+        let null = of(Path::new("/dev/null"));
+        assert!(!null.is_read_back_from(&null));
+        std::fs::remove_dir_all(&dir).expect("nothing left");
+    }
+}
