@@ -216,7 +216,7 @@ mod tests {
     fn a_size_is_counted_in_every_side_of_every_worker() {
         const SIZE: &[Param] = &[param("size", ParamKind::Size)];
         let two = taken(SIZE, &[Placement::SameCpu], &[("size", Value::Int(1 << 20))], 3);
-        assert_eq!(two.memory.bytes, 2 * 2 * 3 << 20, "nothing was declared: two buffers in each side");
+        assert_eq!(two.memory.bytes, 12 << 20, "nothing was declared: two buffers in each side");
         assert_eq!(two.memory.terms, ["size=1 MiB", "2 sides", "3 workers"]);
         let one = taken(SIZE, &[Placement::Pinned], &[("size", Value::Int(1 << 20))], 1);
         assert_eq!((one.memory.bytes, one.files.bytes), (2 << 20, 0));
