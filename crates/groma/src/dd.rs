@@ -3,6 +3,8 @@
 use anyhow::{Context, Result, bail};
 use groma_harness::model::parse_size;
 use groma_harness::sys::disk::ALIGNMENT;
+use std::ffi::OsString;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::time::Duration;
 
 /// What can be switched on: `name=1`.
@@ -44,8 +46,9 @@ const VALUES: [&str; 11] = ["if", "of", "bs", "count", "move", "skip", "rand", "
 /// A transfer to be made.
 #[derive(Debug)]
 pub(crate) struct Job {
-    pub(crate) input: String,
-    pub(crate) output: String,
+    /// A path, `-` or `internal`.
+    pub(crate) input: OsString,
+    pub(crate) output: OsString,
     /// Bytes of a block.
     pub(crate) bs: usize,
     /// Blocks at most.
@@ -71,10 +74,10 @@ impl Job {
     ///
     /// # Errors
     /// Names the word, and says what was expected.
-    pub(crate) fn parse(words: &[String]) -> Result<Job> {
+    pub(crate) fn parse(words: &[OsString]) -> Result<Job> {
         let mut job = Job {
-            input: "internal".to_owned(),
-            output: "internal".to_owned(),
+            input: "internal".into(),
+            output: "internal".into(),
             bs: 64 << 10,
             count: None,
             total: None,
@@ -86,14 +89,16 @@ impl Job {
             time: None,
             switches: Vec::new(),
         };
-        for word in words {
+        for bytes in words {
+            // Names of files may be any bytes; in any other value, what is no UTF-8 is refused below.
+            let word = bytes.to_string_lossy();
             let (name, value) =
                 word.split_once('=').with_context(|| format!("{word}: expected name=value, as in bs=64K"))?;
             let size = || parse_size(value).map_err(|why| anyhow::anyhow!("{name}: {why}"));
             let count = || value.parse::<u64>().with_context(|| format!("{name}: '{value}' is not a whole number"));
             match name {
-                "if" => job.input = value.to_owned(),
-                "of" => job.output = value.to_owned(),
+                "if" => job.input = OsString::from_vec(bytes.as_bytes()["if=".len()..].to_vec()),
+                "of" => job.output = OsString::from_vec(bytes.as_bytes()["of=".len()..].to_vec()),
                 "bs" => job.bs = usize::try_from(size()?).context("bs")?,
                 "count" => job.count = Some(count()?),
                 "move" => job.total = Some(size()?),
@@ -180,13 +185,16 @@ mod tests {
     use super::*;
 
     fn parse(text: &str) -> Result<Job> {
-        Job::parse(&text.split_whitespace().map(str::to_owned).collect::<Vec<_>>())
+        Job::parse(&text.split_whitespace().map(OsString::from).collect::<Vec<_>>())
     }
 
     #[test]
     fn words_and_their_values() {
         let job = parse("if=a of=b bs=1M count=3 opat=1 fsync=on direct=0 time=2m").expect("all is well");
-        assert_eq!((job.input.as_str(), job.output.as_str(), job.bs, job.count), ("a", "b", 1 << 20, Some(3)));
+        assert_eq!(
+            (job.input.to_str(), job.output.to_str(), job.bs, job.count),
+            (Some("a"), Some("b"), 1 << 20, Some(3))
+        );
         assert!(job.has(Switch::Opat) && job.has(Switch::Fsync) && !job.has(Switch::Direct));
         assert_eq!(job.time, Some(Duration::from_secs(120)));
         // lmdd takes `opat=0` for on, and `K` for 1000.

@@ -3,6 +3,7 @@
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use groma_model::{NoiseVerdict, Placement, Profile};
+use std::ffi::OsString;
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -197,7 +198,7 @@ pub(crate) struct RunArgs {
 pub(crate) struct DdArgs {
     /// What to do, in words: if=disk.img bs=64K count=100 direct=1
     #[arg(required = true, value_name = "NAME=VALUE")]
-    pub(crate) operands: Vec<String>,
+    pub(crate) operands: Vec<OsString>,
     /// Allow of= to be a device that keeps what is written, whose contents are lost
     #[arg(long)]
     pub(crate) destroy: bool,

@@ -2,6 +2,8 @@
 
 mod common;
 use common::{Place, ended, is_executable, metric};
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
 /// One line on standard error, exit code 2, nothing on standard output.
 fn refuses(args: &[&str], expected: &str) {
@@ -30,6 +32,73 @@ fn slips_are_named_with_what_was_expected() {
     refuses(&["show"], "no store here yet: 'groma run' makes one");
     refuses(&["plot", "mem.latency", "-o", "x.gif"], "x.gif: a plot's file ends in .svg or .png");
     refuses(&["__worker"], "is for groma's own use");
+}
+
+/// Bytes that are no UTF-8, behind some that are.
+fn bytes(text: &str) -> OsString {
+    OsString::from_vec([text.as_bytes(), &[0xff, 0xfe]].concat())
+}
+
+#[test]
+fn what_is_no_text_is_named_with_its_option() {
+    let place = Place::new();
+    for (args, expected) in [
+        (vec![bytes("a")], "error: unrecognized subcommand"),
+        (vec!["run".into(), bytes("syscall.")], "groma: 'syscall.\u{fffd}\u{fffd}' is not UTF-8"),
+        (vec!["run".into(), bytes("--budget=1")], "groma: --budget: '1\u{fffd}\u{fffd}' is not UTF-8"),
+        (vec!["run".into(), "--seed".into(), bytes("")], "groma: --seed: '\u{fffd}\u{fffd}' is not UTF-8"),
+        (vec!["run".into(), "-o".into(), bytes("x"), "--param".into(), bytes("size=")], "groma: --param: 'size="),
+        (vec!["run".into(), "--budget".into(), "soon".into(), "-o".into(), bytes("x")], "error: invalid value 'soon'"),
+        (vec!["show".into(), bytes("2026")], "groma: '2026\u{fffd}\u{fffd}' is not UTF-8"),
+        (vec!["dd".into(), bytes("bs=")], "groma: bs: '\u{fffd}\u{fffd}' is not a size"),
+        (vec!["dd".into(), "count=1".into(), bytes("if=none")], "groma: if=none\u{fffd}\u{fffd}: No such file"),
+    ] {
+        let ended = ended(place.command(&[]).args(&args).output().expect("starts"));
+        assert_eq!((ended.code, ended.out.as_str()), (Some(2), ""), "{args:?}: {ended:?}");
+        assert!(ended.err.starts_with(expected), "{args:?}: {ended:?}");
+    }
+}
+
+#[test]
+fn paths_may_be_any_bytes() {
+    let place = Place::new();
+    let at = |name: &str| place.path("").join(bytes(name)).into_os_string();
+    let (work_dir, store, out, svg) = (at("work"), at("store"), at("out"), at("p"));
+    let svg = OsString::from_vec([svg.into_vec(), b".svg".to_vec()].concat());
+    std::fs::create_dir(&work_dir).expect("a directory");
+    let run = |more: &[&OsStr]| {
+        let mut command = place.command(&["run", "file.link", "proc.shell", "--param", "command=target"]);
+        command.args(["--profile", "quick", "--rounds", "2", "--json"]);
+        ended(command.args(more).output().expect("starts"))
+    };
+    let [work, kept, written] = ["--work-dir", "--store", "-o"].map(OsStr::new);
+    let ended_run = run(&[work, &work_dir, kept, &store, written, &out]);
+    assert_eq!(ended_run.code, Some(0), "{ended_run:?}");
+    let json: serde_json::Value = serde_json::from_str(&ended_run.out).expect("JSON");
+    for id in ["file.link", "proc.shell"] {
+        // What happened in the directory is proved; whether it was disturbed is another matter.
+        let m = metric(&json, id);
+        assert!(!["failed", "unsupported", "denied"].contains(&m["state"].as_str().expect("a state")), "{m}");
+    }
+    let typed = json["run"]["args"].as_array().expect("args");
+    assert!(typed.iter().any(|arg| arg.as_str().is_some_and(|a| a.ends_with("out\u{fffd}\u{fffd}"))), "{typed:?}");
+    assert_eq!(std::fs::read_dir(&work_dir).expect("the directory").count(), 0, "something was left");
+    assert!(std::fs::read_to_string(&out).expect("the stream").lines().count() > 3);
+
+    for args in
+        [vec!["show".into()], vec!["plot".into(), "file.link".into(), "--histogram".into(), "-o".into(), svg.clone()]]
+    {
+        let mut command = place.command(&[]);
+        let shown = ended(command.args::<_, OsString>(args).arg("--store").arg(&store).output().expect("starts"));
+        assert_eq!(shown.code, Some(0), "{shown:?}");
+    }
+    assert!(std::fs::metadata(&svg).is_ok_and(|m| m.len() > 0));
+
+    let (input, output) = (OsString::from_vec([b"if=", out.as_bytes()].concat()), at("copy"));
+    let to = OsString::from_vec([b"of=", output.as_bytes()].concat());
+    let copied = ended(place.command(&["dd"]).args([input, to]).output().expect("starts"));
+    assert_eq!(copied.code, Some(0), "{copied:?}");
+    assert_eq!(std::fs::read(&out).expect("a file"), std::fs::read(&output).expect("its copy"));
 }
 
 #[test]

@@ -206,18 +206,18 @@ struct Side {
 
 impl Side {
     fn input(job: &Job) -> Result<Side> {
-        let name = format!("if={}", job.input);
-        let file = match job.input.as_str() {
+        let name = format!("if={}", job.input.display());
+        let file = match job.input.to_string_lossy().as_ref() {
             "internal" => None,
             "-" | "stdin" => Some(File::from(groma_harness::sys::io::duplicate(0).context("if=-")?)),
-            path => Some(opened::to_read(Path::new(path), job.direct_input()).with_context(|| name.clone())?),
+            _ => Some(opened::to_read(Path::new(&job.input), job.direct_input()).with_context(|| name.clone())?),
         };
         Side::of(name, file)
     }
 
     fn output(job: &Job, destroy: bool, input: &Side) -> Result<Side> {
-        let name = format!("of={}", job.output);
-        let side = match job.output.as_str() {
+        let name = format!("of={}", job.output.display());
+        let side = match job.output.to_string_lossy().as_ref() {
             "internal" => Side::of(name, None)?,
             "-" | "stdout" => {
                 let file = File::from(groma_harness::sys::io::duplicate(1).context("of=-")?);
@@ -228,8 +228,8 @@ impl Side {
                 }
                 side
             }
-            path => {
-                let path = Path::new(path);
+            _ => {
+                let path = Path::new(&job.output);
                 let looked = look(&name, path, destroy)?;
                 open_what_was_seen(job, name, path, looked, destroy)?
             }
