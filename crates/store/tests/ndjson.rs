@@ -127,3 +127,21 @@ fn a_reader_that_has_gone_is_told_apart() {
     let error = told(io::ErrorKind::PermissionDenied);
     assert_eq!(error.to_string(), "out.ndjson: cannot be written: permission denied");
 }
+
+#[test]
+fn a_line_does_not_steer_the_terminal_that_it_is_shown_on() {
+    let odd = "\x1b]0;t\x07\u{9b}2J\u{7f}\u{202e}\u{200b}\u{2028}\u{e0041}\r\n\"\\";
+    let mut head = common::header("11");
+    head.args = vec![odd.to_owned()];
+    let mut out = Ndjson::new(Vec::new(), "out.ndjson");
+    out.begin(&head, &[]).expect("begin");
+    let text = String::from_utf8(out.into_inner()).expect("UTF-8");
+    let line = text.strip_suffix('\n').expect("a line");
+    assert!(line.chars().all(groma_model::is_plain), "{line:?}");
+    assert!(
+        line.contains(r#""args":["\u001b]0;t\u0007\u009b2J\u007f\u202e\u200b\u2028\udb40\udc41\r\n\"\\"]"#),
+        "{line}"
+    );
+    let read: RunHeader = serde_json::from_str(line).expect("JSON");
+    assert_eq!(read.args, head.args);
+}
