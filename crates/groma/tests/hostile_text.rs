@@ -76,7 +76,8 @@ fn hostile_store(place: &Place) -> String {
         bad.metrics.iter_mut().for_each(|metric| metric.id.insert_str(0, HOSTILE));
         [(point, rounds), (bad, vec![failed])]
     };
-    let more: Vec<_> = run.points.iter().filter(|(p, _)| p.workers == 1).take(2).flat_map(hostile).collect();
+    let first = |bench: &str| run.points.iter().find(|(p, _)| p.bench == bench).expect("a point");
+    let more = [first("mem.bandwidth"), first("syscall.getppid")].map(hostile).concat();
     run.points.extend(more);
 
     let path = place.path("hostile.db");
@@ -88,6 +89,9 @@ fn hostile_store(place: &Place) -> String {
         rounds.iter().for_each(|round| writer.round(i, round).expect("a round"));
     }
     writer.end(&run.end.expect("an end")).expect("an end");
+    // And one whose writer is gone.
+    (run.header.run, run.header.started) = (format!("killed{HOSTILE}"), "1".to_owned());
+    store.writer(HOSTILE).expect("a writer").begin(&run.header, &points).expect("a head");
     path.display().to_string()
 }
 
@@ -126,6 +130,7 @@ fn no_view_of_a_hostile_store_steers_a_terminal() {
         let mut command = place.command(args);
         ended(command.env("GROMA_STORE", &store).env("COLUMNS", columns).output().expect("it starts"))
     };
+    let (named, titled) = (format!("syscall.getppid{HOSTILE}"), place.path("titled.svg").display().to_string());
     let views: &[&[&str]] = &[
         &["runs"],
         &["runs", "--json"],
@@ -143,6 +148,8 @@ fn no_view_of_a_hostile_store_steers_a_terminal() {
         &["plot", "mem.bandwidth"],
         &["plot", "mem.bandwidth", "-o", &svg],
         &["plot", "syscall.getppid", "--histogram"],
+        &["plot", &named, "--histogram"],
+        &["plot", &named, "--histogram", "-o", &titled],
     ];
     for args in views {
         for columns in ["60", "200"] {
@@ -157,9 +164,11 @@ fn no_view_of_a_hostile_store_steers_a_terminal() {
         let shown = ask("200", args).out;
         assert!(shown.contains("\\u{1b}"), "{args:?}: {shown}");
     }
-    let drawn = std::fs::read_to_string(&svg).expect("a plot");
-    is_harmless("the SVG file", &drawn);
-    assert!(drawn.contains("&lt;script&gt;&amp;") && !drawn.contains("<script"), "{drawn}");
+    for file in [&svg, &titled] {
+        let drawn = std::fs::read_to_string(file).expect("a plot");
+        is_harmless("an SVG file", &drawn);
+        assert!(drawn.contains("&lt;script&gt;&amp;") && !drawn.contains("<script"), "{drawn}");
+    }
     let markdown = ask("100", &["show", "--format", "markdown"]).out;
     assert_eq!(markdown.matches("<script").count(), markdown.matches("\\<script").count(), "{markdown}");
 
@@ -213,6 +222,18 @@ fn no_view_of_a_hostile_store_steers_a_terminal() {
     }
     let found = ask("100", &["show", "nothing"]).err;
     assert!(found.contains("\\u{1b}]0;owned\\u{7}"), "{found}");
+    // An error of the command line has several lines, and none that was typed.
+    let typed = ask("100", &["run", "--budget", HOSTILE]).err;
+    assert!(typed.contains("| `x` |") && !typed.contains("\n|"), "{typed}");
+    let mut by_variable = place.command(&["run", "--dry-run"]);
+    let refused = ended(by_variable.env("GROMA_TOKEN", HOSTILE).output().expect("it starts"));
+    assert_eq!(refused.code, Some(2), "{refused:?}");
+    is_harmless("an error of a variable", &refused.err);
+
+    // A message in passing.
+    let after = ask("100", &["run", "syscall.getppid", "--profile", "quick", "--budget", "2s", "--rounds", "1"]);
+    assert!(after.err.starts_with("groma: run killed=cmd()"), "{after:?}");
+    is_harmless("what is said of a killed run", &after.err);
 }
 
 #[test]

@@ -77,7 +77,7 @@ pub(super) fn draw(chart: &Chart) -> Drawing {
     let room = ((WIDTH - left) / (CHARACTER * 0.93)) as usize;
     let subtitle = Style::plain(room).cut(&chart.subtitle, room);
     page.text(left - 4.0, 46.0, &subtitle, SIZE, false, Anchor::Start, Paint::Faint);
-    Drawing { title: chart.title.clone(), height, shapes: page.shapes }
+    Drawing { title: plain(&chart.title).into_owned(), height, shapes: page.shapes }
 }
 
 /// The pixels that a text of [`SIZE`] takes at most.

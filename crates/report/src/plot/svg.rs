@@ -1,7 +1,5 @@
 //! A drawing as SVG: transparent, in the fonts of the page, dark or light as the reader's screen is.
 
-use groma_model::plain;
-
 use super::drawing::{Anchor, Drawing, Paint, Shape, WIDTH};
 use super::heat::{DEEP, STEPS};
 
@@ -121,7 +119,7 @@ fn element(shape: &Shape) -> String {
 
 fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    for c in plain(text).chars() {
+    for c in text.chars() {
         match c {
             '&' => out.push_str("&amp;"),
             '<' => out.push_str("&lt;"),
