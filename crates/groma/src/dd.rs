@@ -3,7 +3,7 @@
 use anyhow::{Context, Result, bail};
 use groma_harness::model::parse_size;
 use groma_harness::sys::disk::ALIGNMENT;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::time::Duration;
 
@@ -74,7 +74,7 @@ impl Job {
     ///
     /// # Errors
     /// Names the word, and says what was expected.
-    pub(crate) fn parse(words: &[OsString]) -> Result<Job> {
+    pub(crate) fn parse(words: &[impl AsRef<OsStr>]) -> Result<Job> {
         let mut job = Job {
             input: "internal".into(),
             output: "internal".into(),
@@ -89,7 +89,7 @@ impl Job {
             time: None,
             switches: Vec::new(),
         };
-        for bytes in words {
+        for bytes in words.iter().map(AsRef::as_ref) {
             // Names of files may be any bytes; in any other value, what is no UTF-8 is refused below.
             let word = bytes.to_string_lossy();
             let (name, value) =
@@ -185,7 +185,7 @@ mod tests {
     use super::*;
 
     fn parse(text: &str) -> Result<Job> {
-        Job::parse(&text.split_whitespace().map(OsString::from).collect::<Vec<_>>())
+        Job::parse(&text.split_whitespace().collect::<Vec<_>>())
     }
 
     #[test]
