@@ -32,8 +32,10 @@ pub const MOST_MEMBERS: u32 = 4096;
 
 /// Samples that a slot holds; with its head it fills 512 bytes, the limit of V13.
 const SLOT_SAMPLES: usize = 8;
-/// Bytes for what the first member says beside its samples, or for the reason of the first failure.
-const TEXT_WORDS: usize = 2048;
+/// Words for what the first member says beside its samples.
+const REPORT_WORDS: usize = 2048;
+/// Words for the reason of the first failure.
+const REASON_WORDS: usize = 256;
 /// The stack of a member that is a thread. 64 KiB suffice for release builds; debug builds want the double.
 const THREAD_STACK: usize = 128 << 10;
 /// How long the coordinator sleeps at a time; it then looks whether a member has died.
@@ -67,16 +69,46 @@ struct Header {
     done: Line<AtomicU32>,
     /// Grows when a member has ended, one way or the other.
     ended: Line<AtomicU32>,
-    /// Who may write `text`: 0 nobody yet, else member + 1. A failure takes it over from a report.
+    /// The first member that failed, plus 1; 0 for nobody. It alone writes the reason.
     failure: Line<AtomicU32>,
     /// What kind of end the first failure is: [`FAILED`], [`UNSUPPORTED`], [`DENIED`].
     kind: Line<AtomicU32>,
-    text_len: Line<AtomicU32>,
-    text: [AtomicU64; TEXT_WORDS],
+    /// Two texts, and not one for both: a member that fails while the first one reports would write between its lines.
+    report: Text<REPORT_WORDS>,
+    reason: Text<REASON_WORDS>,
 }
 
-// SAFETY: atomics only (`Line` adds alignment, no other field).
+// SAFETY: atomics only (`Line` and `Text` add no other field).
 unsafe impl Zeroed for Header {}
+
+/// Text that one member writes and the coordinator reads.
+#[repr(C)]
+struct Text<const N: usize> {
+    len: Line<AtomicU32>,
+    words: [AtomicU64; N],
+}
+
+impl<const N: usize> Text<N> {
+    /// Puts text on the board, cut to what fits.
+    fn write(&self, text: &str) {
+        let mut end = text.len().min(N * 8);
+        while !text.is_char_boundary(end) {
+            end -= 1;
+        }
+        for (word, bytes) in self.words.iter().zip(text.as_bytes()[..end].chunks(8)) {
+            let mut raw = [0; 8];
+            raw[..bytes.len()].copy_from_slice(bytes);
+            word.store(u64::from_le_bytes(raw), Relaxed);
+        }
+        self.len.0.store(end as u32, SeqCst);
+    }
+
+    fn read(&self) -> String {
+        let len = self.len.0.load(SeqCst) as usize;
+        let bytes: Vec<u8> = self.words.iter().flat_map(|w| w.load(Relaxed).to_le_bytes()).take(len).collect();
+        String::from_utf8_lossy(&bytes).into_owned()
+    }
+}
 
 #[repr(C)]
 struct SlotSample {
@@ -125,28 +157,6 @@ impl Board {
         &self.header[0]
     }
 
-    /// Puts text on the board, cut to what fits.
-    fn write_text(&self, text: &str) {
-        let head = self.head();
-        let mut end = text.len().min(TEXT_WORDS * 8);
-        while !text.is_char_boundary(end) {
-            end -= 1;
-        }
-        for (word, bytes) in head.text.iter().zip(text.as_bytes()[..end].chunks(8)) {
-            let mut raw = [0; 8];
-            raw[..bytes.len()].copy_from_slice(bytes);
-            word.store(u64::from_le_bytes(raw), Relaxed);
-        }
-        head.text_len.0.store(end as u32, SeqCst);
-    }
-
-    fn read_text(&self) -> String {
-        let head = self.head();
-        let len = head.text_len.0.load(SeqCst) as usize;
-        let bytes: Vec<u8> = head.text.iter().flat_map(|w| w.load(Relaxed).to_le_bytes()).take(len).collect();
-        String::from_utf8_lossy(&bytes).into_owned()
-    }
-
     /// Says why member `index` failed, if nobody has failed before.
     fn fail(&self, index: u32, reason: &str) {
         self.stop(index, FAILED, reason);
@@ -156,7 +166,7 @@ impl Board {
     fn stop(&self, index: u32, kind: u32, reason: &str) {
         if self.head().failure.0.compare_exchange(0, index + 1, SeqCst, SeqCst).is_ok() {
             self.head().kind.0.store(kind, SeqCst);
-            self.write_text(reason);
+            self.head().reason.write(reason);
         }
         self.end(index, 2);
     }
@@ -178,7 +188,7 @@ impl Board {
             }
             std::thread::sleep(Duration::from_millis(1));
         }
-        let text = self.read_text();
+        let text = self.head().reason.read();
         match self.head().kind.0.load(SeqCst) {
             UNSUPPORTED => Stop::Unsupported(text),
             DENIED => Stop::Denied(text),
@@ -364,8 +374,8 @@ fn member(board: &Board, index: u32, bench: &Benchmark, job: &Job, timetable: Ti
                 board.fail(index, &format!("member {index} took no samples"));
                 return;
             }
-            if index == 0 && board.head().failure.0.load(SeqCst) == 0 {
-                board.write_text(&report(std::mem::take(&mut ctx.said)));
+            if index == 0 {
+                board.head().report.write(&report(std::mem::take(&mut ctx.said)));
             }
             board.end(index, 1);
         }
@@ -548,7 +558,7 @@ fn common_span(slots: &[Slot]) -> (u64, u64) {
 }
 
 fn collect(board: &Board, job: &Job, cpus: u32, timetable: Timetable, wall_ns: u64) -> Result<Said, Stop> {
-    let report = protocol::read_result(&board.read_text())
+    let report = protocol::read_result(&board.head().report.read())
         .map_err(|e| Stop::Failed(format!("the crew's report cannot be read: {e}")))?;
     let mut said = Said {
         series: report.series,
@@ -675,7 +685,7 @@ mod tests {
             series: vec![Series { per_iter: 1.0, iters: 1, ..Series::default() }],
             ..JobResult::ended(State::Ok, "")
         };
-        board.write_text(&protocol::write_result(&report));
+        board.head().report.write(&protocol::write_result(&report));
         for (slot, (first, last)) in board.slots.iter().zip([(100, 1000), (150, 900)]) {
             slot.first.store(first, SeqCst);
             slot.last.store(last, SeqCst);
@@ -695,5 +705,135 @@ mod tests {
             .map(|s| (s.margin_ns.expect("a crew's sample"), s.labels.has(Label::Overlap)))
             .collect();
         assert_eq!(seen, [(0, false), (-1, true), (-1, true), (0, false), (-1, true), (-1, true)]);
+    }
+
+    #[test]
+    fn a_text_is_cut_between_characters() {
+        let board = Board::new(1).expect("memory");
+        let text = &board.head().reason;
+        assert_eq!(text.read(), "");
+        for said in ["x", "eight888", "nine99999", "zwölf"] {
+            text.write(said);
+            assert_eq!(text.read(), said);
+        }
+        let long = "ö".repeat(REASON_WORDS * 4 + 9);
+        text.write(&long);
+        assert_eq!(text.read(), "ö".repeat(REASON_WORDS * 4));
+        text.write(&format!("x{long}"));
+        assert_eq!(text.read(), format!("x{}", "ö".repeat(REASON_WORDS * 4 - 1)));
+    }
+
+    #[test]
+    fn only_the_first_failure_is_told() {
+        let board = Board::new(4).expect("memory");
+        board.stop(2, DENIED, "no");
+        board.stop(1, UNSUPPORTED, "not here");
+        board.fail(3, "it broke");
+        assert_eq!(board.reason(), Stop::Denied("no".to_owned()));
+        let ended: Vec<u32> = board.slots.iter().map(|s| s.ended.load(SeqCst)).collect();
+        assert_eq!(ended, [0, 2, 2, 2]);
+        assert_eq!(board.head().ended.0.load(SeqCst), 3);
+        for (kind, stop) in [(UNSUPPORTED, Stop::Unsupported("x".into())), (FAILED, Stop::Failed("x".into()))] {
+            let board = Board::new(1).expect("memory");
+            board.stop(0, kind, "x");
+            assert_eq!(board.reason(), stop);
+        }
+    }
+
+    #[test]
+    fn members_have_random_numbers_of_their_own() {
+        static INFO: crate::model::Info = crate::model::Info::new("test.random");
+        let board = Board::new(4).expect("memory");
+        let first = |seed: u64, index: Option<u32>| {
+            let job = Job { seed, ..job(4) };
+            let timetable = Timetable::new(4, 4, true, 4e6, 0);
+            let member = index.map(|index| Member { board: &board, index, timetable, measured: false });
+            Ctx::new(&job, &INFO, member).rng().next_u64()
+        };
+        let mut all: Vec<u64> = [None, Some(0), Some(1), Some(2), Some(3)].map(|m| first(1, m)).to_vec();
+        all.extend([None, Some(0), Some(1)].map(|m| first(2, m)));
+        let distinct: std::collections::BTreeSet<u64> = all.iter().copied().collect();
+        assert_eq!(distinct.len(), all.len(), "{all:?}");
+        assert_eq!(all[2], first(1, Some(1)), "the same seed gives the same numbers");
+    }
+
+    /// Everything real but the host, which steals whenever it is looked at.
+    struct Stealing(std::cell::Cell<u64>, u64);
+
+    impl Clock for Stealing {
+        fn now_ns(&self) -> u64 {
+            Monotonic.now_ns()
+        }
+    }
+
+    impl Instruments for Stealing {
+        fn reading(&self) -> crate::instruments::Reading {
+            crate::instruments::Real.reading()
+        }
+
+        fn chain_ns(&self, ops: u64) -> u64 {
+            crate::instruments::Real.chain_ns(ops)
+        }
+
+        fn kernel_entry_ns(&self) -> f64 {
+            crate::instruments::Real.kernel_entry_ns()
+        }
+
+        fn host(&self) -> crate::sys::facts::HostCounters {
+            self.0.set(self.0.get() + self.1);
+            crate::sys::facts::HostCounters { steal_ticks: Some(self.0.get()), ..Default::default() }
+        }
+    }
+
+    static CHAIN: Benchmark = Benchmark {
+        info: crate::model::Info::new("cpu.chain"),
+        run: Run::Here(|ctx| {
+            ctx.measure(|iters| {
+                crate::sys::arch::add_chain(iters * 64);
+                Ok(())
+            })
+        }),
+    };
+
+    #[test]
+    fn steal_labels_the_samples_of_a_crew() {
+        for (ticks, labelled) in [(1, true), (0, false)] {
+            let ins = Stealing(std::cell::Cell::new(100), ticks);
+            let said = run(&ins, &CHAIN, &job(2)).expect("a crew");
+            let samples = &said.series[0].samples;
+            assert!(
+                !samples.is_empty() && samples.iter().all(|s| s.labels.has(Label::Host) == labelled),
+                "{samples:?}"
+            );
+        }
+    }
+
+    /// Its member 1 comes only after a minute, or not at all.
+    static MISSING: Benchmark = Benchmark {
+        info: crate::model::Info::new("cpu.missing"),
+        run: Run::Here(|ctx| {
+            if ctx.member() == 1 {
+                std::thread::sleep(Duration::from_secs(60));
+            }
+            ctx.measure(|iters| {
+                crate::sys::arch::add_chain(iters * 64);
+                Ok(())
+            })
+        }),
+    };
+
+    #[test]
+    fn a_member_that_does_not_come_is_not_waited_for_for_ever() {
+        let began = std::time::Instant::now();
+        for crew in [CrewKind::Processes, CrewKind::Threads] {
+            let job = Job { crew, ..job(3) };
+            let patience = Duration::from_millis(300);
+            let ins = crate::instruments::Real;
+            let late = run_within(&ins, &MISSING, &job, patience).err();
+            let Some(Stop::Failed(why)) = late else { panic!("{crew:?}: {late:?}") };
+            // How many had come by then is up to the machine; one never does.
+            assert!(why.ends_with(" of 3 members of the crew have not come in time"), "{why}");
+        }
+        assert!(began.elapsed() < Duration::from_secs(50), "it waited for the member");
     }
 }

@@ -318,7 +318,12 @@ impl<'j> Ctx<'j> {
         if !(1.9..=2.1).contains(&ratio) {
             self.note(format!("2k iterations took {ratio:.2} times as long as k"));
         }
-        self.prove("time of 2k iterations over time of k", "1.9..2.1, broken below 1.5", ratio, 1.5..);
+        self.prove(
+            "time of 2k iterations over time of k",
+            "1.9..2.1, broken below 1.5",
+            ratio,
+            sampler::LEAST_SCALING..,
+        );
     }
 
     /// States a value outright, in SI units, for benchmarks that are no time per iteration.
@@ -379,5 +384,182 @@ impl<'j> Ctx<'j> {
     /// The time box of the round, in nanoseconds, for benchmarks that state values.
     pub fn box_ns(&self) -> u64 {
         self.job.box_ns
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::benchmark::{Benchmark, Run};
+    use crate::model::{CrewKind, Output, Param, ParamKind, Timing};
+
+    static INFO: Info = Info {
+        params: &[
+            Param { name: "n", help: "", kind: ParamKind::Count, quick: &[], default: &["7"], full: &[] },
+            Param { name: "w", help: "", kind: ParamKind::Word(&["a", "b"]), quick: &[], default: &["b"], full: &[] },
+        ],
+        ..Info::new("test.ctx")
+    };
+
+    fn job() -> Job {
+        let bench = Benchmark { info: INFO, run: Run::NotHere("") };
+        crate::testing::job(&bench, &[], None, 1, CrewKind::Processes)
+    }
+
+    #[test]
+    fn a_ratio_of_one_breaks_the_scaling_and_one_that_is_off_is_a_remark() {
+        let proven = |ratio: f64| {
+            let job = job();
+            let mut ctx = Ctx::new(&job, &INFO, None);
+            ctx.prove_scaling(ratio);
+            let [proof] = ctx.said.proofs.as_slice() else { panic!("one proof") };
+            assert!(proof.seen == ratio || ratio.is_nan());
+            (proof.holds, ctx.said.notes)
+        };
+        for (ratio, holds, noted) in [
+            (0.0, false, true),
+            (1.0, false, true),
+            (1.49, false, true),
+            (f64::NAN, false, true),
+            (1.5, true, true),
+            (1.89, true, true),
+            (1.9, true, false),
+            (2.0, true, false),
+            (2.1, true, false),
+            (2.11, true, true),
+            (30.0, true, true),
+        ] {
+            let (held, notes) = proven(ratio);
+            assert_eq!((held, !notes.is_empty()), (holds, noted), "{ratio}: {notes:?}");
+        }
+        assert_eq!(proven(1.0).1, ["2k iterations took 1.00 times as long as k"]);
+    }
+
+    #[test]
+    fn a_proof_is_within_its_range_and_a_number() {
+        let job = job();
+        let mut ctx = Ctx::new(&job, &INFO, None);
+        for (seen, range, holds) in [
+            (1.0, 1.0..=2.0, true),
+            (2.0, 1.0..=2.0, true),
+            (0.999, 1.0..=2.0, false),
+            (2.001, 1.0..=2.0, false),
+            (f64::NAN, 1.0..=2.0, false),
+            (f64::INFINITY, 1.0..=f64::INFINITY, false),
+        ] {
+            ctx.prove("x", "1..2", seen, range);
+            assert_eq!(
+                ctx.said.proofs.pop().map(|p| (p.name, p.expected, p.holds)),
+                Some(("x".into(), "1..2".into(), holds))
+            );
+        }
+    }
+
+    #[test]
+    fn what_is_said_is_kept() {
+        let job = Job { round: 4, seed: 9, workers: 1, work_dir: Some("/d".into()), ..job() };
+        let mut ctx = Ctx::new(&job, &INFO, None);
+        assert_eq!((ctx.int("n"), ctx.word("w"), ctx.round(), ctx.member(), ctx.workers()), (7, "b", 4, 0, 1));
+        assert_eq!((ctx.work_dir(), ctx.box_ns(), ctx.iterations()), (Ok(Path::new("/d")), job.box_ns, 0));
+        assert!(ctx.remote().is_none() && *ctx.placement() == Placement::Free);
+        ctx.state(1.0);
+        ctx.state_as("b", 2.0);
+        ctx.state(3.0);
+        let values: Vec<_> = ctx.said.series.iter().map(|s| (s.name.as_str(), s.values.as_slice(), s.iters)).collect();
+        assert_eq!(values, [("", &[1.0, 3.0][..], 1), ("b", &[2.0], 1)]);
+        ctx.leave_open("", "nobody came");
+        ctx.leave_open("l2", "no step");
+        ctx.note("by the way");
+        assert_eq!(ctx.said.notes, ["cannot tell: nobody came", "l2: cannot tell: no step", "by the way"]);
+        ctx.fact("k", 2);
+        assert_eq!(ctx.said.facts, [Fact::new("k", 2)]);
+        let before = ctx.now_ns();
+        while ctx.now_ns() == before {}
+        assert!(ctx.core_hz(3) > 1e7, "a core of less than 10 MHz");
+        assert_eq!(ctx.host().interval_ns, 50_000.0);
+        let other = Job { work_dir: None, ..job.clone() };
+        assert!(matches!(Ctx::new(&other, &INFO, None).work_dir(), Err(Stop::Unsupported(_))));
+        let seeds = [1, 2].map(|seed| Ctx::new(&Job { seed, ..job.clone() }, &INFO, None).rng().next_u64());
+        assert_ne!(seeds[0], seeds[1]);
+    }
+
+    #[test]
+    fn the_other_side_has_the_second_cpu_of_a_worker_alone() {
+        let peer = |cpus: &[u32], workers: u32| {
+            let job = Job { cpus: cpus.to_vec(), workers, ..job() };
+            Ctx::new(&job, &INFO, None).peer_cpu()
+        };
+        assert_eq!((peer(&[3, 5], 1), peer(&[3], 1), peer(&[], 1), peer(&[3, 5], 2)), (Some(5), None, None, None));
+    }
+
+    #[test]
+    fn the_rules_are_those_of_the_descriptor_and_the_job() {
+        for (interference, faults, blocks, tasks) in [
+            (Interference::Cpu, false, false, false),
+            (Interference::Faults, true, false, false),
+            (Interference::Blocking, false, true, false),
+            (Interference::Tasks, true, true, true),
+        ] {
+            let info = Info { interference, timing: Timing::Each, ..INFO };
+            let mut job = Job { intervals: 11, box_ns: 12, warm_ns: 13, ..job() };
+            (job.host.interval_ns, job.host.counter_hz) = (14.0, Some(15.0));
+            let rules = Ctx::new(&job, &info, None).rules();
+            assert_eq!((rules.faults_expected, rules.blocks, rules.tasks), (faults, blocks, tasks), "{interference:?}");
+            assert_eq!((rules.timing, rules.intervals, rules.box_ns, rules.warm_ns), (Timing::Each, 11, 12, 13));
+            assert_eq!((rules.interval_ns, rules.counter_hz, rules.drops), (14.0, Some(15.0), interference.drops()));
+        }
+    }
+
+    /// Three ways to measure, each of a chain of additions.
+    static MEASURES: Benchmark = Benchmark {
+        info: Info {
+            outputs: &[Output::MAIN],
+            params: &[Param {
+                name: "how",
+                help: "",
+                kind: ParamKind::Word(&["plain", "per", "staged", "probe"]),
+                quick: &[],
+                default: &["plain"],
+                full: &[],
+            }],
+            ..Info::new("cpu.measures")
+        },
+        run: Run::Here(|ctx| {
+            let chain = |iters: u64| {
+                sys::arch::add_chain(iters * 64);
+                Ok(())
+            };
+            let staged = |iters: u64, watch: &mut Stopwatch<'_>| {
+                watch.start();
+                sys::arch::add_chain(iters * 64);
+                watch.stop();
+                Ok(())
+            };
+            match ctx.word("how") {
+                "plain" => ctx.measure(chain),
+                "per" => ctx.measure_per(64.0, chain),
+                "staged" => ctx.measure_staged(staged),
+                _ => {
+                    let cost = ctx.probe(3, chain)?;
+                    ctx.state(cost.seconds);
+                    Ok(())
+                }
+            }
+        }),
+    };
+
+    #[test]
+    fn every_way_to_measure_takes_samples_and_counts_iterations() {
+        for (how, per_iter) in [("plain", 1.0), ("per", 64.0), ("staged", 1.0)] {
+            let tried = crate::testing::try_out(&MEASURES, &[("how", how)], None).expect("it runs");
+            let series = tried.result.series("").expect("samples");
+            assert!(series.samples.len() >= 3 && series.per_iter == per_iter, "{how}");
+            assert!(tried.iterations >= series.samples.iter().map(|s| s.iters).sum::<u64>(), "{how}");
+            assert!(tried.proven("time of 2k iterations over time of k") >= 1.5);
+            assert!(tried.result.core_hz.is_some_and(|hz| hz > 1e7));
+        }
+        let probed = crate::testing::try_out(&MEASURES, &[("how", "probe")], None).expect("it runs");
+        assert!(probed.iterations > 3 && probed.result.core_hz.is_some_and(|hz| hz > 1e7));
+        assert!(probed.result.series("").is_some_and(|s| s.values.len() == 1 && s.values[0] > 1e-9));
     }
 }

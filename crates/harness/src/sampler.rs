@@ -218,8 +218,21 @@ fn calibrate(ins: &dyn Clock, arm: &mut Arm<'_>, target_ns: f64, total: &mut u64
 
 /// How many iterations a member of a crew does between two looks at the phase.
 pub(crate) fn batch(ins: &dyn Clock, arm: &mut Arm<'_>, target_ns: f64, total: &mut u64) -> Result<u64, Stop> {
-    calibrate(ins, arm, target_ns, total)
+    let n = calibrate(ins, arm, target_ns, total)?;
+    if n >= 2 && n == arm.max_iters {
+        let ratio = scaling(ins, arm, n, total)?;
+        // Said at once: a crew's samples hold thousands of batches, and the time that some of them lost to others.
+        if ratio < LEAST_SCALING {
+            return Err(Stop::Failed(format!(
+                "{n} iterations take {ratio:.2} times as long as half of them: the loop does nothing"
+            )));
+        }
+    }
+    Ok(n)
 }
+
+/// Twice the iterations of a loop that does something take at least so many times as long, whatever the noise.
+pub(crate) const LEAST_SCALING: f64 = 1.5;
 
 /// Time of 2k iterations over that of k (V16), until it is near 2 or the tries are used up: of the smallest times of several tries,
 /// or the median of the tries' own ratios, whichever is nearer to 2. Interference spoils the ones where it comes and goes
@@ -1442,5 +1455,70 @@ pub(crate) mod tests {
             }
         });
         assert_eq!(taken.series[0].samples.len(), 10 * DIRTY_FACTOR);
+    }
+
+    /// The counts that a search tries, of a loop whose iterations take so many nanoseconds.
+    fn searched(target_ns: f64, cap: u64, ns: impl Fn(usize, u64) -> u64) -> (Result<u64, Stop>, Vec<u64>) {
+        let fake = Fake::new();
+        let tried = RefCell::new(Vec::new());
+        let body = |iters: u64| {
+            fake.run(ns(tried.borrow().len(), iters));
+            tried.borrow_mut().push(iters);
+            Ok(())
+        };
+        let found = calibrate(&fake, &mut Arm::new("", body).max_iters(cap), target_ns, &mut 0);
+        (found, tried.take())
+    }
+
+    #[test]
+    fn a_search_grows_by_two_to_ten_and_ends_at_half_its_target_twice() {
+        let per = |ns: u64| move |_: usize, iters: u64| ns * iters;
+        // By ten while far away, then by what is missing; two at half or more, and three to scale by.
+        assert_eq!(searched(200_000.0, u64::MAX, per(100)), (Ok(2000), vec![1, 10, 100, 1000, 1000, 1000, 1000, 1000]));
+        assert_eq!(searched(200_000.0, u64::MAX, per(90)).1[..5], [1, 10, 100, 1000, 2222]);
+        assert_eq!(searched(200_000.0, u64::MAX, per(30_000)), (Ok(7), vec![1, 6, 6, 6, 6, 6]));
+        assert_eq!(searched(200_000.0, u64::MAX, per(500_000)), (Ok(1), vec![1; 5]));
+        // The fastest of the three counts: neither mean nor median.
+        let noisy = |n: usize, iters: u64| 100 * iters * [1, 1, 1, 1, 1, 9, 2, 5][n];
+        assert_eq!(searched(200_000.0, u64::MAX, noisy).0, Ok(1000));
+        // A cap is kept, whether the target is reached or not.
+        assert_eq!(searched(200_000.0, 64, per(100)), (Ok(64), vec![1, 10, 64]));
+        assert_eq!(searched(200_000.0, 1500, per(100)).0, Ok(1500));
+    }
+
+    #[test]
+    fn no_more_iterations_are_tried_than_a_core_could_do() {
+        assert_eq!((most_iters(200_000.0), most_iters(5e6), most_iters(1.0)), (20_000_000, 500_000_000, 1 << 20));
+        let (found, tried) = searched(200_000.0, u64::MAX, |_, _| 20);
+        assert!(
+            matches!(&found, Err(Stop::Failed(why)) if why.contains("20000000 iterations take 20 ns")),
+            "{found:?}"
+        );
+        assert_eq!(tried.last(), Some(&20_000_000));
+    }
+
+    #[test]
+    fn a_coarse_clock_is_not_one_that_stands_still() {
+        // It shows the time of thousands of turns at once.
+        let (steady, turns, _) = warmed(&rules(), |n| if n.is_multiple_of(5_000) { 10_000_000 } else { 0 });
+        assert!(steady.is_ok() && turns >= 5_000, "{steady:?} after {turns}");
+    }
+
+    #[test]
+    fn a_batch_of_a_crew_that_does_nothing_is_an_error() {
+        let fake = Fake::new();
+        let mut arm = Arm::new("", |_| {
+            fake.run(25);
+            Ok(())
+        })
+        .max_iters(16);
+        let none = batch(&fake, &mut arm, 20_000.0, &mut 0);
+        assert!(matches!(&none, Err(Stop::Failed(why)) if why.ends_with("the loop does nothing")), "{none:?}");
+        let work = |iters: u64| {
+            fake.run(25 * iters);
+            Ok(())
+        };
+        assert_eq!(batch(&fake, &mut Arm::new("", work).max_iters(16), 20_000.0, &mut 0), Ok(16));
+        assert_eq!(batch(&fake, &mut Arm::new("", work), 20_000.0, &mut 0), Ok(800));
     }
 }

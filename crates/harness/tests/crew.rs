@@ -114,3 +114,67 @@ fn a_member_that_fails_ends_the_round_with_its_reason() {
         assert_eq!(stop, Stop::Failed("member 2: cannot go on".to_owned()));
     }
 }
+
+/// Its member of that number says that something did not happen.
+fn breaks(ctx: &mut Ctx, number: u32) -> Outcome {
+    ctx.measure(|iters| {
+        for _ in 0..iters {
+            sys::raw::getppid();
+        }
+        Ok(())
+    })?;
+    ctx.prove("moons of the Earth", "1", f64::from(u8::from(ctx.member() == number)) + 1.0, 1.0..=1.0);
+    Ok(())
+}
+
+static FIRST_BREAKS: Benchmark = Benchmark { info: Info::new("test.breaks"), run: Run::Here(|ctx| breaks(ctx, 0)) };
+static SECOND_BREAKS: Benchmark = Benchmark { info: Info::new("test.breaks"), run: Run::Here(|ctx| breaks(ctx, 1)) };
+static FOURTH_BREAKS: Benchmark = Benchmark { info: Info::new("test.breaks"), run: Run::Here(|ctx| breaks(ctx, 3)) };
+
+#[test]
+fn a_broken_proof_of_any_member_fails_the_crew() {
+    for kind in [CrewKind::Processes, CrewKind::Threads] {
+        for (bench, members, number) in
+            [(&FIRST_BREAKS, 2, 0), (&SECOND_BREAKS, 2, 1), (&SECOND_BREAKS, 4, 1), (&FOURTH_BREAKS, 4, 3)]
+        {
+            let stop = try_crew(bench, &[], None, members, kind).expect_err("a member breaks its proof");
+            let why = format!("member {number}: moons of the Earth is 2, not 1");
+            assert_eq!(stop, Stop::Failed(why), "{members} {kind:?}");
+        }
+        try_crew(&FOURTH_BREAKS, &[], None, 2, kind).expect("there is no fourth member");
+    }
+}
+
+static IDLE: Benchmark = Benchmark {
+    info: Info::new("test.idle"),
+    run: Run::Here(|ctx| if ctx.member() == 1 { Ok(()) } else { breaks(ctx, 9) }),
+};
+
+static TWICE: Benchmark = Benchmark {
+    info: Info::new("test.twice"),
+    run: Run::Here(|ctx| {
+        breaks(ctx, 9)?;
+        breaks(ctx, 9)
+    }),
+};
+
+static PANICS: Benchmark = Benchmark {
+    info: Info::new("test.panics"),
+    run: Run::Here(|ctx| if ctx.member() == 1 { panic!("no more") } else { breaks(ctx, 9) }),
+};
+
+static IDLE_LOOP: Benchmark = Benchmark {
+    info: Info::new("test.idle_loop"),
+    run: Run::Here(|ctx| ctx.measure_arms(&mut [Arm::new("", |_| Ok(())).max_iters(10)])),
+};
+
+#[test]
+fn what_a_member_does_wrong_is_told_with_its_number() {
+    for kind in [CrewKind::Processes, CrewKind::Threads] {
+        let stop = |bench| try_crew(bench, &[], None, 2, kind).expect_err("it does something wrong").to_string();
+        assert_eq!(stop(&IDLE), "member 1 took no samples", "{kind:?}");
+        assert!(stop(&TWICE).ends_with(": a member of a crew measures once a round"), "{kind:?}");
+        assert_eq!(stop(&PANICS), "member 1 panicked: no more", "{kind:?}");
+        assert!(stop(&IDLE_LOOP).ends_with(": the loop does nothing"), "{kind:?}");
+    }
+}
