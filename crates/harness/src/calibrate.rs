@@ -26,12 +26,15 @@ pub const POLLS: usize = 100_000;
 
 /// The longest time spent polling a coarse or slow clock, in its own nanoseconds.
 const POLL_LIMIT_NS: u64 = 250_000_000;
+/// So many reads in a row that show the same time are of a clock that stands still: of 5 ns each, they take longer than any step.
+const STILL_READS: u64 = 1 << 24;
 
 /// Polls the clock and tells its step and cost; `None` when it did not move at all.
 pub fn poll(clock: &impl Clock) -> Option<ClockFacts> {
     let mut differences = Vec::with_capacity(POLLS);
     let mut steps = Vec::with_capacity(POLLS);
     let mut backwards = 0;
+    let mut still = 0;
     let mut reads = 0u64;
     let start = clock.now_ns();
     let mut last = start;
@@ -39,6 +42,10 @@ pub fn poll(clock: &impl Clock) -> Option<ClockFacts> {
     while differences.len() < POLLS || steps.len() < 32 {
         let now = clock.now_ns();
         reads += 1;
+        still = if now == last { still + 1 } else { 0 };
+        if still >= STILL_READS {
+            return None;
+        }
         match now.checked_sub(last) {
             Some(0) => {}
             Some(step) => steps.push(step),
@@ -189,5 +196,44 @@ mod tests {
         assert_eq!(interval_ns(&coarse, 4e6), 2e6);
         let slow = ClockFacts { cost_ns: 1200.0, ..fine };
         assert_eq!(interval_ns(&slow, 4e6), 600_000.0);
+    }
+
+    #[test]
+    fn a_clock_that_never_moves_is_given_up() {
+        assert_eq!(poll(&Fake { read_ns: 0.0, ..Fake::new(1.0) }), None);
+        // One that moves once in a million reads is a clock, and is not polled for ever.
+        let rare = poll(&Fake { read_ns: 10.0, ..Fake::new(1e7) }).expect("it moves");
+        assert!(within(rare.step_ns, 1e7, 0.01) && within(rare.cost_ns, 10.0, 0.1), "{rare:?}");
+    }
+
+    /// A clock whose reads take so many nanoseconds, in turn.
+    struct Costs(Cell<u64>, Cell<usize>, &'static [u64]);
+
+    impl Clock for Costs {
+        fn now_ns(&self) -> u64 {
+            let n = self.1.get();
+            self.1.set(n + 1);
+            self.0.set(self.0.get() + self.2[n % self.2.len()]);
+            self.0.get()
+        }
+    }
+
+    #[test]
+    fn the_cost_of_a_read_is_the_median_and_the_tail_is_told_beside_it() {
+        // Mean 2212, smallest 10, commonest 10.
+        let skewed = poll(&Costs(Cell::new(0), Cell::new(0), &[10, 10, 10, 25, 30, 9_000, 40, 8_600])).expect("moves");
+        assert_eq!((skewed.cost_ns, skewed.step_ns, skewed.backwards), (27.5, 10.0, 0));
+        assert_eq!(skewed.cost_p999_ns, 9_000.0);
+        let rare: &'static [u64] = Box::leak((0..1_000).map(|i| if i < 3 { 70_000 } else { 30 }).collect());
+        let rare = poll(&Costs(Cell::new(0), Cell::new(0), rare)).expect("moves");
+        assert_eq!((rare.cost_ns, rare.cost_p999_ns), (30.0, 70_000.0));
+    }
+
+    #[test]
+    fn what_is_assumed_without_a_preflight_is_what_the_clock_shows() {
+        let host = assumed_host(&Costs(Cell::new(0), Cell::new(0), &[50]));
+        assert_eq!((host.clock_step_ns, host.clock_cost_ns), (50.0, 50.0));
+        assert_eq!((host.quantum_ns, host.quantum_assumed, host.interval_ns), (4e6, true, 200_000.0));
+        assert_eq!(assumed_host(&Costs(Cell::new(0), Cell::new(0), &[0])).clock_cost_ns, 50.0);
     }
 }

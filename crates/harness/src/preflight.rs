@@ -4,7 +4,7 @@
 //! here: what the machine declares about itself (`groma-sys`'s facts).
 
 use crate::benchmark::Stop;
-use crate::calibrate::{self, ASSUMED_QUANTUM_NS, ClockFacts};
+use crate::calibrate::{self, ASSUMED_QUANTUM_NS};
 use crate::ctx::Ctx;
 use crate::instruments::Real;
 use crate::model::{Host, JobResult, NoiseVerdict};
@@ -86,7 +86,15 @@ fn quantum(cpu: u32, span_ns: u64) -> Option<f64> {
     for spinner in [a, b] {
         turns.extend(spinner.join().ok().flatten().map(|s| s.turns).unwrap_or_default());
     }
-    if turns.len() >= 6 { order::median(&turns) } else { None }
+    middle_turn(&turns)
+}
+
+/// Turns that a quantum is made of, at least.
+const FEWEST_TURNS: usize = 6;
+
+/// The quantum that turns tell: their median, where they are enough.
+fn middle_turn(turns: &[f64]) -> Option<f64> {
+    if turns.len() >= FEWEST_TURNS { order::median(turns) } else { None }
 }
 
 /// Work counts relative to the shortest (harness-methods.md 3.2, step 4).
@@ -119,6 +127,11 @@ fn proportionality(interval_ns: f64, rng: &mut Rng) -> Option<f64> {
             times[i].push(elapsed as f64);
         }
     }
+    largest_error(&times, &counts)
+}
+
+/// The largest relative error of the times of these counts, against those of the first.
+fn largest_error(times: &[Vec<f64>; 4], counts: &[u64; 4]) -> Option<f64> {
     // The lower quartile: what is left of interrupts and steal only ever adds time.
     let time = |i: usize| (times[i].len() >= 6).then(|| order::quantile(&times[i], 0.25)).flatten();
     let base = time(0)?;
@@ -157,9 +170,14 @@ fn counter_hz() -> Result<f64, String> {
         rates.push((now.2.wrapping_sub(last.2)) as f64 / (now.1 - last.1) * 1e9);
         last = now;
     }
-    let middle = order::median(&rates).ok_or("no interval")?;
+    agreed(&rates)
+}
+
+/// The rate that the intervals agree on: their median, when the middle half of them is within 100 ppm.
+fn agreed(rates: &[f64]) -> Result<f64, String> {
+    let middle = order::median(rates).ok_or("no interval")?;
     let spread =
-        (order::quantile(&rates, 0.75).unwrap_or(middle) - order::quantile(&rates, 0.25).unwrap_or(middle)) / middle;
+        (order::quantile(rates, 0.75).unwrap_or(middle) - order::quantile(rates, 0.25).unwrap_or(middle)) / middle;
     if spread > 100e-6 {
         return Err(format!("the cycle counter and the clock disagree by {:.0} ppm", spread * 1e6));
     }
@@ -203,14 +221,15 @@ pub(crate) fn run(ctx: &mut Ctx) -> Result<(), Stop> {
     let mut turns = quantum(cpus[cpus.len() - 1], budget / 4);
     if turns.is_none() {
         let all: Vec<f64> = spins.iter().flat_map(|s| s.turns.iter().copied()).collect();
-        turns = if all.len() >= 6 { order::median(&all) } else { None };
+        turns = middle_turn(&all);
     }
     ctx.fact("quantum_ns", turns.unwrap_or(ASSUMED_QUANTUM_NS));
     ctx.fact("quantum.assumed", turns.is_none());
 
     affinity::pin(crate::sys::counters::current_cpu())?;
     let quantum_ns = turns.unwrap_or(ASSUMED_QUANTUM_NS);
-    let (interval_ns, error) = verified_interval(&facts, quantum_ns, ctx.rng());
+    let first = calibrate::interval_ns(&facts, quantum_ns);
+    let (interval_ns, error) = verified_interval(first, quantum_ns, |ns| proportionality(ns, ctx.rng()));
     ctx.fact("interval_ns", interval_ns);
     if let Some(error) = error {
         ctx.fact("interval.proportionality", error);
@@ -222,12 +241,12 @@ pub(crate) fn run(ctx: &mut Ctx) -> Result<(), Stop> {
 }
 
 /// The interval whose proportionality check holds: doubled up to a quarter of the quantum, else the last one tried.
-fn verified_interval(clock: &ClockFacts, quantum_ns: f64, rng: &mut Rng) -> (f64, Option<f64>) {
-    let mut interval = calibrate::interval_ns(clock, quantum_ns);
+fn verified_interval(first: f64, quantum_ns: f64, mut check: impl FnMut(f64) -> Option<f64>) -> (f64, Option<f64>) {
+    let mut interval = first;
     let mut best: (f64, Option<f64>) = (interval, None);
     // One disturbed run is repeated before the interval is called too short (M4).
     for attempt in 0..4 {
-        let error = proportionality(interval, rng);
+        let error = check(interval);
         if error.is_some_and(|e| e <= PROPORTIONALITY_LIMIT) {
             return (interval, error);
         }
@@ -253,4 +272,163 @@ pub fn host(result: &JobResult) -> Option<Host> {
         proportionality: number("interval.proportionality"),
         counter_hz: number("counter.hz"),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{Fact, State};
+    use std::cell::Cell;
+
+    /// A clock whose reads take so many nanoseconds, in turn, and 100 after them.
+    struct Steps<'s>(Cell<u64>, Cell<usize>, &'s [u64]);
+
+    impl Clock for Steps<'_> {
+        fn now_ns(&self) -> u64 {
+            let n = self.1.get();
+            self.1.set(n + 1);
+            self.0.set(self.0.get() + self.2.get(n).copied().unwrap_or(100));
+            self.0.get()
+        }
+    }
+
+    fn spun(steps: &[u64], span_ns: u64) -> Spin {
+        spin(&Steps(Cell::new(1_000_000), Cell::new(0), steps), span_ns)
+    }
+
+    #[test]
+    fn a_spin_counts_the_gaps_and_the_turns_between_the_long_ones() {
+        assert_eq!(spun(&[], 10_000), Spin { wall_ns: 10_000, ..Spin::default() });
+        // 5 us are no gap; what is longer is one, and a turn ends with 200 us and more.
+        let seen = spun(&[0, 5_000, 5_001, 300_000, 100, 6_000, 250_000, 100, 200_000, 100, 400_000], 2_000_000);
+        assert_eq!((seen.gaps, seen.longest_ns), (6, 400_000));
+        assert_eq!(seen.lost_ns, 5_001 + 300_000 + 6_000 + 250_000 + 200_000 + 400_000);
+        // Between the long gaps: 100 + 6000, then 100 + 200 000 (which is not longer than 200 us) + 100.
+        assert_eq!(seen.turns, [6_100.0, 200_200.0]);
+        assert!((2_000_000..2_000_100).contains(&seen.wall_ns), "{}", seen.wall_ns);
+    }
+
+    #[test]
+    fn the_quantum_is_the_median_turn_of_six_or_more() {
+        // Mean 1.6 ms, smallest 1 us.
+        let turns = [1e3, 2e3, 2.9e6, 3.0e6, 3.1e6, 900.0, 2.95e6];
+        assert_eq!(middle_turn(&turns), Some(2.9e6));
+        assert_eq!(middle_turn(&turns[..6]), Some((2e3 + 2.9e6) / 2.0));
+        assert_eq!(middle_turn(&turns[..5]), None);
+    }
+
+    #[test]
+    fn the_error_is_the_largest_of_the_lower_quartiles() {
+        let counts = [1000, 1005, 1010, 1020];
+        // Proportional, but for what was added to most of the samples: the lower quartile does not see it.
+        let disturbed =
+            |n: u64| -> Vec<f64> { (0..31).map(|i| n as f64 + if i < 20 { 5_000.0 } else { 0.0 }).collect() };
+        let error = largest_error(&counts.map(disturbed), &counts).expect("enough samples");
+        assert!(error < 1e-12, "{error}");
+        // One count of the three is 0.3 % off; the sign does not matter.
+        for (i, off) in [(1, 1.003), (2, 0.997), (3, 1.003)] {
+            let mut times = counts.map(disturbed);
+            times[i].iter_mut().for_each(|t| *t *= off);
+            let error = largest_error(&times, &counts).expect("enough samples");
+            assert!((error - 0.003).abs() < 1e-9, "{i}: {error}");
+        }
+        for (i, few) in [(0, 5), (3, 5)] {
+            let mut times = counts.map(disturbed);
+            times[i].truncate(few);
+            assert_eq!(largest_error(&times, &counts), None);
+            times[i] = disturbed(counts[i])[25..].to_vec();
+            assert!(largest_error(&times, &counts).is_some(), "six suffice");
+        }
+    }
+
+    #[test]
+    fn the_rate_of_the_counter_is_the_median_where_the_middle_half_agrees() {
+        // Mean, smallest and first are far from it.
+        let rates = [1.0, 2.3e9, 2.3e9 + 1e4, 2.3e9, 9e12, 2.3e9 + 2e4, 2.3e9 + 1e4];
+        assert_eq!(agreed(&rates), Ok(2.3e9 + 1e4));
+        let apart = |ppm: f64| {
+            let by = 2e9 * ppm * 1e-6;
+            agreed(&[2e9 - 2.0 * by, 2e9 - by / 2.0, 2e9, 2e9 + by / 2.0, 2e9 + 2.0 * by])
+        };
+        assert_eq!(apart(99.0), Ok(2e9));
+        assert_eq!(apart(101.0), Err("the cycle counter and the clock disagree by 101 ppm".to_owned()));
+        assert!(agreed(&[]).is_err());
+    }
+
+    /// The interval that is chosen where the checks say so, and the intervals that were tried.
+    fn chosen(errors: [Option<f64>; 4], quantum_ns: f64) -> ((f64, Option<f64>), Vec<f64>) {
+        let mut tried = Vec::new();
+        let chosen = verified_interval(200_000.0, quantum_ns, |ns| {
+            tried.push(ns);
+            errors[tried.len() - 1]
+        });
+        (chosen, tried)
+    }
+
+    #[test]
+    fn an_interval_is_tried_twice_and_doubled_once_where_the_quantum_has_room() {
+        let (good, bad, worse) = (Some(0.001), Some(0.0011), Some(0.5));
+        assert_eq!(chosen([good, None, None, None], 4e6), ((200_000.0, good), vec![200_000.0]));
+        assert_eq!(chosen([bad, good, None, None], 4e6), ((200_000.0, good), vec![200_000.0; 2]));
+        assert_eq!(chosen([bad, worse, good, None], 4e6), ((400_000.0, good), vec![200_000.0, 200_000.0, 400_000.0]));
+        // None is good: the best of them.
+        assert_eq!(chosen([worse, worse, bad, worse], 4e6).0, (400_000.0, bad));
+        assert_eq!(chosen([None, worse, None, bad], 4e6).0, (400_000.0, bad));
+        assert_eq!(chosen([None; 4], 4e6).0.1, None);
+        // A quarter of the quantum is the most.
+        assert_eq!(chosen([bad; 4], 1.6e6).1, [200_000.0, 200_000.0, 400_000.0, 400_000.0]);
+        assert_eq!(chosen([bad; 4], 1.5e6).1, [200_000.0; 4]);
+    }
+
+    #[test]
+    fn the_facts_of_a_preflight_become_the_host_of_all_jobs() {
+        let facts = [
+            ("clock.step_ns", "1.5"),
+            ("clock.cost_ns", "25"),
+            ("quantum_ns", "3e6"),
+            ("quantum.assumed", "true"),
+            ("interval_ns", "2e5"),
+            ("interval.proportionality", "0.0004"),
+            ("counter.hz", "2.1e9"),
+        ];
+        let result = |without: &str| {
+            let facts = facts.iter().filter(|(key, _)| *key != without);
+            JobResult { facts: facts.map(|(k, v)| Fact::new(*k, v)).collect(), ..JobResult::ended(State::Ok, "") }
+        };
+        let full = Host {
+            clock_step_ns: 1.5,
+            clock_cost_ns: 25.0,
+            quantum_ns: 3e6,
+            quantum_assumed: true,
+            interval_ns: 2e5,
+            proportionality: Some(0.0004),
+            counter_hz: Some(2.1e9),
+        };
+        assert_eq!(host(&result("")), Some(full));
+        assert_eq!(host(&result("quantum.assumed")), Some(Host { quantum_assumed: false, ..full }));
+        assert_eq!(host(&result("interval.proportionality")), Some(Host { proportionality: None, ..full }));
+        assert_eq!(host(&result("counter.hz")), Some(Host { counter_hz: None, ..full }));
+        for needed in ["clock.step_ns", "clock.cost_ns", "quantum_ns", "interval_ns"] {
+            assert_eq!(host(&result(needed)), None, "{needed}");
+        }
+    }
+
+    #[test]
+    fn a_preflight_says_all_that_a_host_needs() {
+        static INFO: crate::model::Info = crate::model::Info::new(ID);
+        let bench = crate::Benchmark { info: INFO, run: crate::Run::NotHere("") };
+        let job = crate::testing::job(&bench, &[], None, 1, crate::model::CrewKind::Processes);
+        let before = affinity::allowed().expect("the CPUs that are allowed");
+        let mut ctx = Ctx::new(&job, &INFO, None);
+        let ran = run(&mut ctx);
+        affinity::restrict(&before).expect("all CPUs again");
+        ran.expect("it runs everywhere");
+        let facts = std::mem::take(&mut ctx.said.facts);
+        let result = JobResult { facts, ..JobResult::ended(State::Ok, "") };
+        let host = host(&result).expect("complete");
+        assert!(host.clock_step_ns > 0.0 && host.clock_cost_ns > 0.0 && host.quantum_ns > 0.0, "{host:?}");
+        assert!(host.interval_ns >= 100_000.0, "{host:?}");
+        let noise = |key: &str| result.fact(key).and_then(|v| v.parse::<f64>().ok()).expect("a share");
+        assert!((0.0..=1.0).contains(&noise("noise.lost")) && noise("noise.worst_cpu_lost") >= noise("noise.lost"));
+    }
 }

@@ -709,4 +709,81 @@ mod tests {
         assert!(record.flags.contains(&"few rounds: 5, no interval".to_owned()));
         assert!(one(&point, &nine()[..6]).ci.is_some());
     }
+
+    /// Values whose median is in the middle by rank alone: the mean, the smallest and the largest are far from it.
+    const SKEWED: [u64; 9] = [9000, 100, 101, 20, 5000, 10, 102, 7000, 30];
+
+    #[test]
+    fn no_mean_passes_for_the_median_of_samples_or_of_rounds() {
+        let batched = point(Timing::Batched, metric(Quantity::Latency, Derivation::Series("")));
+        let within: Vec<Round> = (0..9).map(|r| round(r, vec![series("", &SKEWED, Labels::NONE)])).collect();
+        let record = one(&batched, &within);
+        assert!(close(record.value, 101e-9), "{:?}", record.value);
+        assert!(record.round_values.iter().all(|v| (v / 101e-9 - 1.0).abs() < 1e-9), "{:?}", record.round_values);
+        // 81 samples: p10 is the 9th and the 50th percentile the 41st.
+        assert!(close(record.p10, 10e-9) && close(record.p50, 101e-9) && close(record.p90, 9000e-9), "{record:?}");
+        assert!(record.interference.is_some_and(|r| (r - 21363.0 / 9.0 / 101.0).abs() < 1e-9));
+
+        let between: Vec<Round> =
+            (0..9).map(|r| round(r, vec![series("", &[SKEWED[r as usize]; 9], Labels::NONE)])).collect();
+        let record = one(&batched, &between);
+        assert!(close(record.value, 101e-9) && close(record.cycles, 202.0), "{:?} {:?}", record.value, record.cycles);
+
+        // An even number: the mean of the two in the middle, and of no others.
+        let record = one(&batched, &between[..8]);
+        assert!(close(record.value, 101.5e-9), "{:?}", record.value);
+
+        let stated =
+            |ns: &[u64]| Series { values: ns.iter().map(|n| *n as f64).collect(), ..series("", &[], Labels::NONE) };
+        let stating = point(Timing::Stated, metric(Quantity::Count, Derivation::Series("")));
+        let rounds: Vec<Round> = (0..9).map(|r| round(r, vec![stated(&SKEWED)])).collect();
+        assert!(close(one(&stating, &rounds).value, 101.0));
+    }
+
+    #[test]
+    fn no_mean_passes_for_the_median_of_cycles_facts_and_members() {
+        let batched = point(Timing::Batched, metric(Quantity::Latency, Derivation::Series("")));
+        // The clock of a round belongs to its value: the median of the products, not the product of the medians.
+        let mut rounds: Vec<Round> = (0..9).map(|r| round(r, vec![series("", &[100; 9], Labels::NONE)])).collect();
+        for (r, n) in rounds.iter_mut().zip(SKEWED) {
+            r.result.core_hz = Some(n as f64 * 1e7);
+            r.result.facts.push(Fact::new("number", n));
+        }
+        let record = one(&batched, &rounds);
+        assert!(close(record.cycles, 101.0), "{:?}", record.cycles);
+        let fact = |record: &Record, key: &str| record.facts.iter().find(|f| f.key == key).map(|f| f.value.clone());
+        assert_eq!(fact(&record, "number"), Some("101".to_owned()));
+
+        // Nine members, whose samples are skewed as well as they.
+        let mut crew = point(Timing::Batched, metric(Quantity::Latency, Derivation::Series("")));
+        crew.workers = 9;
+        let samples = SKEWED.iter().enumerate().flat_map(|(worker, ns)| {
+            [1, 1, 50].map(|times| Sample {
+                worker: worker as u32,
+                t0_ns: 0,
+                elapsed_ns: ns * times * 100,
+                iters: 100,
+                ..Sample::default()
+            })
+        });
+        let all = Series { samples: samples.collect(), ..series("", &[], Labels::NONE) };
+        let record = one(&crew, &[round(0, vec![all])]);
+        let seconds = |key: &str| fact(&record, key).and_then(|v| v.parse::<f64>().ok());
+        assert!(close(seconds("crew.fastest_s"), 10e-9) && close(seconds("crew.slowest_s"), 9000e-9), "{record:?}");
+        assert!(close(seconds("crew.median_s"), 101e-9), "{record:?}");
+    }
+
+    #[test]
+    fn no_mean_passes_for_the_median_rate_of_a_crew() {
+        let mut crew = point(Timing::Batched, metric(Quantity::Latency, Derivation::Series("")));
+        crew.workers = 2;
+        let at = |ns: u64| {
+            let sample = |worker| Sample { worker, t0_ns: 0, elapsed_ns: ns * 100, iters: 100, ..Sample::default() };
+            Series { samples: vec![sample(0), sample(1)], ..series("", &[], Labels::NONE) }
+        };
+        let rounds: Vec<Round> = (0..9).map(|r| round(r, vec![at(SKEWED[r as usize])])).collect();
+        let record = one(&crew, &rounds);
+        let rate = record.facts.iter().find(|f| f.key == "crew.aggregate_per_s").and_then(|f| f.value.parse().ok());
+        assert!(close(rate, 2.0 / 101e-9), "{rate:?}");
+    }
 }

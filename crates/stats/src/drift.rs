@@ -262,4 +262,17 @@ mod tests {
         rounds[4] = (0..25).map(|step| 1.0 + 0.1 * f64::from(step)).collect();
         assert_eq!(drift(&rounds), None);
     }
+
+    #[test]
+    fn one_disturbed_value_of_ten_makes_nothing_unsteady_and_hides_nothing() {
+        // The mean of the second half is 200 times that of the first; its median is the same.
+        let mut values = vec![100.0; 10];
+        values[7] = 100_000.0;
+        assert!(steady(&values));
+        // A step of 2 %, with one value in the first half that would make the means equal.
+        let mut step: Vec<f64> = [100.0; 5].into_iter().chain([102.0; 5]).collect();
+        step[1] = 110.0;
+        assert!(!steady(&step));
+        assert_eq!(theil_sen_slope(&[0.0, 1.0, 2.0, 3.0, 1000.0]), Some(1.0));
+    }
 }

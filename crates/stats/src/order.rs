@@ -165,4 +165,16 @@ mod tests {
         assert_eq!((enough_for(0.1), enough_for(0.01)), (Some(36), Some(368)));
         assert_eq!((enough_for(0.0), enough_for(1.0), enough_for(f64::NAN)), (None, None, None));
     }
+
+    /// Values of which mean, smallest, largest and first are far from the median.
+    #[test]
+    fn the_median_is_no_mean_of_all() {
+        let skewed = [9000.0, 3.0, 2.0, 1.0, 8000.0];
+        assert_eq!((median(&skewed), median_sorted(&sorted(&skewed))), (Some(3.0), Some(3.0)));
+        let even = [9000.0, 3.0, 1.0, 5.0, 2.0, 8000.0];
+        assert_eq!((median(&even), median_sorted(&sorted(&even))), (Some(4.0), Some(4.0)));
+        let falling = [-9000.0, -3.0, -2.0, -1.0, -8000.0];
+        assert_eq!(median(&falling), Some(-3.0));
+        assert_eq!((quantile(&skewed, 0.25), quantile(&skewed, 0.75)), (Some(2.0), Some(8000.0)));
+    }
 }

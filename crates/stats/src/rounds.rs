@@ -151,4 +151,14 @@ mod tests {
         }
         assert!(!should_stop(&[0.0; 9], 0.01), "nothing is a small share of 0");
     }
+
+    #[test]
+    fn the_headline_is_the_median_of_skewed_rounds() {
+        let skewed = [9000.0, 101.0, 20.0, 5000.0, 10.0, 102.0, 7000.0, 30.0, 100.0];
+        let headline = headline(&skewed).expect("there are rounds");
+        assert_eq!(headline.value, 101.0);
+        assert_eq!(headline.interval, Some(Interval { low: 20.0, high: 7000.0 }));
+        assert_eq!(headline.relative_half_width, Some(3490.0 / 101.0));
+        assert_eq!(round_medians(&[&skewed[..], &[1.0, 2.0, 4.0, 800.0]]), [101.0, 3.0]);
+    }
 }
