@@ -354,4 +354,38 @@ mod tests {
             assert!(all.iter().all(concrete), "{all:?}");
         }
     }
+
+    #[test]
+    fn two_sides_have_the_cpus_that_their_placement_says() {
+        let topology = Topology::read();
+        let info = Info { placements: &Placement::TWO_SIDED, ..Info::new("test.sides") };
+        let usable = topology.usable();
+        for (placement, relation) in [
+            (Placement::SameCpu, Relation::SameCpu),
+            (Placement::Smt, Relation::Smt),
+            (Placement::SameLlc, Relation::SameLlc),
+            (Placement::CrossLlc, Relation::CrossLlc),
+            (Placement::CrossNode, Relation::CrossNode),
+        ] {
+            match cpus(&info, &placement, 1, &topology) {
+                Ok(pair) => {
+                    let [a, b] = *pair else { panic!("{placement}: {pair:?}") };
+                    assert!(usable.contains(&a) && usable.contains(&b), "{placement}: {pair:?}");
+                    assert_eq!(a == b, placement == Placement::SameCpu, "{placement}: {pair:?}");
+                    assert_eq!(topology.relation(a, b), Some(relation), "{placement}: {pair:?}");
+                }
+                Err(why) => assert!(placement != Placement::SameCpu && !why.is_empty(), "{placement}: {why}"),
+            }
+            assert!(cpus(&info, &placement, 2, &topology).is_err(), "a crew of {placement}");
+        }
+        for placement in [Placement::Free, Placement::Pinned, Placement::Remote] {
+            assert_eq!(cpus(&info, &placement, 1, &topology), Ok(Vec::new()), "{placement}");
+        }
+        for n in [1, 2, 5] {
+            assert_eq!(cpus(&info, &Placement::Compact, n, &topology), Ok(topology.compact(n as usize)));
+            assert_eq!(cpus(&info, &Placement::Spread, n, &topology), Ok(topology.spread(n as usize)));
+        }
+        let list = Placement::List(vec![usable[0]]);
+        assert_eq!(cpus(&info, &list, 1, &topology), Ok(vec![usable[0]]));
+    }
 }

@@ -214,4 +214,13 @@ mod tests {
         assert_eq!(shared(&standard(), &[50 * MS; 3], Duration::ZERO).0, [0; 3]);
         assert!(shared(&standard(), &[], 5 * MS).0.is_empty());
     }
+
+    #[test]
+    fn dear_is_what_costs_more_than_the_middle_point_and_not_more_than_the_mean() {
+        // Middle 10 ms, mean 33 ms: of 50 ms three times the one is exceeded, three times the other is not.
+        let spent: Vec<Duration> =
+            (0..100).map(|i| [10, 50, 2_000][usize::from(i > 89) + usize::from(i == 99)] * MS).collect();
+        let (more, _) = shared(&standard().thinned(0.0), &spent, 4_000 * MS);
+        assert_eq!((more[0], more[95], more[99]), (4, 0, 0));
+    }
 }

@@ -354,3 +354,84 @@ fn precise(planned: &Planned, rounds: &[Round]) -> bool {
         checkpoints().contains(&values.len()) && should_stop(&values, point.width)
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use groma_harness::model::{CrewKind, Labels, Params, Placement, Point, Timing};
+    use std::collections::BTreeSet;
+
+    fn planned(bench: &str, workers: u32) -> Planned {
+        Planned {
+            point: Point {
+                bench: bench.to_owned(),
+                version: 1,
+                params: Params::default(),
+                params_text: String::new(),
+                placement: Placement::SameCpu,
+                workers,
+                crew: CrewKind::Threads,
+                timing: Timing::Batched,
+                drops: Labels::NONE,
+                width: 0.01,
+                metrics: Vec::new(),
+            },
+            cpus: vec![3, 3],
+            unsupported: None,
+        }
+    }
+
+    /// The jobs of so many rounds of three points, of a run with this seed.
+    fn jobs(seed: u64, rounds: u32) -> Vec<Job> {
+        let supervisor = Supervisor::new().expect("a supervisor");
+        let effort = Effort::of(Profile::Standard);
+        let mut survey = Survey {
+            supervisor: &supervisor,
+            effort,
+            host: Host { quantum_ns: 7.0, ..Host::UNKNOWN },
+            seed,
+            started: Instant::now(),
+            budget: Duration::from_secs(60),
+            deadline: Duration::from_secs(10),
+            work_dir: None,
+            remote: None,
+        };
+        let course = Course {
+            rounds: Vec::new(),
+            frozen: vec![("a".to_owned(), 12)],
+            cost: Duration::ZERO,
+            spent: Duration::ZERO,
+            target: 9,
+            settled: false,
+        };
+        let points = [planned("a.one", 1), planned("a.two", 1), planned("a.two", 4)];
+        let mut rng = Rng::new(survey.seed);
+        (0..rounds)
+            .flat_map(|round| points.iter().map(move |point| (round, point)))
+            .map(|(round, point)| survey.job(point, &course, round, (&effort, 3), &mut rng).expect("a job"))
+            .collect()
+    }
+
+    #[test]
+    fn every_round_of_every_point_has_a_seed_of_its_own_that_comes_from_the_seed_of_the_run() {
+        let seeds = |run: u64| -> Vec<u64> { jobs(run, 5).iter().map(|job| job.seed).collect() };
+        let (one, again, other) = (seeds(1), seeds(1), seeds(2));
+        assert_eq!(one, again);
+        let distinct: BTreeSet<u64> = one.iter().chain(&other).copied().collect();
+        assert_eq!(distinct.len(), 30, "{one:?} {other:?}");
+    }
+
+    #[test]
+    fn a_job_is_what_was_planned() {
+        let jobs = jobs(1, 2);
+        for (i, job) in jobs.iter().enumerate() {
+            assert_eq!((job.round, job.workers), ([0, 1][i / 3], [1, 1, 4][i % 3]));
+            assert_eq!((job.id.as_str(), &job.placement), (["a.one", "a.two", "a.two"][i % 3], &Placement::SameCpu));
+            assert_eq!((job.cpus.as_slice(), job.frozen.as_slice()), (&[3, 3][..], &[("a".to_owned(), 12)][..]));
+            assert_eq!((job.intervals, job.warm_ns, job.crew), (25, 10_000_000, CrewKind::Threads));
+            assert_eq!((job.host.quantum_ns, job.work_dir.as_ref()), (7.0, None));
+            // A crew has the interval that its rule wants, as far as the budget has room: 60 s over 12 over 3 points.
+            assert_eq!(job.box_ns, if job.workers == 1 { 40_000_000 } else { 1_666_666_666 });
+        }
+    }
+}

@@ -836,4 +836,90 @@ mod tests {
         }
         assert!(began.elapsed() < Duration::from_secs(50), "it waited for the member");
     }
+
+    /// Two loops, and everything that a member can say.
+    static SAYS: Benchmark = Benchmark {
+        info: crate::model::Info::new("cpu.says"),
+        run: Run::Here(|ctx| {
+            let chain = |iters: u64| {
+                crate::sys::arch::add_chain(iters * 64);
+                Ok(())
+            };
+            ctx.measure_arms(&mut [Arm::new("a", chain).per_iter(64.0), Arm::new("b", chain)])?;
+            ctx.prove("moons of the Earth", "1", 1.0, 1.0..=1.0);
+            ctx.fact("member", ctx.member());
+            ctx.note("said by one");
+            ctx.state_as("stated", 7.0);
+            Ok(())
+        }),
+    };
+
+    #[test]
+    fn a_crew_is_where_it_was_placed_at_work_throughout_and_speaks_by_its_first_member() {
+        let cpus = affinity::allowed().expect("the CPUs that are allowed");
+        for crew in [CrewKind::Processes, CrewKind::Threads] {
+            let job = Job { crew, placement: Placement::Compact, cpus: cpus.clone(), ..job(3) };
+            let said = run(&crate::instruments::Real, &SAYS, &job).expect("a crew");
+            let names: Vec<_> =
+                said.series.iter().map(|s| (s.name.as_str(), s.per_iter, s.values.as_slice())).collect();
+            assert_eq!(names, [("a", 64.0, &[][..]), ("b", 1.0, &[]), ("stated", 1.0, &[7.0])], "{crew:?}");
+            let mut all = 0;
+            for series in &said.series[..2] {
+                for member in 0..3 {
+                    let own: Vec<_> = series.samples.iter().filter(|s| s.worker == member).collect();
+                    assert!(!own.is_empty(), "{crew:?}: member {member} of {}", series.name);
+                    for sample in own {
+                        assert_eq!(sample.cpu, cpus[member as usize % cpus.len()], "{crew:?}");
+                        assert!(sample.iters > 0 && sample.elapsed_ns > 0 && sample.t0_ns > 0);
+                        assert!(
+                            sample.margin_ns.is_some_and(|m| m >= 0) && !sample.labels.has(Label::Overlap),
+                            "{sample:?}"
+                        );
+                        all += sample.iters;
+                    }
+                }
+            }
+            assert!(said.iterations > all, "the batches between the samples count as well");
+            assert_eq!(
+                said.facts.iter().filter(|f| f.key == "member").map(|f| f.value.as_str()).collect::<Vec<_>>(),
+                ["0"]
+            );
+            assert!(said.notes.contains(&"said by one".to_owned()));
+            let holds = |name: &str| said.proofs.iter().filter(|p| p.name == name && p.holds).count();
+            assert_eq!((holds("moons of the Earth"), holds(evidence::ON_CPU), holds(evidence::POSSIBLE)), (1, 1, 1));
+        }
+    }
+
+    #[test]
+    fn what_a_crew_had_of_its_cpus_is_told() {
+        let shares = |workers: u32, cpus: u32, cpu_ns: u64| {
+            let board = Board::new(workers).expect("memory");
+            let report = JobResult {
+                series: vec![Series { per_iter: 1.0, iters: 1, ..Series::default() }],
+                ..JobResult::ended(State::Ok, "")
+            };
+            board.head().report.write(&protocol::write_result(&report));
+            for slot in board.slots.iter() {
+                slot.last.store(10_000, SeqCst);
+                slot.iterations.store(11, SeqCst);
+                slot.count.store(1, SeqCst);
+                slot.samples[0].t0.store(1_000, SeqCst);
+                slot.samples[0].t1.store(2_000, SeqCst);
+                slot.samples[0].cpu_ns.store(cpu_ns, SeqCst);
+            }
+            let said = collect(&board, &job(workers), cpus, Timetable::new(workers, cpus, true, 4e6, 0), 55);
+            let said = said.expect("a report");
+            let fact =
+                |key: &str| said.facts.iter().find(|f| f.key == key).map(|f| f.value.clone()).unwrap_or_default();
+            assert_eq!((fact("crew.wall_ns"), fact("crew.margin_ns")), ("55".to_owned(), "1000".to_owned()));
+            assert_eq!(said.iterations, 11 * u64::from(workers));
+            (fact("crew.on_cpu"), said.notes.iter().any(|n| n.starts_with("members had a CPU")))
+        };
+        assert_eq!(shares(2, 2, 1_000), ("1.000".to_owned(), false));
+        assert_eq!(shares(2, 2, 951), ("0.951".to_owned(), false));
+        assert_eq!(shares(2, 2, 940), ("0.940".to_owned(), true));
+        // Of four on two CPUs each has a half at best, and nobody is surprised at less.
+        assert_eq!(shares(4, 2, 500), ("1.000".to_owned(), false));
+        assert_eq!(shares(4, 2, 250), ("0.500".to_owned(), false));
+    }
 }

@@ -22,7 +22,7 @@ pub(crate) const POSSIBLE: &str = "time measured over the least that is possible
 /// Where this side ran.
 pub(crate) const ON_CPU: &str = "samples taken off the CPU of the placement";
 /// Where this side was allowed to run.
-pub(crate) const PINNED: &str = "CPUs that this side may use";
+pub(crate) const PINNED: &str = "CPUs off the placement that this side may use";
 /// Where the other side ran.
 pub(crate) const PEER_ON_CPU: &str = "looks at the other side that found it off its CPU";
 /// What the job said.
@@ -173,22 +173,35 @@ pub(crate) fn of_place(job: &Job, said: &mut Said, peers: Option<&Peers>) {
     if !pinned {
         return;
     }
-    let here = alone.then(counters::current_cpu);
-    let planned = |worker: u32| match (job.cpus.as_slice(), here) {
-        ([], here) => here,
-        (cpus, Some(_)) => Some(cpus[0]),
-        (cpus, None) => Some(cpus[worker as usize % cpus.len()]),
+    let mask = if alone { affinity::allowed().unwrap_or_default() } else { Vec::new() };
+    // Where nothing but "pinned" was said, it is the one CPU that is left to this side.
+    let here = job.cpus.first().or(mask.first()).copied().unwrap_or(0);
+    let planned = |worker: u32| match job.cpus.as_slice() {
+        cpus @ [_, ..] if !alone => cpus[worker as usize % cpus.len()],
+        _ => here,
     };
-    let samples = said.series.iter().flat_map(|s| &s.samples);
-    let astray = samples.filter(|s| planned(s.worker) != Some(s.cpu)).count();
-    prove(said, ON_CPU, "0", astray as f64, 0.0..=0.0);
     if alone {
-        let may = affinity::allowed().map_or(f64::NAN, |cpus| cpus.len() as f64);
-        prove(said, PINNED, "1", may, 1.0..=1.0);
+        let astray = if mask.is_empty() { f64::NAN } else { mask.iter().filter(|cpu| **cpu != here).count() as f64 };
+        prove(said, PINNED, "0", astray, 0.0..=0.0);
+    }
+    if kernel_tells_cpus(here) {
+        let samples = said.series.iter().flat_map(|s| &s.samples);
+        let astray = samples.filter(|s| planned(s.worker) != s.cpu).count();
+        prove(said, ON_CPU, "0", astray as f64, 0.0..=0.0);
+    } else {
+        said.notes.push("the kernel does not tell on which CPU a task runs".to_owned());
     }
     if let (Some(peers), true) = (peers, alone && job.cpus.len() > 1) {
         peers.prove(said);
     }
+}
+
+/// Whether a task that may use one CPU only is told that it runs there: some user-mode kernels always say 0.
+fn kernel_tells_cpus(cpu: u32) -> bool {
+    let Ok(before) = affinity::allowed() else { return false };
+    let told = affinity::pin(cpu).is_err() || counters::current_cpu() == cpu;
+    drop(affinity::restrict(&before));
+    told
 }
 
 /// What the helpers of this side were seen to do: in shared memory, since they may be killed before they could exit.
@@ -223,9 +236,9 @@ impl Peers {
     }
 }
 
-/// A helper looks where it is, and where it may go.
+/// A helper looks where it may run: with one CPU left to it, it is there.
 pub(crate) fn look(board: &Shared<AtomicU32>, cpu: u32) {
-    let there = counters::current_cpu() == cpu && affinity::allowed().is_ok_and(|may| may == [cpu]);
+    let there = affinity::allowed().is_ok_and(|may| may == [cpu]);
     board[ASTRAY].fetch_add(u32::from(!there), SeqCst);
     board[LOOKS].fetch_add(1, SeqCst);
 }
@@ -503,7 +516,7 @@ mod tests {
         ] {
             let tried = try_placed(&STAYS, &[], None, placement.clone(), &named).expect("it stays");
             assert_eq!(tried.proven(ON_CPU), 0.0);
-            assert_eq!(tried.proven(PINNED), 1.0);
+            assert_eq!(tried.proven(PINNED), 0.0);
             if let (Some(cpu), Some(series)) = (named.first(), tried.result.series("")) {
                 assert!(series.samples.iter().all(|s| s.cpu == *cpu), "{placement}");
             }
@@ -522,9 +535,10 @@ mod tests {
             return;
         }
         let left = try_failing_at(&LEAVES, Placement::List(vec![here]), &[here]).expect("it runs");
-        assert_eq!(broken(&left), [ON_CPU]);
+        assert_eq!(broken(&left), [PINNED, ON_CPU]);
         let wandered = try_failing_at(&WANDERS, Placement::Pinned, &[]).expect("it runs");
         assert!(broken(&wandered).contains(&PINNED));
+        assert!(left.result.notes.iter().all(|n| !n.contains("does not tell")));
         let free_to_go = try_failing_at(&WANDERS, Placement::List(vec![here]), &[here]).expect("it runs");
         assert_eq!(broken(&free_to_go), [PINNED]);
     }
