@@ -75,11 +75,15 @@ pub(crate) mod testing {
         fn run(ctx: &mut Ctx) -> Outcome {
             let before = counters::Usage::thread();
             let peer = ctx.fork_peer(&[], || 0)?.wait().doing("waiting for the other side")?;
+            // Thousands of iterations, and a handful of switches.
+            ctx.measure(|iters| {
+                sys::arch::add_chain(iters * 64);
+                Ok(())
+            })?;
             super::switches_on_one_cpu(ctx, &before, &peer);
-            ctx.state(1.0);
             Ok(())
         }
-        let bench = Benchmark { info: Info { timing: Timing::Stated, ..Info::new("test.trip") }, run: Run::Here(run) };
+        let bench = Benchmark { info: Info::new("cpu.trip"), run: Run::Here(run) };
         let cpus = affinity::allowed().expect("the CPUs that are allowed");
         let here = cpus[0];
         let broken =

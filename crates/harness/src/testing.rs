@@ -61,7 +61,7 @@ pub fn try_crew(
     workers: u32,
     crew_kind: CrewKind,
 ) -> Result<Tried, Stop> {
-    ok(whatever(bench, &job(bench, chosen, dir, workers, crew_kind))?)
+    well(|| whatever(bench, &job(bench, chosen, dir, workers, crew_kind)))
 }
 
 /// As [`try_out`], whatever becomes of it: for tests of what must fail, whose result says `failed` and why.
@@ -83,7 +83,8 @@ pub fn try_placed(
     placement: Placement,
     cpus: &[u32],
 ) -> Result<Tried, Stop> {
-    ok(placed(bench, &Job { placement, cpus: cpus.to_vec(), ..job(bench, chosen, dir, 1, CrewKind::Processes) })?)
+    let job = Job { placement, cpus: cpus.to_vec(), ..job(bench, chosen, dir, 1, CrewKind::Processes) };
+    well(|| placed(bench, &job))
 }
 
 /// As [`try_failing`], placed on these CPUs.
@@ -99,8 +100,8 @@ pub fn try_failing_at(bench: &Benchmark, placement: Placement, cpus: &[u32]) -> 
 /// # Errors
 /// As [`try_out`].
 pub fn try_unchecked(bench: &Benchmark, chosen: &[(&str, &str)], dir: Option<&Path>) -> Result<Tried, Stop> {
-    let said = worker::perform_unchecked(bench, &job(bench, chosen, dir, 1, CrewKind::Processes))?;
-    ok(tried(said))
+    let job = job(bench, chosen, dir, 1, CrewKind::Processes);
+    well(|| worker::perform_unchecked(bench, &job).map(tried))
 }
 
 fn placed(bench: &Benchmark, job: &Job) -> Result<Tried, Stop> {
@@ -120,10 +121,21 @@ fn tried(said: Said) -> Tried {
     Tried { result: worker::judge(said), iterations }
 }
 
-fn ok(tried: Tried) -> Result<Tried, Stop> {
-    match tried.result.state {
-        State::Ok => Ok(tried),
-        _ => Err(Stop::Failed(tried.result.reason)),
+/// Rounds that a test may fail before it does. A busy machine breaks a proof about time now and then (two of 350 tests beside 24
+/// busy tasks: a clock's rate to 50 ppm, the cycles of an addition); code that is wrong breaks it each time.
+const CHANCES: u32 = 5;
+
+/// The first of some rounds that ends well, or how the last one ended.
+fn well(mut round: impl FnMut() -> Result<Tried, Stop>) -> Result<Tried, Stop> {
+    let mut left = CHANCES;
+    loop {
+        let tried = round()?;
+        left -= 1;
+        match tried.result.state {
+            State::Ok => return Ok(tried),
+            _ if left == 0 => return Err(Stop::Failed(tried.result.reason)),
+            _ => {}
+        }
     }
 }
 
@@ -263,4 +275,42 @@ fn share(mutilation: Mutilation, iters: u64, owed: &mut u64) -> u64 {
 fn idle(iters: u64) {
     let until = Monotonic.now_ns() + IDLE_NS * iters;
     while Monotonic.now_ns() < until {}
+}
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::benchmark::Run;
+    use crate::model::{Info, Timing};
+    use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
+
+    static RUNS: AtomicU32 = AtomicU32::new(0);
+    static WELL_FROM: AtomicU32 = AtomicU32::new(0);
+
+    static BENCH: Benchmark = Benchmark {
+        info: Info { timing: Timing::Stated, ..Info::new("test.chances") },
+        run: Run::Here(|ctx| {
+            let run = RUNS.fetch_add(1, SeqCst) + 1;
+            ctx.state(1.0);
+            ctx.prove("run", "late", f64::from(run), f64::from(WELL_FROM.load(SeqCst))..);
+            Ok(())
+        }),
+    };
+
+    #[test]
+    fn what_breaks_its_proofs_each_time_fails_and_what_breaks_them_once_does_not() {
+        let tried = |well_from: u32| {
+            RUNS.store(0, SeqCst);
+            WELL_FROM.store(well_from, SeqCst);
+            (try_out(&BENCH, &[], None).map(|_| ()), RUNS.load(SeqCst))
+        };
+        assert_eq!(tried(1), (Ok(()), 1));
+        assert_eq!(tried(2), (Ok(()), 2));
+        assert_eq!(tried(CHANCES), (Ok(()), CHANCES));
+        let why = format!("proof broken: run is {CHANCES}, not late");
+        assert_eq!(tried(CHANCES + 1), (Err(Stop::Failed(why)), CHANCES));
+        // What is to fail has one chance.
+        RUNS.store(0, SeqCst);
+        let failing = try_failing(&BENCH, &[], None).expect("it runs");
+        assert_eq!((failing.result.state, RUNS.load(SeqCst)), (State::Failed, 1));
+    }
 }
