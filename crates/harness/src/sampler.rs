@@ -1080,6 +1080,14 @@ pub(crate) mod tests {
         let samples = &taken.series[0].samples;
         let labelled: Vec<&Sample> = samples.iter().filter(|s| s.labels != Labels::NONE).collect();
         assert_eq!(labelled.len(), 1);
+        // Of 200 us and not more, eight share a reading still.
+        let just = each_with(&Fake::new(), 1_000_000_000, &[LONG_OPERATION_NS], |fake, _, n| {
+            if n == 100 {
+                fake.count(|u| u.minor_faults += 1);
+            }
+        });
+        let spoilt = just.series[0].samples.iter().filter(|s| s.labels.has(Label::Faulted)).count();
+        assert_eq!(spoilt, GROUP as usize);
         assert!(labelled[0].t0_ns < hit.get() && hit.get() <= labelled[0].t0_ns + labelled[0].elapsed_ns);
     }
 
@@ -1198,6 +1206,12 @@ pub(crate) mod tests {
         assert!((seen - 2.0).abs() < 0.05, "{seen}");
         // One try of k whose clock ran late makes its time too small for ever: the median of the ratios is right, the mean is not.
         let seen = ratio(&|n, iters| if n == 0 { 10 } else { 100 * iters });
+        assert!((seen - 2.0).abs() < 1e-9, "{seen}");
+        // The same, but by little: the nearer of the two to 2 counts.
+        let seen = ratio(&|n, iters| if n == 0 { 85 * iters } else { 100 * iters });
+        assert!((seen - 2.0).abs() < 1e-9, "{seen}");
+        // All but one time of k and one of 2k are disturbed, in different tries: the smallest are right, the ratios are not.
+        let seen = ratio(&|n, iters| if n == 10 || n == 21 { 100 * iters } else { 100 * iters + 90_000 + 1_000 * n });
         assert!((seen - 2.0).abs() < 1e-9, "{seen}");
         // A loop that does nothing is found out by both.
         let seen = ratio(&|n, _| 50 + n % 3);
@@ -1481,6 +1495,11 @@ pub(crate) mod tests {
         // The fastest of the three counts: neither mean nor median.
         let noisy = |n: usize, iters: u64| 100 * iters * [1, 1, 1, 1, 1, 9, 2, 5][n];
         assert_eq!(searched(200_000.0, u64::MAX, noisy).0, Ok(1000));
+        // A clock that jumped back makes one of them impossibly short; from a sixteenth of the target on it is believed.
+        let jumped = |ns: u64| move |n: usize, iters: u64| if n == 6 { ns } else { 100 * iters };
+        assert_eq!(searched(200_000.0, u64::MAX, jumped(100)).0, Ok(2000));
+        assert_eq!(searched(200_000.0, u64::MAX, jumped(12_500)).0, Ok(2000));
+        assert_eq!(searched(200_000.0, u64::MAX, jumped(12_600)).0, Ok(15_873));
         // A cap is kept, whether the target is reached or not.
         assert_eq!(searched(200_000.0, 64, per(100)), (Ok(64), vec![1, 10, 64]));
         assert_eq!(searched(200_000.0, 1500, per(100)).0, Ok(1500));
