@@ -69,7 +69,13 @@ mod tests {
         for kernel in all.filter(|kernel| kernel.isa == "portable" || atomic_isa_here(kernel.isa)) {
             let mut atomic = Atomic { kernel, line: Box::default() };
             for turns in [0, 1, 2, 3, 10] {
-                assert!(atomic.run(turns) == Some(turns * kernel.ops), "{} ({}), {turns} turns: {}", kernel.name, kernel.isa, atomic.line.0);
+                assert!(
+                    atomic.run(turns) == Some(turns * kernel.ops),
+                    "{} ({}), {turns} turns: {}",
+                    kernel.name,
+                    kernel.isa,
+                    atomic.line.0
+                );
             }
         }
         assert!(Atomic::new("nothing").is_err_and(|why| why.contains("nothing")));

@@ -112,8 +112,10 @@ fn run(ctx: &mut Ctx) -> Outcome {
             Ok(())
         };
         ctx.measure_arms(&mut [
-            Arm::new("split", |iters| arm(&mut split, wrong_split, seen_split, expected[0], iters)).per_iter(SPLITS as f64),
-            Arm::new("aligned", |iters| arm(&mut inside, wrong_inside, seen_inside, expected[1], iters)).per_iter(SPLITS as f64),
+            Arm::new("split", |iters| arm(&mut split, wrong_split, seen_split, expected[0], iters))
+                .per_iter(SPLITS as f64),
+            Arm::new("aligned", |iters| arm(&mut inside, wrong_inside, seen_inside, expected[1], iters))
+                .per_iter(SPLITS as f64),
         ])?;
     }
     for (i, name) in ["split", "aligned"].into_iter().enumerate() {

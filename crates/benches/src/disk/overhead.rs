@@ -13,7 +13,7 @@
 //!
 //! Source: lmbench 1996 table 17 (sequential reads of 512 B on a raw SCSI device, out of its track buffer).
 
-use super::{NEEDS, ON, REQUEST, SIZE, Target, buffer, read_whole};
+use super::{NEEDS, ON, REQUEST, SIZE, Target, buffer};
 use groma_harness::prelude::*;
 use groma_harness::sys::counters::thread_cpu_ns;
 
@@ -54,7 +54,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
             // Around the read alone: the harness, which looks at its counters between the reads, works as well.
             let before = thread_cpu_ns();
             watch.start();
-            let read = read_whole(target.fd(), &mut buffer, at);
+            let read = target.read(&mut buffer, at);
             watch.stop();
             cpu.push(thread_cpu_ns().saturating_sub(before));
             read?;

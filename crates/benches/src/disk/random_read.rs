@@ -14,7 +14,7 @@
 //!
 //! Source: fio's random read; lmbench3 `disk` and `seek` come nearest among the ancestors.
 
-use super::{NEEDS, ON, REQUEST, SIZE, Target, buffer, read_whole};
+use super::{NEEDS, ON, REQUEST, SIZE, Target, buffer};
 use groma_harness::prelude::*;
 
 pub(crate) static BENCH: Benchmark = Benchmark {
@@ -41,7 +41,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let mut next = places.iter().cycle();
     ctx.measure(|iters| {
         for at in next.by_ref().take(iters as usize) {
-            read_whole(target.fd(), &mut buffer, *at)?;
+            target.read(&mut buffer, *at)?;
         }
         Ok(())
     })?;

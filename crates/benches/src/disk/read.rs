@@ -13,7 +13,7 @@
 //!
 //! Source: lmbench3 `disk` (150 requests of 1 MiB over the whole device) and `lmdd`.
 
-use super::{LARGE, NEEDS, ON, REQUEST, SIZE, Target, buffer, read_whole};
+use super::{LARGE, NEEDS, ON, REQUEST, SIZE, Target, buffer};
 use groma_harness::prelude::*;
 
 pub(crate) static BENCH: Benchmark = Benchmark {
@@ -56,9 +56,9 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let mut next = places.iter().cycle();
     let arm = Arm::staged("", |iters, watch| {
         for at in next.by_ref().take(iters as usize) {
-            read_whole(target.fd(), &mut buffer[..REQUEST], at.saturating_sub(REQUEST as u64))?;
+            target.read(&mut buffer[..REQUEST], at.saturating_sub(REQUEST as u64))?;
             watch.start();
-            read_whole(target.fd(), &mut buffer, *at)?;
+            target.read(&mut buffer, *at)?;
             watch.stop();
         }
         Ok(())

@@ -11,7 +11,7 @@
 //!
 //! Source: lmbench3 `disk` (seek times by distance).
 
-use super::{NEEDS, ON, REQUEST, SIZE, Target, buffer, read_whole};
+use super::{NEEDS, ON, REQUEST, SIZE, Target, buffer};
 use groma_harness::prelude::*;
 
 pub(crate) static BENCH: Benchmark = Benchmark {
@@ -60,9 +60,9 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let mut next = pairs.iter().cycle();
     ctx.measure_staged(|iters, watch| {
         for (first, second) in next.by_ref().take(iters as usize) {
-            read_whole(target.fd(), &mut buffer, *first)?;
+            target.read(&mut buffer, *first)?;
             watch.start();
-            read_whole(target.fd(), &mut buffer, *second)?;
+            target.read(&mut buffer, *second)?;
             watch.stop();
         }
         Ok(())

@@ -60,7 +60,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     })?;
     let written = Usage::thread().since(&before).blocks_out as f64 * 512.0;
     work::once_each(ctx, "requests written and synced per request credited", done, ctx.iterations());
-    if written == 0.0 {
+    if written == 0.0 && done == ctx.iterations() {
         return Err(Stop::Unsupported("the kernel counted nothing that went to a disk for it".to_owned()));
     }
     let share = written / (ctx.iterations().max(1) as f64 * REQUEST as f64);

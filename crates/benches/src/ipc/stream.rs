@@ -155,7 +155,7 @@ pub(super) fn run<'a>(
         Ok(())
     };
     let mut untimed = 0;
-    let (head, timed) = (held.div_ceil(size as u64), (TIMED.max(4 * held) / size as u64).max(1));
+    let (head, timed) = (held.div_ceil(size as u64), TIMED.max(4 * held).div_ceil(size as u64));
     ctx.measure_arms(&mut [Arm::staged("", |iters, watch| {
         take(head)?;
         untimed += head;

@@ -170,7 +170,12 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let credited = ctx.iterations_of("") * OPS;
     work::once_each(ctx, "operations that the counter went through, per operation", hammer.ops_since(before), credited);
     let credited = (ctx.iterations() - ctx.iterations_of("")) * OPS;
-    work::once_each(ctx, "steps that the generator went through, per step credited", bare.ops_since(bare_before), credited);
+    work::once_each(
+        ctx,
+        "steps that the generator went through, per step credited",
+        bare.ops_since(bare_before),
+        credited,
+    );
     Ok(())
 }
 

@@ -48,7 +48,8 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let name = match &scratch {
         Some(scratch) => UnixName::at(&scratch.path().join("socket"))
             .map_err(|e| Stop::Unsupported(format!("the work directory's path as a socket's name: {e}")))?,
-        None => UnixName::nowhere(&format!("groma-{}-{:016x}", sys::process::id(), ctx.rng().next_u64())).doing("naming a socket")?,
+        None => UnixName::nowhere(&format!("groma-{}-{:016x}", sys::process::id(), ctx.rng().next_u64()))
+            .doing("naming a socket")?,
     };
     let at_once = net::longest_backlog().map_or(AT_ONCE, |most| AT_ONCE.min(most)).max(1);
     let listener = name.listen(2 * AT_ONCE as u16).doing("listening at a Unix socket")?;

@@ -157,7 +157,12 @@ fn prove_lateness(ctx: &mut Ctx, beside: &[i64]) {
     ctx.prove("sleeps whose length and lateness are more than the time that passed", "0", more as f64, 0.0..=0.0);
     let least = beside.iter().copied().min().unwrap_or(i64::MAX) as f64 * 1e-9;
     let expected = format!("{:.0e} or less", BESIDE_NS as f64 * 1e-9);
-    ctx.prove("least time of a sleep that is neither length nor lateness", &expected, least, ..=BESIDE_NS as f64 * 1e-9);
+    ctx.prove(
+        "least time of a sleep that is neither length nor lateness",
+        &expected,
+        least,
+        ..=BESIDE_NS as f64 * 1e-9,
+    );
 }
 
 fn run(ctx: &mut Ctx) -> Outcome {

@@ -96,7 +96,12 @@ fn run(ctx: &mut Ctx) -> Outcome {
         Arm::new("pread", pread).per_iter(batch as f64),
     ])?;
     let seen = by_uring.count() - tried;
-    work::once_each(ctx, "reads by io_uring that were whole, per read credited", seen, ctx.iterations_of("uring") * batch);
+    work::once_each(
+        ctx,
+        "reads by io_uring that were whole, per read credited",
+        seen,
+        ctx.iterations_of("uring") * batch,
+    );
     let credited = ctx.iterations_of("pread") * batch;
     work::once_each(ctx, "reads by pread that were whole, per read credited", by_pread.count(), credited);
     entry::asks_the_kernel(ctx, uring);

@@ -219,7 +219,8 @@ fn run(ctx: &mut Ctx) -> Outcome {
     ])?;
     ctx.fact("fences", fences.len());
     for (name, done) in ["", "map", "unmap"].into_iter().zip(&turns) {
-        let what = format!("mappings made and removed per one credited{}{name}", if name.is_empty() { "" } else { ", " });
+        let what =
+            format!("mappings made and removed per one credited{}{name}", if name.is_empty() { "" } else { ", " });
         done.prove_of(ctx, name, &what);
     }
     work::once_each(ctx, "starts and stops of the watch per one credited", pauses, ctx.iterations_of("watch"));

@@ -17,45 +17,58 @@ use std::time::Duration;
 
 /// The first argument of a process that tries one benchmark.
 const TRY: &str = "__try";
+/// What a round that panicked says here.
+const PANICKED: &str = "panicked";
 /// No benchmark takes longer than a second here, and a loaded machine may take twenty times as long.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// One benchmark to be tried.
 #[derive(Clone, Debug, Default)]
-pub struct Trial {
+pub(crate) struct Trial {
     /// Which.
-    pub id: &'static str,
+    pub(crate) id: &'static str,
     /// `name=value`; parameters that are not named have their first default.
-    pub params: Vec<String>,
+    pub(crate) params: Vec<String>,
     /// What is done to its loops, and to which of them.
-    pub mutilation: Option<(Mutilation, Option<usize>)>,
+    pub(crate) mutilation: Option<(Mutilation, Option<usize>)>,
 }
 
 impl Trial {
     /// The benchmark as it is.
-    pub fn of(id: &'static str) -> Trial {
+    pub(crate) fn of(id: &'static str) -> Trial {
         Trial { id, ..Trial::default() }
     }
 }
 
 /// What came of it: the result, which is `failed` when a proof is broken, and the iterations that were credited.
 #[derive(Clone, Debug)]
-pub struct Seen {
+pub(crate) struct Seen {
     /// As a worker would report it.
-    pub result: JobResult,
+    pub(crate) result: JobResult,
     /// The credit, warm-up included.
-    pub iterations: u64,
+    pub(crate) iterations: u64,
 }
 
 impl Seen {
     /// The names of the proofs that do not hold.
-    pub fn broken(&self) -> Vec<&str> {
+    pub(crate) fn broken(&self) -> Vec<&str> {
         self.result.proofs.iter().filter(|p| !p.holds).map(|p| p.name.as_str()).collect()
+    }
+
+    /// Whether it failed because of a proof: one of its own, or that of a probe.
+    pub(crate) fn proof_broke(&self) -> bool {
+        self.result.state == State::Failed
+            && (!self.broken().is_empty() || self.result.reason.starts_with("proof broken"))
+    }
+
+    /// Whether it could not go on: a panic, hence a failure too.
+    pub(crate) fn panicked(&self) -> bool {
+        self.result.state == State::Failed && self.result.reason == PANICKED
     }
 }
 
 /// The benchmark of this id.
-pub fn bench(id: &str) -> &'static Benchmark {
+pub(crate) fn bench(id: &str) -> &'static Benchmark {
     match groma_benches::all().into_iter().find(|b| b.info.id == id) {
         Some(bench) => bench,
         None => panic!("there is no benchmark '{id}'"),
@@ -63,7 +76,7 @@ pub fn bench(id: &str) -> &'static Benchmark {
 }
 
 /// Does what [`try_all`] asks a process for and ends it; returns at once in the process of the test.
-pub fn serve() {
+pub(crate) fn serve() {
     let args: Vec<String> = std::env::args().collect();
     let [_, word, id, dir, mutilation, only, params @ ..] = args.as_slice() else { return };
     if word != TRY {
@@ -87,7 +100,7 @@ pub fn serve() {
         Ok(Err(Stop::Unsupported(why))) => (JobResult::ended(State::Unsupported, why), 0),
         Ok(Err(Stop::Denied(why))) => (JobResult::ended(State::Denied, why), 0),
         Ok(Err(Stop::Failed(why))) => (JobResult::ended(State::Failed, why), 0),
-        Err(_) => (JobResult::ended(State::Failed, "panicked"), 0),
+        Err(_) => (JobResult::ended(State::Failed, PANICKED), 0),
     };
     if let Some(broken) = result.proofs.iter().find(|p| !p.holds) {
         let reason = format!("proof broken: {} is {}, not {}", broken.name, broken.seen, broken.expected);
@@ -102,14 +115,16 @@ pub fn serve() {
 }
 
 /// Tries them all, some at a time, and returns what came of each, in their order.
-pub fn try_all(trials: &[Trial]) -> Vec<Seen> {
+pub(crate) fn try_all(trials: &[Trial]) -> Vec<Seen> {
     let next = AtomicUsize::new(0);
-    let side_by_side = std::thread::available_parallelism().map_or(1, |n| n.get().min(8));
+    // More than there are CPUs: most of them wait most of the time.
+    let side_by_side = 2 + std::thread::available_parallelism().map_or(1, |n| n.get().min(8));
     #[expect(clippy::disallowed_methods, reason = "nothing is measured here")]
     let mut seen: Vec<(usize, Seen)> = std::thread::scope(|scope| {
         let work = || {
             let mut seen = Vec::new();
-            while let Some((i, trial)) = Some(next.fetch_add(1, Ordering::Relaxed)).and_then(|i| Some((i, trials.get(i)?)))
+            while let Some((i, trial)) =
+                Some(next.fetch_add(1, Ordering::Relaxed)).and_then(|i| Some((i, trials.get(i)?)))
             {
                 seen.push((i, attempt(i, trial)));
             }
