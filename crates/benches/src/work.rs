@@ -67,26 +67,158 @@ pub(crate) fn probe(
 
 #[cfg(test)]
 mod tests {
+    //! What the shared proofs refuse: each is fed a bad value and has to see it.
     use super::*;
-    use groma_harness::testing::try_out;
+    use crate::{entry, proofs};
+    use groma_harness::sys::counters::{self, Usage};
+    use groma_harness::sys::process::Exit;
+    use groma_harness::sys::{affinity, fork, raw};
+    use groma_harness::testing::{Tried, try_failing};
 
-    static BENCH: Benchmark =
-        Benchmark { info: Info { timing: Timing::Stated, ..Info::new("work.test") }, run: Run::Here(run) };
-
-    fn run(ctx: &mut Ctx) -> Outcome {
-        for (seen, credited) in [(100, 100), (50, 100), (99, 100), (101, 100), (200, 100), (0, 100), (0, 0), (1, 0)] {
-            once_each(ctx, "calls", seen, credited);
+    /// A round that does just that; the harness has then run no loop, or as many as it says.
+    fn round(run: fn(&mut Ctx) -> Outcome) -> Tried {
+        let info = Info { timing: Timing::Stated, ..Info::new("work.test") };
+        match try_failing(&Benchmark { info, run: Run::Here(run) }, &[], None) {
+            Ok(tried) => tried,
+            Err(why) => panic!("{why}"),
         }
-        Ok(())
+    }
+
+    /// Which of its proofs hold, by the order in which they were stated.
+    fn held(run: fn(&mut Ctx) -> Outcome) -> Vec<bool> {
+        round(run).result.proofs.iter().map(|p| p.holds).collect()
+    }
+
+    /// A child that has ended with this code, without ever having slept.
+    fn ended(code: i32) -> Exit {
+        fork::fork(move || code).expect("fork").wait().expect("wait")
     }
 
     #[test]
     fn only_as_much_as_was_credited_will_do() {
-        let tried = match try_out(&BENCH, &[], None) {
-            Ok(tried) => tried,
-            Err(why) => panic!("{why}"),
-        };
-        let held: Vec<bool> = tried.result.proofs.iter().map(|p| p.holds).collect();
-        assert_eq!(held, [true, false, false, false, false, false, false, false]);
+        fn run(ctx: &mut Ctx) -> Outcome {
+            for (seen, credited) in [(100, 100), (50, 100), (99, 100), (101, 100), (200, 100), (0, 100), (0, 0), (1, 0)]
+            {
+                once_each(ctx, "calls", seen, credited);
+            }
+            ctx.state(1.0);
+            Ok(())
+        }
+        assert_eq!(held(run), [true, false, false, false, false, false, false, false]);
+    }
+
+    #[test]
+    fn a_probe_that_does_less_or_more_has_failed() {
+        fn probes(ctx: &mut Ctx) -> Outcome {
+            let outcomes = [1, 2, 3, 0].map(|each| {
+                probe(ctx, 2, 2, |iters| {
+                    (0..iters).for_each(|_| std::hint::spin_loop());
+                    Ok(each * iters)
+                })
+                .is_ok()
+            });
+            assert_eq!(outcomes, [false, true, false, false]);
+            ctx.state(1.0);
+            Ok(())
+        }
+        round(probes);
+    }
+
+    #[test]
+    fn the_exit_code_of_the_other_side_has_to_be_0() {
+        fn run(ctx: &mut Ctx) -> Outcome {
+            for code in [0, 1, 2, 101] {
+                proofs::peer_ended_well(ctx, &ended(code));
+            }
+            let mut killed = fork::fork(|| {
+                loop {
+                    std::thread::park()
+                }
+            })
+            .expect("fork");
+            sys::process::kill(killed.pid());
+            while killed.poll().expect("wait").is_none() {
+                std::thread::yield_now();
+            }
+            proofs::peer_ended_well(ctx, &killed.wait().expect("wait"));
+            ctx.state(1.0);
+            Ok(())
+        }
+        assert_eq!(held(run), [true, false, false, false, false]);
+    }
+
+    #[test]
+    fn a_side_that_never_slept_was_not_talked_to() {
+        fn run(ctx: &mut Ctx) -> Outcome {
+            let before = Usage::thread();
+            ctx.probe(1, |iters| {
+                (0..iters).for_each(|_| std::hint::spin_loop());
+                Ok(())
+            })?;
+            proofs::switches(ctx, &before, &ended(0));
+            ctx.state(1.0);
+            Ok(())
+        }
+        assert_eq!(held(run), [false]);
+    }
+
+    #[test]
+    fn tasks_that_were_not_made_are_missed() {
+        fn run(ctx: &mut Ctx) -> Outcome {
+            // All tasks of the machine count: more than others can make meanwhile are asked for.
+            let before = counters::tasks_created();
+            ctx.probe(1, |iters| {
+                (0..iters).for_each(|_| std::hint::spin_loop());
+                Ok(())
+            })?;
+            proofs::tasks_created(ctx, before);
+            ctx.state(1.0);
+            Ok(())
+        }
+        if counters::tasks_created().is_none() {
+            return eprintln!("skipped: the kernel does not say how many tasks it has made");
+        }
+        assert_eq!(held(run), [false]);
+    }
+
+    #[test]
+    fn half_of_the_calls_are_not_all() {
+        fn half(ctx: &mut Ctx) -> Outcome {
+            let mut turn = 0;
+            // Asks the kernel every second time.
+            entry::asks_the_kernel(ctx, |_| {
+                turn += 1;
+                if turn % 2 == 0 || raw::getppid() >= 0 { Ok(()) } else { Err(Stop::Failed("no kernel".to_owned())) }
+            });
+            entry::asks_the_kernel(ctx, |_| Ok(()));
+            ctx.state(1.0);
+            Ok(())
+        }
+        let tried = round(half);
+        if tried.result.proofs.is_empty() {
+            return eprintln!("skipped: {:?}", tried.result.notes);
+        }
+        let seen: Vec<(f64, bool)> = tried.result.proofs.iter().map(|p| (p.seen, p.holds)).collect();
+        assert_eq!(seen, [(50.0, false), (0.0, false)]);
+    }
+
+    #[test]
+    fn one_call_that_asks_the_kernel_is_one_too_many() {
+        fn once(ctx: &mut Ctx) -> Outcome {
+            let mut turn = 0;
+            entry::never_asks_the_kernel(ctx, |_| {
+                turn += 1;
+                if turn != 50 || raw::getppid() >= 0 { Ok(()) } else { Err(Stop::Failed("no kernel".to_owned())) }
+            })?;
+            ctx.state(1.0);
+            Ok(())
+        }
+        let info = Info { timing: Timing::Stated, ..Info::new("work.test") };
+        match try_failing(&Benchmark { info, run: Run::Here(once) }, &[], None) {
+            Err(Stop::Unsupported(why)) => assert!(why.contains("entered"), "{why}"),
+            Ok(tried) if tried.result.proofs.is_empty() => eprintln!("skipped: {:?}", tried.result.notes),
+            other => panic!("{other:?}"),
+        }
+        assert!(!affinity::allowed().expect("an affinity").is_empty());
     }
 }

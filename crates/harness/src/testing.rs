@@ -50,6 +50,14 @@ pub fn try_out(bench: &Benchmark, chosen: &[(&str, &str)], dir: Option<&Path>) -
     try_crew(bench, chosen, dir, 1, CrewKind::Processes)
 }
 
+/// As [`try_out`], whatever becomes of its proofs: for tests of what must fail.
+///
+/// # Errors
+/// Why it stopped by itself.
+pub fn try_failing(bench: &Benchmark, chosen: &[(&str, &str)], dir: Option<&Path>) -> Result<Tried, Stop> {
+    try_out(bench, chosen, dir)
+}
+
 /// As [`try_out`], with a crew of that size.
 ///
 /// # Errors
@@ -207,12 +215,12 @@ thread_local! {
     static MUTILATED: Cell<Option<(Mutilation, Option<usize>)>> = const { Cell::new(None) };
 }
 
-/// As [`try_out`], but the loops of the benchmark (`only` the one of that number) do not do what they are credited with, as if
+/// As [`try_failing`], but the loops of the benchmark (`only` the one of that number) do not do what they are credited with, as if
 /// their author had lost or doubled iterations. Whatever the harness counts stays as it is, so that only evidence of the
 /// work itself can tell: a benchmark that ends well here would report a wrong number as `ok`.
 ///
 /// # Errors
-/// As [`try_out`].
+/// As [`try_failing`].
 #[doc(hidden)]
 pub fn try_mutilated(
     bench: &Benchmark,

@@ -342,7 +342,7 @@ mod tests {
         for (calls, written) in [(&[3][..], 3), (&[3, 1], 4), (&[3, 2], 5), (&[2, 4], 5), (&[12], 5), (&[0], 0)] {
             buffer.fill(0);
             let dst = &mut buffer[..step * pieces];
-            let mut walk = Walk { stream, dst, src: &[], laps: Laps::new(step * pieces, step) };
+            let mut walk = Walk { stream, dst, src: &[], laps: Laps::new(step * pieces, step), moved: 0 };
             for n in calls {
                 walk.pieces(*n).expect("writable");
             }

@@ -123,3 +123,44 @@ pub(crate) fn prove_pages(ctx: &mut Ctx, buffer: &Map, policy: Policy) -> Outcom
     ctx.prove("share of the buffer in huge pages", "0.9 or more", share, HUGE_SHARE..=1.0);
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use groma_harness::sys::pages::huge_page_size;
+    use groma_harness::testing::try_failing;
+
+    /// Pages of the wrong kind are noticed, whichever of the two was asked for.
+    #[test]
+    fn base_pages_are_no_huge_pages_and_huge_ones_no_base_pages() {
+        fn base(ctx: &mut Ctx) -> Outcome {
+            let mut buffer = Map::anonymous(4 << 20, Policy::Base).doing("mapping memory")?;
+            buffer.populate();
+            prove_pages(ctx, &buffer, Policy::Base)?;
+            let refused = prove_pages(ctx, &buffer, Policy::Transparent);
+            assert!(matches!(refused, Err(Stop::Unsupported(_))), "{refused:?}");
+            ctx.state(1.0);
+            Ok(())
+        }
+        fn huge(ctx: &mut Ctx) -> Outcome {
+            let bytes = 2 * huge_page_size().ok_or_else(|| Stop::Unsupported("no huge pages here".to_owned()))?;
+            sys::process::allow_huge_pages();
+            let mut buffer = Map::anonymous(bytes, Policy::Transparent).doing("mapping memory")?;
+            buffer.populate();
+            prove_pages(ctx, &buffer, Policy::Transparent)?;
+            prove_pages(ctx, &buffer, Policy::Base)?;
+            ctx.state(1.0);
+            Ok(())
+        }
+        let held = |run| {
+            let info = Info { timing: Timing::Stated, ..Info::new("mem.test") };
+            let tried = try_failing(&Benchmark { info, run: Run::Here(run) }, &[], None)?;
+            Ok::<_, Stop>(tried.result.proofs.iter().map(|p| p.holds).collect::<Vec<_>>())
+        };
+        assert!(held(base).expect("memory").iter().all(|holds| *holds));
+        match held(huge) {
+            Ok(held) => assert_eq!(held, [true, false]),
+            Err(stop) => eprintln!("skipped: {stop}"),
+        }
+    }
+}

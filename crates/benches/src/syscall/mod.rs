@@ -62,3 +62,32 @@ fn counted_calls(ctx: &mut Ctx, before: Option<u64>, now: Option<u64>) {
         ctx.prove("calls that the kernel counted per iteration", "1.00..1.05", each, 1.0..1.05);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use groma_harness::testing::try_failing;
+
+    #[test]
+    fn calls_that_the_kernel_did_not_count_are_missed() {
+        fn run(ctx: &mut Ctx) -> Outcome {
+            ctx.probe(1, |iters| {
+                (0..iters).for_each(|_| std::hint::spin_loop());
+                Ok(())
+            })?;
+            let credited = ctx.iterations();
+            for counted in [credited, credited / 2, 2 * credited, 0] {
+                counted_calls(ctx, Some(10), Some(10 + counted));
+            }
+            ctx.state(1.0);
+            Ok(())
+        }
+        let info = Info { timing: Timing::Stated, ..Info::new("syscall.test") };
+        let tried = try_failing(&Benchmark { info, run: Run::Here(run) }, &[], None).expect("a value");
+        let held: Vec<bool> = tried.result.proofs.iter().map(|p| p.holds).collect();
+        assert_eq!(held, [true, false, false, false]);
+        assert!(
+            all_gave(1, 0, "a read").is_err() && all_gave(0, -9, "a call").is_err() && all_gave(0, 0, "a call").is_ok()
+        );
+    }
+}

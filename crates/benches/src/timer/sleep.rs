@@ -218,7 +218,7 @@ mod tests {
     use super::*;
     use groma_harness::model::Value;
     use groma_harness::sys::fork;
-    use groma_harness::testing::{Tried, try_out};
+    use groma_harness::testing::{Tried, try_failing, try_out};
 
     const EARLY: &str = "sleeps that ended before their time";
 
@@ -300,5 +300,23 @@ mod tests {
         for (i, length) in words(1).iter().enumerate() {
             assert_eq!(nanoseconds(length), 1000 * 10u64.pow(i as u32));
         }
+    }
+
+    /// A lateness from which the length was not taken, or that leaves most of the waiting out, is none.
+    #[test]
+    fn lateness_is_what_is_left_of_the_time_that_passed() {
+        fn run(ctx: &mut Ctx) -> Outcome {
+            // Of sleeps of 1 ms that took 1.06 ms: 57 us late, and 3 us beside; 1.057 ms "late"; not late at all.
+            for seen in [[3_000, 4_000], [3_000 - 1_000_000, 4_000 - 1_000_000], [60_000, 61_000]] {
+                prove_lateness(ctx, &seen);
+            }
+            prove_lateness(ctx, &[]);
+            ctx.state(1.0);
+            Ok(())
+        }
+        let info = Info { timing: Timing::Stated, ..Info::new("sleep.test") };
+        let tried = try_failing(&Benchmark { info, run: Run::Here(run) }, &[], None).expect("a value");
+        let held: Vec<bool> = tried.result.proofs.iter().map(|p| p.holds).collect();
+        assert_eq!(held, [true, true, false, true, true, false, true, false]);
     }
 }

@@ -149,6 +149,8 @@ impl Walk {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use groma_harness::sys::pages::Map;
+    use groma_harness::testing::try_failing;
 
     #[test]
     fn a_walk_goes_through_the_area_and_begins_again() {
@@ -165,5 +167,73 @@ mod tests {
         assert_eq!(walk.on_or(1, ready), Ok(0..page));
         assert_eq!(readied, 1);
         assert!(walk.on_or(6, || Ok(())).is_err());
+    }
+
+    /// Faults of pages that are touched before the watch starts, or after it has stopped, are not those of the timed part.
+    #[test]
+    fn pages_touched_beside_the_watch_are_missed() {
+        fn run(ctx: &mut Ctx, early: bool) -> Outcome {
+            let mut area = Map::guarded(64 * page_size()).doing("mapping memory")?;
+            let (mut faults, mut inside) = (Faults::default(), Faults::default());
+            ctx.measure_arms(&mut [Arm::staged("", |iters, watch| {
+                area.drop_pages().doing("giving the pages back")?;
+                let pages = &mut area[..iters as usize * page_size()];
+                if early {
+                    write_each(pages, 1);
+                }
+                // The order of a mistake: touched first, timed afterwards.
+                faults.time(watch, || {
+                    if !early {
+                        write_each(pages, 1);
+                    }
+                    // Something that takes time.
+                    (0..100 * iters).for_each(|n| drop(black_box(n)));
+                });
+                inside.during(|| write_each(pages, 2));
+                Ok(())
+            })
+            .max_iters(64)])?;
+            let touches = ctx.iterations();
+            faults.prove_each_minor(ctx, touches);
+            inside.prove_none(ctx, touches);
+            Ok(())
+        }
+        for (early, expected) in [(false, true), (true, false)] {
+            let info = Info { interference: Interference::Faults, ..Info::new("walk.test") };
+            let run: fn(&mut Ctx) -> Outcome = if early { |ctx| run(ctx, true) } else { |ctx| run(ctx, false) };
+            let tried = match try_failing(&Benchmark { info, run: Run::Here(run) }, &[], None) {
+                Ok(tried) => tried,
+                Err(why) => panic!("{why}"),
+            };
+            let proof = |name: &str| tried.result.proofs.iter().find(|p| p.name == name).map(|p| (p.holds, p.seen));
+            let of_faults = proof("minor faults per touch").expect("a proof");
+            assert_eq!(of_faults.0, expected, "{early}: {of_faults:?}");
+            assert_eq!(proof("minor faults per operation, which needs none").map(|p| p.0), Some(true));
+        }
+    }
+
+    /// Too few faults, too many, and some where there should be none.
+    #[test]
+    fn faults_that_are_missing_or_too_many_break_the_proofs() {
+        fn run(ctx: &mut Ctx) -> Outcome {
+            let faults = |minor, major| Faults { minor, major };
+            faults(1000, 0).prove_each_minor(ctx, 1000);
+            faults(500, 0).prove_each_minor(ctx, 1000);
+            faults(2000, 0).prove_each_minor(ctx, 1000);
+            faults(0, 0).prove_each_minor(ctx, 0);
+            faults(0, 0).prove_none(ctx, 1000);
+            faults(100, 0).prove_none(ctx, 1000);
+            faults(0, 1).prove_none_major(ctx);
+            ctx.state(1.0);
+            Ok(())
+        }
+        let info = Info { timing: Timing::Stated, ..Info::new("walk.test") };
+        let tried = match try_failing(&Benchmark { info, run: Run::Here(run) }, &[], None) {
+            Ok(tried) => tried,
+            Err(why) => panic!("{why}"),
+        };
+        let minor = tried.result.proofs.iter().filter(|p| p.name != "major faults").map(|p| p.holds);
+        assert_eq!(minor.collect::<Vec<_>>(), [true, false, false, false, true, false]);
+        assert_eq!(tried.result.proofs.last().map(|p| p.holds), Some(false));
     }
 }

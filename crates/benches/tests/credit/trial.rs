@@ -4,7 +4,7 @@
 use groma_harness::model::{JobResult, Series, State};
 use groma_harness::protocol;
 use groma_harness::sys::process;
-use groma_harness::testing::{Mutilation, Tried, try_mutilated, try_out};
+use groma_harness::testing::{Mutilation, Tried, try_failing, try_mutilated};
 use groma_harness::{Benchmark, Stop};
 use std::io::Read;
 use std::os::unix::process::CommandExt;
@@ -92,7 +92,7 @@ pub(crate) fn serve() {
     let chosen: Vec<(&str, &str)> = params.iter().filter_map(|p| p.split_once('=')).collect();
     let dir = Path::new(dir);
     let tried = catch_unwind(AssertUnwindSafe(|| match mutilation {
-        None => try_out(bench, &chosen, Some(dir)),
+        None => try_failing(bench, &chosen, Some(dir)),
         Some(mutilation) => try_mutilated(bench, &chosen, Some(dir), mutilation, only.parse().ok()),
     }));
     let (mut result, iterations) = match tried {
