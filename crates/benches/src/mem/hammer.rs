@@ -137,7 +137,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let seed = ctx.rng().next_u64();
     let mut buffer = Map::anonymous(size as usize, policy).doing("mapping the buffer")?;
     buffer.populate();
-    super::prove_pages(ctx, &buffer, policy)?;
+    super::prove_pages(ctx, &buffer, ctx.word("pages"))?;
     ctx.fact("hammer.instruction", kind.instruction());
     ctx.fact(TRAFFIC, 2 * super::line_size());
 

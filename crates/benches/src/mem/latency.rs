@@ -108,7 +108,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
         (buffer, _) => buffer.doing("mapping the buffer")?,
     };
     buffer.populate();
-    super::prove_pages(ctx, &buffer, policy)?;
+    super::prove_pages(ctx, &buffer, ctx.word("pages"))?;
     // Half: with base pages a physically indexed cache loses lines long before it is full, and at its declared size nodes a
     // line apart read a quarter too fast (Sapphire Rapids, 2 MiB: 10.5 ns against 13.9).
     let spacing = super::spacing(size);

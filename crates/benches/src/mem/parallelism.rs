@@ -197,7 +197,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     }
     let mut buffer = Map::anonymous(size as usize, policy).doing("mapping the buffer")?;
     buffer.populate();
-    super::prove_pages(ctx, &buffer, policy)?;
+    super::prove_pages(ctx, &buffer, ctx.word("pages"))?;
     let line = super::line_size();
     let spacing = super::spacing(size);
     // Nodes of one line have room for the numbers of chains in registers only, one after the other.
