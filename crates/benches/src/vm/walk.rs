@@ -187,7 +187,9 @@ mod tests {
                         write_each(pages, 1);
                     }
                     // Something that takes time.
-                    (0..100 * iters).for_each(|n| drop(black_box(n)));
+                    (0..100 * iters).for_each(|n| {
+                        black_box(n);
+                    });
                 });
                 inside.during(|| write_each(pages, 2));
                 Ok(())
