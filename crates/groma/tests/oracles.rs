@@ -243,7 +243,10 @@ impl Sides {
 
     fn agree(&self, band: f64) -> bool {
         let within = |r: f64| (1.0 / band..=band).contains(&r);
-        let of_a_state = |ours: f64| self.states.iter().any(|state| within(ours / state));
+        // A state is a number that came twice: what came once may be a disturbed one.
+        let alike = |a: f64, b: f64| (0.9..1.1).contains(&(a / b));
+        let twice = |state: f64| self.states.iter().filter(|other| alike(state, **other)).count() > 1;
+        let of_a_state = |ours: f64| self.states.iter().any(|state| twice(*state) && within(ours / state));
         self.ratio().is_some_and(within) || self.ours.is_some_and(of_a_state)
     }
 }
@@ -583,6 +586,23 @@ fn memory_in_order_is_another_thing_than_memory_at_random() {
     let Some(random) = said("mem.latency", "size=67108864 chain=amortised pages=base") else { return };
     let in_order = MEASURED.in_order;
     assert!(random > 3.0 * in_order, "at random {random}, in order {in_order}");
+}
+
+#[test]
+fn a_factor_of_two_never_agrees() {
+    let sides = |ours, states: &[f64]| {
+        let oracle = states.iter().copied().reduce(f64::min);
+        Sides { ours: Some(ours), oracle, states: states.to_vec(), ..Sides::default() }
+    };
+    for (ours, fits) in [(0.9, true), (1.4, true), (1.6, false), (2.0, false), (0.6, false), (0.5, false)] {
+        assert_eq!(sides(ours, &[1.0]).agree(BAND), fits, "{ours}");
+    }
+    // Two CPUs that are near or far, and one disturbed number in between.
+    let seen = [26.0, 126.0, 27.0, 50.0, 128.0];
+    for (ours, fits) in [(26.0, true), (124.0, true), (52.0, false), (13.0, false), (252.0, false), (63.0, false)] {
+        assert_eq!(sides(ours, &seen).agree(BAND), fits, "{ours}");
+    }
+    assert!(!Sides { oracle: Some(1.0), ..Sides::default() }.agree(BAND), "groma said nothing");
 }
 
 /// No row is measured without being judged.
