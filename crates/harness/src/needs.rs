@@ -9,7 +9,6 @@ use crate::model::{Info, Job, Memory, Need, Value, size_text};
 use crate::sys::facts::{Room, file_room, memory_room};
 use crate::sys::{affinity, disk};
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
 
 /// The first need that is not met, as a reason.
 pub(crate) fn check(info: &Info, job: &Job) -> Outcome {
@@ -179,6 +178,7 @@ mod tests {
     use super::*;
     use crate::model::{Param, ParamKind, Params, Placement, Remote};
     use crate::testing;
+    use std::path::Path;
 
     const fn param(name: &'static str, kind: ParamKind) -> Param {
         Param { name, help: "", kind, quick: &[], default: &["1"], full: &[] }

@@ -50,14 +50,6 @@ pub fn try_out(bench: &Benchmark, chosen: &[(&str, &str)], dir: Option<&Path>) -
     try_crew(bench, chosen, dir, 1, CrewKind::Processes)
 }
 
-/// As [`try_out`], whatever becomes of its proofs: for tests of what must fail.
-///
-/// # Errors
-/// Why it stopped by itself.
-pub fn try_failing(bench: &Benchmark, chosen: &[(&str, &str)], dir: Option<&Path>) -> Result<Tried, Stop> {
-    try_out(bench, chosen, dir)
-}
-
 /// As [`try_out`], with a crew of that size.
 ///
 /// # Errors

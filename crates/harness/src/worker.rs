@@ -129,11 +129,19 @@ fn attempt(benchmarks: &[&Benchmark], job: &Job) -> Result<Said, Stop> {
 
 /// Runs the benchmark as the job says; the calling thread stays pinned where the placement wants it.
 pub(crate) fn perform(bench: &Benchmark, job: &Job) -> Result<Said, Stop> {
+    if let Run::NotHere(why) = bench.run {
+        return Err(Stop::Unsupported(why.to_owned()));
+    }
+    needs::check(&bench.info, job)?;
+    perform_unchecked(bench, job)
+}
+
+/// The same without a look at what this machine has.
+pub(crate) fn perform_unchecked(bench: &Benchmark, job: &Job) -> Result<Said, Stop> {
     let run = match bench.run {
         Run::Here(run) => run,
         Run::NotHere(why) => return Err(Stop::Unsupported(why.to_owned())),
     };
-    needs::check(&bench.info, job)?;
     if job.workers > 1 {
         return crew::run(&Real, bench, job);
     }
