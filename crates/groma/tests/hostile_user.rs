@@ -124,11 +124,12 @@ fn an_output_that_nobody_reads_can_be_interrupted() {
     assert!(Command::new("mkfifo").arg(&fifo).status().expect("mkfifo").success());
     let fifo = fifo.display().to_string();
     let running = place.start(&["run", "syscall.fstat", "--no-store", "--out", &fifo]);
-    // It sleeps in open: state S, in wait_for_partner or the like. Whenever the signal comes it must be the end.
+    // It waits in open for a reader. Whenever the signal comes it must be the end.
     until("the program", || {
         fs::read_to_string(format!("/proc/{}/comm", running.pid())).ok().filter(|c| c == "groma\n")
     });
     running.signal(SIGTERM);
+    until("its end", || (!common::exists(running.pid())).then_some(()));
     assert_ne!(running.wait().code, Some(0));
     assert!(place.left_behind().is_empty());
 }
@@ -164,6 +165,7 @@ fn a_server_that_does_not_answer_can_be_interrupted() {
     let running = place.start(&["run", "net.tcp_rtt", "--no-store", "--host", &address]);
     let _connection = silent.accept().expect("it connects");
     running.signal(SIGTERM);
+    until("its end", || (!common::exists(running.pid())).then_some(()));
     let ended = running.wait();
     // By the signal itself: no code, and no word of a server that is not well after five seconds.
     assert_eq!((ended.code, ended.err.as_str()), (None, ""));
