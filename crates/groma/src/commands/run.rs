@@ -91,7 +91,7 @@ pub(crate) fn carry_out(
     report_killed_runs(store.as_mut());
     let parent = args.work_dir.clone().unwrap_or_else(std::env::temp_dir);
     if args.work_dir.is_some() && !parent.is_dir() {
-        bail!("--work-dir {}: is not a directory", parent.display());
+        bail!("--work-dir: {}: cannot be written: it is no directory", parent.display());
     }
     workdir::sweep(&parent);
     let supervisor = Supervisor::new().context("the supervisor cannot start")?;
