@@ -234,6 +234,9 @@ pub(crate) fn batch(ins: &dyn Clock, arm: &mut Arm<'_>, target_ns: f64, total: &
 /// Twice the iterations of a loop that does something take at least so many times as long, whatever the noise.
 pub(crate) const LEAST_SCALING: f64 = 1.5;
 
+/// The longest time for tries beyond the first three, untimed parts included.
+const SCALING_CAP_NS: u64 = 250_000_000;
+
 /// Time of 2k iterations over that of k (V16), until it is near 2 or the tries are used up: of the smallest times of several tries,
 /// or the median of the tries' own ratios, whichever is nearer to 2. Interference spoils the ones where it comes and goes
 /// within a try, and the others where it stays; a loop that does nothing has 1 in both.
@@ -241,7 +244,12 @@ fn scaling(ins: &dyn Clock, arm: &mut Arm<'_>, iters: u64, total: &mut u64) -> R
     let (mut single, mut double) = (u64::MAX, u64::MAX);
     let mut tries = Vec::new();
     let mut ratio = f64::NAN;
+    let start = ins.now_ns();
     for attempt in 0..24 {
+        // What is not timed of each (a competitor that has to be woken, on a busy machine) has no part in it.
+        if attempt >= 3 && ins.now_ns().saturating_sub(start) > SCALING_CAP_NS {
+            break;
+        }
         let (one, two) = (once(ins, arm, iters / 2, total)?.1, once(ins, arm, iters / 2 * 2, total)?.1);
         (single, double) = (single.min(one), double.min(two));
         tries.push(two as f64 / one.max(1) as f64);
@@ -1216,6 +1224,13 @@ pub(crate) mod tests {
         // A loop that does nothing is found out by both.
         let seen = ratio(&|n, _| 50 + n % 3);
         assert!(seen < 1.2, "{seen}");
+        // No more than three are made of what takes long, however bad they are.
+        let calls = Cell::new(0u64);
+        let seen = ratio(&|n, iters| {
+            calls.set(n + 1);
+            90_000_000 + iters
+        });
+        assert!((seen - 1.0).abs() < 0.01 && calls.get() == 6, "{seen} after {}", calls.get());
         // Three ratios are looked at before the first is believed.
         let calls = Cell::new(0u64);
         let seen = ratio(&|n, iters| {
