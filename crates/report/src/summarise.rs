@@ -11,6 +11,7 @@ use groma_model::{
 use groma_stats::{
     Modality, drift, headline, interference, median, modality, order, quantised, sorted, split_between_rounds,
 };
+use std::collections::BTreeMap;
 
 /// Below this share of clean samples a metric is `noisy` (harness-methods.md 3.10).
 const OK_SHARE: f64 = 0.5;
@@ -100,16 +101,19 @@ fn series_value(point: &Point, quantity: Quantity, series: &Series, which: Which
 /// What a crew did together per second: the iterations of all members within the window that all their samples cover,
 /// prorated (3.5), over the window.
 fn aggregate(series: &Series) -> Option<f64> {
-    let members = series.samples.iter().map(|s| s.worker).max()? + 1;
+    // What is read back from a store may hold any number: sums saturate, and the loop ends at the
+    // first member without samples.
+    let end = |s: &Sample| s.t0_ns.saturating_add(s.elapsed_ns);
+    let last = series.samples.iter().map(|s| s.worker).max()?;
     let (mut from, mut to) = (0u64, u64::MAX);
-    for member in 0..members {
+    for member in 0..=last {
         let own = || series.samples.iter().filter(|s| s.worker == member);
         from = from.max(own().map(|s| s.t0_ns).min()?);
-        to = to.min(own().map(|s| s.t0_ns + s.elapsed_ns).max()?);
+        to = to.min(own().map(end).max()?);
     }
     let window = to.checked_sub(from).filter(|w| *w > 0)?;
     let inside = |s: &Sample| {
-        let shared = (s.t0_ns + s.elapsed_ns).min(to).saturating_sub(s.t0_ns.max(from));
+        let shared = end(s).min(to).saturating_sub(s.t0_ns.max(from));
         s.iters as f64 * shared as f64 / s.elapsed_ns.max(1) as f64
     };
     let iterations: f64 = series.samples.iter().map(inside).sum();
@@ -334,18 +338,18 @@ fn shape_flags(clean: &[f64], by_round: &[Vec<f64>], quantum: f64) -> Vec<String
 
 /// The slowest and the fastest member against the median one.
 fn fairness(point: &Point, metric: &Metric, rounds: &[&Round]) -> Vec<Fact> {
-    let mut members: Vec<Vec<f64>> = vec![Vec::new(); point.workers as usize];
+    // By what was sampled: the number of members comes from the store, and nothing is allocated
+    // by it.
+    let mut members: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
     for round in rounds {
         let Some(series) = round.result.series(main_series(metric)) else { continue };
-        for sample in series.samples.iter().filter(|s| is_clean(point, s)) {
-            if let (Some(own), Some(value)) =
-                (members.get_mut(sample.worker as usize), sample_value(metric.quantity, series, sample))
-            {
-                own.push(value);
+        for sample in series.samples.iter().filter(|s| is_clean(point, s) && s.worker < point.workers) {
+            if let Some(value) = sample_value(metric.quantity, series, sample) {
+                members.entry(sample.worker).or_default().push(value);
             }
         }
     }
-    let medians = sorted(&members.iter().filter_map(|m| median(m)).collect::<Vec<_>>());
+    let medians = sorted(&members.values().filter_map(|m| median(m)).collect::<Vec<_>>());
     match (medians.first(), median(&medians), medians.last()) {
         (Some(fastest), Some(middle), Some(slowest)) => vec![
             Fact::new("crew.fastest_s", fastest),
