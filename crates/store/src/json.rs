@@ -16,7 +16,7 @@ pub(crate) fn write_checked<T: Serialize + DeserializeOwned>(value: &T) -> Resul
 
 /// Reads a round's result. Its numbers come from a worker and may have been NaN or infinite (faults per touch of no
 /// touch at all); such a number was written as null, and comes back as NaN.
-pub(crate) fn read_result(text: &str) -> Result<JobResult, Error> {
+pub fn read_result(text: &str) -> Result<JobResult, Error> {
     from_str(text).or_else(|_| {
         let mut json: Value = from_str(text)?;
         let values = take_nulls(&mut json, "series", |series| {

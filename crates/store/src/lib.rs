@@ -15,6 +15,8 @@ mod writer;
 use groma_model::{End, Point, Record, Round, RunHeader};
 
 pub use error::StoreError;
+#[doc(hidden)]
+pub use json::read_result;
 pub use ndjson::Ndjson;
 pub use schema::VERSION;
 pub use store::{HOST_NAME, RunRow, RunStatus, Store, StoredRun};
