@@ -1,0 +1,91 @@
+//! The parsers of what others wrote, on the corpus of the fuzzer: `fuzz/` runs the same functions on new inputs.
+//!
+//! Each file of `fuzz/corpus` and `fuzz/regressions` is replayed; a panic names the file. The program's own modules are
+//! included here since a binary exports nothing.
+#![allow(dead_code, reason = "the targets use a part of each module")]
+
+#[path = "../src/dd.rs"]
+mod dd;
+#[path = "../src/flags.rs"]
+mod flags;
+#[path = "../src/select.rs"]
+mod select;
+#[expect(unreachable_pub, reason = "public for the fuzz crate")]
+#[path = "../../../fuzz/targets.rs"]
+mod targets;
+
+use std::path::{Path, PathBuf};
+use std::sync::mpsc;
+use std::time::Duration;
+
+/// The longest that one input may take: thousands of times what the slowest takes, so that load
+/// cannot matter, and a loop that grows with a number in the input is noticed all the same.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+fn files(kind: &str, target: &str) -> Vec<PathBuf> {
+    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz").join(kind).join(target);
+    let Ok(entries) = std::fs::read_dir(&dir) else { return Vec::new() };
+    let mut files: Vec<PathBuf> = entries.map(|e| e.expect("an entry").path()).collect();
+    files.sort();
+    files
+}
+
+/// Replays the inputs of one kind: the names of those that break a property. Ends with the first that takes too long.
+fn replay(inputs: Vec<(PathBuf, fn(&[u8]))>) -> Vec<String> {
+    let (tell, told) = mpsc::channel();
+    let all = inputs.clone();
+    // Not joined: it may never end.
+    std::thread::spawn(move || {
+        for (input, target) in all {
+            let data = std::fs::read(&input).expect("an input");
+            let holds = std::panic::catch_unwind(|| target(&data)).is_ok();
+            if tell.send(holds).is_err() {
+                break;
+            }
+        }
+    });
+    let mut broken = Vec::new();
+    for (input, _) in inputs {
+        match told.recv_timeout(PATIENCE) {
+            Ok(true) => {}
+            Ok(false) => broken.push(input.display().to_string()),
+            Err(_) => {
+                broken.push(format!("{}: no end", input.display()));
+                break;
+            }
+        }
+    }
+    broken
+}
+
+fn all(kind: &str) -> Vec<(PathBuf, fn(&[u8]))> {
+    let of = |(name, target)| files(kind, name).into_iter().map(move |file| (file, target));
+    targets::ALL.into_iter().flat_map(of).collect()
+}
+
+#[test]
+fn what_the_fuzzer_found_once_stays_mended() {
+    let inputs = all("regressions");
+    assert!(!inputs.is_empty());
+    assert_eq!(replay(inputs), [""; 0]);
+}
+
+#[test]
+fn every_input_of_the_corpus_keeps_the_properties() {
+    for (name, _) in targets::ALL {
+        assert!(files("corpus", name).len() >= 5, "{name} has no corpus");
+    }
+    assert_eq!(replay(all("corpus")), [""; 0]);
+}
+
+/// A directory that no target has is a corpus that nobody replays.
+#[test]
+fn every_corpus_has_its_target() {
+    for kind in ["corpus", "regressions"] {
+        let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz").join(kind);
+        for entry in std::fs::read_dir(dir).expect("the directory").flatten().filter(|e| e.path().is_dir()) {
+            let name = entry.file_name();
+            assert!(targets::ALL.iter().any(|(target, _)| name == *target), "{name:?} in {kind} is no target");
+        }
+    }
+}

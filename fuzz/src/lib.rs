@@ -1,0 +1,11 @@
+//! The fuzz targets as a library, so that each binary is one line.
+#![expect(dead_code, reason = "the targets use a part of each module")]
+
+#[path = "../../crates/groma/src/dd.rs"]
+mod dd;
+#[path = "../../crates/groma/src/flags.rs"]
+mod flags;
+#[path = "../../crates/groma/src/select.rs"]
+mod select;
+#[path = "../targets.rs"]
+pub mod targets;
