@@ -299,13 +299,15 @@ fn run(ctx: &mut Ctx) -> Outcome {
 mod tests {
     use super::*;
     use groma_harness::sys::arch::portable::ops::REFERENCES;
-    use groma_harness::testing::try_out;
+    use groma_harness::testing::try_failing;
 
     #[test]
     fn every_operation_gives_what_the_reference_gives() {
         let mut here = 0;
         for op in OPS {
-            match try_out(&BENCH, &[("op", op)], None) {
+            // Whatever becomes of the proof about cycles: where a neighbour has the core's other thread, additions of
+            // vectors take twice as long.
+            match try_failing(&BENCH, &[("op", op)], None) {
                 Ok(tried) => {
                     here += 1;
                     for series in ["chain", "parallel"] {

@@ -78,14 +78,15 @@ fn run(ctx: &mut Ctx) -> Outcome {
 mod tests {
     use super::*;
     use groma_harness::sys::{fork, thread};
-    use groma_harness::testing::try_out;
+    use groma_harness::testing::{try_failing, try_out};
 
     #[test]
     fn the_heap_grows_and_shrinks() {
         // In a process with one thread, as a worker has.
         let child = fork::fork(|| {
             for pages in ["present", "absent"] {
-                let tried = try_out(&BENCH, &[("pages", pages)], None).expect("a heap");
+                // Whatever becomes of the proofs about time, which busy neighbours break in five rounds of five.
+                let tried = try_failing(&BENCH, &[("pages", pages)], None).expect("a heap");
                 assert!(tried.samples("") >= 3);
                 if pages == "present" {
                     assert!(tried.proven("minor faults per touch") > 0.98);
