@@ -271,3 +271,27 @@ fn shuffle(items: &mut [usize], below: &mut impl FnMut(u64) -> u64) {
         items.swap(i, below(i as u64 + 1) as usize);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_place_of_a_walk_and_the_value_of_a_sum_tell_how_far_they_went() {
+        let mut bytes = crate::pages::Map::anonymous(64 << 10, crate::pages::Policy::Base).expect("memory");
+        let mut n = 0u64;
+        let below = |limit: u64| {
+            n = n.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (n >> 33) % limit
+        };
+        let mut chain = Chain::translation_included(&mut bytes[..1001 * 8], 8, below).expect("whole nodes");
+        chain.walk(640);
+        chain.mark();
+        let loads = chain.walk(192);
+        assert!(chain.leads_here(loads) && chain.leads_here(loads + 1001));
+        assert!(![0, loads / 2, loads - 1, loads + 1, 2 * loads].iter().any(|other| chain.leads_here(*other)));
+        for ops in [0, 64, 128, 6400] {
+            assert_eq!(crate::arch::chain_added(crate::arch::add_chain(ops)), ops);
+        }
+    }
+}
