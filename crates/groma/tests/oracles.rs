@@ -274,7 +274,7 @@ fn measure() -> Measured {
         for run in Run::ALL {
             let open: Vec<usize> = open.iter().copied().filter(|i| ROWS[*i].run == run).collect();
             if !open.is_empty() {
-                ours(&place, &oracle, run, &open, &mut sides);
+                ours(&place, &oracle, run, turn, &open, &mut sides);
                 theirs(&oracle, &open, &mut sides);
             }
         }
@@ -307,7 +307,7 @@ fn better(kept: &mut Option<f64>, new: f64, higher: bool) {
 }
 
 /// Runs groma once and takes its numbers for these rows.
-fn ours(place: &Place, oracle: &Oracle, run: Run, open: &[usize], sides: &mut [Sides]) {
+fn ours(place: &Place, oracle: &Oracle, run: Run, turn: usize, open: &[usize], sides: &mut [Sides]) {
     let mut ids: Vec<String> = open.iter().map(|i| ROWS[*i].benchmark()).collect();
     ids.sort();
     ids.dedup();
@@ -323,7 +323,11 @@ fn ours(place: &Place, oracle: &Oracle, run: Run, open: &[usize], sides: &mut [S
             open.iter().for_each(|i| sides[*i].lack("one CPU, or two that share a core"));
             return;
         };
-        args.extend(["--samples".to_owned(), "--placement".to_owned(), relation.clone()]);
+        args.extend(["--placement".to_owned(), relation.clone()]);
+    }
+    let singly = run == Run::Apart || turn > FEWEST;
+    if singly {
+        args.push("--samples".to_owned());
     }
     args.extend(ids);
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
@@ -335,8 +339,7 @@ fn ours(place: &Place, oracle: &Oracle, run: Run, open: &[usize], sides: &mut [S
         let found: Vec<&Value> = metrics.iter().filter(|m| row.is_of(m)).collect();
         assert_eq!(found.len(), 1, "{}: {found:#?}", row.name());
         let (metric, state) = (found[0], found[0]["state"].as_str().expect("a state"));
-        let single = run == Run::Apart && metric["timing"] == "each";
-        let value = if single { lowest_tenth(metric) } else { metric["value"].as_f64() };
+        let value = if singly && metric["timing"] == "each" { lowest_tenth(metric) } else { metric["value"].as_f64() };
         match (state, value) {
             ("ok" | "noisy" | "unresolved", Some(value)) => {
                 better(&mut sides[i].ours, value, metric["better"] == "higher")
@@ -348,11 +351,14 @@ fn ours(place: &Place, oracle: &Oracle, run: Run, open: &[usize], sides: &mut [S
     }
 }
 
-/// The tenth percentile of the single round trips, which the oracle reports as well. Between two
-/// CPUs nearly every trip on a busy machine waits for another task on one of them: at load 8 the
-/// median took 3 ms, and an undisturbed trip 30 us.
+/// The tenth percentile of the operations that were timed one by one. Between two CPUs nearly every
+/// round trip on a busy machine waits for another task on one of them (at load 8 the median took
+/// 3 ms, an undisturbed trip 30 us), and the oracle reports the same percentile. In later turns it
+/// serves all such rows: a short round makes 8 to 50 processes, and their median may be disturbed.
 fn lowest_tenth(metric: &Value) -> Option<f64> {
-    let series = &metric["round_samples"][0]["result"]["series"][0];
+    let series = metric["round_samples"][0]["result"]["series"].as_array()?;
+    let suffix = metric["id"].as_str()?.split('.').nth(2).unwrap_or_default();
+    let series = series.iter().find(|s| s["name"] == suffix).or(series.first())?;
     let numbers =
         |name: &str| series[name].as_array().into_iter().flatten().filter_map(Value::as_f64).collect::<Vec<_>>();
     let per_iter = series["per_iter"].as_f64()?;
