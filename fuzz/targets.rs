@@ -31,8 +31,11 @@ use std::sync::atomic::{AtomicU32, Ordering};
 #[path = "../crates/store/tests/common/mod.rs"]
 mod sample_run;
 
+/// Takes any bytes, and panics when a property does not hold.
+pub type Target = fn(&[u8]);
+
 /// Every target by its name, which is that of its binary and of its corpus.
-pub const ALL: [(&str, fn(&[u8])); 13] = [
+pub const ALL: [(&str, Target); 13] = [
     ("worker_job", worker_job),
     ("worker_result", worker_result),
     ("rpc", rpc),
@@ -331,7 +334,7 @@ pub fn select(data: &[u8]) {
     static CATALOGUE: OnceLock<Vec<&'static groma_harness::Benchmark>> = OnceLock::new();
     let all = CATALOGUE.get_or_init(groma_benches::all);
     let texts: Vec<String> = text.split('\n').take(8).map(str::to_owned).collect();
-    match crate::select::select(all, &texts, data.len() % 2 == 0) {
+    match crate::select::select(all, &texts, data.len().is_multiple_of(2)) {
         Ok(chosen) => {
             let place = |id: &str| all.iter().position(|b| b.info.id == id).expect("of the catalogue");
             assert!(!chosen.is_empty() && chosen.is_sorted_by_key(|b| place(b.info.id)), "in the catalogue's order");

@@ -17,6 +17,7 @@ mod targets;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc;
 use std::time::Duration;
+use targets::Target;
 
 /// The longest that one input may take: thousands of times what the slowest takes, so that load
 /// cannot matter, and a loop that grows with a number in the input is noticed all the same.
@@ -31,7 +32,7 @@ fn files(kind: &str, target: &str) -> Vec<PathBuf> {
 }
 
 /// Replays the inputs of one kind: the names of those that break a property. Ends with the first that takes too long.
-fn replay(inputs: Vec<(PathBuf, fn(&[u8]))>) -> Vec<String> {
+fn replay(inputs: Vec<(PathBuf, Target)>) -> Vec<String> {
     let (tell, told) = mpsc::channel();
     let all = inputs.clone();
     // Not joined: it may never end.
@@ -58,7 +59,7 @@ fn replay(inputs: Vec<(PathBuf, fn(&[u8]))>) -> Vec<String> {
     broken
 }
 
-fn all(kind: &str) -> Vec<(PathBuf, fn(&[u8]))> {
+fn all(kind: &str) -> Vec<(PathBuf, Target)> {
     let of = |(name, target)| files(kind, name).into_iter().map(move |file| (file, target));
     targets::ALL.into_iter().flat_map(of).collect()
 }
