@@ -378,6 +378,7 @@ mod tests {
             },
             cpus: vec![3, 3],
             unsupported: None,
+            work_dir: false,
         }
     }
 

@@ -300,7 +300,7 @@ mod tests {
         let info = Info { params: SIZE, ..Info::new("test.sizes") };
         // More than half of the memory, less than what the file system may promise.
         let Some(room) = memory_room() else { return eprintln!("skipped: no limit of memory is known") };
-        let job = Job { work_dir: Some(dir.display().to_string()), ..job(&[("size", Value::Int(room.bytes / 4))], 1) };
+        let job = Job { work_dir: Some(dir.to_owned()), ..job(&[("size", Value::Int(room.bytes / 4))], 1) };
         assert!(matches!(check_sizes(&info, &job), Err(Stop::Unsupported(_))));
     }
 }

@@ -85,9 +85,6 @@ pub(crate) fn carry_out(
         }
         None => Vec::new(),
     };
-    // From here on signals are read between rounds; whoever waits for another machine can still leave.
-    let supervisor = Supervisor::new().context("the supervisor cannot start")?;
-    let work_dir = open_work_dir(args, seed)?;
     report_killed_runs(store.as_mut());
     let parent = args.work_dir.clone().unwrap_or_else(std::env::temp_dir);
     if args.work_dir.is_some() && !parent.is_dir() {
