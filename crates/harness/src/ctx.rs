@@ -391,13 +391,14 @@ impl<'j> Ctx<'j> {
 mod tests {
     use super::*;
     use crate::benchmark::{Benchmark, Run};
-    use crate::model::{CrewKind, Output, Param, ParamKind, Timing};
+    use crate::model::{CrewKind, Need, Output, Param, ParamKind, Timing};
 
     static INFO: Info = Info {
         params: &[
             Param { name: "n", help: "", kind: ParamKind::Count, quick: &[], default: &["7"], full: &[] },
             Param { name: "w", help: "", kind: ParamKind::Word(&["a", "b"]), quick: &[], default: &["b"], full: &[] },
         ],
+        needs: &[Need::WorkDir],
         ..Info::new("test.ctx")
     };
 

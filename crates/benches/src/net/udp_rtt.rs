@@ -94,10 +94,14 @@ fn serve(session: Session) -> io::Result<()> {
 
 /// The length of the next datagram; `None` when none comes in time.
 pub(super) fn receive(socket: &UdpSocket, buffer: &mut [u8]) -> io::Result<Option<usize>> {
-    match socket.recv(buffer) {
-        Ok(n) => Ok(Some(n)),
-        Err(e) if matches!(e.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) => Ok(None),
-        Err(e) => Err(e),
+    loop {
+        return match socket.recv(buffer) {
+            Ok(n) => Ok(Some(n)),
+            Err(e) if matches!(e.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) => Ok(None),
+            // A receive with a time-out is not restarted after a signal, whatever SA_RESTART says (signal(7)).
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => continue,
+            Err(e) => Err(e),
+        };
     }
 }
 

@@ -13,7 +13,7 @@ use crate::workdir::{self, WorkDir};
 use anyhow::{Context, Result, anyhow, bail};
 use groma_harness::model::{
     CrewKind, End, Fact, Host, Job, NoiseVerdict, Params, Placement, Point, Profile, Record, Remote, Round, RunHeader,
-    SCHEMA, State, StateCounts,
+    SCHEMA, State, StateCounts, plain,
 };
 use groma_harness::preflight as host_preflight;
 use groma_harness::remote::Control;
@@ -85,11 +85,11 @@ pub(crate) fn carry_out(
         }
         None => Vec::new(),
     };
-    report_killed_runs(store.as_mut());
     let parent = args.work_dir.clone().unwrap_or_else(std::env::temp_dir);
     if args.work_dir.is_some() && !parent.is_dir() {
         bail!("--work-dir: {}: cannot be written: it is no directory", parent.display());
     }
+    report_killed_runs(store.as_mut());
     workdir::sweep(&parent);
     let supervisor = Supervisor::new().context("the supervisor cannot start")?;
     // What is not made cannot be left.
@@ -311,7 +311,7 @@ fn report_killed_runs(store: Option<&mut Store>) {
     let Ok(runs) = store.runs() else { return };
     for row in runs.iter().filter(|r| r.status == RunStatus::Running && !context::is_alive(&r.owner)) {
         if store.mark_killed(&row.run).is_ok() {
-            eprintln!("groma: run {} was killed; its {} finished rounds are kept", row.run, row.rounds);
+            eprintln!("groma: run {} was killed; its {} finished rounds are kept", plain(&row.run), row.rounds);
         }
     }
 }
