@@ -82,7 +82,9 @@ fn in_a_control_group_of_256_mib() {
     let place = Place::new();
     let join = format!("echo $$ > {}/cgroup.procs && exec \"$@\"", group.path);
     let run = ended(place.wrapped(&["sh", "-c", &join, "sh"], &RUN).output().expect("sh"));
-    let named = complete(&place, &run, &format!("{} of 256 MiB", group.limit_file));
+    // Without what is above the group: in a container that holds an identifier, which a kept run does not tell.
+    let below = group.limit_file.find("groma-test-").map_or("", |at| &group.limit_file[at..]);
+    let named = complete(&place, &run, &format!("{below} of 256 MiB"));
     println!("{named:#?}");
     assert_eq!(group.killed(), Some(0), "tasks that the kernel killed for memory");
     assert!(group.most_used().is_none_or(|most| most < 256 * MIB), "{:?}", group.most_used());

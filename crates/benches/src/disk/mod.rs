@@ -104,17 +104,21 @@ impl Target {
     fn prove_disk(&self, ctx: &mut Ctx, bytes_each: usize) -> Outcome {
         /// The kernel's unit of `ru_inblock`.
         const BLOCK: f64 = 512.0;
+        /// Seen on ext4: 20 KiB beside 96 reads of 4 KiB.
+        const OWN_BLOCKS: f64 = 65536.0;
         let read = Usage::thread().since(&self.before).blocks_in as f64 * BLOCK;
         let credited = ctx.iterations() * bytes_each as u64;
         work::once_each(ctx, "bytes read per byte credited", self.bytes.count(), credited);
         if read == 0.0 && self.bytes.count() == credited {
             return Err(Stop::Unsupported("the kernel counted nothing that came from a disk for it".to_owned()));
         }
+        // A file system reads some blocks of its own (extents, bitmaps): a few, however short the round was.
+        let most = 1.05 + OWN_BLOCKS / credited as f64;
         ctx.prove(
             "bytes that came from a disk, of those asked for",
-            "1 (0.99..1.05)",
+            "1 (0.99 to 1.05 and 64 KiB)",
             read / credited as f64,
-            0.99..=1.05,
+            0.99..=most,
         );
         Ok(())
     }
