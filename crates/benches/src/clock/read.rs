@@ -13,6 +13,7 @@
 //!
 //! Source: CSE 221 "measurement overhead" (the cost of reading time, from 250,000 pairs), lmbench3 `timing_o`.
 
+use crate::work;
 use groma_harness::prelude::*;
 use groma_harness::sys::clock::{Clock, Monotonic};
 
@@ -29,17 +30,19 @@ pub(crate) static BENCH: Benchmark = Benchmark {
 
 fn run(ctx: &mut Ctx) -> Outcome {
     let mut last = Monotonic.now_ns();
-    let (mut moved, mut backwards) = (0u64, 0u64);
+    let (mut moved, mut stood, mut backwards) = (0u64, 0u64, 0u64);
     ctx.measure(|iters| {
         for _ in 0..iters {
             let now = Monotonic.now_ns();
             moved += u64::from(now > last);
+            stood += u64::from(now == last);
             backwards += u64::from(now < last);
             last = now;
         }
         Ok(())
     })?;
     super::prove_forwards(ctx, backwards);
+    work::once_each(ctx, "readings compared, per read credited", moved + stood + backwards, ctx.iterations());
     // A clock coarser than its reads moves at a few of them only: as many as reads fit in a step.
     let least = 0.5 * (ctx.host().clock_cost_ns / ctx.host().clock_step_ns).min(1.0);
     let share = moved as f64 / ctx.iterations().max(1) as f64;
