@@ -9,7 +9,7 @@
 //! together; facts are those of a list, once each; what is shown or kept has printable characters only.
 
 use crate::handshake::{self, Failure};
-use crate::model::{Fact, Remote};
+use crate::model::{Fact, Remote, plain};
 use crate::sys::{net, socket};
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream, UdpSocket};
@@ -395,11 +395,9 @@ impl Control {
     }
 }
 
-/// What somebody else said, for the eyes of the user and for the store: no character that a terminal acts upon, or that changes the
-/// direction of text, and no endless text.
+/// What somebody else said, for the user's eyes and for the store: one line of plain characters, and not without end.
 pub(crate) fn printable(text: &str) -> String {
-    let shown = |c: char| if c == ' ' || c.is_ascii_graphic() { c } else { '?' };
-    text.chars().take(LONGEST_TEXT).map(shown).collect()
+    plain(text).chars().take(LONGEST_TEXT).collect()
 }
 
 #[cfg(test)]
@@ -469,13 +467,14 @@ mod tests {
         let facts = facts.expect("two facts");
         let keys: Vec<&str> = facts.iter().map(|f| f.key.as_str()).collect();
         assert_eq!(keys, ["remote.host.name", "remote.cpu.model", "remote.path_mtu"]);
-        assert_eq!(facts[0].value, format!("a?]0;title???{}", "x".repeat(LONGEST_TEXT - 13)));
-        assert_eq!(facts[1].value, "C?PU");
+        let start = "a\\u{1b}]0;title\\u{7}\\u{202e}é";
+        assert_eq!(facts[0].value, format!("{start}{}", "x".repeat(LONGEST_TEXT - start.chars().count())));
+        assert_eq!(facts[1].value, "C PU");
 
         for (said, why) in [
             ("fact\tno.such\t1\n".to_owned(), "'no.such' is none of its facts"),
             ("fact\tcpu.model\t1\nfact\tcpu.model\t1\n".to_owned(), "it says remote.cpu.model twice"),
-            ("\u{1b}[2J\n".to_owned(), "'?[2J' is no fact"),
+            ("\u{1b}[2J\n".to_owned(), "'\\u{1b}[2J' is no fact"),
             ("x".repeat(2 * LONGEST_LINE), "a line does not end"),
             ("fact\tcpu.model\t1".to_owned(), "it has hung up"),
         ] {

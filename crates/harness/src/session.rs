@@ -32,7 +32,7 @@ pub fn main(services: &[&Service]) -> ! {
     let code = match session(services) {
         Ok(()) => 0,
         Err(e) => {
-            eprintln!("groma: a session ended: {e}");
+            eprintln!("groma: a session ended: {}", printable(&e.to_string()));
             1
         }
     };
@@ -100,7 +100,7 @@ fn serve(service: &Service, limits: Limits, mut control: Control, until: Instant
         match serve(Session { socket, hold, client: Some(client), limits }) {
             Ok(()) => 0,
             Err(e) => {
-                eprintln!("groma: the service {} ended: {e}", service.name);
+                eprintln!("groma: the service {} ended: {}", service.name, printable(&e.to_string()));
                 1
             }
         }
