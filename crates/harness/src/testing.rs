@@ -296,6 +296,19 @@ mod tests {
         }),
     };
 
+    /// A round that measured nothing and said why is not failed; one that said nothing is.
+    #[test]
+    fn what_is_left_open_is_no_failure() {
+        fn open(ctx: &mut crate::ctx::Ctx) -> Outcome {
+            ctx.leave_open("", "nobody answered");
+            Ok(())
+        }
+        let info = Info { timing: Timing::Stated, ..Info::new("test.open") };
+        let bench = |run| Benchmark { info, run: Run::Here(run) };
+        assert!(try_out(&bench(open), &[], None).is_ok());
+        assert_eq!(try_out(&bench(|_| Ok(())), &[], None).err(), Some(Stop::Failed("took no samples".to_owned())));
+    }
+
     #[test]
     fn what_breaks_its_proofs_each_time_fails_and_what_breaks_them_once_does_not() {
         let tried = |well_from: u32| {
