@@ -137,6 +137,10 @@ mod tests {
         assert_eq!(clusters(&both), None);
         both[2][0] = Some(f64::NAN);
         assert_eq!(clusters(&both), None);
+        for nonsense in [0.0, -90.0, f64::INFINITY] {
+            both[2][0] = Some(nonsense);
+            assert_eq!(clusters(&both), None, "{nonsense}");
+        }
         both[2][0] = Some(90.0);
         assert!(clusters(&both).is_some());
     }

@@ -216,6 +216,16 @@ mod tests {
         assert!(!steady(&line(-0.0012)));
     }
 
+    /// Values are seconds as a rule, so far below 1: what is tolerated is a share of them.
+    #[test]
+    fn steadiness_does_not_depend_on_the_unit() {
+        let line = |step: f64, unit: f64| (0..10).map(|i| unit * (1.0 + step * f64::from(i))).collect::<Vec<f64>>();
+        for unit in [1e-9, 1.0, 1e9] {
+            assert!(steady(&line(0.0009, unit)), "{unit}");
+            assert!(!steady(&line(0.0012, unit)), "{unit}");
+        }
+    }
+
     /// Up and down again: no slope at all, but the halves differ.
     #[test]
     fn a_step_is_not_steady() {
@@ -254,6 +264,17 @@ mod tests {
         assert_eq!(drift(&rounds(9, 0.001, 0.0)), None, "certain, but 0.8 %");
         assert_eq!(drift(&rounds(9, 0.0, 0.0004)), None, "certain, but 0.96 %");
         assert_eq!(drift(&rounds(5, 0.01, 0.0)), None, "4 %, but five rounds in order are no proof");
+    }
+
+    /// Each round rises by 2 %, but in 3 or 4 of 9 steps: the rounds together are no proof of a rise.
+    #[test]
+    fn a_large_change_that_is_not_certain_is_no_drift() {
+        let wavy = [1.00, 1.04, 0.97, 1.03, 1.00, 0.98, 1.05, 0.99, 1.04, 1.02];
+        assert!(relative_rise(&wavy).is_some_and(|rise| rise > TOLERATED_CHANGE));
+        assert_eq!(drift(&vec![wavy.to_vec(); 3]), None);
+        let (one, three) = (Concordance::of(&wavy), [(); 3].map(|()| Concordance::of(&wavy)).into_iter().sum());
+        let Concordance { s, variance } = three;
+        assert_eq!((s, variance), (3 * one.s, 3.0 * one.variance));
     }
 
     #[test]

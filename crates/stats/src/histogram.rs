@@ -56,6 +56,15 @@ mod tests {
         }
     }
 
+    /// The logarithm of the least value is 0 above: here neither end has that.
+    #[test]
+    fn bins_of_equal_ratio_start_at_any_value() {
+        let bins = log_histogram(&[1e-7, 2e-7, 5e-6, 1e-5], 2);
+        let counts: Vec<usize> = bins.iter().map(|bin| bin.count).collect();
+        assert_eq!(counts, [2, 2]);
+        assert!((bins[0].high / 1e-6 - 1.0).abs() < 1e-9 && bins[0].high == bins[1].low, "{bins:?}");
+    }
+
     #[test]
     fn equal_values_are_one_bin() {
         assert_eq!(log_histogram(&[3.0; 5], 10), [Bin { low: 3.0, high: 3.0, count: 5 }]);

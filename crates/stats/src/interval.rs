@@ -184,6 +184,8 @@ mod tests {
         for confidence in [0.0, 1.0, -1.0, f64::NAN] {
             assert_eq!(median_interval(&values, confidence), None, "{confidence}");
         }
+        // Of so many values the outermost ranks miss the median with a chance that is 0 in 64 bits.
+        assert_eq!(median_interval(&one_to(2000), 1.0), None);
         values[7] = f64::NAN;
         assert_eq!(median_interval(&values, 0.95), None);
         assert_eq!(median_interval_interpolated(&values, 0.95), None);
@@ -216,6 +218,16 @@ mod tests {
         ];
         assert_eq!(median_interval(&values, 0.95), Some(Interval { low: 1.9, high: 5.6 }));
         assert_eq!(widened_interval(&values, 0.95), Some(Interval { low: 1.4, high: 6.1 }));
+    }
+
+    /// By hand: autocovariances 8, 5, 2, -1, then negative; in pairs 13/8 and 1/8, twice their sum less 1.
+    #[test]
+    fn variance_grows_by_the_autocorrelation_up_to_the_first_pair_that_is_not_positive() {
+        let halves = [2.0, 2.0, 2.0, 2.0, 1.0, 1.0, 1.0, 1.0];
+        assert_eq!(variance_inflation(&halves, 1.5), 2.5);
+        assert_eq!(variance_inflation(&halves.map(|value| value * 1e-9), 1.5e-9), 2.5);
+        assert_eq!(variance_inflation(&[1.0, 2.0, 1.0, 2.0, 1.0, 2.0], 1.5), 1.0);
+        assert_eq!(variance_inflation(&[3.0; 8], 3.0), 1.0);
     }
 
     #[test]
