@@ -790,4 +790,263 @@ mod tests {
         let rate = record.facts.iter().find(|f| f.key == "crew.aggregate_per_s").and_then(|f| f.value.parse().ok());
         assert!(close(rate, 2.0 / 101e-9), "{rate:?}");
     }
+
+    #[test]
+    fn a_sample_without_time_or_without_work_has_no_value() {
+        let of = |quantity| {
+            let mut s = series("", &[100; 9], Labels::NONE);
+            let sample = |elapsed_ns, iters| Sample { elapsed_ns, iters, ..Sample::default() };
+            s.samples.extend([sample(0, 100), sample(0, 100), sample(10_000, 0), sample(10_000, 0), sample(0, 0)]);
+            let point = point(Timing::Floor, metric(quantity, Derivation::Series("")));
+            let rounds: Vec<Round> = (0..6).map(|r| round(r, vec![s.clone()])).collect();
+            one(&point, &rounds)
+        };
+        let latency = of(Quantity::Latency);
+        assert!(close(latency.value, 100e-9) && close(latency.max, 100e-9), "{latency:?}");
+        assert_eq!((latency.samples, latency.clean), (84, 54));
+        let rate = of(Quantity::Rate);
+        assert!(close(rate.value, 1e7) && close(rate.max, 1e7), "{rate:?}");
+    }
+
+    #[test]
+    fn an_iteration_may_hold_many_operations_or_bytes() {
+        let of = |quantity, workers: u32| {
+            let point = Point { workers, ..point(Timing::Batched, metric(quantity, Derivation::Series(""))) };
+            let held = Series { per_iter: 4096.0, ..series("", &[100], Labels::NONE) };
+            one(&point, &[round(0, vec![held])]).value
+        };
+        assert!(close(of(Quantity::Latency, 1), 100e-9 / 4096.0));
+        for workers in [1, 2] {
+            assert!(close(of(Quantity::Bandwidth, workers), 4096.0 / 100e-9), "{workers}");
+        }
+    }
+
+    #[test]
+    fn members_that_differ_are_each_prorated_to_the_common_window() {
+        let both = Point { workers: 3, ..point(Timing::Batched, metric(Quantity::Rate, Derivation::Series(""))) };
+        let of = |members: &[(u64, u64, u64)]| {
+            let sample = |(worker, &(t0_ns, end, iters)): (usize, &(u64, u64, u64))| Sample {
+                worker: worker as u32,
+                t0_ns,
+                elapsed_ns: end - t0_ns,
+                iters,
+                ..Sample::default()
+            };
+            let samples = members.iter().enumerate().map(sample).collect();
+            one(&both, &[round(0, vec![Series { samples, ..series("", &[], Labels::NONE) }])])
+        };
+        // All are at work from 50 to 100 ns: 50, 150 and 25 iterations of them fall into that.
+        assert!(close(of(&[(0, 100, 100), (50, 150, 300), (20, 120, 50)]).value, 225.0 / 50e-9));
+        // Where one begins as the other ends, or later, nothing was done together.
+        for start in [100, 120] {
+            let apart = of(&[(0, 100, 100), (start, 200, 100)]);
+            assert_eq!((apart.value, apart.state), (None, State::Failed), "{start}");
+        }
+    }
+
+    fn has(record: &Record, flag: &str) -> bool {
+        record.flags.iter().any(|f| f.starts_with(flag))
+    }
+
+    #[test]
+    fn modes_are_told_with_their_places_unless_the_clock_could_have_made_them() {
+        let single = point(Timing::Batched, metric(Quantity::Latency, Derivation::Series("")));
+        let (low, high) = ([100, 101, 102], [150, 151, 152]);
+        let within: Vec<Round> =
+            (0..9).map(|r| round(r, vec![series("", &[low, high].concat(), Labels::NONE)])).collect();
+        let between: Vec<Round> =
+            (0..12).map(|r| round(r, vec![series("", &if r % 2 == 0 { low } else { high }, Labels::NONE)])).collect();
+        let told = |point: &Point, rounds: &[Round], clock_step_ns: f64| {
+            let record = summarise(point, rounds, &Host { clock_step_ns, ..HOST }).remove(0);
+            record.flags.into_iter().find(|f| f.contains("modes"))
+        };
+        let modes = |how: &str| Some(format!("2 modes: {how} rounds, 50 % at 1.0100e-7, 50 % at 1.5100e-7"));
+        assert_eq!(told(&single, &within, 1.0), modes("within"));
+        assert_eq!(told(&single, &between, 1.0), modes("between"));
+        // A sample lasts 10 to 15 us: a step of 5 us is half of the value, and the modes may be one step apart.
+        assert_eq!(told(&single, &within, 5000.0), None);
+        // The members of a crew differ by nature, and a derived value has no samples of its own.
+        assert_eq!(told(&Point { workers: 2, ..single.clone() }, &within, 1.0), None);
+        let net = Derivation::Scaled { of: "", by: "factor" };
+        assert_eq!(told(&point(Timing::Batched, metric(Quantity::Latency, net)), &within, 1.0), None);
+    }
+
+    #[test]
+    fn a_drift_is_told_with_its_direction() {
+        let single = point(Timing::Batched, metric(Quantity::Latency, Derivation::Series("")));
+        let of = |ns: fn(u32, u64) -> u64| {
+            let rounds: Vec<Round> = (0..9)
+                .map(|r| round(r, vec![series("", &(0..25).map(|i| ns(r, i)).collect::<Vec<_>>(), Labels::NONE)]))
+                .collect();
+            one(&single, &rounds).flags.into_iter().find(|f| f.contains("drift"))
+        };
+        // 16 of 1080 and of 1100, and in each round 24 of 1012.
+        assert_eq!(of(|r, _| 1000 + 20 * u64::from(r)).as_deref(), Some("drift: +14.8 %"));
+        assert_eq!(of(|r, _| 1000 - 20 * u64::from(r)).as_deref(), Some("drift: -17.4 %"));
+        assert_eq!(of(|_, i| 1000 + i).as_deref(), Some("drift: +2.4 %"));
+        assert_eq!(of(|_, _| 1000), None);
+    }
+
+    #[test]
+    fn values_that_are_steps_of_the_clock_are_quantised() {
+        let single = point(Timing::Batched, metric(Quantity::Latency, Derivation::Series("")));
+        let of = |ns: &[u64], clock_step_ns: f64| {
+            let rounds = [round(0, vec![series("", ns, Labels::NONE)])];
+            has(&summarise(&single, &rounds, &Host { clock_step_ns, ..HOST })[0], "quantised")
+        };
+        assert!(of(&[100; 9], 1.0));
+        assert!(!of(&[100; 8], 1.0), "eight samples are too few to say");
+        assert!(!of(&[100; 9], 0.0), "a clock without steps");
+        assert!(!of(&[100, 101, 102, 103, 104, 105, 106, 107, 108], 1.0), "values that differ");
+    }
+
+    #[test]
+    fn what_most_rounds_remarked_is_a_flag() {
+        let single = point(Timing::Batched, metric(Quantity::Latency, Derivation::Series("")));
+        let with = |n: usize, of: usize, note: &str| {
+            let mut rounds = nine();
+            rounds.truncate(of);
+            rounds[..n].iter_mut().for_each(|r| r.result.notes.push(note.to_owned()));
+            let flags = one(&single, &rounds).flags;
+            ["unsteady", "short-interval", "timing-unverified"].map(|f| flags.iter().any(|seen| seen == f))
+        };
+        assert_eq!(with(5, 9, "unsteady"), [true, false, false]);
+        assert_eq!(with(9, 9, "short-interval"), [false, true, false]);
+        assert_eq!(with(7, 9, "timing-unverified"), [false, false, true]);
+        assert_eq!(with(9, 9, "something else"), [false; 3]);
+        // Half of them is not most.
+        for (n, of) in [(4, 9), (4, 8), (1, 2), (0, 9)] {
+            assert_eq!(with(n, of, "unsteady"), [false; 3], "{n} of {of}");
+        }
+    }
+
+    /// The record of a metric whose rounds state these values.
+    fn stated(quantity: Quantity, width: f64, values: &[&[f64]]) -> Record {
+        let point = Point { width, ..point(Timing::Stated, metric(quantity, Derivation::Series(""))) };
+        let series = |v: &[f64]| Series { values: v.to_vec(), ..series("", &[], Labels::NONE) };
+        let rounds: Vec<Round> = values.iter().zip(0..).map(|(v, r)| round(r, vec![series(v)])).collect();
+        one(&point, &rounds)
+    }
+
+    #[test]
+    fn a_mean_far_above_the_median_is_a_latency_that_shared_its_cpu() {
+        let of = |quantity, last: f64| stated(quantity, 1.0, &[[1.0, 1.0, last].as_slice(); 6]);
+        let contended = of(Quantity::Latency, 4.0);
+        assert!(contended.flags.contains(&"contended: the mean is 2.0 times the median".to_owned()), "{contended:?}");
+        assert_eq!(contended.interference, Some(2.0));
+        // 1.5 times is the limit, 1.2 below it; a rate is not slowed down by who is chosen next.
+        for (quantity, last) in
+            [(Quantity::Latency, 2.5), (Quantity::Latency, 1.6), (Quantity::Rate, 4.0), (Quantity::Count, 4.0)]
+        {
+            assert!(!has(&of(quantity, last), "contended"), "{quantity:?} {last}");
+        }
+    }
+
+    #[test]
+    fn a_width_beyond_what_was_wanted_is_imprecise_and_beyond_a_tenth_noisy() {
+        // Six rounds: the interval is that from the smallest to the largest.
+        let of = |width, half: f64| {
+            let (low, high) = ([100.0 - half], [100.0 + half]);
+            let record = stated(Quantity::Count, width, &[&low, &[100.0], &[100.0], &[100.0], &[100.0], &high]);
+            assert_eq!(record.ci, Some([100.0 - half, 100.0 + half]));
+            let imprecise = record.flags.iter().find(|f| f.starts_with("imprecise")).cloned();
+            (imprecise.unwrap_or_default(), record.state, record.reason)
+        };
+        let imprecise = |width: &str| format!("imprecise: wanted ± {width} %");
+        let differ = || "rounds differ by more than ± 10 %".to_owned();
+        assert_eq!(of(0.05, 6.0), (imprecise("5.0"), State::Ok, String::new()));
+        assert_eq!(of(0.125, 12.5), (String::new(), State::Noisy, differ()));
+        assert_eq!(of(0.01, 12.5), (imprecise("1.0"), State::Noisy, differ()));
+        assert_eq!(of(0.1, 10.0), (String::new(), State::Ok, String::new()), "the limit itself is no breach");
+        assert_eq!(of(0.0, 0.0), (String::new(), State::Ok, String::new()));
+        // Of the size of the value, whatever its sign and unit.
+        for scale in [-1e-7, 1e-7, 1e9] {
+            let at = |v: f64| [v * scale];
+            let of = |half: f64| {
+                let (low, middle, high) = (at(1.0 - half), at(1.0), at(1.0 + half));
+                stated(Quantity::Count, 1.0, &[&low, &middle, &middle, &middle, &middle, &high]).state
+            };
+            assert_eq!((of(0.09), of(0.11)), (State::Ok, State::Noisy), "{scale}");
+        }
+    }
+
+    #[test]
+    fn few_rounds_are_told_only_where_there_is_a_value_and_fewer_than_six() {
+        let few = |n: usize| has(&stated(Quantity::Count, 1.0, &vec![&[1.0][..]; n]), "few rounds");
+        assert_eq!([1, 5, 6, 9].map(few), [true, true, false, false]);
+        assert!(!has(&stated(Quantity::Count, 1.0, &[&[], &[]]), "few rounds"));
+    }
+
+    #[test]
+    fn a_fifth_of_the_samples_and_six_of_them_are_the_least_that_is_noisy() {
+        let point = point(Timing::Batched, metric(Quantity::Latency, Derivation::Series("")));
+        // So many rounds of one clean sample, and disturbed ones in the first.
+        let of = |clean: u32, disturbed: usize| {
+            let mut rounds: Vec<Round> = (0..clean).map(|r| round(r, vec![series("", &[100], Labels::NONE)])).collect();
+            let lost = series("", &vec![900; disturbed], Labels::of(&[Label::Stolen]));
+            rounds[0].result.series[0].samples.extend(lost.samples);
+            let record = one(&point, &rounds);
+            (record.state, record.reason)
+        };
+        assert_eq!(of(6, 24), (State::Noisy, "6 of 30 samples were undisturbed".to_owned()));
+        assert_eq!(of(6, 25), (State::Unresolved, "only 6 of 31 samples were undisturbed".to_owned()));
+        assert_eq!(of(6, 6).0, State::Ok);
+        assert_eq!(of(5, 1), (State::Unresolved, "only 5 of 6 samples were undisturbed".to_owned()));
+        // Without a disturbed one it is the rounds that are few.
+        assert_eq!(of(5, 0), (State::Noisy, "too few rounds for an interval: fewer than 6".to_owned()));
+    }
+
+    #[test]
+    fn cycles_are_those_of_one_worker_and_facts_of_members_those_of_latencies_of_crews() {
+        let of = |quantity, workers: u32, timing| {
+            let point = Point { workers, ..point(timing, metric(quantity, Derivation::Series(""))) };
+            let record = one(&point, &nine());
+            (record.cycles.is_some(), record.facts.iter().filter(|f| f.key.starts_with("crew.")).count())
+        };
+        assert_eq!(of(Quantity::Latency, 1, Timing::Batched), (true, 0));
+        assert_eq!(of(Quantity::Latency, 1, Timing::Floor), (true, 0));
+        assert_eq!(of(Quantity::Latency, 1, Timing::Each), (false, 0));
+        assert_eq!(of(Quantity::Rate, 1, Timing::Batched), (false, 0));
+        assert_eq!(of(Quantity::Latency, 2, Timing::Batched), (false, 4));
+        assert_eq!(of(Quantity::Rate, 2, Timing::Batched), (false, 0));
+    }
+
+    #[test]
+    fn members_are_judged_by_clean_samples_and_there_are_no_more_than_the_point_has() {
+        let crew = Point { workers: 2, ..point(Timing::Batched, metric(Quantity::Latency, Derivation::Series(""))) };
+        let sample = |worker, ns: u64, labels| Sample { worker, elapsed_ns: ns, iters: 1, labels, ..Sample::default() };
+        let lost = Labels::of(&[Label::Stolen]);
+        let samples = vec![
+            sample(0, 100, Labels::NONE),
+            sample(0, 1, lost),
+            sample(0, 1, lost),
+            sample(1, 300, Labels::NONE),
+            sample(1, 9000, lost),
+            sample(1, 9000, lost),
+            sample(2, 5000, Labels::NONE),
+        ];
+        let record = one(&crew, &[round(0, vec![Series { samples, ..series("", &[], Labels::NONE) }])]);
+        let fact = |key: &str| record.facts.iter().find(|f| f.key == key).and_then(|f| f.value.parse().ok());
+        assert!(close(fact("crew.fastest_s"), 100e-9) && close(fact("crew.slowest_s"), 300e-9), "{record:?}");
+    }
+
+    #[test]
+    fn the_first_broken_proof_is_the_one_that_is_told() {
+        let point = point(Timing::Batched, metric(Quantity::Latency, Derivation::Series("")));
+        let mut rounds = nine();
+        for (i, r) in rounds.iter_mut().enumerate() {
+            let (seen, holds) = (i as f64, !(3..=5).contains(&i));
+            r.result.proofs.push(Proof { name: "answers".into(), expected: "0".into(), seen, holds });
+        }
+        let proofs = one(&point, &rounds).proofs;
+        assert_eq!((proofs.len(), proofs[0].seen, proofs[0].holds), (1, 3.0, false));
+    }
+
+    #[test]
+    fn a_fact_on_which_all_agree_is_told_as_it_was_said() {
+        let point = point(Timing::Batched, metric(Quantity::Latency, Derivation::Series("")));
+        let mut rounds = nine();
+        rounds.iter_mut().for_each(|r| r.result.facts = vec![Fact::new("share", "1.500")]);
+        assert_eq!(one(&point, &rounds).facts[0].value, "1.500");
+    }
 }
