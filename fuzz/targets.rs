@@ -12,6 +12,7 @@
 //!   allocation, on memory and on time check that (`fuzz/run`).
 
 use groma_benches::wire;
+use groma_harness::handshake::{Client, Server, Step};
 use groma_harness::protocol::{is_complete, read_job, read_result, write_job, write_result};
 use groma_model::{
     End, Host, Job, JobResult, LabelCounts, Machine, Param, ParamKind, Params, Placement, Point, Record, Round,
@@ -35,9 +36,10 @@ mod sample_run;
 pub type Target = fn(&[u8]);
 
 /// Every target by its name, which is that of its binary and of its corpus.
-pub const ALL: [(&str, Target); 13] = [
+pub const ALL: [(&str, Target); 14] = [
     ("worker_job", worker_job),
     ("worker_result", worker_result),
+    ("handshake", handshake),
     ("rpc", rpc),
     ("http", http),
     ("numbers", numbers),
@@ -113,6 +115,56 @@ fn finite(mut result: JobResult) -> JobResult {
     }
     result.proofs.iter_mut().for_each(|proof| nan(&mut proof.seen));
     result
+}
+
+/// The handshake of `groma serve` and its clients, `harness/handshake.rs`: without the token, nothing that is said, in whatever
+/// pieces, is taken for a proof by either side; with it, honest sides always agree.
+pub fn handshake(data: &[u8]) {
+    const SECRET: &str = "a token that nobody said";
+    let Some((&cut, said)) = data.split_first() else { return };
+    // A stranger to the server: the nonces are fresh, so nothing in the input can be its proof.
+    let mut server = Server::new().expect("a nonce");
+    for piece in said.chunks(usize::from(cut).max(1)) {
+        match server.take(piece, SECRET) {
+            Step::Wait => {}
+            Step::Say(line) => {
+                assert!(line.starts_with("nonce\t") && line.ends_with('\n') && line.len() == 71, "{line:?}");
+            }
+            Step::Welcome(line) => panic!("a stranger is welcome: {line}"),
+            Step::Close(told) => {
+                assert!(["", "refused\n"].contains(&told), "{told:?}");
+                break;
+            }
+        }
+    }
+    // A stranger to the client: the input is the server's first line and its second.
+    let Ok(text) = std::str::from_utf8(said) else { return };
+    let (first, second) = text.split_once('\n').unwrap_or((text, ""));
+    if let Ok((proof, proven)) = Client::new().expect("a nonce").prove(first, SECRET) {
+        assert!(proof.starts_with("proof\t") && proof.ends_with('\n') && proof.len() == 71, "{proof:?}");
+        assert!(proven.check(second).is_err(), "a stranger is taken for a server");
+    }
+    // Two honest sides: the input is the server's token; the client has the same one or another. Keys of HMAC are filled up
+    // with zeros, so two tokens that differ only in zeros at their ends are one; no argument can hold a zero.
+    let key = |token: &str| token.trim_end_matches('\0').to_owned();
+    for own in [text, second] {
+        let client = Client::new().expect("a nonce");
+        let mut server = Server::new().expect("a nonce");
+        let Step::Say(nonce) = server.take(client.greeting().as_bytes(), text) else {
+            panic!("a greeting is not answered");
+        };
+        let (proof, proven) = client.prove(nonce.trim_end(), own).expect("a server's line");
+        match server.take(proof.as_bytes(), text) {
+            Step::Welcome(line) => {
+                assert_eq!(key(own), key(text), "another token is welcome");
+                proven.check(line.trim_end()).expect("an honest server");
+            }
+            step => {
+                assert_eq!(step, Step::Close("refused\n"));
+                assert_ne!(key(own), key(text), "the right token is refused");
+            }
+        }
+    }
 }
 
 /// Remote procedure calls, `benches/rpc`: as a datagram, as an answer, and as a stream that comes in pieces.
