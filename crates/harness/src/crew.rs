@@ -887,6 +887,9 @@ mod tests {
             assert!(said.notes.contains(&"said by one".to_owned()));
             let holds = |name: &str| said.proofs.iter().filter(|p| p.name == name && p.holds).count();
             assert_eq!((holds("moons of the Earth"), holds(evidence::ON_CPU), holds(evidence::POSSIBLE)), (1, 1, 1));
+            let coordinator =
+                said.facts.iter().find(|f| f.key == "crew.coordinator_cpu").and_then(|f| f.value.parse().ok());
+            assert!(coordinator.is_some_and(|share: f64| (0.0..=1.0).contains(&share)), "{coordinator:?}");
         }
     }
 
@@ -921,5 +924,134 @@ mod tests {
         // Of four on two CPUs each has a half at best, and nobody is surprised at less.
         assert_eq!(shares(4, 2, 500), ("1.000".to_owned(), false));
         assert_eq!(shares(4, 2, 250), ("0.500".to_owned(), false));
+    }
+
+    /// Everything real but the counters: the kernel takes the CPU, which is the fifth, away from each interval.
+    struct Preempting(std::cell::Cell<u64>);
+
+    impl Clock for Preempting {
+        fn now_ns(&self) -> u64 {
+            Monotonic.now_ns()
+        }
+    }
+
+    impl Instruments for Preempting {
+        fn reading(&self) -> crate::instruments::Reading {
+            self.0.set(self.0.get() + 1);
+            let mut reading = crate::instruments::Reading { now_ns: self.now_ns(), cpu: 5, ..Default::default() };
+            reading.usage.involuntary = self.0.get();
+            reading
+        }
+
+        fn chain_ns(&self, ops: u64) -> u64 {
+            crate::instruments::Real.chain_ns(ops)
+        }
+
+        fn kernel_entry_ns(&self) -> f64 {
+            crate::instruments::Real.kernel_entry_ns()
+        }
+
+        fn host(&self) -> crate::sys::facts::HostCounters {
+            Default::default()
+        }
+    }
+
+    /// What a member sees of its samples comes out of the shared memory again: labels, CPU, arm, iterations.
+    #[test]
+    fn labels_of_a_member_reach_the_coordinator() {
+        let board = Board::new(1).expect("memory");
+        let timetable = Timetable { interval_ns: 200_000, intervals: 4, warm_ns: 0, short: false };
+        let mut member = Member { board: &board, index: 0, timetable, measured: false };
+        let rules = Rules {
+            timing: crate::model::Timing::Batched,
+            interval_ns: 2e5,
+            intervals: 1,
+            box_ns: 0,
+            warm_ns: 0,
+            drops: Labels::NONE,
+            faults_expected: false,
+            blocks: false,
+            tasks: false,
+            counter_hz: None,
+        };
+        // Nobody else is there: the loop itself ends the measurement once its samples are taken.
+        board.set_phase(MEASURE);
+        let did = std::cell::Cell::new(0);
+        let chain = |iters: u64| {
+            did.set(did.get() + iters);
+            if board.head().done.0.load(SeqCst) == 1 {
+                board.set_phase(STOP);
+            }
+            crate::sys::arch::add_chain(iters * 64);
+            Ok(())
+        };
+        let mut arms = [Arm::new("a", chain), Arm::new("b", chain)];
+        let ins = Preempting(std::cell::Cell::new(0));
+        let (series, total) = member.measure(&ins, &rules, &mut arms).expect("samples");
+        let again = member.measure(&ins, &rules, &mut arms).map(|_| ());
+        assert!(matches!(again, Err(Stop::Failed(why)) if why.contains("once a round")));
+        assert_eq!(total, did.get());
+
+        board.head().report.write(&report(Said { series, ..Said::default() }));
+        let said = collect(&board, &job(1), 1, timetable, 1).expect("a report");
+        assert_eq!(said.iterations, total);
+        assert_eq!(
+            said.series.iter().map(|s| (s.name.as_str(), s.samples.len())).collect::<Vec<_>>(),
+            [("a", 2), ("b", 2)]
+        );
+        for sample in said.series.iter().flat_map(|s| &s.samples) {
+            assert_eq!((sample.labels, sample.cpu), (Labels::of(&[Label::Preempted]), 5), "{sample:?}");
+            assert!(sample.iters > 0 && sample.elapsed_ns > 0 && sample.margin_ns.is_some_and(|m| m >= 0));
+        }
+    }
+
+    #[test]
+    fn the_words_of_a_failure_are_waited_for() {
+        let board = Board::new(2).expect("memory");
+        // Announced, and not yet said.
+        board.head().failure.0.store(2, SeqCst);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                // Time for a reader that does not wait to be wrong; one that waits cannot be.
+                std::thread::sleep(Duration::from_millis(30));
+                board.head().kind.0.store(DENIED, SeqCst);
+                board.head().reason.write("no");
+                board.end(1, 2);
+            });
+            assert_eq!(board.reason(), Stop::Denied("no".to_owned()));
+        });
+        // Once it is said, nobody waits.
+        let began = std::time::Instant::now();
+        for _ in 0..20 {
+            board.reason();
+        }
+        assert!(began.elapsed() < Duration::from_secs(10), "it waits a second each time");
+    }
+
+    static AT_WORK: AtomicU32 = AtomicU32::new(0);
+
+    /// Its first member fails as soon as the others are at work, which then go on for a while.
+    static ONE_FAILS: Benchmark = Benchmark {
+        info: crate::model::Info::new("cpu.one_fails"),
+        run: Run::Here(|ctx| {
+            if ctx.member() == 0 {
+                while AT_WORK.load(SeqCst) < 2 {
+                    std::thread::yield_now();
+                }
+                return Err(Stop::Failed("no".to_owned()));
+            }
+            AT_WORK.fetch_add(1, SeqCst);
+            std::thread::sleep(Duration::from_millis(100));
+            AT_WORK.fetch_sub(1, SeqCst);
+            Ok(())
+        }),
+    };
+
+    #[test]
+    fn no_thread_is_at_work_any_more_when_a_failed_crew_is_told() {
+        let job = Job { crew: CrewKind::Threads, ..job(3) };
+        let failed = run(&crate::instruments::Real, &ONE_FAILS, &job).err();
+        assert_eq!(failed, Some(Stop::Failed("member 0: no".to_owned())));
+        assert_eq!(AT_WORK.load(SeqCst), 0);
     }
 }
