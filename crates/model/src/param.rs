@@ -337,4 +337,17 @@ mod tests {
         assert_eq!(param.parse("read"), Ok(Value::Word("read".into())));
         assert_eq!(param.parse("reed"), Err("'reed' is not one of read, write".to_owned()));
     }
+
+    #[test]
+    fn what_a_value_takes_is_what_its_kind_says() {
+        let memory = |kind: ParamKind| kind.memory();
+        assert_eq!(memory(ParamKind::Size), Some(Memory::PerSide(2)));
+        assert_eq!(memory(ParamKind::SizeOf(Memory::PerSide(7))), Some(Memory::PerSide(7)));
+        assert_eq!(memory(ParamKind::CountOf(Memory::PerSide(7))), Some(Memory::PerSide(7)));
+        for kind in [ParamKind::Count, ParamKind::Word(&["a"]), ParamKind::Text] {
+            assert_eq!(memory(kind), None, "{kind:?}");
+        }
+        // A thread has a stack of 128 KiB and one in the kernel; nothing takes many times that.
+        const { assert!(Memory::TASK > 128 << 10 && Memory::TASK < 1 << 20) };
+    }
 }

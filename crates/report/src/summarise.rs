@@ -842,6 +842,12 @@ mod tests {
             let apart = of(&[(0, 100, 100), (start, 200, 100)]);
             assert_eq!((apart.value, apart.state), (None, State::Failed), "{start}");
         }
+        // A round without a common moment takes nothing from the others.
+        let sample = |worker, t0_ns| Sample { worker, t0_ns, elapsed_ns: 100, iters: 100, ..Sample::default() };
+        let of = |second| Series { samples: vec![sample(0, 0), sample(1, second)], ..series("", &[], Labels::NONE) };
+        let two = Point { workers: 2, ..both.clone() };
+        let record = one(&two, &[round(0, vec![of(0)]), round(1, vec![of(100)]), round(2, vec![of(0)])]);
+        assert!(close(record.value, 2e9) && record.rounds == 2, "{record:?}");
     }
 
     fn has(record: &Record, flag: &str) -> bool {
