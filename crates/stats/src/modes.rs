@@ -302,4 +302,15 @@ mod tests {
         assert!(!split_between_rounds(&[group(100.0, 5)], &[]));
         assert!(!split_between_rounds(&[vec![0.0, f64::NAN]], &FAST_AND_SLOW));
     }
+
+    /// Medians 0.2 apart on the logarithmic axis, and median absolute deviations of 0.01 on both sides: wherever they lie.
+    #[test]
+    fn ashman_s_d_is_the_distance_in_deviations() {
+        let side = |from: f64| [0.0, 0.01, 0.02, 0.03, 0.04].map(|step| (from + step).exp());
+        for from in [-16.0, 0.5, 3.0] {
+            let (left, right) = (side(from), side(from + 0.2));
+            let d = Sides { left: &left, right: &right }.ashman_d();
+            assert!((d - 0.2 / (0.01 * MAD_TO_SIGMA)).abs() < 1e-6, "{from}: {d}");
+        }
+    }
 }

@@ -117,4 +117,12 @@ mod tests {
         assert_eq!(numbers(3), numbers(3));
         assert_ne!(numbers(3), numbers(4));
     }
+
+    /// The first two outputs of splitmix64 with seed 0, as its authors' C program prints them.
+    #[test]
+    fn the_finaliser_is_that_of_splitmix64() {
+        const GAMMA: u64 = 0x9e37_79b9_7f4a_7c15;
+        assert_eq!(scramble(GAMMA), 0xe220_a839_7b1d_cdaf);
+        assert_eq!(scramble(GAMMA.wrapping_mul(2)), 0x6e78_9e6a_a1b9_65f4);
+    }
 }

@@ -398,4 +398,16 @@ mod tests {
         assert_eq!(levels.len(), 1);
         assert_eq!((levels[0].capacity_hard, levels[0].capacity_soft), (None, None));
     }
+
+    /// The last point of the first stretch is near the second one as well; it belongs to the first alone.
+    #[test]
+    fn stretches_share_no_point() {
+        let fit = vec![0.0, 0.0, 0.0, 0.0, 0.07, 0.10, 0.10, 0.10];
+        let curve = Curve {
+            sizes: (0..8).map(|i| f64::from(1 << i)).collect(),
+            latencies: fit.iter().map(|level: &f64| level.exp()).collect(),
+            fit,
+        };
+        assert_eq!(curve.flat_runs(0, 8), [0..=4, 5..=7]);
+    }
 }
