@@ -841,11 +841,14 @@ mod tests {
     static SAYS: Benchmark = Benchmark {
         info: crate::model::Info::new("cpu.says"),
         run: Run::Here(|ctx| {
+            let did = std::cell::Cell::new(0);
             let chain = |iters: u64| {
+                did.set(did.get() + iters);
                 crate::sys::arch::add_chain(iters * 64);
                 Ok(())
             };
             ctx.measure_arms(&mut [Arm::new("a", chain).per_iter(64.0), Arm::new("b", chain)])?;
+            assert_eq!((ctx.iterations(), ctx.workers()), (did.get(), 3));
             ctx.prove("moons of the Earth", "1", 1.0, 1.0..=1.0);
             ctx.fact("member", ctx.member());
             ctx.note("said by one");

@@ -563,4 +563,40 @@ mod tests {
         assert!(probed.iterations > 3 && probed.result.core_hz.is_some_and(|hz| hz > 1e7));
         assert!(probed.result.series("").is_some_and(|s| s.values.len() == 1 && s.values[0] > 1e-9));
     }
+
+    #[test]
+    fn iterations_are_counted_in_all_and_by_loop() {
+        let job = Job { workers: 3, ..job() };
+        let mut ctx = Ctx::new(&job, &INFO, None);
+        let did = [std::cell::Cell::new(0), std::cell::Cell::new(0)];
+        let count = |i: usize| {
+            let did = &did[i];
+            move |iters: u64| {
+                did.set(did.get() + iters);
+                crate::sys::arch::add_chain(iters * 64);
+                Ok(())
+            }
+        };
+        ctx.measure_arms(&mut [Arm::new("a", count(0)), Arm::new("b", count(1))]).expect("loops that do something");
+        assert_eq!([ctx.iterations_of("a"), ctx.iterations_of("b")], [did[0].get(), did[1].get()]);
+        assert_eq!((ctx.iterations(), ctx.iterations_of("c")), (did[0].get() + did[1].get(), 0));
+        assert_eq!((ctx.workers(), ctx.member()), (3, 0));
+    }
+
+    /// An interruption may make one iteration last as long as a window, but not each time.
+    #[test]
+    fn a_window_of_a_probe_holds_more_than_one_short_iteration() {
+        let job = job();
+        let mut ctx = Ctx::new(&job, &INFO, None);
+        let mut most = 0;
+        for _ in 0..20 {
+            let body = |iters: u64| {
+                most = most.max(iters);
+                crate::sys::arch::add_chain(iters * 64);
+                Ok(())
+            };
+            ctx.probe(3, body).expect("a loop that does something");
+        }
+        assert!(most > 1, "64 additions do not take a quarter of an interval");
+    }
 }
