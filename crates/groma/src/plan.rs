@@ -344,6 +344,37 @@ mod tests {
         assert_eq!(pairs(&[7], &[], false), []);
     }
 
+    /// A tree of `/sys` with six cores of two threads, of which three share a last cache each.
+    #[test]
+    fn the_chosen_pairs_hold_one_of_each_kind() {
+        let root = tempfile::tempdir().expect("a directory");
+        let write = |path: String, text: String| {
+            let path = root.path().join("sys/devices/system/cpu").join(path);
+            std::fs::create_dir_all(path.parent().expect("below the root")).expect("a directory");
+            std::fs::write(path, text).expect("a file");
+        };
+        write("online".into(), "0-11\n".into());
+        for cpu in 0..12 {
+            let (core, group) = (cpu % 6, cpu % 6 / 3);
+            write(format!("cpu{cpu}/topology/core_cpus_list"), format!("{core},{}\n", core + 6));
+            for (file, text) in [("level", "3\n".to_owned()), ("type", "Unified\n".to_owned())] {
+                write(format!("cpu{cpu}/cache/index0/{file}"), text);
+            }
+            let (a, b) = (group * 3, group * 3 + 6);
+            write(format!("cpu{cpu}/cache/index0/shared_cpu_list"), format!("{a}-{},{b}-{}\n", a + 2, b + 2));
+        }
+        let topology = Topology::from_tree(root.path(), &(0..12).collect::<Vec<u32>>());
+        let relations: Vec<Relation> = spelled_out(Placement::EveryPair, false, &topology)
+            .iter()
+            .filter_map(|placement| match placement {
+                Placement::List(pair) => topology.relation(pair[0], pair[1]),
+                _ => None,
+            })
+            .collect();
+        // The others are those of the first CPU.
+        assert!(relations.starts_with(&[Relation::Smt, Relation::SameLlc, Relation::CrossLlc]), "{relations:?}");
+    }
+
     #[test]
     fn what_stands_for_many_is_never_planned() {
         let topology = Topology::read();

@@ -117,6 +117,22 @@ mod tests {
     }
 
     #[test]
+    fn a_name_stands_for_what_is_below_it() {
+        for (text, id, expected) in [
+            ("mem", "mem.latency", true),
+            ("mem.latency", "mem.latency", true),
+            ("ctx.switch", "ctx.switch.net", true),
+            ("ctx.switch.net", "ctx.switch.net_rotating", false),
+            ("file.create", "file.create_delete", false),
+            ("me", "mem.latency", false),
+            ("mem.latency", "mem", false),
+            ("*.latency", "mem.latency", true),
+        ] {
+            assert_eq!(names_metric(text, id), expected, "{text} {id}");
+        }
+    }
+
+    #[test]
     fn patterns() {
         for (pattern, text, expected) in [
             ("mem.*", "mem.latency", true),

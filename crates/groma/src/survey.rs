@@ -137,6 +137,20 @@ const POINT_CAP: Duration = Duration::from_secs(20);
 /// Kept back from the budget for statistics and output.
 const CLOSING: Duration = Duration::from_millis(500);
 
+impl Course {
+    /// What a round has told about those to come: what they cost, what they repeat, and whether
+    /// there is any use in them.
+    fn learn(&mut self, result: &JobResult, took: Duration) {
+        self.cost = took;
+        self.spent += took;
+        if self.frozen.is_empty() && result.state == State::Ok {
+            self.frozen = result.series.iter().map(|s| (s.name.clone(), s.iters)).collect();
+        }
+        // One bad end decides the metric; more rounds would only repeat it.
+        self.settled = result.state != State::Ok;
+    }
+}
+
 impl Survey<'_> {
     /// Works the plan off; `keep` is called with each round as it ends, and what it makes of it is kept here as well.
     ///
@@ -244,13 +258,7 @@ impl Survey<'_> {
                         // The answer to where a budget went.
                         result.facts.push(Fact::new(ROUND_WALL, format!("{:.1}", took.as_secs_f64() * 1e3)));
                         let course = &mut courses[i];
-                        course.cost = took;
-                        course.spent += took;
-                        if course.frozen.is_empty() && result.state == State::Ok {
-                            course.frozen = result.series.iter().map(|s| (s.name.clone(), s.iters)).collect();
-                        }
-                        // One bad end decides the metric; more rounds would only repeat it.
-                        course.settled = result.state != State::Ok;
+                        course.learn(&result, took);
                         let mut round = Round { round, result };
                         keep(i, &mut round)?;
                         course.rounds.push(round);
@@ -358,7 +366,7 @@ fn precise(planned: &Planned, rounds: &[Round]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use groma_harness::model::{CrewKind, Labels, Params, Placement, Point, Timing};
+    use groma_harness::model::{CrewKind, Labels, Params, Placement, Point, Series, Timing};
     use std::collections::BTreeSet;
 
     fn planned(bench: &str, workers: u32) -> Planned {
@@ -382,6 +390,10 @@ mod tests {
         }
     }
 
+    fn course(frozen: Vec<(String, u64)>) -> Course {
+        Course { rounds: Vec::new(), frozen, cost: Duration::ZERO, spent: Duration::ZERO, target: 9, settled: false }
+    }
+
     /// The jobs of so many rounds of three points, of a run with this seed.
     fn jobs(seed: u64, rounds: u32) -> Vec<Job> {
         let supervisor = Supervisor::new().expect("a supervisor");
@@ -397,14 +409,7 @@ mod tests {
             work_dir: None,
             remote: None,
         };
-        let course = Course {
-            rounds: Vec::new(),
-            frozen: vec![("a".to_owned(), 12)],
-            cost: Duration::ZERO,
-            spent: Duration::ZERO,
-            target: 9,
-            settled: false,
-        };
+        let course = course(vec![("a".to_owned(), 12)]);
         let points = [planned("a.one", 1), planned("a.two", 1), planned("a.two", 4)];
         let mut rng = Rng::new(survey.seed);
         (0..rounds)
@@ -420,6 +425,31 @@ mod tests {
         assert_eq!(one, again);
         let distinct: BTreeSet<u64> = one.iter().chain(&other).copied().collect();
         assert_eq!(distinct.len(), 30, "{one:?} {other:?}");
+    }
+
+    fn with_iterations(iters: u64) -> JobResult {
+        let series = Series { name: "a".to_owned(), iters, per_iter: 1.0, samples: Vec::new(), values: Vec::new() };
+        JobResult { series: vec![series], ..JobResult::ended(State::Ok, "") }
+    }
+
+    #[test]
+    fn the_iterations_of_the_first_good_round_stay() {
+        let mut course = course(Vec::new());
+        for (iters, ms) in [(12, 5), (13, 7), (14, 9)] {
+            course.learn(&with_iterations(iters), Duration::from_millis(ms));
+            assert_eq!(course.frozen, [("a".to_owned(), 12)]);
+            assert_eq!(course.cost, Duration::from_millis(ms));
+        }
+        assert_eq!((course.spent, course.settled), (Duration::from_millis(21), false));
+    }
+
+    #[test]
+    fn only_what_went_well_is_measured_again() {
+        for state in [State::Unsupported, State::Denied, State::Failed, State::Timeout] {
+            let mut course = course(Vec::new());
+            course.learn(&JobResult::ended(state, "a reason"), Duration::ZERO);
+            assert!(course.settled && course.frozen.is_empty(), "{state:?}");
+        }
     }
 
     #[test]

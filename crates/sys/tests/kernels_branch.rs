@@ -2,6 +2,9 @@
 //! values, never a time.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod objdump;
+
 use groma_sys::arch::branch::{
     self, BRANCH_BIT, BRANCHES_LONG, BRANCHES_RANDOM, BRANCHES_SHORT, Drawn, JUMPS_RANDOM, Layout, xorshift,
 };
@@ -32,6 +35,26 @@ fn branches_are_taken_or_not_as_told() {
                     assert_eq!(turns * in_a_turn, run(turns, false), "{layout:?}, {turns} turns, none taken");
                 }
             }
+        }
+    }
+}
+
+/// Branches that are taken one after the other in the same 16 bytes cost more on many CPUs: the layout is part of what
+/// is measured.
+#[test]
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+fn taken_branches_are_as_far_apart_as_their_layout_says() {
+    for (layout, name, apart) in
+        [(Layout::Apart, "jb", true), (Layout::Indirect, "jmp", true), (Layout::Dense, "jb", false)]
+    {
+        for (short, in_a_turn) in [(false, BRANCHES_LONG), (true, BRANCHES_SHORT)] {
+            let run = branch::branches(layout, short) as usize;
+            let Some(function) = objdump::disassemble(objdump::in_file(run)) else { return };
+            let body = objdump::innermost(&function);
+            let at: Vec<usize> = body.iter().filter(|i| i.name() == name).map(|i| i.address).collect();
+            assert_eq!(in_a_turn, at.len() as u64, "{layout:?}: {body:#?}");
+            let far = at.windows(2).all(|pair| pair[1] - pair[0] >= 16);
+            assert_eq!(apart, far, "{layout:?}: {at:x?}");
         }
     }
 }

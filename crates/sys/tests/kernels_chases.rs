@@ -144,6 +144,22 @@ fn chains_are_disjoint_closed_cycles_through_all_nodes() {
     }
 }
 
+/// Neighbours that follow each other are what a prefetcher waits for.
+#[test]
+fn no_order_goes_from_neighbour_to_neighbour() {
+    let (nodes, page) = (1024, 4096);
+    for order in [Order::Anywhere, Order::Grouped { pages: 4, page }] {
+        let mut map = memory(64 * nodes);
+        let mut chains = Chains::new(&mut map[..64 * nodes], 64, order, random(7)).unwrap();
+        chains.link(&[Link { offset: 0, chains: 1, ahead: 1, start: 0 }]).unwrap();
+        let next = |at: usize| usize::from_ne_bytes(chains.bytes()[at..at + size_of::<usize>()].try_into().unwrap());
+        let base = chains.bytes().as_ptr() as usize;
+        let in_order = (0..nodes).filter(|i| next(i * 64) == base + (i + 1) * 64).count();
+        // By chance: one, or four within the pages of a group.
+        assert!(in_order < nodes / 16, "{order:?}: {in_order} of {nodes}");
+    }
+}
+
 #[test]
 fn links_share_nodes_and_do_not_disturb_each_other() {
     let mut map = memory(256 * 1000);

@@ -230,6 +230,11 @@ fn ring_of_pipes(tasks: usize) -> Result<Vec<Ends>, Stop> {
     Ok(inputs.into_iter().zip(outputs).map(|(input, output)| Ends { input, output }).collect())
 }
 
+/// Lines of so many bytes, the last of which may be one in part.
+fn lines_of(bytes: u64) -> u32 {
+    bytes.div_ceil(LINE as u64) as u32
+}
+
 fn run(ctx: &mut Ctx) -> Outcome {
     let tasks = ctx.int("tasks") as usize;
     if tasks < 2 {
@@ -238,7 +243,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     // A ring is on one CPU by definition, whatever the placement says; its tasks inherit it.
     super::on_one_cpu(ctx)?;
     process::refuse_huge_pages();
-    let mut order: Vec<u32> = (0..ctx.int("working_set").div_ceil(LINE as u64) as u32).collect();
+    let mut order: Vec<u32> = (0..lines_of(ctx.int("working_set"))).collect();
     ctx.rng().shuffle(&mut order);
     let walk = Walk { order: order.into(), update: ctx.word("access") == "update" };
 
@@ -331,6 +336,11 @@ mod tests {
 
     const SWITCHES: &str = "context switches per hand-over, all tasks";
     const LEFT_WELL: &str = "tasks that left well, their working sets as touched";
+
+    #[test]
+    fn a_working_set_has_all_of_its_bytes() {
+        assert_eq!([0, 1, 64, 65, 16 << 10, 256 << 10].map(lines_of), [0, 1, 1, 2, 256, 4096]);
+    }
 
     #[test]
     fn every_hand_over_switches() {

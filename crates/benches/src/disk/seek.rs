@@ -81,6 +81,16 @@ mod tests {
             let Some(tried) = on_a_file(&BENCH, &[("distance", distance)]) else { return };
             assert!(tried.samples("") >= 3);
             assert!(tried.proven("bytes that came from a disk, of those asked for") >= 0.99);
+            // The read that brings the disk to the first place passes between two timed ones.
+            let samples = &tried.result.series("").expect("samples").samples;
+            let middle = |mut ns: Vec<u64>| {
+                ns.sort_unstable();
+                ns[ns.len() / 2]
+            };
+            let timed = middle(samples.iter().map(|s| s.elapsed_ns).collect());
+            let between = samples.windows(2).map(|s| s[1].t0_ns.saturating_sub(s[0].t0_ns + s[0].elapsed_ns));
+            let between = middle(between.collect());
+            assert!(between > timed / 4, "{between} ns between two reads that are timed, {timed} ns in one");
         }
     }
 }

@@ -91,6 +91,20 @@ const LOADS: u64 = CHASE_UNROLL;
 /// Loads of warm-up: a whole lap up to this many nodes, and this many beyond (memory-methods.md M2).
 const WARM_LOADS: u64 = 1 << 18;
 
+/// The chain that a word of the parameter `chain` names.
+fn chain_of<'a>(
+    kind: &str,
+    area: &'a mut [u8],
+    spacing: usize,
+    below: impl FnMut(u64) -> u64,
+) -> Result<Chain<'a>, String> {
+    if kind == "amortised" {
+        Chain::translation_amortised(area, spacing, super::GROUP_PAGES, page_size(), below)
+    } else {
+        Chain::translation_included(area, spacing, below)
+    }
+}
+
 fn run(ctx: &mut Ctx) -> Outcome {
     let size = ctx.int("size");
     let policy = match ctx.word("pages") {
@@ -113,14 +127,9 @@ fn run(ctx: &mut Ctx) -> Outcome {
     // line apart read a quarter too fast (Sapphire Rapids, 2 MiB: 10.5 ns against 13.9).
     let spacing = super::spacing(size);
     let area = &mut buffer[..size as usize];
-    let amortised = ctx.word("chain") == "amortised";
+    let kind = ctx.word("chain");
     let rng = ctx.rng();
-    let chain = if amortised {
-        Chain::translation_amortised(area, spacing, super::GROUP_PAGES, page_size(), |n| rng.below(n))
-    } else {
-        Chain::translation_included(area, spacing, |n| rng.below(n))
-    };
-    let mut chain = chain.map_err(Stop::Unsupported)?;
+    let mut chain = chain_of(kind, area, spacing, |n| rng.below(n)).map_err(Stop::Unsupported)?;
     ctx.fact("chain.nodes", chain.nodes());
     ctx.fact("chain.spacing", spacing);
     chain.walk((chain.nodes() as u64).min(WARM_LOADS));
@@ -150,6 +159,36 @@ mod tests {
             assert!(tried.samples("") >= 3);
             let nodes = tried.result.fact("chain.nodes");
             assert_eq!(nodes, Some((16384 / super::super::line_size()).to_string().as_str()));
+        }
+    }
+
+    /// The same random numbers lead to other places, so that the place tells the kind.
+    #[test]
+    fn each_word_has_its_chain() {
+        let (size, spacing) = (1 << 20, 64);
+        let numbers = || {
+            let mut state = 1u64;
+            move |n: u64| {
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                (state >> 33) % n
+            }
+        };
+        let places = |mut chain: Chain<'_>| -> Vec<usize> {
+            (0..8)
+                .map(|_| {
+                    chain.walk(LOADS);
+                    chain.position()
+                })
+                .collect()
+        };
+        let mut map = Map::anonymous(size, Policy::Base).expect("memory");
+        let amortised =
+            Chain::translation_amortised(&mut map, spacing, super::super::GROUP_PAGES, page_size(), numbers());
+        let amortised = places(amortised.expect("a chain"));
+        let included = places(Chain::translation_included(&mut map, spacing, numbers()).expect("a chain"));
+        assert_ne!(amortised, included);
+        for (word, expected) in [("amortised", amortised), ("included", included)] {
+            assert_eq!(places(chain_of(word, &mut map, spacing, numbers()).expect("a chain")), expected, "{word}");
         }
     }
 

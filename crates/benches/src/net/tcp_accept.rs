@@ -96,11 +96,23 @@ mod tests {
     use super::*;
     use groma_harness::testing::try_out;
 
+    fn per_iteration(sample: &groma_harness::model::Sample) -> f64 {
+        sample.elapsed_ns as f64 / sample.iters as f64
+    }
+
     #[test]
     fn every_connection_is_accepted() {
         let tried = try_out(&BENCH, &[], None).expect("loopback");
         assert!(tried.samples("") >= 3 && tried.samples("alone") >= 3);
         assert_eq!(tried.proven("connections established and accepted per connect"), 1.0);
+        // A handshake is more than ten times an accept of one that is made; both arms take turns.
+        let [both, alone] = ["", "alone"].map(|name| {
+            let mut ns: Vec<f64> =
+                tried.result.series(name).expect("samples").samples.iter().map(per_iteration).collect();
+            ns.sort_by(f64::total_cmp);
+            ns[ns.len() / 2]
+        });
+        assert!(alone < both / 2.0, "{alone} ns to accept, {both} ns to connect and accept");
         assert_eq!(tried.proven("segments that TCP sent again, handshakes included"), 0.0);
     }
 }

@@ -28,8 +28,7 @@ use groma_harness::model::Params;
 use groma_harness::prelude::*;
 use groma_harness::sys::mapping::{Backing, Mapping, memory_file, permissions};
 use groma_harness::sys::pages::{huge_page_size, page_size};
-use std::cell::RefCell;
-use std::hint::black_box;
+use std::cell::{Cell, RefCell};
 use std::os::fd::AsFd;
 
 pub(crate) static BENCH: Benchmark = Benchmark {
@@ -140,13 +139,15 @@ fn run(ctx: &mut Ctx) -> Outcome {
         }
     };
     let map = || Mapping::new(size, backing, touch == "populate").doing("mmap");
+    // What the touched bytes of a file add up to.
+    let seen = Cell::new(0u64);
     let touch_pages = |map: &mut Mapping<'_>| {
         if touch != "all" {
             return;
         }
         for at in (0..size).step_by(page) {
             if kind == "file" {
-                black_box(map[at]);
+                seen.set(seen.get().wrapping_add(u64::from(map[at])));
             } else {
                 map[at] = 1;
             }
@@ -226,6 +227,12 @@ fn run(ctx: &mut Ctx) -> Outcome {
     work::once_each(ctx, "starts and stops of the watch per one credited", pauses, ctx.iterations_of("watch"));
     let touches = (ctx.iterations() - ctx.iterations_of("watch")) * pages;
     prove_faults(ctx, &faults.into_inner(), touches);
+    if let (Backing::File(_), "file", "all") = (backing, kind, touch) {
+        let of_one = map()?.iter().step_by(page).map(|byte| u64::from(*byte)).sum::<u64>();
+        let mapped: u64 = turns.iter().map(Done::count).sum();
+        let same = f64::from(u8::from(seen.get() == mapped.wrapping_mul(of_one)));
+        ctx.prove("the bytes touched add up to one of each page, every time", "1", same, 1.0..=1.0);
+    }
     prove_one(ctx, map()?, touch_pages, size)?;
     entry::asks_the_kernel(ctx, whole);
     Ok(())

@@ -1,0 +1,240 @@
+//! What the words of parameters make a worker ask of the kernel.
+//!
+//! A benchmark proves that its operation happened as often as it is credited. A word that leads to
+//! another operation (`kind=sendfile` that copies by `read` and `write`, a private futex that is
+//! shared, an `overwrite` that is not synced) keeps all of these proofs and reports the cost of
+//! something else. Here each word runs for a moment in a worker under `strace`, and its system calls
+//! are compared with what the word says.
+//!
+//! The worker gets its job straight from the test, without supervisor and preflight: a row takes a
+//! tenth of a second. Where there is no `strace`, or it may not trace, the tests say so and pass.
+#![cfg(target_os = "linux")]
+
+mod common;
+use common::{Place, is_executable};
+use std::io::Write as _;
+use std::process::{Command, Stdio};
+
+/// Calls that count as the operation: less than any row makes (timed operations and warm-up), more
+/// than set-up and clean-up make of any call that a row names.
+const SOME: usize = 8;
+
+/// A benchmark, its parameters, calls of which one has to be made again and again (`|` between
+/// those that may stand for each other), and one that must not be.
+type Row = (&'static str, &'static str, &'static str, &'static str);
+
+/// The system calls of a worker and of all that it forks, as `strace` writes them, or nothing where
+/// the benchmark has not run. `on` are the CPUs of the two sides.
+fn traced(id: &str, params: &str, on: Option<u32>) -> Option<Vec<String>> {
+    if !is_executable("strace") {
+        println!("not here: there is no strace");
+        return None;
+    }
+    let place = Place::new();
+    let trace = place.path("trace");
+    let param = |(name, value): (&str, &str)| {
+        let kind = if value.parse::<u64>().is_ok() { "int" } else { "word" };
+        format!("{kind}\t{name}\t{value}\n")
+    };
+    let params_text: String = params.split_whitespace().filter_map(|p| p.split_once('=')).map(param).collect();
+    let placement = match on {
+        Some(cpu) => format!("placement\tsame-cpu\ncpu\t{cpu}\ncpu\t{cpu}\n"),
+        None => "placement\tpinned\n".to_owned(),
+    };
+    // 11 intervals of 200 us, within 4 ms: a clock that is far too cheap disturbs nobody here.
+    let job = format!(
+        "parent\t{}\nid\t{id}\n{params_text}{placement}crew\t1\tprocesses\nround\t0\t1\t11\t4000000\t1000000\n\
+         dir\t{}\nhost\t1\t1\t4000000\t0\t200000\t-\t-\ngo\n",
+        std::process::id(),
+        place.tmp().display(),
+    );
+    // -D: the tracer stands aside, and the worker is a child of this process, as its job says.
+    let mut worker = Command::new("strace")
+        .args(["-D", "-f", "-s", "16", "-o"])
+        .arg(&trace)
+        .args([env!("CARGO_BIN_EXE_groma"), "__worker"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("strace starts");
+    worker.stdin.take().expect("piped").write_all(job.as_bytes()).expect("the worker reads its job");
+    // Its tracer holds the standard error open until the trace is written.
+    let ended = common::ended(worker.wait_with_output().expect("it ends"));
+    if ended.err.contains("ptrace") {
+        println!("not here: {}", ended.err);
+        return None;
+    }
+    let state = ended.out.lines().find_map(|line| line.strip_prefix("end\t"));
+    let state = state.unwrap_or_else(|| panic!("{id} {params}: {ended:?}"));
+    if state.starts_with("unsupported") || state.starts_with("denied") {
+        println!("not here: {id} {params}: {state}");
+        return None;
+    }
+    let lines = std::fs::read_to_string(&trace).expect("a trace");
+    Some(lines.lines().map(|line| line.split_once(' ').map_or("", |(_, call)| call.trim_start()).to_owned()).collect())
+}
+
+/// Asserts that the words of these rows do what they say, and not what another word says.
+fn check(rows: &[Row]) {
+    let mut wrong = Vec::new();
+    for (id, params, does, never) in rows {
+        let on = id.starts_with("ctx.").then(|| groma_sys::affinity::allowed().expect("CPUs")[0]);
+        let Some(calls) = traced(id, params, on) else { continue };
+        let count = |what: &str| calls.iter().filter(|call| call.contains(what)).count();
+        let made = does.split('|').map(count).max().unwrap_or(0);
+        if made < SOME {
+            wrong.push(format!("{id} {params}: {made} times {does}"));
+        }
+        if !never.is_empty() && count(never) >= SOME {
+            wrong.push(format!("{id} {params}: {} times {never}", count(never)));
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+fn words_of_locks_and_tasks_ask_for_what_they_say() {
+    check(&[
+        ("lock.futex", "op=wake key=private object=private", "FUTEX_WAKE_PRIVATE", "FUTEX_WAIT"),
+        ("lock.futex", "op=wake key=shared object=private", "FUTEX_WAKE,", "FUTEX_WAKE_PRIVATE"),
+        ("lock.futex", "op=wait key=private object=private", "FUTEX_WAIT_PRIVATE", "FUTEX_WAKE"),
+        ("lock.futex", "op=wait key=shared object=private", "FUTEX_WAIT,", "FUTEX_WAIT_PRIVATE"),
+        ("ctx.futex", "kind=thread", "FUTEX_WAIT_PRIVATE", "FUTEX_WAIT,"),
+        ("ctx.futex", "kind=process", "FUTEX_WAIT,", "FUTEX_WAIT_PRIVATE"),
+        ("lock.file", "kind=record object=private", "F_SETLK", "F_OFD_SETLK"),
+        ("lock.file", "kind=open-file object=private", "F_OFD_SETLK", "flock("),
+        ("lock.file", "kind=flock object=private", "flock(", "F_SETLK"),
+        ("proc.vfork_exit", "", "CLONE_VM|CLONE_VFORK", "CLONE_CHILD_CLEARTID"),
+        ("proc.exec", "target=bare by=vfork from=file", "CLONE_VM", "execveat("),
+        ("proc.exec", "target=bare by=fork from=memfd", "execveat(", "CLONE_VM"),
+        ("proc.clone3", "kind=fork", "clone3(", "CLONE_VM"),
+        ("proc.clone3", "kind=vm_vfork", "CLONE_VM|CLONE_VFORK", "CLONE_PIDFD"),
+        ("proc.clone3", "kind=pidfd", "CLONE_PIDFD", "CLONE_VM"),
+    ]);
+}
+
+#[test]
+fn words_of_files_ask_for_what_they_say() {
+    check(&[
+        (
+            "file.copy",
+            "kind=copy_file_range size=1048576 where=work_dir object=private",
+            "copy_file_range(",
+            "sendfile(",
+        ),
+        ("file.copy", "kind=sendfile size=1048576 where=work_dir object=private", "sendfile(", "copy_file_range("),
+        ("file.copy", "kind=read_write size=1048576 where=work_dir object=private", "pread64(", "sendfile("),
+        ("file.durable", "kind=append", "fsync(", "fdatasync("),
+        ("file.durable", "kind=overwrite", "fdatasync(", " fsync("),
+        ("file.durable", "kind=create", "fsync(", "rename"),
+        ("file.durable", "kind=replace", "rename", "unlink"),
+        ("file.link", "kind=hard entries=16 where=work_dir object=private", "linkat(", "symlink"),
+        ("file.link", "kind=symbolic entries=16 where=work_dir object=private", "symlink", "AT_SYMLINK_FOLLOW"),
+        ("ipc.sendfile_bandwidth", "size=65536 by=sendfile to=socket", "sendfile(", "splice("),
+        ("ipc.sendfile_bandwidth", "size=65536 by=splice to=pipe", "splice(", "sendfile("),
+        ("ipc.sendfile_bandwidth", "size=65536 by=read_write to=socket", "pread64(", "splice("),
+        ("ipc.pipe_bandwidth", "size=65536 buffer=default by=vmsplice", "vmsplice(", ""),
+        ("ipc.pipe_bandwidth", "size=65536 buffer=default by=write", "write(", "vmsplice("),
+    ]);
+}
+
+#[test]
+fn words_of_memory_ask_for_what_they_say() {
+    check(&[
+        ("vm.remap", "kind=move size=65536 pages=present", "MREMAP_FIXED", ""),
+        ("vm.remap", "kind=grow size=65536 pages=present", "mremap(", "MREMAP_FIXED"),
+        ("vm.fault", "kind=file_minor object=private", "MAP_FIXED", "PROT_WRITE, MAP_PRIVATE|MAP_FIXED,"),
+        (
+            "vm.fault",
+            "kind=file_cow object=private",
+            "PROT_READ|PROT_WRITE, MAP_PRIVATE|MAP_FIXED,",
+            "MAP_SHARED|MAP_FIXED",
+        ),
+        ("vm.fault", "kind=file_shared object=private", "PROT_READ|PROT_WRITE, MAP_SHARED|MAP_FIXED", ""),
+        ("vm.advise", "advice=dontneed size=65536", "MADV_DONTNEED", "MADV_FREE"),
+        ("vm.advise", "advice=free size=65536", "MADV_FREE", "MADV_COLD"),
+        ("vm.advise", "advice=cold size=65536", "MADV_COLD", "MADV_FREE"),
+        ("vm.advise", "advice=populate_write size=65536", "MADV_POPULATE_WRITE|0x17", "MADV_COLD"),
+        ("vm.map", "size=65536 backing=anon touch=none", "MAP_PRIVATE|MAP_ANONYMOUS, -1", "MAP_POPULATE"),
+        ("vm.map", "size=65536 backing=file touch=populate", "MAP_SHARED|MAP_POPULATE", ""),
+        ("vm.map", "size=65536 backing=shmem touch=none", "MAP_SHARED, ", "MAP_POPULATE"),
+    ]);
+}
+
+#[test]
+fn words_of_waiting_ask_for_what_they_say() {
+    let ways = [
+        ("nanosleep", "nanosleep("),
+        ("clock_nanosleep_abs", "TIMER_ABSTIME"),
+        ("select", "select"),
+        ("ppoll", "ppoll("),
+        ("epoll_pwait2", "epoll_pwait2("),
+        ("timerfd", "timerfd_settime("),
+        ("itimer", "setitimer("),
+        ("posix_timer", "timer_settime("),
+        ("futex", "FUTEX_WAIT"),
+    ];
+    for (i, (way, does)) in ways.iter().enumerate() {
+        let params = format!("interface={way} length=100us slack=default policy=other");
+        let Some(calls) = traced("timer.sleep", &params, None) else { continue };
+        let count = |what: &str| calls.iter().filter(|call| call.contains(what)).count();
+        assert!(count(does) >= SOME, "{way}: {} times {does}", count(does));
+        for (_, other) in ways[..i].iter().chain(&ways[i + 1..]).filter(|(_, other)| !does.contains(other)) {
+            // `clock_nanosleep` ends with `nanosleep`.
+            assert!(count(other) < SOME || *other == "nanosleep(", "{way}: {} times {other}", count(other));
+        }
+    }
+    check(&[
+        ("ready.poll", "count=4 kind=pipe ready=last", "poll(", "select"),
+        ("ready.select", "count=4 kind=pipe ready=last", "select", " poll("),
+        ("ready.epoll", "count=4 kind=pipe ready=last", "epoll_", " poll("),
+    ]);
+}
+
+/// The last change of the timer slack is what the sleeps have: the default of 50 us is more than
+/// what many of them are late by.
+#[test]
+fn sleeps_have_the_timer_slack_that_was_asked_for() {
+    for (id, params, slack) in [
+        ("sched.periodic", "policy=other cpus=one", 1),
+        ("timer.sleep", "interface=nanosleep length=100us slack=1ns policy=other", 1),
+        ("timer.sleep", "interface=nanosleep length=100us slack=default policy=other", 0),
+    ] {
+        let Some(calls) = traced(id, params, None) else { return };
+        let last = calls.iter().rfind(|call| call.contains("PR_SET_TIMERSLACK"));
+        assert!(
+            last.is_some_and(|call| call.contains(&format!("PR_SET_TIMERSLACK, {slack})"))),
+            "{id} {params}: {last:?}"
+        );
+    }
+}
+
+#[test]
+fn reads_at_random_are_in_no_order() {
+    let Some(calls) = traced("file.pread_random", "size=1048576 where=work_dir object=private", None) else { return };
+    let offset = |call: &String| call.split_once(", 4096, ")?.1.split(')').next()?.parse::<u64>().ok();
+    let offsets: Vec<u64> = calls.iter().filter(|call| call.starts_with("pread64(")).filter_map(offset).collect();
+    assert!(offsets.len() >= 64, "{} reads", offsets.len());
+    // Of 256 blocks in random order, one in 256 follows the one before it.
+    let in_order = offsets.windows(2).filter(|pair| pair[1] == pair[0] + 4096).count();
+    assert!(in_order < offsets.len() / 8, "{in_order} of {} reads follow the one before", offsets.len());
+}
+
+/// Where a search ends with the first that is ready, its place decides what the call costs.
+#[test]
+fn the_descriptor_that_is_ready_is_the_one_that_was_named() {
+    for (ready, at) in [("first", 0), ("last", 3)] {
+        let Some(calls) = traced("ready.poll", &format!("count=4 kind=pipe ready={ready}"), None) else { return };
+        // ppoll([{fd=3, ...}, ..., {fd=6, ...}], 4, ...) = 1 ([{fd=6, revents=POLLIN}], ...)
+        let answered =
+            |call: &&String| call.starts_with("ppoll(") && call.contains("], 4, ") && call.contains("revents");
+        let answers: Vec<Vec<&str>> = calls
+            .iter()
+            .filter(answered)
+            .map(|call| call.split("fd=").skip(1).filter_map(|rest| rest.split([',', '}']).next()).collect())
+            .collect();
+        assert!(answers.len() >= SOME, "{ready}: {} answers", answers.len());
+        assert!(answers.iter().all(|fds| fds.len() == 5 && fds[4] == fds[at]), "{ready}: {:?}", answers[0]);
+    }
+}
