@@ -30,6 +30,7 @@
 use super::walk::{AREA, Faults, Walk, read_each, write_each};
 use crate::scratch::Scratch;
 use groma_harness::prelude::*;
+use groma_harness::sys::counters::Usage;
 use groma_harness::sys::file_pages::{Access, FilePages};
 use groma_harness::sys::pages::{Map, Part, page_size};
 use std::ops::DerefMut;
@@ -129,13 +130,22 @@ fn anonymous(ctx: &mut Ctx, prepare: impl Fn(&[u8]), touch: impl Fn(&mut [u8])) 
     write_each(&mut area, 1);
     let first_ns = ctx.now_ns().saturating_sub(before) / (area.len() / page_size()) as u64;
     ctx.fact("first_pass.ns_per_page", first_ns);
+    let (mut prepared, mut laps) = (Faults::default(), 0u64);
+    let pages = (area.len() / page_size()) as u64;
     let ready = |area: &mut Part| {
         area.drop_pages().doing("giving the pages back")?;
+        let before = Usage::thread();
         prepare(area);
+        prepared.add(&Usage::thread().since(&before));
+        laps += 1;
         Ok(())
     };
     let (faults, walk) = measure(ctx, &mut area, ready, touch)?;
     faults.prove_each_minor(ctx, ctx.iterations());
+    if ctx.word("kind") == "after_zero" {
+        let each = prepared.per_touch(laps * pages);
+        ctx.prove("minor faults of the reads before, per page", "0.98..1.02", each, 0.98..=1.02);
+    }
     // Memory of its own is given for what is written, and none for what is read: that is the page of zeros.
     if ctx.workers() == 1 {
         let Some(own) = area.smaps_bytes("Anonymous") else {
