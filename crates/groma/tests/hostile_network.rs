@@ -311,6 +311,30 @@ fn a_session_has_a_handful_of_requests() {
 }
 
 #[test]
+fn a_service_talks_to_its_client_only() {
+    let place = Place::new();
+    let serve = Serve::start(&place, &[], &["--bind", "0.0.0.0:0", "--token", TOKEN]);
+    let mut wire = serve.proven(TOKEN);
+    wire.say("service\tnet.tcp_rtt\t0\t0\n");
+    let answer = wire.line();
+    let port: u16 = answer.strip_prefix("port\t").and_then(|port| port.parse().ok()).expect("a port");
+    let from = |last: u8| {
+        let to = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+        let connection = connect_from(SocketAddr::from(([127, 0, 0, last], 0)), to).expect("loopback");
+        connection.set_read_timeout(Some(Duration::from_millis(500))).expect("a time-out");
+        connection
+    };
+    // The kernel accepts whoever comes; the service hangs up on an address that is not its client's.
+    let hung_up = |mut connection: TcpStream| match connection.read(&mut [0; 1]) {
+        Ok(0) => true,
+        Ok(_) => false,
+        Err(e) => e.kind() == std::io::ErrorKind::ConnectionReset,
+    };
+    assert!(hung_up(from(2)), "a stranger's connection is still open");
+    assert!(!hung_up(from(1)), "the client's connection is not");
+}
+
+#[test]
 fn a_session_ends_at_its_deadline() {
     let place = Place::new();
     let serve = Serve::start(&place, &[], &["--bind", "127.0.0.1:0", "--deadline", "1s"]);

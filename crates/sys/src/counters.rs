@@ -161,6 +161,28 @@ mod tests {
     use super::*;
 
     #[test]
+    fn what_children_worked_belongs_to_the_family() {
+        const WORK_NS: u64 = 40_000_000;
+        // In a process of its own: the other tests of this one work as well.
+        let child = crate::fork::fork(|| {
+            let (family, own) = (family_cpu_ns(), thread_cpu_ns());
+            let made = crate::fork::fork(|| {
+                let from = thread_cpu_ns();
+                while thread_cpu_ns() - from < WORK_NS {}
+                0
+            });
+            if !made.and_then(crate::fork::Child::wait).is_ok_and(|exit| exit.success()) {
+                return 2;
+            }
+            let (family, own) = (family_cpu_ns() - family, thread_cpu_ns() - own);
+            // Kernels that account by ticks of 10 ms may miss some.
+            i32::from(family < own + WORK_NS / 2)
+        });
+        let exit = child.expect("fork").wait().expect("wait");
+        assert_eq!(exit.code(), Some(0), "1: the child's work is missing");
+    }
+
+    #[test]
     fn work_in_user_mode_is_counted() {
         let before = Usage::thread();
         let cpu = thread_cpu_ns();

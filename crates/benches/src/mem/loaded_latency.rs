@@ -439,26 +439,6 @@ mod tests {
         }
     }
 
-    /// A generator that idles for 4096 cycles after each KiB moves less than a byte in four cycles.
-    #[test]
-    fn a_pace_slows_the_generators_down() {
-        let bandwidth = |pace: &str| {
-            let tried = try_out(&BENCH, &[("level", "l3"), ("generators", "1"), ("pace", pace)], None).ok()?;
-            tried.result.series("bandwidth").and_then(|s| s.values.first().copied())
-        };
-        let mut seen = Vec::new();
-        // Neighbours take bandwidth, and with it the difference: one good pair will do.
-        for _ in 0..5 {
-            let (Some(fast), Some(slow)) = (bandwidth("0"), bandwidth("4096")) else { continue };
-            seen.push((fast, slow));
-            if fast > 1.5 * slow {
-                return;
-            }
-        }
-        assert!(seen.is_empty(), "bytes per second at full pace and at a slow one: {seen:?}");
-        eprintln!("skipped: the generator was not let run beside the chase");
-    }
-
     #[test]
     fn more_generators_than_cpus_are_refused() {
         let refused = try_out(&BENCH, &[("generators", "100000")], None).map(|_| ());
