@@ -69,7 +69,8 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let pages = (touched / page_size() as u64) as f64;
     let there = map.resident_pages().doing("looking which pages are there")? as f64;
     ctx.prove("share of the touched pages that are there", "exactly 1", there / pages, 1.0..=1.0);
-    ctx.prove("pages that came from a disk", "0", used.major_faults as f64, 0.0..=0.0);
+    // Some of the program's own may; memory that was swapped out comes back by the thousand.
+    ctx.prove("pages that came from a disk", "8 or fewer", used.major_faults as f64, ..=8.0);
     // Kernels that populate a range in one go count no fault a page.
     ctx.fact("faults_per_page", format!("{:.3}", used.minor_faults as f64 / pages));
     for (key, added) in facts::memory_pressure().since(&pressure) {
