@@ -63,7 +63,10 @@ fn what_cannot_be_done_is_said() {
 
 /// A run that is refused before anything is changed.
 fn refused(place: &Place, args: &[&str], why: &str) {
-    let ended = place.groma(args);
+    // The system looks at a disk whenever somebody has closed it after writing, and has it to itself meanwhile.
+    let ended = until("a disk that nobody looks at", || {
+        Some(place.groma(args)).filter(|ended| why.contains("in use") || !ended.err.contains("in use"))
+    });
     assert_eq!(ended.code, Some(2), "{args:?}: {ended:?}");
     assert!(ended.err.contains(why) && ended.err.trim_end().lines().count() == 1, "{args:?}: {ended:?}");
 }
@@ -236,8 +239,10 @@ fn memory_does_not_grow_with_transfers_or_places() {
         assert!(exit.success(), "{exit}");
         exit.usage.max_resident >> 10
     };
-    let (few, many) = (most("count=1000", &[]), most("count=500000", &[]));
-    assert!(many < few + 3 * 1024, "{few} KiB for a thousand transfers, {many} KiB for half a million");
+    let (few, many) = (most("count=1000", &[]), most("count=2000000", &[]));
+    // How much of the program's own file is resident differs by 7 MiB from run to run; eight bytes a transfer would be 15 MiB.
+    const SPREAD: u64 = 10 * 1024;
+    assert!(many < few + SPREAD, "{few} KiB for a thousand transfers, {many} KiB for two million");
     let anywhere = most("count=1000", &["rand=1T", "norepeat=1"]);
-    assert!(anywhere < few + 3 * 1024, "{few} KiB in turn, {anywhere} KiB at random places of a tebibyte");
+    assert!(anywhere < few + SPREAD, "{few} KiB in turn, {anywhere} KiB at random places of a tebibyte");
 }
