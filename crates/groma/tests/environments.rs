@@ -3,7 +3,7 @@
 //! that could not be measured with a reason, and nothing is left behind.
 
 mod common;
-use common::{Ended, Place, ended, is_executable};
+use common::{Ended, Place, before_and_after, ended, is_executable};
 use groma_harness::sys::filter;
 use groma_harness::sys::process::is_root;
 use serde_json::Value;
@@ -98,17 +98,12 @@ snapshot() {
     cut -d' ' -f5 /proc/self/mountinfo | sort | sed 's/^/mount /'
     find /dev/shm "$TMPDIR" 2>/dev/null | sort | sed 's/^/file /'
 }
-snapshot > "$HOME/before"
-"$@"
-code=$?
-snapshot > "$HOME/after"
-exit $code
 "#;
 
 #[test]
 fn nothing_is_left_behind() {
     let place = Place::new();
-    let Some(ended) = in_namespaces(&place, SNAPSHOT, &everything()) else { return };
+    let Some(ended) = in_namespaces(&place, &before_and_after(SNAPSHOT), &everything()) else { return };
     complete(&place, &ended);
     let read = |name| std::fs::read_to_string(place.path(name)).expect("a snapshot");
     let (before, after) = (read("before"), read("after"));

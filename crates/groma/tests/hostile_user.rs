@@ -2,7 +2,7 @@
 //! is not its own. And what may block can be interrupted.
 
 mod common;
-use common::{Ended, Place, ended, is_executable, send, until};
+use common::{Ended, Place, before_and_after, ended, is_executable, send, until};
 use groma_harness::sys::process::is_root;
 use std::fs;
 use std::io::Write;
@@ -184,11 +184,6 @@ snapshot() {
 }
 # Other tests and other people use the one outside.
 mount -t tmpfs none /dev/shm
-snapshot > "$HOME/before"
-"$@"
-code=$?
-snapshot > "$HOME/after"
-exit $code
 "#;
 
 /// As long as the file is there: makes names that a run could take for its own, and takes them away again.
@@ -214,7 +209,8 @@ fn a_run_beside_a_hostile_user_leaves_what_it_found() {
     let mut nuisance = Command::new("sh");
     nuisance.args(["-c", NUISANCE]).current_dir(place.tmp()).uid(OTHER).gid(OTHER).stderr(Stdio::null());
     let mut nuisance = nuisance.spawn().expect("sh");
-    let wrapper = [&["timeout", "-s", "KILL", "120"], &unshare[..], &["sh", "-c", SNAPSHOT, "sh"]].concat();
+    let script = before_and_after(SNAPSHOT);
+    let wrapper = [&["timeout", "-s", "KILL", "120"], &unshare[..], &["sh", "-c", &script, "sh"]].concat();
     let command = "command=setsid sh -c \"setsid sleep 1234 & exit 0\"";
     let args = [
         "run",

@@ -1,6 +1,7 @@
 //! All whole numbers below a bound in random order, without a list of them.
 
 use crate::Rng;
+use crate::rng::mix;
 
 /// A random order of the numbers from 0 to `n` - 1: each of them is at exactly one place.
 ///
@@ -46,17 +47,10 @@ impl Permutation {
         let mask = u64::MAX >> (u64::BITS - self.half);
         let (mut left, mut right) = (number >> self.half, number & mask);
         for key in self.keys {
-            (left, right) = (right, left ^ (scramble(right ^ key) & mask));
+            (left, right) = (right, left ^ (mix(right ^ key) & mask));
         }
         left << self.half | right
     }
-}
-
-/// The finaliser of splitmix64 (Steele, Lea and Flood 2014; Stafford's variant 13).
-fn scramble(word: u64) -> u64 {
-    let word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    word ^ (word >> 31)
 }
 
 #[cfg(test)]
@@ -122,7 +116,7 @@ mod tests {
     #[test]
     fn the_finaliser_is_that_of_splitmix64() {
         const GAMMA: u64 = 0x9e37_79b9_7f4a_7c15;
-        assert_eq!(scramble(GAMMA), 0xe220_a839_7b1d_cdaf);
-        assert_eq!(scramble(GAMMA.wrapping_mul(2)), 0x6e78_9e6a_a1b9_65f4);
+        assert_eq!(mix(GAMMA), 0xe220_a839_7b1d_cdaf);
+        assert_eq!(mix(GAMMA.wrapping_mul(2)), 0x6e78_9e6a_a1b9_65f4);
     }
 }

@@ -508,9 +508,8 @@ mod tests {
     #[test]
     fn a_name_that_changes_its_meaning_is_not_written_to() {
         use std::os::unix::fs::symlink;
-        let dir = std::env::temp_dir().join(format!("groma-dd-swap-{}", std::process::id()));
-        std::fs::create_dir(&dir).expect("a directory");
-        let [name, meant, victim] = ["name", "meant", "victim"].map(|file| dir.join(file));
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let [name, meant, victim] = ["name", "meant", "victim"].map(|file| dir.path().join(file));
         let job = Job::parse(&[format!("of={}", name.display()), "count=1".to_owned()]).expect("it can be read");
         let open = |looked| open_what_was_seen(&job, "of=name".to_owned(), &name, looked, false);
         let look = || look("of=name", &name, false).expect("it may be written to");
@@ -532,7 +531,6 @@ mod tests {
         let looked = look();
         std::fs::hard_link(&victim, &name).expect("a link");
         refused(open(looked));
-        std::fs::remove_dir_all(&dir).expect("nothing left");
     }
 
     #[test]
