@@ -1,15 +1,17 @@
 //! The fuzz targets: each takes any bytes whatever and panics when a property of a parser does not hold.
 //!
-//! Shared by the fuzz crate, where libFuzzer chooses the bytes, and by `crates/groma/tests/corpus.rs`, which replays the
-//! corpus on stable. Whoever includes this file has the modules `dd`, `flags` and `select` of the program beside it: the
-//! program is not a library.
+//! Shared by the fuzz crate, where libFuzzer chooses the bytes, and by
+//! `crates/groma/tests/corpus.rs`, which replays the corpus on stable. Whoever includes this file
+//! has the modules `dd`, `flags` and `select` of the program beside it: the program is not a
+//! library.
 //!
 //! Properties, besides "no panic":
 //!
 //! - What is accepted can be written again, and reads back as the same value.
-//! - What is accepted is well-formed by a second, independent definition (exact decimals, glob by dynamic programming, ...).
-//! - Nothing that is allocated or looped over is proportional to a *number* in the input; libFuzzer's limits on a single
-//!   allocation, on memory and on time check that (`fuzz/run`).
+//! - What is accepted is well-formed by a second, independent definition (exact decimals, glob by
+//!   dynamic programming, ...).
+//! - Nothing that is allocated or looped over is proportional to a *number* in the input;
+//!   libFuzzer's limits on a single allocation, on memory and on time check that (`fuzz/run`).
 
 use groma_benches::wire;
 use groma_harness::handshake::{Client, Server, Step};
@@ -117,8 +119,9 @@ fn finite(mut result: JobResult) -> JobResult {
     result
 }
 
-/// The handshake of `groma serve` and its clients, `harness/handshake.rs`: without the token, nothing that is said, in whatever
-/// pieces, is taken for a proof by either side; with it, honest sides always agree.
+/// The handshake of `groma serve` and its clients, `harness/handshake.rs`: without the token,
+/// nothing that is said, in whatever pieces, is taken for a proof by either side; with it, honest
+/// sides always agree.
 pub fn handshake(data: &[u8]) {
     const SECRET: &str = "a token that nobody said";
     let Some((&cut, said)) = data.split_first() else { return };
@@ -144,8 +147,9 @@ pub fn handshake(data: &[u8]) {
         assert!(proof.starts_with("proof\t") && proof.ends_with('\n') && proof.len() == 71, "{proof:?}");
         assert!(proven.check(second).is_err(), "a stranger is taken for a server");
     }
-    // Two honest sides: the input is the server's token; the client has the same one or another. Keys of HMAC are filled up
-    // with zeros, so two tokens that differ only in zeros at their ends are one; no argument can hold a zero.
+    // Two honest sides: the input is the server's token; the client has the same one or another.
+    // Keys of HMAC are filled up with zeros, so two tokens that differ only in zeros at their ends
+    // are one; no argument can hold a zero.
     let key = |token: &str| token.trim_end_matches('\0').to_owned();
     for own in [text, second] {
         let client = Client::new().expect("a nonce");
@@ -538,8 +542,8 @@ fn sound_store() -> &'static [u8] {
     })
 }
 
-/// What a stored run becomes: records, `report/summarise.rs`, and every view of them. The input is JSON: points with their
-/// rounds, and the host.
+/// What a stored run becomes: records, `report/summarise.rs`, and every view of them. The input is
+/// JSON: points with their rounds, and the host.
 pub fn views(data: &[u8]) {
     type Stored = (Vec<(Point, Vec<Round>)>, Host);
     let Ok(json) = std::str::from_utf8(data) else { return };
@@ -760,8 +764,9 @@ impl Scratch {
         Scratch(dir)
     }
 
-    /// Makes the files that the input describes: pieces that end with 0xff, each the number of a file and what it holds. Numbers
-    /// from 128 up make a directory in its place, and from 192 up a symbolic link that points to what it holds.
+    /// Makes the files that the input describes: pieces that end with 0xff, each the number of a
+    /// file and what it holds. Numbers from 128 up make a directory in its place, and from 192 up a
+    /// symbolic link that points to what it holds.
     fn plant(&self, data: &[u8], files: &[&str]) {
         for piece in data.split(|byte| *byte == 0xff) {
             let Some((&number, text)) = piece.split_first() else { continue };

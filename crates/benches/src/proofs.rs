@@ -6,8 +6,9 @@ use groma_harness::sys::affinity;
 use groma_harness::sys::counters::{self, Usage};
 use groma_harness::sys::process::Exit;
 
-/// Whether both sides have to be on this CPU: because that is the placement, whatever CPU the other side has been given (it was
-/// none, and the proof was then left out), because both were given the same, or because there is no other.
+/// Whether both sides have to be on this CPU: because that is the placement, whatever CPU the other
+/// side has been given (it was none, and the proof was then left out), because both were given the
+/// same, or because there is no other.
 pub(crate) fn on_one_cpu(ctx: &Ctx) -> bool {
     match ctx.peer_cpu() {
         _ if *ctx.placement() == Placement::SameCpu => true,

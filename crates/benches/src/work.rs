@@ -1,8 +1,8 @@
 //! Work that was done against work that is credited.
 //!
-//! The harness credits a loop with the iterations that it asked for; whether the loop did them only the loop can tell. So it
-//! counts answers, pages, bytes: what an operation that did not happen would not have brought. Counting `iters` itself would
-//! prove nothing.
+//! The harness credits a loop with the iterations that it asked for; whether the loop did them only
+//! the loop can tell. So it counts answers, pages, bytes: what an operation that did not happen
+//! would not have brought. Counting `iters` itself would prove nothing.
 
 use groma_harness::prelude::*;
 use std::cell::Cell;
@@ -44,7 +44,8 @@ pub(crate) fn once_each(ctx: &mut Ctx, what: &str, seen: u64, credited: u64) {
     ctx.prove(what, "exactly 1", seen as f64 / credited as f64, 1.0..=1.0);
 }
 
-/// As [`Ctx::probe`], of a body that tells how much it has done: `per_iter` for each iteration, or the round has failed.
+/// As [`Ctx::probe`], of a body that tells how much it has done: `per_iter` for each iteration, or
+/// the round has failed.
 pub(crate) fn probe(
     ctx: &mut Ctx,
     windows: u32,

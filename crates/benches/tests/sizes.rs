@@ -52,7 +52,8 @@ fn a_size_beyond_the_machine_is_refused_before_anything_is_set_up() {
 fn what_a_run_measures_by_itself_fits_into_small_machines() {
     const MIB: u64 = 1 << 20;
     for bench in all() {
-        // Each parameter in turn at its largest, the others at their first value, as the catalogue's widest runs have them.
+        // Each parameter in turn at its largest, the others at their first value, as the
+        // catalogue's widest runs have them.
         for param in bench.info.params {
             for (profile, values, most) in [
                 ("default", param.default, 800 * MIB),

@@ -1,7 +1,8 @@
 //! What a kept run does not tell of whoever measured: the names and home directories of users, addresses, secrets.
 //!
-//! A run is shown to others. Whatever in it was typed, or quotes what was typed, passes through here on its way to the store,
-//! to the stream and to the views, which therefore show the same. What the worker is told is not changed.
+//! A run is shown to others. Whatever in it was typed, or quotes what was typed, passes through
+//! here on its way to the store, to the stream and to the views, which therefore show the same.
+//! What the worker is told is not changed.
 
 use groma_harness::model::{Fact, Param, ParamKind, Point, Round, RunHeader, Value};
 use groma_harness::sys::facts::{HIDDEN, hide_addresses, user};
@@ -147,8 +148,9 @@ impl Discreet {
     }
 }
 
-/// A command as it is kept: the name of its program, and where it has more than that a fingerprint of all of it. Its words may
-/// be files, addresses and passwords; runs of different commands must not be taken for runs of one.
+/// A command as it is kept: the name of its program, and where it has more than that a fingerprint
+/// of all of it. Its words may be files, addresses and passwords; runs of different commands must
+/// not be taken for runs of one.
 fn named(command: &str) -> String {
     let program = command.split_whitespace().next().unwrap_or_default();
     let name = program.rsplit('/').next().unwrap_or_default();
@@ -160,8 +162,8 @@ fn named(command: &str) -> String {
     format!("{} #{:08x}", if is_name { name } else { "sh" }, fingerprint(command))
 }
 
-/// FNV-1a of 64 bits folded to 32: the same on every machine and in every version. It tells commands apart; it is no secret
-/// keeper, since whoever guesses the command can check the guess.
+/// FNV-1a of 64 bits folded to 32: the same on every machine and in every version. It tells
+/// commands apart; it is no secret keeper, since whoever guesses the command can check the guess.
 fn fingerprint(text: &str) -> u32 {
     let hash = text
         .bytes()
@@ -197,8 +199,8 @@ fn hide_behind(text: &str, above: &str) -> String {
     out
 }
 
-/// What ends the name of a directory in a text that was typed: names with spaces end too soon, and what follows is hidden as
-/// well as any other text.
+/// What ends the name of a directory in a text that was typed: names with spaces end too soon, and
+/// what follows is hidden as well as any other text.
 fn ends_path_name(c: char) -> bool {
     c == '/' || c.is_whitespace() || "'\":;,".contains(c)
 }

@@ -280,8 +280,8 @@ pub(crate) struct ServeArgs {
     /// The address and port to listen on; services are at further ports of this address while they are used
     #[arg(long, value_name = "ADDRESS[:PORT]", default_value = "127.0.0.1", value_parser = parse_address)]
     pub(crate) bind: SocketAddr,
-    /// The token that clients have to have, of 16 or more characters beyond the loopback [default: none on the loopback,
-    /// elsewhere a random one, which is printed]
+    /// The token that clients have to have, of 16 or more characters beyond the loopback [default:
+    /// none on the loopback, elsewhere a random one, which is printed]
     #[arg(long, value_name = "TOKEN", env = "GROMA_TOKEN", hide_env_values = true, value_parser = parse_token)]
     pub(crate) token: Option<String>,
     /// The longest that a session may take, which is one round of a client, such as 30s, 5m or 1h

@@ -4,8 +4,9 @@
 //! the store and to the views. It never runs a benchmark in its own process and holds no unsafe code.
 #![forbid(unsafe_code)]
 
-// Both stand in for the macros of the standard library in all modules below, so that no message reaches the terminal with
-// what another machine, a stored file or an argument has put into it (`tell`), and nobody has to think of it.
+// Both stand in for the macros of the standard library in all modules below, so that no message
+// reaches the terminal with what another machine, a stored file or an argument has put into it
+// (`tell`), and nobody has to think of it.
 macro_rules! eprintln {
     ($($text:tt)*) => { $crate::tell(format_args!("{}\n", format_args!($($text)*))) };
 }
@@ -71,7 +72,8 @@ fn refuse(error: clap::Error) -> u8 {
     // The error quotes what was typed, amid its own colours: made plain before it is parsed, it is quoted plain.
     let typed = args.iter().map(|arg| plain(&arg.to_string_lossy()).into_owned());
     let error = flags::Cli::try_parse_from(typed).err().filter(|e| e.kind() == error.kind()).unwrap_or(error);
-    // Help and version are no errors; everything else has exit code 2. Nobody is left to tell when it cannot be printed.
+    // Help and version are no errors; everything else has exit code 2. Nobody is left to tell when
+    // it cannot be printed.
     if !error.use_stderr() {
         let _ = error.print();
         return 0;

@@ -43,8 +43,9 @@ pub(crate) fn names_metric(text: &str, id: &str) -> bool {
 
 /// `*` fits any run of characters, `?` any one; everything else itself.
 ///
-/// Only the last `*` is ever tried again, since an earlier one that takes more leaves less for the rest: the time is the
-/// product of the two lengths at most. The obvious recursion took hours for twenty of them in a row.
+/// Only the last `*` is ever tried again, since an earlier one that takes more leaves less for the
+/// rest: the time is the product of the two lengths at most. The obvious recursion took hours for
+/// twenty of them in a row.
 fn glob(pattern: &[u8], text: &[u8]) -> bool {
     let (mut p, mut t) = (0, 0);
     // What follows the last `*`, and where the text goes on if that takes one more byte.

@@ -50,7 +50,8 @@ pub(crate) const HANGUP: i32 = 1;
 pub(crate) const INTERRUPT: i32 = 2;
 pub(crate) const TERMINATE: i32 = 15;
 
-/// Watches for the signals that end a run, which no longer end the program by themselves: from here on nothing may block.
+/// Watches for the signals that end a run, which no longer end the program by themselves: from here
+/// on nothing may block.
 ///
 /// # Errors
 /// When signals cannot be watched.
@@ -61,9 +62,9 @@ pub(crate) fn watch_signals() -> std::io::Result<Watch> {
 
 /// Makes what workers leave behind our children; whether it did.
 ///
-/// Not where other children may come to us: whoever executed this program in its own place may have had some, and the
-/// first process of a container inherits all that is orphaned there. These are not ours to end. In a container everything
-/// ends with its first process.
+/// Not where other children may come to us: whoever executed this program in its own place may have
+/// had some, and the first process of a container inherits all that is orphaned there. These are
+/// not ours to end. In a container everything ends with its first process.
 fn adopt() -> bool {
     process::id() != 1 && process::children().is_some_and(|all| all.is_empty()) && process::adopt_orphans().is_ok()
 }

@@ -1,13 +1,15 @@
 //! The private directory of a run, for benchmarks that need files, and the removal of what a killed run left.
 //!
-//! A run holds a lock on its directory. A directory whose lock can be had belongs to no run any more: the next run removes
-//! it, so that even SIGKILL leaves nothing for long.
+//! A run holds a lock on its directory. A directory whose lock can be had belongs to no run any
+//! more: the next run removes it, so that even SIGKILL leaves nothing for long.
 //!
-//! The directory is often made where everybody may write, and what is removed is gone. So a directory is removed only if it
-//! is one that a run made: its whole name has our form, this user owns it, nobody holds its lock, and the file in it that
-//! marks it has its name. It is made under another name and renamed when it is locked and marked, so that no other run ever sees
-//! one that is not; and on its way out it gets that other name again before the mark goes. What a kill leaves under the other name holds
-//! the mark at most, and is removed when it is old. All of it goes by descriptors ([`groma_harness::sys::dirs`]), never by path.
+//! The directory is often made where everybody may write, and what is removed is gone. So a
+//! directory is removed only if it is one that a run made: its whole name has our form, this user
+//! owns it, nobody holds its lock, and the file in it that marks it has its name. It is made under
+//! another name and renamed when it is locked and marked, so that no other run ever sees one that
+//! is not; and on its way out it gets that other name again before the mark goes. What a kill
+//! leaves under the other name holds the mark at most, and is removed when it is old. All of it
+//! goes by descriptors ([`groma_harness::sys::dirs`]), never by path.
 
 use anyhow::{Context, Result};
 use groma_harness::sys::dirs::Dir;
@@ -25,8 +27,9 @@ const UNMARKED: &str = "groma-unmarked-";
 const MARK: &str = "groma-work-directory";
 /// No mark is longer: prefix, ten digits of a process id, 17 characters, a line's end.
 const LONGEST_MARK: usize = 64;
-/// Between its making and its renaming a directory is unmarked for some microseconds, or as long as the process was stopped; one that
-/// is older was left. Only the mark is removed from it, so a mistake costs that run its work directory and no data.
+/// Between its making and its renaming a directory is unmarked for some microseconds, or as long as
+/// the process was stopped; one that is older was left. Only the mark is removed from it, so a
+/// mistake costs that run its work directory and no data.
 const OLD: Duration = Duration::from_secs(600);
 
 /// A directory that is removed with everything in it when this is dropped.
@@ -109,7 +112,8 @@ fn tail_of<'n>(name: &'n OsStr, prefix: &str) -> Option<&'n str> {
     (number.to_string() == pid && tag.len() == 16 && tag.chars().all(hex)).then_some(tail)
 }
 
-/// Removes a directory that is ours, marked and locked by us. Killed at any moment it leaves what the next sweep removes.
+/// Removes a directory that is ours, marked and locked by us. Killed at any moment it leaves what
+/// the next sweep removes.
 fn remove(parent: &Dir, name: &OsStr, dir: &Dir) -> io::Result<()> {
     dir.clear(Some(OsStr::new(MARK)))?;
     let tail = tail_of(name, PREFIX).ok_or(io::ErrorKind::InvalidInput)?;

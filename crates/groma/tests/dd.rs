@@ -240,7 +240,8 @@ fn memory_does_not_grow_with_transfers_or_places() {
         exit.usage.max_resident >> 10
     };
     let (few, many) = (most("count=1000", &[]), most("count=2000000", &[]));
-    // How much of the program's own file is resident differs by 7 MiB from run to run; eight bytes a transfer would be 15 MiB.
+    // How much of the program's own file is resident differs by 7 MiB from run to run; eight bytes
+    // a transfer would be 15 MiB.
     const SPREAD: u64 = 10 * 1024;
     assert!(many < few + SPREAD, "{few} KiB for a thousand transfers, {many} KiB for two million");
     let anywhere = most("count=1000", &["rand=1T", "norepeat=1"]);

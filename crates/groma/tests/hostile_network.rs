@@ -1,5 +1,6 @@
-//! What a network can do to `groma serve` and to `groma run --host`: servers that never end, strangers that only wait, proofs
-//! that are recorded, reflected or wrong, and clients that have the token and want too much.
+//! What a network can do to `groma serve` and to `groma run --host`: servers that never end,
+//! strangers that only wait, proofs that are recorded, reflected or wrong, and clients that have
+//! the token and want too much.
 
 mod common;
 #[path = "common/serve.rs"]
@@ -94,8 +95,8 @@ fn an_endless_server_is_left_at_once() {
     assert!(!serving.join().expect("no panic").contains(TOKEN));
 }
 
-/// One that never stops and never says much is left at the client's deadline (a test of `remote.rs` in the harness) or when the user
-/// has had enough.
+/// One that never stops and never says much is left at the client's deadline (a test of `remote.rs`
+/// in the harness) or when the user has had enough.
 #[test]
 fn the_user_can_leave_a_server_that_drips() {
     let place = Place::new();
@@ -127,7 +128,8 @@ fn strangers_do_not_shut_a_client_out() {
         thread::spawn(move || {
             let (mut waiting, mut knocked) = (std::collections::VecDeque::new(), 0u64);
             while !stop.load(Ordering::Relaxed) {
-                // From three addresses more than there are places, again and again, since each is kept for two seconds only.
+                // From three addresses more than there are places, again and again, since each is
+                // kept for two seconds only.
                 let from = SocketAddr::new(Ipv4Addr::new(127, 0, 0, 2 + (knocked % 3) as u8).into(), 0);
                 waiting.push_back(connect_from(from, to).expect("it listens"));
                 if waiting.len() > 200 {

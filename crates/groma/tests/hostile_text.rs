@@ -1,4 +1,5 @@
-//! A store, a server and a command line that hold what would steer a terminal: every view shows it and obeys none of it.
+//! A store, a server and a command line that hold what would steer a terminal: every view shows it
+//! and obeys none of it.
 
 mod common;
 use common::{Ended, Place, ended, is_executable};
@@ -8,8 +9,8 @@ use serde_json::Value;
 use std::io::{Read, Write};
 use std::net::TcpListener;
 
-/// Sets a title, clears the screen, colours by a control of Latin-1, reverses what follows, hides, ends lines and cells, calls
-/// a program from a spreadsheet, and is markup.
+/// Sets a title, clears the screen, colours by a control of Latin-1, reverses what follows, hides,
+/// ends lines and cells, calls a program from a spreadsheet, and is markup.
 const HOSTILE: &str =
     "=cmd()<script>&\x1b]0;owned\x07\x1b[2J\x1b[8m\u{9b}31m\u{202e}live\u{2066}\u{200b}\u{2028}\x7f\t\r\n| `x` |\\";
 
@@ -33,8 +34,8 @@ fn is_harmless(what: &str, text: &str) {
     }
 }
 
-/// A run whose every text was altered, in a store of its own: what `groma run` kept, with hostile points and rounds beside the
-/// real ones, which still draw curves and the page of the hardware.
+/// A run whose every text was altered, in a store of its own: what `groma run` kept, with hostile
+/// points and rounds beside the real ones, which still draw curves and the page of the hardware.
 fn hostile_store(place: &Place) -> String {
     let args =
         ["run", "mem.bandwidth", "syscall.getppid", "--param", "size=16K,1M,4M", "--profile", "quick", "--rounds", "2"];

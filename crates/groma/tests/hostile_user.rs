@@ -1,5 +1,5 @@
-//! Another user of this machine who can write where groma makes its files: no run hangs, follows a link of theirs, or removes what
-//! is not its own. And what may block can be interrupted.
+//! Another user of this machine who can write where groma makes its files: no run hangs, follows a
+//! link of theirs, or removes what is not its own. And what may block can be interrupted.
 
 mod common;
 use common::{Ended, Place, before_and_after, ended, is_executable, send, until};

@@ -1,7 +1,8 @@
 //! Sizes that no machine holds, asked of real workers: each says so in a line, and none has begun to take the memory.
 //!
-//! Whether every size of the catalogue is checked is a test of groma-benches (`tests/sizes.rs`). This one is a program of
-//! its own, because what its children used at most would otherwise be that of other tests.
+//! Whether every size of the catalogue is checked is a test of groma-benches (`tests/sizes.rs`).
+//! This one is a program of its own, because what its children used at most would otherwise be that
+//! of other tests.
 
 mod common;
 use common::Place;

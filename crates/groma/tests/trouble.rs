@@ -249,8 +249,8 @@ fn a_command_that_starts_itself_again_and_again_is_caught() {
     }
     let place = Place::new();
     let script = place.path("again");
-    // It starts the next one in a session of its own and ends: nobody has the same id or parent for long. It gives up by itself if
-    // nobody catches it.
+    // It starts the next one in a session of its own and ends: nobody has the same id or parent for
+    // long. It gives up by itself if nobody catches it.
     let next = "#!/bin/sh\n[ $1 -gt 3000 ] && exit\nsetsid sh $0 $(($1 + 1)) &\n";
     std::fs::write(&script, next).expect("a script");
     let param = format!("command=sh {} 0; sleep 0.05", script.display());

@@ -26,7 +26,8 @@ pub const POLLS: usize = 100_000;
 
 /// The longest time spent polling a coarse or slow clock, in its own nanoseconds.
 const POLL_LIMIT_NS: u64 = 250_000_000;
-/// So many reads in a row that show the same time are of a clock that stands still: of 5 ns each, they take longer than any step.
+/// So many reads in a row that show the same time are of a clock that stands still: of 5 ns each,
+/// they take longer than any step.
 const STILL_READS: u64 = 1 << 24;
 
 /// Polls the clock and tells its step and cost; `None` when it did not move at all.

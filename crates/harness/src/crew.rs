@@ -40,8 +40,8 @@ const REASON_WORDS: usize = 256;
 const THREAD_STACK: usize = 128 << 10;
 /// How long the coordinator sleeps at a time; it then looks whether a member has died.
 const WATCH: Duration = Duration::from_millis(20);
-/// How long the coordinator waits for all members to get through a phase; the deadline of the round is usually shorter, but knows
-/// no member.
+/// How long the coordinator waits for all members to get through a phase; the deadline of the round
+/// is usually shorter, but knows no member.
 const PATIENCE: Duration = Duration::from_secs(120);
 /// The same for each member: in a crowded crew they get their turns one after another.
 const PATIENCE_EACH: Duration = Duration::from_millis(100);
@@ -441,8 +441,8 @@ fn run_within(ins: &impl Instruments, bench: &Benchmark, job: &Job, patience: Du
     let outcome = coordinate(&board, &mut crew, timetable, patience);
     let coordinator = (counters::thread_cpu_ns() - started.1) as f64 / (Monotonic.now_ns() - started.0).max(1) as f64;
     if let Crew::Threads(threads) = &mut crew {
-        // Threads cannot be killed: those that are still at work are let go. One that did not come in time is not waited for
-        // again; it ends with the process.
+        // Threads cannot be killed: those that are still at work are let go. One that did not come
+        // in time is not waited for again; it ends with the process.
         board.set_phase(STOP);
         for (thread, slot) in threads.drain(..).zip(board.slots.iter()) {
             if !matches!(outcome, Err(Missing::Late(_))) || slot.ended.load(SeqCst) != 0 {

@@ -126,11 +126,12 @@ impl<'j> Ctx<'j> {
         &mut self.rng
     }
 
-    /// The private directory that this round may write in; removed afterwards. Declare `Need::WorkDir` or `Need::WorkDirFor` to
-    /// have one.
+    /// The private directory that this round may write in; removed afterwards. Declare
+    /// `Need::WorkDir` or `Need::WorkDirFor` to have one.
     ///
     /// # Errors
-    /// `Unsupported` when there is none; `Failed` when the need is not declared: a run makes the directory only for who needs it.
+    /// `Unsupported` when there is none; `Failed` when the need is not declared: a run makes the
+    /// directory only for who needs it.
     pub fn work_dir(&self) -> Result<&'j Path, Stop> {
         if !self.info.needs.iter().any(|need| need.is_work_dir(&self.job.params)) {
             return Err(Stop::Failed(format!("{} does not declare that it needs a directory", self.info.id)));

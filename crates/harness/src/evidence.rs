@@ -34,11 +34,12 @@ const KERNEL_FAMILIES: [&str; 3] = ["ready", "signal", "syscall"];
 /// enter the kernel more cheaply than a call does: user-mode kernels handle calls themselves and leave faults to the
 /// host.
 const ENTRY_SHARE: f64 = 0.25;
-/// The shortest cycle of a core, in nanoseconds: the fastest clock ever reported was 9.1 GHz. Not the clock that the canaries
-/// saw: a round of three intervals has one of them, which may have been interrupted, and the bound would then be too high.
+/// The shortest cycle of a core, in nanoseconds: the fastest clock ever reported was 9.1 GHz. Not
+/// the clock that the canaries saw: a round of three intervals has one of them, which may have been
+/// interrupted, and the bound would then be too high.
 const SHORTEST_CYCLE_NS: f64 = 0.1;
-/// Operations that no core completes in one cycle: the widest of 2026 retire 8 to 12 instructions, and an operation on a vector
-/// counts as one.
+/// Operations that no core completes in one cycle: the widest of 2026 retire 8 to 12 instructions,
+/// and an operation on a vector counts as one.
 const OPERATIONS_PER_CYCLE: f64 = 16.0;
 /// Bytes that no core moves in one cycle: three vectors of 64 bytes (two loads and a store) are 192.
 const BYTES_PER_CYCLE: f64 = 256.0;
@@ -282,7 +283,8 @@ mod tests {
     #[test]
     fn an_operation_is_not_faster_than_a_core() {
         const INFO: Info = Info::new("cpu.test");
-        // 16 operations in 0.1 ns are the bound: 1000 iterations of one last 6.25 ns, which the clock would not see, so of 64.
+        // 16 operations in 0.1 ns are the bound: 1000 iterations of one last 6.25 ns, which the
+        // clock would not see, so of 64.
         near(ratio(&INFO, 64.0, &[400]), 1.0);
         near(ratio(&INFO, 64.0, &[200]), 0.5);
         near(ratio(&INFO, 640.0, &[400]), 0.1);

@@ -1,4 +1,5 @@
-//! How a client and a `groma serve` prove to each other that they have the same token, which itself never crosses the network.
+//! How a client and a `groma serve` prove to each other that they have the same token, which itself
+//! never crosses the network.
 //!
 //! ```text
 //! client: groma <protocol> <client's nonce>
@@ -8,14 +9,17 @@
 //!         or: refused, with a reason only where the proof is right
 //! ```
 //!
-//! Lines of text, their words separated by tabs; nonces and proofs in hexadecimal digits. The client proves itself first, so
-//! that a stranger gets nothing but a random number: no proof that it could try tokens on, no version. Both nonces are fresh, so that
-//! a recorded proof is of no use; the role is part of what is proven, so that a reflected one is of no use either. The protocol's
-//! number is part of it as well, and is compared only once both sides have proven themselves.
+//! Lines of text, their words separated by tabs; nonces and proofs in hexadecimal digits. The
+//! client proves itself first, so that a stranger gets nothing but a random number: no proof that
+//! it could try tokens on, no version. Both nonces are fresh, so that a recorded proof is of no
+//! use; the role is part of what is proven, so that a reflected one is of no use either. The
+//! protocol's number is part of it as well, and is compared only once both sides have proven
+//! themselves.
 //!
-//! This is not encryption. Whoever can change packets on their way can take the connection over after the handshake, and who
-//! poses as the server gets a proof on which it can try tokens. A password-authenticated key exchange would prevent the
-//! latter; [`SHORTEST_TOKEN`] makes it useless for the price of one rule.
+//! This is not encryption. Whoever can change packets on their way can take the connection over
+//! after the handshake, and who poses as the server gets a proof on which it can try tokens. A
+//! password-authenticated key exchange would prevent the latter; [`SHORTEST_TOKEN`] makes it
+//! useless for the price of one rule.
 //!
 //! No input or output happens here, which is why both sides can be tested without a network.
 
@@ -29,8 +33,9 @@ use std::io;
 pub const PROTOCOL: u32 = 2;
 /// Both sides have to be of one version: they are two halves of one benchmark.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
-/// Characters of the shortest token that may be used beyond the loopback. Sixteen random hexadecimal digits have 64 bits: at 10^10
-/// tries a second, about what one graphics card computes of HMAC-SHA-256 with short keys, half of them take 29 years.
+/// Characters of the shortest token that may be used beyond the loopback. Sixteen random
+/// hexadecimal digits have 64 bits: at 10^10 tries a second, about what one graphics card computes
+/// of HMAC-SHA-256 with short keys, half of them take 29 years.
 pub const SHORTEST_TOKEN: usize = 16;
 /// No line of a handshake is longer: the greeting, the longest that a server reads, has at most 81 bytes.
 const LONGEST_LINE: usize = 128;

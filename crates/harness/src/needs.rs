@@ -1,8 +1,9 @@
 //! Whether this machine has what a benchmark needs, checked in the worker before anything is set up.
 //!
-//! That includes the memory and the disk space that the parameters of the job take (`groma_model::Memory`): they are added
-//! up here, in one place and before a crew is forked, for all members and sides at once. A check in each benchmark was
-//! rejected: most had none, and in a crew each member saw what the members before it had left.
+//! That includes the memory and the disk space that the parameters of the job take
+//! (`groma_model::Memory`): they are added up here, in one place and before a crew is forked, for
+//! all members and sides at once. A check in each benchmark was rejected: most had none, and in a
+//! crew each member saw what the members before it had left.
 
 use crate::benchmark::{Outcome, Stop};
 use crate::model::{Info, Job, Memory, Need, Value, size_text};
@@ -101,8 +102,8 @@ struct Sum {
 }
 
 impl Taken {
-    /// What the parameters of a job take together. Every product and sum saturates: what does not fit into 64 bits does not
-    /// fit into a machine either.
+    /// What the parameters of a job take together. Every product and sum saturates: what does not
+    /// fit into 64 bits does not fit into a machine either.
     fn by(info: &Info, job: &Job) -> Taken {
         let mut taken = Taken::default();
         let workers = u64::from(job.workers.max(1));
@@ -155,8 +156,9 @@ impl Sum {
         self.terms.clone_from(&other.terms);
     }
 
-    /// Half of what is left is the most: a benchmark must not push a machine into swapping, a process into the out-of-memory
-    /// killer, or a disk to its end, and others take from the same room meanwhile.
+    /// Half of what is left is the most: a benchmark must not push a machine into swapping, a
+    /// process into the out-of-memory killer, or a disk to its end, and others take from the same
+    /// room meanwhile.
     fn fits(&self, what: &str, room: Option<Room>) -> Outcome {
         match room {
             Some(room) if self.bytes > room.bytes / 2 => {

@@ -1,12 +1,14 @@
 //! The other side of network benchmarks: what it is, and how a client asks a `groma serve` on another machine for it.
 //!
-//! One control connection a service: lines of tab-separated text. After [`crate::handshake`] the client asks for `facts`, or for one
-//! `service` with the limits of what it will ask of it, and is told its port. The service lives until the
-//! client says `end`, or the connection ends, whatever ended it. What is measured goes over connections of its own. Times are
-//! never said: the clocks of two machines are not compared. The server's side is [`crate::session`].
+//! One control connection a service: lines of tab-separated text. After [`crate::handshake`] the
+//! client asks for `facts`, or for one `service` with the limits of what it will ask of it, and is
+//! told its port. The service lives until the client says `end`, or the connection ends, whatever
+//! ended it. What is measured goes over connections of its own. Times are never said: the clocks of
+//! two machines are not compared. The server's side is [`crate::session`].
 //!
-//! Neither side trusts the other with its time or memory. Lines have a longest length and a deadline for all of their bytes
-//! together; facts are those of a list, once each; what is shown or kept has printable characters only.
+//! Neither side trusts the other with its time or memory. Lines have a longest length and a
+//! deadline for all of their bytes together; facts are those of a list, once each; what is shown or
+//! kept has printable characters only.
 
 use crate::handshake::{self, Failure};
 use crate::model::{Fact, Remote, plain};
@@ -49,8 +51,9 @@ pub struct Session {
     pub limits: Limits,
 }
 
-/// The most that a client will ask of a service at once. A service that is reached by datagrams sends no more than that in answer to one:
-/// whoever forges the client's address cannot make it send more than the client itself wanted.
+/// The most that a client will ask of a service at once. A service that is reached by datagrams
+/// sends no more than that in answer to one: whoever forges the client's address cannot make it
+/// send more than the client itself wanted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Limits {
     /// Bytes in a datagram.
@@ -79,8 +82,8 @@ pub(crate) const FACTS: [&str; 5] = ["host.name", "kernel.release", "cpu.model",
 /// Characters of a fact's value, or of a reason, that are taken. The longest value is the list of the CPUs of a large
 /// machine; Linux has 64 for the name of a host.
 const LONGEST_TEXT: usize = 256;
-/// Before another try, when a server hung up before it heard our proof: it makes room by that when more greet at once than
-/// it has places for.
+/// Before another try, when a server hung up before it heard our proof: it makes room by that when
+/// more greet at once than it has places for.
 const AGAIN_AFTER: [Duration; 3] = [Duration::from_millis(50), Duration::from_millis(150), Duration::from_millis(450)];
 
 impl Socket {
@@ -203,8 +206,8 @@ impl From<Failure> for Closed {
 }
 
 impl Control {
-    /// Connects, and proves to each other that both sides have the token. This and [`Control::facts`] together are over within five
-    /// seconds, whatever the other side does.
+    /// Connects, and proves to each other that both sides have the token. This and
+    /// [`Control::facts`] together are over within five seconds, whatever the other side does.
     ///
     /// # Errors
     /// In one line: nobody is there, it is no groma, not this one, or it wants another token.
@@ -286,7 +289,8 @@ impl Control {
         let mut line = Vec::new();
         let mut bytes = [0; 256];
         while line.len() < LONGEST_LINE {
-            // One deadline for the line: whoever says a byte now and then does not hold us longer than who says nothing.
+            // One deadline for the line: whoever says a byte now and then does not hold us longer
+            // than who says nothing.
             let left = self.until.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 return Err(io::ErrorKind::TimedOut.into());
@@ -310,8 +314,8 @@ impl Control {
         Err(io::Error::new(io::ErrorKind::InvalidData, "a line does not end"))
     }
 
-    /// What the other machine says of itself, and the longest packet on the way there. To be asked for at once: the deadline is
-    /// that of [`Control::open`].
+    /// What the other machine says of itself, and the longest packet on the way there. To be asked
+    /// for at once: the deadline is that of [`Control::open`].
     ///
     /// # Errors
     /// In one line, what went wrong.

@@ -54,14 +54,15 @@ impl<'c> Stopwatch<'c> {
         }
     }
 
-    /// From now on counts the page faults of the timed part, between its start and its stop and nowhere else. The counters are
-    /// read before the one clock reading and after the other: the timed part does not get longer.
+    /// From now on counts the page faults of the timed part, between its start and its stop and
+    /// nowhere else. The counters are read before the one clock reading and after the other: the
+    /// timed part does not get longer.
     pub fn count_faults(&mut self) {
         self.used = Some(Default::default());
     }
 
-    /// Minor and major faults of the timed part since [`Stopwatch::count_faults`]; faults of work that was done beside the
-    /// watch are not among them.
+    /// Minor and major faults of the timed part since [`Stopwatch::count_faults`]; faults of work
+    /// that was done beside the watch are not among them.
     pub fn faults(&self) -> (u64, u64) {
         self.used.map_or((0, 0), |(_, counted)| (counted.minor_faults, counted.major_faults))
     }
@@ -121,8 +122,8 @@ pub struct Taken {
     pub notes: Vec<String>,
     /// The core's clock from the canaries, in hertz.
     pub core_hz: Option<f64>,
-    /// Time of 2k iterations over time of k, smallest of several each, of the loop that is farthest from 2; `None` where it
-    /// makes no sense or the counts were frozen by an earlier round.
+    /// Time of 2k iterations over time of k, smallest of several each, of the loop that is farthest
+    /// from 2; `None` where it makes no sense or the counts were frozen by an earlier round.
     pub scaling: Option<f64>,
     /// Iterations that the bodies have run in all, warm-up included.
     pub iterations: u64,
@@ -138,7 +139,8 @@ const LONG_OPERATION_NS: u64 = 200_000;
 const PATIENCE: u64 = 4;
 /// Operations timed alone for one interval asked for: 25 intervals become 500 operations a round.
 const OPS_PER_INTERVAL: u32 = 20;
-/// Turns of the warm-up that cannot pass without time: of 20 ns each, they take longer than the step of the coarsest clock.
+/// Turns of the warm-up that cannot pass without time: of 20 ns each, they take longer than the
+/// step of the coarsest clock.
 const STILL_TURNS: usize = 1 << 20;
 /// The longest warm-up (3.6).
 const WARM_CAP_NS: u64 = 500_000_000;
@@ -164,7 +166,8 @@ fn once(ins: &dyn Clock, arm: &mut Arm<'_>, iters: u64, total: &mut u64) -> Resu
 
 /// The longest search for a count, untimed parts included; a count that was found by then is used.
 const SEARCH_CAP_NS: u64 = 2_000_000_000;
-/// The shortest iteration that there can be, in nanoseconds: no core completes a tenth of the instructions that this wants.
+/// The shortest iteration that there can be, in nanoseconds: no core completes a tenth of the
+/// instructions that this wants.
 const SHORTEST_NS: f64 = 0.01;
 
 /// Iterations of a window of this length that would each take less than [`SHORTEST_NS`]: they were optimised away.
@@ -468,8 +471,8 @@ pub fn alone(
     }
 }
 
-/// Labels everything with H when the host took time from this machine meanwhile. The kernel counts it in steps of 10 ms, so it
-/// can be told of the round as a whole only.
+/// Labels everything with H when the host took time from this machine meanwhile. The kernel counts
+/// it in steps of 10 ms, so it can be told of the round as a whole only.
 pub(crate) fn label_host(before: &HostCounters, after: &HostCounters, series: &mut [Series]) {
     let change = after.since(before);
     if change.steal_ticks.is_some_and(|n| n > 0) || change.nr_throttled.is_some_and(|n| n > 0) {
@@ -1032,8 +1035,8 @@ pub(crate) mod tests {
                 assert_eq!((sample.cpu, sample.cpu_ns), (1, ns), "{}", series.name);
             }
         }
-        // The long one has a reading for itself from its second turn on, the others share one by eight; the turns end when a
-        // series holds as many as there is room for, whichever that is.
+        // The long one has a reading for itself from its second turn on, the others share one by
+        // eight; the turns end when a series holds as many as there is room for, whichever that is.
         assert_eq!(a.samples.len(), b.samples.len());
         assert_eq!((a.samples.len() / 8 + 7, c.samples.len()), (c.samples.len(), 195));
         let turned = each_with(&Fake::new(), 4_000_000_000, &[700_000, 3_000], |_, _, _| {});
@@ -1212,13 +1215,15 @@ pub(crate) mod tests {
         // Interference that comes and goes: the smallest times are right, the ratios are not.
         let seen = ratio(&|n, iters| 100 * iters + if n < 6 { 300_000 * (n % 3) } else { 0 });
         assert!((seen - 2.0).abs() < 0.05, "{seen}");
-        // One try of k whose clock ran late makes its time too small for ever: the median of the ratios is right, the mean is not.
+        // One try of k whose clock ran late makes its time too small for ever: the median of the
+        // ratios is right, the mean is not.
         let seen = ratio(&|n, iters| if n == 0 { 10 } else { 100 * iters });
         assert!((seen - 2.0).abs() < 1e-9, "{seen}");
         // The same, but by little: the nearer of the two to 2 counts.
         let seen = ratio(&|n, iters| if n == 0 { 85 * iters } else { 100 * iters });
         assert!((seen - 2.0).abs() < 1e-9, "{seen}");
-        // All but one time of k and one of 2k are disturbed, in different tries: the smallest are right, the ratios are not.
+        // All but one time of k and one of 2k are disturbed, in different tries: the smallest are
+        // right, the ratios are not.
         let seen = ratio(&|n, iters| if n == 10 || n == 21 { 100 * iters } else { 100 * iters + 90_000 + 1_000 * n });
         assert!((seen - 2.0).abs() < 1e-9, "{seen}");
         // A loop that does nothing is found out by both.
@@ -1510,7 +1515,8 @@ pub(crate) mod tests {
         // The fastest of the three counts: neither mean nor median.
         let noisy = |n: usize, iters: u64| 100 * iters * [1, 1, 1, 1, 1, 9, 2, 5][n];
         assert_eq!(searched(200_000.0, u64::MAX, noisy).0, Ok(1000));
-        // A clock that jumped back makes one of them impossibly short; from a sixteenth of the target on it is believed.
+        // A clock that jumped back makes one of them impossibly short; from a sixteenth of the
+        // target on it is believed.
         let jumped = |ns: u64| move |n: usize, iters: u64| if n == 6 { ns } else { 100 * iters };
         assert_eq!(searched(200_000.0, u64::MAX, jumped(100)).0, Ok(2000));
         assert_eq!(searched(200_000.0, u64::MAX, jumped(12_500)).0, Ok(2000));

@@ -1,5 +1,6 @@
-//! The server's side of one control connection: a process of its own, started by `groma serve` as a worker is by `groma run`,
-//! once the client has proven that it has the token ([`crate::handshake`]).
+//! The server's side of one control connection: a process of its own, started by `groma serve` as a
+//! worker is by `groma run`, once the client has proven that it has the token
+//! ([`crate::handshake`]).
 //!
 //! It forks the service that is asked for. The parent watches the control connection: when that ends, whatever
 //! ended it, the service is told and a moment later ended, and its port is gone with it. It dies with `groma serve`, and at
@@ -22,7 +23,8 @@ pub const DEADLINE: &str = "GROMA_SESSION_DEADLINE_MS";
 
 /// A service that is told to end has this long to do so.
 pub const GRACE: Duration = Duration::from_secs(2);
-/// Requests of one session. A client needs two, facts or a service and its end; collecting the facts takes milliseconds of CPU time.
+/// Requests of one session. A client needs two, facts or a service and its end; collecting the
+/// facts takes milliseconds of CPU time.
 const MOST_REQUESTS: usize = 8;
 
 /// Serves the client at the other end of standard input and exits.

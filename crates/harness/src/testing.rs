@@ -44,8 +44,8 @@ impl Tried {
 /// Runs a benchmark for a moment with these parameters (the others at their first default).
 ///
 /// # Errors
-/// Why it stopped: `Unsupported` where this machine cannot do it, `Failed` when a proof is broken or there are no samples, as in a
-/// worker.
+/// Why it stopped: `Unsupported` where this machine cannot do it, `Failed` when a proof is broken
+/// or there are no samples, as in a worker.
 pub fn try_out(bench: &Benchmark, chosen: &[(&str, &str)], dir: Option<&Path>) -> Result<Tried, Stop> {
     try_crew(bench, chosen, dir, 1, CrewKind::Processes)
 }
@@ -121,8 +121,9 @@ fn tried(said: Said) -> Tried {
     Tried { result: worker::judge(said), iterations }
 }
 
-/// Rounds that a test may fail before it does. A busy machine breaks a proof about time now and then (two of 350 tests beside 24
-/// busy tasks: a clock's rate to 50 ppm, the cycles of an addition); code that is wrong breaks it each time.
+/// Rounds that a test may fail before it does. A busy machine breaks a proof about time now and
+/// then (two of 350 tests beside 24 busy tasks: a clock's rate to 50 ppm, the cycles of an
+/// addition); code that is wrong breaks it each time.
 const CHANCES: u32 = 5;
 
 /// The first of some rounds that ends well, or how the last one ended.
@@ -203,13 +204,15 @@ pub enum Mutilation {
 const IDLE_NS: u64 = 200;
 
 thread_local! {
-    /// What [`try_mutilated`] does on this thread, and to the how-manyth loop of a benchmark; to all of them for `None`.
+    /// What [`try_mutilated`] does on this thread, and to the how-manyth loop of a benchmark; to
+    /// all of them for `None`.
     static MUTILATED: Cell<Option<(Mutilation, Option<usize>)>> = const { Cell::new(None) };
 }
 
-/// As [`try_failing`], but the loops of the benchmark (`only` the one of that number) do not do what they are credited with, as if
-/// their author had lost or doubled iterations. Whatever the harness counts stays as it is, so that only evidence of the
-/// work itself can tell: a benchmark that ends well here would report a wrong number as `ok`.
+/// As [`try_failing`], but the loops of the benchmark (`only` the one of that number) do not do
+/// what they are credited with, as if their author had lost or doubled iterations. Whatever the
+/// harness counts stays as it is, so that only evidence of the work itself can tell: a benchmark
+/// that ends well here would report a wrong number as `ok`.
 ///
 /// # Errors
 /// As [`try_failing`].

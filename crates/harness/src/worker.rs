@@ -99,7 +99,8 @@ fn round(benchmarks: &[&Benchmark], job: &Job) -> JobResult {
     result
 }
 
-/// What the benchmark left running has this long to end once it is killed. What then still does not is the supervisor's.
+/// What the benchmark left running has this long to end once it is killed. What then still does not
+/// is the supervisor's.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Ends and reaps whatever the benchmark left running; a remark when there was anything.

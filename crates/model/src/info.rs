@@ -84,8 +84,8 @@ impl Info {
         self.id.split('.').next().unwrap_or(self.id)
     }
 
-    /// The processes or threads that each member of a crew consists of: two where a placement says how two sides stand to
-    /// each other.
+    /// The processes or threads that each member of a crew consists of: two where a placement says
+    /// how two sides stand to each other.
     pub fn sides(&self) -> u64 {
         let two = |placement: &Placement| {
             Placement::TWO_SIDED.contains(placement) || matches!(placement, Placement::Remote | Placement::EveryPair)

@@ -24,9 +24,10 @@ pub enum ParamKind {
 
 /// What a benchmark takes for the value of a parameter.
 ///
-/// The harness adds this up over the parameters of a job and compares it with the memory, or the disk space, that can be
-/// had, before anything is set up. Factors are bytes for each byte of a size, or for each thing counted, and are rounded
-/// up: the check is there to keep a host alive, not to predict a footprint.
+/// The harness adds this up over the parameters of a job and compares it with the memory, or the
+/// disk space, that can be had, before anything is set up. Factors are bytes for each byte of a
+/// size, or for each thing counted, and are rounded up: the check is there to keep a host alive,
+/// not to predict a footprint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Memory {
     /// So many bytes in every side of every member of the crew.
@@ -49,8 +50,8 @@ pub enum Memory {
 }
 
 impl Memory {
-    /// What a task takes that sleeps or spins: as a thread its stack of 128 KiB and that of the kernel, as a forked process
-    /// page tables and pages of its own.
+    /// What a task takes that sleeps or spins: as a thread its stack of 128 KiB and that of the
+    /// kernel, as a forked process page tables and pages of its own.
     pub const TASK: u64 = 256 << 10;
 
     /// What a size takes whose author did not say: a buffer to send from and one to receive into, in every side.

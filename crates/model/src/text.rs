@@ -1,16 +1,18 @@
 //! Text from outside, made fit to be shown: which characters may reach a terminal, and what stands for the others.
 //!
-//! Names, facts, reasons and arguments come from other programs, other machines and stored files. Printed as they are, they
-//! could move the cursor, set the window's title, answer for the user, or reorder a line so that it reads as something
-//! else. Everything that shows such a text asks here, so that there is one list of what is harmful.
+//! Names, facts, reasons and arguments come from other programs, other machines and stored files.
+//! Printed as they are, they could move the cursor, set the window's title, answer for the user, or
+//! reorder a line so that it reads as something else. Everything that shows such a text asks here,
+//! so that there is one list of what is harmful.
 
 use std::borrow::Cow;
 use std::fmt::Write;
 
 /// Whether a character shows itself and does nothing else.
 ///
-/// Not plain are the control characters of ASCII and of Latin-1 (a terminal may take U+009B for `ESC [`), the controls of
-/// the bidirectional algorithm, line and paragraph separators, and what is invisible or has no width.
+/// Not plain are the control characters of ASCII and of Latin-1 (a terminal may take U+009B for
+/// `ESC [`), the controls of the bidirectional algorithm, line and paragraph separators, and what
+/// is invisible or has no width.
 pub const fn is_plain(c: char) -> bool {
     !matches!(
         c,
@@ -53,8 +55,9 @@ pub fn plain_lines(text: &str) -> Cow<'_, str> {
     )
 }
 
-/// JSON that means the same and holds plain characters and line breaks only. JSON demands escapes below U+0020 alone; the
-/// other characters that are not plain can stand in strings only, where `\u009b` is the same string.
+/// JSON that means the same and holds plain characters and line breaks only. JSON demands escapes
+/// below U+0020 alone; the other characters that are not plain can stand in strings only, where
+/// `\u009b` is the same string.
 pub fn plain_json(json: &str) -> Cow<'_, str> {
     with_escapes(
         json,

@@ -1,8 +1,9 @@
 //! Comma-separated values in SI units, every digit kept, for spreadsheets and data frames. RFC 4180 quoting, `\n` at line
 //! ends; an empty field is a value that is not there.
 //!
-//! Spreadsheets calculate what begins with `=`, `+`, `-` or `@`, whoever wrote it. A text that does so gets an apostrophe before
-//! it, as they themselves mark a text; a number, also a negative one, stays a number.
+//! Spreadsheets calculate what begins with `=`, `+`, `-` or `@`, whoever wrote it. A text that does
+//! so gets an apostrophe before it, as they themselves mark a text; a number, also a negative one,
+//! stays a number.
 
 use groma_model::{CrewKind, Record, RunHeader, plain_lines};
 

@@ -17,8 +17,8 @@ pub(crate) fn json(run: &RunHeader, records: &[Record], end: Option<&End>) -> St
     pretty(&Whole { run, metrics: records, end })
 }
 
-/// Any value, indented, with a newline at its end, in plain characters: JSON printed on a terminal steers it no more than a
-/// table does.
+/// Any value, indented, with a newline at its end, in plain characters: JSON printed on a terminal
+/// steers it no more than a table does.
 pub(crate) fn pretty<T: Serialize>(value: &T) -> String {
     // Only a map with keys that are no text could fail, and there is none in what views show.
     let mut text = serde_json::to_string_pretty(value)

@@ -108,8 +108,8 @@ fn code(id: &str) -> String {
     if !id.is_empty() && id.chars().all(is_id) { format!("`{id}`") } else { escape(id) }
 }
 
-/// Text from outside as Markdown that shows just this text: it neither ends a cell, nor becomes markup or HTML, nor begins a
-/// heading, a list or a quotation where it begins a line.
+/// Text from outside as Markdown that shows just this text: it neither ends a cell, nor becomes
+/// markup or HTML, nor begins a heading, a list or a quotation where it begins a line.
 fn escape(text: &str) -> String {
     let text = plain(text);
     let mut out = String::with_capacity(text.len() + 8);

@@ -37,8 +37,8 @@ impl Style {
         if self.colour { format!("\x1b[38;5;{ink};48;5;{ground}m{text}\x1b[0m") } else { text.to_owned() }
     }
 
-    /// The text in the alphabet that is wanted, in plain characters ([`plain`]): a reason or a fact comes from outside, and
-    /// must not steer the terminal or split a row.
+    /// The text in the alphabet that is wanted, in plain characters ([`plain`]): a reason or a fact
+    /// comes from outside, and must not steer the terminal or split a row.
     pub(crate) fn text(&self, text: &str) -> String {
         let mut out = String::with_capacity(text.len());
         for c in plain(text).chars() {
@@ -70,8 +70,9 @@ impl Style {
     }
 }
 
-/// Text on its way to a terminal: plain characters, line breaks and, where there is `colour`, the escapes that views colour
-/// with. Views make every text from outside plain before they colour it; this is the net below them, for the one that forgot.
+/// Text on its way to a terminal: plain characters, line breaks and, where there is `colour`, the
+/// escapes that views colour with. Views make every text from outside plain before they colour it;
+/// this is the net below them, for the one that forgot.
 pub fn for_terminal(text: &str, colour: bool) -> Cow<'_, str> {
     if text.chars().all(|c| is_plain(c) || c == '\n') {
         return Cow::Borrowed(text);

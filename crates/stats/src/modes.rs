@@ -303,7 +303,8 @@ mod tests {
         assert!(!split_between_rounds(&[vec![0.0, f64::NAN]], &FAST_AND_SLOW));
     }
 
-    /// Medians 0.2 apart on the logarithmic axis, and median absolute deviations of 0.01 on both sides: wherever they lie.
+    /// Medians 0.2 apart on the logarithmic axis, and median absolute deviations of 0.01 on both
+    /// sides: wherever they lie.
     #[test]
     fn ashman_s_d_is_the_distance_in_deviations() {
         let side = |from: f64| [0.0, 0.01, 0.02, 0.03, 0.04].map(|step| (from + step).exp());

@@ -5,10 +5,11 @@ use crate::rng::mix;
 
 /// A random order of the numbers from 0 to `n` - 1: each of them is at exactly one place.
 ///
-/// A Feistel network permutes the numbers of an even count of bits; what comes out beyond `n` goes in again until it is
-/// below ("cycle walking": Black and Rogaway, "Ciphers with arbitrary finite domains", CT-RSA 2002). At most four times `n`
-/// numbers have so many bits, so this takes four rounds of the network on average at worst. A linear congruential
-/// generator of full period was rejected: its neighbours are a constant distance apart, which read-ahead can learn.
+/// A Feistel network permutes the numbers of an even count of bits; what comes out beyond `n` goes
+/// in again until it is below ("cycle walking": Black and Rogaway, "Ciphers with arbitrary finite
+/// domains", CT-RSA 2002). At most four times `n` numbers have so many bits, so this takes four
+/// rounds of the network on average at worst. A linear congruential generator of full period was
+/// rejected: its neighbours are a constant distance apart, which read-ahead can learn.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Permutation {
     n: u64,
@@ -17,8 +18,8 @@ pub struct Permutation {
     keys: [u64; ROUNDS],
 }
 
-/// Three give a pseudo-random permutation, four a strong one (Luby and Rackoff 1988). Two more, since the round function
-/// is a good mixer and no cipher, and halves may have one bit.
+/// Three give a pseudo-random permutation, four a strong one (Luby and Rackoff 1988). Two more,
+/// since the round function is a good mixer and no cipher, and halves may have one bit.
 const ROUNDS: usize = 6;
 
 impl Permutation {
@@ -82,8 +83,9 @@ mod tests {
         }
     }
 
-    /// Distances between neighbours, rises and the average of a part are those of a random order, whose chances of being
-    /// outside of these bounds are below one in a thousand; the seeds are fixed.
+    /// Distances between neighbours, rises and the average of a part are those of a random order,
+    /// whose chances of being outside of these bounds are below one in a thousand; the seeds are
+    /// fixed.
     #[test]
     fn the_order_is_random_and_follows_from_the_seed() {
         const N: u64 = 10_000;

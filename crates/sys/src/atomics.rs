@@ -42,8 +42,8 @@ impl Atomic {
         self.kernel
     }
 
-    /// Makes so many turns from a word of 0, and returns how many operations they held; `None` when word and register are then
-    /// not as they must be.
+    /// Makes so many turns from a word of 0, and returns how many operations they held; `None` when
+    /// word and register are then not as they must be.
     #[inline]
     pub fn run(&mut self, turns: u64) -> Option<u64> {
         self.line.0 = 0;

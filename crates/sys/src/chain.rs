@@ -242,8 +242,9 @@ impl<'a> Chain<'a> {
         self.marked = self.here;
     }
 
-    /// Whether so many loads lead from the mark (the first node, where none was set) to where the walk stands now: evidence of the
-    /// loads made meanwhile, up to whole laps. Follows the chain itself, as far as that or one lap.
+    /// Whether so many loads lead from the mark (the first node, where none was set) to where the
+    /// walk stands now: evidence of the loads made meanwhile, up to whole laps. Follows the chain
+    /// itself, as far as that or one lap.
     pub fn leads_here(&self, loads: u64) -> bool {
         let mut at = self.marked;
         for _ in 0..loads % self.nodes as u64 {

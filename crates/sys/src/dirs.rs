@@ -22,8 +22,8 @@ use std::time::{Duration, SystemTime};
 #[derive(Debug)]
 pub struct Dir(OwnedFd);
 
-/// Directories below the one that is removed are held open down to here, each by a descriptor. What is deeper is moved up
-/// first, so that a deep tree cannot exhaust the descriptors or the stack.
+/// Directories below the one that is removed are held open down to here, each by a descriptor. What
+/// is deeper is moved up first, so that a deep tree cannot exhaust the descriptors or the stack.
 const DEEPEST: u32 = 32;
 /// So many names are read before they are removed: bounds memory in a directory of millions.
 const BATCH: usize = 1024;
@@ -229,8 +229,8 @@ fn open_name(dir: BorrowedFd<'_>, name: &OsStr, flags: OFlags) -> rustix::io::Re
     let flags = flags | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_XDEV;
     match rustix::fs::openat2(dir, name, flags, Mode::empty(), resolve) {
-        // Linux before 5.6 lacks the call, and filters that do not know it deny it. One name at a time the older call does the
-        // same, but for mount points.
+        // Linux before 5.6 lacks the call, and filters that do not know it deny it. One name at a
+        // time the older call does the same, but for mount points.
         Err(Errno::NOSYS | Errno::PERM) => {
             let file = rustix::fs::openat(dir, name, flags, Mode::empty())?;
             if mount_of(file.as_fd())? == mount_of(dir)? { Ok(file) } else { Err(Errno::XDEV) }
@@ -383,7 +383,8 @@ mod tests {
         done.map_or_else(|e| e.raw_os_error().unwrap_or(-1), |_| 0)
     }
 
-    /// Runs a check as it is, and in a child that has no `openat2` and no `renameat2`, whether these are missing or denied.
+    /// Runs a check as it is, and in a child that has no `openat2` and no `renameat2`, whether
+    /// these are missing or denied.
     fn with_and_without_openat2(check: impl Fn() + Copy) {
         check();
         for error in [libc::ENOSYS, libc::EPERM] {

@@ -81,8 +81,8 @@ impl Book {
         Book { tree: Tree::at(root), facts: Vec::new() }
     }
 
-    /// Writes a fact down. White space is made single, and an empty value is no fact; neither is one whose key, which may
-    /// end in the name of a file, is not a word.
+    /// Writes a fact down. White space is made single, and an empty value is no fact; neither is
+    /// one whose key, which may end in the name of a file, is not a word.
     fn say(&mut self, key: impl Into<String>, value: impl Display) {
         let key = key.into();
         let value = value.to_string().split_whitespace().collect::<Vec<_>>().join(" ");
@@ -162,8 +162,8 @@ pub fn available_memory() -> Option<u64> {
 
 pub use room::{MemoryPressure, Room, file_room, memory_pressure, memory_room, total_memory};
 
-/// What is read below another root besides [`facts_below`], for tests on trees that were never ours: the facts of a work
-/// directory, the counters of the host, and the memory that is left.
+/// What is read below another root besides [`facts_below`], for tests on trees that were never
+/// ours: the facts of a work directory, the counters of the host, and the memory that is left.
 #[doc(hidden)]
 pub fn readings_below(root: &Path, work_dir: &Path) -> (Vec<(String, String)>, HostCounters, Option<Room>) {
     let mut book = Book::of(root);

@@ -112,7 +112,8 @@ pub fn readable(fds: &[BorrowedFd<'_>], wait: std::time::Duration) -> Vec<usize>
     polled.iter().enumerate().filter(|(_, p)| !p.revents().is_empty()).map(|(i, _)| i).collect()
 }
 
-/// Waits until `out` takes some bytes without blocking, or one of the others can be read; whether it is `out`, which goes first.
+/// Waits until `out` takes some bytes without blocking, or one of the others can be read; whether
+/// it is `out`, which goes first.
 pub fn writable(out: BorrowedFd<'_>, others: &[BorrowedFd<'_>]) -> bool {
     use rustix::event::{PollFd, PollFlags, poll};
     let mut polled = vec![PollFd::new(&out, PollFlags::OUT)];

@@ -1,13 +1,14 @@
 //! Ends what a worker has started when the worker is gone.
 //!
-//! A child that [`crate::fork`] makes dies with its parent. A program of somebody else's, which `posix_spawn` starts, does
-//! not: were supervisor and worker killed together, nobody would be left to end it. So a process in the worker's group waits
-//! for the end of the worker, which a pipe tells, and then kills that group, itself included. Being in the group it keeps the
-//! group's number from becoming another one's.
+//! A child that [`crate::fork`] makes dies with its parent. A program of somebody else's, which
+//! `posix_spawn` starts, does not: were supervisor and worker killed together, nobody would be left
+//! to end it. So a process in the worker's group waits for the end of the worker, which a pipe
+//! tells, and then kills that group, itself included. Being in the group it keeps the group's
+//! number from becoming another one's.
 //!
-//! A program that leaves the group by `setsid` is out of its reach: those the worker and the supervisor find among their
-//! descendants, as long as one of them lives. A control group would hold them, but for the superuser only, and it would
-//! itself be left behind by a kill.
+//! A program that leaves the group by `setsid` is out of its reach: those the worker and the
+//! supervisor find among their descendants, as long as one of them lives. A control group would
+//! hold them, but for the superuser only, and it would itself be left behind by a kill.
 
 use crate::fork::{self, Child};
 use crate::io::{pipe, read, read_full, write_full};
@@ -25,8 +26,8 @@ pub struct Leash {
 }
 
 impl Leash {
-    /// For the group of this worker. `None` in a process that is in somebody else's group: in unit tests, or when it was started by
-    /// hand.
+    /// For the group of this worker. `None` in a process that is in somebody else's group: in unit
+    /// tests, or when it was started by hand.
     ///
     /// # Errors
     /// Those of `pipe` and of the fork.

@@ -1,7 +1,8 @@
 //! What a person named to be read or written: what it is, told before it is opened and again afterwards.
 //!
-//! Opening alone does something on some devices (a watchdog starts, a tape rewinds, a terminal waits for a carrier), so a
-//! path is looked at first. A name may come to mean something else in between, so whoever opens compares the two.
+//! Opening alone does something on some devices (a watchdog starts, a tape rewinds, a terminal
+//! waits for a carrier), so a path is looked at first. A name may come to mean something else in
+//! between, so whoever opens compares the two.
 
 use rustix::fs::{FileType, Mode, OFlags, Stat, fstat, major, minor, stat};
 use std::fs::File;
@@ -35,8 +36,8 @@ pub enum Kind {
 pub struct Identity {
     /// What it is.
     pub kind: Kind,
-    /// The file system and the inode; of a device a number that no file system has and its own: all its nodes are the same
-    /// device.
+    /// The file system and the inode; of a device a number that no file system has and its own: all
+    /// its nodes are the same device.
     at: (u64, u64),
 }
 
@@ -86,8 +87,8 @@ impl Identity {
         self.at == other.at
     }
 
-    /// Whether reading the one reads what was written to the other. Sockets and terminals have two directions, and devices
-    /// that drop what is written have nothing to read it from.
+    /// Whether reading the one reads what was written to the other. Sockets and terminals have two
+    /// directions, and devices that drop what is written have nothing to read it from.
     pub fn is_read_back_from(&self, other: &Identity) -> bool {
         self.is(other) && !matches!(self.kind, Kind::Socket | Kind::Terminal | Kind::Sink)
     }

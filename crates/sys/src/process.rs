@@ -317,10 +317,12 @@ fn descendants() -> Vec<Seen> {
 fn signal_seen(seen: Seen, signal: rustix::process::Signal) {
     use rustix::process::{Pid, PidfdFlags, kill_process, pidfd_open, pidfd_send_signal};
     let Some(pid) = Pid::from_raw(seen.pid) else { return };
-    // An error is that it has ended meanwhile, or another user's program that we may not end: whoever looks again sees it.
+    // An error is that it has ended meanwhile, or another user's program that we may not end:
+    // whoever looks again sees it.
     match pidfd_open(pid, PidfdFlags::empty()) {
         Ok(held) => {
-            // Now that it is held its id cannot become another's: if that is still the one we saw, the signal reaches it.
+            // Now that it is held its id cannot become another's: if that is still the one we saw,
+            // the signal reaches it.
             if look_at(seen.pid).is_some_and(|now| now.parent == seen.parent || now.parent == id()) {
                 let _ = pidfd_send_signal(held, signal);
             }
@@ -376,13 +378,14 @@ fn await_an_end() {
     }
 }
 
-/// Ends and reaps whatever descends from this process, wherever it hid: in groups and sessions of its own, behind parents
-/// that have ended. For a process that [adopts orphans](adopt_orphans) and waits for no child any more. Who is to be
-/// `spared` is waited for and not ended.
+/// Ends and reaps whatever descends from this process, wherever it hid: in groups and sessions of
+/// its own, behind parents that have ended. For a process that [adopts orphans](adopt_orphans) and
+/// waits for no child any more. Who is to be `spared` is waited for and not ended.
 ///
-/// A program that forks as fast as it is killed would never be caught one process at a time, so all are stopped first,
-/// until a look finds no new one: what is stopped does not fork, and keeps the place that a limit of tasks would give to
-/// another. Then all are killed. That is repeated until there is no child, or until `patience` ends.
+/// A program that forks as fast as it is killed would never be caught one process at a time, so all
+/// are stopped first, until a look finds no new one: what is stopped does not fork, and keeps the
+/// place that a limit of tasks would give to another. Then all are killed. That is repeated until
+/// there is no child, or until `patience` ends.
 pub fn end_descendants(patience: std::time::Duration, spared: impl Fn(i32) -> bool) -> Strays {
     use rustix::process::Signal;
     use std::collections::BTreeSet;
@@ -472,7 +475,8 @@ mod tests {
 
     const PATIENCE: Duration = Duration::from_secs(30);
 
-    /// Becomes a daemon `depth` times over: a session of its own, and a parent that has ended. The innermost writes its id.
+    /// Becomes a daemon `depth` times over: a session of its own, and a parent that has ended. The
+    /// innermost writes its id.
     fn hide(depth: u32, tell: std::os::fd::BorrowedFd<'_>) -> io::Result<()> {
         use std::os::fd::AsFd;
         rustix::process::setsid()?;

@@ -1,5 +1,5 @@
-//! Random bytes from the kernel, for secrets and nonces. What only has to vary (an order, a seed) takes a generator with a
-//! seed instead, so that a run can be repeated.
+//! Random bytes from the kernel, for secrets and nonces. What only has to vary (an order, a seed)
+//! takes a generator with a seed instead, so that a run can be repeated.
 
 use rustix::rand::{GetRandomFlags, getrandom};
 use std::io;

@@ -11,8 +11,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Signals turned into a readable descriptor, so that one `poll` waits for them and for everything else.
 ///
-/// The signals stay blocked in this thread as long as this lives; `std::process` unblocks them in the programs that it starts.
-/// When it is dropped, those that came and were not asked for act as usual.
+/// The signals stay blocked in this thread as long as this lives; `std::process` unblocks them in
+/// the programs that it starts. When it is dropped, those that came and were not asked for act as
+/// usual.
 #[derive(Debug)]
 pub struct Watch {
     fd: OwnedFd,
@@ -27,8 +28,8 @@ impl Watch {
     /// Those of `sigprocmask` and `signalfd`.
     pub fn new(signals: &[i32]) -> io::Result<Watch> {
         let (mut set, mut before) = (MaybeUninit::<libc::sigset_t>::zeroed(), MaybeUninit::<libc::sigset_t>::zeroed());
-        // SAFETY: `set` is initialised by sigemptyset before it is used, `before` is zeroed, which is a legal value, and written
-        // by pthread_sigmask; the descriptor is fresh and owned.
+        // SAFETY: `set` is initialised by sigemptyset before it is used, `before` is zeroed, which
+        // is a legal value, and written by pthread_sigmask; the descriptor is fresh and owned.
         unsafe {
             libc::sigemptyset(set.as_mut_ptr());
             for &signal in signals {
@@ -71,8 +72,8 @@ impl Drop for Watch {
     }
 }
 
-/// Whether this process ignores a signal, as one that `nohup` started ignores SIGHUP. A signal that is ignored is queued all
-/// the same where it is blocked, so a [`Watch`] would see it.
+/// Whether this process ignores a signal, as one that `nohup` started ignores SIGHUP. A signal that
+/// is ignored is queued all the same where it is blocked, so a [`Watch`] would see it.
 pub fn is_ignored(signal: i32) -> bool {
     let mut action = MaybeUninit::<libc::sigaction>::zeroed();
     // SAFETY: a zeroed sigaction is legal, and is written by the call, which changes nothing.

@@ -78,7 +78,8 @@ fn run(ctx: &mut Ctx) -> Outcome {
             Ok(())
         }),
     ])?;
-    // What the loops were told: empty functions leave nothing to be counted. That they make so many calls is tested beside them.
+    // What the loops were told: empty functions leave nothing to be counted. That they make so many
+    // calls is tested beside them.
     in_long.prove_of(ctx, "long", "turns of the long loop, per turn credited");
     in_short.prove_of(ctx, "short", "turns of the short loop, per turn credited");
     Ok(())

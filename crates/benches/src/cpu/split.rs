@@ -99,7 +99,8 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let (mut wrong, mut seen) = ([0u64; 2], [0u64; 2]);
     {
         let ([wrong_split, wrong_inside], [seen_split, seen_inside]) = (&mut wrong, &mut seen);
-        // Of loads the sum of what was loaded, of stores how many the loop was told to make: they leave the last one only.
+        // Of loads the sum of what was loaded, of stores how many the loop was told to make: they
+        // leave the last one only.
         let arm = |split: &mut Split<'_>, wrong: &mut u64, seen: &mut u64, expected: u64, iters: u64| {
             if load {
                 let sum = split.load(iters);

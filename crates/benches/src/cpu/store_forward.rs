@@ -137,7 +137,8 @@ fn run(ctx: &mut Ctx) -> Outcome {
         .per_iter(FORWARDS as f64),
     ])?;
     let turns = ctx.iterations_of("chain");
-    // What the loop was told: of some kinds the value does not change any more. Where it does, the reference ends elsewhere.
+    // What the loop was told: of some kinds the value does not change any more. Where it does, the
+    // reference ends elsewhere.
     work::once_each(ctx, "stores and loads per pair credited", forwarded, turns * FORWARDS);
     let same = reference.run(turns) == chain.value() && chain.memory() == reference.memory();
     ctx.prove("value and memory as the reference has them in the end", "1", f64::from(u8::from(same)), 1.0..=1.0);

@@ -34,8 +34,9 @@ pub(super) const SIZE: Param = Param {
 
 /// By which the file can be opened again.
 const NAME: &CStr = c"cached";
-/// Pages of the program itself may have left memory, on a machine that is short of it or that has just built the program:
-/// one or two such faults were seen in a round. The file has thousands of pages.
+/// Pages of the program itself may have left memory, on a machine that is short of it or that has
+/// just built the program: one or two such faults were seen in a round. The file has thousands of
+/// pages.
 const OWN_FAULTS: f64 = 8.0;
 /// Blocks of 512 bytes that such a fault reads: the kernel's read-around of 128 KiB.
 const FAULT_BLOCKS: f64 = 256.0;

@@ -89,13 +89,14 @@ fn spacing(size: u64) -> usize {
     if size <= private_cache().unwrap_or(ASSUMED_PRIVATE) / 2 { line_size() } else { FAR_SPACING }
 }
 
-/// The least share of a buffer that has to be in huge pages where those were asked for: the part before the first boundary and after
-/// the last has none.
+/// The least share of a buffer that has to be in huge pages where those were asked for: the part
+/// before the first boundary and after the last has none.
 const HUGE_SHARE: f64 = 0.9;
 
-/// Proves that the pages behind the buffer, all of them present, are of the kind that the parameter `pages` asks for, whatever was
-/// made of that on the way. Where the kernel has none of
-/// the huge ones to give, the answer is `Unsupported`: base pages under the name of huge ones would be another benchmark.
+/// Proves that the pages behind the buffer, all of them present, are of the kind that the parameter
+/// `pages` asks for, whatever was made of that on the way. Where the kernel has none of the huge
+/// ones to give, the answer is `Unsupported`: base pages under the name of huge ones would be
+/// another benchmark.
 pub(crate) fn prove_pages(ctx: &mut Ctx, buffer: &Map, asked: &str) -> Outcome {
     // Reserved ones are counted elsewhere, and a mapping of them is made of nothing else.
     if asked == "hugetlb" {

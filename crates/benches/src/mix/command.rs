@@ -4,11 +4,13 @@
 //! commands with themselves. Crews (`-P 4`) run as many copies at once, provably. Does not measure a shell, unless the
 //! command has characters that only a shell understands; then `/bin/sh -c` runs it, which is stated.
 //!
-//! Method: each run is timed alone. Its input is empty, its standard output goes nowhere, its environment is empty. It must end
-//! with code 0 each time. Tasks are limited to 256 beyond those that the user has, where the kernel binds the user to that: the
-//! superuser it does not. Whatever the command leaves running is ended with the round, in sessions of its own as well, and at the
-//! deadline all of it. When groma itself is killed by SIGKILL, what the command has started goes with it, but for what left its
-//! process group (`setsid`): no process is left then that could know it.
+//! Method: each run is timed alone. Its input is empty, its standard output goes nowhere, its
+//! environment is empty. It must end with code 0 each time. Tasks are limited to 256 beyond those
+//! that the user has, where the kernel binds the user to that: the superuser it does not. Whatever
+//! the command leaves running is ended with the round, in sessions of its own as well, and at the
+//! deadline all of it. When groma itself is killed by SIGKILL, what the command has started goes
+//! with it, but for what left its process group (`setsid`): no process is left then that could know
+//! it.
 //!
 //! Traps: lmbench `lat_cmd` compares the result of `fork` with the character 0, so that its children go on forking, and prints a
 //! time all the same; commands that fail faster than they work; commands that do nothing the second time (`make`).

@@ -3,11 +3,14 @@
 //! Measures what a receiver gets of datagrams that are sent as fast as the sender can, on the loopback or with `--host` from another
 //! machine. Does not measure a rate without loss: UDP has no brakes, and what the receiver's buffer cannot hold is dropped.
 //!
-//! Method: this side asks for a batch of 1 MiB (1024 datagrams at most) and takes what comes until the sender says that it has sent all. A batch counts
-//! from the asking to its last datagram, so that nothing is credited that was received faster than it was sent; each gives
-//! one value, and one for its loss. Each datagram is filled with its batch and number, and is compared. The sender repeats its
-//! last word every 2 ms until the next batch is asked for, for a second at most. The size and the number of datagrams are agreed upon
-//! beforehand, over the connection that proved the token, and the sender sends no more than that at once. A batch that nobody answers within a second is asked for anew.
+//! Method: this side asks for a batch of 1 MiB (1024 datagrams at most) and takes what comes until
+//! the sender says that it has sent all. A batch counts from the asking to its last datagram, so
+//! that nothing is credited that was received faster than it was sent; each gives one value, and
+//! one for its loss. Each datagram is filled with its batch and number, and is compared. The sender
+//! repeats its last word every 2 ms until the next batch is asked for, for a second at most. The
+//! size and the number of datagrams are agreed upon beforehand, over the connection that proved the
+//! token, and the sender sends no more than that at once. A batch that nobody answers within a
+//! second is asked for anew.
 //!
 //! Proofs: what arrives is what was sent, in order on the loopback, and something arrives of nearly every batch.
 //!
@@ -85,8 +88,8 @@ const MOST_LAST_WORDS: u32 = 500;
 /// The other side.
 pub(super) static SERVICE: Service = Service { name: "net.udp_bandwidth", transport: Transport::Udp, serve };
 
-/// A request is the number of a batch. Nothing else comes from the network while it sends: how much that is was said over the
-/// connection that proved the token.
+/// A request is the number of a batch. Nothing else comes from the network while it sends: how much
+/// that is was said over the connection that proved the token.
 fn serve(session: Session) -> io::Result<()> {
     let Limits { size, count } = session.limits;
     let size = within(size.into(), LONGEST as u64)?;

@@ -134,12 +134,12 @@ fn nanoseconds(length: &str) -> u64 {
     }
 }
 
-/// What a call may take beside the sleep itself, in nanoseconds: two readings of a clock, and arming a timer where there is one
-/// (below 3 us here, and some times that in a sandbox).
+/// What a call may take beside the sleep itself, in nanoseconds: two readings of a clock, and
+/// arming a timer where there is one (below 3 us here, and some times that in a sandbox).
 const BESIDE_NS: i64 = 50_000;
 
-/// One sleep of that length: how late it ended, and how much more time than length and lateness the call took by a clock read
-/// around it. `None` when a caught signal cut it short.
+/// One sleep of that length: how late it ended, and how much more time than length and lateness the
+/// call took by a clock read around it. `None` when a caught signal cut it short.
 fn overshoot(sleeper: &Sleeper, length_ns: u64) -> Result<Option<(i64, i64)>, Stop> {
     let before = sleep::now_ns();
     let slept = sleeper.sleep();
@@ -150,8 +150,8 @@ fn overshoot(sleeper: &Sleeper, length_ns: u64) -> Result<Option<(i64, i64)>, St
     }
 }
 
-/// Lateness is what is left of the elapsed time when the length is taken off it: never more than that, since the clock was read
-/// outside of the call, and in the best of the sleeps hardly less.
+/// Lateness is what is left of the elapsed time when the length is taken off it: never more than
+/// that, since the clock was read outside of the call, and in the best of the sleeps hardly less.
 fn prove_lateness(ctx: &mut Ctx, beside: &[i64]) {
     let more = beside.iter().filter(|ns| **ns < 0).count();
     ctx.prove("sleeps whose length and lateness are more than the time that passed", "0", more as f64, 0.0..=0.0);

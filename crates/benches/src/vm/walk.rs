@@ -10,8 +10,8 @@ use std::ops::Range;
 /// one interval touches. Tests go round several times in their short time.
 pub(super) const AREA: usize = if cfg!(test) { 1 << 20 } else { 16 << 20 };
 
-/// The faults that the kernel counted. How many there should have been the credit says ([`Ctx::iterations`]), not whoever
-/// touched.
+/// The faults that the kernel counted. How many there should have been the credit says
+/// ([`Ctx::iterations`]), not whoever touched.
 #[derive(Default)]
 pub(super) struct Faults {
     pub(super) minor: u64,
@@ -19,8 +19,8 @@ pub(super) struct Faults {
 }
 
 impl Faults {
-    /// Times `touch` and nothing else, and counts the faults of the timed part alone: pages that were touched before the watch
-    /// started have none left.
+    /// Times `touch` and nothing else, and counts the faults of the timed part alone: pages that
+    /// were touched before the watch started have none left.
     pub(super) fn time<T>(&mut self, watch: &mut Stopwatch<'_>, touch: impl FnOnce() -> T) -> T {
         watch.count_faults();
         watch.start();
@@ -169,7 +169,8 @@ mod tests {
         assert!(walk.on_or(6, || Ok(())).is_err());
     }
 
-    /// Faults of pages that are touched before the watch starts, or after it has stopped, are not those of the timed part.
+    /// Faults of pages that are touched before the watch starts, or after it has stopped, are not
+    /// those of the timed part.
     #[test]
     fn pages_touched_beside_the_watch_are_missed() {
         fn run(ctx: &mut Ctx, early: bool) -> Outcome {

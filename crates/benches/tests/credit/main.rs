@@ -17,8 +17,9 @@ use groma_harness::testing::Mutilation;
 use std::process::ExitCode;
 use trial::{Seen, Trial, try_patiently};
 
-/// Loops whose work leaves nothing behind that could be counted: what is proven is what the kernel of the loop was told to do, by
-/// the number that it returns. That these kernels do so many is tested beside them (`crates/sys/tests`), against references.
+/// Loops whose work leaves nothing behind that could be counted: what is proven is what the kernel
+/// of the loop was told to do, by the number that it returns. That these kernels do so many is
+/// tested beside them (`crates/sys/tests`), against references.
 const TOLD: &[(&str, &str)] = &[
     ("clock.loop", "an empty loop"),
     ("cpu.call", "calls of empty functions"),

@@ -1,5 +1,6 @@
-//! Runs benchmarks of the catalogue one by one, each in a process of its own: a benchmark may fork, and whoever forks should
-//! have one thread. So the tests that use this have a `main` of their own (`harness = false`), which begins with [`serve`].
+//! Runs benchmarks of the catalogue one by one, each in a process of its own: a benchmark may fork,
+//! and whoever forks should have one thread. So the tests that use this have a `main` of their own
+//! (`harness = false`), which begins with [`serve`].
 
 use groma_harness::model::{JobResult, Series, State};
 use groma_harness::protocol;
@@ -137,8 +138,9 @@ fn try_all(trials: &[Trial]) -> Vec<Seen> {
     seen.into_iter().map(|(_, seen)| seen).collect()
 }
 
-/// As [`try_all`]; what `again` says was disturbed is tried again, a few times. A machine that is busy spoils a round that wants to be
-/// precise now and then (the rate of a clock), but not one that is broken.
+/// As [`try_all`]; what `again` says was disturbed is tried again, a few times. A machine that is
+/// busy spoils a round that wants to be precise now and then (the rate of a clock), but not one
+/// that is broken.
 pub(crate) fn try_patiently(trials: &[Trial], again: impl Fn(&Seen) -> bool) -> Vec<Seen> {
     const TIMES: usize = 3;
     let mut seen = try_all(trials);

@@ -1,8 +1,9 @@
 //! Units: what one iteration holds, and what becomes of it, said a second time.
 //!
-//! `units.txt` has a line for every benchmark: what one iteration of each loop holds, for parameters where it matters, and its
-//! outputs. It is written by hand from what the benchmarks say that they do, and never made from the code: a `per_iter` that
-//! is twice what it should be is a wrong number that nothing else would notice. A benchmark without a line fails the test.
+//! `units.txt` has a line for every benchmark: what one iteration of each loop holds, for
+//! parameters where it matters, and its outputs. It is written by hand from what the benchmarks say
+//! that they do, and never made from the code: a `per_iter` that is twice what it should be is a
+//! wrong number that nothing else would notice. A benchmark without a line fails the test.
 
 use crate::trial::{Seen, Trial, bench};
 use groma_harness::Benchmark;

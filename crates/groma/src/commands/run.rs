@@ -74,8 +74,9 @@ pub(crate) fn carry_out(
     effort.preflight = effort.preflight.min(budget / 10);
     let seed = args.seed.unwrap_or_else(context::random_seed);
 
-    // Whatever can be refused is refused before anything is measured. And whatever may block (a FIFO that nobody reads, another
-    // machine, a file system whose server is gone) comes before signals are held: it can be interrupted as usual.
+    // Whatever can be refused is refused before anything is measured. And whatever may block (a
+    // FIFO that nobody reads, another machine, a file system whose server is gone) comes before
+    // signals are held: it can be interrupted as usual.
     let out = open_out(args)?;
     let mut store = open_store(args)?;
     let remote = args.host.map(|address| Remote { address, token: args.token.clone() });
@@ -295,8 +296,8 @@ fn open_store(args: &RunArgs) -> Result<Option<Store>> {
     }
 }
 
-/// The run's directory for files. A place that cannot be written is no reason not to measure the rest: the benchmarks that
-/// need one come back `unsupported`, and it is said at once.
+/// The run's directory for files. A place that cannot be written is no reason not to measure the
+/// rest: the benchmarks that need one come back `unsupported`, and it is said at once.
 fn open_work_dir(parent: &Path, seed: u64) -> Option<WorkDir> {
     let made = WorkDir::new(parent, seed);
     if let Err(e) = &made {

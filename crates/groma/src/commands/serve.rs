@@ -1,9 +1,9 @@
 //! `groma serve`: the other side of network benchmarks, for machines that run them with `--host`.
 //!
-//! One `poll` over the signals, the listening socket and those who have not proven yet that they have the token
-//! (`strangers.rs`): nobody is waited for. Each client that has proven it has a process of its own, which is this program
-//! started again (`harness/session.rs`). Nothing is listened on but the address that was named; beyond the loopback a token is
-//! wanted.
+//! One `poll` over the signals, the listening socket and those who have not proven yet that they
+//! have the token (`strangers.rs`): nobody is waited for. Each client that has proven it has a
+//! process of its own, which is this program started again (`harness/session.rs`). Nothing is
+//! listened on but the address that was named; beyond the loopback a token is wanted.
 //!
 //! There is no limit of sessions for one address: who has the token is trusted with all of them, and a crew has one for
 //! each member.
@@ -27,8 +27,8 @@ use std::time::{Duration, Instant};
 
 /// Sessions at once; more clients are turned away. A crew has a session for each member.
 pub(crate) const MOST_SESSIONS: usize = 64;
-/// How often to look which sessions have ended, while there are any; and how long nobody is accepted where the kernel has no
-/// descriptors left.
+/// How often to look which sessions have ended, while there are any; and how long nobody is
+/// accepted where the kernel has no descriptors left.
 const LOOK: Duration = Duration::from_millis(100);
 /// Connections that are accepted before everybody else has their turn again.
 const ACCEPTED_AT_ONCE: usize = 16;

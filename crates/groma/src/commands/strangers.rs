@@ -1,8 +1,9 @@
 //! Connections to `groma serve` that have not proven yet that they have the token.
 //!
-//! They cost a descriptor and a line of memory each, never a process. There are few places for them, and each is kept for two
-//! seconds at most. Where no place is left, who waits longest goes, of the address that holds most places: a client that answers
-//! at once has its turn, however many others only wait.
+//! They cost a descriptor and a line of memory each, never a process. There are few places for
+//! them, and each is kept for two seconds at most. Where no place is left, who waits longest goes,
+//! of the address that holds most places: a client that answers at once has its turn, however many
+//! others only wait.
 
 use groma_harness::handshake::{Server, Step};
 use std::collections::HashMap;
@@ -13,8 +14,8 @@ use std::time::{Duration, Instant};
 
 /// Places in all.
 pub(crate) const PLACES: usize = 128;
-/// Places of one address, so that no single one ever fills them all. The members of a crew greet at the same moment, and there
-/// may be as many as sessions ([`super::serve::MOST_SESSIONS`]).
+/// Places of one address, so that no single one ever fills them all. The members of a crew greet at
+/// the same moment, and there may be as many as sessions ([`super::serve::MOST_SESSIONS`]).
 const PLACES_OF_ONE: usize = 64;
 /// How long a place is kept. A client needs two round trips: hundreds of milliseconds around the world.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -136,7 +137,8 @@ impl Stranger {
         }
     }
 
-    /// Whether all of it was sent: there is always room for the first lines of a connection, unless somebody means harm.
+    /// Whether all of it was sent: there is always room for the first lines of a connection, unless
+    /// somebody means harm.
     fn say(&mut self, line: &str) -> bool {
         self.connection.write(line.as_bytes()).is_ok_and(|n| n == line.len())
     }

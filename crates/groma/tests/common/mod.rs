@@ -92,8 +92,8 @@ impl Place {
     }
 }
 
-/// A shell script that runs its arguments between two calls of its function `snapshot`, whose output goes to `before` and `after`
-/// in the home directory.
+/// A shell script that runs its arguments between two calls of its function `snapshot`, whose
+/// output goes to `before` and `after` in the home directory.
 pub(crate) fn before_and_after(snapshot: &str) -> String {
     format!("{snapshot}snapshot > \"$HOME/before\"\n\"$@\"\ncode=$?\nsnapshot > \"$HOME/after\"\nexit $code\n")
 }

@@ -70,8 +70,8 @@ pub const fn chain_ops(n: u64) -> u64 {
     n.next_multiple_of(CHAIN_UNROLL)
 }
 
-/// How many additions [`add_chain`] has done, told by the value that it came to: each adds [`CHAIN_OPERAND`], which is odd, so
-/// that no two numbers of them come to the same.
+/// How many additions [`add_chain`] has done, told by the value that it came to: each adds
+/// [`CHAIN_OPERAND`], which is odd, so that no two numbers of them come to the same.
 pub const fn chain_added(value: u64) -> u64 {
     // Newton's iteration doubles the bits of the inverse that are right, from the 3 of an odd number itself.
     let mut inverse = CHAIN_OPERAND;

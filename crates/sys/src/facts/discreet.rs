@@ -55,8 +55,8 @@ pub(super) fn name(text: &str) -> &str {
     }
 }
 
-/// A text with every address and identifier in it hidden, and the words around them kept. The loopback and the address that
-/// stands for any are nobody's.
+/// A text with every address and identifier in it hidden, and the words around them kept. The
+/// loopback and the address that stands for any are nobody's.
 pub fn hide_addresses(text: &str) -> String {
     let is_part = |c: char| c.is_ascii_alphanumeric() || ".:-".contains(c);
     let mut out = String::with_capacity(text.len());
@@ -123,7 +123,8 @@ fn holds_address(text: &str) -> bool {
         || text.split(not_in("")).any(is_identifier)
 }
 
-/// Whether it is as a machine's id is written: 128 bits and more in hexadecimal. No number that the kernel takes has so many.
+/// Whether it is as a machine's id is written: 128 bits and more in hexadecimal. No number that the
+/// kernel takes has so many.
 fn is_identifier(word: &str) -> bool {
     word.len() >= 32 && word.bytes().all(|byte| byte.is_ascii_hexdigit())
 }

@@ -26,8 +26,8 @@ pub fn memory_room() -> Option<Room> {
     limits.into_iter().chain(unused).min_by_key(|room| room.bytes)
 }
 
-/// What `sysinfo` knows: the kernel's answer where `/proc` is not mounted. It leaves out the page cache that could be given
-/// up, so it is less than what `/proc/meminfo` calls available.
+/// What `sysinfo` knows: the kernel's answer where `/proc` is not mounted. It leaves out the page
+/// cache that could be given up, so it is less than what `/proc/meminfo` calls available.
 fn unused_memory() -> Option<Room> {
     let info = rustix::system::sysinfo();
     let unit = u64::from(info.mem_unit).max(1);
@@ -35,8 +35,9 @@ fn unused_memory() -> Option<Room> {
     (info.totalram > 0).then(|| Room { bytes, limit: "the free memory".to_owned() })
 }
 
-/// How much may still be written to files on the file system of this directory: its free space, or `RLIMIT_FSIZE` where a
-/// single file may not be that long. `None` where the file system counts no space.
+/// How much may still be written to files on the file system of this directory: its free space, or
+/// `RLIMIT_FSIZE` where a single file may not be that long. `None` where the file system counts no
+/// space.
 pub fn file_room(dir: &Path) -> Option<Room> {
     let stat = rustix::fs::statvfs(dir).ok().filter(|stat| stat.f_blocks > 0);
     let free = stat.map(|stat| Room {
