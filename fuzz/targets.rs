@@ -357,7 +357,7 @@ fn check_arguments(command: &crate::flags::Command) {
     // A time of nothing would end a run before its first round.
     assert!(run.budget.is_none_or(|time| !time.is_zero()) && run.deadline.is_none_or(|time| !time.is_zero()));
     assert!(run.params.iter().all(|(name, values)| !name.is_empty() && values.iter().all(|v| !v.is_empty())));
-    assert!(run.parallel.iter().all(|n| (1..=groma_harness::crew::MOST_MEMBERS).contains(n)));
+    assert!(run.parallel.iter().all(|n| (1..=groma_harness::worker_group::MOST_MEMBERS).contains(n)));
     // The placement goes into the worker's job as text.
     assert!(run.placement.as_ref().is_none_or(|p| p.to_string().parse().as_ref() == Ok(p)));
 }
@@ -555,7 +555,7 @@ pub fn views(data: &[u8]) {
         for record in made {
             assert!(record.clean <= record.samples && record.rounds as usize <= rounds.len());
             assert_eq!(record.round_values.len(), record.rounds as usize);
-            // A crew has no more members than took samples, whatever the point says.
+            // A worker group has no more members than took samples, whatever the point says.
             assert!(record.facts.len() <= data.len());
             records.push(record);
         }
@@ -689,10 +689,10 @@ pub fn topology(data: &[u8]) {
     let usable = topology.usable();
     assert!(usable.is_sorted() && usable.iter().all(|cpu| allowed.contains(cpu)));
     assert_eq!(topology.check(&usable).is_ok(), !usable.is_empty());
-    for crew in [topology.compact(40), topology.spread(40)] {
-        assert_eq!(crew.len(), if usable.is_empty() { 0 } else { 40 });
+    for group in [topology.compact(40), topology.spread(40)] {
+        assert_eq!(group.len(), if usable.is_empty() { 0 } else { 40 });
         // Each once before any twice.
-        let first: BTreeSet<u32> = crew.iter().copied().take(usable.len()).collect();
+        let first: BTreeSet<u32> = group.iter().copied().take(usable.len()).collect();
         assert_eq!(first.into_iter().collect::<Vec<_>>(), usable);
     }
     for relation in Relation::ALL {

@@ -4,8 +4,8 @@ use groma_harness::prelude::*;
 use groma_harness::sys::{affinity, process};
 
 /// The CPUs that the run may use. A worker is pinned to one of them when this is asked; its supervisor is not.
-pub(crate) fn of_the_run() -> Result<Vec<u32>, Stop> {
-    affinity::allowed_to(process::parent_id()).or_else(|_| affinity::allowed()).doing("reading the allowed CPUs")
+pub(crate) fn of_the_run() -> Result<Vec<u32>, BenchError> {
+    affinity::allowed_to(process::parent_id()).or_else(|_| affinity::allowed()).context("reading the allowed CPUs")
 }
 
 /// At most `most` of them, spread evenly, the first and the last among them.

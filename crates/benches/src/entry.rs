@@ -25,7 +25,7 @@ pub(crate) fn never_asks_the_kernel(ctx: &mut Ctx, body: impl FnMut(u64) -> Outc
     if let Some(asked) = asked(ctx, body) {
         // More than were tried is a panic: no reason, and no proof.
         if (1..=TRIES).contains(&asked) {
-            return Err(Stop::Unsupported(
+            return Err(BenchError::Unsupported(
                 "the kernel is entered for it here, by the C library or a missing vDSO".into(),
             ));
         }
@@ -36,7 +36,7 @@ pub(crate) fn never_asks_the_kernel(ctx: &mut Ctx, body: impl FnMut(u64) -> Outc
 
 /// How many iterations failed without the kernel; `None`, and a remark, where it cannot be tried.
 fn asked(ctx: &mut Ctx, mut body: impl FnMut(u64) -> Outcome) -> Option<i32> {
-    // A member of a crew runs the same code as a worker alone; and threads must not fork.
+    // A member of a worker group runs the same code as a worker alone; and threads must not fork.
     if ctx.workers() > 1 {
         return None;
     }

@@ -14,10 +14,10 @@ pub(crate) fn write(path: &Path, elf: &[u8]) -> Outcome {
         io::Write::write_all(&mut file, elf)
     };
     let child = fork::fork(|| write().map_or_else(|e| e.raw_os_error().unwrap_or(255), |()| 0));
-    let exit = child.and_then(fork::Child::wait).doing("forking a child that writes a program")?;
+    let exit = child.and_then(fork::Child::wait).context("forking a child that writes a program")?;
     match exit.code() {
         Some(0) => Ok(()),
-        Some(errno) => Err(Stop::from_io("writing a program", &io::Error::from_raw_os_error(errno))),
-        None => Err(Stop::Failed(format!("the child that writes a program {exit}"))),
+        Some(errno) => Err(BenchError::from_io("writing a program", &io::Error::from_raw_os_error(errno))),
+        None => Err(BenchError::Failed(format!("the child that writes a program {exit}"))),
     }
 }

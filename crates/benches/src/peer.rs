@@ -54,12 +54,12 @@ impl Family {
 
 impl Peer {
     /// Starts the service: on this machine on the CPU that the placement names, or where `--host` says.
-    pub(crate) fn start(ctx: &Ctx, service: &'static Service) -> Result<Peer, Stop> {
+    pub(crate) fn start(ctx: &Ctx, service: &'static Service) -> Result<Peer, BenchError> {
         Peer::start_by(ctx, service, Family::V4)
     }
 
     /// As [`Peer::start`], reached by addresses of this family; another machine has the address that it has.
-    pub(crate) fn start_by(ctx: &Ctx, service: &'static Service, family: Family) -> Result<Peer, Stop> {
+    pub(crate) fn start_by(ctx: &Ctx, service: &'static Service, family: Family) -> Result<Peer, BenchError> {
         Peer::start_within(ctx, service, family, Limits::default())
     }
 
@@ -69,22 +69,22 @@ impl Peer {
         service: &'static Service,
         family: Family,
         limits: Limits,
-    ) -> Result<Peer, Stop> {
+    ) -> Result<Peer, BenchError> {
         if let Some(remote) = ctx.remote() {
             if remote.address.is_ipv6() != (family == Family::V6) {
                 let named = if remote.address.is_ipv6() { "an IPv6" } else { "an IPv4" };
-                return Err(Stop::Unsupported(format!("--host names {named} address")));
+                return Err(BenchError::Unsupported(format!("--host names {named} address")));
             }
-            let mut control = Control::open(remote).map_err(Stop::Failed)?;
-            let address = control.start(service.name, limits).map_err(Stop::Failed)?;
+            let mut control = Control::open(remote).map_err(BenchError::Failed)?;
+            let address = control.start(service.name, limits).map_err(BenchError::Failed)?;
             return Ok(Peer { address, side: Side::There(control) });
         }
         let socket = match Socket::bind(service.transport, family.loopback()) {
-            Err(e) if family == Family::V6 => return Err(Stop::Unsupported(format!("no IPv6 loopback: {e}"))),
-            bound => bound.doing("binding on the loopback")?,
+            Err(e) if family == Family::V6 => return Err(BenchError::Unsupported(format!("no IPv6 loopback: {e}"))),
+            bound => bound.context("binding on the loopback")?,
         };
-        let address = socket.address().doing("asking for the port")?;
-        let (hold, held) = pipe().doing("making a pipe")?;
+        let address = socket.address().context("asking for the port")?;
+        let (hold, held) = pipe().context("making a pipe")?;
         let child =
             ctx.fork_peer(&[held.as_fd()], || match (service.serve)(Session { socket, hold, client: None, limits }) {
                 Ok(()) => 0,
@@ -107,13 +107,13 @@ impl Peer {
     }
 
     /// Lets it go and waits for its end, which is told if it was on this machine; a service elsewhere has to end well.
-    pub(crate) fn end(self) -> Result<Option<Exit>, Stop> {
+    pub(crate) fn end(self) -> Result<Option<Exit>, BenchError> {
         match self.side {
             Side::Here { child, hold } => {
                 drop(hold);
-                child.wait().map(Some).doing("waiting for the other side")
+                child.wait().map(Some).context("waiting for the other side")
             }
-            Side::There(control) => control.end().map(|()| None).map_err(Stop::Failed),
+            Side::There(control) => control.end().map(|()| None).map_err(BenchError::Failed),
         }
     }
 }
@@ -154,9 +154,9 @@ mod tests {
         let peer = Peer::start(ctx, &COUNTER)?;
         assert!(!peer.is_remote() && peer.address().ip().is_loopback());
         for number in [1, 7] {
-            let connection = TcpStream::connect(peer.address()).doing("connecting")?;
-            say(&connection, [number]).doing("asking")?;
-            assert_eq!(hear(&connection).doing("hearing")?, [2 * number]);
+            let connection = TcpStream::connect(peer.address()).context("connecting")?;
+            say(&connection, [number]).context("asking")?;
+            assert_eq!(hear(&connection).context("hearing")?, [2 * number]);
         }
         let address = peer.address();
         let exit = peer.end()?.expect("it was on this machine");

@@ -58,7 +58,7 @@ pub(crate) mod testing {
         bench: &Benchmark,
         chosen: &[(&str, &str)],
         dir: Option<&Path>,
-    ) -> Result<Tried, Stop> {
+    ) -> Result<Tried, BenchError> {
         let allowed = affinity::allowed().expect("the CPUs that are allowed");
         affinity::pin(counters::current_cpu()).expect("pinning to the own CPU");
         let tried = try_out(bench, chosen, dir);
@@ -75,7 +75,7 @@ pub(crate) mod testing {
         /// A round trip with nobody.
         fn run(ctx: &mut Ctx) -> Outcome {
             let before = counters::Usage::thread();
-            let peer = ctx.fork_peer(&[], || 0)?.wait().doing("waiting for the other side")?;
+            let peer = ctx.fork_peer(&[], || 0)?.wait().context("waiting for the other side")?;
             // Thousands of iterations, and a handful of switches.
             ctx.measure(|iters| {
                 sys::arch::add_chain(iters * 64);

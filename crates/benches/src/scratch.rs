@@ -27,31 +27,31 @@ enum Kind {
 
 impl Scratch {
     /// Makes one of this member's own, and states what file system it lies on.
-    pub(crate) fn new(ctx: &mut Ctx) -> Result<Scratch, Stop> {
+    pub(crate) fn new(ctx: &mut Ctx) -> Result<Scratch, BenchError> {
         let path = ctx.work_dir()?.join(format!("member-{}", ctx.member()));
-        std::fs::create_dir(&path).doing("making a directory")?;
+        std::fs::create_dir(&path).context("making a directory")?;
         Scratch::open(ctx, Kind::Own(path.clone()), path)
     }
 
     /// As [`Scratch::new`], and where the file system can be asked for that, in a part of it of its own: what earlier
     /// rounds have made and removed there is not in the way.
-    pub(crate) fn apart(ctx: &mut Ctx) -> Result<Scratch, Stop> {
+    pub(crate) fn apart(ctx: &mut Ctx) -> Result<Scratch, BenchError> {
         let mut scratch = Scratch::new(ctx)?;
-        let apart = sys::place::scatter_below(&scratch.dir).is_ok();
+        let apart = sys::dir_allocation::scatter_below(&scratch.dir).is_ok();
         ctx.fact("directory.apart", if apart { "yes" } else { "no" });
         // The place follows from the name.
         scratch.path.push(format!("{:016x}", ctx.rng().next_u64()));
-        std::fs::create_dir(&scratch.path).doing("making a directory")?;
-        scratch.dir = File::open(&scratch.path).doing("opening the directory")?;
+        std::fs::create_dir(&scratch.path).context("making a directory")?;
+        scratch.dir = File::open(&scratch.path).context("opening the directory")?;
         Ok(scratch)
     }
 
-    /// One for all members of the crew.
-    pub(crate) fn shared(ctx: &mut Ctx) -> Result<Scratch, Stop> {
+    /// One for all members of the worker group.
+    pub(crate) fn shared(ctx: &mut Ctx) -> Result<Scratch, BenchError> {
         let path = ctx.work_dir()?.join("shared");
         match std::fs::create_dir(&path) {
             Err(e) if e.kind() == ErrorKind::AlreadyExists => {}
-            made => made.doing("making a directory")?,
+            made => made.context("making a directory")?,
         }
         let scratch = Scratch::open(ctx, Kind::Shared, path)?;
         // Where files have no locks, the directory goes with the round.
@@ -60,23 +60,23 @@ impl Scratch {
     }
 
     /// One on a file system in memory, of this member's own: what a file costs where no disk and no journal is below.
-    pub(crate) fn tmpfs(ctx: &mut Ctx) -> Result<Scratch, Stop> {
+    pub(crate) fn tmpfs(ctx: &mut Ctx) -> Result<Scratch, BenchError> {
         /// More than any benchmark fills, less than fills the memory.
         const MOST: u64 = 1 << 30;
-        let work_dir = File::open(ctx.work_dir()?).doing("opening the work directory")?;
-        if sys::tmpfs::holds(&work_dir).doing("asking for the file system")? {
-            return Err(Stop::Unsupported("the work directory is on tmpfs itself".to_owned()));
+        let work_dir = File::open(ctx.work_dir()?).context("opening the work directory")?;
+        if sys::tmpfs::holds(&work_dir).context("asking for the file system")? {
+            return Err(BenchError::Unsupported("the work directory is on tmpfs itself".to_owned()));
         }
         let tmpfs = Tmpfs::new(MOST).map_err(no_tmpfs)?;
-        let dir = tmpfs.root().doing("opening the directory")?;
+        let dir = tmpfs.root().context("opening the directory")?;
         let path = PathBuf::from(format!("/proc/self/fd/{}", dir.as_raw_fd()));
         ctx.fact("work_dir.fs", "tmpfs");
         ctx.fact("work_dir.options", "mounted for this round");
         Ok(Scratch { kind: Kind::Tmpfs(tmpfs), path, dir })
     }
 
-    fn open(ctx: &mut Ctx, kind: Kind, path: PathBuf) -> Result<Scratch, Stop> {
-        let dir = File::open(&path).doing("opening the directory")?;
+    fn open(ctx: &mut Ctx, kind: Kind, path: PathBuf) -> Result<Scratch, BenchError> {
+        let dir = File::open(&path).context("opening the directory")?;
         for (key, value) in sys::facts::work_dir_facts(&path) {
             // What is free changes from round to round; the rest is a property of the place.
             if key != "work_dir.free" {
@@ -97,23 +97,23 @@ impl Scratch {
     }
 
     /// An empty file `depth` names below the directory; returns its name from there: `f`, or `a/b/c/f`.
-    pub(crate) fn file_at_depth(&self, depth: u64) -> Result<std::ffi::CString, Stop> {
+    pub(crate) fn file_at_depth(&self, depth: u64) -> Result<std::ffi::CString, BenchError> {
         let Some(between @ 0..=26) = depth.checked_sub(1) else {
-            return Err(Stop::Unsupported("a path has 1 to 27 names".to_owned()));
+            return Err(BenchError::Unsupported("a path has 1 to 27 names".to_owned()));
         };
         let folders: String = ('a'..='z').take(between as usize).flat_map(|c| [c, '/']).collect();
-        std::fs::create_dir_all(self.path.join(&folders)).doing("making directories")?;
+        std::fs::create_dir_all(self.path.join(&folders)).context("making directories")?;
         let name = format!("{folders}f");
-        File::create_new(self.path.join(&name)).doing("making a file")?;
-        std::ffi::CString::new(name).map_err(|e| Stop::Failed(e.to_string()))
+        File::create_new(self.path.join(&name)).context("making a file")?;
+        std::ffi::CString::new(name).map_err(|e| BenchError::Failed(e.to_string()))
     }
 
     /// An empty file whose name is gone already, so that not even SIGKILL leaves it.
-    pub(crate) fn nameless(&self, ctx: &Ctx) -> Result<File, Stop> {
-        // All members of a crew may be at it in one directory.
+    pub(crate) fn nameless(&self, ctx: &Ctx) -> Result<File, BenchError> {
+        // All members of a worker group may be at it in one directory.
         let name = format!("nameless-{}", ctx.member());
         let file = self.new_file(&name)?;
-        std::fs::remove_file(self.path.join(&name)).doing("removing the file's name")?;
+        std::fs::remove_file(self.path.join(&name)).context("removing the file's name")?;
         Ok(file)
     }
 
@@ -123,20 +123,20 @@ impl Scratch {
     /// round ends, long before the kernel would write them back (by default after 30 s). Nothing is written to a disk
     /// during the round or after it: to sync the file would be 16 to 25 times as slow here, and leave freed blocks to
     /// be discarded in later rounds.
-    pub(crate) fn random_file(&self, bytes: u64, ctx: &mut Ctx) -> Result<File, Stop> {
+    pub(crate) fn random_file(&self, bytes: u64, ctx: &mut Ctx) -> Result<File, BenchError> {
         fill(self.nameless(ctx)?, bytes, ctx)
     }
 
-    /// The same with a name, by which it can be opened again: for all members of a crew where they share the directory,
+    /// The same with a name, by which it can be opened again: for all members of a worker group where they share the directory,
     /// and then written by one of them.
-    pub(crate) fn random_file_named(&self, name: &str, bytes: u64, ctx: &mut Ctx) -> Result<File, Stop> {
+    pub(crate) fn random_file_named(&self, name: &str, bytes: u64, ctx: &mut Ctx) -> Result<File, BenchError> {
         /// Milliseconds; writing a file takes a second for each gigabyte or two.
         const PATIENCE: u32 = 30_000;
         let path = self.path.join(name);
         if ctx.member() == 0 || !matches!(self.kind, Kind::Shared) {
             // It has its name when it is complete.
             let file = fill(self.new_file("writing")?, bytes, ctx)?;
-            std::fs::rename(self.path.join("writing"), &path).doing("naming the file")?;
+            std::fs::rename(self.path.join("writing"), &path).context("naming the file")?;
             return Ok(file);
         }
         let mut opened = File::options().read(true).write(true).open(&path);
@@ -147,17 +147,17 @@ impl Scratch {
             std::thread::sleep(Duration::from_millis(1));
             opened = File::options().read(true).write(true).open(&path);
         }
-        opened.doing("opening the file that another member writes")
+        opened.context("opening the file that another member writes")
     }
 
-    fn new_file(&self, name: &str) -> Result<File, Stop> {
+    fn new_file(&self, name: &str) -> Result<File, BenchError> {
         let mut options = File::options();
-        options.read(true).write(true).create_new(true).open(self.path.join(name)).doing("making a file")
+        options.read(true).write(true).create_new(true).open(self.path.join(name)).context("making a file")
     }
 }
 
 /// Writes so many random bytes.
-fn fill(mut file: File, bytes: u64, ctx: &mut Ctx) -> Result<File, Stop> {
+fn fill(mut file: File, bytes: u64, ctx: &mut Ctx) -> Result<File, BenchError> {
     let mut block = vec![0u8; 64 << 10];
     let mut left = bytes as usize;
     while left > 0 {
@@ -165,10 +165,10 @@ fn fill(mut file: File, bytes: u64, ctx: &mut Ctx) -> Result<File, Stop> {
         for word in block.chunks_exact_mut(8) {
             word.copy_from_slice(&ctx.rng().next_u64().to_ne_bytes());
         }
-        file.write_all(&block[..now]).doing("writing the file")?;
+        file.write_all(&block[..now]).context("writing the file")?;
         left -= now;
     }
-    file.rewind().doing("rewinding the file")?;
+    file.rewind().context("rewinding the file")?;
     Ok(file)
 }
 
@@ -185,15 +185,15 @@ impl Drop for Scratch {
 }
 
 /// Why there is no file system in memory to be had.
-fn no_tmpfs(error: std::io::Error) -> Stop {
+fn no_tmpfs(error: std::io::Error) -> BenchError {
     let text = format!("mounting a tmpfs: {error}");
     match error.kind() {
         // Threads must not fork, and `ENODEV` is a kernel without tmpfs.
-        ErrorKind::Other => Stop::Unsupported(text),
-        _ if error.raw_os_error() == Some(sys::tmpfs::NO_SUCH_FILE_SYSTEM) => Stop::Unsupported(text),
+        ErrorKind::Other => BenchError::Unsupported(text),
+        _ if error.raw_os_error() == Some(sys::tmpfs::NO_SUCH_FILE_SYSTEM) => BenchError::Unsupported(text),
         // At the limit of user namespaces.
-        ErrorKind::StorageFull => Stop::Denied(text),
-        _ => Stop::from_io("mounting a tmpfs", &error),
+        ErrorKind::StorageFull => BenchError::Denied(text),
+        _ => BenchError::from_io("mounting a tmpfs", &error),
     }
 }
 

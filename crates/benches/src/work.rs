@@ -50,8 +50,8 @@ pub(crate) fn probe(
     ctx: &mut Ctx,
     windows: u32,
     per_iter: u64,
-    mut body: impl FnMut(u64) -> Result<u64, Stop>,
-) -> Result<Cost, Stop> {
+    mut body: impl FnMut(u64) -> Result<u64, BenchError>,
+) -> Result<Cost, BenchError> {
     let before = ctx.iterations();
     let mut done = 0;
     let cost = ctx.probe(windows, |iters| {
@@ -62,7 +62,7 @@ pub(crate) fn probe(
     if done == credited {
         Ok(cost)
     } else {
-        Err(Stop::Failed(format!("proof broken: a probe did {done} operations and was credited with {credited}")))
+        Err(BenchError::Failed(format!("proof broken: a probe did {done} operations and was credited with {credited}")))
     }
 }
 
@@ -189,7 +189,11 @@ mod tests {
             // Asks the kernel every second time.
             entry::asks_the_kernel(ctx, |_| {
                 turn += 1;
-                if turn % 2 == 0 || raw::getppid() >= 0 { Ok(()) } else { Err(Stop::Failed("no kernel".to_owned())) }
+                if turn % 2 == 0 || raw::getppid() >= 0 {
+                    Ok(())
+                } else {
+                    Err(BenchError::Failed("no kernel".to_owned()))
+                }
             });
             entry::asks_the_kernel(ctx, |_| Ok(()));
             ctx.state(1.0);
@@ -209,14 +213,14 @@ mod tests {
             let mut turn = 0;
             entry::never_asks_the_kernel(ctx, |_| {
                 turn += 1;
-                if turn != 50 || raw::getppid() >= 0 { Ok(()) } else { Err(Stop::Failed("no kernel".to_owned())) }
+                if turn != 50 || raw::getppid() >= 0 { Ok(()) } else { Err(BenchError::Failed("no kernel".to_owned())) }
             })?;
             ctx.state(1.0);
             Ok(())
         }
         let info = Info { timing: Timing::Stated, ..Info::new("work.test") };
         match try_failing(&Benchmark { info, run: Run::Here(once) }, &[], None) {
-            Err(Stop::Unsupported(why)) => assert!(why.contains("entered"), "{why}"),
+            Err(BenchError::Unsupported(why)) => assert!(why.contains("entered"), "{why}"),
             Ok(tried) if tried.result.proofs.is_empty() => eprintln!("skipped: {:?}", tried.result.notes),
             other => panic!("{other:?}"),
         }

@@ -44,7 +44,7 @@ fn every_descriptor_is_complete() {
         );
         assert!(info.about.0.lines().count() > 3, "{}: 'about: about!(\"<file>.rs\")' is missing", info.id);
         assert!(!info.placements.is_empty() && !info.workers.is_empty() && !info.outputs.is_empty(), "{}", info.id);
-        assert!(info.width > 0.0 && info.width < 1.0, "{}: width is a fraction", info.id);
+        assert!(info.target_half_width > 0.0 && info.target_half_width < 1.0, "{}: width is a fraction", info.id);
         assert!(
             info.scaling.processes && info.scaling.threads || !info.scaling.why.is_empty(),
             "{}: say why not",

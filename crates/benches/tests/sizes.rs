@@ -2,9 +2,9 @@
 
 use groma_benches::all;
 use groma_harness::model::{Memory, Param, ParamKind};
-use groma_harness::sys::facts::{Room, file_room, memory_room};
+use groma_harness::sys::facts::{Room, file_room, memory_headroom};
 use groma_harness::testing::{check_sizes, sizes};
-use groma_harness::{Benchmark, Stop};
+use groma_harness::{BenchError, Benchmark};
 
 /// The parameters that take memory or disk space, each with its benchmark.
 fn sized() -> impl Iterator<Item = (&'static Benchmark, &'static Param)> {
@@ -18,7 +18,7 @@ fn sized() -> impl Iterator<Item = (&'static Benchmark, &'static Param)> {
 fn a_size_beyond_the_machine_is_refused_before_anything_is_set_up() {
     let dir = std::env::temp_dir();
     let half = |room: Option<Room>| room.expect("a limit").bytes / 2;
-    let (most_memory, most_files) = (half(memory_room()), half(file_room(&dir)));
+    let (most_memory, most_files) = (half(memory_headroom()), half(file_room(&dir)));
     let mut refused = 0;
     for (bench, param) in sized() {
         // A tebibyte (of things that are counted, at least a kibibyte each), and what is next to the end of 64 bits.
@@ -32,7 +32,7 @@ fn a_size_beyond_the_machine_is_refused_before_anything_is_set_up() {
                 continue;
             }
             match check_sizes(bench, &[(param.name, value)], Some(&dir), workers) {
-                Err(Stop::Unsupported(why)) => {
+                Err(BenchError::Unsupported(why)) => {
                     let workers = if workers == 1 { "1 worker".to_owned() } else { format!("{workers} workers") };
                     assert!(why.contains(&format!("{}=", param.name)) && why.contains(&workers), "{what}: {why}");
                     assert!(

@@ -34,7 +34,7 @@ const EXAMPLES: &str = "Examples:
   groma dd if=data direct=1 hist=1     read a file past the page cache, block by block
   groma hammer 32768 100               random stores, alone and on all CPUs together
   groma plot mem.latency -o caches.svg a curve
-  groma plot syscall.getppid --over P  the same over the sizes of the crews
+  groma plot syscall.getppid --over P  the same over the sizes of the worker groups
 
 Exit codes: 0 all selected metrics ok, noisy, unresolved or unsupported; 1 a comparison found a regression;
 2 usage error; 3 the machine is noisier than --require allows; 4 some metric failed, timed out or was denied;
@@ -116,16 +116,16 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     pub(crate) budget: Option<Duration>,
 
-    /// Sizes of crews, copies that run at once and provably overlap: 1,2,4
-    #[arg(short = 'P', long, value_name = "N,...", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=i64::from(groma_harness::crew::MOST_MEMBERS)))]
+    /// Sizes of worker groups, copies that run at once and provably overlap: 1,2,4
+    #[arg(short = 'P', long, value_name = "N,...", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=i64::from(groma_harness::worker_group::MOST_MEMBERS)))]
     pub(crate) parallel: Vec<u32>,
 
-    /// Make crews of threads instead of processes
+    /// Make worker groups of threads instead of processes
     #[arg(long)]
     pub(crate) threads: bool,
 
     /// Where to run: same-cpu, smt, same-llc, cross-llc, cross-node or free for benchmarks with two sides; free, compact,
-    /// spread or a list of CPUs such as 0,2 for crews and single tasks
+    /// spread or a list of CPUs such as 0,2 for worker groups and single tasks
     #[arg(long, value_name = "WHERE")]
     pub(crate) placement: Option<Placement>,
 
@@ -352,7 +352,7 @@ pub(crate) struct PlotArgs {
     /// Write an SVG or PNG file, by its ending, instead of drawing in the terminal
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
-    /// What the curve runs over: a size or count among the parameters, or P, the members of the crew [default: what takes the
+    /// What the curve runs over: a size or count among the parameters, or P, the members of the worker group [default: what takes the
     /// most values]
     #[arg(long, value_name = "NAME", conflicts_with = "histogram")]
     pub(crate) over: Option<String>,

@@ -1,4 +1,4 @@
-//! Everything a run will do, fixed before it starts: which points, where, in crews of which size.
+//! Everything a run will do, fixed before it starts: which points, where, in worker groups of which size.
 //!
 //! A point that cannot be measured here stays in the plan with its reason: a missing line would be a bug.
 
@@ -6,7 +6,7 @@ use crate::flags::RunArgs;
 use anyhow::{Context, Result, bail};
 use groma_harness::Benchmark;
 use groma_harness::model::{
-    CrewKind, Info, Metric, Param, ParamKind, Params, Placement, Point, Profile, Value, Workers,
+    Info, Metric, Param, ParamKind, Params, Placement, Point, Profile, Value, WorkerKind, Workers,
 };
 use groma_harness::sys::topology::{Relation, Topology};
 
@@ -146,7 +146,7 @@ fn layouts(info: &Info, args: &RunArgs, topology: &Topology) -> Vec<(Placement, 
     for &n in &workers {
         for placement in &placements {
             let placement = match placement {
-                // A crew that nobody placed: one CPU a member where each is to have its own, else the scheduler's choice.
+                // A worker group that nobody placed: one CPU a member where each is to have its own, else the scheduler's choice.
                 Placement::Pinned if n > 1 && args.parallel.is_empty() => Placement::Compact,
                 Placement::Pinned if n > 1 => Placement::Free,
                 other => other.clone(),
@@ -229,11 +229,11 @@ fn planned(
     threads: bool,
     topology: &Topology,
 ) -> Planned {
-    let crew = if threads { CrewKind::Threads } else { CrewKind::Processes };
+    let worker_kind = if threads { WorkerKind::Threads } else { WorkerKind::Processes };
     let cpus = cpus(info, &placement, workers, topology);
-    let scales = match crew {
-        CrewKind::Processes => info.scaling.processes,
-        CrewKind::Threads => info.scaling.threads,
+    let scales = match worker_kind {
+        WorkerKind::Processes => info.scaling.processes,
+        WorkerKind::Threads => info.scaling.threads,
     };
     let unsupported = match &cpus {
         Err(why) => Some(why.clone()),
@@ -246,7 +246,7 @@ fn planned(
         }
         Ok(_) => None,
     };
-    // A crew that shares its CPUs, by number or because nobody pinned it, is measured as it is: being preempted and moved
+    // A worker group that shares its CPUs, by number or because nobody pinned it, is measured as it is: being preempted and moved
     // is then part of the subject (harness-methods.md 3.4).
     let shares = workers as usize > topology.usable().len() || (workers > 1 && cpus.as_ref().is_ok_and(Vec::is_empty));
     let drops = if shares { info.interference.drops_crowded() } else { info.interference.drops() };
@@ -274,10 +274,10 @@ fn planned(
             params,
             placement,
             workers,
-            crew,
+            worker_kind,
             timing: info.timing,
             drops,
-            width: info.width,
+            target_half_width: info.target_half_width,
             metrics: metrics.collect(),
         },
         cpus: cpus.unwrap_or_default(),
@@ -289,7 +289,7 @@ fn planned(
 fn cpus(info: &Info, placement: &Placement, workers: u32, topology: &Topology) -> Result<Vec<u32>, String> {
     let pair = |relation| {
         if workers > 1 {
-            return Err("crews of two-sided benchmarks are placed with --placement free".to_owned());
+            return Err("worker groups of two-sided benchmarks are placed with --placement free".to_owned());
         }
         topology.pair(relation).map(|(a, b)| vec![a, b])
     };
@@ -407,7 +407,7 @@ mod tests {
                 }
                 Err(why) => assert!(placement != Placement::SameCpu && !why.is_empty(), "{placement}: {why}"),
             }
-            assert!(cpus(&info, &placement, 2, &topology).is_err(), "a crew of {placement}");
+            assert!(cpus(&info, &placement, 2, &topology).is_err(), "a worker group of {placement}");
         }
         for placement in [Placement::Free, Placement::Pinned, Placement::Remote] {
             assert_eq!(cpus(&info, &placement, 1, &topology), Ok(Vec::new()), "{placement}");

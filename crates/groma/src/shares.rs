@@ -1,6 +1,6 @@
 //! Who gets how much of the budget: after the first round it is known what each point costs.
 //!
-//! Pure arithmetic; reads no clock. [`share_out`] says how many rounds, once; [`sampling`] how long they sample, again after each.
+//! Pure arithmetic; reads no clock. [`allocate_rounds`] says how many rounds, once; [`sampling`] how long they sample, again after each.
 //! Four steps, each taken only when the one before did not suffice. No point may take more
 //! than a share, so that one that costs seconds (a shell, a compile) does not take the rounds of hundreds that cost
 //! milliseconds. Then those that cost several times as much as most (to fill 128 MiB, for example) have as few rounds as an
@@ -15,7 +15,7 @@ use std::time::Duration;
 /// equal part. 3 % of a minute are nine rounds of 0.2 s.
 const LARGEST: f64 = 0.03;
 
-/// A point is dear that costs so many times as much as the middle one.
+/// A point is expensive that costs so many times as much as the middle one.
 const DEAR: f64 = 3.0;
 /// The fewest rounds that have an interval (95 % of a median, by order statistics).
 const WITH_INTERVAL: u32 = 6;
@@ -28,7 +28,7 @@ pub(crate) fn first(full: Effort, points: usize, budget: Duration) -> Effort {
 }
 
 /// How many more rounds each point has of what is left after the first one, which was done with the effort `tried` and took so long.
-pub(crate) fn share_out(full: &Effort, tried: &Effort, spent: &[Duration], left: Duration) -> Vec<u32> {
+pub(crate) fn allocate_rounds(full: &Effort, tried: &Effort, spent: &[Duration], left: Duration) -> Vec<u32> {
     let most = full.rounds.saturating_sub(1);
     let left = left.as_secs_f64();
     let cap = (left * LARGEST).max(left / spent.len().max(1) as f64);
@@ -39,10 +39,10 @@ pub(crate) fn share_out(full: &Effort, tried: &Effort, spent: &[Duration], left:
         costs.iter().zip(own).map(|(cost, own)| cost * f64::from(*own.min(&rounds))).sum()
     };
     if total(&own, &costs(full), most) > left {
-        let dear = median(&thin).map_or(f64::INFINITY, |middle| DEAR * middle);
+        let expensive = median(&thin).map_or(f64::INFINITY, |middle| DEAR * middle);
         // One less for each, until the others have as many as an interval needs.
         for cap in (0..WITH_INTERVAL).rev() {
-            for (own, _) in own.iter_mut().zip(&thin).filter(|(_, cost)| **cost > dear) {
+            for (own, _) in own.iter_mut().zip(&thin).filter(|(_, cost)| **cost > expensive) {
                 *own = cap.min(*own);
             }
             if total(&own, &thin, most.min(WITH_INTERVAL - 1)) <= left {
@@ -73,7 +73,7 @@ pub(crate) fn sampling(full: &Effort, tried: &Effort, owed: &[(Duration, u32)], 
 }
 
 /// Loops that a round may sample one after another, each for the whole time: a control, a second measure. Some do and most do not, so
-/// of longer sampling three are expected, and of shorter sampling one is: what was taken for too dear is left over in the end and
+/// of longer sampling three are expected, and of shorter sampling one is: what was taken for too expensive is left over in the end and
 /// goes into more rounds, what was taken for too cheap costs everybody a round.
 const LOOPS: [f64; 2] = [1.0, 3.0];
 
@@ -97,13 +97,13 @@ pub(crate) fn costs(
     if most < rounds {
         costs.push(format!("{most} rounds instead of {rounds} to fit"));
     }
-    let mut dear: Vec<usize> = (0..spent.len()).filter(|&i| more_rounds[i] + 1 < most).collect();
-    dear.sort_by_key(|&i| std::cmp::Reverse(spent[i]));
-    if !dear.is_empty() {
+    let mut expensive: Vec<usize> = (0..spent.len()).filter(|&i| more_rounds[i] + 1 < most).collect();
+    expensive.sort_by_key(|&i| std::cmp::Reverse(spent[i]));
+    if !expensive.is_empty() {
         let one =
             |&i: &usize| format!("{} ({}, {:.0} ms each)", name(i), more_rounds[i] + 1, spent[i].as_secs_f64() * 1e3);
-        let some: Vec<String> = dear.iter().take(5).map(one).collect();
-        let rest = if dear.len() > 5 { format!(" and {} more", dear.len() - 5) } else { String::new() };
+        let some: Vec<String> = expensive.iter().take(5).map(one).collect();
+        let rest = if expensive.len() > 5 { format!(" and {} more", expensive.len() - 5) } else { String::new() };
         costs.push(format!("fewer than {most} rounds for what costs more than its share: {}{rest}", some.join(", ")));
     }
     costs
@@ -122,7 +122,7 @@ mod tests {
 
     /// The rounds that are owed, and the effort that they have.
     fn shared(tried: &Effort, spent: &[Duration], left: Duration) -> (Vec<u32>, Effort) {
-        let more = share_out(&standard(), tried, spent, left);
+        let more = allocate_rounds(&standard(), tried, spent, left);
         let owed: Vec<_> = spent.iter().copied().zip(more.iter().copied()).collect();
         (more, standard().thinned(sampling(&standard(), tried, &owed, left)))
     }

@@ -106,13 +106,13 @@ impl Supervisor {
                 return Ended::Result(JobResult::ended(State::Failed, format!("a worker cannot be started: {e}")));
             }
         };
-        let mut heard = Heard::default();
-        let how = self.listen(&mut child, until, &mut heard);
+        let mut output = WorkerOutput::default();
+        let how = self.listen(&mut child, until, &mut output);
         let group = child.id() as i32;
         if !matches!(how, Listening::Complete | Listening::Silent) {
             process::kill_group(group);
         }
-        let status = leave(&mut child, group);
+        let status = reap(&mut child, group);
         if self.adopts {
             process::end_descendants(PATIENCE, is_guardian);
         }
@@ -124,11 +124,13 @@ impl Supervisor {
                 JobResult::ended(State::Timeout, why)
             }
             Listening::Flood => JobResult::ended(State::Failed, "its result does not end"),
-            Listening::Complete => match protocol::read_result(&String::from_utf8_lossy(&heard.result)) {
+            Listening::Complete => match protocol::read_result(&String::from_utf8_lossy(&output.result)) {
                 Ok(result) => result,
                 Err(why) => JobResult::ended(State::Failed, format!("its result cannot be read: {why}")),
             },
-            Listening::Silent => JobResult::ended(State::Failed, format!("the worker {}", told(status, &heard))),
+            Listening::Silent => {
+                JobResult::ended(State::Failed, format!("the worker {}", describe_exit(status, &output)))
+            }
         };
         result.wall_ns = started.elapsed().as_nanos() as u64;
         Ended::Result(result)
@@ -157,7 +159,7 @@ impl Supervisor {
         Ok(child)
     }
 
-    fn listen(&self, child: &mut Child, until: Instant, heard: &mut Heard) -> Listening {
+    fn listen(&self, child: &mut Child, until: Instant, output: &mut WorkerOutput) -> Listening {
         let (Some(mut out), Some(mut err)) = (child.stdout.take(), child.stderr.take()) else {
             return Listening::Silent;
         };
@@ -187,19 +189,19 @@ impl Supervisor {
                     }
                     Source::Out => match out.read(&mut block) {
                         Ok(0) | Err(_) => out_open = false,
-                        Ok(n) => heard.result.extend_from_slice(&block[..n]),
+                        Ok(n) => output.result.extend_from_slice(&block[..n]),
                     },
                     Source::Err => match err.read(&mut block) {
                         Ok(0) | Err(_) => err_open = false,
-                        Ok(n) => heard.complain(&block[..n]),
+                        Ok(n) => output.complain(&block[..n]),
                     },
                 }
             }
             // The last word ends the round, not the end of the file: a helper may still hold the pipe open.
-            if protocol::is_complete(&heard.result) {
+            if protocol::is_complete(&output.result) {
                 return Listening::Complete;
             }
-            if heard.result.len() > LONGEST_RESULT {
+            if output.result.len() > LONGEST_RESULT {
                 return Listening::Flood;
             }
             if !out_open {
@@ -207,7 +209,7 @@ impl Supervisor {
                 while err_open && !wait_for(&[(Source::Err, err.as_fd())], Duration::from_millis(20)).is_empty() {
                     match err.read(&mut block) {
                         Ok(0) | Err(_) => err_open = false,
-                        Ok(n) => heard.complain(&block[..n]),
+                        Ok(n) => output.complain(&block[..n]),
                     }
                 }
                 return Listening::Silent;
@@ -218,12 +220,12 @@ impl Supervisor {
 
 /// What a worker has said so far.
 #[derive(Debug, Default)]
-struct Heard {
+struct WorkerOutput {
     result: Vec<u8>,
     complaints: Vec<u8>,
 }
 
-impl Heard {
+impl WorkerOutput {
     /// Keeps the end of what is printed: the last line tells why.
     fn complain(&mut self, bytes: &[u8]) {
         self.complaints.extend_from_slice(bytes);
@@ -255,7 +257,7 @@ fn wait_for(sources: &[(Source, BorrowedFd<'_>)], wait: Duration) -> Vec<Source>
 }
 
 /// Lets the worker leave, ends it when it does not, and ends what is left of its group. `None` when it cannot be ended.
-fn leave(child: &mut Child, group: i32) -> Option<ExitStatus> {
+fn reap(child: &mut Child, group: i32) -> Option<ExitStatus> {
     let ends_within = |time: Duration| {
         let until = Instant::now() + time;
         loop {
@@ -273,7 +275,7 @@ fn leave(child: &mut Child, group: i32) -> Option<ExitStatus> {
 }
 
 /// How a worker ended that did not say so itself.
-fn told(status: Option<ExitStatus>, heard: &Heard) -> String {
+fn describe_exit(status: Option<ExitStatus>, output: &WorkerOutput) -> String {
     let how = match status {
         Some(s) => match (s.signal(), s.code()) {
             (Some(signal), _) => format!("was ended by signal {signal} ({})", process::signal_name(signal)),
@@ -282,7 +284,7 @@ fn told(status: Option<ExitStatus>, heard: &Heard) -> String {
         },
         None => "vanished or cannot be ended".to_owned(),
     };
-    let text = String::from_utf8_lossy(&heard.complaints);
+    let text = String::from_utf8_lossy(&output.complaints);
     match text.lines().rfind(|l| !l.trim().is_empty()) {
         Some(line) => format!("{how}: {}", line.trim()),
         None => how,

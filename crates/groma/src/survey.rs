@@ -108,7 +108,7 @@ pub(crate) struct Survey<'r> {
 
 /// How the rounds ended.
 #[derive(Debug, Default)]
-pub(crate) struct Worked {
+pub(crate) struct RunOutcome {
     /// The rounds of each point.
     pub(crate) rounds: Vec<Vec<Round>>,
     /// The signal that ended the run, if one did.
@@ -118,7 +118,7 @@ pub(crate) struct Worked {
 }
 
 /// What is kept for a point while the run goes on.
-struct Course {
+struct PointProgress {
     rounds: Vec<Round>,
     /// Iterations per interval by series, from the first good round.
     frozen: Vec<(String, u64)>,
@@ -137,7 +137,7 @@ const POINT_CAP: Duration = Duration::from_secs(20);
 /// Kept back from the budget for statistics and output.
 const CLOSING: Duration = Duration::from_millis(500);
 
-impl Course {
+impl PointProgress {
     /// What a round has told about those to come: what they cost, what they repeat, and whether
     /// there is any use in them.
     fn learn(&mut self, result: &JobResult, took: Duration) {
@@ -161,11 +161,11 @@ impl Survey<'_> {
         plan: &[Planned],
         progress: &mut Progress,
         mut keep: impl FnMut(usize, &mut Round) -> Result<()>,
-    ) -> Result<Worked> {
+    ) -> Result<RunOutcome> {
         let mut rng = Rng::new(self.seed);
-        let mut courses: Vec<Course> = plan
+        let mut courses: Vec<PointProgress> = plan
             .iter()
-            .map(|_| Course {
+            .map(|_| PointProgress {
                 rounds: Vec::new(),
                 frozen: Vec::new(),
                 cost: Duration::ZERO,
@@ -174,7 +174,7 @@ impl Survey<'_> {
                 settled: false,
             })
             .collect();
-        let mut worked = Worked::default();
+        let mut worked = RunOutcome::default();
         // What cannot be measured here needs no worker, but a round: that is where its reason is kept.
         for (i, planned) in plan.iter().enumerate() {
             if let Some(why) = &planned.unsupported {
@@ -281,7 +281,7 @@ impl Survey<'_> {
             if round == 1 {
                 let open: Vec<usize> = (0..plan.len()).filter(|&i| !courses[i].settled).collect();
                 let spent: Vec<Duration> = open.iter().map(|&i| courses[i].cost).collect();
-                let more_rounds = shares::share_out(&self.effort, &effort, &spent, left);
+                let more_rounds = shares::allocate_rounds(&self.effort, &effort, &spent, left);
                 for (&i, more) in open.iter().zip(&more_rounds) {
                     courses[i].target = 1 + more;
                 }
@@ -316,7 +316,7 @@ impl Survey<'_> {
     fn job(
         &mut self,
         planned: &Planned,
-        course: &Course,
+        course: &PointProgress,
         round: u32,
         (effort, points): (&Effort, usize),
         rng: &mut Rng,
@@ -326,18 +326,18 @@ impl Survey<'_> {
             Some(dir) if planned.work_dir => Some(dir.round()?),
             _ => None,
         };
-        let sampling = if point.workers > 1 { self.crew_sampling(effort, points) } else { effort.sampling };
+        let sampling = if point.workers > 1 { self.group_sampling(effort, points) } else { effort.sampling };
         Ok(Job {
             id: point.bench.clone(),
             params: point.params.clone(),
             placement: point.placement.clone(),
             cpus: planned.cpus.clone(),
             workers: point.workers,
-            crew: point.crew,
+            worker_kind: point.worker_kind,
             round,
             seed: rng.next_u64(),
             intervals: effort.intervals,
-            box_ns: sampling.as_nanos() as u64,
+            time_limit_ns: sampling.as_nanos() as u64,
             warm_ns: effort.warm_up.as_nanos() as u64,
             frozen: course.frozen.clone(),
             work_dir,
@@ -348,7 +348,7 @@ impl Survey<'_> {
 
     /// Crews take intervals of 20 ms to 30 s (harness-methods.md 3.4): their box is the interval that the rule wants, as far as
     /// the point's part of the budget holds nine of them.
-    fn crew_sampling(&self, effort: &Effort, points: usize) -> Duration {
+    fn group_sampling(&self, effort: &Effort, points: usize) -> Duration {
         effort.sampling.max(self.budget / 12 / points.max(1) as u32)
     }
 }
@@ -359,14 +359,14 @@ fn precise(planned: &Planned, rounds: &[Round]) -> bool {
     point.metrics.iter().take(1).all(|metric| {
         let values = round_values(point, metric, rounds);
         // Between checkpoints the rule does not look: go on.
-        checkpoints().contains(&values.len()) && should_stop(&values, point.width)
+        checkpoints().contains(&values.len()) && should_stop(&values, point.target_half_width)
     })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use groma_harness::model::{CrewKind, Labels, Params, Placement, Point, Series, Timing};
+    use groma_harness::model::{Labels, Params, Placement, Point, Series, Timing, WorkerKind};
     use std::collections::BTreeSet;
 
     fn planned(bench: &str, workers: u32) -> Planned {
@@ -378,10 +378,10 @@ mod tests {
                 params_text: String::new(),
                 placement: Placement::SameCpu,
                 workers,
-                crew: CrewKind::Threads,
+                worker_kind: WorkerKind::Threads,
                 timing: Timing::Batched,
                 drops: Labels::NONE,
-                width: 0.01,
+                target_half_width: 0.01,
                 metrics: Vec::new(),
             },
             cpus: vec![3, 3],
@@ -390,8 +390,15 @@ mod tests {
         }
     }
 
-    fn course(frozen: Vec<(String, u64)>) -> Course {
-        Course { rounds: Vec::new(), frozen, cost: Duration::ZERO, spent: Duration::ZERO, target: 9, settled: false }
+    fn course(frozen: Vec<(String, u64)>) -> PointProgress {
+        PointProgress {
+            rounds: Vec::new(),
+            frozen,
+            cost: Duration::ZERO,
+            spent: Duration::ZERO,
+            target: 9,
+            settled: false,
+        }
     }
 
     /// The jobs of so many rounds of three points, of a run with this seed.
@@ -401,7 +408,7 @@ mod tests {
         let mut survey = Survey {
             supervisor: &supervisor,
             effort,
-            host: Host { quantum_ns: 7.0, ..Host::UNKNOWN },
+            host: Host { timeslice_ns: 7.0, ..Host::UNKNOWN },
             seed,
             started: Instant::now(),
             budget: Duration::from_secs(60),
@@ -459,10 +466,10 @@ mod tests {
             assert_eq!((job.round, job.workers), ([0, 1][i / 3], [1, 1, 4][i % 3]));
             assert_eq!((job.id.as_str(), &job.placement), (["a.one", "a.two", "a.two"][i % 3], &Placement::SameCpu));
             assert_eq!((job.cpus.as_slice(), job.frozen.as_slice()), (&[3, 3][..], &[("a".to_owned(), 12)][..]));
-            assert_eq!((job.intervals, job.warm_ns, job.crew), (25, 10_000_000, CrewKind::Threads));
-            assert_eq!((job.host.quantum_ns, job.work_dir.as_ref()), (7.0, None));
-            // A crew has the interval that its rule wants, as far as the budget has room: 60 s over 12 over 3 points.
-            assert_eq!(job.box_ns, if job.workers == 1 { 40_000_000 } else { 1_666_666_666 });
+            assert_eq!((job.intervals, job.warm_ns, job.worker_kind), (25, 10_000_000, WorkerKind::Threads));
+            assert_eq!((job.host.timeslice_ns, job.work_dir.as_ref()), (7.0, None));
+            // A worker group has the interval that its rule wants, as far as the budget has room: 60 s over 12 over 3 points.
+            assert_eq!(job.time_limit_ns, if job.workers == 1 { 40_000_000 } else { 1_666_666_666 });
         }
     }
 }

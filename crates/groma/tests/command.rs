@@ -1,4 +1,4 @@
-//! `mix.command` as a person uses it: any command, alone and in a crew, and what becomes of commands that fail.
+//! `mix.command` as a person uses it: any command, alone and in a worker group, and what becomes of commands that fail.
 
 mod common;
 use common::{Place, metric};

@@ -40,7 +40,7 @@ fn twice_the_additions_take_twice_as_long() {
     let args =
         ["run", "selftest.add_chain", "--param", "ops=6400,12800,25600", "--rounds", "9", "--budget", "60s", "--json"];
     // The three are compared within one run, in cycles: many hosts change the core's clock by percents between rounds. One
-    // that changes it between a canary and the samples beside it is given more chances.
+    // that changes it between a frequency probe and the samples beside it is given more chances.
     let mut seen = Vec::new();
     for _ in 0..8 {
         let run = place.json(&args);

@@ -138,7 +138,7 @@ fn the_budget_is_a_contract_and_what_was_not_reached_is_said() {
 }
 
 #[test]
-fn crews_of_processes_and_threads_prove_their_overlap() {
+fn worker_groups_of_processes_and_threads_prove_their_overlap() {
     let place = Place::new();
     for threads in [false, true] {
         let mut args =

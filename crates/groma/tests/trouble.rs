@@ -155,12 +155,12 @@ fn every_way_to_go_wrong_is_told_apart() {
 }
 
 #[test]
-fn a_dead_member_fails_the_crew_and_is_named() {
+fn a_dead_member_fails_the_worker_group_and_is_named() {
     let place = Place::new();
     let run = place.json(&["run", "selftest.dead_member", "-P", "3", "--rounds", "1", "--budget", "30s", "--json"]);
     let m = metric(&run, "selftest.dead_member");
     assert_eq!(m["state"], "failed");
-    assert!(m["reason"].as_str().is_some_and(|r| r.contains("member 1 of the crew")), "{}", m["reason"]);
+    assert!(m["reason"].as_str().is_some_and(|r| r.contains("member 1 of the worker group")), "{}", m["reason"]);
 }
 
 #[test]

@@ -43,7 +43,7 @@ fn traced(id: &str, params: &str, on: Option<u32>) -> Option<Vec<String>> {
     };
     // 11 intervals of 200 us, within 4 ms: a clock that is far too cheap disturbs nobody here.
     let job = format!(
-        "parent\t{}\nid\t{id}\n{params_text}{placement}crew\t1\tprocesses\nround\t0\t1\t11\t4000000\t1000000\n\
+        "parent\t{}\nid\t{id}\n{params_text}{placement}workers\t1\tprocesses\nround\t0\t1\t11\t4000000\t1000000\n\
          dir\t{}\nhost\t1\t1\t4000000\t0\t200000\t-\t-\ngo\n",
         std::process::id(),
         place.tmp().display(),

@@ -24,11 +24,11 @@ pub enum Run {
 }
 
 /// What a benchmark's function returns.
-pub type Outcome = Result<(), Stop>;
+pub type Outcome = Result<(), BenchError>;
 
 /// Why a round ends without a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Stop {
+pub enum BenchError {
     /// This machine cannot do it.
     Unsupported(String),
     /// The system refused it.
@@ -37,21 +37,21 @@ pub enum Stop {
     Failed(String),
 }
 
-impl Stop {
+impl BenchError {
     /// An error of the system, told with what was tried.
     ///
     /// `EPERM` and `EACCES` become `Denied`, `ENOSYS` becomes `Unsupported`, and so does `ENOMEM`, told with the tightest limit
     /// of memory; everything else `Failed`.
-    pub fn from_io(what: &str, error: &io::Error) -> Stop {
+    pub fn from_io(what: &str, error: &io::Error) -> BenchError {
         let text = format!("{what}: {error}");
         match error.raw_os_error() {
-            Some(libc_errno::EPERM | libc_errno::EACCES) => Stop::Denied(text),
-            Some(libc_errno::ENOSYS) => Stop::Unsupported(text),
-            Some(libc_errno::ENOMEM) => Stop::Unsupported(match crate::sys::facts::memory_room() {
+            Some(libc_errno::EPERM | libc_errno::EACCES) => BenchError::Denied(text),
+            Some(libc_errno::ENOSYS) => BenchError::Unsupported(text),
+            Some(libc_errno::ENOMEM) => BenchError::Unsupported(match crate::sys::facts::memory_headroom() {
                 Some(room) => format!("{text}; {} leaves {} B", room.limit, room.bytes),
                 None => text,
             }),
-            _ => Stop::Failed(text),
+            _ => BenchError::Failed(text),
         }
     }
 }
@@ -64,31 +64,31 @@ mod libc_errno {
     pub(super) const ENOSYS: i32 = 38;
 }
 
-impl From<io::Error> for Stop {
-    fn from(error: io::Error) -> Stop {
-        Stop::from_io("system call", &error)
+impl From<io::Error> for BenchError {
+    fn from(error: io::Error) -> BenchError {
+        BenchError::from_io("system call", &error)
     }
 }
 
-impl fmt::Display for Stop {
+impl fmt::Display for BenchError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Stop::Unsupported(why) | Stop::Denied(why) | Stop::Failed(why) => f.write_str(why),
+            BenchError::Unsupported(why) | BenchError::Denied(why) | BenchError::Failed(why) => f.write_str(why),
         }
     }
 }
 
-/// Adds what was tried to an error of the system: `pipe().doing("making a pipe")?`.
-pub trait Doing<T> {
+/// Adds what was tried to an error of the system: `pipe().context("making a pipe")?`.
+pub trait Context<T> {
     /// The error told as "`what`: reason".
     ///
     /// # Errors
     /// The same error, as a [`Stop`].
-    fn doing(self, what: &str) -> Result<T, Stop>;
+    fn context(self, what: &str) -> Result<T, BenchError>;
 }
 
-impl<T> Doing<T> for io::Result<T> {
-    fn doing(self, what: &str) -> Result<T, Stop> {
-        self.map_err(|e| Stop::from_io(what, &e))
+impl<T> Context<T> for io::Result<T> {
+    fn context(self, what: &str) -> Result<T, BenchError> {
+        self.map_err(|e| BenchError::from_io(what, &e))
     }
 }

@@ -3,8 +3,7 @@
 //! A benchmark does not time, print, parse, choose repetitions, or know statistics. Set-up is the code before a measuring
 //! verb, clean-up is `Drop`.
 
-use crate::benchmark::{Outcome, Stop};
-use crate::crew::Member;
+use crate::benchmark::{BenchError, Outcome};
 use crate::evidence::{self, Peers};
 use crate::instruments::{Instruments, Real};
 use crate::model::{Fact, Info, Interference, Job, Placement, Proof, Remote, Series, UNRESOLVED};
@@ -12,13 +11,14 @@ use crate::probe::Cost;
 use crate::sampler::{self, Rules, Stopwatch};
 use crate::sys;
 use crate::sys::clock::Clock;
+use crate::worker_group::Member;
 use groma_stats::rng::Rng;
 use std::ops::RangeBounds;
 use std::os::fd::BorrowedFd;
 use std::path::Path;
 
 /// One of the loops that are measured in turn within a round: the operation, its control, another baseline.
-pub struct Arm<'a> {
+pub struct Variant<'a> {
     pub(crate) name: &'static str,
     pub(crate) per_iter: f64,
     pub(crate) max_iters: u64,
@@ -30,10 +30,10 @@ pub struct Arm<'a> {
 /// Does so many iterations and keeps the watch.
 pub(crate) type Body<'a> = Box<dyn FnMut(u64, &mut Stopwatch<'_>) -> Outcome + 'a>;
 
-impl<'a> Arm<'a> {
+impl<'a> Variant<'a> {
     /// A loop timed as a whole: `body(iters)` does `iters` iterations.
-    pub fn new(name: &'static str, mut body: impl FnMut(u64) -> Outcome + 'a) -> Arm<'a> {
-        Arm::staged(name, move |iters, watch| {
+    pub fn new(name: &'static str, mut body: impl FnMut(u64) -> Outcome + 'a) -> Variant<'a> {
+        Variant::staged(name, move |iters, watch| {
             watch.start();
             let outcome = body(iters);
             watch.stop();
@@ -42,20 +42,20 @@ impl<'a> Arm<'a> {
     }
 
     /// A loop that starts and stops the watch itself, to leave set-up and clean-up of each interval out.
-    pub fn staged(name: &'static str, body: impl FnMut(u64, &mut Stopwatch<'_>) -> Outcome + 'a) -> Arm<'a> {
-        Arm { name, per_iter: 1.0, max_iters: u64::MAX, done: 0, body: Box::new(body) }
+    pub fn staged(name: &'static str, body: impl FnMut(u64, &mut Stopwatch<'_>) -> Outcome + 'a) -> Variant<'a> {
+        Variant { name, per_iter: 1.0, max_iters: u64::MAX, done: 0, body: Box::new(body) }
     }
 
     /// What one iteration holds: operations, or bytes for a bandwidth. 1 unless said.
     #[must_use]
-    pub fn per_iter(mut self, n: f64) -> Arm<'a> {
+    pub fn per_iter(mut self, n: f64) -> Variant<'a> {
         self.per_iter = n;
         self
     }
 
     /// The most iterations that one interval may do, for operations that use something up.
     #[must_use]
-    pub fn max_iters(mut self, n: u64) -> Arm<'a> {
+    pub fn max_iters(mut self, n: u64) -> Variant<'a> {
         self.max_iters = n.max(1);
         self
     }
@@ -80,7 +80,7 @@ pub(crate) struct Said {
     pub(crate) notes: Vec<String>,
     pub(crate) core_hz: Option<f64>,
     pub(crate) iterations: u64,
-    /// The same by loop, for those that [`Ctx::measure_arms`] ran.
+    /// The same by loop, for those that [`Ctx::measure_variants`] ran.
     pub(crate) by_loop: Vec<(&'static str, u64)>,
 }
 
@@ -132,13 +132,13 @@ impl<'j> Ctx<'j> {
     /// # Errors
     /// `Unsupported` when there is none; `Failed` when the need is not declared: a run makes the
     /// directory only for who needs it.
-    pub fn work_dir(&self) -> Result<&'j Path, Stop> {
+    pub fn work_dir(&self) -> Result<&'j Path, BenchError> {
         if !self.info.needs.iter().any(|need| need.is_work_dir(&self.job.params)) {
-            return Err(Stop::Failed(format!("{} does not declare that it needs a directory", self.info.id)));
+            return Err(BenchError::Failed(format!("{} does not declare that it needs a directory", self.info.id)));
         }
         match &self.job.work_dir {
             Some(dir) => Ok(Path::new(dir)),
-            None => Err(Stop::Unsupported("no directory to write in (see --work-dir)".to_owned())),
+            None => Err(BenchError::Unsupported("no directory to write in (see --work-dir)".to_owned())),
         }
     }
 
@@ -147,12 +147,12 @@ impl<'j> Ctx<'j> {
         self.job.round
     }
 
-    /// Which member of the crew this is, from 0.
+    /// Which member of the worker group this is, from 0.
     pub fn member(&self) -> u32 {
         self.member.as_ref().map_or(0, Member::index)
     }
 
-    /// Members of the crew.
+    /// Members of the worker group.
     pub fn workers(&self) -> u32 {
         self.job.workers
     }
@@ -172,14 +172,18 @@ impl<'j> Ctx<'j> {
     ///
     /// # Errors
     /// Those of the fork and of pinning.
-    pub fn fork_peer(&self, close: &[BorrowedFd<'_>], body: impl FnOnce() -> i32) -> Result<sys::fork::Child, Stop> {
+    pub fn fork_peer(
+        &self,
+        close: &[BorrowedFd<'_>],
+        body: impl FnOnce() -> i32,
+    ) -> Result<sys::fork::Child, BenchError> {
         let cpu = self.peer_cpu();
         // By the job, not by what this function pins to: a helper that was pinned to the wrong CPU must show.
         let planned = if self.job.workers == 1 { self.job.cpus.get(1).copied() } else { None };
         let watched = match planned {
             Some(cpu) => {
                 let board =
-                    self.peers.forking().map_err(|e| Stop::from_io("sharing memory with the other side", &e))?;
+                    self.peers.forking().map_err(|e| BenchError::from_io("sharing memory with the other side", &e))?;
                 Some((board, cpu))
             }
             None => None,
@@ -202,7 +206,7 @@ impl<'j> Ctx<'j> {
             look();
             code
         })
-        .map_err(|e| Stop::from_io("forking the other side", &e))
+        .map_err(|e| BenchError::from_io("forking the other side", &e))
     }
 
     /// The `groma serve` that is the other side, when that is on another machine.
@@ -222,7 +226,7 @@ impl<'j> Ctx<'j> {
 
     /// Leaves open in this round what could not be told, and says why: an output that no round gave a value is `unresolved` for
     /// this reason. `output` is the suffix of one, or empty for all that have no reason of their own.
-    pub fn leave_open(&mut self, output: &str, reason: &str) {
+    pub fn unresolved(&mut self, output: &str, reason: &str) {
         let of = if output.is_empty() { String::new() } else { format!("{output}: ") };
         self.note(format!("{of}{UNRESOLVED}{reason}"));
     }
@@ -233,7 +237,7 @@ impl<'j> Ctx<'j> {
             timing: self.info.timing,
             interval_ns: self.job.host.interval_ns,
             intervals: self.job.intervals,
-            box_ns: self.job.box_ns,
+            time_limit_ns: self.job.time_limit_ns,
             warm_ns: self.job.warm_ns,
             drops: class.drops(),
             faults_expected: matches!(self.info.interference, Interference::Faults | Interference::Tasks),
@@ -248,7 +252,7 @@ impl<'j> Ctx<'j> {
     /// # Errors
     /// What `body` returns; `Failed` when it takes no time.
     pub fn measure(&mut self, body: impl FnMut(u64) -> Outcome) -> Outcome {
-        self.measure_arms(&mut [Arm::new("", body)])
+        self.measure_variants(&mut [Variant::new("", body)])
     }
 
     /// As [`Ctx::measure`], for an iteration that holds `per_iter` operations or bytes.
@@ -256,7 +260,7 @@ impl<'j> Ctx<'j> {
     /// # Errors
     /// As [`Ctx::measure`].
     pub fn measure_per(&mut self, per_iter: f64, body: impl FnMut(u64) -> Outcome) -> Outcome {
-        self.measure_arms(&mut [Arm::new("", body).per_iter(per_iter)])
+        self.measure_variants(&mut [Variant::new("", body).per_iter(per_iter)])
     }
 
     /// Measures a loop that starts and stops the watch itself.
@@ -264,28 +268,28 @@ impl<'j> Ctx<'j> {
     /// # Errors
     /// As [`Ctx::measure`].
     pub fn measure_staged(&mut self, body: impl FnMut(u64, &mut Stopwatch<'_>) -> Outcome) -> Outcome {
-        self.measure_arms(&mut [Arm::staged("", body)])
+        self.measure_variants(&mut [Variant::staged("", body)])
     }
 
     /// Measures several loops in turn within the same round, so that their differences are paired.
     ///
     /// # Errors
     /// As [`Ctx::measure`].
-    pub fn measure_arms(&mut self, arms: &mut [Arm<'_>]) -> Outcome {
+    pub fn measure_variants(&mut self, variants: &mut [Variant<'_>]) -> Outcome {
         let rules = self.rules();
-        crate::testing::mutilate(arms);
+        crate::testing::mutilate(variants);
         if let Some(member) = &mut self.member {
-            let (series, iterations) = member.measure(&Real, &rules, arms)?;
+            let (series, iterations) = member.measure(&Real, &rules, variants)?;
             self.said.series.extend(series);
             self.said.iterations += iterations;
-            self.said.by_loop.extend(arms.iter().map(|arm| (arm.name, arm.done)));
+            self.said.by_loop.extend(variants.iter().map(|variant| (variant.name, variant.done)));
             return Ok(());
         }
-        let mut taken = sampler::alone(&Real, &rules, arms, &self.job.frozen, &mut self.rng)?;
+        let mut taken = sampler::alone(&Real, &rules, variants, &self.job.frozen, &mut self.rng)?;
         self.said.series.append(&mut taken.series);
         self.said.notes.append(&mut taken.notes);
         self.said.iterations += taken.iterations;
-        self.said.by_loop.extend(arms.iter().map(|arm| (arm.name, arm.done)));
+        self.said.by_loop.extend(variants.iter().map(|variant| (variant.name, variant.done)));
         if let Some(hz) = taken.core_hz {
             self.said.core_hz = Some(self.said.core_hz.map_or(hz, |seen| seen.max(hz)));
         }
@@ -305,7 +309,7 @@ impl<'j> Ctx<'j> {
     ///
     /// # Errors
     /// What `body` returns; `Failed` when it takes no time.
-    pub fn probe(&mut self, windows: u32, body: impl FnMut(u64) -> Outcome) -> Result<Cost, Stop> {
+    pub fn probe(&mut self, windows: u32, body: impl FnMut(u64) -> Outcome) -> Result<Cost, BenchError> {
         let body = crate::testing::mutilated(body);
         let cost =
             crate::probe::probe(&Real, windows, self.job.host.interval_ns / 4.0, body, &mut self.said.iterations)?;
@@ -373,8 +377,8 @@ impl<'j> Ctx<'j> {
 
     /// The core's clock as a short arithmetic chain sees it at this moment, in hertz: smallest of `tries`.
     pub fn core_hz(&self, tries: u32) -> f64 {
-        let fastest = (0..tries.max(1)).map(|_| Real.canary_ns()).min().unwrap_or(1);
-        crate::instruments::CANARY_OPS as f64 / fastest.max(1) as f64 * 1e9
+        let fastest = (0..tries.max(1)).map(|_| Real.frequency_probe_ns()).min().unwrap_or(1);
+        crate::instruments::FREQUENCY_PROBE_OPS as f64 / fastest.max(1) as f64 * 1e9
     }
 
     /// What the preflight found about clock and scheduler.
@@ -383,8 +387,8 @@ impl<'j> Ctx<'j> {
     }
 
     /// The time box of the round, in nanoseconds, for benchmarks that state values.
-    pub fn box_ns(&self) -> u64 {
-        self.job.box_ns
+    pub fn time_limit_ns(&self) -> u64 {
+        self.job.time_limit_ns
     }
 }
 
@@ -392,7 +396,7 @@ impl<'j> Ctx<'j> {
 mod tests {
     use super::*;
     use crate::benchmark::{Benchmark, Run};
-    use crate::model::{CrewKind, Need, Output, Param, ParamKind, Timing};
+    use crate::model::{Need, Output, Param, ParamKind, Timing, WorkerKind};
 
     static INFO: Info = Info {
         params: &[
@@ -405,7 +409,7 @@ mod tests {
 
     fn job() -> Job {
         let bench = Benchmark { info: INFO, run: Run::NotHere("") };
-        crate::testing::job(&bench, &[], None, 1, CrewKind::Processes)
+        crate::testing::job(&bench, &[], None, 1, WorkerKind::Processes)
     }
 
     #[test]
@@ -462,15 +466,18 @@ mod tests {
         let job = Job { round: 4, seed: 9, workers: 1, work_dir: Some("/d".into()), ..job() };
         let mut ctx = Ctx::new(&job, &INFO, None);
         assert_eq!((ctx.int("n"), ctx.word("w"), ctx.round(), ctx.member(), ctx.workers()), (7, "b", 4, 0, 1));
-        assert_eq!((ctx.work_dir(), ctx.box_ns(), ctx.iterations()), (Ok(Path::new("/d")), job.box_ns, 0));
+        assert_eq!(
+            (ctx.work_dir(), ctx.time_limit_ns(), ctx.iterations()),
+            (Ok(Path::new("/d")), job.time_limit_ns, 0)
+        );
         assert!(ctx.remote().is_none() && *ctx.placement() == Placement::Free);
         ctx.state(1.0);
         ctx.state_as("b", 2.0);
         ctx.state(3.0);
         let values: Vec<_> = ctx.said.series.iter().map(|s| (s.name.as_str(), s.values.as_slice(), s.iters)).collect();
         assert_eq!(values, [("", &[1.0, 3.0][..], 1), ("b", &[2.0], 1)]);
-        ctx.leave_open("", "nobody came");
-        ctx.leave_open("l2", "no step");
+        ctx.unresolved("", "nobody came");
+        ctx.unresolved("l2", "no step");
         ctx.note("by the way");
         assert_eq!(ctx.said.notes, ["cannot tell: nobody came", "l2: cannot tell: no step", "by the way"]);
         ctx.fact("k", 2);
@@ -480,7 +487,7 @@ mod tests {
         assert!(ctx.core_hz(3) > 1e7, "a core of less than 10 MHz");
         assert_eq!(ctx.host().interval_ns, 50_000.0);
         let other = Job { work_dir: None, ..job.clone() };
-        assert!(matches!(Ctx::new(&other, &INFO, None).work_dir(), Err(Stop::Unsupported(_))));
+        assert!(matches!(Ctx::new(&other, &INFO, None).work_dir(), Err(BenchError::Unsupported(_))));
         let seeds = [1, 2].map(|seed| Ctx::new(&Job { seed, ..job.clone() }, &INFO, None).rng().next_u64());
         assert_ne!(seeds[0], seeds[1]);
     }
@@ -503,11 +510,11 @@ mod tests {
             (Interference::Tasks, true, true, true),
         ] {
             let info = Info { interference, timing: Timing::Each, ..INFO };
-            let mut job = Job { intervals: 11, box_ns: 12, warm_ns: 13, ..job() };
+            let mut job = Job { intervals: 11, time_limit_ns: 12, warm_ns: 13, ..job() };
             (job.host.interval_ns, job.host.counter_hz) = (14.0, Some(15.0));
             let rules = Ctx::new(&job, &info, None).rules();
             assert_eq!((rules.faults_expected, rules.blocks, rules.tasks), (faults, blocks, tasks), "{interference:?}");
-            assert_eq!((rules.timing, rules.intervals, rules.box_ns, rules.warm_ns), (Timing::Each, 11, 12, 13));
+            assert_eq!((rules.timing, rules.intervals, rules.time_limit_ns, rules.warm_ns), (Timing::Each, 11, 12, 13));
             assert_eq!((rules.interval_ns, rules.counter_hz, rules.drops), (14.0, Some(15.0), interference.drops()));
         }
     }
@@ -578,7 +585,8 @@ mod tests {
                 Ok(())
             }
         };
-        ctx.measure_arms(&mut [Arm::new("a", count(0)), Arm::new("b", count(1))]).expect("loops that do something");
+        ctx.measure_variants(&mut [Variant::new("a", count(0)), Variant::new("b", count(1))])
+            .expect("loops that do something");
         assert_eq!([ctx.iterations_of("a"), ctx.iterations_of("b")], [did[0].get(), did[1].get()]);
         assert_eq!((ctx.iterations(), ctx.iterations_of("c")), (did[0].get() + did[1].get(), 0));
         assert_eq!((ctx.workers(), ctx.member()), (3, 0));

@@ -35,7 +35,7 @@ const KERNEL_FAMILIES: [&str; 3] = ["ready", "signal", "syscall"];
 /// host.
 const ENTRY_SHARE: f64 = 0.25;
 /// The shortest cycle of a core, in nanoseconds: the fastest clock ever reported was 9.1 GHz. Not
-/// the clock that the canaries saw: a round of three intervals has one of them, which may have been
+/// the clock that the frequency probes saw: a round of three intervals has one of them, which may have been
 /// interrupted, and the bound would then be too high.
 const SHORTEST_CYCLE_NS: f64 = 0.1;
 /// Operations that no core completes in one cycle: the widest of 2026 retire 8 to 12 instructions,
@@ -91,7 +91,7 @@ fn tightest(series: &Series, info: &Info, host: &Host, entry_ns: Option<f64>) ->
         order::median(&values)
     };
     let iteration_ns = of_samples(|ns, iters| ns / iters, 1.0)?;
-    // A member of a crew stops the watch after each batch, and a sample holds many.
+    // A member of a worker group stops the watch after each batch, and a sample holds many.
     let batch = series.iters.max(1) as f64;
     let stretch_ns = of_samples(|ns, iters| ns / iters, batch)?;
     let per_cycle = match quantity(info, &series.name) {
@@ -247,12 +247,12 @@ pub(crate) fn look(board: &Shared<AtomicU32>, cpu: u32) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::benchmark::{Benchmark, Run, Stop};
+    use crate::benchmark::{BenchError, Benchmark, Run};
     use crate::model::{Output, Sample, State, Timing};
     use crate::sampler::tests::Fake;
     use crate::sys::clock::Monotonic;
     use crate::testing::{try_failing_at, try_placed};
-    use crate::{calibrate, ctx::Ctx};
+    use crate::{clock_properties, ctx::Ctx};
 
     const HOST: Host = Host { clock_cost_ns: 25.0, ..Host::UNKNOWN };
 
@@ -360,10 +360,10 @@ mod tests {
         // A loop that does nothing and may not do more than a few iterations: one reading of the clock.
         near(ratio(&INFO, 1.0, &[25]), 0.25);
         near(ratio(&INFO, 1.0, &[100]), 1.0);
-        // A member of a crew reads it after each of its 50 batches.
-        let mut crew = series("", 1.0, &[50 * 25]);
-        (crew.iters, crew.samples[0].iters) = (8, 50 * 8);
-        near(possible(&INFO, vec![crew]).expect("samples").seen, 0.25);
+        // A member of a worker group reads it after each of its 50 batches.
+        let mut group = series("", 1.0, &[50 * 25]);
+        (group.iters, group.samples[0].iters) = (8, 50 * 8);
+        near(possible(&INFO, vec![group]).expect("samples").seen, 0.25);
     }
 
     #[test]
@@ -375,17 +375,17 @@ mod tests {
 
     #[test]
     fn a_loop_that_does_nothing_is_failed_however_few_iterations_it_may_do() {
-        fn tried(cap: u64, body: fn(u64)) -> Result<crate::testing::Tried, Stop> {
+        fn tried(cap: u64, body: fn(u64)) -> Result<crate::testing::Tried, BenchError> {
             static CAP: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
             static LOCK: std::sync::Mutex<()> = std::sync::Mutex::new(());
             static BODY: std::sync::Mutex<Option<fn(u64)>> = std::sync::Mutex::new(None);
             fn run(ctx: &mut Ctx) -> crate::Outcome {
                 let body = BODY.lock().expect("no panic").expect("set");
-                let arm = crate::Arm::new("", |iters| {
+                let variant = crate::Variant::new("", |iters| {
                     body(iters);
                     Ok(())
                 });
-                ctx.measure_arms(&mut [arm.max_iters(CAP.load(SeqCst))])
+                ctx.measure_variants(&mut [variant.max_iters(CAP.load(SeqCst))])
             }
             let _one = LOCK.lock();
             CAP.store(cap, SeqCst);
@@ -395,7 +395,7 @@ mod tests {
         for cap in [1, 3, 64, 5000] {
             let failed = tried(cap, |_| {});
             assert!(
-                matches!(&failed, Err(Stop::Failed(why)) if why.starts_with("proof broken: time ")),
+                matches!(&failed, Err(BenchError::Failed(why)) if why.starts_with("proof broken: time ")),
                 "{cap}: {failed:?}"
             );
         }
@@ -404,7 +404,7 @@ mod tests {
 
     fn job(placement: Placement, cpus: &[u32], workers: u32) -> Job {
         let bench = Benchmark { info: Info::new("test.place"), run: Run::NotHere("") };
-        let job = crate::testing::job(&bench, &[], None, workers, crate::model::CrewKind::Processes);
+        let job = crate::testing::job(&bench, &[], None, workers, crate::model::WorkerKind::Processes);
         Job { placement, cpus: cpus.to_vec(), ..job }
     }
 
@@ -436,8 +436,8 @@ mod tests {
         }
     }
 
-    /// The proofs of a crew whose members took samples on these CPUs.
-    fn crew(planned: &[u32], seen: &[(u32, u32)]) -> Vec<(String, f64, bool)> {
+    /// The proofs of a worker group whose members took samples on these CPUs.
+    fn group(planned: &[u32], seen: &[(u32, u32)]) -> Vec<(String, f64, bool)> {
         let samples = seen.iter().map(|&(worker, cpu)| Sample { worker, cpu, ..Sample::default() });
         let mut said =
             Said { series: vec![Series { samples: samples.collect(), ..Series::default() }], ..Said::default() };
@@ -447,11 +447,11 @@ mod tests {
     }
 
     #[test]
-    fn every_member_of_a_crew_is_on_its_own_cpu() {
+    fn every_member_of_a_worker_group_is_on_its_own_cpu() {
         let on = |astray: f64| vec![(ON_CPU.to_owned(), astray, astray == 0.0)];
-        assert_eq!(crew(&[5, 7], &[(0, 5), (1, 7), (2, 5), (3, 7), (3, 7)]), on(0.0));
-        assert_eq!(crew(&[5, 7], &[(0, 5), (1, 5), (2, 5), (3, 7), (3, 5)]), on(2.0));
-        assert_eq!(crew(&[], &[(0, 5), (1, 5)]), []);
+        assert_eq!(group(&[5, 7], &[(0, 5), (1, 7), (2, 5), (3, 7), (3, 7)]), on(0.0));
+        assert_eq!(group(&[5, 7], &[(0, 5), (1, 5), (2, 5), (3, 7), (3, 5)]), on(2.0));
+        assert_eq!(group(&[], &[(0, 5), (1, 5)]), []);
     }
 
     /// Takes some samples; the CPU is where the worker was put.
@@ -591,7 +591,7 @@ mod tests {
             crate::sys::raw::getppid();
             crate::sys::clock::Clock::now_ns(&Monotonic) - start
         });
-        let most = 2.0 * call.min().expect("some") as f64 + calibrate::assumed_host(&Monotonic).clock_cost_ns;
+        let most = 2.0 * call.min().expect("some") as f64 + clock_properties::assumed_host(&Monotonic).clock_cost_ns;
         assert!(entry > 0.0 && entry <= most, "{entry} of {most}");
     }
 }

@@ -1,4 +1,4 @@
-//! What the sampler reads: the clock, the counters of the thread before and after a sample, and the arithmetic canary.
+//! What the sampler reads: the clock, the counters of the thread before and after a sample, and the frequency probe.
 //!
 //! A trait, so that the sampler's own tests run on fake ones and inject what no real machine does on demand.
 
@@ -36,9 +36,9 @@ pub trait Instruments: Clock {
     /// What the host of this machine has taken from it so far.
     fn host(&self) -> HostCounters;
 
-    /// [`Instruments::chain_ns`] of [`CANARY_OPS`] additions.
-    fn canary_ns(&self) -> u64 {
-        self.chain_ns(CANARY_OPS)
+    /// [`Instruments::chain_ns`] of [`FREQUENCY_PROBE_OPS`] additions.
+    fn frequency_probe_ns(&self) -> u64 {
+        self.chain_ns(FREQUENCY_PROBE_OPS)
     }
 }
 
@@ -47,8 +47,8 @@ const ENTRY_RUNS: u32 = 6;
 /// See [`ENTRY_RUNS`].
 const ENTRY_CALLS: u32 = 16;
 
-/// Additions in one canary: about 50 us at 3 GHz (harness-methods.md 3.10, label C).
-pub const CANARY_OPS: u64 = 150_016;
+/// Additions in one frequency probe: about 50 us at 3 GHz (harness-methods.md 3.10, label C).
+pub const FREQUENCY_PROBE_OPS: u64 = 150_016;
 
 /// The real ones.
 #[derive(Clone, Copy, Debug, Default)]

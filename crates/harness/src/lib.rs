@@ -10,8 +10,7 @@
 #[doc(hidden)]
 pub mod about;
 mod benchmark;
-pub mod calibrate;
-pub mod crew;
+pub mod clock_properties;
 mod ctx;
 mod evidence;
 pub mod handshake;
@@ -25,9 +24,10 @@ pub mod sampler;
 pub mod session;
 pub mod testing;
 pub mod worker;
+pub mod worker_group;
 
-pub use benchmark::{Benchmark, Doing, Outcome, Run, Stop};
-pub use ctx::{Arm, Ctx};
+pub use benchmark::{BenchError, Benchmark, Context, Outcome, Run};
+pub use ctx::{Ctx, Variant};
 pub use groma_model as model;
 pub use groma_stats::rng::Rng;
 pub use groma_sys as sys;
@@ -38,8 +38,8 @@ pub use sampler::Stopwatch;
 /// What nearly every benchmark file begins with.
 pub mod prelude {
     pub use crate::about;
-    pub use crate::benchmark::{Benchmark, Doing, Outcome, Run, Stop};
-    pub use crate::ctx::{Arm, Ctx};
+    pub use crate::benchmark::{BenchError, Benchmark, Context, Outcome, Run};
+    pub use crate::ctx::{Ctx, Variant};
     pub use crate::model::{
         About, Better, Derivation, Info, Interference, Memory, Need, Output, Param, ParamKind, Placement, Quantity,
         Scaling, Timing, Workers,

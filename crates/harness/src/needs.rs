@@ -1,13 +1,13 @@
 //! Whether this machine has what a benchmark needs, checked in the worker before anything is set up.
 //!
 //! That includes the memory and the disk space that the parameters of the job take
-//! (`groma_model::Memory`): they are added up here, in one place and before a crew is forked, for
+//! (`groma_model::Memory`): they are added up here, in one place and before a worker group is forked, for
 //! all members and sides at once. A check in each benchmark was rejected: most had none, and in a
 //! crew each member saw what the members before it had left.
 
-use crate::benchmark::{Outcome, Stop};
+use crate::benchmark::{BenchError, Outcome};
 use crate::model::{Info, Job, Memory, Need, Value, size_text};
-use crate::sys::facts::{Room, file_room, memory_room};
+use crate::sys::facts::{Room, file_room, memory_headroom};
 use crate::sys::{affinity, disk};
 use std::os::unix::fs::PermissionsExt;
 
@@ -18,37 +18,37 @@ pub(crate) fn check(info: &Info, job: &Job) -> Outcome {
             Need::Cpus(n) => {
                 let have = affinity::allowed()?.len();
                 if have < n as usize {
-                    return Err(Stop::Unsupported(format!("needs {n} CPUs, {have} allowed")));
+                    return Err(BenchError::Unsupported(format!("needs {n} CPUs, {have} allowed")));
                 }
             }
             Need::WorkDir | Need::WorkDirFor { .. } => {
                 if need.is_work_dir(&job.params) && job.work_dir.is_none() {
-                    return Err(Stop::Unsupported("no directory to write in (see --work-dir)".to_owned()));
+                    return Err(BenchError::Unsupported("no directory to write in (see --work-dir)".to_owned()));
                 }
             }
             Need::Program(path) => match std::fs::metadata(path) {
                 Ok(meta) if meta.is_file() && meta.permissions().mode() & 0o111 != 0 => {}
-                Ok(_) => return Err(Stop::Unsupported(format!("{path} is not an executable file"))),
-                Err(e) => return Err(Stop::Unsupported(format!("{path}: {e}"))),
+                Ok(_) => return Err(BenchError::Unsupported(format!("{path} is not an executable file"))),
+                Err(e) => return Err(BenchError::Unsupported(format!("{path}: {e}"))),
             },
             Need::File(path) => {
                 if let Err(e) = std::fs::metadata(path) {
-                    return Err(Stop::Unsupported(format!("{path}: {e}")));
+                    return Err(BenchError::Unsupported(format!("{path}: {e}")));
                 }
             }
             Need::Root => {
                 if !crate::sys::process::is_root() {
-                    return Err(Stop::Denied("needs root".to_owned()));
+                    return Err(BenchError::Denied("needs root".to_owned()));
                 }
             }
             Need::System(name) => {
                 if !name.eq_ignore_ascii_case(std::env::consts::OS) {
-                    return Err(Stop::Unsupported(format!("needs {name}")));
+                    return Err(BenchError::Unsupported(format!("needs {name}")));
                 }
             }
             Need::Loopback => {
                 if let Err(e) = std::net::TcpListener::bind(("127.0.0.1", 0)) {
-                    return Err(Stop::Unsupported(format!("no loopback network: {e}")));
+                    return Err(BenchError::Unsupported(format!("no loopback network: {e}")));
                 }
             }
         }
@@ -69,7 +69,7 @@ pub(crate) fn check_sizes(info: &Info, job: &Job) -> Outcome {
         taken.files.fits("disk space", file_room(dir))?;
     }
     // Most benchmarks have no sizes: nothing is read from /proc for them.
-    if taken.memory.bytes > 0 { taken.memory.fits("memory", memory_room()) } else { Ok(()) }
+    if taken.memory.bytes > 0 { taken.memory.fits("memory", memory_headroom()) } else { Ok(()) }
 }
 
 /// Bytes of memory and of files that a job takes.
@@ -83,7 +83,7 @@ pub(crate) fn sizes(info: &Info, job: &Job) -> (u64, u64) {
 /// # Errors
 /// `Unsupported`, with the limit that leaves the least.
 pub fn check_memory(bytes: u64) -> Outcome {
-    Sum { bytes, terms: Vec::new() }.fits("memory", memory_room())
+    Sum { bytes, terms: Vec::new() }.fits("memory", memory_headroom())
 }
 
 /// What a job takes.
@@ -163,7 +163,7 @@ impl Sum {
         match room {
             Some(room) if self.bytes > room.bytes / 2 => {
                 let of = if self.terms.is_empty() { String::new() } else { format!(" ({})", self.terms.join(", ")) };
-                Err(Stop::Unsupported(format!(
+                Err(BenchError::Unsupported(format!(
                     "needs {} of {what}{of}, more than half of the {} that {} leaves",
                     size_text(self.bytes),
                     size_text(room.bytes),
@@ -287,7 +287,7 @@ mod tests {
         assert_eq!(sum(1 << 29).fits("memory", room()), Ok(()));
         let why = "needs 512.00 MiB of memory (size=1 GiB, 1 side, 4 workers), more than half of the 1 GiB that RLIMIT_AS \
                    of 2 GiB leaves";
-        assert_eq!(sum((1 << 29) + 1).fits("memory", room()), Err(Stop::Unsupported(why.to_owned())));
+        assert_eq!(sum((1 << 29) + 1).fits("memory", room()), Err(BenchError::Unsupported(why.to_owned())));
         assert_eq!(sum(u64::MAX).fits("memory", None), Ok(()), "nothing is known of any limit");
     }
 
@@ -301,8 +301,8 @@ mod tests {
         const SIZE: &[Param] = &[param("size", FILES)];
         let info = Info { params: SIZE, ..Info::new("test.sizes") };
         // More than half of the memory, less than what the file system may promise.
-        let Some(room) = memory_room() else { return eprintln!("skipped: no limit of memory is known") };
+        let Some(room) = memory_headroom() else { return eprintln!("skipped: no limit of memory is known") };
         let job = Job { work_dir: Some(dir.to_owned()), ..job(&[("size", Value::Int(room.bytes / 4))], 1) };
-        assert!(matches!(check_sizes(&info, &job), Err(Stop::Unsupported(_))));
+        assert!(matches!(check_sizes(&info, &job), Err(BenchError::Unsupported(_))));
     }
 }

@@ -3,8 +3,8 @@
 //! It runs in a worker like everything that measures; the supervisor turns its facts into the [`Host`] of every job. Not
 //! here: what the machine declares about itself (`groma-sys`'s facts).
 
-use crate::benchmark::Stop;
-use crate::calibrate::{self, ASSUMED_QUANTUM_NS};
+use crate::benchmark::BenchError;
+use crate::clock_properties::{self, ASSUMED_QUANTUM_NS};
 use crate::ctx::Ctx;
 use crate::instruments::Real;
 use crate::model::{Host, JobResult, NoiseVerdict};
@@ -79,7 +79,7 @@ fn gauge(cpus: &[u32], span_ns: u64) -> Vec<Spin> {
 }
 
 /// The scheduler's quantum: two spinners on one CPU, the median uninterrupted turn; `None` when too few turns were seen.
-fn quantum(cpu: u32, span_ns: u64) -> Option<f64> {
+fn timeslice(cpu: u32, span_ns: u64) -> Option<f64> {
     let one = move || affinity::pin(cpu).ok().map(|()| spin(&Monotonic, span_ns));
     let (a, b) = (thread::spawn(64 << 10, one).ok()?, thread::spawn(64 << 10, one).ok()?);
     let mut turns: Vec<f64> = Vec::new();
@@ -108,8 +108,8 @@ pub const PROPORTIONALITY_LIMIT: f64 = 0.001;
 /// samples were undisturbed.
 fn proportionality(interval_ns: f64, rng: &mut Rng) -> Option<f64> {
     let per_op = {
-        let fastest = (0..8).map(|_| crate::instruments::Instruments::canary_ns(&Real)).min()?;
-        fastest as f64 / crate::instruments::CANARY_OPS as f64
+        let fastest = (0..8).map(|_| crate::instruments::Instruments::frequency_probe_ns(&Real)).min()?;
+        fastest as f64 / crate::instruments::FREQUENCY_PROBE_OPS as f64
     };
     // Counts in whole unrolled blocks; the shares are taken of the counts that are really run.
     let unroll = arch::CHAIN_UNROLL;
@@ -184,15 +184,16 @@ fn agreed(rates: &[f64]) -> Result<f64, String> {
     Ok(middle)
 }
 
-/// Runs the preflight within about `box_ns` and leaves its facts.
-pub(crate) fn run(ctx: &mut Ctx) -> Result<(), Stop> {
-    let budget = ctx.box_ns();
+/// Runs the preflight within about `time_limit_ns` and leaves its facts.
+pub(crate) fn run(ctx: &mut Ctx) -> Result<(), BenchError> {
+    let budget = ctx.time_limit_ns();
     let clock = Monotonic::choose();
     ctx.fact("clock", clock);
     ctx.fact("clock.getres_ns", crate::sys::clock::claimed_resolution_ns());
-    let facts = calibrate::poll(&Monotonic).ok_or_else(|| Stop::Failed(format!("{clock} stands still")))?;
+    let facts =
+        clock_properties::poll(&Monotonic).ok_or_else(|| BenchError::Failed(format!("{clock} stands still")))?;
     if facts.backwards > 0 {
-        return Err(Stop::Failed(format!("{clock} ran backwards {} times", facts.backwards)));
+        return Err(BenchError::Failed(format!("{clock} ran backwards {} times", facts.backwards)));
     }
     ctx.fact("clock.step_ns", facts.step_ns);
     ctx.fact("clock.cost_ns", facts.cost_ns);
@@ -218,18 +219,18 @@ pub(crate) fn run(ctx: &mut Ctx) -> Result<(), Stop> {
 
     // Turns of two spinners; where the machine is so busy that the spinners above were in turn with others already, those
     // turns count as well.
-    let mut turns = quantum(cpus[cpus.len() - 1], budget / 4);
+    let mut turns = timeslice(cpus[cpus.len() - 1], budget / 4);
     if turns.is_none() {
         let all: Vec<f64> = spins.iter().flat_map(|s| s.turns.iter().copied()).collect();
         turns = middle_turn(&all);
     }
-    ctx.fact("quantum_ns", turns.unwrap_or(ASSUMED_QUANTUM_NS));
+    ctx.fact("timeslice_ns", turns.unwrap_or(ASSUMED_QUANTUM_NS));
     ctx.fact("quantum.assumed", turns.is_none());
 
     affinity::pin(crate::sys::counters::current_cpu())?;
-    let quantum_ns = turns.unwrap_or(ASSUMED_QUANTUM_NS);
-    let first = calibrate::interval_ns(&facts, quantum_ns);
-    let (interval_ns, error) = verified_interval(first, quantum_ns, |ns| proportionality(ns, ctx.rng()));
+    let timeslice_ns = turns.unwrap_or(ASSUMED_QUANTUM_NS);
+    let first = clock_properties::interval_ns(&facts, timeslice_ns);
+    let (interval_ns, error) = verified_interval(first, timeslice_ns, |ns| proportionality(ns, ctx.rng()));
     ctx.fact("interval_ns", interval_ns);
     if let Some(error) = error {
         ctx.fact("interval.proportionality", error);
@@ -241,7 +242,7 @@ pub(crate) fn run(ctx: &mut Ctx) -> Result<(), Stop> {
 }
 
 /// The interval whose proportionality check holds: doubled up to a quarter of the quantum, else the last one tried.
-fn verified_interval(first: f64, quantum_ns: f64, mut check: impl FnMut(f64) -> Option<f64>) -> (f64, Option<f64>) {
+fn verified_interval(first: f64, timeslice_ns: f64, mut check: impl FnMut(f64) -> Option<f64>) -> (f64, Option<f64>) {
     let mut interval = first;
     let mut best: (f64, Option<f64>) = (interval, None);
     // One disturbed run is repeated before the interval is called too short (M4).
@@ -253,7 +254,7 @@ fn verified_interval(first: f64, quantum_ns: f64, mut check: impl FnMut(f64) -> 
         if best.1.is_none() || error.is_some_and(|e| best.1.is_some_and(|b| e < b)) {
             best = (interval, error);
         }
-        if attempt % 2 == 1 && interval * 2.0 <= quantum_ns / 4.0 {
+        if attempt % 2 == 1 && interval * 2.0 <= timeslice_ns / 4.0 {
             interval *= 2.0;
         }
     }
@@ -266,8 +267,8 @@ pub fn host(result: &JobResult) -> Option<Host> {
     Some(Host {
         clock_step_ns: number("clock.step_ns")?,
         clock_cost_ns: number("clock.cost_ns")?,
-        quantum_ns: number("quantum_ns")?,
-        quantum_assumed: result.fact("quantum.assumed") == Some("true"),
+        timeslice_ns: number("timeslice_ns")?,
+        timeslice_assumed: result.fact("quantum.assumed") == Some("true"),
         interval_ns: number("interval_ns")?,
         proportionality: number("interval.proportionality"),
         counter_hz: number("counter.hz"),
@@ -356,9 +357,9 @@ mod tests {
     }
 
     /// The interval that is chosen where the checks say so, and the intervals that were tried.
-    fn chosen(errors: [Option<f64>; 4], quantum_ns: f64) -> ((f64, Option<f64>), Vec<f64>) {
+    fn chosen(errors: [Option<f64>; 4], timeslice_ns: f64) -> ((f64, Option<f64>), Vec<f64>) {
         let mut tried = Vec::new();
-        let chosen = verified_interval(200_000.0, quantum_ns, |ns| {
+        let chosen = verified_interval(200_000.0, timeslice_ns, |ns| {
             tried.push(ns);
             errors[tried.len() - 1]
         });
@@ -385,7 +386,7 @@ mod tests {
         let facts = [
             ("clock.step_ns", "1.5"),
             ("clock.cost_ns", "25"),
-            ("quantum_ns", "3e6"),
+            ("timeslice_ns", "3e6"),
             ("quantum.assumed", "true"),
             ("interval_ns", "2e5"),
             ("interval.proportionality", "0.0004"),
@@ -398,17 +399,17 @@ mod tests {
         let full = Host {
             clock_step_ns: 1.5,
             clock_cost_ns: 25.0,
-            quantum_ns: 3e6,
-            quantum_assumed: true,
+            timeslice_ns: 3e6,
+            timeslice_assumed: true,
             interval_ns: 2e5,
             proportionality: Some(0.0004),
             counter_hz: Some(2.1e9),
         };
         assert_eq!(host(&result("")), Some(full));
-        assert_eq!(host(&result("quantum.assumed")), Some(Host { quantum_assumed: false, ..full }));
+        assert_eq!(host(&result("quantum.assumed")), Some(Host { timeslice_assumed: false, ..full }));
         assert_eq!(host(&result("interval.proportionality")), Some(Host { proportionality: None, ..full }));
         assert_eq!(host(&result("counter.hz")), Some(Host { counter_hz: None, ..full }));
-        for needed in ["clock.step_ns", "clock.cost_ns", "quantum_ns", "interval_ns"] {
+        for needed in ["clock.step_ns", "clock.cost_ns", "timeslice_ns", "interval_ns"] {
             assert_eq!(host(&result(needed)), None, "{needed}");
         }
     }
@@ -417,7 +418,7 @@ mod tests {
     fn a_preflight_says_all_that_a_host_needs() {
         static INFO: crate::model::Info = crate::model::Info::new(ID);
         let bench = crate::Benchmark { info: INFO, run: crate::Run::NotHere("") };
-        let job = crate::testing::job(&bench, &[], None, 1, crate::model::CrewKind::Processes);
+        let job = crate::testing::job(&bench, &[], None, 1, crate::model::WorkerKind::Processes);
         let before = affinity::allowed().expect("the CPUs that are allowed");
         let mut ctx = Ctx::new(&job, &INFO, None);
         let ran = run(&mut ctx);
@@ -426,7 +427,7 @@ mod tests {
         let facts = std::mem::take(&mut ctx.said.facts);
         let result = JobResult { facts, ..JobResult::ended(State::Ok, "") };
         let host = host(&result).expect("complete");
-        assert!(host.clock_step_ns > 0.0 && host.clock_cost_ns > 0.0 && host.quantum_ns > 0.0, "{host:?}");
+        assert!(host.clock_step_ns > 0.0 && host.clock_cost_ns > 0.0 && host.timeslice_ns > 0.0, "{host:?}");
         assert!(host.interval_ns >= 100_000.0, "{host:?}");
         let noise = |key: &str| result.fact(key).and_then(|v| v.parse::<f64>().ok()).expect("a share");
         assert!((0.0..=1.0).contains(&noise("noise.lost")) && noise("noise.worst_cpu_lost") >= noise("noise.lost"));

@@ -3,7 +3,7 @@
 //! Not for headlines of their own: those have samples, labels and quantiles (`sampler.rs`). A probe is what a search over sizes or
 //! strides asks a hundred times a round, and what is kept is what the search found.
 
-use crate::benchmark::{Outcome, Stop};
+use crate::benchmark::{BenchError, Outcome};
 use crate::instruments::Instruments;
 use crate::sampler;
 use crate::sys::arch::chain_ops;
@@ -34,8 +34,8 @@ pub(crate) fn probe(
     least_ns: f64,
     mut body: impl FnMut(u64) -> Outcome,
     done: &mut u64,
-) -> Result<Cost, Stop> {
-    let mut window = |iters: u64| -> Result<f64, Stop> {
+) -> Result<Cost, BenchError> {
+    let mut window = |iters: u64| -> Result<f64, BenchError> {
         let start = ins.now_ns();
         body(iters)?;
         let ns = ins.now_ns().saturating_sub(start) as f64;
@@ -50,7 +50,7 @@ pub(crate) fn probe(
             break;
         }
         if iters >= sampler::most_iters(least_ns) {
-            return Err(Stop::Failed("the loop takes no time".to_owned()));
+            return Err(BenchError::Failed("the loop takes no time".to_owned()));
         }
         // Half as much again as it seems to need, and never more than eight times: the first windows are the slow ones.
         let wanted = iters as f64 * (least_ns / ns.max(1.0)) * 1.2;
@@ -81,7 +81,7 @@ pub(crate) fn probe(
     }
     match best {
         Some((_, cost)) => Ok(Cost { clean, ..cost }),
-        None => Err(Stop::Failed("no window was taken".to_owned())),
+        None => Err(BenchError::Failed("no window was taken".to_owned())),
     }
 }
 
@@ -199,8 +199,8 @@ mod tests {
     fn a_body_without_work_and_one_that_stops_are_errors() {
         let fake = Fake::new();
         let none = probe(&fake, 3, 50_000.0, |_| Ok(()), &mut 0);
-        assert_eq!(none, Err(Stop::Failed("the loop takes no time".to_owned())));
-        let stop = probe(&fake, 3, 50_000.0, |_| Err(Stop::Unsupported("no".to_owned())), &mut 0);
-        assert_eq!(stop, Err(Stop::Unsupported("no".to_owned())));
+        assert_eq!(none, Err(BenchError::Failed("the loop takes no time".to_owned())));
+        let stop = probe(&fake, 3, 50_000.0, |_| Err(BenchError::Unsupported("no".to_owned())), &mut 0);
+        assert_eq!(stop, Err(BenchError::Unsupported("no".to_owned())));
     }
 }

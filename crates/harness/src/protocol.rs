@@ -4,7 +4,9 @@
 //! line is `end`, and it ends the round: not the end of the file, because a forked helper may still hold the pipe open. No
 //! serialisation library, so that a worker stays small and the parser can be read at a glance.
 
-use crate::model::{CrewKind, Fact, Host, Job, JobResult, Labels, Params, Proof, Remote, Sample, Series, State, Value};
+use crate::model::{
+    Fact, Host, Job, JobResult, Labels, Params, Proof, Remote, Sample, Series, State, Value, WorkerKind,
+};
 use std::ffi::OsString;
 use std::fmt::Write;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -101,12 +103,12 @@ pub fn write_job(parent: i32, job: &Job) -> String {
     for cpu in &job.cpus {
         line!(out, "cpu", cpu);
     }
-    let crew = match job.crew {
-        CrewKind::Processes => "processes",
-        CrewKind::Threads => "threads",
+    let worker_kind = match job.worker_kind {
+        WorkerKind::Processes => "processes",
+        WorkerKind::Threads => "threads",
     };
-    line!(out, "crew", job.workers, crew);
-    line!(out, "round", job.round, job.seed, job.intervals, job.box_ns, job.warm_ns);
+    line!(out, "workers", job.workers, worker_kind);
+    line!(out, "round", job.round, job.seed, job.intervals, job.time_limit_ns, job.warm_ns);
     for (name, n) in &job.frozen {
         line!(out, "frozen", escape(name), n);
     }
@@ -123,8 +125,8 @@ pub fn write_job(parent: i32, job: &Job) -> String {
         "host",
         h.clock_step_ns,
         h.clock_cost_ns,
-        h.quantum_ns,
-        u8::from(h.quantum_assumed),
+        h.timeslice_ns,
+        u8::from(h.timeslice_assumed),
         h.interval_ns,
         optional(h.proportionality),
         optional(h.counter_hz)
@@ -191,11 +193,11 @@ pub fn read_job(text: &str) -> Result<(i32, Job), String> {
         placement: crate::model::Placement::Free,
         cpus: Vec::new(),
         workers: 1,
-        crew: CrewKind::Processes,
+        worker_kind: WorkerKind::Processes,
         round: 0,
         seed: 0,
         intervals: 0,
-        box_ns: 0,
+        time_limit_ns: 0,
         warm_ns: 0,
         frozen: Vec::new(),
         work_dir: None,
@@ -214,19 +216,19 @@ pub fn read_job(text: &str) -> Result<(i32, Job), String> {
             "word" => job.params.0.push((f.string()?, Value::Word(f.string()?))),
             "placement" => job.placement = f.parse()?,
             "cpu" => job.cpus.push(f.parse()?),
-            "crew" => {
+            "workers" => {
                 job.workers = f.parse()?;
-                job.crew = match f.text()? {
-                    "processes" => CrewKind::Processes,
-                    "threads" => CrewKind::Threads,
-                    other => return Err(format!("'{other}' is no kind of crew")),
+                job.worker_kind = match f.text()? {
+                    "processes" => WorkerKind::Processes,
+                    "threads" => WorkerKind::Threads,
+                    other => return Err(format!("'{other}' is not a kind of worker (processes or threads)")),
                 };
             }
             "round" => {
                 job.round = f.parse()?;
                 job.seed = f.parse()?;
                 job.intervals = f.parse()?;
-                job.box_ns = f.parse()?;
+                job.time_limit_ns = f.parse()?;
                 job.warm_ns = f.parse()?;
             }
             "frozen" => job.frozen.push((f.string()?, f.parse()?)),
@@ -236,8 +238,8 @@ pub fn read_job(text: &str) -> Result<(i32, Job), String> {
                 host = Some(Host {
                     clock_step_ns: f.parse()?,
                     clock_cost_ns: f.parse()?,
-                    quantum_ns: f.parse()?,
-                    quantum_assumed: f.text()? == "1",
+                    timeslice_ns: f.parse()?,
+                    timeslice_assumed: f.text()? == "1",
                     interval_ns: f.parse()?,
                     proportionality: f.optional()?,
                     counter_hz: f.optional()?,
@@ -367,11 +369,11 @@ mod tests {
             placement: Placement::List(vec![1, 0]),
             cpus: vec![1, 0],
             workers: 2,
-            crew: CrewKind::Threads,
+            worker_kind: WorkerKind::Threads,
             round: 3,
             seed: u64::MAX,
             intervals: 25,
-            box_ns: 40_000_000,
+            time_limit_ns: 40_000_000,
             warm_ns: 10_000_000,
             frozen: vec![(String::new(), 1234), ("control".into(), 99)],
             work_dir: Some(OsString::from_vec(b"/tmp/a dir\nwith a \\x41 line\xff \\".to_vec()).into()),
@@ -379,8 +381,8 @@ mod tests {
             host: Host {
                 clock_step_ns: 10.5,
                 clock_cost_ns: 20.25,
-                quantum_ns: 4e6,
-                quantum_assumed: false,
+                timeslice_ns: 4e6,
+                timeslice_assumed: false,
                 interval_ns: 2e5,
                 proportionality: None,
                 counter_hz: Some(2.3e9),

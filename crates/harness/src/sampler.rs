@@ -1,12 +1,12 @@
 //! Takes the samples of one worker that works alone.
 //!
-//! Calibrates the iterations of each arm, warms up until steady, then takes short intervals in turn until there are
+//! Calibrates the iterations of each variant, warms up until steady, then takes short intervals in turn until there are
 //! enough clean ones or the time box is used up. Every sample is kept with its labels: which of them count is for the
-//! statistics to say. Crews are in [`crate::crew`].
+//! statistics to say. Crews are in [`crate::worker_group`].
 
-use crate::benchmark::{Outcome, Stop};
-use crate::ctx::Arm;
-use crate::instruments::{CANARY_OPS, Instruments, Reading};
+use crate::benchmark::{BenchError, Outcome};
+use crate::ctx::Variant;
+use crate::instruments::{FREQUENCY_PROBE_OPS, Instruments, Reading};
 use crate::model::{Label, Labels, Sample, Series, Timing};
 use crate::sys::clock::Clock;
 use crate::sys::counters::Usage;
@@ -98,7 +98,7 @@ pub struct Rules {
     /// Clean samples wanted.
     pub intervals: u32,
     /// The longest time to sample, in nanoseconds.
-    pub box_ns: u64,
+    pub time_limit_ns: u64,
     /// The shortest warm-up, in nanoseconds.
     pub warm_ns: u64,
     /// The labels that make a sample worthless for the headline.
@@ -116,11 +116,11 @@ pub struct Rules {
 /// What a round's sampling brought.
 #[derive(Debug, Default)]
 pub struct Taken {
-    /// The samples, by arm.
+    /// The samples, by variant.
     pub series: Vec<Series>,
     /// Remarks.
     pub notes: Vec<String>,
-    /// The core's clock from the canaries, in hertz.
+    /// The core's clock from the frequency probes, in hertz.
     pub core_hz: Option<f64>,
     /// Time of 2k iterations over time of k, smallest of several each, of the loop that is farthest
     /// from 2; `None` where it makes no sense or the counts were frozen by an earlier round.
@@ -129,8 +129,8 @@ pub struct Taken {
     pub iterations: u64,
 }
 
-/// Samples between two canaries (harness-methods.md 3.10, label C).
-const CANARY_EVERY: usize = 8;
+/// Samples between two frequency probes (harness-methods.md 3.10, label C).
+const FREQUENCY_PROBE_EVERY: usize = 8;
 /// Operations timed alone between two readings of the counters.
 const GROUP: u64 = 8;
 /// From here on an operation has readings of its own: their 4 us are then no more than 2 %.
@@ -156,10 +156,15 @@ const RETRY_CLEAN: usize = 6;
 const STREAM_NS: f64 = 5e6;
 
 /// Runs `iters` iterations; the start of the timed part and its nanoseconds.
-fn once(ins: &dyn Clock, arm: &mut Arm<'_>, iters: u64, total: &mut u64) -> Result<(u64, u64), Stop> {
+fn time_once(
+    ins: &dyn Clock,
+    variant: &mut Variant<'_>,
+    iters: u64,
+    total: &mut u64,
+) -> Result<(u64, u64), BenchError> {
     let mut watch = Stopwatch::new(ins);
-    (arm.body)(iters, &mut watch)?;
-    arm.done += iters;
+    (variant.body)(iters, &mut watch)?;
+    variant.done += iters;
     *total += iters;
     Ok((watch.t0, watch.elapsed))
 }
@@ -177,14 +182,19 @@ pub(crate) fn most_iters(window_ns: f64) -> u64 {
 
 /// Finds how many iterations last `target_ns` (3.3): grow until half the target is reached twice in a row, so that one
 /// interrupted probe cannot end the search, then scale by the fastest of three.
-fn calibrate(ins: &dyn Clock, arm: &mut Arm<'_>, target_ns: f64, total: &mut u64) -> Result<u64, Stop> {
+fn choose_iterations(
+    ins: &dyn Clock,
+    variant: &mut Variant<'_>,
+    target_ns: f64,
+    total: &mut u64,
+) -> Result<u64, BenchError> {
     let most = most_iters(target_ns);
-    let cap = arm.max_iters.min(most);
+    let cap = variant.max_iters.min(most);
     let start = ins.now_ns();
     let mut n = 1u64;
     let mut hits = 0;
     while hits < 2 {
-        let (_, elapsed) = once(ins, arm, n, total)?;
+        let (_, elapsed) = time_once(ins, variant, n, total)?;
         if elapsed as f64 >= target_ns / 2.0 {
             hits += 1;
             continue;
@@ -192,14 +202,14 @@ fn calibrate(ins: &dyn Clock, arm: &mut Arm<'_>, target_ns: f64, total: &mut u64
         hits = 0;
         if n >= cap {
             if n == most {
-                return Err(Stop::Failed(format!("{n} iterations take {elapsed} ns: the loop does nothing")));
+                return Err(BenchError::Failed(format!("{n} iterations take {elapsed} ns: the loop does nothing")));
             }
             return Ok(cap);
         }
         // A loop whose timed part stays short beside the rest (or is never begun) would be run for hours.
         if ins.now_ns().saturating_sub(start) > SEARCH_CAP_NS {
             if elapsed == 0 {
-                return Err(Stop::Failed(format!("{n} iterations take no time that is measured")));
+                return Err(BenchError::Failed(format!("{n} iterations take no time that is measured")));
             }
             return Ok(n);
         }
@@ -208,7 +218,7 @@ fn calibrate(ins: &dyn Clock, arm: &mut Arm<'_>, target_ns: f64, total: &mut u64
     }
     let mut fastest = f64::INFINITY;
     for _ in 0..3 {
-        let elapsed = once(ins, arm, n, total)?.1 as f64;
+        let elapsed = time_once(ins, variant, n, total)?.1 as f64;
         // Far less than what was seen twice in a row is a clock that jumped back, not a fast loop: taking it for one would
         // make the intervals thousands of times too long.
         if elapsed > target_ns / 16.0 {
@@ -219,14 +229,19 @@ fn calibrate(ins: &dyn Clock, arm: &mut Arm<'_>, target_ns: f64, total: &mut u64
     Ok((iters.round() as u64).clamp(1, cap))
 }
 
-/// How many iterations a member of a crew does between two looks at the phase.
-pub(crate) fn batch(ins: &dyn Clock, arm: &mut Arm<'_>, target_ns: f64, total: &mut u64) -> Result<u64, Stop> {
-    let n = calibrate(ins, arm, target_ns, total)?;
-    if n >= 2 && n == arm.max_iters {
-        let ratio = scaling(ins, arm, n, total)?;
-        // Said at once: a crew's samples hold thousands of batches, and the time that some of them lost to others.
+/// How many iterations a member of a worker group does between two looks at the phase.
+pub(crate) fn batch(
+    ins: &dyn Clock,
+    variant: &mut Variant<'_>,
+    target_ns: f64,
+    total: &mut u64,
+) -> Result<u64, BenchError> {
+    let n = choose_iterations(ins, variant, target_ns, total)?;
+    if n >= 2 && n == variant.max_iters {
+        let ratio = scaling(ins, variant, n, total)?;
+        // Said at once: a worker group's samples hold thousands of batches, and the time that some of them lost to others.
         if ratio < LEAST_SCALING {
-            return Err(Stop::Failed(format!(
+            return Err(BenchError::Failed(format!(
                 "{n} iterations take {ratio:.2} times as long as half of them: the loop does nothing"
             )));
         }
@@ -243,7 +258,7 @@ const SCALING_CAP_NS: u64 = 250_000_000;
 /// Time of 2k iterations over that of k (V16), until it is near 2 or the tries are used up: of the smallest times of several tries,
 /// or the median of the tries' own ratios, whichever is nearer to 2. Interference spoils the ones where it comes and goes
 /// within a try, and the others where it stays; a loop that does nothing has 1 in both.
-fn scaling(ins: &dyn Clock, arm: &mut Arm<'_>, iters: u64, total: &mut u64) -> Result<f64, Stop> {
+fn scaling(ins: &dyn Clock, variant: &mut Variant<'_>, iters: u64, total: &mut u64) -> Result<f64, BenchError> {
     let (mut single, mut double) = (u64::MAX, u64::MAX);
     let mut tries = Vec::new();
     let mut ratio = f64::NAN;
@@ -253,7 +268,8 @@ fn scaling(ins: &dyn Clock, arm: &mut Arm<'_>, iters: u64, total: &mut u64) -> R
         if attempt >= 3 && ins.now_ns().saturating_sub(start) > SCALING_CAP_NS {
             break;
         }
-        let (one, two) = (once(ins, arm, iters / 2, total)?.1, once(ins, arm, iters / 2 * 2, total)?.1);
+        let (one, two) =
+            (time_once(ins, variant, iters / 2, total)?.1, time_once(ins, variant, iters / 2 * 2, total)?.1);
         (single, double) = (single.min(one), double.min(two));
         tries.push(two as f64 / one.max(1) as f64);
         ratio = double as f64 / single.max(1) as f64;
@@ -275,7 +291,7 @@ pub(crate) fn label(before: &Reading, after: &Reading, rules: &Rules) -> Labels 
     let used = after.usage.since(&before.usage);
     let wall = after.now_ns.saturating_sub(before.now_ns);
     let lost = wall.saturating_sub(after.cpu_ns.saturating_sub(before.cpu_ns));
-    // Long intervals (a crew's take 20 ms and more) are all interrupted by somebody for some microseconds: what is below the
+    // Long intervals (a worker group's take 20 ms and more) are all interrupted by somebody for some microseconds: what is below the
     // precision of any headline does not make them worthless. A short interval is always worth less than a switch costs.
     if used.involuntary > 0 && lost as f64 > NOTHING_LOST * wall as f64 {
         labels.add(Label::Preempted);
@@ -315,13 +331,13 @@ pub(crate) fn label(before: &Reading, after: &Reading, rules: &Rules) -> Labels 
 /// Takes one batched sample, labels included.
 fn sample(
     ins: &impl Instruments,
-    arm: &mut Arm<'_>,
+    variant: &mut Variant<'_>,
     iters: u64,
     rules: &Rules,
     total: &mut u64,
-) -> Result<Sample, Stop> {
+) -> Result<Sample, BenchError> {
     let before = ins.reading();
-    let (t0_ns, elapsed_ns) = once(ins, arm, iters, total)?;
+    let (t0_ns, elapsed_ns) = time_once(ins, variant, iters, total)?;
     let after = ins.reading();
     Ok(Sample {
         worker: 0,
@@ -338,17 +354,17 @@ fn sample(
 /// Takes a group of operations, each timed alone, all with the labels of the group.
 fn group(
     ins: &impl Instruments,
-    arm: &mut Arm<'_>,
+    variant: &mut Variant<'_>,
     rules: &Rules,
     total: &mut u64,
     into: &mut Vec<Sample>,
-) -> Result<(), Stop> {
+) -> Result<(), BenchError> {
     let first = into.len();
     // Operations of a millisecond are labelled one by one: of eight in a row, hardly any group would stay clean.
     let n = if into.last().is_some_and(|s| s.elapsed_ns > LONG_OPERATION_NS) { 1 } else { GROUP };
     let before = ins.reading();
     for _ in 0..n {
-        let (t0_ns, elapsed_ns) = once(ins, arm, 1, total)?;
+        let (t0_ns, elapsed_ns) = time_once(ins, variant, 1, total)?;
         into.push(Sample { t0_ns, elapsed_ns, iters: 1, ..Sample::default() });
     }
     let after = ins.reading();
@@ -363,24 +379,24 @@ fn group(
 /// Warms up with the very loop that is measured: at least `warm_ns`, until steady, at most [`WARM_CAP_NS`] (3.6).
 fn warm_up(
     ins: &impl Instruments,
-    arms: &mut [Arm<'_>],
+    variants: &mut [Variant<'_>],
     iters: &[u64],
     rules: &Rules,
     total: &mut u64,
-) -> Result<bool, Stop> {
+) -> Result<bool, BenchError> {
     let start = ins.now_ns();
     let mut recent: Vec<f64> = Vec::new();
-    let cap = WARM_CAP_NS.min(rules.box_ns.max(rules.warm_ns));
+    let cap = WARM_CAP_NS.min(rules.time_limit_ns.max(rules.warm_ns));
     loop {
-        for (i, arm) in arms.iter_mut().enumerate() {
-            let (_, elapsed) = once(ins, arm, iters[i], total)?;
+        for (i, variant) in variants.iter_mut().enumerate() {
+            let (_, elapsed) = time_once(ins, variant, iters[i], total)?;
             if i == 0 {
                 recent.push(elapsed as f64 / iters[0] as f64);
             }
         }
         let spent = ins.now_ns().saturating_sub(start);
         if spent == 0 && recent.len() >= STILL_TURNS {
-            return Err(Stop::Failed(format!(
+            return Err(BenchError::Failed(format!(
                 "{STILL_TURNS} turns of the warm-up take no time: the clock stands still"
             )));
         }
@@ -399,33 +415,33 @@ fn warm_up(
     }
 }
 
-/// Takes the samples of all arms, in turn.
+/// Takes the samples of all variants, in turn.
 ///
 /// # Errors
 /// Whatever a body returns; `Failed` when a body takes no time.
 pub fn alone(
     ins: &impl Instruments,
     rules: &Rules,
-    arms: &mut [Arm<'_>],
+    variants: &mut [Variant<'_>],
     frozen: &[(String, u64)],
     rng: &mut Rng,
-) -> Result<Taken, Stop> {
+) -> Result<Taken, BenchError> {
     let mut taken = Taken::default();
     let host = ins.host();
     let each = rules.timing == Timing::Each;
     let target_ns = if rules.timing == Timing::Stream { rules.interval_ns.max(STREAM_NS) } else { rules.interval_ns };
 
-    let mut iters = Vec::with_capacity(arms.len());
-    for arm in arms.iter_mut() {
-        let known = frozen.iter().find(|(name, _)| name == arm.name).map(|(_, n)| *n);
+    let mut iters = Vec::with_capacity(variants.len());
+    for variant in variants.iter_mut() {
+        let known = frozen.iter().find(|(name, _)| name == variant.name).map(|(_, n)| *n);
         let n = match known {
             _ if each => 1,
             Some(n) => n,
-            None => calibrate(ins, arm, target_ns, &mut taken.iterations)?,
+            None => choose_iterations(ins, variant, target_ns, &mut taken.iterations)?,
         };
         // A loop that may not do more is looked at whatever it does: that it took no time is what ended the search.
-        if known.is_none() && !each && (n >= 8 || (n >= 2 && n == arm.max_iters)) {
-            let ratio = scaling(ins, arm, n, &mut taken.iterations)?;
+        if known.is_none() && !each && (n >= 8 || (n >= 2 && n == variant.max_iters)) {
+            let ratio = scaling(ins, variant, n, &mut taken.iterations)?;
             // Of several loops, the one that is farthest off.
             if taken.scaling.is_none_or(|seen| (seen - 2.0).abs() < (ratio - 2.0).abs()) {
                 taken.scaling = Some(ratio);
@@ -433,25 +449,26 @@ pub fn alone(
         }
         iters.push(n);
     }
-    if !warm_up(ins, arms, &iters, rules, &mut taken.iterations)? {
+    if !warm_up(ins, variants, &iters, rules, &mut taken.iterations)? {
         taken.notes.push("unsteady".to_owned());
     }
 
     let wanted = if each { rules.intervals * OPS_PER_INTERVAL } else { rules.intervals } as usize;
     let mut halvings = 0;
     loop {
-        let mut samples: Vec<Vec<Sample>> = arms.iter().map(|_| room(wanted * DIRTY_FACTOR + GROUP as usize)).collect();
-        take(ins, rules, arms, &iters, wanted, rng, &mut taken, &mut samples)?;
+        let mut samples: Vec<Vec<Sample>> =
+            variants.iter().map(|_| preallocate(wanted * DIRTY_FACTOR + GROUP as usize)).collect();
+        sample_loop(ins, rules, variants, &iters, wanted, rng, &mut taken, &mut samples)?;
         let clean = samples.iter().map(|s| clean(s, rules)).min().unwrap_or(0);
         let share = clean as f64 / samples[0].len().max(1) as f64;
-        taken.series = arms
+        taken.series = variants
             .iter()
             .zip(&iters)
             .zip(samples)
-            .map(|((arm, &iters), samples)| Series {
-                name: arm.name.to_owned(),
+            .map(|((variant, &iters), samples)| Series {
+                name: variant.name.to_owned(),
                 iters,
-                per_iter: arm.per_iter,
+                per_iter: variant.per_iter,
                 samples,
                 values: Vec::new(),
             })
@@ -484,7 +501,7 @@ pub(crate) fn label_host(before: &HostCounters, after: &HostCounters, series: &m
 
 /// Room for so many samples whose pages are present: a page touched first between two readings would be a fault of the
 /// sample's.
-fn room(n: usize) -> Vec<Sample> {
+fn preallocate(n: usize) -> Vec<Sample> {
     let mut samples = vec![Sample { iters: 1, ..Sample::default() }; n];
     std::hint::black_box(&mut samples).clear();
     samples
@@ -495,10 +512,10 @@ fn clean(samples: &[Sample], rules: &Rules) -> usize {
 }
 
 #[expect(clippy::too_many_arguments, reason = "one caller; a struct would only rename the arguments")]
-fn take(
+fn sample_loop(
     ins: &impl Instruments,
     rules: &Rules,
-    arms: &mut [Arm<'_>],
+    variants: &mut [Variant<'_>],
     iters: &[u64],
     wanted: usize,
     rng: &mut Rng,
@@ -507,46 +524,46 @@ fn take(
 ) -> Outcome {
     let start = ins.now_ns();
     // Where each series was: loops of different length do not have as many samples each.
-    let mut canaries: Vec<(Vec<usize>, f64)> = Vec::new();
+    let mut frequency_probes: Vec<(Vec<usize>, f64)> = Vec::new();
     loop {
-        if canaries.last().is_none_or(|(at, _)| samples[0].len() - at[0] >= CANARY_EVERY) {
-            canaries.push((samples.iter().map(Vec::len).collect(), ins.canary_ns() as f64));
+        if frequency_probes.last().is_none_or(|(at, _)| samples[0].len() - at[0] >= FREQUENCY_PROBE_EVERY) {
+            frequency_probes.push((samples.iter().map(Vec::len).collect(), ins.frequency_probe_ns() as f64));
         }
-        // Which arm goes first changes from turn to turn, so that no arm always follows the canary.
-        let first = rng.below(arms.len() as u64) as usize;
-        for k in 0..arms.len() {
-            let i = (first + k) % arms.len();
+        // Which variant goes first changes from turn to turn, so that no variant always follows the frequency probe.
+        let first = rng.below(variants.len() as u64) as usize;
+        for k in 0..variants.len() {
+            let i = (first + k) % variants.len();
             if rules.timing == Timing::Each {
-                group(ins, &mut arms[i], rules, &mut taken.iterations, &mut samples[i])?;
+                group(ins, &mut variants[i], rules, &mut taken.iterations, &mut samples[i])?;
             } else {
                 // Up to 10 % longer, at random, so that intervals cannot lock onto ticks (3.3).
-                let n = (iters[i] + rng.below(iters[i] / 10 + 1)).min(arms[i].max_iters);
-                samples[i].push(sample(ins, &mut arms[i], n, rules, &mut taken.iterations)?);
+                let n = (iters[i] + rng.below(iters[i] / 10 + 1)).min(variants[i].max_iters);
+                samples[i].push(sample(ins, &mut variants[i], n, rules, &mut taken.iterations)?);
             }
         }
         let (fewest, most) =
             samples.iter().map(Vec::len).fold((usize::MAX, 0), |(few, most), n| (few.min(n), most.max(n)));
         let enough = samples.iter().all(|s| clean(s, rules) >= wanted) || most >= wanted * DIRTY_FACTOR;
         let spent = ins.now_ns().saturating_sub(start);
-        let hopeful = samples.iter().any(|s| clean(s, rules) < FEWEST) && spent < PATIENCE * rules.box_ns;
-        let late = spent >= rules.box_ns && fewest >= FEWEST && !hopeful;
+        let hopeful = samples.iter().any(|s| clean(s, rules) < FEWEST) && spent < PATIENCE * rules.time_limit_ns;
+        let late = spent >= rules.time_limit_ns && fewest >= FEWEST && !hopeful;
         if enough || late {
             break;
         }
     }
-    // The core's clock, by the same quantile of the canaries as the headline is of the samples: many hosts change the clock
-    // by percents within a round, and the fastest canary would then belong to other samples than the median one (seen here:
-    // 6994 cycles for 6400 additions). Then label what ran beside a canary that is more than 1 % off the round's median.
-    let times: Vec<f64> = canaries.iter().map(|(_, ns)| *ns).collect();
+    // The core's clock, by the same quantile of the frequency probes as the headline is of the samples: many hosts change the clock
+    // by percents within a round, and the fastest frequency probe would then belong to other samples than the median one (seen here:
+    // 6994 cycles for 6400 additions). Then label what ran beside a frequency probe that is more than 1 % off the round's median.
+    let times: Vec<f64> = frequency_probes.iter().map(|(_, ns)| *ns).collect();
     let which = if rules.timing == Timing::Floor { 0.1 } else { 0.5 };
     if let Some(ns) = order::quantile(&times, which).filter(|ns| *ns > 0.0) {
-        taken.core_hz = Some(CANARY_OPS as f64 / ns * 1e9);
+        taken.core_hz = Some(FREQUENCY_PROBE_OPS as f64 / ns * 1e9);
     }
     if let Some(median) = order::median(&times) {
-        for (k, (from, ns)) in canaries.iter().enumerate() {
+        for (k, (from, ns)) in frequency_probes.iter().enumerate() {
             if (ns / median - 1.0).abs() > 0.01 {
                 for (i, series) in samples.iter_mut().enumerate() {
-                    let to = canaries.get(k + 1).map_or(series.len(), |(at, _)| at[i]);
+                    let to = frequency_probes.get(k + 1).map_or(series.len(), |(at, _)| at[i]);
                     for sample in &mut series[from[i]..to] {
                         sample.labels.add(Label::Frequency);
                     }
@@ -570,8 +587,8 @@ pub(crate) mod tests {
         pub(crate) now: Cell<u64>,
         cpu_ns: Cell<u64>,
         state: RefCell<Reading>,
-        canary: Cell<u64>,
-        canaries: RefCell<Vec<u64>>,
+        frequency_probe: Cell<u64>,
+        frequency_probes: RefCell<Vec<u64>>,
         pub(crate) host: RefCell<HostCounters>,
     }
 
@@ -581,8 +598,8 @@ pub(crate) mod tests {
                 now: Cell::new(1_000_000),
                 cpu_ns: Cell::new(0),
                 state: RefCell::new(Reading { cpu: 1, ..Reading::default() }),
-                canary: Cell::new(50_000),
-                canaries: RefCell::new(Vec::new()),
+                frequency_probe: Cell::new(50_000),
+                frequency_probes: RefCell::new(Vec::new()),
                 host: RefCell::new(HostCounters::default()),
             }
         }
@@ -622,9 +639,9 @@ pub(crate) mod tests {
         }
 
         fn chain_ns(&self, _: u64) -> u64 {
-            self.run(self.canary.get());
-            self.canaries.borrow_mut().push(self.canary.get());
-            self.canary.get()
+            self.run(self.frequency_probe.get());
+            self.frequency_probes.borrow_mut().push(self.frequency_probe.get());
+            self.frequency_probe.get()
         }
 
         fn kernel_entry_ns(&self) -> f64 {
@@ -641,7 +658,7 @@ pub(crate) mod tests {
             timing: Timing::Batched,
             interval_ns: 200_000.0,
             intervals: 25,
-            box_ns: 1_000_000_000,
+            time_limit_ns: 1_000_000_000,
             warm_ns: 1_000_000,
             drops: crate::model::Interference::Cpu.drops(),
             faults_expected: false,
@@ -660,7 +677,7 @@ pub(crate) mod tests {
             event(fake, calls);
             Ok(())
         };
-        alone(fake, rules, &mut [Arm::new("", body)], &[], &mut Rng::new(3)).expect("the body does not fail")
+        alone(fake, rules, &mut [Variant::new("", body)], &[], &mut Rng::new(3)).expect("the body does not fail")
     }
 
     #[test]
@@ -678,8 +695,8 @@ pub(crate) mod tests {
         assert!(series.samples.iter().any(|s| s.iters != series.samples[0].iters));
         let scaling = taken.scaling.expect("looked at");
         assert!((scaling - 2.0).abs() < 0.01);
-        let hz = taken.core_hz.expect("canaries ran");
-        assert!((hz / (CANARY_OPS as f64 / 50e-6) - 1.0).abs() < 1e-9);
+        let hz = taken.core_hz.expect("frequency_probes ran");
+        assert!((hz / (FREQUENCY_PROBE_OPS as f64 / 50e-6) - 1.0).abs() < 1e-9);
     }
 
     #[test]
@@ -700,7 +717,7 @@ pub(crate) mod tests {
             Ok(())
         };
         let frozen = [(String::new(), 777)];
-        let taken = alone(&fake, &rules(), &mut [Arm::new("", body)], &frozen, &mut Rng::new(3)).expect("runs");
+        let taken = alone(&fake, &rules(), &mut [Variant::new("", body)], &frozen, &mut Rng::new(3)).expect("runs");
         assert_eq!(taken.series[0].iters, 777);
         assert_eq!(taken.scaling, None);
     }
@@ -781,7 +798,7 @@ pub(crate) mod tests {
         let taken = take_with(&fake, &rules(), |fake, n| {
             // 3 % slower towards the end of the samples.
             if n > 44 {
-                fake.canary.set(51_500);
+                fake.frequency_probe.set(51_500);
             }
         });
         let labelled = taken.series[0].samples.iter().filter(|s| s.labels.has(Label::Frequency)).count();
@@ -845,12 +862,12 @@ pub(crate) mod tests {
     #[test]
     fn the_time_box_ends_a_slow_operation() {
         let fake = Fake::new();
-        let short = Rules { box_ns: 30_000_000, ..rules() };
+        let short = Rules { time_limit_ns: 30_000_000, ..rules() };
         let body = |iters: u64| {
             fake.run(5_000_000 * iters);
             Ok(())
         };
-        let taken = alone(&fake, &short, &mut [Arm::new("", body)], &[], &mut Rng::new(1)).expect("runs");
+        let taken = alone(&fake, &short, &mut [Variant::new("", body)], &[], &mut Rng::new(1)).expect("runs");
         assert_eq!(taken.series[0].iters, 1);
         assert!((FEWEST..=7).contains(&taken.series[0].samples.len()));
     }
@@ -864,7 +881,7 @@ pub(crate) mod tests {
             fake.run(5_000);
             Ok(())
         };
-        let taken = alone(&fake, &each, &mut [Arm::new("", body)], &[], &mut Rng::new(1)).expect("runs");
+        let taken = alone(&fake, &each, &mut [Variant::new("", body)], &[], &mut Rng::new(1)).expect("runs");
         assert!(taken.series[0].samples.len() >= 25 * OPS_PER_INTERVAL as usize);
         assert!(taken.series[0].samples.iter().all(|s| s.iters == 1 && s.elapsed_ns == 5_000));
     }
@@ -872,18 +889,18 @@ pub(crate) mod tests {
     #[test]
     fn arms_are_sampled_in_turn() {
         let fake = Fake::new();
-        let mut arms = [
-            Arm::new("fast", |iters| {
+        let mut variants = [
+            Variant::new("fast", |iters| {
                 fake.run(10 * iters);
                 Ok(())
             }),
-            Arm::new("slow", |iters| {
+            Variant::new("slow", |iters| {
                 fake.run(1000 * iters);
                 Ok(())
             })
             .per_iter(2.0),
         ];
-        let taken = alone(&fake, &rules(), &mut arms, &[], &mut Rng::new(1)).expect("runs");
+        let taken = alone(&fake, &rules(), &mut variants, &[], &mut Rng::new(1)).expect("runs");
         let [fast, slow] = taken.series.as_slice() else { panic!("two series") };
         assert_eq!((fast.iters, slow.iters), (20_000, 200));
         assert_eq!((fast.per_iter, slow.per_iter), (1.0, 2.0));
@@ -895,16 +912,16 @@ pub(crate) mod tests {
     #[test]
     fn a_loop_that_does_nothing_fails() {
         let fake = Fake::new();
-        let taken = alone(&fake, &rules(), &mut [Arm::new("", |_| Ok(()))], &[], &mut Rng::new(1));
-        assert!(matches!(taken, Err(Stop::Failed(why)) if why.contains("does nothing")));
+        let taken = alone(&fake, &rules(), &mut [Variant::new("", |_| Ok(()))], &[], &mut Rng::new(1));
+        assert!(matches!(taken, Err(BenchError::Failed(why)) if why.contains("does nothing")));
     }
 
     #[test]
     fn a_failing_body_ends_the_round_with_its_reason() {
         let fake = Fake::new();
-        let body = |_| Err(Stop::Failed("no more".to_owned()));
-        let taken = alone(&fake, &rules(), &mut [Arm::new("", body)], &[], &mut Rng::new(1));
-        assert_eq!(taken.expect_err("it failed"), Stop::Failed("no more".to_owned()));
+        let body = |_| Err(BenchError::Failed("no more".to_owned()));
+        let taken = alone(&fake, &rules(), &mut [Variant::new("", body)], &[], &mut Rng::new(1));
+        assert_eq!(taken.expect_err("it failed"), BenchError::Failed("no more".to_owned()));
     }
 
     #[test]
@@ -1004,16 +1021,16 @@ pub(crate) mod tests {
         assert_eq!(label(&before, &reading(500, 0, Usage::default()), &none).letters(), "");
     }
 
-    /// Operations of these lengths, timed one by one; `event(arm, n)` happens in the n-th call of an arm.
-    fn each_with(fake: &Fake, box_ns: u64, lengths: &[u64], event: impl Fn(&Fake, usize, u64)) -> Taken {
+    /// Operations of these lengths, timed one by one; `event(variant, n)` happens in the n-th call of a variant.
+    fn each_with(fake: &Fake, time_limit_ns: u64, lengths: &[u64], event: impl Fn(&Fake, usize, u64)) -> Taken {
         let names = ["a", "b", "c"];
         let event = &event;
-        let mut arms: Vec<Arm<'_>> = lengths
+        let mut variants: Vec<Variant<'_>> = lengths
             .iter()
             .enumerate()
             .map(|(i, ns)| {
                 let mut calls = 0;
-                Arm::new(names[i], move |iters| {
+                Variant::new(names[i], move |iters| {
                     calls += 1;
                     fake.run(ns * iters);
                     event(fake, i, calls);
@@ -1021,8 +1038,8 @@ pub(crate) mod tests {
                 })
             })
             .collect();
-        let each = Rules { timing: Timing::Each, box_ns, ..rules() };
-        alone(fake, &each, &mut arms, &[], &mut Rng::new(5)).expect("nothing fails")
+        let each = Rules { timing: Timing::Each, time_limit_ns, ..rules() };
+        alone(fake, &each, &mut variants, &[], &mut Rng::new(5)).expect("nothing fails")
     }
 
     #[test]
@@ -1111,18 +1128,18 @@ pub(crate) mod tests {
             watch.stop();
             Ok(())
         };
-        alone(fake, rules, &mut [Arm::staged("", body)], &[], &mut Rng::new(3)).expect("it does not fail")
+        alone(fake, rules, &mut [Variant::staged("", body)], &[], &mut Rng::new(3)).expect("it does not fail")
     }
 
     #[test]
     fn what_is_not_timed_counts_for_the_box_and_not_for_the_count() {
         let fake = Fake::new();
-        let short = Rules { box_ns: 40_000_000, intervals: 500, ..rules() };
+        let short = Rules { time_limit_ns: 40_000_000, intervals: 500, ..rules() };
         let taken = staged(&fake, &short, 3_000_000);
         let series = &taken.series[0];
         assert_eq!(series.iters, 2000, "200 us of the timed part");
         assert!(series.samples.iter().all(|s| s.elapsed_ns == 100 * s.iters));
-        // Of 3.2 ms each, some canaries between.
+        // Of 3.2 ms each, some frequency probes between.
         assert!((11..=13).contains(&series.samples.len()), "{}", series.samples.len());
         // Twice the iterations took twice the time, as the watch saw it.
         assert!((taken.scaling.expect("looked at") - 2.0).abs() < 1e-9);
@@ -1139,7 +1156,7 @@ pub(crate) mod tests {
             watch.stop();
             Ok(())
         };
-        let n = calibrate(&fake, &mut Arm::staged("", body), 200_000.0, &mut 0).expect("a count");
+        let n = choose_iterations(&fake, &mut Variant::staged("", body), 200_000.0, &mut 0).expect("a count");
         let spent = fake.now.get() - began;
         assert!((1..=10).contains(&n) && spent < 10 * SEARCH_CAP_NS, "{n} iterations after {spent} ns");
         // Where the watch was never started, there is nothing to go by.
@@ -1147,8 +1164,11 @@ pub(crate) mod tests {
             fake.run(300_000_000 * iters);
             Ok(())
         };
-        let never = calibrate(&fake, &mut Arm::staged("", body), 200_000.0, &mut 0);
-        assert!(matches!(&never, Err(Stop::Failed(why)) if why.contains("no time that is measured")), "{never:?}");
+        let never = choose_iterations(&fake, &mut Variant::staged("", body), 200_000.0, &mut 0);
+        assert!(
+            matches!(&never, Err(BenchError::Failed(why)) if why.contains("no time that is measured")),
+            "{never:?}"
+        );
     }
 
     #[test]
@@ -1160,8 +1180,8 @@ pub(crate) mod tests {
                 fake.run(20);
                 Ok(())
             };
-            let mut arms = [Arm::new("", body).max_iters(cap)];
-            let taken = alone(&fake, &rules(), &mut arms, &[], &mut Rng::new(1)).expect("samples");
+            let mut variants = [Variant::new("", body).max_iters(cap)];
+            let taken = alone(&fake, &rules(), &mut variants, &[], &mut Rng::new(1)).expect("samples");
             let ratio = taken.scaling.expect("it was looked at");
             assert!((ratio - 1.0).abs() < 1e-9, "{cap}: {ratio}");
         }
@@ -1172,7 +1192,7 @@ pub(crate) mod tests {
             Ok(())
         };
         let taken =
-            alone(&fake, &rules(), &mut [Arm::new("", body).max_iters(64)], &[], &mut Rng::new(1)).expect("runs");
+            alone(&fake, &rules(), &mut [Variant::new("", body).max_iters(64)], &[], &mut Rng::new(1)).expect("runs");
         assert!((taken.scaling.expect("it was looked at") - 2.0).abs() < 1e-9);
         assert_eq!(taken.series[0].iters, 64);
         assert!(taken.series[0].samples.iter().all(|s| s.iters == 64));
@@ -1190,11 +1210,11 @@ pub(crate) mod tests {
                 fake.run(20);
                 Ok(())
             };
-            let mut arms = [Arm::new("good", good), Arm::new("bad", bad).max_iters(100)];
+            let mut variants = [Variant::new("good", good), Variant::new("bad", bad).max_iters(100)];
             if broken == 0 {
-                arms.swap(0, 1);
+                variants.swap(0, 1);
             }
-            let taken = alone(&fake, &rules(), &mut arms, &[], &mut Rng::new(1)).expect("samples");
+            let taken = alone(&fake, &rules(), &mut variants, &[], &mut Rng::new(1)).expect("samples");
             assert!((taken.scaling.expect("looked at") - 1.0).abs() < 1e-9, "{broken}");
         }
     }
@@ -1210,7 +1230,7 @@ pub(crate) mod tests {
                 calls += 1;
                 Ok(())
             };
-            scaling(&fake, &mut Arm::new("", body), 2000, &mut 0).expect("it runs")
+            scaling(&fake, &mut Variant::new("", body), 2000, &mut 0).expect("it runs")
         };
         // Interference that comes and goes: the smallest times are right, the ratios are not.
         let seen = ratio(&|n, iters| 100 * iters + if n < 6 { 300_000 * (n % 3) } else { 0 });
@@ -1253,14 +1273,14 @@ pub(crate) mod tests {
             let body = |iters: u64| {
                 calls += 1;
                 fake.run(100 * iters);
-                fake.canary.set([50_000, 900_000, 60_000, 60_000, 70_000, 500_000, 61_000][calls / 8 % 7]);
+                fake.frequency_probe.set([50_000, 900_000, 60_000, 60_000, 70_000, 500_000, 61_000][calls / 8 % 7]);
                 Ok(())
             };
-            let many = Rules { timing, intervals: 400, box_ns: 60_000_000_000, ..rules() };
-            let taken = alone(&fake, &many, &mut [Arm::new("", body)], &[], &mut Rng::new(3)).expect("it runs");
-            let ns = CANARY_OPS as f64 * 1e9 / taken.core_hz.expect("canaries ran");
-            // Rank by rank, not by the function under test; fifty canaries.
-            let mut seen = fake.canaries.take();
+            let many = Rules { timing, intervals: 400, time_limit_ns: 60_000_000_000, ..rules() };
+            let taken = alone(&fake, &many, &mut [Variant::new("", body)], &[], &mut Rng::new(3)).expect("it runs");
+            let ns = FREQUENCY_PROBE_OPS as f64 * 1e9 / taken.core_hz.expect("frequency_probes ran");
+            // Rank by rank, not by the function under test; fifty frequency probes.
+            let mut seen = fake.frequency_probes.take();
             seen.sort_unstable();
             let at = (seen.len() - 1) as f64 * p;
             let (low, high) = (seen[at.floor() as usize] as f64, seen[at.ceil() as usize] as f64);
@@ -1275,26 +1295,26 @@ pub(crate) mod tests {
     fn a_slow_canary_labels_what_ran_beside_it_in_every_series() {
         let fake = Fake::new();
         let long = Cell::new(0);
-        let mut arms = [
-            Arm::new("short", |iters| {
+        let mut variants = [
+            Variant::new("short", |iters| {
                 fake.run(5_000 * iters);
                 Ok(())
             }),
-            Arm::new("long", |iters| {
+            Variant::new("long", |iters| {
                 fake.run(500_000 * iters);
                 // From some moment on the core is slower.
                 long.set(fake.now.get());
                 if fake.now.get() > 40_000_000 {
-                    fake.canary.set(52_000);
+                    fake.frequency_probe.set(52_000);
                 }
                 if fake.now.get() > 60_000_000 {
-                    fake.canary.set(50_000);
+                    fake.frequency_probe.set(50_000);
                 }
                 Ok(())
             }),
         ];
-        let each = Rules { timing: Timing::Each, box_ns: 100_000_000, ..rules() };
-        let taken = alone(&fake, &each, &mut arms, &[], &mut Rng::new(5)).expect("nothing fails");
+        let each = Rules { timing: Timing::Each, time_limit_ns: 100_000_000, ..rules() };
+        let taken = alone(&fake, &each, &mut variants, &[], &mut Rng::new(5)).expect("nothing fails");
         let spans: Vec<(u64, u64)> = taken
             .series
             .iter()
@@ -1345,7 +1365,7 @@ pub(crate) mod tests {
     }
 
     /// Warms a loop up whose n-th turn takes `ns(n)` a turn; whether it was steady, its turns, and how long it took.
-    fn warmed(rules: &Rules, ns: impl Fn(u64) -> u64) -> (Result<bool, Stop>, u64, u64) {
+    fn warmed(rules: &Rules, ns: impl Fn(u64) -> u64) -> (Result<bool, BenchError>, u64, u64) {
         let fake = Fake::new();
         let began = fake.now.get();
         let mut turns = 0;
@@ -1354,7 +1374,7 @@ pub(crate) mod tests {
             fake.run(ns(turns));
             Ok(())
         };
-        let steady = warm_up(&fake, &mut [Arm::new("", body)], &[10], rules, &mut 0);
+        let steady = warm_up(&fake, &mut [Variant::new("", body)], &[10], rules, &mut 0);
         (steady, turns, fake.now.get() - began)
     }
 
@@ -1382,9 +1402,9 @@ pub(crate) mod tests {
         assert!((9_000_000..9_700_000).contains(&spent), "three times what was asked: {spent}");
         // The box ends it, and so do 500 ms, whatever was asked for.
         let (_, _, spent) =
-            warmed(&Rules { warm_ns: 1_000, box_ns: 20_000_000, ..rules() }, |n| 3_000_000 + 100_000 * n);
+            warmed(&Rules { warm_ns: 1_000, time_limit_ns: 20_000_000, ..rules() }, |n| 3_000_000 + 100_000 * n);
         assert!((20_000_000..26_000_000).contains(&spent), "{spent}");
-        let long = Rules { warm_ns: 900_000_000, box_ns: 60_000_000_000, ..rules() };
+        let long = Rules { warm_ns: 900_000_000, time_limit_ns: 60_000_000_000, ..rules() };
         let (steady, _, spent) = warmed(&long, |_| 200_000_000);
         assert_eq!((steady, spent), (Ok(true), 600_000_000), "too few to tell");
         // What the flag becomes.
@@ -1394,7 +1414,7 @@ pub(crate) mod tests {
             fake.run(iters * (100 + now / 100_000));
             Ok(())
         };
-        let taken = alone(&fake, &rules(), &mut [Arm::new("", body)], &[], &mut Rng::new(3)).expect("it runs");
+        let taken = alone(&fake, &rules(), &mut [Variant::new("", body)], &[], &mut Rng::new(3)).expect("it runs");
         assert!(taken.notes.contains(&"unsteady".to_owned()), "{:?}", taken.notes);
         assert!(take_with(&Fake::new(), &rules(), |_, _| {}).notes.is_empty());
     }
@@ -1402,14 +1422,14 @@ pub(crate) mod tests {
     #[test]
     fn a_clock_that_stands_still_is_an_error_and_not_for_ever() {
         let (still, ..) = warmed(&rules(), |_| 0);
-        assert!(matches!(&still, Err(Stop::Failed(why)) if why.contains("stands still")), "{still:?}");
+        assert!(matches!(&still, Err(BenchError::Failed(why)) if why.contains("stands still")), "{still:?}");
         let fake = Fake::new();
         let each = Rules { timing: Timing::Each, ..rules() };
-        let none = alone(&fake, &each, &mut [Arm::new("", |_| Ok(()))], &[], &mut Rng::new(1));
-        assert!(matches!(&none, Err(Stop::Failed(why)) if why.contains("stands still")), "{none:?}");
+        let none = alone(&fake, &each, &mut [Variant::new("", |_| Ok(()))], &[], &mut Rng::new(1));
+        assert!(matches!(&none, Err(BenchError::Failed(why)) if why.contains("stands still")), "{none:?}");
         let frozen = [(String::new(), 10)];
-        let none = alone(&fake, &rules(), &mut [Arm::new("", |_| Ok(()))], &frozen, &mut Rng::new(1));
-        assert!(matches!(&none, Err(Stop::Failed(why)) if why.contains("stands still")), "{none:?}");
+        let none = alone(&fake, &rules(), &mut [Variant::new("", |_| Ok(()))], &frozen, &mut Rng::new(1));
+        assert!(matches!(&none, Err(BenchError::Failed(why)) if why.contains("stands still")), "{none:?}");
     }
 
     #[test]
@@ -1418,7 +1438,7 @@ pub(crate) mod tests {
         // Never enough clean samples, since none is wanted clean: every second one is preempted.
         for (lost_every, boxes) in [(2, 1), (1, PATIENCE)] {
             let fake = Fake::new();
-            let rules = Rules { box_ns: 50_000_000, intervals: 10_000, warm_ns: 0, ..rules() };
+            let rules = Rules { time_limit_ns: 50_000_000, intervals: 10_000, warm_ns: 0, ..rules() };
             let mut n = 0;
             let body = |iters: u64| {
                 n += 1;
@@ -1431,10 +1451,11 @@ pub(crate) mod tests {
             };
             let frozen = [(String::new(), 2000)];
             let start = began(&fake);
-            let taken = alone(&fake, &rules, &mut [Arm::new("", body)], &frozen, &mut Rng::new(3)).expect("it runs");
+            let taken =
+                alone(&fake, &rules, &mut [Variant::new("", body)], &frozen, &mut Rng::new(3)).expect("it runs");
             let spent = taken.series[0].samples.last().map_or(0, |s| s.t0_ns + s.elapsed_ns) - start;
             // The warm-up has ten turns and more besides; a sample is 3.2 ms.
-            let least = rules.box_ns * boxes;
+            let least = rules.time_limit_ns * boxes;
             assert!((least..least + 100_000_000).contains(&spent), "{boxes} boxes: {spent} ns");
         }
     }
@@ -1455,7 +1476,7 @@ pub(crate) mod tests {
             fake.run(100 * iters);
             Ok(())
         };
-        let taken = alone(&fake, &rules(), &mut [Arm::new("", body)], &[], &mut Rng::new(3)).expect("it runs");
+        let taken = alone(&fake, &rules(), &mut [Variant::new("", body)], &[], &mut Rng::new(3)).expect("it runs");
         assert_eq!(taken.iterations, done.get());
     }
 
@@ -1483,7 +1504,7 @@ pub(crate) mod tests {
     #[test]
     fn the_number_of_samples_is_bounded_where_few_are_clean() {
         let fake = Fake::new();
-        let taken = take_with(&fake, &Rules { intervals: 10, box_ns: 600_000_000_000, ..rules() }, |fake, n| {
+        let taken = take_with(&fake, &Rules { intervals: 10, time_limit_ns: 600_000_000_000, ..rules() }, |fake, n| {
             if n % 10 != 0 {
                 fake.count(|u| u.minor_faults += 1);
             }
@@ -1492,7 +1513,7 @@ pub(crate) mod tests {
     }
 
     /// The counts that a search tries, of a loop whose iterations take so many nanoseconds.
-    fn searched(target_ns: f64, cap: u64, ns: impl Fn(usize, u64) -> u64) -> (Result<u64, Stop>, Vec<u64>) {
+    fn searched(target_ns: f64, cap: u64, ns: impl Fn(usize, u64) -> u64) -> (Result<u64, BenchError>, Vec<u64>) {
         let fake = Fake::new();
         let tried = RefCell::new(Vec::new());
         let body = |iters: u64| {
@@ -1500,7 +1521,7 @@ pub(crate) mod tests {
             tried.borrow_mut().push(iters);
             Ok(())
         };
-        let found = calibrate(&fake, &mut Arm::new("", body).max_iters(cap), target_ns, &mut 0);
+        let found = choose_iterations(&fake, &mut Variant::new("", body).max_iters(cap), target_ns, &mut 0);
         (found, tried.take())
     }
 
@@ -1531,7 +1552,7 @@ pub(crate) mod tests {
         assert_eq!((most_iters(200_000.0), most_iters(5e6), most_iters(1.0)), (20_000_000, 500_000_000, 1 << 20));
         let (found, tried) = searched(200_000.0, u64::MAX, |_, _| 20);
         assert!(
-            matches!(&found, Err(Stop::Failed(why)) if why.contains("20000000 iterations take 20 ns")),
+            matches!(&found, Err(BenchError::Failed(why)) if why.contains("20000000 iterations take 20 ns")),
             "{found:?}"
         );
         assert_eq!(tried.last(), Some(&20_000_000));
@@ -1545,20 +1566,20 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_batch_of_a_crew_that_does_nothing_is_an_error() {
+    fn a_batch_of_a_worker_group_that_does_nothing_is_an_error() {
         let fake = Fake::new();
-        let mut arm = Arm::new("", |_| {
+        let mut variant = Variant::new("", |_| {
             fake.run(25);
             Ok(())
         })
         .max_iters(16);
-        let none = batch(&fake, &mut arm, 20_000.0, &mut 0);
-        assert!(matches!(&none, Err(Stop::Failed(why)) if why.ends_with("the loop does nothing")), "{none:?}");
+        let none = batch(&fake, &mut variant, 20_000.0, &mut 0);
+        assert!(matches!(&none, Err(BenchError::Failed(why)) if why.ends_with("the loop does nothing")), "{none:?}");
         let work = |iters: u64| {
             fake.run(25 * iters);
             Ok(())
         };
-        assert_eq!(batch(&fake, &mut Arm::new("", work).max_iters(16), 20_000.0, &mut 0), Ok(16));
-        assert_eq!(batch(&fake, &mut Arm::new("", work), 20_000.0, &mut 0), Ok(800));
+        assert_eq!(batch(&fake, &mut Variant::new("", work).max_iters(16), 20_000.0, &mut 0), Ok(16));
+        assert_eq!(batch(&fake, &mut Variant::new("", work), 20_000.0, &mut 0), Ok(800));
     }
 }

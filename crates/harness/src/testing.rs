@@ -3,10 +3,10 @@
 //! The same code as in a worker, but in the test's own process, on its thread; `fork` is allowed there although the test
 //! runner has threads, so closures given to it must be as careful as in C.
 
-use crate::benchmark::{Benchmark, Outcome, Stop};
-use crate::calibrate;
-use crate::ctx::{Arm, Body, Said};
-use crate::model::{CrewKind, Host, Job, JobResult, Params, Placement, State};
+use crate::benchmark::{BenchError, Benchmark, Outcome};
+use crate::clock_properties;
+use crate::ctx::{Body, Said, Variant};
+use crate::model::{Host, Job, JobResult, Params, Placement, State, WorkerKind};
 use crate::sys::affinity;
 use crate::sys::clock::{Clock, Monotonic};
 use crate::{needs, worker};
@@ -46,30 +46,30 @@ impl Tried {
 /// # Errors
 /// Why it stopped: `Unsupported` where this machine cannot do it, `Failed` when a proof is broken
 /// or there are no samples, as in a worker.
-pub fn try_out(bench: &Benchmark, chosen: &[(&str, &str)], dir: Option<&Path>) -> Result<Tried, Stop> {
-    try_crew(bench, chosen, dir, 1, CrewKind::Processes)
+pub fn try_out(bench: &Benchmark, chosen: &[(&str, &str)], dir: Option<&Path>) -> Result<Tried, BenchError> {
+    try_group(bench, chosen, dir, 1, WorkerKind::Processes)
 }
 
-/// As [`try_out`], with a crew of that size.
+/// As [`try_out`], with a worker group of that size.
 ///
 /// # Errors
 /// As [`try_out`].
-pub fn try_crew(
+pub fn try_group(
     bench: &Benchmark,
     chosen: &[(&str, &str)],
     dir: Option<&Path>,
     workers: u32,
-    crew_kind: CrewKind,
-) -> Result<Tried, Stop> {
-    well(|| whatever(bench, &job(bench, chosen, dir, workers, crew_kind)))
+    worker_kind: WorkerKind,
+) -> Result<Tried, BenchError> {
+    well(|| whatever(bench, &job(bench, chosen, dir, workers, worker_kind)))
 }
 
 /// As [`try_out`], whatever becomes of it: for tests of what must fail, whose result says `failed` and why.
 ///
 /// # Errors
 /// Why it stopped by itself.
-pub fn try_failing(bench: &Benchmark, chosen: &[(&str, &str)], dir: Option<&Path>) -> Result<Tried, Stop> {
-    whatever(bench, &job(bench, chosen, dir, 1, CrewKind::Processes))
+pub fn try_failing(bench: &Benchmark, chosen: &[(&str, &str)], dir: Option<&Path>) -> Result<Tried, BenchError> {
+    whatever(bench, &job(bench, chosen, dir, 1, WorkerKind::Processes))
 }
 
 /// As [`try_out`], placed on these CPUs; the calling thread is where it was before afterwards.
@@ -82,8 +82,8 @@ pub fn try_placed(
     dir: Option<&Path>,
     placement: Placement,
     cpus: &[u32],
-) -> Result<Tried, Stop> {
-    let job = Job { placement, cpus: cpus.to_vec(), ..job(bench, chosen, dir, 1, CrewKind::Processes) };
+) -> Result<Tried, BenchError> {
+    let job = Job { placement, cpus: cpus.to_vec(), ..job(bench, chosen, dir, 1, WorkerKind::Processes) };
     well(|| placed(bench, &job))
 }
 
@@ -91,20 +91,20 @@ pub fn try_placed(
 ///
 /// # Errors
 /// As [`try_failing`].
-pub fn try_failing_at(bench: &Benchmark, placement: Placement, cpus: &[u32]) -> Result<Tried, Stop> {
-    placed(bench, &Job { placement, cpus: cpus.to_vec(), ..job(bench, &[], None, 1, CrewKind::Processes) })
+pub fn try_failing_at(bench: &Benchmark, placement: Placement, cpus: &[u32]) -> Result<Tried, BenchError> {
+    placed(bench, &Job { placement, cpus: cpus.to_vec(), ..job(bench, &[], None, 1, WorkerKind::Processes) })
 }
 
 /// As [`try_out`], without a look at what this machine has room for: what happens when a disk fills up in the middle.
 ///
 /// # Errors
 /// As [`try_out`].
-pub fn try_unchecked(bench: &Benchmark, chosen: &[(&str, &str)], dir: Option<&Path>) -> Result<Tried, Stop> {
-    let job = job(bench, chosen, dir, 1, CrewKind::Processes);
+pub fn try_unchecked(bench: &Benchmark, chosen: &[(&str, &str)], dir: Option<&Path>) -> Result<Tried, BenchError> {
+    let job = job(bench, chosen, dir, 1, WorkerKind::Processes);
     well(|| worker::perform_unchecked(bench, &job).map(tried))
 }
 
-fn placed(bench: &Benchmark, job: &Job) -> Result<Tried, Stop> {
+fn placed(bench: &Benchmark, job: &Job) -> Result<Tried, BenchError> {
     let before = affinity::allowed()?;
     let tried = whatever(bench, job);
     affinity::restrict(&before)?;
@@ -112,13 +112,13 @@ fn placed(bench: &Benchmark, job: &Job) -> Result<Tried, Stop> {
 }
 
 /// The result as a worker would report it.
-fn whatever(bench: &Benchmark, job: &Job) -> Result<Tried, Stop> {
+fn whatever(bench: &Benchmark, job: &Job) -> Result<Tried, BenchError> {
     worker::perform(bench, job).map(tried)
 }
 
 fn tried(said: Said) -> Tried {
     let iterations = said.iterations;
-    Tried { result: worker::judge(said), iterations }
+    Tried { result: worker::into_result(said), iterations }
 }
 
 /// Rounds that a test may fail before it does. A busy machine breaks a proof about time now and
@@ -127,14 +127,14 @@ fn tried(said: Said) -> Tried {
 const CHANCES: u32 = 5;
 
 /// The first of some rounds that ends well, or how the last one ended.
-fn well(mut round: impl FnMut() -> Result<Tried, Stop>) -> Result<Tried, Stop> {
+fn well(mut round: impl FnMut() -> Result<Tried, BenchError>) -> Result<Tried, BenchError> {
     let mut left = CHANCES;
     loop {
         let tried = round()?;
         left -= 1;
         match tried.result.state {
             State::Ok => return Ok(tried),
-            _ if left == 0 => return Err(Stop::Failed(tried.result.reason)),
+            _ if left == 0 => return Err(BenchError::Failed(tried.result.reason)),
             _ => {}
         }
     }
@@ -144,22 +144,33 @@ fn well(mut round: impl FnMut() -> Result<Tried, Stop>) -> Result<Tried, Stop> {
 ///
 /// # Errors
 /// `Unsupported`, as the worker says it.
-pub fn check_sizes(bench: &Benchmark, chosen: &[(&str, &str)], dir: Option<&Path>, workers: u32) -> Result<(), Stop> {
-    needs::check_sizes(&bench.info, &job(bench, chosen, dir, workers, CrewKind::Processes))
+pub fn check_sizes(
+    bench: &Benchmark,
+    chosen: &[(&str, &str)],
+    dir: Option<&Path>,
+    workers: u32,
+) -> Result<(), BenchError> {
+    needs::check_sizes(&bench.info, &job(bench, chosen, dir, workers, WorkerKind::Processes))
 }
 
 /// Bytes of memory and of files that a worker takes these parameters to need.
 pub fn sizes(bench: &Benchmark, chosen: &[(&str, &str)], workers: u32) -> (u64, u64) {
-    needs::sizes(&bench.info, &job(bench, chosen, None, workers, CrewKind::Processes))
+    needs::sizes(&bench.info, &job(bench, chosen, None, workers, WorkerKind::Processes))
 }
 
 /// The job of a test: three intervals in a few milliseconds.
-pub(crate) fn job(bench: &Benchmark, chosen: &[(&str, &str)], dir: Option<&Path>, workers: u32, crew: CrewKind) -> Job {
+pub(crate) fn job(
+    bench: &Benchmark,
+    chosen: &[(&str, &str)],
+    dir: Option<&Path>,
+    workers: u32,
+    worker_kind: WorkerKind,
+) -> Job {
     Job {
         id: bench.info.id.to_owned(),
         params: worker::params(&bench.info, chosen),
         workers,
-        crew,
+        worker_kind,
         work_dir: dir.map(Path::to_owned),
         ..idle_job()
     }
@@ -169,18 +180,18 @@ pub(crate) fn job(bench: &Benchmark, chosen: &[(&str, &str)], dir: Option<&Path>
 pub(crate) fn idle_job() -> Job {
     // Looking at the clock takes milliseconds: once for all jobs of a test.
     static HOST: OnceLock<Host> = OnceLock::new();
-    let host = *HOST.get_or_init(|| Host { interval_ns: 50_000.0, ..calibrate::assumed_host(&Monotonic) });
+    let host = *HOST.get_or_init(|| Host { interval_ns: 50_000.0, ..clock_properties::assumed_host(&Monotonic) });
     Job {
         id: String::new(),
         params: Params::default(),
         placement: Placement::Free,
         cpus: Vec::new(),
         workers: 1,
-        crew: CrewKind::Processes,
+        worker_kind: WorkerKind::Processes,
         round: 0,
         seed: 1,
         intervals: 3,
-        box_ns: 20_000_000,
+        time_limit_ns: 20_000_000,
         warm_ns: 100_000,
         frozen: Vec::new(),
         work_dir: None,
@@ -223,7 +234,7 @@ pub fn try_mutilated(
     dir: Option<&Path>,
     mutilation: Mutilation,
     only: Option<usize>,
-) -> Result<Tried, Stop> {
+) -> Result<Tried, BenchError> {
     MUTILATED.set(Some((mutilation, only)));
     let tried = try_failing(bench, chosen, dir);
     MUTILATED.set(None);
@@ -231,12 +242,12 @@ pub fn try_mutilated(
 }
 
 /// Puts a mutilated body in the place of each that [`try_mutilated`] means; does nothing anywhere else.
-pub(crate) fn mutilate(arms: &mut [Arm<'_>]) {
+pub(crate) fn mutilate(variants: &mut [Variant<'_>]) {
     let Some((mutilation, only)) = MUTILATED.get() else { return };
-    for (_, arm) in arms.iter_mut().enumerate().filter(|(i, _)| only.is_none_or(|n| n == *i)) {
-        let mut body: Body<'_> = std::mem::replace(&mut arm.body, Box::new(|_, _| Ok(())));
+    for (_, variant) in variants.iter_mut().enumerate().filter(|(i, _)| only.is_none_or(|n| n == *i)) {
+        let mut body: Body<'_> = std::mem::replace(&mut variant.body, Box::new(|_, _| Ok(())));
         let mut owed = 0;
-        arm.body = Box::new(move |iters, watch| match share(mutilation, iters, &mut owed) {
+        variant.body = Box::new(move |iters, watch| match share(mutilation, iters, &mut owed) {
             0 => {
                 watch.start();
                 idle(iters);
@@ -303,13 +314,16 @@ mod tests {
     #[test]
     fn what_is_left_open_is_no_failure() {
         fn open(ctx: &mut crate::ctx::Ctx) -> Outcome {
-            ctx.leave_open("", "nobody answered");
+            ctx.unresolved("", "nobody answered");
             Ok(())
         }
         let info = Info { timing: Timing::Stated, ..Info::new("test.open") };
         let bench = |run| Benchmark { info, run: Run::Here(run) };
         assert!(try_out(&bench(open), &[], None).is_ok());
-        assert_eq!(try_out(&bench(|_| Ok(())), &[], None).err(), Some(Stop::Failed("took no samples".to_owned())));
+        assert_eq!(
+            try_out(&bench(|_| Ok(())), &[], None).err(),
+            Some(BenchError::Failed("took no samples".to_owned()))
+        );
     }
 
     #[test]
@@ -323,7 +337,7 @@ mod tests {
         assert_eq!(tried(2), (Ok(()), 2));
         assert_eq!(tried(CHANCES), (Ok(()), CHANCES));
         let why = format!("proof broken: run is {CHANCES}, not late");
-        assert_eq!(tried(CHANCES + 1), (Err(Stop::Failed(why)), CHANCES));
+        assert_eq!(tried(CHANCES + 1), (Err(BenchError::Failed(why)), CHANCES));
         // What is to fail has one chance.
         RUNS.store(0, SeqCst);
         let failing = try_failing(&BENCH, &[], None).expect("it runs");

@@ -4,13 +4,13 @@
 //! before anything else), dies with its supervisor, and is ended by it at its deadline. What a benchmark prints goes to
 //! standard error; the results leave through a descriptor that it cannot see.
 
-use crate::benchmark::{Benchmark, Run, Stop};
+use crate::benchmark::{BenchError, Benchmark, Run};
 use crate::ctx::{Ctx, Said};
 use crate::instruments::Real;
 use crate::model::{Fact, Info, Job, JobResult, Params, Placement, State, UNRESOLVED};
 use crate::sys::clock::Monotonic;
 use crate::sys::{affinity, counters, fork, io as sysio, process, signals, thread};
-use crate::{crew, needs, preflight, protocol};
+use crate::{needs, preflight, protocol, worker_group};
 use std::any::Any;
 use std::io::Read;
 use std::os::fd::{AsFd, OwnedFd};
@@ -81,12 +81,12 @@ fn round(benchmarks: &[&Benchmark], job: &Job) -> JobResult {
     }
     let outcome = catch_unwind(AssertUnwindSafe(|| attempt(benchmarks, job)));
     let mut result = match outcome {
-        Ok(Ok(said)) => judge(said),
+        Ok(Ok(said)) => into_result(said),
         Ok(Err(stop)) => {
             let state = match stop {
-                Stop::Unsupported(_) => State::Unsupported,
-                Stop::Denied(_) => State::Denied,
-                Stop::Failed(_) => State::Failed,
+                BenchError::Unsupported(_) => State::Unsupported,
+                BenchError::Denied(_) => State::Denied,
+                BenchError::Failed(_) => State::Failed,
             };
             JobResult::ended(state, stop.to_string())
         }
@@ -114,7 +114,7 @@ fn reap_descendants() -> Option<String> {
         .then(|| format!("left {} ended and {} running children behind{unended}", strays.ended, strays.running))
 }
 
-fn attempt(benchmarks: &[&Benchmark], job: &Job) -> Result<Said, Stop> {
+fn attempt(benchmarks: &[&Benchmark], job: &Job) -> Result<Said, BenchError> {
     if job.id == preflight::ID {
         static INFO: Info = Info::new(preflight::ID);
         let mut ctx = Ctx::new(job, &INFO, None);
@@ -124,27 +124,27 @@ fn attempt(benchmarks: &[&Benchmark], job: &Job) -> Result<Said, Stop> {
     let bench = benchmarks
         .iter()
         .find(|b| b.info.id == job.id)
-        .ok_or_else(|| Stop::Failed(format!("there is no benchmark '{}'", job.id)))?;
+        .ok_or_else(|| BenchError::Failed(format!("there is no benchmark '{}'", job.id)))?;
     perform(bench, job)
 }
 
 /// Runs the benchmark as the job says; the calling thread stays pinned where the placement wants it.
-pub(crate) fn perform(bench: &Benchmark, job: &Job) -> Result<Said, Stop> {
+pub(crate) fn perform(bench: &Benchmark, job: &Job) -> Result<Said, BenchError> {
     if let Run::NotHere(why) = bench.run {
-        return Err(Stop::Unsupported(why.to_owned()));
+        return Err(BenchError::Unsupported(why.to_owned()));
     }
     needs::check(&bench.info, job)?;
     perform_unchecked(bench, job)
 }
 
 /// The same without a look at what this machine has.
-pub(crate) fn perform_unchecked(bench: &Benchmark, job: &Job) -> Result<Said, Stop> {
+pub(crate) fn perform_unchecked(bench: &Benchmark, job: &Job) -> Result<Said, BenchError> {
     let run = match bench.run {
         Run::Here(run) => run,
-        Run::NotHere(why) => return Err(Stop::Unsupported(why.to_owned())),
+        Run::NotHere(why) => return Err(BenchError::Unsupported(why.to_owned())),
     };
     if job.workers > 1 {
-        return crew::run(&Real, bench, job);
+        return worker_group::run(&Real, bench, job);
     }
     let cpu = match (job.cpus.first(), &job.placement) {
         (Some(&cpu), _) => Some(cpu),
@@ -153,7 +153,7 @@ pub(crate) fn perform_unchecked(bench: &Benchmark, job: &Job) -> Result<Said, St
         (None, _) => None,
     };
     if let Some(cpu) = cpu {
-        affinity::pin(cpu).map_err(|e| Stop::from_io(&format!("pinning to CPU {cpu}"), &e))?;
+        affinity::pin(cpu).map_err(|e| BenchError::from_io(&format!("pinning to CPU {cpu}"), &e))?;
     }
     let mut ctx = Ctx::new(job, &bench.info, None);
     run(&mut ctx)?;
@@ -161,7 +161,7 @@ pub(crate) fn perform_unchecked(bench: &Benchmark, job: &Job) -> Result<Said, St
 }
 
 /// What was said becomes a result: no samples is a failure, and so is a broken proof.
-pub(crate) fn judge(said: Said) -> JobResult {
+pub(crate) fn into_result(said: Said) -> JobResult {
     let broken = said.proofs.iter().find(|p| !p.holds);
     let empty = said.series.iter().all(|s| s.samples.is_empty() && s.values.is_empty());
     // What could not be told has no value and says why: that is no failure of the round.

@@ -34,7 +34,7 @@ pub struct Info {
     pub scaling: Scaling,
     /// Which combinations of the default values a plain run measures; values that a person names are all measured.
     pub plain: fn(&Params) -> bool,
-    /// The crews that a plain run measures; `-P` asks for others.
+    /// The worker groups that a plain run measures; `-P` asks for others.
     pub workers: &'static [Workers],
     /// The placements that make sense; those that this machine does not offer come back `unsupported`.
     pub placements: &'static [Placement],
@@ -45,7 +45,7 @@ pub struct Info {
     /// Which labels drop a sample.
     pub interference: Interference,
     /// Relative half-width of the interval at which it is precise enough, as a fraction.
-    pub width: f64,
+    pub target_half_width: f64,
     /// Whether a plain `groma run` measures it; the others must be named.
     pub default: bool,
     /// Whether a plain quick run does too: its ten seconds hold the one of several kin that stands for them.
@@ -73,7 +73,7 @@ impl Info {
             needs: &[],
             lineage: &[],
             interference: Interference::Cpu,
-            width: 0.01,
+            target_half_width: 0.01,
             default: true,
             quick: true,
         }
@@ -84,7 +84,7 @@ impl Info {
         self.id.split('.').next().unwrap_or(self.id)
     }
 
-    /// The processes or threads that each member of a crew consists of: two where a placement says
+    /// The processes or threads that each member of a worker group consists of: two where a placement says
     /// how two sides stand to each other.
     pub fn sides(&self) -> u64 {
         let two = |placement: &Placement| {
@@ -215,7 +215,7 @@ impl Scaling {
     }
 }
 
-/// The size of a crew that a plain run measures.
+/// The size of a worker group that a plain run measures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Workers {
     /// One, alone.

@@ -2,10 +2,10 @@
 
 use crate::{Fact, Params, Placement, Proof, Series, State};
 
-/// What the members of a crew are.
+/// What the members of a worker group are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
-pub enum CrewKind {
+pub enum WorkerKind {
     /// Forked processes.
     Processes,
     /// Threads of one process.
@@ -21,9 +21,11 @@ pub struct Host {
     /// The median cost of two clock reads back to back, in nanoseconds.
     pub clock_cost_ns: f64,
     /// The scheduler's quantum: the median uninterrupted run of two spinners on one CPU, in nanoseconds.
-    pub quantum_ns: f64,
+    #[cfg_attr(feature = "serde", serde(rename = "quantum_ns"))]
+    pub timeslice_ns: f64,
     /// Whether the quantum is the 4 ms fallback instead of a measurement.
-    pub quantum_assumed: bool,
+    #[cfg_attr(feature = "serde", serde(rename = "quantum_assumed"))]
+    pub timeslice_assumed: bool,
     /// The chosen length of a single worker's interval, in nanoseconds.
     pub interval_ns: f64,
     /// The largest error of the proportionality check at that length, as a fraction; `None` when it was not measured.
@@ -37,8 +39,8 @@ impl Host {
     pub const UNKNOWN: Host = Host {
         clock_step_ns: 0.0,
         clock_cost_ns: 0.0,
-        quantum_ns: 0.0,
-        quantum_assumed: true,
+        timeslice_ns: 0.0,
+        timeslice_assumed: true,
         interval_ns: 0.0,
         proportionality: None,
         counter_hz: None,
@@ -72,10 +74,10 @@ pub struct Job {
     pub placement: Placement,
     /// The CPUs that `placement` stands for here, one a side or member; empty: not pinned, or pinned where it starts.
     pub cpus: Vec<u32>,
-    /// Members of the crew.
+    /// Members of the worker group.
     pub workers: u32,
     /// What the members are.
-    pub crew: CrewKind,
+    pub worker_kind: WorkerKind,
     /// Which round this is, from 0.
     pub round: u32,
     /// The seed of everything random in the round.
@@ -83,7 +85,7 @@ pub struct Job {
     /// Intervals wanted.
     pub intervals: u32,
     /// The longest time to spend on sampling after set-up and warm-up, in nanoseconds.
-    pub box_ns: u64,
+    pub time_limit_ns: u64,
     /// The shortest warm-up, in nanoseconds.
     pub warm_ns: u64,
     /// Iterations per interval found by an earlier round of the same metric, by series.
@@ -114,7 +116,7 @@ pub struct JobResult {
     pub facts: Vec<Fact>,
     /// Remarks: `unsteady`, `short-interval`, a retry.
     pub notes: Vec<String>,
-    /// The core's clock as the arithmetic canary saw it in this round, in hertz.
+    /// The core's clock as the frequency probe saw it in this round, in hertz.
     pub core_hz: Option<f64>,
     /// Wall time of the round as the supervisor saw it, in nanoseconds.
     pub wall_ns: u64,

@@ -16,11 +16,11 @@ pub enum Label {
     Stolen = 1 << 4,
     /// `T`: two clocks disagree, or one went backwards.
     Clock = 1 << 5,
-    /// `C`: the arithmetic canary ran more than 1 % off: the core's frequency changed.
+    /// `C`: the frequency probe ran more than 1 % off: the core's frequency changed.
     Frequency = 1 << 6,
     /// `H`: the host throttled this cgroup or stole time during the round.
     Host = 1 << 7,
-    /// `O`: not every member of the crew was at work for the whole sample.
+    /// `O`: not every member of the worker group was at work for the whole sample.
     Overlap = 1 << 8,
 }
 
@@ -64,7 +64,7 @@ impl Label {
             Label::Clock => "clocks disagree",
             Label::Frequency => "core frequency changed",
             Label::Host => "throttled or stolen from during the round",
-            Label::Overlap => "crew not complete for the whole sample",
+            Label::Overlap => "worker group not complete for the whole sample",
         }
     }
 }

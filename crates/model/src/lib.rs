@@ -17,7 +17,7 @@ mod state;
 mod text;
 
 pub use info::{About, Derivation, Info, Interference, Need, Output, Profile, Scaling, Timing, Workers};
-pub use job::{CrewKind, Host, Job, JobResult, Remote};
+pub use job::{Host, Job, JobResult, Remote, WorkerKind};
 pub use label::{Label, Labels};
 pub use param::{Memory, Param, ParamKind, Params, Value, parse_size, size_text};
 pub use placement::Placement;

@@ -30,7 +30,7 @@ pub enum ParamKind {
 /// not to predict a footprint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Memory {
-    /// So many bytes in every side of every member of the crew.
+    /// So many bytes in every side of every member of the worker group.
     PerSide(u64),
     /// So many bytes in every member: there is one side, or the sides share them.
     PerMember(u64),

@@ -6,7 +6,7 @@ use std::str::FromStr;
 /// Where the tasks of a round are put.
 ///
 /// Those up to `Remote` say how the two sides of a benchmark stand to each other; `Compact`, `Spread` and `List` say how the
-/// members of a crew are laid out, and a `List` of two is a pair that somebody names. `EveryPair` and `EveryNodePair` are in
+/// members of a worker group are laid out, and a `List` of two is a pair that somebody names. `EveryPair` and `EveryNodePair` are in
 /// descriptors only: a plan has the pairs of its machine in their place, and no record ever holds one.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Placement {
@@ -26,11 +26,11 @@ pub enum Placement {
     Free,
     /// The other side on another machine: a `groma serve` there.
     Remote,
-    /// A crew, nearest CPUs first.
+    /// A worker group, nearest CPUs first.
     Compact,
-    /// A crew, farthest CPUs first (package, then cache, then core, then SMT).
+    /// A worker group, farthest CPUs first (package, then cache, then core, then SMT).
     Spread,
-    /// A crew on exactly these CPUs, round and round.
+    /// A worker group on exactly these CPUs, round and round.
     List(Vec<u32>),
     /// On a CPU of one NUMA node, in the memory of one, which may be the same.
     Nodes {

@@ -4,8 +4,8 @@
 //! for one read back from the store alike.
 
 use crate::{
-    Better, CrewKind, Derivation, Host, JobResult, Labels, Params, Placement, Profile, Proof, Quantity, State, Timing,
-    Unit,
+    Better, Derivation, Host, JobResult, Labels, Params, Placement, Profile, Proof, Quantity, State, Timing, Unit,
+    WorkerKind,
 };
 
 /// One thing known about the machine or a round, and where it was read.
@@ -114,16 +114,18 @@ pub struct Point {
     pub params_text: String,
     /// Where it runs.
     pub placement: Placement,
-    /// Members of the crew.
+    /// Members of the worker group.
     pub workers: u32,
     /// What they are.
-    pub crew: CrewKind,
+    #[cfg_attr(feature = "serde", serde(rename = "crew"))]
+    pub worker_kind: WorkerKind,
     /// How it is timed.
     pub timing: Timing,
     /// The labels that drop a sample.
     pub drops: Labels,
     /// The relative half-width at which it is precise enough.
-    pub width: f64,
+    #[cfg_attr(feature = "serde", serde(rename = "width"))]
+    pub target_half_width: f64,
     /// What it reports.
     pub metrics: Vec<Metric>,
 }
@@ -172,10 +174,11 @@ pub struct Record {
     pub params_text: String,
     /// Where it ran.
     pub placement: Placement,
-    /// Members of the crew.
+    /// Members of the worker group.
     pub workers: u32,
     /// What they were.
-    pub crew: CrewKind,
+    #[cfg_attr(feature = "serde", serde(rename = "crew"))]
+    pub worker_kind: WorkerKind,
     /// How it ended.
     pub state: State,
     /// Why, when not `ok`.

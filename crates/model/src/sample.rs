@@ -2,10 +2,10 @@
 
 use crate::Labels;
 
-/// One timed interval of one member of a crew: what the clock said, never the quotient.
+/// One timed interval of one member of a worker_kind: what the clock said, never the quotient.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Sample {
-    /// The member of the crew that took it; 0 when it works alone.
+    /// The member of the worker group that took it; 0 when it works alone.
     pub worker: u32,
     /// The CPU that it ended on.
     pub cpu: u32,
@@ -19,8 +19,8 @@ pub struct Sample {
     pub cpu_ns: u64,
     /// What happened meanwhile.
     pub labels: Labels,
-    /// Nanoseconds by which the whole crew's work reached beyond this sample on the tighter side; `None` when alone.
-    /// Negative means that the crew was not complete.
+    /// Nanoseconds by which the whole worker group's work reached beyond this sample on the tighter side; `None` when alone.
+    /// Negative means that the worker group was not complete.
     pub margin_ns: Option<i64>,
 }
 

@@ -1,9 +1,9 @@
 //! What the plain data says of itself: words, texts, orders, thresholds.
 
 use groma_model::{
-    About, Better, CrewKind, Derivation, Fact, Info, Interference, JobResult, Label, Labels, Machine, NoiseVerdict,
-    Output, Param, ParamKind, Params, Placement, Point, Profile, Quantity, Remote, Scaling, Series, State, Timing,
-    Unit, Value, parse_size, size_text,
+    About, Better, Derivation, Fact, Info, Interference, JobResult, Label, Labels, Machine, NoiseVerdict, Output,
+    Param, ParamKind, Params, Placement, Point, Profile, Quantity, Remote, Scaling, Series, State, Timing, Unit, Value,
+    WorkerKind, parse_size, size_text,
 };
 
 /// Each word once, and none empty.
@@ -266,10 +266,10 @@ fn a_point_is_named_by_what_sets_it_apart() {
         params_text: String::new(),
         placement: Placement::Pinned,
         workers: 1,
-        crew: CrewKind::Processes,
+        worker_kind: WorkerKind::Processes,
         timing: Timing::Each,
         drops: Labels::NONE,
-        width: 0.01,
+        target_half_width: 0.01,
         metrics: Vec::new(),
     };
     assert_eq!(point.name(), "ipc.pipe_rtt");

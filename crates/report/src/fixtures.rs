@@ -7,9 +7,9 @@ mod survey;
 pub(crate) use survey::{guest, nodes, pairs, two_caches};
 
 use groma_model::{
-    CrewKind, End, Fact, Host, Interference, JobResult, Label, LabelCounts, Labels, Machine, NoiseVerdict, Params,
-    Placement, Point, Profile, Proof, Quantity, Record, Round, RunHeader, SCHEMA, Sample, Series, State, StateCounts,
-    Timing, Value, parse_size, size_text,
+    End, Fact, Host, Interference, JobResult, Label, LabelCounts, Labels, Machine, NoiseVerdict, Params, Placement,
+    Point, Profile, Proof, Quantity, Record, Round, RunHeader, SCHEMA, Sample, Series, State, StateCounts, Timing,
+    Value, WorkerKind, parse_size, size_text,
 };
 
 const CORE_HZ: f64 = 3.5e9;
@@ -26,7 +26,7 @@ pub(crate) fn record(id: &str, params: &str, quantity: Quantity, value: f64) -> 
         params_text: params.to_owned(),
         placement: Placement::Pinned,
         workers: 1,
-        crew: CrewKind::Processes,
+        worker_kind: WorkerKind::Processes,
         state: State::Ok,
         reason: String::new(),
         quantity,
@@ -87,7 +87,7 @@ fn at(mut record: Record, placement: Placement) -> Record {
 
 fn workers(mut record: Record, n: u32) -> Record {
     record.workers = n;
-    record.crew = CrewKind::Threads;
+    record.worker_kind = WorkerKind::Threads;
     record.placement = Placement::Compact;
     record
 }
@@ -309,10 +309,10 @@ pub(crate) fn point(bench: &str) -> Point {
         params_text: String::new(),
         placement: Placement::Pinned,
         workers: 1,
-        crew: CrewKind::Processes,
+        worker_kind: WorkerKind::Processes,
         timing: Timing::Floor,
         drops: Interference::Cpu.drops(),
-        width: 0.01,
+        target_half_width: 0.01,
         metrics: Vec::new(),
     }
 }
@@ -359,8 +359,8 @@ pub(crate) fn header() -> RunHeader {
         host: Host {
             clock_step_ns: 1.0,
             clock_cost_ns: 21.0,
-            quantum_ns: 4e6,
-            quantum_assumed: false,
+            timeslice_ns: 4e6,
+            timeslice_assumed: false,
             interval_ns: 200_000.0,
             proportionality: Some(0.0004),
             counter_hz: Some(2.1e9),

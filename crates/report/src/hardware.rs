@@ -46,7 +46,7 @@ struct Line {
 struct Seen<'a>(&'a [Record]);
 
 impl<'a> Seen<'a> {
-    /// The records of a metric, without those of crews that were asked for.
+    /// The records of a metric, without those of worker groups that were asked for.
     fn all(&self, id: &str) -> impl Iterator<Item = &'a Record> + use<'a> {
         let id = id.to_owned();
         self.0.iter().filter(move |r| r.id == id && r.workers == 1)

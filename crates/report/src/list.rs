@@ -187,7 +187,7 @@ fn object(info: &Info) -> Json {
         "better": info.better(),
         "iteration": info.iteration,
         "timing": info.timing,
-        "width": info.width,
+        "width": info.target_half_width,
         "params": params,
         "placements": info.placements,
         "scaling": {

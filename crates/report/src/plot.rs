@@ -83,7 +83,7 @@ struct Bar {
 }
 
 /// A plot of the records of one metric: of several points, the curve over a number (a size, a count, `P` for the members of the
-/// crew), or over the one that takes the most values, a line for each combination of the rest; of one that carries its raw
+/// group), or over the one that takes the most values, a line for each combination of the rest; of one that carries its raw
 /// samples, their [`histogram`]. What is measured between CPUs or nodes is a matrix, and latency under load is drawn over the
 /// bandwidth that was there with it: [`takes`] says which records that needs.
 ///
@@ -238,7 +238,7 @@ fn curve(records: &[&Record], over: &str) -> Result<Chart, String> {
 }
 
 fn x_label(over: &str) -> &str {
-    if over == WORKERS { "members of the crew" } else { over }
+    if over == WORKERS { "members of the worker group" } else { over }
 }
 
 fn line(curve: &Curve<'_>, label: String) -> Line {
@@ -490,19 +490,19 @@ mod tests {
     }
 
     #[test]
-    fn one_alone_and_crews_that_nobody_placed_are_one_curve() {
-        let crew = |workers, placement| Record {
+    fn one_alone_and_worker_groups_that_nobody_placed_are_one_curve() {
+        let of = |workers, placement| Record {
             workers,
             placement,
             ..fixtures::record("syscall.getppid", "", Quantity::Latency, 1e-7)
         };
-        let (one, two, four) = (crew(1, Placement::Pinned), crew(2, Placement::Free), crew(4, Placement::Free));
+        let (one, two, four) = (of(1, Placement::Pinned), of(2, Placement::Free), of(4, Placement::Free));
         let chart = plot(&[&one, &two, &four], Some("P")).expect("a curve");
         let Field::Plane(plane) = &chart.field else { panic!("it is a curve") };
         let xs: Vec<Vec<f64>> = plane.lines.iter().map(|l| l.points.iter().map(|p| p.x).collect()).collect();
         assert_eq!(xs, [[1.0, 2.0, 4.0]]);
         // Those that somebody placed are another.
-        let placed = crew(2, Placement::Spread);
+        let placed = of(2, Placement::Spread);
         assert!(plot(&[&one, &placed], Some("P")).is_err());
     }
 

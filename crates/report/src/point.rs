@@ -1,6 +1,6 @@
 //! What a record is called: its family, its point (parameters, placement, crew), and the text of one parameter.
 
-use groma_model::{CrewKind, Params, Placement, Record, State, Value};
+use groma_model::{Params, Placement, Record, State, Value, WorkerKind};
 
 /// The part of an id before the first dot.
 pub(crate) fn family(id: &str) -> &str {
@@ -18,25 +18,25 @@ pub(crate) fn point_without(record: &Record, without: &[&str]) -> String {
         .filter(|(name, _)| !without.contains(name))
         .map(|(name, text)| format!("{name}={text}"))
         .collect();
-    // Alone it is pinned, and nobody pins a crew unless asked: over the members of the crew that is one curve.
+    // Alone it is pinned, and nobody pins a worker group unless asked: over the members of the worker group that is one curve.
     let unplaced = [Placement::Pinned, Placement::Free].contains(&record.placement);
     if record.placement != Placement::Pinned && !(unplaced && without.contains(&WORKERS)) {
         parts.push(record.placement.to_string());
     }
     if record.workers != 1 && !without.contains(&WORKERS) {
-        parts.push(crew(record));
+        parts.push(workers(record));
     }
     parts.join(" ")
 }
 
-/// The name by which [`point_without`] and curves know the members of a crew.
+/// The name by which [`point_without`] and curves know the members of a worker group.
 pub(crate) const WORKERS: &str = "workers";
 
 /// `4 threads`.
-pub(crate) fn crew(record: &Record) -> String {
-    let what = match record.crew {
-        CrewKind::Processes => "processes",
-        CrewKind::Threads => "threads",
+pub(crate) fn workers(record: &Record) -> String {
+    let what = match record.worker_kind {
+        WorkerKind::Processes => "processes",
+        WorkerKind::Threads => "threads",
     };
     format!("{} {what}", record.workers)
 }
@@ -96,7 +96,7 @@ mod tests {
         assert_eq!(all, [("size", "64 KiB"), ("resize", "2 MiB"), ("kernel", "read")]);
         assert!(is_size(&r, "size") && !is_size(&r, "kernel") && !is_size(&r, "none"));
         r.workers = 4;
-        r.crew = CrewKind::Threads;
+        r.worker_kind = WorkerKind::Threads;
         r.placement = Placement::Spread;
         assert_eq!(point(&r), "size=64 KiB resize=2 MiB kernel=read spread 4 threads");
         assert_eq!(point_without(&r, &["size", WORKERS]), "resize=2 MiB kernel=read spread");

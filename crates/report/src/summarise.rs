@@ -98,7 +98,7 @@ fn series_value(point: &Point, quantity: Quantity, series: &Series, which: Which
     }
 }
 
-/// What a crew did together per second: the iterations of all members within the window that all their samples cover,
+/// What a worker group did together per second: the iterations of all members within the window that all their samples cover,
 /// prorated (3.5), over the window.
 fn aggregate(series: &Series) -> Option<f64> {
     // What is read back from a store may hold any number: sums saturate, and the loop ends at the
@@ -175,9 +175,9 @@ fn record(point: &Point, metric: &Metric, rounds: &[Round], host: &Host) -> Reco
 
     let mut flags = Vec::new();
     if let Some(width) = head.as_ref().and_then(|h| h.relative_half_width)
-        && width > point.width
+        && width > point.target_half_width
     {
-        flags.push(format!("imprecise: wanted ± {:.1} %", point.width * 100.0));
+        flags.push(format!("imprecise: wanted ± {:.1} %", point.target_half_width * 100.0));
     }
     if value.is_some() && values.len() < ROUNDS_FOR_INTERVAL {
         flags.push(format!("few rounds: {}, no interval", values.len()));
@@ -216,7 +216,7 @@ fn record(point: &Point, metric: &Metric, rounds: &[Round], host: &Host) -> Reco
     if point.workers > 1 && metric.quantity == Quantity::Latency {
         let rates = good.iter().filter_map(|r| aggregate(r.result.series(main_series(metric))?));
         if let Some(rate) = median(&rates.collect::<Vec<_>>()) {
-            facts.push(Fact::new("crew.aggregate_per_s", rate));
+            facts.push(Fact::new("group.aggregate_per_s", rate));
         }
         facts.extend(fairness(point, metric, &good));
     }
@@ -229,7 +229,7 @@ fn record(point: &Point, metric: &Metric, rounds: &[Round], host: &Host) -> Reco
         params_text: point.params_text.clone(),
         placement: point.placement.clone(),
         workers: point.workers,
-        crew: point.crew,
+        worker_kind: point.worker_kind,
         state,
         reason,
         quantity: metric.quantity,
@@ -352,9 +352,9 @@ fn fairness(point: &Point, metric: &Metric, rounds: &[&Round]) -> Vec<Fact> {
     let medians = sorted(&members.values().filter_map(|m| median(m)).collect::<Vec<_>>());
     match (medians.first(), median(&medians), medians.last()) {
         (Some(fastest), Some(middle), Some(slowest)) => vec![
-            Fact::new("crew.fastest_s", fastest),
-            Fact::new("crew.median_s", middle),
-            Fact::new("crew.slowest_s", slowest),
+            Fact::new("group.fastest_s", fastest),
+            Fact::new("group.median_s", middle),
+            Fact::new("group.slowest_s", slowest),
         ],
         _ => Vec::new(),
     }
@@ -416,8 +416,8 @@ mod tests {
     const HOST: Host = Host {
         clock_step_ns: 1.0,
         clock_cost_ns: 20.0,
-        quantum_ns: 4e6,
-        quantum_assumed: false,
+        timeslice_ns: 4e6,
+        timeslice_assumed: false,
         interval_ns: 2e5,
         proportionality: None,
         counter_hz: None,
@@ -566,12 +566,12 @@ mod tests {
         let net = Derivation::Difference { of: "raw", minus: "control", per: 2.0 };
         let point = point(Timing::Batched, metric(Quantity::Latency, net));
         let rounds = |raw: u64, control: u64| -> Vec<Round> {
-            // Rounds differ by far more than the arms do: pairing takes that out.
+            // Rounds differ by far more than the variants do: pairing takes that out.
             (0..9)
                 .map(|r| {
                     let shift = u64::from(r) * 1000;
-                    let arm = |name, ns| series(name, &[ns + shift; 9], Labels::NONE);
-                    round(r, vec![arm("raw", raw), arm("control", control)])
+                    let variant = |name, ns| series(name, &[ns + shift; 9], Labels::NONE);
+                    round(r, vec![variant("raw", raw), variant("control", control)])
                 })
                 .collect()
         };
@@ -591,8 +591,8 @@ mod tests {
         let rounds: Vec<Round> = (0..9)
             .map(|r| {
                 // The clock hops from round to round; a ratio does not mind.
-                let arm = |name, ns| series(name, &[ns * (3 + u64::from(r)); 9], Labels::NONE);
-                round(r, vec![arm("chain", 400), arm("parallel", 100)])
+                let variant = |name, ns| series(name, &[ns * (3 + u64::from(r)); 9], Labels::NONE);
+                round(r, vec![variant("chain", 400), variant("parallel", 100)])
             })
             .collect();
         let record = one(&point, &rounds);
@@ -613,7 +613,7 @@ mod tests {
     }
 
     #[test]
-    fn a_crew_is_paid_for_the_common_window_only() {
+    fn a_worker_group_is_paid_for_the_common_window_only() {
         let mut both = point(Timing::Batched, metric(Quantity::Rate, Derivation::Series("")));
         both.workers = 2;
         // Member 0 works from 0 to 100 ns, member 1 from 50 to 150: one iteration a nanosecond each.
@@ -759,8 +759,8 @@ mod tests {
         assert_eq!(fact(&record, "number"), Some("101".to_owned()));
 
         // Nine members, whose samples are skewed as well as they.
-        let mut crew = point(Timing::Batched, metric(Quantity::Latency, Derivation::Series("")));
-        crew.workers = 9;
+        let mut group = point(Timing::Batched, metric(Quantity::Latency, Derivation::Series("")));
+        group.workers = 9;
         let samples = SKEWED.iter().enumerate().flat_map(|(worker, ns)| {
             [1, 1, 50].map(|times| Sample {
                 worker: worker as u32,
@@ -771,23 +771,23 @@ mod tests {
             })
         });
         let all = Series { samples: samples.collect(), ..series("", &[], Labels::NONE) };
-        let record = one(&crew, &[round(0, vec![all])]);
+        let record = one(&group, &[round(0, vec![all])]);
         let seconds = |key: &str| fact(&record, key).and_then(|v| v.parse::<f64>().ok());
-        assert!(close(seconds("crew.fastest_s"), 10e-9) && close(seconds("crew.slowest_s"), 9000e-9), "{record:?}");
-        assert!(close(seconds("crew.median_s"), 101e-9), "{record:?}");
+        assert!(close(seconds("group.fastest_s"), 10e-9) && close(seconds("group.slowest_s"), 9000e-9), "{record:?}");
+        assert!(close(seconds("group.median_s"), 101e-9), "{record:?}");
     }
 
     #[test]
-    fn no_mean_passes_for_the_median_rate_of_a_crew() {
-        let mut crew = point(Timing::Batched, metric(Quantity::Latency, Derivation::Series("")));
-        crew.workers = 2;
+    fn no_mean_passes_for_the_median_rate_of_a_worker_group() {
+        let mut group = point(Timing::Batched, metric(Quantity::Latency, Derivation::Series("")));
+        group.workers = 2;
         let at = |ns: u64| {
             let sample = |worker| Sample { worker, t0_ns: 0, elapsed_ns: ns * 100, iters: 100, ..Sample::default() };
             Series { samples: vec![sample(0), sample(1)], ..series("", &[], Labels::NONE) }
         };
         let rounds: Vec<Round> = (0..9).map(|r| round(r, vec![at(SKEWED[r as usize])])).collect();
-        let record = one(&crew, &rounds);
-        let rate = record.facts.iter().find(|f| f.key == "crew.aggregate_per_s").and_then(|f| f.value.parse().ok());
+        let record = one(&group, &rounds);
+        let rate = record.facts.iter().find(|f| f.key == "group.aggregate_per_s").and_then(|f| f.value.parse().ok());
         assert!(close(rate, 2.0 / 101e-9), "{rate:?}");
     }
 
@@ -871,7 +871,7 @@ mod tests {
         assert_eq!(told(&single, &between, 1.0), modes("between"));
         // A sample lasts 10 to 15 us: a step of 5 us is half of the value, and the modes may be one step apart.
         assert_eq!(told(&single, &within, 5000.0), None);
-        // The members of a crew differ by nature, and a derived value has no samples of its own.
+        // The members of a worker group differ by nature, and a derived value has no samples of its own.
         assert_eq!(told(&Point { workers: 2, ..single.clone() }, &within, 1.0), None);
         let net = Derivation::Scaled { of: "", by: "factor" };
         assert_eq!(told(&point(Timing::Batched, metric(Quantity::Latency, net)), &within, 1.0), None);
@@ -928,7 +928,8 @@ mod tests {
 
     /// The record of a metric whose rounds state these values.
     fn stated(quantity: Quantity, width: f64, values: &[&[f64]]) -> Record {
-        let point = Point { width, ..point(Timing::Stated, metric(quantity, Derivation::Series(""))) };
+        let point =
+            Point { target_half_width: width, ..point(Timing::Stated, metric(quantity, Derivation::Series(""))) };
         let series = |v: &[f64]| Series { values: v.to_vec(), ..series("", &[], Labels::NONE) };
         let rounds: Vec<Round> = values.iter().zip(0..).map(|(v, r)| round(r, vec![series(v)])).collect();
         one(&point, &rounds)
@@ -1007,7 +1008,7 @@ mod tests {
         let of = |quantity, workers: u32, timing| {
             let point = Point { workers, ..point(timing, metric(quantity, Derivation::Series(""))) };
             let record = one(&point, &nine());
-            (record.cycles.is_some(), record.facts.iter().filter(|f| f.key.starts_with("crew.")).count())
+            (record.cycles.is_some(), record.facts.iter().filter(|f| f.key.starts_with("group.")).count())
         };
         assert_eq!(of(Quantity::Latency, 1, Timing::Batched), (true, 0));
         assert_eq!(of(Quantity::Latency, 1, Timing::Floor), (true, 0));
@@ -1019,7 +1020,7 @@ mod tests {
 
     #[test]
     fn members_are_judged_by_clean_samples_and_there_are_no_more_than_the_point_has() {
-        let crew = Point { workers: 2, ..point(Timing::Batched, metric(Quantity::Latency, Derivation::Series(""))) };
+        let group = Point { workers: 2, ..point(Timing::Batched, metric(Quantity::Latency, Derivation::Series(""))) };
         let sample = |worker, ns: u64, labels| Sample { worker, elapsed_ns: ns, iters: 1, labels, ..Sample::default() };
         let lost = Labels::of(&[Label::Stolen]);
         let samples = vec![
@@ -1031,9 +1032,9 @@ mod tests {
             sample(1, 9000, lost),
             sample(2, 5000, Labels::NONE),
         ];
-        let record = one(&crew, &[round(0, vec![Series { samples, ..series("", &[], Labels::NONE) }])]);
+        let record = one(&group, &[round(0, vec![Series { samples, ..series("", &[], Labels::NONE) }])]);
         let fact = |key: &str| record.facts.iter().find(|f| f.key == key).and_then(|f| f.value.parse().ok());
-        assert!(close(fact("crew.fastest_s"), 100e-9) && close(fact("crew.slowest_s"), 300e-9), "{record:?}");
+        assert!(close(fact("group.fastest_s"), 100e-9) && close(fact("group.slowest_s"), 300e-9), "{record:?}");
     }
 
     #[test]

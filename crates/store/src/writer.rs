@@ -1,6 +1,6 @@
 //! What writes one run into the store, round by round.
 
-use groma_model::{CrewKind, End, Point, Record, Round, RunHeader};
+use groma_model::{End, Point, Record, Round, RunHeader, WorkerKind};
 use rusqlite::ffi::SQLITE_CONSTRAINT_PRIMARYKEY;
 use rusqlite::{Transaction, TransactionBehavior, params};
 use serde::Serialize;
@@ -82,9 +82,9 @@ impl Sink for RunWriter<'_> {
                 point.params_text,
                 point.placement.to_string(),
                 point.workers,
-                match point.crew {
-                    CrewKind::Processes => "processes",
-                    CrewKind::Threads => "threads",
+                match point.worker_kind {
+                    WorkerKind::Processes => "processes",
+                    WorkerKind::Threads => "threads",
                 },
                 self.checked(point, what("definition"))?
             ];

@@ -83,7 +83,7 @@ fn numbers_that_are_not_finite_come_back_as_nan() {
     let error = store.writer("").expect("writer").begin(&head, &[]).expect_err("a head that cannot be read back");
     assert!(matches!(error, StoreError::Malformed { .. }), "{error}");
     let mut points = common::points();
-    points[1].width = f64::NAN;
+    points[1].target_half_width = f64::NAN;
     let error = store.writer("").expect("writer").begin(&common::header("12"), &points).expect_err("such a point");
     assert!(error.to_string().contains("run 12, point 1, definition does not read"), "{error}");
     assert_eq!(store.runs().expect("runs").len(), 1, "half a run was kept");

@@ -146,7 +146,7 @@ pub fn thread(number: usize, stamp: bool, stack: &mut Stack) -> io::Result<(usiz
 mod tests {
     use super::*;
     use crate::process;
-    use crate::spawn::Deed;
+    use crate::spawn::ChildAction;
 
     /// Sandboxes answer that there is no such call; then there is nothing to test.
     fn missing(error: &io::Error) -> bool {
@@ -156,7 +156,7 @@ mod tests {
     #[test]
     fn every_kind_of_process_does_its_task() {
         let counter = AtomicU64::new(0);
-        let task = Task { code: 9, deed: Deed::Count(&counter) };
+        let task = Task { code: 9, deed: ChildAction::Count(&counter) };
         let pid = match fork(&task) {
             Err(e) if missing(&e) => return,
             pid => pid.expect("clone3"),

@@ -15,17 +15,17 @@
 mod cgroup;
 mod counters;
 mod cpu;
-mod discreet;
 mod memory;
+mod memory_headroom;
 mod mounts;
-mod room;
+mod redact;
 mod system;
 #[cfg(test)]
 mod tests;
 mod tree;
 
 pub use counters::{HostChange, HostCounters, host_counters};
-pub use discreet::{HIDDEN, hide_addresses};
+pub use redact::{HIDDEN, hide_addresses};
 pub use system::user;
 pub(crate) use tree::Tree;
 
@@ -157,10 +157,10 @@ fn each_once(values: impl IntoIterator<Item = String>) -> String {
 /// Memory that this process may still take without pushing anything out, without meeting a limit of a control group, of the
 /// address space or of its data, in bytes; `None` where nothing is known.
 pub fn available_memory() -> Option<u64> {
-    memory_room().map(|room| room.bytes)
+    memory_headroom().map(|room| room.bytes)
 }
 
-pub use room::{MemoryPressure, Room, file_room, memory_pressure, memory_room, total_memory};
+pub use memory_headroom::{MemoryPressure, Room, file_room, memory_headroom, memory_pressure, total_memory};
 
 /// What is read below another root besides [`facts_below`], for tests on trees that were never
 /// ours: the facts of a work directory, the counters of the host, and the memory that is left.
@@ -169,6 +169,6 @@ pub fn readings_below(root: &Path, work_dir: &Path) -> (Vec<(String, String)>, H
     let mut book = Book::of(root);
     mounts::work_dir(&mut book, work_dir);
     let counters = counters::counters_in(&book.tree);
-    let room = room::room_in(&book.tree, Some(1 << 40), None);
+    let room = memory_headroom::room_in(&book.tree, Some(1 << 40), None);
     (book.facts, counters, room)
 }

@@ -8,8 +8,8 @@
 //! # Safety
 //! `fork` duplicates a process with one thread (or, in tests, runs a closure that takes no lock); the child ends by
 //! `_exit`, so no destructor of the parent runs twice.
-//! The handlers of a [`Vigil`] store to an atomic and call `setitimer`, which any moment allows.
-#![expect(unsafe_code, reason = "fork, _exit, the handlers of a vigil")]
+//! The handlers of a [`PeerWatch`] store to an atomic and call `setitimer`, which any moment allows.
+#![expect(unsafe_code, reason = "fork, _exit, the handlers of a peer_watch")]
 
 use crate::process::{self, Exit};
 use std::io;
@@ -82,7 +82,7 @@ static ENDED: AtomicBool = AtomicBool::new(false);
 /// While this lives, the end of a child interrupts every blocking call of this process, again and again: whoever waits for an answer
 /// over a channel that has no end (a queue, a semaphore, a counter) gets `EINTR` and can look after the other side.
 #[derive(Debug)]
-pub struct Vigil(());
+pub struct PeerWatch(());
 
 extern "C" fn keep_interrupting(_signal: libc::c_int) {
     ENDED.store(true, Ordering::Relaxed);
@@ -112,34 +112,34 @@ fn handle(signal: i32, handler: extern "C" fn(libc::c_int)) -> io::Result<()> {
     if done < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
-impl Vigil {
+impl PeerWatch {
     /// Over this child, and whatever other children there are. `None` in a process that may have several threads, since a signal
     /// interrupts any of them: in unit tests.
     ///
     /// # Errors
     /// Those of `sigaction` and `wait4`.
-    pub fn over(child: &mut Child) -> io::Result<Option<Vigil>> {
+    pub fn over(child: &mut Child) -> io::Result<Option<PeerWatch>> {
         if !ONE_THREAD_RULE.load(Ordering::Relaxed) {
             return Ok(None);
         }
         ENDED.store(false, Ordering::Relaxed);
-        let vigil = Vigil(());
+        let peer_watch = PeerWatch(());
         handle(libc::SIGALRM, interrupt)?;
         handle(libc::SIGCHLD, keep_interrupting)?;
         if child.poll()?.is_some() {
             keep_interrupting(0);
         }
-        Ok(Some(vigil))
+        Ok(Some(peer_watch))
     }
 
-    /// Whether a child has ended under the eyes of the last vigil.
+    /// Whether a child has ended under the eyes of the last peer_watch.
     #[inline]
     pub fn saw_an_end() -> bool {
         ENDED.load(Ordering::Relaxed)
     }
 }
 
-impl Drop for Vigil {
+impl Drop for PeerWatch {
     fn drop(&mut self) {
         crate::signals::restore_default(libc::SIGCHLD);
         // What is pending is delivered before the handler goes.
@@ -243,7 +243,7 @@ mod tests {
 
     #[test]
     fn a_vigil_interrupts_who_waits_for_a_child_that_ended() {
-        /// A worker, whose other side ends without a word: before the vigil, or after.
+        /// A worker, whose other side ends without a word: before the peer_watch, or after.
         fn worker(late: bool) -> io::Result<()> {
             use crate::io::{pipe, read, write_full};
             use std::os::fd::AsFd;
@@ -253,16 +253,16 @@ mod tests {
             if !late {
                 std::thread::sleep(std::time::Duration::from_millis(50));
             }
-            let vigil = Vigil::over(&mut child)?;
-            assert!(vigil.is_some());
+            let peer_watch = PeerWatch::over(&mut child)?;
+            assert!(peer_watch.is_some());
             write_full(gone.as_fd(), &[1])?;
             for _ in 0..3 {
                 let seen = read(never.as_fd(), &mut [0]).map_err(|e| e.kind());
                 assert_eq!(seen, Err(io::ErrorKind::Interrupted));
             }
-            assert!(Vigil::saw_an_end());
-            drop(vigil);
-            assert!(!Vigil::saw_an_end());
+            assert!(PeerWatch::saw_an_end());
+            drop(peer_watch);
+            assert!(!PeerWatch::saw_an_end());
             // Neither timer nor handler is left.
             std::thread::sleep(std::time::Duration::from_millis(60));
             Ok(())

@@ -33,7 +33,7 @@ impl Leash {
     /// Those of `pipe` and of the fork.
     pub fn new() -> io::Result<Option<Leash>> {
         let group = getpgrp().as_raw_pid();
-        // A worker leads its group; the members of a crew are its children.
+        // A worker leads its group; the members of a worker group are its children.
         let own = group == process::id() || group == process::parent_id();
         if !(own && fork::one_thread_is_enforced()) {
             return Ok(None);

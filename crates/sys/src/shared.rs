@@ -1,4 +1,4 @@
-//! Memory shared between the members of a crew, and the futex that they wait on.
+//! Memory shared between the members of a worker group, and the futex that they wait on.
 //!
 //! An anonymous shared mapping, made before the members are forked: no descriptor per member, nothing in the file
 //! system, gone with the last process.

@@ -134,12 +134,12 @@ pub struct Task<'a> {
     /// What it leaves with, by `_exit`.
     pub code: u8,
     /// What it does before.
-    pub deed: Deed<'a>,
+    pub deed: ChildAction<'a>,
 }
 
 /// What a child leaves as evidence. A child whose memory is a copy needs the number in a [`crate::shared::Shared`] one.
 #[derive(Clone, Copy, Debug)]
-pub enum Deed<'a> {
+pub enum ChildAction<'a> {
     /// Nothing.
     Nothing,
     /// It adds 1.
@@ -153,9 +153,9 @@ impl Task<'_> {
     #[inline]
     pub(crate) fn run(&self) -> ! {
         match self.deed {
-            Deed::Nothing => {}
-            Deed::Count(counter) => drop(counter.fetch_add(1, Ordering::Relaxed)),
-            Deed::Stamp(stamp) => stamp.store(Monotonic.now_ns(), Ordering::Relaxed),
+            ChildAction::Nothing => {}
+            ChildAction::Count(counter) => drop(counter.fetch_add(1, Ordering::Relaxed)),
+            ChildAction::Stamp(stamp) => stamp.store(Monotonic.now_ns(), Ordering::Relaxed),
         }
         crate::fork::exit_now(i32::from(self.code))
     }
@@ -242,8 +242,8 @@ mod tests {
     fn every_way_ends_with_the_expected_code() {
         let mut stack = Stack::new().expect("memory");
         let code = |pid: io::Result<i32>| wait(pid.expect("a child")).expect("wait").code();
-        assert_eq!(code(fork_exit(&Task { code: 3, deed: Deed::Nothing })), Some(3));
-        assert_eq!(code(vfork_exit(&Task { code: 4, deed: Deed::Nothing }, &mut stack)), Some(4));
+        assert_eq!(code(fork_exit(&Task { code: 3, deed: ChildAction::Nothing })), Some(3));
+        assert_eq!(code(vfork_exit(&Task { code: 4, deed: ChildAction::Nothing }, &mut stack)), Some(4));
         let shell = Command::new("/bin/sh", &["sh", "-c", "exit 5"]).expect("command");
         assert_eq!(code(shell.fork_exec()), Some(5));
         assert_eq!(code(shell.vfork_exec(&mut stack)), Some(5));
@@ -258,7 +258,7 @@ mod tests {
     #[test]
     fn a_child_that_shares_memory_counts_in_ours() {
         let (mut stack, counter) = (Stack::new().expect("memory"), AtomicU64::new(5));
-        let pid = vfork_exit(&Task { code: 6, deed: Deed::Count(&counter) }, &mut stack).expect("clone");
+        let pid = vfork_exit(&Task { code: 6, deed: ChildAction::Count(&counter) }, &mut stack).expect("clone");
         assert_eq!(wait(pid).expect("wait").code(), Some(6));
         assert_eq!(counter.load(Ordering::Relaxed), 6);
     }
@@ -267,10 +267,11 @@ mod tests {
     fn a_child_says_when_it_began() {
         let stamps = crate::shared::Shared::<AtomicU64>::new(2).expect("memory");
         let before = Monotonic.now_ns();
-        let pid = fork_exit(&Task { code: 7, deed: Deed::Stamp(&stamps[0]) }).expect("fork");
+        let pid = fork_exit(&Task { code: 7, deed: ChildAction::Stamp(&stamps[0]) }).expect("fork");
         assert_eq!(wait(pid).expect("wait").code(), Some(7));
-        let pid = vfork_exit(&Task { code: 8, deed: Deed::Stamp(&stamps[1]) }, &mut Stack::new().expect("memory"))
-            .expect("clone");
+        let pid =
+            vfork_exit(&Task { code: 8, deed: ChildAction::Stamp(&stamps[1]) }, &mut Stack::new().expect("memory"))
+                .expect("clone");
         assert_eq!(wait(pid).expect("wait").code(), Some(8));
         let seen: Vec<u64> = stamps.iter().map(|s| s.load(Ordering::Relaxed)).collect();
         assert!(before < seen[0] && seen[0] < seen[1] && seen[1] < Monotonic.now_ns(), "{before} {seen:?}");

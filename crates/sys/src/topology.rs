@@ -235,7 +235,7 @@ impl Topology {
         }
     }
 
-    /// CPUs for a crew of `n` that is kept together: SMT siblings first, then the next core below the same last-level
+    /// CPUs for a worker group of `n` that is kept together: SMT siblings first, then the next core below the same last-level
     /// cache, then the next cache. Beyond the last CPU it begins again. Empty only when no CPU is usable.
     pub fn compact(&self, n: usize) -> Vec<u32> {
         let mut order: Vec<&Cpu> = self.online().collect();
@@ -243,7 +243,7 @@ impl Topology {
         order.iter().map(|cpu| cpu.id).cycle().take(n).collect()
     }
 
-    /// CPUs for a crew of `n` that keeps its distance: by turns over the packages, in each over the NUMA nodes, in each
+    /// CPUs for a worker group of `n` that keeps its distance: by turns over the packages, in each over the NUMA nodes, in each
     /// over the last-level caches, in each over the cores; second threads of cores only when no core is left without a
     /// first one. Beyond the last CPU it begins again. Empty only when no CPU is usable.
     pub fn spread(&self, n: usize) -> Vec<u32> {

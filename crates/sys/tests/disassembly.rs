@@ -271,7 +271,7 @@ impl Words {
             add: "vaddpd",
             fence: "sfence",
         };
-        let arm = |width, lanes, vector, load, store, store_nt| Words {
+        let variant = |width, lanes, vector, load, store, store_nt| Words {
             width,
             lanes,
             vector,
@@ -285,10 +285,10 @@ impl Words {
         match isa {
             "avx512" => x86(64, "zmm"),
             "avx2" => x86(32, "ymm"),
-            "neon" => arm(32, 16, " q", &["ldp"], "stp", "stnp"),
+            "neon" => variant(32, 16, " q", &["ldp"], "stp", "stnp"),
             "sve" => {
                 let bytes = stream_kernels().into_iter().find(|kernel| kernel.isa == "sve").unwrap().width;
-                arm(bytes, bytes, "{z", &["ld1d"], "st1d", "stnt1d")
+                variant(bytes, bytes, "{z", &["ld1d"], "st1d", "stnt1d")
             }
             _ => panic!("nothing is known of {isa}"),
         }

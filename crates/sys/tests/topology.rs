@@ -67,7 +67,7 @@ fn spread_goes_over_packages_then_caches_then_cores_then_threads() {
 }
 
 #[test]
-fn crews_larger_than_the_machine_go_round() {
+fn worker_groups_larger_than_the_machine_go_round() {
     let tree = two_complexes();
     let topology = tree.topology([3, 4, 9]);
     for order in [topology.compact(8), topology.spread(8)] {

@@ -35,7 +35,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
 const RATE_ERROR: f64 = 500e-6;
 
 fn run(ctx: &mut Ctx) -> Outcome {
-    counter_usable().map_err(Stop::Unsupported)?;
+    counter_usable().map_err(BenchError::Unsupported)?;
     let begin = counter_and_clock();
     let (mut last, mut backwards) = (begin.0, 0u64);
     let mut forwards = 0;
@@ -81,7 +81,7 @@ mod tests {
     fn counts_forwards_at_a_rate() {
         let tried = match try_out(&BENCH, &[], None) {
             Ok(tried) => tried,
-            Err(Stop::Unsupported(why)) => return assert!(!why.is_empty()),
+            Err(BenchError::Unsupported(why)) => return assert!(!why.is_empty()),
             Err(stop) => panic!("{stop}"),
         };
         assert!(tried.iterations > 1000);

@@ -46,7 +46,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         placements: &[Placement::Free],
         needs: &[Need::Cpus(2)],
         // Nanoseconds of noise around zero: what counts is the bound.
-        width: 0.5,
+        target_half_width: 0.5,
         quick: false,
         ..Info::new("clock.offset")
     },
@@ -170,20 +170,20 @@ fn trips(ctx: &Ctx, words: &[AtomicU64], number: &mut u64) -> Option<(Option<Tri
 }
 
 fn run(ctx: &mut Ctx) -> Outcome {
-    counter_usable().map_err(Stop::Unsupported)?;
+    counter_usable().map_err(BenchError::Unsupported)?;
     let Some(hz) = ctx.host().counter_hz else {
-        return Err(Stop::Unsupported("the rate of the counter is not known".to_owned()));
+        return Err(BenchError::Unsupported("the rate of the counter is not known".to_owned()));
     };
     let all = cpus::of_the_run()?;
     let [first, others @ ..] = all.as_slice() else {
-        return Err(Stop::Unsupported("no CPU is allowed".to_owned()));
+        return Err(BenchError::Unsupported("no CPU is allowed".to_owned()));
     };
     if others.is_empty() {
-        return Err(Stop::Unsupported("there is one CPU only".to_owned()));
+        return Err(BenchError::Unsupported("there is one CPU only".to_owned()));
     }
-    let home = affinity::allowed().doing("reading the allowed CPUs")?;
-    let words = Shared::<AtomicU64>::new(WORDS).doing("sharing memory with the other side")?;
-    affinity::pin(*first).doing("going to the first CPU")?;
+    let home = affinity::allowed().context("reading the allowed CPUs")?;
+    let words = Shared::<AtomicU64>::new(WORDS).context("sharing memory with the other side")?;
+    affinity::pin(*first).context("going to the first CPU")?;
     let other = ctx.fork_peer(&[], || answer(&words))?;
     let (mut pairs, mut number, mut made) = (Vec::new(), 0, 0);
     for cpu in cpus::evenly(others, MOST) {
@@ -207,11 +207,11 @@ fn run(ctx: &mut Ctx) -> Outcome {
         }
     }
     words[GO].store(END, Release);
-    let exit = other.wait().doing("waiting for the other side")?;
-    affinity::restrict(&home).doing("going back to the CPUs of before")?;
+    let exit = other.wait().context("waiting for the other side")?;
+    affinity::restrict(&home).context("going back to the CPUs of before")?;
     ctx.prove("exit status of the other side", "0", f64::from(u8::from(!exit.success())), 0.0..=0.0);
     let Some((offset, bound, half)) = largest(&pairs) else {
-        ctx.leave_open("", "no other CPU answered often enough");
+        ctx.unresolved("", "no other CPU answered often enough");
         return Ok(());
     };
     let fewest = (FEWEST * pairs.len() as u64) as f64;
@@ -250,9 +250,9 @@ mod tests {
     #[test]
     fn every_other_cpu_answers() {
         let tried = match try_out(&BENCH, &[], None) {
-            Err(Stop::Unsupported(why)) => return println!("skipped: {why}"),
+            Err(BenchError::Unsupported(why)) => return println!("skipped: {why}"),
             // On a machine with more to do than CPUs the two may never meet.
-            Err(Stop::Failed(why)) if why.contains("often enough") => return println!("skipped: {why}"),
+            Err(BenchError::Failed(why)) if why.contains("often enough") => return println!("skipped: {why}"),
             tried => tried.expect("shared memory"),
         };
         let value = |name: &str| tried.result.series(name).map(|s| s.values[0]).expect("stated");

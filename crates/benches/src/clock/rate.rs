@@ -120,7 +120,7 @@ fn bracket(ctx: &Ctx) -> Bracket {
 }
 
 fn run(ctx: &mut Ctx) -> Outcome {
-    counter_usable().map_err(Stop::Unsupported)?;
+    counter_usable().map_err(BenchError::Unsupported)?;
     let mut brackets = vec![bracket(ctx)];
     let start = brackets[0].after;
     for i in 1..=INTERVALS as u64 {
@@ -133,7 +133,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let backwards = brackets.windows(2).filter(|pair| pair[1].ticks <= pair[0].ticks).count();
     super::prove_forwards(ctx, backwards as u64);
     let Some((hz, error, spread)) = rates_of(&brackets) else {
-        return Err(Stop::Failed("too few readings".to_owned()));
+        return Err(BenchError::Failed("too few readings".to_owned()));
     };
     let expected = format!("{:.0} ppm or less", ERROR * 1e6);
     ctx.prove("how far the rate can be off, as a fraction", &expected, error, 0.0..=ERROR);
@@ -205,7 +205,7 @@ mod tests {
     #[test]
     fn states_a_rate_that_the_preflight_knows() {
         let tried = match try_out(&BENCH, &[], None) {
-            Err(Stop::Unsupported(why)) => return println!("skipped: {why}"),
+            Err(BenchError::Unsupported(why)) => return println!("skipped: {why}"),
             tried => tried.expect("a counter"),
         };
         assert_eq!(tried.proven("reads that ran backwards"), 0.0);

@@ -12,7 +12,7 @@
 //!
 //! Source: lmbench3 `enough`, which asks the same question of `gettimeofday`; harness-methods.md 3.2.
 
-use groma_harness::calibrate;
+use groma_harness::clock_properties;
 use groma_harness::prelude::*;
 use groma_harness::sys::clock::{Monotonic, claimed_resolution_ns};
 
@@ -32,7 +32,8 @@ pub(crate) static BENCH: Benchmark = Benchmark {
 };
 
 fn run(ctx: &mut Ctx) -> Outcome {
-    let seen = calibrate::poll(&Monotonic).ok_or_else(|| Stop::Failed("the clock stands still".to_owned()))?;
+    let seen =
+        clock_properties::poll(&Monotonic).ok_or_else(|| BenchError::Failed("the clock stands still".to_owned()))?;
     ctx.state(seen.step_ns * 1e-9);
     ctx.fact("clock.getres_ns", claimed_resolution_ns());
     super::prove_forwards(ctx, seen.backwards);

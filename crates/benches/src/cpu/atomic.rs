@@ -45,7 +45,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
             full: KINDS,
         }],
         quick: false,
-        width: 0.02,
+        target_half_width: 0.02,
         ..Info::new("cpu.atomic")
     },
     run: Run::Here(run),
@@ -55,7 +55,7 @@ const KINDS: &[&str] =
     &["cas", "add", "swap", "fence", "fence_load", "fence_store", "store_fence", "pause", "counter", "random", "cpuid"];
 
 fn run(ctx: &mut Ctx) -> Outcome {
-    let mut atomic = Atomic::new(ctx.word("kind")).map_err(Stop::Unsupported)?;
+    let mut atomic = Atomic::new(ctx.word("kind")).map_err(BenchError::Unsupported)?;
     let kernel = atomic.kernel();
     ctx.fact("atomic.instruction", kernel.instruction);
     ctx.fact("atomic.isa", kernel.isa);
@@ -67,16 +67,16 @@ fn run(ctx: &mut Ctx) -> Outcome {
         }
         Ok(())
     };
-    let mut arms = vec![Arm::new("each", each).per_iter(kernel.ops as f64)];
+    let mut variants = vec![Variant::new("each", each).per_iter(kernel.ops as f64)];
     if ADD_TAKES_ONE_CYCLE {
         let additions = |turns| {
             added += chain_added(add_chain(turns * CHAIN_UNROLL));
             Ok(())
         };
-        arms.push(Arm::new("cycle", additions).per_iter(CHAIN_UNROLL as f64));
+        variants.push(Variant::new("cycle", additions).per_iter(CHAIN_UNROLL as f64));
     }
-    ctx.measure_arms(&mut arms)?;
-    drop(arms);
+    ctx.measure_variants(&mut variants)?;
+    drop(variants);
     work::once_each(ctx, "operations per operation credited", done, ctx.iterations_of("each") * kernel.ops);
     if ADD_TAKES_ONE_CYCLE {
         work::once_each(ctx, "additions per addition credited", added, ctx.iterations_of("cycle") * CHAIN_UNROLL);
@@ -100,7 +100,7 @@ mod tests {
                     assert!(tried.samples("each") >= 3, "{kind}");
                     tried.proven("intervals in which word or register had not counted all");
                 }
-                Err(Stop::Unsupported(why)) => assert!(why.contains(kind), "{why}"),
+                Err(BenchError::Unsupported(why)) => assert!(why.contains(kind), "{why}"),
                 Err(stop) => panic!("{kind}: {stop}"),
             }
         }

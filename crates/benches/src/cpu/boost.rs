@@ -44,7 +44,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
             },
         ],
         scaling: Scaling::alone("it states what one core does after being idle"),
-        width: 0.1,
+        target_half_width: 0.1,
         quick: false,
         ..Info::new("cpu.boost")
     },
@@ -109,14 +109,14 @@ fn ramp(samples: &[Sample]) -> Option<(Ramp, f64)> {
 
 fn run(ctx: &mut Ctx) -> Outcome {
     if !ADD_TAKES_ONE_CYCLE {
-        return Err(Stop::Unsupported("no chain of one-cycle instructions was written for this CPU".to_owned()));
+        return Err(BenchError::Unsupported("no chain of one-cycle instructions was written for this CPU".to_owned()));
     }
     super::declare_clock(ctx, counters::current_cpu());
-    let sleeper = Sleeper::new(Way::ClockNanosleepAbs, IDLE_NS).doing("preparing to sleep")?;
+    let sleeper = Sleeper::new(Way::ClockNanosleepAbs, IDLE_NS).context("preparing to sleep")?;
     let mut samples = Vec::with_capacity(SAMPLES);
     // The code is in memory before the core goes idle.
     add_chain(OPS);
-    sleeper.sleep().doing("sleeping")?;
+    sleeper.sleep().context("sleeping")?;
     let start = ctx.now_ns();
     let before = counters::Usage::thread();
     for _ in 0..SAMPLES {
@@ -133,15 +133,15 @@ fn run(ctx: &mut Ctx) -> Outcome {
     ctx.fact("boost.preemptions", preempted);
     ctx.prove("samples of the clock", "100", samples.len() as f64, 100.0..=100.0);
     let Some((shape, settled)) = ramp(&samples) else {
-        return Err(Stop::Failed("no sample of the clock".to_owned()));
+        return Err(BenchError::Failed("no sample of the clock".to_owned()));
     };
     ctx.state_as("first", samples[0].hz);
     ctx.state_as("settled", settled);
     match shape {
         Ramp::Rises(seconds) => ctx.state(seconds),
-        Ramp::None => ctx.leave_open("", "no ramp seen: the clock was within 1 % of where it settled from the start"),
-        Ramp::Falls => ctx.leave_open("", "no ramp seen: the clock starts above where it settles, and falls"),
-        Ramp::Restless => ctx.leave_open("", "no ramp seen: the clock does not settle"),
+        Ramp::None => ctx.unresolved("", "no ramp seen: the clock was within 1 % of where it settled from the start"),
+        Ramp::Falls => ctx.unresolved("", "no ramp seen: the clock starts above where it settles, and falls"),
+        Ramp::Restless => ctx.unresolved("", "no ramp seen: the clock does not settle"),
     }
     Ok(())
 }
@@ -194,7 +194,7 @@ mod tests {
     #[test]
     fn the_first_clock_is_stated_and_a_time_or_a_note() {
         let tried = match try_out(&BENCH, &[], None) {
-            Err(Stop::Unsupported(why)) => return println!("skipped: {why}"),
+            Err(BenchError::Unsupported(why)) => return println!("skipped: {why}"),
             tried => tried.expect("a timer"),
         };
         let many = |name: &str| tried.result.series(name).map_or(0, |s| s.values.len());

@@ -77,7 +77,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
             default: &["mispredicted", "taken", "not_taken", "indirect", "indirect_2"],
             full: &["mispredicted", "taken", "not_taken", "indirect", "indirect_2", "indirect_4", "indirect_16"],
         }],
-        width: 0.02,
+        target_half_width: 0.02,
         ..Info::new("cpu.branch")
     },
     run: Run::Here(run),
@@ -122,9 +122,9 @@ fn predicted(ctx: &mut Ctx, layout: Layout, taken: bool) -> Outcome {
         Ok(())
     };
     let per = (BRANCHES_LONG - BRANCHES_SHORT) as f64;
-    ctx.measure_arms(&mut [
-        Arm::new("with", |iters| go(long, iters, BRANCHES_LONG)).per_iter(per),
-        Arm::new("without", |iters| go(short, iters, BRANCHES_SHORT)).per_iter(per),
+    ctx.measure_variants(&mut [
+        Variant::new("with", |iters| go(long, iters, BRANCHES_LONG)).per_iter(per),
+        Variant::new("without", |iters| go(short, iters, BRANCHES_SHORT)).per_iter(per),
     ])?;
     let credited = ctx.iterations_of("with") * BRANCHES_LONG + ctx.iterations_of("without") * BRANCHES_SHORT;
     work::once_each(ctx, "branches executed per branch credited", done.get(), credited);
@@ -155,13 +155,13 @@ fn mispredicted(ctx: &mut Ctx, targets: Option<u64>) -> Outcome {
         *so_far = Drawn { state: now.state, taken: so_far.taken + now.taken };
     };
     let misses = in_a_turn as f64 * missed(targets.unwrap_or(2));
-    ctx.measure_arms(&mut [
-        Arm::new("with", |iters| {
+    ctx.measure_variants(&mut [
+        Variant::new("with", |iters| {
             go(&mut random, iters, true);
             Ok(())
         })
         .per_iter(misses),
-        Arm::new("without", |iters| {
+        Variant::new("without", |iters| {
             go(&mut constant, iters, false);
             Ok(())
         })

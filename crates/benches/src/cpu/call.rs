@@ -53,7 +53,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
             full: &[],
         }],
         lineage: &["cse221:procedure_call"],
-        width: 0.02,
+        target_half_width: 0.02,
         ..Info::new("cpu.call")
     },
     run: Run::Here(run),
@@ -62,17 +62,17 @@ pub(crate) static BENCH: Benchmark = Benchmark {
 fn run(ctx: &mut Ctx) -> Outcome {
     let args = ctx.int("args");
     if args > CALLS_MAX_ARGS as u64 {
-        return Err(Stop::Unsupported(format!("calls have at most {CALLS_MAX_ARGS} arguments here, not {args}")));
+        return Err(BenchError::Unsupported(format!("calls have at most {CALLS_MAX_ARGS} arguments here, not {args}")));
     }
     let (long, short) = (calls(args as usize, false), calls(args as usize, true));
     let (in_long, in_short) = (Done::new(), Done::new());
-    ctx.measure_arms(&mut [
-        Arm::new("long", |iters| {
+    ctx.measure_variants(&mut [
+        Variant::new("long", |iters| {
             long(iters);
             in_long.add(iters);
             Ok(())
         }),
-        Arm::new("short", |iters| {
+        Variant::new("short", |iters| {
             short(iters);
             in_short.add(iters);
             Ok(())
@@ -106,6 +106,6 @@ mod tests {
     #[test]
     fn eight_arguments_are_refused() {
         let refused = try_out(&BENCH, &[("args", "8")], None).expect_err("no kernel for it");
-        assert!(matches!(refused, Stop::Unsupported(_)), "{refused}");
+        assert!(matches!(refused, BenchError::Unsupported(_)), "{refused}");
     }
 }

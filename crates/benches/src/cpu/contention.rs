@@ -16,7 +16,7 @@
 //!
 //! Source: memory-methods.md M12.
 
-use super::pair::{self, Pair, Stage, Turn};
+use super::pair::{self, Pair, SharedState, Window};
 use crate::work;
 use groma_harness::prelude::*;
 use groma_harness::sys::clock::{Clock, Monotonic};
@@ -57,7 +57,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         scaling: Scaling::alone("it is about two CPUs"),
         placements: &[Placement::SameLlc, Placement::Smt, Placement::CrossLlc, Placement::CrossNode],
         needs: &[Need::Cpus(2)],
-        width: 0.05,
+        target_half_width: 0.05,
         quick: false,
         ..Info::new("cpu.contention")
     },
@@ -99,8 +99,8 @@ impl Seen {
     }
 }
 
-fn contend(turn: &Turn<'_>) -> io::Result<(Seen, u64)> {
-    let word = turn.place.first();
+fn contend(window: &Window<'_>) -> io::Result<(Seen, u64)> {
+    let word = window.place.first();
     let first = add(word, WARM);
     let (start, mut own, mut last) = (Monotonic.now_ns(), 0, first);
     let ns = loop {
@@ -115,17 +115,17 @@ fn contend(turn: &Turn<'_>) -> io::Result<(Seen, u64)> {
     Ok((Seen { ns: ns as f64, own: own as f64, others: (last - first - own) as f64 }, WARM + own))
 }
 
-fn add_until_over(turn: &Turn<'_>) -> io::Result<u64> {
+fn add_until_over(window: &Window<'_>) -> io::Result<u64> {
     let mut own = 0;
-    while !turn.is_over() {
-        add(turn.place.first(), BATCH);
+    while !window.is_over() {
+        add(window.place.first(), BATCH);
         own += BATCH;
     }
     Ok(own)
 }
 
 fn run(ctx: &mut Ctx) -> Outcome {
-    let stage = Stage::new(0, 64)?;
+    let shared = SharedState::new(0, 64)?;
     let alone = work::probe(ctx, 5, BATCH, |iters| {
         // Not in a place: those are untouched.
         let word = AtomicU64::new(0);
@@ -133,12 +133,12 @@ fn run(ctx: &mut Ctx) -> Outcome {
         Ok(word.load(Relaxed))
     })?;
     ctx.state_as("alone", alone.seconds / BATCH as f64);
-    let mut pair = Pair::start(ctx, &stage, add_until_over)?;
+    let mut pair = Pair::start(ctx, &shared, add_until_over)?;
     let wanted = pair::BLOCKS * pair::PLACES;
     let windows = pair::windows(
         ctx,
         &mut pair,
-        |seen: &[pair::Window<Seen>]| {
+        |seen: &[pair::Measured<Seen>]| {
             let blocks = pair::by_block(seen, Seen::per_addition, pair::median);
             seen.len() >= wanted && blocks.iter().all(Option::is_some)
         },
@@ -146,7 +146,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     )?;
     let work = pair.work;
     let answered = pair.end(ctx)?;
-    let places = (0..wanted as u32).map(|i| stage.court.place(pair::Spot::of(i)));
+    let places = (0..wanted as u32).map(|i| shared.pool.place(pair::Slot::of(i)));
     let held: u64 = places.map(|place| place.first().load(Relaxed)).sum();
     ctx.prove("additions that the words do not hold", "0", (work + answered) as f64 - held as f64, 0.0..=0.0);
     ctx.fact("windows.clean", windows.iter().filter(|w| w.clean).count());
@@ -170,7 +170,7 @@ mod tests {
     #[test]
     fn no_addition_is_lost() {
         let tried = match try_out(&BENCH, &[], None) {
-            Err(Stop::Unsupported(why)) => return eprintln!("skipped: {why}"),
+            Err(BenchError::Unsupported(why)) => return eprintln!("skipped: {why}"),
             tried => tried.expect("shared memory"),
         };
         assert_eq!(tried.proven("additions that the words do not hold"), 0.0);

@@ -22,7 +22,7 @@
 //!
 //! Source: memory-methods.md M12; nviennot's core-to-core-latency, c2clat.
 
-use super::pair::{self, Pair, Place, Stage, Turn, until};
+use super::pair::{self, Pair, Place, SharedState, Window, until};
 use groma_harness::prelude::*;
 use groma_harness::sys::clock::{Clock, Monotonic};
 use groma_harness::sys::topology::Topology;
@@ -63,7 +63,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         scaling: Scaling::alone("a side that spins while the other one waits for a CPU measures the scheduler"),
         placements: &[Placement::EveryPair],
         needs: &[Need::Cpus(2)],
-        width: 0.05,
+        target_half_width: 0.05,
         ..Info::new("cpu.core_to_core")
     },
     run: Run::Here(run),
@@ -113,20 +113,20 @@ fn play(protocol: Protocol, place: Place<'_>, own: u64, from: u64, trips: u64) -
     Ok(())
 }
 
-/// The hand-overs that came before, on the place of this turn.
-fn from(turn: &Turn<'_>) -> u64 {
-    turn.spot.visit * 2 * (WARM + TRIPS)
+/// The hand-overs that came before, on the place of this window.
+fn from(window: &Window<'_>) -> u64 {
+    window.slot.visit * 2 * (WARM + TRIPS)
 }
 
 /// The side that answers.
-fn answer(protocol: Protocol, turn: &Turn<'_>) -> io::Result<u64> {
-    play(protocol, turn.place, 1, from(turn), WARM + TRIPS)?;
+fn answer(protocol: Protocol, window: &Window<'_>) -> io::Result<u64> {
+    play(protocol, window.place, 1, from(window), WARM + TRIPS)?;
     Ok(WARM + TRIPS)
 }
 
 /// The side that begins; nanoseconds of a round trip.
-fn begin(protocol: Protocol, turn: &Turn<'_>) -> io::Result<(f64, u64)> {
-    let (place, from) = (turn.place, from(turn));
+fn begin(protocol: Protocol, window: &Window<'_>) -> io::Result<(f64, u64)> {
+    let (place, from) = (window.place, from(window));
     play(protocol, place, 0, from, WARM)?;
     let start = Monotonic.now_ns();
     play(protocol, place, 0, from + 2 * WARM, TRIPS)?;
@@ -144,15 +144,15 @@ fn run(ctx: &mut Ctx) -> Outcome {
         _ => (Protocol::Ldst1, 0),
     };
     let line = Topology::read().caches().iter().find_map(|c| c.line).map_or(64, |line| line as usize);
-    let stage = Stage::new(lines, line)?;
-    let mut pair = Pair::start(ctx, &stage, |turn| answer(protocol, turn))?;
+    let shared = SharedState::new(lines, line)?;
+    let mut pair = Pair::start(ctx, &shared, |window| answer(protocol, window))?;
     let wanted = pair::BLOCKS * pair::PLACES * VISITS;
-    let values = |windows: &[pair::Window<f64>]| pair::by_block(windows, |ns| *ns, pair::least);
+    let values = |windows: &[pair::Measured<f64>]| pair::by_block(windows, |ns| *ns, pair::least);
     let windows = pair::windows(
         ctx,
         &mut pair,
         |seen| seen.len() >= wanted && values(seen).iter().all(Option::is_some),
-        |turn| begin(protocol, turn),
+        |window| begin(protocol, window),
     )?;
     let work = pair.work;
     let answered = pair.end(ctx)?;
@@ -160,7 +160,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     // Whatever was lost on the way is missing in the words.
     let mut held = 0;
     let mut gone_along = 0;
-    for place in (0..pair::BLOCKS * pair::PLACES).map(|i| stage.court.place(pair::Spot::of(i as u32))) {
+    for place in (0..pair::BLOCKS * pair::PLACES).map(|i| shared.pool.place(pair::Slot::of(i as u32))) {
         held += place.first().load(SeqCst) + place.apart().load(SeqCst);
         gone_along += place.load().map(|line| line.load(SeqCst)).sum::<u64>();
     }
@@ -201,7 +201,7 @@ mod tests {
     fn every_hand_over_of_every_protocol_is_answered() {
         for protocol in ["cas1", "ldst1", "flag2", "payload1", "payload16"] {
             let tried = match try_out(&BENCH, &[("protocol", protocol)], None) {
-                Err(Stop::Unsupported(why)) => return eprintln!("skipped: {why}"),
+                Err(BenchError::Unsupported(why)) => return eprintln!("skipped: {why}"),
                 tried => tried.expect("shared memory"),
             };
             assert_eq!(tried.proven("hand-overs of one side less those of the other"), 0.0);

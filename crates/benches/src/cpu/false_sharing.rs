@@ -16,7 +16,7 @@
 //!
 //! Source: memory-methods.md M12.
 
-use super::pair::{self, Pair, Stage, Turn};
+use super::pair::{self, Pair, SharedState, Window};
 use groma_harness::prelude::*;
 use groma_harness::sys::clock::{Clock, Monotonic};
 use std::io;
@@ -59,7 +59,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         scaling: Scaling::alone("it is about two CPUs"),
         placements: &[Placement::SameLlc, Placement::Smt, Placement::CrossLlc, Placement::CrossNode],
         needs: &[Need::Cpus(2)],
-        width: 0.1,
+        target_half_width: 0.1,
         quick: false,
         ..Info::new("cpu.false_sharing")
     },
@@ -100,16 +100,16 @@ struct Seen {
 }
 
 /// Where the other side writes: beside this one in even visits, on another line in odd ones.
-fn other<'a>(turn: &Turn<'a>) -> &'a AtomicU64 {
-    if is_shared(turn.spot) { turn.place.beside() } else { turn.place.apart() }
+fn other<'a>(window: &Window<'a>) -> &'a AtomicU64 {
+    if is_shared(window.slot) { window.place.beside() } else { window.place.apart() }
 }
 
-fn is_shared(spot: pair::Spot) -> bool {
-    spot.visit.is_multiple_of(2)
+fn is_shared(slot: pair::Slot) -> bool {
+    slot.visit.is_multiple_of(2)
 }
 
-fn here(write: Write, turn: &Turn<'_>) -> io::Result<(Seen, u64)> {
-    let (word, other) = (turn.place.first(), other(turn));
+fn here(write: Write, window: &Window<'_>) -> io::Result<(Seen, u64)> {
+    let (word, other) = (window.place.first(), other(window));
     let first = word.load(Relaxed);
     let mut held = write(word, first);
     // The other side is there, and writes.
@@ -127,11 +127,11 @@ fn here(write: Write, turn: &Turn<'_>) -> io::Result<(Seen, u64)> {
     Ok((Seen { ns: ns as f64 / (held - from) as f64, accompanied }, held - first))
 }
 
-fn there(write: Write, turn: &Turn<'_>) -> io::Result<u64> {
-    let word = other(turn);
+fn there(write: Write, window: &Window<'_>) -> io::Result<u64> {
+    let word = other(window);
     let first = word.load(Relaxed);
     let mut held = first;
-    while !turn.is_over() {
+    while !window.is_over() {
         held = write(word, held);
     }
     Ok(held - first)
@@ -139,24 +139,24 @@ fn there(write: Write, turn: &Turn<'_>) -> io::Result<u64> {
 
 fn run(ctx: &mut Ctx) -> Outcome {
     let write: Write = if ctx.word("op") == "add" { add } else { store };
-    let stage = Stage::new(0, 64)?;
-    let mut pair = Pair::start(ctx, &stage, |turn| there(write, turn))?;
+    let shared = SharedState::new(0, 64)?;
+    let mut pair = Pair::start(ctx, &shared, |window| there(write, window))?;
     let places = pair::BLOCKS * pair::PLACES;
     // One line, two lines.
-    let both = |windows: &[pair::Window<Seen>]| {
+    let both = |windows: &[pair::Measured<Seen>]| {
         let of = |shared: bool| {
-            let counts = |w: &&pair::Window<Seen>| w.clean && w.seen.accompanied && is_shared(w.spot) == shared;
+            let counts = |w: &&pair::Measured<Seen>| w.clean && w.seen.accompanied && is_shared(w.slot) == shared;
             let ns: Vec<f64> = windows.iter().filter(counts).map(|w| w.seen.ns).collect();
             if ns.len() >= places / 4 { pair::median(&ns) } else { None }
         };
         (of(true), of(false))
     };
-    let enough = |seen: &[pair::Window<Seen>]| seen.len() >= 2 * places && matches!(both(seen), (Some(_), Some(_)));
-    let windows = pair::windows(ctx, &mut pair, enough, |turn| here(write, turn))?;
+    let enough = |seen: &[pair::Measured<Seen>]| seen.len() >= 2 * places && matches!(both(seen), (Some(_), Some(_)));
+    let windows = pair::windows(ctx, &mut pair, enough, |window| here(write, window))?;
     let work = pair.work;
     let answered = pair.end(ctx)?;
     let (mut held_here, mut held_there) = (0, 0);
-    for place in (0..places as u32).map(|i| stage.court.place(pair::Spot::of(i))) {
+    for place in (0..places as u32).map(|i| shared.pool.place(pair::Slot::of(i))) {
         held_here += place.first().load(Relaxed);
         held_there += place.beside().load(Relaxed) + place.apart().load(Relaxed);
     }
@@ -168,7 +168,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
             ctx.state_as("shared", shared * 1e-9);
             ctx.state_as("apart", apart * 1e-9);
         }
-        _ => ctx.leave_open("", "the two CPUs were hardly ever free at the same time"),
+        _ => ctx.unresolved("", "the two CPUs were hardly ever free at the same time"),
     }
     Ok(())
 }
@@ -182,7 +182,7 @@ mod tests {
     fn no_write_is_lost() {
         for op in ["add", "store"] {
             let tried = match try_out(&BENCH, &[("op", op)], None) {
-                Err(Stop::Unsupported(why)) => return eprintln!("skipped: {why}"),
+                Err(BenchError::Unsupported(why)) => return eprintln!("skipped: {why}"),
                 tried => tried.expect("shared memory"),
             };
             assert_eq!(tried.proven("writes that the words do not hold"), 0.0);

@@ -97,9 +97,9 @@ fn of_this_cpu(ctx: &Ctx) -> Option<f64> {
 
 fn run(ctx: &mut Ctx) -> Outcome {
     if !ADD_TAKES_ONE_CYCLE {
-        return Err(Stop::Unsupported("no chain of one-cycle instructions was written for this CPU".to_owned()));
+        return Err(BenchError::Unsupported("no chain of one-cycle instructions was written for this CPU".to_owned()));
     }
-    let home = affinity::allowed().doing("reading the allowed CPUs")?;
+    let home = affinity::allowed().context("reading the allowed CPUs")?;
     let all = cpus::of_the_run()?;
     let visited = cpus::evenly(&all, MOST);
     super::declare_clock(ctx, visited.first().copied().unwrap_or(0));
@@ -120,13 +120,13 @@ fn run(ctx: &mut Ctx) -> Outcome {
             None => ctx.note(format!("CPU {cpu} was disturbed all the time: no clock")),
         }
     }
-    affinity::restrict(&home).doing("going back to the CPUs of before")?;
+    affinity::restrict(&home).context("going back to the CPUs of before")?;
     ctx.fact("cpus.visited", visited.len());
     ctx.prove("CPUs on which it was found elsewhere", "0", f64::from(elsewhere), 0.0..=0.0);
     let lowest = clocks.iter().copied().fold(f64::INFINITY, f64::min);
     let highest = clocks.iter().copied().fold(0.0, f64::max);
     let Some(middle) = super::median(clocks) else {
-        ctx.leave_open("", "every CPU was disturbed all the time");
+        ctx.unresolved("", "every CPU was disturbed all the time");
         return Ok(());
     };
     ctx.state(middle);
@@ -144,7 +144,7 @@ mod tests {
     fn every_cpu_has_a_clock_or_a_note() {
         let before = affinity::allowed().expect("an affinity");
         let tried = match try_out(&BENCH, &[], None) {
-            Err(Stop::Unsupported(why)) => return println!("skipped: {why}"),
+            Err(BenchError::Unsupported(why)) => return println!("skipped: {why}"),
             tried => tried.expect("CPUs to go to"),
         };
         assert_eq!(before, affinity::allowed().expect("an affinity"));

@@ -73,7 +73,7 @@ const PATIENCE: u64 = 8;
 /// median turn is not whole, and the rest are all the same.
 const WHOLE_TURNS: usize = 3;
 /// Tries of the harness's own chain, 50 us each.
-const CANARIES: u32 = 16;
+const FREQUENCY_PROBES: u32 = 16;
 
 /// So many dependent operations in a row, and the last value.
 type Chain = fn(u64) -> u64;
@@ -127,20 +127,20 @@ fn of_vectors(ctx: &Ctx, work: Work) -> (f64, bool) {
 
 fn run(ctx: &mut Ctx) -> Outcome {
     if !ADD_TAKES_ONE_CYCLE {
-        return Err(Stop::Unsupported("no chain of one-cycle instructions was written for this CPU".to_owned()));
+        return Err(BenchError::Unsupported("no chain of one-cycle instructions was written for this CPU".to_owned()));
     }
     let work = match ctx.word("class") {
         "integer" => None,
-        class => Some(vector_work(class).map_err(Stop::Unsupported)?),
+        class => Some(vector_work(class).map_err(BenchError::Unsupported)?),
     };
     super::declare_clock(ctx, counters::current_cpu());
     let checks: &[Check] = if work.is_some() { &VECTOR_CHECKS } else { &CHECKS };
     // Clocks that were low while there was nothing to do rise first.
     let start = ctx.now_ns();
-    while ctx.now_ns().saturating_sub(start) < ctx.box_ns() / 4 {
+    while ctx.now_ns().saturating_sub(start) < ctx.time_limit_ns() / 4 {
         add_chain(LENGTHS[1]);
     }
-    let before = ctx.core_hz(CANARIES);
+    let before = ctx.core_hz(FREQUENCY_PROBES);
     let mut wrong = 0;
     let start = ctx.now_ns();
     while let Some([work, _]) = work
@@ -171,10 +171,10 @@ fn run(ctx: &mut Ctx) -> Outcome {
             clocks.push(1e9 / add);
         }
         let spent = ctx.now_ns().saturating_sub(start);
-        if turns.len() < FEWEST || spent < ctx.box_ns() {
+        if turns.len() < FEWEST || spent < ctx.time_limit_ns() {
             continue;
         }
-        if clocks.len() >= WHOLE_TURNS || spent >= PATIENCE * ctx.box_ns() {
+        if clocks.len() >= WHOLE_TURNS || spent >= PATIENCE * ctx.time_limit_ns() {
             break;
         }
     }
@@ -199,15 +199,15 @@ fn run(ctx: &mut Ctx) -> Outcome {
     if few {
         let found =
             format!("{} of {} turns took whole cycles, and {WHOLE_TURNS} are needed", clocks.len(), turns.len());
-        ctx.leave_open("", &found);
+        ctx.unresolved("", &found);
         return Ok(());
     }
     // The harness counts the cycles of other results by a chain of its own, timed whole: another way to the same number,
     // or to one between what it was before and after.
-    let after = ctx.core_hz(CANARIES);
+    let after = ctx.core_hz(FREQUENCY_PROBES);
     let clock = median(clocks.iter().copied());
-    let canary = clock.clamp(before.min(after), before.max(after));
-    ctx.prove("clock over that of the harness's own chain", "1 within 20 %", clock / canary, 1.0 / 1.2..=1.2);
+    let frequency_probe = clock.clamp(before.min(after), before.max(after));
+    ctx.prove("clock over that of the harness's own chain", "1 within 20 %", clock / frequency_probe, 1.0 / 1.2..=1.2);
     for clock in clocks {
         ctx.state(clock);
     }
@@ -223,7 +223,7 @@ mod tests {
     fn other_operations_take_whole_cycles() {
         let tried = match try_out(&BENCH, &[], None) {
             Ok(tried) => tried,
-            Err(Stop::Unsupported(_)) if !ADD_TAKES_ONE_CYCLE => return,
+            Err(BenchError::Unsupported(_)) if !ADD_TAKES_ONE_CYCLE => return,
             Err(stop) => panic!("{stop}"),
         };
         for (name, _) in CHECKS {
@@ -247,7 +247,7 @@ mod tests {
                     let open = tried.result.notes.iter().any(|note| note.contains("turns took whole cycles"));
                     assert!(stated != open, "{class}: {:?}", tried.result.notes);
                 }
-                Err(Stop::Unsupported(why)) => assert!(!why.is_empty()),
+                Err(BenchError::Unsupported(why)) => assert!(!why.is_empty()),
                 Err(stop) => panic!("{stop}"),
             }
         }

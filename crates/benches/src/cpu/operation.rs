@@ -97,7 +97,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
             full: OPS,
         }],
         lineage: &["lmbench3:lat_ops", "lmbench3:par_ops"],
-        width: 0.02,
+        target_half_width: 0.02,
         ..Info::new("cpu.operation")
     },
     run: Run::Here(run),
@@ -210,7 +210,7 @@ fn timed(each: &mut Loop, warm_turns: Option<u64>, turns: u64, watch: &mut Stopw
 
 fn run(ctx: &mut Ctx) -> Outcome {
     let op = ctx.word("op");
-    let mut operation = Operation::new(op).map_err(Stop::Unsupported)?;
+    let mut operation = Operation::new(op).map_err(BenchError::Unsupported)?;
     ctx.fact("operation.instruction", operation.kernel().instruction);
     ctx.fact("operation.isa", operation.kernel().isa);
     ctx.fact("operation.chains", operation.parallel.chains());
@@ -241,7 +241,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
         }
     }
     let wide = operation.kernel().isa.starts_with("avx512");
-    let warm = |ctx: &mut Ctx, each: &mut Loop| -> Result<u64, Stop> {
+    let warm = |ctx: &mut Ctx, each: &mut Loop| -> Result<u64, BenchError> {
         let turn = work::probe(ctx, WARM_WINDOWS, each.ops(), |turns| Ok(each.run(turns)))?;
         Ok((WARM / turn.seconds).ceil() as u64)
     };
@@ -256,13 +256,13 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let (chain, parallel) = (&mut operation.chain, &mut operation.parallel);
     let (chain_ops, parallel_ops) = (chain.ops(), parallel.ops());
     let (mut in_chain, mut in_parallel, mut added) = (0, 0, 0);
-    let mut arms = vec![
-        Arm::staged("chain", |turns, watch| {
+    let mut variants = vec![
+        Variant::staged("chain", |turns, watch| {
             in_chain += timed(chain, wide.then_some(warm_turns[0]), turns, watch);
             Ok(())
         })
         .per_iter(chain_ops as f64),
-        Arm::staged("parallel", |turns, watch| {
+        Variant::staged("parallel", |turns, watch| {
             in_parallel += timed(parallel, wide.then_some(warm_turns[1]), turns, watch);
             Ok(())
         })
@@ -278,10 +278,10 @@ fn run(ctx: &mut Ctx) -> Outcome {
             watch.stop();
             Ok(())
         };
-        arms.push(Arm::staged("cycle", additions).per_iter(CHAIN_UNROLL as f64));
+        variants.push(Variant::staged("cycle", additions).per_iter(CHAIN_UNROLL as f64));
     }
-    ctx.measure_arms(&mut arms)?;
-    drop(arms);
+    ctx.measure_variants(&mut variants)?;
+    drop(variants);
     for (name, done, ops) in [("chain", in_chain, chain_ops), ("parallel", in_parallel, parallel_ops)] {
         let what = format!("{name}: operations per operation credited");
         work::once_each(ctx, &what, done, ctx.iterations_of(name) * ops);
@@ -317,7 +317,7 @@ mod tests {
                     tried.proven("values that are no normal numbers at the end");
                     assert!(tried.proven("time of 2k iterations over time of k") > 1.5);
                 }
-                Err(Stop::Unsupported(why)) => assert!(why.contains(op), "{why}"),
+                Err(BenchError::Unsupported(why)) => assert!(why.contains(op), "{why}"),
                 Err(stop) => panic!("{op}: {stop}"),
             }
         }

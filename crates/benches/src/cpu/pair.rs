@@ -12,7 +12,7 @@
 use groma_harness::prelude::*;
 use groma_harness::sys::clock::{Clock, Monotonic};
 use groma_harness::sys::counters::{Usage, current_cpu};
-use groma_harness::sys::fork::{Child, Vigil};
+use groma_harness::sys::fork::{Child, PeerWatch};
 use groma_harness::sys::pages::{page_size, round_up};
 use groma_harness::sys::shared::{self, Shared};
 use groma_harness::sys::topology::Topology;
@@ -42,7 +42,7 @@ pub(super) fn until(mut so: impl FnMut() -> bool) -> io::Result<()> {
         if so() {
             return Ok(());
         }
-        if look.is_multiple_of(LOOKS) && Vigil::saw_an_end() {
+        if look.is_multiple_of(LOOKS) && PeerWatch::saw_an_end() {
             return Err(io::Error::other("the other side has ended"));
         }
     }
@@ -63,7 +63,7 @@ const LOAD: usize = 2 * APART;
 const SKEW: usize = 64 / WORD;
 
 /// Untouched memory, cut into blocks and places.
-pub(super) struct Court {
+pub(super) struct LinePool {
     words: Shared<AtomicU64>,
     block: usize,
     stride: usize,
@@ -105,14 +105,14 @@ impl<'a> Place<'a> {
     }
 }
 
-impl Court {
+impl LinePool {
     /// Places with so many lines of so many bytes that go along.
-    pub(super) fn new(lines: usize, line: usize) -> io::Result<Court> {
+    pub(super) fn new(lines: usize, line: usize) -> io::Result<LinePool> {
         process::refuse_huge_pages();
         let line = line / WORD;
         let stride = (LOAD + lines * line + PLACES * SKEW).next_power_of_two().max(1024 / WORD);
         let block = round_up(PLACES * stride, page_size() / WORD);
-        Ok(Court { words: Shared::untouched(BLOCKS * block)?, block, stride, line, lines })
+        Ok(LinePool { words: Shared::untouched(BLOCKS * block)?, block, stride, line, lines })
     }
 
     fn block(&self, block: usize) -> &[AtomicU64] {
@@ -120,9 +120,9 @@ impl Court {
     }
 
     /// One of the places of a block.
-    pub(super) fn place(&self, spot: Spot) -> Place<'_> {
-        let from = spot.place * (self.stride + SKEW);
-        Place { words: &self.block(spot.block)[from..], line: self.line, lines: self.lines }
+    pub(super) fn place(&self, slot: Slot) -> Place<'_> {
+        let from = slot.place * (self.stride + SKEW);
+        Place { words: &self.block(slot.block)[from..], line: self.line, lines: self.lines }
     }
 
     /// Touches every page of a block.
@@ -135,19 +135,19 @@ impl Court {
 
 /// Where a window takes place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Spot {
+pub(super) struct Slot {
     pub(super) block: usize,
     pub(super) place: usize,
     /// How often there was a window before.
     pub(super) visit: u64,
 }
 
-impl Spot {
+impl Slot {
     /// That of a window: all places of all blocks, and again.
-    pub(super) fn of(window: u32) -> Spot {
+    pub(super) fn of(window: u32) -> Slot {
         let window = window as usize;
         let (place, block) = (window % PLACES, window / PLACES % BLOCKS);
-        Spot { block, place, visit: (window / PLACES / BLOCKS) as u64 }
+        Slot { block, place, visit: (window / PLACES / BLOCKS) as u64 }
     }
 
     /// Whether its block has not been touched.
@@ -207,7 +207,7 @@ impl Board {
     }
 
     /// Waits until a word is another than `old`: awake for a moment, then asleep. `look` is asked meanwhile.
-    fn wait(&self, what: usize, old: u32, mut look: impl FnMut() -> Outcome) -> Result<u32, Stop> {
+    fn wait(&self, what: usize, old: u32, mut look: impl FnMut() -> Outcome) -> Result<u32, BenchError> {
         let since = Monotonic.now_ns();
         loop {
             let now = self.said(what).load(SeqCst);
@@ -223,14 +223,14 @@ impl Board {
 }
 
 /// What one side does in a window.
-pub(super) struct Turn<'a> {
-    pub(super) spot: Spot,
+pub(super) struct Window<'a> {
+    pub(super) slot: Slot,
     pub(super) place: Place<'a>,
     stop: &'a AtomicU32,
     number: u32,
 }
 
-impl Turn<'_> {
+impl Window<'_> {
     /// Whether the window is to end, for the side that does not measure.
     #[inline(always)]
     pub(super) fn is_over(&self) -> bool {
@@ -245,9 +245,9 @@ impl Turn<'_> {
 
 /// The two sides, of which the other one waits for windows.
 pub(super) struct Pair<'a> {
-    board: &'a Stage,
+    board: &'a SharedState,
     peer: Child,
-    vigil: Option<Vigil>,
+    peer_watch: Option<PeerWatch>,
     here: u32,
     there: u32,
     next: u32,
@@ -256,26 +256,26 @@ pub(super) struct Pair<'a> {
 }
 
 /// What both sides see: made before the other side is.
-pub(super) struct Stage {
+pub(super) struct SharedState {
     board: Board,
-    pub(super) court: Court,
+    pub(super) pool: LinePool,
 }
 
-impl Stage {
+impl SharedState {
     /// Places with so many lines that go along.
-    pub(super) fn new(lines: usize, line: usize) -> Result<Stage, Stop> {
-        let board = Board::new().doing("sharing memory with the other side")?;
-        let court = Court::new(lines, line).doing("sharing memory with the other side")?;
-        Ok(Stage { board, court })
+    pub(super) fn new(lines: usize, line: usize) -> Result<SharedState, BenchError> {
+        let board = Board::new().context("sharing memory with the other side")?;
+        let pool = LinePool::new(lines, line).context("sharing memory with the other side")?;
+        Ok(SharedState { board, pool })
     }
 
-    fn turn(&self, number: u32) -> Turn<'_> {
-        let spot = Spot::of(number - 1);
-        Turn { spot, place: self.court.place(spot), stop: self.board.said(STOP), number }
+    fn window(&self, number: u32) -> Window<'_> {
+        let slot = Slot::of(number - 1);
+        Window { slot, place: self.pool.place(slot), stop: self.board.said(STOP), number }
     }
 
     /// The life of the other side: `part` in every window, and how much it was.
-    fn serve(&self, cpu: u32, mut part: impl FnMut(&Turn<'_>) -> io::Result<u64>) -> io::Result<()> {
+    fn serve(&self, cpu: u32, mut part: impl FnMut(&Window<'_>) -> io::Result<u64>) -> io::Result<()> {
         let before = Usage::thread();
         let (mut done, mut work) = (0, 0);
         loop {
@@ -284,12 +284,12 @@ impl Stage {
             if go == LEAVE {
                 return Ok(());
             }
-            let turn = self.turn(go);
-            if turn.spot.is_first() && !turn.spot.is_touched_here() {
-                self.court.touch(turn.spot.block);
+            let window = self.window(go);
+            if window.slot.is_first() && !window.slot.is_touched_here() {
+                self.pool.touch(window.slot.block);
             }
             self.board.say(READY, go);
-            work += part(&turn)?;
+            work += part(&window)?;
             self.board.count(WORK).store(work, SeqCst);
             self.board.count(SWITCHES).store(Usage::thread().since(&before).involuntary, SeqCst);
             done = go;
@@ -299,27 +299,27 @@ impl Stage {
 }
 
 /// The two CPUs: where this process is, and where the other side is to be.
-fn cpus(ctx: &Ctx) -> Result<(u32, u32), Stop> {
+fn cpus(ctx: &Ctx) -> Result<(u32, u32), BenchError> {
     let here = current_cpu();
-    affinity::pin(here).doing("pinning the one that measures")?;
+    affinity::pin(here).context("pinning the one that measures")?;
     let there = match ctx.peer_cpu() {
         Some(there) => Some(there),
         // Free: any other one. This process is pinned now, its supervisor is not.
         None => {
-            let allowed = affinity::allowed_to(process::parent_id()).doing("reading the allowed CPUs")?;
+            let allowed = affinity::allowed_to(process::parent_id()).context("reading the allowed CPUs")?;
             allowed.into_iter().find(|cpu| *cpu != here)
         }
     };
     match there {
         Some(there) if there != here => Ok((here, there)),
-        Some(_) => Err(Stop::Unsupported("two that spin on one CPU wait for the scheduler".to_owned())),
-        None => Err(Stop::Unsupported("one CPU allowed".to_owned())),
+        Some(_) => Err(BenchError::Unsupported("two that spin on one CPU wait for the scheduler".to_owned())),
+        None => Err(BenchError::Unsupported("one CPU allowed".to_owned())),
     }
 }
 
 /// How a window went.
-pub(super) struct Window<T> {
-    pub(super) spot: Spot,
+pub(super) struct Measured<T> {
+    pub(super) slot: Slot,
     pub(super) seen: T,
     /// Whether the kernel left the CPUs to both sides.
     pub(super) clean: bool,
@@ -329,16 +329,16 @@ impl<'a> Pair<'a> {
     /// Forks the other side, which does `part` in every window and says how much it did; states facts about the pair.
     pub(super) fn start(
         ctx: &mut Ctx,
-        stage: &'a Stage,
-        part: impl FnMut(&Turn<'_>) -> io::Result<u64>,
-    ) -> Result<Pair<'a>, Stop> {
+        shared: &'a SharedState,
+        part: impl FnMut(&Window<'_>) -> io::Result<u64>,
+    ) -> Result<Pair<'a>, BenchError> {
         let (here, there) = cpus(ctx)?;
         ctx.fact("pair", format!("{here},{there}"));
         // By name: a worker is pinned, so the topology that it may use has one CPU.
         let declared = Topology::from_tree(Path::new("/"), &[here, there]);
         ctx.fact("relation", declared.relation(here, there).map_or("unknown", |relation| relation.name()));
         let mut peer = ctx.fork_peer(&[], || {
-            let lived = affinity::pin(there).and_then(|()| stage.serve(there, part));
+            let lived = affinity::pin(there).and_then(|()| shared.serve(there, part));
             match lived {
                 Ok(()) => 0,
                 Err(e) => {
@@ -347,29 +347,29 @@ impl<'a> Pair<'a> {
                 }
             }
         })?;
-        let vigil = Vigil::over(&mut peer).doing("watching over the other side")?;
-        Ok(Pair { board: stage, peer, vigil, here, there, next: 1, work: 0 })
+        let peer_watch = PeerWatch::over(&mut peer).context("watching over the other side")?;
+        Ok(Pair { board: shared, peer, peer_watch, here, there, next: 1, work: 0 })
     }
 
     /// The next window: `part` on this side, while the other one does its own.
     pub(super) fn window<T>(
         &mut self,
-        part: impl FnOnce(&Turn<'_>) -> io::Result<(T, u64)>,
-    ) -> Result<Window<T>, Stop> {
-        let (stage, number) = (self.board, self.next);
+        part: impl FnOnce(&Window<'_>) -> io::Result<(T, u64)>,
+    ) -> Result<Measured<T>, BenchError> {
+        let (shared, number) = (self.board, self.next);
         self.next += 1;
-        let turn = stage.turn(number);
-        if turn.spot.is_first() && turn.spot.is_touched_here() {
-            stage.court.touch(turn.spot.block);
+        let window = shared.window(number);
+        if window.slot.is_first() && window.slot.is_touched_here() {
+            shared.pool.touch(window.slot.block);
         }
         let before = Usage::thread();
-        let there = stage.board.count(SWITCHES).load(SeqCst);
-        let ready = stage.board.said(READY).load(SeqCst);
-        stage.board.say(GO, number);
+        let there = shared.board.count(SWITCHES).load(SeqCst);
+        let ready = shared.board.said(READY).load(SeqCst);
+        shared.board.say(GO, number);
         self.answer(READY, ready)?;
-        let done = stage.board.said(DONE).load(SeqCst);
-        let seen = part(&turn);
-        turn.end();
+        let done = shared.board.said(DONE).load(SeqCst);
+        let seen = part(&window);
+        window.end();
         let (seen, work) = seen.map_err(|e| self.lost(&e.to_string()))?;
         self.work += work;
         // It may have been done before this was looked at.
@@ -378,33 +378,33 @@ impl<'a> Pair<'a> {
         }
         // Sleeping before the window is no harm; losing the CPU is, on whichever side.
         let clean =
-            Usage::thread().since(&before).involuntary == 0 && stage.board.count(SWITCHES).load(SeqCst) == there;
-        Ok(Window { spot: turn.spot, seen, clean })
+            Usage::thread().since(&before).involuntary == 0 && shared.board.count(SWITCHES).load(SeqCst) == there;
+        Ok(Measured { slot: window.slot, seen, clean })
     }
 
     fn answer(&mut self, what: usize, old: u32) -> Outcome {
         let (board, peer) = (&self.board.board, &mut self.peer);
-        let look = || match peer.poll().doing("looking after the other side")? {
-            Some(exit) => Err(Stop::Failed(format!("the other side {exit}"))),
+        let look = || match peer.poll().context("looking after the other side")? {
+            Some(exit) => Err(BenchError::Failed(format!("the other side {exit}"))),
             None => Ok(()),
         };
         board.wait(what, old, look).map(drop)
     }
 
-    fn lost(&mut self, why: &str) -> Stop {
+    fn lost(&mut self, why: &str) -> BenchError {
         match self.peer.poll() {
-            Ok(Some(exit)) => Stop::Failed(format!("the other side {exit}; {why}")),
-            _ => Stop::Failed(format!("the other side: {why}")),
+            Ok(Some(exit)) => BenchError::Failed(format!("the other side {exit}; {why}")),
+            _ => BenchError::Failed(format!("the other side: {why}")),
         }
     }
 
     /// Ends the other side, and proves what is true of every pair: both were where they belong, and the other side left well.
     /// Gives what the other side has done in all.
-    pub(super) fn end(self, ctx: &mut Ctx) -> Result<u64, Stop> {
-        drop(self.vigil);
+    pub(super) fn end(self, ctx: &mut Ctx) -> Result<u64, BenchError> {
+        drop(self.peer_watch);
         let board = &self.board.board;
         board.say(GO, LEAVE);
-        let exit = self.peer.wait().doing("waiting for the other side")?;
+        let exit = self.peer.wait().context("waiting for the other side")?;
         crate::proofs::peer_ended_well(ctx, &exit);
         let astray = u64::from(current_cpu() != self.here) + board.count(ASTRAY).load(SeqCst);
         ctx.prove("sides that were found on another CPU", "0", astray as f64, 0.0..=0.0);
@@ -419,10 +419,10 @@ impl<'a> Pair<'a> {
 pub(super) fn windows<T>(
     ctx: &Ctx,
     pair: &mut Pair<'_>,
-    mut enough: impl FnMut(&[Window<T>]) -> bool,
-    mut part: impl FnMut(&Turn<'_>) -> io::Result<(T, u64)>,
-) -> Result<Vec<Window<T>>, Stop> {
-    let until = ctx.now_ns() + 3 * ctx.box_ns().max(10_000_000);
+    mut enough: impl FnMut(&[Measured<T>]) -> bool,
+    mut part: impl FnMut(&Window<'_>) -> io::Result<(T, u64)>,
+) -> Result<Vec<Measured<T>>, BenchError> {
+    let until = ctx.now_ns() + 3 * ctx.time_limit_ns().max(10_000_000);
     let mut all = Vec::new();
     while !enough(&all) && ctx.now_ns() < until {
         all.push(pair.window(&mut part)?);
@@ -433,12 +433,12 @@ pub(super) fn windows<T>(
 /// A number for each block that has one: what `of` makes of the values of its undisturbed windows, of which it has one at
 /// least.
 pub(super) fn by_block<T>(
-    windows: &[Window<T>],
+    windows: &[Measured<T>],
     value: impl Fn(&T) -> f64,
     of: impl Fn(&[f64]) -> Option<f64>,
 ) -> Vec<Option<f64>> {
     let block = |block| {
-        let own = windows.iter().filter(|w| w.clean && w.spot.block == block);
+        let own = windows.iter().filter(|w| w.clean && w.slot.block == block);
         of(&own.map(|w| value(&w.seen)).collect::<Vec<_>>())
     };
     (0..BLOCKS).map(block).collect()
@@ -466,7 +466,7 @@ pub(super) fn enough_blocks(ctx: &mut Ctx, blocks: &[Option<f64>]) -> Option<Vec
     if known.len() >= FEW {
         return Some(known);
     }
-    ctx.leave_open("", "the two CPUs were hardly ever free at the same time");
+    ctx.unresolved("", "the two CPUs were hardly ever free at the same time");
     None
 }
 
@@ -477,19 +477,19 @@ mod tests {
     #[test]
     fn every_place_of_every_block_has_its_turn_and_its_own_lines() {
         let all = BLOCKS * PLACES;
-        let spots: Vec<Spot> = (0..2 * all as u32).map(Spot::of).collect();
-        for (i, spot) in spots.iter().enumerate() {
-            assert_eq!(spot.visit, (i / all) as u64);
-            assert!(!spots[..i].contains(spot));
+        let slots: Vec<Slot> = (0..2 * all as u32).map(Slot::of).collect();
+        for (i, slot) in slots.iter().enumerate() {
+            assert_eq!(slot.visit, (i / all) as u64);
+            assert!(!slots[..i].contains(slot));
         }
-        assert_eq!(spots.iter().filter(|s| s.is_first()).count(), BLOCKS);
-        let here = spots.iter().filter(|s| s.is_first() && s.is_touched_here()).count();
+        assert_eq!(slots.iter().filter(|s| s.is_first()).count(), BLOCKS);
+        let here = slots.iter().filter(|s| s.is_first() && s.is_touched_here()).count();
         assert_eq!(here, BLOCKS / 2, "one half of the blocks for each side");
         for lines in [0, 1, 4, 16, 100] {
-            let court = Court::new(lines, 64).expect("memory");
+            let pool = LinePool::new(lines, 64).expect("memory");
             let mut words: Vec<usize> = Vec::new();
-            for spot in &spots[..all] {
-                let place = court.place(*spot);
+            for slot in &slots[..all] {
+                let place = pool.place(*slot);
                 let at = |word: &AtomicU64| std::ptr::from_ref(word).addr() / 64;
                 assert_eq!(at(place.first()), at(place.beside()));
                 assert_eq!(place.load().count(), lines);
@@ -504,7 +504,7 @@ mod tests {
 
     #[test]
     fn blocks_are_told_from_their_undisturbed_windows() {
-        let window = |number, seen, clean| Window { spot: Spot::of(number), seen, clean };
+        let window = |number, seen, clean| Measured { slot: Slot::of(number), seen, clean };
         let windows =
             [window(0, 5.0, true), window(1, 4.0, true), window(2, 1.0, false), window(PLACES as u32, 9.0, true)];
         let blocks = by_block(&windows, |v| *v, least);

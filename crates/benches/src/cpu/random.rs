@@ -37,7 +37,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         scaling: Scaling::processes("threads would share the one state, which drand48 changes without a lock"),
         lineage: &["lmbench3:lat_rand"],
         quick: false,
-        width: 0.02,
+        target_half_width: 0.02,
         ..Info::new("cpu.random")
     },
     run: Run::Here(run),
@@ -72,8 +72,8 @@ fn deviations(mean: f64, n: f64) -> f64 {
 fn run(ctx: &mut Ctx) -> Outcome {
     let kind = ctx.word("kind");
     let mut generator =
-        Generator::take().ok_or_else(|| Stop::Failed("somebody else has the process's generators".to_owned()))?;
-    let none = || Stop::Unsupported(format!("this system gives no number by {kind}"));
+        Generator::take().ok_or_else(|| BenchError::Failed("somebody else has the process's generators".to_owned()))?;
+    let none = || BenchError::Unsupported(format!("this system gives no number by {kind}"));
     let mut first = [0.0; 3];
     for (number, seed) in first.iter_mut().zip([SEEDS[1], SEEDS[0], SEEDS[0]]) {
         generator.seed(seed);
@@ -144,7 +144,7 @@ mod tests {
         for kind in ["drand48", "lrand48", "rand", "random", "getrandom"] {
             let tried = match try_out(&BENCH, &[("kind", kind)], None) {
                 Ok(tried) => tried,
-                Err(Stop::Unsupported(_)) if kind == "getrandom" => continue,
+                Err(BenchError::Unsupported(_)) if kind == "getrandom" => continue,
                 Err(stop) => panic!("{kind}: {stop}"),
             };
             assert!(tried.samples("") >= 3 && tried.iterations > 10);

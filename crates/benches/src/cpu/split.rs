@@ -62,7 +62,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
                 full: &[],
             },
         ],
-        width: 0.02,
+        target_half_width: 0.02,
         quick: false,
         ..Info::new("cpu.split")
     },
@@ -83,16 +83,16 @@ fn run(ctx: &mut Ctx) -> Outcome {
     sys::process::refuse_huge_pages();
     let page = page_size();
     let [aligned, crossing] = places(ctx.word("kind"), crate::mem::line_size(), page);
-    let mut map = || -> Result<Map, Stop> {
-        let mut map = Map::anonymous(5 * page, Policy::Base).doing("mapping the buffer")?;
+    let mut map = || -> Result<Map, BenchError> {
+        let mut map = Map::anonymous(5 * page, Policy::Base).context("mapping the buffer")?;
         let rng = ctx.rng();
         map.iter_mut().for_each(|byte| *byte = rng.below(256) as u8);
         Ok(map)
     };
     // A buffer each, since each is borrowed for itself.
     let (mut one, mut other) = (map()?, map()?);
-    let mut split = Split::new(&mut one, crossing).map_err(Stop::Unsupported)?;
-    let mut inside = Split::new(&mut other, aligned).map_err(Stop::Unsupported)?;
+    let mut split = Split::new(&mut one, crossing).map_err(BenchError::Unsupported)?;
+    let mut inside = Split::new(&mut other, aligned).map_err(BenchError::Unsupported)?;
     let word_sum = |split: &Split<'_>| split.words().iter().fold(0u64, |sum, word| sum.wrapping_add(*word));
     let expected = [word_sum(&split), word_sum(&inside)].map(|sum| sum.wrapping_mul(SPLITS / 4));
     let load = ctx.word("op") == "load";
@@ -101,7 +101,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
         let ([wrong_split, wrong_inside], [seen_split, seen_inside]) = (&mut wrong, &mut seen);
         // Of loads the sum of what was loaded, of stores how many the loop was told to make: they
         // leave the last one only.
-        let arm = |split: &mut Split<'_>, wrong: &mut u64, seen: &mut u64, expected: u64, iters: u64| {
+        let variant = |split: &mut Split<'_>, wrong: &mut u64, seen: &mut u64, expected: u64, iters: u64| {
             if load {
                 let sum = split.load(iters);
                 *seen = seen.wrapping_add(sum);
@@ -112,10 +112,10 @@ fn run(ctx: &mut Ctx) -> Outcome {
             }
             Ok(())
         };
-        ctx.measure_arms(&mut [
-            Arm::new("split", |iters| arm(&mut split, wrong_split, seen_split, expected[0], iters))
+        ctx.measure_variants(&mut [
+            Variant::new("split", |iters| variant(&mut split, wrong_split, seen_split, expected[0], iters))
                 .per_iter(SPLITS as f64),
-            Arm::new("aligned", |iters| arm(&mut inside, wrong_inside, seen_inside, expected[1], iters))
+            Variant::new("aligned", |iters| variant(&mut inside, wrong_inside, seen_inside, expected[1], iters))
                 .per_iter(SPLITS as f64),
         ])?;
     }
@@ -138,7 +138,7 @@ mod tests {
         for kind in ["line", "page"] {
             for op in ["load", "store"] {
                 let tried = match try_out(&BENCH, &[("kind", kind), ("op", op)], None) {
-                    Err(Stop::Unsupported(why)) => return println!("skipped: {why}"),
+                    Err(BenchError::Unsupported(why)) => return println!("skipped: {why}"),
                     tried => tried.expect("memory"),
                 };
                 assert!(tried.samples("split") >= 3);

@@ -78,7 +78,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
                 "apart",
             ],
         }],
-        width: 0.02,
+        target_half_width: 0.02,
         quick: false,
         ..Info::new("cpu.store_forward")
     },
@@ -112,25 +112,25 @@ fn run(ctx: &mut Ctx) -> Outcome {
     sys::process::refuse_huge_pages();
     let page = page_size();
     let (kind, store, load) = places(ctx.word("kind"), crate::mem::line_size(), page);
-    let map = || -> Result<Map, Stop> {
-        let mut map = Map::anonymous(2 * page + 2 * ALIAS, Policy::Base).doing("mapping the buffer")?;
+    let map = || -> Result<Map, BenchError> {
+        let mut map = Map::anonymous(2 * page + 2 * ALIAS, Policy::Base).context("mapping the buffer")?;
         map.populate();
         Ok(map)
     };
     let (mut buffer, mut other) = (map()?, map()?);
-    let mut chain = Forwarding::new(kind, &mut buffer, store, load).map_err(Stop::Unsupported)?;
-    let mut reference = Forwarding::portable(kind, &mut other, store, load).map_err(Stop::Unsupported)?;
+    let mut chain = Forwarding::new(kind, &mut buffer, store, load).map_err(BenchError::Unsupported)?;
+    let mut reference = Forwarding::portable(kind, &mut other, store, load).map_err(BenchError::Unsupported)?;
     let same = chain.run(COMPARED) == reference.run(COMPARED) && chain.memory() == reference.memory();
     ctx.prove("value and memory after 256 steps as the reference has them", "1", f64::from(u8::from(same)), 1.0..=1.0);
     let (mut forwarded, mut added) = (0, 0);
-    ctx.measure_arms(&mut [
-        Arm::new("chain", |iters| {
+    ctx.measure_variants(&mut [
+        Variant::new("chain", |iters| {
             chain.run(iters);
             forwarded += iters * FORWARDS;
             Ok(())
         })
         .per_iter(FORWARDS as f64),
-        Arm::new("additions", |iters| {
+        Variant::new("additions", |iters| {
             added += chain_added(add_chain(iters * FORWARDS));
             Ok(())
         })
@@ -162,7 +162,7 @@ mod tests {
     fn every_kind_runs_beside_its_additions() {
         for kind in kinds() {
             let tried = match try_out(&BENCH, &[("kind", kind)], None) {
-                Err(Stop::Unsupported(why)) => {
+                Err(BenchError::Unsupported(why)) => {
                     println!("{kind}: {why}");
                     continue;
                 }

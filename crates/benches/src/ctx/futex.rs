@@ -25,7 +25,7 @@ use super::tasks::Tasks;
 use crate::work;
 use groma_harness::prelude::*;
 use groma_harness::sys::counters::Usage;
-use groma_harness::sys::handover::{CHANGED, Scope, is_wait};
+use groma_harness::sys::futex_word::{CHANGED, Scope, is_wait};
 use groma_harness::sys::sched;
 use groma_harness::sys::shared::Shared;
 use std::sync::Arc;
@@ -65,7 +65,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         placements: &[Placement::SameCpu],
         lineage: &["lmbench1996:table10", "lmbench3:lat_ctx", "ousterhout1990:table3", "cse221:context_switch"],
         interference: Interference::Blocking,
-        width: 0.02,
+        target_half_width: 0.02,
         ..Info::new("ctx.futex")
     },
     run: Run::Here(run),
@@ -134,13 +134,13 @@ impl Turns {
 
     /// There and back: two hand-overs.
     #[inline]
-    fn round_trip(&self, mine: u32) -> Result<u64, Stop> {
+    fn round_trip(&self, mine: u32) -> Result<u64, BenchError> {
         let waits = self.hand_over(mine.wrapping_add(1)).then(|| self.wait_while(mine.wrapping_add(1))).flatten();
         let seen = self.turn().load(SeqCst);
         match waits {
             Some(waits) if seen == mine.wrapping_add(2) => Ok(waits),
-            Some(_) => Err(Stop::Failed(format!("turn {} was answered by {seen}", mine.wrapping_add(1)))),
-            None => Err(Stop::Failed("the futex refused a call".to_owned())),
+            Some(_) => Err(BenchError::Failed(format!("turn {} was answered by {seen}", mine.wrapping_add(1)))),
+            None => Err(BenchError::Failed("the futex refused a call".to_owned())),
         }
     }
 
@@ -155,7 +155,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     super::on_one_cpu(ctx)?;
     let kind = ctx.word("kind");
     let scope = if kind == "thread" { Scope::Private } else { Scope::Shared };
-    let turns = Arc::new(Turns { words: Shared::new(WORDS).doing("sharing words")?, scope });
+    let turns = Arc::new(Turns { words: Shared::new(WORDS).context("sharing words")?, scope });
     let batch = sched::be_batch();
     let mut other = Tasks::of(kind);
     let own = Arc::clone(&turns);
@@ -165,8 +165,8 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let idle = &turns.words[IDLE];
     idle.store(1, SeqCst);
     let (mut trips, mut waits, mut calls) = (0u32, 0, 0);
-    let outcome = ctx.measure_arms(&mut [
-        Arm::new("turns", |iters| {
+    let outcome = ctx.measure_variants(&mut [
+        Variant::new("turns", |iters| {
             for _ in 0..iters {
                 waits += turns.round_trip(trips.wrapping_mul(2))?;
                 trips += 1;
@@ -174,7 +174,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
             Ok(())
         })
         .per_iter(TURNS),
-        Arm::new("calls", |iters| {
+        Variant::new("calls", |iters| {
             for _ in 0..iters {
                 for _ in 0..2 {
                     check_idle(scope.wake_one(idle), scope.wait_while(idle, 0))?;
@@ -208,15 +208,15 @@ fn check_idle(woken: isize, waited: isize) -> Outcome {
     if woken == 0 && waited == CHANGED {
         return Ok(());
     }
-    Err(Stop::Failed(format!("a futex that nobody uses woke {woken} and waited with {waited}")))
+    Err(BenchError::Failed(format!("a futex that nobody uses woke {woken} and waited with {waited}")))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use groma_harness::model::CrewKind;
+    use groma_harness::model::WorkerKind;
     use groma_harness::sys::thread;
-    use groma_harness::testing::{try_crew, try_out};
+    use groma_harness::testing::{try_group, try_out};
 
     const SWITCHES: &str = "context switches per hand-over, both tasks";
 
@@ -233,7 +233,7 @@ mod tests {
     #[test]
     fn several_pairs_take_turns_at_once() {
         for kind in ["thread", "process"] {
-            let tried = try_crew(&BENCH, &[("kind", kind)], None, 2, CrewKind::Processes).expect("two pairs");
+            let tried = try_group(&BENCH, &[("kind", kind)], None, 2, WorkerKind::Processes).expect("two pairs");
             assert!(tried.proven(SWITCHES) < 1.5, "{kind}: {:?}", tried.result.proofs);
         }
     }

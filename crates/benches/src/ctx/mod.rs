@@ -20,24 +20,24 @@ pub(crate) const ALL: &[&Benchmark] = &[&switch::BENCH, &futex::BENCH, &r#yield:
 
 /// Puts this task, and those it starts, on one CPU: then a hand-over cannot happen without a switch.
 ///
-/// Alone and in a crew that was placed, that is the CPU where it already is. The members of a crew that nobody placed
+/// Alone and in a worker group that was placed, that is the CPU where it already is. The members of a worker group that nobody placed
 /// go round the allowed CPUs: they would else all stay where they were forked. A placement on two CPUs, which anybody can
 /// ask for, would have the processes of a ring on both, and the threads on one.
 fn on_one_cpu(ctx: &Ctx) -> Outcome {
     refuse_apart(counters::current_cpu(), ctx.peer_cpu())?;
-    let allowed = affinity::allowed().doing("reading the allowed CPUs")?;
+    let allowed = affinity::allowed().context("reading the allowed CPUs")?;
     let cpu = match (ctx.workers(), allowed.as_slice()) {
         (2.., cpus @ [_, _, ..]) => cpus[ctx.member() as usize % cpus.len()],
         _ => counters::current_cpu(),
     };
-    affinity::pin(cpu).doing("pinning the tasks")
+    affinity::pin(cpu).context("pinning the tasks")
 }
 
 /// Refuses another CPU for the other side.
 fn refuse_apart(here: u32, there: Option<u32>) -> Outcome {
     match there {
         Some(there) if there != here => {
-            Err(Stop::Unsupported("its tasks share one CPU: --placement same-cpu or free".to_owned()))
+            Err(BenchError::Unsupported("its tasks share one CPU: --placement same-cpu or free".to_owned()))
         }
         _ => Ok(()),
     }
@@ -65,7 +65,7 @@ mod tests {
     #[test]
     fn two_cpus_are_refused() {
         assert!(refuse_apart(1, None).is_ok() && refuse_apart(1, Some(1)).is_ok());
-        assert!(matches!(refuse_apart(1, Some(0)), Err(Stop::Unsupported(_))));
+        assert!(matches!(refuse_apart(1, Some(0)), Err(BenchError::Unsupported(_))));
     }
 
     #[test]

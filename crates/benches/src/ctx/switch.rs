@@ -13,7 +13,7 @@
 //! word in every 64 bytes, in one random order that all tasks share, 4 bytes a word: read, increased and written back,
 //! or with `access=read` only read, and its lines stay clean. With threads the control is dearer by a fifth: a process
 //! with several threads counts who uses a descriptor at every call. Several rings at once (`-P 4 --placement free`) are
-//! a crew of rings: each keeps to one CPU, and they go round the allowed ones; with more rings than CPUs the rings wait
+//! a worker group of rings: each keeps to one CPU, and they go round the allowed ones; with more rings than CPUs the rings wait
 //! for each other, and that wait is in the value.
 //!
 //! Proofs: the token counts the tasks that it has been through, and a lap with another count fails at once; every task
@@ -120,7 +120,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
             "cse221:context_switch",
         ],
         interference: Interference::Blocking,
-        width: 0.02,
+        target_half_width: 0.02,
         ..Info::new("ctx.switch")
     },
     run: Run::Here(run),
@@ -223,8 +223,9 @@ fn pass_on(input: BorrowedFd<'_>, output: BorrowedFd<'_>, walk: &Walk) -> i32 {
 }
 
 /// A pipe for each task, cut into the two ends that each one holds: task `i` reads what task `i - 1` writes.
-fn ring_of_pipes(tasks: usize) -> Result<Vec<Ends>, Stop> {
-    let pipes: Vec<_> = (0..tasks).map(|_| pipe()).collect::<io::Result<_>>().doing("making the pipes of the ring")?;
+fn ring_of_pipes(tasks: usize) -> Result<Vec<Ends>, BenchError> {
+    let pipes: Vec<_> =
+        (0..tasks).map(|_| pipe()).collect::<io::Result<_>>().context("making the pipes of the ring")?;
     let (mut inputs, outputs): (Vec<_>, Vec<_>) = pipes.into_iter().unzip();
     inputs.rotate_right(1);
     Ok(inputs.into_iter().zip(outputs).map(|(input, output)| Ends { input, output }).collect())
@@ -238,7 +239,7 @@ fn lines_of(bytes: u64) -> u32 {
 fn run(ctx: &mut Ctx) -> Outcome {
     let tasks = ctx.int("tasks") as usize;
     if tasks < 2 {
-        return Err(Stop::Unsupported("a ring has two tasks or more".to_owned()));
+        return Err(BenchError::Unsupported("a ring has two tasks or more".to_owned()));
     }
     // A ring is on one CPU by definition, whatever the placement says; its tasks inherit it.
     super::on_one_cpu(ctx)?;
@@ -257,25 +258,25 @@ fn run(ctx: &mut Ctx) -> Outcome {
         others.start(ctx, &foreign.collect::<Vec<_>>(), life)?;
     }
 
-    let pipes: Vec<_> = (0..tasks).map(|_| pipe()).collect::<io::Result<_>>().doing("making the control's pipes")?;
+    let pipes: Vec<_> = (0..tasks).map(|_| pipe()).collect::<io::Result<_>>().context("making the control's pipes")?;
     let (mut set, mut hot) = (WorkingSet::new(&walk), WorkingSet::new(&walk));
     let mut rotating: Vec<_> = (0..tasks).map(|_| WorkingSet::new(&walk)).collect();
     let before = Usage::thread();
     let ring = |laps: u64| {
         for _ in 0..laps {
             let mut token = 1u64.to_ne_bytes();
-            write_full(own.output.as_fd(), &token).doing("passing the token on")?;
-            read_full(own.input.as_fd(), &mut token).doing("taking the token")?;
+            write_full(own.output.as_fd(), &token).context("passing the token on")?;
+            read_full(own.input.as_fd(), &mut token).context("taking the token")?;
             set.touch(&walk);
             check_count(u64::from_ne_bytes(token), tasks as u64)?;
         }
         Ok(())
     };
     let hand_overs = tasks as f64;
-    ctx.measure_arms(&mut [
-        Arm::new("ring", ring).per_iter(hand_overs),
-        Arm::new("hot", |laps| to_itself(laps, &pipes, |_| hot.touch(&walk))).per_iter(hand_overs),
-        Arm::new("rotating", |laps| to_itself(laps, &pipes, |i| rotating[i].touch(&walk))).per_iter(hand_overs),
+    ctx.measure_variants(&mut [
+        Variant::new("ring", ring).per_iter(hand_overs),
+        Variant::new("hot", |laps| to_itself(laps, &pipes, |_| hot.touch(&walk))).per_iter(hand_overs),
+        Variant::new("rotating", |laps| to_itself(laps, &pipes, |i| rotating[i].touch(&walk))).per_iter(hand_overs),
     ])?;
     let here = Usage::thread().since(&before);
     // The end of the ring: the next task finds its pipe closed, and leaves, and so on.
@@ -310,8 +311,8 @@ fn to_itself(laps: u64, pipes: &[(OwnedFd, OwnedFd)], mut touch: impl FnMut(usiz
         let mut token = Token::default();
         for (i, (read_end, write_end)) in pipes.iter().enumerate() {
             token = (u64::from_ne_bytes(token) + 1).to_ne_bytes();
-            write_full(write_end.as_fd(), &token).doing("passing the token on")?;
-            read_full(read_end.as_fd(), &mut token).doing("taking the token")?;
+            write_full(write_end.as_fd(), &token).context("passing the token on")?;
+            read_full(read_end.as_fd(), &mut token).context("taking the token")?;
             touch(i);
         }
         check_count(u64::from_ne_bytes(token), pipes.len() as u64)?;
@@ -324,15 +325,15 @@ fn check_count(seen: u64, tasks: u64) -> Outcome {
     if seen == tasks {
         return Ok(());
     }
-    Err(Stop::Failed(format!("the token came back after {seen} tasks, not {tasks}")))
+    Err(BenchError::Failed(format!("the token came back after {seen} tasks, not {tasks}")))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use groma_harness::model::{CrewKind, Value};
+    use groma_harness::model::{Value, WorkerKind};
     use groma_harness::sys::affinity;
-    use groma_harness::testing::{try_crew, try_out};
+    use groma_harness::testing::{try_group, try_out};
 
     const SWITCHES: &str = "context switches per hand-over, all tasks";
     const LEFT_WELL: &str = "tasks that left well, their working sets as touched";
@@ -362,7 +363,7 @@ mod tests {
     #[test]
     fn several_rings_turn_at_once() {
         for kind in ["process", "thread"] {
-            let tried = try_crew(&BENCH, &[("kind", kind)], None, 2, CrewKind::Processes).expect("two rings");
+            let tried = try_group(&BENCH, &[("kind", kind)], None, 2, WorkerKind::Processes).expect("two rings");
             let samples = tried.result.series("ring").map_or(&[][..], |s| &s.samples);
             let cpus = [0, 1].map(|member| samples.iter().find(|s| s.worker == member).expect("a sample").cpu);
             // Where there is a CPU for each, each has one.
@@ -373,7 +374,7 @@ mod tests {
 
     #[test]
     fn one_task_is_no_ring() {
-        assert!(matches!(try_out(&BENCH, &[("tasks", "1")], None), Err(Stop::Unsupported(_))));
+        assert!(matches!(try_out(&BENCH, &[("tasks", "1")], None), Err(BenchError::Unsupported(_))));
     }
 
     #[test]

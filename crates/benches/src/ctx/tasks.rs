@@ -34,23 +34,23 @@ impl Tasks {
             Tasks::Processes(children) => children.push(ctx.fork_peer(close, life)?),
             Tasks::Threads(threads) => {
                 let counted = move || (life(), Usage::thread());
-                threads.push(thread::spawn(STACK, counted).doing("starting a thread")?);
+                threads.push(thread::spawn(STACK, counted).context("starting a thread")?);
             }
         }
         Ok(())
     }
 
     /// Waits for all of them: how each one ended, and what the kernel counted for it.
-    pub(super) fn wait(self) -> Result<Vec<(i32, Usage)>, Stop> {
+    pub(super) fn wait(self) -> Result<Vec<(i32, Usage)>, BenchError> {
         match self {
             Tasks::Processes(children) => children
                 .into_iter()
                 .map(|child| child.wait().map(|exit| (exit.code().unwrap_or(-1), exit.usage)))
                 .collect::<io::Result<_>>()
-                .doing("waiting for a process"),
+                .context("waiting for a process"),
             Tasks::Threads(threads) => threads
                 .into_iter()
-                .map(|thread| thread.join().map_err(|_| Stop::Failed("a thread panicked".to_owned())))
+                .map(|thread| thread.join().map_err(|_| BenchError::Failed("a thread panicked".to_owned())))
                 .collect(),
         }
     }

@@ -26,7 +26,7 @@ use super::tasks::Tasks;
 use crate::work;
 use groma_harness::prelude::*;
 use groma_harness::sys::counters::Usage;
-use groma_harness::sys::handover::Scope;
+use groma_harness::sys::futex_word::Scope;
 use groma_harness::sys::sched::yield_now;
 use groma_harness::sys::shared::Shared;
 use std::sync::Arc;
@@ -57,7 +57,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         placements: &[Placement::SameCpu],
         lineage: &["lmbench1996:table10", "cse221:context_switch", "wis:sched_yield"],
         interference: Interference::Tasks,
-        width: 0.02,
+        target_half_width: 0.02,
         quick: false,
         ..Info::new("ctx.yield")
     },
@@ -136,15 +136,15 @@ impl Words {
 
 fn run(ctx: &mut Ctx) -> Outcome {
     super::on_one_cpu(ctx)?;
-    let words = Arc::new(Words(Shared::new(3).doing("sharing three words")?));
+    let words = Arc::new(Words(Shared::new(3).context("sharing three words")?));
     let mut other = Tasks::of("thread");
     let own = Arc::clone(&words);
     other.start(ctx, &[], move || own.yield_back())?;
 
     let (mut trips, mut yields, mut switches) = (0u64, 0u64, 0u64);
     let (mut ran_alone, mut yields_alone) = (0, 0);
-    let outcome = ctx.measure_arms(&mut [
-        Arm::staged("turns", |iters, watch| {
+    let outcome = ctx.measure_variants(&mut [
+        Variant::staged("turns", |iters, watch| {
             words.command_and_wait(RUN);
             let before = Usage::thread();
             watch.start();
@@ -157,7 +157,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
             Ok(())
         })
         .per_iter(TURNS),
-        Arm::staged("alone", |iters, watch| {
+        Variant::staged("alone", |iters, watch| {
             words.command_and_wait(SLEEP);
             // It has said so, and goes to sleep when it has the CPU next.
             yield_now();
@@ -197,15 +197,17 @@ fn run(ctx: &mut Ctx) -> Outcome {
 
 /// Whether the time of a yield is that of a switch: the switches that the kernel counted for each yield, or `None` where it
 /// counts none and none is needed, since the other thread ran at every yield.
-fn switches_per_yield(trips: u64, yields: u64, switches: u64) -> Result<Option<f64>, Stop> {
+fn switches_per_yield(trips: u64, yields: u64, switches: u64) -> Result<Option<f64>, BenchError> {
     let per_yield = switches as f64 / yields.max(1) as f64;
     let futile = yields as f64 * SWITCHING > trips as f64;
     match switches {
-        0 if futile => Err(Stop::Unsupported("no switches are counted, and some yields came to nothing".to_owned())),
+        0 if futile => {
+            Err(BenchError::Unsupported("no switches are counted, and some yields came to nothing".to_owned()))
+        }
         0 => Ok(None),
         // With two threads on one CPU no scheduler is like that: the loop is.
-        _ if per_yield < HARDLY_EVER => Err(Stop::Failed(format!("{yields} yields, and {switches} switches"))),
-        _ if per_yield < SWITCHING => Err(Stop::Unsupported(format!(
+        _ if per_yield < HARDLY_EVER => Err(BenchError::Failed(format!("{yields} yields, and {switches} switches"))),
+        _ if per_yield < SWITCHING => Err(BenchError::Unsupported(format!(
             "the scheduler returns to the task that yields: {per_yield:.3} switches per sched_yield"
         ))),
         _ => Ok(Some(per_yield)),
@@ -227,7 +229,7 @@ mod tests {
                 assert!(tried.proven("context switches of the other thread per trip") >= SWITCHING);
                 assert_eq!(tried.proven("turns of the other thread while it slept"), 0.0);
             }
-            Err(Stop::Unsupported(why)) => println!("skipped: {why}"),
+            Err(BenchError::Unsupported(why)) => println!("skipped: {why}"),
             Err(stop) => panic!("{stop}"),
         }
     }
@@ -237,10 +239,12 @@ mod tests {
         assert_eq!(switches_per_yield(100, 100, 100), Ok(Some(1.0)));
         // A third task was given the CPU twenty times.
         assert_eq!(switches_per_yield(100, 120, 120), Ok(Some(1.0)));
-        assert!(matches!(switches_per_yield(100, 200, 100), Err(Stop::Unsupported(why)) if why.contains("0.500")));
-        assert!(matches!(switches_per_yield(1, 100_000, 1), Err(Stop::Failed(_))));
+        assert!(
+            matches!(switches_per_yield(100, 200, 100), Err(BenchError::Unsupported(why)) if why.contains("0.500"))
+        );
+        assert!(matches!(switches_per_yield(1, 100_000, 1), Err(BenchError::Failed(_))));
         assert_eq!(switches_per_yield(100, 100, 0), Ok(None));
-        assert!(matches!(switches_per_yield(100, 200, 0), Err(Stop::Unsupported(_))));
+        assert!(matches!(switches_per_yield(100, 200, 0), Err(BenchError::Unsupported(_))));
     }
 
     #[test]

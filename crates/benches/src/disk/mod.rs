@@ -65,7 +65,7 @@ struct Target {
 impl Target {
     /// Opens what `on` names; makes the file and writes all of it, past the page cache, where that is our own. What was
     /// never written would come as zeroes at the speed of memory.
-    fn open(ctx: &mut Ctx) -> Result<Target, Stop> {
+    fn open(ctx: &mut Ctx) -> Result<Target, BenchError> {
         let on = ctx.word("on");
         let (file, size, scratch) = if on == OWN_FILE {
             let scratch = Scratch::new(ctx)?;
@@ -73,12 +73,12 @@ impl Target {
             (file, ctx.int("size"), Some(scratch))
         } else {
             let file = disk::open_to_read(Path::new(on)).or_else(|e| refused(e, on))?;
-            let size = disk::size(file.as_fd()).doing("looking for its end")?;
+            let size = disk::size(file.as_fd()).context("looking for its end")?;
             ctx.fact("disk.size", size);
             (file, size, None)
         };
         if size < 2 * LARGE as u64 {
-            return Err(Stop::Unsupported(format!("{on}: holds {size} B, less than two requests of 1 MiB")));
+            return Err(BenchError::Unsupported(format!("{on}: holds {size} B, less than two requests of 1 MiB")));
         }
         Ok(Target { file, size, _scratch: scratch, before: Usage::thread(), bytes: Done::new() })
     }
@@ -110,7 +110,7 @@ impl Target {
         let credited = ctx.iterations() * bytes_each as u64;
         work::once_each(ctx, "bytes read per byte credited", self.bytes.count(), credited);
         if read == 0.0 && self.bytes.count() == credited {
-            return Err(Stop::Unsupported("the kernel counted nothing that came from a disk for it".to_owned()));
+            return Err(BenchError::Unsupported("the kernel counted nothing that came from a disk for it".to_owned()));
         }
         // A file system reads some blocks of its own (extents, bitmaps): a few, however short the round was.
         let most = 1.05 + OWN_BLOCKS / credited as f64;
@@ -134,17 +134,19 @@ fn aligned(size: u64, len: usize, part: std::ops::Range<f64>, below: impl FnOnce
 }
 
 /// A file of random bytes, which no device can compress, without a name: not even SIGKILL leaves it.
-fn own_file(ctx: &mut Ctx, scratch: &Scratch) -> Result<File, Stop> {
+fn own_file(ctx: &mut Ctx, scratch: &Scratch) -> Result<File, BenchError> {
     let size = ctx.int("size");
     if !size.is_multiple_of(REQUEST as u64) {
-        return Err(Stop::Unsupported(format!("{size} B are no whole blocks of {REQUEST} B")));
+        return Err(BenchError::Unsupported(format!("{size} B are no whole blocks of {REQUEST} B")));
     }
-    if !disk::has_disk(scratch.path()).doing("asking for the file system")? {
-        return Err(Stop::Unsupported("the work directory is in memory, not on a disk (see --work-dir)".to_owned()));
+    if !disk::has_disk(scratch.path()).context("asking for the file system")? {
+        return Err(BenchError::Unsupported(
+            "the work directory is in memory, not on a disk (see --work-dir)".to_owned(),
+        ));
     }
     let path = scratch.path().join("disk");
     let file = disk::create(&path).or_else(|e| refused(e, "the work directory"))?;
-    std::fs::remove_file(&path).doing("removing the file's name")?;
+    std::fs::remove_file(&path).context("removing the file's name")?;
     let mut block = buffer(LARGE)?;
     let mut at = 0;
     while at < size {
@@ -152,9 +154,9 @@ fn own_file(ctx: &mut Ctx, scratch: &Scratch) -> Result<File, Stop> {
             word.copy_from_slice(&ctx.rng().next_u64().to_ne_bytes());
         }
         let now = block.len().min((size - at) as usize);
-        let n = disk::write_at(file.as_fd(), &block[..now], at).doing("writing the file")?;
+        let n = disk::write_at(file.as_fd(), &block[..now], at).context("writing the file")?;
         if n != now {
-            return Err(Stop::Failed(format!("a write of {now} B wrote {n}")));
+            return Err(BenchError::Failed(format!("a write of {now} B wrote {n}")));
         }
         at += n as u64;
     }
@@ -162,17 +164,19 @@ fn own_file(ctx: &mut Ctx, scratch: &Scratch) -> Result<File, Stop> {
 }
 
 /// An error of opening for direct transfers, told.
-fn refused(error: io::Error, what: &str) -> Result<File, Stop> {
+fn refused(error: io::Error, what: &str) -> Result<File, BenchError> {
     match error.kind() {
-        io::ErrorKind::InvalidInput => Err(Stop::Unsupported(format!("{what}: has no direct transfers (O_DIRECT)"))),
-        io::ErrorKind::NotFound => Err(Stop::Unsupported(format!("{what}: {error}"))),
-        _ => Err(Stop::from_io(&format!("opening {what}"), &error)),
+        io::ErrorKind::InvalidInput => {
+            Err(BenchError::Unsupported(format!("{what}: has no direct transfers (O_DIRECT)")))
+        }
+        io::ErrorKind::NotFound => Err(BenchError::Unsupported(format!("{what}: {error}"))),
+        _ => Err(BenchError::from_io(&format!("opening {what}"), &error)),
     }
 }
 
 /// A buffer for direct transfers.
-fn buffer(len: usize) -> Result<Map, Stop> {
-    let mut buffer = Map::anonymous(len, Policy::Base).doing("mapping a buffer")?;
+fn buffer(len: usize) -> Result<Map, BenchError> {
+    let mut buffer = Map::anonymous(len, Policy::Base).context("mapping a buffer")?;
     buffer.populate();
     Ok(buffer)
 }
@@ -180,11 +184,11 @@ fn buffer(len: usize) -> Result<Map, Stop> {
 /// Reads all of the buffer at the offset, or fails.
 #[inline]
 fn read_whole(fd: BorrowedFd<'_>, buffer: &mut [u8], offset: u64) -> Outcome {
-    let n = disk::read_at(fd, buffer, offset).doing("reading")?;
+    let n = disk::read_at(fd, buffer, offset).context("reading")?;
     if n == buffer.len() {
         return Ok(());
     }
-    Err(Stop::Failed(format!("a read of {} B at {offset} gave {n}", buffer.len())))
+    Err(BenchError::Failed(format!("a read of {} B at {offset} gave {n}", buffer.len())))
 }
 
 #[cfg(test)]
@@ -199,7 +203,7 @@ mod tests {
         let chosen = [&[("size", "4M")], more].concat();
         match try_out(bench, &chosen, Some(place.path())) {
             Ok(tried) => Some(tried),
-            Err(Stop::Unsupported(why)) => {
+            Err(BenchError::Unsupported(why)) => {
                 println!("not here: {why}");
                 None
             }
@@ -221,17 +225,17 @@ mod tests {
     #[test]
     fn what_is_not_there_is_said() {
         let gone = try_out(&random_read::BENCH, &[("on", "/nonexistent")], None);
-        assert!(matches!(&gone, Err(Stop::Unsupported(why)) if why.starts_with("/nonexistent: ")), "{gone:?}");
+        assert!(matches!(&gone, Err(BenchError::Unsupported(why)) if why.starts_with("/nonexistent: ")), "{gone:?}");
         let place = Place::new();
         let uneven = try_out(&random_read::BENCH, &[("size", "3000001")], Some(place.path()));
-        assert!(matches!(&uneven, Err(Stop::Unsupported(why)) if why.contains("no whole blocks")), "{uneven:?}");
+        assert!(matches!(&uneven, Err(BenchError::Unsupported(why)) if why.contains("no whole blocks")), "{uneven:?}");
         let memory = Path::new("/dev/shm");
         if memory.is_dir() && !disk::has_disk(memory).expect("statfs") {
             let place = memory.join(format!("groma-benches-disk-{}", std::process::id()));
             std::fs::create_dir(&place).expect("a directory");
             let tried = try_out(&random_read::BENCH, &[], Some(&place));
             std::fs::remove_dir(&place).expect("nothing is left in it");
-            assert!(matches!(&tried, Err(Stop::Unsupported(why)) if why.contains("in memory")), "{tried:?}");
+            assert!(matches!(&tried, Err(BenchError::Unsupported(why)) if why.contains("in memory")), "{tried:?}");
         }
     }
 }

@@ -36,7 +36,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         scaling: Scaling::alone("members would wait for each other's block"),
         lineage: &["lmbench1996:table17"],
         interference: Interference::Blocking,
-        width: 0.05,
+        target_half_width: 0.05,
         quick: false,
         needs: NEEDS,
         ..Info::new("disk.overhead")

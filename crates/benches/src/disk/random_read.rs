@@ -1,7 +1,7 @@
 //! Reading 4 KiB at random from a disk.
 //!
 //! Measures one direct read (O_DIRECT) of 4 KiB at a random aligned place, past the page cache: the kernel's way to the
-//! device, the device, and the way back. One request at a time; crews (`-P 32`) keep as many under way as they have members,
+//! device, the device, and the way back. One request at a time; worker groups (`-P 32`) keep as many under way as they have members,
 //! which others call queue depth. Does not measure buffered reads, nor a file system's own cost of finding the blocks, which
 //! it knows.
 //!
@@ -26,7 +26,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         params: &[ON, SIZE],
         lineage: &["lmbench3:disk", "fio:randread"],
         interference: Interference::Blocking,
-        width: 0.05,
+        target_half_width: 0.05,
         needs: NEEDS,
         ..Info::new("disk.random_read")
     },

@@ -1,7 +1,7 @@
 //! Bytes per second from a disk, by where on it they lie.
 //!
 //! Measures direct reads (O_DIRECT) of 1 MiB, one at a time, in one part of the disk: rotating disks are faster outside
-//! (lmbench's zone bandwidth), others should not care. Does not measure several requests at once (crews do), nor the page
+//! (lmbench's zone bandwidth), others should not care. Does not measure several requests at once (worker groups do), nor the page
 //! cache.
 //!
 //! Method: each request of 1 MiB goes to a random place within a hundredth of the whole around `position`, and is timed
@@ -37,7 +37,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         ],
         lineage: &["lmbench3:disk", "lmbench3:lmdd"],
         interference: Interference::Blocking,
-        width: 0.05,
+        target_half_width: 0.05,
         needs: NEEDS,
         ..Info::new("disk.read")
     },
@@ -47,14 +47,14 @@ pub(crate) static BENCH: Benchmark = Benchmark {
 fn run(ctx: &mut Ctx) -> Outcome {
     let position = ctx.int("position") as f64 / 100.0;
     if position > 1.0 {
-        return Err(Stop::Unsupported("a position is 0 to 100 percent".to_owned()));
+        return Err(BenchError::Unsupported("a position is 0 to 100 percent".to_owned()));
     }
     let target = Target::open(ctx)?;
     let mut buffer = buffer(LARGE)?;
     let part = (position - 0.005).max(0.0)..(position + 0.005).min(1.0);
     let places: Vec<u64> = (0..256).map(|_| target.offset(ctx, LARGE, part.clone())).collect();
     let mut next = places.iter().cycle();
-    let arm = Arm::staged("", |iters, watch| {
+    let variant = Variant::staged("", |iters, watch| {
         for at in next.by_ref().take(iters as usize) {
             target.read(&mut buffer[..REQUEST], at.saturating_sub(REQUEST as u64))?;
             watch.start();
@@ -63,7 +63,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
         }
         Ok(())
     });
-    ctx.measure_arms(&mut [arm.per_iter(LARGE as f64)])?;
+    ctx.measure_variants(&mut [variant.per_iter(LARGE as f64)])?;
     target.prove_disk(ctx, LARGE + REQUEST)
 }
 
@@ -80,6 +80,6 @@ mod tests {
             assert_eq!(tried.result.series("").map(|s| s.per_iter), Some(1048576.0));
             assert!(tried.proven("bytes that came from a disk, of those asked for") >= 0.99);
         }
-        assert!(matches!(try_out(&BENCH, &[("position", "101")], None), Err(Stop::Unsupported(_))));
+        assert!(matches!(try_out(&BENCH, &[("position", "101")], None), Err(BenchError::Unsupported(_))));
     }
 }

@@ -34,7 +34,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         ],
         lineage: &["lmbench3:disk", "lmbench3:seek"],
         interference: Interference::Blocking,
-        width: 0.05,
+        target_half_width: 0.05,
         quick: false,
         needs: NEEDS,
         ..Info::new("disk.seek")
@@ -45,7 +45,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
 fn run(ctx: &mut Ctx) -> Outcome {
     let distance = ctx.int("distance") as f64 / 100.0;
     if distance >= 1.0 {
-        return Err(Stop::Unsupported("a distance is 0 to 99 percent".to_owned()));
+        return Err(BenchError::Unsupported("a distance is 0 to 99 percent".to_owned()));
     }
     let target = Target::open(ctx)?;
     let mut buffer = buffer(REQUEST)?;

@@ -34,9 +34,9 @@ pub(crate) static BENCH: Benchmark = Benchmark {
 
 fn run(ctx: &mut Ctx) -> Outcome {
     let size = match ctx.word("on") {
-        OWN_FILE => disk::file_system_size(ctx.work_dir()?).doing("asking the file system")?,
+        OWN_FILE => disk::file_system_size(ctx.work_dir()?).context("asking the file system")?,
         path => match File::open(path) {
-            Ok(file) => disk::size(file.as_fd()).doing("looking for its end")?,
+            Ok(file) => disk::size(file.as_fd()).context("looking for its end")?,
             Err(e) => return super::refused(e, path).map(drop),
         },
     };
@@ -65,7 +65,7 @@ mod tests {
             let values = tried.expect("it is there").result.series("").expect("a size").values.clone();
             assert_eq!(values, [large as f64]);
         }
-        assert!(matches!(try_out(&BENCH, &[("on", "/nonexistent")], None), Err(Stop::Unsupported(_))));
+        assert!(matches!(try_out(&BENCH, &[("on", "/nonexistent")], None), Err(BenchError::Unsupported(_))));
     }
 
     #[test]

@@ -27,7 +27,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         params: &[ON, SIZE],
         lineage: &["fio:fdatasync"],
         interference: Interference::Blocking,
-        width: 0.05,
+        target_half_width: 0.05,
         needs: NEEDS,
         ..Info::new("disk.sync_write")
     },
@@ -36,7 +36,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
 
 fn run(ctx: &mut Ctx) -> Outcome {
     if ctx.word("on") != OWN_FILE {
-        return Err(Stop::Unsupported("what was named is only read".to_owned()));
+        return Err(BenchError::Unsupported("what was named is only read".to_owned()));
     }
     let target = Target::open(ctx)?;
     let mut buffer = buffer(REQUEST)?;
@@ -49,11 +49,11 @@ fn run(ctx: &mut Ctx) -> Outcome {
         for at in next.by_ref().take(iters as usize) {
             number += 1;
             buffer[..8].copy_from_slice(&number.to_ne_bytes());
-            let n = disk::write_at(target.fd(), &buffer, *at).doing("writing")?;
+            let n = disk::write_at(target.fd(), &buffer, *at).context("writing")?;
             if n != REQUEST {
-                return Err(Stop::Failed(format!("a write of {REQUEST} B wrote {n}")));
+                return Err(BenchError::Failed(format!("a write of {REQUEST} B wrote {n}")));
             }
-            disk::sync_data(target.fd()).doing("fdatasync")?;
+            disk::sync_data(target.fd()).context("fdatasync")?;
             done += 1;
         }
         Ok(())
@@ -61,7 +61,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let written = Usage::thread().since(&before).blocks_out as f64 * 512.0;
     work::once_each(ctx, "requests written and synced per request credited", done, ctx.iterations());
     if written == 0.0 && done == ctx.iterations() {
-        return Err(Stop::Unsupported("the kernel counted nothing that went to a disk for it".to_owned()));
+        return Err(BenchError::Unsupported("the kernel counted nothing that went to a disk for it".to_owned()));
     }
     let share = written / (ctx.iterations().max(1) as f64 * REQUEST as f64);
     // The journal's own writes are its thread's.
@@ -84,6 +84,6 @@ mod tests {
     #[test]
     fn a_device_is_never_written() {
         let tried = try_out(&BENCH, &[("on", "/dev/null")], None);
-        assert!(matches!(tried, Err(Stop::Unsupported(_))), "{tried:?}");
+        assert!(matches!(tried, Err(BenchError::Unsupported(_))), "{tried:?}");
     }
 }

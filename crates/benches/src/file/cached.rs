@@ -57,7 +57,7 @@ pub(super) struct Cached {
 impl Cached {
     /// Makes the file of the size that the parameter says; without a name unless one is wanted or the members of the
     /// crew share it.
-    pub(super) fn new(ctx: &mut Ctx, named: bool) -> Result<Cached, Stop> {
+    pub(super) fn new(ctx: &mut Ctx, named: bool) -> Result<Cached, BenchError> {
         let size = ctx.int("size");
         let shared = ctx.word("object") == "shared";
         check_size(size, if shared { 1 } else { ctx.workers() }, available_memory())?;
@@ -71,8 +71,8 @@ impl Cached {
             ctx.fact("file.share_of_last_cache", format!("{:.3}", size as f64 / last as f64));
         }
         let before = Usage::thread();
-        let map = Map::file_read(&file, size as usize, false).doing("mapping the file")?;
-        let resident = map.resident_pages().doing("mincore")?;
+        let map = Map::file_read(&file, size as usize, false).context("mapping the file")?;
+        let resident = map.resident_pages().context("mincore")?;
         // Every page is present from here on.
         let sums = map.chunks_exact(BLOCK).map(sum).collect();
         Ok(Cached { scratch, file, map, sums, resident, before })
@@ -80,14 +80,14 @@ impl Cached {
 
     /// Opens it again by its name.
     #[inline]
-    pub(super) fn reopen(&self) -> Result<File, Stop> {
-        sys::files::open(self.scratch.dir(), NAME).doing("opening the file")
+    pub(super) fn reopen(&self) -> Result<File, BenchError> {
+        sys::files::open(self.scratch.dir(), NAME).context("opening the file")
     }
 
     /// All of it was in memory before and after, and nothing came from a disk.
     pub(super) fn prove(&self, ctx: &mut Ctx) -> Outcome {
         let pages = self.map.len() / page_size();
-        let resident = self.resident.min(self.map.resident_pages().doing("mincore")?);
+        let resident = self.resident.min(self.map.resident_pages().context("mincore")?);
         let used = Usage::thread().since(&self.before);
         ctx.prove("share of the file in memory before and after", "1", resident as f64 / pages as f64, 1.0..=1.0);
         ctx.prove("faults that waited for a disk", "8 or fewer", used.major_faults as f64, ..=OWN_FAULTS);
@@ -100,11 +100,11 @@ impl Cached {
 /// own would be read from the disk.
 fn check_size(size: u64, files: u32, available: Option<u64>) -> Outcome {
     if size == 0 || !size.is_multiple_of(BLOCK as u64) {
-        return Err(Stop::Unsupported(format!("{size} B are no whole blocks of {BLOCK} B")));
+        return Err(BenchError::Unsupported(format!("{size} B are no whole blocks of {BLOCK} B")));
     }
     let needed = size.saturating_mul(u64::from(files));
     match available {
-        Some(room) if needed > room / 8 => Err(Stop::Unsupported(format!(
+        Some(room) if needed > room / 8 => Err(BenchError::Unsupported(format!(
             "needs {needed} B in the page cache, and an eighth of the {room} B of memory available is less"
         ))),
         _ => Ok(()),
@@ -121,22 +121,26 @@ pub(super) fn sum(block: &[u8]) -> u64 {
 /// The block is the one that was written.
 #[inline]
 pub(super) fn same(seen: u64, written: u64) -> Outcome {
-    if seen == written { Ok(()) } else { Err(Stop::Failed(format!("a block sums to {seen:x}, not to {written:x}"))) }
+    if seen == written {
+        Ok(())
+    } else {
+        Err(BenchError::Failed(format!("a block sums to {seen:x}, not to {written:x}")))
+    }
 }
 
 /// A call brought all that it was to bring.
 #[inline]
 pub(super) fn whole(n: usize, wanted: usize) -> Outcome {
-    if n == wanted { Ok(()) } else { Err(Stop::Failed(format!("a call brought {n} B instead of {wanted}"))) }
+    if n == wanted { Ok(()) } else { Err(BenchError::Failed(format!("a call brought {n} B instead of {wanted}"))) }
 }
 
 #[cfg(test)]
 pub(super) mod testing {
     use crate::scratch::testing::Place;
     use groma_harness::Benchmark;
-    use groma_harness::model::CrewKind;
+    use groma_harness::model::WorkerKind;
     use groma_harness::prelude::*;
-    use groma_harness::testing::{Tried, try_crew, try_out};
+    use groma_harness::testing::{Tried, try_group, try_out};
 
     fn holds_for(tried: &Tried) {
         assert_eq!(tried.proven("share of the file in memory before and after"), 1.0);
@@ -145,7 +149,7 @@ pub(super) mod testing {
     }
 
     /// Everything holds for each word of a parameter: alone, where the bytes per iteration are these, on a tmpfs, and
-    /// in a crew.
+    /// in a worker group.
     pub(in crate::file) fn holds(bench: &Benchmark, parameter: &str, words: &[(&str, f64)]) {
         for (word, per_iter) in words {
             let chosen = [(parameter, *word), ("size", "1M")];
@@ -157,13 +161,13 @@ pub(super) mod testing {
             for object in ["private", "shared"] {
                 let mut chosen = chosen.to_vec();
                 chosen.push(("object", object));
-                holds_for(&try_crew(bench, &chosen, Some(place.path()), 2, CrewKind::Threads).expect("files"));
+                holds_for(&try_group(bench, &chosen, Some(place.path()), 2, WorkerKind::Threads).expect("files"));
             }
             let mut chosen = chosen.to_vec();
             chosen.push(("where", "tmpfs"));
             match try_out(bench, &chosen, Some(place.path())) {
                 Ok(tried) => holds_for(&tried),
-                Err(Stop::Failed(why)) => panic!("{why}"),
+                Err(BenchError::Failed(why)) => panic!("{why}"),
                 Err(stop) => eprintln!("skipped: {stop}"),
             }
         }
@@ -176,10 +180,10 @@ mod tests {
 
     #[test]
     fn sizes_that_would_be_credited_wrongly_are_refused() {
-        assert!(matches!(check_size(0, 1, None), Err(Stop::Unsupported(_))));
-        assert!(matches!(check_size(100_000, 1, None), Err(Stop::Unsupported(_))));
-        assert!(matches!(check_size(8 << 20, 1, Some(32 << 20)), Err(Stop::Unsupported(_))));
-        assert!(matches!(check_size(8 << 20, 2, Some(64 << 20)), Err(Stop::Unsupported(_))));
+        assert!(matches!(check_size(0, 1, None), Err(BenchError::Unsupported(_))));
+        assert!(matches!(check_size(100_000, 1, None), Err(BenchError::Unsupported(_))));
+        assert!(matches!(check_size(8 << 20, 1, Some(32 << 20)), Err(BenchError::Unsupported(_))));
+        assert!(matches!(check_size(8 << 20, 2, Some(64 << 20)), Err(BenchError::Unsupported(_))));
         assert_eq!(check_size(8 << 20, 1, Some(64 << 20)), Ok(()));
         assert!(whole(BLOCK - 1, BLOCK).is_err());
     }

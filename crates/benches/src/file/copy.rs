@@ -42,7 +42,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
             OBJECT,
         ],
         needs: &[Need::WorkDir],
-        width: 0.03,
+        target_half_width: 0.03,
         quick: false,
         ..Info::new("file.copy")
     },
@@ -55,13 +55,13 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let from = &cached.file;
     let mut to = cached.scratch.random_file(0, ctx)?;
     if kind == "copy_file_range" && files::share_blocks(from, &to).is_ok() {
-        return Err(Stop::Unsupported("this file system shares the blocks instead of copying them".to_owned()));
+        return Err(BenchError::Unsupported("this file system shares the blocks instead of copying them".to_owned()));
     }
     let blank = vec![0; BLOCK];
     for at in offsets(&cached) {
-        whole(files::write_at(&to, &blank, at).doing("writing the copy")?, BLOCK)?;
+        whole(files::write_at(&to, &blank, at).context("writing the copy")?, BLOCK)?;
     }
-    let mut buffer = Map::anonymous(BLOCK, Policy::Base).doing("mapping the buffer")?;
+    let mut buffer = Map::anonymous(BLOCK, Policy::Base).context("mapping the buffer")?;
     buffer.populate();
     let done = Done::new();
     let mut copy = |at: u64| -> Outcome {
@@ -69,13 +69,13 @@ fn run(ctx: &mut Ctx) -> Outcome {
             "copy_file_range" => files::copy_range(from, &to, at, BLOCK),
             "sendfile" => {
                 if at == 0 {
-                    to.rewind().doing("rewinding the copy")?;
+                    to.rewind().context("rewinding the copy")?;
                 }
                 files::send(from, &to, at, BLOCK)
             }
             _ => files::read_at(from, &mut buffer, at).and_then(|n| files::write_at(&to, &buffer[..n], at)),
         };
-        whole(moved.doing("copying")?, BLOCK)?;
+        whole(moved.context("copying")?, BLOCK)?;
         done.add(1);
         Ok(())
     };
@@ -85,7 +85,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     // To the end of the file, where the measuring has not come so far.
     next.take_while(|at| *at != 0).try_for_each(&mut copy)?;
 
-    let map = Map::file_read(&to, cached.map.len(), false).doing("mapping the copy")?;
+    let map = Map::file_read(&to, cached.map.len(), false).context("mapping the copy")?;
     let right =
         map.chunks_exact(BLOCK).zip(&cached.sums).filter(|(block, written)| same(sum(block), **written).is_ok());
     let share = right.count() as f64 / cached.sums.len() as f64;

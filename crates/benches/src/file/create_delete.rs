@@ -7,9 +7,9 @@
 //!
 //! Method: besides the names that the parameter asks for, the directory holds 16 files, give or take 8: files are made
 //! and the oldest removed in turn, a few at a time, in the same rounds; where one side gets ahead of the other (in a
-//! crew), it does the other's work beside the watch. Each operation is timed alone. Names are taken in turn; calls are
+//! group), it does the other's work beside the watch. Each operation is timed alone. Names are taken in turn; calls are
 //! made by number, from the open directory. The control on a tmpfs is the same where no disk and no journal is below.
-//! Members of a crew have a directory each, or one in common. The proof is the directory at the end: as many files as
+//! Members of a worker group have a directory each, or one in common. The proof is the directory at the end: as many files as
 //! were made and not removed, each with the contents that were written.
 //!
 //! Traps: errors that are ignored (on a full disk lmbench gets fast); as many files in the directory as the machine is
@@ -65,7 +65,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         needs: &[Need::WorkDir],
         lineage: &["lmbench1996:table16", "lmbench3:lat_fs", "ousterhout1990:table10"],
         interference: Interference::Blocking,
-        width: 0.05,
+        target_half_width: 0.05,
         ..Info::new("file.create_delete")
     },
     run: Run::Here(run),
@@ -118,7 +118,7 @@ mod tests {
         let place = Place::new();
         let taken = place.path().join("member-0");
         std::fs::create_dir(&taken).expect("a directory");
-        assert!(matches!(try_out(&BENCH, &[], Some(place.path())), Err(Stop::Failed(_))));
+        assert!(matches!(try_out(&BENCH, &[], Some(place.path())), Err(BenchError::Failed(_))));
         std::fs::remove_dir(&taken).expect("it is empty");
     }
 }

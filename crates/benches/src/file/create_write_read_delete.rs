@@ -40,7 +40,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         needs: &[Need::WorkDir],
         lineage: &["ousterhout1990:table10"],
         interference: Interference::Blocking,
-        width: 0.05,
+        target_half_width: 0.05,
         ..Info::new("file.create_write_read_delete")
     },
     run: Run::Here(run),
@@ -53,7 +53,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     content.fill_with(|| ctx.rng().next_u64() as u8);
     // One byte more, so that a file that is too long is seen.
     let mut back = vec![0; content.len() + 1];
-    let names: Result<Vec<_>, Stop> = (0..8).map(|n| name(format!("temporary-{n}"))).collect();
+    let names: Result<Vec<_>, BenchError> = (0..8).map(|n| name(format!("temporary-{n}"))).collect();
     let names = names?;
     let mut lives = 0;
     ctx.measure_staged(|iters, watch| {
@@ -61,22 +61,22 @@ fn run(ctx: &mut Ctx) -> Outcome {
         for _ in 0..iters {
             let name = &names[lives % names.len()];
             made(raw::create_at(dir, name, &content), "making a file")?;
-            let file = files::open(dir, name).doing("opening the file")?;
-            let n = io::read(file.as_fd(), &mut back).doing("reading the file")?;
+            let file = files::open(dir, name).context("opening the file")?;
+            let n = io::read(file.as_fd(), &mut back).context("reading the file")?;
             drop(file);
             made(raw::unlink_at(dir, name), "removing the file")?;
             if n != content.len() {
-                return Err(Stop::Failed(format!("{n} B came back of {} B", content.len())));
+                return Err(BenchError::Failed(format!("{n} B came back of {} B", content.len())));
             }
             lives += 1;
         }
         watch.stop();
         let same = back[..content.len()] == content;
         back.fill(0);
-        if same { Ok(()) } else { Err(Stop::Failed("what came back is not what was written".to_owned())) }
+        if same { Ok(()) } else { Err(BenchError::Failed("what came back is not what was written".to_owned())) }
     })?;
     work::once_each(ctx, "files made, read and removed per file credited", lives as u64, ctx.iterations());
-    let left = std::fs::read_dir(scratch.path()).doing("reading the directory")?.count();
+    let left = std::fs::read_dir(scratch.path()).context("reading the directory")?.count();
     ctx.prove("files left in the directory", "0", left as f64, 0.0..=0.0);
     Ok(())
 }

@@ -10,7 +10,7 @@ use std::ffi::CString;
 ///
 /// They are names of few files: what makes a directory full are its names, and a file for each would leave an inode to
 /// be passed over by everybody who makes one on an ext4 without a journal in the next minutes.
-pub(super) fn crowd(ctx: &Ctx, scratch: &Scratch, names: u64) -> Result<Vec<CString>, Stop> {
+pub(super) fn crowd(ctx: &Ctx, scratch: &Scratch, names: u64) -> Result<Vec<CString>, BenchError> {
     let mut crowd: Vec<CString> = Vec::with_capacity(names as usize);
     let mut first = 0;
     for n in 0..names {
@@ -26,14 +26,18 @@ pub(super) fn crowd(ctx: &Ctx, scratch: &Scratch, names: u64) -> Result<Vec<CStr
 }
 
 /// A name for the kernel.
-pub(super) fn name(text: String) -> Result<CString, Stop> {
-    CString::new(text).map_err(|e| Stop::Failed(e.to_string()))
+pub(super) fn name(text: String) -> Result<CString, BenchError> {
+    CString::new(text).map_err(|e| BenchError::Failed(e.to_string()))
 }
 
 /// What the kernel answered, when the answer for success is 0.
 #[inline]
 pub(super) fn made(answer: isize, what: &str) -> Outcome {
-    if answer == 0 { Ok(()) } else { Err(Stop::from_io(what, &std::io::Error::from_raw_os_error(-answer as i32))) }
+    if answer == 0 {
+        Ok(())
+    } else {
+        Err(BenchError::from_io(what, &std::io::Error::from_raw_os_error(-answer as i32)))
+    }
 }
 
 #[cfg(test)]
@@ -42,7 +46,7 @@ mod tests {
 
     #[test]
     fn a_file_that_cannot_be_made_is_no_fast_one() {
-        assert!(matches!(made(-28, "making a file"), Err(Stop::Failed(why)) if why.contains("No space left")));
-        assert!(matches!(made(-13, "making a file"), Err(Stop::Denied(_))));
+        assert!(matches!(made(-28, "making a file"), Err(BenchError::Failed(why)) if why.contains("No space left")));
+        assert!(matches!(made(-13, "making a file"), Err(BenchError::Denied(_))));
     }
 }

@@ -42,7 +42,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         }],
         needs: &[Need::WorkDir],
         interference: Interference::Blocking,
-        width: 0.1,
+        target_half_width: 0.1,
         ..Info::new("file.durable")
     },
     run: Run::Here(run),
@@ -55,9 +55,9 @@ const PIECES: u64 = 256;
 
 fn run(ctx: &mut Ctx) -> Outcome {
     let scratch = Scratch::apart(ctx)?;
-    let dir = File::open(scratch.path()).doing("opening the directory")?;
-    if sys::tmpfs::holds(&dir).doing("asking for the file system")? {
-        return Err(Stop::Unsupported("nothing survives on the tmpfs that the work directory is on".to_owned()));
+    let dir = File::open(scratch.path()).context("opening the directory")?;
+    if sys::tmpfs::holds(&dir).context("asking for the file system")? {
+        return Err(BenchError::Unsupported("nothing survives on the tmpfs that the work directory is on".to_owned()));
     }
     let mut content = vec![0; PIECE];
     content.fill_with(|| ctx.rng().next_u64() as u8);
@@ -78,14 +78,14 @@ fn stamp(content: &mut [u8], number: u64) {
 
 fn write_to_file(ctx: &mut Ctx, scratch: &Scratch, content: &mut [u8], append: bool) -> Outcome {
     let file = scratch.random_file(if append { 0 } else { PIECES * PIECE as u64 }, ctx)?;
-    file.sync_all().doing("fsync")?;
+    file.sync_all().context("fsync")?;
     let mut number = 0;
     let place = |number: u64| (if append { number } else { number % PIECES }) * PIECE as u64;
     ctx.measure(|iters| {
         for _ in 0..iters {
             stamp(content, number);
-            all(files::write_at(&file, content, place(number)).doing("writing the file")?)?;
-            if append { file.sync_all().doing("fsync") } else { file.sync_data().doing("fdatasync") }?;
+            all(files::write_at(&file, content, place(number)).context("writing the file")?)?;
+            if append { file.sync_all().context("fsync") } else { file.sync_data().context("fdatasync") }?;
             number += 1;
         }
         Ok(())
@@ -95,10 +95,10 @@ fn write_to_file(ctx: &mut Ctx, scratch: &Scratch, content: &mut [u8], append: b
         return Ok(());
     }
     let pieces = if append { number } else { PIECES };
-    let long = file.metadata().doing("fstat")?.len() as f64 / PIECE as f64;
+    let long = file.metadata().context("fstat")?.len() as f64 / PIECE as f64;
     ctx.prove("pieces in the file", &format!("{pieces}"), long, pieces as f64..=pieces as f64);
     let mut back = vec![0; PIECE];
-    all(files::read_at(&file, &mut back, place(number - 1)).doing("reading the file")?)?;
+    all(files::read_at(&file, &mut back, place(number - 1)).context("reading the file")?)?;
     prove_last(ctx, back == content);
     Ok(())
 }
@@ -113,14 +113,14 @@ fn new_file(ctx: &mut Ctx, scratch: &Scratch, dir: &File, content: &mut [u8], re
                 made(raw::unlink_at(here, c"new"), "removing a file")?;
             }
             watch.start();
-            let file = files::create(here, c"new").doing("making a file")?;
-            all(files::write_at(&file, content, 0).doing("writing a file")?)?;
-            file.sync_all().doing("fsync")?;
+            let file = files::create(here, c"new").context("making a file")?;
+            all(files::write_at(&file, content, 0).context("writing a file")?)?;
+            file.sync_all().context("fsync")?;
             drop(file);
             if replace {
-                files::rename(here, c"new", here, c"file").doing("renaming a file")?;
+                files::rename(here, c"new", here, c"file").context("renaming a file")?;
             }
-            dir.sync_all().doing("fsync of the directory")?;
+            dir.sync_all().context("fsync of the directory")?;
             watch.stop();
             number += 1;
         }
@@ -131,13 +131,17 @@ fn new_file(ctx: &mut Ctx, scratch: &Scratch, dir: &File, content: &mut [u8], re
         return Ok(());
     }
     let last = if replace { "file" } else { "new" };
-    let back = std::fs::read(scratch.path().join(last)).doing("reading the file")?;
+    let back = std::fs::read(scratch.path().join(last)).context("reading the file")?;
     prove_last(ctx, back == content);
     Ok(())
 }
 
 fn all(n: usize) -> Outcome {
-    if n == PIECE { Ok(()) } else { Err(Stop::Failed(format!("{n} B instead of {PIECE}: No space left on device"))) }
+    if n == PIECE {
+        Ok(())
+    } else {
+        Err(BenchError::Failed(format!("{n} B instead of {PIECE}: No space left on device")))
+    }
 }
 
 fn prove_last(ctx: &mut Ctx, same: bool) {
@@ -184,7 +188,7 @@ mod tests {
         for kind in ["append", "overwrite", "create", "replace"] {
             let place = Place::new();
             let tried = match try_out(&BENCH, &[("kind", kind)], Some(place.path())) {
-                Err(Stop::Unsupported(why)) => return eprintln!("skipped: {why}"),
+                Err(BenchError::Unsupported(why)) => return eprintln!("skipped: {why}"),
                 tried => tried.expect("a disk"),
             };
             assert!(tried.samples("") >= 3);

@@ -36,7 +36,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         ],
         needs: &[Need::WorkDir],
         interference: Interference::Blocking,
-        width: 0.05,
+        target_half_width: 0.05,
         quick: false,
         ..Info::new("file.fallocate")
     },
@@ -55,9 +55,9 @@ fn run(ctx: &mut Ctx) -> Outcome {
             let done = files::allocate(&file, size);
             watch.stop();
             done.map_err(refused)?;
-            least = least.min(files::allocated(&file).doing("fstat")?);
+            least = least.min(files::allocated(&file).context("fstat")?);
             reserved.add(1);
-            files::set_len(&file, 0).doing("cutting the file")?;
+            files::set_len(&file, 0).context("cutting the file")?;
         }
         Ok(())
     })?;
@@ -66,10 +66,12 @@ fn run(ctx: &mut Ctx) -> Outcome {
     Ok(())
 }
 
-fn refused(error: std::io::Error) -> Stop {
+fn refused(error: std::io::Error) -> BenchError {
     match error.kind() {
-        std::io::ErrorKind::Unsupported => Stop::Unsupported(format!("this file system reserves no room: {error}")),
-        _ => Stop::from_io("reserving room", &error),
+        std::io::ErrorKind::Unsupported => {
+            BenchError::Unsupported(format!("this file system reserves no room: {error}"))
+        }
+        _ => BenchError::from_io("reserving room", &error),
     }
 }
 
@@ -85,7 +87,7 @@ mod tests {
             let place = Place::new();
             match try_out(&BENCH, &[("size", size)], Some(place.path())) {
                 Ok(tried) => assert!(tried.proven("least share of the room that the file then had") >= 1.0),
-                Err(stop) => assert!(matches!(stop, Stop::Unsupported(_)), "{stop}"),
+                Err(stop) => assert!(matches!(stop, BenchError::Unsupported(_)), "{stop}"),
             }
         }
     }
@@ -93,7 +95,7 @@ mod tests {
     #[test]
     fn a_file_system_that_cannot_is_no_failure() {
         // EOPNOTSUPP
-        assert!(matches!(refused(std::io::Error::from_raw_os_error(95)), Stop::Unsupported(_)));
-        assert!(matches!(refused(std::io::Error::from_raw_os_error(28)), Stop::Failed(_)));
+        assert!(matches!(refused(std::io::Error::from_raw_os_error(95)), BenchError::Unsupported(_)));
+        assert!(matches!(refused(std::io::Error::from_raw_os_error(28)), BenchError::Failed(_)));
     }
 }

@@ -53,7 +53,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         ],
         needs: &[Need::WorkDir],
         interference: Interference::Blocking,
-        width: 0.05,
+        target_half_width: 0.05,
         quick: false,
         ..Info::new("file.link")
     },
@@ -66,7 +66,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let target = name(format!("linked-{}", ctx.member()))?;
     made(raw::create_at(scratch.dir(), &target, b"x"), "making a file")?;
     let path = scratch.path().join(format!("linked-{}", ctx.member()));
-    let inode = std::fs::metadata(path).doing("looking at the file")?.ino();
+    let inode = std::fs::metadata(path).context("looking at the file")?.ino();
     let names = Names { symbolic: ctx.word("kind") == "symbolic", target: &target, inode };
     ring::measure(ctx, &scratch, ctx.int("entries"), &names, "link", "unlink")
 }
@@ -81,14 +81,14 @@ impl Maker for Names<'_> {
     #[inline]
     fn make(&self, dir: BorrowedFd<'_>, name: &CStr) -> Outcome {
         if self.symbolic {
-            return files::symlink(dir, self.target, name).doing("making a symbolic link");
+            return files::symlink(dir, self.target, name).context("making a symbolic link");
         }
         files::link(dir, self.target, name).map_err(|e| match e.kind() {
             // What file systems without hard links answer (FAT, some networks).
             std::io::ErrorKind::PermissionDenied | std::io::ErrorKind::Unsupported => {
-                Stop::Unsupported(format!("this file system makes no hard links: {e}"))
+                BenchError::Unsupported(format!("this file system makes no hard links: {e}"))
             }
-            _ => Stop::from_io("making a link", &e),
+            _ => BenchError::from_io("making a link", &e),
         })
     }
 

@@ -44,7 +44,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
             WHERE,
         ],
         needs: &[Need::WorkDir],
-        width: 0.03,
+        target_half_width: 0.03,
         quick: false,
         ..Info::new("file.lookup")
     },
@@ -62,7 +62,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     match ctx.word("kind") {
         "hit" => {
             if names.is_empty() {
-                return Err(Stop::Unsupported("an empty directory has no name to hit".to_owned()));
+                return Err(BenchError::Unsupported("an empty directory has no name to hit".to_owned()));
             }
             ctx.rng().shuffle(&mut names);
             let mut next = 0;

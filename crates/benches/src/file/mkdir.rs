@@ -40,7 +40,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         params: &[entries(&["16"]), WHERE, OBJECT],
         needs: &[Need::WorkDir],
         interference: Interference::Blocking,
-        width: 0.05,
+        target_half_width: 0.05,
         ..Info::new("file.mkdir")
     },
     run: Run::Here(run),
@@ -56,12 +56,12 @@ struct Directories;
 impl Maker for Directories {
     #[inline]
     fn make(&self, dir: BorrowedFd<'_>, name: &CStr) -> Outcome {
-        files::make_dir(dir, name).doing("making a directory")
+        files::make_dir(dir, name).context("making a directory")
     }
 
     #[inline]
     fn remove(&self, dir: BorrowedFd<'_>, name: &CStr) -> Outcome {
-        files::remove_dir(dir, name).doing("removing a directory")
+        files::remove_dir(dir, name).context("removing a directory")
     }
 
     fn is_whole(&self, path: &Path) -> std::io::Result<bool> {

@@ -44,7 +44,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         needs: &[Need::WorkDir],
         lineage: &["lmbench1996:table5", "lmbench3:bw_mmap_rd"],
         interference: Interference::Faults,
-        width: 0.03,
+        target_half_width: 0.03,
         quick: false,
         ..Info::new("file.mmap_reread")
     },
@@ -75,7 +75,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
         // Those are the harness's own.
         ctx.prove("minor faults in an iteration", "less than 0.5", faults, 0.0..0.5);
     } else {
-        let map = || Map::file_read(&cached.reopen()?, size, mode == "populate").doing("mapping the file");
+        let map = || Map::file_read(&cached.reopen()?, size, mode == "populate").context("mapping the file");
         let read = |map: &Map| {
             map.chunks_exact(BLOCK).zip(&cached.sums).try_for_each(|(block, written)| {
                 done.add(BLOCK as u64);

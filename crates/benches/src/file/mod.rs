@@ -49,10 +49,10 @@ const WHERE: Param = Param {
     full: &["work_dir", "tmpfs"],
 };
 
-/// Whose the files are. Without a crew it is all one, so not even a full run measures both.
+/// Whose the files are. Without a worker group it is all one, so not even a full run measures both.
 const OBJECT: Param = Param {
     name: "object",
-    help: "each member of a crew its own, or one for all",
+    help: "each member of a worker group its own, or one for all",
     kind: ParamKind::Word(&["private", "shared"]),
     quick: &[],
     default: &["private"],
@@ -80,14 +80,14 @@ const fn entries(default: &'static [&'static str]) -> Param {
 }
 
 /// A directory of this member's own, where the parameter [`WHERE`] says.
-fn directory(ctx: &mut Ctx) -> Result<Scratch, Stop> {
+fn directory(ctx: &mut Ctx) -> Result<Scratch, BenchError> {
     if ctx.word("where") == "tmpfs" { Scratch::tmpfs(ctx) } else { Scratch::apart(ctx) }
 }
 
 /// The same, or one for all members, as the parameter [`OBJECT`] says.
-fn directory_of_object(ctx: &mut Ctx) -> Result<Scratch, Stop> {
+fn directory_of_object(ctx: &mut Ctx) -> Result<Scratch, BenchError> {
     match (ctx.word("object"), ctx.word("where")) {
-        ("shared", "tmpfs") => Err(Stop::Unsupported("a tmpfs that is on no path cannot be shared".to_owned())),
+        ("shared", "tmpfs") => Err(BenchError::Unsupported("a tmpfs that is on no path cannot be shared".to_owned())),
         ("shared", _) => Scratch::shared(ctx),
         _ => directory(ctx),
     }
@@ -125,13 +125,13 @@ mod tests {
         let mut full = 0;
         for (id, tried) in try_all_in(&root) {
             match tried {
-                Err(Stop::Failed(why)) => {
+                Err(BenchError::Failed(why)) => {
                     assert!(why.contains("No space left"), "{id}: {why}");
                     full += 1;
                 }
                 // Names alone need no room there, and nothing is durable there.
-                Ok(()) | Err(Stop::Unsupported(_)) => {}
-                Err(Stop::Denied(why)) => panic!("{id}: {why}"),
+                Ok(()) | Err(BenchError::Unsupported(_)) => {}
+                Err(BenchError::Denied(why)) => panic!("{id}: {why}"),
             }
         }
         assert!(full >= 8, "{full}");
@@ -145,7 +145,7 @@ mod tests {
         };
         for (id, tried) in try_all_in(&root) {
             let why = "making a directory: Read-only file system (os error 30)".to_owned();
-            assert_eq!(tried, Err(Stop::Failed(why)), "{id}");
+            assert_eq!(tried, Err(BenchError::Failed(why)), "{id}");
         }
     }
 
@@ -157,6 +157,6 @@ mod tests {
         };
         let path = PathBuf::from(format!("/proc/self/fd/{}", root.as_raw_fd()));
         let tried = try_out(&rename::BENCH, &[("where", "tmpfs")], Some(&path)).map(|_| ());
-        assert_eq!(tried, Err(Stop::Unsupported("the work directory is on tmpfs itself".to_owned())));
+        assert_eq!(tried, Err(BenchError::Unsupported("the work directory is on tmpfs itself".to_owned())));
     }
 }

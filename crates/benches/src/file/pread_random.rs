@@ -26,7 +26,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         iteration: "one pread of 4 KiB",
         params: &[SIZE, WHERE, OBJECT],
         needs: &[Need::WorkDir],
-        width: 0.03,
+        target_half_width: 0.03,
         ..Info::new("file.pread_random")
     },
     run: Run::Here(run),
@@ -37,7 +37,7 @@ const PIECE: usize = 4096;
 
 fn run(ctx: &mut Ctx) -> Outcome {
     let cached = Cached::new(ctx, false)?;
-    let mut buffer = Map::anonymous(PIECE, Policy::Base).doing("mapping the buffer")?;
+    let mut buffer = Map::anonymous(PIECE, Policy::Base).context("mapping the buffer")?;
     buffer.populate();
     // Where to read, and what has to be found there.
     let mut pieces: Vec<(u64, u64)> =
@@ -47,10 +47,10 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let done = Done::new();
     ctx.measure(|iters| {
         for (at, written) in next.by_ref().take(iters as usize) {
-            whole(read_at(&cached.file, &mut buffer, *at).doing("reading the file")?, PIECE)?;
+            whole(read_at(&cached.file, &mut buffer, *at).context("reading the file")?, PIECE)?;
             let seen = first_word(&buffer);
             if seen != *written {
-                return Err(Stop::Failed(format!("a block begins with {seen:x}, not with {written:x}")));
+                return Err(BenchError::Failed(format!("a block begins with {seen:x}, not with {written:x}")));
             }
             done.add(1);
         }

@@ -26,7 +26,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         // A hundred thousand names take longer (60 ms) than a busy machine leaves anybody undisturbed.
         params: &[Param { full: &["16", "1000", "10000"], ..entries(&["1000"]) }, WHERE],
         needs: &[Need::WorkDir],
-        width: 0.03,
+        target_half_width: 0.03,
         ..Info::new("file.readdir")
     },
     run: Run::Here(run),
@@ -46,9 +46,9 @@ fn run(ctx: &mut Ctx) -> Outcome {
             files::read_dir(scratch.dir(), &mut room, |name| {
                 seen = (seen.0 + 1, seen.1 + name.to_bytes().len());
             })
-            .doing("reading the directory")?;
+            .context("reading the directory")?;
             if seen != expected {
-                return Err(Stop::Failed(format!("{} names instead of {}, or others", seen.0, expected.0)));
+                return Err(BenchError::Failed(format!("{} names instead of {}, or others", seen.0, expected.0)));
             }
             read += seen.0 as u64;
         }

@@ -45,7 +45,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         ],
         needs: &[Need::WorkDir],
         interference: Interference::Blocking,
-        width: 0.05,
+        target_half_width: 0.05,
         ..Info::new("file.rename")
     },
     run: Run::Here(run),
@@ -62,9 +62,9 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let mut there_path = scratch.path().to_owned();
     if ctx.word("kind") == "cross_dir" {
         there_path.push("other");
-        std::fs::create_dir(&there_path).doing("making a directory")?;
+        std::fs::create_dir(&there_path).context("making a directory")?;
     }
-    let other = File::open(&there_path).doing("opening the directory")?;
+    let other = File::open(&there_path).context("opening the directory")?;
     let there = other.as_fd();
     let (this, that) = (scratch.path().join("this"), there_path.join("that"));
 
@@ -79,14 +79,14 @@ fn run(ctx: &mut Ctx) -> Outcome {
                 watch.start();
                 let renamed = files::rename(here, THIS, there, THAT);
                 watch.stop();
-                renamed.doing("renaming a file")?;
+                renamed.context("renaming a file")?;
                 renames += 1;
             }
             made(raw::create_at(here, THIS, &[]), "making a file")
         })?;
         // One last time, to see the file arrive and the other go.
         let file = inode(&this)?;
-        files::rename(here, THIS, there, THAT).doing("renaming a file")?;
+        files::rename(here, THIS, there, THAT).context("renaming a file")?;
         u32::from(inode(&that)? != file) + u32::from(inode(&this)?.is_some())
     } else {
         let file = inode(&this)?;
@@ -95,7 +95,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
             for _ in 0..iters {
                 let renamed =
                     if away { files::rename(there, THAT, here, THIS) } else { files::rename(here, THIS, there, THAT) };
-                renamed.doing("renaming a file")?;
+                renamed.context("renaming a file")?;
                 away = !away;
                 renames += 1;
             }
@@ -111,10 +111,10 @@ fn run(ctx: &mut Ctx) -> Outcome {
 }
 
 /// The file under a name, if there is one.
-fn inode(path: &Path) -> Result<Option<u64>, Stop> {
+fn inode(path: &Path) -> Result<Option<u64>, BenchError> {
     match std::fs::symlink_metadata(path) {
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(None),
-        found => Ok(Some(found.doing("looking at a name")?.ino())),
+        found => Ok(Some(found.context("looking at a name")?.ino())),
     }
 }
 

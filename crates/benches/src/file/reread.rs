@@ -10,7 +10,7 @@
 //! random bytes, larger than second-level caches and smaller than most last-level ones; its size against the latter is
 //! recorded. It is never written back: nothing is synced, nothing left, and no disk is busy with it in later rounds.
 //! The proofs are that all its pages were in memory before and after, that no fault waited for a disk, and that no
-//! block was read from one. Members of a crew have a file each, or one in common.
+//! block was read from one. Members of a worker group have a file each, or one in common.
 //!
 //! Traps: bytes credited that were never read (lmbench prints 3.5 TB/s for a short file, and gigabytes per second for
 //! none at all); compilers that leave the sum out; file systems that compress or share blocks. With large sizes the
@@ -48,7 +48,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         ],
         needs: &[Need::WorkDir],
         lineage: &["lmbench1996:table5", "lmbench3:bw_file_rd", "ousterhout1990:table6"],
-        width: 0.03,
+        target_half_width: 0.03,
         ..Info::new("file.reread")
     },
     run: Run::Here(run),
@@ -57,7 +57,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
 fn run(ctx: &mut Ctx) -> Outcome {
     let mode = ctx.word("mode");
     let mut cached = Cached::new(ctx, mode == "open_close")?;
-    let mut buffer = Map::anonymous(BLOCK, Policy::Base).doing("mapping the buffer")?;
+    let mut buffer = Map::anonymous(BLOCK, Policy::Base).context("mapping the buffer")?;
     buffer.populate();
     let done = Done::new();
     if mode == "open_close" {
@@ -65,7 +65,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
             for _ in 0..iters {
                 let file = cached.reopen()?;
                 for written in &cached.sums {
-                    whole(read(file.as_fd(), &mut buffer).doing("reading the file")?, BLOCK)?;
+                    whole(read(file.as_fd(), &mut buffer).context("reading the file")?, BLOCK)?;
                     same(sum(&buffer), *written)?;
                     done.add(BLOCK as u64);
                 }
@@ -75,14 +75,14 @@ fn run(ctx: &mut Ctx) -> Outcome {
     } else {
         let (file, sums) = (&mut cached.file, &cached.sums);
         let mut next = 0;
-        let read_block = Arm::staged("", |iters, watch| {
+        let read_block = Variant::staged("", |iters, watch| {
             watch.start();
             for _ in 0..iters {
                 if next == sums.len() {
-                    file.rewind().doing("rewinding the file")?;
+                    file.rewind().context("rewinding the file")?;
                     next = 0;
                 }
-                whole(read(file.as_fd(), &mut buffer).doing("reading the file")?, BLOCK)?;
+                whole(read(file.as_fd(), &mut buffer).context("reading the file")?, BLOCK)?;
                 if mode == "read_sum" {
                     same(sum(&buffer), sums[next])?;
                 }
@@ -93,7 +93,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
             // Beside the watch: the last block is the right one.
             same(sum(&buffer), sums[next.saturating_sub(1)])
         });
-        ctx.measure_arms(&mut [read_block.per_iter(BLOCK as f64)])?;
+        ctx.measure_variants(&mut [read_block.per_iter(BLOCK as f64)])?;
     }
     let credited = ctx.iterations() * if mode == "open_close" { cached.map.len() } else { BLOCK } as u64;
     work::once_each(ctx, "bytes read per byte credited", done.count(), credited);

@@ -1,7 +1,7 @@
 //! Names made and removed in turn: the loop that all who make names share.
 //!
 //! The directory holds 16 of them, give or take 8: names are made and the oldest removed, a few at a time, in the same
-//! rounds; where one side gets ahead of the other (in a crew), it does the other's work beside the watch. Each
+//! rounds; where one side gets ahead of the other (in a worker group), it does the other's work beside the watch. Each
 //! operation is timed alone. At the end the directory has to hold as many as were made and not removed.
 
 use super::crowd::{crowd, name};
@@ -40,7 +40,7 @@ pub(super) fn measure(
     removed: &'static str,
 ) -> Outcome {
     let Some(others) = entries.checked_sub(POPULATION) else {
-        return Err(Stop::Unsupported(format!("a directory with less than {POPULATION} names")));
+        return Err(BenchError::Unsupported(format!("a directory with less than {POPULATION} names")));
     };
     let others = others / u64::from(if ctx.word("object") == "shared" { ctx.workers() } else { 1 });
     let _others = crowd(ctx, scratch, others)?;
@@ -49,8 +49,8 @@ pub(super) fn measure(
         ring.borrow_mut().make()?;
     }
     let (done_made, done_removed) = (Done::new(), Done::new());
-    ctx.measure_arms(&mut [
-        Arm::staged(made, |iters, watch| {
+    ctx.measure_variants(&mut [
+        Variant::staged(made, |iters, watch| {
             let mut ring = ring.borrow_mut();
             for _ in 0..iters {
                 watch.start();
@@ -63,7 +63,7 @@ pub(super) fn measure(
             }
             Ok(())
         }),
-        Arm::staged(removed, |iters, watch| {
+        Variant::staged(removed, |iters, watch| {
             let mut ring = ring.borrow_mut();
             for _ in 0..iters {
                 if ring.there() < POPULATION - SLACK {
@@ -95,10 +95,11 @@ struct Ring<'s, M> {
 }
 
 impl<'s, M: Maker> Ring<'s, M> {
-    fn new(ctx: &Ctx, scratch: &'s Scratch, maker: &'s M) -> Result<Ring<'s, M>, Stop> {
+    fn new(ctx: &Ctx, scratch: &'s Scratch, maker: &'s M) -> Result<Ring<'s, M>, BenchError> {
         let prefix = format!("ring-{}-", ctx.member());
         // One more than there ever are at a time, so that a name is free when it comes round.
-        let names: Result<_, Stop> = (0..=POPULATION + SLACK + 1).map(|n| name(format!("{prefix}{n:03}"))).collect();
+        let names: Result<_, BenchError> =
+            (0..=POPULATION + SLACK + 1).map(|n| name(format!("{prefix}{n:03}"))).collect();
         Ok(Ring { scratch, maker, prefix, names: names?, made: 0, removed: 0 })
     }
 
@@ -122,15 +123,15 @@ impl<'s, M: Maker> Ring<'s, M> {
     }
 
     /// How many of its names the directory has with what was made under them; an error when there is something else.
-    fn whole(&self) -> Result<u64, Stop> {
+    fn whole(&self) -> Result<u64, BenchError> {
         let mut whole = 0;
-        for entry in std::fs::read_dir(self.scratch.path()).doing("reading the directory")? {
-            let entry = entry.doing("reading the directory")?;
+        for entry in std::fs::read_dir(self.scratch.path()).context("reading the directory")? {
+            let entry = entry.context("reading the directory")?;
             if !entry.file_name().as_encoded_bytes().starts_with(self.prefix.as_bytes()) {
                 continue;
             }
-            if !self.maker.is_whole(&entry.path()).doing("looking at what was made")? {
-                return Err(Stop::Failed(format!("{}: not what was made", entry.path().display())));
+            if !self.maker.is_whole(&entry.path()).context("looking at what was made")? {
+                return Err(BenchError::Failed(format!("{}: not what was made", entry.path().display())));
             }
             whole += 1;
         }
@@ -142,13 +143,13 @@ impl<'s, M: Maker> Ring<'s, M> {
 pub(super) mod testing {
     use crate::scratch::testing::Place;
     use groma_harness::Benchmark;
-    use groma_harness::model::CrewKind;
+    use groma_harness::model::WorkerKind;
     use groma_harness::prelude::*;
-    use groma_harness::testing::{try_crew, try_out};
+    use groma_harness::testing::{try_group, try_out};
 
     const WHOLE: &str = "names with what was made under them, of those that should be there";
 
-    /// Everything holds for each of these choices alone, and for a crew whose directory is its own or common.
+    /// Everything holds for each of these choices alone, and for a worker group whose directory is its own or common.
     pub(in crate::file) fn holds(bench: &Benchmark, series: [&str; 2], choices: &[&[(&str, &str)]]) {
         for choice in choices {
             let place = Place::new();
@@ -160,13 +161,13 @@ pub(super) mod testing {
         for object in ["private", "shared"] {
             let place = Place::new();
             let chosen = [("object", object), ("entries", "100")];
-            let tried = try_crew(bench, &chosen, Some(place.path()), 2, CrewKind::Threads);
+            let tried = try_group(bench, &chosen, Some(place.path()), 2, WorkerKind::Threads);
             assert_eq!(tried.expect("names").proven(WHOLE), 1.0);
         }
         let place = Place::new();
         match try_out(bench, &[("where", "tmpfs"), ("entries", "100")], Some(place.path())) {
             Ok(tried) => assert_eq!(tried.proven(WHOLE), 1.0),
-            Err(Stop::Failed(why)) => panic!("{why}"),
+            Err(BenchError::Failed(why)) => panic!("{why}"),
             Err(stop) => eprintln!("skipped: {stop}"),
         }
     }

@@ -46,7 +46,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         ],
         needs: &[Need::WorkDir],
         interference: Interference::Blocking,
-        width: 0.05,
+        target_half_width: 0.05,
         quick: false,
         ..Info::new("file.truncate")
     },
@@ -56,7 +56,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
 fn run(ctx: &mut Ctx) -> Outcome {
     let size = ctx.int("size");
     if size == 0 {
-        return Err(Stop::Unsupported("an empty file cannot be cut".to_owned()));
+        return Err(BenchError::Unsupported("an empty file cannot be cut".to_owned()));
     }
     let scratch = directory(ctx)?;
     let file = scratch.random_file(0, ctx)?;
@@ -66,35 +66,35 @@ fn run(ctx: &mut Ctx) -> Outcome {
         watch.start();
         let done = files::set_len(&file, len);
         watch.stop();
-        done.doing("changing the length of a file")?;
-        let seen = file.metadata().doing("fstat")?.len();
-        if seen == len { Ok(()) } else { Err(Stop::Failed(format!("a file cut to {len} B has {seen} B"))) }
+        done.context("changing the length of a file")?;
+        let seen = file.metadata().context("fstat")?.len();
+        if seen == len { Ok(()) } else { Err(BenchError::Failed(format!("a file cut to {len} B has {seen} B"))) }
     };
     let (cuts, extensions) = (Done::new(), Done::new());
-    ctx.measure_arms(&mut [
-        Arm::staged("cut", |iters, watch| {
+    ctx.measure_variants(&mut [
+        Variant::staged("cut", |iters, watch| {
             for _ in 0..iters {
-                let n = files::write_at(&file, &content, 0).doing("writing a file")?;
+                let n = files::write_at(&file, &content, 0).context("writing a file")?;
                 if n as u64 != size {
-                    return Err(Stop::Failed(format!("a write took {n} B of {size} B: No space left on device")));
+                    return Err(BenchError::Failed(format!("a write took {n} B of {size} B: No space left on device")));
                 }
                 set(watch, 0)?;
                 cuts.add(1);
             }
             Ok(())
         }),
-        Arm::staged("extend", |iters, watch| {
+        Variant::staged("extend", |iters, watch| {
             for _ in 0..iters {
                 set(watch, size)?;
                 extensions.add(1);
-                files::set_len(&file, 0).doing("cutting a file")?;
+                files::set_len(&file, 0).context("cutting a file")?;
             }
             Ok(())
         }),
     ])?;
     cuts.prove_of(ctx, "cut", "files cut per cut credited");
     extensions.prove_of(ctx, "extend", "files extended per extension credited");
-    let left = files::allocated(&file).doing("fstat")?;
+    let left = files::allocated(&file).context("fstat")?;
     ctx.prove("bytes that the file holds in the end", "0", left as f64, 0.0..=0.0);
     Ok(())
 }
@@ -115,6 +115,6 @@ mod tests {
         }
         let place = Place::new();
         let nothing = try_out(&BENCH, &[("size", "0")], Some(place.path())).map(|_| ());
-        assert!(matches!(nothing, Err(Stop::Unsupported(_))));
+        assert!(matches!(nothing, Err(BenchError::Unsupported(_))));
     }
 }

@@ -70,7 +70,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         needs: &[Need::Loopback],
         lineage: &["lmbench3:lat_http"],
         interference: Interference::Blocking,
-        width: 0.02,
+        target_half_width: 0.02,
         ..Info::new("http.get")
     },
     run: Run::Here(run),
@@ -79,33 +79,33 @@ pub(crate) static BENCH: Benchmark = Benchmark {
 fn run(ctx: &mut Ctx) -> Outcome {
     let size = ctx.int("size");
     if size > BODY_MOST {
-        return Err(Stop::Unsupported(format!("a body has {BODY_MOST} bytes at most")));
+        return Err(BenchError::Unsupported(format!("a body has {BODY_MOST} bytes at most")));
     }
     let path = format!("/{}/{size}", ctx.word("from"));
     let peer = Peer::start(ctx, &SERVICE)?;
     let to = peer.address();
     // One request makes the body, and proves the way, before anything is counted. The server talks to one client at a
     // time: its clock is asked for before the connection that stays is made, and after it has gone.
-    let mut first = Client::new(to, &path, true).doing("connecting")?;
-    let connection = first.get(size).doing("getting")?;
-    first.close(connection).doing("closing")?;
-    let [cpu_before, sent_before] = server_usage(to).doing("asking what the server has used")?;
+    let mut first = Client::new(to, &path, true).context("connecting")?;
+    let connection = first.get(size).context("getting")?;
+    first.close(connection).context("closing")?;
+    let [cpu_before, sent_before] = server_usage(to).context("asking what the server has used")?;
 
-    let mut client = Client::new(to, &path, ctx.word("connection") == "close").doing("connecting")?;
+    let mut client = Client::new(to, &path, ctx.word("connection") == "close").context("connecting")?;
     let mut whole = 0u64;
     ctx.measure_staged(|iters, watch| {
         for _ in 0..iters {
             watch.start();
             let got = client.get(size);
             watch.stop();
-            client.close(got.doing("getting")?).doing("closing")?;
+            client.close(got.context("getting")?).context("closing")?;
             whole += 1;
         }
         Ok(())
     })?;
-    let again = client.end().doing("closing")?;
+    let again = client.end().context("closing")?;
     let requests = ctx.iterations() as f64;
-    let [cpu_after, sent_after] = server_usage(to).doing("asking what the server has used")?;
+    let [cpu_after, sent_after] = server_usage(to).context("asking what the server has used")?;
     ctx.state_as("cpu_server", cpu_after.saturating_sub(cpu_before) as f64 / 1e9 / requests);
     let far = peer.is_remote();
     if let Some(exit) = peer.end()? {
@@ -146,6 +146,6 @@ mod tests {
 
     #[test]
     fn a_body_that_no_server_has_is_unsupported() {
-        assert!(matches!(try_out(&BENCH, &[("size", "1G")], None), Err(Stop::Unsupported(_))));
+        assert!(matches!(try_out(&BENCH, &[("size", "1G")], None), Err(BenchError::Unsupported(_))));
     }
 }

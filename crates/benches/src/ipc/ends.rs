@@ -7,9 +7,9 @@ use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 
 /// The bytes of a message, all of them there before the measurement.
-pub(crate) fn message(ctx: &Ctx) -> Result<Vec<u8>, Stop> {
+pub(crate) fn message(ctx: &Ctx) -> Result<Vec<u8>, BenchError> {
     match ctx.int("size") {
-        0 => Err(Stop::Unsupported("a message has a byte or more".to_owned())),
+        0 => Err(BenchError::Unsupported("a message has a byte or more".to_owned())),
         size => Ok(vec![1; size as usize]),
     }
 }

@@ -27,7 +27,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         scaling: ONE_PROCESS_EACH,
         placements: NEAR,
         interference: Interference::Blocking,
-        width: 0.02,
+        target_half_width: 0.02,
         ..Info::new("ipc.eventfd_rtt")
     },
     run: Run::Here(run),
@@ -61,8 +61,8 @@ impl End for Counters {
 }
 
 fn run(ctx: &mut Ctx) -> Outcome {
-    let make = || eventfd().doing("making an event counter");
-    let again = |counter: &OwnedFd| counter.try_clone().doing("duplicating a descriptor");
+    let make = || eventfd().context("making an event counter");
+    let again = |counter: &OwnedFd| counter.try_clone().context("duplicating a descriptor");
     let (forth, back) = (make()?, make()?);
     let mut here = Counters { input: again(&back)?, output: again(&forth)? };
     let there = Counters { input: forth, output: back };

@@ -30,7 +30,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         needs: &[Need::WorkDir],
         lineage: &["lmbench3:lat_fifo"],
         interference: Interference::Blocking,
-        width: 0.02,
+        target_half_width: 0.02,
         quick: false,
         ..Info::new("ipc.fifo_rtt")
     },
@@ -40,7 +40,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
 fn run(ctx: &mut Ctx) -> Outcome {
     let message = message(ctx)?;
     let scratch = Scratch::new(ctx)?;
-    let make = |name| fifo(&scratch.path().join(name)).doing("making a FIFO");
+    let make = |name| fifo(&scratch.path().join(name)).context("making a FIFO");
     let (mut here, there) = Stream::ends(make("there")?, make("back")?, message);
     trip::measure(ctx, &mut here, || Ok(there))
 }

@@ -16,7 +16,7 @@
 use super::trip::{self, End};
 use super::{NEAR, ONE_PROCESS_EACH};
 use groma_harness::prelude::*;
-use groma_harness::sys::fork::Vigil;
+use groma_harness::sys::fork::PeerWatch;
 use groma_harness::sys::shared::{self, Shared};
 use std::io;
 use std::sync::atomic::{AtomicU32, Ordering::Acquire, Ordering::Release};
@@ -30,7 +30,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         scaling: ONE_PROCESS_EACH,
         placements: NEAR,
         interference: Interference::Blocking,
-        width: 0.02,
+        target_half_width: 0.02,
         ..Info::new("ipc.futex_rtt")
     },
     run: Run::Here(run),
@@ -67,7 +67,7 @@ impl End for Words<'_> {
             match self.input.load(Acquire) {
                 seen if seen == next => break,
                 seen if seen == self.received => {
-                    if Vigil::saw_an_end() {
+                    if PeerWatch::saw_an_end() {
                         return Err(io::ErrorKind::Interrupted.into());
                     }
                     shared::wait(self.input, seen, None);
@@ -81,7 +81,7 @@ impl End for Words<'_> {
 }
 
 fn run(ctx: &mut Ctx) -> Outcome {
-    let words = Shared::<AtomicU32>::new(2 * APART).doing("sharing memory with the other side")?;
+    let words = Shared::<AtomicU32>::new(2 * APART).context("sharing memory with the other side")?;
     let (forth, back) = (&words[0], &words[APART]);
     let mut here = Words { input: back, output: forth, received: 0, sent: 0 };
     let there = Words { input: forth, output: back, received: 0, sent: 0 };

@@ -40,7 +40,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         needs: &[Need::WorkDir],
         lineage: &["lmbench3:lat_fcntl"],
         interference: Interference::Blocking,
-        width: 0.02,
+        target_half_width: 0.02,
         quick: false,
         ..Info::new("ipc.lock_rtt")
     },
@@ -90,8 +90,8 @@ impl End for Locks {
 fn run(ctx: &mut Ctx) -> Outcome {
     let kind = lock_kind(ctx);
     let scratch = Scratch::new(ctx)?;
-    let mut here = Locks::open(scratch.path(), kind, true).doing("opening files to lock")?;
-    here.lock(0).and_then(|()| here.lock(2)).doing("locking files")?;
+    let mut here = Locks::open(scratch.path(), kind, true).context("opening files to lock")?;
+    here.lock(0).and_then(|()| here.lock(2)).context("locking files")?;
     let there = || {
         let there = Locks::open(scratch.path(), kind, false)?;
         there.lock(1)?;

@@ -52,7 +52,7 @@ const fn sizes(full: &'static [&'static str]) -> Param {
 }
 
 /// The text about a size that a limit of the system forbids.
-fn beyond(size: usize, name: &str, limit: Option<u64>) -> Stop {
+fn beyond(size: usize, name: &str, limit: Option<u64>) -> BenchError {
     let limit = limit.map_or_else(|| "less".to_owned(), |n| n.to_string());
-    Stop::Unsupported(format!("a message of {size} bytes: {name} allows {limit}"))
+    BenchError::Unsupported(format!("a message of {size} bytes: {name} allows {limit}"))
 }

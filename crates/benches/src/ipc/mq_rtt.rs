@@ -32,7 +32,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         scaling: ONE_PROCESS_EACH,
         placements: NEAR,
         interference: Interference::Blocking,
-        width: 0.02,
+        target_half_width: 0.02,
         ..Info::new("ipc.mq_rtt")
     },
     run: Run::Here(run),
@@ -62,22 +62,22 @@ impl End for Queues {
 }
 
 /// A queue for messages of that size; `Unsupported` where a limit forbids it.
-fn queue(size: usize) -> Result<OwnedFd, Stop> {
+fn queue(size: usize) -> Result<OwnedFd, BenchError> {
     let queue = mq::queue(1, size);
     match queue.as_ref().map_err(io::Error::kind) {
         Err(io::ErrorKind::InvalidInput) => Err(beyond(size, "fs.mqueue.msgsize_max", mq::most_bytes())),
         // EMFILE: the bytes of all queues of this user, not descriptors.
         Err(_) if queue.as_ref().is_err_and(mq::is_limit_of_user) => {
-            Err(Stop::Unsupported("this user has as many bytes in queues as RLIMIT_MSGQUEUE allows".to_owned()))
+            Err(BenchError::Unsupported("this user has as many bytes in queues as RLIMIT_MSGQUEUE allows".to_owned()))
         }
-        _ => queue.doing("making a POSIX message queue"),
+        _ => queue.context("making a POSIX message queue"),
     }
 }
 
 fn run(ctx: &mut Ctx) -> Outcome {
     let message = message(ctx)?;
     let (forth, back) = (queue(message.len())?, queue(message.len())?);
-    let again = |queue: &OwnedFd| queue.try_clone().doing("duplicating a descriptor");
+    let again = |queue: &OwnedFd| queue.try_clone().context("duplicating a descriptor");
     let mut here = Queues { input: again(&back)?, output: again(&forth)?, message: message.clone() };
     let there = Queues { input: forth, output: back, message };
     trip::measure(ctx, &mut here, || Ok(there))
@@ -99,6 +99,6 @@ mod tests {
     #[test]
     fn a_message_beyond_every_limit_is_unsupported() {
         // 16 MiB is the most that even the superuser gets.
-        assert!(matches!(try_out(&BENCH, &[("size", "32M")], None), Err(Stop::Unsupported(_))));
+        assert!(matches!(try_out(&BENCH, &[("size", "32M")], None), Err(BenchError::Unsupported(_))));
     }
 }

@@ -64,7 +64,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         ],
         lineage: &["lmbench1996:table3", "lmbench3:bw_pipe"],
         interference: Interference::Blocking,
-        width: 0.05,
+        target_half_width: 0.05,
         ..Info::new("ipc.pipe_bandwidth")
     },
     run: Run::Here(run),
@@ -73,14 +73,16 @@ pub(crate) static BENCH: Benchmark = Benchmark {
 fn run(ctx: &mut Ctx) -> Outcome {
     let size = ctx.int("size") as usize;
     let lends = ctx.word("by") == "vmsplice";
-    let (read_end, write_end) = pipe().doing("making a pipe")?;
+    let (read_end, write_end) = pipe().context("making a pipe")?;
     if ctx.word("buffer") == "max" {
         let Some(most) = largest_pipe() else {
-            return Err(Stop::Unsupported("/proc/sys/fs/pipe-max-size does not say how large a pipe may be".into()));
+            return Err(BenchError::Unsupported(
+                "/proc/sys/fs/pipe-max-size does not say how large a pipe may be".into(),
+            ));
         };
-        resize_pipe(write_end.as_fd(), most).doing("making the pipe larger")?;
+        resize_pipe(write_end.as_fd(), most).context("making the pipe larger")?;
     }
-    let holds = pipe_holds(write_end.as_fd()).doing("asking what the pipe holds")?;
+    let holds = pipe_holds(write_end.as_fd()).context("asking what the pipe holds")?;
     let medium = Medium { read_end, write_end, holds };
     stream::run(ctx, medium, size, u64::MAX, || {
         // A transfer takes a page of the pipe or more, however short it is.
@@ -120,7 +122,7 @@ mod tests {
                     assert!(facts.iter().any(|f| f.key == "stream.holds"), "{facts:?}");
                 }
                 // A user with many pipes may not make a larger one.
-                Err(Stop::Denied(why)) if buffer == "max" => eprintln!("{chosen:?}: {why}"),
+                Err(BenchError::Denied(why)) if buffer == "max" => eprintln!("{chosen:?}: {why}"),
                 Err(stop) => panic!("{chosen:?}: {stop}"),
             }
         }
@@ -128,6 +130,6 @@ mod tests {
 
     #[test]
     fn a_transfer_of_nothing_is_refused() {
-        assert!(matches!(try_out(&BENCH, &[("size", "0")], None), Err(Stop::Unsupported(_))));
+        assert!(matches!(try_out(&BENCH, &[("size", "0")], None), Err(BenchError::Unsupported(_))));
     }
 }

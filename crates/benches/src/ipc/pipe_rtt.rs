@@ -29,7 +29,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         placements: &Placement::TWO_SIDED,
         lineage: &["lmbench1996:table11", "lmbench3:lat_pipe", "ousterhout1990:table3", "perf_bench:sched pipe"],
         interference: Interference::Blocking,
-        width: 0.02,
+        target_half_width: 0.02,
         // 2: the other side reads a message with one call instead of two.
         version: 2,
         ..Info::new("ipc.pipe_rtt")
@@ -38,7 +38,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
 };
 
 fn run(ctx: &mut Ctx) -> Outcome {
-    let pipes = (pipe().doing("making a pipe")?, pipe().doing("making a pipe")?);
+    let pipes = (pipe().context("making a pipe")?, pipe().context("making a pipe")?);
     let (mut here, there) = Stream::ends(pipes.0, pipes.1, message(ctx)?);
     trip::measure(ctx, &mut here, || Ok(there))
 }

@@ -28,7 +28,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         scaling: ONE_PROCESS_EACH,
         placements: NEAR,
         interference: Interference::Blocking,
-        width: 0.02,
+        target_half_width: 0.02,
         quick: false,
         ..Info::new("ipc.posix_sem_rtt")
     },
@@ -58,7 +58,7 @@ impl End for Waits<'_> {
 }
 
 fn run(ctx: &mut Ctx) -> Outcome {
-    let semaphores = Semaphores::new(2).doing("making semaphores")?;
+    let semaphores = Semaphores::new(2).context("making semaphores")?;
     let end = |input| Waits { semaphores: &semaphores, input };
     let (mut here, there) = (end(0), end(1));
     trip::measure(ctx, &mut here, || Ok(there))

@@ -59,7 +59,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         needs: &[Need::WorkDir],
         lineage: &[],
         interference: Interference::Blocking,
-        width: 0.05,
+        target_half_width: 0.05,
         quick: false,
         ..Info::new("ipc.sendfile_bandwidth")
     },
@@ -77,15 +77,15 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let mut part = vec![0; size];
     for number in 0..parts {
         fill(&mut part, number);
-        file.write_all_at(&part, number * size as u64).doing("writing the file")?;
+        file.write_all_at(&part, number * size as u64).context("writing the file")?;
     }
     let (read_end, write_end, holds) = if ctx.word("to") == "pipe" {
-        let (read_end, write_end) = pipe().doing("making a pipe")?;
-        let holds = pipe_holds(write_end.as_fd()).doing("asking what the pipe holds")?;
+        let (read_end, write_end) = pipe().context("making a pipe")?;
+        let holds = pipe_holds(write_end.as_fd()).context("asking what the pipe holds")?;
         (read_end, write_end, holds)
     } else {
-        let (read_end, write_end) = unix::pair(Kind::Stream).doing("making a pair of sockets")?;
-        let holds = socket::send_buffer(write_end.as_fd()).doing("asking for SO_SNDBUF")? as u64 + PIECE;
+        let (read_end, write_end) = unix::pair(Kind::Stream).context("making a pair of sockets")?;
+        let holds = socket::send_buffer(write_end.as_fd()).context("asking for SO_SNDBUF")? as u64 + PIECE;
         (read_end, write_end, holds)
     };
     let (by, to) = (ctx.word("by"), ctx.word("to"));
@@ -135,7 +135,7 @@ mod tests {
                 match measured(&BENCH, &chosen, Some(place.path())) {
                     Ok(_) => {}
                     // Not every file system lends its pages.
-                    Err(Stop::Unsupported(why)) if by != "read_write" => eprintln!("{chosen:?}: {why}"),
+                    Err(BenchError::Unsupported(why)) if by != "read_write" => eprintln!("{chosen:?}: {why}"),
                     Err(stop) => panic!("{chosen:?}: {stop}"),
                 }
             }

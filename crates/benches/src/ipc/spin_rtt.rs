@@ -29,7 +29,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         scaling: Scaling::alone("a side that spins while the other one waits for a CPU measures the scheduler"),
         placements: &[Placement::SameLlc],
         needs: &[Need::Cpus(2)],
-        width: 0.02,
+        target_half_width: 0.02,
         ..Info::new("ipc.spin_rtt")
     },
     run: Run::Here(run),
@@ -76,11 +76,11 @@ impl End for Words<'_> {
 
 fn run(ctx: &mut Ctx) -> Outcome {
     if proofs::on_one_cpu(ctx) {
-        return Err(Stop::Unsupported(
+        return Err(BenchError::Unsupported(
             "two that spin on one CPU wait for the scheduler, not for each other".to_owned(),
         ));
     }
-    let words = Shared::<AtomicU32>::new(2 * APART).doing("sharing memory with the other side")?;
+    let words = Shared::<AtomicU32>::new(2 * APART).context("sharing memory with the other side")?;
     let (forth, back) = (&words[0], &words[APART]);
     let mut here = Words { input: back, output: forth, received: 0, sent: 0 };
     let there = Words { input: forth, output: back, received: 0, sent: 0 };
@@ -96,7 +96,7 @@ mod tests {
     #[test]
     fn every_round_trip_is_answered() {
         let tried = match try_out(&BENCH, &[], None) {
-            Err(Stop::Unsupported(why)) => return eprintln!("skipped: {why}"),
+            Err(BenchError::Unsupported(why)) => return eprintln!("skipped: {why}"),
             tried => tried.expect("shared memory"),
         };
         assert!(tried.samples("") >= 3);

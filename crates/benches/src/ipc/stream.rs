@@ -95,15 +95,15 @@ fn write_until_stopped<'a>(
 }
 
 /// Why the stream ended before its time: what the writer says, which knows more than the end that the reader saw.
-fn broken(seen: &io::Error, shared: &[AtomicU64]) -> Stop {
+fn broken(seen: &io::Error, shared: &[AtomicU64]) -> BenchError {
     let error = match shared[ERRNO].load(SeqCst) as i32 {
-        0 => return Stop::from_io("reading", seen),
+        0 => return BenchError::from_io("reading", seen),
         errno => io::Error::from_raw_os_error(errno),
     };
-    match Stop::from_io("writing", &error) {
+    match BenchError::from_io("writing", &error) {
         // Too long for a message, or a way that this kernel, file system or socket does not go.
-        Stop::Failed(why) if matches!(error.raw_os_error(), Some(EMSGSIZE | EINVAL | EOPNOTSUPP)) => {
-            Stop::Unsupported(why)
+        BenchError::Failed(why) if matches!(error.raw_os_error(), Some(EMSGSIZE | EINVAL | EOPNOTSUPP)) => {
+            BenchError::Unsupported(why)
         }
         stop => stop,
     }
@@ -124,10 +124,10 @@ pub(super) fn run<'a>(
     prepare: impl FnOnce() -> io::Result<Send<'a>>,
 ) -> Outcome {
     if size == 0 {
-        return Err(Stop::Unsupported("a transfer has a byte or more".to_owned()));
+        return Err(BenchError::Unsupported("a transfer has a byte or more".to_owned()));
     }
     let Medium { read_end, write_end, holds: held } = medium;
-    let shared = Shared::<AtomicU64>::new(4).doing("sharing four words")?;
+    let shared = Shared::<AtomicU64>::new(4).context("sharing four words")?;
     let writer = ctx.fork_peer(&[read_end.as_fd()], || {
         match write_until_stopped(write_end.as_fd(), size, cycle, &shared, prepare) {
             Ok(()) => 0,
@@ -139,7 +139,7 @@ pub(super) fn run<'a>(
     })?;
     drop(write_end);
 
-    let mut map = buffer(size).doing("mapping the buffer")?;
+    let mut map = buffer(size).context("mapping the buffer")?;
     let buffer = &mut map[..size];
     let (mut number, mut cpu_ns) = (0, 0);
     let mut take = |transfers: u64| {
@@ -147,7 +147,7 @@ pub(super) fn run<'a>(
         for _ in 0..transfers {
             read_full(read_end.as_fd(), buffer).map_err(|e| broken(&e, &shared))?;
             if !holds(buffer, number % cycle) {
-                return Err(Stop::Failed(format!("transfer {number} did not arrive as it was written")));
+                return Err(BenchError::Failed(format!("transfer {number} did not arrive as it was written")));
             }
             number += 1;
         }
@@ -156,7 +156,7 @@ pub(super) fn run<'a>(
     };
     let mut untimed = 0;
     let (head, timed) = (held.div_ceil(size as u64), TIMED.max(4 * held).div_ceil(size as u64));
-    ctx.measure_arms(&mut [Arm::staged("", |iters, watch| {
+    ctx.measure_variants(&mut [Variant::staged("", |iters, watch| {
         take(head)?;
         untimed += head;
         watch.start();
@@ -170,12 +170,12 @@ pub(super) fn run<'a>(
     shared[STOP].store(1, SeqCst);
     let mut drained = 0;
     loop {
-        match read(read_end.as_fd(), buffer).doing("draining")? {
+        match read(read_end.as_fd(), buffer).context("draining")? {
             0 => break,
             n => drained += n as u64,
         }
     }
-    let peer = writer.wait().doing("waiting for the writer")?;
+    let peer = writer.wait().context("waiting for the writer")?;
     let written = shared[WRITTEN].load(SeqCst);
     let credited = (ctx.iterations() * timed + untimed) * size as u64;
     ctx.prove("bytes compared per byte credited", "1", arrived as f64 / credited as f64, 1.0..=1.0);
@@ -195,7 +195,11 @@ pub(super) mod tests {
     use std::path::Path;
 
     /// A stream was measured, and nothing but what was moved and compared counts.
-    pub(crate) fn measured(bench: &Benchmark, chosen: &[(&str, &str)], dir: Option<&Path>) -> Result<Tried, Stop> {
+    pub(crate) fn measured(
+        bench: &Benchmark,
+        chosen: &[(&str, &str)],
+        dir: Option<&Path>,
+    ) -> Result<Tried, BenchError> {
         let tried = try_out(bench, chosen, dir)?;
         assert!(tried.samples("") >= 3);
         let per_iter = tried.result.series("").expect("samples").per_iter;
@@ -214,13 +218,13 @@ pub(super) mod tests {
     fn the_reason_is_that_of_the_writer() {
         let shared = Shared::<AtomicU64>::new(4).expect("memory");
         let eof = io::Error::from(io::ErrorKind::UnexpectedEof);
-        assert!(matches!(broken(&eof, &shared), Stop::Failed(why) if why.starts_with("reading")));
+        assert!(matches!(broken(&eof, &shared), BenchError::Failed(why) if why.starts_with("reading")));
         for (errno, wanted) in [(EMSGSIZE, "unsupported"), (38, "unsupported"), (1, "denied"), (5, "failed")] {
             shared[ERRNO].store(errno as u64, SeqCst);
             let got = match broken(&eof, &shared) {
-                Stop::Unsupported(_) => "unsupported",
-                Stop::Denied(_) => "denied",
-                Stop::Failed(_) => "failed",
+                BenchError::Unsupported(_) => "unsupported",
+                BenchError::Denied(_) => "denied",
+                BenchError::Failed(_) => "failed",
             };
             assert_eq!(got, wanted, "{errno}");
         }

@@ -30,7 +30,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         scaling: ONE_PROCESS_EACH,
         placements: NEAR,
         interference: Interference::Blocking,
-        width: 0.02,
+        target_half_width: 0.02,
         quick: false,
         ..Info::new("ipc.sysv_msg_rtt")
     },
@@ -69,7 +69,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     {
         return Err(beyond(size, "kernel.msgmax", Some(limit)));
     }
-    let queue = Queue::new().doing("making a System V message queue")?;
+    let queue = Queue::new().context("making a System V message queue")?;
     let end = |input, output| Typed { queue: queue.id(), input, output, message: Message::new(size) };
     let (mut here, there) = (end(2, 1), end(1, 2));
     trip::measure(ctx, &mut here, || Ok(there))
@@ -90,6 +90,6 @@ mod tests {
 
     #[test]
     fn a_message_beyond_the_limit_is_unsupported() {
-        assert!(matches!(try_out(&BENCH, &[("size", "1G")], None), Err(Stop::Unsupported(_))));
+        assert!(matches!(try_out(&BENCH, &[("size", "1G")], None), Err(BenchError::Unsupported(_))));
     }
 }

@@ -29,7 +29,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         placements: NEAR,
         lineage: &["lmbench3:lat_sem"],
         interference: Interference::Blocking,
-        width: 0.02,
+        target_half_width: 0.02,
         ..Info::new("ipc.sysv_sem_rtt")
     },
     run: Run::Here(run),
@@ -58,7 +58,7 @@ impl End for Waits {
 }
 
 fn run(ctx: &mut Ctx) -> Outcome {
-    let semaphores = Semaphores::new().doing("making System V semaphores")?;
+    let semaphores = Semaphores::new().context("making System V semaphores")?;
     let end = |input| Waits { set: semaphores.id(), input };
     let (mut here, there) = (end(0), end(1));
     trip::measure(ctx, &mut here, || Ok(there))

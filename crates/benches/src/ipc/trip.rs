@@ -11,12 +11,12 @@
 //! machine).
 //!
 //! The other side ends by itself at an error, is killed when this side stops with one, and dies with the worker. When it is
-//! gone, this side stops: a channel with an end says so, and waiting for any other is interrupted ([`Vigil`]).
+//! gone, this side stops: a channel with an end says so, and waiting for any other is interrupted ([`PeerWatch`]).
 
 use crate::proofs;
 use groma_harness::prelude::*;
 use groma_harness::sys::counters::Usage;
-use groma_harness::sys::fork::Vigil;
+use groma_harness::sys::fork::PeerWatch;
 use groma_harness::sys::shared::{self, Shared};
 use std::io;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed, Ordering::SeqCst};
@@ -86,7 +86,7 @@ fn answer_all(end: &mut impl End, board: &Shared<AtomicU32>) -> io::Result<u32> 
 /// `there` runs in that process, and the measurement waits until it has: what belongs to a process (a lock) is taken
 /// there. What it owns is closed on this side, so that a channel with an end notices when the other side is gone.
 pub(crate) fn measure<E: End>(ctx: &mut Ctx, here: &mut impl End, there: impl FnOnce() -> io::Result<E>) -> Outcome {
-    let board = Shared::<AtomicU32>::new(3).doing("sharing memory with the other side")?;
+    let board = Shared::<AtomicU32>::new(3).context("sharing memory with the other side")?;
     let mut peer = ctx.fork_peer(&[], || {
         let life = || {
             let mut end = there()?;
@@ -107,36 +107,36 @@ pub(crate) fn measure<E: End>(ctx: &mut Ctx, here: &mut impl End, there: impl Fn
     })?;
     while board[READY].load(SeqCst) == 0 {
         shared::wait(&board[READY], 0, Some(Duration::from_millis(20)));
-        if let Some(exit) = peer.poll().doing("looking after the other side")? {
-            return Err(Stop::Failed(format!("the other side {exit} before the first message")));
+        if let Some(exit) = peer.poll().context("looking after the other side")? {
+            return Err(BenchError::Failed(format!("the other side {exit} before the first message")));
         }
     }
 
-    let vigil = Vigil::over(&mut peer).doing("watching over the other side")?;
+    let peer_watch = PeerWatch::over(&mut peer).context("watching over the other side")?;
     let here_before = Usage::thread();
     let mut number = 0u8;
     let measured = ctx.measure(|iters| {
         for _ in 0..iters {
             stamp(here.message(), number);
-            here.send().doing("sending")?;
-            here.receive().doing("receiving")?;
+            here.send().context("sending")?;
+            here.receive().context("receiving")?;
             number = number.wrapping_add(1);
             if !carries(here.message(), number) {
-                return Err(Stop::Failed("the answer is not that to the last message".to_owned()));
+                return Err(BenchError::Failed("the answer is not that to the last message".to_owned()));
             }
         }
         Ok(())
     });
-    drop(vigil);
+    drop(peer_watch);
     if let Err(stop) = measured {
         return Err(match peer.poll() {
-            Ok(Some(exit)) => Stop::Failed(format!("the other side {exit}; {stop}")),
+            Ok(Some(exit)) => BenchError::Failed(format!("the other side {exit}; {stop}")),
             _ => stop,
         });
     }
     board[LAST].store(1, SeqCst);
-    here.send().doing("sending the last message")?;
-    let peer = peer.wait().doing("waiting for the other side")?;
+    here.send().context("sending the last message")?;
+    let peer = peer.wait().context("waiting for the other side")?;
     proofs::peer_ended_well(ctx, &peer);
     // Modulo 2^32, as the board counts.
     let missing = (ctx.iterations() as u32).wrapping_sub(board[ANSWERED].load(SeqCst)) as i32;
@@ -155,7 +155,7 @@ pub(crate) mod testing {
     /// Tries it on one CPU, where every round trip takes two context switches. `Unsupported` is said, and passes.
     pub(crate) fn every_round_trip_switches(bench: &Benchmark, chosen: &[(&str, &str)], dir: Option<&Path>) {
         match try_on_one_cpu(bench, chosen, dir) {
-            Err(Stop::Unsupported(why)) => eprintln!("skipped: {why}"),
+            Err(BenchError::Unsupported(why)) => eprintln!("skipped: {why}"),
             tried => answered(&tried.expect("a round trip")),
         }
     }
@@ -196,7 +196,7 @@ mod tests {
         }
 
         fn receive(&mut self) -> io::Result<()> {
-            while !Vigil::saw_an_end() {
+            while !PeerWatch::saw_an_end() {
                 shared::wait(&self.0[0], 0, None);
             }
             Err(io::ErrorKind::Interrupted.into())
@@ -222,7 +222,7 @@ mod tests {
 
     static ENDLESS: Benchmark = Benchmark {
         info: Info { timing: Timing::Each, ..Info::new("ipc.endless") },
-        run: Run::Here(|ctx| measure(ctx, &mut Silent(Shared::new(1).doing("sharing a word")?), || Ok(Broken))),
+        run: Run::Here(|ctx| measure(ctx, &mut Silent(Shared::new(1).context("sharing a word")?), || Ok(Broken))),
     };
 
     #[test]
@@ -232,7 +232,9 @@ mod tests {
         let mut worker = fork::fork(|| {
             fork::enforce_one_thread();
             let tried = groma_harness::testing::try_out(&ENDLESS, &[], None);
-            i32::from(!matches!(tried, Err(Stop::Failed(why)) if why.starts_with("the other side exited with code 1")))
+            i32::from(
+                !matches!(tried, Err(BenchError::Failed(why)) if why.starts_with("the other side exited with code 1")),
+            )
         })
         .expect("fork");
         // A minute of looks; it takes some milliseconds.

@@ -53,7 +53,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         placements: &[Placement::SameCpu, Placement::SameLlc],
         lineage: &["lmbench3:bw_unix"],
         interference: Interference::Blocking,
-        width: 0.05,
+        target_half_width: 0.05,
         ..Info::new("ipc.unix_bandwidth")
     },
     run: Run::Here(run),
@@ -67,11 +67,11 @@ const LARGE: usize = 4 << 20;
 fn run(ctx: &mut Ctx) -> Outcome {
     let size = ctx.int("size") as usize;
     let kind = if ctx.word("kind") == "seqpacket" { Kind::SeqPacket } else { Kind::Stream };
-    let (read_end, write_end) = unix::pair(kind).doing("making a pair of sockets")?;
+    let (read_end, write_end) = unix::pair(kind).context("making a pair of sockets")?;
     if ctx.word("buffer") == "large" {
-        socket::set_send_buffer(write_end.as_fd(), LARGE).doing("setting SO_SNDBUF")?;
+        socket::set_send_buffer(write_end.as_fd(), LARGE).context("setting SO_SNDBUF")?;
     }
-    let holds = socket::send_buffer(write_end.as_fd()).doing("asking for SO_SNDBUF")? as u64 + PIECE;
+    let holds = socket::send_buffer(write_end.as_fd()).context("asking for SO_SNDBUF")? as u64 + PIECE;
     let medium = Medium { read_end, write_end, holds };
     stream::run(ctx, medium, size, u64::MAX, || {
         let mut map = stream::buffer(size)?;
@@ -104,6 +104,8 @@ mod tests {
     #[test]
     fn a_message_that_no_buffer_holds_is_unsupported() {
         let chosen = [("size", "64M"), ("kind", "seqpacket"), ("buffer", "large")];
-        assert!(matches!(try_out(&BENCH, &chosen, None), Err(Stop::Unsupported(why)) if why.starts_with("writing")));
+        assert!(
+            matches!(try_out(&BENCH, &chosen, None), Err(BenchError::Unsupported(why)) if why.starts_with("writing"))
+        );
     }
 }

@@ -48,7 +48,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         placements: NEAR,
         lineage: &["lmbench1996:table11", "lmbench3:lat_unix"],
         interference: Interference::Blocking,
-        width: 0.02,
+        target_half_width: 0.02,
         ..Info::new("ipc.unix_rtt")
     },
     run: Run::Here(run),
@@ -62,10 +62,10 @@ fn run(ctx: &mut Ctx) -> Outcome {
         _ => Kind::SeqPacket,
     };
     let make = if ctx.word("socket") == "pair" { unix::pair } else { unix::connected };
-    let (here, there) = make(kind).doing("making Unix sockets")?;
+    let (here, there) = make(kind).context("making Unix sockets")?;
     let whole = kind != Kind::Stream;
     if whole {
-        let longest = unix::longest_message(here.as_fd()).doing("asking for the socket's buffer")?;
+        let longest = unix::longest_message(here.as_fd()).context("asking for the socket's buffer")?;
         if message.len() > longest {
             return Err(beyond(message.len(), "the socket's send buffer", Some(longest as u64)));
         }
@@ -96,7 +96,7 @@ mod tests {
         let try_kind = |kind| try_out(&BENCH, &[("kind", kind), ("size", "4M")], None);
         try_kind("stream").expect("a message in pieces");
         for kind in ["dgram", "seqpacket"] {
-            assert!(matches!(try_kind(kind), Err(Stop::Unsupported(_))));
+            assert!(matches!(try_kind(kind), Err(BenchError::Unsupported(_))));
         }
     }
 }

@@ -30,18 +30,22 @@ pub(crate) static BENCH: Benchmark = Benchmark {
 };
 
 fn run(ctx: &mut Ctx) -> Outcome {
-    let counter = kernel_objects::eventfd().doing("making an event counter")?;
+    let counter = kernel_objects::eventfd().context("making an event counter")?;
     let done = Done::new();
     let mut body = |iters| {
         let mut sum = 0;
         for _ in 0..iters {
             let mut count = [0; 8];
-            write_full(counter.as_fd(), &1u64.to_ne_bytes()).doing("adding to the counter")?;
-            read_full(counter.as_fd(), &mut count).doing("reading the counter")?;
+            write_full(counter.as_fd(), &1u64.to_ne_bytes()).context("adding to the counter")?;
+            read_full(counter.as_fd(), &mut count).context("reading the counter")?;
             sum += u64::from_ne_bytes(count);
         }
         done.add(sum);
-        if sum == iters { Ok(()) } else { Err(Stop::Failed(format!("the counter gave {sum} for {iters} times 1"))) }
+        if sum == iters {
+            Ok(())
+        } else {
+            Err(BenchError::Failed(format!("the counter gave {sum} for {iters} times 1")))
+        }
     };
     ctx.measure(&mut body)?;
     done.prove(ctx, "units taken from the counter, per iteration credited");

@@ -4,7 +4,7 @@
 //! the open file on one byte, or of the open file on all of it (`flock`). Does not measure waiting for a lock
 //! (`ipc.lock_rtt`), nor the opening of the file.
 //!
-//! Method: many pairs in one short interval on an empty file of our own. With `object=shared` the members of a crew
+//! Method: many pairs in one short interval on an empty file of our own. With `object=shared` the members of a worker group
 //! open one file and lock a byte each: none ever waits, but all go through the file's one list of locks. The proofs:
 //! the same loop in a child cut off from the kernel, and another process finds the lock held while it is.
 //!
@@ -40,16 +40,16 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let scratch = Scratch::new(ctx)?;
     let shared = ctx.word("object") == "shared";
     if shared && kind == Kind::Whole {
-        return Err(Stop::Unsupported("flock has no bytes: members that share a file would wait".to_owned()));
+        return Err(BenchError::Unsupported("flock has no bytes: members that share a file would wait".to_owned()));
     }
     let path = if shared { ctx.work_dir()?.join("object") } else { scratch.path().join("file") };
-    let file = LockFile::open(&path, kind).doing("opening a file to lock")?;
+    let file = LockFile::open(&path, kind).context("opening a file to lock")?;
     let byte = i64::from(ctx.member());
     let done = Done::new();
     let mut body = |iters| {
         for _ in 0..iters {
-            file.lock(byte).doing("locking the file")?;
-            file.unlock(byte).doing("unlocking the file")?;
+            file.lock(byte).context("locking the file")?;
+            file.unlock(byte).context("unlocking the file")?;
             done.add(1);
         }
         Ok(())
@@ -62,17 +62,17 @@ fn run(ctx: &mut Ctx) -> Outcome {
 
 /// Another process finds the lock held exactly while it is.
 fn excludes(ctx: &mut Ctx, file: &LockFile, look: impl Fn() -> io::Result<bool>) -> Outcome {
-    // Threads must not fork, and the processes of a crew run the same code as one alone.
+    // Threads must not fork, and the processes of a worker group run the same code as one alone.
     if ctx.workers() > 1 {
         return Ok(());
     }
-    let seen = |ctx: &Ctx| -> Result<i32, Stop> {
+    let seen = |ctx: &Ctx| -> Result<i32, BenchError> {
         let child = ctx.fork_peer(&[], || look().map_or(-1, i32::from))?;
-        Ok(child.wait().doing("waiting for another process")?.code().unwrap_or(-1))
+        Ok(child.wait().context("waiting for another process")?.code().unwrap_or(-1))
     };
-    file.lock(0).doing("locking the file")?;
+    file.lock(0).context("locking the file")?;
     let held = seen(ctx)?;
-    file.unlock(0).doing("unlocking the file")?;
+    file.unlock(0).context("unlocking the file")?;
     let free = seen(ctx)?;
     ctx.prove("locks that another process found held", "1", f64::from(held), 1.0..=1.0);
     ctx.prove("locks that another process found held afterwards", "0", f64::from(free), 0.0..=0.0);
@@ -87,8 +87,8 @@ mod tests {
     const ASKED: &str = "calls of 100 that the kernel was asked for";
 
     use crate::scratch::testing::Place;
-    use groma_harness::model::CrewKind;
-    use groma_harness::testing::try_crew;
+    use groma_harness::model::WorkerKind;
+    use groma_harness::testing::try_group;
 
     #[test]
     fn every_pair_enters_the_kernel_and_excludes() {
@@ -103,14 +103,14 @@ mod tests {
     }
 
     #[test]
-    fn a_crew_shares_a_file_but_not_by_flock() {
+    fn a_worker_group_shares_a_file_but_not_by_flock() {
         let place = Place::new();
         let share = |kind| {
             let chosen = [("kind", kind), ("object", "shared")];
-            try_crew(&BENCH, &chosen, Some(place.path()), 2, CrewKind::Processes)
+            try_group(&BENCH, &chosen, Some(place.path()), 2, WorkerKind::Processes)
         };
         for kind in ["record", "open-file"] {
-            assert!(share(kind).expect("a crew").samples("") >= 1);
+            assert!(share(kind).expect("a worker group").samples("") >= 1);
         }
         assert!(share("flock").is_err());
         std::fs::remove_file(place.path().join("object")).expect("the object that was shared");

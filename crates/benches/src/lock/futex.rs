@@ -5,7 +5,7 @@
 //!
 //! Method: many calls by number in one short interval. A wake has to answer 0 and a wait EAGAIN, each of them. The word
 //! is looked up as a private one of the process, or as one that processes share, which takes the kernel longer. With
-//! `object=shared` all members of a crew use one word in a mapped file, and with it one bucket. The proof is the same
+//! `object=shared` all members of a worker group use one word in a mapped file, and with it one bucket. The proof is the same
 //! loop in a child cut off from the kernel.
 //!
 //! Traps: a word without sleepers is answered without a look at its bucket's lock; kernels since 6.16 have a table for
@@ -58,7 +58,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
         Some(file) => Shared::<AtomicU32>::in_file(&file, 1),
         None => Shared::<AtomicU32>::new(1),
     };
-    let words = words.doing("mapping the word")?;
+    let words = words.context("mapping the word")?;
     let word = &words[0];
     if ctx.word("op") == "wake" {
         let call = || futex_wake(word, key);
@@ -99,8 +99,8 @@ mod tests {
     const ASKED: &str = "calls of 100 that the kernel was asked for";
 
     use crate::scratch::testing::Place;
-    use groma_harness::model::CrewKind;
-    use groma_harness::testing::try_crew;
+    use groma_harness::model::WorkerKind;
+    use groma_harness::testing::try_group;
 
     #[test]
     fn every_call_enters_the_kernel() {
@@ -114,11 +114,11 @@ mod tests {
     }
 
     #[test]
-    fn a_crew_shares_a_word() {
+    fn a_worker_group_shares_a_word() {
         let place = Place::new();
         let chosen = [("key", "shared"), ("object", "shared")];
-        for kind in [CrewKind::Processes, CrewKind::Threads] {
-            let tried = try_crew(&BENCH, &chosen, Some(place.path()), 2, kind).expect("a crew");
+        for kind in [WorkerKind::Processes, WorkerKind::Threads] {
+            let tried = try_group(&BENCH, &chosen, Some(place.path()), 2, kind).expect("a worker group");
             assert!(tried.samples("") >= 1);
         }
         std::fs::remove_file(place.path().join("object")).expect("the object that was shared");

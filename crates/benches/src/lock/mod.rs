@@ -34,30 +34,30 @@ pub(crate) fn lock_kind(ctx: &Ctx) -> Kind {
     }
 }
 
-/// Whether the members of a crew have an object each or one together.
+/// Whether the members of a worker group have an object each or one together.
 const OBJECT: Param = Param {
     name: "object",
-    help: "each member of a crew has its own, or all share one",
+    help: "each member of a worker group has its own, or all share one",
     kind: ParamKind::Word(&["private", "shared"]),
     quick: &[],
     default: &["private"],
     full: &["private", "shared"],
 };
 
-/// The file that the members of a crew share, where they are to share the object; it goes with the round.
-fn shared_file(ctx: &Ctx) -> Result<Option<File>, Stop> {
+/// The file that the members of a worker group share, where they are to share the object; it goes with the round.
+fn shared_file(ctx: &Ctx) -> Result<Option<File>, BenchError> {
     if ctx.word("object") == "private" {
         return Ok(None);
     }
     let path = ctx.work_dir()?.join("object");
     let file = File::options().read(true).write(true).create(true).truncate(false).open(path);
-    file.map(Some).doing("opening the file that the crew shares")
+    file.map(Some).context("opening the file that the worker group shares")
 }
 
 /// The outcome of operations that should have given `expected` each, of which `wrong` is one that did not.
 fn each_gave(expected: isize, wrong: Option<isize>, what: &str) -> Outcome {
     match wrong {
         None => Ok(()),
-        Some(answer) => Err(Stop::Failed(format!("{what} answered {answer}, not {expected}"))),
+        Some(answer) => Err(BenchError::Failed(format!("{what} answered {answer}, not {expected}"))),
     }
 }

@@ -55,7 +55,11 @@ fn run(ctx: &mut Ctx) -> Outcome {
             right += u64::from(mutex.lock_unlock() == 0);
         }
         done.add(right);
-        if right == iters { Ok(()) } else { Err(Stop::Failed(format!("a mutex answered {}", mutex.lock_unlock()))) }
+        if right == iters {
+            Ok(())
+        } else {
+            Err(BenchError::Failed(format!("a mutex answered {}", mutex.lock_unlock())))
+        }
     };
     entry::never_asks_the_kernel(ctx, &mut body)?;
     if ctx.word("process") == "single" {
@@ -65,7 +69,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     }
     let (measured, ended) = mpsc::channel::<()>();
     // It sleeps until the sender is dropped.
-    let sleeper = thread::spawn(STACK, move || ended.recv().is_err()).doing("making a thread")?;
+    let sleeper = thread::spawn(STACK, move || ended.recv().is_err()).context("making a thread")?;
     let outcome = ctx.measure(body);
     drop(measured);
     done.prove(ctx, LOCKED);

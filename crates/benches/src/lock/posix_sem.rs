@@ -4,7 +4,7 @@
 //! atomic operations, no kernel. Does not measure a hand-over between two tasks (`ipc.posix_sem_rtt`): that is another
 //! quantity, a hundred times as large.
 //!
-//! Method: many pairs in one short interval. Up comes first, so even where all members of a crew share one semaphore
+//! Method: many pairs in one short interval. Up comes first, so even where all members of a worker group share one semaphore
 //! (`object=shared`, in a mapped file) none ever waits: what they share is a cache line. The proof is the same loop in
 //! a child cut off from the kernel: it must not notice; and the semaphore is at 0 in the end.
 //!
@@ -37,21 +37,21 @@ fn run(ctx: &mut Ctx) -> Outcome {
         Some(file) => Semaphores::in_file(&file, 1),
         None => Semaphores::new(1),
     };
-    let semaphores = semaphores.doing("making a semaphore")?;
+    let semaphores = semaphores.context("making a semaphore")?;
     let done = Done::new();
     let mut body = |iters| {
         for _ in 0..iters {
-            semaphores.post(0).doing("posting the semaphore")?;
-            semaphores.wait(0).doing("waiting for the semaphore")?;
+            semaphores.post(0).context("posting the semaphore")?;
+            semaphores.wait(0).context("waiting for the semaphore")?;
             done.add(1);
         }
         Ok(())
     };
     ctx.measure(&mut body)?;
     done.prove(ctx, "turns of the semaphore, per turn credited");
-    // The others of a crew may be between up and down.
+    // The others of a worker group may be between up and down.
     if ctx.workers() == 1 {
-        let left = semaphores.value(0).doing("looking at the semaphore")?;
+        let left = semaphores.value(0).context("looking at the semaphore")?;
         ctx.prove("what the semaphore is at afterwards", "0", f64::from(left), 0.0..=0.0);
     }
     entry::never_asks_the_kernel(ctx, body)
@@ -65,8 +65,8 @@ mod tests {
     const ASKED: &str = "calls of 100 that the kernel was asked for";
 
     use crate::scratch::testing::Place;
-    use groma_harness::model::CrewKind;
-    use groma_harness::testing::try_crew;
+    use groma_harness::model::WorkerKind;
+    use groma_harness::testing::try_group;
 
     #[test]
     fn the_kernel_is_never_asked() {
@@ -77,10 +77,11 @@ mod tests {
     }
 
     #[test]
-    fn a_crew_shares_a_semaphore_and_nobody_waits() {
+    fn a_worker_group_shares_a_semaphore_and_nobody_waits() {
         let place = Place::new();
-        for kind in [CrewKind::Processes, CrewKind::Threads] {
-            let tried = try_crew(&BENCH, &[("object", "shared")], Some(place.path()), 2, kind).expect("a crew");
+        for kind in [WorkerKind::Processes, WorkerKind::Threads] {
+            let tried =
+                try_group(&BENCH, &[("object", "shared")], Some(place.path()), 2, kind).expect("a worker group");
             assert!(tried.samples("") >= 1);
         }
         std::fs::remove_file(place.path().join("object")).expect("the object that was shared");

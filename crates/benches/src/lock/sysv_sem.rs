@@ -8,7 +8,7 @@
 //! from the kernel, and the semaphore is at 0 in the end. The set belongs to a guardian (`groma_sys::guardian`): nothing
 //! stays, not even after SIGKILL.
 //!
-//! Traps: sets that are left behind. Each member of a crew has a set of its own.
+//! Traps: sets that are left behind. Each member of a worker group has a set of its own.
 //!
 //! Source: os-methods; lmbench3 `lat_sem` is `ipc.sysv_sem_rtt`.
 
@@ -29,20 +29,20 @@ pub(crate) static BENCH: Benchmark = Benchmark {
 };
 
 fn run(ctx: &mut Ctx) -> Outcome {
-    let semaphores = Semaphores::new().doing("making System V semaphores")?;
+    let semaphores = Semaphores::new().context("making System V semaphores")?;
     let set = semaphores.id();
     let done = Done::new();
     let mut body = |iters| {
         for _ in 0..iters {
-            sysv::add(set, 0, 1).doing("adding to the semaphore")?;
-            sysv::add(set, 0, -1).doing("taking from the semaphore")?;
+            sysv::add(set, 0, 1).context("adding to the semaphore")?;
+            sysv::add(set, 0, -1).context("taking from the semaphore")?;
             done.add(1);
         }
         Ok(())
     };
     ctx.measure(&mut body)?;
     done.prove(ctx, "turns of the semaphore, per turn credited");
-    let left = sysv::value(set, 0).doing("looking at the semaphore")?;
+    let left = sysv::value(set, 0).context("looking at the semaphore")?;
     ctx.prove("what the semaphore is at afterwards", "0", f64::from(left), 0.0..=0.0);
     entry::asks_the_kernel(ctx, body);
     Ok(())
@@ -58,7 +58,7 @@ mod tests {
     #[test]
     fn every_pair_enters_the_kernel() {
         let tried = match try_out(&BENCH, &[], None) {
-            Err(Stop::Unsupported(why)) => return eprintln!("skipped: {why}"),
+            Err(BenchError::Unsupported(why)) => return eprintln!("skipped: {why}"),
             tried => tried.expect("semaphores"),
         };
         assert!(tried.samples("") >= 3);

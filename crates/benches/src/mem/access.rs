@@ -70,7 +70,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
                 full: &["16K", "512K", "8M", "128M", "512M"],
             },
         ],
-        width: 0.02,
+        target_half_width: 0.02,
         quick: false,
         ..Info::new("mem.access")
     },
@@ -87,20 +87,20 @@ const WARM: u64 = 16 << 20;
 fn run(ctx: &mut Ctx) -> Outcome {
     let size = ctx.int("size");
     let kind = Access::ALL.into_iter().find(|kind| kind.word() == ctx.word("kind")).unwrap_or(Access::Read);
-    let by = Accessor::new(kind).map_err(Stop::Unsupported)?;
-    let read = Accessor::new(Access::Read).map_err(Stop::Unsupported)?;
+    let by = Accessor::new(kind).map_err(BenchError::Unsupported)?;
+    let read = Accessor::new(Access::Read).map_err(BenchError::Unsupported)?;
     sys::process::refuse_huge_pages();
-    let mut buffer = Map::anonymous(size as usize, Policy::Base).doing("mapping the buffer")?;
+    let mut buffer = Map::anonymous(size as usize, Policy::Base).context("mapping the buffer")?;
     buffer.populate();
     let spacing = super::spacing(size);
     let order = Order::Grouped { pages: super::GROUP_PAGES, page: page_size() };
     let rng = ctx.rng();
     let chains = Chains::new(&mut buffer[..size as usize], spacing, order, |n| rng.below(n));
-    let mut chains = chains.map_err(Stop::Unsupported)?;
+    let mut chains = chains.map_err(BenchError::Unsupported)?;
     let link = Link { offset: 0, chains: 2, ahead: 1, start: 0 };
     let links = [link, Chains::link_ahead(2, AHEAD)];
     let links = if kind == Access::Prefetched { &links[..] } else { &links[..1] };
-    chains.link(links).map_err(Stop::Unsupported)?;
+    chains.link(links).map_err(BenchError::Unsupported)?;
     ctx.fact("access.instruction", by.kernel().instruction);
     ctx.fact("chain.nodes", chains.nodes());
     ctx.fact("chain.spacing", spacing);
@@ -114,17 +114,17 @@ fn run(ctx: &mut Ctx) -> Outcome {
         chains.access(read, 0, lap);
         dirtied += chains.access(by, 1, lap);
     }
-    // Both arms walk the same buffer, one after the other.
+    // Both variants walk the same buffer, one after the other.
     let chains = std::cell::RefCell::new(chains);
     let walk = |by: Accessor, chain: usize, iters: u64| chains.borrow_mut().access(by, chain, iters * ACCESS_UNROLL);
     let (mut steps, mut read_steps) = (0, 0);
-    ctx.measure_arms(&mut [
-        Arm::new("", |iters| {
+    ctx.measure_variants(&mut [
+        Variant::new("", |iters| {
             steps += walk(by, 1, iters);
             Ok(())
         })
         .per_iter(ACCESS_UNROLL as f64),
-        Arm::new(READ, |iters| {
+        Variant::new(READ, |iters| {
             read_steps += walk(read, 0, iters);
             Ok(())
         })
@@ -151,7 +151,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use groma_harness::testing::{try_crew, try_out};
+    use groma_harness::testing::{try_group, try_out};
 
     #[test]
     fn every_kind_walks_beside_plain_loads() {
@@ -159,7 +159,7 @@ mod tests {
             for size in ["16K", "512K"] {
                 let tried = match try_out(&BENCH, &[("kind", kind.word()), ("size", size)], None) {
                     Ok(tried) => tried,
-                    Err(Stop::Unsupported(why)) => {
+                    Err(BenchError::Unsupported(why)) => {
                         assert!(!matches!(kind, Access::Read | Access::Dirty | Access::Own), "{why}");
                         continue;
                     }
@@ -173,8 +173,8 @@ mod tests {
     }
 
     #[test]
-    fn a_crew_has_a_buffer_each() {
-        let tried = try_crew(&BENCH, &[("kind", "own")], None, 2, groma_harness::model::CrewKind::Threads)
+    fn a_worker_group_has_a_buffer_each() {
+        let tried = try_group(&BENCH, &[("kind", "own")], None, 2, groma_harness::model::WorkerKind::Threads)
             .expect("two threads");
         assert_eq!(tried.proven("increments that are missing"), 0.0);
     }

@@ -30,7 +30,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         timing: Timing::Stated,
         scaling: Scaling::alone("what is available is one number for all"),
         lineage: &["lmbench3:memsize"],
-        width: 0.05,
+        target_half_width: 0.05,
         ..Info::new("mem.available")
     },
     run: Run::Here(run),
@@ -46,8 +46,8 @@ fn part(room: u64, page: u64) -> u64 {
 }
 
 fn run(ctx: &mut Ctx) -> Outcome {
-    let Some(Room { bytes, limit }) = facts::memory_room() else {
-        return Err(Stop::Unsupported("nothing here says how much memory is available (no /proc)".to_owned()));
+    let Some(Room { bytes, limit }) = facts::memory_headroom() else {
+        return Err(BenchError::Unsupported("nothing here says how much memory is available (no /proc)".to_owned()));
     };
     ctx.state(bytes as f64);
     ctx.fact("limit", limit);
@@ -62,12 +62,12 @@ fn run(ctx: &mut Ctx) -> Outcome {
     }
     sys::process::refuse_huge_pages();
     let pressure = facts::memory_pressure();
-    let mut map = Map::anonymous(touched as usize, Policy::Base).doing("mapping a part of it")?;
+    let mut map = Map::anonymous(touched as usize, Policy::Base).context("mapping a part of it")?;
     let before = Usage::thread();
     map.populate();
     let used = Usage::thread().since(&before);
     let pages = (touched / page_size() as u64) as f64;
-    let there = map.resident_pages().doing("looking which pages are there")? as f64;
+    let there = map.resident_pages().context("looking which pages are there")? as f64;
     ctx.prove("share of the touched pages that are there", "exactly 1", there / pages, 1.0..=1.0);
     // Some of the program's own may; memory that was swapped out comes back by the thousand.
     ctx.prove("pages that came from a disk", "8 or fewer", used.major_faults as f64, ..=8.0);
@@ -87,7 +87,7 @@ mod tests {
     #[test]
     fn what_is_available_is_touched_in_part_and_named() {
         let tried = match try_out(&BENCH, &[], None) {
-            Err(Stop::Unsupported(why)) => return println!("skipped: {why}"),
+            Err(BenchError::Unsupported(why)) => return println!("skipped: {why}"),
             tried => tried.expect("memory"),
         };
         let bytes = tried.result.series("").expect("stated").values[0];

@@ -85,7 +85,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
             },
         ],
         lineage: &["lmbench1996:table2", "lmbench3:bw_mem", "ousterhout1990:table5", "cse221:ram_bandwidth"],
-        width: 0.02,
+        target_half_width: 0.02,
         version: 2,
         plain,
         ..Info::new("mem.bandwidth")
@@ -128,8 +128,8 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let op = Op::ALL.into_iter().find(|op| op.word() == ctx.word("op")).unwrap_or(Op::Read);
     let isa = Some(ctx.word("kernel")).filter(|isa| *isa != "best");
     let candidates = match isa {
-        Some(_) => vec![Stream::new(op, isa).map_err(Stop::Unsupported)?],
-        None => Stream::candidates(op).map_err(Stop::Unsupported)?,
+        Some(_) => vec![Stream::new(op, isa).map_err(BenchError::Unsupported)?],
+        None => Stream::candidates(op).map_err(BenchError::Unsupported)?,
     };
     let kernel = candidates[0].kernel();
     let program = op.read_per_byte() + op.written_per_byte();
@@ -138,7 +138,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     // All steps are powers of two, so that what suits the largest suits all; one that is too large for the size is not tried.
     let unit = kernel.step as u64 * program;
     if size == 0 || !size.is_multiple_of(unit) {
-        return Err(Stop::Unsupported(format!(
+        return Err(BenchError::Unsupported(format!(
             "a size of {size} B is no multiple of the {unit} B that {} with {} goes over at a time",
             op.word(),
             kernel.isa
@@ -149,7 +149,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
 
     sys::process::refuse_huge_pages();
     // A page more: the two sides of a copy are moved against each other by less than that.
-    let mut buffer = Map::anonymous(size as usize + 4096, Policy::Base).doing("mapping the buffer")?;
+    let mut buffer = Map::anonymous(size as usize + 4096, Policy::Base).context("mapping the buffer")?;
     buffer.populate();
     if let Some(huge) = buffer.huge_bytes() {
         ctx.prove("bytes of huge pages", "0", huge as f64, 0.0..=0.0);
@@ -159,7 +159,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
         fill(&mut buffer[..bytes])?;
     }
     let (dst, src): (&mut [u8], &[u8]) = match op {
-        _ if reads && writes => apart(&mut buffer, bytes, APART).map_err(Stop::Failed)?,
+        _ if reads && writes => apart(&mut buffer, bytes, APART).map_err(BenchError::Failed)?,
         _ if reads => (&mut [], &buffer[..bytes]),
         _ => (&mut buffer[..bytes], &[]),
     };
@@ -194,7 +194,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
 }
 
 /// The fastest of several kernels on this buffer, by the fastest of a few windows each.
-fn choose(ctx: &mut Ctx, candidates: &[Stream], walk: &mut Walk<'_>) -> Result<Stream, Stop> {
+fn choose(ctx: &mut Ctx, candidates: &[Stream], walk: &mut Walk<'_>) -> Result<Stream, BenchError> {
     if candidates.len() == 1 {
         return Ok(candidates[0]);
     }
@@ -235,17 +235,17 @@ impl Walk<'_> {
             let from = src.get(range).unwrap_or_default();
             stream.over(to, from).map(|mut pass| *moved += pass.run(laps))
         };
-        self.laps.pieces(pieces, over).map_err(Stop::Failed)
+        self.laps.pieces(pieces, over).map_err(BenchError::Failed)
     }
 }
 
 /// Writes the pattern that is looked for afterwards.
 fn fill(buffer: &mut [u8]) -> Outcome {
     // Past the caches where that can be: twice as fast, and no dirty lines are left.
-    let write = Stream::new(Op::WriteNt, None).or_else(|_| Stream::new(Op::Write, None)).map_err(Stop::Failed)?;
+    let write = Stream::new(Op::WriteNt, None).or_else(|_| Stream::new(Op::Write, None)).map_err(BenchError::Failed)?;
     let whole = write.round_down(buffer.len());
     let (most, rest) = buffer.split_at_mut(whole);
-    write.over(most, &[]).map_err(Stop::Failed)?.run(1);
+    write.over(most, &[]).map_err(BenchError::Failed)?.run(1);
     for word in rest.chunks_exact_mut(8) {
         word.copy_from_slice(&STREAM_PATTERN.to_ne_bytes());
     }
@@ -275,7 +275,7 @@ mod tests {
             for size in ["16K", "192K", "3M"] {
                 let tried = match try_out(&BENCH, &[("op", op), ("size", size)], None) {
                     Ok(tried) => tried,
-                    Err(Stop::Unsupported(why)) => {
+                    Err(BenchError::Unsupported(why)) => {
                         assert!(*op == "zero_line" || !cfg!(target_arch = "x86_64"), "{op} {size}: {why}");
                         continue;
                     }
@@ -300,7 +300,7 @@ mod tests {
         assert_eq!(fact(&tried, "stream.kernel"), "portable");
         let foreign = if cfg!(target_arch = "x86_64") { "neon" } else { "avx2" };
         let refused = try_out(&BENCH, &[("kernel", foreign)], None).expect_err("another architecture's");
-        assert!(matches!(refused, Stop::Unsupported(_)), "{refused}");
+        assert!(matches!(refused, BenchError::Unsupported(_)), "{refused}");
     }
 
     #[test]
@@ -330,7 +330,7 @@ mod tests {
     fn a_size_that_no_kernel_can_go_over_is_refused() {
         for (op, size) in [("read", "0"), ("write", "1000"), ("copy", "100")] {
             let refused = try_out(&BENCH, &[("op", op), ("size", size)], None).expect_err("not whole");
-            assert!(matches!(refused, Stop::Unsupported(_)), "{refused}");
+            assert!(matches!(refused, BenchError::Unsupported(_)), "{refused}");
         }
     }
 

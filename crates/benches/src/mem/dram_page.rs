@@ -47,7 +47,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         }],
         scaling: Scaling::alone("it sorts single pairs by time, which others' traffic would blur"),
         lineage: &["lmbench3:lat_dram_page"],
-        width: 0.05,
+        target_half_width: 0.05,
         quick: false,
         ..Info::new("mem.dram_page")
     },
@@ -122,16 +122,16 @@ fn modes(candidates: &[f64], others: &[f64]) -> Result<Modes, String> {
 
 fn run(ctx: &mut Ctx) -> Outcome {
     let Some(evict) = Flush::evict() else {
-        return Err(Stop::Unsupported("needs an instruction that drops a line from the caches".to_owned()));
+        return Err(BenchError::Unsupported("needs an instruction that drops a line from the caches".to_owned()));
     };
     let size = ctx.int("size");
     sys::process::refuse_huge_pages();
-    let mut buffer = Map::anonymous(size as usize, Policy::Base).doing("mapping the buffer")?;
+    let mut buffer = Map::anonymous(size as usize, Policy::Base).context("mapping the buffer")?;
     buffer.populate();
     let line = super::line_size();
     let lines = size / line as u64;
     if lines < 2 {
-        return Err(Stop::Unsupported(format!("{size} B are not two lines")));
+        return Err(BenchError::Unsupported(format!("{size} B are not two lines")));
     }
     let mut draw = || ctx.rng().below(lines) as usize * line;
     let pairs: Vec<(usize, usize)> = (0..PAIRS).map(|_| (draw(), draw())).filter(|(a, b)| a != b).collect();
@@ -170,7 +170,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     ctx.fact("again.slowest_ns", tell(candidates));
     ctx.fact("again.middle_ns", tell(others));
     ctx.fact("flush.instruction", evict.name());
-    let found = modes(candidates, others).map_err(|why| Stop::Unsupported(format!("not shown: {why}")))?;
+    let found = modes(candidates, others).map_err(|why| BenchError::Unsupported(format!("not shown: {why}")))?;
     // Where all that were measured again are slow there are more: those of the first look count, with a few that were disturbed.
     let first_look = || seen.iter().filter(|(t, _)| *t > found.limit).count();
     let slow = if found.slow < again { found.slow } else { first_look() };
@@ -222,7 +222,9 @@ mod tests {
                 let share = tried.result.series("share").map(|s| s.values.clone());
                 assert!(share.is_some_and(|s| s.len() == 1 && s[0] > 0.0 && s[0] < 0.6));
             }
-            Err(Stop::Unsupported(why)) => assert!(why.starts_with("not shown") || why.starts_with("needs"), "{why}"),
+            Err(BenchError::Unsupported(why)) => {
+                assert!(why.starts_with("not shown") || why.starts_with("needs"), "{why}")
+            }
             Err(stop) => panic!("{stop}"),
         }
     }

@@ -87,7 +87,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
                 full: &[],
             },
         ],
-        width: 0.03,
+        target_half_width: 0.03,
         quick: false,
         ..Info::new("mem.flush")
     },
@@ -111,19 +111,19 @@ fn run(ctx: &mut Ctx) -> Outcome {
         "clean" => Flush::with(Effect::Clean),
         name => Flush::named(name),
     };
-    let op = op.map_err(Stop::Unsupported)?;
+    let op = op.map_err(BenchError::Unsupported)?;
     let Some(evict) = Flush::evict() else {
-        return Err(Stop::Unsupported("this CPU offers programs no instruction that drops a line".to_owned()));
+        return Err(BenchError::Unsupported("this CPU offers programs no instruction that drops a line".to_owned()));
     };
     ctx.fact("flush.instruction", op.name());
     sys::process::refuse_huge_pages();
-    let mut buffer = Map::anonymous(LINES * SPACING, Policy::Base).doing("mapping the lines")?;
+    let mut buffer = Map::anonymous(LINES * SPACING, Policy::Base).context("mapping the lines")?;
     buffer.populate();
     let order = Order::Grouped { pages: super::GROUP_PAGES, page: page_size() };
     let rng = ctx.rng();
     let lines = Chains::new(&mut buffer, SPACING, order, |n| rng.below(n));
-    let mut lines = lines.map_err(Stop::Unsupported)?;
-    lines.link(&[Link { offset: 0, chains: 1, ahead: 1, start: 0 }]).map_err(Stop::Unsupported)?;
+    let mut lines = lines.map_err(BenchError::Unsupported)?;
+    lines.link(&[Link { offset: 0, chains: 1, ahead: 1, start: 0 }]).map_err(BenchError::Unsupported)?;
     let state = ctx.word("state");
     let modified = RefCell::new(0u64);
     let managed = [Cell::new(0u64), Cell::new(0)];
@@ -142,9 +142,9 @@ fn run(ctx: &mut Ctx) -> Outcome {
     };
     let shared = RefCell::new(lines);
     let all = &managed;
-    let arm = |name: &'static str, batch: usize, managed: usize| {
+    let variant = |name: &'static str, batch: usize, managed: usize| {
         let (shared, prepare, managed) = (&shared, &prepare, &all[managed]);
-        Arm::staged(name, move |iters, watch| {
+        Variant::staged(name, move |iters, watch| {
             let lines = &mut *shared.borrow_mut();
             let batches = iters as usize;
             prepare(lines, batches);
@@ -157,7 +157,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
         .per_iter(BATCH as f64)
         .max_iters(BATCHES as u64)
     };
-    let reload = Arm::staged(RELOAD, |iters, watch| {
+    let reload = Variant::staged(RELOAD, |iters, watch| {
         let lines = &mut *shared.borrow_mut();
         // All lines: the walk goes to any of them.
         prepare(lines, BATCHES);
@@ -169,7 +169,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
         Ok(())
     });
     let reload = reload.per_iter(BATCH as f64).max_iters(BATCHES as u64);
-    ctx.measure_arms(&mut [arm("", BATCH, 0), arm(SERIAL, 1, 1), reload])?;
+    ctx.measure_variants(&mut [variant("", BATCH, 0), variant(SERIAL, 1, 1), reload])?;
     for (name, managed) in ["", SERIAL].into_iter().zip(&managed) {
         let what = format!("lines managed per line credited{}{name}", if name.is_empty() { "" } else { ", " });
         work::once_each(ctx, &what, managed.get(), ctx.iterations_of(name) * BATCH as u64);
@@ -193,7 +193,7 @@ mod tests {
             for state in ["clean", "dirty", "absent"] {
                 let tried = match try_out(&BENCH, &[("op", op), ("state", state)], None) {
                     Ok(tried) => tried,
-                    Err(Stop::Unsupported(why)) => return println!("skipped: {why}"),
+                    Err(BenchError::Unsupported(why)) => return println!("skipped: {why}"),
                     Err(stop) => panic!("{op} {state}: {stop}"),
                 };
                 for series in ["", SERIAL, RELOAD] {
@@ -210,6 +210,6 @@ mod tests {
     fn an_instruction_of_another_architecture_is_refused() {
         let foreign = if cfg!(target_arch = "x86_64") { "dc_civac" } else { "clflush" };
         let refused = try_out(&BENCH, &[("op", foreign)], None).expect_err("another architecture's");
-        assert!(matches!(refused, Stop::Unsupported(_)), "{refused}");
+        assert!(matches!(refused, BenchError::Unsupported(_)), "{refused}");
     }
 }

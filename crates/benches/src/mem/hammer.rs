@@ -9,7 +9,7 @@
 //!
 //! Method: kernels in assembly with the random numbers made in registers; fresh pages in each round, present before the
 //! clock starts. The same loop without the memory runs in turn with it (`generator`), and its share is reported: beside
-//! independent stores it runs ahead of them and is hidden, in the chain it is part of the way. As a crew, one on each CPU
+//! independent stores it runs ahead of them and is hidden, in the chain it is part of the way. As a worker group, one on each CPU
 //! with memory of its own, it is the SLB's test: the same alone and together; `groma hammer` does it by count as the SLB did.
 //! `traffic` is a model: a store brings its line and writes it back, 128 bytes an operation, if no cache holds it.
 //!
@@ -84,7 +84,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         ],
         workers: &[Workers::One, Workers::Cpus],
         lineage: &["slb:memhammer"],
-        width: 0.05,
+        target_half_width: 0.05,
         ..Info::new("mem.hammer")
     },
     run: Run::Here(run),
@@ -110,7 +110,7 @@ pub(super) const LOOKED_UP: u64 = 4096;
 /// Whole pages of the hammer, one at least.
 pub(super) fn check_pages(bytes: u64) -> Outcome {
     if bytes == 0 || !bytes.is_multiple_of(HAMMER_PAGE as u64) {
-        return Err(Stop::Unsupported(format!("{bytes} B are no whole number of pages of {HAMMER_PAGE} B")));
+        return Err(BenchError::Unsupported(format!("{bytes} B are no whole number of pages of {HAMMER_PAGE} B")));
     }
     Ok(())
 }
@@ -135,14 +135,14 @@ fn run(ctx: &mut Ctx) -> Outcome {
         sys::process::refuse_huge_pages();
     }
     let seed = ctx.rng().next_u64();
-    let mut buffer = Map::anonymous(size as usize, policy).doing("mapping the buffer")?;
+    let mut buffer = Map::anonymous(size as usize, policy).context("mapping the buffer")?;
     buffer.populate();
     super::prove_pages(ctx, &buffer, ctx.word("pages"))?;
     ctx.fact("hammer.instruction", kind.instruction());
     ctx.fact(TRAFFIC, 2 * super::line_size());
 
     let mut bare = Bare::new(size as usize, kind, seed);
-    let mut hammer = Hammer::new(&mut buffer[..size as usize], kind, seed).map_err(Stop::Unsupported)?;
+    let mut hammer = Hammer::new(&mut buffer[..size as usize], kind, seed).map_err(BenchError::Unsupported)?;
     let wrong = look_up(&mut hammer);
     ctx.prove("words that are not what the reference stored", "0", wrong as f64, 0.0..=0.0);
 
@@ -157,9 +157,9 @@ fn run(ctx: &mut Ctx) -> Outcome {
         Ok(())
     };
     if ctx.workers() == 1 {
-        ctx.measure_arms(&mut [
-            Arm::new("", main).per_iter(OPS as f64),
-            Arm::new("generator", generator).per_iter(OPS as f64),
+        ctx.measure_variants(&mut [
+            Variant::new("", main).per_iter(OPS as f64),
+            Variant::new("generator", generator).per_iter(OPS as f64),
         ])?;
     } else {
         // A member that only makes numbers would leave the memory to the others.
@@ -182,8 +182,8 @@ fn run(ctx: &mut Ctx) -> Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use groma_harness::model::CrewKind;
-    use groma_harness::testing::{try_crew, try_out};
+    use groma_harness::model::WorkerKind;
+    use groma_harness::testing::{try_group, try_out};
 
     #[test]
     fn every_variant_does_what_the_reference_does() {
@@ -198,9 +198,9 @@ mod tests {
     }
 
     #[test]
-    fn a_crew_says_all_that_one_says() {
-        for crew in [CrewKind::Processes, CrewKind::Threads] {
-            let tried = try_crew(&BENCH, &[("size", "256K")], None, 2, crew).expect("two of them");
+    fn a_worker_group_says_all_that_one_says() {
+        for group in [WorkerKind::Processes, WorkerKind::Threads] {
+            let tried = try_group(&BENCH, &[("size", "256K")], None, 2, group).expect("two of them");
             let series = |name: &str| tried.result.series(name).expect("a series").clone();
             assert!(series("").samples.iter().any(|s| s.worker == 1));
             assert_eq!((series("generator").values.len(), series("generator").samples.len()), (1, 0));
@@ -211,13 +211,13 @@ mod tests {
     fn a_size_of_no_whole_pages_is_refused() {
         for size in ["0", "5000"] {
             let refused = try_out(&BENCH, &[("size", size)], None).expect_err("no whole pages");
-            assert!(matches!(refused, Stop::Unsupported(_)), "{refused}");
+            assert!(matches!(refused, BenchError::Unsupported(_)), "{refused}");
         }
     }
 
     #[test]
     fn what_never_fits_is_refused_with_the_limit() {
         let refused = try_out(&BENCH, &[("size", "16T")], None).expect_err("no machine has it");
-        assert!(matches!(&refused, Stop::Unsupported(why) if why.contains("half of the")), "{refused}");
+        assert!(matches!(&refused, BenchError::Unsupported(why) if why.contains("half of the")), "{refused}");
     }
 }

@@ -107,7 +107,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         placements: &[Placement::Free],
         interference: Interference::Tasks,
         lineage: &["slb:memhammer"],
-        width: 0.05,
+        target_half_width: 0.05,
         default: false,
         quick: false,
         ..Info::new("mem.hammer_run")
@@ -209,15 +209,18 @@ impl Writer {
 }
 
 /// The writers' CPUs: those named, or those of the run, whose supervisor is not pinned as this process may be.
-fn cpus(text: &str, writers: usize) -> Result<Vec<u32>, Stop> {
+fn cpus(text: &str, writers: usize) -> Result<Vec<u32>, BenchError> {
     let named = match text {
         "any" => {
-            affinity::allowed_to(process::parent_id()).or_else(|_| affinity::allowed()).doing("reading the CPUs")?
+            affinity::allowed_to(process::parent_id()).or_else(|_| affinity::allowed()).context("reading the CPUs")?
         }
-        list => in_order(list).map_err(|why| Stop::Unsupported(format!("cpus={list}: {why}")))?,
+        list => in_order(list).map_err(|why| BenchError::Unsupported(format!("cpus={list}: {why}")))?,
     };
     if writers == 0 || writers > named.len() {
-        return Err(Stop::Unsupported(format!("{writers} writers for {} CPUs: each has one of its own", named.len())));
+        return Err(BenchError::Unsupported(format!(
+            "{writers} writers for {} CPUs: each has one of its own",
+            named.len()
+        )));
     }
     Ok(named[..writers].to_vec())
 }
@@ -259,12 +262,12 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let cpus = cpus(ctx.word("cpus"), writers)?;
     let nodes = match ctx.word("nodes") {
         "local" => Vec::new(),
-        list => in_order(list).map_err(|why| Stop::Unsupported(format!("nodes={list}: {why}")))?,
+        list => in_order(list).map_err(|why| BenchError::Unsupported(format!("nodes={list}: {why}")))?,
     };
     let bytes = pages.saturating_mul(HAMMER_PAGE as u64);
     check_pages(bytes)?;
     let Some(ops) = pages.checked_mul(loops).filter(|ops| *ops > 0) else {
-        return Err(Stop::Unsupported(format!("{pages} pages x {loops} loops are no number of operations")));
+        return Err(BenchError::Unsupported(format!("{pages} pages x {loops} loops are no number of operations")));
     };
     // Stores come in pairs.
     let ops = if kind == Kind::Own { ops } else { ops.next_multiple_of(2) };
@@ -272,9 +275,9 @@ fn run(ctx: &mut Ctx) -> Outcome {
     ctx.fact("hammer.ops", ops);
     ctx.fact("hammer.instruction", kind.instruction());
 
-    let gate = Shared::<AtomicU32>::new(2).doing("sharing the gate")?;
+    let gate = Shared::<AtomicU32>::new(2).context("sharing the gate")?;
     let width = Found::All as usize;
-    let rows = Shared::<AtomicU64>::new(writers * width).doing("sharing memory with the writers")?;
+    let rows = Shared::<AtomicU64>::new(writers * width).context("sharing memory with the writers")?;
     let mut children: Vec<Child> = Vec::with_capacity(writers);
     for (i, row) in rows.chunks(width).enumerate() {
         let node = (!nodes.is_empty()).then(|| nodes[i % nodes.len()]);
@@ -283,10 +286,10 @@ fn run(ctx: &mut Ctx) -> Outcome {
     }
     let at = |i: usize, what: Found| rows[i * width + what as usize].load(SeqCst);
     let ended_badly = |i: usize, how: String| match at(i, Found::Step) {
-        0 => Stop::Failed(format!("the writer on CPU {} {how}", cpus[i])),
+        0 => BenchError::Failed(format!("the writer on CPU {} {how}", cpus[i])),
         step => {
             let error = io::Error::from_raw_os_error(at(i, Found::Errno) as i32);
-            Stop::from_io(&format!("{} (CPU {})", STEPS[step as usize - 1], cpus[i]), &error)
+            BenchError::from_io(&format!("{} (CPU {})", STEPS[step as usize - 1], cpus[i]), &error)
         }
     };
     loop {
@@ -296,7 +299,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
         }
         shared::wait(&gate[READY], ready, Some(LOOK));
         for (i, child) in children.iter_mut().enumerate() {
-            if let Some(exit) = child.poll().doing("looking after the writers")? {
+            if let Some(exit) = child.poll().context("looking after the writers")? {
                 return Err(ended_badly(i, exit.to_string()));
             }
         }
@@ -304,7 +307,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     gate[OPEN].store(1, SeqCst);
     shared::wake(&gate[OPEN]);
     for (i, child) in children.into_iter().enumerate() {
-        let exit = child.wait().doing("waiting for a writer")?;
+        let exit = child.wait().context("waiting for a writer")?;
         if !exit.success() {
             return Err(ended_badly(i, exit.to_string()));
         }
@@ -312,7 +315,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
 
     let spans: Vec<(u64, u64)> = (0..writers).map(|i| (at(i, Found::Start), at(i, Found::End))).collect();
     let Some(all) = together(&spans) else {
-        return Err(Stop::Failed("the operations took no time".to_owned()));
+        return Err(BenchError::Failed("the operations took no time".to_owned()));
     };
     for (start, end) in &spans {
         let seconds = (end - start) as f64 * 1e-9;
@@ -368,7 +371,7 @@ mod tests {
     fn memory_is_on_the_node_that_was_named_or_it_is_said() {
         match try_out(&BENCH, &[("pages", "64"), ("loops", "1"), ("nodes", "0")], None) {
             Ok(tried) => assert_eq!(tried.proven("pages that were found on another node"), 0.0),
-            Err(Stop::Unsupported(why) | Stop::Denied(why)) => println!("skipped: {why}"),
+            Err(BenchError::Unsupported(why) | BenchError::Denied(why)) => println!("skipped: {why}"),
             Err(stop) => panic!("{stop}"),
         }
         let refused = try_out(&BENCH, &[("pages", "64"), ("nodes", "1023")], None).expect_err("no such node");
@@ -379,7 +382,7 @@ mod tests {
     fn orders_that_cannot_be_are_refused() {
         for (name, value) in [("writers", "0"), ("writers", "100000"), ("loops", "0"), ("pages", "0"), ("cpus", "x")] {
             let refused = try_out(&BENCH, &[(name, value), ("pages", "64")][..1], None).expect_err("impossible");
-            assert!(matches!(refused, Stop::Unsupported(_)), "{name}={value}: {refused}");
+            assert!(matches!(refused, BenchError::Unsupported(_)), "{name}={value}: {refused}");
         }
     }
 

@@ -71,7 +71,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         ],
         lineage: &["lmbench1996:table6", "lmbench1996:figure1", "lmbench3:lat_mem_rd", "cse221:memory_latency"],
         plain,
-        width: 0.02,
+        target_half_width: 0.02,
         ..Info::new("mem.latency")
     },
     run: Run::Here(run),
@@ -117,9 +117,9 @@ fn run(ctx: &mut Ctx) -> Outcome {
     }
     let mut buffer = match (Map::anonymous(size as usize, policy), policy) {
         (Err(why), Policy::Reserved) => {
-            return Err(Stop::Unsupported(format!("too few huge pages are reserved (vm.nr_hugepages): {why}")));
+            return Err(BenchError::Unsupported(format!("too few huge pages are reserved (vm.nr_hugepages): {why}")));
         }
-        (buffer, _) => buffer.doing("mapping the buffer")?,
+        (buffer, _) => buffer.context("mapping the buffer")?,
     };
     buffer.populate();
     super::prove_pages(ctx, &buffer, ctx.word("pages"))?;
@@ -129,7 +129,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let area = &mut buffer[..size as usize];
     let kind = ctx.word("chain");
     let rng = ctx.rng();
-    let mut chain = chain_of(kind, area, spacing, |n| rng.below(n)).map_err(Stop::Unsupported)?;
+    let mut chain = chain_of(kind, area, spacing, |n| rng.below(n)).map_err(BenchError::Unsupported)?;
     ctx.fact("chain.nodes", chain.nodes());
     ctx.fact("chain.spacing", spacing);
     chain.walk((chain.nodes() as u64).min(WARM_LOADS));
@@ -196,7 +196,7 @@ mod tests {
     fn reserved_huge_pages_are_used_or_missed() {
         match try_out(&BENCH, &[("size", "16K"), ("pages", "hugetlb")], None) {
             Ok(tried) => assert!(tried.samples("") >= 3),
-            Err(Stop::Unsupported(why)) => assert!(why.contains("reserved"), "{why}"),
+            Err(BenchError::Unsupported(why)) => assert!(why.contains("reserved"), "{why}"),
             Err(stop) => panic!("{stop}"),
         }
     }

@@ -68,7 +68,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         plain,
         quick: false,
         lineage: &["lmbench3:bw_mem", "lmbench1996:table2", "ousterhout1990:table5"],
-        width: 0.02,
+        target_half_width: 0.02,
         ..Info::new("mem.libc")
     },
     run: Run::Here(run),
@@ -93,7 +93,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let size = ctx.int("buffer");
     let bytes = (size / sides) as usize;
     if bytes == 0 || !bytes.is_multiple_of(64) {
-        return Err(Stop::Unsupported(format!("a buffer of {size} B is not whole lines")));
+        return Err(BenchError::Unsupported(format!("a buffer of {size} B is not whole lines")));
     }
     let call = match ctx.word("call") {
         "64" => 64,
@@ -103,17 +103,19 @@ fn run(ctx: &mut Ctx) -> Outcome {
         _ => bytes,
     };
     if !bytes.is_multiple_of(call) {
-        return Err(Stop::Unsupported(format!("a buffer of {bytes} B holds no whole number of calls of {call} B")));
+        return Err(BenchError::Unsupported(format!(
+            "a buffer of {bytes} B holds no whole number of calls of {call} B"
+        )));
     }
     ctx.fact(MODELLED, if copies { 1.5 } else { 2.0 });
     sys::process::refuse_huge_pages();
-    let mut map = Map::anonymous(size as usize + 4096, Policy::Base).doing("mapping the buffer")?;
+    let mut map = Map::anonymous(size as usize + 4096, Policy::Base).context("mapping the buffer")?;
     map.populate();
     if copies {
         map[..bytes].chunks_exact_mut(8).for_each(|word| word.copy_from_slice(&STREAM_PATTERN.to_ne_bytes()));
     }
     let (dst, src): (&mut [u8], &[u8]) =
-        if copies { apart(&mut map, bytes, APART).map_err(Stop::Failed)? } else { (&mut map[..bytes], &[]) };
+        if copies { apart(&mut map, bytes, APART).map_err(BenchError::Failed)? } else { (&mut map[..bytes], &[]) };
     let piece = piece(bytes, call, PIECE);
     let mut laps = Laps::new(bytes, piece);
     let mut calls = 0;
@@ -159,6 +161,6 @@ mod tests {
     #[test]
     fn a_call_larger_than_the_buffer_is_refused() {
         let refused = try_out(&BENCH, &[("call", "1M"), ("buffer", "16K")], None).expect_err("too large");
-        assert!(matches!(refused, Stop::Unsupported(_)), "{refused}");
+        assert!(matches!(refused, BenchError::Unsupported(_)), "{refused}");
     }
 }

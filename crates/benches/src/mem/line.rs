@@ -112,7 +112,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let area = super::private_cache().unwrap_or(super::ASSUMED_PRIVATE) / 2;
     let area = area.clamp(AREA[0], AREA[1]) as usize / SLOT * SLOT;
     sys::process::refuse_huge_pages();
-    let mut buffer = Map::anonymous(area, Policy::Base).doing("mapping the buffer")?;
+    let mut buffer = Map::anonymous(area, Policy::Base).context("mapping the buffer")?;
     buffer.populate();
     let mut slots: Vec<usize> = (0..area).step_by(SLOT).collect();
     ctx.rng().shuffle(&mut slots);
@@ -157,7 +157,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
             ctx.state(line as f64);
             ctx.state_as("pair", pair as f64);
         }
-        Err(why) => ctx.leave_open("", &why),
+        Err(why) => ctx.unresolved("", &why),
     }
     Ok(())
 }

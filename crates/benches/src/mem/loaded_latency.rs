@@ -100,7 +100,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         ],
         scaling: Scaling::alone("it keeps all CPUs busy by itself"),
         needs: &[Need::Cpus(2)],
-        width: 0.05,
+        target_half_width: 0.05,
         quick: false,
         ..Info::new("mem.loaded_latency")
     },
@@ -160,10 +160,10 @@ struct Generators {
 }
 
 impl Generators {
-    fn start(ctx: &Ctx, cpus: &[u32], op: Op, pace: u64) -> Result<Generators, Stop> {
-        let stream = Stream::new(op, None).map_err(Stop::Unsupported)?;
-        let words = Shared::new(2 * LINE).doing("sharing memory with the generators")?;
-        let bytes = Shared::new(cpus.len() * LINE).doing("sharing memory with the generators")?;
+    fn start(ctx: &Ctx, cpus: &[u32], op: Op, pace: u64) -> Result<Generators, BenchError> {
+        let stream = Stream::new(op, None).map_err(BenchError::Unsupported)?;
+        let words = Shared::new(2 * LINE).context("sharing memory with the generators")?;
+        let bytes = Shared::new(cpus.len() * LINE).context("sharing memory with the generators")?;
         let mut all = Generators { board: Board { words, bytes }, children: Vec::new() };
         for (i, &cpu) in cpus.iter().enumerate() {
             let board = &all.board;
@@ -188,8 +188,8 @@ impl Generators {
 
     fn all_alive(&mut self) -> Outcome {
         for child in &mut self.children {
-            if let Some(exit) = child.poll().doing("looking after the generators")? {
-                return Err(Stop::Failed(format!("a generator {exit}")));
+            if let Some(exit) = child.poll().context("looking after the generators")? {
+                return Err(BenchError::Failed(format!("a generator {exit}")));
             }
         }
         Ok(())
@@ -232,7 +232,7 @@ fn generate(board: &Board, bytes: &AtomicU64, stream: Stream, op: Op, pace: u64)
                         stream.over(&mut target[within..within + PIECE], &[])
                     }
                 };
-                let mut pass = pass.map_err(Stop::Failed)?;
+                let mut pass = pass.map_err(BenchError::Failed)?;
                 pass.run(1);
                 done += pass.program_bytes();
                 bytes.store(done, Relaxed);
@@ -252,9 +252,9 @@ fn clamp(within: usize, len: usize) -> usize {
 
 /// Memory that is present. Generators have huge pages where there are any, because they move twice as much with them; the chase
 /// needs none, and for its 128 MiB the kernel would compact memory at times, for up to half a second.
-fn buffer(bytes: usize, policy: Policy) -> Result<Map, Stop> {
+fn buffer(bytes: usize, policy: Policy) -> Result<Map, BenchError> {
     let mapped = Map::anonymous(bytes, policy).or_else(|_| Map::anonymous(bytes, Policy::Base));
-    let mut map = mapped.doing("mapping a buffer")?;
+    let mut map = mapped.context("mapping a buffer")?;
     map.populate();
     Ok(map)
 }
@@ -295,14 +295,18 @@ fn quantile(values: &[f64], share: f64) -> Option<f64> {
 }
 
 /// The CPUs of the generators.
-fn others(wanted: u64) -> Result<Vec<u32>, Stop> {
+fn others(wanted: u64) -> Result<Vec<u32>, BenchError> {
     let here = current_cpu();
-    affinity::pin(here).doing("pinning the chase")?;
+    affinity::pin(here).context("pinning the chase")?;
     // A worker is pinned; its supervisor knows what is allowed.
-    let mut cpus = affinity::allowed_to(process::parent_id()).doing("reading the allowed CPUs")?;
+    let mut cpus = affinity::allowed_to(process::parent_id()).context("reading the allowed CPUs")?;
     cpus.retain(|cpu| *cpu != here);
     if cpus.is_empty() || wanted as usize > cpus.len() {
-        return Err(Stop::Unsupported(format!("{} other CPUs are not allowed, only {}", wanted.max(1), cpus.len())));
+        return Err(BenchError::Unsupported(format!(
+            "{} other CPUs are not allowed, only {}",
+            wanted.max(1),
+            cpus.len()
+        )));
     }
     if wanted > 0 {
         cpus.truncate(wanted as usize);
@@ -326,7 +330,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let area = &mut memory[..chased];
     let chain =
         Chain::translation_amortised(area, super::FAR_SPACING, super::GROUP_PAGES, page_size(), |n| rng.below(n));
-    let mut chain = chain.map_err(Stop::Unsupported)?;
+    let mut chain = chain.map_err(BenchError::Unsupported)?;
     // What was just written is in the cache, at the end of the lap: by then it is gone.
     chain.walk(CHASE_UNROLL);
 
@@ -336,7 +340,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let loads = ((WINDOW_NS * 1e-9 / idle) as u64).next_multiple_of(CHASE_UNROLL).max(CHASE_UNROLL);
 
     generators.board.say(WORK);
-    let until = ctx.now_ns() + 3 * ctx.box_ns().max(10_000_000);
+    let until = ctx.now_ns() + 3 * ctx.time_limit_ns().max(10_000_000);
     let mut windows: Vec<Window> = Vec::new();
     chain.mark();
     let mut walked = 0;
@@ -372,7 +376,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let bandwidth = |w: &&Window| (w.bytes.iter().sum::<f64>() + loads as f64 * line) / (w.ns * 1e-9);
     let bandwidths: Vec<f64> = kept.iter().map(bandwidth).collect();
     if kept.len() < FOR_MEDIAN {
-        ctx.leave_open("", "not enough co-run windows: the generators were not let run beside the chase");
+        ctx.unresolved("", "not enough co-run windows: the generators were not let run beside the chase");
         return Ok(());
     }
     if let (Some(latency), Some(bandwidth)) = (quantile(&latencies, 0.5), quantile(&bandwidths, 0.5)) {
@@ -381,7 +385,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     }
     match quantile(&latencies, 0.95) {
         Some(p95) if kept.len() >= FOR_P95 => ctx.state_as("p95", p95),
-        _ => ctx.leave_open("p95", "not enough co-run windows for a 95th percentile"),
+        _ => ctx.unresolved("p95", "not enough co-run windows for a 95th percentile"),
     }
     Ok(())
 }
@@ -422,7 +426,7 @@ mod tests {
     fn a_round_states_a_pair_or_leaves_it_open() {
         for mix in ["read", "write_nt", "copy"] {
             let tried = match try_out(&BENCH, &[("level", "l3"), ("generators", "1"), ("mix", mix)], None) {
-                Err(Stop::Unsupported(why)) => {
+                Err(BenchError::Unsupported(why)) => {
                     eprintln!("skipped: {why}");
                     continue;
                 }
@@ -442,6 +446,6 @@ mod tests {
     #[test]
     fn more_generators_than_cpus_are_refused() {
         let refused = try_out(&BENCH, &[("generators", "100000")], None).map(|_| ());
-        assert!(matches!(refused, Err(Stop::Unsupported(_))), "{refused:?}");
+        assert!(matches!(refused, Err(BenchError::Unsupported(_))), "{refused:?}");
     }
 }

@@ -63,7 +63,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         ],
         plain,
         quick: false,
-        width: 0.02,
+        target_half_width: 0.02,
         ..Info::new("mem.mix")
     },
     run: Run::Here(run),
@@ -81,16 +81,16 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let nt = ctx.word("store") == "nt";
     let of_word = MIXES.into_iter().find(|(r, w)| format!("{r}:{w}") == ctx.word("mix"));
     let Some((reads, writes)) = of_word else {
-        return Err(Stop::Failed(format!("no mix is {}", ctx.word("mix"))));
+        return Err(BenchError::Failed(format!("no mix is {}", ctx.word("mix"))));
     };
-    let mix = Mix::new(reads, writes, nt, None).map_err(Stop::Unsupported)?;
+    let mix = Mix::new(reads, writes, nt, None).map_err(BenchError::Unsupported)?;
     let (read, written) = mix.turn();
     // As many turns as a power of two allows pieces of.
     let per_piece = PIECE / (read + written);
     let wanted = ctx.int("size") as usize / (read + written);
     let turns = if wanted > per_piece { wanted - wanted % per_piece } else { wanted };
     if turns == 0 {
-        return Err(Stop::Unsupported(format!("less than the {} B of one turn of the loop", read + written)));
+        return Err(BenchError::Unsupported(format!("less than the {} B of one turn of the loop", read + written)));
     }
     let program = ratio(reads, writes);
     ctx.fact("mix.kernel", mix.kernel().isa);
@@ -100,7 +100,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
 
     sys::process::refuse_huge_pages();
     let bytes = turns * (read + written);
-    let mut map = Map::anonymous(bytes + 8192, Policy::Base).doing("mapping both streams")?;
+    let mut map = Map::anonymous(bytes + 8192, Policy::Base).context("mapping both streams")?;
     map.populate();
     let (src, rest) = map.split_at_mut(turns * read);
     // Not in step with the source in the low twelve bits of the address.
@@ -115,7 +115,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
             let (to, from) = (range.start * written..range.end * written, range.start * read..range.end * read);
             mix.run(&mut dst[to], &src[from], times)
         })
-        .map_err(Stop::Failed)
+        .map_err(BenchError::Failed)
     })?;
     work::once_each(ctx, "pieces gone over, per piece credited", laps.done(), ctx.iterations());
     if writes > 0 {
@@ -164,7 +164,7 @@ mod tests {
                     let word = format!("{reads}:{writes}");
                     let tried = match try_out(&BENCH, &[("mix", &word), ("store", store), ("size", size)], None) {
                         Ok(tried) => tried,
-                        Err(Stop::Unsupported(why)) => {
+                        Err(BenchError::Unsupported(why)) => {
                             assert!(store == "nt", "{word} {size}: {why}");
                             continue;
                         }

@@ -104,7 +104,9 @@ pub(crate) fn prove_pages(ctx: &mut Ctx, buffer: &Map, asked: &str) -> Outcome {
     }
     let Some(huge) = buffer.huge_bytes() else {
         if asked == "huge" {
-            return Err(Stop::Unsupported("no /proc/self/smaps: whether the pages are huge cannot be told".to_owned()));
+            return Err(BenchError::Unsupported(
+                "no /proc/self/smaps: whether the pages are huge cannot be told".to_owned(),
+            ));
         }
         return Ok(());
     };
@@ -116,7 +118,7 @@ pub(crate) fn prove_pages(ctx: &mut Ctx, buffer: &Map, asked: &str) -> Outcome {
     ctx.fact("pages.huge_share", format!("{share:.3}"));
     if share < HUGE_SHARE {
         let setting = std::fs::read_to_string("/sys/kernel/mm/transparent_hugepage/enabled").unwrap_or_default();
-        return Err(Stop::Unsupported(format!(
+        return Err(BenchError::Unsupported(format!(
             "{:.0} % of the buffer came as huge pages: the setting is '{}', or memory is fragmented",
             share * 100.0,
             setting.trim()
@@ -136,18 +138,18 @@ mod tests {
     #[test]
     fn base_pages_are_no_huge_pages_and_huge_ones_no_base_pages() {
         fn base(ctx: &mut Ctx) -> Outcome {
-            let mut buffer = Map::anonymous(4 << 20, Policy::Base).doing("mapping memory")?;
+            let mut buffer = Map::anonymous(4 << 20, Policy::Base).context("mapping memory")?;
             buffer.populate();
             prove_pages(ctx, &buffer, "base")?;
             let refused = prove_pages(ctx, &buffer, "huge");
-            assert!(matches!(refused, Err(Stop::Unsupported(_))), "{refused:?}");
+            assert!(matches!(refused, Err(BenchError::Unsupported(_))), "{refused:?}");
             ctx.state(1.0);
             Ok(())
         }
         fn huge(ctx: &mut Ctx) -> Outcome {
-            let bytes = 2 * huge_page_size().ok_or_else(|| Stop::Unsupported("no huge pages here".to_owned()))?;
+            let bytes = 2 * huge_page_size().ok_or_else(|| BenchError::Unsupported("no huge pages here".to_owned()))?;
             sys::process::allow_huge_pages();
-            let mut buffer = Map::anonymous(bytes, Policy::Transparent).doing("mapping memory")?;
+            let mut buffer = Map::anonymous(bytes, Policy::Transparent).context("mapping memory")?;
             buffer.populate();
             prove_pages(ctx, &buffer, "huge")?;
             prove_pages(ctx, &buffer, "base")?;
@@ -157,7 +159,7 @@ mod tests {
         let held = |run| {
             let info = Info { timing: Timing::Stated, ..Info::new("mem.test") };
             let tried = try_failing(&Benchmark { info, run: Run::Here(run) }, &[], None)?;
-            Ok::<_, Stop>(tried.result.proofs.iter().map(|p| p.holds).collect::<Vec<_>>())
+            Ok::<_, BenchError>(tried.result.proofs.iter().map(|p| p.holds).collect::<Vec<_>>())
         };
         assert!(held(base).expect("memory").iter().all(|holds| *holds));
         match held(huge) {

@@ -54,9 +54,9 @@ pub(crate) static BENCH: Benchmark = Benchmark {
             default: &["64M"],
             full: &["64M", "256M"],
         }],
-        scaling: Scaling::alone("it is about one CPU; crews have mem.bandwidth"),
+        scaling: Scaling::alone("it is about one CPU; worker groups have mem.bandwidth"),
         placements: &[Placement::EveryNodePair],
-        width: 0.05,
+        target_half_width: 0.05,
         quick: false,
         ..Info::new("mem.numa")
     },
@@ -70,7 +70,7 @@ const ASKED: usize = 256;
 
 fn run(ctx: &mut Ctx) -> Outcome {
     let Placement::Nodes { cpu: from, memory: node } = *ctx.placement() else {
-        return Err(Stop::Unsupported("one NUMA node".to_owned()));
+        return Err(BenchError::Unsupported("one NUMA node".to_owned()));
     };
     over(ctx, from, node)
 }
@@ -83,7 +83,7 @@ fn over(ctx: &mut Ctx, from: u32, node: u32) -> Outcome {
     let mut written = bound(size, node)?;
     for map in [&chased, &read, &written] {
         let offsets: Vec<usize> = (0..ASKED).map(|i| i * (size / ASKED)).collect();
-        let nodes = numa::nodes_of(map, &offsets).doing("asking where pages are (move_pages)")?;
+        let nodes = numa::nodes_of(map, &offsets).context("asking where pages are (move_pages)")?;
         let elsewhere = nodes.iter().filter(|found| **found != Some(node)).count();
         ctx.prove("pages on another node", "0", elsewhere as f64, 0.0..=0.0);
     }
@@ -95,20 +95,21 @@ fn over(ctx: &mut Ctx, from: u32, node: u32) -> Outcome {
     let area = &mut chased[..size];
     let chain =
         Chain::translation_amortised(area, super::FAR_SPACING, super::GROUP_PAGES, page_size(), |n| rng.below(n));
-    let mut chain = chain.map_err(Stop::Unsupported)?;
-    let reading = Stream::new(Op::Read, None).map_err(Stop::Unsupported)?;
+    let mut chain = chain.map_err(BenchError::Unsupported)?;
+    let reading = Stream::new(Op::Read, None).map_err(BenchError::Unsupported)?;
     let writing = Stream::new(Op::WriteNt, None);
     let (mut at_read, mut at_written) = (0, 0);
     let (mut walked, mut bytes_read, mut bytes_written) = (0, 0, 0);
-    let mut arms = vec![
-        Arm::new("", |iters| {
+    let mut variants = vec![
+        Variant::new("", |iters| {
             walked += chain.walk(iters * CHASE_UNROLL);
             Ok(())
         })
         .per_iter(CHASE_UNROLL as f64),
-        Arm::new("read", |iters| {
+        Variant::new("read", |iters| {
             for _ in 0..iters {
-                bytes_read += reading.over(&mut [], &read[at_read..at_read + PIECE]).map_err(Stop::Failed)?.run(1);
+                bytes_read +=
+                    reading.over(&mut [], &read[at_read..at_read + PIECE]).map_err(BenchError::Failed)?.run(1);
                 at_read = (at_read + PIECE) % size;
             }
             Ok(())
@@ -116,21 +117,21 @@ fn over(ctx: &mut Ctx, from: u32, node: u32) -> Outcome {
         .per_iter(PIECE as f64),
     ];
     match &writing {
-        Ok(writing) => arms.push(
-            Arm::new("write_nt", |iters| {
+        Ok(writing) => variants.push(
+            Variant::new("write_nt", |iters| {
                 for _ in 0..iters {
                     let piece = &mut written[at_written..at_written + PIECE];
-                    bytes_written += writing.over(piece, &[]).map_err(Stop::Failed)?.run(1);
+                    bytes_written += writing.over(piece, &[]).map_err(BenchError::Failed)?.run(1);
                     at_written = (at_written + PIECE) % size;
                 }
                 Ok(())
             })
             .per_iter(PIECE as f64),
         ),
-        Err(why) => ctx.leave_open("write_nt", why),
+        Err(why) => ctx.unresolved("write_nt", why),
     }
-    ctx.measure_arms(&mut arms)?;
-    drop(arms);
+    ctx.measure_variants(&mut variants)?;
+    drop(variants);
     work::once_each(ctx, "loads made per load credited", walked, ctx.iterations_of("") * CHASE_UNROLL);
     work::once_each(ctx, "bytes read per byte credited", bytes_read, ctx.iterations_of("read") * PIECE as u64);
     if writing.is_ok() {
@@ -141,10 +142,11 @@ fn over(ctx: &mut Ctx, from: u32, node: u32) -> Outcome {
 }
 
 /// Memory of a node, present there.
-fn bound(size: usize, node: u32) -> Result<Map, Stop> {
+fn bound(size: usize, node: u32) -> Result<Map, BenchError> {
     let huge = Map::anonymous(size, Policy::Transparent);
-    let mut map = huge.or_else(|_| Map::anonymous(size, Policy::Base)).doing("mapping the buffer")?;
-    numa::bind(&mut map, node).map_err(|e| Stop::from_io(&format!("binding memory to node {node} (mbind)"), &e))?;
+    let mut map = huge.or_else(|_| Map::anonymous(size, Policy::Base)).context("mapping the buffer")?;
+    numa::bind(&mut map, node)
+        .map_err(|e| BenchError::from_io(&format!("binding memory to node {node} (mbind)"), &e))?;
     map.populate();
     Ok(map)
 }
@@ -157,14 +159,14 @@ mod tests {
     #[test]
     fn without_a_pair_of_nodes_it_says_so() {
         let tried = try_out(&BENCH, &[], None).map(|_| ());
-        assert!(matches!(&tried, Err(Stop::Unsupported(why)) if why == "one NUMA node"), "{tried:?}");
+        assert!(matches!(&tried, Err(BenchError::Unsupported(why)) if why == "one NUMA node"), "{tried:?}");
     }
 
     #[test]
     fn node_0_against_itself_is_measured() {
         static NEAR: Benchmark = Benchmark { info: BENCH.info, run: Run::Here(|ctx| over(ctx, 0, 0)) };
         let tried = match try_out(&NEAR, &[("size", "2M")], None) {
-            Err(Stop::Unsupported(why) | Stop::Denied(why)) => return eprintln!("skipped: {why}"),
+            Err(BenchError::Unsupported(why) | BenchError::Denied(why)) => return eprintln!("skipped: {why}"),
             tried => tried.expect("memory"),
         };
         assert!(tried.samples("") >= 3 && tried.samples("read") >= 3);

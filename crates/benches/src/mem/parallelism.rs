@@ -87,7 +87,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
             "it searches within a round instead of taking samples that could overlap: see mem.random_read",
         ),
         lineage: &["lmbench3:par_mem"],
-        width: 0.03,
+        target_half_width: 0.03,
         ..Info::new("mem.parallelism")
     },
     run: Run::Here(run),
@@ -195,7 +195,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     if policy == Policy::Base {
         sys::process::refuse_huge_pages();
     }
-    let mut buffer = Map::anonymous(size as usize, policy).doing("mapping the buffer")?;
+    let mut buffer = Map::anonymous(size as usize, policy).context("mapping the buffer")?;
     buffer.populate();
     super::prove_pages(ctx, &buffer, ctx.word("pages"))?;
     let line = super::line_size();
@@ -206,12 +206,12 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let order = Order::Grouped { pages: super::GROUP_PAGES, page: page_size() };
     let rng = ctx.rng();
     let chains = Chains::new(&mut buffer[..size as usize], spacing, order, |n| rng.below(n));
-    let mut chains = chains.map_err(Stop::Unsupported)?;
+    let mut chains = chains.map_err(BenchError::Unsupported)?;
     let links = links(&numbers, chains.nodes());
     ctx.fact("chain.nodes", chains.nodes());
     ctx.fact("chain.spacing", spacing);
     if !near {
-        chains.link(&links).map_err(Stop::Unsupported)?;
+        chains.link(&links).map_err(BenchError::Unsupported)?;
         if size > WARM {
             ctx.fact("chain.evicted", chains.evict());
         }
@@ -222,7 +222,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
         let link = links[i];
         // Few nodes are linked anew, in the same place.
         let here = if near {
-            chains.link(&[Link { offset: 0, ..link }]).map_err(Stop::Unsupported)?;
+            chains.link(&[Link { offset: 0, ..link }]).map_err(BenchError::Unsupported)?;
             0
         } else {
             i
@@ -257,7 +257,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
         take(ctx, &mut chains, 0)?;
     }
     let stream = stream_bytes_per_cycle(ctx, chains.bytes())?;
-    let Some(found) = read_curve(&curve) else { return Err(Stop::Failed("no curve".to_owned())) };
+    let Some(found) = read_curve(&curve) else { return Err(BenchError::Failed("no curve".to_owned())) };
     let near_cycles = cycles_near(ctx, found.best.chains)?;
 
     let most = numbers.last().copied().unwrap_or(1);
@@ -281,10 +281,10 @@ fn run(ctx: &mut Ctx) -> Outcome {
         ctx.state(found.parallelism);
         match found.plateau {
             Some(chains) => ctx.state_as("chains", chains as f64),
-            None => ctx.leave_open("chains", &format!("no plateau up to {most} chains: the value is a lower bound")),
+            None => ctx.unresolved("chains", &format!("no plateau up to {most} chains: the value is a lower bound")),
         }
     } else {
-        ctx.leave_open(
+        ctx.unresolved(
             "",
             "more loads seemed to overlap than there were chains: other caches served the first numbers of chains",
         );
@@ -292,14 +292,14 @@ fn run(ctx: &mut Ctx) -> Outcome {
     if size > super::first_cache() {
         ctx.state_as("bandwidth", line as f64 / found.best.seconds);
     } else {
-        ctx.leave_open("bandwidth", "no line moves: the first-level cache holds them all");
+        ctx.unresolved("bandwidth", "no line moves: the first-level cache holds them all");
     }
     Ok(())
 }
 
 /// Bytes per cycle of a stream of loads over the buffer.
-fn stream_bytes_per_cycle(ctx: &mut Ctx, buffer: &[u8]) -> Result<f64, Stop> {
-    let stream = Stream::new(Op::Read, None).map_err(Stop::Failed)?;
+fn stream_bytes_per_cycle(ctx: &mut Ctx, buffer: &[u8]) -> Result<f64, BenchError> {
+    let stream = Stream::new(Op::Read, None).map_err(BenchError::Failed)?;
     let piece = stream.round_down(buffer.len().min(PIECE));
     let pieces = buffer.len() / piece;
     let mut at = 0;
@@ -308,7 +308,7 @@ fn stream_bytes_per_cycle(ctx: &mut Ctx, buffer: &[u8]) -> Result<f64, Stop> {
         while left > 0 {
             // A buffer of one piece is gone over in one call.
             let passes = if pieces == 1 { left } else { 1 };
-            bytes += stream.over(&mut [], &buffer[at * piece..][..piece]).map_err(Stop::Failed)?.run(passes);
+            bytes += stream.over(&mut [], &buffer[at * piece..][..piece]).map_err(BenchError::Failed)?.run(passes);
             at = (at + 1) % pieces;
             left -= passes;
         }
@@ -318,12 +318,13 @@ fn stream_bytes_per_cycle(ctx: &mut Ctx, buffer: &[u8]) -> Result<f64, Stop> {
 }
 
 /// Cycles for a load when the same loop finds everything in the first-level cache.
-fn cycles_near(ctx: &mut Ctx, chains: usize) -> Result<f64, Stop> {
-    let mut buffer = Map::anonymous(NEAR, Policy::Base).doing("mapping a small buffer")?;
+fn cycles_near(ctx: &mut Ctx, chains: usize) -> Result<f64, BenchError> {
+    let mut buffer = Map::anonymous(NEAR, Policy::Base).context("mapping a small buffer")?;
     buffer.populate();
     let rng = ctx.rng();
-    let mut near = Chains::new(&mut buffer[..NEAR], 64, Order::Anywhere, |n| rng.below(n)).map_err(Stop::Failed)?;
-    near.link(&[Link { offset: 0, chains, ahead: 1, start: 0 }]).map_err(Stop::Failed)?;
+    let mut near =
+        Chains::new(&mut buffer[..NEAR], 64, Order::Anywhere, |n| rng.below(n)).map_err(BenchError::Failed)?;
+    near.link(&[Link { offset: 0, chains, ahead: 1, start: 0 }]).map_err(BenchError::Failed)?;
     let cost = work::probe(ctx, WINDOWS, CHASES_UNROLL, |iters| Ok(near.walk(0, iters * CHASES_UNROLL)))?;
     Ok(cost.cycles / (CHASES_UNROLL * chains as u64) as f64)
 }

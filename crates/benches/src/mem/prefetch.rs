@@ -56,7 +56,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         ],
         scaling: Scaling::alone("it states ratios instead of taking samples that could overlap"),
         quick: false,
-        width: 0.05,
+        target_half_width: 0.05,
         ..Info::new("mem.prefetch")
     },
     run: Run::Here(run),
@@ -98,14 +98,14 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let (page, room) = (page_size(), sys::facts::available_memory().unwrap_or(u64::MAX));
     let bytes: usize = SPACINGS.iter().map(|s| s * NODES * GROUPS.len()).sum();
     if (bytes + OTHER) as u64 > room / 4 {
-        return Err(Stop::Unsupported(format!(
+        return Err(BenchError::Unsupported(format!(
             "needs {} B, and a quarter of the {room} B available is less",
             bytes + OTHER
         )));
     }
     let mut buffer = Map::anonymous(bytes, Policy::Transparent)
         .or_else(|_| Map::anonymous(bytes, Policy::Base))
-        .doing("mapping the buffer")?;
+        .context("mapping the buffer")?;
     buffer.populate();
     if let Some(huge) = buffer.huge_bytes() {
         ctx.fact("pages.huge_share", format!("{:.3}", huge as f64 / buffer.len() as f64));
@@ -119,7 +119,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
             let rng = ctx.rng();
             let group = group.min(area.len() / page);
             let chain = Chain::translation_amortised(area, spacing, group, page, |n| rng.below(n));
-            chains.push((s, g, chain.map_err(Stop::Unsupported)?));
+            chains.push((s, g, chain.map_err(BenchError::Unsupported)?));
         }
     }
     let mut flushed = true;
@@ -173,7 +173,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     for (name, spacing, group) in [("lines", SPACINGS[0], GROUP_PAGES), ("page_local", FAR_SPACING, GROUPS[0])] {
         match ratio(spacing, group).filter(|ratio| ratio.is_finite()) {
             Some(ratio) => ctx.state_as(name, ratio),
-            None => ctx.leave_open(name, "the chain came to its start again"),
+            None => ctx.unresolved(name, "the chain came to its start again"),
         }
     }
     Ok(())
@@ -213,7 +213,7 @@ mod tests {
                 assert!(matches!(verdict, Some("clean" | "polluted")), "{verdict:?}");
                 assert_eq!(tried.result.proofs.len(), 1);
             }
-            Err(Stop::Unsupported(why)) => println!("skipped: {why}"),
+            Err(BenchError::Unsupported(why)) => println!("skipped: {why}"),
             Err(stop) => panic!("{stop}"),
         }
     }

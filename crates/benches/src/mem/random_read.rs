@@ -46,7 +46,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         ],
         workers: &[Workers::One, Workers::Cpus],
         lineage: &["lmbench3:par_mem"],
-        width: 0.03,
+        target_half_width: 0.03,
         quick: false,
         ..Info::new("mem.random_read")
     },
@@ -56,13 +56,13 @@ pub(crate) static BENCH: Benchmark = Benchmark {
 fn run(ctx: &mut Ctx) -> Outcome {
     let (size, chains) = (ctx.int("size"), ctx.int("chains") as usize);
     sys::process::refuse_huge_pages();
-    let mut buffer = Map::anonymous(size as usize, Policy::Base).doing("mapping the buffer")?;
+    let mut buffer = Map::anonymous(size as usize, Policy::Base).context("mapping the buffer")?;
     buffer.populate();
     let line = super::line_size();
     let rng = ctx.rng();
     let nodes = Chains::new(&mut buffer[..size as usize], line, Order::Anywhere, |n| rng.below(n));
-    let mut nodes = nodes.map_err(Stop::Unsupported)?;
-    nodes.link(&[Link { offset: 0, chains, ahead: 1, start: 0 }]).map_err(Stop::Unsupported)?;
+    let mut nodes = nodes.map_err(BenchError::Unsupported)?;
+    nodes.link(&[Link { offset: 0, chains, ahead: 1, start: 0 }]).map_err(BenchError::Unsupported)?;
     ctx.fact("chain.nodes", nodes.nodes());
     ctx.fact("chain.in_registers", nodes.kernel(0).in_registers);
     let each = CHASES_UNROLL * chains as u64;
@@ -78,8 +78,8 @@ fn run(ctx: &mut Ctx) -> Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use groma_harness::model::CrewKind;
-    use groma_harness::testing::{try_crew, try_out};
+    use groma_harness::model::WorkerKind;
+    use groma_harness::testing::{try_group, try_out};
 
     #[test]
     fn an_iteration_holds_the_loads_of_all_chains() {
@@ -89,13 +89,13 @@ mod tests {
             assert_eq!(tried.result.series("").map(|s| s.per_iter), Some(per_iter));
         }
         let refused = try_out(&BENCH, &[("size", "1M"), ("chains", "15")], None).expect_err("no kernel");
-        assert!(matches!(refused, Stop::Unsupported(_)), "{refused}");
+        assert!(matches!(refused, BenchError::Unsupported(_)), "{refused}");
     }
 
     #[test]
-    fn it_works_as_a_crew_of_processes_and_of_threads() {
-        for kind in [CrewKind::Processes, CrewKind::Threads] {
-            let tried = try_crew(&BENCH, &[("size", "1M")], None, 2, kind).expect("two workers");
+    fn it_works_as_a_worker_group_of_processes_and_of_threads() {
+        for kind in [WorkerKind::Processes, WorkerKind::Threads] {
+            let tried = try_group(&BENCH, &[("size", "1M")], None, 2, kind).expect("two workers");
             assert!(tried.samples("") >= 1);
         }
     }

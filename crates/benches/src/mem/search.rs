@@ -27,15 +27,15 @@ pub(super) struct Load {
 }
 
 /// The price of a load along a chain through these nodes of the buffer, in this order.
-pub(super) fn load(ctx: &mut Ctx, buffer: &mut [u8], nodes: &[usize]) -> Result<Load, Stop> {
-    let mut chain = Chain::through(buffer, nodes).map_err(Stop::Failed)?;
+pub(super) fn load(ctx: &mut Ctx, buffer: &mut [u8], nodes: &[usize]) -> Result<Load, BenchError> {
+    let mut chain = Chain::through(buffer, nodes).map_err(BenchError::Failed)?;
     chain.walk((2 * nodes.len() as u64).min(WARM_LOADS));
     let cost = work::probe(ctx, WINDOWS, CHASE_UNROLL, |iters| Ok(chain.walk(iters * CHASE_UNROLL)))?;
     Ok(Load { cycles: cost.cycles / CHASE_UNROLL as f64, hz: cost.core_hz, clean: cost.clean > 0 })
 }
 
 /// The lowest price in several looks at the same chain, of undisturbed ones where there are any.
-pub(super) fn lowest(looks: u32, mut look: impl FnMut() -> Result<Load, Stop>) -> Result<Load, Stop> {
+pub(super) fn lowest(looks: u32, mut look: impl FnMut() -> Result<Load, BenchError>) -> Result<Load, BenchError> {
     let mut best = look()?;
     for _ in 1..looks {
         let next = look()?;
@@ -72,9 +72,9 @@ pub(super) fn reach(
     first: usize,
     last: usize,
     step: usize,
-    mut holds: impl FnMut(usize) -> Result<Option<bool>, Stop>,
-) -> Result<Reach, Stop> {
-    let mut ask = |n: usize, tries: u32| -> Result<bool, Stop> {
+    mut holds: impl FnMut(usize) -> Result<Option<bool>, BenchError>,
+) -> Result<Reach, BenchError> {
+    let mut ask = |n: usize, tries: u32| -> Result<bool, BenchError> {
         let mut refused = 0;
         for _ in 0..3 * tries {
             match holds(n)? {
@@ -160,7 +160,7 @@ mod tests {
         assert_eq!(reach(4, 256, 1, |_| Ok(Some(false))), Ok(Reach::Nowhere));
         assert_eq!(reach(4, 4, 1, |_| Ok(Some(true))), Ok(Reach::Everywhere));
         assert_eq!(reach(4, 256, 1, |_| Ok(None)), Ok(Reach::Nowhere));
-        let stop = Stop::Failed("why".to_owned());
+        let stop = BenchError::Failed("why".to_owned());
         assert_eq!(reach(4, 256, 1, |_| Err(stop.clone())), Err(stop));
     }
 

@@ -79,7 +79,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         plain,
         quick: false,
         lineage: &["lmbench3:stream"],
-        width: 0.02,
+        target_half_width: 0.02,
         ..Info::new("mem.stream")
     },
     run: Run::Here(run),
@@ -110,13 +110,13 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let op = Doubles::ALL.into_iter().find(|op| op.word() == ctx.word("op")).unwrap_or(Doubles::Triad);
     let nt = ctx.word("store") == "nt";
     let isa = Some(ctx.word("kernel")).filter(|isa| *isa != "best");
-    let kernel = Loop::new(op, nt, isa).map_err(Stop::Unsupported)?;
+    let kernel = Loop::new(op, nt, isa).map_err(BenchError::Unsupported)?;
     let step = kernel.kernel().step.max(PERIOD * 8);
     // Whole pieces, or of small arrays whole steps.
     let each = ctx.int("size") as usize / op.arrays() as usize;
     let bytes = each - each % if each >= 2 * PIECE { PIECE } else { step };
     if bytes == 0 {
-        return Err(Stop::Unsupported(format!("arrays of {each} B are less than the {step} B done at a time")));
+        return Err(BenchError::Unsupported(format!("arrays of {each} B are less than the {step} B done at a time")));
     }
     let counted = op.reads() + op.writes();
     ctx.fact("stream.kernel", kernel.kernel().isa);
@@ -126,7 +126,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     sys::process::refuse_huge_pages();
     let arrays = op.arrays() as usize;
     let all = arrays * (bytes + 4096);
-    let mut map = Map::anonymous(all, Policy::Base).doing("mapping the arrays")?;
+    let mut map = Map::anonymous(all, Policy::Base).context("mapping the arrays")?;
     map.populate();
     // Each array in its own stretch of `bytes` and a page, begun elsewhere in the first page of it.
     let mut parts = map.chunks_exact_mut(bytes + 4096).enumerate().map(|(i, part)| {
@@ -154,7 +154,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
             sum += kernel.over(&mut a[of_a], &b[of_b], &c[of_c])?.run(times);
             Ok(())
         })
-        .map_err(Stop::Failed)
+        .map_err(BenchError::Failed)
     })?;
 
     work::once_each(ctx, "pieces gone over, per piece credited", laps.done(), ctx.iterations());
@@ -228,7 +228,7 @@ mod tests {
                 for size in ["12K", "96K", "3M"] {
                     let tried = match try_out(&BENCH, &[("op", *op), ("store", store), ("size", size)], None) {
                         Ok(tried) => tried,
-                        Err(Stop::Unsupported(why)) => {
+                        Err(BenchError::Unsupported(why)) => {
                             assert!(store == "nt", "{op} {size}: {why}");
                             continue;
                         }
@@ -265,6 +265,6 @@ mod tests {
 
     #[test]
     fn arrays_too_small_are_refused() {
-        assert!(matches!(try_out(&BENCH, &[("size", "1K")], None), Err(Stop::Unsupported(_))));
+        assert!(matches!(try_out(&BENCH, &[("size", "1K")], None), Err(BenchError::Unsupported(_))));
     }
 }

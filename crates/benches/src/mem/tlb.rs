@@ -80,7 +80,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         scaling: Scaling::alone("it states properties of one core instead of taking samples that could overlap"),
         lineage: &["lmbench3:tlb"],
         // Walks differ by where the page tables came to lie; the entries, which matter most, are the same at once.
-        width: 0.1,
+        target_half_width: 0.1,
         quick: false,
         ..Info::new("mem.tlb")
     },
@@ -145,7 +145,11 @@ struct Beyond {
 }
 
 /// The lowest of some looks.
-fn lowest(looks: u32, pages: usize, look: &mut impl FnMut(usize) -> Result<Price, Stop>) -> Result<Price, Stop> {
+fn lowest(
+    looks: u32,
+    pages: usize,
+    look: &mut impl FnMut(usize) -> Result<Price, BenchError>,
+) -> Result<Price, BenchError> {
     let mut best = look(pages)?;
     for _ in 1..looks {
         let next = look(pages)?;
@@ -157,7 +161,11 @@ fn lowest(looks: u32, pages: usize, look: &mut impl FnMut(usize) -> Result<Price
 }
 
 /// The second level's end and prices, from `first` pages of the first level; at most `most` pages.
-fn beyond(first: usize, most: usize, mut look: impl FnMut(usize) -> Result<Price, Stop>) -> Result<Beyond, Stop> {
+fn beyond(
+    first: usize,
+    most: usize,
+    mut look: impl FnMut(usize) -> Result<Price, BenchError>,
+) -> Result<Beyond, BenchError> {
     let mut found = Beyond::default();
     // Four times: whatever the first level's sets and replacement, it holds next to none of them until they come again.
     let start = 4 * first;
@@ -240,7 +248,7 @@ impl<'b> Pages<'b> {
         self.buffer.len() / self.apart
     }
 
-    fn price(&mut self, ctx: &mut Ctx, pages: usize) -> Result<Price, Stop> {
+    fn price(&mut self, ctx: &mut Ctx, pages: usize) -> Result<Price, BenchError> {
         let mut nodes: Vec<usize> = (0..pages).map(|i| i * self.line).collect();
         // Side by side there is little that could differ from one look to the next; the first was perhaps disturbed.
         let dense = match self.dense.get(&pages) {
@@ -262,11 +270,11 @@ impl<'b> Pages<'b> {
 
     /// How many pages the first level holds, of `last` at most: the better of two searches, since what shares the core may
     /// take entries for as long as one lasts.
-    fn first_level(&mut self, ctx: &mut Ctx, last: usize) -> Result<Reach, Stop> {
+    fn first_level(&mut self, ctx: &mut Ctx, last: usize) -> Result<Reach, BenchError> {
         Ok(self.search(ctx, last)?.max(self.search(ctx, last)?))
     }
 
-    fn search(&mut self, ctx: &mut Ctx, last: usize) -> Result<Reach, Stop> {
+    fn search(&mut self, ctx: &mut Ctx, last: usize) -> Result<Reach, BenchError> {
         reach(FIRST[0], last.min(self.most()), 1, |k| {
             let price = self.price(ctx, k)?;
             if price.first_level_holds() != Some(true) {
@@ -280,25 +288,25 @@ impl<'b> Pages<'b> {
 
 /// At how many base pages within its first huge page the TLB runs out, walked in steps of base pages; `None` where it
 /// does not: then the TLB holds the huge page as one.
-pub(super) fn splinters(ctx: &mut Ctx, huge: &mut [u8]) -> Result<Option<usize>, Stop> {
+pub(super) fn splinters(ctx: &mut Ctx, huge: &mut [u8]) -> Result<Option<usize>, BenchError> {
     let in_one = huge_page_size().unwrap_or(page_size()).min(huge.len());
     let mut parts = Pages::new(&mut huge[..in_one], page_size(), 1);
     match parts.first_level(ctx, FIRST[1])? {
         Reach::To(entries) => Ok(Some(entries)),
         Reach::Everywhere => Ok(None),
-        Reach::Nowhere => Err(Stop::Failed("the first eight pages cost as much as misses".to_owned())),
+        Reach::Nowhere => Err(BenchError::Failed("the first eight pages cost as much as misses".to_owned())),
     }
 }
 
 /// The buffer, of which only what a chain goes through is ever made present; and why it is smaller than wanted, if it is.
-fn map(pages: &str, apart: usize) -> Result<(Map, Option<String>), Stop> {
+fn map(pages: &str, apart: usize) -> Result<(Map, Option<String>), BenchError> {
     let base = page_size();
     match (pages, huge_page_size()) {
         ("base", _) => {
             sys::process::refuse_huge_pages();
             fitting(MOST, LEAST, base, |n| Map::anonymous(n * apart * base, Policy::Base))
         }
-        (_, None) => Err(Stop::Unsupported("the kernel has no transparent huge pages".to_owned())),
+        (_, None) => Err(BenchError::Unsupported("the kernel has no transparent huge pages".to_owned())),
         ("huge", Some(huge)) => {
             let least = (LEAST * base / huge).max(1);
             fitting(MOST_HUGE, least, huge, |n| Map::anonymous(n * huge, Policy::Transparent))
@@ -307,7 +315,7 @@ fn map(pages: &str, apart: usize) -> Result<(Map, Option<String>), Stop> {
             // As many as there are: one tells whether they are whole, 128 how many the TLB holds.
             let tried = [MOST_HUGE, MOST_HUGE / 2, MOST_HUGE / 4, 1];
             let map = tried.into_iter().find_map(|n| Map::anonymous(n * huge, Policy::Reserved).ok());
-            let none = || Stop::Unsupported("no huge pages are reserved (vm.nr_hugepages)".to_owned());
+            let none = || BenchError::Unsupported("no huge pages are reserved (vm.nr_hugepages)".to_owned());
             Ok((map.ok_or_else(none)?, None))
         }
     }
@@ -319,11 +327,11 @@ fn fitting(
     least: usize,
     page: usize,
     map: impl Fn(usize) -> std::io::Result<Map>,
-) -> Result<(Map, Option<String>), Stop> {
+) -> Result<(Map, Option<String>), BenchError> {
     let mut why = None;
     let mut n = most;
     loop {
-        match check_memory((n * page) as u64).and_then(|()| map(n).doing("mapping the buffer")) {
+        match check_memory((n * page) as u64).and_then(|()| map(n).context("mapping the buffer")) {
             Ok(map) => return Ok((map, why.map(|why| format!("{n} pages instead of {most}: {why}")))),
             Err(stop) if n / 2 < least => return Err(stop),
             Err(stop) => why = why.or_else(|| Some(stop.to_string())),
@@ -336,7 +344,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let (kind, base) = (ctx.word("pages"), page_size());
     let apart = if ctx.word("layout") == "scattered" { APART } else { 1 };
     if kind != "base" && apart != 1 {
-        return Err(Stop::Unsupported(
+        return Err(BenchError::Unsupported(
             "scattered pages are for base pages: huge ones are measured in steps of both".to_owned(),
         ));
     }
@@ -345,7 +353,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
         ctx.note(&why);
     }
     // In every case: how many base pages are held that nothing takes together.
-    let mut small = Map::anonymous(FIRST[1] * APART * base, Policy::Base).doing("mapping the scattered pages")?;
+    let mut small = Map::anonymous(FIRST[1] * APART * base, Policy::Base).context("mapping the scattered pages")?;
     let scattered = Pages::new(&mut small, base, APART).first_level(ctx, FIRST[1])?;
     let held = match kind {
         "base" => Pages::new(&mut buffer, base, apart).first_level(ctx, FIRST[1])?,
@@ -353,7 +361,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
             let huge = huge_page_size().unwrap_or(base);
             buffer[0] = 1;
             if kind == "huge" && buffer.huge_bytes() == Some(0) {
-                return Err(Stop::Unsupported("the kernel gave no huge page".to_owned()));
+                return Err(BenchError::Unsupported("the kernel gave no huge page".to_owned()));
             }
             ctx.fact("declared.page", huge);
             match splinters(ctx, &mut buffer)? {
@@ -382,12 +390,12 @@ fn run(ctx: &mut Ctx) -> Outcome {
     };
     ctx.fact("verdict", verdict);
     let Some(entries) = entries else {
-        ctx.leave_open("", &format!("the first level ends {held} of {} to {} pages", FIRST[0], FIRST[1]));
+        ctx.unresolved("", &format!("the first level ends {held} of {} to {} pages", FIRST[0], FIRST[1]));
         return Ok(());
     };
     ctx.state(entries as f64);
     if verdict == "not determinable" {
-        ctx.leave_open("page", &format!("scattered pages end {scattered}"));
+        ctx.unresolved("page", &format!("scattered pages end {scattered}"));
     }
     let mut pages = Pages::new(&mut buffer, base, apart);
     let most = pages.most().min(MOST);
@@ -411,13 +419,13 @@ fn effective(ctx: &mut Ctx, buffer: &mut Map, huge: usize) -> Outcome {
                 let hit = lowest(LOOKS, most.min(4 * entries), &mut |k| pages.price(ctx, k))?;
                 ctx.state_as("l2_hit", hit.seconds());
             } else {
-                ctx.leave_open("l2_hit", "too few huge pages");
+                ctx.unresolved("l2_hit", "too few huge pages");
             }
         }
-        _ => ctx.leave_open("", &format!("the first level ends {held} of {} to {most} pages", FIRST[0])),
+        _ => ctx.unresolved("", &format!("the first level ends {held} of {} to {most} pages", FIRST[0])),
     }
     for name in ["l2", "walk2", "walk4", "walk8"] {
-        ctx.leave_open(name, "gigabytes of huge pages would be needed");
+        ctx.unresolved(name, "gigabytes of huge pages would be needed");
     }
     Ok(())
 }
@@ -433,16 +441,16 @@ fn declare(ctx: &mut Ctx, page: usize) {
 fn say(ctx: &mut Ctx, found: &Beyond, most: usize) {
     match found.hit {
         Some(hit) => ctx.state_as("l2_hit", hit.seconds()),
-        None => ctx.leave_open("l2_hit", &format!("more than {most} pages")),
+        None => ctx.unresolved("l2_hit", &format!("more than {most} pages")),
     }
     match found.l2 {
         Some(l2) => ctx.state_as("l2", l2 as f64),
-        None => ctx.leave_open("l2", &format!("no end up to {most} pages")),
+        None => ctx.unresolved("l2", &format!("no end up to {most} pages")),
     }
     for (walk, name) in found.walks.iter().zip(["walk2", "walk4", "walk8"]) {
         match walk {
             Some(price) => ctx.state_as(name, price.seconds()),
-            None => ctx.leave_open(name, &format!("more than {most} pages, or no second level")),
+            None => ctx.unresolved(name, &format!("more than {most} pages, or no second level")),
         }
     }
     let curve: Vec<String> = found.curve.iter().map(|(pages, cycles)| format!("{pages}:{cycles:.0}")).collect();
@@ -566,7 +574,7 @@ mod tests {
                     let known = ["effective", "fractured", "not determinable"];
                     assert!(verdict.is_some_and(|v| known.contains(&v.as_str())), "{:?}", tried.result);
                 }
-                Err(Stop::Unsupported(why)) => assert!(why.contains("huge page"), "{why}"),
+                Err(BenchError::Unsupported(why)) => assert!(why.contains("huge page"), "{why}"),
                 Err(stop) => panic!("{stop}"),
             }
         }

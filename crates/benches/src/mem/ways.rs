@@ -92,7 +92,7 @@ fn settled(held: &[(usize, usize)]) -> bool {
 }
 
 /// Lines of one set: the same line of every stride, in random order.
-fn look(ctx: &mut Ctx, buffer: &mut [u8], line: usize, stride: usize, lines: usize) -> Result<Load, Stop> {
+fn look(ctx: &mut Ctx, buffer: &mut [u8], line: usize, stride: usize, lines: usize) -> Result<Load, BenchError> {
     let rng = ctx.rng();
     let set = rng.below((stride / line).min(64) as u64) as usize * line;
     let mut nodes: Vec<usize> = (0..lines).map(|i| set + i * stride).collect();
@@ -116,17 +116,17 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let huge = Map::anonymous(span, Policy::Transparent);
     let mut buffer = match (huge, level) {
         (Ok(buffer), _) => buffer,
-        (Err(_), 0) => Map::anonymous(span, Policy::Base).doing("mapping the buffer")?,
-        (Err(why), _) => return Err(Stop::Unsupported(format!("no huge pages: {why}"))),
+        (Err(_), 0) => Map::anonymous(span, Policy::Base).context("mapping the buffer")?,
+        (Err(why), _) => return Err(BenchError::Unsupported(format!("no huge pages: {why}"))),
     };
     buffer.populate();
     let whole_huge = huge_page_size().is_some_and(|huge| span >= huge) && buffer.huge_bytes() == Some(span as u64);
     if level == 1 {
         if !whole_huge {
-            return Err(Stop::Unsupported("the kernel gave no huge pages for the whole buffer".to_owned()));
+            return Err(BenchError::Unsupported("the kernel gave no huge pages for the whole buffer".to_owned()));
         }
         if let Some(entries) = tlb::splinters(ctx, &mut buffer)? {
-            return Err(Stop::Unsupported(format!(
+            return Err(BenchError::Unsupported(format!(
                 "not determinable: huge pages are splintered (the TLB ran out at {entries} base pages of one of them), so \
                  lines of one set cannot be chosen"
             )));
@@ -140,7 +140,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
             // Twice what the first level holds at a stride that has come back to its set, but much less than the second.
             let held = reach(2, 64, 1, |n| told(look(ctx, STRIDES[1][0], n)?, first * DEARER[0]))?;
             let Reach::To(ways) = held else {
-                return Err(Stop::Unsupported("the first level does not end".to_owned()));
+                return Err(BenchError::Unsupported("the first level does not end".to_owned()));
             };
             search::lowest(4, || look(ctx, STRIDES[0][2], 2 * ways))?.cycles
         }
@@ -168,13 +168,13 @@ fn run(ctx: &mut Ctx) -> Outcome {
             ctx.state_as("way_size", way as f64);
             ctx.fact("ways.size", ways * way);
         }
-        Err(why) => ctx.leave_open("", &why),
+        Err(why) => ctx.unresolved("", &why),
     }
     Ok(())
 }
 
 /// The answer of a look: `None` where it was disturbed.
-fn told(load: Load, limit: f64) -> Result<Option<bool>, Stop> {
+fn told(load: Load, limit: f64) -> Result<Option<bool>, BenchError> {
     Ok(load.clean.then_some(load.cycles <= limit))
 }
 
@@ -245,7 +245,7 @@ mod tests {
     fn the_second_level_is_told_in_huge_pages_or_says_why_not() {
         match try_out(&BENCH, &[("level", "l2")], None) {
             Ok(tried) => assert!(tried.result.series("").is_some() || !tried.result.notes.is_empty()),
-            Err(Stop::Unsupported(why)) => assert!(!why.is_empty()),
+            Err(BenchError::Unsupported(why)) => assert!(!why.is_empty()),
             Err(stop) => panic!("{stop}"),
         }
     }

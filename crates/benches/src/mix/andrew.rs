@@ -71,7 +71,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         needs: &[Need::WorkDir],
         lineage: &["ousterhout1990:table7", "ousterhout1990:table8"],
         interference: Interference::Tasks,
-        width: 0.05,
+        target_half_width: 0.05,
         quick: false,
         ..Info::new("mix.andrew")
     },
@@ -193,16 +193,16 @@ fn sum_on(before: u64, bytes: &[u8]) -> u64 {
 fn run(ctx: &mut Ctx) -> Outcome {
     let jobs = ctx.int("jobs");
     if !(1..=MOST_JOBS).contains(&jobs) {
-        return Err(Stop::Unsupported(format!("1 to {MOST_JOBS} jobs")));
+        return Err(BenchError::Unsupported(format!("1 to {MOST_JOBS} jobs")));
     }
     if COMPILER.is_empty() {
-        return Err(Stop::Unsupported(format!("this program was built without its compiler: {NO_COMPILER}")));
+        return Err(BenchError::Unsupported(format!("this program was built without its compiler: {NO_COMPILER}")));
     }
     let scratch = Scratch::new(ctx)?;
     let compiler = scratch.path().join("compiler");
     executable::write(&compiler, COMPILER)?;
     let original = scratch.path().join("original");
-    let tree = Tree::grow(&original, &Shape::named(ctx.word("tree"))).doing("growing the tree")?;
+    let tree = Tree::grow(&original, &Shape::named(ctx.word("tree"))).context("growing the tree")?;
     let mut build = Build::new(&original, &scratch.path().join("copy"), &compiler, &tree, jobs as usize)?;
     ctx.fact("tree.directories", tree.directories.len());
     ctx.fact("tree.files", tree.sources.len());
@@ -266,13 +266,19 @@ struct Build<'t> {
 }
 
 impl<'t> Build<'t> {
-    fn new(original: &Path, copy: &Path, compiler: &Path, tree: &'t Tree, jobs: usize) -> Result<Build<'t>, Stop> {
+    fn new(
+        original: &Path,
+        copy: &Path,
+        compiler: &Path,
+        tree: &'t Tree,
+        jobs: usize,
+    ) -> Result<Build<'t>, BenchError> {
         let mut compilers = Vec::with_capacity(tree.sources.len());
         let mut objects_at = Vec::with_capacity(tree.sources.len());
         for source in &tree.sources {
             let (from, to) = (copy.join(&source.path), copy.join(source.path.with_extension("o")));
             let args = [Path::new("compiler"), &from, &to];
-            compilers.push(Command::new(compiler, &args).doing("naming the compiler")?);
+            compilers.push(Command::new(compiler, &args).context("naming the compiler")?);
             objects_at.push(to);
         }
         Ok(Build {
@@ -291,13 +297,13 @@ impl<'t> Build<'t> {
 
     fn step(&mut self, phase: &str) -> Outcome {
         match phase {
-            "mkdir" => self.make_directories().doing("making the directories"),
-            "copy" => self.copy_files().doing("copying the tree"),
+            "mkdir" => self.make_directories().context("making the directories"),
+            "copy" => self.copy_files().context("copying the tree"),
             "stat" => self.look(),
             "read" => self.read_files(),
             "compile" => self.compile(),
             "link" => self.link(),
-            _ => fs::remove_dir_all(&self.copy).doing("deleting the copy"),
+            _ => fs::remove_dir_all(&self.copy).context("deleting the copy"),
         }
     }
 
@@ -326,9 +332,9 @@ impl<'t> Build<'t> {
         let (mut files, mut bytes) = (0, 0);
         let mut unseen = vec![self.copy.clone()];
         while let Some(directory) = unseen.pop() {
-            for entry in fs::read_dir(directory).doing("reading a directory")? {
-                let entry = entry.doing("reading a directory")?;
-                let state = entry.metadata().doing("asking for the state of a file")?;
+            for entry in fs::read_dir(directory).context("reading a directory")? {
+                let entry = entry.context("reading a directory")?;
+                let state = entry.metadata().context("asking for the state of a file")?;
                 if state.is_dir() {
                     unseen.push(entry.path());
                 } else {
@@ -339,15 +345,15 @@ impl<'t> Build<'t> {
         if (files, bytes) == (self.tree.sources.len(), self.tree.bytes()) {
             return Ok(());
         }
-        Err(Stop::Failed(format!("the copy has {files} files of {bytes} B")))
+        Err(BenchError::Failed(format!("the copy has {files} files of {bytes} B")))
     }
 
     fn read_files(&mut self) -> Outcome {
         for source in &self.tree.sources {
-            let mut file = File::open(self.copy.join(&source.path)).doing("opening a copy")?;
+            let mut file = File::open(self.copy.join(&source.path)).context("opening a copy")?;
             let (mut total, mut length) = (0u64, 0);
             loop {
-                let n = file.read(&mut self.buffer).doing("reading a copy")?;
+                let n = file.read(&mut self.buffer).context("reading a copy")?;
                 if n == 0 {
                     break;
                 }
@@ -362,8 +368,8 @@ impl<'t> Build<'t> {
     fn compile(&self) -> Outcome {
         let mut running = VecDeque::with_capacity(self.jobs);
         let finish = |pid| {
-            let exit = process::wait(pid).doing("waiting for a compiler")?;
-            if exit.success() { Ok(()) } else { Err(Stop::Failed(format!("a compiler {exit}"))) }
+            let exit = process::wait(pid).context("waiting for a compiler")?;
+            if exit.success() { Ok(()) } else { Err(BenchError::Failed(format!("a compiler {exit}"))) }
         };
         for compiler in &self.compilers {
             if running.len() == self.jobs
@@ -378,27 +384,29 @@ impl<'t> Build<'t> {
 
     /// One file of all objects, each of which has to be that of its source.
     fn link(&mut self) -> Outcome {
-        let mut program = File::create_new(&self.program).doing("making the program")?;
+        let mut program = File::create_new(&self.program).context("making the program")?;
         for (source, path) in self.tree.sources.iter().zip(&self.objects_at) {
-            let object = fs::read(path).doing("reading an object")?;
+            let object = fs::read(path).context("reading an object")?;
             let right = object.starts_with(&source.tokens.head())
                 && object.len() as u64 == HEAD as u64 + 4 * source.tokens.count;
             self.objects += u64::from(right);
-            program.write_all(&object).doing("writing the program")?;
+            program.write_all(&object).context("writing the program")?;
         }
         Ok(())
     }
 }
 
 /// A limit on tasks, or a directory without execution, is the system's refusal.
-fn no_compiler(error: &io::Error) -> Stop {
+fn no_compiler(error: &io::Error) -> BenchError {
     match error.kind() {
-        io::ErrorKind::WouldBlock => Stop::Denied(format!("starting a compiler: {error} (a limit on tasks)")),
+        io::ErrorKind::WouldBlock => BenchError::Denied(format!("starting a compiler: {error} (a limit on tasks)")),
         io::ErrorKind::PermissionDenied => {
-            Stop::Denied(format!("starting a compiler: {error} (mounted noexec? see --work-dir)"))
+            BenchError::Denied(format!("starting a compiler: {error} (mounted noexec? see --work-dir)"))
         }
-        io::ErrorKind::NotFound => Stop::Unsupported(format!("starting a compiler: {error} (no loader for it here)")),
-        _ => Stop::from_io("starting a compiler", error),
+        io::ErrorKind::NotFound => {
+            BenchError::Unsupported(format!("starting a compiler: {error} (no loader for it here)"))
+        }
+        _ => BenchError::from_io("starting a compiler", error),
     }
 }
 
@@ -414,7 +422,7 @@ mod tests {
             let place = Place::new();
             let tried = match try_out(&BENCH, &[("jobs", jobs)], Some(place.path())) {
                 // Built where there is no linker for it.
-                Err(Stop::Unsupported(why)) if COMPILER.is_empty() => return println!("not here: {why}"),
+                Err(BenchError::Unsupported(why)) if COMPILER.is_empty() => return println!("not here: {why}"),
                 tried => tried.expect("a tree"),
             };
             assert_eq!(tried.proven("files read as written, per file and pass"), 1.0);

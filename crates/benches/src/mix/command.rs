@@ -44,7 +44,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         placements: &[Placement::Free],
         lineage: &["lmbench3:lat_cmd"],
         interference: Interference::Tasks,
-        width: 0.05,
+        target_half_width: 0.05,
         default: false,
         ..Info::new("mix.command")
     },
@@ -72,30 +72,32 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let by_shell = typed.contains(|c| FOR_A_SHELL.contains(c));
     let words: Vec<&str> = if by_shell { vec!["sh", "-c", typed] } else { typed.split_whitespace().collect() };
     let Some(name) = words.first() else {
-        return Err(Stop::Unsupported("the command is empty".to_owned()));
+        return Err(BenchError::Unsupported("the command is empty".to_owned()));
     };
     let path = if by_shell { Some(PathBuf::from(SHELL)) } else { find(name) };
     let Some(path) = path else {
-        return Err(Stop::Unsupported(format!("there is no program '{name}' in {}", PATH.join(":"))));
+        return Err(BenchError::Unsupported(format!("there is no program '{name}' in {}", PATH.join(":"))));
     };
     let path = path.display().to_string();
     ctx.fact("command.path", &path);
-    let command = Command::new(&path, &words).doing("naming the command")?;
+    let command = Command::new(&path, &words).context("naming the command")?;
     // Results go another way; what the command says, nobody reads.
-    let nothing = File::options().read(true).write(true).open("/dev/null").doing("opening /dev/null")?;
-    let _leash = Leash::new().doing("forking a process that ends the command if this one is killed")?;
-    let limited = process::limit_tasks(MORE_TASKS).doing("limiting the tasks")?;
+    let nothing = File::options().read(true).write(true).open("/dev/null").context("opening /dev/null")?;
+    let _leash = Leash::new().context("forking a process that ends the command if this one is killed")?;
+    let limited = process::limit_tasks(MORE_TASKS).context("limiting the tasks")?;
     ctx.fact("command.tasks_limited", if limited { "yes" } else { "no: the superuser is not bound" });
-    let spoken = io::duplicate(1).doing("keeping standard output")?;
-    let listened = io::duplicate(0).doing("keeping standard input")?;
-    io::redirect(nothing.as_fd(), 1).and_then(|()| io::redirect(nothing.as_fd(), 0)).doing("silencing the command")?;
+    let spoken = io::duplicate(1).context("keeping standard output")?;
+    let listened = io::duplicate(0).context("keeping standard input")?;
+    io::redirect(nothing.as_fd(), 1)
+        .and_then(|()| io::redirect(nothing.as_fd(), 0))
+        .context("silencing the command")?;
     let mut runs = 0u64;
     let measured = ctx.measure(|iters| {
         for _ in 0..iters {
-            let pid = command.posix_spawn().map_err(|e| Stop::from_io(&format!("starting {path}"), &e))?;
-            let exit = process::wait(pid).doing("waiting for the command")?;
+            let pid = command.posix_spawn().map_err(|e| BenchError::from_io(&format!("starting {path}"), &e))?;
+            let exit = process::wait(pid).context("waiting for the command")?;
             if !exit.success() {
-                return Err(Stop::Failed(format!("the command {exit}")));
+                return Err(BenchError::Failed(format!("the command {exit}")));
             }
             runs += 1;
         }
@@ -103,7 +105,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     });
     let back = io::redirect(spoken.as_fd(), 1).and_then(|()| io::redirect(listened.as_fd(), 0));
     measured?;
-    back.doing("giving standard output back")?;
+    back.context("giving standard output back")?;
     ctx.prove(
         "runs that ended with code 0, per iteration",
         "exactly 1",

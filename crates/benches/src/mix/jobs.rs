@@ -87,7 +87,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         placements: &[Placement::Free],
         lineage: &["lmbench3:lat_pmake"],
         interference: Interference::Tasks,
-        width: 0.05,
+        target_half_width: 0.05,
         ..Info::new("mix.jobs")
     },
     run: Run::Here(run),
@@ -140,7 +140,7 @@ impl Slots {
 fn run(ctx: &mut Ctx) -> Outcome {
     let (jobs, work_us) = (ctx.int("jobs"), ctx.int("work_us"));
     if !(1..=MOST_JOBS).contains(&jobs) || work_us == 0 {
-        return Err(Stop::Unsupported(format!("1 to {MOST_JOBS} jobs, of a microsecond or more")));
+        return Err(BenchError::Unsupported(format!("1 to {MOST_JOBS} jobs, of a microsecond or more")));
     }
     let cpus = Topology::read().usable().len().max(1) as f64;
     let before = addition_ns();
@@ -151,7 +151,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let longest = alone.iter().copied().fold(0.0, f64::max);
     // The least that any scheduler can do, who may move jobs: five equal ones on four CPUs need no two whole turns.
     let ideal = longest.max(alone.iter().sum::<f64>() / cpus);
-    let slots = Arc::new(Slots(Shared::new(2 * jobs as usize).doing("sharing memory")?));
+    let slots = Arc::new(Slots(Shared::new(2 * jobs as usize).context("sharing memory")?));
     let threads = ctx.word("kind") == "thread";
 
     let (mut ratios, mut slowdowns) = (Vec::new(), Vec::new());
@@ -192,9 +192,9 @@ fn as_processes(slots: &Slots, additions: &[u64]) -> Outcome {
         children.push(child.map_err(|e| too_many(&e))?);
     }
     for child in children {
-        let exit = child.wait().doing("waiting for a job")?;
+        let exit = child.wait().context("waiting for a job")?;
         if !exit.success() {
-            return Err(Stop::Failed(format!("a job {exit}")));
+            return Err(BenchError::Failed(format!("a job {exit}")));
         }
     }
     Ok(())
@@ -214,16 +214,16 @@ fn as_threads(slots: &Arc<Slots>, additions: &[u64]) -> Outcome {
         }
     }
     for thread in threads {
-        thread.join().map_err(|_| Stop::Failed("a job panicked".to_owned()))?;
+        thread.join().map_err(|_| BenchError::Failed("a job panicked".to_owned()))?;
     }
     refused.map_or(Ok(()), Err)
 }
 
 /// A limit on tasks is the system's refusal, and no fault of this program.
-fn too_many(error: &std::io::Error) -> Stop {
+fn too_many(error: &std::io::Error) -> BenchError {
     match error.kind() {
-        std::io::ErrorKind::WouldBlock => Stop::Denied(format!("making a job: {error} (a limit on tasks)")),
-        _ => Stop::from_io("making a job", error),
+        std::io::ErrorKind::WouldBlock => BenchError::Denied(format!("making a job: {error} (a limit on tasks)")),
+        _ => BenchError::from_io("making a job", error),
     }
 }
 
@@ -259,7 +259,7 @@ mod tests {
 
     #[test]
     fn too_many_are_refused() {
-        assert!(matches!(try_out(&BENCH, &[("jobs", "0")], None), Err(Stop::Unsupported(_))));
-        assert!(matches!(try_out(&BENCH, &[("jobs", "5000")], None), Err(Stop::Unsupported(_))));
+        assert!(matches!(try_out(&BENCH, &[("jobs", "0")], None), Err(BenchError::Unsupported(_))));
+        assert!(matches!(try_out(&BENCH, &[("jobs", "5000")], None), Err(BenchError::Unsupported(_))));
     }
 }

@@ -41,7 +41,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         params: &[FAMILY],
         needs: &[Need::Loopback],
         lineage: &["libmicro:connection"],
-        width: 0.02,
+        target_half_width: 0.02,
         quick: false,
         ..Info::new("net.tcp_accept")
     },
@@ -54,36 +54,36 @@ const BACKLOG: u16 = 128;
 fn run(ctx: &mut Ctx) -> Outcome {
     let family = Family::of_word(ctx.word("family"));
     let listener: TcpListener = match socket::listen(family.loopback(), BACKLOG) {
-        Err(e) if family == Family::V6 => return Err(Stop::Unsupported(format!("no IPv6 loopback: {e}"))),
-        listener => listener.doing("listening on the loopback")?,
+        Err(e) if family == Family::V6 => return Err(BenchError::Unsupported(format!("no IPv6 loopback: {e}"))),
+        listener => listener.context("listening on the loopback")?,
     };
-    let address = listener.local_addr().doing("asking for the port")?;
+    let address = listener.local_addr().context("asking for the port")?;
     let (right, retransmits) = (Cell::new(0u64), Cell::new(0u64));
     let each = |both: bool, iters: u64, watch: &mut Stopwatch<'_>| -> Outcome {
         for _ in 0..iters {
-            let here = socket::tcp(address).doing("making a socket")?;
-            net::reset_on_close(here.as_fd()).doing("setting SO_LINGER")?;
+            let here = socket::tcp(address).context("making a socket")?;
+            net::reset_on_close(here.as_fd()).context("setting SO_LINGER")?;
             if both {
                 watch.start();
-                socket::connect(here.as_fd(), &address).doing("connecting")?;
+                socket::connect(here.as_fd(), &address).context("connecting")?;
             } else {
-                socket::connect(here.as_fd(), &address).doing("connecting")?;
+                socket::connect(here.as_fd(), &address).context("connecting")?;
                 watch.start();
             }
             let there = socket::accept(listener.as_fd());
             watch.stop();
-            let there = TcpStream::from(there.doing("accepting")?);
-            let tcp = net::connection(here.as_fd()).doing("asking for TCP_INFO")?;
+            let there = TcpStream::from(there.context("accepting")?);
+            let tcp = net::connection(here.as_fd()).context("asking for TCP_INFO")?;
             retransmits.set(retransmits.get() + tcp.retransmits);
             let here = TcpStream::from(here);
-            let ends = (here.local_addr().doing("asking for the port")?, there.peer_addr().ok());
+            let ends = (here.local_addr().context("asking for the port")?, there.peer_addr().ok());
             right.set(right.get() + u64::from(tcp.established && ends.1 == Some(ends.0)));
         }
         Ok(())
     };
-    ctx.measure_arms(&mut [
-        Arm::staged("", |iters, watch| each(true, iters, watch)),
-        Arm::staged("alone", |iters, watch| each(false, iters, watch)),
+    ctx.measure_variants(&mut [
+        Variant::staged("", |iters, watch| each(true, iters, watch)),
+        Variant::staged("alone", |iters, watch| each(false, iters, watch)),
     ])?;
     let each = right.get() as f64 / ctx.iterations() as f64;
     ctx.prove("connections established and accepted per connect", "1", each, 1.0..=1.0);
@@ -105,7 +105,7 @@ mod tests {
         let tried = try_out(&BENCH, &[], None).expect("loopback");
         assert!(tried.samples("") >= 3 && tried.samples("alone") >= 3);
         assert_eq!(tried.proven("connections established and accepted per connect"), 1.0);
-        // A handshake is more than ten times an accept of one that is made; both arms take turns.
+        // A handshake is more than ten times an accept of one that is made; both variants take turns.
         let [both, alone] = ["", "alone"].map(|name| {
             let mut ns: Vec<f64> =
                 tried.result.series(name).expect("samples").samples.iter().map(per_iteration).collect();

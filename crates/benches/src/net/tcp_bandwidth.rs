@@ -77,7 +77,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         needs: &[Need::Loopback],
         lineage: &["lmbench1996:table3", "lmbench1996:table4", "lmbench3:bw_tcp"],
         interference: Interference::Blocking,
-        width: 0.05,
+        target_half_width: 0.05,
         ..Info::new("net.tcp_bandwidth")
     },
     run: Run::Here(run),
@@ -144,35 +144,35 @@ fn serve(session: Session) -> io::Result<()> {
 fn run(ctx: &mut Ctx) -> Outcome {
     let size = ctx.int("size");
     if !(1..=LONGEST).contains(&size) {
-        return Err(Stop::Unsupported("a transfer has 1 byte to 1 MiB".to_owned()));
+        return Err(BenchError::Unsupported("a transfer has 1 byte to 1 MiB".to_owned()));
     }
     let (wide, from_file) = (ctx.word("buffers") == "4M", ctx.word("by") == "sendfile");
     let peer = Peer::start_by(ctx, &SERVICE, Family::of_word(ctx.word("family")))?;
-    let here = socket::tcp(peer.address()).doing("making a socket")?;
+    let here = socket::tcp(peer.address()).context("making a socket")?;
     if wide {
-        let (send, receive) = socket::set_buffers(here.as_fd(), BUFFERS).doing("setting buffers")?;
+        let (send, receive) = socket::set_buffers(here.as_fd(), BUFFERS).context("setting buffers")?;
         ctx.fact("buffers.granted", format!("{send} to send, {receive} to receive"));
     }
-    socket::connect(here.as_fd(), &peer.address()).doing("connecting")?;
+    socket::connect(here.as_fd(), &peer.address()).context("connecting")?;
     let here = TcpStream::from(here);
-    here.set_nodelay(true).doing("setting TCP_NODELAY")?;
-    say(&here, [size, u64::from(wide), u64::from(from_file)]).doing("asking for a stream")?;
+    here.set_nodelay(true).context("setting TCP_NODELAY")?;
+    say(&here, [size, u64::from(wide), u64::from(from_file)]).context("asking for a stream")?;
 
-    let mut map = Map::anonymous(size as usize, Policy::Base).doing("mapping the buffer")?;
+    let mut map = Map::anonymous(size as usize, Policy::Base).context("mapping the buffer")?;
     map.populate();
     let buffer = &mut map[..size as usize];
     let mut number = 0;
     let mut take = |transfers: u64| {
         for _ in 0..transfers {
-            read_full(here.as_fd(), buffer).doing("reading from the socket")?;
+            read_full(here.as_fd(), buffer).context("reading from the socket")?;
             if !holds(buffer, if from_file { 0 } else { number }) {
-                return Err(Stop::Failed(format!("transfer {number} did not arrive as it was sent")));
+                return Err(BenchError::Failed(format!("transfer {number} did not arrive as it was sent")));
             }
             number += 1;
         }
         Ok(())
     };
-    let ask = |transfers: u64| say(&here, [transfers]).doing("asking for transfers");
+    let ask = |transfers: u64| say(&here, [transfers]).context("asking for transfers");
     let timed = if peer.is_remote() { TIMED_FAR } else { TIMED } / size;
     let opened = ctx.now_ns() + if peer.is_remote() { OPENING_NS } else { 0 };
     let mut opening = 0;
@@ -192,7 +192,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let receiver = Usage::thread().since(&before);
 
     ask(0)?;
-    let [sender_ns, sent, again] = hear(&here).doing("hearing what was sent")?;
+    let [sender_ns, sent, again] = hear(&here).context("hearing what was sent")?;
     let credited = ctx.iterations() * timed + opening;
     ctx.prove("transfers compared per transfer credited", "1", number as f64 / credited as f64, 1.0..=1.0);
     ctx.prove("transfers read per transfer sent", "1", number as f64 / sent as f64, 1.0..=1.0);
@@ -203,7 +203,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     if again > 0 {
         ctx.note(format!("TCP sent {again} segments again"));
     }
-    net::reset_on_close(here.as_fd()).doing("setting SO_LINGER")?;
+    net::reset_on_close(here.as_fd()).context("setting SO_LINGER")?;
     drop(here);
     if let Some(peer) = peer.end()? {
         proofs::peer_ended_well(ctx, &peer);
@@ -241,7 +241,7 @@ mod tests {
     #[test]
     fn a_transfer_of_nothing_is_refused() {
         for size in ["0", "2M"] {
-            assert!(matches!(try_out(&BENCH, &[("size", size)], None), Err(Stop::Unsupported(_))), "{size}");
+            assert!(matches!(try_out(&BENCH, &[("size", size)], None), Err(BenchError::Unsupported(_))), "{size}");
         }
     }
 }

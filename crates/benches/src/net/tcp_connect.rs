@@ -56,7 +56,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         needs: &[Need::Loopback],
         lineage: &["lmbench1996:table15", "lmbench3:lat_connect"],
         interference: Interference::Blocking,
-        width: 0.02,
+        target_half_width: 0.02,
         ..Info::new("net.tcp_connect")
     },
     run: Run::Here(run),
@@ -98,42 +98,42 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let waits = ctx.word("acceptor") == "waiting";
     let peer = Peer::start_by(ctx, &SERVICE, Family::of_word(ctx.word("family")))?;
     let address = peer.address();
-    let line = TcpStream::connect(address).doing("connecting")?;
-    line.set_nodelay(true).doing("setting TCP_NODELAY")?;
-    say(&line, [u64::from(waits)]).doing("talking to the other side")?;
+    let line = TcpStream::connect(address).context("connecting")?;
+    line.set_nodelay(true).context("setting TCP_NODELAY")?;
+    say(&line, [u64::from(waits)]).context("talking to the other side")?;
 
     let dropped = Dropped::read();
     let (mut made, mut retransmits, mut established, mut accepted) = (0u64, 0, 0u32, 0);
     ctx.measure_staged(|iters, watch| {
         for _ in 0..iters {
-            let socket = socket::tcp(address).doing("making a socket")?;
-            net::reset_on_close(socket.as_fd()).doing("setting SO_LINGER")?;
+            let socket = socket::tcp(address).context("making a socket")?;
+            net::reset_on_close(socket.as_fd()).context("setting SO_LINGER")?;
             watch.start();
             let connected = socket::connect(socket.as_fd(), &address);
             watch.stop();
-            connected.doing("connecting")?;
+            connected.context("connecting")?;
             made += 1;
-            let tcp = net::connection(socket.as_fd()).doing("asking for TCP_INFO")?;
+            let tcp = net::connection(socket.as_fd()).context("asking for TCP_INFO")?;
             retransmits += tcp.retransmits;
             if !tcp.established {
-                return Err(Stop::Failed("connect came back without a connection".to_owned()));
+                return Err(BenchError::Failed("connect came back without a connection".to_owned()));
             }
             established += 1;
             if !waits {
-                say(&line, [made]).doing("talking to the other side")?;
+                say(&line, [made]).context("talking to the other side")?;
             }
-            [accepted] = hear(&line).doing("listening to the other side")?;
+            [accepted] = hear(&line).context("listening to the other side")?;
             if accepted != made {
-                return Err(Stop::Failed(format!("made {made} connections, of which {accepted} were accepted")));
+                return Err(BenchError::Failed(format!("made {made} connections, of which {accepted} were accepted")));
             }
         }
         Ok(())
     })?;
 
-    line.shutdown(Shutdown::Write).doing("ending the connection")?;
+    line.shutdown(Shutdown::Write).context("ending the connection")?;
     if waits {
-        let farewell = socket::tcp(address).doing("making a socket")?;
-        socket::connect(farewell.as_fd(), &address).doing("connecting for the last time")?;
+        let farewell = socket::tcp(address).context("making a socket")?;
+        socket::connect(farewell.as_fd(), &address).context("connecting for the last time")?;
     }
     let far = peer.is_remote();
     if let Some(peer) = peer.end()? {

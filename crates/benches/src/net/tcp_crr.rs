@@ -47,7 +47,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         needs: &[Need::Loopback],
         lineage: &["netperf:TCP_CRR"],
         interference: Interference::Blocking,
-        width: 0.02,
+        target_half_width: 0.02,
         ..Info::new("net.tcp_crr")
     },
     run: Run::Here(run),
@@ -89,15 +89,15 @@ fn run(ctx: &mut Ctx) -> Outcome {
         for _ in 0..iters {
             let mut answer = [0];
             watch.start();
-            let socket = socket::tcp(address).doing("making a socket")?;
+            let socket = socket::tcp(address).context("making a socket")?;
             if reset {
-                net::reset_on_close(socket.as_fd()).doing("setting SO_LINGER")?;
+                net::reset_on_close(socket.as_fd()).context("setting SO_LINGER")?;
             }
-            socket::connect(socket.as_fd(), &address).doing("connecting")?;
-            write_full(socket.as_fd(), &[REQUEST]).doing("writing to the socket")?;
-            read_full(socket.as_fd(), &mut answer).doing("reading from the socket")?;
+            socket::connect(socket.as_fd(), &address).context("connecting")?;
+            write_full(socket.as_fd(), &[REQUEST]).context("writing to the socket")?;
+            read_full(socket.as_fd(), &mut answer).context("reading from the socket")?;
             watch.stop();
-            let tcp = net::connection(socket.as_fd()).doing("asking for TCP_INFO")?;
+            let tcp = net::connection(socket.as_fd()).context("asking for TCP_INFO")?;
             retransmits += tcp.retransmits;
             established += u32::from(tcp.established && answer == [REQUEST]);
             watch.start();
@@ -106,10 +106,10 @@ fn run(ctx: &mut Ctx) -> Outcome {
         }
         Ok(())
     })?;
-    let last = TcpStream::connect(address).doing("connecting for the last time")?;
-    write_full(last.as_fd(), &[COUNT]).doing("asking for the count")?;
-    let [answered] = hear(&last).doing("hearing the count")?;
-    net::reset_on_close(last.as_fd()).doing("setting SO_LINGER")?;
+    let last = TcpStream::connect(address).context("connecting for the last time")?;
+    write_full(last.as_fd(), &[COUNT]).context("asking for the count")?;
+    let [answered] = hear(&last).context("hearing the count")?;
+    net::reset_on_close(last.as_fd()).context("setting SO_LINGER")?;
     drop(last);
     let far = peer.is_remote();
     if let Some(peer) = peer.end()? {

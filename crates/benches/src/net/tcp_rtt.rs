@@ -59,7 +59,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         needs: &[Need::Loopback],
         lineage: &["lmbench1996:table12", "lmbench1996:table14", "lmbench3:lat_tcp"],
         interference: Interference::Blocking,
-        width: 0.02,
+        target_half_width: 0.02,
         ..Info::new("net.tcp_rtt")
     },
     run: Run::Here(run),
@@ -93,17 +93,17 @@ fn serve(session: Session) -> io::Result<()> {
 fn run(ctx: &mut Ctx) -> Outcome {
     let size = ctx.int("size");
     if !(1..=LONGEST).contains(&size) {
-        return Err(Stop::Unsupported(format!("a message has 1 to {LONGEST} bytes")));
+        return Err(BenchError::Unsupported(format!("a message has 1 to {LONGEST} bytes")));
     }
     let mut message = vec![1u8; size as usize];
     let nodelay = ctx.word("nodelay") == "on";
     let peer = Peer::start_by(ctx, &SERVICE, Family::of_word(ctx.word("family")))?;
-    let here = TcpStream::connect(peer.address()).doing("connecting")?;
-    here.set_nodelay(nodelay).doing("setting TCP_NODELAY")?;
-    say(&here, [message.len() as u64, u64::from(nodelay)]).doing("writing to the socket")?;
+    let here = TcpStream::connect(peer.address()).context("connecting")?;
+    here.set_nodelay(nodelay).context("setting TCP_NODELAY")?;
+    say(&here, [message.len() as u64, u64::from(nodelay)]).context("writing to the socket")?;
 
     // The other side looks at its own, and does not answer where it differs.
-    let set = f64::from(u8::from(here.nodelay().doing("asking for TCP_NODELAY")?));
+    let set = f64::from(u8::from(here.nodelay().context("asking for TCP_NODELAY")?));
     let asked = f64::from(u8::from(nodelay));
     ctx.prove("TCP_NODELAY as the kernel has it", &asked.to_string(), set, asked..=asked);
 
@@ -115,17 +115,17 @@ fn run(ctx: &mut Ctx) -> Outcome {
             trip = trip.wrapping_add(1);
             let last = message.len() - 1;
             (message[0], message[last]) = (trip, trip);
-            write_full(here.as_fd(), &message).doing("writing to the socket")?;
-            read_full(here.as_fd(), &mut answer).doing("reading from the socket")?;
+            write_full(here.as_fd(), &message).context("writing to the socket")?;
+            read_full(here.as_fd(), &mut answer).context("reading from the socket")?;
             if (answer[0], answer[last]) != (trip, trip) {
-                return Err(Stop::Failed("the answer is not that to the last message".to_owned()));
+                return Err(BenchError::Failed("the answer is not that to the last message".to_owned()));
             }
             trips += 1;
         }
         Ok(())
     })?;
-    let tcp = net::connection(here.as_fd()).doing("asking for TCP_INFO")?;
-    here.shutdown(Shutdown::Write).doing("ending the connection")?;
+    let tcp = net::connection(here.as_fd()).context("asking for TCP_INFO")?;
+    here.shutdown(Shutdown::Write).context("ending the connection")?;
     let far = peer.is_remote();
     if let Some(peer) = peer.end()? {
         proofs::peer_ended_well(ctx, &peer);
@@ -169,6 +169,6 @@ mod tests {
 
     #[test]
     fn an_empty_message_is_refused() {
-        assert!(matches!(try_out(&BENCH, &[("size", "0")], None), Err(Stop::Unsupported(_))));
+        assert!(matches!(try_out(&BENCH, &[("size", "0")], None), Err(BenchError::Unsupported(_))));
     }
 }

@@ -61,7 +61,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         needs: &[Need::Loopback],
         lineage: &["lmbench3:bw_udp"],
         interference: Interference::Blocking,
-        width: 0.05,
+        target_half_width: 0.05,
         quick: false,
         ..Info::new("net.udp_bandwidth")
     },
@@ -175,7 +175,7 @@ impl Seen {
 fn run(ctx: &mut Ctx) -> Outcome {
     let size = ctx.int("size") as usize;
     if !(SHORTEST..=LONGEST).contains(&size) {
-        return Err(Stop::Unsupported(format!("a datagram has {SHORTEST} to {LONGEST} bytes here")));
+        return Err(BenchError::Unsupported(format!("a datagram has {SHORTEST} to {LONGEST} bytes here")));
     }
     let count = (BATCH / size).min(MOST) as u32;
     let limits = Limits { size: size as u32, count };
@@ -183,15 +183,15 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let socket = connected(peer.address())?;
     let mut buffer = vec![0; LONGEST];
     let (mut batch, mut batches, mut arrived, mut empty, mut disorder, mut changed) = (0u32, 0u32, 0u64, 0u32, 0, 0);
-    let until = ctx.now_ns() + ctx.box_ns();
+    let until = ctx.now_ns() + ctx.time_limit_ns();
     // The first is for warming up.
     while batches <= FEWEST || ctx.now_ns() < until {
         batch += 1;
         let start = ctx.now_ns();
-        socket.send(&batch.to_be_bytes()).doing("asking for a batch")?;
+        socket.send(&batch.to_be_bytes()).context("asking for a batch")?;
         let (mut got, mut last, mut next, mut silence) = (0u32, start, 0, 0);
         let complete = loop {
-            let Some(n) = receive(&socket, &mut buffer).doing("receiving a datagram")? else {
+            let Some(n) = receive(&socket, &mut buffer).context("receiving a datagram")? else {
                 silence += 1;
                 if silence == ANEW {
                     break false;
@@ -219,7 +219,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
         if !complete {
             empty += 1;
             if empty * ANEW > MOST_SILENCE {
-                return Err(Stop::Failed("the other side does not answer".to_owned()));
+                return Err(BenchError::Failed("the other side does not answer".to_owned()));
             }
             continue;
         }
@@ -331,7 +331,7 @@ mod tests {
     #[test]
     fn what_is_no_datagram_is_refused() {
         for size in ["7", "65508"] {
-            assert!(matches!(try_out(&BENCH, &[("size", size)], None), Err(Stop::Unsupported(_))), "{size}");
+            assert!(matches!(try_out(&BENCH, &[("size", size)], None), Err(BenchError::Unsupported(_))), "{size}");
         }
     }
 }

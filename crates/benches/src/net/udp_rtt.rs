@@ -50,7 +50,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         needs: &[Need::Loopback],
         lineage: &["lmbench1996:table13", "lmbench1996:table14", "lmbench3:lat_udp"],
         interference: Interference::Blocking,
-        width: 0.02,
+        target_half_width: 0.02,
         ..Info::new("net.udp_rtt")
     },
     run: Run::Here(run),
@@ -106,18 +106,18 @@ pub(super) fn receive(socket: &UdpSocket, buffer: &mut [u8]) -> io::Result<Optio
 }
 
 /// A socket of the same kind of address, connected there.
-pub(super) fn connected(to: SocketAddr) -> Result<UdpSocket, Stop> {
+pub(super) fn connected(to: SocketAddr) -> Result<UdpSocket, BenchError> {
     let any = if to.is_ipv4() { "0.0.0.0:0" } else { "[::]:0" };
-    let socket = UdpSocket::bind(any).doing("making a UDP socket")?;
-    socket.connect(to).doing("connecting a UDP socket")?;
-    socket.set_read_timeout(Some(PATIENCE)).doing("setting a time-out")?;
+    let socket = UdpSocket::bind(any).context("making a UDP socket")?;
+    socket.connect(to).context("connecting a UDP socket")?;
+    socket.set_read_timeout(Some(PATIENCE)).context("setting a time-out")?;
     Ok(socket)
 }
 
 fn run(ctx: &mut Ctx) -> Outcome {
     let size = ctx.int("size") as usize;
     if !(NUMBER..=LONGEST).contains(&size) {
-        return Err(Stop::Unsupported(format!("a datagram has {NUMBER} to {LONGEST} bytes here")));
+        return Err(BenchError::Unsupported(format!("a datagram has {NUMBER} to {LONGEST} bytes here")));
     }
     let limits = Limits { size: size as u32, count: 1 };
     let peer = Peer::start_within(ctx, &SERVICE, Family::of_word(ctx.word("family")), limits)?;
@@ -133,11 +133,11 @@ fn run(ctx: &mut Ctx) -> Outcome {
             trip = trip.wrapping_add(1);
             message[..NUMBER].copy_from_slice(&trip.to_be_bytes());
             for time in 0.. {
-                socket.send(&message).doing("sending a datagram")?;
+                socket.send(&message).context("sending a datagram")?;
                 sent += 1;
                 late += u64::from(time > 0);
                 let answered = loop {
-                    let Some(n) = receive(&socket, &mut answer).doing("receiving a datagram")? else { break false };
+                    let Some(n) = receive(&socket, &mut answer).context("receiving a datagram")? else { break false };
                     received += 1;
                     if n == size && answer[..NUMBER] == message[..NUMBER] {
                         break true;
@@ -148,7 +148,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
                     break;
                 }
                 if time == MOST_TIMES {
-                    return Err(Stop::Failed("the other side does not answer".to_owned()));
+                    return Err(BenchError::Failed("the other side does not answer".to_owned()));
                 }
             }
         }
@@ -159,10 +159,10 @@ fn run(ctx: &mut Ctx) -> Outcome {
         if received >= sent {
             break;
         }
-        received += u64::from(receive(&socket, &mut answer).doing("receiving a datagram")?.is_some());
+        received += u64::from(receive(&socket, &mut answer).context("receiving a datagram")?.is_some());
     }
     // An empty datagram says goodbye: the other side would notice 50 ms later that we are gone.
-    socket.send(&[]).doing("sending a datagram")?;
+    socket.send(&[]).context("sending a datagram")?;
     let far = peer.is_remote();
     if let Some(peer) = peer.end()? {
         proofs::peer_ended_well(ctx, &peer);
@@ -220,7 +220,7 @@ mod tests {
     fn every_datagram_comes_back() {
         for (size, family) in [("4", "v4"), ("60K", "v4"), ("1K", "v6")] {
             let tried = match try_on_one_cpu(&BENCH, &[("size", size), ("family", family)], None) {
-                Err(Stop::Unsupported(why)) if family == "v6" => return eprintln!("skipped: {why}"),
+                Err(BenchError::Unsupported(why)) if family == "v6" => return eprintln!("skipped: {why}"),
                 tried => tried.expect("loopback"),
             };
             tried.proven("datagrams lost");
@@ -232,7 +232,7 @@ mod tests {
     #[test]
     fn what_is_no_datagram_is_refused() {
         for size in ["3", "65508", "10M"] {
-            assert!(matches!(try_out(&BENCH, &[("size", size)], None), Err(Stop::Unsupported(_))), "{size}");
+            assert!(matches!(try_out(&BENCH, &[("size", size)], None), Err(BenchError::Unsupported(_))), "{size}");
         }
     }
 }

@@ -47,17 +47,17 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let scratch = if ctx.word("name") == "path" { Some(Scratch::new(ctx)?) } else { None };
     let name = match &scratch {
         Some(scratch) => UnixName::at(&scratch.path().join("socket"))
-            .map_err(|e| Stop::Unsupported(format!("the work directory's path as a socket's name: {e}")))?,
+            .map_err(|e| BenchError::Unsupported(format!("the work directory's path as a socket's name: {e}")))?,
         None => UnixName::nowhere(&format!("groma-{}-{:016x}", sys::process::id(), ctx.rng().next_u64()))
-            .doing("naming a socket")?,
+            .context("naming a socket")?,
     };
     let at_once = net::longest_backlog().map_or(AT_ONCE, |most| AT_ONCE.min(most)).max(1);
-    let listener = name.listen(2 * AT_ONCE as u16).doing("listening at a Unix socket")?;
+    let listener = name.listen(2 * AT_ONCE as u16).context("listening at a Unix socket")?;
     let mut sockets: Vec<OwnedFd> = Vec::with_capacity(AT_ONCE as usize);
     let mut accepted = 0u64;
     let mut connects = |iters: u64, watch: &mut Stopwatch<'_>| -> Outcome {
         for _ in 0..iters {
-            sockets.push(UnixName::socket().doing("making a Unix socket")?);
+            sockets.push(UnixName::socket().context("making a Unix socket")?);
         }
         let mut refused = None;
         watch.start();
@@ -66,16 +66,16 @@ fn run(ctx: &mut Ctx) -> Outcome {
         }
         watch.stop();
         if let Some(e) = refused {
-            return Err(Stop::from_io("connecting to a Unix socket", &e));
+            return Err(BenchError::from_io("connecting to a Unix socket", &e));
         }
         for _ in 0..iters {
-            drop(socket::accept(listener.as_fd()).doing("accepting")?);
+            drop(socket::accept(listener.as_fd()).context("accepting")?);
             accepted += 1;
         }
         sockets.clear();
         Ok(())
     };
-    ctx.measure_arms(&mut [Arm::staged("", &mut connects).max_iters(at_once)])?;
+    ctx.measure_variants(&mut [Variant::staged("", &mut connects).max_iters(at_once)])?;
     let each = accepted as f64 / ctx.iterations() as f64;
     ctx.prove("connections accepted per connect", "1", each, 1.0..=1.0);
     // Nothing is left to be accepted, either.

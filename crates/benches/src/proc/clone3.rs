@@ -18,7 +18,7 @@
 
 use super::{Children, GOOD, LEAVE, PROCESSES, no_child, state_parent};
 use groma_harness::prelude::*;
-use groma_harness::sys::spawn::{Deed, Stack, Task};
+use groma_harness::sys::spawn::{ChildAction, Stack, Task};
 use groma_harness::sys::{clone, process};
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -39,7 +39,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         }],
         scaling: PROCESSES,
         interference: Interference::Tasks,
-        width: 0.03,
+        target_half_width: 0.03,
         quick: false,
         ..Info::new("proc.clone3")
     },
@@ -53,16 +53,16 @@ const COUNTED_IN_COPY: &str = "what a child that counted in its copy has changed
 fn run(ctx: &mut Ctx) -> Outcome {
     state_parent(ctx);
     let counter = AtomicU64::new(0);
-    let counting = Task { code: GOOD, deed: Deed::Count(&counter) };
+    let counting = Task { code: GOOD, deed: ChildAction::Count(&counter) };
     let kind = ctx.word("kind");
     let shares = kind == "vm_vfork";
     if !shares {
         let pid = clone::fork(&counting).map_err(|e| no_child("making a child", &e))?;
-        process::wait(pid).doing("waiting for the child")?;
+        process::wait(pid).context("waiting for the child")?;
     }
     let children = Children::new();
-    let mut stack = Stack::new().doing("mapping a stack")?;
-    ctx.measure_arms(&mut [match kind {
+    let mut stack = Stack::new().context("mapping a stack")?;
+    ctx.measure_variants(&mut [match kind {
         "fork" => children.whole(|| clone::fork(&LEAVE), |_| Ok(())),
         "vm_vfork" => children.whole(|| clone::vfork(&counting, &mut stack), |_| Ok(())),
         _ => pidfd(&children, &LEAVE),
@@ -78,12 +78,12 @@ fn run(ctx: &mut Ctx) -> Outcome {
 }
 
 /// Children behind descriptors.
-fn pidfd<'a>(children: &'a Children, task: &'a Task<'a>) -> Arm<'a> {
+fn pidfd<'a>(children: &'a Children, task: &'a Task<'a>) -> Variant<'a> {
     let life = || -> io::Result<Option<i32>> {
         let fd = clone::fork_pidfd(task)?;
         clone::wait_pidfd(&fd)
     };
-    Arm::staged("", move |iters, watch| {
+    Variant::staged("", move |iters, watch| {
         for _ in 0..iters {
             watch.start();
             let code = life().map_err(|e| no_child("making a child, or waiting for it", &e))?;
@@ -103,7 +103,7 @@ mod tests {
     fn every_kind_leaves_with_its_code_and_counts_where_it_should() {
         for kind in ["fork", "vm_vfork", "pidfd"] {
             let tried = match try_out(&BENCH, &[("kind", kind)], None) {
-                Err(Stop::Unsupported(why) | Stop::Denied(why)) => {
+                Err(BenchError::Unsupported(why) | BenchError::Denied(why)) => {
                     eprintln!("not tried: {why}");
                     continue;
                 }

@@ -22,8 +22,8 @@
 
 use super::{BARE, DYNAMIC, MANY_LIBRARIES, PROCESSES, STATIC, Target, measure_children, state_parent};
 use groma_harness::prelude::*;
+use groma_harness::sys::exec_evidence::Witness;
 use groma_harness::sys::spawn::{Command, Stack};
-use groma_harness::sys::witness::Witness;
 
 /// How the process is made that becomes the target; shared with `proc.shell`.
 pub(super) const BY: Param = Param {
@@ -64,7 +64,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         needs: &[Need::WorkDir],
         lineage: &["lmbench1996:table9", "lmbench3:lat_proc exec", "libmicro:exec", "perf_bench:syscall execve"],
         interference: Interference::Tasks,
-        width: 0.05,
+        target_half_width: 0.05,
         ..Info::new("proc.exec")
     },
     run: Run::Here(run),
@@ -79,7 +79,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     };
     let target =
         if ctx.word("from") == "memfd" { Target::in_memory(ctx, program) } else { Target::install(ctx, program) }?;
-    let mut witness = Witness::new().doing("making a pipe")?;
+    let mut witness = Witness::new().context("making a pipe")?;
     let command = target.command(&witness)?;
     measure(ctx, &command, Some(&mut witness))
 }
@@ -90,7 +90,7 @@ pub(super) fn measure(ctx: &mut Ctx, command: &Command, witness: Option<&mut Wit
     if ctx.word("by") == "fork" {
         return measure_children(ctx, witness, || command.fork_exec());
     }
-    let mut stack = Stack::new().doing("mapping a stack")?;
+    let mut stack = Stack::new().context("mapping a stack")?;
     measure_children(ctx, witness, || command.vfork_exec(&mut stack))
 }
 
@@ -98,7 +98,7 @@ pub(super) fn measure(ctx: &mut Ctx, command: &Command, witness: Option<&mut Wit
 mod tests {
     use super::*;
     use crate::proc::tests::Dir;
-    use groma_harness::testing::{try_crew, try_out};
+    use groma_harness::testing::{try_group, try_out};
 
     #[test]
     fn every_target_writes_its_byte_and_leaves_with_its_code() {
@@ -108,12 +108,12 @@ mod tests {
                 let chosen = [("target", target), ("by", by), ("from", from)];
                 let tried = match try_out(&BENCH, &chosen, Some(dir.path())) {
                     Ok(tried) => tried,
-                    Err(Stop::Unsupported(why)) if target == "many_libs" && from == "memfd" => {
+                    Err(BenchError::Unsupported(why)) if target == "many_libs" && from == "memfd" => {
                         assert_eq!(why, "its libraries lie beside its file, and there is none");
                         continue;
                     }
                     // No static libc where this was built.
-                    Err(Stop::Unsupported(why)) if target == "static" => {
+                    Err(BenchError::Unsupported(why)) if target == "static" => {
                         assert!(why.starts_with("this program was built without"), "{why}");
                         continue;
                     }
@@ -135,25 +135,25 @@ mod tests {
     }
 
     #[test]
-    fn a_crew_of_processes_has_a_target_each() {
+    fn a_worker_group_of_processes_has_a_target_each() {
         let dir = Dir::new("exec-crew");
-        let kind = groma_harness::model::CrewKind::Processes;
-        let tried = try_crew(&BENCH, &[], Some(dir.path()), 2, kind).expect("two members");
+        let kind = groma_harness::model::WorkerKind::Processes;
+        let tried = try_group(&BENCH, &[], Some(dir.path()), 2, kind).expect("two members");
         assert_eq!(tried.proven("bytes that children wrote, per iteration"), 1.0);
         assert!(dir.is_empty());
     }
 
     /// The benchmark, with a file that is not there.
     fn run_missing(ctx: &mut Ctx) -> Outcome {
-        let mut witness = Witness::new().doing("making a pipe")?;
-        let missing = Command::new("/nonexistent/target", &["target"]).doing("naming the target")?;
+        let mut witness = Witness::new().context("making a pipe")?;
+        let missing = Command::new("/nonexistent/target", &["target"]).context("naming the target")?;
         measure(ctx, &missing, Some(&mut witness))
     }
 
     /// The benchmark, with a program that ends well without having done anything.
     fn run_silent(ctx: &mut Ctx) -> Outcome {
-        let mut witness = Witness::new().doing("making a pipe")?;
-        let silent = Command::new("/bin/sh", &["sh", "-c", "exit 42"]).doing("naming the target")?;
+        let mut witness = Witness::new().context("making a pipe")?;
+        let silent = Command::new("/bin/sh", &["sh", "-c", "exit 42"]).context("naming the target")?;
         measure(ctx, &silent, Some(&mut witness))
     }
 
@@ -163,9 +163,9 @@ mod tests {
         for by in ["vfork", "fork"] {
             let stop = try_out(&wrong(run_missing), &[("by", by)], None).expect_err("there is no such file");
             let why = "a child exited with code 127 instead of 42: it could not be executed";
-            assert_eq!(stop, Stop::Failed(why.to_owned()));
+            assert_eq!(stop, BenchError::Failed(why.to_owned()));
             let stop = try_out(&wrong(run_silent), &[("by", by)], None).expect_err("nothing was written");
-            assert_eq!(stop, Stop::Failed("1 children have written 0 bytes".to_owned()));
+            assert_eq!(stop, BenchError::Failed("1 children have written 0 bytes".to_owned()));
         }
     }
 }

@@ -44,7 +44,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         scaling: PROCESSES,
         lineage: &["libmicro:exit"],
         interference: Interference::Tasks,
-        width: 0.03,
+        target_half_width: 0.03,
         quick: false,
         ..Info::new("proc.exit")
     },
@@ -66,12 +66,12 @@ fn run(ctx: &mut Ctx) -> Outcome {
             let (child, i) = parked.next()?;
             let released = watch.now_ns();
             parked.release(i);
-            let exit = child.wait().doing("waiting for the child")?;
+            let exit = child.wait().context("waiting for the child")?;
             let waited = watch.now_ns();
             let left = parked.stamp(i);
             children.ended(&exit)?;
             if !(released..=waited).contains(&left) {
-                return Err(Stop::Failed(format!("a child left at {left}, not within {released}..{waited} ns")));
+                return Err(BenchError::Failed(format!("a child left at {left}, not within {released}..{waited} ns")));
             }
             watch.span(left, waited);
         }
@@ -97,14 +97,14 @@ struct Parked {
 }
 
 impl Parked {
-    fn new(resident: usize) -> Result<Parked, Stop> {
-        let words = Shared::new(BATCH).doing("mapping shared memory")?;
-        let stamps = Shared::new(BATCH).doing("mapping shared memory")?;
+    fn new(resident: usize) -> Result<Parked, BenchError> {
+        let words = Shared::new(BATCH).context("mapping shared memory")?;
+        let stamps = Shared::new(BATCH).context("mapping shared memory")?;
         Ok(Parked { resident, words, stamps, children: Vec::with_capacity(BATCH) })
     }
 
     /// One that sleeps, and which.
-    fn next(&mut self) -> Result<(Child, usize), Stop> {
+    fn next(&mut self) -> Result<(Child, usize), BenchError> {
         if self.children.is_empty() {
             self.fill()?;
         }
@@ -123,9 +123,13 @@ impl Parked {
         for (child, word) in self.children.iter_mut().zip(self.words.iter()) {
             while word.load(Ordering::Acquire) == STARTING {
                 shared::wait(word, STARTING, Some(Duration::from_millis(10)));
-                if let Some(exit) = child.poll().doing("looking after a child")? {
+                if let Some(exit) = child.poll().context("looking after a child")? {
                     let why = format!("a child that was to wait {exit}");
-                    return Err(if exit.code() == Some(NO_MEMORY) { Stop::Denied(why) } else { Stop::Failed(why) });
+                    return Err(if exit.code() == Some(NO_MEMORY) {
+                        BenchError::Denied(why)
+                    } else {
+                        BenchError::Failed(why)
+                    });
                 }
             }
         }
@@ -165,7 +169,7 @@ impl Parked {
 mod tests {
     use super::super::FAULTS;
     use super::*;
-    use groma_harness::testing::{try_crew, try_out};
+    use groma_harness::testing::{try_group, try_out};
 
     #[test]
     fn every_child_leaves_with_its_code_and_its_memory() {
@@ -180,9 +184,9 @@ mod tests {
     }
 
     #[test]
-    fn a_crew_has_children_each() {
-        let kind = groma_harness::model::CrewKind::Processes;
-        let tried = try_crew(&BENCH, &[], None, 2, kind).expect("two members");
+    fn a_worker_group_has_children_each() {
+        let kind = groma_harness::model::WorkerKind::Processes;
+        let tried = try_group(&BENCH, &[], None, 2, kind).expect("two members");
         assert_eq!(tried.proven("children that left with code 42, per iteration"), 1.0);
     }
 

@@ -26,7 +26,7 @@ use super::{Children, FIRST, GOOD, LEAVE, PROCESSES, state_parent};
 use groma_harness::prelude::*;
 use groma_harness::sys::pages::{Map, Policy, huge_page_size, page_size};
 use groma_harness::sys::shared::Shared;
-use groma_harness::sys::spawn::{Deed, Task, fork_exit};
+use groma_harness::sys::spawn::{ChildAction, Task, fork_exit};
 use std::sync::atomic::AtomicU64;
 
 pub(crate) static BENCH: Benchmark = Benchmark {
@@ -72,7 +72,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
             "perf_bench:syscall fork",
         ],
         interference: Interference::Tasks,
-        width: 0.03,
+        target_half_width: 0.03,
         ..Info::new("proc.fork_exit")
     },
     run: Run::Here(run),
@@ -85,10 +85,10 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let bytes = ctx.int("resident");
     let _ballast = ballast(ctx, bytes)?;
     state_parent(ctx);
-    let stamp = Shared::<AtomicU64>::new(1).doing("mapping shared memory")?;
-    let stamping = Task { code: GOOD, deed: Deed::Stamp(&stamp[0]) };
+    let stamp = Shared::<AtomicU64>::new(1).context("mapping shared memory")?;
+    let stamping = Task { code: GOOD, deed: ChildAction::Stamp(&stamp[0]) };
     let children = Children::new();
-    ctx.measure_arms(&mut [
+    ctx.measure_variants(&mut [
         children.whole(|| fork_exit(&LEAVE), |_| Ok(())),
         children.first(&stamp[0], || fork_exit(&stamping)),
         children.returned(|| fork_exit(&LEAVE)),
@@ -99,21 +99,21 @@ fn run(ctx: &mut Ctx) -> Outcome {
 }
 
 /// Touched memory; `None` when none is wanted.
-fn ballast(ctx: &mut Ctx, bytes: u64) -> Result<Option<Map>, Stop> {
+fn ballast(ctx: &mut Ctx, bytes: u64) -> Result<Option<Map>, BenchError> {
     let huge = ctx.word("pages") == "huge";
     if huge && huge_page_size().is_none_or(|page| bytes < page as u64) {
-        return Err(Stop::Unsupported(format!("{bytes} B are no transparent huge page of this system")));
+        return Err(BenchError::Unsupported(format!("{bytes} B are no transparent huge page of this system")));
     }
     if bytes == 0 {
         return Ok(None);
     }
     let policy = if huge { Policy::Transparent } else { Policy::Base };
-    let mut memory = Map::anonymous(bytes as usize, policy).doing("mapping the memory to be forked")?;
+    let mut memory = Map::anonymous(bytes as usize, policy).context("mapping the memory to be forked")?;
     memory.populate();
     if huge && memory.huge_bytes().is_some_and(|got| got < bytes / 10 * 9) {
-        return Err(Stop::Unsupported("the system gave base pages where huge ones were asked for".to_owned()));
+        return Err(BenchError::Unsupported("the system gave base pages where huge ones were asked for".to_owned()));
     }
-    let there = memory.resident_pages().doing("asking which pages are there")? as f64;
+    let there = memory.resident_pages().context("asking which pages are there")? as f64;
     let pages = (memory.len() / page_size()) as f64;
     ctx.prove(BALLAST, "all, or 0.99 where memory is short", there / pages, 0.99..=1.0);
     Ok(Some(memory))
@@ -123,15 +123,15 @@ fn ballast(ctx: &mut Ctx, bytes: u64) -> Result<Option<Map>, Stop> {
 mod tests {
     use super::super::FAULTS;
     use super::*;
-    use groma_harness::model::CrewKind;
+    use groma_harness::model::WorkerKind;
     use groma_harness::sys::counters::Usage;
-    use groma_harness::testing::{try_crew, try_out};
+    use groma_harness::testing::{try_group, try_out};
 
     #[test]
     fn every_child_leaves_with_its_code_and_takes_faults_of_its_own() {
         for (resident, pages) in [("0", "base"), ("4M", "base"), ("4M", "huge")] {
             let tried = match try_out(&BENCH, &[("resident", resident), ("pages", pages)], None) {
-                Err(Stop::Unsupported(why)) if pages == "huge" => {
+                Err(BenchError::Unsupported(why)) if pages == "huge" => {
                     eprintln!("not tried: {why}");
                     continue;
                 }
@@ -149,8 +149,8 @@ mod tests {
     }
 
     #[test]
-    fn a_crew_forks_and_times_all_parts() {
-        let tried = try_crew(&BENCH, &[], None, 2, CrewKind::Processes).expect("two members");
+    fn a_worker_group_forks_and_times_all_parts() {
+        let tried = try_group(&BENCH, &[], None, 2, WorkerKind::Processes).expect("two members");
         assert!(["", "first", "return"].iter().all(|series| tried.samples(series) >= 2));
         assert_eq!(tried.proven("children that left with code 42, per iteration"), 1.0);
     }

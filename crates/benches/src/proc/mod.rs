@@ -5,10 +5,10 @@ use crate::proofs;
 use crate::scratch::Scratch;
 use groma_harness::prelude::*;
 use groma_harness::sys::counters::{self, Usage};
+use groma_harness::sys::exec_evidence::Witness;
 use groma_harness::sys::process::{self, Exit};
-use groma_harness::sys::spawn::{Command, Deed, EXEC_FAILED, Task};
+use groma_harness::sys::spawn::{ChildAction, Command, EXEC_FAILED, Task};
 use groma_harness::sys::thread;
-use groma_harness::sys::witness::Witness;
 use std::cell::Cell;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -30,7 +30,7 @@ pub(crate) const ALL: &[&Benchmark] =
 const GOOD: u8 = 42;
 
 /// A child that only leaves.
-const LEAVE: Task<'static> = Task { code: GOOD, deed: Deed::Nothing };
+const LEAVE: Task<'static> = Task { code: GOOD, deed: ChildAction::Nothing };
 
 /// Why none of these runs as threads.
 const PROCESSES: Scaling = Scaling::processes("a process with threads must not fork");
@@ -87,7 +87,7 @@ struct Target {
 impl Target {
     /// Writes the program, runs it once by `posix_spawn`, which tells why it cannot be executed where a plain `execve` in a
     /// child could only fail, and states its size and its interpreter as facts.
-    fn install(ctx: &mut Ctx, program: &'static Carried) -> Result<Target, Stop> {
+    fn install(ctx: &mut Ctx, program: &'static Carried) -> Result<Target, BenchError> {
         Target::check(ctx, program)?;
         let target = Target { program, place: Some(Scratch::new(ctx)?) };
         target.write()?;
@@ -96,10 +96,10 @@ impl Target {
     }
 
     /// The same without a file, for a program that wants none beside its own.
-    fn in_memory(ctx: &mut Ctx, program: &'static Carried) -> Result<Target, Stop> {
+    fn in_memory(ctx: &mut Ctx, program: &'static Carried) -> Result<Target, BenchError> {
         Target::check(ctx, program)?;
         if program.library.is_some() {
-            return Err(Stop::Unsupported("its libraries lie beside its file, and there is none".to_owned()));
+            return Err(BenchError::Unsupported("its libraries lie beside its file, and there is none".to_owned()));
         }
         let target = Target { program, place: None };
         target.try_once()?;
@@ -110,14 +110,18 @@ impl Target {
     fn check(ctx: &mut Ctx, program: &'static Carried) -> Outcome {
         let Carried { name, elf, missing, .. } = program;
         if elf.is_empty() {
-            return Err(Stop::Unsupported(format!("this program was built without its {name} target: {missing}")));
+            return Err(BenchError::Unsupported(format!(
+                "this program was built without its {name} target: {missing}"
+            )));
         }
         let needs = interpreter(elf);
         if let Some(path) = &needs
             && !path.exists()
         {
             let path = path.display();
-            return Err(Stop::Unsupported(format!("the {name} target needs {path}, which is not on this system")));
+            return Err(BenchError::Unsupported(format!(
+                "the {name} target needs {path}, which is not on this system"
+            )));
         }
         ctx.fact("target.size", elf.len());
         ctx.fact("target.interpreter", needs.map_or("none".to_owned(), |p| p.display().to_string()));
@@ -130,35 +134,35 @@ impl Target {
         let Some(library) = self.program.library else { return Ok(()) };
         (0..LIBRARIES)
             .try_for_each(|i| std::fs::write(path.with_file_name(format!("libgroma-{i:02}.so")), library))
-            .doing("writing the libraries")
+            .context("writing the libraries")
     }
 
     fn try_once(&self) -> Outcome {
         let name = self.program.name;
-        let mut witness = Witness::new().doing("making a pipe")?;
+        let mut witness = Witness::new().context("making a pipe")?;
         let pid = self.command(&witness)?.posix_spawn().map_err(|e| match e.kind() {
             io::ErrorKind::PermissionDenied => match &self.place {
-                None => Stop::Denied(format!("executing memory: {e}")),
+                None => BenchError::Denied(format!("executing memory: {e}")),
                 Some(_) => {
                     let path = self.path();
-                    Stop::Denied(format!("executing {}: {e} (mounted noexec? see --work-dir)", path.display()))
+                    BenchError::Denied(format!("executing {}: {e} (mounted noexec? see --work-dir)", path.display()))
                 }
             },
             // The path of what is in memory leads through /proc.
             io::ErrorKind::NotFound if self.place.is_none() => {
-                Stop::Unsupported(format!("executing memory: {e} (no /proc?)"))
+                BenchError::Unsupported(format!("executing memory: {e} (no /proc?)"))
             }
             _ => no_child("executing the target", &e),
         })?;
-        let exit = process::wait(pid).doing("waiting for the target")?;
-        let heard = witness.heard().doing("reading the pipe")?;
+        let exit = process::wait(pid).context("waiting for the target")?;
+        let heard = witness.heard().context("reading the pipe")?;
         match exit.code() {
             Some(code) if code == i32::from(GOOD) && heard == 1 => Ok(()),
             // What the dynamic loader says when a library or a version of one is missing; it has told on standard error.
             Some(1 | 127) if interpreter(self.program.elf).is_some() => {
-                Err(Stop::Unsupported(format!("this system's libc does not start the {name} target: it {exit}")))
+                Err(BenchError::Unsupported(format!("this system's libc does not start the {name} target: it {exit}")))
             }
-            _ => Err(Stop::Failed(format!("the {name} target {exit} and wrote {heard} bytes"))),
+            _ => Err(BenchError::Failed(format!("the {name} target {exit} and wrote {heard} bytes"))),
         }
     }
 
@@ -167,11 +171,11 @@ impl Target {
     }
 
     /// The command that runs it before this witness.
-    fn command(&self, witness: &Witness) -> Result<Command, Stop> {
+    fn command(&self, witness: &Witness) -> Result<Command, BenchError> {
         let args = ["target", &witness.number().to_string()];
         match &self.place {
-            None => Command::in_memory(self.program.elf, &args).doing("putting the target into memory"),
-            Some(_) => Command::new(self.path(), &args).doing("naming the target"),
+            None => Command::in_memory(self.program.elf, &args).context("putting the target into memory"),
+            Some(_) => Command::new(self.path(), &args).context("naming the target"),
         }
     }
 }
@@ -227,14 +231,14 @@ fn state_parent(ctx: &mut Ctx) {
 }
 
 /// Why no child came to be: a limit on tasks is the system's refusal, and no fault of this program.
-fn no_child(what: &str, error: &io::Error) -> Stop {
+fn no_child(what: &str, error: &io::Error) -> BenchError {
     match error.kind() {
         // EAGAIN.
         io::ErrorKind::WouldBlock => {
-            Stop::Denied(format!("{what}: {error} (a limit on tasks: RLIMIT_NPROC, pids.max of a cgroup)"))
+            BenchError::Denied(format!("{what}: {error} (a limit on tasks: RLIMIT_NPROC, pids.max of a cgroup)"))
         }
-        io::ErrorKind::NotFound => Stop::Failed(format!("{what}: {error}")),
-        _ => Stop::from_io(what, error),
+        io::ErrorKind::NotFound => BenchError::Failed(format!("{what}: {error}")),
+        _ => BenchError::from_io(what, error),
     }
 }
 
@@ -255,14 +259,14 @@ impl Children {
         self.faults.set(self.faults.get() + exit.usage.minor_faults);
         self.left(exit.code()).map_err(|_| {
             let hint = if exit.code() == Some(EXEC_FAILED) { ": it could not be executed" } else { "" };
-            Stop::Failed(format!("a child {exit} instead of {GOOD}{hint}"))
+            BenchError::Failed(format!("a child {exit} instead of {GOOD}{hint}"))
         })
     }
 
     /// Takes note of the code that a child left with.
     fn left(&self, code: Option<i32>) -> Outcome {
         if code != Some(i32::from(GOOD)) {
-            return Err(Stop::Failed(format!("a child ended with {code:?} instead of {GOOD}")));
+            return Err(BenchError::Failed(format!("a child ended with {code:?} instead of {GOOD}")));
         }
         self.good.set(self.good.get() + 1);
         Ok(())
@@ -273,12 +277,12 @@ impl Children {
         &'a self,
         mut make: impl FnMut() -> io::Result<i32> + 'a,
         mut check: impl FnMut(u64) -> Outcome + 'a,
-    ) -> Arm<'a> {
-        Arm::staged("", move |iters, watch| {
+    ) -> Variant<'a> {
+        Variant::staged("", move |iters, watch| {
             for _ in 0..iters {
                 watch.start();
                 let pid = make().map_err(|e| no_child("making a child", &e))?;
-                let exit = process::wait(pid).doing("waiting for the child")?;
+                let exit = process::wait(pid).context("waiting for the child")?;
                 watch.stop();
                 self.ended(&exit)?;
                 check(self.good.get())?;
@@ -288,16 +292,18 @@ impl Children {
     }
 
     /// Times each child from before it is made to what it stamps when it begins to run.
-    fn first<'a>(&'a self, stamp: &'a AtomicU64, mut make: impl FnMut() -> io::Result<i32> + 'a) -> Arm<'a> {
-        Arm::staged("first", move |iters, watch| {
+    fn first<'a>(&'a self, stamp: &'a AtomicU64, mut make: impl FnMut() -> io::Result<i32> + 'a) -> Variant<'a> {
+        Variant::staged("first", move |iters, watch| {
             for _ in 0..iters {
                 let called = watch.now_ns();
                 let pid = make().map_err(|e| no_child("making a child", &e))?;
-                let exit = process::wait(pid).doing("waiting for the child")?;
+                let exit = process::wait(pid).context("waiting for the child")?;
                 let waited = watch.now_ns();
                 let began = stamp.swap(0, Ordering::Relaxed);
                 if !(called..=waited).contains(&began) {
-                    return Err(Stop::Failed(format!("a child began at {began}, not within {called}..{waited} ns")));
+                    return Err(BenchError::Failed(format!(
+                        "a child began at {began}, not within {called}..{waited} ns"
+                    )));
                 }
                 watch.span(called, began);
                 self.ended(&exit)?;
@@ -307,13 +313,13 @@ impl Children {
     }
 
     /// Times the maker's call alone: until it has the child's id.
-    fn returned<'a>(&'a self, mut make: impl FnMut() -> io::Result<i32> + 'a) -> Arm<'a> {
-        Arm::staged("return", move |iters, watch| {
+    fn returned<'a>(&'a self, mut make: impl FnMut() -> io::Result<i32> + 'a) -> Variant<'a> {
+        Variant::staged("return", move |iters, watch| {
             for _ in 0..iters {
                 watch.start();
                 let pid = make().map_err(|e| no_child("making a child", &e))?;
                 watch.stop();
-                self.ended(&process::wait(pid).doing("waiting for the child")?)?;
+                self.ended(&process::wait(pid).context("waiting for the child")?)?;
             }
             Ok(())
         })
@@ -356,16 +362,16 @@ fn measure_children(
     let children = Children::new();
     let heard_of = |children: u64| {
         let Some(witness) = &mut witness else { return Ok(()) };
-        let heard = witness.heard().doing("reading the children's bytes")?;
+        let heard = witness.heard().context("reading the children's bytes")?;
         if heard == children {
             return Ok(());
         }
-        Err(Stop::Failed(format!("{children} children have written {heard} bytes")))
+        Err(BenchError::Failed(format!("{children} children have written {heard} bytes")))
     };
-    ctx.measure_arms(&mut [children.whole(make, heard_of)])?;
+    ctx.measure_variants(&mut [children.whole(make, heard_of)])?;
     children.prove(ctx);
     if let Some(witness) = witness {
-        let heard = witness.heard().doing("reading the children's bytes")?;
+        let heard = witness.heard().context("reading the children's bytes")?;
         let each = heard as f64 / ctx.iterations() as f64;
         ctx.prove("bytes that children wrote, per iteration", "exactly 1", each, 1.0..=1.0);
     }
@@ -439,8 +445,8 @@ mod tests {
 
     #[test]
     fn limits_are_refusals_and_not_failures() {
-        assert!(matches!(no_child("x", &io::Error::from_raw_os_error(11)), Stop::Denied(_)));
-        assert!(matches!(no_child("x", &io::Error::from_raw_os_error(13)), Stop::Denied(_)));
-        assert!(matches!(no_child("x", &io::Error::from_raw_os_error(2)), Stop::Failed(_)));
+        assert!(matches!(no_child("x", &io::Error::from_raw_os_error(11)), BenchError::Denied(_)));
+        assert!(matches!(no_child("x", &io::Error::from_raw_os_error(13)), BenchError::Denied(_)));
+        assert!(matches!(no_child("x", &io::Error::from_raw_os_error(2)), BenchError::Failed(_)));
     }
 }

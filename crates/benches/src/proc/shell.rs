@@ -16,8 +16,8 @@
 use super::exec::{BY, measure};
 use super::{BARE, GOOD, PROCESSES, Target, state_program};
 use groma_harness::prelude::*;
+use groma_harness::sys::exec_evidence::Witness;
 use groma_harness::sys::spawn::Command;
-use groma_harness::sys::witness::Witness;
 use std::ffi::OsStr;
 use std::path::Path;
 
@@ -44,7 +44,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         needs: &[Need::Program(SHELL), Need::WorkDir],
         lineage: &["lmbench1996:table9", "lmbench3:lat_proc shell", "libmicro:system"],
         interference: Interference::Tasks,
-        width: 0.05,
+        target_half_width: 0.05,
         ..Info::new("proc.shell")
     },
     run: Run::Here(run),
@@ -53,16 +53,16 @@ pub(crate) static BENCH: Benchmark = Benchmark {
 fn run(ctx: &mut Ctx) -> Outcome {
     state_program(ctx, "shell", Path::new(SHELL));
     if ctx.word("command") == "exit" {
-        let command = Command::new(SHELL, &["sh", "-c", &format!("exit {GOOD}")]).doing("naming the shell")?;
+        let command = Command::new(SHELL, &["sh", "-c", &format!("exit {GOOD}")]).context("naming the shell")?;
         return measure(ctx, &command, None);
     }
     let target = Target::install(ctx, &BARE)?;
-    let mut witness = Witness::new().doing("making a pipe")?;
+    let mut witness = Witness::new().context("making a pipe")?;
     // As parameters of the command, so that no path needs quoting.
     let path = target.path();
     let number = witness.number().to_string();
     let args: [&OsStr; 5] = ["sh".as_ref(), "-c".as_ref(), r#""$0" "$1""#.as_ref(), path.as_ref(), number.as_ref()];
-    let command = Command::new(SHELL, &args).doing("naming the shell")?;
+    let command = Command::new(SHELL, &args).context("naming the shell")?;
     measure(ctx, &command, Some(&mut witness))
 }
 

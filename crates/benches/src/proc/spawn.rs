@@ -14,7 +14,7 @@
 
 use super::{BARE, PROCESSES, Target, measure_children, state_parent};
 use groma_harness::prelude::*;
-use groma_harness::sys::witness::Witness;
+use groma_harness::sys::exec_evidence::Witness;
 
 pub(crate) static BENCH: Benchmark = Benchmark {
     info: Info {
@@ -26,7 +26,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         needs: &[Need::WorkDir],
         lineage: &["libmicro:posix_spawn"],
         interference: Interference::Tasks,
-        width: 0.03,
+        target_half_width: 0.03,
         ..Info::new("proc.spawn")
     },
     run: Run::Here(run),
@@ -34,7 +34,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
 
 fn run(ctx: &mut Ctx) -> Outcome {
     let target = Target::install(ctx, &BARE)?;
-    let mut witness = Witness::new().doing("making a pipe")?;
+    let mut witness = Witness::new().context("making a pipe")?;
     let command = target.command(&witness)?;
     state_parent(ctx);
     measure_children(ctx, Some(&mut witness), || command.posix_spawn())

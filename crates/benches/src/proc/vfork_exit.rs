@@ -17,7 +17,7 @@
 
 use super::{Children, FIRST, GOOD, PROCESSES, state_parent};
 use groma_harness::prelude::*;
-use groma_harness::sys::spawn::{Deed, Stack, Task, vfork_exit};
+use groma_harness::sys::spawn::{ChildAction, Stack, Task, vfork_exit};
 use std::cell::{Cell, RefCell};
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -31,7 +31,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         scaling: PROCESSES,
         lineage: &["libmicro:vfork"],
         interference: Interference::Tasks,
-        width: 0.03,
+        target_half_width: 0.03,
         ..Info::new("proc.vfork_exit")
     },
     run: Run::Here(run),
@@ -39,10 +39,10 @@ pub(crate) static BENCH: Benchmark = Benchmark {
 
 fn run(ctx: &mut Ctx) -> Outcome {
     state_parent(ctx);
-    let stack = RefCell::new(Stack::new().doing("mapping a stack")?);
+    let stack = RefCell::new(Stack::new().context("mapping a stack")?);
     let (counter, stamp) = (AtomicU64::new(0), AtomicU64::new(0));
-    let counting = Task { code: GOOD, deed: Deed::Count(&counter) };
-    let stamping = Task { code: GOOD, deed: Deed::Stamp(&stamp) };
+    let counting = Task { code: GOOD, deed: ChildAction::Count(&counter) };
+    let stamping = Task { code: GOOD, deed: ChildAction::Stamp(&stamp) };
     let (children, counted) = (Children::new(), Cell::new(0));
     let make = |task: &Task<'_>| vfork_exit(task, &mut stack.borrow_mut());
     let count = |_| {
@@ -50,9 +50,9 @@ fn run(ctx: &mut Ctx) -> Outcome {
         if counter.load(Ordering::Relaxed) == counted.get() {
             return Ok(());
         }
-        Err(Stop::Failed("a child did not count in the memory of its parent".to_owned()))
+        Err(BenchError::Failed("a child did not count in the memory of its parent".to_owned()))
     };
-    ctx.measure_arms(&mut [children.whole(|| make(&counting), count), children.first(&stamp, || make(&stamping))])?;
+    ctx.measure_variants(&mut [children.whole(|| make(&counting), count), children.first(&stamp, || make(&stamping))])?;
     children.prove(ctx);
     let each = counter.load(Ordering::Relaxed) as f64 / counted.get() as f64;
     ctx.prove("children that counted in our memory, per child that was to", "exactly 1", each, 1.0..=1.0);

@@ -34,5 +34,5 @@ pub(crate) static BENCH: Benchmark = Benchmark {
 };
 
 fn run(ctx: &mut Ctx) -> Outcome {
-    super::measure(ctx, |fds| Epoll::over(fds).doing("making an epoll"))
+    super::measure(ctx, |fds| Epoll::over(fds).context("making an epoll"))
 }

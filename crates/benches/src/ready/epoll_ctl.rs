@@ -49,7 +49,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     objects.make_ready("eventfd", count)?;
     let fds = objects.fds();
     let subject = objects.near[count].as_fd();
-    let mut epoll = Epoll::over(if adds { &fds[..count] } else { &fds }).doing("making an epoll")?;
+    let mut epoll = Epoll::over(if adds { &fds[..count] } else { &fds }).context("making an epoll")?;
     let done = Done::new();
     let mut body = |iters| {
         let (mut worst, mut right) = (0, 0);
@@ -60,7 +60,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
             right += u64::from(change == 0);
         }
         done.add(right);
-        if worst == 0 { Ok(()) } else { Err(Stop::Failed("epoll_ctl refused a change".to_owned())) }
+        if worst == 0 { Ok(()) } else { Err(BenchError::Failed("epoll_ctl refused a change".to_owned())) }
     };
     ctx.measure(&mut body)?;
     done.prove(ctx, "changes that were made, per change credited");

@@ -69,53 +69,53 @@ const OTHERS: u64 = 64;
 const SOON: Duration = Duration::from_secs(5);
 
 impl Objects {
-    fn new(kind: &str, count: u64) -> Result<Objects, Stop> {
+    fn new(kind: &str, count: u64) -> Result<Objects, BenchError> {
         if count == 0 {
-            return Err(Stop::Unsupported("one descriptor or more can be asked about".to_owned()));
+            return Err(BenchError::Unsupported("one descriptor or more can be asked about".to_owned()));
         }
         let ends = if matches!(kind, "eventfd" | "timerfd") { 1 } else { 2 };
         let wanted = ends * count + 2 * OTHERS;
         ready::allow_descriptors(wanted).map_err(|most| {
-            Stop::Denied(format!(
+            BenchError::Denied(format!(
                 "{count} of kind {kind} need {wanted} descriptors; the hard limit (ulimit -Hn) is {most}"
             ))
         })?;
         let mut objects = Objects { near: Vec::new(), far: Vec::new() };
         match kind {
-            "pipe" => objects.pairs(count, || pipe().doing("making a pipe")),
+            "pipe" => objects.pairs(count, || pipe().context("making a pipe")),
             "unix" => objects.pairs(count, || {
-                let (near, far) = UnixStream::pair().doing("making a pair of sockets")?;
+                let (near, far) = UnixStream::pair().context("making a pair of sockets")?;
                 Ok((near.into(), far.into()))
             }),
             "tcp" => objects.connections(count),
-            "eventfd" => objects.singles(count, || kernel_objects::eventfd().doing("making an eventfd")),
-            _ => objects.singles(count, || ready::timer().doing("making a timerfd")),
+            "eventfd" => objects.singles(count, || kernel_objects::eventfd().context("making an eventfd")),
+            _ => objects.singles(count, || ready::timer().context("making a timerfd")),
         }?;
         Ok(objects)
     }
 
-    fn pairs(&mut self, count: u64, mut make: impl FnMut() -> Result<(OwnedFd, OwnedFd), Stop>) -> Outcome {
+    fn pairs(&mut self, count: u64, mut make: impl FnMut() -> Result<(OwnedFd, OwnedFd), BenchError>) -> Outcome {
         for _ in 0..count {
             let (near, far) = make()?;
             self.near.push(near);
-            self.far.push(ready::move_up(far, (count + OTHERS) as usize).doing("renumbering a descriptor")?);
+            self.far.push(ready::move_up(far, (count + OTHERS) as usize).context("renumbering a descriptor")?);
         }
         Ok(())
     }
 
     fn connections(&mut self, count: u64) -> Outcome {
-        let listener = socket::listen(Family::V4.loopback(), 16).doing("listening on the loopback")?;
-        let address = listener.local_addr().doing("asking for the port")?;
+        let listener = socket::listen(Family::V4.loopback(), 16).context("listening on the loopback")?;
+        let address = listener.local_addr().context("asking for the port")?;
         self.pairs(count, || {
-            let near = socket::tcp(address).doing("making a socket")?;
-            net::reset_on_close(near.as_fd()).doing("setting SO_LINGER")?;
-            socket::connect(near.as_fd(), &address).doing("connecting on the loopback")?;
-            let (far, _) = listener.accept().doing("accepting")?;
+            let near = socket::tcp(address).context("making a socket")?;
+            net::reset_on_close(near.as_fd()).context("setting SO_LINGER")?;
+            socket::connect(near.as_fd(), &address).context("connecting on the loopback")?;
+            let (far, _) = listener.accept().context("accepting")?;
             Ok((near, far.into()))
         })
     }
 
-    fn singles(&mut self, count: u64, mut make: impl FnMut() -> Result<OwnedFd, Stop>) -> Outcome {
+    fn singles(&mut self, count: u64, mut make: impl FnMut() -> Result<OwnedFd, BenchError>) -> Outcome {
         for _ in 0..count {
             self.near.push(make()?);
         }
@@ -126,12 +126,14 @@ impl Objects {
     fn make_ready(&self, kind: &str, i: usize) -> Outcome {
         let near = self.near[i].as_fd();
         match kind {
-            "eventfd" => write_full(near, &1u64.to_ne_bytes()).doing("writing to an eventfd")?,
-            "timerfd" => ready::expire(near).doing("setting a timer")?,
-            _ => write_full(self.far[i].as_fd(), &[1]).doing("writing to the other end")?,
+            "eventfd" => write_full(near, &1u64.to_ne_bytes()).context("writing to an eventfd")?,
+            "timerfd" => ready::expire(near).context("setting a timer")?,
+            _ => write_full(self.far[i].as_fd(), &[1]).context("writing to the other end")?,
         }
         if readable(&[near], SOON).is_empty() {
-            return Err(Stop::Failed(format!("a descriptor of kind {kind} did not become ready within {SOON:?}")));
+            return Err(BenchError::Failed(format!(
+                "a descriptor of kind {kind} did not become ready within {SOON:?}"
+            )));
         }
         Ok(())
     }
@@ -143,7 +145,7 @@ impl Objects {
 
 /// Makes the things that the parameters name, asks about them in the way that `over` makes, again and again, and proves
 /// what was told.
-fn measure<A: Asking>(ctx: &mut Ctx, over: impl FnOnce(&[BorrowedFd<'_>]) -> Result<A, Stop>) -> Outcome {
+fn measure<A: Asking>(ctx: &mut Ctx, over: impl FnOnce(&[BorrowedFd<'_>]) -> Result<A, BenchError>) -> Outcome {
     let (kind, count) = (ctx.word("kind"), ctx.int("count"));
     let objects = Objects::new(kind, count)?;
     let all = objects.near.len();
@@ -165,7 +167,7 @@ fn measure<A: Asking>(ctx: &mut Ctx, over: impl FnOnce(&[BorrowedFd<'_>]) -> Res
             right += u64::from(way.ask() == ready);
         }
         done.add(right);
-        if right == iters { Ok(()) } else { Err(Stop::Failed(format!("not always {ready} of {all} were ready"))) }
+        if right == iters { Ok(()) } else { Err(BenchError::Failed(format!("not always {ready} of {all} were ready"))) }
     };
     ctx.measure(&mut body)?;
     done.prove(ctx, "calls answered as they should be, per call credited");
@@ -212,7 +214,7 @@ mod tests {
 
     #[test]
     fn too_many_are_denied_and_none_is_refused() {
-        assert!(matches!(Objects::new("pipe", 1 << 40), Err(Stop::Denied(why)) if why.contains("hard limit")));
-        assert!(matches!(Objects::new("pipe", 0), Err(Stop::Unsupported(_))));
+        assert!(matches!(Objects::new("pipe", 1 << 40), Err(BenchError::Denied(why)) if why.contains("hard limit")));
+        assert!(matches!(Objects::new("pipe", 0), Err(BenchError::Unsupported(_))));
     }
 }

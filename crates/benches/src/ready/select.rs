@@ -50,7 +50,10 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let mut numbers = 0;
     super::measure(ctx, |fds| {
         let select = Select::over(fds).map_err(|number| {
-            Stop::Unsupported(format!("a descriptor has the number {number}: select goes up to {}", SELECT_LIMIT - 1))
+            BenchError::Unsupported(format!(
+                "a descriptor has the number {number}: select goes up to {}",
+                SELECT_LIMIT - 1
+            ))
         })?;
         numbers = select.numbers();
         Ok(select)
@@ -67,8 +70,8 @@ mod tests {
     #[test]
     fn more_than_a_set_can_hold_is_unsupported() {
         match try_out(&BENCH, &[("count", "1024")], None) {
-            Err(Stop::Unsupported(why)) => assert!(why.contains("select goes up to 1023"), "{why}"),
-            Err(Stop::Denied(why)) => eprintln!("{why}"),
+            Err(BenchError::Unsupported(why)) => assert!(why.contains("select goes up to 1023"), "{why}"),
+            Err(BenchError::Denied(why)) => eprintln!("{why}"),
             other => panic!("{other:?}"),
         }
     }

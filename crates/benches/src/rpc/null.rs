@@ -7,7 +7,7 @@
 //! streams and dispatch tables besides), nor authentication, nor the port mapper: the port is known, nothing is
 //! registered anywhere.
 //!
-//! Method: as `net.tcp_rtt`: each call is timed alone, with one server process for each of the two arms, both on the
+//! Method: as `net.tcp_rtt`: each call is timed alone, with one server process for each of the two variants, both on the
 //! CPU of the other side, each asleep in its own read. Transaction numbers count up; each answer has to carry the
 //! number of its call and to say that it was accepted and succeeded. On UDP a call that nobody answers within a second
 //! is sent again, as the protocol wants, and answers to earlier ones are passed over; how many were sent again is
@@ -62,7 +62,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         needs: &[Need::Loopback],
         lineage: &["lmbench1996:table12", "lmbench1996:table13", "lmbench3:lat_rpc"],
         interference: Interference::Blocking,
-        width: 0.02,
+        target_half_width: 0.02,
         ..Info::new("rpc.null")
     },
     run: Run::Here(run),
@@ -76,17 +76,17 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let rpc_peer = Peer::start(ctx, rpc_service)?;
     let bare_peer = Peer::start(ctx, bare_service)?;
     let far = rpc_peer.is_remote();
-    let mut rpc = Calls::connect(rpc_service.transport, rpc_peer.address()).doing("connecting")?;
-    let mut bare = Calls::connect(bare_service.transport, bare_peer.address()).doing("connecting")?;
+    let mut rpc = Calls::connect(rpc_service.transport, rpc_peer.address()).context("connecting")?;
+    let mut bare = Calls::connect(bare_service.transport, bare_peer.address()).context("connecting")?;
 
     let before = Usage::thread();
-    ctx.measure_arms(&mut [
-        Arm::new("", |iters| (0..iters).try_for_each(|_| rpc.call(onc::call, onc::succeeded)).doing("calling")),
-        Arm::new("bare", |iters| {
-            (0..iters).try_for_each(|_| bare.call(exchange::number, exchange::numbered)).doing("exchanging")
+    ctx.measure_variants(&mut [
+        Variant::new("", |iters| (0..iters).try_for_each(|_| rpc.call(onc::call, onc::succeeded)).context("calling")),
+        Variant::new("bare", |iters| {
+            (0..iters).try_for_each(|_| bare.call(exchange::number, exchange::numbered)).context("exchanging")
         }),
     ])?;
-    let both = [rpc.end().doing("ending the calls")?, bare.end().doing("ending the exchange")?];
+    let both = [rpc.end().context("ending the calls")?, bare.end().context("ending the exchange")?];
     // The second helper was forked with a copy of what holds the first: it goes first.
     let bare_exit = bare_peer.end()?;
     let rpc_exit = rpc_peer.end()?;

@@ -25,11 +25,11 @@ pub(super) struct Load {
 
 impl Load {
     /// Starts busy tasks, `percent` for each 100 CPUs, and waits until each of them has been seen at work.
-    pub(super) fn start(ctx: &mut Ctx, percent: u64) -> Result<Load, Stop> {
+    pub(super) fn start(ctx: &mut Ctx, percent: u64) -> Result<Load, BenchError> {
         let cpus = cpus_of_the_run()?;
         let tasks = (cpus.len() as u64 * percent).div_ceil(100) as usize;
         ctx.fact("load.tasks", tasks);
-        let turns = Shared::<AtomicU64>::new(tasks * STRIDE).doing("sharing counters with the load")?;
+        let turns = Shared::<AtomicU64>::new(tasks * STRIDE).context("sharing counters with the load")?;
         let mut load = Load { children: Vec::with_capacity(tasks), began_ns: ctx.now_ns() };
         for i in 0..tasks {
             load.children.push(ctx.fork_peer(&[], || {
@@ -44,9 +44,9 @@ impl Load {
         let at_work = || turns.iter().step_by(STRIDE).take(tasks).all(|n| n.load(Relaxed) > 0);
         while !at_work() {
             if ctx.now_ns() - load.began_ns > PATIENCE_NS {
-                return Err(Stop::Failed(format!("{tasks} busy tasks did not all get a CPU within 5 s")));
+                return Err(BenchError::Failed(format!("{tasks} busy tasks did not all get a CPU within 5 s")));
             }
-            sleep::until(sleep::now_ns() + LOOK_NS).doing("waiting for the load to begin")?;
+            sleep::until(sleep::now_ns() + LOOK_NS).context("waiting for the load to begin")?;
         }
         Ok(load)
     }
@@ -57,7 +57,7 @@ impl Load {
         let lived_ns = (ctx.now_ns() - self.began_ns).max(1);
         let (mut busy_ns, mut ended) = (0, 0u32);
         for child in self.children {
-            let exit = child.stop().doing("ending the load")?;
+            let exit = child.stop().context("ending the load")?;
             // One that had left by itself would tell a code instead.
             ended += u32::from(exit.signal().is_some());
             busy_ns += exit.usage.user_ns + exit.usage.system_ns;

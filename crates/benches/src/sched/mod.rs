@@ -25,7 +25,7 @@ pub(crate) const POLICY: Param = Param {
 /// Puts this task, and those it forks, into the class that [`POLICY`] names, whatever class it was started in.
 pub(crate) fn take_policy(ctx: &Ctx) -> Outcome {
     match ctx.word(POLICY.name) {
-        "fifo" => sched::be_real_time().doing("becoming a real-time task (SCHED_FIFO)"),
-        _ => sched::be_ordinary().doing("becoming an ordinary task (SCHED_OTHER)"),
+        "fifo" => sched::be_real_time().context("becoming a real-time task (SCHED_FIFO)"),
+        _ => sched::be_ordinary().context("becoming an ordinary task (SCHED_OTHER)"),
     }
 }

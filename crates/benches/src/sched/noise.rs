@@ -57,7 +57,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         params: &[CPUS],
         scaling: Scaling::alone("it goes to all CPUs itself (cpus=all), and states values"),
         lineage: &["linux:osnoise", "rt-tests:oslat"],
-        width: 0.1,
+        target_half_width: 0.1,
         ..Info::new("sched.noise")
     },
     run: Run::Here(run),
@@ -177,7 +177,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
         None => (read_clock, 1e9, "clock_gettime"),
     };
     ctx.fact("noise.clock", clock);
-    let seconds = ctx.box_ns() as f64 * 1e-9;
+    let seconds = ctx.time_limit_ns() as f64 * 1e-9;
     let tasks = Tasks::new(ctx, WIDTH, |cpu, row| watch(cpu, row, read, hz, seconds))?;
     let cpus = tasks.cpus.clone();
     let (host, before) = (sys::facts::host_counters(), interrupts::of_cpus(&cpus));
@@ -193,7 +193,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
         // Not a number when all readings are gaps.
         let fine = ordinary <= GAP / 2.0;
         if !fine {
-            return Err(Stop::Unsupported(format!(
+            return Err(BenchError::Unsupported(format!(
                 "a reading of {clock} takes {:.2} us: gaps of 1 us cannot be seen",
                 time(Found::Elapsed) / count(Found::Readings) * 1e6
             )));
@@ -239,7 +239,7 @@ mod tests {
         let all = super::super::cpus_of_the_run().expect("an affinity").len();
         for (cpus, many) in [("one", 1), ("all", all)] {
             let tried = match try_out(&BENCH, &[("cpus", cpus)], None) {
-                Err(Stop::Unsupported(why)) => return println!("skipped: {why}"),
+                Err(BenchError::Unsupported(why)) => return println!("skipped: {why}"),
                 tried => tried.expect("a clock"),
             };
             let values = |name: &str| tried.result.series(name).map_or(Vec::new(), |s| s.values.clone());

@@ -41,11 +41,11 @@ pub(super) struct Tasks {
 impl Tasks {
     /// Makes a task on each CPU that the parameter names. When the gate opens it runs `body` with its CPU and its row
     /// of `width` words, which are 0 and in memory.
-    pub(super) fn new(ctx: &Ctx, width: usize, body: impl Fn(u32, &[AtomicU64]) -> i32) -> Result<Tasks, Stop> {
+    pub(super) fn new(ctx: &Ctx, width: usize, body: impl Fn(u32, &[AtomicU64]) -> i32) -> Result<Tasks, BenchError> {
         let all = ctx.word(CPUS.name) == "all";
         let cpus = if all { cpus_of_the_run()? } else { vec![counters::current_cpu()] };
-        let gate = Shared::<AtomicU32>::new(2).doing("sharing the gate")?;
-        let rows = Shared::<AtomicU64>::new(cpus.len() * width).doing("sharing memory with the tasks")?;
+        let gate = Shared::<AtomicU32>::new(2).context("sharing the gate")?;
+        let rows = Shared::<AtomicU64>::new(cpus.len() * width).context("sharing memory with the tasks")?;
         let mut children = Vec::with_capacity(cpus.len());
         for (&cpu, row) in cpus.iter().zip(rows.chunks(width)) {
             children.push(ctx.fork_peer(&[], || {
@@ -77,21 +77,21 @@ impl Tasks {
             }
             shared::wait(&self.gate[READY], ready, Some(LOOK));
             for child in &mut self.children {
-                if let Some(exit) = child.poll().doing("looking after the tasks")? {
-                    return Err(Stop::Failed(format!("a task {exit} before it began")));
+                if let Some(exit) = child.poll().context("looking after the tasks")? {
+                    return Err(BenchError::Failed(format!("a task {exit} before it began")));
                 }
             }
         }
     }
 
     /// Opens the gate, waits until all have done their work, and reads what each one found.
-    pub(super) fn work(mut self) -> Result<Vec<Vec<u64>>, Stop> {
+    pub(super) fn work(mut self) -> Result<Vec<Vec<u64>>, BenchError> {
         self.gate[OPEN].store(1, SeqCst);
         shared::wake(&self.gate[OPEN]);
         for (child, cpu) in self.children.drain(..).zip(&self.cpus) {
-            let exit = child.wait().doing("waiting for a task")?;
+            let exit = child.wait().context("waiting for a task")?;
             if !exit.success() {
-                return Err(Stop::Failed(format!("the task on CPU {cpu} {exit}")));
+                return Err(BenchError::Failed(format!("the task on CPU {cpu} {exit}")));
             }
         }
         Ok(self.rows.chunks(self.width).map(|row| row.iter().map(|word| word.load(SeqCst)).collect()).collect())

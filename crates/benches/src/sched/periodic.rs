@@ -36,7 +36,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         scaling: Scaling::alone("it goes to all CPUs itself (cpus=all), and states values"),
         lineage: &["rt-tests:cyclictest"],
         interference: Interference::Blocking,
-        width: 0.05,
+        target_half_width: 0.05,
         quick: false,
         ..Info::new("sched.periodic")
     },
@@ -85,7 +85,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     if let Ok(ns) = timer_slack() {
         ctx.fact("timer.slack_ns", ns);
     }
-    let periods = (ctx.box_ns() / PERIOD_NS).clamp(FEWEST, MOST) as usize;
+    let periods = (ctx.time_limit_ns() / PERIOD_NS).clamp(FEWEST, MOST) as usize;
     let tasks = Tasks::new(ctx, periods, |_, row| wake_periodically(row, sleep::now_ns, sleep::until))?;
     let cpus = tasks.cpus.clone();
     let rows = tasks.work()?;
@@ -126,7 +126,7 @@ mod tests {
                         assert_eq!(tried.proven("wake-ups per period of each task"), 1.0);
                         assert_eq!(tried.proven("wake-ups before their time"), 0.0);
                     }
-                    Err(Stop::Denied(why)) => println!("skipped: {why}"),
+                    Err(BenchError::Denied(why)) => println!("skipped: {why}"),
                     Err(stop) => panic!("{cpus} {policy}: {stop}"),
                 }
             }

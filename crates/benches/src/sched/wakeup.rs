@@ -27,7 +27,7 @@ use groma_harness::prelude::*;
 use groma_harness::sys::clock::{Clock, Monotonic};
 use groma_harness::sys::counters::current_cpu;
 use groma_harness::sys::fork::Child;
-use groma_harness::sys::handover::{Scope, is_wait};
+use groma_harness::sys::futex_word::{Scope, is_wait};
 use groma_harness::sys::shared::{self, Shared};
 use groma_harness::sys::sleep;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::SeqCst};
@@ -51,7 +51,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         placements: &[Placement::SameLlc, Placement::Free],
         lineage: &["schbench:wakeup"],
         interference: Interference::Blocking,
-        width: 0.05,
+        target_half_width: 0.05,
         ..Info::new("sched.wakeup")
     },
     run: Run::Here(run),
@@ -95,10 +95,10 @@ impl Words {
         self.time[1].load(SeqCst) == self.time[2].load(SeqCst)
     }
 
-    fn new() -> Result<Words, Stop> {
+    fn new() -> Result<Words, BenchError> {
         Ok(Words {
-            numbers: Shared::new(96).doing("sharing memory with the other side")?,
-            time: Shared::new(3).doing("sharing memory with the other side")?,
+            numbers: Shared::new(96).context("sharing memory with the other side")?,
+            time: Shared::new(3).context("sharing memory with the other side")?,
         })
     }
 
@@ -124,7 +124,7 @@ impl Words {
     }
 
     /// Wakes the other side and waits until it has been there: how long it took; `None` when it was not asleep.
-    fn wake(&self, number: u32, peer: &mut Child) -> Result<Option<i64>, Stop> {
+    fn wake(&self, number: u32, peer: &mut Child) -> Result<Option<i64>, BenchError> {
         self.time[2].store(current_cpu().into(), SeqCst);
         let posted = Monotonic.now_ns();
         self.posted().store(number, SeqCst);
@@ -136,9 +136,9 @@ impl Words {
             }
             shared::wait(self.arrived(), seen, Some(LOOK));
             if self.arrived().load(SeqCst) == seen
-                && let Some(exit) = peer.poll().doing("looking after the other side")?
+                && let Some(exit) = peer.poll().context("looking after the other side")?
             {
-                return Err(Stop::Failed(format!("the woken side {exit}")));
+                return Err(BenchError::Failed(format!("the woken side {exit}")));
             }
         }
         let arrived = self.time[0].load(SeqCst);
@@ -168,7 +168,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
         posted += 1;
         let late = words.wake(posted, &mut peer)?;
         if posted as usize <= WARM {
-            end = ctx.now_ns() + ctx.box_ns();
+            end = ctx.now_ns() + ctx.time_limit_ns();
             continue;
         }
         match late {
@@ -181,12 +181,12 @@ fn run(ctx: &mut Ctx) -> Outcome {
             None => awake += 1,
         }
         if awake > MOST as u64 {
-            return Err(Stop::Failed(format!("the other side was awake at {awake} of {posted} wake-ups")));
+            return Err(BenchError::Failed(format!("the other side was awake at {awake} of {posted} wake-ups")));
         }
     }
     words.end();
     load.stop(ctx)?;
-    let peer = peer.wait().doing("waiting for the woken side")?;
+    let peer = peer.wait().context("waiting for the woken side")?;
     proofs::peer_ended_well(ctx, &peer);
     ctx.prove("wake-ups that arrived before they were posted", "0", early as f64, 0.0..=0.0);
     if peer.usage.voluntary + peer.usage.involuntary > 0 {
@@ -241,6 +241,6 @@ mod tests {
     fn a_dead_side_is_noticed() {
         let words = Words::new().expect("memory");
         let mut peer = groma_harness::sys::fork::fork(|| 3).expect("fork");
-        assert!(matches!(words.wake(1, &mut peer), Err(Stop::Failed(why)) if why.contains("code 3")));
+        assert!(matches!(words.wake(1, &mut peer), Err(BenchError::Failed(why)) if why.contains("code 3")));
     }
 }

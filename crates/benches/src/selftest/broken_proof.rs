@@ -39,6 +39,6 @@ mod tests {
         assert!(tried.result.proofs.iter().any(|p| p.name == "moons of the Earth" && !p.holds));
         let reason = "proof broken: moons of the Earth is 1, not 2";
         assert_eq!((tried.result.state, tried.result.reason.as_str()), (State::Failed, reason));
-        assert_eq!(try_out(&BENCH, &[], None).err(), Some(Stop::Failed(reason.to_owned())));
+        assert_eq!(try_out(&BENCH, &[], None).err(), Some(BenchError::Failed(reason.to_owned())));
     }
 }

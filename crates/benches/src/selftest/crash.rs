@@ -19,7 +19,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
 
 fn run(ctx: &mut Ctx) -> Outcome {
     process::no_core_file();
-    ctx.measure(|_| fault::read_forbidden_page().doing("crashing"))
+    ctx.measure(|_| fault::read_forbidden_page().context("crashing"))
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
-//! Member 1 of the crew leaves in the middle of its loop; the round has to be `failed`, naming the member.
+//! Member 1 of the worker group leaves in the middle of its loop; the round has to be `failed`, naming the member.
 //!
-//! Measures nothing: the others' samples must not count, since the crew was not complete.
+//! Measures nothing: the others' samples must not count, since the worker group was not complete.
 //!
 //! Source: harness-methods.md V12.
 
@@ -10,7 +10,7 @@ use groma_harness::sys::fork;
 
 pub(crate) static BENCH: Benchmark = Benchmark {
     info: Info {
-        summary: "A member of the crew dies: must come back as failed, naming it",
+        summary: "A member of the worker group dies: must come back as failed, naming it",
         about: about!("dead_member.rs"),
         iteration: "one chain of additions",
         scaling: Scaling::processes("a thread that leaves takes its process along"),
@@ -25,7 +25,7 @@ const LIFE_NS: u64 = 20_000_000;
 
 fn run(ctx: &mut Ctx) -> Outcome {
     if ctx.workers() < 2 {
-        return Err(Stop::Unsupported("needs a crew of two or more (-P 2)".to_owned()));
+        return Err(BenchError::Unsupported("needs a worker group of two or more (-P 2)".to_owned()));
     }
     let doomed = ctx.member() == 1;
     let start = Monotonic.now_ns();
@@ -41,13 +41,13 @@ fn run(ctx: &mut Ctx) -> Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use groma_harness::model::CrewKind;
-    use groma_harness::testing::{try_crew, try_out};
+    use groma_harness::model::WorkerKind;
+    use groma_harness::testing::{try_group, try_out};
 
     #[test]
-    fn the_crew_fails_and_names_the_member() {
-        let stop = try_crew(&BENCH, &[], None, 3, CrewKind::Processes).expect_err("member 1 leaves");
-        assert_eq!(stop, Stop::Failed("member 1 of the crew exited with code 3".to_owned()));
-        assert!(matches!(try_out(&BENCH, &[], None), Err(Stop::Unsupported(_))));
+    fn the_worker_group_fails_and_names_the_member() {
+        let stop = try_group(&BENCH, &[], None, 3, WorkerKind::Processes).expect_err("member 1 leaves");
+        assert_eq!(stop, BenchError::Failed("member 1 of the worker group exited with code 3".to_owned()));
+        assert!(matches!(try_out(&BENCH, &[], None), Err(BenchError::Unsupported(_))));
     }
 }

@@ -25,9 +25,9 @@ const STACK: usize = 128 << 10;
 fn run(ctx: &mut Ctx) -> Outcome {
     // The thread ends when the sender is dropped.
     let (_sender, receiver) = mpsc::channel::<()>();
-    thread::spawn(STACK, move || receiver.recv()).doing("starting a thread")?;
-    ctx.fork_peer(&[], || 0)?.wait().doing("waiting for a child that should not exist")?;
-    Err(Stop::Failed("the fork was not refused".to_owned()))
+    thread::spawn(STACK, move || receiver.recv()).context("starting a thread")?;
+    ctx.fork_peer(&[], || 0)?.wait().context("waiting for a child that should not exist")?;
+    Err(BenchError::Failed("the fork was not refused".to_owned()))
 }
 
 #[cfg(test)]
@@ -38,6 +38,6 @@ mod tests {
     #[test]
     fn says_so_where_the_rule_is_off() {
         let stop = try_out(&BENCH, &[], None).expect_err("it never measures");
-        assert_eq!(stop, Stop::Failed("the fork was not refused".to_owned()));
+        assert_eq!(stop, BenchError::Failed("the fork was not refused".to_owned()));
     }
 }

@@ -26,15 +26,15 @@ pub(crate) static BENCH: Benchmark = Benchmark {
 const MISSING: &str = "/nonexistent/groma-selftest";
 
 fn run(ctx: &mut Ctx) -> Outcome {
-    let command = Command::new(MISSING, &["groma-selftest"]).doing("laying out the command")?;
+    let command = Command::new(MISSING, &["groma-selftest"]).context("laying out the command")?;
     ctx.measure(|iters| {
         for _ in 0..iters {
-            let child = command.fork_exec().doing("forking")?;
-            let exit = process::wait(child).doing("waiting for the program")?;
+            let child = command.fork_exec().context("forking")?;
+            let exit = process::wait(child).context("waiting for the program")?;
             match exit.code() {
                 Some(0) => {}
-                Some(EXEC_FAILED) => return Err(Stop::Failed(format!("{MISSING} could not be executed"))),
-                _ => return Err(Stop::Failed(format!("{MISSING} {exit}"))),
+                Some(EXEC_FAILED) => return Err(BenchError::Failed(format!("{MISSING} could not be executed"))),
+                _ => return Err(BenchError::Failed(format!("{MISSING} {exit}"))),
             }
         }
         Ok(())
@@ -49,6 +49,6 @@ mod tests {
     #[test]
     fn is_no_time() {
         let stop = try_out(&BENCH, &[], None).expect_err("the program is missing");
-        assert_eq!(stop, Stop::Failed("/nonexistent/groma-selftest could not be executed".to_owned()));
+        assert_eq!(stop, BenchError::Failed("/nonexistent/groma-selftest could not be executed".to_owned()));
     }
 }

@@ -27,6 +27,6 @@ mod tests {
         let tried = try_failing(&BENCH, &[], None).expect("nothing can go wrong").result;
         assert!(tried.series.is_empty());
         assert_eq!((tried.state, tried.reason.as_str()), (State::Failed, "took no samples"));
-        assert_eq!(try_out(&BENCH, &[], None).err(), Some(Stop::Failed("took no samples".to_owned())));
+        assert_eq!(try_out(&BENCH, &[], None).err(), Some(BenchError::Failed("took no samples".to_owned())));
     }
 }

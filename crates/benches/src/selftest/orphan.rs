@@ -22,13 +22,13 @@ pub(crate) static BENCH: Benchmark = Benchmark {
 
 fn run(ctx: &mut Ctx) -> Outcome {
     let file = ctx.work_dir()?.join("orphan");
-    std::fs::write(&file, "left behind on purpose").doing("writing a file")?;
+    std::fs::write(&file, "left behind on purpose").context("writing a file")?;
     let child = fork::fork(|| {
         loop {
             std::thread::park();
         }
     });
-    let child = child.doing("forking a child")?;
+    let child = child.context("forking a child")?;
     ctx.fact("orphan.pid", child.pid());
     ctx.fact("orphan.file", file.display());
     // Dropping it would end and reap it.

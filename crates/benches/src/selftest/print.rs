@@ -23,7 +23,7 @@ const FORGED: &str = "state\tok\t\nvalue\t42\nend\n";
 
 fn run(ctx: &mut Ctx) -> Outcome {
     let mut out = std::io::stdout();
-    out.write_all(FORGED.as_bytes()).and_then(|()| out.flush()).doing("printing")?;
+    out.write_all(FORGED.as_bytes()).and_then(|()| out.flush()).context("printing")?;
     ctx.measure(|iters| {
         super::filler(iters);
         Ok(())

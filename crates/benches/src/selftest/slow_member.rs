@@ -1,5 +1,5 @@
-//! Member 1 of the crew pauses in the middle of its loop; every sample that is kept must still have overlapped the whole
-//! crew, and the pause must be in a sample, not between two.
+//! Member 1 of the worker group pauses in the middle of its loop; every sample that is kept must still have overlapped the whole
+//! group, and the pause must be in a sample, not between two.
 //!
 //! Measures a short arithmetic chain; the pause of member 1 makes its samples long, and only its own.
 //!
@@ -11,7 +11,7 @@ use std::time::Duration;
 
 pub(crate) static BENCH: Benchmark = Benchmark {
     info: Info {
-        summary: "A member of the crew pauses: must come back with all margins kept or labelled",
+        summary: "A member of the worker group pauses: must come back with all margins kept or labelled",
         about: about!("slow_member.rs"),
         iteration: "one chain of additions",
         interference: Interference::Blocking,
@@ -28,7 +28,7 @@ const PAUSE: Duration = Duration::from_millis(60);
 
 fn run(ctx: &mut Ctx) -> Outcome {
     if ctx.workers() < 2 {
-        return Err(Stop::Unsupported("needs a crew of two or more (-P 2)".to_owned()));
+        return Err(BenchError::Unsupported("needs a worker group of two or more (-P 2)".to_owned()));
     }
     let slow = ctx.member() == 1;
     let mut rested = Monotonic.now_ns();
@@ -45,17 +45,17 @@ fn run(ctx: &mut Ctx) -> Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use groma_harness::model::{CrewKind, Label};
-    use groma_harness::testing::try_crew;
+    use groma_harness::model::{Label, WorkerKind};
+    use groma_harness::testing::try_group;
 
     #[test]
     fn margins_are_kept_or_labelled_whatever_a_member_does() {
-        for crew in [CrewKind::Processes, CrewKind::Threads] {
-            let tried = try_crew(&BENCH, &[], None, 2, crew).expect("a crew of two");
+        for group in [WorkerKind::Processes, WorkerKind::Threads] {
+            let tried = try_group(&BENCH, &[], None, 2, group).expect("a worker group of two");
             let samples = &tried.result.series("").expect("samples").samples;
             assert!(samples.iter().any(|s| s.worker == 1));
             for sample in samples {
-                let margin = sample.margin_ns.expect("members of crews have margins");
+                let margin = sample.margin_ns.expect("members of worker groups have margins");
                 assert_eq!(margin < 0, sample.labels.has(Label::Overlap), "{sample:?}");
             }
             let slowest = samples.iter().max_by_key(|s| s.elapsed_ns / s.iters.max(1)).expect("samples");

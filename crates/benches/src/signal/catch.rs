@@ -43,28 +43,28 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         ],
         scaling: PROCESSES,
         lineage: &["lmbench1996:table8", "lmbench3:lat_sig catch"],
-        width: 0.02,
+        target_half_width: 0.02,
         ..Info::new("signal.catch")
     },
     run: Run::Here(run),
 };
 
 fn run(ctx: &mut Ctx) -> Outcome {
-    signals::count_arrivals(USER_1).doing("installing the handler")?;
+    signals::count_arrivals(USER_1).context("installing the handler")?;
     if let Some(bytes) = signals::largest_frame() {
         ctx.fact("signal.largest_frame", bytes);
     }
     let me = Myself::new();
     let caught_before = signals::caught();
     let (mut errors, mut checked) = (0, 0u64);
-    let outcome = ctx.measure_arms(&mut [
-        Arm::new("signal", |iters| {
+    let outcome = ctx.measure_variants(&mut [
+        Variant::new("signal", |iters| {
             for _ in 0..iters {
                 errors |= me.send(USER_1);
             }
             Ok(())
         }),
-        Arm::new("check", |iters| {
+        Variant::new("check", |iters| {
             for _ in 0..iters {
                 checked += u64::from(me.send(0) == 0);
             }
@@ -74,7 +74,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     signals::restore_default(USER_1);
     outcome?;
     if errors != 0 {
-        return Err(Stop::Failed("tgkill refused to send a signal to its own thread".to_owned()));
+        return Err(BenchError::Failed("tgkill refused to send a signal to its own thread".to_owned()));
     }
     let caught = signals::caught() - caught_before;
     work::once_each(ctx, "signals caught per signal credited", caught, ctx.iterations_of("signal"));

@@ -49,7 +49,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         scaling: PROCESSES,
         lineage: &["lmbench1996:table8", "lmbench3:lat_sig prot"],
         interference: Interference::Faults,
-        width: 0.02,
+        target_half_width: 0.02,
         ..Info::new("signal.fault")
     },
     run: Run::Here(run),
@@ -64,21 +64,21 @@ fn run(ctx: &mut Ctx) -> Outcome {
         "read" => Refused::Read,
         _ => Refused::PastEnd,
     };
-    let trap = Trap::new(kind, ctx.word("stack") == "alternate").doing("setting the trap")?;
+    let trap = Trap::new(kind, ctx.word("stack") == "alternate").context("setting the trap")?;
     if let Some(bytes) = signals::largest_frame() {
         ctx.fact("signal.largest_frame", bytes);
     }
     let before = trap.taken();
-    let touch = Arm::staged("", |iters, watch| {
+    let touch = Variant::staged("", |iters, watch| {
         for _ in 0..iters {
             watch.start();
             trap.touch(TIMES);
             watch.stop();
-            trap.close().doing("closing the page")?;
+            trap.close().context("closing the page")?;
         }
         Ok(())
     });
-    ctx.measure_arms(&mut [touch.per_iter(TIMES as f64)])?;
+    ctx.measure_variants(&mut [touch.per_iter(TIMES as f64)])?;
     let each = (trap.taken() - before) as f64 / (ctx.iterations() * TIMES) as f64;
     ctx.prove("accesses refused per access asked for", "exactly 1", each, 1.0..=1.0);
     Ok(())

@@ -28,7 +28,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
 };
 
 fn run(ctx: &mut Ctx) -> Outcome {
-    let mut swap = Swap::new(USER_2).doing("installing a handler")?;
+    let mut swap = Swap::new(USER_2).context("installing a handler")?;
     let mut replaced = 0u64;
     ctx.measure(|iters| {
         for _ in 0..iters {

@@ -39,7 +39,11 @@ fn run(ctx: &mut Ctx) -> Outcome {
             right += u64::from(answer == 0);
         }
         done.add(right);
-        if worst == 0 { Ok(()) } else { Err(Stop::from_io("kill", &std::io::Error::from_raw_os_error(-worst as i32))) }
+        if worst == 0 {
+            Ok(())
+        } else {
+            Err(BenchError::from_io("kill", &std::io::Error::from_raw_os_error(-worst as i32)))
+        }
     };
     ctx.measure(&mut body)?;
     done.prove(ctx, "calls answered as they should be, per call credited");

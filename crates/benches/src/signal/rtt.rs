@@ -19,7 +19,7 @@ use crate::proofs;
 use crate::work;
 use groma_harness::prelude::*;
 use groma_harness::sys::counters::Usage;
-use groma_harness::sys::queued::{Arrived, Blocked, Task};
+use groma_harness::sys::sigqueue::{Arrived, Blocked, Task};
 
 pub(crate) static BENCH: Benchmark = Benchmark {
     info: Info {
@@ -30,7 +30,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         scaling: PROCESSES,
         placements: &Placement::TWO_SIDED,
         interference: Interference::Blocking,
-        width: 0.02,
+        target_half_width: 0.02,
         ..Info::new("signal.rtt")
     },
     run: Run::Here(run),
@@ -58,7 +58,7 @@ fn answer(parent: Task, signals: &Blocked) -> i32 {
 }
 
 fn run(ctx: &mut Ctx) -> Outcome {
-    let signals = Blocked::new().doing("blocking the signal")?;
+    let signals = Blocked::new().context("blocking the signal")?;
     let own = Task::own();
     let peer = ctx.fork_peer(&[], || answer(own, &signals))?;
     let other = Task::main_of(peer.pid());
@@ -66,18 +66,18 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let mut sent = 0;
     ctx.measure(|iters| {
         for _ in 0..iters {
-            other.send(sent + 1).doing("sending a signal")?;
+            other.send(sent + 1).context("sending a signal")?;
             sent += 2;
-            match signals.wait().doing("waiting for a signal")? {
+            match signals.wait().context("waiting for a signal")? {
                 Arrived::Value(n) if n == sent => {}
-                Arrived::Value(n) => return Err(Stop::Failed(format!("signal {n} came instead of {sent}"))),
-                Arrived::ChildEnded => return Err(Stop::Failed("the other side has ended".to_owned())),
+                Arrived::Value(n) => return Err(BenchError::Failed(format!("signal {n} came instead of {sent}"))),
+                Arrived::ChildEnded => return Err(BenchError::Failed("the other side has ended".to_owned())),
             }
         }
         Ok(())
     })?;
-    other.send(LEAVE).doing("sending the last signal")?;
-    let peer = peer.wait().doing("waiting for the other side")?;
+    other.send(LEAVE).context("sending the last signal")?;
+    let peer = peer.wait().context("waiting for the other side")?;
     proofs::peer_ended_well(ctx, &peer);
     work::once_each(ctx, "signals sent and answered per round trip credited", sent as u64, 2 * ctx.iterations());
     proofs::switches(ctx, &before, &peer);

@@ -41,7 +41,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         ],
         scaling: PROCESSES,
         interference: Interference::Faults,
-        width: 0.02,
+        target_half_width: 0.02,
         quick: false,
         ..Info::new("signal.write_barrier")
     },
@@ -49,20 +49,20 @@ pub(crate) static BENCH: Benchmark = Benchmark {
 };
 
 fn run(ctx: &mut Ctx) -> Outcome {
-    let trap = Trap::new(Refused::Write, false).doing("setting the trap")?;
+    let trap = Trap::new(Refused::Write, false).context("setting the trap")?;
     let before = trap.taken();
     let mut opened = 0;
-    ctx.measure_arms(&mut [
-        Arm::new("barrier", |iters| {
+    ctx.measure_variants(&mut [
+        Variant::new("barrier", |iters| {
             for _ in 0..iters {
-                trap.close().doing("closing the page")?;
+                trap.close().context("closing the page")?;
                 trap.touch(1);
             }
             Ok(())
         }),
-        Arm::new("protect", |iters| {
+        Variant::new("protect", |iters| {
             for _ in 0..iters {
-                trap.close().doing("closing the page")?;
+                trap.close().context("closing the page")?;
                 opened += u64::from(trap.open());
                 trap.touch_open();
             }

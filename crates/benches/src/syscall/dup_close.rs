@@ -7,7 +7,7 @@
 //! pair has to give the same one: it would not if one were left open. The proof is the same loop in a child cut off from the
 //! kernel.
 //!
-//! Traps: threads share the table, and its lock: a crew of threads measures that, and is not held to one number.
+//! Traps: threads share the table, and its lock: a worker group of threads measures that, and is not held to one number.
 //!
 //! Source: libMicro `dup`, will-it-scale `dup1`.
 
@@ -31,7 +31,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
 };
 
 fn run(ctx: &mut Ctx) -> Outcome {
-    let null = std::fs::File::open("/dev/null").doing("opening /dev/null")?;
+    let null = std::fs::File::open("/dev/null").context("opening /dev/null")?;
     let fd = null.as_fd();
     let free = raw::dup_close(fd);
     // Threads take each other's numbers.
@@ -46,7 +46,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
         done.add(right);
         match iters - right {
             0 => Ok(()),
-            wrong => Err(Stop::Failed(format!("{wrong} pairs of dup and close did not work"))),
+            wrong => Err(BenchError::Failed(format!("{wrong} pairs of dup and close did not work"))),
         }
     };
     ctx.measure(&mut body)?;

@@ -35,7 +35,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
 
 fn run(ctx: &mut Ctx) -> Outcome {
     let scratch = Scratch::new(ctx)?;
-    let file = std::fs::File::create_new(scratch.path().join("f")).doing("making a file")?;
+    let file = std::fs::File::create_new(scratch.path().join("f")).context("making a file")?;
     let mut room = StatRoom::new();
     let done = Done::new();
     let mut body = |iters| {

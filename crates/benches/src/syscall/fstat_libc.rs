@@ -33,7 +33,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
 
 fn run(ctx: &mut Ctx) -> Outcome {
     let scratch = Scratch::new(ctx)?;
-    let file = std::fs::File::create_new(scratch.path().join("f")).doing("making a file")?;
+    let file = std::fs::File::create_new(scratch.path().join("f")).context("making a file")?;
     let mut room = StatRoom::new();
     let done = Done::new();
     let mut body = |iters| {
@@ -45,7 +45,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
         }
         done.add(right);
         // What the wrapper answers is -1; the error is elsewhere.
-        if worst == 0 { Ok(()) } else { Err(Stop::from_io("fstat", &std::io::Error::last_os_error())) }
+        if worst == 0 { Ok(()) } else { Err(BenchError::from_io("fstat", &std::io::Error::last_os_error())) }
     };
     ctx.measure(&mut body)?;
     done.prove(ctx, "calls answered as they should be, per call credited");

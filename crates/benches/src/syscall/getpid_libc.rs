@@ -37,13 +37,13 @@ fn run(ctx: &mut Ctx) -> Outcome {
             right += u64::from(libc_calls::getpid() == own);
         }
         done.add(right);
-        if right == iters { Ok(()) } else { Err(Stop::Failed(format!("getpid did not always answer {own}"))) }
+        if right == iters { Ok(()) } else { Err(BenchError::Failed(format!("getpid did not always answer {own}"))) }
     };
     ctx.measure(&mut body)?;
     done.prove(ctx, "calls answered as they should be, per call credited");
     // The child has an id of its own; what counts there is whether it gets one without the kernel.
     entry::asks_the_kernel(ctx, |_| {
-        if libc_calls::getpid() > 0 { Ok(()) } else { Err(Stop::Failed("getpid has no answer".to_owned())) }
+        if libc_calls::getpid() > 0 { Ok(()) } else { Err(BenchError::Failed("getpid has no answer".to_owned())) }
     });
     Ok(())
 }

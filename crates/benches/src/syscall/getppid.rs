@@ -49,7 +49,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
         if right == iters {
             Ok(())
         } else {
-            Err(Stop::Failed(format!("{} of {iters} answers were not the parent's id", iters - right)))
+            Err(BenchError::Failed(format!("{} of {iters} answers were not the parent's id", iters - right)))
         }
     };
     ctx.measure(&mut body)?;

@@ -38,7 +38,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
             right += u64::from(libc_calls::getppid() == parent);
         }
         done.add(right);
-        if right == iters { Ok(()) } else { Err(Stop::Failed(format!("getppid did not always answer {parent}"))) }
+        if right == iters { Ok(()) } else { Err(BenchError::Failed(format!("getppid did not always answer {parent}"))) }
     };
     ctx.measure(&mut body)?;
     done.prove(ctx, "calls answered as they should be, per call credited");

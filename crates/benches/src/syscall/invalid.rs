@@ -30,7 +30,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
     run: Run::Here(run),
 };
 
-/// What the kernel answers: this number on x86, Arm and RISC-V (but not on MIPS, SPARC, Alpha or PA-RISC).
+/// What the kernel answers: this number on x86, Variant and RISC-V (but not on MIPS, SPARC, Alpha or PA-RISC).
 const ENOSYS: isize = 38;
 
 fn run(ctx: &mut Ctx) -> Outcome {
@@ -51,12 +51,14 @@ fn run(ctx: &mut Ctx) -> Outcome {
     Ok(())
 }
 
-fn answered_by_another(answer: isize) -> Stop {
+fn answered_by_another(answer: isize) -> BenchError {
     let answer = match i32::try_from(-answer) {
         Ok(error @ 1..) => std::io::Error::from_raw_os_error(error).to_string(),
         _ => answer.to_string(),
     };
-    Stop::Unsupported(format!("a call that does not exist is not answered by the kernel but by a filter: {answer}"))
+    BenchError::Unsupported(format!(
+        "a call that does not exist is not answered by the kernel but by a filter: {answer}"
+    ))
 }
 
 #[cfg(test)]
@@ -67,7 +69,7 @@ mod tests {
     #[test]
     fn the_kernel_says_that_there_is_no_such_call() {
         let tried = match try_out(&BENCH, &[], None) {
-            Err(Stop::Unsupported(why)) => return eprintln!("{why}"),
+            Err(BenchError::Unsupported(why)) => return eprintln!("{why}"),
             tried => tried.expect("a kernel"),
         };
         assert!(tried.samples("") >= 3 && tried.iterations > 100);
@@ -76,8 +78,8 @@ mod tests {
 
     #[test]
     fn an_answer_of_a_filter_is_told() {
-        let Stop::Unsupported(why) = answered_by_another(-1) else { panic!("it is unsupported") };
+        let BenchError::Unsupported(why) = answered_by_another(-1) else { panic!("it is unsupported") };
         assert!(why.contains("os error 1)"), "{why}");
-        assert!(matches!(answered_by_another(7), Stop::Unsupported(why) if why.ends_with(": 7")));
+        assert!(matches!(answered_by_another(7), BenchError::Unsupported(why) if why.ends_with(": 7")));
     }
 }

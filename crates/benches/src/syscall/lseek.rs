@@ -33,7 +33,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
 
 fn run(ctx: &mut Ctx) -> Outcome {
     let scratch = Scratch::new(ctx)?;
-    let file = std::fs::File::create_new(scratch.path().join("f")).doing("making a file")?;
+    let file = std::fs::File::create_new(scratch.path().join("f")).context("making a file")?;
     let fd = file.as_fd();
     let mut turn = 0usize;
     let done = Done::new();
@@ -45,7 +45,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
             right += u64::from(raw::seek_to(fd, to) == to as isize);
         }
         done.add(right);
-        if right == iters { Ok(()) } else { Err(Stop::Failed("lseek answered another position".to_owned())) }
+        if right == iters { Ok(()) } else { Err(BenchError::Failed("lseek answered another position".to_owned())) }
     };
     ctx.measure(&mut body)?;
     done.prove(ctx, "calls answered as they should be, per call credited");

@@ -48,9 +48,9 @@ fn all_gave(wanted: isize, least: isize, what: &str) -> Outcome {
     if least == wanted {
         Ok(())
     } else if least < 0 {
-        Err(Stop::from_io(what, &std::io::Error::from_raw_os_error(-least as i32)))
+        Err(BenchError::from_io(what, &std::io::Error::from_raw_os_error(-least as i32)))
     } else {
-        Err(Stop::Failed(format!("{what}: {least} bytes instead of {wanted}")))
+        Err(BenchError::Failed(format!("{what}: {least} bytes instead of {wanted}")))
     }
 }
 

@@ -6,7 +6,7 @@
 //!
 //! Method: many pairs in one short interval on an empty file of our own, whose path begins at an open directory, so that its
 //! depth is what the parameter says wherever the work directory lies. Each answer is looked at, and no descriptor stays
-//! open. Members of a crew have a file each: they share no name. The proof is the same loop in a child cut off from the
+//! open. Members of a worker group have a file each: they share no name. The proof is the same loop in a child cut off from the
 //! kernel.
 //!
 //! Traps: a file that is not there, whose error is answered faster than a descriptor is made (lmbench prints the time of

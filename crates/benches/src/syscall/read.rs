@@ -33,7 +33,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
 };
 
 fn run(ctx: &mut Ctx) -> Outcome {
-    let zero = std::fs::File::open("/dev/zero").doing("opening /dev/zero")?;
+    let zero = std::fs::File::open("/dev/zero").context("opening /dev/zero")?;
     let fd = zero.as_fd();
     let mut byte = [0];
     let before = io_calls();
@@ -74,8 +74,8 @@ mod tests {
     #[test]
     fn a_byte_too_few_ends_the_round() {
         let stop = all_gave(1, 0, "reading").expect_err("no byte was read");
-        assert_eq!(stop, Stop::Failed("reading: 0 bytes instead of 1".to_owned()));
-        assert!(matches!(all_gave(1, -9, "reading"), Err(Stop::Failed(why)) if why.contains("os error 9")));
+        assert_eq!(stop, BenchError::Failed("reading: 0 bytes instead of 1".to_owned()));
+        assert!(matches!(all_gave(1, -9, "reading"), Err(BenchError::Failed(why)) if why.contains("os error 9")));
         assert_eq!(all_gave(1, 1, "reading"), Ok(()));
     }
 }

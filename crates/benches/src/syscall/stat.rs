@@ -6,7 +6,7 @@
 //!
 //! Method: many calls in one short interval on an empty file of our own, whose path begins at an open directory, so that
 //! its depth is what the parameter says wherever the work directory lies. Each answer is looked at; the structure has to be
-//! filled afterwards. The call is `newfstatat`, which is what libc makes of `stat`. Members of a crew have a file each: they
+//! filled afterwards. The call is `newfstatat`, which is what libc makes of `stat`. Members of a worker group have a file each: they
 //! share no name. The proof is the same loop in a child cut off from the
 //! kernel.
 //!
@@ -63,7 +63,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
 mod tests {
     use super::*;
     use crate::scratch::testing::Place;
-    use groma_harness::testing::{try_crew, try_out};
+    use groma_harness::testing::{try_group, try_out};
 
     #[test]
     fn the_structure_is_filled_and_nothing_is_left() {
@@ -78,9 +78,9 @@ mod tests {
     }
 
     #[test]
-    fn members_of_a_crew_do_not_meet() {
+    fn members_of_a_worker_group_do_not_meet() {
         let place = Place::new();
-        let tried = try_crew(&BENCH, &[], Some(place.path()), 2, groma_harness::model::CrewKind::Processes);
+        let tried = try_group(&BENCH, &[], Some(place.path()), 2, groma_harness::model::WorkerKind::Processes);
         assert_eq!(tried.expect("stat").proven("structures that were filled"), 1.0);
     }
 
@@ -88,6 +88,6 @@ mod tests {
     fn a_path_without_names_is_refused() {
         let place = Place::new();
         let tried = try_out(&BENCH, &[("depth", "0")], Some(place.path()));
-        assert!(matches!(tried, Err(Stop::Unsupported(_))), "{tried:?}");
+        assert!(matches!(tried, Err(BenchError::Unsupported(_))), "{tried:?}");
     }
 }

@@ -34,7 +34,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
 };
 
 fn run(ctx: &mut Ctx) -> Outcome {
-    let null = std::fs::File::options().write(true).open("/dev/null").doing("opening /dev/null")?;
+    let null = std::fs::File::options().write(true).open("/dev/null").context("opening /dev/null")?;
     let fd = null.as_fd();
     let before = io_calls();
     let done = Done::new();

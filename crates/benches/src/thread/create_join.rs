@@ -72,7 +72,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         ],
         lineage: &["cse221:task_creation", "libmicro:pthread_create"],
         interference: Interference::Tasks,
-        width: 0.03,
+        target_half_width: 0.03,
         ..Info::new("thread.create_join")
     },
     run: Run::Here(run),
@@ -87,14 +87,14 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let size = if cold { COLD } else { STACK };
     match ctx.word("kind") {
         "raw" => {
-            let kept = RefCell::new(Stack::new().doing("mapping a stack")?);
+            let kept = RefCell::new(Stack::new().context("mapping a stack")?);
             measure(ctx, cold, |n, stamp| match cold {
                 true => clone::thread(n, stamp, &mut Stack::new()?),
                 false => clone::thread(n, stamp, &mut kept.borrow_mut()),
             })
         }
         "pthread" => {
-            let maker = Maker::new(size).doing("choosing the size of a stack")?;
+            let maker = Maker::new(size).context("choosing the size of a stack")?;
             measure(ctx, cold, |n, stamp| maker.create_join(n, stamp))
         }
         _ => measure(ctx, cold, |n, stamp| {
@@ -109,7 +109,7 @@ fn measure(ctx: &mut Ctx, cold: bool, create_join: impl Fn(usize, bool) -> io::R
     let answers = Cell::new(0usize);
     let check = |answer: usize| {
         if answer != answers.get() + 1 {
-            return Err(Stop::Failed(format!("thread {} answered {answer}", answers.get())));
+            return Err(BenchError::Failed(format!("thread {} answered {answer}", answers.get())));
         }
         answers.set(answer);
         Ok(())
@@ -122,7 +122,7 @@ fn measure(ctx: &mut Ctx, cold: bool, create_join: impl Fn(usize, bool) -> io::R
         let joined = watch.now_ns();
         check(answer)?;
         if !(called..=joined).contains(&began) {
-            return Err(Stop::Failed(format!("a thread began at {began}, not within {called}..{joined} ns")));
+            return Err(BenchError::Failed(format!("a thread began at {began}, not within {called}..{joined} ns")));
         }
         Ok((called, began, joined))
     };
@@ -131,8 +131,8 @@ fn measure(ctx: &mut Ctx, cold: bool, create_join: impl Fn(usize, bool) -> io::R
     check(silent()?.0)?;
     ctx.fact("thread.first_ns", ctx.now_ns() - start);
     let (tasks, before) = (counters::tasks_created(), Usage::process());
-    ctx.measure_arms(&mut [
-        Arm::staged("", |iters, watch| {
+    ctx.measure_variants(&mut [
+        Variant::staged("", |iters, watch| {
             for _ in 0..iters {
                 watch.start();
                 let answer = silent()?.0;
@@ -141,14 +141,14 @@ fn measure(ctx: &mut Ctx, cold: bool, create_join: impl Fn(usize, bool) -> io::R
             }
             Ok(())
         }),
-        Arm::staged("first", |iters, watch| {
+        Variant::staged("first", |iters, watch| {
             for _ in 0..iters {
                 let (called, began, _) = stamped(watch)?;
                 watch.span(called, began);
             }
             Ok(())
         }),
-        Arm::staged("join", |iters, watch| {
+        Variant::staged("join", |iters, watch| {
             for _ in 0..iters {
                 let (_, began, joined) = stamped(watch)?;
                 watch.span(began, joined);
@@ -173,15 +173,15 @@ fn measure(ctx: &mut Ctx, cold: bool, create_join: impl Fn(usize, bool) -> io::R
 #[cfg(test)]
 mod tests {
     use super::*;
-    use groma_harness::model::CrewKind;
-    use groma_harness::testing::{try_crew, try_out};
+    use groma_harness::model::WorkerKind;
+    use groma_harness::testing::{try_group, try_out};
 
     #[test]
     fn every_thread_answers() {
         for kind in ["raw", "pthread", "std"] {
             for stack in ["warm", "cold"] {
                 let tried = match try_out(&BENCH, &[("kind", kind), ("stack", stack)], None) {
-                    Err(Stop::Unsupported(why) | Stop::Denied(why)) if kind == "raw" => {
+                    Err(BenchError::Unsupported(why) | BenchError::Denied(why)) if kind == "raw" => {
                         eprintln!("not tried: {why}");
                         continue;
                     }
@@ -200,8 +200,10 @@ mod tests {
     #[test]
     fn members_that_are_threads_make_their_own() {
         for kind in ["raw", "pthread"] {
-            match try_crew(&BENCH, &[("kind", kind)], None, 2, CrewKind::Threads) {
-                Err(Stop::Unsupported(why) | Stop::Denied(why)) if kind == "raw" => eprintln!("not tried: {why}"),
+            match try_group(&BENCH, &[("kind", kind)], None, 2, WorkerKind::Threads) {
+                Err(BenchError::Unsupported(why) | BenchError::Denied(why)) if kind == "raw" => {
+                    eprintln!("not tried: {why}")
+                }
                 tried => assert_eq!(tried.expect("threads").proven("threads that answered, per iteration"), 1.0),
             }
         }
@@ -217,7 +219,7 @@ mod tests {
         }
         let wrong = |run| Benchmark { run: Run::Here(run), ..BENCH };
         let stop = try_out(&wrong(deaf), &[], None).expect_err("nobody answered");
-        assert_eq!(stop, Stop::Failed("thread 0 answered 0".to_owned()));
+        assert_eq!(stop, BenchError::Failed("thread 0 answered 0".to_owned()));
         let stop = try_out(&wrong(early), &[], None).expect_err("nothing began when the system did");
         assert!(stop.to_string().contains("a thread began at 1, not within"), "{stop}");
     }

@@ -40,7 +40,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
             full: &["1", "4", "16", "64", "256", "1024"],
         }],
         interference: Interference::Tasks,
-        width: 0.03,
+        target_half_width: 0.03,
         quick: false,
         ..Info::new("thread.create_many")
     },
@@ -89,17 +89,17 @@ fn run(ctx: &mut Ctx) -> Outcome {
     process::refuse_huge_pages();
     let all = u32::try_from(ctx.int("threads")).unwrap_or(u32::MAX);
     if all == 0 {
-        return Err(Stop::Unsupported("one thread at least".to_owned()));
+        return Err(BenchError::Unsupported("one thread at least".to_owned()));
     }
     let tasks = counters::tasks_created();
     let (mut answered, mut threads) = (0u64, Vec::with_capacity(all.min(4096) as usize));
-    let lives = Arm::new("", |iters| {
+    let lives = Variant::new("", |iters| {
         for _ in 0..iters {
             answered += together(all, &mut threads)?;
         }
         Ok(())
     });
-    ctx.measure_arms(&mut [lives.per_iter(f64::from(all))])?;
+    ctx.measure_variants(&mut [lives.per_iter(f64::from(all))])?;
     let each = answered as f64 / ctx.iterations() as f64;
     ctx.prove("threads that came and answered, per iteration", "all of them", each, f64::from(all)..=f64::from(all));
     proofs::tasks_created(ctx, tasks);
@@ -107,7 +107,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
 }
 
 /// The life of so many threads; how many answered well.
-fn together(all: u32, threads: &mut Vec<JoinHandle<u32>>) -> Result<u64, Stop> {
+fn together(all: u32, threads: &mut Vec<JoinHandle<u32>>) -> Result<u64, BenchError> {
     let gate = Arc::new(Gate::default());
     let mut made = Ok(());
     for number in 0..all {

@@ -1,6 +1,6 @@
 //! Threads.
 
-use groma_harness::{Benchmark, Stop};
+use groma_harness::{BenchError, Benchmark};
 use std::io;
 
 mod create_join;
@@ -12,10 +12,10 @@ pub(crate) const ALL: &[&Benchmark] = &[&create_join::BENCH, &create_many::BENCH
 const STACK: usize = 64 << 10;
 
 /// A limit on tasks is the system's refusal, and no fault of this program.
-fn no_thread(what: &str, error: &io::Error) -> Stop {
+fn no_thread(what: &str, error: &io::Error) -> BenchError {
     match error.kind() {
         // EAGAIN, from the kernel or from libc for the kernel's ENOMEM.
-        io::ErrorKind::WouldBlock => Stop::Denied(format!("{what}: {error} (a limit on tasks or memory)")),
-        _ => Stop::from_io(what, error),
+        io::ErrorKind::WouldBlock => BenchError::Denied(format!("{what}: {error} (a limit on tasks or memory)")),
+        _ => BenchError::from_io(what, error),
     }
 }

@@ -1,6 +1,6 @@
 //! How late a sleep ends: from the moment that was asked for to the moment at which the program goes on.
 //!
-//! Measures the overshoot of one sleep at a time, in each of the ways that a program has: the call that arms the timer,
+//! Measures the overshoot of one sleep at a time, in each of the ways that a program has: the call that variants the timer,
 //! the timer's interrupt, the wake-up, the CPU's way out of its idle state, the switch. Never the length of the sleep
 //! with the overshoot hidden in it. Does not measure a sleeper among busy tasks on purpose (`sched.wakeup` does), nor
 //! many CPUs (`sched.periodic`).
@@ -87,7 +87,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         scaling: Scaling::alone("it states values instead of taking samples"),
         lineage: &["lmbench3:lat_usleep", "rt-tests:cyclictest"],
         interference: Interference::Blocking,
-        width: 0.05,
+        target_half_width: 0.05,
         ..Info::new("timer.sleep")
     },
     run: Run::Here(run),
@@ -140,13 +140,13 @@ const BESIDE_NS: i64 = 50_000;
 
 /// One sleep of that length: how late it ended, and how much more time than length and lateness the
 /// call took by a clock read around it. `None` when a caught signal cut it short.
-fn overshoot(sleeper: &Sleeper, length_ns: u64) -> Result<Option<(i64, i64)>, Stop> {
+fn overshoot(sleeper: &Sleeper, length_ns: u64) -> Result<Option<(i64, i64)>, BenchError> {
     let before = sleep::now_ns();
     let slept = sleeper.sleep();
     let elapsed = sleep::now_ns().saturating_sub(before);
     match slept {
         Err(e) if e.kind() == io::ErrorKind::Interrupted => Ok(None),
-        late => late.map(|late| Some((late, elapsed as i64 - length_ns as i64 - late))).doing("sleeping"),
+        late => late.map(|late| Some((late, elapsed as i64 - length_ns as i64 - late))).context("sleeping"),
     }
 }
 
@@ -168,23 +168,25 @@ fn prove_lateness(ctx: &mut Ctx, beside: &[i64]) {
 fn run(ctx: &mut Ctx) -> Outcome {
     let slack: u64 = if ctx.word("slack") == "1ns" { 1 } else { 0 };
     if slack == 1 && ctx.word("policy") == "fifo" {
-        return Err(Stop::Unsupported("the timers of a real-time task have no slack: see slack=default".to_owned()));
+        return Err(BenchError::Unsupported(
+            "the timers of a real-time task have no slack: see slack=default".to_owned(),
+        ));
     }
     sched::take_policy(ctx)?;
     let set = set_timer_slack(slack);
     if slack > 0 {
-        set.map_err(|e| Stop::Unsupported(format!("setting the timer slack: {e}")))?;
+        set.map_err(|e| BenchError::Unsupported(format!("setting the timer slack: {e}")))?;
     }
     if let Ok(ns) = timer_slack() {
         ctx.fact("timer.slack_ns", ns);
     }
     let length = nanoseconds(ctx.word("length"));
-    let sleeper = Sleeper::new(way(ctx.word("interface")), length).doing("preparing to sleep")?;
+    let sleeper = Sleeper::new(way(ctx.word("interface")), length).context("preparing to sleep")?;
     for _ in 0..WARM {
         overshoot(&sleeper, length)?;
     }
 
-    let end = ctx.now_ns() + ctx.box_ns();
+    let end = ctx.now_ns() + ctx.time_limit_ns();
     let before = Usage::thread();
     let mut beside = Vec::with_capacity(MOST);
     let (mut early, mut slept, mut cut) = (0u64, 0, 0u64);
@@ -199,7 +201,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
             None => cut += 1,
         }
         if cut > MOST as u64 {
-            return Err(Stop::Failed(format!("{cut} sleeps were interrupted by signals")));
+            return Err(BenchError::Failed(format!("{cut} sleeps were interrupted by signals")));
         }
     }
     let used = Usage::thread().since(&before);
@@ -235,7 +237,7 @@ mod tests {
                 let chosen = [("interface", *interface), ("length", length), ("slack", "1ns")];
                 match try_out(&BENCH, &chosen, None) {
                     Ok(tried) => assert!(looks_right(&tried), "{interface} {length}"),
-                    Err(Stop::Unsupported(why)) => println!("skipped {interface}: {why}"),
+                    Err(BenchError::Unsupported(why)) => println!("skipped {interface}: {why}"),
                     Err(stop) => panic!("{interface} {length}: {stop}"),
                 }
             }
@@ -266,11 +268,11 @@ mod tests {
     fn real_time_is_measured_or_denied() {
         match try_out(&BENCH, &[("policy", "fifo")], None) {
             Ok(tried) => assert!(looks_right(&tried)),
-            Err(Stop::Denied(why)) => println!("skipped: {why}"),
+            Err(BenchError::Denied(why)) => println!("skipped: {why}"),
             Err(stop) => panic!("{stop}"),
         }
         let both = [("policy", "fifo"), ("slack", "1ns")];
-        assert!(matches!(try_out(&BENCH, &both, None), Err(Stop::Unsupported(_))));
+        assert!(matches!(try_out(&BENCH, &both, None), Err(BenchError::Unsupported(_))));
     }
 
     #[test]

@@ -21,23 +21,23 @@ const BATCH: Param = Param {
 };
 
 /// Rings for so many operations at once, or why there are none: sandboxes and administrators forbid them often enough.
-fn rings(operations: u64) -> Result<Ring, Stop> {
+fn rings(operations: u64) -> Result<Ring, BenchError> {
     let entries = match u32::try_from(operations) {
         Ok(n @ 1..=4096) => n.next_power_of_two(),
-        _ => return Err(Stop::Unsupported("a ring holds 1 to 4096 operations".to_owned())),
+        _ => return Err(BenchError::Unsupported("a ring holds 1 to 4096 operations".to_owned())),
     };
     Ring::new(entries).map_err(|error| {
         let text = |why: &str| format!("io_uring_setup: {error}: {why}");
         match uring::missing(&error) {
-            Missing::NotBuilt => Stop::Unsupported(text("this kernel has no io_uring")),
-            Missing::FilteredAway => Stop::Unsupported(text(
+            Missing::NotBuilt => BenchError::Unsupported(text("this kernel has no io_uring")),
+            Missing::FilteredAway => BenchError::Unsupported(text(
                 "a filter of system calls is in force here and hides io_uring, or the kernel has none",
             )),
-            Missing::Forbidden => Stop::Denied(text("a filter of system calls forbids it")),
-            Missing::Disabled(setting) => Stop::Denied(text(&format!("kernel.io_uring_disabled is {setting}"))),
-            Missing::Refused => Stop::Denied(text("neither a filter nor a setting; a security module?")),
-            Missing::NoMemory => Stop::Denied(text("before Linux 5.12 rings are locked memory: see ulimit -l")),
-            Missing::Other => Stop::from_io("io_uring_setup", &error),
+            Missing::Forbidden => BenchError::Denied(text("a filter of system calls forbids it")),
+            Missing::Disabled(setting) => BenchError::Denied(text(&format!("kernel.io_uring_disabled is {setting}"))),
+            Missing::Refused => BenchError::Denied(text("neither a filter nor a setting; a security module?")),
+            Missing::NoMemory => BenchError::Denied(text("before Linux 5.12 rings are locked memory: see ulimit -l")),
+            Missing::Other => BenchError::from_io("io_uring_setup", &error),
         }
     })
 }
@@ -59,11 +59,11 @@ mod tests {
     pub(super) fn tried(bench: &Benchmark, chosen: &[(&str, &str)], dir: Option<&Path>) -> Option<Tried> {
         match try_out(bench, chosen, dir) {
             Ok(tried) => Some(tried),
-            Err(Stop::Unsupported(why) | Stop::Denied(why)) => {
+            Err(BenchError::Unsupported(why) | BenchError::Denied(why)) => {
                 eprintln!("{}: {why}", bench.info.id);
                 None
             }
-            Err(Stop::Failed(why)) => panic!("{}: {why}", bench.info.id),
+            Err(BenchError::Failed(why)) => panic!("{}: {why}", bench.info.id),
         }
     }
 
@@ -77,8 +77,10 @@ mod tests {
         });
         for (answer, words) in answers {
             match answer {
-                Ok(Err(Stop::Unsupported(why))) => assert!(why.contains(words) && words.starts_with("hides"), "{why}"),
-                Ok(Err(Stop::Denied(why))) => {
+                Ok(Err(BenchError::Unsupported(why))) => {
+                    assert!(why.contains(words) && words.starts_with("hides"), "{why}")
+                }
+                Ok(Err(BenchError::Denied(why))) => {
                     assert!(why.contains(words) && words.starts_with("forbids") || why.contains("disabled"), "{why}");
                 }
                 Err(e) => eprintln!("no filters here: {e}"),
@@ -89,7 +91,7 @@ mod tests {
 
     #[test]
     fn sizes_that_no_ring_has_are_refused() {
-        assert!(matches!(rings(0), Err(Stop::Unsupported(_))));
-        assert!(matches!(rings(1 << 33), Err(Stop::Unsupported(_))));
+        assert!(matches!(rings(0), Err(BenchError::Unsupported(_))));
+        assert!(matches!(rings(1 << 33), Err(BenchError::Unsupported(_))));
     }
 }

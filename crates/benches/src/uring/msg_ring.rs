@@ -32,7 +32,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         scaling: Scaling::processes("each copy forks its other side, which a process with threads must not"),
         placements: &[Placement::SameCpu, Placement::SameLlc],
         interference: Interference::Blocking,
-        width: 0.02,
+        target_half_width: 0.02,
         quick: false,
         ..Info::new("uring.msg_ring")
     },
@@ -48,7 +48,7 @@ const ENDED: u64 = u64::MAX - 2;
 const SENT: u32 = 1;
 
 /// Sends what was pushed and waits for a completion; `calls` counts the system calls that it takes.
-fn turn(ring: &mut Ring, calls: &mut u64) -> Result<Completion, Stop> {
+fn turn(ring: &mut Ring, calls: &mut u64) -> Result<Completion, BenchError> {
     *calls += 1;
     let mut taken = ring.enter(1);
     loop {
@@ -57,7 +57,7 @@ fn turn(ring: &mut Ring, calls: &mut u64) -> Result<Completion, Stop> {
         }
         // Interrupted, or woken for nothing.
         if taken < 0 && taken != EINTR {
-            return Err(Stop::from_io("io_uring_enter", &std::io::Error::from_raw_os_error(-taken as i32)));
+            return Err(BenchError::from_io("io_uring_enter", &std::io::Error::from_raw_os_error(-taken as i32)));
         }
         *calls += 1;
         taken = ring.enter(1);
@@ -81,17 +81,17 @@ fn run(ctx: &mut Ctx) -> Outcome {
     here.enter(0);
     if let Some(failure) = here.pop() {
         return Err(if unknown(failure.result) {
-            Stop::Unsupported("io_uring has no msg_ring here: it came with Linux 5.18".to_owned())
+            BenchError::Unsupported("io_uring has no msg_ring here: it came with Linux 5.18".to_owned())
         } else {
-            Stop::from_io("sending a message", &std::io::Error::from_raw_os_error(-failure.result))
+            BenchError::from_io("sending a message", &std::io::Error::from_raw_os_error(-failure.result))
         });
     }
     let first = there.pop();
     if first.is_none_or(|message| message.data != 0) {
-        return Err(Stop::Failed(format!("the first message was not delivered: {first:?}")));
+        return Err(BenchError::Failed(format!("the first message was not delivered: {first:?}")));
     }
 
-    let (ended, held) = pipe().doing("making a pipe")?;
+    let (ended, held) = pipe().context("making a pipe")?;
     let peer = ctx.fork_peer(&[], || answer(&mut there, &here))?;
     drop(held);
     here.push_poll(ended.as_fd(), ENDED);
@@ -104,10 +104,10 @@ fn run(ctx: &mut Ctx) -> Outcome {
             let answer = turn(&mut here, &mut calls)?;
             number += 1;
             if answer.data == ENDED {
-                return Err(Stop::Failed("the other side has ended".to_owned()));
+                return Err(BenchError::Failed("the other side has ended".to_owned()));
             }
             if (answer.data, answer.result) != (number, SENT as i32) {
-                return Err(Stop::Failed(format!("{answer:?} came instead of {number}")));
+                return Err(BenchError::Failed(format!("{answer:?} came instead of {number}")));
             }
             number += 1;
         }
@@ -115,7 +115,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     })?;
     here.push_message(there.as_fd(), LEAVE, SENT);
     here.enter(0);
-    let peer = peer.wait().doing("waiting for the other side")?;
+    let peer = peer.wait().context("waiting for the other side")?;
     let each = calls as f64 / ctx.iterations().max(1) as f64;
     ctx.prove("calls of io_uring_enter per round trip, this side", "1.00..1.05", each, 1.0..=1.05);
     proofs::peer_ended_well(ctx, &peer);

@@ -49,7 +49,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
         if wrong == 0 {
             Ok(())
         } else {
-            Err(Stop::Failed(format!("{wrong} mistakes in the completions of operations")))
+            Err(BenchError::Failed(format!("{wrong} mistakes in the completions of operations")))
         }
     };
     ctx.measure_per(batch as f64, &mut body)?;

@@ -34,8 +34,8 @@ const READABLE: i32 = 1;
 
 fn run(ctx: &mut Ctx) -> Outcome {
     let mut ring = rings(1)?;
-    let (near, far) = pipe().doing("making a pipe")?;
-    write_full(far.as_fd(), &[1]).doing("writing to the pipe")?;
+    let (near, far) = pipe().context("making a pipe")?;
+    write_full(far.as_fd(), &[1]).context("writing to the pipe")?;
     let mut number = 0u64;
     let done = Done::new();
     let mut body = |iters| {
@@ -48,7 +48,11 @@ fn run(ctx: &mut Ctx) -> Outcome {
                 u64::from(ring.pop().is_some_and(|c| c.data == number && c.result >= 0 && c.result & READABLE == 1));
         }
         done.add(right);
-        if right == iters { Ok(()) } else { Err(Stop::Failed(format!("the pipe was ready {right} times of {iters}"))) }
+        if right == iters {
+            Ok(())
+        } else {
+            Err(BenchError::Failed(format!("the pipe was ready {right} times of {iters}")))
+        }
     };
     ctx.measure(&mut body)?;
     done.prove(ctx, "completions that told the pipe ready, per poll credited");

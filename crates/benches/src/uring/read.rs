@@ -47,7 +47,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         ],
         params: &[Param { default: &["1"], ..BATCH }],
         needs: &[Need::WorkDir],
-        width: 0.02,
+        target_half_width: 0.02,
         ..Info::new("uring.read")
     },
     run: Run::Here(run),
@@ -69,13 +69,13 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let mut uring = |iters| {
         let mut filled = 0;
         for _ in 0..iters {
-            filled += ring.read(fd, &mut ours, PART).doing("io_uring_enter")? as u64;
+            filled += ring.read(fd, &mut ours, PART).context("io_uring_enter")? as u64;
         }
         by_uring.add(filled);
         all_read(iters * batch, filled)
     };
     if is_handed_on(&mut uring)? {
-        return Err(Stop::Unsupported(
+        return Err(BenchError::Unsupported(
             "this file system does not read without waiting: io_uring hands each read to a thread of the kernel's"
                 .into(),
         ));
@@ -91,9 +91,9 @@ fn run(ctx: &mut Ctx) -> Outcome {
         all_read(iters * batch, filled)
     };
     let tried = by_uring.count();
-    ctx.measure_arms(&mut [
-        Arm::new("uring", &mut uring).per_iter(batch as f64),
-        Arm::new("pread", pread).per_iter(batch as f64),
+    ctx.measure_variants(&mut [
+        Variant::new("uring", &mut uring).per_iter(batch as f64),
+        Variant::new("pread", pread).per_iter(batch as f64),
     ])?;
     let seen = by_uring.count() - tried;
     work::once_each(
@@ -111,7 +111,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
 }
 
 /// Whether another task makes the reads: this one then gives up its CPU for each batch, and for none otherwise.
-fn is_handed_on(mut read: impl FnMut(u64) -> Outcome) -> Result<bool, Stop> {
+fn is_handed_on(mut read: impl FnMut(u64) -> Outcome) -> Result<bool, BenchError> {
     const TRIES: u64 = 100;
     let before = Usage::thread();
     read(TRIES)?;
@@ -120,7 +120,7 @@ fn is_handed_on(mut read: impl FnMut(u64) -> Outcome) -> Result<bool, Stop> {
 }
 
 fn all_read(wanted: u64, filled: u64) -> Outcome {
-    if filled == wanted { Ok(()) } else { Err(Stop::Failed(format!("{filled} of {wanted} reads were whole"))) }
+    if filled == wanted { Ok(()) } else { Err(BenchError::Failed(format!("{filled} of {wanted} reads were whole"))) }
 }
 
 #[cfg(test)]
@@ -140,8 +140,8 @@ mod tests {
         for (file, expected) in [(&told, true), (&zero, false)] {
             let mut buffer = [0; 8];
             let handed_on = is_handed_on(|n| {
-                let read = |_| ring.read(file.as_fd(), &mut buffer, 8).doing("reading").map(|filled| filled as u64);
-                all_read(n, (0..n).map(read).sum::<Result<u64, Stop>>()?)
+                let read = |_| ring.read(file.as_fd(), &mut buffer, 8).context("reading").map(|filled| filled as u64);
+                all_read(n, (0..n).map(read).sum::<Result<u64, BenchError>>()?)
             });
             assert_eq!(handed_on, Ok(expected));
         }

@@ -63,7 +63,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
 
 fn run(ctx: &mut Ctx) -> Outcome {
     let name = ctx.word("clock");
-    let clock = ClockId::named(name).ok_or_else(|| Stop::Unsupported(format!("no clock is called {name}")))?;
+    let clock = ClockId::named(name).ok_or_else(|| BenchError::Unsupported(format!("no clock is called {name}")))?;
     let (done, done_by_number) = (Done::new(), Done::new());
     let mut vdso = |iters| {
         let (mut worst, mut right) = (0, 0);
@@ -90,7 +90,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     } else {
         entry::never_asks_the_kernel(ctx, &mut vdso)?;
     }
-    ctx.measure_arms(&mut [Arm::new("vdso", &mut vdso), Arm::new("syscall", &mut syscall)])?;
+    ctx.measure_variants(&mut [Variant::new("vdso", &mut vdso), Variant::new("syscall", &mut syscall)])?;
     done.prove_of(ctx, "vdso", "readings by libc that were given, per reading credited");
     done_by_number.prove_of(ctx, "syscall", "readings by number that were given, per reading credited");
     Ok(())
@@ -106,7 +106,7 @@ mod tests {
         let Param { kind: ParamKind::Word(clocks), .. } = BENCH.info.params[0] else { panic!("clocks have names") };
         for clock in clocks {
             let tried = match try_out(&BENCH, &[("clock", clock)], None) {
-                Err(Stop::Unsupported(why)) => {
+                Err(BenchError::Unsupported(why)) => {
                     eprintln!("{clock}: {why}");
                     continue;
                 }

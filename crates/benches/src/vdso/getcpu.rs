@@ -50,7 +50,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
         all_answered("getcpu", right, iters, vdso::cpu_by_number)
     };
     entry::never_asks_the_kernel(ctx, &mut libc)?;
-    ctx.measure_arms(&mut [Arm::new("vdso", &mut libc), Arm::new("syscall", &mut syscall)])?;
+    ctx.measure_variants(&mut [Variant::new("vdso", &mut libc), Variant::new("syscall", &mut syscall)])?;
     done.prove_of(ctx, "vdso", "answers by libc, per answer credited");
     done_by_number.prove_of(ctx, "syscall", "answers by number, per answer credited");
     let wrong = (0..100).filter(|_| {
@@ -67,7 +67,7 @@ fn all_answered(name: &str, right: u64, iters: u64, again: impl Fn() -> isize) -
         return Ok(());
     }
     super::answered(name, again())?;
-    Err(Stop::Failed(format!("{} of {iters} answers of {name} were errors", iters - right)))
+    Err(BenchError::Failed(format!("{} of {iters} answers of {name} were errors", iters - right)))
 }
 
 #[cfg(test)]
@@ -78,7 +78,7 @@ mod tests {
     #[test]
     fn the_kernel_is_not_asked_and_says_the_same() {
         let tried = match try_out(&BENCH, &[], None) {
-            Err(Stop::Unsupported(why)) => return eprintln!("{why}"),
+            Err(BenchError::Unsupported(why)) => return eprintln!("{why}"),
             tried => tried.expect("getcpu"),
         };
         assert!(tried.samples("vdso") >= 3 && tried.samples("syscall") >= 3);

@@ -21,5 +21,5 @@ const OUTPUTS: [Output; 2] = [
 
 /// No answer of a loop was an error.
 fn answered(what: &str, worst: isize) -> Outcome {
-    if worst == 0 { Ok(()) } else { Err(Stop::Failed(format!("{what} answered {worst}"))) }
+    if worst == 0 { Ok(()) } else { Err(BenchError::Failed(format!("{what} answered {worst}"))) }
 }

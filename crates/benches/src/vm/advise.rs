@@ -45,7 +45,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
             },
         ],
         interference: Interference::Faults,
-        width: 0.02,
+        target_half_width: 0.02,
         quick: false,
         ..Info::new("vm.advise")
     },
@@ -56,7 +56,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
 const MOST_CALLS: u64 = 16;
 
 fn run(ctx: &mut Ctx) -> Outcome {
-    let mut memory = Map::guarded(ctx.int("size") as usize).doing("mapping memory")?;
+    let mut memory = Map::guarded(ctx.int("size") as usize).context("mapping memory")?;
     let pages = memory.len() / page_size();
     let word = ctx.word("advice");
     let advice = match word {
@@ -67,22 +67,22 @@ fn run(ctx: &mut Ctx) -> Outcome {
     };
     let ready = |memory: &mut Map| {
         if word == "populate_write" {
-            return memory.drop_pages().doing("giving the pages back");
+            return memory.drop_pages().context("giving the pages back");
         }
         write_each(memory, 1);
         Ok(())
     };
     ready(&mut memory)?;
-    memory.advise(advice).map_err(|e| Stop::Unsupported(format!("madvise: {e}")))?;
+    memory.advise(advice).map_err(|e| BenchError::Unsupported(format!("madvise: {e}")))?;
     let (mut heeded, mut looked_at, mut blind) = (0, 0, false);
     let advised = Done::new();
-    let call = Arm::staged("", |iters, watch| {
+    let call = Variant::staged("", |iters, watch| {
         for _ in 0..iters {
             ready(&mut memory)?;
             watch.start();
             let done = memory.advise(advice);
             watch.stop();
-            done.doing("madvise")?;
+            done.context("madvise")?;
             advised.add(1);
         }
         // The last call of the interval speaks for the others.
@@ -93,7 +93,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
         looked_at += pages;
         Ok(())
     });
-    ctx.measure_arms(&mut [call.per_iter(pages as f64).max_iters(MOST_CALLS)])?;
+    ctx.measure_variants(&mut [call.per_iter(pages as f64).max_iters(MOST_CALLS)])?;
     advised.prove(ctx, "advice given, per call credited");
     if blind {
         ctx.note("/proc/self/smaps does not tell what became of the pages");
@@ -106,12 +106,12 @@ fn run(ctx: &mut Ctx) -> Outcome {
 }
 
 /// How many pages show that the advice was taken; `None` where the kernel does not tell.
-fn heeded_pages(memory: &Map, word: &str) -> Result<Option<usize>, Stop> {
+fn heeded_pages(memory: &Map, word: &str) -> Result<Option<usize>, BenchError> {
     let pages = memory.len() / page_size();
     let bytes = |name| memory.smaps_bytes(name).map(|bytes| bytes as usize / page_size());
     Ok(match word {
-        "dontneed" => Some(pages - memory.resident_pages().doing("mincore")?),
-        "populate_write" => Some(memory.resident_pages().doing("mincore")?),
+        "dontneed" => Some(pages - memory.resident_pages().context("mincore")?),
+        "populate_write" => Some(memory.resident_pages().context("mincore")?),
         "free" => bytes("LazyFree"),
         _ => bytes("Referenced").map(|referenced| pages.saturating_sub(referenced)),
     })
@@ -136,7 +136,7 @@ mod tests {
                     assert!(taken >= 0.9, "{advice}: {taken}");
                 }
                 // `populate_write` is of 5.14.
-                Err(Stop::Unsupported(why)) if advice == "populate_write" => eprintln!("skipped: {why}"),
+                Err(BenchError::Unsupported(why)) if advice == "populate_write" => eprintln!("skipped: {why}"),
                 Err(why) => panic!("{advice}: {why}"),
             }
         }

@@ -40,7 +40,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         ],
         scaling: Scaling::processes("the threads of a process have one heap's end"),
         interference: Interference::Faults,
-        width: 0.02,
+        target_half_width: 0.02,
         quick: false,
         ..Info::new("vm.brk")
     },
@@ -51,19 +51,19 @@ fn run(ctx: &mut Ctx) -> Outcome {
     sys::process::refuse_huge_pages();
     let size = ctx.int("size") as usize;
     if size == 0 || !size.is_multiple_of(page_size()) {
-        return Err(Stop::Unsupported(format!("{size} bytes are not a number of pages of {}", page_size())));
+        return Err(BenchError::Unsupported(format!("{size} bytes are not a number of pages of {}", page_size())));
     }
     let touch = ctx.word("pages") == "present";
-    let mut heap = Break::alone().map_err(|e| Stop::Unsupported(e.to_string()))?;
-    heap.up_and_down(size, touch, 1).map_err(|e| Stop::Unsupported(format!("moving the break: {e}")))?;
+    let mut heap = Break::alone().map_err(|e| BenchError::Unsupported(e.to_string()))?;
+    heap.up_and_down(size, touch, 1).map_err(|e| BenchError::Unsupported(format!("moving the break: {e}")))?;
     let mut faults = Faults::default();
     let pages = (size / page_size()) as u64;
     let done = Done::new();
     let mut calls = |iters| {
-        done.add(heap.up_and_down(size, touch, iters).doing("moving the break")?);
+        done.add(heap.up_and_down(size, touch, iters).context("moving the break")?);
         Ok(())
     };
-    ctx.measure_arms(&mut [Arm::staged("", |iters, watch| faults.time(watch, || calls(iters)))])?;
+    ctx.measure_variants(&mut [Variant::staged("", |iters, watch| faults.time(watch, || calls(iters)))])?;
     done.prove(ctx, "turns of the break, per turn credited");
     entry::asks_the_kernel(ctx, &mut calls);
     if touch {
@@ -103,6 +103,6 @@ mod tests {
     fn a_process_with_threads_has_no_heap_of_its_own() {
         let other = thread::spawn(256 << 10, || try_out(&BENCH, &[], None).map(|_| ())).expect("a thread");
         let tried = other.join();
-        assert!(matches!(tried, Ok(Err(Stop::Unsupported(_)))), "{tried:?}");
+        assert!(matches!(tried, Ok(Err(BenchError::Unsupported(_)))), "{tried:?}");
     }
 }

@@ -29,7 +29,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         iteration: "one touch of a page that a child shares",
         scaling: Scaling::processes("copy-on-write forks, which a process with threads must not"),
         interference: Interference::Faults,
-        width: 0.02,
+        target_half_width: 0.02,
         quick: false,
         ..Info::new("vm.cow")
     },
@@ -38,7 +38,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
 
 fn run(ctx: &mut Ctx) -> Outcome {
     sys::process::refuse_huge_pages();
-    let mut area = Map::anonymous(AREA, Policy::Base).doing("mapping memory")?;
+    let mut area = Map::anonymous(AREA, Policy::Base).context("mapping memory")?;
     area.populate();
     let mut lap = Lap::begin(&area)?;
     // The copies of the first lap are new to the host of a virtual machine; they are written untimed.
@@ -49,7 +49,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let mut walk = Walk::through(&area);
     let mut faults = Faults::default();
     let most = walk.most();
-    let touch = Arm::staged("", |iters, watch| {
+    let touch = Variant::staged("", |iters, watch| {
         let range = walk.on_or(iters, || {
             lost += u64::from(!lap.end()?);
             lap = Lap::begin(&area)?;
@@ -60,7 +60,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
         faults.time(watch, || write_each(touched, value));
         Ok(())
     });
-    ctx.measure_arms(&mut [touch.max_iters(most)])?;
+    ctx.measure_variants(&mut [touch.max_iters(most)])?;
     lost += u64::from(!lap.end()?);
     ctx.fact("cow.forks", forks);
     ctx.prove("children that were gone before their pages were copied", "0", lost as f64, 0.0..=0.0);
@@ -79,29 +79,29 @@ struct Lap {
 
 impl Lap {
     /// Forks the child and waits until it sleeps.
-    fn begin(area: &Map) -> Result<Lap, Stop> {
-        let (held, hold) = pipe().doing("making a pipe")?;
-        let (ready, say_ready) = pipe().doing("making a pipe")?;
+    fn begin(area: &Map) -> Result<Lap, BenchError> {
+        let (held, hold) = pipe().context("making a pipe")?;
+        let (ready, say_ready) = pipe().context("making a pipe")?;
         let old = area[0];
         let child = fork::fork(|| {
             fork::close_copies(&[hold.as_fd()]);
             let told = write_full(say_ready.as_fd(), &[1]).and_then(|()| read(held.as_fd(), &mut [0]));
             i32::from(told.is_err() || area[0] != old)
         });
-        let child = child.doing("forking a child to share pages with")?;
+        let child = child.context("forking a child to share pages with")?;
         drop(say_ready);
-        read_full(ready.as_fd(), &mut [0]).doing("waiting for the child")?;
+        read_full(ready.as_fd(), &mut [0]).context("waiting for the child")?;
         Ok(Lap { child: Some(child), hold: Some(hold), value: old.wrapping_add(1) })
     }
 
     /// Lets the child go, and tells whether it was there until now and still had the old contents.
-    fn end(&mut self) -> Result<bool, Stop> {
+    fn end(&mut self) -> Result<bool, BenchError> {
         let Some(mut child) = self.child.take() else { return Ok(false) };
-        if child.poll().doing("looking after the child")?.is_some() {
+        if child.poll().context("looking after the child")?.is_some() {
             return Ok(false);
         }
         self.hold = None;
-        Ok(child.wait().doing("waiting for the child")?.success())
+        Ok(child.wait().context("waiting for the child")?.success())
     }
 }
 

@@ -78,7 +78,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         ],
         lineage: &["lmbench3:lat_pagefault", "cse221:page_fault"],
         interference: Interference::Faults,
-        width: 0.02,
+        target_half_width: 0.02,
         needs: &[Need::WorkDirFor { param: "kind", values: &["file_minor", "file_cow", "file_shared", "file_around"] }],
         ..Info::new("vm.fault")
     },
@@ -109,18 +109,18 @@ fn measure<T: DerefMut<Target = [u8]>>(
     area: &mut T,
     mut ready: impl FnMut(&mut T) -> Outcome,
     touch: impl Fn(&mut [u8]),
-) -> Result<(Faults, Walk), Stop> {
+) -> Result<(Faults, Walk), BenchError> {
     ready(area)?;
     let mut walk = Walk::through(area);
     let mut faults = Faults::default();
     let most = walk.most();
-    let body = Arm::staged("", |iters, watch| {
+    let body = Variant::staged("", |iters, watch| {
         let range = walk.on_or(iters, || ready(area))?;
         let pages = &mut area[range];
         faults.time(watch, || touch(pages));
         Ok(())
     });
-    ctx.measure_arms(&mut [body.max_iters(most)])?;
+    ctx.measure_variants(&mut [body.max_iters(most)])?;
     Ok((faults, walk))
 }
 
@@ -133,7 +133,7 @@ fn anonymous(ctx: &mut Ctx, prepare: impl Fn(&[u8]), touch: impl Fn(&mut [u8])) 
     let (mut prepared, mut laps) = (Faults::default(), 0u64);
     let pages = (area.len() / page_size()) as u64;
     let ready = |area: &mut Part| {
-        area.drop_pages().doing("giving the pages back")?;
+        area.drop_pages().context("giving the pages back")?;
         let before = Usage::thread();
         prepare(area);
         prepared.add(&Usage::thread().since(&before));
@@ -160,22 +160,22 @@ fn anonymous(ctx: &mut Ctx, prepare: impl Fn(&[u8]), touch: impl Fn(&mut [u8])) 
     Ok(())
 }
 
-/// Parts of one mapping that no thread of the crew has taken yet.
+/// Parts of one mapping that no thread of the worker group has taken yet.
 static PARTS: Mutex<Vec<Part>> = Mutex::new(Vec::new());
 
 /// This member's memory: a mapping of its own, or its part of the one that all threads share.
-fn memory(ctx: &Ctx) -> Result<Part, Stop> {
+fn memory(ctx: &Ctx) -> Result<Part, BenchError> {
     let members = ctx.workers() as usize;
     let bytes = AREA.min(TOTAL / members);
-    let parts = |n| Map::guarded(bytes * n).doing("mapping memory").map(|map| map.split(n));
-    let own = |part: Option<Part>| part.ok_or_else(|| Stop::Failed("no part of the memory is left".to_owned()));
+    let parts = |n| Map::guarded(bytes * n).context("mapping memory").map(|map| map.split(n));
+    let own = |part: Option<Part>| part.ok_or_else(|| BenchError::Failed("no part of the memory is left".to_owned()));
     if ctx.word("object") == "private" || members == 1 {
         return own(parts(1)?.pop());
     }
     if sys::thread::count() == 1 {
-        return Err(Stop::Unsupported("processes have no mapping in common: only with --threads".to_owned()));
+        return Err(BenchError::Unsupported("processes have no mapping in common: only with --threads".to_owned()));
     }
-    let mut left = PARTS.lock().map_err(|_| Stop::Failed("another thread panicked".to_owned()))?;
+    let mut left = PARTS.lock().map_err(|_| BenchError::Failed("another thread panicked".to_owned()))?;
     // The first to come maps for all; as many parts as members are taken, so that none is left.
     if left.is_empty() {
         *left = parts(members)?;
@@ -190,9 +190,9 @@ fn file(ctx: &mut Ctx, access: Access, touch: impl Fn(&mut [u8])) -> Outcome {
     let file = scratch.random_file((2 * FILE_PAGES * page_size()) as u64, ctx)?;
     let mut numbers: Vec<u64> = (0..FILE_PAGES as u64).map(|n| 2 * n).collect();
     ctx.rng().shuffle(&mut numbers);
-    let mut area = FilePages::map(&file, &numbers, access).doing("mapping the pages of the file")?;
+    let mut area = FilePages::map(&file, &numbers, access).context("mapping the pages of the file")?;
     touch(&mut area);
-    let ready = |area: &mut FilePages| area.drop_pages().doing("giving the pages back");
+    let ready = |area: &mut FilePages| area.drop_pages().context("giving the pages back");
     measure(ctx, &mut area, ready, touch)?.0.prove_each_minor(ctx, ctx.iterations());
     Ok(())
 }
@@ -203,8 +203,8 @@ fn file_around(ctx: &mut Ctx) -> Outcome {
     let scratch = Scratch::new(ctx)?;
     let len = 2 * FILE_PAGES * page_size();
     let file = scratch.random_file(len as u64, ctx)?;
-    let mut area = Map::file(&file, len, false).doing("mapping the file")?;
-    let ready = |area: &mut Map| area.drop_pages().doing("giving the pages back");
+    let mut area = Map::file(&file, len, false).context("mapping the file")?;
+    let ready = |area: &mut Map| area.drop_pages().context("giving the pages back");
     let (faults, _) = measure(ctx, &mut area, ready, |pages| read_each(pages))?;
     let per_touch = faults.per_touch(ctx.iterations());
     ctx.fact("faults_per_touch", format!("{per_touch:.4}"));
@@ -218,16 +218,16 @@ fn only_private(ctx: &Ctx) -> Outcome {
     if ctx.word("object") == "private" {
         return Ok(());
     }
-    Err(Stop::Unsupported("only anonymous memory is shared (object=private for files)".to_owned()))
+    Err(BenchError::Unsupported("only anonymous memory is shared (object=private for files)".to_owned()))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::scratch::testing::Place;
-    use groma_harness::model::CrewKind;
+    use groma_harness::model::WorkerKind;
     use groma_harness::sys::fork;
-    use groma_harness::testing::{try_crew, try_out};
+    use groma_harness::testing::{try_group, try_out};
 
     #[test]
     fn every_touch_is_a_fault() {
@@ -254,7 +254,7 @@ mod tests {
     fn threads_fault_in_one_mapping_or_in_their_own() {
         for object in ["private", "shared"] {
             let chosen = [("kind", "anon_write"), ("object", object)];
-            let tried = try_crew(&BENCH, &chosen, None, 2, CrewKind::Threads).expect("memory");
+            let tried = try_group(&BENCH, &chosen, None, 2, WorkerKind::Threads).expect("memory");
             assert!(tried.proven("minor faults per touch") > 0.98, "{object}");
             assert!(PARTS.lock().expect("nobody panicked").is_empty());
         }
@@ -263,11 +263,11 @@ mod tests {
     #[test]
     fn processes_share_no_mapping_and_files_none_at_all() {
         let why = try_out(&BENCH, &[("kind", "file_cow"), ("object", "shared")], None).map(|_| ());
-        assert!(matches!(why, Err(Stop::Unsupported(_))), "{why:?}");
+        assert!(matches!(why, Err(BenchError::Unsupported(_))), "{why:?}");
         // In a process with one thread, as a worker has.
         let child = fork::fork(|| {
-            let why = try_crew(&BENCH, &[("object", "shared")], None, 2, CrewKind::Processes).map(|_| ());
-            i32::from(!matches!(why, Err(Stop::Unsupported(_))))
+            let why = try_group(&BENCH, &[("object", "shared")], None, 2, WorkerKind::Processes).map(|_| ());
+            i32::from(!matches!(why, Err(BenchError::Unsupported(_))))
         });
         assert_eq!(child.expect("fork").wait().expect("wait").code(), Some(0));
     }

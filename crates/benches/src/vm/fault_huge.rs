@@ -28,7 +28,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         about: about!("fault_huge.rs"),
         iteration: "one touch of a huge page that is not mapped",
         interference: Interference::Faults,
-        width: 0.02,
+        target_half_width: 0.02,
         quick: false,
         ..Info::new("vm.fault_huge")
     },
@@ -41,14 +41,14 @@ const PAGES: usize = 4;
 const LARGEST: usize = 64 << 20;
 
 fn run(ctx: &mut Ctx) -> Outcome {
-    let huge = huge_page_size().ok_or_else(|| Stop::Unsupported("no transparent huge pages here".to_owned()))?;
+    let huge = huge_page_size().ok_or_else(|| BenchError::Unsupported("no transparent huge pages here".to_owned()))?;
     if huge > LARGEST {
-        return Err(Stop::Unsupported(format!("a huge page has {} MiB here: too much for a round", huge >> 20)));
+        return Err(BenchError::Unsupported(format!("a huge page has {} MiB here: too much for a round", huge >> 20)));
     }
     // A process inherits the refusal.
     process::allow_huge_pages();
     let mut area = Map::anonymous(PAGES * huge, Policy::Transparent)
-        .map_err(|e| Stop::Unsupported(format!("asking for huge pages: {e}")))?;
+        .map_err(|e| BenchError::Unsupported(format!("asking for huge pages: {e}")))?;
     let before = ctx.now_ns();
     area.populate();
     ctx.fact("first_pass.ns_per_page", ctx.now_ns().saturating_sub(before) / PAGES as u64);
@@ -57,7 +57,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let got = area.huge_bytes();
     if got.is_some_and(|bytes| bytes < (PAGES * huge) as u64) {
         let setting = std::fs::read_to_string("/sys/kernel/mm/transparent_hugepage/enabled").unwrap_or_default();
-        return Err(Stop::Unsupported(format!(
+        return Err(BenchError::Unsupported(format!(
             "{} of {PAGES} huge pages came: the setting is '{}', or memory is fragmented",
             got.unwrap_or(0) / huge as u64,
             setting.trim()
@@ -65,25 +65,25 @@ fn run(ctx: &mut Ctx) -> Outcome {
     }
     let mut walk = Walk::by(huge, &area);
     let (mut faults, mut resident, mut touched) = (Faults::default(), 0, 0);
-    area.drop_pages().doing("giving the pages back")?;
+    area.drop_pages().context("giving the pages back")?;
     let most = walk.most();
-    let touch = Arm::staged("", |iters, watch| {
-        let range = walk.on_or(iters, || area.drop_pages().doing("giving the pages back"))?;
+    let touch = Variant::staged("", |iters, watch| {
+        let range = walk.on_or(iters, || area.drop_pages().context("giving the pages back"))?;
         let pages = &mut area[range.clone()];
         faults.time(watch, || {
             for byte in pages.iter_mut().step_by(huge) {
                 *byte = 1;
             }
         });
-        let there = area.residency().doing("mincore")?;
+        let there = area.residency().context("mincore")?;
         let these = &there[range.start / page_size()..range.end / page_size()];
         resident += these.iter().filter(|there| **there).count();
         touched += these.len();
         Ok(())
     });
-    ctx.measure_arms(&mut [touch.max_iters(most)])?;
+    ctx.measure_variants(&mut [touch.max_iters(most)])?;
     if process::huge_pages_refused() {
-        return Err(Stop::Unsupported("this process has refused huge pages meanwhile".to_owned()));
+        return Err(BenchError::Unsupported("this process has refused huge pages meanwhile".to_owned()));
     }
     faults.prove_each_minor(ctx, ctx.iterations());
     let whole = resident as f64 / touched.max(1) as f64 * base_pages as f64 / PAGES as f64;
@@ -111,7 +111,7 @@ mod tests {
                     assert!(tried.proven("base pages that each fault brought") >= 2.0);
                     return;
                 }
-                Err(Stop::Unsupported(why)) => why_not = why,
+                Err(BenchError::Unsupported(why)) => why_not = why,
                 Err(why) => panic!("{why}"),
             }
         }

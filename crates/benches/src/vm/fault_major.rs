@@ -35,7 +35,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         needs: &[Need::WorkDir],
         lineage: &["cse221:page_fault"],
         interference: Interference::Blocking,
-        width: 0.05,
+        target_half_width: 0.05,
         // It has to sync a file, and the blocks that it frees may disturb what comes after it.
         default: false,
         ..Info::new("vm.fault_major")
@@ -52,22 +52,22 @@ const MOST: u64 = 1024;
 fn run(ctx: &mut Ctx) -> Outcome {
     let scratch = Scratch::new(ctx)?;
     let file = scratch.random_file((PAGES * page_size()) as u64, ctx)?;
-    let mut area = Map::file(&file, PAGES * page_size(), false).doing("mapping the file")?;
+    let mut area = Map::file(&file, PAGES * page_size(), false).context("mapping the file")?;
     let contents: Vec<u8> = area.iter().step_by(page_size()).copied().collect();
-    file.sync_all().doing("syncing the file")?;
-    area.advise(MADV_RANDOM).doing("asking for no readahead")?;
+    file.sync_all().context("syncing the file")?;
+    area.advise(MADV_RANDOM).context("asking for no readahead")?;
 
     let (mut faults, mut touches, mut wrong) = (Faults::default(), 0u64, 0u64);
-    let end = ctx.now_ns() + ctx.box_ns();
+    let end = ctx.now_ns() + ctx.time_limit_ns();
     loop {
         // Pages that are mapped stay in memory.
-        area.drop_pages().doing("giving the pages back")?;
-        forget_cached(&file).doing("asking the kernel to forget the file")?;
-        let there = area.residency().doing("mincore")?;
+        area.drop_pages().context("giving the pages back")?;
+        forget_cached(&file).context("asking the kernel to forget the file")?;
+        let there = area.residency().context("mincore")?;
         let mut absent: Vec<usize> = (0..PAGES).filter(|n| !there[*n]).collect();
         if absent.is_empty() {
             let why = "the file stays in memory, synced and forgotten as it was: the file system has no disk";
-            return Err(Stop::Unsupported(why.to_owned()));
+            return Err(BenchError::Unsupported(why.to_owned()));
         }
         ctx.rng().shuffle(&mut absent);
         for n in absent {
@@ -109,7 +109,7 @@ mod tests {
                 let stated = tried.result.series("").map_or(0, |s| s.values.len() as u64);
                 assert!((FEWEST..=MOST).contains(&stated), "{stated}");
             }
-            Err(Stop::Unsupported(why)) => {
+            Err(BenchError::Unsupported(why)) => {
                 let facts = sys::facts::work_dir_facts(place.path());
                 let on_disk = |(key, kind): &(String, String)| key == "work_dir.fs" && kind.starts_with("ext");
                 assert!(!facts.iter().any(on_disk), "{why}");
@@ -129,6 +129,6 @@ mod tests {
         }
         let tried = try_out(&BENCH, &[], Some(&place)).map(|_| ());
         std::fs::remove_dir(&place).expect("nothing is left behind");
-        assert!(matches!(tried, Err(Stop::Unsupported(_))), "{tried:?}");
+        assert!(matches!(tried, Err(BenchError::Unsupported(_))), "{tried:?}");
     }
 }

@@ -87,7 +87,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         plain,
         lineage: &["lmbench3:lat_mmap"],
         interference: Interference::Faults,
-        width: 0.02,
+        target_half_width: 0.02,
         needs: &[Need::WorkDirFor { param: "backing", values: &["file"] }],
         ..Info::new("vm.map")
     },
@@ -112,14 +112,14 @@ fn run(ctx: &mut Ctx) -> Outcome {
     sys::process::refuse_huge_pages();
     let (size, kind, touch) = (ctx.int("size") as usize, ctx.word("backing"), ctx.word("touch"));
     let page = match kind {
-        "hugetlb" => huge_page_size().ok_or_else(|| Stop::Unsupported("no huge pages here".to_owned()))?,
+        "hugetlb" => huge_page_size().ok_or_else(|| BenchError::Unsupported("no huge pages here".to_owned()))?,
         _ => page_size(),
     };
     if size == 0 || !size.is_multiple_of(page) {
-        return Err(Stop::Unsupported(format!("{size} bytes are not a number of pages of {page}")));
+        return Err(BenchError::Unsupported(format!("{size} bytes are not a number of pages of {page}")));
     }
     if touch != "none" && size > MOST_TOUCHED {
-        return Err(Stop::Unsupported(format!("no more than {} MiB are touched", MOST_TOUCHED >> 20)));
+        return Err(BenchError::Unsupported(format!("no more than {} MiB are touched", MOST_TOUCHED >> 20)));
     }
     let scratch;
     let file;
@@ -128,17 +128,17 @@ fn run(ctx: &mut Ctx) -> Outcome {
         "hugetlb" => Backing::Reserved,
         kind => {
             if kind == "shmem" {
-                file = memory_file(size as u64).doing("making a file in memory")?;
+                file = memory_file(size as u64).context("making a file in memory")?;
             } else {
                 scratch = Scratch::new(ctx)?;
                 // Nothing is written to a file that nobody reads.
                 file = scratch.random_file(if touch == "none" { 0 } else { size as u64 }, ctx)?;
-                file.set_len(size as u64).doing("sizing the file")?;
+                file.set_len(size as u64).context("sizing the file")?;
             }
             Backing::File(file.as_fd())
         }
     };
-    let map = || Mapping::new(size, backing, touch == "populate").doing("mmap");
+    let map = || Mapping::new(size, backing, touch == "populate").context("mmap");
     // What the touched bytes of a file add up to.
     let seen = Cell::new(0u64);
     let touch_pages = |map: &mut Mapping<'_>| {
@@ -155,12 +155,12 @@ fn run(ctx: &mut Ctx) -> Outcome {
     };
     // Where the machine does not have so much, that is the answer.
     let mut probe = map().map_err(|why| match (&why, kind) {
-        (Stop::Failed(why), "hugetlb") => Stop::Unsupported(format!("{why} (are huge pages reserved?)")),
+        (BenchError::Failed(why), "hugetlb") => BenchError::Unsupported(format!("{why} (are huge pages reserved?)")),
         _ => why,
     })?;
     let mut fences = Vec::new();
     while permissions(&probe).is_none() && fences.len() < FENCES {
-        fences.push(probe.into_fence().doing("fencing off a neighbour")?);
+        fences.push(probe.into_fence().context("fencing off a neighbour")?);
         probe = map()?;
     }
     drop(probe);
@@ -174,14 +174,14 @@ fn run(ctx: &mut Ctx) -> Outcome {
         for _ in 0..iters {
             let mut map = map()?;
             touch_pages(&mut map);
-            map.unmap().doing("munmap")?;
+            map.unmap().context("munmap")?;
             done.add(1);
         }
         Ok(())
     };
-    ctx.measure_arms(&mut [
-        Arm::staged("", |iters, watch| faults.borrow_mut().time(watch, || whole(iters))),
-        Arm::staged("map", |iters, watch| {
+    ctx.measure_variants(&mut [
+        Variant::staged("", |iters, watch| faults.borrow_mut().time(watch, || whole(iters))),
+        Variant::staged("map", |iters, watch| {
             faults.borrow_mut().during(|| {
                 for _ in 0..iters {
                     watch.start();
@@ -189,13 +189,13 @@ fn run(ctx: &mut Ctx) -> Outcome {
                     watch.stop();
                     let mut mapped = mapped?;
                     touch_pages(&mut mapped);
-                    mapped.unmap().doing("munmap")?;
+                    mapped.unmap().context("munmap")?;
                     done_map.add(1);
                 }
                 Ok(())
             })
         }),
-        Arm::staged("unmap", |iters, watch| {
+        Variant::staged("unmap", |iters, watch| {
             faults.borrow_mut().during(|| {
                 for _ in 0..iters {
                     let mut map = map()?;
@@ -203,13 +203,13 @@ fn run(ctx: &mut Ctx) -> Outcome {
                     watch.start();
                     let unmapped = map.unmap();
                     watch.stop();
-                    unmapped.doing("munmap")?;
+                    unmapped.context("munmap")?;
                     done_unmap.add(1);
                 }
                 Ok(())
             })
         }),
-        Arm::staged("watch", |iters, watch| {
+        Variant::staged("watch", |iters, watch| {
             for _ in 0..iters {
                 watch.start();
                 watch.stop();
@@ -257,10 +257,10 @@ fn prove_faults(ctx: &mut Ctx, faults: &Faults, touches: u64) {
 fn prove_one(ctx: &mut Ctx, mut map: Mapping<'_>, touch: impl Fn(&mut Mapping<'_>), size: usize) -> Outcome {
     touch(&mut map);
     if ctx.word("touch") != "none" {
-        let (resident, pages) = (map.resident_pages().doing("mincore")? as f64, (size / page_size()) as f64);
+        let (resident, pages) = (map.resident_pages().context("mincore")? as f64, (size / page_size()) as f64);
         ctx.prove("resident pages of those touched", &pages.to_string(), resident, pages..=pages);
     }
-    // Members of a crew that are threads may be neighbours.
+    // Members of a worker group that are threads may be neighbours.
     match permissions(&map) {
         Some(seen) => {
             let writable = f64::from(u8::from(seen.starts_with("rw-")));
@@ -268,7 +268,7 @@ fn prove_one(ctx: &mut Ctx, mut map: Mapping<'_>, touch: impl Fn(&mut Mapping<'_
         }
         None => ctx.note("/proc/self/maps does not show the mapping by itself"),
     }
-    map.unmap().doing("munmap")
+    map.unmap().context("munmap")
 }
 
 #[cfg(test)]
@@ -302,7 +302,7 @@ mod tests {
     fn what_cannot_be_mapped_is_said() {
         for (size, backing, touch) in [("100", "anon", "none"), ("1G", "anon", "all"), ("4K", "hugetlb", "none")] {
             let tried = try_out(&BENCH, &[("size", size), ("backing", backing), ("touch", touch)], None).map(|_| ());
-            assert!(matches!(tried, Err(Stop::Unsupported(_))), "{size} {backing}: {tried:?}");
+            assert!(matches!(tried, Err(BenchError::Unsupported(_))), "{size} {backing}: {tried:?}");
         }
     }
 

@@ -41,7 +41,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
             super::PAGES,
         ],
         interference: Interference::Cpu,
-        width: 0.02,
+        target_half_width: 0.02,
         quick: false,
         ..Info::new("vm.protect")
     },
@@ -50,15 +50,15 @@ pub(crate) static BENCH: Benchmark = Benchmark {
 
 fn run(ctx: &mut Ctx) -> Outcome {
     let size = ctx.int("size") as usize;
-    let mut memory = Map::guarded(size).doing("mapping memory")?;
+    let mut memory = Map::guarded(size).context("mapping memory")?;
     if ctx.word("pages") == "present" {
         memory.populate();
     }
     let mut faults = Faults::default();
     let mut area = Area { memory, writable: true, changes: Done::new() };
     // Both ways in each iteration: they cost differently, and an interval over much memory holds few calls.
-    let both = Arm::staged("", |iters, watch| faults.time(watch, || area.toggle(2 * iters)));
-    ctx.measure_arms(&mut [both.per_iter(2.0)])?;
+    let both = Variant::staged("", |iters, watch| faults.time(watch, || area.toggle(2 * iters)));
+    ctx.measure_variants(&mut [both.per_iter(2.0)])?;
     work::once_each(ctx, "changes of protection made per change credited", area.changes.count(), 2 * ctx.iterations());
     entry::asks_the_kernel(ctx, |iters| area.toggle(iters));
     faults.prove_none(ctx, ctx.iterations());
@@ -87,7 +87,7 @@ impl Area {
     fn toggle(&mut self, calls: u64) -> Outcome {
         for _ in 0..calls {
             self.writable = !self.writable;
-            self.memory.protect(self.writable).doing("mprotect")?;
+            self.memory.protect(self.writable).context("mprotect")?;
             self.changes.add(1);
         }
         Ok(())

@@ -49,7 +49,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         ],
         scaling: Scaling::processes("another thread may map something into the room to grow"),
         interference: Interference::Cpu,
-        width: 0.02,
+        target_half_width: 0.02,
         quick: false,
         ..Info::new("vm.remap")
     },
@@ -59,14 +59,14 @@ pub(crate) static BENCH: Benchmark = Benchmark {
 fn run(ctx: &mut Ctx) -> Outcome {
     let size = ctx.int("size") as usize;
     if size == 0 || !size.is_multiple_of(page_size()) {
-        return Err(Stop::Unsupported(format!("{size} bytes are not a number of pages of {}", page_size())));
+        return Err(BenchError::Unsupported(format!("{size} bytes are not a number of pages of {}", page_size())));
     }
     if ctx.word("kind") == "move" {
-        let memory = Mover::new(size).doing("mapping memory")?;
-        measure(ctx, memory, |memory| memory.go().doing("mremap to other addresses"))
+        let memory = Mover::new(size).context("mapping memory")?;
+        measure(ctx, memory, |memory| memory.go().context("mremap to other addresses"))
     } else {
-        let memory = Grower::new(size, page_size()).doing("mapping memory")?;
-        measure(ctx, memory, |memory| memory.grow_and_shrink().doing("mremap to another length"))
+        let memory = Grower::new(size, page_size()).context("mapping memory")?;
+        measure(ctx, memory, |memory| memory.grow_and_shrink().context("mremap to another length"))
     }
 }
 
@@ -81,7 +81,7 @@ fn measure<M: std::ops::DerefMut<Target = [u8]>>(
         write_each(&mut memory, MARK);
     }
     // A kernel that cannot do it at all says so here.
-    call(&mut memory).map_err(|why| Stop::Unsupported(why.to_string()))?;
+    call(&mut memory).map_err(|why| BenchError::Unsupported(why.to_string()))?;
     let mut faults = Faults::default();
     let done = Done::new();
     let mut calls = |iters| {
@@ -91,7 +91,7 @@ fn measure<M: std::ops::DerefMut<Target = [u8]>>(
         }
         Ok(())
     };
-    ctx.measure_arms(&mut [Arm::staged("", |iters, watch| faults.time(watch, || calls(iters)))])?;
+    ctx.measure_variants(&mut [Variant::staged("", |iters, watch| faults.time(watch, || calls(iters)))])?;
     done.prove(ctx, "calls of mremap that worked, per call credited");
     entry::asks_the_kernel(ctx, &mut calls);
     faults.prove_none(ctx, ctx.iterations());

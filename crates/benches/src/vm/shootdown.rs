@@ -85,7 +85,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         placements: &[Placement::SameLlc],
         needs: &[Need::Cpus(2)],
         interference: Interference::Faults,
-        width: 0.05,
+        target_half_width: 0.05,
         quick: false,
         ..Info::new("vm.shootdown")
     },
@@ -162,7 +162,7 @@ impl Board {
                 spin_loop();
                 *counted = self.count(role, i).load(Relaxed);
                 if watch.now_ns().saturating_sub(since) > PATIENCE_NS {
-                    return Err(Stop::Failed("another CPU did not get to run for 10 s".to_owned()));
+                    return Err(BenchError::Failed("another CPU did not get to run for 10 s".to_owned()));
                 }
             }
         }
@@ -179,8 +179,8 @@ struct Spinners {
 
 impl Spinners {
     /// One process and one thread for each of these CPUs, all asleep.
-    fn start(cpus: &[u32]) -> Result<Spinners, Stop> {
-        let board = Arc::new(Board::new(cpus.len()).doing("sharing memory")?);
+    fn start(cpus: &[u32]) -> Result<Spinners, BenchError> {
+        let board = Arc::new(Board::new(cpus.len()).context("sharing memory")?);
         let mut spinners = Spinners { board, processes: Vec::new(), threads: Vec::new() };
         // First the processes: what has threads must not fork.
         for (i, &cpu) in cpus.iter().enumerate() {
@@ -190,7 +190,7 @@ impl Spinners {
                 board.spin(PROCESSES, i);
                 i32::from(pinned.is_err())
             });
-            spinners.processes.push(child.doing("forking a process that spins")?);
+            spinners.processes.push(child.context("forking a process that spins")?);
         }
         for (i, &cpu) in cpus.iter().enumerate() {
             let board = Arc::clone(&spinners.board);
@@ -199,7 +199,7 @@ impl Spinners {
                 drop(affinity::pin(cpu));
                 board.spin(THREADS, i);
             };
-            spinners.threads.push(thread::spawn(STACK, life).doing("starting a thread that spins")?);
+            spinners.threads.push(thread::spawn(STACK, life).context("starting a thread that spins")?);
         }
         Ok(spinners)
     }
@@ -224,21 +224,21 @@ impl Drop for Spinners {
 }
 
 /// The CPUs of the others, the one that the placement names first.
-fn other_cpus(ctx: &Ctx) -> Result<Vec<u32>, Stop> {
+fn other_cpus(ctx: &Ctx) -> Result<Vec<u32>, BenchError> {
     let wanted = ctx.int("threads") as usize;
     // Whatever the placement, this thread stays where it is; the others are elsewhere.
     let here = counters::current_cpu();
-    affinity::pin(here).doing("pinning the one that changes pages")?;
+    affinity::pin(here).context("pinning the one that changes pages")?;
     if wanted == 0 || ctx.peer_cpu() == Some(here) {
-        return Err(Stop::Unsupported("a CPU by itself has nobody to tell".to_owned()));
+        return Err(BenchError::Unsupported("a CPU by itself has nobody to tell".to_owned()));
     }
     // A worker is pinned; its supervisor knows what is allowed.
-    let allowed = affinity::allowed_to(process::parent_id()).doing("reading the allowed CPUs")?;
+    let allowed = affinity::allowed_to(process::parent_id()).context("reading the allowed CPUs")?;
     let mut cpus: Vec<u32> = ctx.peer_cpu().into_iter().collect();
     let more = allowed.into_iter().filter(|cpu| *cpu != here && Some(*cpu) != ctx.peer_cpu());
     cpus.extend(more);
     if cpus.len() < wanted {
-        return Err(Stop::Unsupported(format!("{wanted} other CPUs are not allowed, only {}", cpus.len())));
+        return Err(BenchError::Unsupported(format!("{wanted} other CPUs are not allowed, only {}", cpus.len())));
     }
     cpus.truncate(wanted);
     Ok(cpus)
@@ -264,7 +264,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let mut beside = [Seen::default(), Seen::default()];
     let shootdowns = counters::tlb_shootdowns(&cpus);
     let [of_processes, of_threads] = &mut beside;
-    let arm = |role: u32, seen: &mut Seen, iters: u64, watch: &mut Stopwatch<'_>| {
+    let variant = |role: u32, seen: &mut Seen, iters: u64, watch: &mut Stopwatch<'_>| {
         let before = spinners.board.counts(role);
         let mut counted = before.clone();
         let mut seen_calls = 0;
@@ -283,10 +283,11 @@ fn run(ctx: &mut Ctx) -> Outcome {
         seen.turns += counted.iter().zip(&before).map(|(now, before)| now - before).min().unwrap_or(0);
         Ok(())
     };
-    let measured = ctx.measure_arms(&mut [
-        // The first arm is the one whose time is held against its iterations: the one that nothing can shorten.
-        Arm::staged("processes", |iters, watch| arm(PROCESSES, of_processes, iters, watch)).max_iters(MOST_CALLS),
-        Arm::staged("threads", |iters, watch| arm(THREADS, of_threads, iters, watch)).max_iters(MOST_CALLS),
+    let measured = ctx.measure_variants(&mut [
+        // The first variant is the one whose time is held against its iterations: the one that nothing can shorten.
+        Variant::staged("processes", |iters, watch| variant(PROCESSES, of_processes, iters, watch))
+            .max_iters(MOST_CALLS),
+        Variant::staged("threads", |iters, watch| variant(THREADS, of_threads, iters, watch)).max_iters(MOST_CALLS),
     ]);
     spinners.board.say(NOBODY);
     measured?;
@@ -332,23 +333,23 @@ enum Page {
 }
 
 impl Page {
-    fn new(call: &str) -> Result<Page, Stop> {
+    fn new(call: &str) -> Result<Page, BenchError> {
         if call == "unmap" {
             return Ok(Page::New(None));
         }
-        Ok(Page::Kept(Map::guarded(page_size()).doing("mapping a page")?, call == "protect"))
+        Ok(Page::Kept(Map::guarded(page_size()).context("mapping a page")?, call == "protect"))
     }
 
     /// Makes the page present and writable. It is only written: a read first would be a fault of its own.
     fn make_ready(&mut self) -> Outcome {
         match self {
             Page::New(page) => {
-                let page = page.insert(Mapping::new(page_size(), Backing::Anonymous, false).doing("mmap")?);
+                let page = page.insert(Mapping::new(page_size(), Backing::Anonymous, false).context("mmap")?);
                 write_each(page, 1);
             }
             Page::Kept(page, protect) => {
                 if *protect {
-                    page.protect(true).doing("mprotect to writable")?;
+                    page.protect(true).context("mprotect to writable")?;
                 }
                 write_each(page, 1);
             }
@@ -360,7 +361,7 @@ impl Page {
     fn change(&mut self, watch: &mut Stopwatch<'_>) -> Outcome {
         let done = match self {
             Page::New(page) => {
-                let page = page.take().ok_or_else(|| Stop::Failed("there is no page".to_owned()))?;
+                let page = page.take().ok_or_else(|| BenchError::Failed("there is no page".to_owned()))?;
                 watch.start();
                 let done = page.unmap();
                 watch.stop();
@@ -373,7 +374,7 @@ impl Page {
                 done
             }
         };
-        done.doing("changing the page")
+        done.context("changing the page")
     }
 }
 
@@ -387,7 +388,7 @@ mod tests {
         for call in ["unmap", "dontneed", "protect"] {
             let tried = match try_out(&BENCH, &[("call", call)], None) {
                 Ok(tried) => tried,
-                Err(Stop::Unsupported(why)) => return eprintln!("skipped: {why}"),
+                Err(BenchError::Unsupported(why)) => return eprintln!("skipped: {why}"),
                 Err(why) => panic!("{call}: {why}"),
             };
             for series in ["threads", "processes"] {
@@ -406,7 +407,7 @@ mod tests {
     fn nobody_to_tell_is_said() {
         for threads in ["0", "100000"] {
             let tried = try_out(&BENCH, &[("threads", threads)], None).map(|_| ());
-            assert!(matches!(tried, Err(Stop::Unsupported(_))), "{tried:?}");
+            assert!(matches!(tried, Err(BenchError::Unsupported(_))), "{tried:?}");
         }
     }
 }

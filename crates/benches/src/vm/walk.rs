@@ -137,12 +137,12 @@ impl Walk {
     }
 
     /// The same, where `ready` makes the whole area ready for the next walk through it.
-    pub(super) fn on_or(&mut self, pages: u64, ready: impl FnOnce() -> Outcome) -> Result<Range<usize>, Stop> {
+    pub(super) fn on_or(&mut self, pages: u64, ready: impl FnOnce() -> Outcome) -> Result<Range<usize>, BenchError> {
         if let Some(range) = self.on(pages) {
             return Ok(range);
         }
         ready()?;
-        self.on(pages).ok_or_else(|| Stop::Failed(format!("{pages} pages are more than there are")))
+        self.on(pages).ok_or_else(|| BenchError::Failed(format!("{pages} pages are more than there are")))
     }
 }
 
@@ -174,10 +174,10 @@ mod tests {
     #[test]
     fn pages_touched_beside_the_watch_are_missed() {
         fn run(ctx: &mut Ctx, early: bool) -> Outcome {
-            let mut area = Map::guarded(64 * page_size()).doing("mapping memory")?;
+            let mut area = Map::guarded(64 * page_size()).context("mapping memory")?;
             let (mut faults, mut inside) = (Faults::default(), Faults::default());
-            ctx.measure_arms(&mut [Arm::staged("", |iters, watch| {
-                area.drop_pages().doing("giving the pages back")?;
+            ctx.measure_variants(&mut [Variant::staged("", |iters, watch| {
+                area.drop_pages().context("giving the pages back")?;
                 let pages = &mut area[..iters as usize * page_size()];
                 if early {
                     write_each(pages, 1);

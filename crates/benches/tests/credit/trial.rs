@@ -6,7 +6,7 @@ use groma_harness::model::{JobResult, Series, State};
 use groma_harness::protocol;
 use groma_harness::sys::process;
 use groma_harness::testing::{Mutilation, Tried, try_failing, try_mutilated};
-use groma_harness::{Benchmark, Stop};
+use groma_harness::{BenchError, Benchmark};
 use std::io::Read;
 use std::os::unix::process::CommandExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -98,9 +98,9 @@ pub(crate) fn serve() {
     }));
     let (mut result, iterations) = match tried {
         Ok(Ok(Tried { result, iterations, .. })) => (result, iterations),
-        Ok(Err(Stop::Unsupported(why))) => (JobResult::ended(State::Unsupported, why), 0),
-        Ok(Err(Stop::Denied(why))) => (JobResult::ended(State::Denied, why), 0),
-        Ok(Err(Stop::Failed(why))) => (JobResult::ended(State::Failed, why), 0),
+        Ok(Err(BenchError::Unsupported(why))) => (JobResult::ended(State::Unsupported, why), 0),
+        Ok(Err(BenchError::Denied(why))) => (JobResult::ended(State::Denied, why), 0),
+        Ok(Err(BenchError::Failed(why))) => (JobResult::ended(State::Failed, why), 0),
         Err(_) => (JobResult::ended(State::Failed, PANICKED), 0),
     };
     if let Some(broken) = result.proofs.iter().find(|p| !p.holds) {

@@ -11,7 +11,7 @@ use crate::plan::{Planned, plan};
 use anyhow::{Context, Result, anyhow, bail};
 use groma_harness::model::{Round, State};
 use groma_harness::sys::arch::hammer::HAMMER_PAGE;
-use groma_harness::sys::facts::{Room, memory_room};
+use groma_harness::sys::facts::{Room, memory_headroom};
 use groma_harness::sys::mempolicy;
 use groma_harness::sys::topology::{Topology, format_cpus, parse_cpus};
 use groma_report::units::{Scale, value};
@@ -41,7 +41,7 @@ pub(crate) fn hammer(args: &HammerArgs) -> Result<u8> {
             bail!("--mem-nodes: node {node} has no memory; with memory: {}", format_cpus(&there));
         }
     }
-    check_memory(args.pages, cpus.len() as u64, memory_room().as_ref())?;
+    check_memory(args.pages, cpus.len() as u64, memory_headroom().as_ref())?;
 
     let rounds = rounds_of(args.loops);
     let loops = args.loops / rounds;

@@ -8,12 +8,12 @@ use crate::plan::{Planned, left_out, plan};
 use crate::progress::Progress;
 use crate::select::select;
 use crate::supervise::{Ended, HANGUP, Supervisor};
-use crate::survey::{Effort, Survey, Worked};
+use crate::survey::{Effort, RunOutcome, Survey};
 use crate::workdir::{self, WorkDir};
 use anyhow::{Context, Result, anyhow, bail};
 use groma_harness::model::{
-    CrewKind, End, Fact, Host, Job, NoiseVerdict, Params, Placement, Point, Profile, Record, Remote, Round, RunHeader,
-    SCHEMA, State, StateCounts, plain,
+    End, Fact, Host, Job, NoiseVerdict, Params, Placement, Point, Profile, Record, Remote, Round, RunHeader, SCHEMA,
+    State, StateCounts, WorkerKind, plain,
 };
 use groma_harness::preflight as host_preflight;
 use groma_harness::remote::Control;
@@ -215,11 +215,11 @@ pub(crate) fn preflight(supervisor: &Supervisor, time: Duration, seed: u64) -> R
         placement: Placement::Free,
         cpus: Vec::new(),
         workers: 1,
-        crew: CrewKind::Processes,
+        worker_kind: WorkerKind::Processes,
         round: 0,
         seed,
         intervals: 0,
-        box_ns: time.as_nanos() as u64,
+        time_limit_ns: time.as_nanos() as u64,
         warm_ns: 0,
         frozen: Vec::new(),
         work_dir: None,
@@ -348,7 +348,7 @@ fn header(
     }
 }
 
-fn records(points: &[Point], worked: &Worked, host: &Host, samples: bool, for_machines: bool) -> Vec<Record> {
+fn records(points: &[Point], worked: &RunOutcome, host: &Host, samples: bool, for_machines: bool) -> Vec<Record> {
     let mut records = Vec::new();
     for (point, rounds) in points.iter().zip(&worked.rounds) {
         for mut record in report::summarise(point, rounds, host) {

@@ -5,7 +5,7 @@
 //! process of its own, which is this program started again (`harness/session.rs`). Nothing is
 //! listened on but the address that was named; beyond the loopback a token is wanted.
 //!
-//! There is no limit of sessions for one address: who has the token is trusted with all of them, and a crew has one for
+//! There is no limit of sessions for one address: who has the token is trusted with all of them, and a worker group has one for
 //! each member.
 
 use super::print;
@@ -25,7 +25,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Sessions at once; more clients are turned away. A crew has a session for each member.
+/// Sessions at once; more clients are turned away. A worker group has a session for each member.
 pub(crate) const MOST_SESSIONS: usize = 64;
 /// How often to look which sessions have ended, while there are any; and how long nobody is
 /// accepted where the kernel has no descriptors left.

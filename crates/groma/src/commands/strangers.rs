@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 /// Places in all.
 pub(crate) const PLACES: usize = 128;
-/// Places of one address, so that no single one ever fills them all. The members of a crew greet at
+/// Places of one address, so that no single one ever fills them all. The members of a worker group greet at
 /// the same moment, and there may be as many as sessions ([`super::serve::MOST_SESSIONS`]).
 const PLACES_OF_ONE: usize = 64;
 /// How long a place is kept. A client needs two round trips: hundreds of milliseconds around the world.

@@ -2,9 +2,9 @@
 #![allow(dead_code, reason = "each test file uses its part")]
 
 use groma_model::{
-    Better, CrewKind, Derivation, End, Fact, Host, JobResult, Label, LabelCounts, Labels, Machine, Metric,
-    NoiseVerdict, Params, Placement, Point, Profile, Proof, Quantity, Record, Round, RunHeader, SCHEMA, Sample, Series,
-    State, StateCounts, Timing, Unit, Value,
+    Better, Derivation, End, Fact, Host, JobResult, Label, LabelCounts, Labels, Machine, Metric, NoiseVerdict, Params,
+    Placement, Point, Profile, Proof, Quantity, Record, Round, RunHeader, SCHEMA, Sample, Series, State, StateCounts,
+    Timing, Unit, Value, WorkerKind,
 };
 use groma_store::{Sink, Store};
 
@@ -26,8 +26,8 @@ pub(crate) fn header(run: &str) -> RunHeader {
         host: Host {
             clock_step_ns: 0.3333333333333333,
             clock_cost_ns: 23.7,
-            quantum_ns: 4e6,
-            quantum_assumed: true,
+            timeslice_ns: 4e6,
+            timeslice_assumed: true,
             interval_ns: 1e5,
             proportionality: Some(0.1 + 0.2),
             counter_hz: None,
@@ -60,10 +60,10 @@ pub(crate) fn points() -> Vec<Point> {
         params_text: "size=64 KiB kind=read".to_owned(),
         placement: Placement::SameCpu,
         workers: 1,
-        crew: CrewKind::Processes,
+        worker_kind: WorkerKind::Processes,
         timing: Timing::Each,
         drops: Labels::of(&[Label::Migrated, Label::Overlap]),
-        width: 0.01,
+        target_half_width: 0.01,
         metrics: vec![metric("ipc.pipe_rtt", Derivation::Series(String::new()))],
     };
     let ring = Point {
@@ -73,7 +73,7 @@ pub(crate) fn points() -> Vec<Point> {
         params_text: "tasks=many".to_owned(),
         placement: Placement::List(vec![0, 3]),
         workers: 4,
-        crew: CrewKind::Threads,
+        worker_kind: WorkerKind::Threads,
         metrics: vec![
             metric("ctx.switch", Derivation::Series("raw".to_owned())),
             metric(
@@ -158,7 +158,7 @@ pub(crate) fn record() -> Record {
         params_text: "size=64 KiB kind=read".to_owned(),
         placement: Placement::SameCpu,
         workers: 1,
-        crew: CrewKind::Processes,
+        worker_kind: WorkerKind::Processes,
         state: State::Noisy,
         reason: "9 of 20 samples clean".to_owned(),
         quantity: Quantity::Latency,

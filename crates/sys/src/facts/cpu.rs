@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 const CPUS: &str = "sys/devices/system/cpu";
 
-/// Flags of x86 and features of arm that change what a benchmark does or which instruction a kernel or libc chooses.
+/// Flags of x86 and features of variant that change what a benchmark does or which instruction a kernel or libc chooses.
 const TELLING_FLAGS: [&str; 40] = [
     "aes",
     "amx_tile",
@@ -172,7 +172,7 @@ impl<'a> CpuInfo<'a> {
         })
     }
 
-    /// The name of the CPU: as it says itself, or from the numbers by which arm names its cores.
+    /// The name of the CPU: as it says itself, or from the numbers by which variant names its cores.
     pub(super) fn model(&self) -> Option<String> {
         let named = self.get(&["model name", "cpu model", "cpu", "uarch"]).map(str::to_owned);
         named.or_else(|| {
@@ -185,7 +185,7 @@ impl<'a> CpuInfo<'a> {
         })
     }
 
-    /// Family and model number of x86, part and variant of arm, architecture of riscv.
+    /// Family and model number of x86, part and variant of variant, architecture of riscv.
     pub(super) fn family(&self) -> Option<String> {
         let both = |major: &str, minor: &str| match (self.get(&[major]), self.get(&[minor])) {
             (Some(major), Some(minor)) => Some(format!("{major}/{minor}")),
@@ -203,7 +203,7 @@ impl<'a> CpuInfo<'a> {
     }
 }
 
-/// Cores of arm that servers, boards and laptops have: implementer, part, name.
+/// Cores of variant that servers, boards and laptops have: implementer, part, name.
 const ARM_PARTS: [(u32, u32, &str); 22] = [
     (0x41, 0xd03, "Arm Cortex-A53"),
     (0x41, 0xd05, "Arm Cortex-A55"),

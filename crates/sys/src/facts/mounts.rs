@@ -1,6 +1,6 @@
 //! Mounts: where the control groups are, and what a work directory lies on.
 
-use super::{Book, binary, discreet};
+use super::{Book, binary, redact};
 use std::path::{Path, PathBuf};
 
 /// One line of `/proc/self/mountinfo`.
@@ -82,8 +82,8 @@ pub(super) fn say_mount(book: &mut Book, mount: &Mount) {
             options.push(option);
         }
     }
-    book.say("work_dir.options", discreet::mount_options(&options.join(",")));
-    book.say("work_dir.device", discreet::name(&mount.source));
+    book.say("work_dir.options", redact::mount_options(&options.join(",")));
+    book.say("work_dir.device", redact::name(&mount.source));
     book.say(
         "work_dir.overlay",
         if matches!(mount.kind.as_str(), "overlay" | "aufs" | "fuse.fuse-overlayfs") { "yes" } else { "no" },

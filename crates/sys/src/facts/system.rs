@@ -1,7 +1,7 @@
 //! The kernel, what runs below it, what it forbids, and what it grants this process.
 
 use super::cpu::CpuInfo;
-use super::{Book, discreet, field};
+use super::{Book, field, redact};
 
 /// Whoever reads the record must know why so much is not in it.
 pub(super) fn missing(book: &mut Book) {
@@ -28,7 +28,7 @@ pub(super) fn kernel(book: &mut Book) {
     book.say("kernel.name", uname.sysname().to_string_lossy());
     book.say("kernel.release", &release);
     book.say("kernel.version", &version);
-    book.copy_as("kernel.cmdline", "proc/cmdline", |text| Some(discreet::command_line(text)));
+    book.copy_as("kernel.cmdline", "proc/cmdline", |text| Some(redact::command_line(text)));
     let config = BuildConfig(book.tree.text(&format!("boot/config-{release}")).unwrap_or_default());
     let mode = book.tree.read("sys/kernel/debug/sched/preempt").ok().map(|text| in_parentheses(&text).to_owned());
     let command_line = book.tree.text("proc/cmdline").unwrap_or_default();
@@ -243,7 +243,7 @@ pub(super) fn security(book: &mut Book) {
     book.say_if("security.ssb", field(&status, "Speculation_Store_Bypass"));
     book.say_if("security.indirect_branch", field(&status, "SpeculationIndirectBranch"));
     book.copy("security.lsm", "sys/kernel/security/lsm");
-    book.copy_as("security.lsm_profile", "proc/self/attr/current", |text| Some(discreet::name(text).to_owned()));
+    book.copy_as("security.lsm_profile", "proc/self/attr/current", |text| Some(redact::name(text).to_owned()));
     book.copy("security.ptrace_scope", "proc/sys/kernel/yama/ptrace_scope");
     for name in book.tree.names("sys/devices/system/cpu/vulnerabilities") {
         book.copy(

@@ -153,7 +153,7 @@ fn the_command_line_keeps_what_matters_and_hides_who_and_where() {
     let text = "BOOT_IMAGE=/vmlinuz-6.1.0 root=UUID=0a1b2c3d-1111-2222-3333-0123456789ab mitigations=off isolcpus=1-3 \
         ip=192.0.2.7::192.0.2.1:255.255.255.0:box:eth0 BOOTIF=01-aa-bb-cc-dd-ee-ff rhash_entries=4096 \
         androidboot.serialno=A1B2C3 log=tcp://collector quiet 2001:db8::7 log_host=2001:db8::8 -- --addr 0.0.0.0:2024 --for alice";
-    let shown = discreet::command_line(text);
+    let shown = redact::command_line(text);
     for kept in ["mitigations=off", "isolcpus=1-3", "rhash_entries=4096", "quiet", "BOOT_IMAGE=/vmlinuz-6.1.0"] {
         assert!(shown.contains(kept), "{kept} in {shown}");
     }
@@ -173,11 +173,11 @@ fn identifiers_of_the_machine_are_not_written_down() {
         id.to_owned(),
         "rd.iscsi.initiator=iqn.2026-01.org.example:box7".to_owned(),
     ] {
-        let shown = discreet::command_line(&text);
+        let shown = redact::command_line(&text);
         assert!(!shown.contains(id) && !shown.contains("box7") && shown.contains("(hidden)"), "{shown}");
     }
     let kept = "memmap=0x10000$0x18690000 crashkernel=256M log_buf_len=1M hugepages=0123456789abcdef";
-    assert_eq!(discreet::command_line(kept), kept);
+    assert_eq!(redact::command_line(kept), kept);
 }
 
 #[test]
@@ -191,10 +191,10 @@ fn addresses_are_hidden_in_any_text() {
         ("net=2001:db8::/32", "net=(hidden)/32"),
         ("pod 0123456789abcdef0123456789abcdef", "pod (hidden)"),
     ] {
-        assert_eq!(discreet::hide_addresses(text), shown);
+        assert_eq!(redact::hide_addresses(text), shown);
     }
     for text in ["127.0.0.1:80 ::1 0.0.0.0", "std::io 12:30:45 1.5 µs -3", "6.1.0-13-amd64", "a - b: c.", "size=64K"] {
-        assert_eq!(discreet::hide_addresses(text), text);
+        assert_eq!(redact::hide_addresses(text), text);
     }
 }
 
@@ -308,7 +308,7 @@ fn the_room_is_the_least_that_any_limit_leaves_and_names_it() {
     let status = "Name:\tx\nVmSize:\t  262144 kB\nVmData:\t  131072 kB\n";
     let plain = Recorded::of(&[("proc/meminfo", MEMINFO), ("proc/self/status", status)]);
     let room = |tree: &Recorded, addresses, data| {
-        let room = room::room_in(&tree.tree(), addresses, data).expect("a limit");
+        let room = memory_headroom::room_in(&tree.tree(), addresses, data).expect("a limit");
         (room.bytes, room.limit)
     };
     assert_eq!(room(&plain, None, None), (24_314_736 << 10, "the memory available".to_owned()));
@@ -358,11 +358,11 @@ fn the_room_is_the_least_that_any_limit_leaves_and_names_it() {
 fn pressure_on_memory_is_what_was_added() {
     let at = |swapped: &str| {
         let vmstat = format!("pgpgin 9\npswpin {swapped}\npswpout 7\n");
-        room::pressure_in(&Recorded::of(&[("proc/vmstat", &vmstat), ("proc/pressure/memory", PSI)]).tree())
+        memory_headroom::pressure_in(&Recorded::of(&[("proc/vmstat", &vmstat), ("proc/pressure/memory", PSI)]).tree())
     };
     let added = at("12").since(&at("2"));
     assert_eq!(added, [("swapped_in_pages", 10), ("swapped_out_pages", 0), ("stalled_us", 0)]);
-    assert_eq!(at("1").since(&room::pressure_in(&Recorded::of(&[]).tree())), []);
+    assert_eq!(at("1").since(&memory_headroom::pressure_in(&Recorded::of(&[]).tree())), []);
 }
 
 #[test]
@@ -426,7 +426,7 @@ fn no_text_makes_it_panic() {
         let mounts = mounts::parse(&mountinfo);
         let _ = (mount_of(&mounts, Path::new("/data/x")), cgroup::group_of(&groups, &mounts, "memory"));
         let _ = (counters::psi(&psi, "total"), counters::steal(&stat), counters::load_averages(&psi));
-        let _ = (discreet::command_line(&mountinfo), discreet::mount_options(&mountinfo), chosen(&psi));
+        let _ = (redact::command_line(&mountinfo), redact::mount_options(&mountinfo), chosen(&psi));
         let _ = (crate::topology::parse_cpus(&list), Quota::parse(&stat), cgroup::parse_limit(&list));
         let _ = (meminfo_bytes(&mutated(MEMINFO, &mut seed), "MemTotal"), field(&stat, "cpu"));
     }

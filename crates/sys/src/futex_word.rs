@@ -1,6 +1,6 @@
 //! One word by which two tasks hand something over: a futex for threads of one process, or for processes.
 //!
-//! [`crate::shared`] has the futex of crews, which is always one between processes and takes part in no measurement.
+//! [`crate::shared`] has the futex of worker groups, which is always one between processes and takes part in no measurement.
 //! Here the call itself is the subject: by number, with what the kernel answered, and private where both tasks are
 //! threads.
 //!

@@ -89,8 +89,8 @@ pub fn shortest_interval_ns(clock: &ClockFacts) -> f64 {
 }
 
 /// The interval for one worker: the default, not longer than an eighth of the quantum, never below what the clock allows.
-pub fn interval_ns(clock: &ClockFacts, quantum_ns: f64) -> f64 {
-    DEFAULT_NS.min(quantum_ns / 8.0).max(shortest_interval_ns(clock))
+pub fn interval_ns(clock: &ClockFacts, timeslice_ns: f64) -> f64 {
+    DEFAULT_NS.min(timeslice_ns / 8.0).max(shortest_interval_ns(clock))
 }
 
 /// What is assumed where no preflight ran: a benchmark of a user's own, or a unit test.
@@ -99,8 +99,8 @@ pub fn assumed_host(clock: &impl Clock) -> Host {
     Host {
         clock_step_ns: facts.step_ns,
         clock_cost_ns: facts.cost_ns,
-        quantum_ns: ASSUMED_QUANTUM_NS,
-        quantum_assumed: true,
+        timeslice_ns: ASSUMED_QUANTUM_NS,
+        timeslice_assumed: true,
         interval_ns: interval_ns(&facts, ASSUMED_QUANTUM_NS),
         proportionality: None,
         counter_hz: None,
@@ -234,7 +234,7 @@ mod tests {
     fn what_is_assumed_without_a_preflight_is_what_the_clock_shows() {
         let host = assumed_host(&Costs(Cell::new(0), Cell::new(0), &[50]));
         assert_eq!((host.clock_step_ns, host.clock_cost_ns), (50.0, 50.0));
-        assert_eq!((host.quantum_ns, host.quantum_assumed, host.interval_ns), (4e6, true, 200_000.0));
+        assert_eq!((host.timeslice_ns, host.timeslice_assumed, host.interval_ns), (4e6, true, 200_000.0));
         assert_eq!(assumed_host(&Costs(Cell::new(0), Cell::new(0), &[0])).clock_cost_ns, 50.0);
     }
 }

@@ -3,20 +3,20 @@
 //! A start barrier does not give overlap: with 16 members on two CPUs less than half of a barrier-gated interval had all
 //! members inside it, and the cost came out a fifth too good (harness-methods.md finding 8). Here every member works
 //! before, during and after the measurement: PARKED (until all exist) → WARM → MEASURE → STOP, and each sample carries
-//! the margin by which the whole crew's work reached beyond it. Intervals end by the clock, never by a count, so the run
-//! time does not grow with the crew. Threads and forked processes run the same code; a member costs one slot of shared
+//! the margin by which the whole worker group's work reached beyond it. Intervals end by the clock, never by a count, so the run
+//! time does not grow with the worker group. Threads and forked processes run the same code; a member costs one slot of shared
 //! memory and no descriptor.
 //!
 //! # Safety
 //! `Header` and `Slot` consist of atomics only, so all-zero bytes are valid values of them and shared references may
 //! be held by several processes.
-#![expect(unsafe_code, reason = "declares that the crew's shared structures are valid as zeroes")]
+#![expect(unsafe_code, reason = "declares that the worker group's shared structures are valid as zeroes")]
 
-use crate::benchmark::{Benchmark, Run, Stop};
-use crate::ctx::{Arm, Ctx, Said};
+use crate::benchmark::{BenchError, Benchmark, Run};
+use crate::ctx::{Ctx, Said, Variant};
 use crate::evidence;
 use crate::instruments::Instruments;
-use crate::model::{CrewKind, Fact, Job, JobResult, Label, Labels, Sample, Series, State};
+use crate::model::{Fact, Job, JobResult, Label, Labels, Sample, Series, State, WorkerKind};
 use crate::protocol;
 use crate::sampler::{self, Rules, Stopwatch};
 use crate::sys::clock::{Clock, Monotonic};
@@ -27,7 +27,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed, Ordering::SeqCst};
 use std::time::Duration;
 
-/// The most members of a crew (harness-methods.md 3.5).
+/// The most members of a worker group (harness-methods.md 3.5).
 pub const MOST_MEMBERS: u32 = 4096;
 
 /// Samples that a slot holds; with its head it fills 512 bytes, the limit of V13.
@@ -117,7 +117,7 @@ struct SlotSample {
     elapsed: AtomicU64,
     iters: AtomicU64,
     cpu_ns: AtomicU64,
-    /// CPU in the upper half, then labels, then the arm.
+    /// CPU in the upper half, then labels, then the variant.
     tags: AtomicU64,
 }
 
@@ -142,7 +142,7 @@ unsafe impl Zeroed for Slot {}
 /// Bytes of shared memory for each member (V13: at most 512).
 pub const SLOT_BYTES: usize = size_of::<Slot>();
 
-/// The memory of a crew.
+/// The memory of a worker group.
 pub(crate) struct Board {
     header: Shared<Header>,
     slots: Shared<Slot>,
@@ -178,8 +178,8 @@ impl Board {
         shared::wake(&self.head().ended.0);
     }
 
-    /// Why the crew ended, as its first member to fail has said.
-    fn reason(&self) -> Stop {
+    /// Why the worker group ended, as its first member to fail has said.
+    fn reason(&self) -> BenchError {
         // A failure is announced before its words are there.
         let index = self.head().failure.0.load(SeqCst).saturating_sub(1) as usize;
         for _ in 0..1000 {
@@ -190,9 +190,9 @@ impl Board {
         }
         let text = self.head().reason.read();
         match self.head().kind.0.load(SeqCst) {
-            UNSUPPORTED => Stop::Unsupported(text),
-            DENIED => Stop::Denied(text),
-            _ => Stop::Failed(text),
+            UNSUPPORTED => BenchError::Unsupported(text),
+            DENIED => BenchError::Denied(text),
+            _ => BenchError::Failed(text),
         }
     }
 
@@ -206,7 +206,7 @@ impl Board {
     }
 }
 
-/// How a crew of this size is timed (harness-methods.md 3.4).
+/// How a worker group of this size is timed (harness-methods.md 3.4).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Timetable {
     /// The length of an interval, in nanoseconds.
@@ -223,11 +223,11 @@ pub struct Timetable {
 const LONGEST_NS: u64 = 30_000_000_000;
 
 impl Timetable {
-    /// The timetable for `members` on `cpus` CPUs with at most `box_ns` for all intervals.
-    pub fn new(members: u32, cpus: u32, pinned: bool, quantum_ns: f64, box_ns: u64) -> Timetable {
+    /// The timetable for `members` on `cpus` CPUs with at most `time_limit_ns` for all intervals.
+    pub fn new(members: u32, cpus: u32, pinned: bool, timeslice_ns: f64, time_limit_ns: u64) -> Timetable {
         let turns = u64::from(members.div_ceil(cpus.max(1)));
         let (want, warm_ns) = if members > cpus {
-            ((10 * turns * quantum_ns as u64).max(1_000_000_000), 0)
+            ((10 * turns * timeslice_ns as u64).max(1_000_000_000), 0)
         } else if pinned {
             (20_000_000, 10_000_000)
         } else {
@@ -235,13 +235,13 @@ impl Timetable {
         };
         let want = want.min(LONGEST_NS);
         // One interval at least, and never shorter than 20 ms, whatever the box says.
-        let interval_ns = want.min(box_ns.max(20_000_000));
-        let intervals = (box_ns / interval_ns).clamp(1, SLOT_SAMPLES as u64) as u32;
+        let interval_ns = want.min(time_limit_ns.max(20_000_000));
+        let intervals = (time_limit_ns / interval_ns).clamp(1, SLOT_SAMPLES as u64) as u32;
         Timetable { interval_ns, intervals, warm_ns, short: interval_ns < want }
     }
 }
 
-/// One member's side of a crew.
+/// One member's side of a worker group.
 pub(crate) struct Member<'b> {
     board: &'b Board,
     index: u32,
@@ -259,10 +259,10 @@ impl Member<'_> {
         &mut self,
         ins: &impl Instruments,
         rules: &Rules,
-        arms: &mut [Arm<'_>],
-    ) -> Result<(Vec<Series>, u64), Stop> {
+        variants: &mut [Variant<'_>],
+    ) -> Result<(Vec<Series>, u64), BenchError> {
         if self.measured {
-            return Err(Stop::Failed("a member of a crew measures once a round".to_owned()));
+            return Err(BenchError::Failed("a member of a worker group measures once a round".to_owned()));
         }
         self.measured = true;
         let slot = &self.board.slots[self.index as usize];
@@ -271,9 +271,9 @@ impl Member<'_> {
 
         // A batch is at most a hundredth of the interval, so that the phase is polled often enough (3.5).
         let batch_ns = (self.timetable.interval_ns as f64 / 100.0).clamp(20_000.0, 500_000.0);
-        let mut batches = Vec::with_capacity(arms.len());
-        for arm in arms.iter_mut() {
-            batches.push(sampler::batch(ins, arm, batch_ns, &mut total)?);
+        let mut batches = Vec::with_capacity(variants.len());
+        for variant in variants.iter_mut() {
+            batches.push(sampler::batch(ins, variant, batch_ns, &mut total)?);
         }
 
         head.ready.0.fetch_add(1, SeqCst);
@@ -283,32 +283,32 @@ impl Member<'_> {
         }
 
         let mut turn = 0;
-        let mut run_batch = |arms: &mut [Arm<'_>], arm: usize| -> Result<(u64, u64), Stop> {
+        let mut run_batch = |variants: &mut [Variant<'_>], variant: usize| -> Result<(u64, u64), BenchError> {
             let mut watch = Stopwatch::new(ins);
-            (arms[arm].body)(batches[arm], &mut watch)?;
-            arms[arm].done += batches[arm];
-            total += batches[arm];
-            Ok((watch.elapsed(), batches[arm]))
+            (variants[variant].body)(batches[variant], &mut watch)?;
+            variants[variant].done += batches[variant];
+            total += batches[variant];
+            Ok((watch.elapsed(), batches[variant]))
         };
-        run_batch(arms, 0)?;
+        run_batch(variants, 0)?;
         slot.first.store(ins.now_ns(), SeqCst);
         head.started.0.fetch_add(1, SeqCst);
         shared::wake(&head.started.0);
         while self.board.phase() == WARM {
-            run_batch(arms, 0)?;
+            run_batch(variants, 0)?;
         }
 
-        // Every arm has an interval, even where the box holds only one.
-        let intervals = (self.timetable.intervals as usize).max(arms.len()).min(SLOT_SAMPLES);
+        // Every variant has an interval, even where the box holds only one.
+        let intervals = (self.timetable.intervals as usize).max(variants.len()).min(SLOT_SAMPLES);
         for k in 0..intervals {
-            let arm = turn % arms.len();
+            let variant = turn % variants.len();
             turn += 1;
             let before = ins.reading();
             let t0 = ins.now_ns();
             let (mut elapsed, mut iters) = (0, 0);
             let mut t1 = t0;
             while t1.saturating_sub(t0) < self.timetable.interval_ns && self.board.phase() < STOP {
-                let (e, n) = run_batch(arms, arm)?;
+                let (e, n) = run_batch(variants, variant)?;
                 elapsed += e;
                 iters += n;
                 t1 = ins.now_ns();
@@ -321,26 +321,26 @@ impl Member<'_> {
             place.elapsed.store(elapsed, Relaxed);
             place.iters.store(iters, Relaxed);
             place.cpu_ns.store(after.cpu_ns.saturating_sub(before.cpu_ns), Relaxed);
-            place.tags.store(u64::from(after.cpu) << 32 | u64::from(labels.0) << 16 | arm as u64, Relaxed);
+            place.tags.store(u64::from(after.cpu) << 32 | u64::from(labels.0) << 16 | variant as u64, Relaxed);
             slot.count.store(k as u32 + 1, SeqCst);
         }
         head.done.0.fetch_add(1, SeqCst);
         shared::wake(&head.done.0);
         while self.board.phase() < STOP {
-            run_batch(arms, 0)?;
+            run_batch(variants, 0)?;
         }
         // One more complete batch after STOP was seen: leaving it out broke the proof for 19 of 2048 samples (3.5).
-        run_batch(arms, 0)?;
+        run_batch(variants, 0)?;
         slot.last.store(ins.now_ns(), SeqCst);
         slot.iterations.store(total, SeqCst);
 
-        let series = arms
+        let series = variants
             .iter()
             .zip(&batches)
-            .map(|(arm, &iters)| Series {
-                name: arm.name.to_owned(),
+            .map(|(variant, &iters)| Series {
+                name: variant.name.to_owned(),
                 iters,
-                per_iter: arm.per_iter,
+                per_iter: variant.per_iter,
                 samples: Vec::new(),
                 values: Vec::new(),
             })
@@ -381,9 +381,9 @@ fn member(board: &Board, index: u32, bench: &Benchmark, job: &Job, timetable: Ti
         }
         Ok(Err(stop)) => {
             let kind = match stop {
-                Stop::Unsupported(_) => UNSUPPORTED,
-                Stop::Denied(_) => DENIED,
-                Stop::Failed(_) => FAILED,
+                BenchError::Unsupported(_) => UNSUPPORTED,
+                BenchError::Denied(_) => DENIED,
+                BenchError::Failed(_) => FAILED,
             };
             board.stop(index, kind, &format!("member {index}: {stop}"));
         }
@@ -403,44 +403,45 @@ fn report(said: Said) -> String {
 }
 
 /// The members as the coordinator holds them; dropping them ends and reaps what is left.
-enum Crew {
+enum Members {
     Processes(Vec<fork::Child>),
     Threads(Vec<std::thread::JoinHandle<()>>),
 }
 
-impl Crew {
+impl Members {
     /// The first member that has ended without saying so, and how.
     fn dead(&mut self, board: &Board) -> Option<(usize, String)> {
         match self {
-            Crew::Processes(children) => children.iter_mut().enumerate().find_map(|(i, child)| match child.poll() {
+            Members::Processes(children) => children.iter_mut().enumerate().find_map(|(i, child)| match child.poll() {
                 Ok(Some(exit)) if board.slots[i].ended.load(SeqCst) == 0 => Some((i, exit.to_string())),
                 _ => None,
             }),
             // A thread that panics has said so on the board.
-            Crew::Threads(_) => None,
+            Members::Threads(_) => None,
         }
     }
 }
 
-/// Runs a benchmark as a crew and collects what the members put on the board.
-pub(crate) fn run(ins: &impl Instruments, bench: &Benchmark, job: &Job) -> Result<Said, Stop> {
+/// Runs a benchmark as a worker group and collects what the members put on the board.
+pub(crate) fn run(ins: &impl Instruments, bench: &Benchmark, job: &Job) -> Result<Said, BenchError> {
     run_within(ins, bench, job, PATIENCE + PATIENCE_EACH * job.workers)
 }
 
 /// As [`run`]; no phase but the measurement itself may last longer than `patience`.
-fn run_within(ins: &impl Instruments, bench: &Benchmark, job: &Job, patience: Duration) -> Result<Said, Stop> {
-    let cpus = affinity::allowed().map_err(|e| Stop::from_io("reading the allowed CPUs", &e))?.len() as u32;
+fn run_within(ins: &impl Instruments, bench: &Benchmark, job: &Job, patience: Duration) -> Result<Said, BenchError> {
+    let cpus = affinity::allowed().map_err(|e| BenchError::from_io("reading the allowed CPUs", &e))?.len() as u32;
     let pinned = !job.cpus.is_empty();
-    let timetable = Timetable::new(job.workers, cpus, pinned, job.host.quantum_ns, job.box_ns);
-    let board = Arc::new(Board::new(job.workers).map_err(|e| Stop::from_io("shared memory for the crew", &e))?);
+    let timetable = Timetable::new(job.workers, cpus, pinned, job.host.timeslice_ns, job.time_limit_ns);
+    let board =
+        Arc::new(Board::new(job.workers).map_err(|e| BenchError::from_io("shared memory for the worker group", &e))?);
 
     let host = ins.host();
     let spawned = Monotonic.now_ns();
-    let mut crew = start(&board, bench, job, timetable)?;
+    let mut group = start(&board, bench, job, timetable)?;
     let started = (Monotonic.now_ns(), counters::thread_cpu_ns());
-    let outcome = coordinate(&board, &mut crew, timetable, patience);
+    let outcome = coordinate(&board, &mut group, timetable, patience);
     let coordinator = (counters::thread_cpu_ns() - started.1) as f64 / (Monotonic.now_ns() - started.0).max(1) as f64;
-    if let Crew::Threads(threads) = &mut crew {
+    if let Members::Threads(threads) = &mut group {
         // Threads cannot be killed: those that are still at work are let go. One that did not come
         // in time is not waited for again; it ends with the process.
         board.set_phase(STOP);
@@ -451,28 +452,28 @@ fn run_within(ins: &impl Instruments, bench: &Benchmark, job: &Job, patience: Du
             }
         }
     }
-    drop(crew);
+    drop(group);
     match outcome {
         Err(Missing::Stopped(stop)) => return Err(stop),
-        Err(Missing::Late(why)) => return Err(Stop::Failed(why)),
+        Err(Missing::Late(why)) => return Err(BenchError::Failed(why)),
         Ok(()) => {}
     }
     let wall_ns = Monotonic.now_ns() - spawned;
     let mut said = collect(&board, job, cpus, timetable, wall_ns)?;
-    said.facts.push(Fact::new("crew.coordinator_cpu", format!("{coordinator:.4}")));
+    said.facts.push(Fact::new("group.coordinator_cpu", format!("{coordinator:.4}")));
     sampler::label_host(&host, &ins.host(), &mut said.series);
     evidence::of_time(ins, &bench.info, &job.host, &mut said);
     evidence::of_place(job, &mut said, None);
     Ok(said)
 }
 
-fn start(board: &Arc<Board>, bench: &Benchmark, job: &Job, timetable: Timetable) -> Result<Crew, Stop> {
+fn start(board: &Arc<Board>, bench: &Benchmark, job: &Job, timetable: Timetable) -> Result<Members, BenchError> {
     let limit = |i: u32, e: std::io::Error| {
         let why = format!("only {i} of {} members could be started: {e} (a limit on tasks or memory)", job.workers);
-        if e.raw_os_error() == Some(11) { Stop::Denied(why) } else { Stop::Failed(why) }
+        if e.raw_os_error() == Some(11) { BenchError::Denied(why) } else { BenchError::Failed(why) }
     };
-    match job.crew {
-        CrewKind::Processes => {
+    match job.worker_kind {
+        WorkerKind::Processes => {
             let mut children = Vec::with_capacity(job.workers as usize);
             for i in 0..job.workers {
                 let child = fork::fork(|| {
@@ -481,9 +482,9 @@ fn start(board: &Arc<Board>, bench: &Benchmark, job: &Job, timetable: Timetable)
                 });
                 children.push(child.map_err(|e| limit(i, e))?);
             }
-            Ok(Crew::Processes(children))
+            Ok(Members::Processes(children))
         }
-        CrewKind::Threads => {
+        WorkerKind::Threads => {
             let mut threads = Vec::with_capacity(job.workers as usize);
             for i in 0..job.workers {
                 let (board, bench, job) = (Arc::clone(board), *bench, job.clone());
@@ -494,20 +495,20 @@ fn start(board: &Arc<Board>, bench: &Benchmark, job: &Job, timetable: Timetable)
                     Err(e) => return Err(limit(i, e)),
                 }
             }
-            Ok(Crew::Threads(threads))
+            Ok(Members::Threads(threads))
         }
     }
 }
 
-/// Why a crew did not come together.
+/// Why a worker group did not come together.
 enum Missing {
     /// A member failed or died.
-    Stopped(Stop),
+    Stopped(BenchError),
     /// A member neither came nor ended in time.
     Late(String),
 }
 
-fn coordinate(board: &Board, crew: &mut Crew, timetable: Timetable, patience: Duration) -> Result<(), Missing> {
+fn coordinate(board: &Board, group: &mut Members, timetable: Timetable, patience: Duration) -> Result<(), Missing> {
     let members = board.slots.len() as u32;
     // Waits until the word counts all members.
     let mut until = |word: &AtomicU32, phase: &str| -> Result<(), Missing> {
@@ -528,12 +529,15 @@ fn coordinate(board: &Board, crew: &mut Crew, timetable: Timetable, patience: Du
             // Not at each wake-up: of N members each causes one, and asking after all of them takes N calls.
             if now.saturating_sub(looked) >= WATCH.as_nanos() as u64 {
                 looked = now;
-                if let Some((index, how)) = crew.dead(board) {
-                    return Err(Missing::Stopped(Stop::Failed(format!("member {index} of the crew {how}"))));
+                if let Some((index, how)) = group.dead(board) {
+                    return Err(Missing::Stopped(BenchError::Failed(format!(
+                        "member {index} of the worker group {how}"
+                    ))));
                 }
             }
             if now.saturating_sub(start) > limit {
-                let why = format!("{} of {members} members of the crew have not {phase} in time", members - seen);
+                let why =
+                    format!("{} of {members} members of the worker group have not {phase} in time", members - seen);
                 return Err(Missing::Late(why));
             }
             shared::wait(word, seen, Some(WATCH));
@@ -557,9 +561,9 @@ fn common_span(slots: &[Slot]) -> (u64, u64) {
     (first, last)
 }
 
-fn collect(board: &Board, job: &Job, cpus: u32, timetable: Timetable, wall_ns: u64) -> Result<Said, Stop> {
+fn collect(board: &Board, job: &Job, cpus: u32, timetable: Timetable, wall_ns: u64) -> Result<Said, BenchError> {
     let report = protocol::read_result(&board.head().report.read())
-        .map_err(|e| Stop::Failed(format!("the crew's report cannot be read: {e}")))?;
+        .map_err(|e| BenchError::Failed(format!("the worker group's report cannot be read: {e}")))?;
     let mut said = Said {
         series: report.series,
         proofs: report.proofs,
@@ -593,21 +597,21 @@ fn collect(board: &Board, job: &Job, cpus: u32, timetable: Timetable, wall_ns: u
                 labels,
                 margin_ns: Some(margin),
             };
-            let arm = (tags & 0xffff) as usize;
-            match said.series.get_mut(arm) {
+            let variant = (tags & 0xffff) as usize;
+            match said.series.get_mut(variant) {
                 Some(series) => series.samples.push(sample),
-                None => return Err(Stop::Failed("the crew's report names no series".to_owned())),
+                None => return Err(BenchError::Failed("the worker group's report names no series".to_owned())),
             }
         }
     }
     let share = on_cpu as f64 / wall.max(1) as f64 * f64::from(job.workers) / f64::from(job.workers.min(cpus));
     said.facts.extend([
-        Fact::new("crew.interval_ns", timetable.interval_ns),
-        Fact::new("crew.intervals", timetable.intervals),
-        Fact::new("crew.on_cpu", format!("{share:.3}")),
-        Fact::new("crew.margin_ns", worst_margin),
-        Fact::new("crew.bytes_per_member", SLOT_BYTES),
-        Fact::new("crew.wall_ns", wall_ns),
+        Fact::new("group.interval_ns", timetable.interval_ns),
+        Fact::new("group.intervals", timetable.intervals),
+        Fact::new("group.on_cpu", format!("{share:.3}")),
+        Fact::new("group.margin_ns", worst_margin),
+        Fact::new("group.bytes_per_member", SLOT_BYTES),
+        Fact::new("group.wall_ns", wall_ns),
     ]);
     if timetable.short {
         said.notes.push("short-interval".to_owned());
@@ -632,7 +636,7 @@ mod tests {
     }
 
     #[test]
-    fn intervals_follow_the_rule_of_the_crew() {
+    fn intervals_follow_the_rule_of_the_worker_group() {
         let second = 1_000_000_000;
         // As many CPUs as members: pinned ones need less.
         assert_eq!(
@@ -656,11 +660,11 @@ mod tests {
             placement: Placement::Free,
             cpus: Vec::new(),
             workers,
-            crew: CrewKind::Processes,
+            worker_kind: WorkerKind::Processes,
             round: 0,
             seed: 0,
             intervals: 1,
-            box_ns: 0,
+            time_limit_ns: 0,
             warm_ns: 0,
             frozen: Vec::new(),
             work_dir: None,
@@ -668,8 +672,8 @@ mod tests {
             host: Host {
                 clock_step_ns: 1.0,
                 clock_cost_ns: 20.0,
-                quantum_ns: 4e6,
-                quantum_assumed: true,
+                timeslice_ns: 4e6,
+                timeslice_assumed: true,
                 interval_ns: 2e5,
                 proportionality: None,
                 counter_hz: None,
@@ -702,7 +706,7 @@ mod tests {
         let seen: Vec<(i64, bool)> = said.series[0]
             .samples
             .iter()
-            .map(|s| (s.margin_ns.expect("a crew's sample"), s.labels.has(Label::Overlap)))
+            .map(|s| (s.margin_ns.expect("a worker group's sample"), s.labels.has(Label::Overlap)))
             .collect();
         assert_eq!(seen, [(0, false), (-1, true), (-1, true), (0, false), (-1, true), (-1, true)]);
     }
@@ -729,11 +733,13 @@ mod tests {
         board.stop(2, DENIED, "no");
         board.stop(1, UNSUPPORTED, "not here");
         board.fail(3, "it broke");
-        assert_eq!(board.reason(), Stop::Denied("no".to_owned()));
+        assert_eq!(board.reason(), BenchError::Denied("no".to_owned()));
         let ended: Vec<u32> = board.slots.iter().map(|s| s.ended.load(SeqCst)).collect();
         assert_eq!(ended, [0, 2, 2, 2]);
         assert_eq!(board.head().ended.0.load(SeqCst), 3);
-        for (kind, stop) in [(UNSUPPORTED, Stop::Unsupported("x".into())), (FAILED, Stop::Failed("x".into()))] {
+        for (kind, stop) in
+            [(UNSUPPORTED, BenchError::Unsupported("x".into())), (FAILED, BenchError::Failed("x".into()))]
+        {
             let board = Board::new(1).expect("memory");
             board.stop(0, kind, "x");
             assert_eq!(board.reason(), stop);
@@ -796,10 +802,10 @@ mod tests {
     };
 
     #[test]
-    fn steal_labels_the_samples_of_a_crew() {
+    fn steal_labels_the_samples_of_a_worker_group() {
         for (ticks, labelled) in [(1, true), (0, false)] {
             let ins = Stealing(std::cell::Cell::new(100), ticks);
-            let said = run(&ins, &CHAIN, &job(2)).expect("a crew");
+            let said = run(&ins, &CHAIN, &job(2)).expect("a worker group");
             let samples = &said.series[0].samples;
             assert!(
                 !samples.is_empty() && samples.iter().all(|s| s.labels.has(Label::Host) == labelled),
@@ -825,14 +831,14 @@ mod tests {
     #[test]
     fn a_member_that_does_not_come_is_not_waited_for_for_ever() {
         let began = std::time::Instant::now();
-        for crew in [CrewKind::Processes, CrewKind::Threads] {
-            let job = Job { crew, ..job(3) };
+        for group in [WorkerKind::Processes, WorkerKind::Threads] {
+            let job = Job { worker_kind: group, ..job(3) };
             let patience = Duration::from_millis(300);
             let ins = crate::instruments::Real;
             let late = run_within(&ins, &MISSING, &job, patience).err();
-            let Some(Stop::Failed(why)) = late else { panic!("{crew:?}: {late:?}") };
+            let Some(BenchError::Failed(why)) = late else { panic!("{group:?}: {late:?}") };
             // How many had come by then is up to the machine; one never does.
-            assert!(why.ends_with(" of 3 members of the crew have not come in time"), "{why}");
+            assert!(why.ends_with(" of 3 members of the worker group have not come in time"), "{why}");
         }
         assert!(began.elapsed() < Duration::from_secs(50), "it waited for the member");
     }
@@ -847,7 +853,7 @@ mod tests {
                 crate::sys::arch::add_chain(iters * 64);
                 Ok(())
             };
-            ctx.measure_arms(&mut [Arm::new("a", chain).per_iter(64.0), Arm::new("b", chain)])?;
+            ctx.measure_variants(&mut [Variant::new("a", chain).per_iter(64.0), Variant::new("b", chain)])?;
             assert_eq!((ctx.iterations(), ctx.workers()), (did.get(), 3));
             ctx.prove("moons of the Earth", "1", 1.0, 1.0..=1.0);
             ctx.fact("member", ctx.member());
@@ -858,21 +864,21 @@ mod tests {
     };
 
     #[test]
-    fn a_crew_is_where_it_was_placed_at_work_throughout_and_speaks_by_its_first_member() {
+    fn a_worker_group_is_where_it_was_placed_at_work_throughout_and_speaks_by_its_first_member() {
         let cpus = affinity::allowed().expect("the CPUs that are allowed");
-        for crew in [CrewKind::Processes, CrewKind::Threads] {
-            let job = Job { crew, placement: Placement::Compact, cpus: cpus.clone(), ..job(3) };
-            let said = run(&crate::instruments::Real, &SAYS, &job).expect("a crew");
+        for group in [WorkerKind::Processes, WorkerKind::Threads] {
+            let job = Job { worker_kind: group, placement: Placement::Compact, cpus: cpus.clone(), ..job(3) };
+            let said = run(&crate::instruments::Real, &SAYS, &job).expect("a worker group");
             let names: Vec<_> =
                 said.series.iter().map(|s| (s.name.as_str(), s.per_iter, s.values.as_slice())).collect();
-            assert_eq!(names, [("a", 64.0, &[][..]), ("b", 1.0, &[]), ("stated", 1.0, &[7.0])], "{crew:?}");
+            assert_eq!(names, [("a", 64.0, &[][..]), ("b", 1.0, &[]), ("stated", 1.0, &[7.0])], "{group:?}");
             let mut all = 0;
             for series in &said.series[..2] {
                 for member in 0..3 {
                     let own: Vec<_> = series.samples.iter().filter(|s| s.worker == member).collect();
-                    assert!(!own.is_empty(), "{crew:?}: member {member} of {}", series.name);
+                    assert!(!own.is_empty(), "{group:?}: member {member} of {}", series.name);
                     for sample in own {
-                        assert_eq!(sample.cpu, cpus[member as usize % cpus.len()], "{crew:?}");
+                        assert_eq!(sample.cpu, cpus[member as usize % cpus.len()], "{group:?}");
                         assert!(sample.iters > 0 && sample.elapsed_ns > 0 && sample.t0_ns > 0);
                         assert!(
                             sample.margin_ns.is_some_and(|m| m >= 0) && !sample.labels.has(Label::Overlap),
@@ -891,13 +897,13 @@ mod tests {
             let holds = |name: &str| said.proofs.iter().filter(|p| p.name == name && p.holds).count();
             assert_eq!((holds("moons of the Earth"), holds(evidence::ON_CPU), holds(evidence::POSSIBLE)), (1, 1, 1));
             let coordinator =
-                said.facts.iter().find(|f| f.key == "crew.coordinator_cpu").and_then(|f| f.value.parse().ok());
+                said.facts.iter().find(|f| f.key == "group.coordinator_cpu").and_then(|f| f.value.parse().ok());
             assert!(coordinator.is_some_and(|share: f64| (0.0..=1.0).contains(&share)), "{coordinator:?}");
         }
     }
 
     #[test]
-    fn what_a_crew_had_of_its_cpus_is_told() {
+    fn what_a_worker_group_had_of_its_cpus_is_told() {
         let shares = |workers: u32, cpus: u32, cpu_ns: u64| {
             let board = Board::new(workers).expect("memory");
             let report = JobResult {
@@ -917,9 +923,9 @@ mod tests {
             let said = said.expect("a report");
             let fact =
                 |key: &str| said.facts.iter().find(|f| f.key == key).map(|f| f.value.clone()).unwrap_or_default();
-            assert_eq!((fact("crew.wall_ns"), fact("crew.margin_ns")), ("55".to_owned(), "1000".to_owned()));
+            assert_eq!((fact("group.wall_ns"), fact("group.margin_ns")), ("55".to_owned(), "1000".to_owned()));
             assert_eq!(said.iterations, 11 * u64::from(workers));
-            (fact("crew.on_cpu"), said.notes.iter().any(|n| n.starts_with("members had a CPU")))
+            (fact("group.on_cpu"), said.notes.iter().any(|n| n.starts_with("members had a CPU")))
         };
         assert_eq!(shares(2, 2, 1_000), ("1.000".to_owned(), false));
         assert_eq!(shares(2, 2, 951), ("0.951".to_owned(), false));
@@ -959,7 +965,7 @@ mod tests {
         }
     }
 
-    /// What a member sees of its samples comes out of the shared memory again: labels, CPU, arm, iterations.
+    /// What a member sees of its samples comes out of the shared memory again: labels, CPU, variant, iterations.
     #[test]
     fn labels_of_a_member_reach_the_coordinator() {
         let board = Board::new(1).expect("memory");
@@ -969,7 +975,7 @@ mod tests {
             timing: crate::model::Timing::Batched,
             interval_ns: 2e5,
             intervals: 1,
-            box_ns: 0,
+            time_limit_ns: 0,
             warm_ns: 0,
             drops: Labels::NONE,
             faults_expected: false,
@@ -988,11 +994,11 @@ mod tests {
             crate::sys::arch::add_chain(iters * 64);
             Ok(())
         };
-        let mut arms = [Arm::new("a", chain), Arm::new("b", chain)];
+        let mut variants = [Variant::new("a", chain), Variant::new("b", chain)];
         let ins = Preempting(std::cell::Cell::new(0));
-        let (series, total) = member.measure(&ins, &rules, &mut arms).expect("samples");
-        let again = member.measure(&ins, &rules, &mut arms).map(|_| ());
-        assert!(matches!(again, Err(Stop::Failed(why)) if why.contains("once a round")));
+        let (series, total) = member.measure(&ins, &rules, &mut variants).expect("samples");
+        let again = member.measure(&ins, &rules, &mut variants).map(|_| ());
+        assert!(matches!(again, Err(BenchError::Failed(why)) if why.contains("once a round")));
         assert_eq!(total, did.get());
 
         board.head().report.write(&report(Said { series, ..Said::default() }));
@@ -1021,7 +1027,7 @@ mod tests {
                 board.head().reason.write("no");
                 board.end(1, 2);
             });
-            assert_eq!(board.reason(), Stop::Denied("no".to_owned()));
+            assert_eq!(board.reason(), BenchError::Denied("no".to_owned()));
         });
         // Once it is said, nobody waits.
         let began = std::time::Instant::now();
@@ -1041,7 +1047,7 @@ mod tests {
                 while AT_WORK.load(SeqCst) < 2 {
                     std::thread::yield_now();
                 }
-                return Err(Stop::Failed("no".to_owned()));
+                return Err(BenchError::Failed("no".to_owned()));
             }
             AT_WORK.fetch_add(1, SeqCst);
             std::thread::sleep(Duration::from_millis(100));
@@ -1051,10 +1057,10 @@ mod tests {
     };
 
     #[test]
-    fn no_thread_is_at_work_any_more_when_a_failed_crew_is_told() {
-        let job = Job { crew: CrewKind::Threads, ..job(3) };
+    fn no_thread_is_at_work_any_more_when_a_failed_worker_group_is_told() {
+        let job = Job { worker_kind: WorkerKind::Threads, ..job(3) };
         let failed = run(&crate::instruments::Real, &ONE_FAILS, &job).err();
-        assert_eq!(failed, Some(Stop::Failed("member 0: no".to_owned())));
+        assert_eq!(failed, Some(BenchError::Failed("member 0: no".to_owned())));
         assert_eq!(AT_WORK.load(SeqCst), 0);
     }
 }

@@ -1,9 +1,9 @@
-//! V12 and V13 on the real system: crews of processes and of threads overlap provably, cost the same whatever their size,
+//! V12 and V13 on the real system: worker groups of processes and of threads overlap provably, cost the same whatever their size,
 //! and end at once when a member dies. Assertions are about counts and margins, never about times.
 
-use groma_harness::model::{CrewKind, Info, Scaling};
+use groma_harness::model::{Info, Scaling, WorkerKind};
 use groma_harness::prelude::*;
-use groma_harness::testing::try_crew;
+use groma_harness::testing::try_group;
 
 static GETPPID: Benchmark = Benchmark {
     info: Info { about: About(""), ..Info::new("test.getppid") },
@@ -39,7 +39,7 @@ static FAILS: Benchmark = Benchmark {
     info: Info { scaling: Scaling::BOTH, ..Info::new("test.fails") },
     run: Run::Here(|ctx| {
         if ctx.member() == 2 {
-            return Err(Stop::Failed("cannot go on".to_owned()));
+            return Err(BenchError::Failed("cannot go on".to_owned()));
         }
         ctx.measure(|iters| {
             for _ in 0..iters {
@@ -69,8 +69,8 @@ fn open_files() -> usize {
     std::fs::read_dir("/proc/self/fd").expect("/proc").count()
 }
 
-fn overlaps(bench: &Benchmark, members: u32, kind: CrewKind) {
-    let tried = try_crew(bench, &[], None, members, kind).expect("a crew");
+fn overlaps(bench: &Benchmark, members: u32, kind: WorkerKind) {
+    let tried = try_group(bench, &[], None, members, kind).expect("a worker group");
     let samples = &tried.result.series[0].samples;
     for member in 0..members {
         assert!(samples.iter().any(|s| s.worker == member), "member {member} of {members} took no sample");
@@ -79,39 +79,39 @@ fn overlaps(bench: &Benchmark, members: u32, kind: CrewKind) {
     assert!(margin >= 0, "{members} {kind:?}: margin {margin} ns");
     assert!(samples.iter().all(|s| s.iters > 0 && s.elapsed_ns > 0));
     // V13: the coordinator sleeps; 1 % in a run of seconds, here in tens of milliseconds with all the starts and ends.
-    let share = tried.result.facts.iter().find(|f| f.key == "crew.coordinator_cpu").map(|f| f.value.parse::<f64>());
+    let share = tried.result.facts.iter().find(|f| f.key == "group.coordinator_cpu").map(|f| f.value.parse::<f64>());
     assert!(share.expect("a fact").is_ok_and(|s| s < 0.2), "{members} {kind:?}: {:?}", tried.result.facts);
 }
 
 #[test]
-fn every_sample_of_a_crew_overlaps_all_members() {
+fn every_sample_of_a_worker_group_overlaps_all_members() {
     let before = open_files();
-    for kind in [CrewKind::Processes, CrewKind::Threads] {
+    for kind in [WorkerKind::Processes, WorkerKind::Threads] {
         for members in [2, 4, 8, 64] {
             overlaps(&GETPPID, members, kind);
         }
     }
-    assert_eq!(open_files(), before, "a crew leaves descriptors open");
+    assert_eq!(open_files(), before, "a worker group leaves descriptors open");
 }
 
 #[test]
 fn a_member_that_comes_late_is_waited_for() {
-    for kind in [CrewKind::Processes, CrewKind::Threads] {
+    for kind in [WorkerKind::Processes, WorkerKind::Threads] {
         overlaps(&LATE, 4, kind);
     }
 }
 
 #[test]
 fn a_member_that_dies_ends_the_round_and_is_named() {
-    let stop = try_crew(&DIES, &[], None, 3, CrewKind::Processes).expect_err("member 1 dies");
-    assert_eq!(stop, Stop::Failed("member 1 of the crew exited with code 9".to_owned()));
+    let stop = try_group(&DIES, &[], None, 3, WorkerKind::Processes).expect_err("member 1 dies");
+    assert_eq!(stop, BenchError::Failed("member 1 of the worker group exited with code 9".to_owned()));
 }
 
 #[test]
 fn a_member_that_fails_ends_the_round_with_its_reason() {
-    for kind in [CrewKind::Processes, CrewKind::Threads] {
-        let stop = try_crew(&FAILS, &[], None, 4, kind).expect_err("member 2 fails");
-        assert_eq!(stop, Stop::Failed("member 2: cannot go on".to_owned()));
+    for kind in [WorkerKind::Processes, WorkerKind::Threads] {
+        let stop = try_group(&FAILS, &[], None, 4, kind).expect_err("member 2 fails");
+        assert_eq!(stop, BenchError::Failed("member 2: cannot go on".to_owned()));
     }
 }
 
@@ -132,16 +132,16 @@ static SECOND_BREAKS: Benchmark = Benchmark { info: Info::new("test.breaks"), ru
 static FOURTH_BREAKS: Benchmark = Benchmark { info: Info::new("test.breaks"), run: Run::Here(|ctx| breaks(ctx, 3)) };
 
 #[test]
-fn a_broken_proof_of_any_member_fails_the_crew() {
-    for kind in [CrewKind::Processes, CrewKind::Threads] {
+fn a_broken_proof_of_any_member_fails_the_worker_group() {
+    for kind in [WorkerKind::Processes, WorkerKind::Threads] {
         for (bench, members, number) in
             [(&FIRST_BREAKS, 2, 0), (&SECOND_BREAKS, 2, 1), (&SECOND_BREAKS, 4, 1), (&FOURTH_BREAKS, 4, 3)]
         {
-            let stop = try_crew(bench, &[], None, members, kind).expect_err("a member breaks its proof");
+            let stop = try_group(bench, &[], None, members, kind).expect_err("a member breaks its proof");
             let why = format!("member {number}: moons of the Earth is 2, not 1");
-            assert_eq!(stop, Stop::Failed(why), "{members} {kind:?}");
+            assert_eq!(stop, BenchError::Failed(why), "{members} {kind:?}");
         }
-        try_crew(&FOURTH_BREAKS, &[], None, 2, kind).expect("there is no fourth member");
+        try_group(&FOURTH_BREAKS, &[], None, 2, kind).expect("there is no fourth member");
     }
 }
 
@@ -165,15 +165,15 @@ static PANICS: Benchmark = Benchmark {
 
 static IDLE_LOOP: Benchmark = Benchmark {
     info: Info::new("test.idle_loop"),
-    run: Run::Here(|ctx| ctx.measure_arms(&mut [Arm::new("", |_| Ok(())).max_iters(10)])),
+    run: Run::Here(|ctx| ctx.measure_variants(&mut [Variant::new("", |_| Ok(())).max_iters(10)])),
 };
 
 #[test]
 fn what_a_member_does_wrong_is_told_with_its_number() {
-    for kind in [CrewKind::Processes, CrewKind::Threads] {
-        let stop = |bench| try_crew(bench, &[], None, 2, kind).expect_err("it does something wrong").to_string();
+    for kind in [WorkerKind::Processes, WorkerKind::Threads] {
+        let stop = |bench| try_group(bench, &[], None, 2, kind).expect_err("it does something wrong").to_string();
         assert_eq!(stop(&IDLE), "member 1 took no samples", "{kind:?}");
-        assert!(stop(&TWICE).ends_with(": a member of a crew measures once a round"), "{kind:?}");
+        assert!(stop(&TWICE).ends_with(": a member of a worker group measures once a round"), "{kind:?}");
         assert_eq!(stop(&PANICS), "member 1 panicked: no more", "{kind:?}");
         assert!(stop(&IDLE_LOOP).ends_with(": the loop does nothing"), "{kind:?}");
     }

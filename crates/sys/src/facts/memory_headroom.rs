@@ -19,7 +19,7 @@ pub struct Room {
 }
 
 /// The room that this process has at this moment; `None` where nothing is known of any limit.
-pub fn memory_room() -> Option<Room> {
+pub fn memory_headroom() -> Option<Room> {
     let tree = Tree::at(Path::new("/"));
     let limits = room_in(&tree, getrlimit(Resource::As).current, getrlimit(Resource::Data).current);
     let unused = if tree.text("proc/meminfo").is_none() { unused_memory() } else { None };
