@@ -35,8 +35,9 @@ const BAND: f64 = 1.5;
 /// catches a difference of two loops that is divided by the calls of the longer one (64 for 48).
 const EXACT: f64 = 1.15;
 /// The band for operations that neither sleep nor depend on the layout of memory. Seen: 0.81 to
-/// 1.05.
-const TIGHT: f64 = 1.3;
+/// 1.05 on a Zen 5 guest. On a Zen 4 guest the same loop of getppid takes 148 or 197 ns, depending on
+/// where the compiler puts it: after a system call, one branch of the loop may be mispredicted.
+const TIGHT: f64 = 1.4;
 /// The band for two CPUs, whose distance the host of a guest changes while both sides run (27 and
 /// 41 us for the same trip within a minute at load 15). The same operation on one CPU has the band
 /// of the rest, so units are seen there; a peer on the wrong CPU is 0.14 to 0.34.

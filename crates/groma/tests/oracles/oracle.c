@@ -204,7 +204,7 @@ static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 ORACLE(mutex_) { LOOP(pthread_mutex_lock(&mutex); pthread_mutex_unlock(&mutex)); }
 static void *sleeper(void *nothing) { pause(); return nothing; }
 static uint32_t idle;
-ORACLE(wake_) { LOOP(CHECK(syscall(SYS_futex, &idle, FUTEX_WAKE_PRIVATE, 1, 0, 0, 0) == 0)); }
+ORACLE(wake_) { LOOP(CHECK(KERNEL(futex, &idle, FUTEX_WAKE_PRIVATE, 1, 0) == 0)); }
 static uint64_t counter = 1;
 ORACLE(eventfd_) { LOOP(CHECK(write(fd, &counter, 8) == 8 && read(fd, &counter, 8) == 8)); }
 static struct pollfd polled[100];
