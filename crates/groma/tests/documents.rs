@@ -1,7 +1,7 @@
-//! The documents against the program: the list of benchmarks is what `groma list` says, the commands that the README shows
-//! are understood, the links lead somewhere.
+//! The documents against the program: docs/benchmarks.md matches `groma list`, the commands in the
+//! README work, links and citations name files and sections that exist.
 //!
-//! `GROMA_UPDATE=1 cargo test -p groma --test documents` writes docs/benchmarks.md anew.
+//! `GROMA_UPDATE=1 cargo test -p groma --test documents` rewrites docs/benchmarks.md.
 
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -174,4 +174,140 @@ fn links_lead_somewhere() {
         }
     }
     assert!(links > 5, "only {links} links found");
+}
+
+/// Every source file, script and document of the repository, by its path from the root.
+fn sources() -> Vec<String> {
+    fn collect(dir: &Path, found: &mut Vec<PathBuf>) {
+        for entry in fs::read_dir(dir).unwrap_or_else(|e| panic!("{}: {e}", dir.display())).flatten() {
+            let (path, name) = (entry.path(), entry.file_name());
+            let name = name.to_string_lossy();
+            // Build output, snapshots of output, and inputs of the fuzzer are not text that cites.
+            if path.is_dir() && !["target", ".git", "corpus", "regressions", "snapshots"].contains(&&*name) {
+                collect(&path, found);
+            } else if [".rs", ".md", ".toml", ".c", ".sh", ".sql"].iter().any(|end| name.ends_with(end)) {
+                found.push(path);
+            }
+        }
+    }
+    let root = root();
+    let mut found = Vec::new();
+    collect(&root, &mut found);
+    found.iter().map(|path| path.strip_prefix(&root).expect("below it").to_string_lossy().into_owned()).collect()
+}
+
+/// The anchors of a page: its headings as GitHub spells them.
+fn anchors(page: &str) -> Vec<String> {
+    let mut code = false;
+    let mut found = Vec::new();
+    for line in page.lines() {
+        code ^= line.starts_with("```");
+        if let Some(heading) = line.strip_prefix('#').filter(|_| !code) {
+            let kept = |c: &char| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_');
+            let text = heading.trim_start_matches('#').trim().to_lowercase();
+            found.push(text.chars().filter(kept).map(|c| if c == ' ' { '-' } else { c }).collect());
+        }
+    }
+    found
+}
+
+/// What is written in a line of code as a comment; a document is text throughout.
+fn prose<'l>(path: &str, line: &'l str) -> Option<&'l str> {
+    if path.ends_with(".rs") { line.find("//").map(|at| &line[at..]) } else { Some(line) }
+}
+
+#[test]
+fn citations_name_a_section_that_exists() {
+    const PAGES: &str = "docs/methods/";
+    let mut cited = 0;
+    for path in sources() {
+        let text = read(&path);
+        for rest in text.split(PAGES).skip(1) {
+            let word: String =
+                rest.chars().take_while(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '#')).collect();
+            let word = word.trim_end_matches('.');
+            let (page, anchor) = word.split_once('#').unwrap_or((word, ""));
+            if !page.ends_with(".md") || path == file!() || path.ends_with("tests/documents.rs") {
+                continue;
+            }
+            let page = root().join(PAGES).join(page);
+            let text = fs::read_to_string(&page).unwrap_or_else(|e| panic!("{path}: {}: {e}", page.display()));
+            assert!(anchor.is_empty() || anchors(&text).iter().any(|a| a == anchor), "{path}: {word}: no such section");
+            // A page says where; code must say exactly where.
+            assert!(!anchor.is_empty() || !path.ends_with(".rs"), "{path}: {word}: name the section");
+            cited += 1;
+        }
+    }
+    assert!(cited > 100, "only {cited} citations found: this test looks in the wrong place");
+}
+
+#[test]
+fn no_code_cites_what_a_reader_cannot_open() {
+    /// Pages that were never part of this repository.
+    const OUTSIDE: [&str; 7] = [
+        "harness-methods",
+        "os-methods",
+        "memory-methods",
+        "lmbench-inventory",
+        "dependencies.md",
+        "design.md",
+        "../shared",
+    ];
+    /// Words in the form of a code that are known in the field: ARM's manual has a section D12.
+    const KNOWN: [(&str, &str); 1] = [("crates/sys/src/arch/aarch64/mod.rs", "D12")];
+    let mut bad = Vec::new();
+    for path in sources().iter().filter(|path| !path.ends_with("tests/documents.rs")) {
+        for (n, line) in read(path).lines().enumerate() {
+            let outside = OUTSIDE.iter().find(|page| line.contains(*page)).map(|page| (*page).to_owned());
+            let code = prose(path, line).filter(|_| path.ends_with(".rs")).and_then(|text| bare_code(text));
+            let code = code.filter(|code| !KNOWN.contains(&(path, code)));
+            if let Some(what) = outside.or(code) {
+                bad.push(format!("{path}:{}: {what}", n + 1));
+            }
+        }
+    }
+    assert!(bad.is_empty(), "nobody can look these up:\n{}", bad.join("\n"));
+}
+
+/// The first word of a comment that only its author can look up: `V12`, `(3.10)`, `finding 8`.
+fn bare_code(comment: &str) -> Option<String> {
+    let is_code = |word: &str| {
+        let mut chars = word.chars();
+        let letter = chars.next().is_some_and(|c| "VMDNHSBX".contains(c));
+        let digits = chars.as_str();
+        letter && (1..=2).contains(&digits.len()) && digits.bytes().all(|b| b.is_ascii_digit())
+    };
+    let is_section = |inner: &str| {
+        inner.split(", ").all(|part| {
+            part.split_once('.').is_some_and(|(chapter, section)| {
+                matches!(chapter, "1" | "2" | "3" | "4") && section.parse::<u8>().is_ok_and(|n| n > 0 && n < 30)
+            })
+        })
+    };
+    let words = comment.split(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '_' | '`' | '.' | '-' | '#' | '/')));
+    let code = words.map(|word| word.trim_end_matches('.')).find(|word| is_code(word)).map(str::to_owned);
+    let inner = comment.split('(').skip(1).filter_map(|rest| rest.split_once(')')).map(|(inner, _)| inner);
+    let section = inner.into_iter().find(|inner| is_section(inner)).map(|inner| format!("({inner})"));
+    let finding = comment.contains("finding ").then(|| {
+        comment
+            .split("finding ")
+            .nth(1)
+            .filter(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
+            .map(|_| "finding N")
+    });
+    code.or(section).or(finding.flatten().map(str::to_owned))
+}
+
+#[test]
+fn bare_codes_are_told_from_words() {
+    for code in
+        ["// see V12", "/// limit (M5: 64 %)", "// (3.10), label C", "// twice (3.6).", "// N5, D8", "// finding 8"]
+    {
+        assert!(bare_code(code).is_some(), "{code}");
+    }
+    for word in
+        ["// L2 and L3", "// Linux (6.18)", "// `V4(SocketAddrV4)`", "// an M1-like chip", "// 3.10 ns", "// (5.14)"]
+    {
+        assert_eq!(bare_code(word), None, "{word}");
+    }
 }
