@@ -1,4 +1,4 @@
-//! The scheduler: wake-ups, noise, fairness.
+//! The scheduler: wake-up latency, periodic wake-ups, noise.
 
 use crate::cpus::of_the_run as cpus_of_the_run;
 use groma_harness::prelude::*;
@@ -22,7 +22,8 @@ pub(crate) const POLICY: Param = Param {
     full: &["other", "fifo"],
 };
 
-/// Puts this task, and those it forks, into the class that [`POLICY`] names, whatever class it was started in.
+/// Puts this task, and those it forks, into the class named by [`POLICY`], whatever its class was
+/// at start.
 pub(crate) fn take_policy(ctx: &Ctx) -> Outcome {
     match ctx.word(POLICY.name) {
         "fifo" => sched::be_real_time().context("becoming a real-time task (SCHED_FIFO)"),
