@@ -1,4 +1,4 @@
-//! Sleeping: how late a timer is.
+//! Timers: how late a sleep ends.
 
 use groma_harness::Benchmark;
 
