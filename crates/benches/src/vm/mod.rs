@@ -1,4 +1,4 @@
-//! Virtual memory: making and changing mappings, and what it costs to get their pages.
+//! Virtual memory: making and changing mappings, and the cost of getting their pages.
 
 use groma_harness::Benchmark;
 use groma_harness::model::{Param, ParamKind};
