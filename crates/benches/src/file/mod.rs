@@ -1,5 +1,6 @@
-//! Files: names made, moved and removed, data read again out of memory, and data that has to survive. Only
-//! `file.durable` waits for a disk.
+//! Files: names created, moved and removed, cached data read again, and data that has to survive.
+//!
+//! Only `file.durable` waits for a disk.
 
 use crate::scratch::Scratch;
 use groma_harness::prelude::*;
@@ -59,9 +60,10 @@ const OBJECT: Param = Param {
     full: &[],
 };
 
-/// What a size takes that is the length of a file in [`WHERE`], of so many at a time.
+/// The memory for a parameter that is the length of files in [`WHERE`], of which `copies` exist at
+/// a time.
 const fn files(copies: u64) -> ParamKind {
-    // What is written, and what is read back.
+    // One to write from, one to read back into.
     const BUFFERS: u64 = 2;
     ParamKind::SizeOf(Memory::Files { copies, buffers: BUFFERS, in_memory: Some((WHERE.name, "tmpfs")), shared: None })
 }
@@ -79,12 +81,12 @@ const fn entries(default: &'static [&'static str]) -> Param {
     }
 }
 
-/// A directory of this member's own, where the parameter [`WHERE`] says.
+/// A directory of this member's own, in the place given by the parameter [`WHERE`].
 fn directory(ctx: &mut Ctx) -> Result<Scratch, BenchError> {
     if ctx.word("where") == "tmpfs" { Scratch::tmpfs(ctx) } else { Scratch::apart(ctx) }
 }
 
-/// The same, or one for all members, as the parameter [`OBJECT`] says.
+/// The same, or one shared by all members, depending on the parameter [`OBJECT`].
 fn directory_of_object(ctx: &mut Ctx) -> Result<Scratch, BenchError> {
     match (ctx.word("object"), ctx.word("where")) {
         ("shared", "tmpfs") => Err(BenchError::Unsupported("a tmpfs that is on no path cannot be shared".to_owned())),
@@ -102,7 +104,8 @@ mod tests {
     use std::path::PathBuf;
     use sys::tmpfs::Tmpfs;
 
-    /// Tries every benchmark of the family in the root of a file system, with its largest plain values.
+    /// Tries every benchmark of the family in the root of a file system, with its largest plain
+    /// values.
     fn try_all_in(dir: &File) -> Vec<(&'static str, Outcome)> {
         let path = PathBuf::from(format!("/proc/self/fd/{}", dir.as_raw_fd()));
         let try_one = |bench: &&'static Benchmark| {
@@ -117,7 +120,7 @@ mod tests {
 
     #[test]
     fn a_full_disk_is_a_failure_with_its_reason_and_leaves_nothing() {
-        // The smallest that a page and a half fit into.
+        // The smallest tmpfs that a page and a half fit into.
         let root = match Tmpfs::new(8192).and_then(|tmpfs| tmpfs.root()) {
             Ok(root) => root,
             Err(e) => return eprintln!("skipped: {e}"),
@@ -129,7 +132,7 @@ mod tests {
                     assert!(why.contains("No space left"), "{id}: {why}");
                     full += 1;
                 }
-                // Names alone need no room there, and nothing is durable there.
+                // Names alone need no space there, and nothing is durable there.
                 Ok(()) | Err(BenchError::Unsupported(_)) => {}
                 Err(BenchError::Denied(why)) => panic!("{id}: {why}"),
             }
