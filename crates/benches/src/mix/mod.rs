@@ -1,4 +1,4 @@
-//! Mixtures of operations, as programs make them: not storage tests, not tests of one primitive.
+//! Mixtures of operations, as programs perform them: not tests of storage or of a single primitive.
 
 use groma_harness::Benchmark;
 
