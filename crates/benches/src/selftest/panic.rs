@@ -1,8 +1,10 @@
-//! Panics in its measured loop; the round has to be `failed` and tell the message.
+//! Panics in its measured loop: the round has to be `failed` and report the message.
 //!
-//! Measures nothing. The other rounds and the other benchmarks of the run go on.
+//! **Measures:** Nothing.
 //!
-//! Source: architecture.md, the selftest family.
+//! **Method:** It panics in the first iteration. The other rounds and benchmarks of the run go on.
+//!
+//! **Sources:** See docs/methods/operating-system.md#self-tests.
 
 use groma_harness::prelude::*;
 

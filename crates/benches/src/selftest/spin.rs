@@ -1,14 +1,16 @@
-//! Known truth: reads the clock until so many nanoseconds have passed.
+//! Known truth: reads the clock until a given number of nanoseconds has passed.
 //!
-//! Measures nothing but the harness: the value has to be the parameter, within 0.5 % or two steps of the clock
-//! (harness-methods.md V1).
+//! **Measures:** Only the harness: the value has to be the parameter, within 0.5 % or two steps of
+//! the clock.
 //!
-//! Method: the ends of the iterations of one interval are laid down in advance, one span apart. If each iteration
-//! began at its own reading of the clock, each would be longer by half a reading, which is more than 0.5 % of 1 us.
+//! **Method:** The ends of the iterations of one interval are computed in advance, one span apart.
+//! If each iteration began at its own reading of the clock, each would be longer by half a reading,
+//! which is more than 0.5 % of 1 us.
 //!
-//! Traps: the clock must be the harness's own, or two clocks are compared.
+//! **Pitfalls:** The clock must be the harness's own, or two clocks are compared.
 //!
-//! Source: harness-methods.md V1.
+//! **Sources:** See docs/methods/operating-system.md#self-tests and
+//! docs/methods/timing.md#tests-of-the-harness.
 
 use groma_harness::prelude::*;
 use groma_harness::sys::clock::{Clock, Monotonic};
