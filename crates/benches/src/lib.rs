@@ -1,9 +1,10 @@
-//! The benchmarks: one file each, named as the user names them: `ipc.pipe_rtt` is `ipc/pipe_rtt.rs`.
+//! The benchmarks, one file each, named after their id: `ipc.pipe_rtt` is `ipc/pipe_rtt.rs`.
 //!
-//! The catalogue is written out, not collected by the linker: a family lists its files in its `mod.rs`, and [`all`] chains
-//! the families. A test walks the folders and compares file names with ids, so nothing is forgotten or misnamed.
-//! Benchmarks do not time, print, parse, store, choose their repetitions, or start threads behind the harness's back; what
-//! is unsafe about the system is behind `groma-sys`.
+//! The catalogue is written out, not collected by the linker: a family lists its files in its
+//! `mod.rs`, and [`all`] concatenates the families. A test walks the folders and compares file
+//! names with ids, so nothing is forgotten or misnamed. Benchmarks do not time, print, parse,
+//! store, choose their iterations, or start threads behind the harness's back. Unsafe code is in
+//! `groma-sys`.
 #![forbid(unsafe_code)]
 
 use groma_harness::Benchmark;
@@ -44,7 +45,7 @@ mod vm;
 pub mod wire;
 mod work;
 
-/// Every benchmark, family by family, in the order in which lists and tables show them.
+/// Every benchmark, family by family, in the order of lists and tables.
 pub fn all() -> Vec<&'static Benchmark> {
     [
         clock::ALL,
@@ -74,7 +75,7 @@ pub fn all() -> Vec<&'static Benchmark> {
     .concat()
 }
 
-/// Every other side that a benchmark may have on another machine, for `groma serve`.
+/// Every peer that a benchmark may have on another machine, for `groma serve`.
 pub fn services() -> Vec<&'static Service> {
     [net::SERVICES, rpc::SERVICES, http::SERVICES].concat()
 }
