@@ -1,4 +1,4 @@
-//! Talking between processes on one machine.
+//! Communication between processes on one machine.
 
 use groma_harness::Benchmark;
 use groma_harness::prelude::*;
@@ -39,7 +39,7 @@ pub(crate) const ALL: &[&Benchmark] = &[
     &sendfile_bandwidth::BENCH,
 ];
 
-/// Where the two sides are unless told otherwise; every other placement can be asked for.
+/// The default placements of the two sides; every other placement can be requested.
 const NEAR: &[Placement] = &[Placement::SameCpu, Placement::SameLlc];
 
 /// How round trips scale.
@@ -51,7 +51,7 @@ const fn sizes(full: &'static [&'static str]) -> Param {
     Param { name: "size", help: "bytes in the message", kind: ParamKind::Size, quick: &[], default: &["1"], full }
 }
 
-/// The text about a size that a limit of the system forbids.
+/// The error for a size that exceeds a limit of the system.
 fn beyond(size: usize, name: &str, limit: Option<u64>) -> BenchError {
     let limit = limit.map_or_else(|| "less".to_owned(), |n| n.to_string());
     BenchError::Unsupported(format!("a message of {size} bytes: {name} allows {limit}"))
