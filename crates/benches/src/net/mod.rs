@@ -25,7 +25,7 @@ pub(crate) const ALL: &[&Benchmark] = &[
     &udp_bandwidth::BENCH,
 ];
 
-/// The other sides of these, for another machine.
+/// The peers of these benchmarks, for another machine.
 pub(crate) const SERVICES: &[&Service] = &[
     &tcp_rtt::SERVICE,
     &udp_rtt::SERVICE,
@@ -35,7 +35,8 @@ pub(crate) const SERVICES: &[&Service] = &[
     &udp_bandwidth::SERVICE,
 ];
 
-/// On one CPU, on two that share a cache, and to another machine; the others are there to be named.
+/// The default placements: one CPU, two that share a cache, and another machine. Others can be
+/// requested.
 const PLACEMENTS: &[Placement] = &[Placement::SameCpu, Placement::SameLlc, Placement::Remote];
 
 /// Which loopback.
@@ -48,7 +49,7 @@ const FAMILY: Param = Param {
     full: &["v4", "v6"],
 };
 
-/// A number that came from the network as a size, if it is no larger than a benchmark would ask for.
+/// Converts a number from the network to a size; an error unless it is 1 to `most`.
 fn within(size: u64, most: u64) -> io::Result<usize> {
     if (1..=most).contains(&size) { Ok(size as usize) } else { Err(io::ErrorKind::InvalidData.into()) }
 }
