@@ -1,4 +1,4 @@
-//! Requests and responses of HTTP.
+//! HTTP requests and responses.
 
 use crate::peer::Service;
 use groma_harness::Benchmark;
@@ -10,5 +10,5 @@ pub(crate) mod server;
 
 pub(crate) const ALL: &[&Benchmark] = &[&get::BENCH];
 
-/// The other sides of these, for another machine.
+/// The peers of these benchmarks, for another machine.
 pub(crate) const SERVICES: &[&Service] = &[&server::SERVICE];
