@@ -9,6 +9,6 @@ pub(crate) mod onc;
 
 pub(crate) const ALL: &[&Benchmark] = &[&null::BENCH];
 
-/// The other sides of these, for another machine.
+/// The peers of these benchmarks, for another machine.
 pub(crate) const SERVICES: &[&Service] =
     &[&exchange::RPC_TCP, &exchange::RPC_UDP, &exchange::BARE_TCP, &exchange::BARE_UDP];
