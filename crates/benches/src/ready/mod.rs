@@ -1,4 +1,4 @@
-//! Asking which of many descriptors are ready.
+//! Asking which of many descriptors are ready. See docs/methods/operating-system.md#readiness.
 
 use crate::entry;
 use crate::peer::Family;
@@ -55,17 +55,19 @@ const fn which(default: &'static [&'static str]) -> Param {
     }
 }
 
-/// Things of their own, each with its own queue of waiters: copies of one descriptor would share one.
+/// Separate objects, each with its own wait queue; duplicates of one descriptor would share one.
 struct Objects {
-    /// What is asked about, under the lowest numbers that are free. Closed first: TCP then sends a reset.
+    /// The descriptors asked about, with the lowest free numbers. Dropped first, so TCP sends a
+    /// reset.
     near: Vec<OwnedFd>,
-    /// What makes those readable, under numbers above all of them; none where a thing has one end.
+    /// The ends that make those readable, with numbers above all of them; empty for objects with
+    /// one end.
     far: Vec<OwnedFd>,
 }
 
-/// Descriptors that a process has anyway, with much room.
+/// Allowance for the descriptors that a process has anyway.
 const OTHERS: u64 = 64;
-/// What a packet on the loopback or a timer of a nanosecond may take on a machine that is busy.
+/// The longest wait for a loopback packet or a timer of a nanosecond on a busy machine.
 const SOON: Duration = Duration::from_secs(5);
 
 impl Objects {
@@ -122,7 +124,7 @@ impl Objects {
         Ok(())
     }
 
-    /// Makes one of them readable, and waits until it is.
+    /// Makes object `i` readable, and waits until it is.
     fn make_ready(&self, kind: &str, i: usize) -> Outcome {
         let near = self.near[i].as_fd();
         match kind {
@@ -143,8 +145,8 @@ impl Objects {
     }
 }
 
-/// Makes the things that the parameters name, asks about them in the way that `over` makes, again and again, and proves
-/// what was told.
+/// Makes the objects that the parameters name, measures asking about them with the system call that
+/// `over` sets up, and proves the answers.
 fn measure<A: Asking>(ctx: &mut Ctx, over: impl FnOnce(&[BorrowedFd<'_>]) -> Result<A, BenchError>) -> Outcome {
     let (kind, count) = (ctx.word("kind"), ctx.int("count"));
     let objects = Objects::new(kind, count)?;
@@ -167,7 +169,7 @@ fn measure<A: Asking>(ctx: &mut Ctx, over: impl FnOnce(&[BorrowedFd<'_>]) -> Res
             right += u64::from(way.ask() == ready);
         }
         done.add(right);
-        if right == iters { Ok(()) } else { Err(BenchError::Failed(format!("not always {ready} of {all} were ready"))) }
+        if right == iters { Ok(()) } else { Err(BenchError::Failed(format!("a call did not report {ready} of {all}"))) }
     };
     ctx.measure(&mut body)?;
     done.prove(ctx, "calls answered as they should be, per call credited");
@@ -185,7 +187,7 @@ mod tests {
     use super::*;
     use groma_harness::testing::try_out;
 
-    /// Every way to ask, with every kind of thing and every pattern: told what was made ready.
+    /// Every call, with every kind of object and every pattern, reports what was made ready.
     #[test]
     fn what_was_made_ready_is_told() {
         for bench in [&select::BENCH, &poll::BENCH, &epoll::BENCH] {
