@@ -1,4 +1,5 @@
-//! Locks, semaphores and counters that nobody else waits for; those that are waited for are in `ipc`.
+//! Uncontended locks, semaphores and counters; contended ones are in `ipc`. See
+//! docs/methods/operating-system.md#locks.
 
 use groma_harness::Benchmark;
 use groma_harness::prelude::*;
@@ -25,7 +26,7 @@ pub(crate) const LOCK_KIND: Param = Param {
     full: &["record", "open-file", "flock"],
 };
 
-/// The kind of lock that was chosen.
+/// The kind of lock that the parameter names.
 pub(crate) fn lock_kind(ctx: &Ctx) -> Kind {
     match ctx.word("kind") {
         "record" => Kind::Record,
@@ -44,7 +45,8 @@ const OBJECT: Param = Param {
     full: &["private", "shared"],
 };
 
-/// The file that the members of a worker group share, where they are to share the object; it goes with the round.
+/// The file that the members of a worker group share with `object=shared`; it is removed with the
+/// round.
 fn shared_file(ctx: &Ctx) -> Result<Option<File>, BenchError> {
     if ctx.word("object") == "private" {
         return Ok(None);
@@ -54,10 +56,11 @@ fn shared_file(ctx: &Ctx) -> Result<Option<File>, BenchError> {
     file.map(Some).context("opening the file that the worker group shares")
 }
 
-/// The outcome of operations that should have given `expected` each, of which `wrong` is one that did not.
+/// The outcome of operations that should each return `expected`; `wrong` is an answer that
+/// differed, if any.
 fn each_gave(expected: isize, wrong: Option<isize>, what: &str) -> Outcome {
     match wrong {
         None => Ok(()),
-        Some(answer) => Err(BenchError::Failed(format!("{what} answered {answer}, not {expected}"))),
+        Some(answer) => Err(BenchError::Failed(format!("{what} returned {answer}, not {expected}"))),
     }
 }
