@@ -1,4 +1,5 @@
-//! What the kernel lets a program do without entering it.
+//! What the kernel lets a program do without entering it: the vDSO. See
+//! docs/methods/operating-system.md#vdso.
 
 use groma_harness::prelude::*;
 
@@ -19,7 +20,7 @@ const OUTPUTS: [Output; 2] = [
     },
 ];
 
-/// No answer of a loop was an error.
+/// The outcome of a loop whose answers should be 0; `worst` is the smallest.
 fn answered(what: &str, worst: isize) -> Outcome {
-    if worst == 0 { Ok(()) } else { Err(BenchError::Failed(format!("{what} answered {worst}"))) }
+    if worst == 0 { Ok(()) } else { Err(BenchError::Failed(format!("{what} returned {worst}"))) }
 }
