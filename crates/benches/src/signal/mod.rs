@@ -1,4 +1,4 @@
-//! Signals.
+//! Signals. See docs/methods/operating-system.md#signals.
 
 use groma_harness::Benchmark;
 use groma_harness::model::Scaling;
