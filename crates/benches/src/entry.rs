@@ -1,9 +1,9 @@
-//! Evidence of whether a loop enters the kernel: its body runs in a child behind a filter that
-//! refuses every system call.
+//! Evidence of whether a loop enters the kernel.
 //!
-//! This is exact where the share of CPU time in the kernel is not. Most kernels account that share
-//! by ticks of 4 ms, and over the 20 ms of a round one in twenty loops of nothing but system calls
-//! shows less than a fifth of it. See docs/methods/operating-system.md#kernel-entry.
+//! The loop's body runs in a child behind a filter that refuses every system call. This is exact
+//! where the share of CPU time in the kernel is not. Most kernels account that share by ticks of 4
+//! ms, and over the 20 ms of a round one in twenty loops of nothing but system calls shows less
+//! than a fifth of it. See docs/methods/operating-system.md#kernel-entry.
 
 use groma_harness::prelude::*;
 use groma_harness::sys::filter::cut_off;

@@ -1,9 +1,9 @@
-//! The peer of a network benchmark: a helper process on this machine, or a service of `groma serve`
-//! on another.
+//! The peer of a network benchmark.
 //!
-//! The benchmark is the same in both cases: it connects to [`Peer::address`], measures, and ends
-//! the peer. Whatever both sides have to agree on (a size, an option) goes over their own
-//! connection first, since they share no memory. See docs/methods/operating-system.md#peers.
+//! It is a helper process on this machine, or a service of `groma serve` on another. The benchmark
+//! is the same in both cases: it connects to [`Peer::address`], measures, and ends the peer.
+//! Whatever both sides have to agree on (a size, an option) goes over their own connection first,
+//! since they share no memory. See docs/methods/operating-system.md#peers.
 
 pub(crate) use groma_harness::remote::{Limits, Service, Session, Socket, Transport};
 

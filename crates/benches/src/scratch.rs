@@ -1,5 +1,6 @@
-//! Files to measure with: below the round's own directory, and removed afterwards. See
-//! docs/methods/operating-system.md#scratch-files.
+//! Files to measure with: below the round's own directory, and removed afterwards.
+//!
+//! See docs/methods/operating-system.md#scratch-files.
 
 use groma_harness::prelude::*;
 use groma_harness::sys::tmpfs::Tmpfs;

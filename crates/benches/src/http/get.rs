@@ -18,7 +18,7 @@
 //! - lmbench `lat_http` and `lmhttp`: empty and failed responses count as fast ones; the mean is
 //!   over another number of requests than were made; the server sends malformed headers, runs on
 //!   after its stop, and serves any path.
-//! - Ports run out.
+//! - Ports can run out in TIME_WAIT.
 //! - Nagle's algorithm delays a response whose head and body are separate writes.
 //!
 //! **Sources:** lmbench3 `lat_http`; RFC 9112. See docs/methods/operating-system.md#http.

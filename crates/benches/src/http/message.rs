@@ -1,5 +1,4 @@
-//! The part of HTTP/1.1 (RFC 9112) that a `GET` needs: writing and parsing requests and response
-//! heads.
+//! The part of HTTP/1.1 (RFC 9112) that a `GET` needs: requests and response heads.
 //!
 //! Input is bounded: a head has at most [`HEAD_MOST`] bytes, and a body is as long as
 //! Content-Length says.

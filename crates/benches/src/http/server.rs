@@ -1,7 +1,7 @@
-//! A small HTTP/1.1 server, the peer of this family: a process of its own that serves one client at
-//! a time.
+//! A small HTTP/1.1 server, the peer of this family's benchmark.
 //!
-//! It answers three kinds of paths and looks up nothing in a file system:
+//! It is a separate process that serves one client at a time. It answers three kinds of paths and
+//! looks up nothing in a file system:
 //! - `/memory/BYTES` is a body from a buffer.
 //! - `/file/BYTES` is the same body by `sendfile` from a file in memory.
 //! - `/usage` is 16 bytes: the server's CPU time in nanoseconds, and the number of bodies that it

@@ -1,5 +1,4 @@
-//! Ends of channels that are descriptors: byte streams, and messages that arrive whole or not at
-//! all.
+//! Ends of channels that are descriptors: byte streams and whole messages.
 
 use super::trip::End;
 use groma_harness::prelude::*;

@@ -46,7 +46,7 @@ const NEAR: &[Placement] = &[Placement::SameCpu, Placement::SameLlc];
 const ONE_PROCESS_EACH: Scaling =
     Scaling::processes("each copy forks its other side, which a process with threads must not");
 
-/// The length of a message, 1 byte unless told otherwise.
+/// The parameter for the length of a message, 1 byte by default.
 const fn sizes(full: &'static [&'static str]) -> Param {
     Param { name: "size", help: "bytes in the message", kind: ParamKind::Size, quick: &[], default: &["1"], full }
 }

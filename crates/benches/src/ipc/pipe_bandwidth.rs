@@ -12,22 +12,22 @@
 //! **Does not measure:** TCP, or streams whose data nobody reads.
 //!
 //! **Method:** The reader measures, since bytes count when they arrive. It times each mebibyte
-//! alone (or four times the capacity of the pipe), after reading one pipe's worth untimed. Every
-//! transfer carries its own number in every word, and the reader compares them (`stream.rs`). All
-//! buffers are whole, private pages. With `vmsplice` the writer rotates one more buffer than the
-//! pipe can hold, so none is refilled before it was read. The CPU time of each side per gigabyte is
-//! a metric.
+//! alone (or four times the capacity of the pipe if that is more), after reading one pipe's worth
+//! untimed. Every transfer carries its own number in every word, and the reader compares them
+//! (`stream.rs`). All buffers are whole, private pages. With `vmsplice` the writer rotates one more
+//! buffer than the pipe can hold, so none is refilled before it was read. The CPU time of each side
+//! per gigabyte is a metric.
 //!
 //! **Pitfalls:**
 //! - Bytes credited instead of counted: lmbench `bw_unix` credits 10 MiB whatever it moved, and
 //!   `bw_pipe -M` nearly doubles a total that its chunks do not divide.
-//! - Data that nobody touches: lmbench's compiler removes the touching.
+//! - Data that nobody touches: the compiler removes lmbench's accesses.
 //! - 64 KiB stay in the cache and can beat a memory copy.
 //! - The placement of the two sides; helper processes that outlive their parent.
 //! - Lent pages that change before they are read.
 //! - A user with many pipes gets smaller ones; the capacity is a fact of the round.
 //!
-//! **Sources:** lmbench 1996 table 3, lmbench3 `bw_pipe`. See
+//! **Sources:** lmbench 1996 table 3; lmbench3 `bw_pipe`. See
 //! docs/methods/operating-system.md#streams.
 
 use super::stream::{self, Medium};

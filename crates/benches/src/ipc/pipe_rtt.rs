@@ -3,7 +3,8 @@
 //! **Measures:** The whole round trip: a write and a read on each side, two wake-ups, and two
 //! context switches where both sides share a CPU.
 //!
-//! **Does not measure:** Bandwidth. Half of a round trip is never reported as "one way".
+//! **Does not measure:** Bandwidth, or one-way latency: half of a round trip is never reported as
+//! "one way".
 //!
 //! **Method:** Each round trip is timed alone, since it takes 2 us and more: the median is then
 //! that of undisturbed trips, and the tail is visible. The placement of the two sides is part of
@@ -17,7 +18,7 @@
 //! - Helper processes can outlive their parent. Here the peer ends at the end of its pipe, and dies
 //!   with its parent.
 //!
-//! **Sources:** lmbench 1996 table 11, lmbench3 `lat_pipe`, Ousterhout 1990 table 3 (`cswitch`: one
+//! **Sources:** lmbench 1996 table 11; lmbench3 `lat_pipe`; Ousterhout 1990 table 3 (`cswitch`: one
 //! byte through two pipes). See docs/methods/operating-system.md#round-trips.
 
 use super::ends::{Stream, message};

@@ -1,9 +1,8 @@
-//! The stream between two processes behind the bandwidth benchmarks of this family. Which way the
-//! bytes take is defined by the benchmark files beside this one.
+//! The stream between two processes that the bandwidth benchmarks of this family measure.
 //!
-//! The reader measures, because a byte counts when it has arrived. Every transfer carries its own
-//! number in every word and the reader compares them, so no byte can be lost, duplicated or
-//! credited without having been moved.
+//! How the bytes travel is up to the benchmarks. The reader measures, because a byte counts when it
+//! has arrived. Every transfer carries its own number in every word and the reader compares them,
+//! so no byte can be lost, duplicated or credited without having been moved.
 //!
 //! Each mebibyte is timed alone, or four times the capacity of the medium where that is more. Both
 //! sides then run as in a long stream, and most intervals are undisturbed on a busy machine: a pipe

@@ -1,10 +1,10 @@
-//! The loop shared by all round trips: a message goes to a peer process, which sends back an answer
-//! that only it can give.
+//! The loop shared by all round trips: a message to a peer process, and its answer.
 //!
 //! The two sides are the two [`End`]s of a channel. Each message carries a number in its first and
-//! last byte; the peer checks both and answers with the next number. Channels without bytes (a
-//! counter, a semaphore, a lock) hand over a token instead. The last message is marked as such, and
-//! the peer must have answered exactly as many as there were iterations.
+//! last byte; the peer checks both and answers with the next number, so an answer proves that the
+//! peer received the message. Channels without bytes (a counter, a semaphore, a lock) hand over a
+//! token instead. The last message is marked as such, and the peer must have answered exactly as
+//! many as there were iterations.
 //!
 //! On one CPU a round trip needs two context switches, and they are proven. Between two CPUs an
 //! answer can arrive before this side has gone to sleep (1.73 switches per round trip over

@@ -1,5 +1,6 @@
-//! Uncontended locks, semaphores and counters; contended ones are in `ipc`. See
-//! docs/methods/operating-system.md#locks.
+//! Uncontended locks, semaphores and counters; contended ones are in `ipc`.
+//!
+//! See docs/methods/operating-system.md#locks.
 
 use groma_harness::Benchmark;
 use groma_harness::prelude::*;

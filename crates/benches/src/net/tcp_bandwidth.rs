@@ -23,9 +23,9 @@
 //!
 //! **Pitfalls:**
 //! - Bytes that are credited, not counted.
-//! - Data that nobody touches: lmbench's compiler removes the touching.
-//! - Slow start.
-//! - 64 KiB stay in the cache.
+//! - Data that nobody touches: the compiler removes lmbench's accesses.
+//! - Slow start, if the first bytes are timed.
+//! - A buffer of 64 KiB stays in the cache.
 //! - The loopback's packets are 64 KiB long, unlike those of Ethernet.
 //!
 //! **Sources:** lmbench 1996 tables 3 (loopback) and 4 (between machines); lmbench3 `bw_tcp`. See
@@ -96,7 +96,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
     run: Run::Here(run),
 };
 
-/// What a side spends.
+/// An output for the CPU time of one side.
 const fn cpu(suffix: &'static str, summary: &'static str) -> Output {
     Output { suffix, summary, derivation: Derivation::Series(suffix), quantity: Some(Quantity::Latency), detail: true }
 }

@@ -17,7 +17,7 @@
 //!
 //! **Pitfalls:**
 //! - Those of `net.tcp_connect`.
-//! - Ports run out in TIME_WAIT.
+//! - Ports can run out in TIME_WAIT.
 //! - Nagle's algorithm does not affect the first byte.
 //!
 //! **Sources:** netperf's `TCP_CRR`; the operating-system parts of lmbench3 `lat_connect` and

@@ -25,7 +25,7 @@ const PROCESSES: Scaling =
 
 /// How many descriptors are asked about.
 const fn count(default: &'static [&'static str], full: &'static [&'static str]) -> Param {
-    /// A pair of connected sockets or a pipe with a page in it, in the kernel.
+    /// Bytes of kernel memory for a pair of connected sockets, or for a pipe with a page in it.
     const OBJECT: u64 = 8 << 10;
     let kind = ParamKind::CountOf(Memory::PerMember(OBJECT));
     Param { name: "count", help: "descriptors asked about", kind, quick: &[], default, full }
@@ -160,13 +160,13 @@ fn measure<A: Asking>(ctx: &mut Ctx, over: impl FnOnce(&[BorrowedFd<'_>]) -> Res
     for &i in &expected {
         objects.make_ready(kind, i)?;
     }
-    let mut way = over(&objects.fds())?;
+    let mut query = over(&objects.fds())?;
     let ready = expected.len() as isize;
     let done = Done::new();
     let mut body = |iters| {
         let mut right = 0;
         for _ in 0..iters {
-            right += u64::from(way.ask() == ready);
+            right += u64::from(query.ask() == ready);
         }
         done.add(right);
         if right == iters { Ok(()) } else { Err(BenchError::Failed(format!("a call did not report {ready} of {all}"))) }
@@ -175,7 +175,7 @@ fn measure<A: Asking>(ctx: &mut Ctx, over: impl FnOnce(&[BorrowedFd<'_>]) -> Res
     done.prove(ctx, "calls answered as they should be, per call credited");
     entry::asks_the_kernel(ctx, &mut body);
     body(1)?;
-    let told = way.told();
+    let told = query.told();
     let right = told.iter().filter(|i| expected.binary_search(i).is_ok()).count();
     let wrong = told.len() + expected.len() - 2 * right;
     ctx.prove("descriptors of which the last answer told the wrong thing", "0", wrong as f64, 0.0..=0.0);

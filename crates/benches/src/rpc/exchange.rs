@@ -1,5 +1,7 @@
-//! Both sides of a call and its answer over either transport. RPC and the bare exchange that is its
-//! control make the same system calls; they differ only in how they fill and check the bytes.
+//! Both sides of a call and its answer, over either transport.
+//!
+//! RPC and the bare exchange that is its control make the same system calls; they differ only in
+//! how they fill and check the bytes.
 
 use super::onc::{self, CALL_BYTES, MARK_BYTES, REPLY_BYTES};
 use crate::peer::{Service, Session, Transport};

@@ -1,5 +1,7 @@
-//! The part of ONC RPC version 2 (RFC 5531) that a call without arguments needs: the call, its
-//! answer, and the record mark that precedes both on TCP. All fields are big-endian 32-bit words.
+//! The part of ONC RPC version 2 (RFC 5531) that a call without arguments needs.
+//!
+//! That is the call, its answer, and the record mark that precedes both on TCP. All fields are
+//! big-endian 32-bit words.
 
 use std::io;
 

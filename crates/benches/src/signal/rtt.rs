@@ -2,10 +2,10 @@
 //!
 //! **Measures:** The whole round trip: `rt_tgsigqueueinfo` to the other side and `rt_sigtimedwait`
 //! without a time-out on each side, two wake-ups, and two context switches where both sides share a
-//! CPU. No handler runs: both sides keep the signal blocked and take it. Half of a round trip is
-//! never reported as "one way".
+//! CPU. No handler runs: both sides keep the signal blocked and take it.
 //!
-//! **Does not measure:** Handlers (`signal.catch`).
+//! **Does not measure:** Handlers (`signal.catch`), or one-way latency: half of a round trip is
+//! never reported as "one way".
 //!
 //! **Method:** Each round trip is timed alone. A real-time signal carries a number; each side sends
 //! one more than it last received, and stops at any other number, so none is lost or counted twice.

@@ -1,5 +1,7 @@
-//! System calls, made by number through our own instruction, without libc. The `_libc` benchmarks
-//! show what libc adds. See docs/methods/operating-system.md#calls-by-number.
+//! System calls, made by number through our own instruction, without libc.
+//!
+//! The `_libc` benchmarks show what libc adds. See
+//! docs/methods/operating-system.md#calls-by-number.
 
 use groma_harness::prelude::*;
 

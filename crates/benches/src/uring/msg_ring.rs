@@ -2,8 +2,9 @@
 //!
 //! **Measures:** The whole round trip. Each side has its own ring and posts a completion directly
 //! into the other's (`msg_ring`): one `io_uring_enter` on each side, which submits the message and
-//! waits for the answer, two wake-ups, and two context switches where both sides share a CPU. Half
-//! of a round trip is never reported as "one way".
+//! waits for the answer, two wake-ups, and two context switches where both sides share a CPU.
+//!
+//! **Does not measure:** One-way latency: half of a round trip is never reported as "one way".
 //!
 //! **Method:** Both rings are created before the peer is forked. The peer uses its own through the
 //! inherited mapping, and the first only as a target. Each round trip is timed alone. The message

@@ -1,5 +1,6 @@
-//! What the kernel lets a program do without entering it: the vDSO. See
-//! docs/methods/operating-system.md#vdso.
+//! What the kernel lets a program do without entering it: the vDSO.
+//!
+//! See docs/methods/operating-system.md#vdso.
 
 use groma_harness::prelude::*;
 
