@@ -47,7 +47,7 @@ pub(crate) fn tasks_created(ctx: &mut Ctx, before: Option<u64>) {
     }
 }
 
-/// What the tests of round trips have in common.
+/// Shared by the tests of round trips.
 #[cfg(test)]
 pub(crate) mod testing {
     use groma_harness::prelude::*;

@@ -14,8 +14,8 @@
 //! one interval, with no other system call. Then the handler opens the page, so the loop ends
 //! without a jump. That is one `mprotect` or `ftruncate` of some 1.2 us in 400 us, which stays in
 //! the value. The page is closed again outside the timed part. Nothing is subtracted; what sending
-//! alone costs is `signal.catch`. With `stack=alternate` the handler has its own stack, as handlers
-//! of stack overflows must. The proof is that the handler has run exactly once per access.
+//! alone costs is `signal.catch`. With `stack=alternate` the handler has its own stack, as a
+//! handler of stack overflows must. The proof is that the handler has run exactly once per access.
 //!
 //! **Pitfalls:**
 //! - lmbench subtracts the cost of catching from another run, itself a difference, and prints

@@ -7,7 +7,7 @@
 //! **Method:** Two actions replace each other, many times in one short interval. The proof is that
 //! the kernel reports the other of the two as replaced, every time.
 //!
-//! **Pitfalls:** Libc's wrapper is a separate cost, and `signal` is yet another one; sandboxes may
+//! **Pitfalls:** libc's wrapper is a separate cost, and `signal` is yet another one; sandboxes may
 //! keep their own table of handlers.
 //!
 //! **Sources:** lmbench 1996 table 8; lmbench3 `lat_sig install`. See

@@ -2,7 +2,7 @@
 //!
 //! **Measures:** The entry into the kernel, the lookup of the process by its id, and the permission
 //! check; nothing is sent. It is the part of sending that precedes any signal (`signal.catch.check`
-//! does so for a thread).
+//! is its counterpart for a thread).
 //!
 //! **Method:** Many calls in one short interval, each answer checked. The proof is the same loop in
 //! a child cut off from the kernel.

@@ -16,7 +16,7 @@
 //! - The placement of the two sides.
 //! - Only real-time signals are queued; of two others the second is lost.
 //! - For a signal sent to a process the kernel has to choose a thread. Here it is sent to a thread.
-//! - libMicro and others send signals to themselves, or count work that was not done
+//! - libMicro and others send signals to themselves, or divide by a wrong number of them
 //!   (docs/methods/operating-system.md#work-that-was-not-done,
 //!   docs/methods/operating-system.md#timing-and-calibration).
 //!

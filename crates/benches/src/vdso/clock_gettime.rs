@@ -3,8 +3,7 @@
 //! **Measures:** What every program pays that reads a clock: libc's wrapper, the kernel's code in
 //! the program's own address space, a read of the cycle counter, and the arithmetic. The `coarse`
 //! clocks return what the last tick stored, and no counter is read. The CPU-time clocks
-//! (`process_cputime`, `thread_cputime`) are in no vDSO, so for them the call enters the kernel and
-//! is much more expensive.
+//! (`process_cputime`, `thread_cputime`) are in no vDSO, so for them the call enters the kernel.
 //!
 //! **Does not measure:** The step of the clock (`clock.step`), or the clock that groma times with
 //! (`clock.read`). `gettimeofday` is `realtime` in other units and has no metric of its own.
