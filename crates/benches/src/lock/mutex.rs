@@ -10,7 +10,8 @@
 //! is the same loop in a child cut off from the kernel. It is made before there is a second thread;
 //! its path differs only in those operations.
 //!
-//! **Pitfalls:** A mutex in a process with one thread is not the mutex of a program that needs one.
+//! **Pitfalls:** The cost of a mutex in a process with one thread is not that in a program that
+//! needs a mutex.
 //!
 //! **Sources:** will-it-scale `pthread_mutex2`, which has one thread where it runs as processes;
 //! libMicro `mutex`. See docs/methods/operating-system.md#locks.

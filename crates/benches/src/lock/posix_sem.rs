@@ -11,8 +11,8 @@
 //! share is a cache line. The proofs are that the same loop succeeds in a child cut off from the
 //! kernel, and that the semaphore is 0 at the end.
 //!
-//! **Pitfalls:** This number is not the cost of a contended semaphore, as which will-it-scale
-//! `posix_semaphore1` reports it.
+//! **Pitfalls:** will-it-scale `posix_semaphore1` reports this number as the cost of a semaphore,
+//! although nobody waits.
 //!
 //! **Sources:** will-it-scale `posix_semaphore1`. See docs/methods/operating-system.md#locks.
 

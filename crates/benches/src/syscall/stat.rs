@@ -14,7 +14,7 @@
 //!
 //! **Pitfalls:**
 //! - A missing file, whose error is answered faster (lmbench prints the time of failing calls).
-//! - A default file whose path has as many names as its installation happens to have.
+//! - A default file whose path depth depends on the installation.
 //! - The file system may implement the call itself; it is recorded.
 //!
 //! **Sources:** lmbench3 `lat_syscall stat`. The depths are those of Ousterhout 1990 table 9. See
