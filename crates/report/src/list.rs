@@ -213,10 +213,10 @@ pub(crate) mod tests {
         summary: "round trip of a message between two processes over two pipes",
         about: About(
             "Round trip of a message between two processes over two pipes.\n\n\
-             What is measured: one process writes a message, the other reads it and writes it\n\
+             **Measures:** one process writes a message, the other reads it and writes it\n\
              back. Both sides block, so each round trip holds two switches when the sides share\n\
              a CPU, and two wake-ups of a possibly sleeping CPU when they do not.\n\n\
-             Traps:\n\
+             **Pitfalls:**\n\
              - placement decides the result by a factor of six; it is part of the metric, and a free placement \
              is what applications get\n\
              - an orphaned peer would wait for ever: it dies with its parent\n\n    \
