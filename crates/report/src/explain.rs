@@ -109,7 +109,10 @@ mod tests {
     #[test]
     fn a_label_is_emphasised_and_loses_its_asterisks() {
         let text = "**Pitfalls:** Pitfalls: an\nodd ** pair.\n- **item** of a list\n\n**not closed\n";
-        assert_eq!(reflow(text, &Style::plain(80)), "Pitfalls: Pitfalls: an odd ** pair.\n- item of a list\n\n**not closed\n");
+        assert_eq!(
+            reflow(text, &Style::plain(80)),
+            "Pitfalls: Pitfalls: an odd ** pair.\n- item of a list\n\n**not closed\n"
+        );
         let coloured = reflow(text, &Style { colour: true, ..Style::plain(80) });
         assert!(coloured.starts_with("\x1b[1mPitfalls:\x1b[0m Pitfalls: an"), "{coloured:?}");
     }
