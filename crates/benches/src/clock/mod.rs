@@ -1,4 +1,4 @@
-//! The harness's own instruments: what it costs to read the time, and how finely it is told.
+//! The harness's own instruments: the cost of reading the time, and the resolution of the clock.
 
 use groma_harness::{Benchmark, Ctx};
 
