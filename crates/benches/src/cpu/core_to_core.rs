@@ -1,26 +1,40 @@
-//! Handing a cache line over from one CPU to another: one way, by the way in which it is done.
+//! Core-to-core latency: the one-way hand-over of a cache line between two CPUs, by protocol.
 //!
-//! "Core to core" is at least four numbers, and each is named:
-//! `cas1`, both sides spin with compare-and-swap on one word; `ldst1`, each spins with plain loads and then stores, on one
-//! word; `flag2`, each spins on a word that only the other one stores to, on two lines; `payload4`, as `ldst1`, with four
-//! lines read and written before each hand-over that the other side wrote last (their stores, the word's and the other
-//! side's loads follow one another, so even one line costs two more transfers). The main value is half of the fastest round
-//! trips on the median page, `least` and `most` are those of the best and the worst page: where lines have their home on the
-//! chip. Does not measure more than two CPUs (`cpu.contention`), nor stores beside each other (`cpu.false_sharing`).
+//! **Measures:** Half of a round trip. "Core to core" is several numbers, so each protocol is
+//! named:
+//! - `cas1`: both processes spin with compare-and-swap on one word.
+//! - `ldst1`: each spins with plain loads and then stores, on one word.
+//! - `flag2`: each spins on a word that only the other one stores to; two lines.
+//! - `payload1`, `payload4`, `payload16`: as `ldst1`, and 1, 4 or 16 lines that the other process
+//!   wrote last are read and written before each hand-over. Their stores, the word's and the loads
+//!   of the other process follow one another, so even one line costs two more transfers.
 //!
-//! Method: a process pinned to each of the two CPUs, in shared memory. Six pages that nobody has touched, three touched first by
-//! each side, four lines in each; a window is 400 round trips after 16 that are not counted, 30 to 60 us. The least window of
-//! a page is its value, and windows in which the kernel took a CPU away do not count; a side spins with loads, without
-//! `pause`. One way is half a round trip: both ways are the same on no chip for certain, and two clocks cannot tell.
+//! The main value is that of the fastest round trips on the median page. `least` and `most` are
+//! those of the best and the worst page, which depend on where lines have their home on the chip.
 //!
-//! Proofs: both sides made as many hand-overs, and the words hold their number; lines that went along were written each
-//! time; both sides were on their CPUs.
+//! **Does not measure:** More than two CPUs (`cpu.contention`), or stores to neighbouring words
+//! (`cpu.false_sharing`).
 //!
-//! Traps: on a busy machine one side waits while the other has no CPU, and a mean then shows 1000 ns for 50; a page used before
-//! stays at home elsewhere (core-to-core-latency, issues 97 and 155); in a virtual machine the CPUs may lie elsewhere a minute
-//! later; what the system says of the pair is the fact `relation`, and what its time says is to be held against it.
+//! **Method:** Shared memory and two processes, one pinned to each CPU. Six pages that nobody has
+//! touched, three of them touched first by each process, four lines in each. A window is 400 round
+//! trips after 16 that are not counted, 30 to 60 us. The fastest window of a page is its value.
+//! Windows in which the kernel took a CPU away do not count. Both spin with loads, without `pause`.
+//! One way is half a round trip: the two directions need not be alike on any chip, and two clocks
+//! cannot tell them apart.
 //!
-//! Source: memory-methods.md M12; nviennot's core-to-core-latency, c2clat.
+//! **Proofs:** Both processes made the same number of hand-overs, and the words hold their number;
+//! payload lines were written each time; both processes were on their CPUs.
+//!
+//! **Pitfalls:**
+//! - On a busy machine one process waits while the other has no CPU, and a mean then shows 1000 ns
+//!   instead of 50.
+//! - A page that was used before keeps its home elsewhere (core-to-core-latency, issues 97 and
+//!   155).
+//! - In a virtual machine the CPUs may be on other cores a minute later. The declared relation of
+//!   the pair is the fact `relation`; compare it with the time.
+//!
+//! **Sources:** nviennot's core-to-core-latency; c2clat. See
+//! docs/methods/processor.md#core-to-core-latency.
 
 use super::pair::{self, Pair, Place, SharedState, Window, until};
 use groma_harness::prelude::*;
@@ -69,11 +83,12 @@ pub(crate) static BENCH: Benchmark = Benchmark {
     run: Run::Here(run),
 };
 
-/// Round trips of a window: long enough for the clock (memory-methods.md M12: 400 to 1000), short against a time slice.
+/// Round trips of a window: long enough for the clock, short against a time slice. See
+/// docs/methods/processor.md#core-to-core-latency.
 const TRIPS: u64 = 400;
-/// Round trips before the clock is started: one side may have been asleep.
+/// Round trips before the clock is started: one process may have been asleep.
 const WARM: u64 = 16;
-/// Windows of each place that a round wants.
+/// Windows of each place in a round.
 const VISITS: usize = 2;
 
 /// How a line is handed over.
@@ -84,7 +99,8 @@ enum Protocol {
     Flag2,
 }
 
-/// One side's hand-overs from `from` on, both sides' counted; `own` is 0 for the side that begins and 1 for the other.
+/// One process's part of `trips` round trips. `from` is the number of hand-overs before, those of
+/// both processes counted; `own` is 0 for the process that begins and 1 for the peer.
 #[inline(always)]
 fn play(protocol: Protocol, place: Place<'_>, own: u64, from: u64, trips: u64) -> io::Result<()> {
     let (word, back) = (place.first(), place.apart());
@@ -99,7 +115,7 @@ fn play(protocol: Protocol, place: Place<'_>, own: u64, from: u64, trips: u64) -
                 }
                 word.store(mine + 1, Release);
             }
-            // Each word holds how often its side has stored: from/2 before this window.
+            // Each word holds the number of stores of its process: from / 2 before this window.
             Protocol::Flag2 if own == 0 => {
                 until(|| back.load(Acquire) == from / 2 + i)?;
                 word.store(from / 2 + i + 1, Release);
@@ -113,18 +129,18 @@ fn play(protocol: Protocol, place: Place<'_>, own: u64, from: u64, trips: u64) -
     Ok(())
 }
 
-/// The hand-overs that came before, on the place of this window.
+/// The number of earlier hand-overs on the place of this window.
 fn from(window: &Window<'_>) -> u64 {
     window.slot.visit * 2 * (WARM + TRIPS)
 }
 
-/// The side that answers.
+/// The part of the process that answers.
 fn answer(protocol: Protocol, window: &Window<'_>) -> io::Result<u64> {
     play(protocol, window.place, 1, from(window), WARM + TRIPS)?;
     Ok(WARM + TRIPS)
 }
 
-/// The side that begins; nanoseconds of a round trip.
+/// The part of the process that begins. Returns the nanoseconds of a round trip.
 fn begin(protocol: Protocol, window: &Window<'_>) -> io::Result<(f64, u64)> {
     let (place, from) = (window.place, from(window));
     play(protocol, place, 0, from, WARM)?;
@@ -157,7 +173,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let work = pair.work;
     let answered = pair.end(ctx)?;
     ctx.prove("hand-overs of one side less those of the other", "0", work as f64 - answered as f64, 0.0..=0.0);
-    // Whatever was lost on the way is missing in the words.
+    // A lost hand-over is missing in the words.
     let mut held = 0;
     let mut gone_along = 0;
     for place in (0..pair::BLOCKS * pair::PLACES).map(|i| shared.pool.place(pair::Slot::of(i as u32))) {
@@ -215,7 +231,7 @@ mod tests {
                 (Some(least), Some(value), Some(most)) => {
                     assert!(0.0 < least && least <= value && value <= most, "{protocol}: {least} {value} {most}");
                 }
-                // A machine so busy that the two never met.
+                // A machine so busy that the two rarely ran at the same time.
                 _ => assert!(tried.result.notes.iter().any(|n| n.contains("hardly ever")), "{:?}", tried.result.notes),
             }
         }

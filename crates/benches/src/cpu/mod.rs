@@ -1,4 +1,4 @@
-//! The core itself: its clock, and the cheapest things it does.
+//! The core itself: its clock, its cheapest instructions, and cache lines shared by two CPUs.
 
 use groma_harness::sys::rates;
 use groma_harness::{Benchmark, Ctx};
@@ -34,7 +34,8 @@ pub(crate) const ALL: &[&Benchmark] = &[
     &false_sharing::BENCH,
 ];
 
-/// States what is declared of a CPU's clock: the highest as `declared`, all by where they are written.
+/// Records the declared clocks of a CPU as facts: the highest as `declared`, and each by its
+/// source.
 fn declare_clock(ctx: &mut Ctx, cpu: u32) {
     let declared = rates::declared_core(cpu);
     if let Some((_, hz)) = declared.first() {
@@ -45,7 +46,7 @@ fn declare_clock(ctx: &mut Ctx, cpu: u32) {
     }
 }
 
-/// The middle one of some values; `None` of none.
+/// The median (the upper one of an even number of values); `None` without values.
 fn median(mut values: Vec<f64>) -> Option<f64> {
     values.sort_by(f64::total_cmp);
     values.get(values.len() / 2).copied()
