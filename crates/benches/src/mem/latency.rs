@@ -1,24 +1,30 @@
-//! Load-to-use latency of caches and memory, by the size of the working set.
+//! Load-to-use latency of caches and memory, by working set.
 //!
-//! Measures the time from one load to the next that needs its value, by following a closed chain of pointers through a
-//! buffer. Two chains answer two questions: `amortised` stays within a group of pages before it goes on to the next, so
-//! that address translation is paid once a group: the latency of a cache level or of memory. `included` goes anywhere at
-//! every step: what a program with random accesses pays, translation and all. Their difference is the price of
-//! translation.
+//! **Measures:** The time from one load to the next that needs its value, along a closed chain of
+//! pointers through a buffer. The two chains answer two questions:
+//! - `amortised` stays within a group of pages before it goes on to the next, so that address
+//!   translation is paid once per page: the latency of a cache level or of memory.
+//! - `included` jumps anywhere at every step: what a program with random accesses pays, translation
+//!   included. The difference of the two is the cost of translation.
 //!
-//! Method: the loop is nothing but dependent loads, 64 in a row. Each round is a fresh process with fresh pages (the
-//! spread over page placements exceeds the timing noise); the value of a round is the 10th percentile of its intervals,
-//! since interference only adds, and the headline the median over rounds. Nodes are a line apart in buffers up to half the
-//! declared last private cache, and 256 bytes apart beyond: as soon as a buffer begins to leave that cache, the neighbours
-//! of a missing line are fetched with it.
+//! **Method:** The loop consists of dependent loads only, 64 in a row. Each round is a fresh
+//! process with fresh pages, since the spread over page placements exceeds the timing noise. The
+//! value of a round is the 10th percentile of its intervals, since interference only adds time; the
+//! headline is the median over rounds. Nodes are a line apart in buffers of up to half the declared
+//! last private cache, and 256 bytes apart beyond: as soon as a buffer begins to leave that cache,
+//! the neighbours of a missing line are fetched with it.
 //!
-//! Traps: strided and page-local chains are prefetched (lmbench's default reports 2 ns at any size today), and so are
-//! random ones with nodes a line or two apart (on Sapphire Rapids 256 MiB take 55, 93 and 124 ns with nodes 64, 128 and
-//! 256 bytes apart, and no more beyond); chains over 4 KiB pages that ignore the TLB invent a cache level, and even
-//! `amortised` pays one translation a page, for sixteen nodes (there 8 % of the latency of memory: `pages=huge` is without);
-//! a virtual machine's shared cache is what its neighbours leave.
+//! **Pitfalls:**
+//! - Strided and page-local chains are prefetched (lmbench's default reports 2 ns at any size
+//!   today), and so are random ones with nodes a line or two apart: on Sapphire Rapids 256 MiB take
+//!   55, 93 and 124 ns with nodes 64, 128 and 256 bytes apart, and no more beyond.
+//! - Chains over 4 KiB pages that ignore the TLB show a cache level that does not exist. Even
+//!   `amortised` pays one translation per page, for sixteen nodes (8 % of the latency of memory on
+//!   Sapphire Rapids; `pages=huge` avoids it).
+//! - In a virtual machine, the shared cache is what the neighbours leave of it.
 //!
-//! Source: lmbench 1996 table 6 and figure 1, lmbench3 `lat_mem_rd`, CSE 221 "RAM access time".
+//! **Sources:** lmbench 1996 table 6 and figure 1; lmbench3 `lat_mem_rd`; CSE 221 "RAM access
+//! time". See docs/methods/memory.md#chain-construction and docs/methods/memory.md#latency-curve.
 
 use crate::work;
 use groma_harness::model::Params;
@@ -77,8 +83,9 @@ pub(crate) static BENCH: Benchmark = Benchmark {
     run: Run::Here(run),
 };
 
-/// A plain run follows the chain with translation at every other octave only: it has no edges to be found, and each point
-/// costs as much as one of the other chain (a round of 256 MiB 0.3 to 0.4 s, most of it making pages present).
+/// Points of a default run: the `included` chain at every other octave only. It has no edges to
+/// find, and each point costs as much as one of the other chain (0.3 to 0.4 s for a round of 256
+/// MiB, most of it making pages present).
 fn plain(params: &Params) -> bool {
     let every_other_octave = |size: u64| size.is_power_of_two() && size.ilog2() % 2 == 1;
     params.word("chain") == Some("amortised")
@@ -88,10 +95,11 @@ fn plain(params: &Params) -> bool {
 /// Loads of one iteration: the unrolled loop once.
 const LOADS: u64 = CHASE_UNROLL;
 
-/// Loads of warm-up: a whole lap up to this many nodes, and this many beyond (memory-methods.md M2).
+/// The most loads of warm-up: a whole lap of up to this many nodes. See
+/// docs/methods/memory.md#warm-up.
 const WARM_LOADS: u64 = 1 << 18;
 
-/// The chain that a word of the parameter `chain` names.
+/// The chain that the parameter `chain` names.
 fn chain_of<'a>(
     kind: &str,
     area: &'a mut [u8],
@@ -123,8 +131,6 @@ fn run(ctx: &mut Ctx) -> Outcome {
     };
     buffer.populate();
     super::prove_pages(ctx, &buffer, ctx.word("pages"))?;
-    // Half: with base pages a physically indexed cache loses lines long before it is full, and at its declared size nodes a
-    // line apart read a quarter too fast (Sapphire Rapids, 2 MiB: 10.5 ns against 13.9).
     let spacing = super::spacing(size);
     let area = &mut buffer[..size as usize];
     let kind = ctx.word("chain");

@@ -1,18 +1,23 @@
 //! How fast the C library copies and sets memory, by the size of the call.
 //!
-//! Measures `memcpy`, `memmove` (which `bcopy` is another name of) and `memset` of the C library that this program is linked
-//! with, going over a buffer in calls of a given size, `whole` being one call for all of it. The library chooses another way for
-//! another size of call (loops, `rep` instructions, stores past the caches), so that the same buffer is gone over at different
-//! speeds. Bytes are counted as in `mem.bandwidth`: what the program reads plus what it writes. `modelled` takes every store for one that
-//! fetches its line first, which large calls often avoid.
+//! **Measures:** `memcpy`, `memmove` (of which `bcopy` is another name) and `memset` of the C
+//! library that this program is linked with, going over a buffer in calls of a given size; `whole`
+//! is one call for all of it. The library chooses its method by the size of the call (loops, `rep`
+//! instructions, non-temporal stores), so the same buffer is gone over at different speeds. Bytes
+//! are counted as in `mem.bandwidth`: bytes read plus bytes written. `modelled` assumes that every
+//! store first fetches its line, which large calls often avoid.
 //!
-//! Method: all calls of a pass, one after the other, front to back; buffers beyond what fits into an interval in pieces of 1 MiB and
-//! more. Called through pointers that the compiler cannot see through. The answer is looked at afterwards.
+//! **Method:** All calls of a pass run one after the other, front to back; a buffer that takes
+//! longer than an interval is gone over in pieces of 1 MiB and more. The functions are called
+//! through pointers that are opaque to the compiler. The destination is checked afterwards.
 //!
-//! Traps: a compiler that puts its own instructions in place of a call of known size; a `memset` to zero, which may be a case of
-//! its own; a static program has another library than a dynamic one, or another choice in it.
+//! **Pitfalls:**
+//! - A compiler replaces a call of known size by its own instructions.
+//! - A `memset` to zero may be a special case.
+//! - A static program has another library than a dynamic one, or another choice within it.
 //!
-//! Source: lmbench 1996 table 2, lmbench3 `bw_mem` (`bcopy`, `bzero`), Ousterhout 1990 table 5; memory-methods.md M9.
+//! **Sources:** lmbench 1996 table 2; lmbench3 `bw_mem` (`bcopy`, `bzero`); Ousterhout 1990 table
+//! 5. See docs/methods/memory.md#c-library-copies.
 
 use super::laps::{Laps, piece};
 use crate::work;
@@ -75,7 +80,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
 };
 
 const MODELLED: &str = "modelled_per_program_byte";
-/// The largest piece, unless a call is larger: some tens of microseconds.
+/// The largest piece, unless a call is larger: tens of microseconds.
 const PIECE: usize = 1 << 20;
 
 fn plain(params: &Params) -> bool {

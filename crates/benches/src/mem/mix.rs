@@ -1,15 +1,20 @@
-//! Bytes per second of a mix of reads and writes, by their ratio.
+//! Bandwidth of a mix of reads and writes, by their ratio.
 //!
-//! Measures one loop that reads so many lines of one stream and then writes so many of another, and so on: 1:0, 3:1, 2:1, 1:1, 1:2
-//! and 0:1. The main value counts the program's bytes. What memory sees is not that ratio: a plain store fetches its line first,
-//! so that a program's 1:1 is memory's 2:1. `modelled` counts the bytes that memory moves so, and the facts state both ratios,
-//! reads over all; with `store=nt` (past the caches) they are the same. Which it really was only the memory controller's
-//! counters know. Does not measure latency under such a load.
+//! **Measures:** One loop that alternately reads lines of one stream and writes lines of another:
+//! 1:0, 3:1, 2:1, 1:1, 1:2 and 0:1. The main value counts the program's bytes. Memory sees another
+//! ratio: a plain store fetches its line first, so a program's 1:1 is memory's 2:1. `modelled`
+//! counts the bytes that memory moves by this model, and the facts give both ratios, reads over
+//! all. With `store=nt` (past the caches) they are the same. Only the memory controller's counters
+//! know the true ratio.
 //!
-//! Method: kernels in assembly with the widest vectors, both streams front to back. `size` is both streams together; they are
-//! gone over in pieces of about 64 KiB. What was written is looked at afterwards, and the source is written beforehand.
+//! **Does not measure:** Latency under such a load (`mem.loaded_latency`).
 //!
-//! Source: the mixes that Intel's Memory Latency Checker shows; Mess (which names ratios by issued loads); memory-methods.md M10.
+//! **Method:** Assembly kernels with the widest vectors, both streams front to back. `size` is both
+//! streams together; they are gone over in pieces of about 64 KiB. The source is written
+//! beforehand, and the destination is checked afterwards.
+//!
+//! **Sources:** The mixes of Intel's Memory Latency Checker; Mess (which names ratios by issued
+//! loads). See docs/methods/memory.md#read-write-mixes.
 
 use super::laps::{Laps, piece};
 use crate::work;
@@ -85,7 +90,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     };
     let mix = Mix::new(reads, writes, nt, None).map_err(BenchError::Unsupported)?;
     let (read, written) = mix.turn();
-    // As many turns as a power of two allows pieces of.
+    // A whole number of pieces, or a single smaller one.
     let per_piece = PIECE / (read + written);
     let wanted = ctx.int("size") as usize / (read + written);
     let turns = if wanted > per_piece { wanted - wanted % per_piece } else { wanted };
@@ -103,7 +108,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let mut map = Map::anonymous(bytes + 8192, Policy::Base).context("mapping both streams")?;
     map.populate();
     let (src, rest) = map.split_at_mut(turns * read);
-    // Not in step with the source in the low twelve bits of the address.
+    // 2 KiB apart from the source in the low twelve address bits.
     let at = (2048 + 4096 - turns * read % 4096) % 4096;
     let dst = &mut rest[at..at + turns * written];
     src.chunks_exact_mut(8).for_each(|word| word.copy_from_slice(&STREAM_PATTERN.to_ne_bytes()));
@@ -129,17 +134,17 @@ fn run(ctx: &mut Ctx) -> Outcome {
     Ok(())
 }
 
-/// Lines that are fetched to be written.
+/// Lines that are fetched because they are written.
 fn fetched(writes: usize, nt: bool) -> usize {
     if nt { 0 } else { writes }
 }
 
-/// Reads over all.
+/// Reads over all accesses.
 fn ratio(reads: usize, writes: usize) -> f64 {
     reads as f64 / (reads + writes) as f64
 }
 
-/// Bytes that memory moves for one of the program's.
+/// Bytes that memory moves for one byte of the program, by the model.
 fn modelled(reads: usize, writes: usize, nt: bool) -> f64 {
     (reads + writes + fetched(writes, nt)) as f64 / (reads + writes) as f64
 }

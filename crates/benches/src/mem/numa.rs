@@ -1,18 +1,26 @@
-//! Latency and bandwidth of one NUMA node's memory for a CPU of another, or of the same.
+//! NUMA: latency and bandwidth of one node's memory for a CPU of another node, or of the same.
 //!
-//! Each node with CPUs against each node with memory, those without CPUs (CXL, HBM) as well; the two directions between two
-//! nodes are two points. The main value is the latency of a chase that pays translation once a group of pages; `read` and
-//! `write_nt` are what one CPU reads, and writes past the caches, per second. Does not measure all CPUs of a node at once.
+//! **Measures:** Each node with CPUs against each node with memory, including nodes without CPUs
+//! (CXL, HBM); the two directions between two nodes are two points. The main value is the latency
+//! of a chase that pays translation once per page. `read` and `write_nt` are the bytes per second
+//! that one CPU reads, and writes past the caches.
 //!
-//! Method: memory bound to its node (`mbind`, `MPOL_BIND`, strict), transparent huge pages where they are to be had; the
-//! chase as in `mem.latency`, the streams as in `mem.bandwidth`, by turns.
+//! **Does not measure:** All CPUs of a node at once.
 //!
-//! Proofs: `move_pages` finds every page that it is asked about on the node that was wanted; the CPU is one of the other.
+//! **Method:** Memory is bound to its node (`mbind`, `MPOL_BIND`, strict), in transparent huge
+//! pages where available. The chase of `mem.latency` and the streams of `mem.bandwidth` run in
+//! turn.
 //!
-//! Traps: memory touched first is where it was touched; a kernel that balances nodes moves pages (`numa_balancing`); what the
-//! firmware declares (fact `declared`, SLIT: 10 is near) is a number without a unit that may be copied from another board.
+//! **Proofs:** `move_pages` finds every page that it is asked about on the wanted node; the CPU
+//! belongs to the other one.
 //!
-//! Source: memory-methods.md M15.
+//! **Pitfalls:**
+//! - Memory lands on the node of first touch.
+//! - A kernel that balances nodes moves pages (`numa_balancing`).
+//! - The distance that the firmware declares (fact `declared`, SLIT: 10 is near) has no unit and
+//!   may be copied from another board.
+//!
+//! **Sources:** docs/methods/memory.md#numa.
 
 use crate::work;
 use groma_harness::model::Placement;
@@ -65,7 +73,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
 
 /// Bytes of a stream in one iteration.
 const PIECE: usize = 64 << 10;
-/// Pages asked about, evenly spaced.
+/// Pages whose node is checked, evenly spaced.
 const ASKED: usize = 256;
 
 fn run(ctx: &mut Ctx) -> Outcome {
@@ -75,7 +83,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     over(ctx, from, node)
 }
 
-/// One CPU of a node in the memory of a node.
+/// Measures a CPU of node `from` on the memory of node `node`.
 fn over(ctx: &mut Ctx, from: u32, node: u32) -> Outcome {
     let size = (ctx.int("size") as usize).next_multiple_of(PIECE);
     let mut chased = bound(size, node)?;
@@ -141,7 +149,7 @@ fn over(ctx: &mut Ctx, from: u32, node: u32) -> Outcome {
     Ok(())
 }
 
-/// Memory of a node, present there.
+/// Memory bound to a node, with all pages present.
 fn bound(size: usize, node: u32) -> Result<Map, BenchError> {
     let huge = Map::anonymous(size, Policy::Transparent);
     let mut map = huge.or_else(|_| Map::anonymous(size, Policy::Base)).context("mapping the buffer")?;

@@ -1,17 +1,23 @@
-//! Random reads a second, as many under way as a core allows: lookups in a table that no cache holds.
+//! Random reads per second, with many in flight: lookups in a table that no cache holds.
 //!
-//! Measures loads from random lines of a buffer along 16 independent chains, each load any line after any other, so that
-//! address translation is part of it. With `-P N` each worker has a buffer and a CPU of its own, and the sum is what the
-//! machine can do: `mem.parallelism` says what one core has under way and what limits it.
+//! **Measures:** Loads from random lines of a buffer along 16 independent chains. Any line may
+//! follow any other, so address translation is included. With `-P N` each worker has a buffer and a
+//! CPU of its own, and the sum is what the machine can do.
 //!
-//! Method: all lines of the buffer in one random order, dealt to the chains in turn; every line is loaded once a lap. Fresh base
-//! pages in every round.
+//! **Does not measure:** How many loads one core overlaps and what limits it (`mem.parallelism`).
 //!
-//! Traps: a shared cache that holds the buffer (a lap over 128 MiB is 2 million lines: where the cache is larger, name a
-//! larger size); neighbouring lines fetched in pairs, which here is a cost as in every program that reads at random; the
-//! number of chains, above 12 on x86-64, is kept in an array in the first-level cache, a few cycles a load.
+//! **Method:** All lines of the buffer in one random order, dealt to the chains in turn; every line
+//! is loaded once per lap. Fresh base pages in every round.
 //!
-//! Source: memory-methods.md M7; lmbench3 `par_mem`.
+//! **Pitfalls:**
+//! - A shared cache that holds the buffer. A lap over 128 MiB is 2 million lines; where the cache
+//!   is larger, name a larger size.
+//! - Neighbouring lines are fetched in pairs, which is a cost here, as in every program that reads
+//!   at random.
+//! - Above 12 chains on x86-64, their addresses are in an array in the L1 cache, which costs a few
+//!   cycles per load.
+//!
+//! **Sources:** lmbench3 `par_mem`. See docs/methods/memory.md#random-reads.
 
 use crate::work;
 use groma_harness::prelude::*;
