@@ -58,7 +58,10 @@ fn every_descriptor_is_complete() {
         }
         assert!(info.outputs[0].suffix.is_empty(), "{}: the main output comes first", info.id);
         assert!(info.outputs[1..].iter().all(|o| !o.summary.is_empty()), "{}: an output says nothing", info.id);
-        assert!(info.about.0.contains("Source:"), "{}: where the method comes from", info.id);
+        for label in ["Measures", "Method", "Sources"] {
+            let opens = |line: &str| line.starts_with(&format!("**{label}:**"));
+            assert!(info.about.0.lines().any(opens), "{}: the header has no paragraph **{label}:**", info.id);
+        }
         let mut suffixes: Vec<&str> = info.outputs.iter().map(|o| o.suffix).collect();
         suffixes.sort_unstable();
         suffixes.dedup();

@@ -1,5 +1,4 @@
-//! False sharing: two CPUs that write different words of one cache line, compared with words on
-//! separate lines.
+//! False sharing: two CPUs that write different words of one cache line.
 //!
 //! **Measures:** Writes, each CPU to a word that nobody else writes: `shared`, both words in one
 //! line, 32 bytes apart; `apart`, on a line each. The main value is the ratio of the two times.

@@ -1,5 +1,4 @@
-//! A fixed number of random stores, by one writer or by several that start together: `groma
-//! hammer`.
+//! A fixed number of random stores by writers that start together: `groma hammer`.
 //!
 //! **Measures:** For each writer, the time from its first operation to its last, as Closson's SLB
 //! prints it. `mem.hammer` describes the operation, whose time is a throughput. All writers do the

@@ -1,5 +1,7 @@
-//! Shared parts of this family's searches: the cost of a load along a chain through listed nodes,
-//! and the largest number of nodes for which the cost stays what it was.
+//! Shared parts of this family's searches.
+//!
+//! They are the cost of a load along a chain through listed nodes, and the largest number of nodes
+//! for which the cost stays what it was.
 //!
 //! Both rest on the fact that disturbances only add. A low cost is believed at once, a high one
 //! only when it was seen repeatedly. So a search can end too low, by a disturbance that lasts, and
