@@ -26,7 +26,7 @@ use groma_harness::sys::clock::{Clock, Monotonic};
 
 pub(crate) static BENCH: Benchmark = Benchmark {
     info: Info {
-        summary: "Reading the CPU's counter of time, between fences",
+        summary: "Reading the CPU's time counter, between fences",
         about: about!("counter.rs"),
         iteration: "one read between fences",
         lineage: &["cse221:measurement_overhead"],

@@ -29,7 +29,7 @@ use groma_harness::sys::rates;
 
 pub(crate) static BENCH: Benchmark = Benchmark {
     info: Info {
-        summary: "Rate of the CPU's counter of time against the system's clock",
+        summary: "Rate of the CPU's time counter against the system's clock",
         about: about!("rate.rs"),
         quantity: Quantity::Rate,
         better: Some(Better::Neither),

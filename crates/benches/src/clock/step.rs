@@ -21,7 +21,7 @@ use groma_harness::sys::clock::{Monotonic, claimed_resolution_ns};
 
 pub(crate) static BENCH: Benchmark = Benchmark {
     info: Info {
-        summary: "Step of the harness's own clock, as successive readings show it",
+        summary: "Resolution of the harness's own clock, from successive readings",
         about: about!("step.rs"),
         iteration: "100000 readings",
         better: Some(Better::Neither),

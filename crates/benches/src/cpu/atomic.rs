@@ -29,7 +29,7 @@ use groma_harness::sys::atomics::Atomic;
 
 pub(crate) static BENCH: Benchmark = Benchmark {
     info: Info {
-        summary: "Atomic operation or fence on a line that nobody else uses",
+        summary: "Atomic operation or fence on a line that no other CPU uses",
         about: about!("atomic.rs"),
         iteration: "32 of them (cpuid: one), and 64 additions beside them",
         timing: Timing::Floor,

@@ -45,7 +45,7 @@ use std::cell::Cell;
 
 pub(crate) static BENCH: Benchmark = Benchmark {
     info: Info {
-        summary: "A branch: predicted ones each, mispredicted ones what they cost more",
+        summary: "Cost of a predicted branch, or penalty of a mispredicted one",
         about: about!("branch.rs"),
         iteration: "one turn of a loop with the branches in question, and of one without them beside it",
         timing: Timing::Floor,

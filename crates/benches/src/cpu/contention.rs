@@ -31,7 +31,7 @@ use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 
 pub(crate) static BENCH: Benchmark = Benchmark {
     info: Info {
-        summary: "Atomic additions by two CPUs to one word: time from one of a CPU's to its next",
+        summary: "Atomic additions by two CPUs to one word: time between two additions of a CPU",
         about: about!("contention.rs"),
         iteration: "one atomic addition by each of the two",
         timing: Timing::Stated,

@@ -30,7 +30,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 pub(crate) static BENCH: Benchmark = Benchmark {
     info: Info {
-        summary: "Writes by two CPUs to words of one line: times as long as to words with a line each",
+        summary: "False sharing: time of a write to a line that two CPUs write, over one to separate lines",
         about: about!("false_sharing.rs"),
         quantity: Quantity::Ratio,
         better: Some(Better::Lower),

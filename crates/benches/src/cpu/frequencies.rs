@@ -25,7 +25,7 @@ use groma_harness::sys::{affinity, counters};
 
 pub(crate) static BENCH: Benchmark = Benchmark {
     info: Info {
-        summary: "Clock of every CPU in turn: the median one",
+        summary: "Clock of every CPU in turn: the median",
         about: about!("frequencies.rs"),
         quantity: Quantity::Rate,
         iteration: "a millisecond on each CPU",

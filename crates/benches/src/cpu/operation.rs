@@ -48,7 +48,7 @@ use groma_harness::sys::operation::{Loop, Operation};
 
 pub(crate) static BENCH: Benchmark = Benchmark {
     info: Info {
-        summary: "Latency of one arithmetic operation that waits for the one before",
+        summary: "Latency of a dependent arithmetic operation",
         about: about!("operation.rs"),
         iteration: "one turn of each loop: 130 dependent operations; 144 to 540 in independent chains; 64 additions",
         timing: Timing::Floor,

@@ -39,7 +39,7 @@ use groma_harness::sys::pages::{Map, Policy, page_size};
 
 pub(crate) static BENCH: Benchmark = Benchmark {
     info: Info {
-        summary: "From a store to the use of a load of the same bytes, by how the load lies to the store",
+        summary: "Store forwarding: time from a store to the use of a load, by how the two overlap",
         about: about!("store_forward.rs"),
         iteration: "64 steps of store, load and addition, and 64 additions beside them",
         timing: Timing::Floor,

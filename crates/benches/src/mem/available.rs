@@ -25,7 +25,7 @@ use groma_harness::sys::pages::{Map, Policy, page_size};
 
 pub(crate) static BENCH: Benchmark = Benchmark {
     info: Info {
-        summary: "Memory that can be taken before a limit is met",
+        summary: "Memory that a program can take before it meets a limit",
         about: about!("available.rs"),
         quantity: Quantity::Size,
         better: Some(Better::Higher),

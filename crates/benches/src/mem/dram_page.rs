@@ -29,7 +29,7 @@ use groma_harness::sys::pages::{Map, Policy};
 
 pub(crate) static BENCH: Benchmark = Benchmark {
     info: Info {
-        summary: "Extra time of two loads from different rows of one bank of memory",
+        summary: "Extra time of two loads from different rows of one DRAM bank",
         about: about!("dram_page.rs"),
         iteration: "two loads and two flushes of each of some thousand random pairs",
         timing: Timing::Stated,

@@ -32,7 +32,7 @@ use std::cell::{Cell, RefCell};
 
 pub(crate) static BENCH: Benchmark = Benchmark {
     info: Info {
-        summary: "Managing a cache line by instruction, in batches of 64",
+        summary: "Flushing or writing back a cache line, in batches of 64",
         about: about!("flush.rs"),
         iteration: "64 lines, and a fence",
         timing: Timing::Floor,

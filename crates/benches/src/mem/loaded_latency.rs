@@ -43,7 +43,7 @@ use std::time::Duration;
 
 pub(crate) static BENCH: Benchmark = Benchmark {
     info: Info {
-        summary: "Latency of memory while the other CPUs keep it busy, with the bandwidth at which it was seen",
+        summary: "Latency of memory while the other CPUs keep it busy, with their bandwidth",
         about: about!("loaded_latency.rs"),
         iteration: "one dependent load",
         timing: Timing::Stated,

@@ -48,7 +48,7 @@ use groma_harness::sys::stream::{Op, Stream};
 
 pub(crate) static BENCH: Benchmark = Benchmark {
     info: Info {
-        summary: "Loads that overlap at best, by the size of the working set",
+        summary: "Loads that one core overlaps at best, by the size of the working set",
         about: about!("parallelism.rs"),
         quantity: Quantity::Ratio,
         better: Some(Better::Higher),

@@ -27,7 +27,7 @@ use groma_harness::sys::pages::{Map, Policy};
 
 pub(crate) static BENCH: Benchmark = Benchmark {
     info: Info {
-        summary: "Random reads a second along many chains at once",
+        summary: "Random reads per second along many chains at once",
         about: about!("random_read.rs"),
         quantity: Quantity::Rate,
         iteration: "16 loads on each chain",
