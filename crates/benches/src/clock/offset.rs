@@ -219,7 +219,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     words[GO].store(END, Release);
     let exit = other.wait().context("waiting for the peer")?;
     affinity::restrict(&home).context("restoring the CPU affinity")?;
-    ctx.prove("exit status of the other side", "0", f64::from(u8::from(!exit.success())), 0.0..=0.0);
+    ctx.prove("exit status of the peer", "0", f64::from(u8::from(!exit.success())), 0.0..=0.0);
     let Some((offset, bound, half)) = largest(&pairs) else {
         ctx.unresolved("", "no other CPU answered often enough");
         return Ok(());

@@ -184,7 +184,7 @@ fn mispredicted(ctx: &mut Ctx, targets: Option<u64>) -> Outcome {
     for (name, stands) in [("with", random.state), ("without", constant.state)] {
         let steps = ctx.iterations_of(name) * in_a_turn;
         let expected = (0..steps).fold(seed, |state, _| branch::xorshift(state));
-        let what = format!("generator that stands where the steps credited lead, {name} outcomes");
+        let what = format!("generator is where the credited steps lead, {name} outcomes");
         ctx.prove(&what, "1", f64::from(u8::from(stands == expected)), 1.0..=1.0);
     }
     // The mean of 0 to k - 1, divided by k - 1, is a half. Choices among k spread less than among

@@ -51,7 +51,7 @@ fn part(available: u64, page: u64) -> u64 {
 
 fn run(ctx: &mut Ctx) -> Outcome {
     let Some(Room { bytes, limit }) = facts::memory_headroom() else {
-        return Err(BenchError::Unsupported("nothing here says how much memory is available (no /proc)".to_owned()));
+        return Err(BenchError::Unsupported("cannot tell how much memory is available (no /proc)".to_owned()));
     };
     ctx.state(bytes as f64);
     ctx.fact("limit", limit);

@@ -141,7 +141,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let line = super::line_size();
     let lines = size / line as u64;
     if lines < 2 {
-        return Err(BenchError::Unsupported(format!("{size} B are not two lines")));
+        return Err(BenchError::Unsupported(format!("{size} B is less than two lines")));
     }
     let mut draw = || ctx.rng().below(lines) as usize * line;
     let pairs: Vec<(usize, usize)> = (0..PAIRS).map(|_| (draw(), draw())).filter(|(a, b)| a != b).collect();

@@ -98,7 +98,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let size = ctx.int("buffer");
     let bytes = (size / sides) as usize;
     if bytes == 0 || !bytes.is_multiple_of(64) {
-        return Err(BenchError::Unsupported(format!("a buffer of {size} B is not whole lines")));
+        return Err(BenchError::Unsupported(format!("a buffer of {size} B is not a whole number of lines")));
     }
     let call = match ctx.word("call") {
         "64" => 64,

@@ -384,7 +384,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let bandwidth = |w: &&Window| (w.bytes.iter().sum::<f64>() + loads as f64 * line) / (w.ns * 1e-9);
     let bandwidths: Vec<f64> = kept.iter().map(bandwidth).collect();
     if kept.len() < FOR_MEDIAN {
-        ctx.unresolved("", "not enough co-run windows: the generators were not let run beside the chase");
+        ctx.unresolved("", "not enough co-run windows: the generators did not run beside the chase");
         return Ok(());
     }
     if let (Some(latency), Some(bandwidth)) = (quantile(&latencies, 0.5), quantile(&bandwidths, 0.5)) {

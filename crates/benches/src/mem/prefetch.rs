@@ -180,7 +180,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     for (name, spacing, group) in [("lines", SPACINGS[0], GROUP_PAGES), ("page_local", FAR_SPACING, GROUPS[0])] {
         match ratio(spacing, group).filter(|ratio| ratio.is_finite()) {
             Some(ratio) => ctx.state_as(name, ratio),
-            None => ctx.unresolved(name, "the chain came to its start again"),
+            None => ctx.unresolved(name, "the chain came round to its start"),
         }
     }
     Ok(())
