@@ -136,14 +136,14 @@ const MODELLED: &str = "modelled_per_program_byte";
 const WINDOWS: u32 = 3;
 /// How much faster than the first another kernel has to be, as a fraction: the difference of two
 /// trials of one kernel. See docs/methods/memory.md#kernel-choice.
-const CLEARLY: f64 = 0.02;
+const CLEAR_GAIN: f64 = 0.02;
 /// Larger buffers are gone over in pieces of at most this size.
 const PIECE: usize = 64 << 10;
 /// Buffers of up to this many words are checked entirely; of larger ones, one word in
-/// [`LOOKED_AT`].
-const LOOKED_AT_WHOLE: usize = 1 << 17;
+/// [`CHECK_EVERY`].
+const CHECKED_WHOLE: usize = 1 << 17;
 /// One word in this many is checked; odd, so that it is not always the same word of a line.
-const LOOKED_AT: usize = 257;
+const CHECK_EVERY: usize = 257;
 
 fn run(ctx: &mut Ctx) -> Outcome {
     let op = Op::ALL.into_iter().find(|op| op.word() == ctx.word("op")).unwrap_or(Op::Read);
@@ -232,10 +232,10 @@ fn choose(ctx: &mut Ctx, candidates: &[Stream], walk: &mut Walk<'_>) -> Result<S
     Ok(candidates[fastest(&best)])
 }
 
-/// The index of the lowest cost; 0 unless another is lower by [`CLEARLY`].
+/// The index of the lowest cost; 0 unless another is lower by [`CLEAR_GAIN`].
 fn fastest(costs: &[f64]) -> usize {
     let least = (0..costs.len()).min_by(|a, b| costs[*a].total_cmp(&costs[*b])).unwrap_or(0);
-    if costs.first().is_some_and(|first| costs[least] > first * (1.0 - CLEARLY)) { 0 } else { least }
+    if costs.first().is_some_and(|first| costs[least] > first * (1.0 - CLEAR_GAIN)) { 0 } else { least }
 }
 
 /// Goes over buffers piece by piece, cyclically, in as few calls of the kernel as possible.
@@ -278,7 +278,7 @@ fn fill(buffer: &mut [u8]) -> Outcome {
 /// How many of the checked words differ from `expected`.
 fn other_words(buffer: &[u8], expected: u64) -> usize {
     let words = buffer.chunks_exact(8);
-    let every = if words.len() <= LOOKED_AT_WHOLE { 1 } else { LOOKED_AT };
+    let every = if words.len() <= CHECKED_WHOLE { 1 } else { CHECK_EVERY };
     words.step_by(every).filter(|word| **word != expected.to_ne_bytes()).count()
 }
 

@@ -170,15 +170,15 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let (candidates, others) = fastest.split_at(again);
     let quantile = |q: f64| seen[((seen.len() - 1) as f64 * q) as usize].0 * 1e9;
     ctx.fact("pairs", pairs.len());
-    let told = [0.0, 0.1, 0.5, 0.9, 0.99, 0.998, 1.0].map(|q| format!("{:.0}", quantile(q)));
-    ctx.fact("pairs.ns", told.join(" "));
-    let tell = |values: &[f64]| {
+    let quantiles = [0.0, 0.1, 0.5, 0.9, 0.99, 0.998, 1.0].map(|q| format!("{:.0}", quantile(q)));
+    ctx.fact("pairs.ns", quantiles.join(" "));
+    let sorted_ns = |values: &[f64]| {
         let mut values: Vec<f64> = values.iter().map(|t| t * 1e9).collect();
         values.sort_by(f64::total_cmp);
         values.iter().map(|t| format!("{t:.0}")).collect::<Vec<_>>().join(" ")
     };
-    ctx.fact("again.slowest_ns", tell(candidates));
-    ctx.fact("again.middle_ns", tell(others));
+    ctx.fact("again.slowest_ns", sorted_ns(candidates));
+    ctx.fact("again.middle_ns", sorted_ns(others));
     ctx.fact("flush.instruction", evict.name());
     let found = modes(candidates, others).map_err(|why| BenchError::Unsupported(format!("not shown: {why}")))?;
     // If all pairs that were measured again are slow, there are more: then those of the first pass

@@ -119,7 +119,7 @@ const TRAFFIC: &str = "hammer.modelled_bytes";
 const OPS: u64 = 64;
 /// Operations that are compared with the reference: as many as it replays in a few milliseconds in
 /// a debug build.
-pub(super) const LOOKED_UP: u64 = 4096;
+pub(super) const COMPARED: u64 = 4096;
 
 /// Accepts only a whole number of the hammer's pages, at least one.
 pub(super) fn check_pages(bytes: u64) -> Outcome {
@@ -136,10 +136,10 @@ pub(super) fn kind(ctx: &Ctx) -> Kind {
 
 /// Runs the first operations, on memory that is still zero. Returns how many words differ from the
 /// reference.
-pub(super) fn look_up(hammer: &mut Hammer<'_>) -> usize {
+pub(super) fn wrong_in_first(hammer: &mut Hammer<'_>) -> usize {
     let before = hammer.standing();
-    hammer.run(LOOKED_UP);
-    hammer.wrong_words(before, LOOKED_UP)
+    hammer.run(COMPARED);
+    hammer.wrong_words(before, COMPARED)
 }
 
 fn run(ctx: &mut Ctx) -> Outcome {
@@ -158,7 +158,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
 
     let mut bare = Bare::new(size as usize, kind, seed);
     let mut hammer = Hammer::new(&mut buffer[..size as usize], kind, seed).map_err(BenchError::Unsupported)?;
-    let wrong = look_up(&mut hammer);
+    let wrong = wrong_in_first(&mut hammer);
     ctx.prove("words that are not what the reference stored", "0", wrong as f64, 0.0..=0.0);
 
     let before = hammer.standing();

@@ -20,7 +20,7 @@
 //! **Sources:** Kevin Closson's SLB (`memhammer`, `create_sem`, `trigger`, `cpu_bind`). See
 //! docs/methods/memory.md#random-stores.
 
-use super::hammer::{VARIANT, check_pages, kind, look_up};
+use super::hammer::{VARIANT, check_pages, kind, wrong_in_first};
 use groma_harness::prelude::*;
 use groma_harness::sys::arch::hammer::HAMMER_PAGE;
 use groma_harness::sys::clock::{Clock, Monotonic};
@@ -181,7 +181,7 @@ impl Writer {
             put(Found::ElsewhereOnNode, seen.iter().filter(|n| **n != Some(node)).count() as u64);
         }
         let Ok(mut hammer) = Hammer::new(&mut map[..self.bytes], self.kind, self.seed) else { return 2 };
-        put(Found::WrongWords, look_up(&mut hammer) as u64);
+        put(Found::WrongWords, wrong_in_first(&mut hammer) as u64);
         gate[READY].fetch_add(1, SeqCst);
         shared::wake(&gate[READY]);
         while gate[OPEN].load(SeqCst) == 0 {

@@ -143,23 +143,23 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let mut curve = [f64::INFINITY; DISTANCES.len()];
     let mut shifted = curve;
     let mut shifted_by = 0;
-    let mut told = Err("not measured".to_owned());
+    let mut found = Err("not measured".to_owned());
     for turn in 1..=SWEEPS[1] {
         sweep(ctx, 0, &mut curve)?;
         if let Ok((first, last)) = step(&curve) {
             let further = shift(first, last, declared);
             if further + DISTANCES[DISTANCES.len() - 1] >= SLOT {
                 // No line is that long: the sweep was disturbed.
-                told = Err(format!("the cost seems to rise at {first} bytes only"));
+                found = Err(format!("the cost seems to rise at {first} bytes only"));
                 continue;
             }
             if further != shifted_by {
                 (shifted, shifted_by) = ([f64::INFINITY; DISTANCES.len()], further);
             }
             sweep(ctx, further, &mut shifted)?;
-            told = read(&curve, further, &shifted, declared);
+            found = read(&curve, further, &shifted, declared);
         }
-        if turn >= SWEEPS[0] && told.is_ok() {
+        if turn >= SWEEPS[0] && found.is_ok() {
             break;
         }
     }
@@ -168,7 +168,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     ctx.fact("line.distances", DISTANCES.map(|d| d.to_string()).join(" "));
     ctx.fact("line.cycles", words(&curve));
     ctx.fact("line.cycles_shifted", words(&shifted));
-    match told {
+    match found {
         Ok((line, pair)) => {
             ctx.state(line as f64);
             ctx.state_as("pair", pair as f64);
@@ -202,11 +202,11 @@ mod tests {
             assert_eq!(step(&curve), Ok((line, line)));
             for declared in [None, Some(64), Some(line)] {
                 let further = shift(line, line, declared);
-                let told = read(&curve, further, &cache(line, line, 1.0, further), declared);
+                let found = read(&curve, further, &cache(line, line, 1.0, further), declared);
                 // No load distinguishes lines of 128 bytes from pairs of 64: the declared size
                 // decides.
                 let expected = if declared.is_some_and(|d| d * 2 == line) { (line / 2, line) } else { (line, line) };
-                assert_eq!(told, Ok(expected), "{line}, declared {declared:?}");
+                assert_eq!(found, Ok(expected), "{line}, declared {declared:?}");
             }
         }
     }
@@ -248,8 +248,8 @@ mod tests {
                         *cost = cost.min(noisy(&mut rng, 3, true_cost));
                     }
                 }
-                if let (Ok(told), true) = (read(&curve, 64, &shifted, Some(64)), turn >= SWEEPS[0]) {
-                    assert_eq!(told, (64, 64));
+                if let (Ok(found), true) = (read(&curve, 64, &shifted, Some(64)), turn >= SWEEPS[0]) {
+                    assert_eq!(found, (64, 64));
                     break;
                 }
             }

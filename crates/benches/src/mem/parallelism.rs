@@ -287,10 +287,10 @@ fn run(ctx: &mut Ctx) -> Outcome {
     ctx.fact("limiter.line_bytes_per_cycle", format!("{:.2}", bytes.0));
     ctx.fact("limiter.stream_bytes_per_cycle", format!("{:.2}", bytes.1));
     ctx.fact("limiter.near_cycles_per_load", format!("{near_cycles:.3}"));
-    let told: Vec<String> = curve.iter().map(|p| format!("{}={:.3}", p.chains, p.seconds * 1e9)).collect();
-    ctx.fact("curve.ns", told.join(" "));
-    let told: Vec<String> = curve.iter().map(|p| format!("{}={:.2}", p.chains, p.cycles)).collect();
-    ctx.fact("curve.cycles", told.join(" "));
+    let in_ns: Vec<String> = curve.iter().map(|p| format!("{}={:.3}", p.chains, p.seconds * 1e9)).collect();
+    ctx.fact("curve.ns", in_ns.join(" "));
+    let in_cycles: Vec<String> = curve.iter().map(|p| format!("{}={:.2}", p.chains, p.cycles)).collect();
+    ctx.fact("curve.cycles", in_cycles.join(" "));
     ctx.state_as("rate", 1.0 / found.best.seconds);
     if found.one_level {
         ctx.prove(

@@ -101,9 +101,9 @@ const MODELLED: &str = "modelled_per_program_byte";
 const PIECE: usize = 32 << 10;
 /// Values repeat after this number of elements, which divides every piece.
 const PERIOD: usize = 256;
-/// Of arrays larger than this many elements, one element in [`LOOKED_AT`] is checked.
-const LOOKED_AT_WHOLE: usize = 1 << 16;
-const LOOKED_AT: usize = 257;
+/// Of arrays larger than this many elements, one element in [`CHECK_EVERY`] is checked.
+const CHECKED_WHOLE: usize = 1 << 16;
+const CHECK_EVERY: usize = 257;
 /// Distance of two arrays in the low twelve address bits: a third of a page, in whole lines.
 const APART: usize = 1344;
 
@@ -222,7 +222,7 @@ fn fill(array: &mut [u8], value: impl Fn(usize) -> f64) {
 /// How many of the checked elements differ from the expected value.
 fn wrong(array: &[u8], expected: impl Fn(usize) -> f64) -> usize {
     let elements = array.chunks_exact(8).enumerate();
-    let every = if elements.len() <= LOOKED_AT_WHOLE { 1 } else { LOOKED_AT };
+    let every = if elements.len() <= CHECKED_WHOLE { 1 } else { CHECK_EVERY };
     elements.step_by(every).filter(|(i, element)| **element != expected(*i).to_ne_bytes()).count()
 }
 

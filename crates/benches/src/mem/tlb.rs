@@ -419,7 +419,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let mut pages = Pages::new(&mut buffer, base, apart);
     let most = pages.most().min(MOST);
     let found = beyond(entries, most, |k| pages.price(ctx, k))?;
-    say(ctx, &found, most);
+    state_beyond(ctx, &found, most);
     Ok(())
 }
 
@@ -457,7 +457,7 @@ fn declare(ctx: &mut Ctx, page: usize) {
     }
 }
 
-fn say(ctx: &mut Ctx, found: &Beyond, most: usize) {
+fn state_beyond(ctx: &mut Ctx, found: &Beyond, most: usize) {
     match found.hit {
         Some(hit) => ctx.state_as("l2_hit", hit.seconds()),
         None => ctx.unresolved("l2_hit", &format!("more than {most} pages")),

@@ -151,7 +151,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
         _ => {
             // Twice as many lines as the first level holds at this stride, and far fewer than the
             // second.
-            let held = reach(2, 64, 1, |n| told(look(ctx, STRIDES[1][0], n)?, first * TOLERANCE[0]))?;
+            let held = reach(2, 64, 1, |n| within(look(ctx, STRIDES[1][0], n)?, first * TOLERANCE[0]))?;
             let Reach::To(ways) = held else {
                 return Err(BenchError::Unsupported("the first level does not end".to_owned()));
             };
@@ -162,7 +162,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let mut held = Vec::new();
     for stride in STRIDES[level] {
         let most = (span / stride).min(MOST_LINES);
-        match reach(least, most, 1, |lines| told(look(ctx, stride, lines)?, base * TOLERANCE[level]))? {
+        match reach(least, most, 1, |lines| within(look(ctx, stride, lines)?, base * TOLERANCE[level]))? {
             Reach::To(lines) => held.push((stride, lines)),
             Reach::Nowhere if level == 0 => held.push((stride, 1)),
             Reach::Nowhere | Reach::Everywhere => {}
@@ -187,7 +187,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
 }
 
 /// Whether the cost is within the limit; `None` where the look was disturbed.
-fn told(load: Load, limit: f64) -> Result<Option<bool>, BenchError> {
+fn within(load: Load, limit: f64) -> Result<Option<bool>, BenchError> {
     Ok(load.clean.then_some(load.cycles <= limit))
 }
 
