@@ -231,7 +231,7 @@ mod tests {
                 (Some(least), Some(value), Some(most)) => {
                     assert!(0.0 < least && least <= value && value <= most, "{protocol}: {least} {value} {most}");
                 }
-                // A machine so busy that the two rarely ran at the same time.
+                // A machine so busy that the two never met.
                 _ => assert!(tried.result.notes.iter().any(|n| n.contains("hardly ever")), "{:?}", tried.result.notes),
             }
         }

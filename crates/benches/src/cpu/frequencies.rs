@@ -153,7 +153,7 @@ mod tests {
             tried => tried.expect("CPUs to go to"),
         };
         assert_eq!(before, affinity::allowed().expect("an affinity"));
-        // A CPU may be disturbed for a millisecond at any load, all of them rarely.
+        // At any load a CPU may be disturbed for a millisecond; all of them hardly ever.
         if tried.result.notes.iter().any(|note| note.contains("every CPU was disturbed")) {
             return println!("skipped: {:?}", tried.result.notes);
         }

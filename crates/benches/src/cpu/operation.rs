@@ -125,7 +125,7 @@ const fn output(
     Output { suffix, summary, derivation, quantity, detail: false }
 }
 
-/// All operations that have a reference.
+/// All that there are references for.
 const OPS: &[&str] = &[
     "i64.add",
     "i64.mul",

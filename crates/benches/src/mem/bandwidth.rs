@@ -117,9 +117,8 @@ const KERNELS: &[&str] = &[
     "portable",
 ];
 
-/// Points of a default run. `rep lods` reads at the same rate everywhere (it is microcode), so one
-/// size is enough; copies by string instructions are measured at sizes where the C library uses
-/// them.
+/// What a plain run measures: `rep lods` reads at the same pace everywhere (it is microcode), so once is enough, and copies by
+/// string instructions are looked at where the C library uses them.
 fn plain(params: &Params) -> bool {
     let (op, size) = (params.word("op").unwrap_or_default(), params.int("size").unwrap_or_default());
     match op {

@@ -103,7 +103,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
     run: Run::Here(run),
 };
 
-/// The parameter that selects the operation.
+/// What is done.
 pub(super) const VARIANT: Param = Param {
     name: "variant",
     help: "a store in the first line of a page, a store anywhere in it, or owning a line of it one after the other",

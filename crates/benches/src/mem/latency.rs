@@ -83,9 +83,8 @@ pub(crate) static BENCH: Benchmark = Benchmark {
     run: Run::Here(run),
 };
 
-/// Points of a default run: the `included` chain at every other octave only. It has no edges to
-/// find, and each point costs as much as one of the other chain (0.3 to 0.4 s for a round of 256
-/// MiB, most of it making pages present).
+/// A plain run follows the chain with translation at every other octave only: it has no edges to be found, and each point
+/// costs as much as one of the other chain (a round of 256 MiB 0.3 to 0.4 s, most of it making pages present).
 fn plain(params: &Params) -> bool {
     let every_other_octave = |size: u64| size.is_power_of_two() && size.ilog2() % 2 == 1;
     params.word("chain") == Some("amortised")

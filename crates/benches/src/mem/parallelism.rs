@@ -441,7 +441,7 @@ mod tests {
             let tried = try_out(&BENCH, &[("size", size)], None).expect("memory");
             let stated = |name: &str| tried.result.series(name).map_or(0, |s| s.values.len());
             assert_eq!(stated("rate"), 1);
-            // A neighbour may have used the shared cache meanwhile.
+            // A neighbour may have had the shared cache meanwhile.
             let told = tried.result.notes.iter().any(|note| note.contains("more loads seemed"));
             assert_eq!(stated(""), usize::from(!told), "{:?}", tried.result);
             assert!(stated("chains") <= 1);

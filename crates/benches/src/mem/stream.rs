@@ -107,7 +107,7 @@ const CHECK_EVERY: usize = 257;
 /// Distance of two arrays in the low twelve address bits: a third of a page, in whole lines.
 const APART: usize = 1344;
 
-/// Points of a default run: STREAM's four loops, and triad past the caches.
+/// STREAM's four, and how much bypassing the caches changes; STREAM2's others are in the full set.
 fn plain(params: &Params) -> bool {
     match params.word("store") {
         Some("nt") => params.word("op") == Some("triad"),
