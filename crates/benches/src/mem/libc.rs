@@ -16,8 +16,8 @@
 //! - A `memset` to zero may be a special case.
 //! - A static program has another library than a dynamic one, or another choice within it.
 //!
-//! **Sources:** lmbench 1996 table 2; lmbench3 `bw_mem` (`bcopy`, `bzero`); Ousterhout 1990 table
-//! 5. See docs/methods/memory.md#c-library-copies.
+//! **Sources:** lmbench 1996 table 2; lmbench3 `bw_mem` (`bcopy`, `bzero`); Ousterhout 1990 (table
+//! 5, `bcopy`). See docs/methods/memory.md#c-library-copies.
 
 use super::laps::{Laps, piece};
 use crate::work;
