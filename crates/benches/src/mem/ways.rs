@@ -149,8 +149,8 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let base = match level {
         0 => first,
         _ => {
-            // Twice as many lines as the first level holds at this stride, and far fewer than the
-            // second.
+            // Twice as many lines as one set of the first level holds, far fewer than the second
+            // level holds.
             let held = reach(2, 64, 1, |n| within(look(ctx, STRIDES[1][0], n)?, first * TOLERANCE[0]))?;
             let Reach::To(ways) = held else {
                 return Err(BenchError::Unsupported("the first level does not end".to_owned()));
