@@ -17,7 +17,7 @@ use groma_benches::wire;
 use groma_harness::handshake::{Client, Server, Step};
 use groma_harness::protocol::{is_complete, read_job, read_result, write_job, write_result};
 use groma_model::{
-    End, Host, Job, JobResult, LabelCounts, Machine, Param, ParamKind, Params, Placement, Point, Record, Round,
+    End, Host, Job, LabelCounts, Machine, Param, ParamKind, Params, Placement, Point, Record, Round, RoundResult,
     RunHeader, Series, StateCounts, Value, parse_size, size_text,
 };
 use groma_store::{Ndjson, Sink, Store};
@@ -104,18 +104,18 @@ pub fn worker_result(data: &[u8]) {
 }
 
 /// With one face for all numbers that JSON does not have.
-fn finite(mut result: JobResult) -> JobResult {
+fn finite(mut result: RoundResult) -> RoundResult {
     let nan = |x: &mut f64| {
         if !x.is_finite() {
             *x = f64::NAN;
         }
     };
-    result.core_hz = result.core_hz.filter(|hz| hz.is_finite());
-    for series in &mut result.series {
+    result.output.core_hz = result.output.core_hz.filter(|hz| hz.is_finite());
+    for series in &mut result.output.series {
         nan(&mut series.per_iter);
         series.values.iter_mut().for_each(nan);
     }
-    result.proofs.iter_mut().for_each(|proof| nan(&mut proof.seen));
+    result.output.proofs.iter_mut().for_each(|proof| nan(&mut proof.seen));
     result
 }
 
@@ -438,7 +438,7 @@ pub fn records(data: &[u8]) {
         6 => same_again::<Params>(json),
         7 => same_again::<Series>(json),
         8 => same_again::<(LabelCounts, StateCounts)>(json),
-        9 => same_again::<JobResult>(json),
+        9 => same_again::<RoundResult>(json),
         10 => stored_result(json),
         _ => one_line(json),
     }

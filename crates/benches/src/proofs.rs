@@ -89,11 +89,12 @@ pub(crate) mod testing {
         let bench = Benchmark { info: Info::new("cpu.trip"), run: Run::Here(run) };
         let cpus = affinity::allowed().expect("the CPUs that are allowed");
         let here = cpus[0];
-        let broken =
-            |tried: &Tried| tried.result.proofs.iter().any(|p| p.name.starts_with("context switches") && !p.holds);
+        let broken = |tried: &Tried| {
+            tried.result.output.proofs.iter().any(|p| p.name.starts_with("context switches") && !p.holds)
+        };
         for named in [&[here, here][..], &[here], &[]] {
             let tried = try_failing_at(&bench, Placement::SameCpu, named).expect("a child");
-            assert!(broken(&tried), "{named:?}: {:?}", tried.result.proofs);
+            assert!(broken(&tried), "{named:?}: {:?}", tried.result.output.proofs);
         }
         // Between two CPUs an answer may arrive before either side sleeps.
         if let [here, there, ..] = *cpus {

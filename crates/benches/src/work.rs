@@ -89,7 +89,7 @@ mod tests {
 
     /// Which of its proofs hold, in the order in which they were stated.
     fn held(run: fn(&mut Ctx) -> Outcome) -> Vec<bool> {
-        round(run).result.proofs.iter().map(|p| p.holds).collect()
+        round(run).result.output.proofs.iter().map(|p| p.holds).collect()
     }
 
     /// A child that exited with this code and never slept.
@@ -203,10 +203,10 @@ mod tests {
             Ok(())
         }
         let tried = round(half);
-        if tried.result.proofs.is_empty() {
-            return eprintln!("skipped: {:?}", tried.result.notes);
+        if tried.result.output.proofs.is_empty() {
+            return eprintln!("skipped: {:?}", tried.result.output.remarks);
         }
-        let seen: Vec<(f64, bool)> = tried.result.proofs.iter().map(|p| (p.seen, p.holds)).collect();
+        let seen: Vec<(f64, bool)> = tried.result.output.proofs.iter().map(|p| (p.seen, p.holds)).collect();
         assert_eq!(seen, [(50.0, false), (0.0, false)]);
     }
 
@@ -224,7 +224,9 @@ mod tests {
         let info = Info { timing: Timing::Stated, ..Info::new("work.test") };
         match try_failing(&Benchmark { info, run: Run::Here(once) }, &[], None) {
             Err(BenchError::Unsupported(why)) => assert!(why.contains("entered"), "{why}"),
-            Ok(tried) if tried.result.proofs.is_empty() => eprintln!("skipped: {:?}", tried.result.notes),
+            Ok(tried) if tried.result.output.proofs.is_empty() => {
+                eprintln!("skipped: {:?}", tried.result.output.remarks)
+            }
             other => panic!("{other:?}"),
         }
         assert!(!affinity::allowed().expect("an affinity").is_empty());

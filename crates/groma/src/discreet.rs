@@ -4,7 +4,7 @@
 //! here on its way to the store, to the stream and to the views, which therefore show the same.
 //! What the worker is told is not changed.
 
-use groma_harness::model::{Fact, Param, ParamKind, Point, Round, RunHeader, Value};
+use groma_harness::model::{Fact, Param, ParamKind, Point, Remark, Round, RunHeader, Value};
 use groma_harness::sys::facts::{HIDDEN, hide_addresses, user};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -141,7 +141,8 @@ impl Discreet {
     /// A round as it is kept.
     pub(crate) fn round(&self, round: &mut Round) {
         let result = &mut round.result;
-        let texts = result.facts.iter_mut().map(|fact| &mut fact.value).chain(&mut result.notes);
+        let remarks = result.output.remarks.iter_mut().filter_map(Remark::text_mut);
+        let texts = result.output.facts.iter_mut().map(|fact| &mut fact.value).chain(remarks);
         for text in texts.chain([&mut result.reason]) {
             *text = self.text(text);
         }

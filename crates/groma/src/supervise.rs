@@ -4,7 +4,7 @@
 //! and our own signals; its time-out is the deadline. A worker is ended as a process group by SIGKILL, never by a signal
 //! that it could ignore. What it leaves in other groups and sessions becomes our child, and is ended as well.
 
-use groma_harness::model::{Job, JobResult, State};
+use groma_harness::model::{Job, RoundResult, State};
 use groma_harness::protocol;
 use groma_harness::sys::process;
 use groma_harness::sys::signals::{Watch, is_ignored};
@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 #[derive(Debug)]
 pub(crate) enum Ended {
     /// With a result, good or bad.
-    Result(JobResult),
+    Result(RoundResult),
     /// By the end of the whole run's budget; nothing is known of the round.
     OutOfBudget,
     /// By this signal to the supervisor.
@@ -103,7 +103,7 @@ impl Supervisor {
         let mut child = match self.start(job, padding) {
             Ok(child) => child,
             Err(e) => {
-                return Ended::Result(JobResult::ended(State::Failed, format!("a worker cannot be started: {e}")));
+                return Ended::Result(RoundResult::ended(State::Failed, format!("a worker cannot be started: {e}")));
             }
         };
         let mut output = WorkerOutput::default();
@@ -121,15 +121,15 @@ impl Supervisor {
             Listening::Late if until < own => return Ended::OutOfBudget,
             Listening::Late => {
                 let why = format!("did not end within {:.1} s (--deadline)", deadline.as_secs_f64());
-                JobResult::ended(State::Timeout, why)
+                RoundResult::ended(State::Timeout, why)
             }
-            Listening::Flood => JobResult::ended(State::Failed, "its result does not end"),
+            Listening::Flood => RoundResult::ended(State::Failed, "its result does not end"),
             Listening::Complete => match protocol::read_result(&String::from_utf8_lossy(&output.result)) {
                 Ok(result) => result,
-                Err(why) => JobResult::ended(State::Failed, format!("its result cannot be read: {why}")),
+                Err(why) => RoundResult::ended(State::Failed, format!("its result cannot be read: {why}")),
             },
             Listening::Silent => {
-                JobResult::ended(State::Failed, format!("the worker {}", describe_exit(status, &output)))
+                RoundResult::ended(State::Failed, format!("the worker {}", describe_exit(status, &output)))
             }
         };
         result.wall_ns = started.elapsed().as_nanos() as u64;

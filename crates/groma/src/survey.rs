@@ -12,7 +12,7 @@ use crate::supervise::{Ended, Supervisor};
 use crate::workdir::WorkDir;
 use anyhow::Result;
 use groma_harness::Rng;
-use groma_harness::model::{Fact, Host, Job, JobResult, Profile, Remote, Round, State};
+use groma_harness::model::{Fact, Host, Job, Profile, Remote, Round, RoundResult, State};
 use groma_report::{ROUND_WALL, round_values};
 use groma_stats::rounds::{checkpoints, should_stop};
 use std::time::{Duration, Instant};
@@ -140,11 +140,11 @@ const CLOSING: Duration = Duration::from_millis(500);
 impl PointProgress {
     /// What a round has told about those to come: what they cost, what they repeat, and whether
     /// there is any use in them.
-    fn learn(&mut self, result: &JobResult, took: Duration) {
+    fn learn(&mut self, result: &RoundResult, took: Duration) {
         self.cost = took;
         self.spent += took;
         if self.frozen.is_empty() && result.state == State::Ok {
-            self.frozen = result.series.iter().map(|s| (s.name.clone(), s.iters)).collect();
+            self.frozen = result.output.series.iter().map(|s| (s.name.clone(), s.iters)).collect();
         }
         // One bad end decides the metric; more rounds would only repeat it.
         self.settled = result.state != State::Ok;
@@ -178,7 +178,7 @@ impl Survey<'_> {
         // What cannot be measured here needs no worker, but a round: that is where its reason is kept.
         for (i, planned) in plan.iter().enumerate() {
             if let Some(why) = &planned.unsupported {
-                let mut round = Round { round: 0, result: JobResult::ended(State::Unsupported, why.clone()) };
+                let mut round = Round { round: 0, result: RoundResult::ended(State::Unsupported, why.clone()) };
                 keep(i, &mut round)?;
                 courses[i].rounds.push(round);
                 courses[i].settled = true;
@@ -227,7 +227,7 @@ impl Survey<'_> {
                 let job = match job {
                     Ok(job) => job,
                     Err(e) => {
-                        let result = JobResult::ended(State::Failed, format!("{e:#}"));
+                        let result = RoundResult::ended(State::Failed, format!("{e:#}"));
                         let mut round = Round { round, result };
                         keep(i, &mut round)?;
                         courses[i].rounds.push(round);
@@ -256,7 +256,7 @@ impl Survey<'_> {
                     }
                     Ended::Result(mut result) => {
                         // The answer to where a budget went.
-                        result.facts.push(Fact::new(ROUND_WALL, format!("{:.1}", took.as_secs_f64() * 1e3)));
+                        result.output.facts.push(Fact::new(ROUND_WALL, format!("{:.1}", took.as_secs_f64() * 1e3)));
                         let course = &mut courses[i];
                         course.learn(&result, took);
                         let mut round = Round { round, result };
@@ -366,7 +366,7 @@ fn precise(planned: &Planned, rounds: &[Round]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use groma_harness::model::{Labels, Params, Placement, Point, Series, Timing, WorkerKind};
+    use groma_harness::model::{Labels, Params, Placement, Point, RoundOutput, Series, Timing, WorkerKind};
     use std::collections::BTreeSet;
 
     fn planned(bench: &str, workers: u32) -> Planned {
@@ -434,9 +434,9 @@ mod tests {
         assert_eq!(distinct.len(), 30, "{one:?} {other:?}");
     }
 
-    fn with_iterations(iters: u64) -> JobResult {
+    fn with_iterations(iters: u64) -> RoundResult {
         let series = Series { name: "a".to_owned(), iters, per_iter: 1.0, samples: Vec::new(), values: Vec::new() };
-        JobResult { series: vec![series], ..JobResult::ended(State::Ok, "") }
+        RoundResult::ok(RoundOutput { series: vec![series], ..RoundOutput::default() })
     }
 
     #[test]
@@ -454,7 +454,7 @@ mod tests {
     fn only_what_went_well_is_measured_again() {
         for state in [State::Unsupported, State::Denied, State::Failed, State::Timeout] {
             let mut course = course(Vec::new());
-            course.learn(&JobResult::ended(state, "a reason"), Duration::ZERO);
+            course.learn(&RoundResult::ended(state, "a reason"), Duration::ZERO);
             assert!(course.settled && course.frozen.is_empty(), "{state:?}");
         }
     }

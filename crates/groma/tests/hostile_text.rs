@@ -3,7 +3,7 @@
 
 mod common;
 use common::{Ended, Place, ended, is_executable};
-use groma_model::{Fact, JobResult, Labels, Point, Round, State};
+use groma_model::{Fact, Labels, Point, Round, RoundResult, State};
 use groma_store::{Sink, Store};
 use serde_json::Value;
 use std::io::{Read, Write};
@@ -57,9 +57,15 @@ fn hostile_store(place: &Place) -> String {
     for (point, rounds) in &mut run.points {
         // On a busy machine all samples may have been disturbed; here they are to have values.
         for round in rounds.iter_mut() {
-            round.result.series.iter_mut().flat_map(|s| &mut s.samples).for_each(|s| s.labels = Labels::default());
-            round.result.facts.iter_mut().filter(is_text).for_each(|fact| fact.value += HOSTILE);
-            round.result.notes.push(HOSTILE.to_owned());
+            round
+                .result
+                .output
+                .series
+                .iter_mut()
+                .flat_map(|s| &mut s.samples)
+                .for_each(|s| s.labels = Labels::default());
+            round.result.output.facts.iter_mut().filter(is_text).for_each(|fact| fact.value += HOSTILE);
+            round.result.output.remarks.push(HOSTILE.into());
         }
         point.metrics.iter_mut().for_each(|metric| metric.summary += HOSTILE);
     }
@@ -70,9 +76,9 @@ fn hostile_store(place: &Place) -> String {
         point.params.0.push((HOSTILE.to_owned(), groma_model::Value::Word(HOSTILE.to_owned())));
         point.metrics.iter_mut().for_each(|metric| metric.id += HOSTILE);
         for round in &mut rounds {
-            round.result.series.iter_mut().for_each(|series| series.name += HOSTILE);
+            round.result.output.series.iter_mut().for_each(|series| series.name += HOSTILE);
         }
-        let failed = Round { round: 0, result: JobResult::ended(State::Failed, HOSTILE) };
+        let failed = Round { round: 0, result: RoundResult::ended(State::Failed, HOSTILE) };
         let mut bad = point.clone();
         bad.metrics.iter_mut().for_each(|metric| metric.id.insert_str(0, HOSTILE));
         [(point, rounds), (bad, vec![failed])]

@@ -6,9 +6,9 @@
 use crate::benchmark::{BenchError, Outcome};
 use crate::evidence::{self, Peers};
 use crate::instruments::{Instruments, Real};
-use crate::model::{Fact, Info, Interference, Job, Placement, Proof, Remote, Series, UNRESOLVED};
+use crate::model::{Fact, Info, Interference, Job, Placement, Proof, Remark, Remote, RoundOutput, Series};
 use crate::probe::Cost;
-use crate::sampler::{self, Rules, Stopwatch};
+use crate::sampler::{self, Rules, Samples, Stopwatch};
 use crate::sys;
 use crate::sys::clock::Clock;
 use crate::worker_group::Member;
@@ -68,35 +68,36 @@ pub struct Ctx<'j> {
     member: Option<Member<'j>>,
     rng: Rng,
     peers: Peers,
-    pub(crate) said: Said,
-}
-
-/// What a benchmark has said in a round.
-#[derive(Debug, Default)]
-pub(crate) struct Said {
-    pub(crate) series: Vec<Series>,
-    pub(crate) proofs: Vec<Proof>,
-    pub(crate) facts: Vec<Fact>,
-    pub(crate) notes: Vec<String>,
-    pub(crate) core_hz: Option<f64>,
-    pub(crate) iterations: u64,
+    /// What the round has brought up to now.
+    pub(crate) output: RoundOutput,
+    /// Iterations of all measured loops.
+    iterations: u64,
     /// The same by loop, for those that [`Ctx::measure_variants`] ran.
-    pub(crate) by_loop: Vec<(&'static str, u64)>,
+    by_loop: Vec<(&'static str, u64)>,
 }
 
 impl<'j> Ctx<'j> {
     /// Made by the worker only: whoever holds the list of benchmarks cannot run one by mistake.
     pub(crate) fn new(job: &'j Job, info: &'j Info, member: Option<Member<'j>>) -> Ctx<'j> {
         let stream = member.as_ref().map_or(0, |m| u64::from(m.index()) + 1);
-        Ctx { job, info, rng: Rng::new(job.seed).fork(stream), member, peers: Peers::default(), said: Said::default() }
+        Ctx {
+            job,
+            info,
+            rng: Rng::new(job.seed).fork(stream),
+            member,
+            peers: Peers::default(),
+            output: RoundOutput::default(),
+            iterations: 0,
+            by_loop: Vec::new(),
+        }
     }
 
-    /// What was said in the round, with what the harness itself proves of it.
-    pub(crate) fn conclude(self, ins: &impl Instruments) -> Said {
-        let mut said = self.said;
-        evidence::of_time(ins, self.info, &self.job.host, &mut said);
-        evidence::of_place(self.job, &mut said, Some(&self.peers));
-        said
+    /// What the round brought, with what the harness itself proves of it.
+    pub(crate) fn conclude(self, ins: &impl Instruments) -> Samples {
+        let mut output = self.output;
+        evidence::of_time(ins, self.info, &self.job.host, &mut output);
+        evidence::of_place(self.job, &mut output, Some(&self.peers));
+        Samples { output, iterations: self.iterations, scaling: None }
     }
 
     /// The value of a size or count parameter.
@@ -159,12 +160,12 @@ impl<'j> Ctx<'j> {
 
     /// Iterations that the measured loops have run in this process up to now, warm-up included: the denominator of proofs.
     pub fn iterations(&self) -> u64 {
-        self.said.iterations
+        self.iterations
     }
 
     /// As [`Ctx::iterations`], of the loop of that name alone.
     pub fn iterations_of(&self, name: &str) -> u64 {
-        self.said.by_loop.iter().filter(|(of, _)| *of == name).map(|(_, n)| n).sum()
+        self.by_loop.iter().filter(|(of, _)| *of == name).map(|(_, n)| n).sum()
     }
 
     /// Forks a helper that runs `body` on the CPU of the other side, as the placement says. The helper first closes its copies of
@@ -227,8 +228,7 @@ impl<'j> Ctx<'j> {
     /// Leaves open in this round what could not be told, and says why: an output that no round gave a value is `unresolved` for
     /// this reason. `output` is the suffix of one, or empty for all that have no reason of their own.
     pub fn unresolved(&mut self, output: &str, reason: &str) {
-        let of = if output.is_empty() { String::new() } else { format!("{output}: ") };
-        self.note(format!("{of}{UNRESOLVED}{reason}"));
+        self.remark(Remark::Unresolved { output: output.to_owned(), reason: reason.to_owned() });
     }
 
     fn rules(&self) -> Rules {
@@ -280,20 +280,16 @@ impl<'j> Ctx<'j> {
         crate::testing::mutilate(variants);
         if let Some(member) = &mut self.member {
             let (series, iterations) = member.measure(&Real, &rules, variants)?;
-            self.said.series.extend(series);
-            self.said.iterations += iterations;
-            self.said.by_loop.extend(variants.iter().map(|variant| (variant.name, variant.done)));
+            self.output.series.extend(series);
+            self.iterations += iterations;
+            self.by_loop.extend(variants.iter().map(|variant| (variant.name, variant.done)));
             return Ok(());
         }
-        let mut taken = sampler::alone(&Real, &rules, variants, &self.job.frozen, &mut self.rng)?;
-        self.said.series.append(&mut taken.series);
-        self.said.notes.append(&mut taken.notes);
-        self.said.iterations += taken.iterations;
-        self.said.by_loop.extend(variants.iter().map(|variant| (variant.name, variant.done)));
-        if let Some(hz) = taken.core_hz {
-            self.said.core_hz = Some(self.said.core_hz.map_or(hz, |seen| seen.max(hz)));
-        }
-        if let Some(ratio) = taken.scaling {
+        let samples = sampler::alone(&Real, &rules, variants, &self.job.frozen, &mut self.rng)?;
+        self.output.append(samples.output);
+        self.iterations += samples.iterations;
+        self.by_loop.extend(variants.iter().map(|variant| (variant.name, variant.done)));
+        if let Some(ratio) = samples.scaling {
             self.prove_scaling(ratio);
         }
         Ok(())
@@ -311,9 +307,8 @@ impl<'j> Ctx<'j> {
     /// What `body` returns; `Failed` when it takes no time.
     pub fn probe(&mut self, windows: u32, body: impl FnMut(u64) -> Outcome) -> Result<Cost, BenchError> {
         let body = crate::testing::mutilated(body);
-        let cost =
-            crate::probe::probe(&Real, windows, self.job.host.interval_ns / 4.0, body, &mut self.said.iterations)?;
-        self.said.core_hz = Some(cost.core_hz);
+        let cost = crate::probe::probe(&Real, windows, self.job.host.interval_ns / 4.0, body, &mut self.iterations)?;
+        self.output.core_hz = Some(cost.core_hz);
         Ok(cost)
     }
 
@@ -338,9 +333,9 @@ impl<'j> Ctx<'j> {
 
     /// States a value of a named series.
     pub fn state_as(&mut self, series: &str, value: f64) {
-        match self.said.series.iter_mut().find(|s| s.name == series) {
+        match self.output.series.iter_mut().find(|s| s.name == series) {
             Some(s) => s.values.push(value),
-            None => self.said.series.push(Series {
+            None => self.output.series.push(Series {
                 name: series.to_owned(),
                 iters: 1,
                 per_iter: 1.0,
@@ -352,7 +347,7 @@ impl<'j> Ctx<'j> {
 
     /// Evidence: `seen` has to be within `range`, of which `expected` tells people.
     pub fn prove(&mut self, name: &str, expected: &str, seen: f64, range: impl RangeBounds<f64>) {
-        self.said.proofs.push(Proof {
+        self.output.proofs.push(Proof {
             name: name.to_owned(),
             expected: expected.to_owned(),
             seen,
@@ -362,12 +357,17 @@ impl<'j> Ctx<'j> {
 
     /// A fact about the round: `kernel = avx512`, `fork.resident = 2359296`.
     pub fn fact(&mut self, key: &str, value: impl ToString) {
-        self.said.facts.push(Fact::new(key, value));
+        self.output.facts.push(Fact::new(key, value));
     }
 
-    /// A remark for the record.
+    /// A remark for the record, for people only.
     pub fn note(&mut self, text: impl Into<String>) {
-        self.said.notes.push(text.into());
+        self.remark(Remark::Note(text.into()));
+    }
+
+    /// A remark that decides something.
+    pub(crate) fn remark(&mut self, remark: Remark) {
+        self.output.remarks.push(remark);
     }
 
     /// The harness's clock, for benchmarks that state values.
@@ -418,9 +418,9 @@ mod tests {
             let job = job();
             let mut ctx = Ctx::new(&job, &INFO, None);
             ctx.prove_scaling(ratio);
-            let [proof] = ctx.said.proofs.as_slice() else { panic!("one proof") };
+            let [proof] = ctx.output.proofs.as_slice() else { panic!("one proof") };
             assert!(proof.seen == ratio || ratio.is_nan());
-            (proof.holds, ctx.said.notes)
+            (proof.holds, ctx.output.remarks)
         };
         for (ratio, holds, noted) in [
             (0.0, false, true),
@@ -438,7 +438,7 @@ mod tests {
             let (held, notes) = proven(ratio);
             assert_eq!((held, !notes.is_empty()), (holds, noted), "{ratio}: {notes:?}");
         }
-        assert_eq!(proven(1.0).1, ["2k iterations took 1.00 times as long as k"]);
+        assert_eq!(proven(1.0).1, ["2k iterations took 1.00 times as long as k"].map(Remark::from));
     }
 
     #[test]
@@ -455,7 +455,7 @@ mod tests {
         ] {
             ctx.prove("x", "1..2", seen, range);
             assert_eq!(
-                ctx.said.proofs.pop().map(|p| (p.name, p.expected, p.holds)),
+                ctx.output.proofs.pop().map(|p| (p.name, p.expected, p.holds)),
                 Some(("x".into(), "1..2".into(), holds))
             );
         }
@@ -474,14 +474,18 @@ mod tests {
         ctx.state(1.0);
         ctx.state_as("b", 2.0);
         ctx.state(3.0);
-        let values: Vec<_> = ctx.said.series.iter().map(|s| (s.name.as_str(), s.values.as_slice(), s.iters)).collect();
+        let values: Vec<_> =
+            ctx.output.series.iter().map(|s| (s.name.as_str(), s.values.as_slice(), s.iters)).collect();
         assert_eq!(values, [("", &[1.0, 3.0][..], 1), ("b", &[2.0], 1)]);
         ctx.unresolved("", "nobody came");
         ctx.unresolved("l2", "no step");
         ctx.note("by the way");
-        assert_eq!(ctx.said.notes, ["cannot tell: nobody came", "l2: cannot tell: no step", "by the way"]);
+        assert_eq!(
+            ctx.output.remarks,
+            ["cannot tell: nobody came", "l2: cannot tell: no step", "by the way"].map(Remark::from)
+        );
         ctx.fact("k", 2);
-        assert_eq!(ctx.said.facts, [Fact::new("k", 2)]);
+        assert_eq!(ctx.output.facts, [Fact::new("k", 2)]);
         let before = ctx.now_ns();
         while ctx.now_ns() == before {}
         assert!(ctx.core_hz(3) > 1e7, "a core of less than 10 MHz");
@@ -565,10 +569,10 @@ mod tests {
             assert!(series.samples.len() >= 3 && series.per_iter == per_iter, "{how}");
             assert!(tried.iterations >= series.samples.iter().map(|s| s.iters).sum::<u64>(), "{how}");
             assert!(tried.proven("time of 2k iterations over time of k") >= 1.5);
-            assert!(tried.result.core_hz.is_some_and(|hz| hz > 1e7));
+            assert!(tried.result.output.core_hz.is_some_and(|hz| hz > 1e7));
         }
         let probed = crate::testing::try_out(&MEASURES, &[("how", "probe")], None).expect("it runs");
-        assert!(probed.iterations > 3 && probed.result.core_hz.is_some_and(|hz| hz > 1e7));
+        assert!(probed.iterations > 3 && probed.result.output.core_hz.is_some_and(|hz| hz > 1e7));
         assert!(probed.result.series("").is_some_and(|s| s.values.len() == 1 && s.values[0] > 1e-9));
     }
 

@@ -5,9 +5,10 @@
 //! worker that was not pinned and a job without its CPUs all gave plausible values before, and were `ok`. The bounds
 //! are loose on purpose. They find what is wrong by a factor, and must not fail on an unusual machine.
 
-use crate::ctx::Said;
 use crate::instruments::Instruments;
-use crate::model::{Derivation, Host, Info, Interference, Job, Placement, Proof, Quantity, Series};
+use crate::model::{
+    Derivation, Host, Info, Interference, Job, Placement, Proof, Quantity, Remark, RoundOutput, Series,
+};
 use crate::sys::shared::Shared;
 use crate::sys::{affinity, counters};
 use groma_stats::order;
@@ -25,7 +26,7 @@ pub(crate) const ON_CPU: &str = "samples taken off the CPU of the placement";
 pub(crate) const PINNED: &str = "CPUs off the placement that this side may use";
 /// Where the other side ran.
 pub(crate) const PEER_ON_CPU: &str = "looks at the other side that found it off its CPU";
-/// What the job said.
+/// What the job output.
 pub(crate) const NAMED: &str = "CPUs of the job that contradict its placement";
 
 /// Families whose operations enter the kernel although they need not block or fault.
@@ -119,8 +120,8 @@ fn tightest(series: &Series, info: &Info, host: &Host, entry_ns: Option<f64>) ->
 }
 
 /// Proves that no series was faster than the machine can be: than its clock, its core or its kernel's entry.
-pub(crate) fn of_time(ins: &impl Instruments, info: &Info, host: &Host, said: &mut Said) {
-    if said.series.iter().all(|s| s.samples.is_empty()) {
+pub(crate) fn of_time(ins: &impl Instruments, info: &Info, host: &Host, output: &mut RoundOutput) {
+    if output.series.iter().all(|s| s.samples.is_empty()) {
         return;
     }
     let main = info.outputs.first().map_or("", |o| source(&o.derivation));
@@ -129,16 +130,16 @@ pub(crate) fn of_time(ins: &impl Instruments, info: &Info, host: &Host, said: &m
         let entry = entry_ns.filter(|_| series.name == main);
         tightest(series, info, host, entry).map(|bound| (series.name.clone(), bound))
     };
-    let worst = said.series.iter().filter_map(bound).min_by(|a, b| a.1.ratio.total_cmp(&b.1.ratio));
+    let worst = output.series.iter().filter_map(bound).min_by(|a, b| a.1.ratio.total_cmp(&b.1.ratio));
     if let Some((name, bound)) = worst {
         let of = if name.is_empty() { String::new() } else { format!("{name}: ") };
-        prove(said, POSSIBLE, &format!("1 or more ({of}{})", bound.least), bound.ratio, 1.0..);
+        prove(output, POSSIBLE, &format!("1 or more ({of}{})", bound.least), bound.ratio, 1.0..);
     }
 }
 
-fn prove(said: &mut Said, name: &str, expected: &str, seen: f64, range: impl RangeBounds<f64>) {
+fn prove(output: &mut RoundOutput, name: &str, expected: &str, seen: f64, range: impl RangeBounds<f64>) {
     let holds = seen.is_finite() && range.contains(&seen);
-    said.proofs.push(Proof { name: name.to_owned(), expected: expected.to_owned(), seen, holds });
+    output.proofs.push(Proof { name: name.to_owned(), expected: expected.to_owned(), seen, holds });
 }
 
 /// How many CPUs a job of this placement has to name, and whether they have to differ; `None` where it may name any.
@@ -165,9 +166,9 @@ fn contradictions(job: &Job) -> usize {
 /// Proves where the samples were taken: those of this side on the first CPU of the job, those of the member `i` of a
 /// crew on its `i`-th, round and round. Alone, this side must also be unable to leave: a worker that happens to stay
 /// where it should be is not pinned.
-pub(crate) fn of_place(job: &Job, said: &mut Said, peers: Option<&Peers>) {
+pub(crate) fn of_place(job: &Job, output: &mut RoundOutput, peers: Option<&Peers>) {
     if demanded(&job.placement).is_some() || matches!(job.placement, Placement::List(_)) {
-        prove(said, NAMED, "0", contradictions(job) as f64, 0.0..=0.0);
+        prove(output, NAMED, "0", contradictions(job) as f64, 0.0..=0.0);
     }
     let alone = job.workers == 1;
     let pinned = !job.cpus.is_empty() || (alone && matches!(job.placement, Placement::Pinned | Placement::Remote));
@@ -183,17 +184,17 @@ pub(crate) fn of_place(job: &Job, said: &mut Said, peers: Option<&Peers>) {
     };
     if alone {
         let astray = if mask.is_empty() { f64::NAN } else { mask.iter().filter(|cpu| **cpu != here).count() as f64 };
-        prove(said, PINNED, "0", astray, 0.0..=0.0);
+        prove(output, PINNED, "0", astray, 0.0..=0.0);
     }
     if kernel_tells_cpus(here) {
-        let samples = said.series.iter().flat_map(|s| &s.samples);
+        let samples = output.series.iter().flat_map(|s| &s.samples);
         let astray = samples.filter(|s| planned(s.worker) != s.cpu).count();
-        prove(said, ON_CPU, "0", astray as f64, 0.0..=0.0);
+        prove(output, ON_CPU, "0", astray as f64, 0.0..=0.0);
     } else {
-        said.notes.push("the kernel does not tell on which CPU a task runs".to_owned());
+        output.remarks.push(Remark::Note("the kernel does not tell on which CPU a task runs".to_owned()));
     }
     if let (Some(peers), true) = (peers, alone && job.cpus.len() > 1) {
-        peers.prove(said);
+        peers.prove(output);
     }
 }
 
@@ -229,11 +230,11 @@ impl Peers {
         self.board.get().ok_or_else(|| io::Error::other("no memory to share with the other side"))
     }
 
-    fn prove(&self, said: &mut Said) {
+    fn prove(&self, output: &mut RoundOutput) {
         let (Some(board), 1..) = (self.board.get(), self.forked.get()) else { return };
         let looks = board[LOOKS].load(SeqCst);
         let seen = if looks == 0 { f64::NAN } else { f64::from(board[ASTRAY].load(SeqCst)) };
-        prove(said, PEER_ON_CPU, "0", seen, 0.0..=0.0);
+        prove(output, PEER_ON_CPU, "0", seen, 0.0..=0.0);
     }
 }
 
@@ -264,10 +265,10 @@ mod tests {
 
     /// What is proven of the time, with a system call of 100 ns.
     fn possible(info: &Info, series: Vec<Series>) -> Option<Proof> {
-        let mut said = Said { series, ..Said::default() };
-        of_time(&Fake::new(), info, &HOST, &mut said);
-        assert!(said.proofs.len() < 2);
-        said.proofs.pop()
+        let mut output = RoundOutput { series, ..RoundOutput::default() };
+        of_time(&Fake::new(), info, &HOST, &mut output);
+        assert!(output.proofs.len() < 2);
+        output.proofs.pop()
     }
 
     fn ratio(info: &Info, per_iter: f64, ns: &[u64]) -> f64 {
@@ -439,11 +440,13 @@ mod tests {
     /// The proofs of a worker group whose members took samples on these CPUs.
     fn group(planned: &[u32], seen: &[(u32, u32)]) -> Vec<(String, f64, bool)> {
         let samples = seen.iter().map(|&(worker, cpu)| Sample { worker, cpu, ..Sample::default() });
-        let mut said =
-            Said { series: vec![Series { samples: samples.collect(), ..Series::default() }], ..Said::default() };
+        let mut output = RoundOutput {
+            series: vec![Series { samples: samples.collect(), ..Series::default() }],
+            ..RoundOutput::default()
+        };
         let placement = if planned.is_empty() { Placement::Free } else { Placement::Compact };
-        of_place(&job(placement, planned, 4), &mut said, None);
-        said.proofs.into_iter().map(|p| (p.name, p.seen, p.holds)).collect()
+        of_place(&job(placement, planned, 4), &mut output, None);
+        output.proofs.into_iter().map(|p| (p.name, p.seen, p.holds)).collect()
     }
 
     #[test]
@@ -501,7 +504,7 @@ mod tests {
     };
 
     fn broken(tried: &crate::testing::Tried) -> Vec<&str> {
-        let broken: Vec<_> = tried.result.proofs.iter().filter(|p| !p.holds).map(|p| p.name.as_str()).collect();
+        let broken: Vec<_> = tried.result.output.proofs.iter().filter(|p| !p.holds).map(|p| p.name.as_str()).collect();
         assert_eq!(broken.is_empty(), tried.result.state == State::Ok);
         broken
     }
@@ -531,7 +534,7 @@ mod tests {
         let unnamed = try_failing_at(&STAYS, Placement::SameCpu, &[]).expect("it runs");
         assert!(broken(&unnamed).contains(&NAMED));
         let free = try_placed(&STAYS, &[], None, Placement::Free, &[]).expect("it runs");
-        assert!(free.result.proofs.iter().all(|p| ![ON_CPU, PINNED, NAMED].contains(&p.name.as_str())));
+        assert!(free.result.output.proofs.iter().all(|p| ![ON_CPU, PINNED, NAMED].contains(&p.name.as_str())));
         if cpus.len() < 2 {
             println!("skipped: one CPU");
             return;
@@ -540,7 +543,7 @@ mod tests {
         assert_eq!(broken(&left), [PINNED, ON_CPU]);
         let wandered = try_failing_at(&WANDERS, Placement::Pinned, &[]).expect("it runs");
         assert!(broken(&wandered).contains(&PINNED));
-        assert!(left.result.notes.iter().all(|n| !n.contains("does not tell")));
+        assert!(!left.remarked("does not tell"));
         let free_to_go = try_failing_at(&WANDERS, Placement::List(vec![here]), &[here]).expect("it runs");
         assert_eq!(broken(&free_to_go), [PINNED]);
     }
@@ -551,7 +554,7 @@ mod tests {
         let same = try_placed(&PEER_OBEYS, &[], None, Placement::SameCpu, &[cpus[0], cpus[0]]).expect("it obeys");
         assert_eq!(same.proven(PEER_ON_CPU), 0.0);
         let free = try_placed(&PEER_OBEYS, &[], None, Placement::Free, &[]).expect("it runs");
-        assert!(free.result.proofs.iter().all(|p| p.name != PEER_ON_CPU));
+        assert!(free.result.output.proofs.iter().all(|p| p.name != PEER_ON_CPU));
         let [here, there, ..] = *cpus else {
             println!("skipped: one CPU");
             return;
@@ -565,20 +568,20 @@ mod tests {
     #[test]
     fn a_helper_that_never_looked_proves_nothing() {
         let peers = Peers::default();
-        let mut said = Said::default();
-        peers.prove(&mut said);
-        assert!(said.proofs.is_empty(), "nobody was forked");
+        let mut output = RoundOutput::default();
+        peers.prove(&mut output);
+        assert!(output.proofs.is_empty(), "nobody was forked");
         let board = peers.forking().expect("memory");
-        peers.prove(&mut said);
-        assert!(!said.proofs.pop().expect("one was forked").holds);
+        peers.prove(&mut output);
+        assert!(!output.proofs.pop().expect("one was forked").holds);
         // This thread may go anywhere, or is on the only CPU there is.
         let cpus = affinity::allowed().expect("the CPUs that are allowed");
         look(board, u32::MAX);
         assert_eq!((board[LOOKS].load(SeqCst), board[ASTRAY].load(SeqCst)), (1, 1));
         look(board, counters::current_cpu());
         assert_eq!((board[LOOKS].load(SeqCst), board[ASTRAY].load(SeqCst)), (2, 1 + u32::from(cpus.len() > 1)));
-        peers.prove(&mut said);
-        assert!(!said.proofs.pop().expect("one was forked").holds);
+        peers.prove(&mut output);
+        assert!(!output.proofs.pop().expect("one was forked").holds);
     }
 
     #[test]

@@ -7,7 +7,7 @@ use crate::benchmark::BenchError;
 use crate::clock_properties::{self, ASSUMED_QUANTUM_NS};
 use crate::ctx::Ctx;
 use crate::instruments::Real;
-use crate::model::{Host, JobResult, NoiseVerdict};
+use crate::model::{Host, NoiseVerdict, Remark, RoundResult};
 use crate::sys::arch;
 use crate::sys::clock::{Clock, Monotonic};
 use crate::sys::counters::Usage;
@@ -101,8 +101,6 @@ fn middle_turn(turns: &[f64]) -> Option<f64> {
 const SHARES: [f64; 4] = [1.0, 1.005, 1.010, 1.020];
 /// Repetitions of each.
 const REPEATS: usize = 31;
-/// The error that is accepted.
-pub const PROPORTIONALITY_LIMIT: f64 = 0.001;
 
 /// The largest relative error of time against work for an arithmetic chain at this interval; `None` when too few of the
 /// samples were undisturbed.
@@ -201,7 +199,7 @@ pub(crate) fn run(ctx: &mut Ctx) -> Result<(), BenchError> {
 
     match counter_hz() {
         Ok(hz) => ctx.fact("counter.hz", hz),
-        Err(why) => ctx.note(format!("cycle counter not used: {why}")),
+        Err(why) => ctx.remark(Remark::CounterUnused { reason: why }),
     }
 
     let cpus = affinity::allowed()?;
@@ -235,9 +233,6 @@ pub(crate) fn run(ctx: &mut Ctx) -> Result<(), BenchError> {
     if let Some(error) = error {
         ctx.fact("interval.proportionality", error);
     }
-    if error.is_none_or(|e| e > PROPORTIONALITY_LIMIT) {
-        ctx.note("timing-unverified");
-    }
     Ok(())
 }
 
@@ -248,7 +243,7 @@ fn verified_interval(first: f64, timeslice_ns: f64, mut check: impl FnMut(f64) -
     // One disturbed run is repeated before the interval is called too short (M4).
     for attempt in 0..4 {
         let error = check(interval);
-        if error.is_some_and(|e| e <= PROPORTIONALITY_LIMIT) {
+        if error.is_some_and(|e| e <= Host::PROPORTIONALITY_LIMIT) {
             return (interval, error);
         }
         if best.1.is_none() || error.is_some_and(|e| best.1.is_some_and(|b| e < b)) {
@@ -262,7 +257,7 @@ fn verified_interval(first: f64, timeslice_ns: f64, mut check: impl FnMut(f64) -
 }
 
 /// Reads a preflight's facts into what every job is given.
-pub fn host(result: &JobResult) -> Option<Host> {
+pub fn host(result: &RoundResult) -> Option<Host> {
     let number = |key: &str| result.fact(key)?.parse::<f64>().ok();
     Some(Host {
         clock_step_ns: number("clock.step_ns")?,
@@ -278,7 +273,7 @@ pub fn host(result: &JobResult) -> Option<Host> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{Fact, State};
+    use crate::model::{Fact, RoundOutput};
     use std::cell::Cell;
 
     /// A clock whose reads take so many nanoseconds, in turn, and 100 after them.
@@ -394,7 +389,10 @@ mod tests {
         ];
         let result = |without: &str| {
             let facts = facts.iter().filter(|(key, _)| *key != without);
-            JobResult { facts: facts.map(|(k, v)| Fact::new(*k, v)).collect(), ..JobResult::ended(State::Ok, "") }
+            RoundResult::ok(RoundOutput {
+                facts: facts.map(|(k, v)| Fact::new(*k, v)).collect(),
+                ..RoundOutput::default()
+            })
         };
         let full = Host {
             clock_step_ns: 1.5,
@@ -424,8 +422,7 @@ mod tests {
         let ran = run(&mut ctx);
         affinity::restrict(&before).expect("all CPUs again");
         ran.expect("it runs everywhere");
-        let facts = std::mem::take(&mut ctx.said.facts);
-        let result = JobResult { facts, ..JobResult::ended(State::Ok, "") };
+        let result = RoundResult::ok(std::mem::take(&mut ctx.output));
         let host = host(&result).expect("complete");
         assert!(host.clock_step_ns > 0.0 && host.clock_cost_ns > 0.0 && host.timeslice_ns > 0.0, "{host:?}");
         assert!(host.interval_ns >= 100_000.0, "{host:?}");

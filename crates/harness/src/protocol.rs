@@ -5,7 +5,7 @@
 //! serialisation library, so that a worker stays small and the parser can be read at a glance.
 
 use crate::model::{
-    Fact, Host, Job, JobResult, Labels, Params, Proof, Remote, Sample, Series, State, Value, WorkerKind,
+    Fact, Host, Job, Labels, Params, Proof, Remote, RoundResult, Sample, Series, State, Value, WorkerKind,
 };
 use std::ffi::OsString;
 use std::fmt::Write;
@@ -258,22 +258,22 @@ pub fn read_job(text: &str) -> Result<(i32, Job), String> {
 }
 
 /// What a worker says of its round.
-pub fn write_result(result: &JobResult) -> String {
+pub fn write_result(result: &RoundResult) -> String {
     let mut out = String::new();
     line!(out, "pid", result.pid);
-    if let Some(hz) = result.core_hz {
+    if let Some(hz) = result.output.core_hz {
         line!(out, "hz", hz);
     }
-    for fact in &result.facts {
+    for fact in &result.output.facts {
         line!(out, "fact", escape(&fact.key), escape(&fact.value));
     }
-    for note in &result.notes {
-        line!(out, "note", escape(note));
+    for remark in &result.output.remarks {
+        line!(out, "note", escape(&remark.to_string()));
     }
-    for proof in &result.proofs {
+    for proof in &result.output.proofs {
         line!(out, "proof", u8::from(proof.holds), proof.seen, escape(&proof.expected), escape(&proof.name));
     }
-    for series in &result.series {
+    for series in &result.output.series {
         line!(out, "series", escape(&series.name), series.iters, series.per_iter);
         for value in &series.values {
             line!(out, "value", value);
@@ -299,8 +299,8 @@ pub fn is_complete(bytes: &[u8]) -> bool {
 ///
 /// # Errors
 /// The line that cannot be read, or that the result breaks off.
-pub fn read_result(text: &str) -> Result<JobResult, String> {
-    let mut result = JobResult::ended(State::Failed, "");
+pub fn read_result(text: &str) -> Result<RoundResult, String> {
+    let mut result = RoundResult::ended(State::Failed, "");
     let mut complete = false;
     let no_series = || "a sample without a series".to_owned();
     for line in text.lines() {
@@ -310,16 +310,16 @@ pub fn read_result(text: &str) -> Result<JobResult, String> {
         let (word, mut f) = split(line);
         match word {
             "pid" => result.pid = f.parse()?,
-            "hz" => result.core_hz = Some(f.parse()?),
-            "fact" => result.facts.push(Fact { key: f.string()?, value: f.string()? }),
-            "note" => result.notes.push(f.string()?),
-            "proof" => result.proofs.push(Proof {
+            "hz" => result.output.core_hz = Some(f.parse()?),
+            "fact" => result.output.facts.push(Fact { key: f.string()?, value: f.string()? }),
+            "note" => result.output.remarks.push(f.string()?.into()),
+            "proof" => result.output.proofs.push(Proof {
                 holds: f.text()? == "1",
                 seen: f.parse()?,
                 expected: f.string()?,
                 name: f.string()?,
             }),
-            "series" => result.series.push(Series {
+            "series" => result.output.series.push(Series {
                 name: f.string()?,
                 iters: f.parse()?,
                 per_iter: f.parse()?,
@@ -328,7 +328,7 @@ pub fn read_result(text: &str) -> Result<JobResult, String> {
             }),
             "value" => {
                 let value = f.parse()?;
-                result.series.last_mut().ok_or_else(no_series)?.values.push(value);
+                result.output.series.last_mut().ok_or_else(no_series)?.values.push(value);
             }
             "sample" => {
                 let sample = Sample {
@@ -341,7 +341,7 @@ pub fn read_result(text: &str) -> Result<JobResult, String> {
                     labels: Labels(f.parse()?),
                     margin_ns: f.optional()?,
                 };
-                result.series.last_mut().ok_or_else(no_series)?.samples.push(sample);
+                result.output.series.last_mut().ok_or_else(no_series)?.samples.push(sample);
             }
             "end" => {
                 let word = f.text()?;
@@ -359,7 +359,7 @@ pub fn read_result(text: &str) -> Result<JobResult, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{Label, Placement};
+    use crate::model::{Label, Placement, RoundOutput};
     use groma_stats::rng::Rng;
 
     fn job() -> Job {
@@ -390,38 +390,46 @@ mod tests {
         }
     }
 
-    fn result() -> JobResult {
-        JobResult {
+    fn result() -> RoundResult {
+        RoundResult {
             state: State::Ok,
             reason: String::new(),
             pid: 77,
-            series: vec![
-                Series {
-                    name: "ring".into(),
-                    iters: 100,
-                    per_iter: 0.1,
-                    samples: vec![
-                        Sample {
-                            worker: 1,
-                            cpu: 3,
-                            t0_ns: 1 << 60,
-                            elapsed_ns: 5,
-                            iters: 100,
-                            cpu_ns: 4,
-                            labels: Labels::of(&[Label::Migrated]),
-                            margin_ns: Some(-3),
-                        },
-                        Sample::default(),
-                    ],
-                    values: vec![],
-                },
-                Series { name: String::new(), iters: 1, per_iter: 1.0, samples: vec![], values: vec![1e-9, 0.1 + 0.2] },
-            ],
-            proofs: vec![Proof { name: "a\tb".into(), expected: "1..2".into(), seen: 1.5, holds: true }],
-            facts: vec![Fact::new("k", "v\nw")],
-            notes: vec!["unsteady".into()],
-            core_hz: Some(3.7e9),
             wall_ns: 0,
+            output: RoundOutput {
+                series: vec![
+                    Series {
+                        name: "ring".into(),
+                        iters: 100,
+                        per_iter: 0.1,
+                        samples: vec![
+                            Sample {
+                                worker: 1,
+                                cpu: 3,
+                                t0_ns: 1 << 60,
+                                elapsed_ns: 5,
+                                iters: 100,
+                                cpu_ns: 4,
+                                labels: Labels::of(&[Label::Migrated]),
+                                margin_ns: Some(-3),
+                            },
+                            Sample::default(),
+                        ],
+                        values: vec![],
+                    },
+                    Series {
+                        name: String::new(),
+                        iters: 1,
+                        per_iter: 1.0,
+                        samples: vec![],
+                        values: vec![1e-9, 0.1 + 0.2],
+                    },
+                ],
+                proofs: vec![Proof { name: "a\tb".into(), expected: "1..2".into(), seen: 1.5, holds: true }],
+                facts: vec![Fact::new("k", "v\nw")],
+                remarks: vec!["unsteady".into()],
+                core_hz: Some(3.7e9),
+            },
         }
     }
 

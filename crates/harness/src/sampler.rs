@@ -7,7 +7,7 @@
 use crate::benchmark::{BenchError, Outcome};
 use crate::ctx::Variant;
 use crate::instruments::{FREQUENCY_PROBE_OPS, Instruments, Reading};
-use crate::model::{Label, Labels, Sample, Series, Timing};
+use crate::model::{Label, Labels, Remark, RoundOutput, Sample, Series, Timing};
 use crate::sys::clock::Clock;
 use crate::sys::counters::Usage;
 use crate::sys::facts::HostCounters;
@@ -113,15 +113,11 @@ pub struct Rules {
     pub counter_hz: Option<f64>,
 }
 
-/// What a round's sampling brought.
+/// What sampling brought.
 #[derive(Debug, Default)]
-pub struct Taken {
-    /// The samples, by variant.
-    pub series: Vec<Series>,
-    /// Remarks.
-    pub notes: Vec<String>,
-    /// The core's clock from the frequency probes, in hertz.
-    pub core_hz: Option<f64>,
+pub struct Samples {
+    /// What belongs to the round: a series for each variant, remarks, the core's clock.
+    pub output: RoundOutput,
     /// Time of 2k iterations over time of k, smallest of several each, of the loop that is farthest
     /// from 2; `None` where it makes no sense or the counts were frozen by an earlier round.
     pub scaling: Option<f64>,
@@ -425,8 +421,8 @@ pub fn alone(
     variants: &mut [Variant<'_>],
     frozen: &[(String, u64)],
     rng: &mut Rng,
-) -> Result<Taken, BenchError> {
-    let mut taken = Taken::default();
+) -> Result<Samples, BenchError> {
+    let mut taken = Samples::default();
     let host = ins.host();
     let each = rules.timing == Timing::Each;
     let target_ns = if rules.timing == Timing::Stream { rules.interval_ns.max(STREAM_NS) } else { rules.interval_ns };
@@ -450,7 +446,7 @@ pub fn alone(
         iters.push(n);
     }
     if !warm_up(ins, variants, &iters, rules, &mut taken.iterations)? {
-        taken.notes.push("unsteady".to_owned());
+        taken.output.remarks.push(Remark::Unsteady);
     }
 
     let wanted = if each { rules.intervals * OPS_PER_INTERVAL } else { rules.intervals } as usize;
@@ -461,7 +457,7 @@ pub fn alone(
         sample_loop(ins, rules, variants, &iters, wanted, rng, &mut taken, &mut samples)?;
         let clean = samples.iter().map(|s| clean(s, rules)).min().unwrap_or(0);
         let share = clean as f64 / samples[0].len().max(1) as f64;
-        taken.series = variants
+        taken.output.series = variants
             .iter()
             .zip(&iters)
             .zip(samples)
@@ -477,14 +473,14 @@ pub fn alone(
         let shorter = iters.iter().all(|&n| n >= 2) && target_ns / 2f64.powi(halvings + 1) >= 50_000.0;
         // A frozen count must stay what it is: only the first round may look for a shorter interval.
         if each || !poor || !shorter || halvings == 2 || !frozen.is_empty() {
-            label_host(&host, &ins.host(), &mut taken.series);
+            label_host(&host, &ins.host(), &mut taken.output.series);
             return Ok(taken);
         }
         halvings += 1;
         for n in &mut iters {
             *n /= 2;
         }
-        taken.notes.push(format!("interval halved: {clean} of {} samples clean", taken.series[0].samples.len()));
+        taken.output.remarks.push(Remark::IntervalHalved { clean, taken: taken.output.series[0].samples.len() });
     }
 }
 
@@ -519,7 +515,7 @@ fn sample_loop(
     iters: &[u64],
     wanted: usize,
     rng: &mut Rng,
-    taken: &mut Taken,
+    taken: &mut Samples,
     samples: &mut [Vec<Sample>],
 ) -> Outcome {
     let start = ins.now_ns();
@@ -557,7 +553,7 @@ fn sample_loop(
     let times: Vec<f64> = frequency_probes.iter().map(|(_, ns)| *ns).collect();
     let which = if rules.timing == Timing::Floor { 0.1 } else { 0.5 };
     if let Some(ns) = order::quantile(&times, which).filter(|ns| *ns > 0.0) {
-        taken.core_hz = Some(FREQUENCY_PROBE_OPS as f64 / ns * 1e9);
+        taken.output.core_hz = Some(FREQUENCY_PROBE_OPS as f64 / ns * 1e9);
     }
     if let Some(median) = order::median(&times) {
         for (k, (from, ns)) in frequency_probes.iter().enumerate() {
@@ -669,7 +665,7 @@ pub(crate) mod tests {
     }
 
     /// Runs a loop of 100 ns an iteration; `event(n)` happens at the n-th call of the body.
-    fn take_with(fake: &Fake, rules: &Rules, mut event: impl FnMut(&Fake, u64)) -> Taken {
+    fn take_with(fake: &Fake, rules: &Rules, mut event: impl FnMut(&Fake, u64)) -> Samples {
         let mut calls = 0;
         let body = |iters: u64| {
             calls += 1;
@@ -683,7 +679,7 @@ pub(crate) mod tests {
     #[test]
     fn a_quiet_machine_gives_clean_samples_of_the_right_length() {
         let taken = take_with(&Fake::new(), &rules(), |_, _| {});
-        let series = &taken.series[0];
+        let series = &taken.output.series[0];
         assert_eq!(series.iters, 2000);
         assert_eq!(series.samples.len(), 25);
         for s in &series.samples {
@@ -695,7 +691,7 @@ pub(crate) mod tests {
         assert!(series.samples.iter().any(|s| s.iters != series.samples[0].iters));
         let scaling = taken.scaling.expect("looked at");
         assert!((scaling - 2.0).abs() < 0.01);
-        let hz = taken.core_hz.expect("frequency_probes ran");
+        let hz = taken.output.core_hz.expect("frequency_probes ran");
         assert!((hz / (FREQUENCY_PROBE_OPS as f64 / 50e-6) - 1.0).abs() < 1e-9);
     }
 
@@ -706,7 +702,7 @@ pub(crate) mod tests {
                 fake.lose(5_000_000);
             }
         });
-        assert_eq!(taken.series[0].iters, 2000);
+        assert_eq!(taken.output.series[0].iters, 2000);
     }
 
     #[test]
@@ -718,7 +714,7 @@ pub(crate) mod tests {
         };
         let frozen = [(String::new(), 777)];
         let taken = alone(&fake, &rules(), &mut [Variant::new("", body)], &frozen, &mut Rng::new(3)).expect("runs");
-        assert_eq!(taken.series[0].iters, 777);
+        assert_eq!(taken.output.series[0].iters, 777);
         assert_eq!(taken.scaling, None);
     }
 
@@ -735,7 +731,7 @@ pub(crate) mod tests {
             }
         });
         let hits = hits.take();
-        let samples = &taken.series[0].samples;
+        let samples = &taken.output.series[0].samples;
         // An event at the very start of a sample was that of the one before.
         let was_hit = |s: &Sample| hits.iter().any(|at| s.t0_ns < *at && *at <= s.t0_ns + s.elapsed_ns);
         let found = samples.iter().filter(|s| was_hit(s) && s.labels.has(label)).count();
@@ -801,8 +797,8 @@ pub(crate) mod tests {
                 fake.frequency_probe.set(51_500);
             }
         });
-        let labelled = taken.series[0].samples.iter().filter(|s| s.labels.has(Label::Frequency)).count();
-        let all = taken.series[0].samples.len();
+        let labelled = taken.output.series[0].samples.iter().filter(|s| s.labels.has(Label::Frequency)).count();
+        let all = taken.output.series[0].samples.len();
         assert!(labelled > 0 && labelled < all, "{labelled} of {all}");
     }
 
@@ -814,7 +810,7 @@ pub(crate) mod tests {
                 fake.now.set(fake.now.get() - 400_000);
             }
         });
-        let samples = &taken.series[0].samples;
+        let samples = &taken.output.series[0].samples;
         assert!(samples.iter().all(|s| s.elapsed_ns <= 100 * s.iters));
         let back = samples.iter().filter(|s| s.elapsed_ns == 0).count();
         let labelled = samples.iter().filter(|s| s.labels.has(Label::Clock)).count();
@@ -825,10 +821,12 @@ pub(crate) mod tests {
     fn clocks_that_disagree_are_labelled() {
         let slow = Rules { counter_hz: Some(1.10e9), ..rules() };
         let taken = take_with(&Fake::new(), &slow, |_, _| {});
-        assert!(taken.series[0].samples.iter().all(|s| s.labels.has(Label::Clock)));
+        assert!(taken.output.series[0].samples.iter().all(|s| s.labels.has(Label::Clock)));
         // Without a usable counter there is nothing to compare with.
         let none = Rules { counter_hz: None, ..rules() };
-        assert!(take_with(&Fake::new(), &none, |_, _| {}).series[0].samples.iter().all(|s| s.labels == Labels::NONE));
+        assert!(
+            take_with(&Fake::new(), &none, |_, _| {}).output.series[0].samples.iter().all(|s| s.labels == Labels::NONE)
+        );
     }
 
     #[test]
@@ -840,7 +838,7 @@ pub(crate) mod tests {
                 fake.count(|u| u.involuntary += 1);
             }
         });
-        let samples = &taken.series[0].samples;
+        let samples = &taken.output.series[0].samples;
         assert_eq!(clean(samples, &rules()), 25);
         assert!((48..=52).contains(&samples.len()), "{}", samples.len());
     }
@@ -855,8 +853,12 @@ pub(crate) mod tests {
                 fake.count(|u| u.involuntary += 1);
             }
         });
-        assert!(taken.notes.iter().filter(|n| n.starts_with("interval halved")).count() == 2, "{:?}", taken.notes);
-        assert!(!taken.series[0].samples.is_empty());
+        assert!(
+            taken.output.remarks.iter().filter(|r| matches!(r, Remark::IntervalHalved { .. })).count() == 2,
+            "{:?}",
+            taken.output.remarks
+        );
+        assert!(!taken.output.series[0].samples.is_empty());
     }
 
     #[test]
@@ -868,8 +870,8 @@ pub(crate) mod tests {
             Ok(())
         };
         let taken = alone(&fake, &short, &mut [Variant::new("", body)], &[], &mut Rng::new(1)).expect("runs");
-        assert_eq!(taken.series[0].iters, 1);
-        assert!((FEWEST..=7).contains(&taken.series[0].samples.len()));
+        assert_eq!(taken.output.series[0].iters, 1);
+        assert!((FEWEST..=7).contains(&taken.output.series[0].samples.len()));
     }
 
     #[test]
@@ -882,8 +884,8 @@ pub(crate) mod tests {
             Ok(())
         };
         let taken = alone(&fake, &each, &mut [Variant::new("", body)], &[], &mut Rng::new(1)).expect("runs");
-        assert!(taken.series[0].samples.len() >= 25 * OPS_PER_INTERVAL as usize);
-        assert!(taken.series[0].samples.iter().all(|s| s.iters == 1 && s.elapsed_ns == 5_000));
+        assert!(taken.output.series[0].samples.len() >= 25 * OPS_PER_INTERVAL as usize);
+        assert!(taken.output.series[0].samples.iter().all(|s| s.iters == 1 && s.elapsed_ns == 5_000));
     }
 
     #[test]
@@ -901,7 +903,7 @@ pub(crate) mod tests {
             .per_iter(2.0),
         ];
         let taken = alone(&fake, &rules(), &mut variants, &[], &mut Rng::new(1)).expect("runs");
-        let [fast, slow] = taken.series.as_slice() else { panic!("two series") };
+        let [fast, slow] = taken.output.series.as_slice() else { panic!("two series") };
         assert_eq!((fast.iters, slow.iters), (20_000, 200));
         assert_eq!((fast.per_iter, slow.per_iter), (1.0, 2.0));
         assert_eq!(fast.samples.len(), slow.samples.len());
@@ -1022,7 +1024,7 @@ pub(crate) mod tests {
     }
 
     /// Operations of these lengths, timed one by one; `event(variant, n)` happens in the n-th call of a variant.
-    fn each_with(fake: &Fake, time_limit_ns: u64, lengths: &[u64], event: impl Fn(&Fake, usize, u64)) -> Taken {
+    fn each_with(fake: &Fake, time_limit_ns: u64, lengths: &[u64], event: impl Fn(&Fake, usize, u64)) -> Samples {
         let names = ["a", "b", "c"];
         let event = &event;
         let mut variants: Vec<Variant<'_>> = lengths
@@ -1045,7 +1047,7 @@ pub(crate) mod tests {
     #[test]
     fn groups_of_loops_of_different_length_keep_them_apart() {
         let taken = each_with(&Fake::new(), 4_000_000_000, &[3_000, 40_000, 700_000], |_, _, _| {});
-        let [a, b, c] = taken.series.as_slice() else { panic!("three series") };
+        let [a, b, c] = taken.output.series.as_slice() else { panic!("three series") };
         for (series, ns) in [(a, 3_000), (b, 40_000), (c, 700_000)] {
             for sample in &series.samples {
                 assert_eq!((sample.elapsed_ns, sample.iters, sample.labels), (ns, 1, Labels::NONE), "{}", series.name);
@@ -1057,9 +1059,9 @@ pub(crate) mod tests {
         assert_eq!(a.samples.len(), b.samples.len());
         assert_eq!((a.samples.len() / 8 + 7, c.samples.len()), (c.samples.len(), 195));
         let turned = each_with(&Fake::new(), 4_000_000_000, &[700_000, 3_000], |_, _, _| {});
-        assert_eq!(turned.series[1].samples.len(), 1504);
+        assert_eq!(turned.output.series[1].samples.len(), 1504);
         let most = 500 * DIRTY_FACTOR + GROUP as usize;
-        assert!(turned.series.iter().all(|s| s.samples.len() <= most), "more than there is room for");
+        assert!(turned.output.series.iter().all(|s| s.samples.len() <= most), "more than there is room for");
         let starts = |s: &Series| s.samples.iter().map(|s| s.t0_ns).collect::<Vec<_>>();
         assert!(starts(a).windows(2).all(|w| w[0] < w[1]) && starts(c).windows(2).all(|w| w[0] < w[1]));
     }
@@ -1075,7 +1077,7 @@ pub(crate) mod tests {
                 fake.count(|u| u.involuntary += 1);
             }
         });
-        let samples = &taken.series[0].samples;
+        let samples = &taken.output.series[0].samples;
         let at = samples.iter().position(|s| s.t0_ns < hit.get() && hit.get() <= s.t0_ns + s.elapsed_ns);
         // A warm-up of 1 ms is 200 operations; 500 wanted.
         assert!(at.is_none(), "the thousandth operation is not among them");
@@ -1086,7 +1088,7 @@ pub(crate) mod tests {
                 fake.count(|u| u.involuntary += 1);
             }
         });
-        let samples = &taken.series[0].samples;
+        let samples = &taken.output.series[0].samples;
         let at = samples.iter().position(|s| s.t0_ns < hit.get() && hit.get() <= s.t0_ns + s.elapsed_ns);
         let at = at.expect("the three hundredth operation is a sample");
         let labelled: Vec<usize> = (0..samples.len()).filter(|&i| samples[i].labels.has(Label::Preempted)).collect();
@@ -1105,7 +1107,7 @@ pub(crate) mod tests {
                 fake.count(|u| u.involuntary += 1);
             }
         });
-        let samples = &taken.series[0].samples;
+        let samples = &taken.output.series[0].samples;
         let labelled: Vec<&Sample> = samples.iter().filter(|s| s.labels != Labels::NONE).collect();
         assert_eq!(labelled.len(), 1);
         // Of 200 us and not more, eight share a reading still.
@@ -1114,13 +1116,13 @@ pub(crate) mod tests {
                 fake.count(|u| u.minor_faults += 1);
             }
         });
-        let spoilt = just.series[0].samples.iter().filter(|s| s.labels.has(Label::Faulted)).count();
+        let spoilt = just.output.series[0].samples.iter().filter(|s| s.labels.has(Label::Faulted)).count();
         assert_eq!(spoilt, GROUP as usize);
         assert!(labelled[0].t0_ns < hit.get() && hit.get() <= labelled[0].t0_ns + labelled[0].elapsed_ns);
     }
 
     /// A loop of 100 ns an iteration, after `untimed` ns that are not timed.
-    fn staged(fake: &Fake, rules: &Rules, untimed: u64) -> Taken {
+    fn staged(fake: &Fake, rules: &Rules, untimed: u64) -> Samples {
         let body = |iters: u64, watch: &mut Stopwatch<'_>| {
             fake.run(untimed);
             watch.start();
@@ -1136,7 +1138,7 @@ pub(crate) mod tests {
         let fake = Fake::new();
         let short = Rules { time_limit_ns: 40_000_000, intervals: 500, ..rules() };
         let taken = staged(&fake, &short, 3_000_000);
-        let series = &taken.series[0];
+        let series = &taken.output.series[0];
         assert_eq!(series.iters, 2000, "200 us of the timed part");
         assert!(series.samples.iter().all(|s| s.elapsed_ns == 100 * s.iters));
         // Of 3.2 ms each, some frequency probes between.
@@ -1194,8 +1196,8 @@ pub(crate) mod tests {
         let taken =
             alone(&fake, &rules(), &mut [Variant::new("", body).max_iters(64)], &[], &mut Rng::new(1)).expect("runs");
         assert!((taken.scaling.expect("it was looked at") - 2.0).abs() < 1e-9);
-        assert_eq!(taken.series[0].iters, 64);
-        assert!(taken.series[0].samples.iter().all(|s| s.iters == 64));
+        assert_eq!(taken.output.series[0].iters, 64);
+        assert!(taken.output.series[0].samples.iter().all(|s| s.iters == 64));
     }
 
     #[test]
@@ -1278,7 +1280,7 @@ pub(crate) mod tests {
             };
             let many = Rules { timing, intervals: 400, time_limit_ns: 60_000_000_000, ..rules() };
             let taken = alone(&fake, &many, &mut [Variant::new("", body)], &[], &mut Rng::new(3)).expect("it runs");
-            let ns = FREQUENCY_PROBE_OPS as f64 * 1e9 / taken.core_hz.expect("frequency_probes ran");
+            let ns = FREQUENCY_PROBE_OPS as f64 * 1e9 / taken.output.core_hz.expect("frequency_probes ran");
             // Rank by rank, not by the function under test; fifty frequency probes.
             let mut seen = fake.frequency_probes.take();
             seen.sort_unstable();
@@ -1316,6 +1318,7 @@ pub(crate) mod tests {
         let each = Rules { timing: Timing::Each, time_limit_ns: 100_000_000, ..rules() };
         let taken = alone(&fake, &each, &mut variants, &[], &mut Rng::new(5)).expect("nothing fails");
         let spans: Vec<(u64, u64)> = taken
+            .output
             .series
             .iter()
             .map(|s| {
@@ -1326,7 +1329,7 @@ pub(crate) mod tests {
             })
             .collect();
         // The same time in both, but for a turn of 0.6 ms: the two do not have as many samples each.
-        assert!(taken.series[0].samples.len() > 4 * taken.series[1].samples.len());
+        assert!(taken.output.series[0].samples.len() > 4 * taken.output.series[1].samples.len());
         assert!(
             spans[0].0.abs_diff(spans[1].0) < 1_200_000 && spans[0].1.abs_diff(spans[1].1) < 1_200_000,
             "{spans:?}"
@@ -1350,8 +1353,8 @@ pub(crate) mod tests {
                     fake.host.replace(after.clone());
                 }
             });
-            let all = taken.series[0].samples.len();
-            let with = taken.series[0].samples.iter().filter(|s| s.labels == Labels::of(&[Label::Host])).count();
+            let all = taken.output.series[0].samples.len();
+            let with = taken.output.series[0].samples.iter().filter(|s| s.labels == Labels::of(&[Label::Host])).count();
             assert!(with == 0 || with == all, "{with} of {all}");
             with > 0
         };
@@ -1415,8 +1418,8 @@ pub(crate) mod tests {
             Ok(())
         };
         let taken = alone(&fake, &rules(), &mut [Variant::new("", body)], &[], &mut Rng::new(3)).expect("it runs");
-        assert!(taken.notes.contains(&"unsteady".to_owned()), "{:?}", taken.notes);
-        assert!(take_with(&Fake::new(), &rules(), |_, _| {}).notes.is_empty());
+        assert!(taken.output.remarks.contains(&Remark::Unsteady), "{:?}", taken.output.remarks);
+        assert!(take_with(&Fake::new(), &rules(), |_, _| {}).output.remarks.is_empty());
     }
 
     #[test]
@@ -1453,7 +1456,7 @@ pub(crate) mod tests {
             let start = began(&fake);
             let taken =
                 alone(&fake, &rules, &mut [Variant::new("", body)], &frozen, &mut Rng::new(3)).expect("it runs");
-            let spent = taken.series[0].samples.last().map_or(0, |s| s.t0_ns + s.elapsed_ns) - start;
+            let spent = taken.output.series[0].samples.last().map_or(0, |s| s.t0_ns + s.elapsed_ns) - start;
             // The warm-up has ten turns and more besides; a sample is 3.2 ms.
             let least = rules.time_limit_ns * boxes;
             assert!((least..least + 100_000_000).contains(&spent), "{boxes} boxes: {spent} ns");
@@ -1463,7 +1466,7 @@ pub(crate) mod tests {
     #[test]
     fn a_sample_holds_the_time_of_its_thread() {
         let taken = take_with(&Fake::new(), &rules(), |fake, _| fake.lose(500));
-        for sample in &taken.series[0].samples {
+        for sample in &taken.output.series[0].samples {
             assert_eq!(sample.cpu_ns, 100 * sample.iters);
             assert_eq!(sample.elapsed_ns, 100 * sample.iters + 500);
             assert_eq!((sample.worker, sample.cpu, sample.margin_ns), (0, 1, None));
@@ -1483,9 +1486,9 @@ pub(crate) mod tests {
     #[test]
     fn streams_have_intervals_of_five_milliseconds() {
         let stream = Rules { timing: Timing::Stream, ..rules() };
-        assert_eq!(take_with(&Fake::new(), &stream, |_, _| {}).series[0].iters, 50_000);
+        assert_eq!(take_with(&Fake::new(), &stream, |_, _| {}).output.series[0].iters, 50_000);
         let longer = Rules { interval_ns: 9e6, ..stream };
-        assert_eq!(take_with(&Fake::new(), &longer, |_, _| {}).series[0].iters, 90_000);
+        assert_eq!(take_with(&Fake::new(), &longer, |_, _| {}).output.series[0].iters, 90_000);
     }
 
     #[test]
@@ -1509,7 +1512,7 @@ pub(crate) mod tests {
                 fake.count(|u| u.minor_faults += 1);
             }
         });
-        assert_eq!(taken.series[0].samples.len(), 10 * DIRTY_FACTOR);
+        assert_eq!(taken.output.series[0].samples.len(), 10 * DIRTY_FACTOR);
     }
 
     /// The counts that a search tries, of a loop whose iterations take so many nanoseconds.

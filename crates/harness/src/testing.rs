@@ -5,8 +5,9 @@
 
 use crate::benchmark::{BenchError, Benchmark, Outcome};
 use crate::clock_properties;
-use crate::ctx::{Body, Said, Variant};
-use crate::model::{Host, Job, JobResult, Params, Placement, State, WorkerKind};
+use crate::ctx::{Body, Variant};
+use crate::model::{Host, Job, Params, Placement, RoundResult, State, WorkerKind};
+use crate::sampler::Samples;
 use crate::sys::affinity;
 use crate::sys::clock::{Clock, Monotonic};
 use crate::{needs, worker};
@@ -18,7 +19,7 @@ use std::sync::OnceLock;
 #[derive(Debug)]
 pub struct Tried {
     /// The result as a worker would have reported it.
-    pub result: JobResult,
+    pub result: RoundResult,
     /// Iterations that the measured loops have run, warm-up included.
     pub iterations: u64,
 }
@@ -29,10 +30,20 @@ impl Tried {
     /// # Panics
     /// When there is no such proof, or it does not hold.
     pub fn proven(&self, name: &str) -> f64 {
-        let proof = self.result.proofs.iter().find(|p| p.name == name);
-        let proof = proof.unwrap_or_else(|| panic!("no proof '{name}' among {:?}", self.result.proofs));
+        let proof = self.result.output.proofs.iter().find(|p| p.name == name);
+        let proof = proof.unwrap_or_else(|| panic!("no proof '{name}' among {:?}", self.result.output.proofs));
         assert!(proof.holds, "{name}: expected {}, saw {}", proof.expected, proof.seen);
         proof.seen
+    }
+
+    /// Whether a remark holds this text.
+    pub fn remarked(&self, text: &str) -> bool {
+        self.result.output.remarks.iter().any(|remark| remark.to_string().contains(text))
+    }
+
+    /// Why the output of that name has no value, where the round says so.
+    pub fn unresolved(&self, output: &str) -> Option<String> {
+        self.result.output.unresolved(output).map(|remark| remark.to_string())
     }
 
     /// How many samples a series has.
@@ -116,9 +127,8 @@ fn whatever(bench: &Benchmark, job: &Job) -> Result<Tried, BenchError> {
     worker::perform(bench, job).map(tried)
 }
 
-fn tried(said: Said) -> Tried {
-    let iterations = said.iterations;
-    Tried { result: worker::into_result(said), iterations }
+fn tried(samples: Samples) -> Tried {
+    Tried { result: worker::into_result(samples.output), iterations: samples.iterations }
 }
 
 /// Rounds that a test may fail before it does. A busy machine breaks a proof about time now and

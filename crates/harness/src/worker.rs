@@ -5,9 +5,10 @@
 //! standard error; the results leave through a descriptor that it cannot see.
 
 use crate::benchmark::{BenchError, Benchmark, Run};
-use crate::ctx::{Ctx, Said};
+use crate::ctx::Ctx;
 use crate::instruments::Real;
-use crate::model::{Fact, Info, Job, JobResult, Params, Placement, State, UNRESOLVED};
+use crate::model::{Fact, Info, Job, Params, Placement, Remark, RoundOutput, RoundResult, State};
+use crate::sampler::Samples;
 use crate::sys::clock::Monotonic;
 use crate::sys::{affinity, counters, fork, io as sysio, process, signals, thread};
 use crate::{needs, preflight, protocol, worker_group};
@@ -74,27 +75,27 @@ pub(crate) fn panic_text(panic: &(dyn Any + Send)) -> String {
         .unwrap_or_else(|| "no message".to_owned())
 }
 
-fn round(benchmarks: &[&Benchmark], job: &Job) -> JobResult {
+fn round(benchmarks: &[&Benchmark], job: &Job) -> RoundResult {
     Monotonic::choose();
     if let Err(e) = process::adopt_orphans() {
         eprintln!("groma: orphans cannot be adopted: {e}");
     }
     let outcome = catch_unwind(AssertUnwindSafe(|| attempt(benchmarks, job)));
     let mut result = match outcome {
-        Ok(Ok(said)) => into_result(said),
+        Ok(Ok(samples)) => into_result(samples.output),
         Ok(Err(stop)) => {
             let state = match stop {
                 BenchError::Unsupported(_) => State::Unsupported,
                 BenchError::Denied(_) => State::Denied,
                 BenchError::Failed(_) => State::Failed,
             };
-            JobResult::ended(state, stop.to_string())
+            RoundResult::ended(state, stop.to_string())
         }
-        Err(panic) => JobResult::ended(State::Failed, format!("panicked: {}", panic_text(&*panic))),
+        Err(panic) => RoundResult::ended(State::Failed, format!("panicked: {}", panic_text(&*panic))),
     };
     result.pid = process::id() as u32;
     if let Some(left) = reap_descendants() {
-        result.notes.push(left);
+        result.output.remarks.push(left);
     }
     result
 }
@@ -104,22 +105,21 @@ fn round(benchmarks: &[&Benchmark], job: &Job) -> JobResult {
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Ends and reaps whatever the benchmark left running; a remark when there was anything.
-fn reap_descendants() -> Option<String> {
+fn reap_descendants() -> Option<Remark> {
     let strays = process::end_descendants(PATIENCE, |_| false);
-    let unended = match strays.left {
-        0 => String::new(),
-        n => format!(", {n} of which cannot be ended"),
-    };
-    (strays != process::Strays::default())
-        .then(|| format!("left {} ended and {} running children behind{unended}", strays.ended, strays.running))
+    (strays != process::Strays::default()).then_some(Remark::LeftProcesses {
+        ended: strays.ended,
+        running: strays.running,
+        remaining: strays.left,
+    })
 }
 
-fn attempt(benchmarks: &[&Benchmark], job: &Job) -> Result<Said, BenchError> {
+fn attempt(benchmarks: &[&Benchmark], job: &Job) -> Result<Samples, BenchError> {
     if job.id == preflight::ID {
         static INFO: Info = Info::new(preflight::ID);
         let mut ctx = Ctx::new(job, &INFO, None);
         preflight::run(&mut ctx)?;
-        return Ok(ctx.said);
+        return Ok(Samples { output: ctx.output, ..Samples::default() });
     }
     let bench = benchmarks
         .iter()
@@ -129,7 +129,7 @@ fn attempt(benchmarks: &[&Benchmark], job: &Job) -> Result<Said, BenchError> {
 }
 
 /// Runs the benchmark as the job says; the calling thread stays pinned where the placement wants it.
-pub(crate) fn perform(bench: &Benchmark, job: &Job) -> Result<Said, BenchError> {
+pub(crate) fn perform(bench: &Benchmark, job: &Job) -> Result<Samples, BenchError> {
     if let Run::NotHere(why) = bench.run {
         return Err(BenchError::Unsupported(why.to_owned()));
     }
@@ -138,7 +138,7 @@ pub(crate) fn perform(bench: &Benchmark, job: &Job) -> Result<Said, BenchError> 
 }
 
 /// The same without a look at what this machine has.
-pub(crate) fn perform_unchecked(bench: &Benchmark, job: &Job) -> Result<Said, BenchError> {
+pub(crate) fn perform_unchecked(bench: &Benchmark, job: &Job) -> Result<Samples, BenchError> {
     let run = match bench.run {
         Run::Here(run) => run,
         Run::NotHere(why) => return Err(BenchError::Unsupported(why.to_owned())),
@@ -160,33 +160,22 @@ pub(crate) fn perform_unchecked(bench: &Benchmark, job: &Job) -> Result<Said, Be
     Ok(ctx.conclude(&Real))
 }
 
-/// What was said becomes a result: no samples is a failure, and so is a broken proof.
-pub(crate) fn into_result(said: Said) -> JobResult {
-    let broken = said.proofs.iter().find(|p| !p.holds);
-    let empty = said.series.iter().all(|s| s.samples.is_empty() && s.values.is_empty());
+/// What a round brought becomes a result: no samples is a failure, and so is a broken proof.
+pub(crate) fn into_result(mut output: RoundOutput) -> RoundResult {
+    let broken = output.proofs.iter().find(|p| !p.holds);
+    let empty = output.series.iter().all(|s| s.samples.is_empty() && s.values.is_empty());
     // What could not be told has no value and says why: that is no failure of the round.
-    let left_open = said.notes.iter().any(|note| note.contains(UNRESOLVED));
+    let unresolved = output.remarks.iter().any(|remark| matches!(remark, Remark::Unresolved { .. }));
     let (state, reason) = match broken {
         Some(p) => (State::Failed, format!("proof broken: {} is {}, not {}", p.name, p.seen, p.expected)),
-        None if empty && said.facts.is_empty() && !left_open => (State::Failed, "took no samples".to_owned()),
+        None if empty && output.facts.is_empty() && !unresolved => (State::Failed, "took no samples".to_owned()),
         None => (State::Ok, String::new()),
     };
-    let mut facts = said.facts;
-    facts.push(Fact::new("worker.threads", thread::count()));
+    output.facts.push(Fact::new("worker.threads", thread::count()));
     if let Some((resident, _)) = counters::resident() {
-        facts.push(Fact::new("worker.resident", resident));
+        output.facts.push(Fact::new("worker.resident", resident));
     }
-    JobResult {
-        state,
-        reason,
-        pid: 0,
-        series: said.series,
-        proofs: said.proofs,
-        facts,
-        notes: said.notes,
-        core_hz: said.core_hz,
-        wall_ns: 0,
-    }
+    RoundResult { output, ..RoundResult::ended(state, reason) }
 }
 
 /// The parameters of a job as a benchmark's author types them in a test.

@@ -13,12 +13,12 @@
 #![expect(unsafe_code, reason = "declares that the worker group's shared structures are valid as zeroes")]
 
 use crate::benchmark::{BenchError, Benchmark, Run};
-use crate::ctx::{Ctx, Said, Variant};
+use crate::ctx::{Ctx, Variant};
 use crate::evidence;
 use crate::instruments::Instruments;
-use crate::model::{Fact, Job, JobResult, Label, Labels, Sample, Series, State, WorkerKind};
+use crate::model::{Fact, Job, Label, Labels, Remark, RoundOutput, RoundResult, Sample, Series, WorkerKind};
 use crate::protocol;
-use crate::sampler::{self, Rules, Stopwatch};
+use crate::sampler::{self, Rules, Samples, Stopwatch};
 use crate::sys::clock::{Clock, Monotonic};
 use crate::sys::shared::{self, Shared, Zeroed};
 use crate::sys::{affinity, counters, fork, thread};
@@ -364,7 +364,7 @@ fn member(board: &Board, index: u32, bench: &Benchmark, job: &Job, timetable: Ti
     let mut ctx = Ctx::new(job, &bench.info, Some(member));
     match catch_unwind(AssertUnwindSafe(|| run(&mut ctx))) {
         Ok(Ok(())) => {
-            let broken = ctx.said.proofs.iter().find(|p| !p.holds);
+            let broken = ctx.output.proofs.iter().find(|p| !p.holds);
             if let Some(proof) = broken {
                 let reason = format!("member {index}: {} is {}, not {}", proof.name, proof.seen, proof.expected);
                 board.fail(index, &reason);
@@ -375,7 +375,7 @@ fn member(board: &Board, index: u32, bench: &Benchmark, job: &Job, timetable: Ti
                 return;
             }
             if index == 0 {
-                board.head().report.write(&report(std::mem::take(&mut ctx.said)));
+                board.head().report.write(&report(std::mem::take(&mut ctx.output)));
             }
             board.end(index, 1);
         }
@@ -391,15 +391,8 @@ fn member(board: &Board, index: u32, bench: &Benchmark, job: &Job, timetable: Ti
     }
 }
 
-fn report(said: Said) -> String {
-    let result = JobResult {
-        series: said.series,
-        proofs: said.proofs,
-        facts: said.facts,
-        notes: said.notes,
-        ..JobResult::ended(State::Ok, "")
-    };
-    protocol::write_result(&result)
+fn report(output: RoundOutput) -> String {
+    protocol::write_result(&RoundResult::ok(output))
 }
 
 /// The members as the coordinator holds them; dropping them ends and reaps what is left.
@@ -423,12 +416,12 @@ impl Members {
 }
 
 /// Runs a benchmark as a worker group and collects what the members put on the board.
-pub(crate) fn run(ins: &impl Instruments, bench: &Benchmark, job: &Job) -> Result<Said, BenchError> {
+pub(crate) fn run(ins: &impl Instruments, bench: &Benchmark, job: &Job) -> Result<Samples, BenchError> {
     run_within(ins, bench, job, PATIENCE + PATIENCE_EACH * job.workers)
 }
 
 /// As [`run`]; no phase but the measurement itself may last longer than `patience`.
-fn run_within(ins: &impl Instruments, bench: &Benchmark, job: &Job, patience: Duration) -> Result<Said, BenchError> {
+fn run_within(ins: &impl Instruments, bench: &Benchmark, job: &Job, patience: Duration) -> Result<Samples, BenchError> {
     let cpus = affinity::allowed().map_err(|e| BenchError::from_io("reading the allowed CPUs", &e))?.len() as u32;
     let pinned = !job.cpus.is_empty();
     let timetable = Timetable::new(job.workers, cpus, pinned, job.host.timeslice_ns, job.time_limit_ns);
@@ -459,12 +452,13 @@ fn run_within(ins: &impl Instruments, bench: &Benchmark, job: &Job, patience: Du
         Ok(()) => {}
     }
     let wall_ns = Monotonic.now_ns() - spawned;
-    let mut said = collect(&board, job, cpus, timetable, wall_ns)?;
-    said.facts.push(Fact::new("group.coordinator_cpu", format!("{coordinator:.4}")));
-    sampler::label_host(&host, &ins.host(), &mut said.series);
-    evidence::of_time(ins, &bench.info, &job.host, &mut said);
-    evidence::of_place(job, &mut said, None);
-    Ok(said)
+    let mut samples = collect(&board, job, cpus, timetable, wall_ns)?;
+    let output = &mut samples.output;
+    output.facts.push(Fact::new("group.coordinator_cpu", format!("{coordinator:.4}")));
+    sampler::label_host(&host, &ins.host(), &mut output.series);
+    evidence::of_time(ins, &bench.info, &job.host, output);
+    evidence::of_place(job, output, None);
+    Ok(samples)
 }
 
 fn start(board: &Arc<Board>, bench: &Benchmark, job: &Job, timetable: Timetable) -> Result<Members, BenchError> {
@@ -561,20 +555,15 @@ fn common_span(slots: &[Slot]) -> (u64, u64) {
     (first, last)
 }
 
-fn collect(board: &Board, job: &Job, cpus: u32, timetable: Timetable, wall_ns: u64) -> Result<Said, BenchError> {
+fn collect(board: &Board, job: &Job, cpus: u32, timetable: Timetable, wall_ns: u64) -> Result<Samples, BenchError> {
     let report = protocol::read_result(&board.head().report.read())
         .map_err(|e| BenchError::Failed(format!("the worker group's report cannot be read: {e}")))?;
-    let mut said = Said {
-        series: report.series,
-        proofs: report.proofs,
-        facts: report.facts,
-        notes: report.notes,
-        ..Said::default()
-    };
+    let mut samples = Samples { output: report.output, ..Samples::default() };
+    let output = &mut samples.output;
     let (first, last) = common_span(&board.slots);
     let (mut on_cpu, mut wall, mut worst_margin) = (0u64, 0u64, i64::MAX);
     for (index, slot) in board.slots.iter().enumerate() {
-        said.iterations += slot.iterations.load(SeqCst);
+        samples.iterations += slot.iterations.load(SeqCst);
         for place in &slot.samples[..slot.count.load(SeqCst) as usize] {
             let (t0_ns, t1) = (place.t0.load(Relaxed), place.t1.load(Relaxed));
             let tags = place.tags.load(Relaxed);
@@ -598,14 +587,14 @@ fn collect(board: &Board, job: &Job, cpus: u32, timetable: Timetable, wall_ns: u
                 margin_ns: Some(margin),
             };
             let variant = (tags & 0xffff) as usize;
-            match said.series.get_mut(variant) {
+            match output.series.get_mut(variant) {
                 Some(series) => series.samples.push(sample),
                 None => return Err(BenchError::Failed("the worker group's report names no series".to_owned())),
             }
         }
     }
     let share = on_cpu as f64 / wall.max(1) as f64 * f64::from(job.workers) / f64::from(job.workers.min(cpus));
-    said.facts.extend([
+    output.facts.extend([
         Fact::new("group.interval_ns", timetable.interval_ns),
         Fact::new("group.intervals", timetable.intervals),
         Fact::new("group.on_cpu", format!("{share:.3}")),
@@ -614,12 +603,12 @@ fn collect(board: &Board, job: &Job, cpus: u32, timetable: Timetable, wall_ns: u
         Fact::new("group.wall_ns", wall_ns),
     ]);
     if timetable.short {
-        said.notes.push("short-interval".to_owned());
+        output.remarks.push(Remark::ShortInterval);
     }
     if job.workers <= cpus && share < 0.95 {
-        said.notes.push(format!("members had a CPU {:.0} % of the time", share * 100.0));
+        output.remarks.push(Remark::GroupCpuShare { percent: (share * 100.0).round() as u32 });
     }
-    Ok(said)
+    Ok(samples)
 }
 
 #[cfg(test)]
@@ -681,15 +670,17 @@ mod tests {
         }
     }
 
+    /// What the first member reports where its one series has samples on the board.
+    fn one_series() -> RoundOutput {
+        let series = vec![Series { per_iter: 1.0, iters: 1, ..Series::default() }];
+        RoundOutput { series, ..RoundOutput::default() }
+    }
+
     /// V12: every breach of the overlap is labelled, and nothing else is.
     #[test]
     fn samples_outside_the_common_span_are_labelled() {
         let board = Board::new(2).expect("memory");
-        let report = JobResult {
-            series: vec![Series { per_iter: 1.0, iters: 1, ..Series::default() }],
-            ..JobResult::ended(State::Ok, "")
-        };
-        board.head().report.write(&protocol::write_result(&report));
+        board.head().report.write(&report(one_series()));
         for (slot, (first, last)) in board.slots.iter().zip([(100, 1000), (150, 900)]) {
             slot.first.store(first, SeqCst);
             slot.last.store(last, SeqCst);
@@ -703,7 +694,7 @@ mod tests {
             slot.count.store(3, SeqCst);
         }
         let said = collect(&board, &job(2), 2, Timetable::new(2, 2, true, 4e6, 0), 1).expect("a report");
-        let seen: Vec<(i64, bool)> = said.series[0]
+        let seen: Vec<(i64, bool)> = said.output.series[0]
             .samples
             .iter()
             .map(|s| (s.margin_ns.expect("a worker group's sample"), s.labels.has(Label::Overlap)))
@@ -806,7 +797,7 @@ mod tests {
         for (ticks, labelled) in [(1, true), (0, false)] {
             let ins = Stealing(std::cell::Cell::new(100), ticks);
             let said = run(&ins, &CHAIN, &job(2)).expect("a worker group");
-            let samples = &said.series[0].samples;
+            let samples = &said.output.series[0].samples;
             assert!(
                 !samples.is_empty() && samples.iter().all(|s| s.labels.has(Label::Host) == labelled),
                 "{samples:?}"
@@ -870,10 +861,10 @@ mod tests {
             let job = Job { worker_kind: group, placement: Placement::Compact, cpus: cpus.clone(), ..job(3) };
             let said = run(&crate::instruments::Real, &SAYS, &job).expect("a worker group");
             let names: Vec<_> =
-                said.series.iter().map(|s| (s.name.as_str(), s.per_iter, s.values.as_slice())).collect();
+                said.output.series.iter().map(|s| (s.name.as_str(), s.per_iter, s.values.as_slice())).collect();
             assert_eq!(names, [("a", 64.0, &[][..]), ("b", 1.0, &[]), ("stated", 1.0, &[7.0])], "{group:?}");
             let mut all = 0;
-            for series in &said.series[..2] {
+            for series in &said.output.series[..2] {
                 for member in 0..3 {
                     let own: Vec<_> = series.samples.iter().filter(|s| s.worker == member).collect();
                     assert!(!own.is_empty(), "{group:?}: member {member} of {}", series.name);
@@ -890,14 +881,14 @@ mod tests {
             }
             assert!(said.iterations > all, "the batches between the samples count as well");
             assert_eq!(
-                said.facts.iter().filter(|f| f.key == "member").map(|f| f.value.as_str()).collect::<Vec<_>>(),
+                said.output.facts.iter().filter(|f| f.key == "member").map(|f| f.value.as_str()).collect::<Vec<_>>(),
                 ["0"]
             );
-            assert!(said.notes.contains(&"said by one".to_owned()));
-            let holds = |name: &str| said.proofs.iter().filter(|p| p.name == name && p.holds).count();
+            assert!(said.output.remarks.contains(&Remark::Note("said by one".to_owned())));
+            let holds = |name: &str| said.output.proofs.iter().filter(|p| p.name == name && p.holds).count();
             assert_eq!((holds("moons of the Earth"), holds(evidence::ON_CPU), holds(evidence::POSSIBLE)), (1, 1, 1));
             let coordinator =
-                said.facts.iter().find(|f| f.key == "group.coordinator_cpu").and_then(|f| f.value.parse().ok());
+                said.output.facts.iter().find(|f| f.key == "group.coordinator_cpu").and_then(|f| f.value.parse().ok());
             assert!(coordinator.is_some_and(|share: f64| (0.0..=1.0).contains(&share)), "{coordinator:?}");
         }
     }
@@ -906,11 +897,7 @@ mod tests {
     fn what_a_worker_group_had_of_its_cpus_is_told() {
         let shares = |workers: u32, cpus: u32, cpu_ns: u64| {
             let board = Board::new(workers).expect("memory");
-            let report = JobResult {
-                series: vec![Series { per_iter: 1.0, iters: 1, ..Series::default() }],
-                ..JobResult::ended(State::Ok, "")
-            };
-            board.head().report.write(&protocol::write_result(&report));
+            board.head().report.write(&report(one_series()));
             for slot in board.slots.iter() {
                 slot.last.store(10_000, SeqCst);
                 slot.iterations.store(11, SeqCst);
@@ -921,11 +908,12 @@ mod tests {
             }
             let said = collect(&board, &job(workers), cpus, Timetable::new(workers, cpus, true, 4e6, 0), 55);
             let said = said.expect("a report");
-            let fact =
-                |key: &str| said.facts.iter().find(|f| f.key == key).map(|f| f.value.clone()).unwrap_or_default();
+            let fact = |key: &str| {
+                said.output.facts.iter().find(|f| f.key == key).map(|f| f.value.clone()).unwrap_or_default()
+            };
             assert_eq!((fact("group.wall_ns"), fact("group.margin_ns")), ("55".to_owned(), "1000".to_owned()));
             assert_eq!(said.iterations, 11 * u64::from(workers));
-            (fact("group.on_cpu"), said.notes.iter().any(|n| n.starts_with("members had a CPU")))
+            (fact("group.on_cpu"), said.output.remarks.iter().any(|r| matches!(r, Remark::GroupCpuShare { .. })))
         };
         assert_eq!(shares(2, 2, 1_000), ("1.000".to_owned(), false));
         assert_eq!(shares(2, 2, 951), ("0.951".to_owned(), false));
@@ -1001,14 +989,14 @@ mod tests {
         assert!(matches!(again, Err(BenchError::Failed(why)) if why.contains("once a round")));
         assert_eq!(total, did.get());
 
-        board.head().report.write(&report(Said { series, ..Said::default() }));
+        board.head().report.write(&report(RoundOutput { series, ..RoundOutput::default() }));
         let said = collect(&board, &job(1), 1, timetable, 1).expect("a report");
         assert_eq!(said.iterations, total);
         assert_eq!(
-            said.series.iter().map(|s| (s.name.as_str(), s.samples.len())).collect::<Vec<_>>(),
+            said.output.series.iter().map(|s| (s.name.as_str(), s.samples.len())).collect::<Vec<_>>(),
             [("a", 2), ("b", 2)]
         );
-        for sample in said.series.iter().flat_map(|s| &s.samples) {
+        for sample in said.output.series.iter().flat_map(|s| &s.samples) {
             assert_eq!((sample.labels, sample.cpu), (Labels::of(&[Label::Preempted]), 5), "{sample:?}");
             assert!(sample.iters > 0 && sample.elapsed_ns > 0 && sample.margin_ns.is_some_and(|m| m >= 0));
         }

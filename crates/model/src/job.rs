@@ -1,6 +1,6 @@
 //! One round of one metric, as the supervisor orders it and as the worker answers.
 
-use crate::{Fact, Params, Placement, Proof, Series, State};
+use crate::{Fact, Params, Placement, Proof, Remark, Series, State};
 
 /// What the members of a worker group are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -35,6 +35,14 @@ pub struct Host {
 }
 
 impl Host {
+    /// The error of the proportionality check that is accepted, as a fraction.
+    pub const PROPORTIONALITY_LIMIT: f64 = 0.001;
+
+    /// Whether time was shown to be proportional to work at the chosen interval.
+    pub fn timing_is_verified(&self) -> bool {
+        self.proportionality.is_some_and(|error| error <= Host::PROPORTIONALITY_LIMIT)
+    }
+
     /// Nothing is known yet: what the preflight's own job is given.
     pub const UNKNOWN: Host = Host {
         clock_step_ns: 0.0,
@@ -98,44 +106,35 @@ pub struct Job {
     pub host: Host,
 }
 
-/// How a round ended and what it brought.
-#[derive(Clone, Debug, PartialEq)]
+/// What a round brought beside its end: the one type from the sampler to the store.
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct JobResult {
-    /// `Ok`, or why there is nothing.
-    pub state: State,
-    /// The reason, empty for `Ok`.
-    pub reason: String,
-    /// The process that did it.
-    pub pid: u32,
-    /// What was sampled.
+pub struct RoundOutput {
+    /// What was sampled or stated.
     pub series: Vec<Series>,
     /// The evidence.
     pub proofs: Vec<Proof>,
     /// Facts about the round: resident size at fork, file system, kernel chosen.
     pub facts: Vec<Fact>,
-    /// Remarks: `unsteady`, `short-interval`, a retry.
-    pub notes: Vec<String>,
+    /// Remarks.
+    #[cfg_attr(feature = "serde", serde(rename = "notes"))]
+    pub remarks: Vec<Remark>,
     /// The core's clock as the frequency probe saw it in this round, in hertz.
     pub core_hz: Option<f64>,
-    /// Wall time of the round as the supervisor saw it, in nanoseconds.
-    pub wall_ns: u64,
 }
 
-impl JobResult {
-    /// A round that brought nothing but its end.
-    pub fn ended(state: State, reason: impl Into<String>) -> JobResult {
-        JobResult {
-            state,
-            reason: reason.into(),
-            pid: 0,
-            series: Vec::new(),
-            proofs: Vec::new(),
-            facts: Vec::new(),
-            notes: Vec::new(),
-            core_hz: None,
-            wall_ns: 0,
-        }
+impl RoundOutput {
+    /// Adds what a further measurement of the same round brought. The faster core clock counts: a
+    /// probe that was disturbed shows a slower one.
+    pub fn append(&mut self, more: RoundOutput) {
+        self.series.extend(more.series);
+        self.proofs.extend(more.proofs);
+        self.facts.extend(more.facts);
+        self.remarks.extend(more.remarks);
+        self.core_hz = match (self.core_hz, more.core_hz) {
+            (Some(a), Some(b)) => Some(a.max(b)),
+            (a, b) => a.or(b),
+        };
     }
 
     /// The series of that name.
@@ -146,5 +145,49 @@ impl JobResult {
     /// The value of a fact.
     pub fn fact(&self, key: &str) -> Option<&str> {
         Fact::find(&self.facts, key)
+    }
+
+    /// Why this very output has no value; of the empty name, why none has that gives no reason of its own.
+    pub fn unresolved(&self, output: &str) -> Option<&Remark> {
+        self.remarks.iter().find(|r| matches!(r, Remark::Unresolved { output: of, .. } if of == output))
+    }
+}
+
+/// How a round ended and what it brought.
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct RoundResult {
+    /// `Ok`, or why there is nothing.
+    pub state: State,
+    /// The reason, empty for `Ok`.
+    pub reason: String,
+    /// The process that did it.
+    pub pid: u32,
+    /// What it brought.
+    #[cfg_attr(feature = "serde", serde(flatten))]
+    pub output: RoundOutput,
+    /// Wall time of the round as the supervisor saw it, in nanoseconds.
+    pub wall_ns: u64,
+}
+
+impl RoundResult {
+    /// A round that brought nothing but its end.
+    pub fn ended(state: State, reason: impl Into<String>) -> RoundResult {
+        RoundResult { state, reason: reason.into(), pid: 0, output: RoundOutput::default(), wall_ns: 0 }
+    }
+
+    /// A round that ended well with this output.
+    pub fn ok(output: RoundOutput) -> RoundResult {
+        RoundResult { output, ..RoundResult::ended(State::Ok, "") }
+    }
+
+    /// The series of that name.
+    pub fn series(&self, name: &str) -> Option<&Series> {
+        self.output.series(name)
+    }
+
+    /// The value of a fact.
+    pub fn fact(&self, key: &str) -> Option<&str> {
+        self.output.fact(key)
     }
 }

@@ -12,19 +12,21 @@ mod param;
 mod placement;
 mod quantity;
 mod record;
+mod remark;
 mod sample;
 mod state;
 mod text;
 
 pub use info::{About, Derivation, Info, Interference, Need, Output, Profile, Scaling, Timing, Workers};
-pub use job::{Host, Job, JobResult, Remote, WorkerKind};
+pub use job::{Host, Job, Remote, RoundOutput, RoundResult, WorkerKind};
 pub use label::{Label, Labels};
 pub use param::{Memory, Param, ParamKind, Params, Value, parse_size, size_text};
 pub use placement::Placement;
 pub use quantity::{Better, Quantity, Unit};
 pub use record::{End, Fact, LabelCounts, Machine, Metric, NoiseVerdict, Point, Record, Round, RunHeader, StateCounts};
+pub use remark::Remark;
 pub use sample::{Proof, Sample, Series};
-pub use state::{State, UNRESOLVED};
+pub use state::State;
 pub use text::{is_plain, plain, plain_json, plain_lines};
 
 /// The version of everything that is written: store rows and NDJSON lines carry it.

@@ -4,8 +4,8 @@
 //! for one read back from the store alike.
 
 use crate::{
-    Better, Derivation, Host, JobResult, Labels, Params, Placement, Profile, Proof, Quantity, State, Timing, Unit,
-    WorkerKind,
+    Better, Derivation, Host, Labels, Params, Placement, Profile, Proof, Quantity, Remark, RoundResult, State, Timing,
+    Unit, WorkerKind,
 };
 
 /// One thing known about the machine or a round, and where it was read.
@@ -155,7 +155,7 @@ pub struct Round {
     /// Which round, from 0.
     pub round: u32,
     /// How it ended and what it brought.
-    pub result: JobResult,
+    pub result: RoundResult,
 }
 
 /// What statistics make of the rounds of one metric; the `metric` line of NDJSON (docs/records.md).
@@ -278,6 +278,9 @@ pub struct RunHeader {
     pub noise: Option<NoiseVerdict>,
     /// The share of time lost that the verdict rests on.
     pub noise_lost: Option<f64>,
+    /// Remarks of the preflight.
+    #[cfg_attr(feature = "serde", serde(default, rename = "notes", skip_serializing_if = "Vec::is_empty"))]
+    pub remarks: Vec<Remark>,
 }
 
 /// The end of a run; the `end` line of NDJSON.

@@ -1,8 +1,5 @@
 //! The seven ways in which a metric can end.
 
-/// How a note of a round begins that says why something could not be told: the reason of a metric that no round told.
-pub const UNRESOLVED: &str = "cannot tell: ";
-
 /// How a metric ended. Each but `Ok` carries its reason beside it (see [`crate::Record`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]

@@ -1,9 +1,9 @@
 //! What the plain data says of itself: words, texts, orders, thresholds.
 
 use groma_model::{
-    About, Better, Derivation, Fact, Info, Interference, JobResult, Label, Labels, Machine, NoiseVerdict, Output,
-    Param, ParamKind, Params, Placement, Point, Profile, Quantity, Remote, Scaling, Series, State, Timing, Unit, Value,
-    WorkerKind, parse_size, size_text,
+    About, Better, Derivation, Fact, Info, Interference, Label, Labels, Machine, NoiseVerdict, Output, Param,
+    ParamKind, Params, Placement, Point, Profile, Quantity, Remote, RoundResult, Scaling, Series, State, Timing, Unit,
+    Value, WorkerKind, parse_size, size_text,
 };
 
 /// Each word once, and none empty.
@@ -241,10 +241,14 @@ fn facts_and_series_are_found_by_name() {
     let facts = vec![Fact::new("a", 1), Fact::new("b", "two"), Fact::new("a", 3)];
     let machine = Machine { facts: facts.clone() };
     assert_eq!((machine.get("a"), machine.get("b"), machine.get("c")), (Some("1"), Some("two"), None));
-    let mut result = JobResult::ended(State::Timeout, "late");
-    assert_eq!((result.state, result.reason.as_str(), result.pid, result.core_hz), (State::Timeout, "late", 0, None));
-    result.facts = facts;
-    result.series = ["x", "", "y"].map(|name| Series { name: name.into(), iters: 7, ..Series::default() }).to_vec();
+    let mut result = RoundResult::ended(State::Timeout, "late");
+    assert_eq!(
+        (result.state, result.reason.as_str(), result.pid, result.output.core_hz),
+        (State::Timeout, "late", 0, None)
+    );
+    result.output.facts = facts;
+    result.output.series =
+        ["x", "", "y"].map(|name| Series { name: name.into(), iters: 7, ..Series::default() }).to_vec();
     assert_eq!((result.fact("b"), result.fact("c")), (Some("two"), None));
     assert_eq!(result.series("y").map(|s| (s.name.as_str(), s.iters)), Some(("y", 7)));
     assert_eq!(result.series("").map(|s| s.name.as_str()), Some(""));

@@ -58,7 +58,7 @@ pub fn csv_samples(run: &RunHeader, records: &[Record]) -> String {
     let mut out = SAMPLES_HEAD.to_owned();
     for r in records {
         for round in r.round_samples.iter().flatten() {
-            for series in &round.result.series {
+            for series in &round.result.output.series {
                 let head = [
                     text(&run.run),
                     text(&r.id),

@@ -7,9 +7,9 @@ mod survey;
 pub(crate) use survey::{guest, nodes, pairs, two_caches};
 
 use groma_model::{
-    End, Fact, Host, Interference, JobResult, Label, LabelCounts, Labels, Machine, NoiseVerdict, Params, Placement,
-    Point, Profile, Proof, Quantity, Record, Round, RunHeader, SCHEMA, Sample, Series, State, StateCounts, Timing,
-    Value, WorkerKind, parse_size, size_text,
+    End, Fact, Host, Interference, Label, LabelCounts, Labels, Machine, NoiseVerdict, Params, Placement, Point,
+    Profile, Proof, Quantity, Record, Round, RoundOutput, RoundResult, RunHeader, SCHEMA, Sample, Series, State,
+    StateCounts, Timing, Value, WorkerKind, parse_size, size_text,
 };
 
 const CORE_HZ: f64 = 3.5e9;
@@ -287,7 +287,7 @@ pub(crate) fn sampled() -> Record {
                 })
                 .collect();
             let series = Series { name: String::new(), iters: 1, per_iter: 1.0, samples, values: vec![] };
-            Round { round, result: JobResult { series: vec![series], ..JobResult::ended(State::Ok, "") } }
+            Round { round, result: RoundResult::ok(RoundOutput { series: vec![series], ..RoundOutput::default() }) }
         })
         .collect();
     record.proofs = vec![Proof {
@@ -367,6 +367,7 @@ pub(crate) fn header() -> RunHeader {
         },
         noise: Some(NoiseVerdict::Fine),
         noise_lost: Some(0.0091),
+        remarks: Vec::new(),
     }
 }
 

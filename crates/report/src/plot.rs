@@ -316,7 +316,7 @@ pub fn histogram(record: &Record) -> Result<Chart, String> {
     let main = |series: &&Series| series.name.is_empty();
     let all: Vec<(f64, bool)> = rounds
         .iter()
-        .filter_map(|round| round.result.series.iter().find(main).or(round.result.series.first()))
+        .filter_map(|round| round.result.output.series.iter().find(main).or(round.result.output.series.first()))
         .flat_map(|series| samples(series, record.quantity))
         .filter(|(value, _)| value.is_finite() && *value > 0.0)
         .collect();

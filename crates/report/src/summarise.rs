@@ -5,8 +5,8 @@
 //! that of the order statistics over rounds (harness-methods.md 3.7, 3.8). Not here: the comparison of two runs.
 
 use groma_model::{
-    Derivation, Fact, Host, JobResult, Label, LabelCounts, Metric, Point, Proof, Quantity, Record, Round, Sample,
-    Series, State, Timing, UNRESOLVED,
+    Derivation, Fact, Host, Label, LabelCounts, Labels, Metric, Point, Proof, Quantity, Record, Remark, Round,
+    RoundResult, Sample, Series, State, Timing,
 };
 use groma_stats::{
     Modality, drift, headline, interference, median, modality, order, quantised, sorted, split_between_rounds,
@@ -79,13 +79,13 @@ fn main_series(metric: &Metric) -> &str {
 }
 
 /// The value of a series in one round.
-fn series_value(point: &Point, quantity: Quantity, series: &Series, which: Which) -> Option<f64> {
+fn series_value(point: &Point, quantity: Quantity, result: &RoundResult, series: &Series, which: Which) -> Option<f64> {
     if !series.values.is_empty() {
         return median(&series.values);
     }
     let rate = matches!(quantity, Quantity::Bandwidth | Quantity::Rate);
     if rate && point.workers > 1 {
-        return aggregate(series);
+        return aggregate(result, series, which);
     }
     let value = |s: &Sample| sample_value(quantity, series, s);
     let counts = |s: &&Sample| which == Which::All || is_clean(point, s);
@@ -98,33 +98,87 @@ fn series_value(point: &Point, quantity: Quantity, series: &Series, which: Which
     }
 }
 
-/// What a worker group did together per second: the iterations of all members within the window that all their samples cover,
-/// prorated (3.5), over the window.
-fn aggregate(series: &Series) -> Option<f64> {
-    // What is read back from a store may hold any number: sums saturate, and the loop ends at the
-    // first member without samples.
+/// Labels of samples that are left out of the rate of a worker group. Waiting for a CPU (`P` and others) belongs to it.
+const NOT_IN_RATE: Labels = Labels::of(&[Label::Clock, Label::Overlap]);
+
+/// What a worker group did together per second: the iterations of all members while every one of them was measuring this
+/// series, over the length of that time. Samples that only partly lie in it count in proportion.
+fn aggregate(result: &RoundResult, series: &Series, which: Which) -> Option<f64> {
+    let counts = |s: &Sample| which == Which::All || !s.labels.meets(NOT_IN_RATE);
+    // What is read back from a store may hold any number: sums saturate.
     let end = |s: &Sample| s.t0_ns.saturating_add(s.elapsed_ns);
-    let last = series.samples.iter().map(|s| s.worker).max()?;
-    let (mut from, mut to) = (0u64, u64::MAX);
-    for member in 0..=last {
-        let own = || series.samples.iter().filter(|s| s.worker == member);
-        from = from.max(own().map(|s| s.t0_ns).min()?);
-        to = to.min(own().map(end).max()?);
+    let mut members: BTreeMap<u32, Vec<(u64, u64, bool)>> = BTreeMap::new();
+    for any in &result.output.series {
+        for s in &any.samples {
+            let own = std::ptr::eq(any, series) && counts(s);
+            members.entry(s.worker).or_default().push((s.t0_ns, end(s), own));
+        }
     }
-    let window = to.checked_sub(from).filter(|w| *w > 0)?;
+    if !members.keys().copied().eq(0..members.len() as u32) {
+        return None;
+    }
+    let common = members.into_values().map(stretches).reduce(|a, b| intersection(&a, &b))?;
+    // The length of the common time up to the end of each stretch.
+    let mut total = 0u64;
+    let lengths: Vec<u64> = common
+        .iter()
+        .map(|(from, to)| {
+            total = total.saturating_add(to - from);
+            total
+        })
+        .collect();
+    let before = |t: u64| {
+        let at = common.partition_point(|(_, to)| *to <= t);
+        let whole = if at == 0 { 0 } else { lengths[at - 1] };
+        whole.saturating_add(common.get(at).map_or(0, |(from, _)| t.saturating_sub(*from)))
+    };
     let inside = |s: &Sample| {
-        let shared = end(s).min(to).saturating_sub(s.t0_ns.max(from));
+        let shared = before(end(s)).saturating_sub(before(s.t0_ns));
         s.iters as f64 * shared as f64 / s.elapsed_ns.max(1) as f64
     };
-    let iterations: f64 = series.samples.iter().map(inside).sum();
-    Some(iterations * series.per_iter / (window as f64 * 1e-9))
+    let iterations: f64 = series.samples.iter().filter(|s| counts(s)).map(inside).sum();
+    (total > 0).then(|| iterations * series.per_iter / (total as f64 * 1e-9))
 }
 
-fn round_value(point: &Point, metric: &Metric, result: &JobResult, which: Which) -> Option<f64> {
+/// The stretches of time that a member spent on a series: from its samples (start, end, whether it is of that series and
+/// counts), the consecutive ones joined. What lies between two of them is the member's time as well.
+fn stretches(mut samples: Vec<(u64, u64, bool)>) -> Vec<(u64, u64)> {
+    samples.sort_unstable();
+    let mut stretches: Vec<(u64, u64)> = Vec::new();
+    let mut open = false;
+    for (from, to, counts) in samples {
+        match stretches.last_mut() {
+            Some(last) if counts && open => last.1 = last.1.max(to),
+            last if counts => {
+                let from = last.map_or(from, |last| from.max(last.1));
+                stretches.extend((from < to).then_some((from, to)));
+            }
+            _ => {}
+        }
+        open = counts;
+    }
+    stretches
+}
+
+/// The time that two lists of stretches have in common.
+fn intersection(a: &[(u64, u64)], b: &[(u64, u64)]) -> Vec<(u64, u64)> {
+    let (mut i, mut k) = (0, 0);
+    let mut common = Vec::new();
+    while let (Some(x), Some(y)) = (a.get(i), b.get(k)) {
+        let (from, to) = (x.0.max(y.0), x.1.min(y.1));
+        if from < to {
+            common.push((from, to));
+        }
+        if x.1 <= y.1 { i += 1 } else { k += 1 }
+    }
+    common
+}
+
+fn round_value(point: &Point, metric: &Metric, result: &RoundResult, which: Which) -> Option<f64> {
     if result.state != State::Ok {
         return None;
     }
-    let value = |name: &str| series_value(point, metric.quantity, result.series(name)?, which);
+    let value = |name: &str| series_value(point, metric.quantity, result, result.series(name)?, which);
     match &metric.derivation {
         Derivation::Series(name) => value(name),
         Derivation::Difference { of, minus, per } => Some((value(of)? - value(minus)?) / per),
@@ -185,20 +239,25 @@ fn record(point: &Point, metric: &Metric, rounds: &[Round], host: &Host) -> Reco
     if !derived && point.workers == 1 {
         flags.extend(shape_flags(&clean_values, &by_round, value.unwrap_or(0.0) * finest_quantum));
     }
-    for note in ["unsteady", "short-interval", "timing-unverified"] {
-        let rounds_with = good.iter().filter(|r| r.result.notes.iter().any(|n| n == note)).count();
+    for remark in [Remark::Unsteady, Remark::ShortInterval] {
+        let rounds_with = good.iter().filter(|r| r.result.output.remarks.contains(&remark)).count();
         // One unsteady round of many is what medians are for.
         if rounds_with * 2 > good.len() {
-            flags.push(note.to_owned());
+            flags.extend(remark.flag().map(str::to_owned));
         }
+    }
+    // What was stated was not timed in intervals.
+    if point.timing != Timing::Stated && !good.is_empty() && !host.timing_is_verified() {
+        flags.push("timing-unverified".to_owned());
     }
 
     let disturbed = if derived { None } else { interference(&pooled) };
     if let Some(ratio) = disturbed.filter(|r| *r > CONTENDED && metric.quantity == Quantity::Latency) {
         flags.push(format!("contended: the mean is {ratio:.1} times the median"));
     }
-    if let Some(note) = good.iter().flat_map(|r| &r.result.notes).find(|n| n.starts_with("left ")) {
-        flags.push(format!("left processes: {note}"));
+    let mut remarks = good.iter().flat_map(|r| &r.result.output.remarks);
+    if let Some(left) = remarks.find(|remark| matches!(remark, Remark::LeftProcesses { .. })) {
+        flags.push(format!("left processes: {left}"));
     }
 
     let (state, reason) = verdict(metric, rounds, values.len(), value, ci, clean, taken);
@@ -207,14 +266,15 @@ fn record(point: &Point, metric: &Metric, rounds: &[Round], host: &Host) -> Reco
         (Quantity::Latency, Timing::Batched | Timing::Floor) if point.workers == 1 => {
             let per_round = good
                 .iter()
-                .filter_map(|r| Some(round_value(point, metric, &r.result, Which::Clean)? * r.result.core_hz?));
+                .filter_map(|r| Some(round_value(point, metric, &r.result, Which::Clean)? * r.result.output.core_hz?));
             median(&per_round.collect::<Vec<_>>())
         }
         _ => None,
     };
     let mut facts = facts(&good);
     if point.workers > 1 && metric.quantity == Quantity::Latency {
-        let rates = good.iter().filter_map(|r| aggregate(r.result.series(main_series(metric))?));
+        let rates =
+            good.iter().filter_map(|r| aggregate(&r.result, r.result.series(main_series(metric))?, Which::Clean));
         if let Some(rate) = median(&rates.collect::<Vec<_>>()) {
             facts.push(Fact::new("group.aggregate_per_s", rate));
         }
@@ -282,11 +342,10 @@ fn verdict(
         return (worst.result.state, format!("{of}{}", worst.result.reason));
     }
     let Some(value) = value else {
-        // A search that ended without an answer says why in a note, of one output or of all.
-        let noted = |start: &str| rounds.iter().flat_map(|r| &r.result.notes).find(|note| note.starts_with(start));
-        let own = format!("{}: {UNRESOLVED}", main_series(metric));
-        return match noted(&own).or_else(|| noted(UNRESOLVED)) {
-            Some(note) => (State::Unresolved, note.clone()),
+        // A search that ended without an answer says why in a remark, of one output or of all.
+        let reason = |output: &str| rounds.iter().find_map(|r| r.result.output.unresolved(output));
+        return match reason(main_series(metric)).or_else(|| reason("")) {
+            Some(remark) => (State::Unresolved, remark.to_string()),
             None => (State::Failed, "took no samples".to_owned()),
         };
     };
@@ -363,7 +422,7 @@ fn fairness(point: &Point, metric: &Metric, rounds: &[&Round]) -> Vec<Fact> {
 /// The evidence of all rounds: one line for each name; a broken one before one that holds.
 fn proofs(rounds: &[Round]) -> Vec<Proof> {
     let mut merged: Vec<Proof> = Vec::new();
-    for proof in rounds.iter().flat_map(|r| &r.result.proofs) {
+    for proof in rounds.iter().flat_map(|r| &r.result.output.proofs) {
         match merged.iter_mut().find(|p| p.name == proof.name) {
             None => merged.push(proof.clone()),
             Some(seen) if seen.holds && !proof.holds => *seen = proof.clone(),
@@ -376,13 +435,13 @@ fn proofs(rounds: &[Round]) -> Vec<Proof> {
 /// Facts of the rounds: what all agree on as it is, numbers that differ as their median, texts that differ as a list.
 fn facts(rounds: &[&Round]) -> Vec<Fact> {
     let mut keys: Vec<&str> = Vec::new();
-    for fact in rounds.iter().flat_map(|r| &r.result.facts) {
+    for fact in rounds.iter().flat_map(|r| &r.result.output.facts) {
         if !keys.contains(&fact.key.as_str()) {
             keys.push(&fact.key);
         }
     }
     let all = |key: &str| -> Vec<&str> {
-        let facts = rounds.iter().flat_map(|r| &r.result.facts).filter(|f| f.key == key);
+        let facts = rounds.iter().flat_map(|r| &r.result.output.facts).filter(|f| f.key == key);
         facts.map(|f| f.value.as_str()).collect()
     };
     let mut out = Vec::new();
@@ -411,7 +470,7 @@ fn facts(rounds: &[&Round]) -> Vec<Fact> {
 mod tests {
     //! V8 and V15 in the small: what becomes of known samples, and that recomputing gives the same.
     use super::*;
-    use groma_model::{Better, Labels};
+    use groma_model::{Better, RoundOutput};
 
     const HOST: Host = Host {
         clock_step_ns: 1.0,
@@ -419,7 +478,7 @@ mod tests {
         timeslice_ns: 4e6,
         timeslice_assumed: false,
         interval_ns: 2e5,
-        proportionality: None,
+        proportionality: Some(0.0004),
         counter_hz: None,
     };
 
@@ -457,7 +516,7 @@ mod tests {
     }
 
     fn round(round: u32, series: Vec<Series>) -> Round {
-        Round { round, result: JobResult { series, core_hz: Some(2e9), ..JobResult::ended(State::Ok, "") } }
+        Round { round, result: RoundResult::ok(RoundOutput { series, core_hz: Some(2e9), ..RoundOutput::default() }) }
     }
 
     fn close(seen: Option<f64>, expected: f64) -> bool {
@@ -495,7 +554,7 @@ mod tests {
         let stated = |values: &[f64]| Series { values: values.to_vec(), ..series("", &[], Labels::NONE) };
         let open = |n: u32| {
             let mut open = round(n, vec![]);
-            open.result.notes.push(format!("{UNRESOLVED}nobody came"));
+            open.result.output.remarks.push("cannot tell: nobody came".into());
             open
         };
         let mut rounds: Vec<Round> = (0..9).map(open).collect();
@@ -605,7 +664,7 @@ mod tests {
         let scaled = point(Timing::Batched, metric(Quantity::Bandwidth, Derivation::Scaled { of: "", by: "factor" }));
         let mut rounds = nine();
         for r in &mut rounds {
-            r.result.facts.push(Fact::new("factor", 1.5));
+            r.result.output.facts.push(Fact::new("factor", 1.5));
         }
         let plain = point(Timing::Batched, metric(Quantity::Bandwidth, Derivation::Series("")));
         let base = one(&plain, &rounds).value.expect("a value");
@@ -626,7 +685,7 @@ mod tests {
     fn the_worst_round_decides_and_is_told() {
         let point = point(Timing::Batched, metric(Quantity::Latency, Derivation::Series("")));
         let mut rounds = nine();
-        rounds[4].result = JobResult::ended(State::Failed, "the worker was ended by signal 11 (SIGSEGV)");
+        rounds[4].result = RoundResult::ended(State::Failed, "the worker was ended by signal 11 (SIGSEGV)");
         let record = one(&point, &rounds);
         assert_eq!(record.state, State::Failed);
         assert_eq!(record.reason, "1 of 9 rounds: the worker was ended by signal 11 (SIGSEGV)");
@@ -639,9 +698,9 @@ mod tests {
     fn of_several_bad_ends_the_worst_is_told() {
         let point = point(Timing::Batched, metric(Quantity::Latency, Derivation::Series("")));
         let mut rounds = nine();
-        rounds[1].result = JobResult::ended(State::Timeout, "did not end within 10.0 s");
-        rounds[2].result = JobResult::ended(State::Failed, "took no samples");
-        rounds[3].result = JobResult::ended(State::Denied, "no");
+        rounds[1].result = RoundResult::ended(State::Timeout, "did not end within 10.0 s");
+        rounds[2].result = RoundResult::ended(State::Failed, "took no samples");
+        rounds[3].result = RoundResult::ended(State::Denied, "no");
         let record = one(&point, &rounds);
         assert_eq!((record.state, record.reason.as_str()), (State::Failed, "1 of 9 rounds: took no samples"));
     }
@@ -650,9 +709,9 @@ mod tests {
     fn an_output_that_no_round_could_tell_is_unresolved_for_the_reason_it_gave() {
         let told = |name: &'static str, notes: &[&str]| {
             let point = point(Timing::Stated, metric(Quantity::Count, Derivation::Series(name)));
-            let notes = notes.iter().map(|n| (*n).to_owned()).collect::<Vec<String>>();
+            let notes = notes.iter().map(|n| Remark::from(*n)).collect();
             let mut rounds: Vec<Round> = (0..9).map(|r| round(r, Vec::new())).collect();
-            rounds[8].result.notes = notes;
+            rounds[8].result.output.remarks = notes;
             let record = one(&point, &rounds);
             (record.state, record.reason)
         };
@@ -683,7 +742,7 @@ mod tests {
         let mut rounds = nine();
         for (i, r) in rounds.iter_mut().enumerate() {
             let (seen, holds) = if i == 3 { (0.5, false) } else { (1.0, true) };
-            r.result.proofs.push(Proof { name: "faults per touch".into(), expected: "1".into(), seen, holds });
+            r.result.output.proofs.push(Proof { name: "faults per touch".into(), expected: "1".into(), seen, holds });
         }
         let proofs = one(&point, &rounds).proofs;
         assert_eq!((proofs.len(), proofs[0].seen, proofs[0].holds), (1, 0.5, false));
@@ -694,7 +753,7 @@ mod tests {
         let point = point(Timing::Batched, metric(Quantity::Latency, Derivation::Series("")));
         let mut rounds = nine();
         for (i, r) in rounds.iter_mut().enumerate() {
-            r.result.facts = vec![
+            r.result.output.facts = vec![
                 Fact::new("same", "ext4"),
                 Fact::new("number", i),
                 Fact::new("text", if i < 5 { "a" } else { "b" }),
@@ -750,8 +809,8 @@ mod tests {
         // The clock of a round belongs to its value: the median of the products, not the product of the medians.
         let mut rounds: Vec<Round> = (0..9).map(|r| round(r, vec![series("", &[100; 9], Labels::NONE)])).collect();
         for (r, n) in rounds.iter_mut().zip(SKEWED) {
-            r.result.core_hz = Some(n as f64 * 1e7);
-            r.result.facts.push(Fact::new("number", n));
+            r.result.output.core_hz = Some(n as f64 * 1e7);
+            r.result.output.facts.push(Fact::new("number", n));
         }
         let record = one(&batched, &rounds);
         assert!(close(record.cycles, 101.0), "{:?}", record.cycles);
@@ -789,6 +848,55 @@ mod tests {
         let record = one(&group, &rounds);
         let rate = record.facts.iter().find(|f| f.key == "group.aggregate_per_s").and_then(|f| f.value.parse().ok());
         assert!(close(rate, 2.0 / 101e-9), "{rate:?}");
+    }
+
+    /// The rate of a series of two members whose samples of 1 ms have these labels and iterations, in turn with those
+    /// of another series.
+    fn rate_beside_another(samples: &[(Labels, u64)]) -> Option<f64> {
+        let member = |worker: u32, late: u64| {
+            samples.iter().zip(0..).map(move |(&(labels, iters), k)| Sample {
+                worker,
+                t0_ns: late + 2_000_000 * k,
+                elapsed_ns: 1_000_000,
+                iters,
+                labels,
+                ..Sample::default()
+            })
+        };
+        let all: Vec<Sample> = member(0, 0).chain(member(1, 100_000)).collect();
+        let other = all.iter().map(|s| Sample { t0_ns: s.t0_ns + 1_000_000, labels: Labels::NONE, ..*s }).collect();
+        let control = Series { samples: other, ..series("control", &[], Labels::NONE) };
+        let main = Series { samples: all, ..series("", &[], Labels::NONE) };
+        let mut group = point(Timing::Batched, metric(Quantity::Rate, Derivation::Series("")));
+        group.workers = 2;
+        one(&group, &[round(0, vec![main, control])]).value
+    }
+
+    #[test]
+    fn the_rate_of_a_worker_group_is_that_of_the_time_its_series_was_measured_in() {
+        assert!(close(rate_beside_another(&[(Labels::NONE, 1000); 4]), 2e6));
+        // Alone, what passes between two samples counts as well.
+        let mut group = point(Timing::Batched, metric(Quantity::Rate, Derivation::Series("")));
+        group.workers = 2;
+        let sample =
+            |worker, k: u64| Sample { worker, t0_ns: 1100 * k, elapsed_ns: 1000, iters: 9, ..Sample::default() };
+        let samples = (0..2).flat_map(|worker| (0..5).map(move |k| sample(worker, k))).collect();
+        let rate = one(&group, &[round(0, vec![Series { samples, ..series("", &[], Labels::NONE) }])]).value;
+        assert!(close(rate, 90.0 / 5.4e-6), "{rate:?}");
+    }
+
+    #[test]
+    fn what_is_left_out_of_everything_is_left_out_of_the_rate_of_a_worker_group() {
+        let good = (Labels::NONE, 1000);
+        for label in [Label::Overlap, Label::Clock] {
+            let bad = (Labels::of(&[label]), 77_000);
+            assert!(close(rate_beside_another(&[good, bad, good, bad]), 2e6), "{label:?}");
+            // Where there is nothing else, everything is taken as it came.
+            assert!(close(rate_beside_another(&[bad; 2]), 2.0 * 77e6), "{label:?}");
+        }
+        // Waiting for a CPU is part of the rate.
+        let preempted = (Labels::of(&[Label::Preempted]), 500);
+        assert!(close(rate_beside_another(&[good, preempted]), 1.5e6));
     }
 
     #[test]
@@ -912,18 +1020,32 @@ mod tests {
         let with = |n: usize, of: usize, note: &str| {
             let mut rounds = nine();
             rounds.truncate(of);
-            rounds[..n].iter_mut().for_each(|r| r.result.notes.push(note.to_owned()));
+            rounds[..n].iter_mut().for_each(|r| r.result.output.remarks.push(note.into()));
             let flags = one(&single, &rounds).flags;
-            ["unsteady", "short-interval", "timing-unverified"].map(|f| flags.iter().any(|seen| seen == f))
+            ["unsteady", "short-interval"].map(|f| flags.iter().any(|seen| seen == f))
         };
-        assert_eq!(with(5, 9, "unsteady"), [true, false, false]);
-        assert_eq!(with(9, 9, "short-interval"), [false, true, false]);
-        assert_eq!(with(7, 9, "timing-unverified"), [false, false, true]);
-        assert_eq!(with(9, 9, "something else"), [false; 3]);
+        assert_eq!(with(5, 9, "unsteady"), [true, false]);
+        assert_eq!(with(9, 9, "short-interval"), [false, true]);
+        assert_eq!(with(9, 9, "something else"), [false; 2]);
         // Half of them is not most.
         for (n, of) in [(4, 9), (4, 8), (1, 2), (0, 9)] {
-            assert_eq!(with(n, of, "unsteady"), [false; 3], "{n} of {of}");
+            assert_eq!(with(n, of, "unsteady"), [false; 2], "{n} of {of}");
         }
+    }
+
+    #[test]
+    fn an_interval_that_was_not_shown_to_be_proportional_is_a_flag_of_what_was_timed() {
+        let flagged = |timing: Timing, proportionality: Option<f64>, rounds: &[Round]| {
+            let point = point(timing, metric(Quantity::Latency, Derivation::Series("")));
+            let record = &summarise(&point, rounds, &Host { proportionality, ..HOST })[0];
+            record.flags.iter().filter(|flag| *flag == "timing-unverified").count()
+        };
+        let limit = Host::PROPORTIONALITY_LIMIT;
+        for (error, flags) in [(None, 1), (Some(limit * 1.01), 1), (Some(limit), 0), (Some(f64::NAN), 1)] {
+            assert_eq!(flagged(Timing::Batched, error, &nine()), flags, "{error:?}");
+        }
+        assert_eq!(flagged(Timing::Stated, None, &nine()), 0);
+        assert_eq!(flagged(Timing::Batched, None, &[]), 0, "nothing was timed");
     }
 
     /// The record of a metric whose rounds state these values.
@@ -991,7 +1113,7 @@ mod tests {
         let of = |clean: u32, disturbed: usize| {
             let mut rounds: Vec<Round> = (0..clean).map(|r| round(r, vec![series("", &[100], Labels::NONE)])).collect();
             let lost = series("", &vec![900; disturbed], Labels::of(&[Label::Stolen]));
-            rounds[0].result.series[0].samples.extend(lost.samples);
+            rounds[0].result.output.series[0].samples.extend(lost.samples);
             let record = one(&point, &rounds);
             (record.state, record.reason)
         };
@@ -1043,7 +1165,7 @@ mod tests {
         let mut rounds = nine();
         for (i, r) in rounds.iter_mut().enumerate() {
             let (seen, holds) = (i as f64, !(3..=5).contains(&i));
-            r.result.proofs.push(Proof { name: "answers".into(), expected: "0".into(), seen, holds });
+            r.result.output.proofs.push(Proof { name: "answers".into(), expected: "0".into(), seen, holds });
         }
         let proofs = one(&point, &rounds).proofs;
         assert_eq!((proofs.len(), proofs[0].seen, proofs[0].holds), (1, 3.0, false));
@@ -1053,7 +1175,7 @@ mod tests {
     fn a_fact_on_which_all_agree_is_told_as_it_was_said() {
         let point = point(Timing::Batched, metric(Quantity::Latency, Derivation::Series("")));
         let mut rounds = nine();
-        rounds.iter_mut().for_each(|r| r.result.facts = vec![Fact::new("share", "1.500")]);
+        rounds.iter_mut().for_each(|r| r.result.output.facts = vec![Fact::new("share", "1.500")]);
         assert_eq!(one(&point, &rounds).facts[0].value, "1.500");
     }
 }

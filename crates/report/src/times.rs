@@ -81,12 +81,12 @@ pub fn times_json(times: &[BenchTime]) -> String {
 mod tests {
     use super::*;
     use crate::fixtures;
-    use groma_model::{Fact, JobResult, State};
+    use groma_model::{Fact, RoundResult, State};
 
     fn rounds(walls: &[f64]) -> Vec<Round> {
         let round = |(i, ms): (usize, &f64)| {
-            let mut result = JobResult::ended(State::Ok, "");
-            result.facts.push(Fact::new(ROUND_WALL, ms));
+            let mut result = RoundResult::ended(State::Ok, "");
+            result.output.facts.push(Fact::new(ROUND_WALL, ms));
             Round { round: i as u32, result }
         };
         walls.iter().enumerate().map(round).collect()

@@ -1,7 +1,7 @@
 //! The JSON columns: written and read back without losing a bit of a float, and without NaN or infinity, which JSON
 //! does not have.
 
-use groma_model::JobResult;
+use groma_model::RoundResult;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Error, Value, from_str, from_value, to_string};
@@ -16,7 +16,7 @@ pub(crate) fn write_checked<T: Serialize + DeserializeOwned>(value: &T) -> Resul
 
 /// Reads a round's result. Its numbers come from a worker and may have been NaN or infinite (faults per touch of no
 /// touch at all); such a number was written as null, and comes back as NaN.
-pub fn read_result(text: &str) -> Result<JobResult, Error> {
+pub fn read_result(text: &str) -> Result<RoundResult, Error> {
     from_str(text).or_else(|_| {
         let mut json: Value = from_str(text)?;
         let values = take_nulls(&mut json, "series", |series| {
@@ -25,10 +25,10 @@ pub fn read_result(text: &str) -> Result<JobResult, Error> {
         let scales = take_nulls(&mut json, "series", |series| series.get_mut("per_iter").into_iter().collect());
         let seen = take_nulls(&mut json, "proofs", |proof| proof.get_mut("seen").into_iter().collect());
 
-        let mut result: JobResult = from_value(json)?;
-        values.iter().for_each(|&(i, j)| result.series[i].values[j] = f64::NAN);
-        scales.iter().for_each(|&(i, _)| result.series[i].per_iter = f64::NAN);
-        seen.iter().for_each(|&(i, _)| result.proofs[i].seen = f64::NAN);
+        let mut result: RoundResult = from_value(json)?;
+        values.iter().for_each(|&(i, j)| result.output.series[i].values[j] = f64::NAN);
+        scales.iter().for_each(|&(i, _)| result.output.series[i].per_iter = f64::NAN);
+        seen.iter().for_each(|&(i, _)| result.output.proofs[i].seen = f64::NAN);
         Ok(result)
     })
 }

@@ -92,7 +92,7 @@ fn the_queries_work() {
     let fastest = common::rounds()
         .iter()
         .filter(|(point, _)| *point == 0)
-        .flat_map(|(_, round)| round.result.series[0].samples.clone())
+        .flat_map(|(_, round)| round.result.output.series[0].samples.clone())
         .filter(|sample| sample.labels.0 == 0)
         .map(|sample| sample.elapsed_ns as f64 / sample.iters as f64)
         .fold(f64::INFINITY, f64::min);

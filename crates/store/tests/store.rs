@@ -37,7 +37,7 @@ fn a_run_comes_back_bit_for_bit() {
             common::rounds().into_iter().filter(|(point, _)| *point == number).map(|(_, round)| round).collect();
         assert_eq!(*rounds, written, "point {number}");
     }
-    let values = &stored.points[1].1[0].result.series[1].values;
+    let values = &stored.points[1].1[0].result.output.series[1].values;
     assert!(values[1].is_sign_negative(), "-0.0 came back as {}", values[1]);
 }
 
@@ -51,9 +51,9 @@ fn every_kind_of_float_comes_back() {
     let floats: Vec<f64> =
         (1..4000u64).map(|i| f64::from_bits(i.wrapping_mul(0x9E37_79B9_7F4A_7C15))).filter(|f| f.is_finite()).collect();
     let mut round = common::round_of_two(0);
-    round.result.series[1].values = floats.clone();
+    round.result.output.series[1].values = floats.clone();
     writer.round(1, &round).expect("round");
-    let back = &store.load("10").expect("load").points[1].1[0].result.series[1].values.clone();
+    let back = &store.load("10").expect("load").points[1].1[0].result.output.series[1].values.clone();
     let bits = |list: &[f64]| list.iter().map(|f| f.to_bits()).collect::<Vec<_>>();
     assert_eq!(bits(back), bits(&floats));
 }
@@ -65,18 +65,18 @@ fn numbers_that_are_not_finite_come_back_as_nan() {
     let mut writer = store.writer("").expect("writer");
     writer.begin(&common::header("10"), &common::points()).expect("begin");
     let mut round = common::round_of_two(0);
-    round.result.series[0].per_iter = f64::NEG_INFINITY;
-    round.result.series[1].values = vec![1.5, f64::NAN, f64::INFINITY];
-    round.result.proofs[0].seen = f64::INFINITY;
-    round.result.core_hz = Some(f64::NAN);
+    round.result.output.series[0].per_iter = f64::NEG_INFINITY;
+    round.result.output.series[1].values = vec![1.5, f64::NAN, f64::INFINITY];
+    round.result.output.proofs[0].seen = f64::INFINITY;
+    round.result.output.core_hz = Some(f64::NAN);
     writer.round(1, &round).expect("round");
 
     let back = store.load("10").expect("load").points[1].1[0].result.clone();
-    assert!(back.series[0].per_iter.is_nan() && back.proofs[0].seen.is_nan());
-    let values = &back.series[1].values;
+    assert!(back.output.series[0].per_iter.is_nan() && back.output.proofs[0].seen.is_nan());
+    let values = &back.output.series[1].values;
     assert!(values[0] == 1.5 && values[1].is_nan() && values[2].is_nan(), "{values:?}");
-    assert_eq!(back.core_hz, None);
-    assert_eq!(back.series[0].samples, round.result.series[0].samples);
+    assert_eq!(back.output.core_hz, None);
+    assert_eq!(back.output.series[0].samples, round.result.output.series[0].samples);
 
     let mut head = common::header("11");
     head.budget_s = f64::INFINITY;
@@ -384,7 +384,7 @@ fn the_views_say_what_the_rounds_say() {
     common::write(&store, "10");
     let db = Connection::open(&path).expect("open");
 
-    let written = common::round(1, 25).result.series[0].samples.clone();
+    let written = common::round(1, 25).result.output.series[0].samples.clone();
     let mut query = db
         .prepare(
             "SELECT worker, cpu, t0_ns, elapsed_ns, iters, cpu_ns, labels, margin_ns FROM samples

@@ -57,6 +57,6 @@ mod tests {
         let ns = values[0] * 1e9;
         assert!((ns - ns.round()).abs() < 1e-6 && (1.0..=1e7).contains(&ns), "{ns}");
         assert_eq!(tried.proven("reads that ran backwards"), 0.0);
-        assert!(tried.result.facts.iter().any(|f| f.key == "clock.getres_ns"));
+        assert!(tried.result.output.facts.iter().any(|f| f.key == "clock.getres_ns"));
     }
 }

@@ -232,7 +232,7 @@ mod tests {
                     assert!(0.0 < least && least <= value && value <= most, "{protocol}: {least} {value} {most}");
                 }
                 // A machine so busy that the two never met.
-                _ => assert!(tried.result.notes.iter().any(|n| n.contains("hardly ever")), "{:?}", tried.result.notes),
+                _ => assert!(tried.remarked("hardly ever"), "{:?}", tried.result.output.remarks),
             }
         }
     }

@@ -154,13 +154,14 @@ mod tests {
         };
         assert_eq!(before, affinity::allowed().expect("an affinity"));
         // At any load a CPU may be disturbed for a millisecond; all of them hardly ever.
-        if tried.result.notes.iter().any(|note| note.contains("every CPU was disturbed")) {
-            return println!("skipped: {:?}", tried.result.notes);
+        if tried.remarked("every CPU was disturbed") {
+            return println!("skipped: {:?}", tried.result.output.remarks);
         }
         let value = |name: &str| tried.result.series(name).map(|s| s.values.clone()).expect("stated")[0];
         assert!(value("lowest") <= value("") && value("") <= value("highest"));
         let is_cpu = |key: &str| key.strip_prefix("cpu").is_some_and(|n| n.parse::<u32>().is_ok());
-        let told = tried.result.facts.iter().filter(|f| is_cpu(&f.key)).count() + tried.result.notes.len();
+        let told =
+            tried.result.output.facts.iter().filter(|f| is_cpu(&f.key)).count() + tried.result.output.remarks.len();
         assert_eq!(told, cpus::evenly(&cpus::of_the_run().expect("an affinity"), MOST).len());
         assert_eq!(tried.proven("CPUs on which it was found elsewhere"), 0.0);
     }

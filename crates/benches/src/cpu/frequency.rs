@@ -242,8 +242,8 @@ mod tests {
         for (name, _) in CHECKS {
             assert!(tried.proven(name) > 0.8);
         }
-        if tried.result.notes.iter().any(|note| note.contains("turns took whole cycles")) {
-            println!("the machine is too busy for a clock: {:?}", tried.result.notes);
+        if tried.remarked("turns took whole cycles") {
+            println!("the machine is too busy for a clock: {:?}", tried.result.output.remarks);
             return;
         }
         assert!(tried.result.series("").is_some_and(|s| !s.values.is_empty()));
@@ -257,8 +257,8 @@ mod tests {
                 Ok(tried) => {
                     assert_eq!(tried.proven("sums of vectors that were wrong"), 0.0);
                     let stated = tried.result.series("").is_some_and(|s| !s.values.is_empty());
-                    let open = tried.result.notes.iter().any(|note| note.contains("turns took whole cycles"));
-                    assert!(stated != open, "{class}: {:?}", tried.result.notes);
+                    let open = tried.remarked("turns took whole cycles");
+                    assert!(stated != open, "{class}: {:?}", tried.result.output.remarks);
                 }
                 Err(BenchError::Unsupported(why)) => assert!(!why.is_empty()),
                 Err(stop) => panic!("{stop}"),

@@ -235,7 +235,7 @@ mod tests {
         for kind in ["thread", "process"] {
             let tried = try_out(&BENCH, &[("kind", kind)], None).expect("two tasks");
             assert!(tried.samples("turns") >= 3 && tried.samples("calls") >= 3);
-            assert!(tried.proven(SWITCHES) < 1.5, "{kind}: {:?}", tried.result.proofs);
+            assert!(tried.proven(SWITCHES) < 1.5, "{kind}: {:?}", tried.result.output.proofs);
             assert_eq!(tried.proven("tasks that left well"), 1.0);
         }
     }
@@ -244,7 +244,7 @@ mod tests {
     fn several_pairs_take_turns_at_once() {
         for kind in ["thread", "process"] {
             let tried = try_group(&BENCH, &[("kind", kind)], None, 2, WorkerKind::Processes).expect("two pairs");
-            assert!(tried.proven(SWITCHES) < 1.5, "{kind}: {:?}", tried.result.proofs);
+            assert!(tried.proven(SWITCHES) < 1.5, "{kind}: {:?}", tried.result.output.proofs);
         }
     }
 

@@ -90,7 +90,10 @@ mod tests {
             try_failing(&Benchmark { info, run: Run::Here(run) }, &[], None).expect("a value").result
         };
         let (none, few) = (tried(none), tried(few));
-        assert!(none.proofs.is_empty() && none.notes.iter().any(|n| n.contains("counts no switches")));
-        assert!(few.proofs.iter().any(|p| p.name == "switches" && !p.holds));
+        assert!(
+            none.output.proofs.is_empty()
+                && none.output.remarks.iter().any(|r| r.to_string().contains("counts no switches"))
+        );
+        assert!(few.output.proofs.iter().any(|p| p.name == "switches" && !p.holds));
     }
 }

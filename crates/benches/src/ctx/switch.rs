@@ -370,7 +370,7 @@ mod tests {
                     let per_iter = tried.result.series(series).map(|s| s.per_iter);
                     assert_eq!(per_iter, tasks.parse().ok(), "{series}");
                 }
-                assert!(tried.proven(SWITCHES) < 1.5, "{kind} {tasks}: {:?}", tried.result.proofs);
+                assert!(tried.proven(SWITCHES) < 1.5, "{kind} {tasks}: {:?}", tried.result.output.proofs);
                 assert_eq!(Some(tried.proven(LEFT_WELL)), tasks.parse().ok());
             }
         }
@@ -384,7 +384,7 @@ mod tests {
             let cpus = [0, 1].map(|member| samples.iter().find(|s| s.worker == member).expect("a sample").cpu);
             // With a CPU for each ring, each ring has one.
             assert_eq!(cpus[0] != cpus[1], affinity::allowed().expect("an affinity").len() > 1, "{kind}: {cpus:?}");
-            assert!(tried.proven(SWITCHES) < 1.5, "{kind}: {:?}", tried.result.proofs);
+            assert!(tried.proven(SWITCHES) < 1.5, "{kind}: {:?}", tried.result.output.proofs);
         }
     }
 

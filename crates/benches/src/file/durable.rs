@@ -200,7 +200,7 @@ mod tests {
             };
             assert!(tried.samples("") >= 3);
             assert_eq!(tried.proven("last operations that can be read back"), 1.0);
-            assert!(tried.result.proofs.iter().all(|p| p.holds), "{:?}", tried.result.proofs);
+            assert!(tried.result.output.proofs.iter().all(|p| p.holds), "{:?}", tried.result.output.proofs);
         }
         assert!(all(PIECE - 1).is_err());
     }

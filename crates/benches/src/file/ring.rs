@@ -160,7 +160,7 @@ pub(super) mod testing {
             let tried = try_out(bench, choice, Some(place.path())).expect("names");
             assert!(series.iter().all(|name| tried.samples(name) >= 3));
             assert_eq!(tried.proven(WHOLE), 1.0);
-            assert!(tried.result.facts.iter().any(|f| f.key == "work_dir.fs"));
+            assert!(tried.result.output.facts.iter().any(|f| f.key == "work_dir.fs"));
         }
         for object in ["private", "shared"] {
             let place = Place::new();

@@ -129,7 +129,7 @@ mod tests {
             let chosen = [("size", size), ("buffer", buffer), ("by", by)];
             match measured(&BENCH, &chosen, None) {
                 Ok(tried) => {
-                    let facts = &tried.result.facts;
+                    let facts = &tried.result.output.facts;
                     assert!(facts.iter().any(|f| f.key == "stream.holds"), "{facts:?}");
                 }
                 // A user with many pipes is not allowed a larger one.

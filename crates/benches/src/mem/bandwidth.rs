@@ -305,13 +305,13 @@ mod tests {
                 };
                 assert!(tried.samples("") >= 3);
                 assert_eq!(fact(&tried, MODELLED), modelled);
-                let proofs: Vec<&str> = tried.result.proofs.iter().map(|p| p.name.as_str()).collect();
+                let proofs: Vec<&str> = tried.result.output.proofs.iter().map(|p| p.name.as_str()).collect();
                 assert_eq!(
                     proofs.contains(&"words not written"),
                     !["read", "rep_lods"].contains(op),
                     "{op}: {proofs:?}"
                 );
-                assert!(tried.result.proofs.iter().all(|p| p.holds), "{:?}", tried.result.proofs);
+                assert!(tried.result.output.proofs.iter().all(|p| p.holds), "{:?}", tried.result.output.proofs);
             }
         }
     }

@@ -158,7 +158,7 @@ mod tests {
                 let tried = try_out(&BENCH, &[("op", op), ("call", call), ("buffer", buffer)], None)
                     .unwrap_or_else(|stop| panic!("{op} {call}: {stop}"));
                 assert!(tried.samples("") >= 3);
-                assert!(tried.result.proofs.iter().all(|p| p.holds), "{:?}", tried.result.proofs);
+                assert!(tried.result.output.proofs.iter().all(|p| p.holds), "{:?}", tried.result.output.proofs);
             }
         }
     }

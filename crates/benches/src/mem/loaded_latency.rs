@@ -445,7 +445,7 @@ mod tests {
             let value = |name: &str| tried.result.series(name).and_then(|s| s.values.first().copied());
             assert!(value("idle").is_some_and(|idle| idle > 0.0));
             assert_eq!(value("").is_some(), value("bandwidth").is_some());
-            assert!(value("").is_some() || tried.result.notes.iter().any(|n| n.contains("co-run")));
+            assert!(value("").is_some() || tried.remarked("co-run"));
             if let (Some(median), Some(p95)) = (value(""), value("p95")) {
                 assert!(median <= p95);
             }

@@ -176,7 +176,7 @@ mod tests {
                         Err(stop) => panic!("{word} {size}: {stop}"),
                     };
                     assert!(tried.samples("") >= 3);
-                    let proofs = &tried.result.proofs;
+                    let proofs = &tried.result.output.proofs;
                     assert!(proofs.iter().all(|p| p.holds), "{proofs:?}");
                     assert_eq!(writes > 0, proofs.iter().any(|p| p.name == "words not written"));
                 }

@@ -165,7 +165,7 @@ mod tests {
         let held = |run| {
             let info = Info { timing: Timing::Stated, ..Info::new("mem.test") };
             let tried = try_failing(&Benchmark { info, run: Run::Here(run) }, &[], None)?;
-            Ok::<_, BenchError>(tried.result.proofs.iter().map(|p| p.holds).collect::<Vec<_>>())
+            Ok::<_, BenchError>(tried.result.output.proofs.iter().map(|p| p.holds).collect::<Vec<_>>())
         };
         assert!(held(base).expect("memory").iter().all(|holds| *holds));
         match held(huge) {

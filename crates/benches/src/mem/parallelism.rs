@@ -442,7 +442,7 @@ mod tests {
             let stated = |name: &str| tried.result.series(name).map_or(0, |s| s.values.len());
             assert_eq!(stated("rate"), 1);
             // A neighbour may have had the shared cache meanwhile.
-            let told = tried.result.notes.iter().any(|note| note.contains("more loads seemed"));
+            let told = tried.remarked("more loads seemed");
             assert_eq!(stated(""), usize::from(!told), "{:?}", tried.result);
             assert!(stated("chains") <= 1);
             assert_eq!(stated("bandwidth"), usize::from(size != "16K"));

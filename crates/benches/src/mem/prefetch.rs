@@ -218,7 +218,7 @@ mod tests {
                 }
                 let verdict = tried.result.fact("verdict");
                 assert!(matches!(verdict, Some("clean" | "polluted")), "{verdict:?}");
-                assert_eq!(tried.result.proofs.len(), 1);
+                assert_eq!(tried.result.output.proofs.len(), 1);
             }
             Err(BenchError::Unsupported(why)) => println!("skipped: {why}"),
             Err(stop) => panic!("{stop}"),

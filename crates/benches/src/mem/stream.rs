@@ -245,8 +245,12 @@ mod tests {
                         Err(stop) => panic!("{op} {size}: {stop}"),
                     };
                     assert!(tried.samples("") >= 3);
-                    assert!(tried.result.proofs.iter().all(|p| p.holds), "{op} {store} {:?}", tried.result.proofs);
-                    assert!(tried.result.proofs.iter().any(|p| p.name.contains("known answer")));
+                    assert!(
+                        tried.result.output.proofs.iter().all(|p| p.holds),
+                        "{op} {store} {:?}",
+                        tried.result.output.proofs
+                    );
+                    assert!(tried.result.output.proofs.iter().any(|p| p.name.contains("known answer")));
                 }
             }
         }

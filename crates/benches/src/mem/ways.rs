@@ -250,14 +250,14 @@ mod tests {
             Some(ways) => {
                 assert!(ways >= 1 && value("way_size").is_some_and(usize::is_power_of_two), "{:?}", tried.result);
             }
-            None => assert!(tried.result.notes.iter().any(|note| note.starts_with("cannot tell: "))),
+            None => assert!(tried.unresolved("").is_some()),
         }
     }
 
     #[test]
     fn the_second_level_is_told_in_huge_pages_or_says_why_not() {
         match try_out(&BENCH, &[("level", "l2")], None) {
-            Ok(tried) => assert!(tried.result.series("").is_some() || !tried.result.notes.is_empty()),
+            Ok(tried) => assert!(tried.result.series("").is_some() || !tried.result.output.remarks.is_empty()),
             Err(BenchError::Unsupported(why)) => assert!(!why.is_empty()),
             Err(stop) => panic!("{stop}"),
         }

@@ -249,7 +249,7 @@ mod tests {
             for side in ["cpu_sender", "cpu_receiver"] {
                 assert!(tried.result.series(side).is_some_and(|s| s.values.iter().all(|v| *v > 0.0)), "{side}");
             }
-            assert_eq!(tried.result.facts.iter().any(|f| f.key == "buffers.granted"), buffers == "4M");
+            assert_eq!(tried.result.output.facts.iter().any(|f| f.key == "buffers.granted"), buffers == "4M");
         }
     }
 

@@ -133,7 +133,7 @@ mod tests {
                 assert!(tried.samples("") >= 3);
                 assert_eq!(tried.proven("bytes that children wrote, per iteration"), 1.0);
                 assert_eq!(tried.proven("children that left with code 42, per iteration"), 1.0);
-                let interpreter = tried.result.facts.iter().find(|f| f.key == "target.interpreter");
+                let interpreter = tried.result.output.facts.iter().find(|f| f.key == "target.interpreter");
                 let interpreter = interpreter.map(|f| f.value.as_str());
                 assert_eq!(
                     interpreter == Some("none"),

@@ -153,7 +153,8 @@ mod tests {
             if Usage::process().minor_faults > 0 {
                 assert!(tried.proven(FAULTS) >= 1.0);
             }
-            let size = tried.result.facts.iter().find(|f| f.key == "fork.resident").expect("the size of the parent");
+            let size =
+                tried.result.output.facts.iter().find(|f| f.key == "fork.resident").expect("the size of the parent");
             assert!(resident == "0" || tried.proven(BALLAST) >= 0.99);
             assert!(size.value.parse::<u64>().expect("bytes") > 4 << 20 || resident == "0");
         }

@@ -89,7 +89,7 @@ mod tests {
             if command == "target" {
                 assert_eq!(tried.proven("bytes that children wrote, per iteration"), 1.0);
             }
-            let path = tried.result.facts.iter().find(|f| f.key == "shell.path").expect("the shell's path");
+            let path = tried.result.output.facts.iter().find(|f| f.key == "shell.path").expect("the shell's path");
             assert!(Path::new(&path.value).is_file());
         }
         assert!(dir.is_empty());

@@ -133,7 +133,7 @@ mod tests {
             assert_eq!(tried.proven("answers compared per call"), 1.0);
             assert_eq!(tried.proven("exit code of the other side"), 0.0);
             assert!(tried.proven("calls or segments sent again") <= 2.0);
-            let counted = tried.result.proofs.iter().any(|p| p.name.starts_with("bytes that TCP received"));
+            let counted = tried.result.output.proofs.iter().any(|p| p.name.starts_with("bytes that TCP received"));
             assert!(!counted || tried.proven("bytes that TCP received per byte expected") == 1.0);
         }
     }

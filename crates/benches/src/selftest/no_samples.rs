@@ -27,7 +27,7 @@ mod tests {
     #[test]
     fn has_no_samples_and_so_fails() {
         let tried = try_failing(&BENCH, &[], None).expect("nothing can go wrong").result;
-        assert!(tried.series.is_empty());
+        assert!(tried.output.series.is_empty());
         assert_eq!((tried.state, tried.reason.as_str()), (State::Failed, "took no samples"));
         assert_eq!(try_out(&BENCH, &[], None).err(), Some(BenchError::Failed("took no samples".to_owned())));
     }

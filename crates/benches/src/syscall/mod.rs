@@ -88,7 +88,7 @@ mod tests {
         }
         let info = Info { timing: Timing::Stated, ..Info::new("syscall.test") };
         let tried = try_failing(&Benchmark { info, run: Run::Here(run) }, &[], None).expect("a value");
-        let held: Vec<bool> = tried.result.proofs.iter().map(|p| p.holds).collect();
+        let held: Vec<bool> = tried.result.output.proofs.iter().map(|p| p.holds).collect();
         assert_eq!(held, [true, false, false, false]);
         assert!(
             all_gave(1, 0, "a read").is_err() && all_gave(0, -9, "a call").is_err() && all_gave(0, 0, "a call").is_ok()

@@ -77,7 +77,7 @@ mod tests {
             assert!(tried.samples("") >= 3);
             assert_eq!(tried.proven("structures that were filled"), 1.0);
             assert_eq!(tried.proven("calls of 100 that the kernel was asked for"), 100.0);
-            assert!(tried.result.facts.iter().any(|f| f.key == "work_dir.fs"));
+            assert!(tried.result.output.facts.iter().any(|f| f.key == "work_dir.fs"));
         }
     }
 

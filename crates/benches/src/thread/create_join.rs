@@ -202,7 +202,7 @@ mod tests {
                 };
                 assert!(["", "first", "join"].iter().all(|series| tried.samples(series) >= 3));
                 assert_eq!(tried.proven("threads that answered, per iteration"), 1.0);
-                assert!(tried.result.facts.iter().any(|f| f.key == "thread.first_ns"));
+                assert!(tried.result.output.facts.iter().any(|f| f.key == "thread.first_ns"));
                 if stack == "cold" {
                     assert!(tried.proven("page faults, per iteration") >= 1.0, "{kind}");
                 }

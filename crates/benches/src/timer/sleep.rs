@@ -328,7 +328,7 @@ mod tests {
         }
         let info = Info { timing: Timing::Stated, ..Info::new("sleep.test") };
         let tried = try_failing(&Benchmark { info, run: Run::Here(run) }, &[], None).expect("a value");
-        let held: Vec<bool> = tried.result.proofs.iter().map(|p| p.holds).collect();
+        let held: Vec<bool> = tried.result.output.proofs.iter().map(|p| p.holds).collect();
         assert_eq!(held, [true, true, false, true, true, false, true, false]);
     }
 }

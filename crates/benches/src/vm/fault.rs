@@ -261,7 +261,7 @@ mod tests {
     fn an_ordinary_file_mapping_has_fewer_faults_than_touches() {
         let place = Place::new();
         let tried = try_out(&BENCH, &[("kind", "file_around")], Some(place.path())).expect("memory");
-        let fact = tried.result.facts.iter().find(|f| f.key == "faults_per_touch").expect("stated");
+        let fact = tried.result.output.facts.iter().find(|f| f.key == "faults_per_touch").expect("stated");
         let ratio: f64 = fact.value.parse().expect("a number");
         assert!(ratio > 0.0 && ratio < 1.02, "{ratio}");
         assert!(tried.proven("minor faults") <= tried.iterations as f64 * 1.02);

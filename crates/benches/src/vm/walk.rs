@@ -211,7 +211,8 @@ mod tests {
                 Ok(tried) => tried,
                 Err(why) => panic!("{why}"),
             };
-            let proof = |name: &str| tried.result.proofs.iter().find(|p| p.name == name).map(|p| (p.holds, p.seen));
+            let proof =
+                |name: &str| tried.result.output.proofs.iter().find(|p| p.name == name).map(|p| (p.holds, p.seen));
             let of_faults = proof("minor faults per touch").expect("a proof");
             assert_eq!(of_faults.0, expected, "{early}: {of_faults:?}");
             assert_eq!(proof("minor faults per operation, which needs none").map(|p| p.0), Some(true));
@@ -238,8 +239,8 @@ mod tests {
             Ok(tried) => tried,
             Err(why) => panic!("{why}"),
         };
-        let minor = tried.result.proofs.iter().filter(|p| p.name != "major faults").map(|p| p.holds);
+        let minor = tried.result.output.proofs.iter().filter(|p| p.name != "major faults").map(|p| p.holds);
         assert_eq!(minor.collect::<Vec<_>>(), [true, false, false, false, true, false]);
-        assert_eq!(tried.result.proofs.last().map(|p| p.holds), Some(false));
+        assert_eq!(tried.result.output.proofs.last().map(|p| p.holds), Some(false));
     }
 }

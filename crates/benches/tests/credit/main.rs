@@ -139,13 +139,13 @@ fn states_wrongly(seen: &Seen, proof: &str) -> Option<String> {
     let result = &seen.result;
     match result.state {
         State::Unsupported | State::Denied => None,
-        State::Ok if result.series.iter().any(|s| !s.samples.is_empty()) => {
+        State::Ok if result.output.series.iter().any(|s| !s.samples.is_empty()) => {
             Some("it is in units.txt as one that states its values, and has samples".to_owned())
         }
         // Its probes break by themselves.
         State::Ok if proof == "probe" && seen.iterations > 0 => None,
-        State::Ok if result.proofs.iter().any(|p| p.name == proof) => None,
-        State::Ok => Some(format!("it has no proof '{proof}' but {:?}", result.proofs)),
+        State::Ok if result.output.proofs.iter().any(|p| p.name == proof) => None,
+        State::Ok => Some(format!("it has no proof '{proof}' but {:?}", result.output.proofs)),
         state => Some(format!("{}: {}", state.word(), result.reason)),
     }
 }

@@ -2,7 +2,7 @@
 //! and whoever forks should have one thread. So the tests that use this have a `main` of their own
 //! (`harness = false`), which begins with [`serve`].
 
-use groma_harness::model::{JobResult, Series, State};
+use groma_harness::model::{RoundResult, Series, State};
 use groma_harness::protocol;
 use groma_harness::sys::process;
 use groma_harness::testing::{Mutilation, Tried, try_failing, try_mutilated};
@@ -45,7 +45,7 @@ impl Trial {
 #[derive(Clone, Debug)]
 pub(crate) struct Seen {
     /// As a worker would report it.
-    pub(crate) result: JobResult,
+    pub(crate) result: RoundResult,
     /// The credit, warm-up included.
     pub(crate) iterations: u64,
 }
@@ -53,7 +53,7 @@ pub(crate) struct Seen {
 impl Seen {
     /// The names of the proofs that do not hold.
     pub(crate) fn broken(&self) -> Vec<&str> {
-        self.result.proofs.iter().filter(|p| !p.holds).map(|p| p.name.as_str()).collect()
+        self.result.output.proofs.iter().filter(|p| !p.holds).map(|p| p.name.as_str()).collect()
     }
 
     /// Whether it failed because of a proof: one of its own, or that of a probe.
@@ -98,17 +98,17 @@ pub(crate) fn serve() {
     }));
     let (mut result, iterations) = match tried {
         Ok(Ok(Tried { result, iterations, .. })) => (result, iterations),
-        Ok(Err(BenchError::Unsupported(why))) => (JobResult::ended(State::Unsupported, why), 0),
-        Ok(Err(BenchError::Denied(why))) => (JobResult::ended(State::Denied, why), 0),
-        Ok(Err(BenchError::Failed(why))) => (JobResult::ended(State::Failed, why), 0),
-        Err(_) => (JobResult::ended(State::Failed, PANICKED), 0),
+        Ok(Err(BenchError::Unsupported(why))) => (RoundResult::ended(State::Unsupported, why), 0),
+        Ok(Err(BenchError::Denied(why))) => (RoundResult::ended(State::Denied, why), 0),
+        Ok(Err(BenchError::Failed(why))) => (RoundResult::ended(State::Failed, why), 0),
+        Err(_) => (RoundResult::ended(State::Failed, PANICKED), 0),
     };
-    if let Some(broken) = result.proofs.iter().find(|p| !p.holds) {
+    if let Some(broken) = result.output.proofs.iter().find(|p| !p.holds) {
         let reason = format!("proof broken: {} is {}, not {}", broken.name, broken.seen, broken.expected);
         (result.state, result.reason) = (State::Failed, reason);
     }
     // Samples are not looked at here but for their number.
-    for Series { samples, .. } in &mut result.series {
+    for Series { samples, .. } in &mut result.output.series {
         samples.truncate(1);
     }
     print!("iterations {iterations}\n{}", protocol::write_result(&result));
@@ -156,7 +156,7 @@ pub(crate) fn try_patiently(trials: &[Trial], again: impl Fn(&Seen) -> bool) -> 
 
 /// Tries one, in a process group of its own and a directory of its own.
 fn attempt(number: usize, trial: &Trial) -> Seen {
-    let failed = |why: String| Seen { result: JobResult::ended(State::Failed, why), iterations: 0 };
+    let failed = |why: String| Seen { result: RoundResult::ended(State::Failed, why), iterations: 0 };
     let dir: PathBuf = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{}-{number}", process::id()));
     std::fs::create_dir_all(&dir).expect("a directory for the benchmark");
     let (mutilation, only) = match trial.mutilation {

@@ -123,8 +123,14 @@ pub(crate) fn differs(case: &Case, seen: &Seen) -> Option<String> {
         State::Ok => {}
         state => return Some(format!("{}: {}", state.word(), seen.result.reason)),
     }
-    let mut sampled: Vec<(String, f64)> =
-        seen.result.series.iter().filter(|s| !s.samples.is_empty()).map(|s| (s.name.clone(), s.per_iter)).collect();
+    let mut sampled: Vec<(String, f64)> = seen
+        .result
+        .output
+        .series
+        .iter()
+        .filter(|s| !s.samples.is_empty())
+        .map(|s| (s.name.clone(), s.per_iter))
+        .collect();
     let mut expected = case.loops.clone();
     sampled.sort_by(|a, b| a.0.cmp(&b.0));
     expected.sort_by(|a, b| a.0.cmp(&b.0));

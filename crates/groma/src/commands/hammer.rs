@@ -193,14 +193,14 @@ fn text(ordered: &Ordered, cpus: &[u32], points: &[Vec<Round>]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use groma_harness::model::{JobResult, Series};
+    use groma_harness::model::{RoundResult, Series};
 
     fn round(state: State, elapsed: &[f64], wall: f64) -> Round {
         let series =
             |name: &str, values: &[f64]| Series { name: name.into(), values: values.to_vec(), ..Series::default() };
-        let mut result = JobResult::ended(state, if state == State::Ok { "" } else { "because" });
+        let mut result = RoundResult::ended(state, if state == State::Ok { "" } else { "because" });
         if state == State::Ok {
-            result.series = vec![series("elapsed", elapsed), series("wall", &[wall]), series("overlap", &[0.5])];
+            result.output.series = vec![series("elapsed", elapsed), series("wall", &[wall]), series("overlap", &[0.5])];
         }
         Round { round: 0, result }
     }

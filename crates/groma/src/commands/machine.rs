@@ -16,7 +16,7 @@ pub(crate) fn machine(json: bool, gauge: bool) -> Result<u8> {
     if gauge {
         let supervisor = Supervisor::new()?;
         match super::run::preflight(&supervisor, Duration::from_millis(1500), context::random_seed()) {
-            Ok((_, found)) => lost = found,
+            Ok((_, found, _)) => lost = found,
             Err(Refusal::Signal(signal)) => return Ok(signal_code(signal)),
             // The machine can be shown without.
             Err(Refusal::Failed(_)) => {}

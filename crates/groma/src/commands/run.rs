@@ -12,8 +12,8 @@ use crate::survey::{Effort, RunOutcome, Survey};
 use crate::workdir::{self, WorkDir};
 use anyhow::{Context, Result, anyhow, bail};
 use groma_harness::model::{
-    End, Fact, Host, Job, NoiseVerdict, Params, Placement, Point, Profile, Record, Remote, Round, RunHeader, SCHEMA,
-    State, StateCounts, WorkerKind, plain,
+    End, Fact, Host, Job, NoiseVerdict, Params, Placement, Point, Profile, Record, Remark, Remote, Round, RunHeader,
+    SCHEMA, State, StateCounts, WorkerKind, plain,
 };
 use groma_harness::preflight as host_preflight;
 use groma_harness::remote::Control;
@@ -99,7 +99,7 @@ pub(crate) fn carry_out(
 
     let mut progress = Progress::new(budget);
     progress.show("gauging the machine");
-    let (host, lost) = match preflight(&supervisor, effort.preflight, seed) {
+    let (host, lost, remarks) = match preflight(&supervisor, effort.preflight, seed) {
         Ok(found) => found,
         Err(Refusal::Signal(signal)) => return Ok(signal_code(signal)),
         Err(Refusal::Failed(why)) => bail!("this machine cannot be measured: {why}"),
@@ -116,6 +116,7 @@ pub(crate) fn carry_out(
     }
 
     let mut head = header(profile, budget, seed, host, noise, lost, work_dir.as_ref());
+    head.remarks = remarks;
     head.environment.facts.extend(of_remote);
     // What is kept and shown is discreet; what the workers are told is what was typed.
     let discreet = Discreet::of_this_user();
@@ -207,8 +208,12 @@ pub(crate) enum Refusal {
     Failed(String),
 }
 
-/// Finds out about clock, scheduler and noise in a worker; the share of time lost, where it could be gauged.
-pub(crate) fn preflight(supervisor: &Supervisor, time: Duration, seed: u64) -> Result<(Host, Option<f64>), Refusal> {
+/// Finds out about clock, scheduler and noise in a worker; the share of time lost, where it could be gauged, and remarks.
+pub(crate) fn preflight(
+    supervisor: &Supervisor,
+    time: Duration,
+    seed: u64,
+) -> Result<(Host, Option<f64>, Vec<Remark>), Refusal> {
     let job = Job {
         id: host_preflight::ID.to_owned(),
         params: Params::default(),
@@ -234,7 +239,7 @@ pub(crate) fn preflight(supervisor: &Supervisor, time: Duration, seed: u64) -> R
             let host = host_preflight::host(&result)
                 .ok_or_else(|| Refusal::Failed("the preflight left facts out".to_owned()))?;
             let lost = result.fact("noise.lost").and_then(|lost| lost.parse().ok());
-            Ok((host, lost))
+            Ok((host, lost, result.output.remarks))
         }
     }
 }
@@ -345,6 +350,7 @@ fn header(
         host,
         noise,
         noise_lost,
+        remarks: Vec::new(),
     }
 }
 

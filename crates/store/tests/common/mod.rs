@@ -2,9 +2,9 @@
 #![allow(dead_code, reason = "each test file uses its part")]
 
 use groma_model::{
-    Better, Derivation, End, Fact, Host, JobResult, Label, LabelCounts, Labels, Machine, Metric, NoiseVerdict, Params,
-    Placement, Point, Profile, Proof, Quantity, Record, Round, RunHeader, SCHEMA, Sample, Series, State, StateCounts,
-    Timing, Unit, Value, WorkerKind,
+    Better, Derivation, End, Fact, Host, Label, LabelCounts, Labels, Machine, Metric, NoiseVerdict, Params, Placement,
+    Point, Profile, Proof, Quantity, Record, Round, RoundOutput, RoundResult, RunHeader, SCHEMA, Sample, Series, State,
+    StateCounts, Timing, Unit, Value, WorkerKind,
 };
 use groma_store::{Sink, Store};
 
@@ -34,6 +34,7 @@ pub(crate) fn header(run: &str) -> RunHeader {
         },
         noise: Some(NoiseVerdict::Fine),
         noise_lost: Some(5e-324),
+        remarks: vec!["cycle counter not used: it stops".into()],
     }
 }
 
@@ -103,20 +104,22 @@ pub(crate) fn round(round: u32, n: u64) -> Round {
     });
     let main =
         Series { name: String::new(), iters: 1000, per_iter: 1.0, samples: samples.collect(), values: Vec::new() };
-    let result = JobResult {
+    let result = RoundResult {
         state: State::Ok,
         reason: String::new(),
         pid: 4711,
-        series: vec![main],
-        proofs: vec![Proof {
-            name: "switches per round trip".to_owned(),
-            expected: "1.9..2.1".to_owned(),
-            seen: 2.0 + f64::from(round) / 3.0,
-            holds: true,
-        }],
-        facts: vec![Fact::new("fork.rss", 1_306_624)],
-        notes: vec!["retry".to_owned()],
-        core_hz: Some(2.999_999_999_7e9),
+        output: RoundOutput {
+            series: vec![main],
+            proofs: vec![Proof {
+                name: "switches per round trip".to_owned(),
+                expected: "1.9..2.1".to_owned(),
+                seen: 2.0 + f64::from(round) / 3.0,
+                holds: true,
+            }],
+            facts: vec![Fact::new("fork.rss", 1_306_624)],
+            remarks: vec!["retry".into()],
+            core_hz: Some(2.999_999_999_7e9),
+        },
         wall_ns: 12_345_678,
     };
     Round { round, result }
@@ -125,20 +128,20 @@ pub(crate) fn round(round: u32, n: u64) -> Round {
 /// A round of two named series, the second with stated values instead of samples.
 pub(crate) fn round_of_two(number: u32) -> Round {
     let mut made = round(number, 3);
-    made.result.series[0].name = "raw".to_owned();
-    made.result.series.push(Series {
+    made.result.output.series[0].name = "raw".to_owned();
+    made.result.output.series.push(Series {
         name: "control".to_owned(),
         iters: 1,
         per_iter: 0.1,
         samples: Vec::new(),
         values: vec![0.1 + 0.2, -0.0, 1.797_693_134_862_315_7e308, 2.225_073_858_507_201e-308, 1.0 / 3.0],
     });
-    made.result.core_hz = None;
+    made.result.output.core_hz = None;
     made
 }
 
 pub(crate) fn failed_round(number: u32) -> Round {
-    Round { round: number, result: JobResult::ended(State::Timeout, "the worker did not answer in 2 s") }
+    Round { round: number, result: RoundResult::ended(State::Timeout, "the worker did not answer in 2 s") }
 }
 
 pub(crate) fn end(interrupted: bool) -> End {

@@ -1,0 +1,225 @@
+//! What a round or a preflight has to say beside its numbers.
+
+use std::fmt;
+
+/// How the text of a [`Remark::Unresolved`] begins, after the output that it is about.
+const CANNOT_TELL: &str = "cannot tell: ";
+
+/// One remark, typed where something is decided by it.
+///
+/// In records and in the store a remark is its text, as people read it. Reading a text gives the
+/// variant that writes exactly this text, and [`Remark::Note`] for every other.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Remark {
+    /// The warm-up reached its limit before the values were steady.
+    Unsteady,
+    /// The intervals of a worker group were shorter than the rule for its size wants.
+    ShortInterval,
+    /// Too few samples were clean, so the interval was halved and the round repeated.
+    IntervalHalved {
+        /// Samples without a label that drops them.
+        clean: usize,
+        /// Samples taken.
+        taken: usize,
+    },
+    /// There were enough CPUs for all members of a worker group, but they did not have them throughout.
+    GroupCpuShare {
+        /// The share of the time in which a member had a CPU, in percent.
+        percent: u32,
+    },
+    /// The cycle counter does not cross-check the clock.
+    CounterUnused {
+        /// Why not.
+        reason: String,
+    },
+    /// The benchmark left processes behind, which the worker ended.
+    LeftProcesses {
+        /// Those that had ended by themselves.
+        ended: usize,
+        /// Those that were still running.
+        running: usize,
+        /// Those that could not be ended.
+        remaining: usize,
+    },
+    /// An output has no value in this round.
+    Unresolved {
+        /// The suffix of the output; empty for all that have no reason of their own.
+        output: String,
+        /// Why there is none.
+        reason: String,
+    },
+    /// Anything else, for people only.
+    Note(String),
+}
+
+impl Remark {
+    /// The word with which a record is flagged when most of its rounds have this remark.
+    pub const fn flag(&self) -> Option<&'static str> {
+        match self {
+            Remark::Unsteady => Some("unsteady"),
+            Remark::ShortInterval => Some("short-interval"),
+            _ => None,
+        }
+    }
+
+    /// The free text in the remark, which may quote what a user typed.
+    pub fn text_mut(&mut self) -> Option<&mut String> {
+        match self {
+            Remark::CounterUnused { reason } | Remark::Unresolved { reason, .. } | Remark::Note(reason) => Some(reason),
+            _ => None,
+        }
+    }
+
+    /// Reads the typed remarks; a text that only resembles one gives a remark with another text.
+    fn parse(text: &str) -> Option<Remark> {
+        let typed = [Remark::Unsteady, Remark::ShortInterval];
+        if let Some(remark) = typed.into_iter().find(|remark| remark.flag() == Some(text)) {
+            return Some(remark);
+        }
+        if let Some(rest) = text.strip_prefix("interval halved: ") {
+            let (clean, rest) = rest.split_once(" of ")?;
+            let taken = rest.strip_suffix(" samples clean")?;
+            return Some(Remark::IntervalHalved { clean: clean.parse().ok()?, taken: taken.parse().ok()? });
+        }
+        if let Some(rest) = text.strip_prefix("members had a CPU ") {
+            return Some(Remark::GroupCpuShare { percent: rest.strip_suffix(" % of the time")?.parse().ok()? });
+        }
+        if let Some(reason) = text.strip_prefix("cycle counter not used: ") {
+            return Some(Remark::CounterUnused { reason: reason.to_owned() });
+        }
+        if let Some(rest) = text.strip_prefix("left ") {
+            let (ended, rest) = rest.split_once(" ended and ")?;
+            let (running, rest) = rest.split_once(" running children behind")?;
+            let remaining = match rest.strip_prefix(", ") {
+                Some(rest) => rest.strip_suffix(" of which cannot be ended")?.parse().ok()?,
+                None => 0,
+            };
+            return Some(Remark::LeftProcesses {
+                ended: ended.parse().ok()?,
+                running: running.parse().ok()?,
+                remaining,
+            });
+        }
+        let (output, reason) = text.split_once(CANNOT_TELL)?;
+        let output = if output.is_empty() { "" } else { output.strip_suffix(": ")? };
+        // An output is one word; what has more is a sentence that happens to hold these words.
+        (!output.contains(char::is_whitespace))
+            .then(|| Remark::Unresolved { output: output.to_owned(), reason: reason.to_owned() })
+    }
+}
+
+impl From<String> for Remark {
+    fn from(text: String) -> Remark {
+        Remark::parse(&text).filter(|remark| remark.to_string() == text).unwrap_or(Remark::Note(text))
+    }
+}
+
+impl From<&str> for Remark {
+    fn from(text: &str) -> Remark {
+        text.to_owned().into()
+    }
+}
+
+impl fmt::Display for Remark {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(flag) = self.flag() {
+            return f.write_str(flag);
+        }
+        match self {
+            Remark::Unsteady | Remark::ShortInterval => Ok(()),
+            Remark::IntervalHalved { clean, taken } => write!(f, "interval halved: {clean} of {taken} samples clean"),
+            Remark::GroupCpuShare { percent } => write!(f, "members had a CPU {percent} % of the time"),
+            Remark::CounterUnused { reason } => write!(f, "cycle counter not used: {reason}"),
+            Remark::LeftProcesses { ended, running, remaining } => {
+                write!(f, "left {ended} ended and {running} running children behind")?;
+                if *remaining > 0 {
+                    write!(f, ", {remaining} of which cannot be ended")?;
+                }
+                Ok(())
+            }
+            Remark::Unresolved { output, reason } if output.is_empty() => write!(f, "{CANNOT_TELL}{reason}"),
+            Remark::Unresolved { output, reason } => write!(f, "{output}: {CANNOT_TELL}{reason}"),
+            Remark::Note(text) => f.write_str(text),
+        }
+    }
+}
+
+#[cfg(feature = "serde")]
+mod as_text {
+    use super::Remark;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    impl Serialize for Remark {
+        fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+            serializer.collect_str(self)
+        }
+    }
+
+    impl<'de> Deserialize<'de> for Remark {
+        fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+            String::deserialize(deserializer).map(Remark::from)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_remark_is_its_text_and_comes_back_typed() {
+        let unresolved =
+            |output: &str, reason: &str| Remark::Unresolved { output: output.into(), reason: reason.into() };
+        for (remark, text) in [
+            (Remark::Unsteady, "unsteady"),
+            (Remark::ShortInterval, "short-interval"),
+            (Remark::IntervalHalved { clean: 2, taken: 75 }, "interval halved: 2 of 75 samples clean"),
+            (Remark::GroupCpuShare { percent: 94 }, "members had a CPU 94 % of the time"),
+            (Remark::CounterUnused { reason: "no: it stops".into() }, "cycle counter not used: no: it stops"),
+            (
+                Remark::LeftProcesses { ended: 1, running: 2, remaining: 0 },
+                "left 1 ended and 2 running children behind",
+            ),
+            (
+                Remark::LeftProcesses { ended: 0, running: 2, remaining: 2 },
+                "left 0 ended and 2 running children behind, 2 of which cannot be ended",
+            ),
+            (unresolved("", "no step"), "cannot tell: no step"),
+            (unresolved("l2_hit", "a: b"), "l2_hit: cannot tell: a: b"),
+            (Remark::Note("by the way".into()), "by the way"),
+        ] {
+            assert_eq!(remark.to_string(), text);
+            assert_eq!(Remark::from(text), remark);
+        }
+    }
+
+    /// What was not written by a typed remark stays a note, so that no text is lost or changed.
+    #[test]
+    fn a_text_that_only_resembles_a_remark_is_a_note() {
+        for text in [
+            "",
+            "unsteady ",
+            "left",
+            "left a tip",
+            "left 01 ended and 2 running children behind",
+            "left 1 ended and 2 running children behind, 0 of which cannot be ended",
+            "left 1 ended and 2 running children behind us",
+            "interval halved: -1 of 2 samples clean",
+            "members had a CPU most of the time",
+            "two clocks: cannot tell: which",
+            ": cannot tell: x",
+            "I cannot tell: x",
+        ] {
+            assert_eq!(Remark::from(text), Remark::Note(text.to_owned()));
+        }
+    }
+
+    #[test]
+    fn flags_are_words_and_texts_are_free() {
+        let mut all =
+            ["unsteady", "short-interval", "cannot tell: x", "cycle counter not used: y", "z"].map(Remark::from);
+        assert_eq!(all.each_ref().map(Remark::flag), [Some("unsteady"), Some("short-interval"), None, None, None]);
+        let texts = all.each_mut().map(|remark| remark.text_mut().cloned().unwrap_or_default());
+        assert_eq!(texts, ["", "", "x", "y", "z"]);
+    }
+}
