@@ -15,7 +15,7 @@
 //! Source: none of the ancestors has it; it is how mail arrives and how editors save.
 
 use super::crowd::{crowd, made};
-use super::{WHERE, directory, entries};
+use super::{ENTRIES, WHERE, directory};
 use crate::work;
 use groma_harness::prelude::*;
 use groma_harness::sys::{files, raw};
@@ -32,15 +32,14 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         iteration: "one rename",
         timing: Timing::Each,
         params: &[
-            Param {
-                name: "kind",
-                help: "within a directory, to another directory, or over a file that is there",
-                kind: ParamKind::Word(&["same_dir", "cross_dir", "over"]),
-                quick: &[],
-                default: &["same_dir", "over"],
-                full: &["same_dir", "cross_dir", "over"],
-            },
-            entries(&["16"]),
+            Param::word(
+                "kind",
+                "within a directory, to another directory, or over a file that is there",
+                &["same_dir", "cross_dir", "over"],
+            )
+            .quick(&["same_dir"])
+            .standard(&["over"]),
+            ENTRIES.quick(&["16"]),
             WHERE,
         ],
         needs: &[Need::WorkDir],

@@ -346,12 +346,7 @@ impl Children {
 const FAULTS: &str = "page faults of the children, per iteration";
 
 /// The output of [`Children::first`].
-const FIRST: Output = Output {
-    suffix: "first",
-    summary: "from the call to the child's first instruction",
-    derivation: Derivation::Series("first"),
-    ..Output::MAIN
-};
+const FIRST: Output = Output::named("first", "from the call to the child's first instruction");
 
 /// Measures children that become other programs, one by one: each writes its byte, where there is a witness.
 fn measure_children(

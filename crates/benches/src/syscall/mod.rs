@@ -32,16 +32,7 @@ pub(crate) const ALL: &[&Benchmark] = &[
 ];
 
 /// How many names a path has below an open directory: Ousterhout's `foo` and `a/b/c/foo`.
-const fn depth(default: &'static [&'static str]) -> Param {
-    Param {
-        name: "depth",
-        help: "names in the path, below an open directory",
-        kind: ParamKind::Count,
-        quick: &[],
-        default,
-        full: &["1", "4"],
-    }
-}
+const DEPTH: Param = Param::count("depth", "names in the path, below an open directory").quick(&["1"]).full(&["4"]);
 
 /// The kernel's least answer was the one that stands for success: no call of the loop failed or did less.
 fn all_gave(wanted: isize, least: isize, what: &str) -> Outcome {

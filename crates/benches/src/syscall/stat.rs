@@ -16,7 +16,7 @@
 //!
 //! Source: lmbench3 `lat_syscall stat`; the depths are those of Ousterhout 1990 table 9.
 
-use super::{all_gave, depth};
+use super::{DEPTH, all_gave};
 use crate::entry;
 use crate::scratch::Scratch;
 use crate::work::Done;
@@ -28,7 +28,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         summary: "System call: stat of a file by path, by number",
         about: about!("stat.rs"),
         iteration: "one stat",
-        params: &[depth(&["1"])],
+        params: &[DEPTH],
         needs: &[Need::WorkDir],
         lineage: &["lmbench3:lat_syscall stat"],
         ..Info::new("syscall.stat")

@@ -11,14 +11,10 @@ mod read;
 pub(crate) const ALL: &[&Benchmark] = &[&nop::BENCH, &read::BENCH, &poll::BENCH, &msg_ring::BENCH];
 
 /// How many operations are submitted and waited for at once.
-const BATCH: Param = Param {
-    name: "batch",
-    help: "operations submitted and waited for by one system call",
-    kind: ParamKind::Count,
-    quick: &[],
-    default: &["1", "32"],
-    full: &["1", "8", "32"],
-};
+const BATCH: Param = Param::count("batch", "operations submitted and waited for by one system call")
+    .quick(&["1"])
+    .standard(&["32"])
+    .full(&["8"]);
 
 /// Rings for so many operations at once, or why there are none: sandboxes and administrators forbid them often enough.
 fn rings(operations: u64) -> Result<Ring, BenchError> {
