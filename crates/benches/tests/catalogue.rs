@@ -4,6 +4,8 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
+use groma_harness::model::{Info, Tier, Value};
+
 /// `family.name` of every file that holds a benchmark.
 fn files() -> BTreeSet<String> {
     let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
@@ -43,7 +45,7 @@ fn every_descriptor_is_complete() {
             info.id
         );
         assert!(info.about.0.lines().count() > 3, "{}: 'about: about!(\"<file>.rs\")' is missing", info.id);
-        assert!(!info.placements.is_empty() && !info.workers.is_empty() && !info.outputs.is_empty(), "{}", info.id);
+        assert!(!info.placements.is_empty() && !info.outputs.is_empty(), "{}", info.id);
         assert!(info.target_half_width > 0.0 && info.target_half_width < 1.0, "{}: width is a fraction", info.id);
         assert!(
             info.scaling.processes && info.scaling.threads || !info.scaling.why.is_empty(),
@@ -51,10 +53,8 @@ fn every_descriptor_is_complete() {
             info.id
         );
         for param in info.params {
-            assert!(!param.help.is_empty() && !param.default.is_empty(), "{}: parameter {}", info.id, param.name);
-            for text in [param.quick, param.default, param.full].concat() {
-                assert!(param.parse(text).is_ok(), "{}: {}={text}", info.id, param.name);
-            }
+            assert!(!param.help.is_empty(), "{}: parameter {}", info.id, param.name);
+            assert_eq!(param.check(), Ok(()), "{}: parameter {}", info.id, param.name);
         }
         assert!(info.outputs[0].suffix.is_empty(), "{}: the main output comes first", info.id);
         assert!(info.outputs[1..].iter().all(|o| !o.summary.is_empty()), "{}: an output says nothing", info.id);
@@ -66,5 +66,50 @@ fn every_descriptor_is_complete() {
         suffixes.sort_unstable();
         suffixes.dedup();
         assert_eq!(suffixes.len(), info.outputs.len(), "{}: two outputs have one name", info.id);
+    }
+}
+
+/// The points of all benchmarks that a run of this tier measures when nothing is named.
+fn points(tier: Tier) -> BTreeSet<String> {
+    let all = groma_benches::all();
+    let measured = all.iter().map(|bench| &bench.info).filter(|info| info.tier <= tier);
+    measured.flat_map(|info| info.points(tier).into_iter().map(|params| format!("{} {params}", info.id))).collect()
+}
+
+#[test]
+fn a_larger_run_measures_what_a_smaller_one_does_and_more() {
+    let [quick, standard, full] = [Tier::Quick, Tier::Standard, Tier::Full].map(points);
+    assert!(quick.is_subset(&standard) && standard.is_subset(&full));
+    // A round takes 20 ms and more: ten seconds hold some rounds of so many points, and 60 s of more.
+    assert!((50..150).contains(&quick.len()), "a quick run has {} points", quick.len());
+    assert!((2 * quick.len()..600).contains(&standard.len()), "a standard run has {} points", standard.len());
+    assert!(full.len() > 5 * standard.len(), "a full run has {} points", full.len());
+    let named = |info: &Info| info.tier == Tier::Named;
+    for bench in groma_benches::all().iter().filter(|bench| named(&bench.info)) {
+        assert!(!full.iter().any(|point| point.split(' ').next() == Some(bench.info.id)), "{}", bench.info.id);
+    }
+}
+
+#[test]
+fn every_value_is_measured_by_a_run_of_its_tier() {
+    for bench in groma_benches::all() {
+        let info = &bench.info;
+        let points = [Tier::Quick, Tier::Standard, Tier::Full].map(|tier| (tier, info.points(tier)));
+        for (tier, points) in &points {
+            assert!(!points.is_empty(), "{}: a {tier:?} run measures nothing of it", info.id);
+            assert!(points.iter().all(|params| info.params_tier(params) <= *tier), "{}: {tier:?}", info.id);
+        }
+        for param in info.params {
+            for text in param.values(Tier::Named) {
+                let value: Value = param.parse(text).expect("checked by every_descriptor_is_complete");
+                for (tier, points) in &points {
+                    // A combination may raise a value to the full run, and nothing lowers it.
+                    let measured = points.iter().any(|params| params.get(param.name) == Some(&value));
+                    let within = param.tier(&value) <= *tier;
+                    let what = format!("{}: {}={text}, {tier:?}", info.id, param.name);
+                    assert!(if *tier == Tier::Full { measured == within } else { within || !measured }, "{what}");
+                }
+            }
+        }
     }
 }

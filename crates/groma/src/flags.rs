@@ -2,7 +2,7 @@
 
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use groma_model::{NoiseVerdict, Placement, Profile};
+use groma_model::{NoiseVerdict, Placement, Profile, Tier};
 use std::ffi::OsString;
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
@@ -405,9 +405,9 @@ impl RunArgs {
         }
     }
 
-    /// Whether it is a quick run of nothing in particular, which takes what stands for the rest.
-    pub(crate) fn is_plainly_quick(&self) -> bool {
-        self.select.is_empty() && !self.full && Profile::from(self.profile) == Profile::Quick
+    /// The highest tier that the run measures.
+    pub(crate) fn tier(&self) -> Tier {
+        if self.full { Tier::Full } else { Profile::from(self.profile).tier() }
     }
 }
 

@@ -2,14 +2,16 @@
 
 use anyhow::{Result, bail};
 use groma_harness::Benchmark;
+use groma_harness::model::Tier;
 
-/// The benchmarks that the texts name, in the catalogue's order; nothing named means the default set, or that of a quick run.
+/// The benchmarks that the texts name, in the catalogue's order; nothing named means what a run of
+/// this tier measures.
 ///
 /// # Errors
 /// Names the first text that fits nothing, with the closest id.
-pub(crate) fn select(all: &[&'static Benchmark], texts: &[String], quick: bool) -> Result<Vec<&'static Benchmark>> {
+pub(crate) fn select(all: &[&'static Benchmark], texts: &[String], tier: Tier) -> Result<Vec<&'static Benchmark>> {
     if texts.is_empty() {
-        return Ok(all.iter().copied().filter(|b| b.info.default && (b.info.quick || !quick)).collect());
+        return Ok(all.iter().copied().filter(|b| b.info.tier <= tier).collect());
     }
     for text in texts {
         if !all.iter().any(|b| fits(text, b)) {
@@ -25,11 +27,11 @@ pub(crate) fn select(all: &[&'static Benchmark], texts: &[String], quick: bool) 
 /// Whether a text names a benchmark: its id, one of its metrics, its family, or a pattern.
 fn fits(text: &str, bench: &Benchmark) -> bool {
     let info = &bench.info;
-    if text == info.id || (text == info.family() && info.default) {
+    if text == info.id || (text == info.family() && info.tier != Tier::Named) {
         return true;
     }
     if text.contains(['*', '?']) {
-        return info.default && glob(text.as_bytes(), info.id.as_bytes());
+        return info.tier != Tier::Named && glob(text.as_bytes(), info.id.as_bytes());
     }
     info.outputs.iter().any(|o| !o.suffix.is_empty() && text == format!("{}.{}", info.id, o.suffix))
 }
@@ -90,7 +92,7 @@ mod tests {
 
     fn ids(texts: &[&str]) -> Result<Vec<&'static str>, String> {
         let texts: Vec<String> = texts.iter().map(|t| (*t).to_owned()).collect();
-        select(&groma_benches::all(), &texts, false)
+        select(&groma_benches::all(), &texts, Tier::Standard)
             .map(|list| list.iter().map(|b| b.info.id).collect())
             .map_err(|e| e.to_string())
     }
@@ -103,7 +105,11 @@ mod tests {
         let all = ids(&[]).expect("the default set");
         assert!(all.contains(&"mem.latency") && !all.iter().any(|id| id.starts_with("selftest.")));
         let of = |texts: &[String]| -> Vec<&str> {
-            select(&groma_benches::all(), texts, true).expect("both are there").iter().map(|b| b.info.id).collect()
+            select(&groma_benches::all(), texts, Tier::Quick)
+                .expect("both are there")
+                .iter()
+                .map(|b| b.info.id)
+                .collect()
         };
         let quick = of(&[]);
         assert!(quick.contains(&"mem.latency") && !quick.contains(&"vm.brk") && all.contains(&"vm.brk"));

@@ -18,14 +18,10 @@ static BENCH: Benchmark = Benchmark {
         about: about!("own_benchmark.rs"),
         quantity: Quantity::Bandwidth,
         iteration: "one pass over the buffer",
-        params: &[Param {
-            name: "size",
-            help: "bytes in the buffer",
-            kind: ParamKind::Size,
-            quick: &[],
-            default: &["4K", "1M"],
-            full: &["64", "4K", "64K", "1M", "16M"],
-        }],
+        params: &[Param::size("size", "bytes in the buffer")
+            .quick(&["4K"])
+            .standard(&["1M"])
+            .full(&["64", "64K", "16M"])],
         ..Info::new("text.utf8_check")
     },
     run: Run::Here(run),
@@ -50,7 +46,7 @@ fn main() {
     if std::env::args().nth(1).is_some_and(|a| a == worker::ARGUMENT) {
         worker::main(&[&BENCH]);
     }
-    for size in BENCH.info.params[0].default {
+    for size in BENCH.info.params[0].values(Tier::Standard) {
         match try_out(&BENCH, &[("size", size)], None) {
             Ok(tried) => println!("size={size}\n{}", protocol::write_result(&tried.result)),
             Err(why) => println!("size={size}: {why}"),

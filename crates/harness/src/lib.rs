@@ -42,7 +42,7 @@ pub mod prelude {
     pub use crate::ctx::{Ctx, Variant};
     pub use crate::model::{
         About, Better, Derivation, Info, Interference, Memory, Need, Output, Param, ParamKind, Placement, Quantity,
-        Scaling, Timing, Workers,
+        Scaling, Tier, Timing,
     };
     pub use crate::probe::Cost;
     pub use crate::sampler::Stopwatch;

@@ -17,10 +17,10 @@ mod sample;
 mod state;
 mod text;
 
-pub use info::{About, Derivation, Info, Interference, Need, Output, Profile, Scaling, Timing, Workers};
+pub use info::{About, Derivation, Info, Interference, Need, Output, Profile, Scaling, Timing};
 pub use job::{Host, Job, Remote, RoundOutput, RoundResult, WorkerKind};
 pub use label::{Label, Labels};
-pub use param::{Memory, Param, ParamKind, Params, Value, parse_size, size_text};
+pub use param::{Memory, Param, ParamKind, Params, Tier, Value, parse_size, size_text};
 pub use placement::Placement;
 pub use quantity::{Better, Quantity, Unit};
 pub use record::{End, Fact, LabelCounts, Machine, Metric, NoiseVerdict, Point, Record, Round, RunHeader, StateCounts};

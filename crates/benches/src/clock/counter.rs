@@ -30,7 +30,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         about: about!("counter.rs"),
         iteration: "one read between fences",
         lineage: &["cse221:measurement_overhead"],
-        quick: false,
+        tier: Tier::Standard,
         ..Info::new("clock.counter")
     },
     run: Run::Here(run),

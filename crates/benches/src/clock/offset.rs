@@ -39,20 +39,14 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         timing: Timing::Stated,
         outputs: &[
             Output::MAIN,
-            Output {
-                suffix: "bound",
-                summary: "the largest difference that there can be: with half the round trip",
-                derivation: Derivation::Series("bound"),
-                quantity: None,
-                detail: false,
-            },
+            Output::named("bound", "the largest difference that there can be: with half the round trip"),
         ],
         scaling: Scaling::alone("it goes to all CPUs itself, and states values"),
         placements: &[Placement::Free],
         needs: &[Need::Cpus(2)],
         // Nanoseconds of noise around zero: what counts is the bound.
         target_half_width: 0.5,
-        quick: false,
+        tier: Tier::Standard,
         ..Info::new("clock.offset")
     },
     run: Run::Here(run),

@@ -37,23 +37,17 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         timing: Timing::Stated,
         outputs: &[
             Output::MAIN,
-            Output {
-                suffix: "error",
-                summary: "how far it can be off, as a fraction: half the widths of the readings over the time between",
-                derivation: Derivation::Series("error"),
-                quantity: Some(Quantity::Ratio),
-                detail: false,
-            },
-            Output {
-                suffix: "spread",
-                summary: "half the distance of the quartiles of single intervals, as a fraction",
-                derivation: Derivation::Series("spread"),
-                quantity: Some(Quantity::Ratio),
-                detail: true,
-            },
+            Output::named(
+                "error",
+                "how far it can be off, as a fraction: half the widths of the readings over the time between",
+            )
+            .quantity(Quantity::Ratio),
+            Output::named("spread", "half the distance of the quartiles of single intervals, as a fraction")
+                .quantity(Quantity::Ratio)
+                .detail(),
         ],
         scaling: Scaling::alone("there is one rate, and it states a value instead of taking samples"),
-        quick: false,
+        tier: Tier::Standard,
         ..Info::new("clock.rate")
     },
     run: Run::Here(run),

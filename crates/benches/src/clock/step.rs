@@ -28,7 +28,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         timing: Timing::Stated,
         scaling: Scaling::alone("there is one clock, and it states a value instead of taking samples"),
         lineage: &["lmbench3:enough"],
-        quick: false,
+        tier: Tier::Standard,
         ..Info::new("clock.step")
     },
     run: Run::Here(run),

@@ -34,24 +34,17 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         iteration: "32 of them (cpuid: one), and 64 additions beside them",
         timing: Timing::Floor,
         outputs: &[
-            Output { derivation: Derivation::Series("each"), ..Output::MAIN },
-            Output {
-                suffix: "cycles",
-                summary: "The same in cycles",
-                derivation: Derivation::Ratio { of: "each", to: "cycle" },
-                quantity: Some(Quantity::Count),
-                detail: false,
-            },
+            Output::MAIN.series("each"),
+            Output::named("cycles", "The same in cycles").ratio("each", "cycle").quantity(Quantity::Count),
         ],
-        params: &[Param {
-            name: "kind",
-            help: "what is executed; fences order loads and stores, loads only, or stores only",
-            kind: ParamKind::Word(KINDS),
-            quick: &[],
-            default: &["cas", "add", "swap", "fence", "store_fence", "pause"],
-            full: KINDS,
-        }],
-        quick: false,
+        params: &[Param::word(
+            "kind",
+            "what is executed; fences order loads and stores, loads only, or stores only",
+            KINDS,
+        )
+        .quick(&["cas"])
+        .standard(&["add", "swap", "fence", "store_fence", "pause"])],
+        tier: Tier::Standard,
         target_half_width: 0.02,
         ..Info::new("cpu.atomic")
     },

@@ -34,24 +34,12 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         timing: Timing::Stated,
         outputs: &[
             Output::MAIN,
-            Output {
-                suffix: "first",
-                summary: "the clock of the first sample",
-                derivation: Derivation::Series("first"),
-                quantity: Some(Quantity::Rate),
-                detail: false,
-            },
-            Output {
-                suffix: "settled",
-                summary: "the clock of the second half of the samples",
-                derivation: Derivation::Series("settled"),
-                quantity: Some(Quantity::Rate),
-                detail: false,
-            },
+            Output::named("first", "the clock of the first sample").quantity(Quantity::Rate),
+            Output::named("settled", "the clock of the second half of the samples").quantity(Quantity::Rate),
         ],
         scaling: Scaling::alone("it states what one core does after being idle"),
         target_half_width: 0.1,
-        quick: false,
+        tier: Tier::Standard,
         ..Info::new("cpu.boost")
     },
     run: Run::Here(run),

@@ -50,44 +50,17 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         iteration: "one turn of a loop with the branches in question, and of one without them beside it",
         timing: Timing::Floor,
         outputs: &[
-            Output {
-                suffix: "",
-                summary: "",
-                derivation: Derivation::Difference { of: "with", minus: "without", per: 1.0 },
-                quantity: None,
-                detail: false,
-            },
-            Output {
-                suffix: "with",
-                summary: "The loop with them (longer, or random), over the branches in question",
-                derivation: Derivation::Series("with"),
-                quantity: None,
-                detail: true,
-            },
-            Output {
-                suffix: "without",
-                summary: "The loop without them (shorter, or always the same), over as many",
-                derivation: Derivation::Series("without"),
-                quantity: None,
-                detail: true,
-            },
+            Output::MAIN.difference("with", "without"),
+            Output::named("with", "The loop with them (longer, or random), over the branches in question").detail(),
+            Output::named("without", "The loop without them (shorter, or always the same), over as many").detail(),
         ],
-        params: &[Param {
-            name: "kind",
-            help: "mispredicted: conditional; indirect_K: mispredicted among K targets; the others are predicted",
-            kind: ParamKind::Word(&[
-                "mispredicted",
-                "taken",
-                "not_taken",
-                "indirect",
-                "indirect_2",
-                "indirect_4",
-                "indirect_16",
-            ]),
-            quick: &[],
-            default: &["mispredicted", "taken", "not_taken", "indirect", "indirect_2"],
-            full: &["mispredicted", "taken", "not_taken", "indirect", "indirect_2", "indirect_4", "indirect_16"],
-        }],
+        params: &[Param::word(
+            "kind",
+            "mispredicted: conditional; indirect_K: mispredicted among K targets; the others are predicted",
+            &["mispredicted", "taken", "not_taken", "indirect", "indirect_2", "indirect_4", "indirect_16"],
+        )
+        .quick(&["mispredicted"])
+        .standard(&["taken", "not_taken", "indirect", "indirect_2"])],
         target_half_width: 0.02,
         ..Info::new("cpu.branch")
     },

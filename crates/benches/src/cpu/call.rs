@@ -31,33 +31,12 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         iteration: "one turn of 64 calls, and one of 16 beside it",
         timing: Timing::Floor,
         outputs: &[
-            Output {
-                suffix: "",
-                summary: "",
-                derivation: Derivation::Difference {
-                    of: "long",
-                    minus: "short",
-                    per: (CALLS_LONG - CALLS_SHORT) as f64,
-                },
-                quantity: None,
-                detail: false,
-            },
-            Output {
-                suffix: "long",
-                summary: "One turn of a loop of 64 calls, loop included",
-                derivation: Derivation::Series("long"),
-                quantity: None,
-                detail: true,
-            },
+            Output::MAIN.difference_per("long", "short", (CALLS_LONG - CALLS_SHORT) as f64),
+            Output::named("long", "One turn of a loop of 64 calls, loop included").detail(),
         ],
-        params: &[Param {
-            name: "args",
-            help: "integer arguments, 0 to 7",
-            kind: ParamKind::Count,
-            quick: &["0", "7"],
-            default: &["0", "1", "2", "3", "4", "5", "6", "7"],
-            full: &[],
-        }],
+        params: &[Param::count("args", "integer arguments, 0 to 7")
+            .quick(&["0", "7"])
+            .standard(&["1", "2", "3", "4", "5", "6"])],
         lineage: &["cse221:procedure_call"],
         target_half_width: 0.02,
         ..Info::new("cpu.call")

@@ -37,33 +37,16 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         timing: Timing::Stated,
         outputs: &[
             Output::MAIN,
-            Output {
-                suffix: "rate",
-                summary: "Additions by both per second",
-                derivation: Derivation::Series("rate"),
-                quantity: Some(Quantity::Rate),
-                detail: false,
-            },
-            Output {
-                suffix: "fairness",
-                summary: "What the slower one does over what the faster one does",
-                derivation: Derivation::Series("fairness"),
-                quantity: Some(Quantity::Ratio),
-                detail: false,
-            },
-            Output {
-                suffix: "alone",
-                summary: "The same addition by one CPU alone",
-                derivation: Derivation::Series("alone"),
-                quantity: None,
-                detail: true,
-            },
+            Output::named("rate", "Additions by both per second").quantity(Quantity::Rate),
+            Output::named("fairness", "What the slower one does over what the faster one does")
+                .quantity(Quantity::Ratio),
+            Output::named("alone", "The same addition by one CPU alone").detail(),
         ],
         scaling: Scaling::alone("it is about two CPUs"),
         placements: &[Placement::SameLlc, Placement::Smt, Placement::CrossLlc, Placement::CrossNode],
         needs: &[Need::Cpus(2)],
         target_half_width: 0.05,
-        quick: false,
+        tier: Tier::Standard,
         ..Info::new("cpu.contention")
     },
     run: Run::Here(run),

@@ -51,29 +51,16 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         timing: Timing::Stated,
         outputs: &[
             Output::MAIN,
-            Output {
-                suffix: "least",
-                summary: "On the page whose lines lie best",
-                derivation: Derivation::Series("least"),
-                quantity: None,
-                detail: false,
-            },
-            Output {
-                suffix: "most",
-                summary: "On the page whose lines lie worst",
-                derivation: Derivation::Series("most"),
-                quantity: None,
-                detail: false,
-            },
+            Output::named("least", "On the page whose lines lie best"),
+            Output::named("most", "On the page whose lines lie worst"),
         ],
-        params: &[Param {
-            name: "protocol",
-            help: "compare-and-swap, or load and store, on one line; a line for each way; 1, 4 or 16 lines that go along",
-            kind: ParamKind::Word(&["cas1", "ldst1", "flag2", "payload1", "payload4", "payload16"]),
-            quick: &["cas1"],
-            default: &["cas1", "ldst1", "flag2"],
-            full: &["cas1", "ldst1", "flag2", "payload1", "payload4", "payload16"],
-        }],
+        params: &[Param::word(
+            "protocol",
+            "compare-and-swap, or load and store, on one line; a line for each way; 1, 4 or 16 lines that go along",
+            &["cas1", "ldst1", "flag2", "payload1", "payload4", "payload16"],
+        )
+        .quick(&["cas1"])
+        .standard(&["ldst1", "flag2"])],
         scaling: Scaling::alone("a side that spins while the other one waits for a CPU measures the scheduler"),
         placements: &[Placement::EveryPair],
         needs: &[Need::Cpus(2)],

@@ -37,35 +37,18 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         iteration: "one write by each of the two",
         timing: Timing::Stated,
         outputs: &[
-            Output { derivation: Derivation::Ratio { of: "shared", to: "apart" }, ..Output::MAIN },
-            Output {
-                suffix: "shared",
-                summary: "A write to a line that the other CPU writes as well",
-                derivation: Derivation::Series("shared"),
-                quantity: Some(Quantity::Latency),
-                detail: false,
-            },
-            Output {
-                suffix: "apart",
-                summary: "A write to a line of its own beside it",
-                derivation: Derivation::Series("apart"),
-                quantity: Some(Quantity::Latency),
-                detail: true,
-            },
+            Output::MAIN.ratio("shared", "apart"),
+            Output::named("shared", "A write to a line that the other CPU writes as well").quantity(Quantity::Latency),
+            Output::named("apart", "A write to a line of its own beside it").quantity(Quantity::Latency).detail(),
         ],
-        params: &[Param {
-            name: "op",
-            help: "an atomic addition, or a plain store",
-            kind: ParamKind::Word(&["add", "store"]),
-            quick: &[],
-            default: &["add", "store"],
-            full: &[],
-        }],
+        params: &[Param::word("op", "an atomic addition, or a plain store", &["add", "store"])
+            .quick(&["add"])
+            .standard(&["store"])],
         scaling: Scaling::alone("it is about two CPUs"),
         placements: &[Placement::SameLlc, Placement::Smt, Placement::CrossLlc, Placement::CrossNode],
         needs: &[Need::Cpus(2)],
         target_half_width: 0.1,
-        quick: false,
+        tier: Tier::Standard,
         ..Info::new("cpu.false_sharing")
     },
     run: Run::Here(run),

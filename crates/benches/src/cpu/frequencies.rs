@@ -32,24 +32,12 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         timing: Timing::Stated,
         outputs: &[
             Output::MAIN,
-            Output {
-                suffix: "lowest",
-                summary: "the slowest CPU",
-                derivation: Derivation::Series("lowest"),
-                quantity: None,
-                detail: false,
-            },
-            Output {
-                suffix: "highest",
-                summary: "the fastest CPU",
-                derivation: Derivation::Series("highest"),
-                quantity: None,
-                detail: false,
-            },
+            Output::named("lowest", "the slowest CPU"),
+            Output::named("highest", "the fastest CPU"),
         ],
         scaling: Scaling::alone("it goes to all CPUs itself"),
         placements: &[Placement::Free],
-        quick: false,
+        tier: Tier::Standard,
         ..Info::new("cpu.frequencies")
     },
     run: Run::Here(run),

@@ -47,14 +47,10 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         quantity: Quantity::Rate,
         iteration: "chains of 32000 and 160000 additions, multiplications and rotations",
         timing: Timing::Stated,
-        params: &[Param {
-            name: "class",
-            help: "what the core computes meanwhile",
-            kind: ParamKind::Word(&["integer", "vector128", "vector256", "vector512", "sve"]),
-            quick: &[],
-            default: CLASSES,
-            full: &[],
-        }],
+        params: &[Param::word("class", "what the core computes meanwhile", WORDS)
+            .quick(&["integer"])
+            .standard(CLASSES)
+            .named(WORDS)],
         scaling: Scaling::alone("it states a rate of one core instead of taking samples that could overlap"),
         lineage: &["lmbench3:mhz"],
         ..Info::new("cpu.frequency")
@@ -63,6 +59,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
 };
 
 /// The classes that this architecture may have.
+const WORDS: &[&str] = &["integer", "vector128", "vector256", "vector512", "sve"];
 const CLASSES: &[&str] = if cfg!(target_arch = "x86_64") {
     &["integer", "vector256", "vector512"]
 } else if cfg!(target_arch = "aarch64") {

@@ -53,39 +53,22 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         iteration: "one turn of each loop: 130 dependent operations; 144 to 540 in independent chains; 64 additions",
         timing: Timing::Floor,
         outputs: &[
-            output("", "", Derivation::Series("chain"), None),
-            output("throughput", "Time for each of many independent ones", Derivation::Series("parallel"), None),
-            output(
-                "parallelism",
-                "Latency over throughput: how many are under way at once",
-                Derivation::Ratio { of: "chain", to: "parallel" },
-                Some(Quantity::Ratio),
-            ),
-            output(
-                "cycles",
-                "Latency in cycles of scalar code",
-                Derivation::Ratio { of: "chain", to: "cycle" },
-                Some(Quantity::Count),
-            ),
-            output(
-                "throughput_cycles",
-                "Cycles of scalar code for each of many independent ones",
-                Derivation::Ratio { of: "parallel", to: "cycle" },
-                Some(Quantity::Count),
-            ),
-            Output {
-                detail: true,
-                ..output("cycle", "One dependent addition beside them: a cycle", Derivation::Series("cycle"), None)
-            },
+            Output::MAIN.series("chain"),
+            Output::named("throughput", "Time for each of many independent ones").series("parallel"),
+            Output::named("parallelism", "Latency over throughput: how many are under way at once")
+                .ratio("chain", "parallel")
+                .quantity(Quantity::Ratio),
+            Output::named("cycles", "Latency in cycles of scalar code")
+                .ratio("chain", "cycle")
+                .quantity(Quantity::Count),
+            Output::named("throughput_cycles", "Cycles of scalar code for each of many independent ones")
+                .ratio("parallel", "cycle")
+                .quantity(Quantity::Count),
+            Output::named("cycle", "One dependent addition beside them: a cycle").detail(),
         ],
-        params: &[Param {
-            name: "op",
-            help: "type, lanes of a vector, and operation",
-            kind: ParamKind::Word(OPS),
-            quick: &["i64.add", "i64.mul", "f64.mul"],
-            default: &[
-                "i64.add",
-                "i64.mul",
+        params: &[Param::word("op", "type, lanes of a vector, and operation", OPS)
+            .quick(&["i64.add", "i64.mul", "f64.mul"])
+            .standard(&[
                 "i64.div",
                 "i64.div_small",
                 "i64.mod",
@@ -96,7 +79,6 @@ pub(crate) static BENCH: Benchmark = Benchmark {
                 "i32.div",
                 "i32.mod",
                 "f64.add",
-                "f64.mul",
                 "f64.div",
                 "f64.sqrt",
                 "f64.fma",
@@ -106,24 +88,13 @@ pub(crate) static BENCH: Benchmark = Benchmark {
                 "f64x2.fma",
                 "f64x4.fma",
                 "f64x8.fma",
-            ],
-            full: OPS,
-        }],
+            ])],
         lineage: &["lmbench3:lat_ops", "lmbench3:par_ops"],
         target_half_width: 0.02,
         ..Info::new("cpu.operation")
     },
     run: Run::Here(run),
 };
-
-const fn output(
-    suffix: &'static str,
-    summary: &'static str,
-    derivation: Derivation<&'static str>,
-    quantity: Option<Quantity>,
-) -> Output {
-    Output { suffix, summary, derivation, quantity, detail: false }
-}
 
 /// All that there are references for.
 const OPS: &[&str] = &[

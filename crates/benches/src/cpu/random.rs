@@ -30,17 +30,12 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         about: about!("random.rs"),
         iteration: "one call",
         timing: Timing::Floor,
-        params: &[Param {
-            name: "kind",
-            help: "the function",
-            kind: ParamKind::Word(&["drand48", "lrand48", "rand", "random", "getrandom"]),
-            quick: &[],
-            default: &["drand48", "lrand48", "rand", "random"],
-            full: &["drand48", "lrand48", "rand", "random", "getrandom"],
-        }],
+        params: &[Param::word("kind", "the function", &["drand48", "lrand48", "rand", "random", "getrandom"])
+            .quick(&["drand48"])
+            .standard(&["lrand48", "rand", "random"])],
         scaling: Scaling::processes("threads would share the one state, which drand48 changes without a lock"),
         lineage: &["lmbench3:lat_rand"],
-        quick: false,
+        tier: Tier::Standard,
         target_half_width: 0.02,
         ..Info::new("cpu.random")
     },

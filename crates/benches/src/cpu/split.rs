@@ -33,42 +33,18 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         iteration: "64 loads or stores across a boundary, and 64 within lines beside them",
         timing: Timing::Floor,
         outputs: &[
-            Output { suffix: "", summary: "", derivation: Derivation::Series("split"), quantity: None, detail: false },
-            Output {
-                suffix: "aligned",
-                summary: "The same within a line",
-                derivation: Derivation::Series("aligned"),
-                quantity: None,
-                detail: false,
-            },
-            Output {
-                suffix: "slowdown",
-                summary: "How many times as long it takes",
-                derivation: Derivation::Ratio { of: "split", to: "aligned" },
-                quantity: Some(Quantity::Ratio),
-                detail: false,
-            },
+            Output::MAIN.series("split"),
+            Output::named("aligned", "The same within a line"),
+            Output::named("slowdown", "How many times as long it takes")
+                .ratio("split", "aligned")
+                .quantity(Quantity::Ratio),
         ],
         params: &[
-            Param {
-                name: "kind",
-                help: "the boundary that is crossed",
-                kind: ParamKind::Word(&["line", "page"]),
-                quick: &[],
-                default: &["line", "page"],
-                full: &[],
-            },
-            Param {
-                name: "op",
-                help: "what crosses it",
-                kind: ParamKind::Word(&["load", "store"]),
-                quick: &[],
-                default: &["load", "store"],
-                full: &[],
-            },
+            Param::word("kind", "the boundary that is crossed", &["line", "page"]).quick(&["line"]).standard(&["page"]),
+            Param::word("op", "what crosses it", &["load", "store"]).quick(&["load"]).standard(&["store"]),
         ],
         target_half_width: 0.02,
-        quick: false,
+        tier: Tier::Standard,
         ..Info::new("cpu.split")
     },
     run: Run::Here(run),

@@ -46,29 +46,17 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         iteration: "one round trip: two hand-overs",
         timing: Timing::Each,
         outputs: &[
-            Output { derivation: Derivation::Series("turns"), ..Output::MAIN },
-            Output {
-                suffix: "calls",
-                summary: "control: the same calls with nobody to wake and nothing to wait for",
-                derivation: Derivation::Series("calls"),
-                detail: true,
-                ..Output::MAIN
-            },
-            Output {
-                suffix: "net",
-                summary: "sleep, wake-up and switch: a hand-over less its calls",
-                derivation: Derivation::Difference { of: "turns", minus: "calls", per: 1.0 },
-                ..Output::MAIN
-            },
+            Output::MAIN.series("turns"),
+            Output::named("calls", "control: the same calls with nobody to wake and nothing to wait for").detail(),
+            Output::named("net", "sleep, wake-up and switch: a hand-over less its calls").difference("turns", "calls"),
         ],
-        params: &[Param {
-            name: "kind",
-            help: "what the tasks are: threads with a private futex, processes with a shared one",
-            kind: ParamKind::Word(&["thread", "process"]),
-            quick: &[],
-            default: &["thread", "process"],
-            full: &[],
-        }],
+        params: &[Param::word(
+            "kind",
+            "what the tasks are: threads with a private futex, processes with a shared one",
+            &["thread", "process"],
+        )
+        .quick(&["thread"])
+        .standard(&["process"])],
         scaling: Scaling::processes("a pair of processes is forked, which a process with threads must not"),
         placements: &[Placement::SameCpu],
         lineage: &["lmbench1996:table10", "lmbench3:lat_ctx", "ousterhout1990:table3", "cse221:context_switch"],

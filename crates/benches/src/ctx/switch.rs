@@ -60,69 +60,33 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         iteration: "the token once around the ring: as many hand-overs as tasks",
         timing: Timing::Each,
         outputs: &[
-            Output { derivation: Derivation::Series("ring"), ..Output::MAIN },
-            Output {
-                suffix: "hot",
-                summary: "control: one task, as many pipes, one buffer",
-                derivation: Derivation::Series("hot"),
-                detail: true,
-                ..Output::MAIN
-            },
-            Output {
-                suffix: "rotating",
-                summary: "control: one task, as many pipes and buffers",
-                derivation: Derivation::Series("rotating"),
-                detail: true,
-                ..Output::MAIN
-            },
-            Output {
-                suffix: "net",
-                summary: "switch, wake-up and cache refill: the ring less hot",
-                derivation: Derivation::Difference { of: "ring", minus: "hot", per: 1.0 },
-                ..Output::MAIN
-            },
-            Output {
-                suffix: "net_rotating",
-                summary: "the same without the misses of so much memory: the ring less rotating",
-                derivation: Derivation::Difference { of: "ring", minus: "rotating", per: 1.0 },
-                ..Output::MAIN
-            },
+            Output::MAIN.series("ring"),
+            Output::named("hot", "control: one task, as many pipes, one buffer").detail(),
+            Output::named("rotating", "control: one task, as many pipes and buffers").detail(),
+            Output::named("net", "switch, wake-up and cache refill: the ring less hot").difference("ring", "hot"),
+            Output::named("net_rotating", "the same without the misses of so much memory: the ring less rotating")
+                .difference("ring", "rotating"),
         ],
         params: &[
-            Param {
-                name: "tasks",
-                help: "tasks in the ring",
-                kind: ParamKind::CountOf(Memory::PerMember(Memory::TASK)),
-                quick: &[],
-                default: &["2", "8"],
-                full: &["2", "4", "8", "16", "32", "96"],
-            },
-            Param {
-                name: "working_set",
-                help: "bytes that each task touches while it has the token",
-                kind: ParamKind::SizeOf(Memory::Times(4, "tasks")),
-                quick: &[],
-                default: &["0", "16K"],
-                full: &["0", "4K", "16K", "64K", "256K"],
-            },
-            Param {
-                name: "kind",
-                help: "what the tasks are",
-                kind: ParamKind::Word(&["process", "thread"]),
-                quick: &[],
-                default: &["process", "thread"],
-                full: &[],
-            },
-            Param {
-                name: "access",
-                help: "what a task does to its working set: reads it, or reads it and writes it back",
-                kind: ParamKind::Word(&["update", "read"]),
-                quick: &[],
-                default: &["update"],
-                full: &["update", "read"],
-            },
+            Param::count("tasks", "tasks in the ring")
+                .takes(Memory::PerMember(Memory::TASK))
+                .quick(&["2"])
+                .standard(&["8"])
+                .full(&["4", "16", "32", "96"]),
+            Param::size("working_set", "bytes that each task touches while it has the token")
+                .takes(Memory::Times(4, "tasks"))
+                .quick(&["0"])
+                .standard(&["16K"])
+                .full(&["4K", "64K", "256K"]),
+            Param::word("kind", "what the tasks are", &["process", "thread"]).quick(&["process"]).standard(&["thread"]),
+            Param::word(
+                "access",
+                "what a task does to its working set: reads it, or reads it and writes it back",
+                &["update", "read"],
+            )
+            .quick(&["update"]),
         ],
-        plain,
+        combination_tier,
         scaling: Scaling::processes("each ring forks its tasks, which a process with threads must not"),
         placements: &[Placement::SameCpu],
         lineage: &[
@@ -139,12 +103,14 @@ pub(crate) static BENCH: Benchmark = Benchmark {
     run: Run::Here(run),
 };
 
-/// A plain run measures both kinds for the smallest ring, and a larger ring of processes with a
-/// working set.
-fn plain(params: &Params) -> bool {
+/// Without `--full`: both kinds for the smallest ring, and a larger ring of processes with a working
+/// set.
+fn combination_tier(params: &Params) -> Tier {
     match (params.int("tasks"), params.int("working_set"), params.word("kind")) {
-        (Some(2), set, _) => set == Some(0),
-        (_, set, kind) => set != Some(0) && kind == Some("process"),
+        (Some(2), Some(0), _) => Tier::Quick,
+        (Some(2), ..) | (_, Some(0), _) => Tier::Full,
+        (.., Some("process")) => Tier::Quick,
+        _ => Tier::Full,
     }
 }
 
@@ -347,7 +313,7 @@ fn check_count(seen: u64, tasks: u64) -> Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use groma_harness::model::{Value, WorkerKind};
+    use groma_harness::model::WorkerKind;
     use groma_harness::sys::affinity;
     use groma_harness::testing::{try_group, try_out};
 
@@ -413,22 +379,12 @@ mod tests {
     }
 
     #[test]
-    fn a_plain_run_takes_three_points() {
-        let mut taken = Vec::new();
-        for tasks in [2, 8] {
-            for set in [0, 16 << 10] {
-                for kind in ["process", "thread"] {
-                    let params = Params(vec![
-                        ("tasks".into(), Value::Int(tasks)),
-                        ("working_set".into(), Value::Int(set)),
-                        ("kind".into(), Value::Word(kind.into())),
-                    ]);
-                    if plain(&params) {
-                        taken.push((tasks, set, kind));
-                    }
-                }
-            }
-        }
-        assert_eq!(taken, [(2, 0, "process"), (2, 0, "thread"), (8, 16 << 10, "process")]);
+    fn a_standard_run_takes_three_points() {
+        let texts: Vec<String> = BENCH.info.points(Tier::Standard).iter().map(Params::to_string).collect();
+        assert_eq!(
+            texts[..2],
+            ["tasks=2 working_set=0 kind=process access=update", "tasks=2 working_set=0 kind=thread access=update"]
+        );
+        assert_eq!(texts[2..], ["tasks=8 working_set=16384 kind=process access=update"]);
     }
 }

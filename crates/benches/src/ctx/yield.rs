@@ -44,27 +44,17 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         about: about!("yield.rs"),
         iteration: "one round trip: two yields, two switches",
         outputs: &[
-            Output { derivation: Derivation::Series("turns"), ..Output::MAIN },
-            Output {
-                suffix: "alone",
-                summary: "control: sched_yield with nobody to yield to",
-                derivation: Derivation::Series("alone"),
-                detail: true,
-                ..Output::MAIN
-            },
-            Output {
-                suffix: "net",
-                summary: "the switch: a yield to the other thread less one to nobody",
-                derivation: Derivation::Difference { of: "turns", minus: "alone", per: 1.0 },
-                ..Output::MAIN
-            },
+            Output::MAIN.series("turns"),
+            Output::named("alone", "control: sched_yield with nobody to yield to").detail(),
+            Output::named("net", "the switch: a yield to the other thread less one to nobody")
+                .difference("turns", "alone"),
         ],
         scaling: Scaling::processes("two threads of one process each: as threads they would share its CPU clock"),
         placements: &[Placement::SameCpu],
         lineage: &["lmbench1996:table10", "cse221:context_switch", "wis:sched_yield"],
         interference: Interference::Tasks,
         target_half_width: 0.02,
-        quick: false,
+        tier: Tier::Standard,
         ..Info::new("ctx.yield")
     },
     run: Run::Here(run),

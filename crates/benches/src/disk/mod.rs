@@ -31,27 +31,17 @@ const LARGE: usize = 1 << 20;
 const OWN_FILE: &str = "file";
 
 /// Where: a file in the work directory, or what was named.
-const ON: Param = Param {
-    name: "on",
-    help: "a file of our own, or the path of a device or file that is only read: /dev/sdb",
-    kind: ParamKind::Text,
-    quick: &[],
-    default: &[OWN_FILE],
-    full: &[],
-};
+const ON: Param = Param::text("on", "a file of our own, or the path of a device or file that is only read: /dev/sdb")
+    .quick(&[OWN_FILE]);
 
 /// Our own file lies in the work directory.
 const NEEDS: &[Need] = &[Need::WorkDirFor { param: "on", values: &[OWN_FILE] }];
 
 /// How large the file of our own is.
-const SIZE: Param = Param {
-    name: "size",
-    help: "bytes of the file of our own; what was named is as large as it is",
-    kind: ParamKind::SizeOf(Memory::Files { copies: 1, buffers: 0, in_memory: None, shared: None }),
-    quick: &[],
-    default: &["8M"],
-    full: &["8M", "256M"],
-};
+const SIZE: Param = Param::size("size", "bytes of the file of our own; what was named is as large as it is")
+    .takes(Memory::Files { copies: 1, buffers: 0, in_memory: None, shared: None })
+    .quick(&["8M"])
+    .full(&["256M"]);
 
 /// What is read or written.
 struct Target {

@@ -28,21 +28,13 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         about: about!("overhead.rs"),
         iteration: "one read",
         timing: Timing::Each,
-        outputs: &[
-            Output::MAIN,
-            Output {
-                suffix: "cpu",
-                summary: "CPU time of a request",
-                derivation: Derivation::Series("cpu"),
-                ..Output::MAIN
-            },
-        ],
+        outputs: &[Output::MAIN, Output::named("cpu", "CPU time of a request")],
         params: &[ON, SIZE],
         scaling: Scaling::alone("members would wait for each other's block"),
         lineage: &["lmbench1996:table17"],
         interference: Interference::Blocking,
         target_half_width: 0.05,
-        quick: false,
+        tier: Tier::Standard,
         needs: NEEDS,
         ..Info::new("disk.overhead")
     },

@@ -32,14 +32,9 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         params: &[
             ON,
             SIZE,
-            Param {
-                name: "position",
-                help: "where on the disk, in percent of its size",
-                kind: ParamKind::Count,
-                quick: &[],
-                default: &["0"],
-                full: &["0", "10", "20", "30", "40", "50", "60", "70", "80", "90", "100"],
-            },
+            Param::count("position", "where on the disk, in percent of its size")
+                .quick(&["0"])
+                .full(&["10", "20", "30", "40", "50", "60", "70", "80", "90", "100"]),
         ],
         lineage: &["lmbench3:disk", "lmbench3:lmdd"],
         interference: Interference::Blocking,

@@ -29,19 +29,14 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         params: &[
             ON,
             SIZE,
-            Param {
-                name: "distance",
-                help: "how far, in percent of the disk",
-                kind: ParamKind::Count,
-                quick: &[],
-                default: &["50"],
-                full: &["0", "1", "2", "5", "10", "20", "50", "75", "95"],
-            },
+            Param::count("distance", "how far, in percent of the disk")
+                .quick(&["50"])
+                .full(&["0", "1", "2", "5", "10", "20", "75", "95"]),
         ],
         lineage: &["lmbench3:disk", "lmbench3:seek"],
         interference: Interference::Blocking,
         target_half_width: 0.05,
-        quick: false,
+        tier: Tier::Standard,
         needs: NEEDS,
         ..Info::new("disk.seek")
     },

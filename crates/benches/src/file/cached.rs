@@ -17,21 +17,16 @@ use std::fs::File;
 /// Bytes per block, as in all predecessors except Ousterhout's (16 KiB).
 pub(super) const BLOCK: usize = 64 << 10;
 
-/// How large the file is.
-pub(super) const SIZE: Param = Param {
-    name: "size",
-    help: "bytes of the file, in blocks of 64 KiB",
-    // The file and, in `file.copy`, its copy; mapped once.
-    kind: ParamKind::SizeOf(Memory::Files {
+/// How large the file is. It takes room for the file and, in `file.copy`, its copy; it is mapped once.
+pub(super) const SIZE: Param = Param::size("size", "bytes of the file, in blocks of 64 KiB")
+    .takes(Memory::Files {
         copies: 2,
         buffers: 1,
         in_memory: Some(("where", "tmpfs")),
         shared: Some(("object", "shared")),
-    }),
-    quick: &[],
-    default: &["8M"],
-    full: &["1M", "8M", "64M", "512M"],
-};
+    })
+    .quick(&["8M"])
+    .full(&["1M", "64M", "512M"]);
 
 /// The name by which the file can be opened again.
 const NAME: &CStr = c"cached";

@@ -35,21 +35,19 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         quantity: Quantity::Bandwidth,
         iteration: "one block of 64 KiB",
         params: &[
-            Param {
-                name: "kind",
-                help: "the call, or the two calls, that move the bytes",
-                kind: ParamKind::Word(&["copy_file_range", "sendfile", "read_write"]),
-                quick: &[],
-                default: &["copy_file_range"],
-                full: &["copy_file_range", "sendfile", "read_write"],
-            },
-            Param { full: &["1M", "8M", "64M"], ..SIZE },
+            Param::word(
+                "kind",
+                "the call, or the two calls, that move the bytes",
+                &["copy_file_range", "sendfile", "read_write"],
+            )
+            .quick(&["copy_file_range"]),
+            SIZE.full(&["1M", "64M"]),
             WHERE,
             OBJECT,
         ],
         needs: &[Need::WorkDir],
         target_half_width: 0.03,
-        quick: false,
+        tier: Tier::Standard,
         ..Info::new("file.copy")
     },
     run: Run::Here(run),

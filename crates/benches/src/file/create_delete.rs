@@ -36,7 +36,7 @@
 
 use super::crowd::made;
 use super::ring::{self, Maker};
-use super::{OBJECT, WHERE, directory_of_object, entries};
+use super::{ENTRIES, OBJECT, WHERE, directory_of_object};
 use groma_harness::prelude::*;
 use groma_harness::sys::raw;
 use std::ffi::CStr;
@@ -49,26 +49,14 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         about: about!("create_delete.rs"),
         iteration: "one file: open, write, close",
         timing: Timing::Each,
-        outputs: &[
-            Output { derivation: Derivation::Series("create"), ..Output::MAIN },
-            Output {
-                suffix: "delete",
-                summary: "removing one",
-                derivation: Derivation::Series("delete"),
-                quantity: None,
-                detail: false,
-            },
-        ],
+        outputs: &[Output::MAIN.series("create"), Output::named("delete", "removing one")],
         params: &[
-            Param {
-                name: "size",
-                help: "bytes in the file",
-                kind: super::files(ring::MOST_NAMES),
-                quick: &[],
-                default: &["0", "10K"],
-                full: &["0", "1K", "4K", "10K", "100K"],
-            },
-            entries(&["16"]),
+            Param::size("size", "bytes in the file")
+                .takes(super::files(ring::MOST_NAMES))
+                .quick(&["0"])
+                .standard(&["10K"])
+                .full(&["1K", "4K", "100K"]),
+            ENTRIES.quick(&["16"]),
             WHERE,
             OBJECT,
         ],

@@ -30,14 +30,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         iteration: "one file: open, write, close, open, read, close, unlink",
         timing: Timing::Each,
         params: &[
-            Param {
-                name: "size",
-                help: "bytes in the file",
-                kind: super::files(1),
-                quick: &[],
-                default: &["10K"],
-                full: &["0", "10K", "100K"],
-            },
+            Param::size("size", "bytes in the file").takes(super::files(1)).quick(&["10K"]).full(&["0", "100K"]),
             WHERE,
         ],
         needs: &[Need::WorkDir],

@@ -37,14 +37,13 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         about: about!("durable.rs"),
         iteration: "one write with its fsync or fdatasync (create, replace: two)",
         timing: Timing::Each,
-        params: &[Param {
-            name: "kind",
-            help: "at the end of a file, over bytes of it, as a new file, or as a file's new version",
-            kind: ParamKind::Word(&["append", "overwrite", "create", "replace"]),
-            quick: &[],
-            default: &["append", "overwrite"],
-            full: &["append", "overwrite", "create", "replace"],
-        }],
+        params: &[Param::word(
+            "kind",
+            "at the end of a file, over bytes of it, as a new file, or as a file's new version",
+            &["append", "overwrite", "create", "replace"],
+        )
+        .quick(&["append"])
+        .standard(&["overwrite"])],
         needs: &[Need::WorkDir],
         interference: Interference::Blocking,
         target_half_width: 0.1,

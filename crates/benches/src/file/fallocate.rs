@@ -30,20 +30,16 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         iteration: "one fallocate of an empty file",
         timing: Timing::Each,
         params: &[
-            Param {
-                name: "size",
-                help: "bytes to make room for",
-                kind: super::files(1),
-                quick: &[],
-                default: &["1M"],
-                full: &["4K", "64K", "1M", "16M"],
-            },
+            Param::size("size", "bytes to make room for")
+                .takes(super::files(1))
+                .quick(&["1M"])
+                .full(&["4K", "64K", "16M"]),
             WHERE,
         ],
         needs: &[Need::WorkDir],
         interference: Interference::Blocking,
         target_half_width: 0.05,
-        quick: false,
+        tier: Tier::Standard,
         ..Info::new("file.fallocate")
     },
     run: Run::Here(run),

@@ -18,7 +18,7 @@
 
 use super::crowd::{made, name};
 use super::ring::{self, Maker};
-use super::{OBJECT, WHERE, directory_of_object, entries};
+use super::{ENTRIES, OBJECT, WHERE, directory_of_object};
 use groma_harness::prelude::*;
 use groma_harness::sys::files;
 use groma_harness::sys::raw;
@@ -33,33 +33,22 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         about: about!("link.rs"),
         iteration: "one link or symlink",
         timing: Timing::Each,
-        outputs: &[
-            Output { derivation: Derivation::Series("link"), ..Output::MAIN },
-            Output {
-                suffix: "unlink",
-                summary: "removing such a name",
-                derivation: Derivation::Series("unlink"),
-                quantity: None,
-                detail: false,
-            },
-        ],
+        outputs: &[Output::MAIN.series("link"), Output::named("unlink", "removing such a name")],
         params: &[
-            Param {
-                name: "kind",
-                help: "another name of the file itself, or one that leads to its name",
-                kind: ParamKind::Word(&["hard", "symbolic"]),
-                quick: &[],
-                default: &["hard"],
-                full: &["hard", "symbolic"],
-            },
-            entries(&["16"]),
+            Param::word(
+                "kind",
+                "another name of the file itself, or one that leads to its name",
+                &["hard", "symbolic"],
+            )
+            .quick(&["hard"]),
+            ENTRIES.quick(&["16"]),
             WHERE,
             OBJECT,
         ],
         needs: &[Need::WorkDir],
         interference: Interference::Blocking,
         target_half_width: 0.05,
-        quick: false,
+        tier: Tier::Standard,
         ..Info::new("file.link")
     },
     run: Run::Here(run),

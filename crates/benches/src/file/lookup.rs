@@ -26,7 +26,7 @@
 //! docs/methods/operating-system.md#metadata-operations.
 
 use super::crowd::{crowd, name};
-use super::{WHERE, directory, entries};
+use super::{ENTRIES, WHERE, directory};
 use crate::entry;
 use crate::work::Done;
 use groma_harness::prelude::*;
@@ -40,20 +40,19 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         about: about!("lookup.rs"),
         iteration: "one newfstatat",
         params: &[
-            Param {
-                name: "kind",
-                help: "a name that is there, one known to be absent, or one never asked for",
-                kind: ParamKind::Word(&["hit", "negative", "negative_new"]),
-                quick: &[],
-                default: &["negative", "negative_new"],
-                full: &["hit", "negative", "negative_new"],
-            },
-            entries(&["1000"]),
+            Param::word(
+                "kind",
+                "a name that is there, one known to be absent, or one never asked for",
+                &["hit", "negative", "negative_new"],
+            )
+            .quick(&["negative"])
+            .standard(&["negative_new"]),
+            ENTRIES.quick(&["1000"]),
             WHERE,
         ],
         needs: &[Need::WorkDir],
         target_half_width: 0.03,
-        quick: false,
+        tier: Tier::Standard,
         ..Info::new("file.lookup")
     },
     run: Run::Here(run),

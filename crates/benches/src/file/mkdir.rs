@@ -20,7 +20,7 @@
 //! directories. See docs/methods/operating-system.md#metadata-operations.
 
 use super::ring::{self, Maker};
-use super::{OBJECT, WHERE, directory_of_object, entries};
+use super::{ENTRIES, OBJECT, WHERE, directory_of_object};
 use groma_harness::prelude::*;
 use groma_harness::sys::files;
 use std::ffi::CStr;
@@ -33,17 +33,8 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         about: about!("mkdir.rs"),
         iteration: "one mkdir",
         timing: Timing::Each,
-        outputs: &[
-            Output { derivation: Derivation::Series("mkdir"), ..Output::MAIN },
-            Output {
-                suffix: "rmdir",
-                summary: "removing one",
-                derivation: Derivation::Series("rmdir"),
-                quantity: None,
-                detail: false,
-            },
-        ],
-        params: &[entries(&["16"]), WHERE, OBJECT],
+        outputs: &[Output::MAIN.series("mkdir"), Output::named("rmdir", "removing one")],
+        params: &[ENTRIES.quick(&["16"]), WHERE, OBJECT],
         needs: &[Need::WorkDir],
         interference: Interference::Blocking,
         target_half_width: 0.05,

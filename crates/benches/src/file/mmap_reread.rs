@@ -36,14 +36,13 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         quantity: Quantity::Bandwidth,
         iteration: "one block of 64 KiB (open_close, populate: the whole file)",
         params: &[
-            Param {
-                name: "mode",
-                help: "in a mapping that is there, or opened, mapped (by faults or in advance), summed, closed",
-                kind: ParamKind::Word(&["mapped", "open_close", "populate"]),
-                quick: &[],
-                default: &["mapped", "open_close"],
-                full: &["mapped", "open_close", "populate"],
-            },
+            Param::word(
+                "mode",
+                "in a mapping that is there, or opened, mapped (by faults or in advance), summed, closed",
+                &["mapped", "open_close", "populate"],
+            )
+            .quick(&["mapped"])
+            .standard(&["open_close"]),
             SIZE,
             WHERE,
             OBJECT,
@@ -52,7 +51,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         lineage: &["lmbench1996:table5", "lmbench3:bw_mmap_rd"],
         interference: Interference::Faults,
         target_half_width: 0.03,
-        quick: false,
+        tier: Tier::Standard,
         ..Info::new("file.mmap_reread")
     },
     run: Run::Here(run),

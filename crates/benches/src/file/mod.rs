@@ -41,45 +41,30 @@ pub(crate) const ALL: &[&Benchmark] = &[
 ];
 
 /// Where the files lie. The control is measured by a full run, or when it is named.
-const WHERE: Param = Param {
-    name: "where",
-    help: "in the work directory, or as a control on a tmpfs that is mounted for the round",
-    kind: ParamKind::Word(&["work_dir", "tmpfs"]),
-    quick: &[],
-    default: &["work_dir"],
-    full: &["work_dir", "tmpfs"],
-};
+const WHERE: Param = Param::word(
+    "where",
+    "in the work directory, or as a control on a tmpfs that is mounted for the round",
+    &["work_dir", "tmpfs"],
+)
+.quick(&["work_dir"]);
 
 /// Whose the files are. Without a worker group it is all one, so not even a full run measures both.
-const OBJECT: Param = Param {
-    name: "object",
-    help: "each member of a worker group its own, or one for all",
-    kind: ParamKind::Word(&["private", "shared"]),
-    quick: &[],
-    default: &["private"],
-    full: &[],
-};
+const OBJECT: Param =
+    Param::word("object", "each member of a worker group its own, or one for all", &["private", "shared"])
+        .quick(&["private"])
+        .named(&["shared"]);
 
 /// The memory for a parameter that is the length of files in [`WHERE`], of which `copies` exist at
 /// a time.
-const fn files(copies: u64) -> ParamKind {
+const fn files(copies: u64) -> Memory {
     // One to write from, one to read back into.
     const BUFFERS: u64 = 2;
-    ParamKind::SizeOf(Memory::Files { copies, buffers: BUFFERS, in_memory: Some((WHERE.name, "tmpfs")), shared: None })
+    Memory::Files { copies, buffers: BUFFERS, in_memory: Some((WHERE.name, "tmpfs")), shared: None }
 }
 
-/// How full the directory is.
-const fn entries(default: &'static [&'static str]) -> Param {
-    Param {
-        name: "entries",
-        help: "names in the directory",
-        // Names here and entries in the kernel's cache of names.
-        kind: ParamKind::CountOf(Memory::PerMember(1 << 10)),
-        quick: &[],
-        default,
-        full: &["16", "1000", "100000"],
-    }
-}
+/// How full the directory is: names here and entries in the kernel's cache of names.
+const ENTRIES: Param =
+    Param::count("entries", "names in the directory").takes(Memory::PerMember(1 << 10)).full(&["16", "1000", "100000"]);
 
 /// A directory of this member's own, in the place given by the parameter [`WHERE`].
 fn directory(ctx: &mut Ctx) -> Result<Scratch, BenchError> {
@@ -109,7 +94,7 @@ mod tests {
     fn try_all_in(dir: &File) -> Vec<(&'static str, Outcome)> {
         let path = PathBuf::from(format!("/proc/self/fd/{}", dir.as_raw_fd()));
         let try_one = |bench: &&'static Benchmark| {
-            let params = bench.info.params.iter().map(|p| (p.name, *p.default.last().expect("a default")));
+            let params = bench.info.params.iter().map(|p| (p.name, *p.values(Tier::Standard).last().expect("a value")));
             let params: Vec<(&str, &str)> = params.collect();
             let tried = try_unchecked(bench, &params, Some(&path)).map(|_| ());
             assert_eq!(std::fs::read_dir(&path).expect("the directory").count(), 0, "{} left something", bench.info.id);

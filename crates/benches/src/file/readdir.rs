@@ -18,7 +18,7 @@
 //! docs/methods/operating-system.md#metadata-operations.
 
 use super::crowd::crowd;
-use super::{WHERE, directory, entries};
+use super::{ENTRIES, WHERE, directory};
 use groma_harness::prelude::*;
 use groma_harness::sys::files::{self, DirRoom};
 
@@ -29,7 +29,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         iteration: "one reading of the whole directory",
         timing: Timing::Each,
         // A hundred thousand names take longer (60 ms) than a busy machine leaves anybody undisturbed.
-        params: &[Param { full: &["16", "1000", "10000"], ..entries(&["1000"]) }, WHERE],
+        params: &[ENTRIES.quick(&["1000"]).full(&["16", "10000"]), WHERE],
         needs: &[Need::WorkDir],
         target_half_width: 0.03,
         ..Info::new("file.readdir")

@@ -23,7 +23,7 @@
 //! docs/methods/operating-system.md#metadata-operations.
 
 use super::crowd::{crowd, made};
-use super::{WHERE, directory, entries};
+use super::{ENTRIES, WHERE, directory};
 use crate::work;
 use groma_harness::prelude::*;
 use groma_harness::sys::{files, raw};
@@ -40,15 +40,14 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         iteration: "one rename",
         timing: Timing::Each,
         params: &[
-            Param {
-                name: "kind",
-                help: "within a directory, to another directory, or over a file that is there",
-                kind: ParamKind::Word(&["same_dir", "cross_dir", "over"]),
-                quick: &[],
-                default: &["same_dir", "over"],
-                full: &["same_dir", "cross_dir", "over"],
-            },
-            entries(&["16"]),
+            Param::word(
+                "kind",
+                "within a directory, to another directory, or over a file that is there",
+                &["same_dir", "cross_dir", "over"],
+            )
+            .quick(&["same_dir"])
+            .standard(&["over"]),
+            ENTRIES.quick(&["16"]),
             WHERE,
         ],
         needs: &[Need::WorkDir],

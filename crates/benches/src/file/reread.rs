@@ -46,14 +46,13 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         quantity: Quantity::Bandwidth,
         iteration: "one block of 64 KiB (open_close: the whole file)",
         params: &[
-            Param {
-                name: "mode",
-                help: "read, read and summed, or opened, read, summed and closed",
-                kind: ParamKind::Word(&["read", "read_sum", "open_close"]),
-                quick: &[],
-                default: &["read", "read_sum"],
-                full: &["read", "read_sum", "open_close"],
-            },
+            Param::word(
+                "mode",
+                "read, read and summed, or opened, read, summed and closed",
+                &["read", "read_sum", "open_close"],
+            )
+            .quick(&["read"])
+            .standard(&["read_sum"]),
             SIZE,
             WHERE,
             OBJECT,

@@ -35,41 +35,18 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         about: about!("get.rs"),
         iteration: "one request, its response read to the end",
         timing: Timing::Each,
-        outputs: &[
-            Output::MAIN,
-            Output {
-                suffix: "cpu_server",
-                summary: "CPU time of the server for a request",
-                derivation: Derivation::Series("cpu_server"),
-                quantity: None,
-                detail: true,
-            },
-        ],
+        outputs: &[Output::MAIN, Output::named("cpu_server", "CPU time of the server for a request").detail()],
         params: &[
-            Param {
-                name: "size",
-                help: "bytes in the body",
-                kind: ParamKind::Size,
-                quick: &[],
-                default: &["1K"],
-                full: &["0", "1K", "10K", "100K", "1M"],
-            },
-            Param {
-                name: "connection",
-                help: "one that stays, or one for each request",
-                kind: ParamKind::Word(&["keep_alive", "close"]),
-                quick: &[],
-                default: &["keep_alive", "close"],
-                full: &["keep_alive", "close"],
-            },
-            Param {
-                name: "from",
-                help: "where the server has the body: a buffer, or a file that it sends by sendfile",
-                kind: ParamKind::Word(&["memory", "file"]),
-                quick: &[],
-                default: &["memory"],
-                full: &["memory", "file"],
-            },
+            Param::size("size", "bytes in the body").quick(&["1K"]).full(&["0", "10K", "100K", "1M"]),
+            Param::word("connection", "one that stays, or one for each request", &["keep_alive", "close"])
+                .quick(&["keep_alive"])
+                .standard(&["close"]),
+            Param::word(
+                "from",
+                "where the server has the body: a buffer, or a file that it sends by sendfile",
+                &["memory", "file"],
+            )
+            .quick(&["memory"]),
         ],
         scaling: Scaling::processes("each copy forks its own server, which a process with threads must not"),
         placements: &[Placement::SameCpu, Placement::SameLlc, Placement::Remote],

@@ -35,7 +35,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         lineage: &["lmbench3:lat_fifo"],
         interference: Interference::Blocking,
         target_half_width: 0.02,
-        quick: false,
+        tier: Tier::Standard,
         ..Info::new("ipc.fifo_rtt")
     },
     run: Run::Here(run),

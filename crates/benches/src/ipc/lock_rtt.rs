@@ -47,7 +47,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         lineage: &["lmbench3:lat_fcntl"],
         interference: Interference::Blocking,
         target_half_width: 0.02,
-        quick: false,
+        tier: Tier::Standard,
         ..Info::new("ipc.lock_rtt")
     },
     run: Run::Here(run),

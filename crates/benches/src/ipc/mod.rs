@@ -48,7 +48,7 @@ const ONE_PROCESS_EACH: Scaling =
 
 /// The parameter for the length of a message, 1 byte by default.
 const fn sizes(full: &'static [&'static str]) -> Param {
-    Param { name: "size", help: "bytes in the message", kind: ParamKind::Size, quick: &[], default: &["1"], full }
+    Param::size("size", "bytes in the message").quick(&["1"]).full(full)
 }
 
 /// The error for a size that exceeds a limit of the system.

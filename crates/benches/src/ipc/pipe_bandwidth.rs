@@ -48,22 +48,10 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         outputs: stream::OUTPUTS,
         params: &[
             stream::SIZE,
-            Param {
-                name: "buffer",
-                help: "what the pipe holds: as it is made, or as much as it may",
-                kind: ParamKind::Word(&["default", "max"]),
-                quick: &[],
-                default: &["default"],
-                full: &["default", "max"],
-            },
-            Param {
-                name: "by",
-                help: "how the writer passes its buffer on: copied, or as pages lent",
-                kind: ParamKind::Word(&["write", "vmsplice"]),
-                quick: &[],
-                default: &["write"],
-                full: &["write", "vmsplice"],
-            },
+            Param::word("buffer", "what the pipe holds: as it is made, or as much as it may", &["default", "max"])
+                .quick(&["default"]),
+            Param::word("by", "how the writer passes its buffer on: copied, or as pages lent", &["write", "vmsplice"])
+                .quick(&["write"]),
         ],
         scaling: stream::SCALING,
         placements: &[

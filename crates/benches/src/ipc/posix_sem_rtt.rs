@@ -35,7 +35,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         placements: NEAR,
         interference: Interference::Blocking,
         target_half_width: 0.02,
-        quick: false,
+        tier: Tier::Standard,
         ..Info::new("ipc.posix_sem_rtt")
     },
     run: Run::Here(run),

@@ -45,22 +45,9 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         outputs: stream::OUTPUTS,
         params: &[
             stream::SIZE,
-            Param {
-                name: "by",
-                help: "how the writer passes a part of the file on",
-                kind: ParamKind::Word(&["sendfile", "splice", "read_write"]),
-                quick: &[],
-                default: &["sendfile"],
-                full: &["sendfile", "splice", "read_write"],
-            },
-            Param {
-                name: "to",
-                help: "what the reader reads from",
-                kind: ParamKind::Word(&["socket", "pipe"]),
-                quick: &[],
-                default: &["socket"],
-                full: &["socket", "pipe"],
-            },
+            Param::word("by", "how the writer passes a part of the file on", &["sendfile", "splice", "read_write"])
+                .quick(&["sendfile"]),
+            Param::word("to", "what the reader reads from", &["socket", "pipe"]).quick(&["socket"]),
         ],
         scaling: stream::SCALING,
         placements: &[Placement::SameCpu, Placement::SameLlc],
@@ -68,7 +55,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         lineage: &[],
         interference: Interference::Blocking,
         target_half_width: 0.05,
-        quick: false,
+        tier: Tier::Standard,
         ..Info::new("ipc.sendfile_bandwidth")
     },
     run: Run::Here(run),

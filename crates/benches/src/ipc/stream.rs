@@ -30,8 +30,7 @@ pub(super) const OUTPUTS: &[Output] = &[
 ];
 
 const fn cpu(suffix: &'static str, summary: &'static str) -> Output {
-    let derivation = Derivation::Series(suffix);
-    Output { suffix, summary, derivation, quantity: Some(Quantity::Latency), detail: true }
+    Output::named(suffix, summary).quantity(Quantity::Latency).detail()
 }
 
 /// How streams of all kinds scale.
@@ -39,14 +38,8 @@ pub(super) const SCALING: Scaling =
     Scaling::processes("each copy forks its other side, which a process with threads must not");
 
 /// The transfer sizes of all streams.
-pub(super) const SIZE: Param = Param {
-    name: "size",
-    help: "bytes in one transfer",
-    kind: ParamKind::Size,
-    quick: &[],
-    default: &["64K"],
-    full: &["4K", "16K", "64K", "256K", "1M"],
-};
+pub(super) const SIZE: Param =
+    Param::size("size", "bytes in one transfer").quick(&["64K"]).full(&["4K", "16K", "256K", "1M"]);
 
 /// The channel that carries the bytes.
 pub(super) struct Medium {

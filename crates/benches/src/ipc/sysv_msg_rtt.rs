@@ -34,7 +34,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         placements: NEAR,
         interference: Interference::Blocking,
         target_half_width: 0.02,
-        quick: false,
+        tier: Tier::Standard,
         ..Info::new("ipc.sysv_msg_rtt")
     },
     run: Run::Here(run),

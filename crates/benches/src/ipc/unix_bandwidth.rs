@@ -38,22 +38,9 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         outputs: stream::OUTPUTS,
         params: &[
             stream::SIZE,
-            Param {
-                name: "kind",
-                help: "kind of the socket",
-                kind: ParamKind::Word(&["stream", "seqpacket"]),
-                quick: &[],
-                default: &["stream"],
-                full: &["stream", "seqpacket"],
-            },
-            Param {
-                name: "buffer",
-                help: "what the socket holds: as it is made, or up to 4 MiB",
-                kind: ParamKind::Word(&["default", "large"]),
-                quick: &[],
-                default: &["default"],
-                full: &["default", "large"],
-            },
+            Param::word("kind", "kind of the socket", &["stream", "seqpacket"]).quick(&["stream"]),
+            Param::word("buffer", "what the socket holds: as it is made, or up to 4 MiB", &["default", "large"])
+                .quick(&["default"]),
         ],
         scaling: stream::SCALING,
         placements: &[Placement::SameCpu, Placement::SameLlc],

@@ -34,22 +34,9 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         timing: Timing::Each,
         params: &[
             sizes(&["1", "64", "1K", "16K", "64K"]),
-            Param {
-                name: "kind",
-                help: "what the sockets carry",
-                kind: ParamKind::Word(&["stream", "dgram", "seqpacket"]),
-                quick: &[],
-                default: &["stream"],
-                full: &["stream", "dgram", "seqpacket"],
-            },
-            Param {
-                name: "socket",
-                help: "made as a pair, or connected through an abstract address",
-                kind: ParamKind::Word(&["pair", "named"]),
-                quick: &[],
-                default: &["pair"],
-                full: &["pair", "named"],
-            },
+            Param::word("kind", "what the sockets carry", &["stream", "dgram", "seqpacket"]).quick(&["stream"]),
+            Param::word("socket", "made as a pair, or connected through an abstract address", &["pair", "named"])
+                .quick(&["pair"]),
         ],
         scaling: ONE_PROCESS_EACH,
         placements: NEAR,

@@ -24,7 +24,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         about: about!("eventfd.rs"),
         iteration: "one write and one read",
         lineage: &["wis:eventfd1"],
-        quick: false,
+        tier: Tier::Standard,
         ..Info::new("lock.eventfd")
     },
     run: Run::Here(run),

@@ -32,22 +32,13 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         about: about!("futex.rs"),
         iteration: "one call",
         params: &[
-            Param {
-                name: "op",
-                help: "wake nobody, or wait on a word that has changed",
-                kind: ParamKind::Word(&["wake", "wait"]),
-                quick: &[],
-                default: &["wake"],
-                full: &["wake", "wait"],
-            },
-            Param {
-                name: "key",
-                help: "how the kernel looks the word up: for threads of a process, or for processes",
-                kind: ParamKind::Word(&["private", "shared"]),
-                quick: &[],
-                default: &["private"],
-                full: &["private", "shared"],
-            },
+            Param::word("op", "wake nobody, or wait on a word that has changed", &["wake", "wait"]).quick(&["wake"]),
+            Param::word(
+                "key",
+                "how the kernel looks the word up: for threads of a process, or for processes",
+                &["private", "shared"],
+            )
+            .quick(&["private"]),
             OBJECT,
         ],
         needs: &[Need::WorkDir],

@@ -18,14 +18,12 @@ pub(crate) const ALL: &[&Benchmark] =
     &[&futex::BENCH, &mutex::BENCH, &posix_sem::BENCH, &sysv_sem::BENCH, &eventfd::BENCH, &file::BENCH];
 
 /// Whose lock it is.
-pub(crate) const LOCK_KIND: Param = Param {
-    name: "kind",
-    help: "lock of a process or of an open file on a byte (fcntl), or on the whole file (flock)",
-    kind: ParamKind::Word(&["record", "open-file", "flock"]),
-    quick: &[],
-    default: &["record"],
-    full: &["record", "open-file", "flock"],
-};
+pub(crate) const LOCK_KIND: Param = Param::word(
+    "kind",
+    "lock of a process or of an open file on a byte (fcntl), or on the whole file (flock)",
+    &["record", "open-file", "flock"],
+)
+.quick(&["record"]);
 
 /// The kind of lock that the parameter names.
 pub(crate) fn lock_kind(ctx: &Ctx) -> Kind {
@@ -37,14 +35,9 @@ pub(crate) fn lock_kind(ctx: &Ctx) -> Kind {
 }
 
 /// Whether the members of a worker group have an object each or one together.
-const OBJECT: Param = Param {
-    name: "object",
-    help: "each member of a worker group has its own, or all share one",
-    kind: ParamKind::Word(&["private", "shared"]),
-    quick: &[],
-    default: &["private"],
-    full: &["private", "shared"],
-};
+const OBJECT: Param =
+    Param::word("object", "each member of a worker group has its own, or all share one", &["private", "shared"])
+        .quick(&["private"]);
 
 /// The file that the members of a worker group share with `object=shared`; it is removed with the
 /// round.

@@ -28,17 +28,15 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         summary: "Mutex (pthread) that nobody else wants: lock and unlock, without the kernel",
         about: about!("mutex.rs"),
         iteration: "one lock and one unlock",
-        params: &[Param {
-            name: "process",
-            help: "whether the process has a second thread, which sleeps",
-            kind: ParamKind::Word(&["threaded", "single"]),
-            quick: &[],
-            default: &["threaded"],
-            full: &["threaded", "single"],
-        }],
+        params: &[Param::word(
+            "process",
+            "whether the process has a second thread, which sleeps",
+            &["threaded", "single"],
+        )
+        .quick(&["threaded"])],
         scaling: Scaling::processes("whether there are other threads is a parameter"),
         lineage: &["wis:pthread_mutex2", "libmicro:mutex"],
-        quick: false,
+        tier: Tier::Standard,
         ..Info::new("lock.mutex")
     },
     run: Run::Here(run),

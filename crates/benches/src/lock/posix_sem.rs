@@ -30,7 +30,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         params: &[OBJECT],
         needs: &[Need::WorkDir],
         lineage: &["wis:posix_semaphore1"],
-        quick: false,
+        tier: Tier::Standard,
         ..Info::new("lock.posix_sem")
     },
     run: Run::Here(run),

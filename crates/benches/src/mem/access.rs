@@ -50,41 +50,23 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         timing: Timing::Floor,
         outputs: &[
             Output::MAIN,
-            Output {
-                suffix: "over_read",
-                summary: "How many times as long as a plain load from the same buffer",
-                derivation: Derivation::Ratio { of: "", to: READ },
-                quantity: Some(Quantity::Ratio),
-                detail: false,
-            },
-            Output {
-                suffix: "read",
-                summary: "A plain load from the same buffer",
-                derivation: Derivation::Series(READ),
-                quantity: None,
-                detail: true,
-            },
+            Output::named("over_read", "How many times as long as a plain load from the same buffer")
+                .ratio("", READ)
+                .quantity(Quantity::Ratio),
+            Output::named("read", "A plain load from the same buffer").series(READ).detail(),
         ],
         params: &[
-            Param {
-                name: "kind",
-                help: "what a step does to its line",
-                kind: ParamKind::Word(&["own", "dirty", "read", "prefetched", "nt_load"]),
-                quick: &[],
-                default: &["own", "dirty"],
-                full: &["own", "dirty", "read", "prefetched", "nt_load"],
-            },
-            Param {
-                name: "size",
-                help: "bytes that the two chains span together",
-                kind: ParamKind::SizeOf(Memory::PerMember(1)),
-                quick: &[],
-                default: &["16K", "512K", "8M", "128M"],
-                full: &["16K", "512K", "8M", "128M", "512M"],
-            },
+            Param::word("kind", "what a step does to its line", &["own", "dirty", "read", "prefetched", "nt_load"])
+                .quick(&["own"])
+                .standard(&["dirty"]),
+            Param::size("size", "bytes that the two chains span together")
+                .takes(Memory::PerMember(1))
+                .quick(&["16K"])
+                .standard(&["512K", "8M", "128M"])
+                .full(&["512M"]),
         ],
         target_half_width: 0.02,
-        quick: false,
+        tier: Tier::Standard,
         ..Info::new("mem.access")
     },
     run: Run::Here(run),

@@ -64,47 +64,37 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         iteration: "one pass over the buffer, or over 64 KiB of a larger one",
         outputs: &[
             Output::MAIN,
-            Output {
-                suffix: "modelled",
-                summary: "Bytes per second that memory moves if no cache holds any (write-allocate model)",
-                derivation: Derivation::Scaled { of: "", by: MODELLED },
-                quantity: None,
-                detail: true,
-            },
+            Output::named(
+                "modelled",
+                "Bytes per second that memory moves if no cache holds any (write-allocate model)",
+            )
+            .scaled("", MODELLED)
+            .detail(),
         ],
         params: &[
-            Param {
-                name: "op",
-                help: "what is done; _nt: stores past the caches, zero_line and rep_: by the instruction for it",
-                kind: ParamKind::Word(OPS),
-                quick: &["read", "copy", "write_nt"],
-                default: OPS,
-                full: &[],
-            },
-            Param {
-                name: "size",
-                help: "bytes gone over, source and destination together",
-                kind: ParamKind::SizeOf(Memory::PerMember(1)),
-                quick: &["16K", "128M"],
-                default: &["16K", "256K", "8M", "128M"],
-                full: &[
-                    "16K", "32K", "64K", "128K", "256K", "512K", "1M", "2M", "4M", "8M", "16M", "64M", "128M", "256M",
-                    "1G",
-                ],
-            },
-            Param {
-                name: "kernel",
-                help: "instructions: the fastest that the CPU has, or those named; x8: eight places at once",
-                kind: ParamKind::Word(KERNELS),
-                quick: &[],
-                default: &["best"],
-                full: KERNELS,
-            },
+            Param::word(
+                "op",
+                "what is done; _nt: stores past the caches, zero_line and rep_: by the instruction for it",
+                OPS,
+            )
+            .quick(&["read", "copy", "write_nt"])
+            .standard(OPS),
+            Param::size("size", "bytes gone over, source and destination together")
+                .takes(Memory::PerMember(1))
+                .quick(&["16K", "128M"])
+                .standard(&["256K", "8M"])
+                .full(&["32K", "64K", "128K", "512K", "1M", "2M", "4M", "16M", "64M", "256M", "1G"]),
+            Param::word(
+                "kernel",
+                "instructions: the fastest that the CPU has, or those named; x8: eight places at once",
+                KERNELS,
+            )
+            .quick(&["best"]),
         ],
         lineage: &["lmbench1996:table2", "lmbench3:bw_mem", "ousterhout1990:table5", "cse221:ram_bandwidth"],
         target_half_width: 0.02,
         version: 2,
-        plain,
+        combination_tier,
         ..Info::new("mem.bandwidth")
     },
     run: Run::Here(run),
@@ -117,14 +107,13 @@ const KERNELS: &[&str] = &[
     "portable",
 ];
 
-/// What a plain run measures: `rep lods` reads at the same pace everywhere (it is microcode), so once is enough, and copies by
-/// string instructions are looked at where the C library uses them.
-fn plain(params: &Params) -> bool {
-    let (op, size) = (params.word("op").unwrap_or_default(), params.int("size").unwrap_or_default());
-    match op {
-        "rep_lods" => size == 16 << 10,
-        "rep_movs" | "zero_line" => size == 16 << 10 || size == 8 << 20,
-        _ => true,
+/// Without `--full`, `rep lods` is measured once, since it is microcode and reads at the same rate
+/// everywhere, and copies by string instructions at the sizes for which the C library uses them.
+fn combination_tier(params: &Params) -> Tier {
+    match (params.word("op"), params.int("size")) {
+        (Some("rep_lods"), Some(size)) if size != 16 << 10 => Tier::Full,
+        (Some("rep_movs" | "zero_line"), Some(size)) if size != 16 << 10 && size != 8 << 20 => Tier::Full,
+        _ => Tier::Quick,
     }
 }
 

@@ -35,26 +35,16 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         timing: Timing::Stated,
         outputs: &[
             Output::MAIN,
-            Output {
-                suffix: "share",
-                summary: "Random pairs that are in one bank and not in one row",
-                derivation: Derivation::Series("share"),
-                quantity: Some(Quantity::Ratio),
-                detail: false,
-            },
+            Output::named("share", "Random pairs that are in one bank and not in one row").quantity(Quantity::Ratio),
         ],
-        params: &[Param {
-            name: "size",
-            help: "bytes from which pairs are drawn",
-            kind: ParamKind::SizeOf(Memory::PerMember(1)),
-            quick: &[],
-            default: &["64M"],
-            full: &["64M", "512M"],
-        }],
+        params: &[Param::size("size", "bytes from which pairs are drawn")
+            .takes(Memory::PerMember(1))
+            .quick(&["64M"])
+            .full(&["512M"])],
         scaling: Scaling::alone("it sorts single pairs by time, which others' traffic would blur"),
         lineage: &["lmbench3:lat_dram_page"],
         target_half_width: 0.05,
-        quick: false,
+        tier: Tier::Standard,
         ..Info::new("mem.dram_page")
     },
     run: Run::Here(run),

@@ -38,40 +38,14 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         timing: Timing::Floor,
         outputs: &[
             Output::MAIN,
-            Output {
-                suffix: "serial",
-                summary: "A line with a fence of its own",
-                derivation: Derivation::Series(SERIAL),
-                quantity: None,
-                detail: false,
-            },
-            Output {
-                suffix: "reload",
-                summary: "A dependent load from such a line afterwards",
-                derivation: Derivation::Series(RELOAD),
-                quantity: None,
-                detail: false,
-            },
+            Output::named("serial", "A line with a fence of its own").series(SERIAL),
+            Output::named("reload", "A dependent load from such a line afterwards").series(RELOAD),
         ],
         params: &[
-            Param {
-                name: "op",
-                help: "what is done to the line, or the instruction",
-                kind: ParamKind::Word(&[
-                    "evict",
-                    "clean",
-                    "clflush",
-                    "clflushopt",
-                    "clwb",
-                    "cldemote",
-                    "dc_civac",
-                    "dc_cvac",
-                    "cbo_flush",
-                    "cbo_clean",
-                ]),
-                quick: &[],
-                default: &["evict", "clean"],
-                full: &[
+            Param::word(
+                "op",
+                "what is done to the line, or the instruction",
+                &[
                     "evict",
                     "clean",
                     "clflush",
@@ -83,18 +57,19 @@ pub(crate) static BENCH: Benchmark = Benchmark {
                     "cbo_flush",
                     "cbo_clean",
                 ],
-            },
-            Param {
-                name: "state",
-                help: "what the line is before: loaded, modified, in no cache",
-                kind: ParamKind::Word(&["clean", "dirty", "absent"]),
-                quick: &[],
-                default: &["clean", "dirty", "absent"],
-                full: &[],
-            },
+            )
+            .quick(&["evict"])
+            .standard(&["clean"]),
+            Param::word(
+                "state",
+                "what the line is before: loaded, modified, in no cache",
+                &["clean", "dirty", "absent"],
+            )
+            .quick(&["clean"])
+            .standard(&["dirty", "absent"]),
         ],
         target_half_width: 0.03,
-        quick: false,
+        tier: Tier::Standard,
         ..Info::new("mem.flush")
     },
     run: Run::Here(run),

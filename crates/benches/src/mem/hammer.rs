@@ -47,55 +47,32 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         timing: Timing::Floor,
         outputs: &[
             Output::MAIN,
-            Output {
-                suffix: "rate",
-                summary: "Operations per second of all members together",
-                derivation: Derivation::Series(""),
-                quantity: Some(Quantity::Rate),
-                detail: false,
-            },
-            Output {
-                suffix: "traffic",
-                summary: "Bytes per second that memory moves if no cache holds any (two lines an operation)",
-                derivation: Derivation::Scaled { of: "", by: TRAFFIC },
-                quantity: Some(Quantity::Bandwidth),
-                detail: true,
-            },
-            Output {
-                suffix: "generator",
-                summary: "Time for the address of one operation alone",
-                derivation: Derivation::Series("generator"),
-                quantity: None,
-                detail: true,
-            },
-            Output {
-                suffix: "generator_share",
-                summary: "Time for the address over time per operation; hidden behind independent stores",
-                derivation: Derivation::Ratio { of: "generator", to: "" },
-                quantity: Some(Quantity::Ratio),
-                detail: true,
-            },
+            Output::named("rate", "Operations per second of all members together").series("").quantity(Quantity::Rate),
+            Output::named(
+                "traffic",
+                "Bytes per second that memory moves if no cache holds any (two lines an operation)",
+            )
+            .scaled("", TRAFFIC)
+            .quantity(Quantity::Bandwidth)
+            .detail(),
+            Output::named("generator", "Time for the address of one operation alone").detail(),
+            Output::named(
+                "generator_share",
+                "Time for the address over time per operation; hidden behind independent stores",
+            )
+            .ratio("generator", "")
+            .quantity(Quantity::Ratio)
+            .detail(),
         ],
         params: &[
             VARIANT,
-            Param {
-                name: "size",
-                help: "bytes of memory for each",
-                kind: ParamKind::SizeOf(Memory::PerMember(1)),
-                quick: &[],
-                default: &["128M"],
-                full: &["1M", "16M", "128M", "1G"],
-            },
-            Param {
-                name: "pages",
-                help: "base pages or transparent huge pages",
-                kind: ParamKind::Word(&["base", "huge"]),
-                quick: &[],
-                default: &["base"],
-                full: &["base", "huge"],
-            },
+            Param::size("size", "bytes of memory for each")
+                .takes(Memory::PerMember(1))
+                .quick(&["128M"])
+                .full(&["1M", "16M", "1G"]),
+            Param::word("pages", "base pages or transparent huge pages", &["base", "huge"]).quick(&["base"]),
         ],
-        workers: &[Workers::One, Workers::Cpus],
+        group_tier: Tier::Quick,
         lineage: &["slb:memhammer"],
         target_half_width: 0.05,
         ..Info::new("mem.hammer")
@@ -104,14 +81,13 @@ pub(crate) static BENCH: Benchmark = Benchmark {
 };
 
 /// What is done.
-pub(super) const VARIANT: Param = Param {
-    name: "variant",
-    help: "a store in the first line of a page, a store anywhere in it, or owning a line of it one after the other",
-    kind: ParamKind::Word(&["store", "line", "own"]),
-    quick: &["store"],
-    default: &["store", "own"],
-    full: &["store", "line", "own"],
-};
+pub(super) const VARIANT: Param = Param::word(
+    "variant",
+    "a store in the first line of a page, a store anywhere in it, or owning a line of it one after the other",
+    &["store", "line", "own"],
+)
+.quick(&["store"])
+.standard(&["own"]);
 
 /// The fact that holds the bytes that memory moves for an operation.
 const TRAFFIC: &str = "hammer.modelled_bytes";

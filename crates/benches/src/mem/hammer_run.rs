@@ -43,78 +43,32 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         timing: Timing::Stated,
         outputs: &[
             Output::MAIN,
-            Output {
-                suffix: "rate",
-                summary: "operations of all writers over the time from the first start to the last end",
-                derivation: Derivation::Series("rate"),
-                quantity: Some(Quantity::Rate),
-                detail: false,
-            },
-            Output {
-                suffix: "overlap",
-                summary: "share of that time in which all writers were at work",
-                derivation: Derivation::Series("overlap"),
-                quantity: Some(Quantity::Ratio),
-                detail: true,
-            },
-            Output {
-                suffix: "unfairness",
-                summary: "time of the slowest writer over that of the fastest",
-                derivation: Derivation::Series("unfairness"),
-                quantity: Some(Quantity::Ratio),
-                detail: true,
-            },
+            Output::named("rate", "operations of all writers over the time from the first start to the last end")
+                .quantity(Quantity::Rate),
+            Output::named("overlap", "share of that time in which all writers were at work")
+                .quantity(Quantity::Ratio)
+                .detail(),
+            Output::named("unfairness", "time of the slowest writer over that of the fastest")
+                .quantity(Quantity::Ratio)
+                .detail(),
         ],
         params: &[
             VARIANT,
-            Param {
-                name: "writers",
-                help: "how many writers",
-                kind: ParamKind::Count,
-                quick: &[],
-                default: &["1"],
-                full: &[],
-            },
-            Param {
-                name: "pages",
-                help: "4 KiB pages of memory for each",
-                kind: ParamKind::CountOf(Memory::Times(4096, "writers")),
-                quick: &[],
-                default: &["32768"],
-                full: &[],
-            },
-            Param {
-                name: "loops",
-                help: "operations per page, for each",
-                kind: ParamKind::Count,
-                quick: &[],
-                default: &["100"],
-                full: &[],
-            },
-            Param {
-                name: "cpus",
-                help: "the CPUs of the writers in their order, such as 0,2, or any",
-                kind: ParamKind::Text,
-                quick: &[],
-                default: &["any"],
-                full: &[],
-            },
-            Param {
-                name: "nodes",
-                help: "the nodes of their memory in their order, again and again, or local",
-                kind: ParamKind::Text,
-                quick: &[],
-                default: &["local"],
-                full: &[],
-            },
+            Param::count("writers", "how many writers").quick(&["1"]),
+            Param::count("pages", "4 KiB pages of memory for each")
+                .takes(Memory::Times(4096, "writers"))
+                .quick(&["32768"]),
+            Param::count("loops", "operations per page, for each").quick(&["100"]),
+            Param::text("cpus", "the CPUs of the writers in their order, such as 0,2, or any").quick(&["any"]),
+            Param::text("nodes", "the nodes of their memory in their order, again and again, or local")
+                .quick(&["local"]),
         ],
         scaling: Scaling::alone("it has writers of its own (writers=2)"),
         placements: &[Placement::Free],
         interference: Interference::Tasks,
         lineage: &["slb:memhammer"],
         target_half_width: 0.05,
-        default: false,
-        quick: false,
+        tier: Tier::Named,
         ..Info::new("mem.hammer_run")
     },
     run: Run::Here(run),

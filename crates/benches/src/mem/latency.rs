@@ -40,55 +40,46 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         iteration: "64 dependent loads",
         timing: Timing::Floor,
         params: &[
-            Param {
-                name: "size",
-                help: "bytes that the chain spans",
-                kind: ParamKind::SizeOf(Memory::PerMember(1)),
-                quick: &["16K", "32K", "128K", "512K", "1M", "8M", "64M"],
-                default: &[
-                    "4K", "8K", "16K", "24K", "32K", "48K", "64K", "96K", "128K", "192K", "256K", "384K", "512K",
-                    "768K", "1M", "1.5M", "2M", "3M", "4M", "6M", "8M", "12M", "16M", "24M", "32M", "48M", "64M",
-                    "96M", "128M", "256M",
-                ],
-                full: &[
-                    "4K", "5K", "6K", "7K", "8K", "10K", "12K", "14K", "16K", "20K", "24K", "28K", "32K", "40K", "48K",
-                    "56K", "64K", "80K", "96K", "112K", "128K", "160K", "192K", "224K", "256K", "320K", "384K", "448K",
-                    "512K", "640K", "768K", "896K", "1M", "1.25M", "1.5M", "1.75M", "2M", "2.5M", "3M", "3.5M", "4M",
-                    "5M", "6M", "7M", "8M", "10M", "12M", "14M", "16M", "20M", "24M", "28M", "32M", "40M", "48M",
-                    "56M", "64M", "80M", "96M", "112M", "128M", "192M", "256M", "384M", "512M", "1G",
-                ],
-            },
-            Param {
-                name: "chain",
-                help: "address translation: amortised over a group of pages, or included in every load",
-                kind: ParamKind::Word(&["amortised", "included"]),
-                quick: &["amortised"],
-                default: &["amortised", "included"],
-                full: &[],
-            },
-            Param {
-                name: "pages",
-                help: "base pages, transparent huge pages or reserved ones",
-                kind: ParamKind::Word(&["base", "huge", "hugetlb"]),
-                quick: &[],
-                default: &["base"],
-                full: &["base", "huge", "hugetlb"],
-            },
+            Param::size("size", "bytes that the chain spans")
+                .takes(Memory::PerMember(1))
+                .quick(&["16K", "32K", "128K", "512K", "1M", "8M", "64M"])
+                .standard(&[
+                    "4K", "8K", "24K", "48K", "64K", "96K", "192K", "256K", "384K", "768K", "1.5M", "2M", "3M", "4M",
+                    "6M", "12M", "16M", "24M", "32M", "48M", "96M", "128M", "256M",
+                ])
+                .full(&[
+                    "5K", "6K", "7K", "10K", "12K", "14K", "20K", "28K", "40K", "56K", "80K", "112K", "160K", "224K",
+                    "320K", "448K", "640K", "896K", "1.25M", "1.75M", "2.5M", "3.5M", "5M", "7M", "10M", "14M", "20M",
+                    "28M", "40M", "56M", "80M", "112M", "192M", "384M", "512M", "1G",
+                ]),
+            Param::word(
+                "chain",
+                "address translation: amortised over a group of pages, or included in every load",
+                &["amortised", "included"],
+            )
+            .quick(&["amortised"])
+            .standard(&["included"]),
+            Param::word("pages", "base pages, transparent huge pages or reserved ones", &["base", "huge", "hugetlb"])
+                .quick(&["base"]),
         ],
         lineage: &["lmbench1996:table6", "lmbench1996:figure1", "lmbench3:lat_mem_rd", "cse221:memory_latency"],
-        plain,
+        combination_tier,
         target_half_width: 0.02,
         ..Info::new("mem.latency")
     },
     run: Run::Here(run),
 };
 
-/// A plain run follows the chain with translation at every other octave only: it has no edges to be found, and each point
-/// costs as much as one of the other chain (a round of 256 MiB 0.3 to 0.4 s, most of it making pages present).
-fn plain(params: &Params) -> bool {
+/// The chain with translation included is followed at every other octave only, except with `--full`:
+/// it has no edges to be found, and each point costs as much as one of the other chain (a round of
+/// 256 MiB takes 0.3 to 0.4 s, most of it for making the pages present).
+fn combination_tier(params: &Params) -> Tier {
     let every_other_octave = |size: u64| size.is_power_of_two() && size.ilog2() % 2 == 1;
-    params.word("chain") == Some("amortised")
-        || params.int("size").is_some_and(|s| s >= 32 << 10 && every_other_octave(s))
+    match (params.word("chain"), params.int("size")) {
+        (Some("amortised"), _) => Tier::Quick,
+        (_, Some(size)) if size >= 32 << 10 && every_other_octave(size) => Tier::Quick,
+        _ => Tier::Full,
+    }
 }
 
 /// Loads of one iteration: the unrolled loop once.
@@ -217,13 +208,14 @@ mod tests {
     }
 
     #[test]
-    fn a_plain_run_takes_the_translation_chain_at_every_other_octave_only() {
-        let point = |size, chain: &str| {
-            Params(vec![("size".into(), Value::Int(size)), ("chain".into(), Value::Word(chain.into()))])
+    fn only_a_full_run_takes_the_translation_chain_at_every_size() {
+        let tier = |size, chain: &str| {
+            let word = Value::Word(chain.to_owned());
+            combination_tier(&Params(vec![("size".into(), Value::Int(size)), ("chain".into(), word)]))
         };
-        assert!(plain(&point(24 << 10, "amortised")));
-        assert!(!plain(&point(24 << 10, "included")));
-        assert!(!plain(&point(64 << 10, "included")));
-        assert!(plain(&point(128 << 10, "included")));
+        assert_eq!(tier(24 << 10, "amortised"), Tier::Quick);
+        assert_eq!(tier(24 << 10, "included"), Tier::Full);
+        assert_eq!(tier(64 << 10, "included"), Tier::Full);
+        assert_eq!(tier(128 << 10, "included"), Tier::Quick);
     }
 }

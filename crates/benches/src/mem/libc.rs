@@ -36,42 +36,25 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         iteration: "one pass over the buffer, or over a piece of a larger one",
         outputs: &[
             Output::MAIN,
-            Output {
-                suffix: "modelled",
-                summary: "Bytes per second that memory moves if no cache holds any (write-allocate model)",
-                derivation: Derivation::Scaled { of: "", by: MODELLED },
-                quantity: None,
-                detail: true,
-            },
+            Output::named(
+                "modelled",
+                "Bytes per second that memory moves if no cache holds any (write-allocate model)",
+            )
+            .scaled("", MODELLED)
+            .detail(),
         ],
         params: &[
-            Param {
-                name: "op",
-                help: "the function",
-                kind: ParamKind::Word(&["memcpy", "memset", "bcopy"]),
-                quick: &[],
-                default: &["memcpy", "memset"],
-                full: &["memcpy", "memset", "bcopy"],
-            },
-            Param {
-                name: "call",
-                help: "bytes of one call; whole: all of the buffer",
-                kind: ParamKind::Word(&["4K", "64", "64K", "1M", "whole"]),
-                quick: &[],
-                default: &["4K", "64", "64K", "1M", "whole"],
-                full: &[],
-            },
-            Param {
-                name: "buffer",
-                help: "bytes gone over, source and destination together",
-                kind: ParamKind::SizeOf(Memory::PerMember(1)),
-                quick: &[],
-                default: &["8M"],
-                full: &["16K", "256K", "8M", "128M"],
-            },
+            Param::word("op", "the function", &["memcpy", "memset", "bcopy"]).quick(&["memcpy"]).standard(&["memset"]),
+            Param::word("call", "bytes of one call; whole: all of the buffer", &["4K", "64", "64K", "1M", "whole"])
+                .quick(&["4K"])
+                .standard(&["64", "64K", "1M", "whole"]),
+            Param::size("buffer", "bytes gone over, source and destination together")
+                .takes(Memory::PerMember(1))
+                .quick(&["8M"])
+                .full(&["16K", "256K", "128M"]),
         ],
-        plain,
-        quick: false,
+        combination_tier,
+        tier: Tier::Standard,
         lineage: &["lmbench3:bw_mem", "lmbench1996:table2", "ousterhout1990:table5"],
         target_half_width: 0.02,
         ..Info::new("mem.libc")
@@ -83,8 +66,13 @@ const MODELLED: &str = "modelled_per_program_byte";
 /// The largest piece, unless a call is larger: tens of microseconds.
 const PIECE: usize = 1 << 20;
 
-fn plain(params: &Params) -> bool {
-    params.word("op") == Some("memcpy") || matches!(params.word("call"), Some("64" | "4K" | "whole"))
+/// Without `--full`, only `memcpy` is called with lengths other than 64 bytes, 4 KiB and the whole
+/// buffer.
+fn combination_tier(params: &Params) -> Tier {
+    match (params.word("op"), params.word("call")) {
+        (Some("memcpy"), _) | (_, Some("64" | "4K" | "whole")) => Tier::Quick,
+        _ => Tier::Full,
+    }
 }
 
 fn run(ctx: &mut Ctx) -> Outcome {

@@ -35,16 +35,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         quantity: Quantity::Size,
         iteration: "64 loads along a chain of pairs",
         timing: Timing::Stated,
-        outputs: &[
-            Output::MAIN,
-            Output {
-                suffix: "pair",
-                summary: "bytes that come together: two lines where they come in pairs",
-                derivation: Derivation::Series("pair"),
-                quantity: None,
-                detail: false,
-            },
-        ],
+        outputs: &[Output::MAIN, Output::named("pair", "bytes that come together: two lines where they come in pairs")],
         scaling: Scaling::alone("it states a property of one core instead of taking samples that could overlap"),
         lineage: &["lmbench3:line"],
         ..Info::new("mem.line")

@@ -49,66 +49,25 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         timing: Timing::Stated,
         outputs: &[
             Output::MAIN,
-            Output {
-                suffix: "p95",
-                summary: "95th percentile over windows of 0.4 ms",
-                derivation: Derivation::Series("p95"),
-                quantity: None,
-                detail: false,
-            },
-            Output {
-                suffix: "bandwidth",
-                summary: "Bytes that generators and chase moved per second meanwhile",
-                derivation: Derivation::Series("bandwidth"),
-                quantity: Some(Quantity::Bandwidth),
-                detail: false,
-            },
-            Output {
-                suffix: "idle",
-                summary: "The same chase a moment before, with the generators asleep",
-                derivation: Derivation::Series("idle"),
-                quantity: None,
-                detail: true,
-            },
+            Output::named("p95", "95th percentile over windows of 0.4 ms"),
+            Output::named("bandwidth", "Bytes that generators and chase moved per second meanwhile")
+                .quantity(Quantity::Bandwidth),
+            Output::named("idle", "The same chase a moment before, with the generators asleep").detail(),
         ],
         params: &[
-            Param {
-                name: "pace",
-                help: "cycles that a generator idles after each KiB",
-                kind: ParamKind::Count,
-                quick: &["0"],
-                default: &["0", "64", "256", "4096"],
-                full: &["0", "16", "32", "64", "128", "256", "512", "1024", "2048", "4096"],
-            },
-            Param {
-                name: "generators",
-                help: "CPUs that keep it busy; 0 for all others",
-                kind: ParamKind::Count,
-                quick: &[],
-                default: &["0"],
-                full: &[],
-            },
-            Param {
-                name: "mix",
-                help: "what they do: read, write past the caches, copy",
-                kind: ParamKind::Word(&["read", "write_nt", "copy"]),
-                quick: &[],
-                default: &["read"],
-                full: &["read", "write_nt", "copy"],
-            },
-            Param {
-                name: "level",
-                help: "what is chased: memory, or the shared cache",
-                kind: ParamKind::Word(&["dram", "l3"]),
-                quick: &[],
-                default: &["dram"],
-                full: &["dram", "l3"],
-            },
+            Param::count("pace", "cycles that a generator idles after each KiB")
+                .quick(&["0"])
+                .standard(&["64", "256", "4096"])
+                .full(&["16", "32", "128", "512", "1024", "2048"]),
+            Param::count("generators", "CPUs that keep it busy; 0 for all others").quick(&["0"]),
+            Param::word("mix", "what they do: read, write past the caches, copy", &["read", "write_nt", "copy"])
+                .quick(&["read"]),
+            Param::word("level", "what is chased: memory, or the shared cache", &["dram", "l3"]).quick(&["dram"]),
         ],
         scaling: Scaling::alone("it keeps all CPUs busy by itself"),
         needs: &[Need::Cpus(2)],
         target_half_width: 0.05,
-        quick: false,
+        tier: Tier::Standard,
         ..Info::new("mem.loaded_latency")
     },
     run: Run::Here(run),

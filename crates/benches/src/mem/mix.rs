@@ -32,42 +32,24 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         iteration: "about 64 KiB of both streams together",
         outputs: &[
             Output::MAIN,
-            Output {
-                suffix: "modelled",
-                summary: "Bytes per second that memory moves (write-allocate model)",
-                derivation: Derivation::Scaled { of: "", by: MODELLED },
-                quantity: None,
-                detail: true,
-            },
+            Output::named("modelled", "Bytes per second that memory moves (write-allocate model)")
+                .scaled("", MODELLED)
+                .detail(),
         ],
         params: &[
-            Param {
-                name: "mix",
-                help: "lines read and lines written, in turn",
-                kind: ParamKind::Word(&["1:1", "2:1", "3:1", "1:0", "1:2", "0:1"]),
-                quick: &[],
-                default: &["1:1", "2:1"],
-                full: &["1:0", "3:1", "2:1", "1:1", "1:2", "0:1"],
-            },
-            Param {
-                name: "store",
-                help: "ordinary stores, or such that bypass the caches",
-                kind: ParamKind::Word(&["plain", "nt"]),
-                quick: &[],
-                default: &["plain", "nt"],
-                full: &[],
-            },
-            Param {
-                name: "size",
-                help: "bytes of both streams together",
-                kind: ParamKind::SizeOf(Memory::PerMember(1)),
-                quick: &[],
-                default: &["128M"],
-                full: &["16K", "8M", "128M", "512M"],
-            },
+            Param::word("mix", "lines read and lines written, in turn", &["1:1", "2:1", "3:1", "1:0", "1:2", "0:1"])
+                .quick(&["1:1"])
+                .standard(&["2:1"]),
+            Param::word("store", "ordinary stores, or such that bypass the caches", &["plain", "nt"])
+                .quick(&["plain"])
+                .standard(&["nt"]),
+            Param::size("size", "bytes of both streams together")
+                .takes(Memory::PerMember(1))
+                .quick(&["128M"])
+                .full(&["16K", "8M", "512M"]),
         ],
-        plain,
-        quick: false,
+        combination_tier,
+        tier: Tier::Standard,
         target_half_width: 0.02,
         ..Info::new("mem.mix")
     },
@@ -78,8 +60,9 @@ const MODELLED: &str = "modelled_per_program_byte";
 /// Both streams are gone over in pieces of about this many bytes.
 const PIECE: usize = 64 << 10;
 
-fn plain(params: &Params) -> bool {
-    params.word("store") != Some("nt")
+/// Stores that bypass the caches belong to the full set.
+fn combination_tier(params: &Params) -> Tier {
+    if params.word("store") == Some("nt") { Tier::Full } else { Tier::Quick }
 }
 
 fn run(ctx: &mut Ctx) -> Outcome {

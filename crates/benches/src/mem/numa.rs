@@ -39,33 +39,18 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         timing: Timing::Floor,
         outputs: &[
             Output::MAIN,
-            Output {
-                suffix: "read",
-                summary: "Bytes that one CPU reads per second",
-                derivation: Derivation::Series("read"),
-                quantity: Some(Quantity::Bandwidth),
-                detail: false,
-            },
-            Output {
-                suffix: "write_nt",
-                summary: "Bytes that one CPU writes past the caches per second",
-                derivation: Derivation::Series("write_nt"),
-                quantity: Some(Quantity::Bandwidth),
-                detail: false,
-            },
+            Output::named("read", "Bytes that one CPU reads per second").quantity(Quantity::Bandwidth),
+            Output::named("write_nt", "Bytes that one CPU writes past the caches per second")
+                .quantity(Quantity::Bandwidth),
         ],
-        params: &[Param {
-            name: "size",
-            help: "bytes of the chase, and as many of each stream",
-            kind: ParamKind::SizeOf(Memory::PerMember(3)),
-            quick: &[],
-            default: &["64M"],
-            full: &["64M", "256M"],
-        }],
+        params: &[Param::size("size", "bytes of the chase, and as many of each stream")
+            .takes(Memory::PerMember(3))
+            .quick(&["64M"])
+            .full(&["256M"])],
         scaling: Scaling::alone("it is about one CPU; worker groups have mem.bandwidth"),
         placements: &[Placement::EveryNodePair],
         target_half_width: 0.05,
-        quick: false,
+        tier: Tier::Standard,
         ..Info::new("mem.numa")
     },
     run: Run::Here(run),

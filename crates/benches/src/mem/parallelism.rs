@@ -56,45 +56,19 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         timing: Timing::Stated,
         outputs: &[
             Output::MAIN,
-            Output {
-                suffix: "chains",
-                summary: "Chains beyond which more of them add less than 2 %",
-                derivation: Derivation::Series("chains"),
-                quantity: Some(Quantity::Count),
-                detail: false,
-            },
-            Output {
-                suffix: "rate",
-                summary: "Loads a second at best",
-                derivation: Derivation::Series("rate"),
-                quantity: Some(Quantity::Rate),
-                detail: false,
-            },
-            Output {
-                suffix: "bandwidth",
-                summary: "Bytes a second of the lines loaded at best",
-                derivation: Derivation::Series("bandwidth"),
-                quantity: Some(Quantity::Bandwidth),
-                detail: true,
-            },
+            Output::named("chains", "Chains beyond which more of them add less than 2 %").quantity(Quantity::Count),
+            Output::named("rate", "Loads a second at best").quantity(Quantity::Rate),
+            Output::named("bandwidth", "Bytes a second of the lines loaded at best")
+                .quantity(Quantity::Bandwidth)
+                .detail(),
         ],
         params: &[
-            Param {
-                name: "size",
-                help: "bytes that the chains span together",
-                kind: ParamKind::SizeOf(Memory::PerMember(1)),
-                quick: &["128M"],
-                default: &["16K", "512K", "8M", "128M"],
-                full: &["16K", "512K", "8M", "128M", "512M"],
-            },
-            Param {
-                name: "pages",
-                help: "base pages or transparent huge pages",
-                kind: ParamKind::Word(&["base", "huge"]),
-                quick: &[],
-                default: &["base"],
-                full: &["base", "huge"],
-            },
+            Param::size("size", "bytes that the chains span together")
+                .takes(Memory::PerMember(1))
+                .quick(&["128M"])
+                .standard(&["16K", "512K", "8M"])
+                .full(&["512M"]),
+            Param::word("pages", "base pages or transparent huge pages", &["base", "huge"]).quick(&["base"]),
         ],
         scaling: Scaling::alone(
             "it searches within a round instead of taking samples that could overlap: see mem.random_read",

@@ -46,23 +46,11 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         timing: Timing::Stated,
         outputs: &[
             Output::MAIN,
-            Output {
-                suffix: "lines",
-                summary: "the same with a node in every line",
-                derivation: Derivation::Series("lines"),
-                quantity: None,
-                detail: false,
-            },
-            Output {
-                suffix: "page_local",
-                summary: "the same with each page finished before the next",
-                derivation: Derivation::Series("page_local"),
-                quantity: None,
-                detail: false,
-            },
+            Output::named("lines", "the same with a node in every line"),
+            Output::named("page_local", "the same with each page finished before the next"),
         ],
         scaling: Scaling::alone("it states ratios instead of taking samples that could overlap"),
-        quick: false,
+        tier: Tier::Standard,
         target_half_width: 0.05,
         ..Info::new("mem.prefetch")
     },

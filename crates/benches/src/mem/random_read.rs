@@ -33,27 +33,18 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         iteration: "16 loads on each chain",
         timing: Timing::Floor,
         params: &[
-            Param {
-                name: "size",
-                help: "bytes of each worker's buffer",
-                kind: ParamKind::SizeOf(Memory::PerMember(1)),
-                quick: &[],
-                default: &["128M"],
-                full: &["8M", "128M", "1G"],
-            },
-            Param {
-                name: "chains",
-                help: "independent chains: 1, 2, 4 to 16 in twos, 20, 24, 28, 32, 40, 48 or 64",
-                kind: ParamKind::Count,
-                quick: &[],
-                default: &["16"],
-                full: &["1", "8", "16", "32", "64"],
-            },
+            Param::size("size", "bytes of each worker's buffer")
+                .takes(Memory::PerMember(1))
+                .quick(&["128M"])
+                .full(&["8M", "1G"]),
+            Param::count("chains", "independent chains: 1, 2, 4 to 16 in twos, 20, 24, 28, 32, 40, 48 or 64")
+                .quick(&["16"])
+                .full(&["1", "8", "32", "64"]),
         ],
-        workers: &[Workers::One, Workers::Cpus],
+        group_tier: Tier::Quick,
         lineage: &["lmbench3:par_mem"],
         target_half_width: 0.03,
-        quick: false,
+        tier: Tier::Standard,
         ..Info::new("mem.random_read")
     },
     run: Run::Here(run),

@@ -43,50 +43,28 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         iteration: "one piece of 32 KiB of each array",
         outputs: &[
             Output::MAIN,
-            Output {
-                suffix: "modelled",
-                summary: "Bytes per second that memory moves (write-allocate model)",
-                derivation: Derivation::Scaled { of: "", by: MODELLED },
-                quantity: None,
-                detail: true,
-            },
+            Output::named("modelled", "Bytes per second that memory moves (write-allocate model)")
+                .scaled("", MODELLED)
+                .detail(),
         ],
         params: &[
-            Param {
-                name: "op",
-                help: "the loop",
-                kind: ParamKind::Word(OPS),
-                quick: &["triad"],
-                default: OPS,
-                full: &[],
-            },
-            Param {
-                name: "store",
-                help: "ordinary stores, or such that bypass the caches",
-                kind: ParamKind::Word(&["plain", "nt"]),
-                quick: &["plain"],
-                default: &["plain", "nt"],
-                full: &[],
-            },
-            Param {
-                name: "size",
-                help: "bytes of all arrays of the loop together",
-                kind: ParamKind::SizeOf(Memory::PerMember(1)),
-                quick: &[],
-                default: &["128M"],
-                full: &["96K", "8M", "128M", "512M"],
-            },
-            Param {
-                name: "kernel",
-                help: "instructions: the widest that the CPU has, or those named",
-                kind: ParamKind::Word(&["best", "avx512", "avx2", "sve", "neon", "rvv", "scalar", "portable"]),
-                quick: &[],
-                default: &["best"],
-                full: &["best", "avx512", "avx2", "sve", "neon", "rvv", "scalar", "portable"],
-            },
+            Param::word("op", "the loop", OPS).quick(&["triad"]).standard(OPS),
+            Param::word("store", "ordinary stores, or such that bypass the caches", &["plain", "nt"])
+                .quick(&["plain"])
+                .standard(&["nt"]),
+            Param::size("size", "bytes of all arrays of the loop together")
+                .takes(Memory::PerMember(1))
+                .quick(&["128M"])
+                .full(&["96K", "8M", "512M"]),
+            Param::word(
+                "kernel",
+                "instructions: the widest that the CPU has, or those named",
+                &["best", "avx512", "avx2", "sve", "neon", "rvv", "scalar", "portable"],
+            )
+            .quick(&["best"]),
         ],
-        plain,
-        quick: false,
+        combination_tier,
+        tier: Tier::Standard,
         lineage: &["lmbench3:stream"],
         target_half_width: 0.02,
         ..Info::new("mem.stream")
@@ -107,11 +85,14 @@ const CHECK_EVERY: usize = 257;
 /// Distance of two arrays in the low twelve address bits: a third of a page, in whole lines.
 const APART: usize = 1344;
 
-/// STREAM's four, and how much bypassing the caches changes; STREAM2's others are in the full set.
-fn plain(params: &Params) -> bool {
-    match params.word("store") {
-        Some("nt") => params.word("op") == Some("triad"),
-        _ => ["triad", "copy", "scale", "add"].map(Some).contains(&params.word("op")),
+/// The four loops of STREAM, and by how much bypassing the caches changes one of them; the loops of
+/// STREAM2 belong to the full set.
+fn combination_tier(params: &Params) -> Tier {
+    match (params.word("store"), params.word("op")) {
+        (Some("nt"), Some("triad")) => Tier::Quick,
+        (Some("nt"), _) => Tier::Full,
+        (_, Some("triad" | "copy" | "scale" | "add")) => Tier::Quick,
+        _ => Tier::Full,
     }
 }
 
@@ -257,13 +238,10 @@ mod tests {
     }
 
     #[test]
-    fn a_plain_run_has_five_points() {
-        let all = OPS.iter().flat_map(|op| ["plain", "nt"].map(|store| (*op, store)));
-        let params = |(op, store): (&str, &str)| {
-            let word = |name: &str, word: &str| (name.to_owned(), groma_harness::model::Value::Word(word.to_owned()));
-            Params(vec![word("op", op), word("store", store)])
-        };
-        assert_eq!(all.filter(|point| plain(&params(*point))).count(), 5);
+    fn a_standard_run_measures_five_loops() {
+        let size = BENCH.info.params.iter().find(|p| p.name == "size").expect("it has one");
+        let sizes = size.values(Tier::Standard).len();
+        assert_eq!(BENCH.info.points(Tier::Standard).len(), 5 * sizes);
     }
 
     #[test]

@@ -47,49 +47,26 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         timing: Timing::Stated,
         outputs: &[
             Output::MAIN,
-            Output {
-                suffix: "l2",
-                summary: "pages that the second level holds",
-                derivation: Derivation::Series("l2"),
-                quantity: None,
-                detail: false,
-            },
-            Output {
-                suffix: "page",
-                summary: "size of a page as the TLB holds it",
-                derivation: Derivation::Series("page"),
-                quantity: Some(Quantity::Size),
-                detail: false,
-            },
+            Output::named("l2", "pages that the second level holds"),
+            Output::named("page", "size of a page as the TLB holds it").quantity(Quantity::Size),
             longer("l2_hit", "what an access takes longer that hits the second level only"),
             longer("walk2", "what it takes longer at twice the second level's reach"),
             longer("walk4", "the same at four times the reach"),
             longer("walk8", "the same at eight times the reach"),
         ],
         params: &[
-            Param {
-                name: "pages",
-                help: "base pages, transparent huge pages or reserved ones",
-                kind: ParamKind::Word(&["base", "huge", "hugetlb"]),
-                quick: &[],
-                default: &["base", "huge"],
-                full: &["base", "huge", "hugetlb"],
-            },
-            Param {
-                name: "layout",
-                help: "pages side by side, or 17 apart",
-                kind: ParamKind::Word(&["contiguous", "scattered"]),
-                quick: &[],
-                default: &["contiguous"],
-                full: &["contiguous", "scattered"],
-            },
+            Param::word("pages", "base pages, transparent huge pages or reserved ones", &["base", "huge", "hugetlb"])
+                .quick(&["base"])
+                .standard(&["huge"]),
+            Param::word("layout", "pages side by side, or 17 apart", &["contiguous", "scattered"])
+                .quick(&["contiguous"]),
         ],
         scaling: Scaling::alone("it states properties of one core instead of taking samples that could overlap"),
         lineage: &["lmbench3:tlb"],
         // Walks differ with the position of the page tables; the entries, which matter most, agree
         // at once.
         target_half_width: 0.1,
-        quick: false,
+        tier: Tier::Standard,
         ..Info::new("mem.tlb")
     },
     run: Run::Here(run),
@@ -97,8 +74,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
 
 /// An output that is the difference of two chains' costs.
 const fn longer(suffix: &'static str, summary: &'static str) -> Output {
-    let derivation = Derivation::Series(suffix);
-    Output { suffix, summary, derivation, quantity: Some(Quantity::Latency), detail: false }
+    Output::named(suffix, summary).quantity(Quantity::Latency)
 }
 
 /// The range of pages in which the end of the first level is searched: the largest first-level data

@@ -39,25 +39,17 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         timing: Timing::Stated,
         outputs: &[
             Output::MAIN,
-            Output {
-                suffix: "way_size",
-                summary: "distance of addresses of one set",
-                derivation: Derivation::Series("way_size"),
-                quantity: Some(Quantity::Size),
-                detail: false,
-            },
+            Output::named("way_size", "distance of addresses of one set").quantity(Quantity::Size),
         ],
-        params: &[Param {
-            name: "level",
-            help: "the first-level data cache, or the second level (in huge pages)",
-            kind: ParamKind::Word(&["l1", "l2"]),
-            quick: &[],
-            default: &["l1"],
-            full: &["l1", "l2"],
-        }],
+        params: &[Param::word(
+            "level",
+            "the first-level data cache, or the second level (in huge pages)",
+            &["l1", "l2"],
+        )
+        .quick(&["l1"])],
         scaling: Scaling::alone("it states a property of one core instead of taking samples that could overlap"),
         lineage: &["lmbench3:cache"],
-        quick: false,
+        tier: Tier::Standard,
         ..Info::new("mem.ways")
     },
     run: Run::Here(run),

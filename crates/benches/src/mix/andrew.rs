@@ -59,22 +59,14 @@ pub(crate) static BENCH: Benchmark = Benchmark {
             phase("delete", "deleting all that was made"),
         ],
         params: &[
-            Param {
-                name: "tree",
-                help: "20 files of 100 KiB, 70 of 0.3 MiB as Andrew's, or 700 of 30 MiB, about (large wants --deadline 60s)",
-                kind: ParamKind::Word(&["small", "andrew", "large"]),
-                quick: &[],
-                default: &["small"],
-                full: &["small", "andrew"],
-            },
-            Param {
-                name: "jobs",
-                help: "compilers at once",
-                kind: ParamKind::Count,
-                quick: &[],
-                default: &["1"],
-                full: &["1", "2", "4"],
-            },
+            Param::word(
+                "tree",
+                "20 files of 100 KiB, 70 of 0.3 MiB as Andrew's, or 700 of 30 MiB, about (large wants --deadline 60s)",
+                &["small", "andrew", "large"],
+            )
+            .quick(&["small"])
+            .named(&["large"]),
+            Param::count("jobs", "compilers at once").quick(&["1"]).full(&["2", "4"]),
         ],
         scaling: Scaling::processes("a process with threads must not fork"),
         placements: &[Placement::Free],
@@ -82,7 +74,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         lineage: &["ousterhout1990:table7", "ousterhout1990:table8"],
         interference: Interference::Tasks,
         target_half_width: 0.05,
-        quick: false,
+        tier: Tier::Standard,
         ..Info::new("mix.andrew")
     },
     run: Run::Here(run),
@@ -90,7 +82,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
 
 /// The output for one phase.
 const fn phase(suffix: &'static str, summary: &'static str) -> Output {
-    Output { suffix, summary, derivation: Derivation::Series(suffix), detail: true, ..Output::MAIN }
+    Output::named(suffix, summary).detail()
 }
 
 const PHASES: [&str; 7] = ["mkdir", "copy", "stat", "read", "compile", "link", "delete"];

@@ -40,54 +40,16 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         timing: Timing::Each,
         outputs: &[
             Output::MAIN,
-            Output {
-                suffix: "ratio",
-                summary: "makespan against the ideal",
-                derivation: Derivation::Series("ratio"),
-                quantity: Some(Quantity::Ratio),
-                ..Output::MAIN
-            },
-            Output {
-                suffix: "slowdown",
-                summary: "time of each job against the same job alone",
-                derivation: Derivation::Series("slowdown"),
-                quantity: Some(Quantity::Ratio),
-                ..Output::MAIN
-            },
+            Output::named("ratio", "makespan against the ideal").quantity(Quantity::Ratio),
+            Output::named("slowdown", "time of each job against the same job alone").quantity(Quantity::Ratio),
         ],
         params: &[
-            Param {
-                name: "jobs",
-                help: "how many",
-                kind: ParamKind::Count,
-                quick: &[],
-                default: &["4"],
-                full: &["1", "2", "4", "8", "16", "32"],
-            },
-            Param {
-                name: "work_us",
-                help: "microseconds of work in a job, of the mean one if they differ",
-                kind: ParamKind::Count,
-                quick: &[],
-                default: &["1000"],
-                full: &["100", "1000", "10000"],
-            },
-            Param {
-                name: "kind",
-                help: "what a job is",
-                kind: ParamKind::Word(&["process", "thread"]),
-                quick: &[],
-                default: &["process"],
-                full: &["process", "thread"],
-            },
-            Param {
-                name: "work",
-                help: "equal jobs, or a few with most of the work",
-                kind: ParamKind::Word(&["equal", "heavy"]),
-                quick: &[],
-                default: &["equal"],
-                full: &["equal", "heavy"],
-            },
+            Param::count("jobs", "how many").quick(&["4"]).full(&["1", "2", "8", "16", "32"]),
+            Param::count("work_us", "microseconds of work in a job, of the mean one if they differ")
+                .quick(&["1000"])
+                .full(&["100", "10000"]),
+            Param::word("kind", "what a job is", &["process", "thread"]).quick(&["process"]),
+            Param::word("work", "equal jobs, or a few with most of the work", &["equal", "heavy"]).quick(&["equal"]),
         ],
         scaling: Scaling::alone("it fills the CPUs by itself"),
         placements: &[Placement::Free],

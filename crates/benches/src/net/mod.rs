@@ -40,14 +40,8 @@ pub(crate) const SERVICES: &[&Service] = &[
 const PLACEMENTS: &[Placement] = &[Placement::SameCpu, Placement::SameLlc, Placement::Remote];
 
 /// Which loopback.
-const FAMILY: Param = Param {
-    name: "family",
-    help: "addresses of IPv4 (127.0.0.1) or of IPv6 (::1)",
-    kind: ParamKind::Word(&["v4", "v6"]),
-    quick: &[],
-    default: &["v4"],
-    full: &["v4", "v6"],
-};
+const FAMILY: Param =
+    Param::word("family", "addresses of IPv4 (127.0.0.1) or of IPv6 (::1)", &["v4", "v6"]).quick(&["v4"]);
 
 /// Converts a number from the network to a size; an error unless it is 1 to `most`.
 fn within(size: u64, most: u64) -> io::Result<usize> {

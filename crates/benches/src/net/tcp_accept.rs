@@ -32,21 +32,12 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         about: about!("tcp_accept.rs"),
         iteration: "one connect and one accept",
         timing: Timing::Each,
-        outputs: &[
-            Output::MAIN,
-            Output {
-                suffix: "alone",
-                summary: "Accepting a TCP connection that waits",
-                derivation: Derivation::Series("alone"),
-                quantity: None,
-                detail: true,
-            },
-        ],
+        outputs: &[Output::MAIN, Output::named("alone", "Accepting a TCP connection that waits").detail()],
         params: &[FAMILY],
         needs: &[Need::Loopback],
         lineage: &["libmicro:connection"],
         target_half_width: 0.02,
-        quick: false,
+        tier: Tier::Standard,
         ..Info::new("net.tcp_accept")
     },
     run: Run::Here(run),

@@ -59,30 +59,19 @@ pub(crate) static BENCH: Benchmark = Benchmark {
             cpu("cpu_receiver", "CPU time of the receiver for a gigabyte"),
         ],
         params: &[
-            Param {
-                name: "size",
-                help: "bytes in one write, up to 1M",
-                kind: ParamKind::Size,
-                quick: &[],
-                default: &["64K"],
-                full: &["4K", "64K", "1M"],
-            },
-            Param {
-                name: "buffers",
-                help: "the sockets' buffers: as the kernel tunes them, or 4 MiB asked for",
-                kind: ParamKind::Word(&["default", "4M"]),
-                quick: &[],
-                default: &["default"],
-                full: &["default", "4M"],
-            },
-            Param {
-                name: "by",
-                help: "how the sender sends: from memory that it writes each time, or from a file",
-                kind: ParamKind::Word(&["write", "sendfile"]),
-                quick: &[],
-                default: &["write"],
-                full: &["write", "sendfile"],
-            },
+            Param::size("size", "bytes in one write, up to 1M").quick(&["64K"]).full(&["4K", "1M"]),
+            Param::word(
+                "buffers",
+                "the sockets' buffers: as the kernel tunes them, or 4 MiB asked for",
+                &["default", "4M"],
+            )
+            .quick(&["default"]),
+            Param::word(
+                "by",
+                "how the sender sends: from memory that it writes each time, or from a file",
+                &["write", "sendfile"],
+            )
+            .quick(&["write"]),
             FAMILY,
         ],
         scaling: Scaling::processes("each copy forks its other side, which a process with threads must not"),
@@ -98,7 +87,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
 
 /// An output for the CPU time of one side.
 const fn cpu(suffix: &'static str, summary: &'static str) -> Output {
-    Output { suffix, summary, derivation: Derivation::Series(suffix), quantity: Some(Quantity::Latency), detail: true }
+    Output::named(suffix, summary).quantity(Quantity::Latency).detail()
 }
 
 /// Bytes timed at once on this machine, and between machines, where more may be in flight.

@@ -51,14 +51,12 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         iteration: "one connect",
         timing: Timing::Each,
         params: &[
-            Param {
-                name: "acceptor",
-                help: "takes connections later, outside the timed part, or waits for them and must be woken",
-                kind: ParamKind::Word(&["later", "waiting"]),
-                quick: &[],
-                default: &["later"],
-                full: &["later", "waiting"],
-            },
+            Param::word(
+                "acceptor",
+                "takes connections later, outside the timed part, or waits for them and must be woken",
+                &["later", "waiting"],
+            )
+            .quick(&["later"]),
             FAMILY,
         ],
         scaling: Scaling::processes("each copy forks its other side, which a process with threads must not"),

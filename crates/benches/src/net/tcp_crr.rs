@@ -40,14 +40,12 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         iteration: "one connection with one exchange",
         timing: Timing::Each,
         params: &[
-            Param {
-                name: "close",
-                help: "by a reset, which leaves no port in TIME_WAIT, or as programs do",
-                kind: ParamKind::Word(&["reset", "orderly"]),
-                quick: &[],
-                default: &["reset"],
-                full: &["reset", "orderly"],
-            },
+            Param::word(
+                "close",
+                "by a reset, which leaves no port in TIME_WAIT, or as programs do",
+                &["reset", "orderly"],
+            )
+            .quick(&["reset"]),
             FAMILY,
         ],
         scaling: Scaling::processes("each copy forks its other side, which a process with threads must not"),

@@ -46,23 +46,12 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         timing: Timing::Stated,
         outputs: &[
             Output::MAIN,
-            Output {
-                suffix: "loss",
-                summary: "Share of the datagrams that do not arrive",
-                derivation: Derivation::Series("loss"),
-                quantity: Some(Quantity::Ratio),
-                detail: true,
-            },
+            Output::named("loss", "Share of the datagrams that do not arrive").quantity(Quantity::Ratio).detail(),
         ],
         params: &[
-            Param {
-                name: "size",
-                help: "bytes in the datagram, 8 to 65507; 1472 fill a frame of Ethernet",
-                kind: ParamKind::Size,
-                quick: &[],
-                default: &["1472"],
-                full: &["64", "1472", "8K", "60K"],
-            },
+            Param::size("size", "bytes in the datagram, 8 to 65507; 1472 fill a frame of Ethernet")
+                .quick(&["1472"])
+                .full(&["64", "8K", "60K"]),
             FAMILY,
         ],
         scaling: Scaling::alone("its values are stated, not timed together with those of others"),
@@ -71,7 +60,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         lineage: &["lmbench3:bw_udp"],
         interference: Interference::Blocking,
         target_half_width: 0.05,
-        quick: false,
+        tier: Tier::Standard,
         ..Info::new("net.udp_bandwidth")
     },
     run: Run::Here(run),

@@ -44,14 +44,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         iteration: "one round trip: a send and a receive on each side",
         timing: Timing::Each,
         params: &[
-            Param {
-                name: "size",
-                help: "bytes in the datagram, 4 to 65507",
-                kind: ParamKind::Size,
-                quick: &[],
-                default: &["4"],
-                full: &["4", "64", "1K", "16K", "60K"],
-            },
+            Param::size("size", "bytes in the datagram, 4 to 65507").quick(&["4"]).full(&["64", "1K", "16K", "60K"]),
             FAMILY,
         ],
         scaling: Scaling::processes("each copy forks its other side, which a process with threads must not"),

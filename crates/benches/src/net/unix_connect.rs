@@ -30,16 +30,14 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         summary: "Connecting to a Unix socket",
         about: about!("unix_connect.rs"),
         iteration: "one connect",
-        params: &[Param {
-            name: "name",
-            help: "of the socket that listens: in no directory, or a path below the work directory",
-            kind: ParamKind::Word(&["abstract", "path"]),
-            quick: &[],
-            default: &["abstract"],
-            full: &["abstract", "path"],
-        }],
+        params: &[Param::word(
+            "name",
+            "of the socket that listens: in no directory, or a path below the work directory",
+            &["abstract", "path"],
+        )
+        .quick(&["abstract"])],
         lineage: &["lmbench3:lat_unix_connect"],
-        quick: false,
+        tier: Tier::Standard,
         needs: &[Need::WorkDirFor { param: "name", values: &["path"] }],
         ..Info::new("net.unix_connect")
     },

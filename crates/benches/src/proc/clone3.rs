@@ -35,18 +35,16 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         about: about!("clone3.rs"),
         iteration: "one child: clone3, _exit, wait4 (pidfd: waitid and close)",
         timing: Timing::Each,
-        params: &[Param {
-            name: "kind",
-            help: "a copy as by fork, shared memory as by vfork, or a copy with a descriptor",
-            kind: ParamKind::Word(&["fork", "vm_vfork", "pidfd"]),
-            quick: &[],
-            default: &["pidfd"],
-            full: &["fork", "vm_vfork", "pidfd"],
-        }],
+        params: &[Param::word(
+            "kind",
+            "a copy as by fork, shared memory as by vfork, or a copy with a descriptor",
+            &["fork", "vm_vfork", "pidfd"],
+        )
+        .quick(&["pidfd"])],
         scaling: PROCESSES,
         interference: Interference::Tasks,
         target_half_width: 0.03,
-        quick: false,
+        tier: Tier::Standard,
         ..Info::new("proc.clone3")
     },
     run: Run::Here(run),

@@ -37,14 +37,9 @@ use groma_harness::sys::exec_evidence::Witness;
 use groma_harness::sys::spawn::{Command, Stack};
 
 /// How the process is made that becomes the target; shared with `proc.shell`.
-pub(super) const BY: Param = Param {
-    name: "by",
-    help: "how the process is made: vfork (clone with shared memory) or fork",
-    kind: ParamKind::Word(&["vfork", "fork"]),
-    quick: &[],
-    default: &["vfork"],
-    full: &["vfork", "fork"],
-};
+pub(super) const BY: Param =
+    Param::word("by", "how the process is made: vfork (clone with shared memory) or fork", &["vfork", "fork"])
+        .quick(&["vfork"]);
 
 pub(crate) static BENCH: Benchmark = Benchmark {
     info: Info {
@@ -53,23 +48,16 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         iteration: "one child: clone or fork, execve, the target's start, one write, exit, wait4",
         timing: Timing::Each,
         params: &[
-            Param {
-                name: "target",
-                help: "the program: without libc, with libc linked statically or dynamically, or with 20 libraries more",
-                kind: ParamKind::Word(&["bare", "static", "dynamic", "many_libs"]),
-                quick: &["bare", "dynamic"],
-                default: &["bare", "static", "dynamic"],
-                full: &["bare", "static", "dynamic", "many_libs"],
-            },
+            Param::word(
+                "target",
+                "the program: without libc, with libc linked statically or dynamically, or with 20 libraries more",
+                &["bare", "static", "dynamic", "many_libs"],
+            )
+            .quick(&["bare", "dynamic"])
+            .standard(&["static"]),
             BY,
-            Param {
-                name: "from",
-                help: "where the program is: in a file, or only in memory (memfd)",
-                kind: ParamKind::Word(&["file", "memfd"]),
-                quick: &[],
-                default: &["file"],
-                full: &["file", "memfd"],
-            },
+            Param::word("from", "where the program is: in a file, or only in memory (memfd)", &["file", "memfd"])
+                .quick(&["file"]),
         ],
         scaling: PROCESSES,
         needs: &[Need::WorkDir],

@@ -40,19 +40,15 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         about: about!("exit.rs"),
         iteration: "one child: _exit, the return of wait4",
         timing: Timing::Each,
-        params: &[Param {
-            name: "resident",
-            help: "bytes that the child has touched beyond what it got from its parent",
-            kind: ParamKind::SizeOf(Memory::PerMember(BATCH as u64)),
-            quick: &[],
-            default: &["0"],
-            full: &["0", "1M", "16M", "64M"],
-        }],
+        params: &[Param::size("resident", "bytes that the child has touched beyond what it got from its parent")
+            .takes(Memory::PerMember(BATCH as u64))
+            .quick(&["0"])
+            .full(&["1M", "16M", "64M"])],
         scaling: PROCESSES,
         lineage: &["libmicro:exit"],
         interference: Interference::Tasks,
         target_half_width: 0.03,
-        quick: false,
+        tier: Tier::Standard,
         ..Info::new("proc.exit")
     },
     run: Run::Here(run),

@@ -46,33 +46,13 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         about: about!("fork_exit.rs"),
         iteration: "one child: fork, _exit, wait4",
         timing: Timing::Each,
-        outputs: &[
-            Output::MAIN,
-            FIRST,
-            Output {
-                suffix: "return",
-                summary: "from the call to its return in the parent",
-                derivation: Derivation::Series("return"),
-                ..Output::MAIN
-            },
-        ],
+        outputs: &[Output::MAIN, FIRST, Output::named("return", "from the call to its return in the parent")],
         params: &[
-            Param {
-                name: "resident",
-                help: "bytes that the forking process has touched beyond what it needs itself",
-                kind: ParamKind::SizeOf(Memory::PerMember(1)),
-                quick: &[],
-                default: &["0"],
-                full: &["0", "1M", "16M", "64M", "256M"],
-            },
-            Param {
-                name: "pages",
-                help: "the pages of these bytes",
-                kind: ParamKind::Word(&["base", "huge"]),
-                quick: &[],
-                default: &["base"],
-                full: &["base", "huge"],
-            },
+            Param::size("resident", "bytes that the forking process has touched beyond what it needs itself")
+                .takes(Memory::PerMember(1))
+                .quick(&["0"])
+                .full(&["1M", "16M", "64M", "256M"]),
+            Param::word("pages", "the pages of these bytes", &["base", "huge"]).quick(&["base"]),
         ],
         scaling: PROCESSES,
         lineage: &[

@@ -351,12 +351,7 @@ impl Children {
 const FAULTS: &str = "page faults of the children, per iteration";
 
 /// The output of [`Children::first`].
-const FIRST: Output = Output {
-    suffix: "first",
-    summary: "from the call to the child's first instruction",
-    derivation: Derivation::Series("first"),
-    ..Output::MAIN
-};
+const FIRST: Output = Output::named("first", "from the call to the child's first instruction");
 
 /// Measures children that execute other programs, one by one. With a witness, each has to write its
 /// byte.

@@ -36,14 +36,8 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         iteration: "one child: clone or fork, execve of the shell, the command, exit, wait4",
         timing: Timing::Each,
         params: &[
-            Param {
-                name: "command",
-                help: "what the shell is told: run the smallest program, or exit",
-                kind: ParamKind::Word(&["target", "exit"]),
-                quick: &[],
-                default: &["target"],
-                full: &["target", "exit"],
-            },
+            Param::word("command", "what the shell is told: run the smallest program, or exit", &["target", "exit"])
+                .quick(&["target"]),
             BY,
         ],
         scaling: PROCESSES,

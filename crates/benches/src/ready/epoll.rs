@@ -29,9 +29,9 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         about: about!("epoll.rs"),
         iteration: "one epoll_wait",
         params: &[
-            super::count(&["100"], &["1", "10", "100", "500", "1000", "10000"]),
-            super::kind(&["pipe"]),
-            super::which(&["first"]),
+            super::COUNT.quick(&["100"]).full(&["1", "10", "500", "1000", "10000"]),
+            super::KIND,
+            super::READY.quick(&["first"]),
         ],
         scaling: super::PROCESSES,
         ..Info::new("ready.epoll")

@@ -27,18 +27,16 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         about: about!("epoll_ctl.rs"),
         iteration: "one epoll_ctl that modifies, or one that adds and one that removes",
         params: &[
-            super::count(&["100"], &["1", "100", "1000", "10000"]),
-            Param {
-                name: "op",
-                help: "adding a descriptor and removing it, or modifying what is wanted of it",
-                kind: ParamKind::Word(&["add_del", "mod"]),
-                quick: &[],
-                default: &["add_del"],
-                full: &["add_del", "mod"],
-            },
+            super::COUNT.quick(&["100"]).full(&["1", "1000", "10000"]),
+            Param::word(
+                "op",
+                "adding a descriptor and removing it, or modifying what is wanted of it",
+                &["add_del", "mod"],
+            )
+            .quick(&["add_del"]),
         ],
         scaling: super::PROCESSES,
-        quick: false,
+        tier: Tier::Standard,
         ..Info::new("ready.epoll_ctl")
     },
     run: Run::Here(run),

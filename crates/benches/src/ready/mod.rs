@@ -23,37 +23,16 @@ pub(crate) const ALL: &[&Benchmark] = &[&select::BENCH, &poll::BENCH, &epoll::BE
 const PROCESSES: Scaling =
     Scaling::processes("threads share one table of descriptors: each would look through the numbers of the others");
 
-/// How many descriptors are asked about.
-const fn count(default: &'static [&'static str], full: &'static [&'static str]) -> Param {
-    /// Bytes of kernel memory for a pair of connected sockets, or for a pipe with a page in it.
-    const OBJECT: u64 = 8 << 10;
-    let kind = ParamKind::CountOf(Memory::PerMember(OBJECT));
-    Param { name: "count", help: "descriptors asked about", kind, quick: &[], default, full }
-}
+/// How many descriptors are asked about. Each takes a pair of connected sockets, or a pipe with a
+/// page in it, in the kernel.
+const COUNT: Param = Param::count("count", "descriptors asked about").takes(Memory::PerMember(8 << 10));
 
 /// What the descriptors are.
-const fn kind(default: &'static [&'static str]) -> Param {
-    Param {
-        name: "kind",
-        help: "what the descriptors are",
-        kind: ParamKind::Word(&["pipe", "unix", "tcp", "eventfd", "timerfd"]),
-        quick: &[],
-        default,
-        full: &["pipe", "unix", "tcp", "eventfd", "timerfd"],
-    }
-}
+const KIND: Param =
+    Param::word("kind", "what the descriptors are", &["pipe", "unix", "tcp", "eventfd", "timerfd"]).quick(&["pipe"]);
 
 /// Which of them can be read.
-const fn which(default: &'static [&'static str]) -> Param {
-    Param {
-        name: "ready",
-        help: "which of them can be read",
-        kind: ParamKind::Word(&["none", "first", "last", "all"]),
-        quick: &[],
-        default,
-        full: &["none", "first", "last", "all"],
-    }
-}
+const READY: Param = Param::word("ready", "which of them can be read", &["none", "first", "last", "all"]);
 
 /// Separate objects, each with its own wait queue; duplicates of one descriptor would share one.
 struct Objects {

@@ -27,9 +27,9 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         about: about!("poll.rs"),
         iteration: "one poll",
         params: &[
-            super::count(&["100"], &["1", "10", "100", "500", "1000", "10000"]),
-            super::kind(&["pipe"]),
-            super::which(&["none"]),
+            super::COUNT.quick(&["100"]).full(&["1", "10", "500", "1000", "10000"]),
+            super::KIND,
+            super::READY.quick(&["none"]),
         ],
         scaling: super::PROCESSES,
         lineage: &["libmicro:poll", "wis:poll1", "wis:poll2"],

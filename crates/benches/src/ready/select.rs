@@ -32,11 +32,11 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         about: about!("select.rs"),
         iteration: "one select",
         params: &[
-            super::count(&["1", "10", "100"], &["1", "10", "100", "500", "1000"]),
-            super::kind(&["pipe", "tcp"]),
-            super::which(&["none", "all"]),
+            super::COUNT.quick(&["1"]).standard(&["10", "100"]).full(&["500", "1000"]),
+            super::KIND.standard(&["tcp"]),
+            super::READY.quick(&["none"]).standard(&["all"]),
         ],
-        plain,
+        combination_tier,
         scaling: super::PROCESSES,
         lineage: &["ousterhout1990:table4", "lmbench3:lat_select"],
         ..Info::new("ready.select")
@@ -44,12 +44,14 @@ pub(crate) static BENCH: Benchmark = Benchmark {
     run: Run::Here(run),
 };
 
-/// A plain run takes the three points of the table of 1990, and one of lmbench's.
-fn plain(params: &Params) -> bool {
-    matches!(
-        (params.int("count"), params.word("kind"), params.word("ready")),
-        (Some(1), Some("pipe"), Some("none")) | (Some(10), Some("pipe"), _) | (Some(100), Some("tcp"), Some("all"))
-    )
+/// Without `--full`: the three points of Ousterhout's table of 1990, and one of lmbench's.
+fn combination_tier(params: &Params) -> Tier {
+    match (params.int("count"), params.word("kind"), params.word("ready")) {
+        (Some(1), Some("pipe"), Some("none")) | (Some(10), Some("pipe"), _) | (Some(100), Some("tcp"), Some("all")) => {
+            Tier::Quick
+        }
+        _ => Tier::Full,
+    }
 }
 
 fn run(ctx: &mut Ctx) -> Outcome {

@@ -40,29 +40,12 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         timing: Timing::Each,
         outputs: &[
             Output::MAIN,
-            Output {
-                suffix: "bare",
-                summary: "round trip of as many bytes that nobody looks into",
-                derivation: Derivation::Series("bare"),
-                quantity: None,
-                detail: true,
-            },
-            Output {
-                suffix: "tax",
-                summary: "what the protocol adds to its transport",
-                derivation: Derivation::Difference { of: "", minus: "bare", per: 1.0 },
-                quantity: None,
-                detail: false,
-            },
+            Output::named("bare", "round trip of as many bytes that nobody looks into").detail(),
+            Output::named("tax", "what the protocol adds to its transport").difference("", "bare"),
         ],
-        params: &[Param {
-            name: "transport",
-            help: "what carries calls and answers",
-            kind: ParamKind::Word(&["tcp", "udp"]),
-            quick: &[],
-            default: &["tcp", "udp"],
-            full: &["tcp", "udp"],
-        }],
+        params: &[Param::word("transport", "what carries calls and answers", &["tcp", "udp"])
+            .quick(&["tcp"])
+            .standard(&["udp"])],
         scaling: Scaling::processes("each copy forks its other side, which a process with threads must not"),
         placements: &[Placement::SameCpu, Placement::SameLlc, Placement::Remote],
         needs: &[Need::Loopback],

@@ -13,14 +13,9 @@ mod wakeup;
 pub(crate) const ALL: &[&Benchmark] = &[&wakeup::BENCH, &periodic::BENCH, &noise::BENCH];
 
 /// In which class a sleeper is scheduled.
-pub(crate) const POLICY: Param = Param {
-    name: "policy",
-    help: "scheduling class: the ordinary one, or real-time (SCHED_FIFO)",
-    kind: ParamKind::Word(&["other", "fifo"]),
-    quick: &[],
-    default: &["other"],
-    full: &["other", "fifo"],
-};
+pub(crate) const POLICY: Param =
+    Param::word("policy", "scheduling class: the ordinary one, or real-time (SCHED_FIFO)", &["other", "fifo"])
+        .quick(&["other"]);
 
 /// Puts this task, and those it forks, into the class named by [`POLICY`], whatever its class was
 /// at start.

@@ -47,21 +47,9 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         timing: Timing::Stated,
         outputs: &[
             Output::MAIN,
-            Output {
-                suffix: "longest",
-                summary: "longest time between two readings",
-                derivation: Derivation::Series("longest"),
-                quantity: Some(Quantity::Latency),
-                detail: false,
-            },
-            Output {
-                suffix: "gaps",
-                summary: "gaps of more than 1 us per second",
-                derivation: Derivation::Series("gaps"),
-                // A rate would say that more is better.
-                quantity: Some(Quantity::Count),
-                detail: false,
-            },
+            Output::named("longest", "longest time between two readings").quantity(Quantity::Latency),
+            // A rate would say that more is better.
+            Output::named("gaps", "gaps of more than 1 us per second").quantity(Quantity::Count),
         ],
         params: &[CPUS],
         scaling: Scaling::alone("it goes to all CPUs itself (cpus=all), and states values"),

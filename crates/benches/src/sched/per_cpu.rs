@@ -12,14 +12,9 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::SeqCst};
 use std::time::Duration;
 
 /// Where the tasks are.
-pub(super) const CPUS: Param = Param {
-    name: "cpus",
-    help: "the CPU on which the round starts, or all allowed ones at once",
-    kind: ParamKind::Word(&["one", "all"]),
-    quick: &[],
-    default: &["one"],
-    full: &["one", "all"],
-};
+pub(super) const CPUS: Param =
+    Param::word("cpus", "the CPU on which the round starts, or all allowed ones at once", &["one", "all"])
+        .quick(&["one"]);
 
 /// How long to wait for the tasks before checking that all are alive.
 const LOOK: Duration = Duration::from_millis(20);

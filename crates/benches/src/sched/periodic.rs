@@ -43,7 +43,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         lineage: &["rt-tests:cyclictest"],
         interference: Interference::Blocking,
         target_half_width: 0.05,
-        quick: false,
+        tier: Tier::Standard,
         ..Info::new("sched.periodic")
     },
     run: Run::Here(run),

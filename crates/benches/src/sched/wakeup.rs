@@ -48,14 +48,11 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         about: about!("wakeup.rs"),
         iteration: "one wake-up",
         timing: Timing::Stated,
-        params: &[Param {
-            name: "load",
-            help: "busy tasks in the background, in percent of the CPUs",
-            kind: ParamKind::CountOf(Memory::PerMember(Memory::TASK)),
-            quick: &[],
-            default: &["0", "100"],
-            full: &["0", "50", "100", "150"],
-        }],
+        params: &[Param::count("load", "busy tasks in the background, in percent of the CPUs")
+            .takes(Memory::PerMember(Memory::TASK))
+            .quick(&["0"])
+            .standard(&["100"])
+            .full(&["50", "150"])],
         scaling: Scaling::alone("it states values instead of taking samples"),
         placements: &[Placement::SameLlc, Placement::Free],
         lineage: &["schbench:wakeup"],

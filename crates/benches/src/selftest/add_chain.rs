@@ -22,15 +22,10 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         summary: "Chains of known ratio, to check the harness",
         about: about!("add_chain.rs"),
         iteration: "one chain of dependent additions",
-        params: &[Param {
-            name: "ops",
-            help: "dependent additions in the chain",
-            kind: ParamKind::Count,
-            quick: &[],
-            default: &["6400", "12800", "25600"],
-            full: &[],
-        }],
-        default: false,
+        params: &[Param::count("ops", "dependent additions in the chain")
+            .quick(&["6400"])
+            .standard(&["12800", "25600"])],
+        tier: Tier::Named,
         ..Info::new("selftest.add_chain")
     },
     run: Run::Here(run),
@@ -58,7 +53,7 @@ mod tests {
 
     #[test]
     fn the_default_lengths_are_whole_blocks() {
-        for ops in BENCH.info.params[0].default {
+        for ops in BENCH.info.params[0].values(Tier::Standard) {
             assert!(ops.parse::<u64>().is_ok_and(|n| n.is_multiple_of(arch::CHAIN_UNROLL)), "{ops}");
         }
     }

@@ -13,7 +13,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         summary: "Breaks its proof: must come back as failed, with the proof",
         about: about!("broken_proof.rs"),
         iteration: "one chain of additions",
-        default: false,
+        tier: Tier::Named,
         ..Info::new("selftest.broken_proof")
     },
     run: Run::Here(run),

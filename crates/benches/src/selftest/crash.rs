@@ -14,7 +14,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
     info: Info {
         summary: "Crashes: must come back as failed, with the signal",
         about: about!("crash.rs"),
-        default: false,
+        tier: Tier::Named,
         ..Info::new("selftest.crash")
     },
     run: Run::Here(run),

@@ -18,7 +18,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         about: about!("dead_member.rs"),
         iteration: "one chain of additions",
         scaling: Scaling::processes("a thread that leaves takes its process along"),
-        default: false,
+        tier: Tier::Named,
         ..Info::new("selftest.dead_member")
     },
     run: Run::Here(run),

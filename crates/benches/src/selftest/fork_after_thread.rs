@@ -16,7 +16,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
     info: Info {
         summary: "Forks with two threads: must be refused and come back as failed",
         about: about!("fork_after_thread.rs"),
-        default: false,
+        tier: Tier::Named,
         ..Info::new("selftest.fork_after_thread")
     },
     run: Run::Here(run),

@@ -12,7 +12,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
     info: Info {
         summary: "Hangs: must come back as timeout",
         about: about!("hang.rs"),
-        default: false,
+        tier: Tier::Named,
         ..Info::new("selftest.hang")
     },
     run: Run::Here(run),

@@ -21,7 +21,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         timing: Timing::Each,
         scaling: Scaling::processes("it forks, which a process with threads must not"),
         interference: Interference::Tasks,
-        default: false,
+        tier: Tier::Named,
         ..Info::new("selftest.missing_exec")
     },
     run: Run::Here(run),

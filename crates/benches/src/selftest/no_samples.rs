@@ -12,7 +12,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
     info: Info {
         summary: "Measures nothing: must come back as failed",
         about: about!("no_samples.rs"),
-        default: false,
+        tier: Tier::Named,
         ..Info::new("selftest.no_samples")
     },
     run: Run::Here(|_| Ok(())),

@@ -18,7 +18,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         iteration: "one chain of additions",
         needs: &[Need::WorkDir],
         scaling: Scaling::alone("one orphan is enough"),
-        default: false,
+        tier: Tier::Named,
         ..Info::new("selftest.orphan")
     },
     run: Run::Here(run),

@@ -12,7 +12,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
     info: Info {
         summary: "Panics: must come back as failed, with the message",
         about: about!("panic.rs"),
-        default: false,
+        tier: Tier::Named,
         ..Info::new("selftest.panic")
     },
     run: Run::Here(run),

@@ -15,7 +15,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         summary: "Prints to standard output: must come back as ok, unharmed",
         about: about!("print.rs"),
         iteration: "one chain of additions",
-        default: false,
+        tier: Tier::Named,
         ..Info::new("selftest.print")
     },
     run: Run::Here(run),

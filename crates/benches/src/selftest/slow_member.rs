@@ -18,7 +18,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         about: about!("slow_member.rs"),
         iteration: "one chain of additions",
         interference: Interference::Blocking,
-        default: false,
+        tier: Tier::Named,
         ..Info::new("selftest.slow_member")
     },
     run: Run::Here(run),

@@ -20,15 +20,10 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         summary: "A spin of known length, to check the harness",
         about: about!("spin.rs"),
         iteration: "one spin of that length",
-        params: &[Param {
-            name: "span_ns",
-            help: "nanoseconds that one iteration lasts",
-            kind: ParamKind::Count,
-            quick: &[],
-            default: &["1000", "10000", "100000", "1000000"],
-            full: &[],
-        }],
-        default: false,
+        params: &[Param::count("span_ns", "nanoseconds that one iteration lasts")
+            .quick(&["1000"])
+            .standard(&["10000", "100000", "1000000"])],
+        tier: Tier::Named,
         ..Info::new("selftest.spin")
     },
     run: Run::Here(run),

@@ -37,22 +37,18 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         about: about!("fault.rs"),
         iteration: "256 refused accesses in a row; the value is of one",
         params: &[
-            Param {
-                name: "kind",
-                help: "write to a read-only page, read of a forbidden one, read beyond the end of a file",
-                kind: ParamKind::Word(&["write", "read", "past_end"]),
-                quick: &[],
-                default: &["write"],
-                full: &["write", "read", "past_end"],
-            },
-            Param {
-                name: "stack",
-                help: "on which the handler runs: the thread's, or one of its own",
-                kind: ParamKind::Word(&["thread", "alternate"]),
-                quick: &[],
-                default: &["thread"],
-                full: &["thread", "alternate"],
-            },
+            Param::word(
+                "kind",
+                "write to a read-only page, read of a forbidden one, read beyond the end of a file",
+                &["write", "read", "past_end"],
+            )
+            .quick(&["write"]),
+            Param::word(
+                "stack",
+                "on which the handler runs: the thread's, or one of its own",
+                &["thread", "alternate"],
+            )
+            .quick(&["thread"]),
         ],
         scaling: PROCESSES,
         lineage: &["lmbench1996:table8", "lmbench3:lat_sig prot"],

@@ -26,7 +26,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         about: about!("kill.rs"),
         iteration: "one kill",
         lineage: &["lmbench3:lat_sig catch"],
-        quick: false,
+        tier: Tier::Standard,
         ..Info::new("signal.kill")
     },
     run: Run::Here(run),

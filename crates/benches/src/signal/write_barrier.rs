@@ -29,26 +29,15 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         about: about!("write_barrier.rs"),
         iteration: "two mprotect, one refused write, one signal, one write",
         outputs: &[
-            Output { derivation: Derivation::Series("barrier"), ..Output::MAIN },
-            Output {
-                suffix: "protect",
-                summary: "the same without being refused: two mprotect and a write",
-                derivation: Derivation::Series("protect"),
-                quantity: None,
-                detail: true,
-            },
-            Output {
-                suffix: "net",
-                summary: "the refusal and its delivery: the main value less that without",
-                derivation: Derivation::Difference { of: "barrier", minus: "protect", per: 1.0 },
-                quantity: None,
-                detail: false,
-            },
+            Output::MAIN.series("barrier"),
+            Output::named("protect", "the same without being refused: two mprotect and a write").detail(),
+            Output::named("net", "the refusal and its delivery: the main value less that without")
+                .difference("barrier", "protect"),
         ],
         scaling: PROCESSES,
         interference: Interference::Faults,
         target_half_width: 0.02,
-        quick: false,
+        tier: Tier::Standard,
         ..Info::new("signal.write_barrier")
     },
     run: Run::Here(run),

@@ -27,7 +27,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         needs: &[Need::File("/dev/null")],
         iteration: "one dup and one close",
         lineage: &["libmicro:dup", "wis:dup1"],
-        quick: false,
+        tier: Tier::Standard,
         ..Info::new("syscall.dup_close")
     },
     run: Run::Here(run),

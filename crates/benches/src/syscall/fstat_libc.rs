@@ -27,7 +27,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         iteration: "one fstat",
         needs: &[Need::WorkDir],
         lineage: &["lmbench3:lat_syscall fstat"],
-        quick: false,
+        tier: Tier::Standard,
         ..Info::new("syscall.fstat_libc")
     },
     run: Run::Here(run),

@@ -24,7 +24,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         about: about!("getpid_libc.rs"),
         iteration: "one getpid",
         lineage: &["ousterhout1990:table2", "cse221:system_call"],
-        quick: false,
+        tier: Tier::Standard,
         ..Info::new("syscall.getpid_libc")
     },
     run: Run::Here(run),

@@ -27,7 +27,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         about: about!("getppid_libc.rs"),
         iteration: "one getppid",
         lineage: &["lmbench3:lat_syscall null", "cse221:system_call"],
-        quick: false,
+        tier: Tier::Standard,
         ..Info::new("syscall.getppid_libc")
     },
     run: Run::Here(run),

@@ -28,7 +28,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         summary: "System call that does not exist, by number",
         about: about!("invalid.rs"),
         iteration: "one call, answered with ENOSYS",
-        quick: false,
+        tier: Tier::Standard,
         ..Info::new("syscall.invalid")
     },
     run: Run::Here(run),

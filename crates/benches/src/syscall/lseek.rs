@@ -29,7 +29,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         iteration: "one lseek",
         needs: &[Need::WorkDir],
         lineage: &["libmicro:lseek", "wis:lseek1"],
-        quick: false,
+        tier: Tier::Standard,
         ..Info::new("syscall.lseek")
     },
     run: Run::Here(run),

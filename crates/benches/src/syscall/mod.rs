@@ -34,16 +34,7 @@ pub(crate) const ALL: &[&Benchmark] = &[
 ];
 
 /// How many names a path has below an open directory: Ousterhout's `foo` and `a/b/c/foo`.
-const fn depth(default: &'static [&'static str]) -> Param {
-    Param {
-        name: "depth",
-        help: "names in the path, below an open directory",
-        kind: ParamKind::Count,
-        quick: &[],
-        default,
-        full: &["1", "4"],
-    }
-}
+const DEPTH: Param = Param::count("depth", "names in the path, below an open directory").quick(&["1"]).full(&["4"]);
 
 /// The outcome of a loop whose calls should each return `wanted`; `least` is the smallest value
 /// that one returned.

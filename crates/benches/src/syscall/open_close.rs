@@ -20,7 +20,7 @@
 //! **Sources:** lmbench3 `lat_syscall open`; Ousterhout 1990 table 9 (`foo` and `a/b/c/foo`). See
 //! docs/methods/operating-system.md#calls-by-number.
 
-use super::{all_gave, depth};
+use super::{DEPTH, all_gave};
 use crate::entry;
 use crate::scratch::Scratch;
 use crate::work::Done;
@@ -32,7 +32,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         summary: "System calls: open of a file by path and close, by number",
         about: about!("open_close.rs"),
         iteration: "one open and one close",
-        params: &[depth(&["1", "4"])],
+        params: &[DEPTH.standard(&["4"])],
         needs: &[Need::WorkDir],
         lineage: &["lmbench3:lat_syscall open", "ousterhout1990:table9"],
         ..Info::new("syscall.open_close")

@@ -20,7 +20,7 @@
 //! **Sources:** lmbench3 `lat_syscall stat`. The depths are those of Ousterhout 1990 table 9. See
 //! docs/methods/operating-system.md#calls-by-number.
 
-use super::{all_gave, depth};
+use super::{DEPTH, all_gave};
 use crate::entry;
 use crate::scratch::Scratch;
 use crate::work::Done;
@@ -32,7 +32,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         summary: "System call: stat of a file by path, by number",
         about: about!("stat.rs"),
         iteration: "one stat",
-        params: &[depth(&["1"])],
+        params: &[DEPTH],
         needs: &[Need::WorkDir],
         lineage: &["lmbench3:lat_syscall stat"],
         ..Info::new("syscall.stat")

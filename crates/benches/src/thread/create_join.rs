@@ -51,36 +51,19 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         timing: Timing::Each,
         outputs: &[
             Output::MAIN,
-            Output {
-                suffix: "first",
-                summary: "from the call to the thread's first instruction",
-                derivation: Derivation::Series("first"),
-                ..Output::MAIN
-            },
-            Output {
-                suffix: "join",
-                summary: "from the thread's first instruction, its last, to the end of the join",
-                derivation: Derivation::Series("join"),
-                ..Output::MAIN
-            },
+            Output::named("first", "from the call to the thread's first instruction"),
+            Output::named("join", "from the thread's first instruction, its last, to the end of the join"),
         ],
         params: &[
-            Param {
-                name: "kind",
-                help: "whose threads: the kernel's, libc's pthread, or Rust's std",
-                kind: ParamKind::Word(&["raw", "pthread", "std"]),
-                quick: &["pthread"],
-                default: &["pthread", "raw"],
-                full: &["pthread", "raw", "std"],
-            },
-            Param {
-                name: "stack",
-                help: "one that an earlier thread has used, or a new one",
-                kind: ParamKind::Word(&["warm", "cold"]),
-                quick: &[],
-                default: &["warm"],
-                full: &["warm", "cold"],
-            },
+            Param::word(
+                "kind",
+                "whose threads: the kernel's, libc's pthread, or Rust's std",
+                &["pthread", "raw", "std"],
+            )
+            .quick(&["pthread"])
+            .standard(&["raw"]),
+            Param::word("stack", "one that an earlier thread has used, or a new one", &["warm", "cold"])
+                .quick(&["warm"]),
         ],
         lineage: &["cse221:task_creation", "libmicro:pthread_create"],
         interference: Interference::Tasks,

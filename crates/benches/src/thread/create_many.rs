@@ -37,17 +37,13 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         about: about!("create_many.rs"),
         iteration: "all threads: created, at the gate, released, joined",
         timing: Timing::Each,
-        params: &[Param {
-            name: "threads",
-            help: "threads alive at once",
-            kind: ParamKind::CountOf(Memory::PerMember(STACK as u64 + (32 << 10))),
-            quick: &[],
-            default: &["16"],
-            full: &["1", "4", "16", "64", "256", "1024"],
-        }],
+        params: &[Param::count("threads", "threads alive at once")
+            .takes(Memory::PerMember(STACK as u64 + (32 << 10)))
+            .quick(&["16"])
+            .full(&["1", "4", "64", "256", "1024"])],
         interference: Interference::Tasks,
         target_half_width: 0.03,
-        quick: false,
+        tier: Tier::Standard,
         ..Info::new("thread.create_many")
     },
     run: Run::Here(run),

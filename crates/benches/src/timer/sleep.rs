@@ -45,23 +45,10 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         iteration: "one sleep",
         timing: Timing::Stated,
         params: &[
-            Param {
-                name: "interface",
-                help: "the way to sleep",
-                kind: ParamKind::Word(&[
-                    "nanosleep",
-                    "clock_nanosleep_abs",
-                    "select",
-                    "ppoll",
-                    "epoll_pwait2",
-                    "timerfd",
-                    "itimer",
-                    "posix_timer",
-                    "futex",
-                ]),
-                quick: &[],
-                default: &["nanosleep", "clock_nanosleep_abs"],
-                full: &[
+            Param::word(
+                "interface",
+                "the way to sleep",
+                &[
                     "nanosleep",
                     "clock_nanosleep_abs",
                     "select",
@@ -72,26 +59,22 @@ pub(crate) static BENCH: Benchmark = Benchmark {
                     "posix_timer",
                     "futex",
                 ],
-            },
-            Param {
-                name: "length",
-                help: "the time asked for",
-                kind: ParamKind::Word(&["1us", "10us", "100us", "1ms", "10ms"]),
-                quick: &[],
-                default: &["100us", "1ms"],
-                full: &["1us", "10us", "100us", "1ms", "10ms"],
-            },
-            Param {
-                name: "slack",
-                help: "timer slack: the task's default (the fact timer.slack_ns says how much), or 1 ns",
-                kind: ParamKind::Word(&["default", "1ns"]),
-                quick: &[],
-                default: &["default", "1ns"],
-                full: &[],
-            },
+            )
+            .quick(&["nanosleep"])
+            .standard(&["clock_nanosleep_abs"]),
+            Param::word("length", "the time asked for", &["1us", "10us", "100us", "1ms", "10ms"])
+                .quick(&["100us"])
+                .standard(&["1ms"]),
+            Param::word(
+                "slack",
+                "timer slack: the task's default (the fact timer.slack_ns says how much), or 1 ns",
+                &["default", "1ns"],
+            )
+            .quick(&["default"])
+            .standard(&["1ns"]),
             sched::POLICY,
         ],
-        plain,
+        combination_tier,
         scaling: Scaling::alone("it states values instead of taking samples"),
         lineage: &["lmbench3:lat_usleep", "rt-tests:cyclictest"],
         interference: Interference::Blocking,
@@ -101,13 +84,13 @@ pub(crate) static BENCH: Benchmark = Benchmark {
     run: Run::Here(run),
 };
 
-/// A plain run measures lmbench's sleep with the default slack and without, and cyclictest's.
-fn plain(params: &Params) -> bool {
-    let word = |name| params.word(name).unwrap_or_default();
-    match (word("interface"), word("length")) {
-        ("nanosleep", "100us") => true,
-        ("clock_nanosleep_abs", "1ms") => word("slack") == "default",
-        _ => false,
+/// Without `--full`: lmbench's sleep with the default slack and with 1 ns, and that of cyclictest.
+fn combination_tier(params: &Params) -> Tier {
+    match (params.word("interface"), params.word("length"), params.word("slack")) {
+        (Some("nanosleep"), Some("100us"), _) | (Some("clock_nanosleep_abs"), Some("1ms"), Some("default")) => {
+            Tier::Quick
+        }
+        _ => Tier::Full,
     }
 }
 
@@ -227,7 +210,6 @@ fn run(ctx: &mut Ctx) -> Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use groma_harness::model::Value;
     use groma_harness::sys::fork;
     use groma_harness::testing::{Tried, try_failing, try_out};
 
@@ -285,18 +267,8 @@ mod tests {
     }
 
     #[test]
-    fn a_plain_run_takes_three_points() {
-        let params = |interface: &str, length: &str, slack: &str| {
-            let pair = |name: &str, value: &str| (name.to_owned(), Value::Word(value.to_owned()));
-            Params(vec![pair("interface", interface), pair("length", length), pair("slack", slack)])
-        };
-        let mut taken = 0;
-        for interface in BENCH.info.params[0].default {
-            for length in BENCH.info.params[1].default {
-                taken += ["default", "1ns"].iter().filter(|s| plain(&params(interface, length, s))).count();
-            }
-        }
-        assert_eq!(taken, 3);
+    fn a_standard_run_takes_three_points() {
+        assert_eq!(BENCH.info.points(Tier::Standard).len(), 3);
     }
 
     #[test]

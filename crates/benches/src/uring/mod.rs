@@ -12,14 +12,10 @@ mod read;
 pub(crate) const ALL: &[&Benchmark] = &[&nop::BENCH, &read::BENCH, &poll::BENCH, &msg_ring::BENCH];
 
 /// How many operations are submitted and waited for at once.
-const BATCH: Param = Param {
-    name: "batch",
-    help: "operations submitted and waited for by one system call",
-    kind: ParamKind::Count,
-    quick: &[],
-    default: &["1", "32"],
-    full: &["1", "8", "32"],
-};
+const BATCH: Param = Param::count("batch", "operations submitted and waited for by one system call")
+    .quick(&["1"])
+    .standard(&["32"])
+    .full(&["8"]);
 
 /// Creates rings for `operations` operations at once; the error states why there are none, since
 /// sandboxes and administrators often forbid them.

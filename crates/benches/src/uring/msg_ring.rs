@@ -39,7 +39,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         placements: &[Placement::SameCpu, Placement::SameLlc],
         interference: Interference::Blocking,
         target_half_width: 0.02,
-        quick: false,
+        tier: Tier::Standard,
         ..Info::new("uring.msg_ring")
     },
     run: Run::Here(run),

@@ -27,7 +27,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         summary: "io_uring: poll of a pipe that can be read",
         about: about!("poll.rs"),
         iteration: "one poll_add, submitted and completed",
-        quick: false,
+        tier: Tier::Standard,
         ..Info::new("uring.poll")
     },
     run: Run::Here(run),

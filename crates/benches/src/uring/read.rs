@@ -33,23 +33,11 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         about: about!("read.rs"),
         iteration: "one io_uring_enter with a batch of reads; the value is of one read",
         outputs: &[
-            Output { derivation: Derivation::Series("uring"), ..Output::MAIN },
-            Output {
-                suffix: "pread",
-                summary: "the same read by pread",
-                derivation: Derivation::Series("pread"),
-                quantity: None,
-                detail: false,
-            },
-            Output {
-                suffix: "net",
-                summary: "what the rings cost more than pread, or less",
-                derivation: Derivation::Difference { of: "uring", minus: "pread", per: 1.0 },
-                quantity: None,
-                detail: false,
-            },
+            Output::MAIN.series("uring"),
+            Output::named("pread", "the same read by pread"),
+            Output::named("net", "what the rings cost more than pread, or less").difference("uring", "pread"),
         ],
-        params: &[Param { default: &["1"], ..BATCH }],
+        params: &[BATCH.standard(&[]).full(&["8", "32"])],
         needs: &[Need::WorkDir],
         target_half_width: 0.02,
         ..Info::new("uring.read")

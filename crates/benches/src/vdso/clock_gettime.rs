@@ -33,23 +33,10 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         about: about!("clock_gettime.rs"),
         iteration: "one clock_gettime",
         outputs: &super::OUTPUTS,
-        params: &[Param {
-            name: "clock",
-            help: "the clock that is read: CLOCK_MONOTONIC and so on",
-            kind: ParamKind::Word(&[
-                "monotonic",
-                "monotonic_coarse",
-                "monotonic_raw",
-                "realtime",
-                "realtime_coarse",
-                "boottime",
-                "tai",
-                "process_cputime",
-                "thread_cputime",
-            ]),
-            quick: &[],
-            default: &["monotonic", "monotonic_coarse", "process_cputime"],
-            full: &[
+        params: &[Param::word(
+            "clock",
+            "the clock that is read: CLOCK_MONOTONIC and so on",
+            &[
                 "monotonic",
                 "monotonic_coarse",
                 "monotonic_raw",
@@ -60,7 +47,9 @@ pub(crate) static BENCH: Benchmark = Benchmark {
                 "process_cputime",
                 "thread_cputime",
             ],
-        }],
+        )
+        .quick(&["monotonic"])
+        .standard(&["monotonic_coarse", "process_cputime"])],
         lineage: &["cse221:measurement_overhead"],
         ..Info::new("vdso.clock_gettime")
     },

@@ -27,7 +27,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         about: about!("getcpu.rs"),
         iteration: "one sched_getcpu",
         outputs: &super::OUTPUTS,
-        quick: false,
+        tier: Tier::Standard,
         ..Info::new("vdso.getcpu")
     },
     run: Run::Here(run),

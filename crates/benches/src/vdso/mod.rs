@@ -10,16 +10,7 @@ mod getcpu;
 pub(crate) const ALL: &[&Benchmark] = &[&clock_gettime::BENCH, &getcpu::BENCH];
 
 /// The call through libc, and the same by number.
-const OUTPUTS: [Output; 2] = [
-    Output { derivation: Derivation::Series("vdso"), ..Output::MAIN },
-    Output {
-        suffix: "syscall",
-        summary: "the same by entering the kernel",
-        derivation: Derivation::Series("syscall"),
-        quantity: None,
-        detail: false,
-    },
-];
+const OUTPUTS: [Output; 2] = [Output::MAIN.series("vdso"), Output::named("syscall", "the same by entering the kernel")];
 
 /// The outcome of a loop whose answers should be 0; `worst` is the smallest.
 fn answered(what: &str, worst: isize) -> Outcome {

@@ -33,26 +33,21 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         about: about!("advise.rs"),
         iteration: "one madvise over the memory; the value is for one page of it",
         params: &[
-            Param {
-                name: "advice",
-                help: "not needed, free to take, not soon needed, or wanted now",
-                kind: ParamKind::Word(&["dontneed", "free", "cold", "populate_write"]),
-                quick: &[],
-                default: &["dontneed", "populate_write"],
-                full: &["dontneed", "free", "cold", "populate_write"],
-            },
-            Param {
-                name: "size",
-                help: "bytes that the advice is about",
-                kind: ParamKind::SizeOf(Memory::PerMember(1)),
-                quick: &[],
-                default: &["256K"],
-                full: &["4K", "256K", "4M", "64M"],
-            },
+            Param::word(
+                "advice",
+                "not needed, free to take, not soon needed, or wanted now",
+                &["dontneed", "free", "cold", "populate_write"],
+            )
+            .quick(&["dontneed"])
+            .standard(&["populate_write"]),
+            Param::size("size", "bytes that the advice is about")
+                .takes(Memory::PerMember(1))
+                .quick(&["256K"])
+                .full(&["4K", "4M", "64M"]),
         ],
         interference: Interference::Faults,
         target_half_width: 0.02,
-        quick: false,
+        tier: Tier::Standard,
         ..Info::new("vm.advise")
     },
     run: Run::Here(run),

@@ -32,20 +32,16 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         about: about!("brk.rs"),
         iteration: "two brk: up and down again, with any touches in between",
         params: &[
-            Param {
-                name: "size",
-                help: "bytes that the heap grows by, in whole pages",
-                kind: ParamKind::SizeOf(Memory::PerMember(1)),
-                quick: &[],
-                default: &["64K"],
-                full: &["4K", "64K", "1M"],
-            },
-            Param { default: &["absent"], full: &["present", "absent"], ..super::PAGES },
+            Param::size("size", "bytes that the heap grows by, in whole pages")
+                .takes(Memory::PerMember(1))
+                .quick(&["64K"])
+                .full(&["4K", "1M"]),
+            super::PAGES.quick(&["absent"]),
         ],
         scaling: Scaling::processes("the threads of a process have one heap's end"),
         interference: Interference::Faults,
         target_half_width: 0.02,
-        quick: false,
+        tier: Tier::Standard,
         ..Info::new("vm.brk")
     },
     run: Run::Here(run),

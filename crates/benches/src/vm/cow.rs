@@ -35,7 +35,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         scaling: Scaling::processes("copy-on-write forks, which a process with threads must not"),
         interference: Interference::Faults,
         target_half_width: 0.02,
-        quick: false,
+        tier: Tier::Standard,
         ..Info::new("vm.cow")
     },
     run: Run::Here(run),

@@ -57,39 +57,21 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         about: about!("fault.rs"),
         iteration: "one touch of a page that is not mapped (after_zero: not writable)",
         params: &[
-            Param {
-                name: "kind",
-                help: "fresh memory written, read, or written after it was read; a cached file read, copied, written, \
+            Param::word(
+                "kind",
+                "fresh memory written, read, or written after it was read; a cached file read, copied, written, \
                        or read through in order",
-                kind: ParamKind::Word(&[
-                    "anon_write",
-                    "zero_page",
-                    "after_zero",
-                    "file_minor",
-                    "file_cow",
-                    "file_shared",
-                    "file_around",
-                ]),
-                quick: &[],
-                default: &["anon_write", "zero_page", "file_minor", "file_shared"],
-                full: &[
-                    "anon_write",
-                    "zero_page",
-                    "after_zero",
-                    "file_minor",
-                    "file_cow",
-                    "file_shared",
-                    "file_around",
-                ],
-            },
-            Param {
-                name: "object",
-                help: "anonymous memory of threads: a mapping for each, or a part of one",
-                kind: ParamKind::Word(&["private", "shared"]),
-                quick: &[],
-                default: &["private"],
-                full: &[],
-            },
+                &["anon_write", "zero_page", "after_zero", "file_minor", "file_cow", "file_shared", "file_around"],
+            )
+            .quick(&["anon_write"])
+            .standard(&["zero_page", "file_minor", "file_shared"]),
+            Param::word(
+                "object",
+                "anonymous memory of threads: a mapping for each, or a part of one",
+                &["private", "shared"],
+            )
+            .quick(&["private"])
+            .named(&["shared"]),
         ],
         lineage: &["lmbench3:lat_pagefault", "cse221:page_fault"],
         interference: Interference::Faults,

@@ -34,7 +34,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         iteration: "one touch of a huge page that is not mapped",
         interference: Interference::Faults,
         target_half_width: 0.02,
-        quick: false,
+        tier: Tier::Standard,
         ..Info::new("vm.fault_huge")
     },
     run: Run::Here(run),

@@ -42,7 +42,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         interference: Interference::Blocking,
         target_half_width: 0.05,
         // It has to sync a file, and the blocks that it frees may disturb what comes after it.
-        default: false,
+        tier: Tier::Named,
         ..Info::new("vm.fault_major")
     },
     run: Run::Here(run),

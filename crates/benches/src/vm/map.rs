@@ -45,53 +45,32 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         iteration: "one mmap, any touches, one munmap",
         outputs: &[
             Output::MAIN,
-            Output {
-                suffix: "map",
-                summary: "Mapping memory",
-                derivation: Derivation::Difference { of: "map", minus: "watch", per: 1.0 },
-                ..Output::MAIN
-            },
-            Output {
-                suffix: "unmap",
-                summary: "Unmapping memory",
-                derivation: Derivation::Difference { of: "unmap", minus: "watch", per: 1.0 },
-                ..Output::MAIN
-            },
-            Output {
-                suffix: "watch",
-                summary: "The watch that is started and stopped around one call",
-                derivation: Derivation::Series("watch"),
-                detail: true,
-                ..Output::MAIN
-            },
+            Output::named("map", "Mapping memory").difference("map", "watch"),
+            Output::named("unmap", "Unmapping memory").difference("unmap", "watch"),
+            Output::named("watch", "The watch that is started and stopped around one call").detail(),
         ],
         params: &[
-            Param {
-                name: "size",
-                help: "bytes mapped",
-                kind: ParamKind::SizeOf(Memory::PerMember(1)),
-                quick: &[],
-                default: &["64K", "1M"],
-                full: &["4K", "64K", "1M", "16M", "1G"],
-            },
-            Param {
-                name: "backing",
-                help: "private memory, a file in memory, a file, or reserved huge pages",
-                kind: ParamKind::Word(&["anon", "shmem", "file", "hugetlb"]),
-                quick: &[],
-                default: &["anon", "file"],
-                full: &["anon", "shmem", "file", "hugetlb"],
-            },
-            Param {
-                name: "touch",
-                help: "what is done between the two calls: nothing, a touch of each page, or all pages by mmap",
-                kind: ParamKind::Word(&["none", "all", "populate"]),
-                quick: &[],
-                default: &["none", "all"],
-                full: &["none", "all", "populate"],
-            },
+            Param::size("size", "bytes mapped")
+                .takes(Memory::PerMember(1))
+                .quick(&["64K"])
+                .standard(&["1M"])
+                .full(&["4K", "16M", "1G"]),
+            Param::word(
+                "backing",
+                "private memory, a file in memory, a file, or reserved huge pages",
+                &["anon", "shmem", "file", "hugetlb"],
+            )
+            .quick(&["anon"])
+            .standard(&["file"]),
+            Param::word(
+                "touch",
+                "what is done between the two calls: nothing, a touch of each page, or all pages by mmap",
+                &["none", "all", "populate"],
+            )
+            .quick(&["none"])
+            .standard(&["all"]),
         ],
-        plain,
+        combination_tier,
         lineage: &["lmbench3:lat_mmap"],
         interference: Interference::Faults,
         target_half_width: 0.02,
@@ -101,12 +80,14 @@ pub(crate) static BENCH: Benchmark = Benchmark {
     run: Run::Here(run),
 };
 
-/// A plain run measures private memory, untouched and touched (64 KiB), and a file as in lmbench
+/// Without `--full`: 64 KiB of private memory, untouched and touched, and a file as lmbench maps it
 /// (1 MiB, touched).
-fn plain(params: &Params) -> bool {
-    match params.word("backing") {
-        Some("file") => params.int("size") == Some(1 << 20) && params.word("touch") == Some("all"),
-        _ => params.int("size") == Some(64 << 10),
+fn combination_tier(params: &Params) -> Tier {
+    match (params.word("backing"), params.int("size"), params.word("touch")) {
+        (Some("file"), Some(0x10_0000), Some("all")) => Tier::Quick,
+        (Some("file"), ..) => Tier::Full,
+        (_, Some(0x1_0000), _) => Tier::Quick,
+        _ => Tier::Full,
     }
 }
 
@@ -316,20 +297,11 @@ mod tests {
     }
 
     #[test]
-    fn a_plain_run_takes_three_points() {
-        let all = BENCH.info.params;
-        let mut taken = Vec::new();
-        for size in all[0].default {
-            for backing in all[1].default {
-                for touch in all[2].default {
-                    let value = |i: usize, text: &str| all[i].parse(text).expect("declared");
-                    let params = [("size", value(0, size)), ("backing", value(1, backing)), ("touch", value(2, touch))];
-                    if plain(&Params(params.map(|(name, value)| (name.to_owned(), value)).to_vec())) {
-                        taken.push((*size, *backing, *touch));
-                    }
-                }
-            }
-        }
-        assert_eq!(taken, [("64K", "anon", "none"), ("64K", "anon", "all"), ("1M", "file", "all")]);
+    fn a_standard_run_takes_three_points() {
+        let points = BENCH.info.points(Tier::Standard);
+        let texts: Vec<String> = points.iter().map(Params::to_string).collect();
+        let expected = ["size=65536 backing=anon touch=none", "size=65536 backing=anon touch=all"];
+        assert_eq!(texts[..2], expected);
+        assert_eq!(texts[2..], ["size=1048576 backing=file touch=all"]);
     }
 }

@@ -1,7 +1,7 @@
 //! Virtual memory: making and changing mappings, and the cost of getting their pages.
 
 use groma_harness::Benchmark;
-use groma_harness::model::{Param, ParamKind};
+use groma_harness::model::Param;
 
 mod advise;
 mod brk;
@@ -29,11 +29,4 @@ pub(crate) const ALL: &[&Benchmark] = &[
 ];
 
 /// Whether the pages of the memory that a call is about are there.
-const PAGES: Param = Param {
-    name: "pages",
-    help: "whether the memory was touched",
-    kind: ParamKind::Word(&["present", "absent"]),
-    quick: &[],
-    default: &["present"],
-    full: &["present", "absent"],
-};
+const PAGES: Param = Param::word("pages", "whether the memory was touched", &["present", "absent"]).quick(&["present"]);

@@ -37,19 +37,16 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         about: about!("protect.rs"),
         iteration: "two mprotect: to read-only and back to writable; the value is for one of them",
         params: &[
-            Param {
-                name: "size",
-                help: "bytes of the mapping",
-                kind: ParamKind::SizeOf(Memory::PerMember(1)),
-                quick: &[],
-                default: &["4K", "1M"],
-                full: &["4K", "64K", "1M", "64M"],
-            },
+            Param::size("size", "bytes of the mapping")
+                .takes(Memory::PerMember(1))
+                .quick(&["4K"])
+                .standard(&["1M"])
+                .full(&["64K", "64M"]),
             super::PAGES,
         ],
         interference: Interference::Cpu,
         target_half_width: 0.02,
-        quick: false,
+        tier: Tier::Standard,
         ..Info::new("vm.protect")
     },
     run: Run::Here(run),

@@ -37,28 +37,17 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         about: about!("remap.rs"),
         iteration: "one mremap to other addresses; grow: two, longer by a page and back",
         params: &[
-            Param {
-                name: "kind",
-                help: "to other addresses, or longer by a page and back",
-                kind: ParamKind::Word(&["move", "grow"]),
-                quick: &[],
-                default: &["move"],
-                full: &["move", "grow"],
-            },
-            Param {
-                name: "size",
-                help: "bytes of the mapping",
-                kind: ParamKind::SizeOf(Memory::PerMember(2)),
-                quick: &[],
-                default: &["1M"],
-                full: &["4K", "64K", "1M", "64M"],
-            },
+            Param::word("kind", "to other addresses, or longer by a page and back", &["move", "grow"]).quick(&["move"]),
+            Param::size("size", "bytes of the mapping")
+                .takes(Memory::PerMember(2))
+                .quick(&["1M"])
+                .full(&["4K", "64K", "64M"]),
             super::PAGES,
         ],
         scaling: Scaling::processes("another thread may map something into the room to grow"),
         interference: Interference::Cpu,
         target_half_width: 0.02,
-        quick: false,
+        tier: Tier::Standard,
         ..Info::new("vm.remap")
     },
     run: Run::Here(run),

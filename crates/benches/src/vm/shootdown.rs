@@ -51,49 +51,27 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         about: about!("shootdown.rs"),
         iteration: "one call over one present page",
         outputs: &[
-            Output {
-                derivation: Derivation::Difference { of: "threads", minus: "processes", per: 1.0 },
-                ..Output::MAIN
-            },
-            Output {
-                suffix: "threads",
-                summary: "The call while threads of this process spin elsewhere",
-                derivation: Derivation::Series("threads"),
-                detail: true,
-                ..Output::MAIN
-            },
-            Output {
-                suffix: "processes",
-                summary: "The call while other processes spin there",
-                derivation: Derivation::Series("processes"),
-                detail: true,
-                ..Output::MAIN
-            },
+            Output::MAIN.difference("threads", "processes"),
+            Output::named("threads", "The call while threads of this process spin elsewhere").detail(),
+            Output::named("processes", "The call while other processes spin there").detail(),
         ],
         params: &[
-            Param {
-                name: "call",
-                help: "munmap, madvise(MADV_DONTNEED), or mprotect to read-only",
-                kind: ParamKind::Word(&["unmap", "dontneed", "protect"]),
-                quick: &[],
-                default: &["protect"],
-                full: &["unmap", "dontneed", "protect"],
-            },
-            Param {
-                name: "threads",
-                help: "threads that run elsewhere meanwhile",
-                kind: ParamKind::Count,
-                quick: &[],
-                default: &["1"],
-                full: &["1", "2", "3", "7", "15", "31"],
-            },
+            Param::word(
+                "call",
+                "munmap, madvise(MADV_DONTNEED), or mprotect to read-only",
+                &["unmap", "dontneed", "protect"],
+            )
+            .quick(&["protect"]),
+            Param::count("threads", "threads that run elsewhere meanwhile")
+                .quick(&["1"])
+                .full(&["2", "3", "7", "15", "31"]),
         ],
         scaling: Scaling::alone("it keeps several CPUs busy by itself"),
         placements: &[Placement::SameLlc],
         needs: &[Need::Cpus(2)],
         interference: Interference::Faults,
         target_half_width: 0.05,
-        quick: false,
+        tier: Tier::Standard,
         ..Info::new("vm.shootdown")
     },
     run: Run::Here(run),

@@ -9,7 +9,7 @@ use super::run::carry_out;
 use crate::flags::{HammerArgs, ProfileArg, RunArgs};
 use crate::plan::{Planned, plan};
 use anyhow::{Context, Result, anyhow, bail};
-use groma_harness::model::{Round, State};
+use groma_harness::model::{Round, State, Tier};
 use groma_harness::sys::arch::hammer::HAMMER_PAGE;
 use groma_harness::sys::facts::{Room, memory_headroom};
 use groma_harness::sys::mempolicy;
@@ -57,7 +57,7 @@ pub(crate) fn hammer(args: &HammerArgs) -> Result<u8> {
     (run.json, run.out, run.no_store, run.store) = (args.json, args.out.clone(), args.no_store, args.store.clone());
     let list = cpus.iter().map(u32::to_string).collect::<Vec<_>>().join(",");
     let mut points: Vec<Planned> = Vec::new();
-    let benches = crate::select::select(&groma_benches::all(), &run.select, false)?;
+    let benches = crate::select::select(&groma_benches::all(), &run.select, Tier::Full)?;
     for n in &writers {
         let one = |name: &str, value: String| (name.to_owned(), vec![value]);
         run.params = vec![

@@ -39,7 +39,7 @@ const PREFLIGHT_DEADLINE: Duration = Duration::from_secs(20);
 /// Measures.
 pub(crate) fn run(args: &RunArgs) -> Result<u8> {
     let started = Instant::now();
-    let benches = select(&groma_benches::all(), &args.select, args.is_plainly_quick())?;
+    let benches = select(&groma_benches::all(), &args.select, args.tier())?;
     let topology = Topology::read();
     let plan = plan(&benches, args, &topology)?;
     if args.dry_run {
