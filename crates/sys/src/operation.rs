@@ -9,13 +9,13 @@
 //! reference of that operation, whose divisors never become 0 (tested).
 #![expect(unsafe_code, reason = "calls the kernels")]
 
-use crate::arch::ops::{OP_KERNELS, OpKernel, OpLoop, Operands, State, op_isa_here};
-use crate::arch::portable::ops::Reference;
+use crate::arch::operation::{OPERATION_KERNELS, OperationKernel, OperationLoop, Operands, State, operation_isa_here};
+use crate::arch::portable::operation::Reference;
 
 /// An operation that this CPU has.
 #[derive(Debug)]
 pub struct Operation {
-    kernel: &'static OpKernel,
+    kernel: &'static OperationKernel,
     /// Each step waits for the one before.
     pub chain: Loop,
     /// As many independent chains as there are registers for.
@@ -25,7 +25,7 @@ pub struct Operation {
 /// One of its two loops.
 #[derive(Debug)]
 pub struct Loop {
-    kernel: &'static OpLoop,
+    kernel: &'static OperationLoop,
     reference: &'static Reference,
     operands: Operands,
     start: State,
@@ -40,14 +40,14 @@ impl Operation {
     /// Says why this CPU does not do it.
     pub fn new(name: &str) -> Result<Operation, String> {
         let arch = std::env::consts::ARCH;
-        let Some(kernel) = OP_KERNELS.iter().find(|kernel| kernel.name == name) else {
+        let Some(kernel) = OPERATION_KERNELS.iter().find(|kernel| kernel.name == name) else {
             return Err(format!("there is no one instruction for {name} in what was written for {arch}"));
         };
-        if !op_isa_here(kernel.isa) {
+        if !operation_isa_here(kernel.isa) {
             return Err(format!("{name} needs {}, which this CPU or system does not have", kernel.isa));
         }
         let Some(reference) = Reference::find(name) else { return Err(format!("{name} has no reference")) };
-        let new = |of: &'static OpLoop| Loop {
+        let new = |of: &'static OperationLoop| Loop {
             kernel: of,
             reference,
             operands: reference.operand_registers(),
@@ -58,7 +58,7 @@ impl Operation {
     }
 
     /// All that is known about it.
-    pub fn kernel(&self) -> &'static OpKernel {
+    pub fn kernel(&self) -> &'static OperationKernel {
         self.kernel
     }
 }

@@ -9,7 +9,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use groma_sys::arch::{self, Op, STREAM_ALIGN, STREAM_PATTERN, StreamKernel, portable, stream_kernels, stream_missing};
-use groma_sys::chain::Chain;
+use groma_sys::chase::Chain;
 use groma_sys::stream::{APART, Stream, apart};
 use std::collections::{HashMap, HashSet};
 
@@ -381,7 +381,7 @@ fn every_operation_has_a_kernel_or_a_reason() {
         let of_op: Vec<_> = all.iter().filter(|kernel| kernel.op == op).collect();
         assert_eq!(of_op.is_empty(), stream_missing(op).is_some(), "{op:?}");
         assert!(of_op.is_sorted_by(|a, b| a.width >= b.width), "{op:?}: the widest comes first");
-        assert!(portable::streams::stream_missing(op).is_some() || of_op.iter().any(|kernel| kernel.isa == "portable"));
+        assert!(portable::stream::stream_missing(op).is_some() || of_op.iter().any(|kernel| kernel.isa == "portable"));
         match Stream::new(op, None) {
             Ok(stream) => {
                 assert!(std::ptr::eq(*of_op[0], stream.kernel()));

@@ -10,7 +10,7 @@ use groma_sys::arch::branch::{
 };
 use groma_sys::arch::wide::{WIDE_STEP, WIDE_UNROLL, vector_work};
 use groma_sys::arch::{CHAIN_OPERAND, portable};
-use groma_sys::forward::{FORWARDS, Forward, Forwarding};
+use groma_sys::store_forward::{FORWARDS, Forward, Forwarding};
 use groma_sys::split::{SPLIT_BYTES, SPLITS, Split, unaligned_usable};
 
 const SEED: u64 = 0x9e37_79b9_7f4a_7c15;

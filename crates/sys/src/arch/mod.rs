@@ -10,19 +10,19 @@
 //! in the `not(any(..))` below.
 
 pub mod access;
-pub mod atomics;
+pub mod atomic;
 pub mod branch;
-pub mod chases;
+pub mod parallel_chase;
 mod doubles;
 pub mod flush;
-pub mod forward;
+pub mod store_forward;
 pub mod hammer;
-mod mixes;
-pub mod ops;
+mod mix;
+pub mod operation;
 pub mod portable;
 pub mod rates;
 pub mod split;
-mod streams;
+mod stream;
 pub mod wide;
 
 #[cfg(target_arch = "aarch64")]
@@ -38,12 +38,12 @@ mod native;
 use portable as native;
 
 pub use doubles::*;
-pub use mixes::*;
+pub use mix::*;
 pub use native::{
     ADD_TAKES_ONE_CYCLE, COUNTER_NAME, add_chain, calls, chase, counter_start, counter_stop, counter_usable, mul_chain,
     rotate_chain,
 };
-pub use streams::*;
+pub use stream::*;
 // System call numbers and the way errors come back belong to the system as much as to the CPU.
 #[cfg(target_os = "linux")]
 pub use native::{clone3_call, syscall0, syscall1, syscall2, syscall3, syscall4, syscall5, syscall6};

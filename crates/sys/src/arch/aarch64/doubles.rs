@@ -10,7 +10,7 @@
 //! only through a list filtered by what the system says.
 #![expect(unsafe_code, reason = "this is the assembly")]
 
-use super::streams::sve_bytes;
+use super::stream::sve_bytes;
 use crate::arch::{DOUBLES_SCALAR, Doubles, DoublesKernel, portable};
 use core::arch::asm;
 use std::sync::LazyLock;

@@ -12,22 +12,22 @@
 
 pub mod access;
 pub mod branch;
-pub mod chases;
+pub mod parallel_chase;
 pub mod doubles;
 pub mod flush;
-pub mod forward;
+pub mod store_forward;
 pub mod hammer;
-pub mod mixes;
+pub mod mix;
 pub mod rates;
 pub mod split;
-pub mod streams;
+pub mod stream;
 pub mod wide;
 
 use super::{CALLS_LONG, CALLS_SHORT, CHAIN_OPERAND, CHAIN_ROTATE, CHAIN_SEED, CHASE_UNROLL, chain_ops};
 use core::hint::black_box;
 
-pub mod atomics;
-pub mod ops;
+pub mod atomic;
+pub mod operation;
 
 /// The counter's name.
 pub const COUNTER_NAME: &str = "clock_gettime(CLOCK_MONOTONIC)";

@@ -12,16 +12,16 @@
 
 pub(super) mod access;
 pub(super) mod branch;
-pub(super) mod chases;
+pub(super) mod parallel_chase;
 pub(super) mod doubles;
 pub(super) mod flush;
-pub(super) mod forward;
+pub(super) mod store_forward;
 pub(super) mod hammer;
 mod hwprobe;
-pub(super) mod mixes;
+pub(super) mod mix;
 pub(super) mod rates;
 pub(super) mod split;
-pub(super) mod streams;
+pub(super) mod stream;
 mod vectors;
 pub(super) mod wide;
 
@@ -31,8 +31,8 @@ use super::{
 };
 use core::arch::{asm, naked_asm};
 
-pub(super) mod atomics;
-pub(super) mod ops;
+pub(super) mod atomic;
+pub(super) mod operation;
 
 /// The counter's name.
 pub const COUNTER_NAME: &str = "time";

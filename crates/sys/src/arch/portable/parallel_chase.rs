@@ -1,0 +1,34 @@
+//! Several chases at once in plain Rust: the reference, and what a CPU without assembly has.
+//!
+//! # Safety
+//!
+//! Every function goes where its caller's pointers lead, as [`ParallelChaseKernel::run`] requires.
+#![expect(unsafe_code, reason = "follows the caller's pointers")]
+
+use crate::arch::parallel_chase::{PARALLEL_CHASES_MOST, PARALLEL_CHASE_UNROLL, ParallelChaseKernel};
+
+macro_rules! kernels {
+    ($($n:literal),*) => {
+        /// One for each number in [`crate::arch::parallel_chase::PARALLEL_CHASES`]. A compiler keeps as many addresses in registers as it likes.
+        pub static KERNELS: [ParallelChaseKernel; 16] = [$(ParallelChaseKernel { chains: $n, in_registers: false, run: chases::<$n> }),*];
+    };
+}
+
+kernels!(1, 2, 4, 6, 8, 10, 12, 14, 16, 20, 24, 28, 32, 40, 48, 64);
+
+/// One kernel for each number of chains.
+pub fn parallel_chase_kernels() -> &'static [ParallelChaseKernel] {
+    &KERNELS
+}
+
+/// # Safety
+///
+/// As [`ParallelChaseKernel::run`].
+unsafe fn chases<const N: usize>(cursors: &mut [*const u8; PARALLEL_CHASES_MOST], steps: u64) {
+    for _ in 0..steps / PARALLEL_CHASE_UNROLL * PARALLEL_CHASE_UNROLL {
+        for cursor in &mut cursors[..N] {
+            // SAFETY: the caller vouches for every node.
+            *cursor = unsafe { cursor.cast::<*const u8>().read_volatile() };
+        }
+    }
+}
