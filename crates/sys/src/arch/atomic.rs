@@ -1,29 +1,48 @@
-//! Instructions that are measured one by one and are no arithmetic: atomic operations on a line, fences, hints, counters.
+//! Single instructions that are not arithmetic: atomic operations on a line, fences, hints, counters.
 //!
-//! Kernels are data, as those of [`operation`](super::operation). Every one counts what it did, in the word or in what it returns, so that
-//! [`portable::atomic`](super::portable::atomic) can say what must be there afterwards. All atomic operations order everything
-//! (sequentially consistent), because those of x86-64 cannot do less.
+//! A kernel repeats one instruction and counts its effect, in the word or in what it returns, so
+//! [`portable::atomic`](super::portable::atomic) can say what both must be afterwards. All atomic
+//! operations are sequentially consistent, because those of x86-64 cannot be weaker
+//! (`docs/methods/processor.md#atomics-and-fences`).
+
+pub use super::native::atomic::{ATOMIC_KERNELS, atomic_isa_here};
 
 /// A loop of such instructions.
 #[derive(Debug)]
 pub struct AtomicKernel {
     /// `cas`, `add`, `swap`, `fence`...
     pub name: &'static str,
-    /// What it needs of the CPU, in the architecture's word, `base`, or `portable`.
+    /// The extension it needs, as the architecture names it, `base`, or `portable`.
     pub isa: &'static str,
-    /// The instruction that does it, as a disassembler prints it.
+    /// The instruction, as a disassembler prints it.
     pub instruction: &'static str,
-    /// How many there are in a turn.
+    /// Instructions in a turn.
     pub ops: u64,
-    /// Makes `turns` turns (at least one) on the word, and returns the last value of its register.
+    /// Runs `turns` turns (at least one) on the word, and returns the last value of its register.
     ///
     /// # Safety
     ///
-    /// The CPU has what `isa` names; the word is valid and aligned to 8 bytes, and nobody else uses it.
+    /// The CPU has `isa`; the word is valid and aligned to 8 bytes, and nobody else uses it.
     pub run: unsafe fn(word: *mut u64, turns: u64) -> u64,
 }
 
-/// Operations in a turn of most kernels: enough that counting disappears.
+/// Operations in a turn of most kernels: enough to make the cost of the loop negligible.
 pub const ATOMIC_UNROLL: u64 = 32;
 
-pub use super::native::atomic::{ATOMIC_KERNELS, atomic_isa_here};
+/// Defines `ATOMIC_KERNELS`: `$turns!(word, turns, register, ops, [step])` is the loop of an
+/// architecture, whose register starts at 1.
+macro_rules! define_atomics {
+    ($turns:ident; $($name:literal $isa:literal $instruction:literal $ops:expr, [$($line:literal),*];)*) => {
+        /// Every kernel of this architecture; of one name the better ones first.
+        pub static ATOMIC_KERNELS: &[AtomicKernel] = &[$({
+            unsafe fn run(word: *mut u64, turns: u64) -> u64 {
+                let mut register = 1u64;
+                // SAFETY: the caller vouches for the word; the loop declares its registers.
+                unsafe { $turns!(word, turns, register, $ops, [$($line),*]) };
+                register
+            }
+            AtomicKernel { name: $name, isa: $isa, instruction: $instruction, ops: $ops, run }
+        }),*];
+    };
+}
+pub(in crate::arch) use define_atomics;

@@ -8,7 +8,7 @@
 use crate::arch::split::SPLITS;
 use core::hint::black_box;
 
-/// Whether loads and stores may cross a line without the system's help: not known of a CPU that has no file.
+/// Whether loads and stores may be misaligned without the kernel's help: unknown for a CPU that has no folder.
 pub fn unaligned_usable() -> Result<(), String> {
     Err("nothing is known about misaligned loads on this CPU".into())
 }

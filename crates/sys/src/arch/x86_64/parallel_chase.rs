@@ -1,76 +1,38 @@
-//! Several chases at once for x86-64: up to twelve addresses in registers (of the sixteen the stack has one, the compiler
-//! keeps two for itself, and the loop counts in one).
+//! Several pointer chases at once: see [`crate::arch::parallel_chase`].
+//!
+//! Up to twelve addresses are in registers: of the sixteen, one is the stack pointer, two are reserved
+//! by the compiler, and one counts the loop.
 //!
 //! # Safety
 //!
-//! Each `asm!` block is a whole loop that names every register it changes and goes where its caller's pointers lead.
+//! Each block is a whole loop that declares its registers and follows its caller's pointers.
 #![expect(unsafe_code, reason = "this is the assembly")]
 
-use crate::arch::parallel_chase::{PARALLEL_CHASES_MOST, PARALLEL_CHASE_UNROLL, ParallelChaseKernel};
+use crate::arch::parallel_chase::{
+    PARALLEL_CHASE_UNROLL, PARALLEL_CHASES_MOST, ParallelChaseKernel, define_parallel_chases,
+};
 use core::arch::asm;
 
-/// One kernel for each number of chains.
-pub fn parallel_chase_kernels() -> &'static [ParallelChaseKernel] {
-    &KERNELS
+macro_rules! registers {
+    ($c:ident, $turns:ident, $($index:tt $register:tt),*) => {
+        asm!(
+            ".p2align 6",
+            "2:",
+            ".rept {unroll}",
+            $(concat!("mov ", $register, ", [", $register, "]"),)*
+            ".endr",
+            "sub r15, 1",
+            "jnz 2b",
+            unroll = const PARALLEL_CHASE_UNROLL,
+            $(inout($register) $c[$index],)*
+            inout("r15") $turns => _,
+            options(nostack, readonly),
+        )
+    };
 }
 
-macro_rules! in_registers {
-    ($($name:ident: $($index:tt $register:tt),*;)*) => {$(
-        /// # Safety
-        ///
-        /// As [`ParallelChaseKernel::run`].
-        #[inline(never)]
-        unsafe fn $name(cursors: &mut [*const u8; PARALLEL_CHASES_MOST], steps: u64) {
-            let turns = steps / PARALLEL_CHASE_UNROLL;
-            if turns == 0 {
-                return;
-            }
-            let mut c = *cursors;
-            // SAFETY: the caller vouches for the chains; registers as declared.
-            unsafe {
-                asm!(
-                    ".p2align 6",
-                    "2:",
-                    ".rept {unroll}",
-                    $(concat!("mov ", $register, ", [", $register, "]"),)*
-                    ".endr",
-                    "sub r15, 1",
-                    "jnz 2b",
-                    unroll = const PARALLEL_CHASE_UNROLL,
-                    $(inout($register) c[$index],)*
-                    inout("r15") turns => _,
-                    options(nostack, readonly),
-                );
-            }
-            *cursors = c;
-        }
-    )*};
-}
-
-in_registers! {
-    chases1: 0 "rax";
-    chases2: 0 "rax", 1 "rcx";
-    chases4: 0 "rax", 1 "rcx", 2 "rdx", 3 "rsi";
-    chases6: 0 "rax", 1 "rcx", 2 "rdx", 3 "rsi", 4 "rdi", 5 "r8";
-    chases8: 0 "rax", 1 "rcx", 2 "rdx", 3 "rsi", 4 "rdi", 5 "r8", 6 "r9", 7 "r10";
-    chases10: 0 "rax", 1 "rcx", 2 "rdx", 3 "rsi", 4 "rdi", 5 "r8", 6 "r9", 7 "r10", 8 "r11", 9 "r12";
-    chases12: 0 "rax", 1 "rcx", 2 "rdx", 3 "rsi", 4 "rdi", 5 "r8", 6 "r9", 7 "r10", 8 "r11", 9 "r12", 10 "r13", 11 "r14";
-}
-
-/// Addresses in an array, two chains at a time.
-///
-/// # Safety
-///
-/// As [`ParallelChaseKernel::run`].
-#[inline(never)]
-unsafe fn in_memory<const N: usize>(cursors: &mut [*const u8; PARALLEL_CHASES_MOST], steps: u64) {
-    const { assert!(N.is_multiple_of(2) && N <= PARALLEL_CHASES_MOST) };
-    let rows = steps / PARALLEL_CHASE_UNROLL * PARALLEL_CHASE_UNROLL;
-    if rows == 0 {
-        return;
-    }
-    // SAFETY: the caller vouches for the chains; the array is as long as the most chains; registers as declared.
-    unsafe {
+macro_rules! memory {
+    ($cursors:ident, $rows:ident, $n:ident) => {
         asm!(
             ".p2align 6",
             "2:",
@@ -86,39 +48,24 @@ unsafe fn in_memory<const N: usize>(cursors: &mut [*const u8; PARALLEL_CHASES_MO
             ".endr",
             "sub rcx, 1",
             "jnz 2b",
-            pairs = const N / 2,
-            in("rdi") cursors.as_mut_ptr(),
-            inout("rcx") rows => _,
+            pairs = const $n / 2,
+            in("rdi") $cursors.as_mut_ptr(),
+            inout("rcx") $rows => _,
             out("rax") _,
             out("r8") _,
             options(nostack),
-        );
-    }
+        )
+    };
 }
 
-const fn register(chains: usize, run: unsafe fn(&mut [*const u8; PARALLEL_CHASES_MOST], u64)) -> ParallelChaseKernel {
-    ParallelChaseKernel { chains, in_registers: true, run }
+define_parallel_chases! {
+    registers, memory;
+    1 chases1: 0 "rax";
+    2 chases2: 0 "rax", 1 "rcx";
+    4 chases4: 0 "rax", 1 "rcx", 2 "rdx", 3 "rsi";
+    6 chases6: 0 "rax", 1 "rcx", 2 "rdx", 3 "rsi", 4 "rdi", 5 "r8";
+    8 chases8: 0 "rax", 1 "rcx", 2 "rdx", 3 "rsi", 4 "rdi", 5 "r8", 6 "r9", 7 "r10";
+    10 chases10: 0 "rax", 1 "rcx", 2 "rdx", 3 "rsi", 4 "rdi", 5 "r8", 6 "r9", 7 "r10", 8 "r11", 9 "r12";
+    12 chases12: 0 "rax", 1 "rcx", 2 "rdx", 3 "rsi", 4 "rdi", 5 "r8", 6 "r9", 7 "r10", 8 "r11", 9 "r12", 10 "r13", 11 "r14";
+    in memory: 14, 16, 20, 24, 28, 32, 40, 48, 64;
 }
-
-const fn memory<const N: usize>() -> ParallelChaseKernel {
-    ParallelChaseKernel { chains: N, in_registers: false, run: in_memory::<N> }
-}
-
-static KERNELS: [ParallelChaseKernel; 16] = [
-    register(1, chases1),
-    register(2, chases2),
-    register(4, chases4),
-    register(6, chases6),
-    register(8, chases8),
-    register(10, chases10),
-    register(12, chases12),
-    memory::<14>(),
-    memory::<16>(),
-    memory::<20>(),
-    memory::<24>(),
-    memory::<28>(),
-    memory::<32>(),
-    memory::<40>(),
-    memory::<48>(),
-    memory::<64>(),
-];

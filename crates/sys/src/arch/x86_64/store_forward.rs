@@ -1,60 +1,37 @@
-//! Chains of a store and a load of what it stored.
+//! Chains of a store and a load of what it stored: see [`crate::arch::store_forward`].
 //!
 //! # Safety
 //!
-//! Each block is a whole loop on declared registers; where it stores and loads is for its caller to vouch for.
+//! Each block is a whole loop that declares its registers and accesses its caller's addresses.
 #![expect(unsafe_code, reason = "this is the assembly")]
 
 use crate::arch::CHAIN_OPERAND;
-use crate::arch::store_forward::{Chain, FORWARDS, Forward};
+use crate::arch::store_forward::{Chain, FORWARDS, Forward, define_store_forwards};
 use core::arch::asm;
 
-/// The chain whose loads lie so to their stores.
-pub fn forward(kind: Forward) -> Chain {
-    match kind {
-        Forward::Same => same,
-        Forward::Renamed => renamed,
-        Forward::Narrower => narrower,
-        Forward::Wider => wider,
-        Forward::TwoStores => two_stores,
-        Forward::Other => other,
-    }
+macro_rules! turns {
+    ($store:ident, $load:ident, $turns:ident, $x:ident, [$($instruction:literal),*]) => {
+        asm!(
+            ".p2align 6",
+            "2:",
+            ".rept {forwards}",
+            $($instruction,)*
+            ".endr",
+            "sub rcx, 1",
+            "jnz 2b",
+            forwards = const FORWARDS,
+            inout("rax") $x,
+            inout("rcx") $turns => _,
+            in("rdx") CHAIN_OPERAND,
+            in("rdi") $store,
+            in("rsi") $load,
+            options(nostack),
+        )
+    };
 }
 
-macro_rules! chains {
-    ($($name:ident: $($instruction:literal),*;)*) => {$(
-        /// # Safety
-        ///
-        /// As [`Chain`].
-        unsafe fn $name(store: *mut u8, load: *const u8, turns: u64, mut x: u64) -> u64 {
-            if turns == 0 {
-                return x;
-            }
-            // SAFETY: the caller vouches for the addresses; registers as declared.
-            unsafe {
-                asm!(
-                    ".p2align 6",
-                    "2:",
-                    ".rept {forwards}",
-                    $($instruction,)*
-                    ".endr",
-                    "sub rcx, 1",
-                    "jnz 2b",
-                    forwards = const FORWARDS,
-                    inout("rax") x,
-                    inout("rcx") turns => _,
-                    in("rdx") CHAIN_OPERAND,
-                    in("rdi") store,
-                    in("rsi") load,
-                    options(nostack),
-                );
-            }
-            x
-        }
-    )*};
-}
-
-chains! {
+define_store_forwards! {
+    turns;
     same: "mov [rdi], rax", "mov rax, [rsi]", "add rax, rdx";
     renamed: "mov [rdi], rax", "mov rax, [rdi]", "add rax, rdx";
     narrower: "mov [rdi], rax", "mov eax, [rsi + 4]", "add rax, rdx";
