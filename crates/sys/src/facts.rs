@@ -22,14 +22,13 @@ mod redact;
 mod system;
 #[cfg(test)]
 mod tests;
-mod tree;
 
 pub use counters::{HostChange, HostCounters, host_counters};
 pub use redact::{HIDDEN, hide_addresses};
 pub use system::user;
-pub(crate) use tree::Tree;
 
 use crate::topology::{Topology, allowed_cpus};
+use crate::tree::{self, Tree};
 use std::fmt::Display;
 use std::path::Path;
 

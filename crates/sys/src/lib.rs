@@ -68,6 +68,7 @@ pub mod tlb;
 pub mod tmpfs;
 pub mod topology;
 pub mod trap;
+mod tree;
 pub mod unix;
 pub mod uring;
 pub mod vdso;

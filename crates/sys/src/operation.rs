@@ -9,7 +9,7 @@
 //! reference of that operation, whose divisors never become 0 (tested).
 #![expect(unsafe_code, reason = "calls the kernels")]
 
-use crate::arch::operation::{OPERATION_KERNELS, OperationKernel, OperationLoop, Operands, State, operation_isa_here};
+use crate::arch::operation::{OPERATION_KERNELS, Operands, OperationKernel, OperationLoop, State, operation_isa_here};
 use crate::arch::portable::operation::Reference;
 
 /// An operation that this CPU has.

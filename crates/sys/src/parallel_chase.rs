@@ -19,7 +19,9 @@
 use crate::arch::access::{
     ACCESS_AHEAD, ACCESS_ALIGN, ACCESS_COUNT, ACCESS_UNROLL, Access, AccessKernel, access_kernels,
 };
-use crate::arch::parallel_chase::{PARALLEL_CHASES_MOST, PARALLEL_CHASE_UNROLL, ParallelChaseKernel, parallel_chase_kernels};
+use crate::arch::parallel_chase::{
+    PARALLEL_CHASE_UNROLL, PARALLEL_CHASES_MOST, ParallelChaseKernel, parallel_chase_kernels,
+};
 use crate::flush::Flush;
 use core::marker::PhantomData;
 

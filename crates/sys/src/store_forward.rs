@@ -6,9 +6,9 @@
 //! are inside it, and where the CPU may load across a boundary if they lie across one.
 #![expect(unsafe_code, reason = "runs the chains over a checked buffer")]
 
+use crate::arch::split::unaligned_usable;
 use crate::arch::store_forward::{Chain, forward};
 pub use crate::arch::store_forward::{FORWARDS, Forward};
-use crate::arch::split::unaligned_usable;
 use crate::arch::{CHAIN_OPERAND, portable};
 
 /// Bytes of the widest store or load.

@@ -8,7 +8,7 @@
 //! CPUs are numbers in sorted lists; there is no mask arithmetic, so no machine is too large. A group of CPUs (a core, a
 //! die, a shared cache) is named by its lowest CPU: kernel ids such as `core_id` repeat in every package.
 
-use crate::facts::Tree;
+use crate::tree::Tree;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fmt;
 use std::path::Path;

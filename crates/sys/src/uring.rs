@@ -11,58 +11,16 @@
 #![expect(unsafe_code, reason = "io_uring_setup, io_uring_enter, shared rings")]
 
 use crate::arch::syscall6;
+use rustix::io_uring::{
+    IORING_OFF_CQ_RING, IORING_OFF_SQ_RING, IORING_OFF_SQES, IoringEnterFlags, IoringOp, IoringSqeFlags,
+    io_uring_params, io_uring_setup,
+};
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// `struct io_sqring_offsets`.
-#[repr(C)]
-#[derive(Default)]
-struct SubmissionOffsets {
-    head: u32,
-    tail: u32,
-    mask: u32,
-    entries: u32,
-    flags: u32,
-    dropped: u32,
-    array: u32,
-    _reserved: u32,
-    _user: u64,
-}
-
-/// `struct io_cqring_offsets`.
-#[repr(C)]
-#[derive(Default)]
-struct CompletionOffsets {
-    head: u32,
-    tail: u32,
-    mask: u32,
-    entries: u32,
-    overflow: u32,
-    cqes: u32,
-    flags: u32,
-    _reserved: u32,
-    _user: u64,
-}
-
-/// `struct io_uring_params`.
-#[repr(C)]
-#[derive(Default)]
-struct Params {
-    sq_entries: u32,
-    cq_entries: u32,
-    flags: u32,
-    _thread: [u32; 2],
-    _features: u32,
-    _wq: u32,
-    _reserved: [u32; 3],
-    sq: SubmissionOffsets,
-    cq: CompletionOffsets,
-}
-
-const _: () = assert!(size_of::<Params>() == 120);
-
-/// `struct io_uring_sqe`: one operation.
+/// `struct io_uring_sqe`: one operation. Not rustix's, whose unions would change how the timed loops
+/// fill it in.
 #[repr(C)]
 #[derive(Clone, Copy, Default)]
 struct Submission {
@@ -92,22 +50,17 @@ pub struct Completion {
     pub flags: u32,
 }
 
-/// The operations, by the kernel's numbers (`enum io_uring_op`).
-const NOP: u8 = 0;
-const POLL_ADD: u8 = 6;
-const READ: u8 = 22;
-const MSG_RING: u8 = 40;
-/// A success is not told (`IOSQE_CQE_SKIP_SUCCESS`, 5.17).
-const SKIP_SUCCESS: u8 = 1 << 6;
-/// Wait for completions (`IORING_ENTER_GETEVENTS`).
-const GET_EVENTS: usize = 1;
+// The operations, as the kernel's numbers.
+const NOP: u8 = IoringOp::Nop as u8;
+const POLL_ADD: u8 = IoringOp::PollAdd as u8;
+const READ: u8 = IoringOp::Read as u8;
+const MSG_RING: u8 = IoringOp::MsgRing as u8;
+/// No completion for an operation that succeeds (Linux 5.17).
+const SKIP_SUCCESS: u8 = IoringSqeFlags::CQE_SKIP_SUCCESS.bits();
+/// Wait for completions.
+const GET_EVENTS: usize = IoringEnterFlags::GETEVENTS.bits() as usize;
 /// The number of the call that makes rings, for those who filter it.
 pub const SETUP: libc::c_long = libc::SYS_io_uring_setup;
-/// What is mapped, by the offset it is mapped at.
-const SUBMISSION_RING: libc::off_t = 0;
-const COMPLETION_RING: libc::off_t = 0x800_0000;
-const SUBMISSIONS: libc::off_t = 0x1000_0000;
-
 /// One mapping of the ring's memory.
 #[derive(Debug)]
 struct Shared {
@@ -116,10 +69,11 @@ struct Shared {
 }
 
 impl Shared {
-    fn map(fd: BorrowedFd<'_>, len: usize, what: libc::off_t) -> io::Result<Shared> {
+    fn map(fd: BorrowedFd<'_>, len: usize, what: u64) -> io::Result<Shared> {
         let (protection, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_SHARED | libc::MAP_POPULATE);
         // SAFETY: a fresh mapping at an address of the kernel's choice touches nothing that exists.
-        let at = unsafe { libc::mmap(std::ptr::null_mut(), len, protection, flags, fd.as_raw_fd(), what) };
+        let at =
+            unsafe { libc::mmap(std::ptr::null_mut(), len, protection, flags, fd.as_raw_fd(), what as libc::off_t) };
         if at == libc::MAP_FAILED { Err(io::Error::last_os_error()) } else { Ok(Shared { at: at.cast(), len }) }
     }
 
@@ -169,24 +123,20 @@ impl Ring {
     /// # Errors
     /// Those of `io_uring_setup` and `mmap`.
     pub fn new(entries: u32) -> io::Result<Ring> {
-        let mut params = Params::default();
-        let fd = {
-            // SAFETY: the parameters are those of the call, and live across it; the descriptor is fresh and owned.
-            unsafe {
-                let at = std::ptr::from_mut(&mut params) as usize;
-                match crate::arch::syscall2(libc::SYS_io_uring_setup as usize, entries as usize, at) {
-                    error if error < 0 => return Err(io::Error::from_raw_os_error(-error as i32)),
-                    fd => OwnedFd::from_raw_fd(fd as i32),
-                }
-            }
-        };
-        let (sq, cq) = (&params.sq, &params.cq);
+        let mut params = io_uring_params::default();
+        // SAFETY: the parameters are plain: no flag makes the kernel take a descriptor or an address from them.
+        let fd = unsafe { io_uring_setup(entries, &mut params) }?;
+        let (sq, cq) = (&params.sq_off, &params.cq_off);
         let submission_bytes = sq.array as usize + params.sq_entries as usize * size_of::<u32>();
         let completion_bytes = cq.cqes as usize + params.cq_entries as usize * size_of::<Completion>();
         let ring = Ring {
-            submission_ring: Shared::map(fd.as_fd(), submission_bytes, SUBMISSION_RING)?,
-            completion_ring: Shared::map(fd.as_fd(), completion_bytes, COMPLETION_RING)?,
-            submissions: Shared::map(fd.as_fd(), params.sq_entries as usize * size_of::<Submission>(), SUBMISSIONS)?,
+            submission_ring: Shared::map(fd.as_fd(), submission_bytes, IORING_OFF_SQ_RING)?,
+            completion_ring: Shared::map(fd.as_fd(), completion_bytes, IORING_OFF_CQ_RING)?,
+            submissions: Shared::map(
+                fd.as_fd(),
+                params.sq_entries as usize * size_of::<Submission>(),
+                IORING_OFF_SQES,
+            )?,
             fd,
             at: Offsets {
                 submission_tail: sq.tail,

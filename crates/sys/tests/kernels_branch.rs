@@ -10,8 +10,8 @@ use groma_sys::arch::branch::{
 };
 use groma_sys::arch::wide::{WIDE_STEP, WIDE_UNROLL, vector_work};
 use groma_sys::arch::{CHAIN_OPERAND, portable};
-use groma_sys::store_forward::{FORWARDS, Forward, Forwarding};
 use groma_sys::split::{SPLIT_BYTES, SPLITS, Split, unaligned_usable};
+use groma_sys::store_forward::{FORWARDS, Forward, Forwarding};
 
 const SEED: u64 = 0x9e37_79b9_7f4a_7c15;
 

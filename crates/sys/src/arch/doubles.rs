@@ -89,3 +89,22 @@ pub struct DoublesKernel {
     /// writes, do not overlap and are aligned to [`super::STREAM_ALIGN`].
     pub run: unsafe fn(a: *mut f64, b: *const f64, c: *const f64, bytes: usize, passes: u64) -> f64,
 }
+
+/// The kernels of an instruction set, from functions named after the loops; `nt` adds those whose
+/// stores bypass the caches.
+macro_rules! doubles_kernels_of {
+    ($isa:expr, $step:expr) => { doubles_kernels_of!(@list $isa, $step,) };
+    (nt $isa:expr, $step:expr) => {
+        doubles_kernels_of!(@list $isa, $step,
+            Copy true copy_nt, Scale true scale_nt, Add true add_nt, Triad true triad_nt, Fill true fill_nt,)
+    };
+    (@list $isa:expr, $step:expr, $($op:ident $nt:literal $run:ident,)*) => {
+        doubles_kernels_of!(@array $isa, $step,
+            Copy false copy, Scale false scale, Add false add, Triad false triad, Fill false fill,
+            Daxpy false daxpy, Sum false sum, $($op $nt $run,)*)
+    };
+    (@array $isa:expr, $step:expr, $($op:ident $nt:literal $run:ident,)*) => {
+        [$(DoublesKernel { op: Doubles::$op, nt: $nt, isa: $isa, step: $step, run: $run }),*]
+    };
+}
+pub(in crate::arch) use doubles_kernels_of;

@@ -113,3 +113,21 @@ pub struct StreamKernel {
     /// does not use may be anything.
     pub run: unsafe fn(dst: *mut u8, src: *const u8, bytes: usize, passes: u64),
 }
+
+/// Defines a kernel's function, [`StreamKernel::run`]: a call without bytes or passes returns at once.
+macro_rules! define_stream {
+    ($(#[$attribute:meta])* $name:ident($dst:ident, $src:ident, $bytes:ident, $passes:ident) $($asm:tt)*) => {
+        /// # Safety
+        ///
+        /// As [`StreamKernel::run`].
+        $(#[$attribute])*
+        unsafe fn $name($dst: *mut u8, $src: *const u8, $bytes: usize, $passes: u64) {
+            if $bytes == 0 || $passes == 0 {
+                return;
+            }
+            // SAFETY: the caller vouches for the buffers; the loop declares every register it changes.
+            unsafe { $($asm)* };
+        }
+    };
+}
+pub(in crate::arch) use define_stream;

@@ -4,13 +4,9 @@
 //! anything but Linux these are [`portable`](super::portable).
 
 #[cfg(target_os = "linux")]
-pub use super::native::syscall::{
-    clone3_call, syscall0, syscall1, syscall2, syscall3, syscall4, syscall5, syscall6,
-};
+pub use super::native::syscall::{clone3_call, syscall0, syscall1, syscall2, syscall3, syscall4, syscall5, syscall6};
 #[cfg(not(target_os = "linux"))]
-pub use super::portable::syscall::{
-    clone3_call, syscall0, syscall1, syscall2, syscall3, syscall4, syscall5, syscall6,
-};
+pub use super::portable::syscall::{clone3_call, syscall0, syscall1, syscall2, syscall3, syscall4, syscall5, syscall6};
 
 /// Defines `syscall0` to `syscall6`: `$call!(number, result, argument: register, ...)` is the call of
 /// an architecture.

@@ -11,6 +11,7 @@
 #![expect(unsafe_code, reason = "this is the assembly")]
 
 use super::stream::sve_bytes;
+use crate::arch::doubles::doubles_kernels_of;
 use crate::arch::{DOUBLES_SCALAR, Doubles, DoublesKernel, portable};
 use core::arch::asm;
 use std::sync::LazyLock;
@@ -123,21 +124,7 @@ macro_rules! kernels {
             use super::*;
 
             pub(super) const fn kernels(step: usize) -> [DoublesKernel; 12] {
-                let isa = stringify!($set);
-                [
-                    DoublesKernel { op: Doubles::Copy, nt: false, isa, step, run: copy },
-                    DoublesKernel { op: Doubles::Scale, nt: false, isa, step, run: scale },
-                    DoublesKernel { op: Doubles::Add, nt: false, isa, step, run: add },
-                    DoublesKernel { op: Doubles::Triad, nt: false, isa, step, run: triad },
-                    DoublesKernel { op: Doubles::Fill, nt: false, isa, step, run: fill },
-                    DoublesKernel { op: Doubles::Daxpy, nt: false, isa, step, run: daxpy },
-                    DoublesKernel { op: Doubles::Sum, nt: false, isa, step, run: sum },
-                    DoublesKernel { op: Doubles::Copy, nt: true, isa, step, run: copy_nt },
-                    DoublesKernel { op: Doubles::Scale, nt: true, isa, step, run: scale_nt },
-                    DoublesKernel { op: Doubles::Add, nt: true, isa, step, run: add_nt },
-                    DoublesKernel { op: Doubles::Triad, nt: true, isa, step, run: triad_nt },
-                    DoublesKernel { op: Doubles::Fill, nt: true, isa, step, run: fill_nt },
-                ]
+                doubles_kernels_of!(nt stringify!($set), step)
             }
 
             kernels!(@both copy, copy_nt, $set, [

@@ -7,6 +7,7 @@
 //! Each `asm!` block is a whole loop that names every register it changes and touches the caller's buffers only.
 #![expect(unsafe_code, reason = "this is the assembly")]
 
+use crate::arch::mix::with_mixes;
 use crate::arch::{MIX_GROUPS, MIX_LINE, MixKernel, STREAM_PATTERN, portable};
 use core::arch::asm;
 
@@ -15,11 +16,9 @@ pub fn mix_kernels() -> Vec<&'static MixKernel> {
     KERNELS.iter().chain(&portable::mix::KERNELS).collect()
 }
 
-const _: () = assert!(MIX_GROUPS == 4 && MIX_LINE == 64, "written out below");
-
 macro_rules! mixes {
     ($count:literal; $($name:ident $reads:literal [$($r:literal)*] $writes:literal [$($w:literal)*]
-        $nt:literal $store:literal [$($end:literal),*];)*) => {
+        $nt:tt;)*) => {
         static KERNELS: [MixKernel; $count] =
             [$(MixKernel { reads: $reads, writes: $writes, nt: $nt, isa: "neon", run: $name },)*];
 
@@ -27,11 +26,15 @@ macro_rules! mixes {
             // A line is two pairs of vectors.
             $(concat!("ldp q16, q17, [x9, #64*(", $reads, "*\\g + ", $r, ")]"),
             concat!("ldp q18, q19, [x9, #64*(", $reads, "*\\g + ", $r, ") + 32]"),)*
-            $(concat!($store, " q0, q0, [x8, #64*(", $writes, "*\\g + ", $w, ")]"),
-            concat!($store, " q0, q0, [x8, #64*(", $writes, "*\\g + ", $w, ") + 32]"),)*
-        ], [$($end,)*], $reads, $writes);)*
+            $(concat!(mixes!(@store $nt), " q0, q0, [x8, #64*(", $writes, "*\\g + ", $w, ")]"),
+            concat!(mixes!(@store $nt), " q0, q0, [x8, #64*(", $writes, "*\\g + ", $w, ") + 32]"),)*
+        ], mixes!(@end $nt), $reads, $writes);)*
     };
-    (@kernel $name:ident, [$($body:expr,)*], [$($end:literal,)*], $reads:literal, $writes:literal) => {
+    (@store false) => { "stp" };
+    (@store true) => { "stnp" };
+    (@end false) => { "" };
+    (@end true) => { "dsb ishst" };
+    (@kernel $name:ident, [$($body:expr,)*], $end:expr, $reads:literal, $writes:literal) => {
         /// # Safety
         ///
         /// As [`MixKernel::run`].
@@ -59,7 +62,7 @@ macro_rules! mixes {
                     "b.ne 3b",
                     "subs x3, x3, #1",
                     "b.ne 2b",
-                    $($end,)*
+                    $end,
                     read = const MIX_GROUPS * MIX_LINE * $reads,
                     written = const MIX_GROUPS * MIX_LINE * $writes,
                     in("x0") dst,
@@ -75,17 +78,4 @@ macro_rules! mixes {
     };
 }
 
-mixes! {
-    11;
-    read1 1 [0] 0 [] false "stp" [];
-    read3write1 3 [0 1 2] 1 [0] false "stp" [];
-    read2write1 2 [0 1] 1 [0] false "stp" [];
-    read1write1 1 [0] 1 [0] false "stp" [];
-    read1write2 1 [0] 2 [0 1] false "stp" [];
-    write1 0 [] 1 [0] false "stp" [];
-    read3write1_nt 3 [0 1 2] 1 [0] true "stnp" ["dsb ishst"];
-    read2write1_nt 2 [0 1] 1 [0] true "stnp" ["dsb ishst"];
-    read1write1_nt 1 [0] 1 [0] true "stnp" ["dsb ishst"];
-    read1write2_nt 1 [0] 2 [0 1] true "stnp" ["dsb ishst"];
-    write1_nt 0 [] 1 [0] true "stnp" ["dsb ishst"];
-}
+with_mixes!(nt mixes!(11;));

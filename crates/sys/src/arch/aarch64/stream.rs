@@ -13,6 +13,7 @@
 //! the system says (HWCAP for SVE, DCZID_EL0).
 #![expect(unsafe_code, reason = "this is the assembly")]
 
+use crate::arch::stream::define_stream;
 use crate::arch::{Op, STREAM_ALIGN, STREAM_PATTERN, StreamKernel, portable};
 use core::arch::asm;
 use std::cmp::Reverse;
@@ -122,44 +123,37 @@ macro_rules! pairs {
 
 macro_rules! streams {
     ($($name:ident: [$($body:expr),*], [$($end:literal),*];)*) => {$(
-        /// # Safety
-        ///
-        /// As [`StreamKernel::run`].
-        unsafe fn $name(dst: *mut u8, src: *const u8, bytes: usize, passes: u64) {
-            if bytes == 0 || passes == 0 {
-                return;
-            }
-            // SAFETY: the caller vouches for the buffers; x0, x1 and x2 keep them from pass to pass, x8, x9 and x10
+        define_stream! {
+            $name(dst, src, bytes, passes)
+            // x0, x1 and x2 keep them from pass to pass, x8, x9 and x10
             // count within one; every register changed is one that the ABI lets a callee change.
-            unsafe {
-                asm!(
-                    ".irp i, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31",
-                    "dup v\\i\\().2d, x4",
-                    ".endr",
-                    "2:",
-                    "mov x8, x0",
-                    "mov x9, x1",
-                    "mov x10, x2",
-                    ".p2align 6",
-                    "3:",
-                    $($body,)*
-                    "add x8, x8, #{step}",
-                    "add x9, x9, #{step}",
-                    "subs x10, x10, #{step}",
-                    "b.ne 3b",
-                    "subs x3, x3, #1",
-                    "b.ne 2b",
-                    $($end,)*
-                    step = const STEP,
-                    in("x0") dst,
-                    in("x1") src,
-                    in("x2") bytes,
-                    in("x3") passes,
-                    in("x4") STREAM_PATTERN,
-                    clobber_abi("C"),
-                    options(nostack),
-                );
-            }
+            asm!(
+                ".irp i, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31",
+                "dup v\\i\\().2d, x4",
+                ".endr",
+                "2:",
+                "mov x8, x0",
+                "mov x9, x1",
+                "mov x10, x2",
+                ".p2align 6",
+                "3:",
+                $($body,)*
+                "add x8, x8, #{step}",
+                "add x9, x9, #{step}",
+                "subs x10, x10, #{step}",
+                "b.ne 3b",
+                "subs x3, x3, #1",
+                "b.ne 2b",
+                $($end,)*
+                step = const STEP,
+                in("x0") dst,
+                in("x1") src,
+                in("x2") bytes,
+                in("x3") passes,
+                in("x4") STREAM_PATTERN,
+                clobber_abi("C"),
+                options(nostack),
+            )
         }
     )*};
 }
@@ -174,54 +168,47 @@ streams! {
 
 macro_rules! places {
     ($($name:ident: [$($body:expr),*], [$($end:literal),*];)*) => {$(
-        /// # Safety
-        ///
-        /// As [`StreamKernel::run`].
-        unsafe fn $name(dst: *mut u8, src: *const u8, bytes: usize, passes: u64) {
-            if bytes == 0 || passes == 0 {
-                return;
-            }
-            // SAFETY: the caller vouches for the buffers; x8 and x9 step through the eighths, of the length x5, and then back to
+        define_stream! {
+            $name(dst, src, bytes, passes)
+            // x8 and x9 step through the eighths, of the length x5, and then back to
             // a turn behind where they began in the first; x10 counts down an eighth; `prfm` never faults; every register
             // changed is one that the ABI lets a callee change.
-            unsafe {
-                asm!(
-                    ".irp i, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31",
-                    "dup v\\i\\().2d, x4",
-                    ".endr",
-                    "2:",
-                    "mov x8, x0",
-                    "mov x9, x1",
-                    "mov x10, x5",
-                    ".p2align 6",
-                    "3:",
-                    ".rept {places}",
-                    $($body,)*
-                    "add x8, x8, x5",
-                    "add x9, x9, x5",
-                    ".endr",
-                    "sub x8, x8, x6",
-                    "sub x9, x9, x6",
-                    "subs x10, x10, #{step}",
-                    "b.ne 3b",
-                    "subs x3, x3, #1",
-                    "b.ne 2b",
-                    $($end,)*
-                    // Only the stores name it.
-                    "/* {ahead} */",
-                    places = const PLACES,
-                    step = const STEP,
-                    ahead = const AHEAD,
-                    in("x0") dst,
-                    in("x1") src,
-                    inout("x3") passes => _,
-                    in("x4") STREAM_PATTERN,
-                    in("x5") bytes / PLACES,
-                    in("x6") bytes - STEP,
-                    clobber_abi("C"),
-                    options(nostack),
-                );
-            }
+            asm!(
+                ".irp i, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31",
+                "dup v\\i\\().2d, x4",
+                ".endr",
+                "2:",
+                "mov x8, x0",
+                "mov x9, x1",
+                "mov x10, x5",
+                ".p2align 6",
+                "3:",
+                ".rept {places}",
+                $($body,)*
+                "add x8, x8, x5",
+                "add x9, x9, x5",
+                ".endr",
+                "sub x8, x8, x6",
+                "sub x9, x9, x6",
+                "subs x10, x10, #{step}",
+                "b.ne 3b",
+                "subs x3, x3, #1",
+                "b.ne 2b",
+                $($end,)*
+                // Only the stores name it.
+                "/* {ahead} */",
+                places = const PLACES,
+                step = const STEP,
+                ahead = const AHEAD,
+                in("x0") dst,
+                in("x1") src,
+                inout("x3") passes => _,
+                in("x4") STREAM_PATTERN,
+                in("x5") bytes / PLACES,
+                in("x6") bytes - STEP,
+                clobber_abi("C"),
+                options(nostack),
+            )
         }
     )*};
     // The four lines of a turn, fetched for ownership.
@@ -289,48 +276,41 @@ mod sve {
 
     macro_rules! streams {
         ($($name:ident: [$($body:expr),*], [$($end:literal),*];)*) => {$(
-            /// # Safety
-            ///
-            /// As [`StreamKernel::run`].
-            unsafe fn $name(dst: *mut u8, src: *const u8, bytes: usize, passes: u64) {
-                if bytes == 0 || passes == 0 {
-                    return;
-                }
-                // SAFETY: the caller vouches for the buffers, whole turns of x5 bytes; x8 and x9 are half a turn behind what
+            define_stream! {
+                $name(dst, src, bytes, passes)
+                // Turns are x5 bytes; x8 and x9 are half a turn behind what
                 // they stand for, x10 counts down a pass; every register changed is one that the ABI lets a callee change.
-                unsafe {
-                    asm!(
-                        ".arch_extension sve",
-                        "ptrue p0.d",
-                        ".irp i, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31",
-                        "mov z\\i\\().d, x4",
-                        ".endr",
-                        "rdvl x5, #{vectors}",
-                        "2:",
-                        "addvl x8, x0, #{vectors} / 2",
-                        "addvl x9, x1, #{vectors} / 2",
-                        "mov x10, x2",
-                        ".p2align 6",
-                        "3:",
-                        $($body,)*
-                        "add x8, x8, x5",
-                        "add x9, x9, x5",
-                        "subs x10, x10, x5",
-                        "b.ne 3b",
-                        "subs x3, x3, #1",
-                        "b.ne 2b",
-                        $($end,)*
-                        vectors = const VECTORS,
-                        in("x0") dst,
-                        in("x1") src,
-                        in("x2") bytes,
-                        inout("x3") passes => _,
-                        in("x4") STREAM_PATTERN,
-                        out("p0") _,
-                        clobber_abi("C"),
-                        options(nostack),
-                    );
-                }
+                asm!(
+                    ".arch_extension sve",
+                    "ptrue p0.d",
+                    ".irp i, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31",
+                    "mov z\\i\\().d, x4",
+                    ".endr",
+                    "rdvl x5, #{vectors}",
+                    "2:",
+                    "addvl x8, x0, #{vectors} / 2",
+                    "addvl x9, x1, #{vectors} / 2",
+                    "mov x10, x2",
+                    ".p2align 6",
+                    "3:",
+                    $($body,)*
+                    "add x8, x8, x5",
+                    "add x9, x9, x5",
+                    "subs x10, x10, x5",
+                    "b.ne 3b",
+                    "subs x3, x3, #1",
+                    "b.ne 2b",
+                    $($end,)*
+                    vectors = const VECTORS,
+                    in("x0") dst,
+                    in("x1") src,
+                    in("x2") bytes,
+                    inout("x3") passes => _,
+                    in("x4") STREAM_PATTERN,
+                    out("p0") _,
+                    clobber_abi("C"),
+                    options(nostack),
+                )
             }
         )*};
     }

@@ -3,7 +3,7 @@
 //! This is the reference and no kernel: through a compiler that may fold, reorder and vectorise, times would say nothing, so a
 //! CPU without kernels of its own has none.
 
-use super::super::operation::{MAX_CHAINS, OperationKernel, OperationLoop, Operands, Register, State};
+use super::super::operation::{MAX_CHAINS, Operands, OperationKernel, OperationLoop, Register, State};
 
 /// No kernels: see above.
 pub static OPERATION_KERNELS: &[OperationKernel] = &[];

@@ -5,7 +5,7 @@
 //! Every function goes where its caller's pointers lead, as [`ParallelChaseKernel::run`] requires.
 #![expect(unsafe_code, reason = "follows the caller's pointers")]
 
-use crate::arch::parallel_chase::{PARALLEL_CHASES_MOST, PARALLEL_CHASE_UNROLL, ParallelChaseKernel};
+use crate::arch::parallel_chase::{PARALLEL_CHASE_UNROLL, PARALLEL_CHASES_MOST, ParallelChaseKernel};
 
 macro_rules! kernels {
     ($($n:literal),*) => {

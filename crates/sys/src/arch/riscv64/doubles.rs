@@ -10,6 +10,7 @@
 #![expect(unsafe_code, reason = "this is the assembly")]
 
 use super::vectors::{GROUP_WORDS, group_bytes};
+use crate::arch::doubles::doubles_kernels_of;
 use crate::arch::{DOUBLES_SCALAR, Doubles, DoublesKernel, portable};
 use core::arch::asm;
 use std::sync::OnceLock;
@@ -41,12 +42,12 @@ const GROUPS: usize = 2;
 /// A stage is what is done to all of a part of a turn before the next stage begins, so that a core that executes in order has
 /// something to do while the first of them is on its way. b is loaded to `x` registers, c to `y`, and a is stored from `x`.
 macro_rules! kernels {
-    ($isa:ident; $($name:ident $op:ident [$($stage:literal),*] [$($end:literal),*];)*) => {
+    ($isa:ident; $($name:ident [$($stage:literal),*] [$($end:literal),*];)*) => {
         mod $isa {
             use super::*;
 
             pub(super) const fn kernels(step: usize) -> [DoublesKernel; 7] {
-                [$(DoublesKernel { op: Doubles::$op, nt: false, isa: stringify!($isa), step, run: $name }),*]
+                doubles_kernels_of!(stringify!($isa), step)
             }
 
             $($isa!($name, [$($stage),*], [$($end),*]);)*
@@ -109,37 +110,37 @@ macro_rules! scalar {
 
 kernels! {
     scalar;
-    copy Copy [
+    copy [
         "fld ft\\i, 8*\\i + \\part(t1)",
         "fsd ft\\i, 8*\\i + \\part(t0)"
     ] [];
-    scale Scale [
+    scale [
         "fld ft\\i, 8*\\i + \\part(t1)",
         "fmul.d ft\\i, ft8, ft\\i",
         "fsd ft\\i, 8*\\i + \\part(t0)"
     ] [];
-    add Add [
+    add [
         "fld ft\\i, 8*\\i + \\part(t1)",
         "fld fa\\i, 8*\\i + \\part(t2)",
         "fadd.d ft\\i, ft\\i, fa\\i",
         "fsd ft\\i, 8*\\i + \\part(t0)"
     ] [];
-    triad Triad [
+    triad [
         "fld fa\\i, 8*\\i + \\part(t2)",
         "fld ft\\i, 8*\\i + \\part(t1)",
         "fmul.d fa\\i, ft8, fa\\i",
         "fadd.d ft\\i, ft\\i, fa\\i",
         "fsd ft\\i, 8*\\i + \\part(t0)"
     ] [];
-    fill Fill ["fsd ft8, 8*\\i + \\part(t0)"] [];
-    daxpy Daxpy [
+    fill ["fsd ft8, 8*\\i + \\part(t0)"] [];
+    daxpy [
         "fld fa\\i, 8*\\i + \\part(t1)",
         "fld ft\\i, 8*\\i + \\part(t0)",
         "fmul.d fa\\i, ft8, fa\\i",
         "fadd.d ft\\i, ft\\i, fa\\i",
         "fsd ft\\i, 8*\\i + \\part(t0)"
     ] [];
-    sum Sum [
+    sum [
         "fld fa\\i, 8*\\i + \\part(t1)",
         "fadd.d ft\\i, ft\\i, fa\\i"
     ] [".irp i, 0, 1, 2, 3, 4, 5, 6, 7", "fadd.d ft9, ft9, ft\\i", ".endr"];
@@ -210,30 +211,30 @@ macro_rules! rvv {
 
 kernels! {
     rvv;
-    copy Copy [
+    copy [
         "vle64.v v0, (t2)", "vle64.v v8, (t3)",
         "vse64.v v0, (t0)", "vse64.v v8, (t1)"
     ] [];
-    scale Scale [
+    scale [
         "vle64.v v0, (t2)", "vle64.v v8, (t3)",
         "vfmul.vf v0, v0, ft8", "vfmul.vf v8, v8, ft8",
         "vse64.v v0, (t0)", "vse64.v v8, (t1)"
     ] [];
-    add Add [
+    add [
         "vle64.v v0, (t2)", "vle64.v v8, (t3)",
         "vle64.v v16, (t4)", "vle64.v v24, (t5)",
         "vfadd.vv v0, v0, v16", "vfadd.vv v8, v8, v24",
         "vse64.v v0, (t0)", "vse64.v v8, (t1)"
     ] [];
-    triad Triad [
+    triad [
         "vle64.v v16, (t4)", "vle64.v v24, (t5)",
         "vle64.v v0, (t2)", "vle64.v v8, (t3)",
         "vfmul.vf v16, v16, ft8", "vfmul.vf v24, v24, ft8",
         "vfadd.vv v0, v0, v16", "vfadd.vv v8, v8, v24",
         "vse64.v v0, (t0)", "vse64.v v8, (t1)"
     ] [];
-    fill Fill ["vse64.v v0, (t0)", "vse64.v v0, (t1)"] [];
-    daxpy Daxpy [
+    fill ["vse64.v v0, (t0)", "vse64.v v0, (t1)"] [];
+    daxpy [
         "vle64.v v16, (t2)", "vle64.v v24, (t3)",
         "vle64.v v0, (t0)", "vle64.v v8, (t1)",
         "vfmul.vf v16, v16, ft8", "vfmul.vf v24, v24, ft8",
@@ -241,7 +242,7 @@ kernels! {
         "vse64.v v0, (t0)", "vse64.v v8, (t1)"
     ] [];
     // The two groups of sums become one, and that a number, added to 0.
-    sum Sum [
+    sum [
         "vle64.v v0, (t2)", "vle64.v v8, (t3)",
         "vfadd.vv v16, v16, v0", "vfadd.vv v24, v24, v8"
     ] ["vfadd.vv v16, v16, v24", "vfmv.s.f v0, ft9", "vfredusum.vs v0, v16, v0", "vfmv.f.s ft9, v0"];

@@ -9,7 +9,8 @@
 #![expect(unsafe_code, reason = "this is the assembly")]
 
 use super::vectors::group_bytes;
-use crate::arch::{MIX_GROUPS, MIX_LINE, MixKernel, STREAM_PATTERN, portable};
+use crate::arch::mix::with_mixes;
+use crate::arch::{MixKernel, STREAM_PATTERN, portable};
 use core::arch::asm;
 
 /// Every kernel that this CPU can run, vectors first and the portable ones last.
@@ -23,10 +24,8 @@ pub fn mix_kernels() -> Vec<&'static MixKernel> {
     all
 }
 
-const _: () = assert!(MIX_GROUPS == 4 && MIX_LINE == 64, "written out below");
-
 macro_rules! mixes {
-    ($isa:ident; $($name:ident $reads:literal [$($r:tt)*] $writes:literal [$($w:tt)*];)*) => {
+    ($isa:ident; $($name:ident $reads:literal [$($r:tt)*] $writes:literal [$($w:tt)*] false;)*) => {
         mod $isa {
             use super::*;
 
@@ -116,21 +115,5 @@ macro_rules! rvv {
     (@store $line:tt) => { "vse64.v v0, (a4)\naddi a4, a4, 64" };
 }
 
-mixes! {
-    scalar;
-    read1 1 [0] 0 [];
-    read3write1 3 [0 1 2] 1 [0];
-    read2write1 2 [0 1] 1 [0];
-    read1write1 1 [0] 1 [0];
-    read1write2 1 [0] 2 [0 1];
-    write1 0 [] 1 [0];
-}
-mixes! {
-    rvv;
-    read1 1 [0] 0 [];
-    read3write1 3 [0 1 2] 1 [0];
-    read2write1 2 [0 1] 1 [0];
-    read1write1 1 [0] 1 [0];
-    read1write2 1 [0] 2 [0 1];
-    write1 0 [] 1 [0];
-}
+with_mixes!(mixes!(scalar;));
+with_mixes!(mixes!(rvv;));

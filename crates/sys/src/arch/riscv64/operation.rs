@@ -8,7 +8,7 @@
 //! Each block is a whole loop that touches nothing but the state and the operands it is given and the registers named.
 #![expect(unsafe_code, reason = "this is the assembly")]
 
-use super::super::operation::{CHAIN_STEPS, OperationKernel, OperationLoop, Operands, State};
+use super::super::operation::{CHAIN_STEPS, Operands, OperationKernel, OperationLoop, State};
 use core::arch::asm;
 
 /// Whether the CPU has an extension: none but the base is used.

@@ -10,6 +10,7 @@
 
 use super::hwprobe::{ZICBOZ, ZICBOZ_BLOCK_SIZE, has, hwprobe};
 use super::vectors::{GROUP_WORDS, group_bytes};
+use crate::arch::stream::define_stream;
 use crate::arch::{Op, STREAM_ALIGN, STREAM_PATTERN, StreamKernel, portable};
 use core::arch::asm;
 use std::sync::OnceLock;
@@ -112,54 +113,47 @@ macro_rules! groups {
 
 macro_rules! vector_streams {
     ($($name:ident: $($body:expr),*;)*) => {$(
-        /// # Safety
-        ///
-        /// As [`StreamKernel::run`].
-        unsafe fn $name(dst: *mut u8, src: *const u8, bytes: usize, passes: u64) {
-            if bytes == 0 || passes == 0 {
-                return;
-            }
-            // SAFETY: the caller vouches for the buffers; a0, a1 and a2 keep them from pass to pass, a4 and a5 are the bytes
+        define_stream! {
+            $name(dst, src, bytes, passes)
+            // a0, a1 and a2 keep them from pass to pass, a4 and a5 are the bytes
             // of a group and of a turn, t0 to t6 and a6 the addresses of groups and a7 counts; every register changed is
             // one that the ABI lets a callee change, and so are all of the vector unit's.
-            unsafe {
-                asm!(
-                    ".option push",
-                    ".option arch, +v",
-                    "vsetvli a4, a4, e64, m8, ta, ma",
-                    "slli a4, a4, 3",
-                    "slli a5, a4, 2",
-                    ".irp group, v0, v8, v16, v24",
-                    "vmv.v.x \\group, a7",
-                    ".endr",
-                    "2:",
-                    "mv t0, a1",
-                    "add t1, t0, a4",
-                    "add t2, t1, a4",
-                    "add t3, t2, a4",
-                    "mv t4, a0",
-                    "add t5, t4, a4",
-                    "add t6, t5, a4",
-                    "add a6, t6, a4",
-                    "mv a7, a2",
-                    ".p2align 6",
-                    "3:",
-                    $($body,)*
-                    "sub a7, a7, a5",
-                    "bnez a7, 3b",
-                    "addi a3, a3, -1",
-                    "bnez a3, 2b",
-                    ".option pop",
-                    in("a0") dst,
-                    in("a1") src,
-                    in("a2") bytes,
-                    in("a3") passes,
-                    in("a4") GROUP_WORDS,
-                    in("a7") STREAM_PATTERN,
-                    clobber_abi("C"),
-                    options(nostack),
-                );
-            }
+            asm!(
+                ".option push",
+                ".option arch, +v",
+                "vsetvli a4, a4, e64, m8, ta, ma",
+                "slli a4, a4, 3",
+                "slli a5, a4, 2",
+                ".irp group, v0, v8, v16, v24",
+                "vmv.v.x \\group, a7",
+                ".endr",
+                "2:",
+                "mv t0, a1",
+                "add t1, t0, a4",
+                "add t2, t1, a4",
+                "add t3, t2, a4",
+                "mv t4, a0",
+                "add t5, t4, a4",
+                "add t6, t5, a4",
+                "add a6, t6, a4",
+                "mv a7, a2",
+                ".p2align 6",
+                "3:",
+                $($body,)*
+                "sub a7, a7, a5",
+                "bnez a7, 3b",
+                "addi a3, a3, -1",
+                "bnez a3, 2b",
+                ".option pop",
+                in("a0") dst,
+                in("a1") src,
+                in("a2") bytes,
+                in("a3") passes,
+                in("a4") GROUP_WORDS,
+                in("a7") STREAM_PATTERN,
+                clobber_abi("C"),
+                options(nostack),
+            )
         }
     )*};
 }
@@ -195,43 +189,36 @@ macro_rules! words {
 
 macro_rules! streams {
     ($($name:ident: $($body:expr),*;)*) => {$(
-        /// # Safety
-        ///
-        /// As [`StreamKernel::run`].
-        unsafe fn $name(dst: *mut u8, src: *const u8, bytes: usize, passes: u64) {
-            if bytes == 0 || passes == 0 {
-                return;
-            }
-            // SAFETY: the caller vouches for the buffers; a0, a1 and a2 keep them from pass to pass, a4, a5 and a6
+        define_stream! {
+            $name(dst, src, bytes, passes)
+            // a0, a1 and a2 keep them from pass to pass, a4, a5 and a6
             // count within one; every register changed is one that the ABI lets a callee change.
-            unsafe {
-                asm!(
-                    ".irp register, t0, t1, t2, t3, t4, t5, t6",
-                    "mv \\register, a7",
-                    ".endr",
-                    "2:",
-                    "mv a4, a0",
-                    "mv a5, a1",
-                    "mv a6, a2",
-                    ".p2align 6",
-                    "3:",
-                    $($body,)*
-                    "addi a4, a4, {step}",
-                    "addi a5, a5, {step}",
-                    "addi a6, a6, -{step}",
-                    "bnez a6, 3b",
-                    "addi a3, a3, -1",
-                    "bnez a3, 2b",
-                    step = const STEP,
-                    in("a0") dst,
-                    in("a1") src,
-                    in("a2") bytes,
-                    in("a3") passes,
-                    in("a7") STREAM_PATTERN,
-                    clobber_abi("C"),
-                    options(nostack),
-                );
-            }
+            asm!(
+                ".irp register, t0, t1, t2, t3, t4, t5, t6",
+                "mv \\register, a7",
+                ".endr",
+                "2:",
+                "mv a4, a0",
+                "mv a5, a1",
+                "mv a6, a2",
+                ".p2align 6",
+                "3:",
+                $($body,)*
+                "addi a4, a4, {step}",
+                "addi a5, a5, {step}",
+                "addi a6, a6, -{step}",
+                "bnez a6, 3b",
+                "addi a3, a3, -1",
+                "bnez a3, 2b",
+                step = const STEP,
+                in("a0") dst,
+                in("a1") src,
+                in("a2") bytes,
+                in("a3") passes,
+                in("a7") STREAM_PATTERN,
+                clobber_abi("C"),
+                options(nostack),
+            )
         }
     )*};
 }

@@ -8,6 +8,7 @@
 //! of its own. Kernels are reached only through a list filtered by what the CPU and the system support.
 #![expect(unsafe_code, reason = "this is the assembly")]
 
+use crate::arch::doubles::doubles_kernels_of;
 use crate::arch::{DOUBLES_SCALAR, Doubles, DoublesKernel, portable};
 use core::arch::asm;
 
@@ -36,28 +37,7 @@ macro_rules! kernels {
         mod $isa {
             use super::*;
 
-            pub(super) static KERNELS: [DoublesKernel; 12] = [
-                kernel(Doubles::Copy, false, copy),
-                kernel(Doubles::Scale, false, scale),
-                kernel(Doubles::Add, false, add),
-                kernel(Doubles::Triad, false, triad),
-                kernel(Doubles::Fill, false, fill),
-                kernel(Doubles::Daxpy, false, daxpy),
-                kernel(Doubles::Sum, false, sum),
-                kernel(Doubles::Copy, true, copy_nt),
-                kernel(Doubles::Scale, true, scale_nt),
-                kernel(Doubles::Add, true, add_nt),
-                kernel(Doubles::Triad, true, triad_nt),
-                kernel(Doubles::Fill, true, fill_nt),
-            ];
-
-            const fn kernel(
-                op: Doubles,
-                nt: bool,
-                run: unsafe fn(*mut f64, *const f64, *const f64, usize, u64) -> f64,
-            ) -> DoublesKernel {
-                DoublesKernel { op, nt, isa: stringify!($isa), step: STEP, run }
-            }
+            pub(super) static KERNELS: [DoublesKernel; 12] = doubles_kernels_of!(nt stringify!($isa), STEP);
 
             const STEP: usize = $width * VECTORS;
 

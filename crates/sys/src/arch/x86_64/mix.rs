@@ -6,6 +6,7 @@
 //! are reached only through a list filtered by what the CPU and the system support.
 #![expect(unsafe_code, reason = "this is the assembly")]
 
+use crate::arch::mix::with_mixes;
 use crate::arch::{MIX_GROUPS, MIX_LINE, MixKernel, STREAM_PATTERN, portable};
 use core::arch::asm;
 
@@ -22,8 +23,6 @@ pub fn mix_kernels() -> Vec<&'static MixKernel> {
     all
 }
 
-const _: () = assert!(MIX_GROUPS == 4 && MIX_LINE == 64, "written out below");
-
 macro_rules! mixes {
     ($isa:ident, $feature:literal, $v:literal, $move:literal, $parts:tt, $count:literal; $($mix:tt)*) => {
         mod $isa {
@@ -34,15 +33,17 @@ macro_rules! mixes {
             mixes!(@each $feature, $v, $move, $parts; $($mix)*);
         }
     };
-    (@list $isa:ident; $($name:ident $reads:literal [$($r:literal)*] $writes:literal [$($w:literal)*] $nt:literal $store:literal;)*) => {
+    (@list $isa:ident; $($name:ident $reads:literal [$($r:literal)*] $writes:literal [$($w:literal)*] $nt:tt;)*) => {
         [$(MixKernel { reads: $reads, writes: $writes, nt: $nt, isa: stringify!($isa), run: $name },)*]
     };
-    (@each $feature:literal, $v:literal, $move:literal, $parts:tt; $($name:ident $reads:literal $r:tt $writes:literal $w:tt $nt:literal $store:literal;)*) => {
+    (@each $feature:literal, $v:literal, $move:literal, $parts:tt; $($name:ident $reads:literal $r:tt $writes:literal $w:tt $nt:tt;)*) => {
         $(mixes!(@kernel $name, $feature, $v, [
             mixes!(@lines $parts, $r, concat!($move, " ", $v, "1, [r9 + "), $reads, "]"),
-            mixes!(@lines $parts, $w, concat!($store, " [r8 + "), $writes, concat!("], ", $v, "0")),
+            mixes!(@lines $parts, $w, concat!(mixes!(@store $move, $nt), " [r8 + "), $writes, concat!("], ", $v, "0")),
         ], $reads, $writes);)*
     };
+    (@store $move:literal, false) => { $move };
+    (@store $move:literal, true) => { "vmovntdq" };
     // The lines of a group, each in as many parts as it takes vectors.
     (@lines [$($part:literal)*], $lines:tt, $before:expr, $per:literal, $after:expr) => {
         concat!($(mixes!(@part $part, $lines, $before, $per, $after)),*)
@@ -97,31 +98,5 @@ macro_rules! mixes {
     };
 }
 
-mixes! {
-    avx512, "avx512f", "zmm", "vmovdqa64", [0], 11;
-    read1 1 [0] 0 [] false "vmovdqa64";
-    read3write1 3 [0 1 2] 1 [0] false "vmovdqa64";
-    read2write1 2 [0 1] 1 [0] false "vmovdqa64";
-    read1write1 1 [0] 1 [0] false "vmovdqa64";
-    read1write2 1 [0] 2 [0 1] false "vmovdqa64";
-    write1 0 [] 1 [0] false "vmovdqa64";
-    read3write1_nt 3 [0 1 2] 1 [0] true "vmovntdq";
-    read2write1_nt 2 [0 1] 1 [0] true "vmovntdq";
-    read1write1_nt 1 [0] 1 [0] true "vmovntdq";
-    read1write2_nt 1 [0] 2 [0 1] true "vmovntdq";
-    write1_nt 0 [] 1 [0] true "vmovntdq";
-}
-mixes! {
-    avx2, "avx2", "ymm", "vmovdqa", [0 32], 11;
-    read1 1 [0] 0 [] false "vmovdqa";
-    read3write1 3 [0 1 2] 1 [0] false "vmovdqa";
-    read2write1 2 [0 1] 1 [0] false "vmovdqa";
-    read1write1 1 [0] 1 [0] false "vmovdqa";
-    read1write2 1 [0] 2 [0 1] false "vmovdqa";
-    write1 0 [] 1 [0] false "vmovdqa";
-    read3write1_nt 3 [0 1 2] 1 [0] true "vmovntdq";
-    read2write1_nt 2 [0 1] 1 [0] true "vmovntdq";
-    read1write1_nt 1 [0] 1 [0] true "vmovntdq";
-    read1write2_nt 1 [0] 2 [0 1] true "vmovntdq";
-    write1_nt 0 [] 1 [0] true "vmovntdq";
-}
+with_mixes!(nt mixes!(avx512, "avx512f", "zmm", "vmovdqa64", [0], 11;));
+with_mixes!(nt mixes!(avx2, "avx2", "ymm", "vmovdqa", [0 32], 11;));

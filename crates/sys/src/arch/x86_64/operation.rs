@@ -13,7 +13,7 @@
 //! named. Those of vectors end with `vzeroupper` where upper halves were used.
 #![expect(unsafe_code, reason = "this is the assembly")]
 
-use super::super::operation::{CHAIN_STEPS, OperationKernel, OperationLoop, Operands, State};
+use super::super::operation::{CHAIN_STEPS, Operands, OperationKernel, OperationLoop, State};
 use core::arch::asm;
 
 /// Whether CPU and system have an extension, asked of CPUID and XGETBV by the standard library.

@@ -18,6 +18,7 @@
 //! by what the CPU (CPUID) and the system (XGETBV) support.
 #![expect(unsafe_code, reason = "this is the assembly")]
 
+use crate::arch::stream::define_stream;
 use crate::arch::{Op, STREAM_PATTERN, StreamKernel, portable};
 use core::arch::{asm, x86_64::__cpuid};
 
@@ -102,37 +103,30 @@ const fn single(
 
 macro_rules! string_kernels {
     ($($name:ident: $instruction:literal;)*) => {$(
-        /// # Safety
-        ///
-        /// As [`StreamKernel::run`].
-        unsafe fn $name(dst: *mut u8, src: *const u8, bytes: usize, passes: u64) {
-            if bytes == 0 || passes == 0 {
-                return;
-            }
-            // SAFETY: the caller vouches for the buffers; the direction flag is clear, as the ABI promises; rax, rcx, rsi and
+        define_stream! {
+            $name(dst, src, bytes, passes)
+            // the direction flag is clear, as the ABI promises; rax, rcx, rsi and
             // rdi are what the instruction uses.
-            unsafe {
-                asm!(
-                    "2:",
-                    "mov rdi, r8",
-                    "mov rsi, r9",
-                    "mov rcx, rdx",
-                    "mov rax, r11",
-                    $instruction,
-                    "sub r10, 1",
-                    "jnz 2b",
-                    in("r8") dst,
-                    in("r9") src,
-                    in("rdx") bytes / 8,
-                    in("r11") STREAM_PATTERN,
-                    inout("r10") passes => _,
-                    out("rax") _,
-                    out("rcx") _,
-                    out("rsi") _,
-                    out("rdi") _,
-                    options(nostack),
-                );
-            }
+            asm!(
+                "2:",
+                "mov rdi, r8",
+                "mov rsi, r9",
+                "mov rcx, rdx",
+                "mov rax, r11",
+                $instruction,
+                "sub r10, 1",
+                "jnz 2b",
+                in("r8") dst,
+                in("r9") src,
+                in("rdx") bytes / 8,
+                in("r11") STREAM_PATTERN,
+                inout("r10") passes => _,
+                out("rax") _,
+                out("rcx") _,
+                out("rsi") _,
+                out("rdi") _,
+                options(nostack),
+            )
         }
     )*};
 }
@@ -271,96 +265,82 @@ macro_rules! streams {
         ], ["sfence" $(, $leave)*]);
     };
     (@place $name:ident, $feature:literal, [$($fill:literal),*], [$($body:expr,)*], [$($leave:literal),*]) => {
-        /// # Safety
-        ///
-        /// As [`StreamKernel::run`].
-        #[target_feature(enable = $feature)]
-        unsafe fn $name(dst: *mut u8, src: *const u8, bytes: usize, passes: u64) {
-            if bytes == 0 || passes == 0 {
-                return;
-            }
-            // SAFETY: the caller vouches for the buffers; r8 and r9 go over the first eighth, of the length r11, and the
+        define_stream! {
+            #[target_feature(enable = $feature)]
+            $name(dst, src, bytes, passes)
+            // r8 and r9 go over the first eighth, of the length r11, and the
             // other places lie one to seven of it behind (rax, r12 and r13 are the multiples that no address can
             // express); `prefetchw` never faults; every register changed is declared.
-            unsafe {
-                asm!(
-                    $($fill,)*
-                    "lea rax, [r11 + 2*r11]",
-                    "lea r12, [r11 + 4*r11]",
-                    "lea r13, [rax + 4*r11]",
-                    "2:",
-                    "mov r8, rdi",
-                    "mov r9, rsi",
-                    "mov r10, r11",
-                    ".p2align 6",
-                    "3:",
-                    ".irp place, +0, +r11, +2*r11, +rax, +4*r11, +r12, +2*rax, +r13",
-                    $($body,)*
-                    ".endr",
-                    "add r8, {turn}",
-                    "add r9, {turn}",
-                    "sub r10, {turn}",
-                    "jnz 3b",
-                    "sub rcx, 1",
-                    "jnz 2b",
-                    $($leave,)*
-                    // Only the stores name it.
-                    "/* {ahead} */",
-                    turn = const TURN,
-                    ahead = const AHEAD,
-                    inout("rax") STREAM_PATTERN => _,
-                    inout("rcx") passes => _,
-                    in("rsi") src,
-                    in("rdi") dst,
-                    in("r11") bytes / PLACES,
-                    out("r12") _,
-                    out("r13") _,
-                    clobber_abi("sysv64"),
-                    options(nostack),
-                );
-            }
+            asm!(
+                $($fill,)*
+                "lea rax, [r11 + 2*r11]",
+                "lea r12, [r11 + 4*r11]",
+                "lea r13, [rax + 4*r11]",
+                "2:",
+                "mov r8, rdi",
+                "mov r9, rsi",
+                "mov r10, r11",
+                ".p2align 6",
+                "3:",
+                ".irp place, +0, +r11, +2*r11, +rax, +4*r11, +r12, +2*rax, +r13",
+                $($body,)*
+                ".endr",
+                "add r8, {turn}",
+                "add r9, {turn}",
+                "sub r10, {turn}",
+                "jnz 3b",
+                "sub rcx, 1",
+                "jnz 2b",
+                $($leave,)*
+                // Only the stores name it.
+                "/* {ahead} */",
+                turn = const TURN,
+                ahead = const AHEAD,
+                inout("rax") STREAM_PATTERN => _,
+                inout("rcx") passes => _,
+                in("rsi") src,
+                in("rdi") dst,
+                in("r11") bytes / PLACES,
+                out("r12") _,
+                out("r13") _,
+                clobber_abi("sysv64"),
+                options(nostack),
+            )
         }
     };
     (@kernel $name:ident, $feature:literal, [$($fill:literal),*], [$($body:expr,)*], [$($leave:literal),*]) => {
-        /// # Safety
-        ///
-        /// As [`StreamKernel::run`].
-        #[target_feature(enable = $feature)]
-        unsafe fn $name(dst: *mut u8, src: *const u8, bytes: usize, passes: u64) {
-            if bytes == 0 || passes == 0 {
-                return;
-            }
-            // SAFETY: the caller vouches for the buffers; rdi, rsi and rdx keep them from pass to pass, r8, r9 and r10
+        define_stream! {
+            #[target_feature(enable = $feature)]
+            $name(dst, src, bytes, passes)
+            // rdi, rsi and rdx keep them from pass to pass, r8, r9 and r10
             // count within one; every register changed is one that the ABI lets a callee change.
-            unsafe {
-                asm!(
-                    $($fill,)*
-                    "2:",
-                    "mov r8, rdi",
-                    "mov r9, rsi",
-                    "mov r10, rdx",
-                    ".p2align 6",
-                    "3:",
-                    ".irp i, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15",
-                    $($body,)*
-                    ".endr",
-                    "add r8, r11",
-                    "add r9, r11",
-                    "sub r10, r11",
-                    "jnz 3b",
-                    "sub rcx, 1",
-                    "jnz 2b",
-                    $($leave,)*
-                    in("rax") STREAM_PATTERN,
-                    in("rcx") passes,
-                    in("rdx") bytes,
-                    in("rsi") src,
-                    in("rdi") dst,
-                    in("r11") WRITE.step,
-                    clobber_abi("sysv64"),
-                    options(nostack),
-                );
-            }
+            asm!(
+                $($fill,)*
+                "2:",
+                "mov r8, rdi",
+                "mov r9, rsi",
+                "mov r10, rdx",
+                ".p2align 6",
+                "3:",
+                ".irp i, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15",
+                $($body,)*
+                ".endr",
+                "add r8, r11",
+                "add r9, r11",
+                "sub r10, r11",
+                "jnz 3b",
+                "sub rcx, 1",
+                "jnz 2b",
+                $($leave,)*
+                in("rax") STREAM_PATTERN,
+                in("rcx") passes,
+                in("rdx") bytes,
+                in("rsi") src,
+                in("rdi") dst,
+                in("r11") WRITE.step,
+                clobber_abi("sysv64"),
+                options(nostack),
+            )
         }
     };
 }
