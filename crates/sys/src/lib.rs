@@ -1,9 +1,11 @@
-//! Whatever must be asked of the CPU or of the kernel, behind safe faces.
+//! Safe interfaces to the CPU and the kernel.
 //!
-//! This is the one room that knows architectures and operating systems: all assembly is in [`arch`], all `unsafe` that
-//! talks to the kernel is in the small modules beside it, and `grep -rn 'expect(unsafe_code' crates` lists the audit. It
-//! does not know what a benchmark is, and nothing here prints, stores or computes a statistic.
+//! This is the one crate that knows architectures and operating systems. All assembly is in [`arch`];
+//! all `unsafe` code that talks to the kernel is in the small modules beside it, and
+//! `grep -rn 'expect(unsafe_code' crates` lists both for an audit. The crate does not know what a
+//! benchmark is, and nothing here prints, stores or computes a statistic.
 
+pub mod access;
 pub mod affinity;
 pub mod arch;
 pub mod atomic;

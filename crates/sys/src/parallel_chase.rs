@@ -1,24 +1,25 @@
-//! Several closed chains of pointers through disjoint nodes of one buffer, followed at once or by accesses of several kinds.
+//! Several closed pointer chains through disjoint nodes of one buffer, walked in parallel.
 //!
-//! One shuffled order goes through all nodes; for `n` chains the nodes are dealt out to them in turn, so that chain `c` has
-//! those at `c`, `c + n`, `c + 2n`... of the order. The chains are independent (none can run behind another and find what it
-//! fetched, as starting points in one cycle do), and since they are walked in step, all of them are in the same group of pages
-//! at any time, however many they are: address translation costs what it costs one chain.
+//! One shuffled order visits all nodes. For `n` chains the nodes are dealt in turn: chain `c` has
+//! those at `c`, `c + n`, `c + 2n`, ... of the order. The chains are independent: none can follow
+//! another and find what it fetched, as starting points in one cycle do. They are walked in step, so
+//! all of them are in the same group of pages at any time, and address translation costs as much as
+//! for one chain, whatever their number (`docs/methods/memory.md#chain-construction`).
 //!
-//! A node can hold the pointers of several such dealings, at different offsets: a [`Link`] for each. A search over numbers of
-//! chains then writes the buffer once.
+//! A node can hold the pointers of several such dealings, at different offsets: one [`Link`] each. A
+//! search over numbers of chains then writes the buffer once.
 //!
 //! # Safety
 //!
-//! `Chains` borrows its buffer for itself alone. [`Chains::link`] writes, into every node that is walked, a pointer to another
-//! node at the same offset within it, such that every chain is one closed cycle; the offsets do not overlap, and nothing else
-//! writes to them but an atomic addition of 0. So a walk stays inside, for ever. The random numbers from outside only choose
-//! indices that are checked.
+//! `Chains` borrows its buffer exclusively. [`Chains::link`] writes to every node that is walked a
+//! pointer to another node, at the same offset within it, so every chain is one closed cycle. The
+//! offsets do not overlap, and nothing else writes to them except an atomic addition of 0. A walk
+//! therefore never leaves the buffer. The random numbers from the caller only choose indices that are
+//! checked.
 #![expect(unsafe_code, reason = "writes and follows the pointers")]
 
-use crate::arch::access::{
-    ACCESS_AHEAD, ACCESS_ALIGN, ACCESS_COUNT, ACCESS_UNROLL, Access, AccessKernel, access_kernels,
-};
+use crate::access::Accessor;
+use crate::arch::access::{ACCESS_AHEAD, ACCESS_ALIGN, ACCESS_COUNT, ACCESS_UNROLL};
 use crate::arch::parallel_chase::{
     PARALLEL_CHASE_UNROLL, PARALLEL_CHASES_MOST, ParallelChaseKernel, parallel_chase_kernels,
 };
@@ -31,32 +32,32 @@ const POINTER: usize = size_of::<*const u8>();
 /// The order of the nodes.
 #[derive(Clone, Copy, Debug)]
 pub enum Order {
-    /// All nodes of a group of shuffled pages, in random order, before those of the next: see
-    /// [`crate::chain::Chain::translation_amortised`].
+    /// All nodes of a group of shuffled pages, in random order, before those of the next group: see
+    /// [`crate::chase::Chain::translation_amortised`].
     Grouped {
         /// Pages in a group.
         pages: usize,
         /// Bytes of a page.
         page: usize,
     },
-    /// Any node after any other: every access needs its own translation.
+    /// Any node after any other, so every access needs its own translation.
     Anywhere,
 }
 
-/// One dealing of the nodes.
+/// One dealing of the nodes to chains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Link {
-    /// Where in each node its pointer is.
+    /// Offset of the pointer in each node.
     pub offset: usize,
-    /// To how many chains the nodes are dealt.
+    /// The number of chains.
     pub chains: usize,
-    /// How many nodes further on in its chain a pointer leads; more than 1 is not for walking.
+    /// How many nodes ahead in its chain a pointer leads. Only links of 1 can be walked.
     pub ahead: usize,
-    /// At which node of the order the walk begins (rounded down to where all chains begin together).
+    /// The node of the order where the walk begins, rounded down to one where all chains begin.
     pub start: usize,
 }
 
-/// A link and where its chains stand.
+/// A link and the positions of its chains.
 struct Linked {
     link: Link,
     kernel: &'static ParallelChaseKernel,
@@ -72,32 +73,8 @@ pub struct Chains<'a> {
     buffer: PhantomData<&'a mut [u8]>,
 }
 
-// SAFETY: the pointers lead into a buffer that the chains alone borrow, as a `&mut [u8]` would, which is `Send`.
+// SAFETY: the pointers lead into a buffer that is borrowed exclusively, like a `&mut [u8]`, which is `Send`.
 unsafe impl Send for Chains<'_> {}
-
-/// How to access the nodes of a chain.
-#[derive(Clone, Copy, Debug)]
-pub struct Accessor {
-    kernel: &'static AccessKernel,
-}
-
-impl Accessor {
-    /// The best kernel of that kind.
-    ///
-    /// # Errors
-    ///
-    /// Says why there is none.
-    pub fn new(kind: Access) -> Result<Self, String> {
-        let kernel = access_kernels().into_iter().find(|kernel| kernel.kind == kind);
-        let kernel = kernel.ok_or_else(|| format!("this CPU has no instruction for '{}'", kind.word()))?;
-        Ok(Self { kernel })
-    }
-
-    /// All that is known about it.
-    pub fn kernel(&self) -> &'static AccessKernel {
-        self.kernel
-    }
-}
 
 impl<'a> Chains<'a> {
     /// Shuffles the nodes, `spacing` bytes apart. Nothing is written yet.
@@ -249,7 +226,7 @@ impl<'a> Chains<'a> {
         let cursor = &mut cursors[chain];
         // SAFETY: a node of a closed cycle; a node is aligned, at least 32 bytes long, and borrowed for writing. What may be
         // written is the counter, where no pointer is (asserted), and the pointer itself by itself.
-        *cursor = unsafe { (by.kernel.run)(cursor.cast_mut(), steps) };
+        *cursor = unsafe { (by.kernel().run)(cursor.cast_mut(), steps) };
         steps
     }
 

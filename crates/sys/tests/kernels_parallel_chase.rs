@@ -9,6 +9,7 @@
 
 mod random;
 
+use groma_sys::access::Accessor;
 use groma_sys::arch::access::{ACCESS_UNROLL, Access, access_kernels};
 use groma_sys::arch::flush::flush_kernels;
 use groma_sys::arch::parallel_chase::{
@@ -17,7 +18,7 @@ use groma_sys::arch::parallel_chase::{
 use groma_sys::arch::portable;
 use groma_sys::flush::Flush;
 use groma_sys::pages::{Map, Policy, page_size};
-use groma_sys::parallel_chase::{Accessor, Chains, Link, Order};
+use groma_sys::parallel_chase::{Chains, Link, Order};
 use random::random;
 use std::collections::HashSet;
 
