@@ -1,5 +1,5 @@
-//! The kernel for one kind of dependent access; [`Chains::access`](crate::parallel_chase::Chains::access)
-//! runs it.
+//! The kernel for one kind of dependent access;
+//! [`Chains::access`](crate::parallel_chase::Chains::access) runs it.
 
 use crate::arch::access::{Access, AccessKernel, access_kernels};
 

@@ -1,15 +1,17 @@
-//! Atomic operations, fences, hints and counters on a line of their own: the safe face of those loops.
+//! Atomic operations, fences, hints and counters on a line of their own: the safe face of those
+//! loops.
 //!
 //! # Safety
 //!
-//! An [`Atomic`] exists only for a kernel whose instructions the CPU has; the word is its own, and exclusively borrowed while the
-//! loop runs.
+//! An [`Atomic`] exists only for a kernel whose instructions the CPU has; the word is its own, and
+//! exclusively borrowed while the loop runs.
 #![expect(unsafe_code, reason = "calls the kernels")]
 
 use crate::arch::atomic::{ATOMIC_KERNELS, AtomicKernel, atomic_isa_here};
 use crate::arch::portable::atomic::atomic_answer;
 
-/// A line that shares nothing with others: twice the usual size, because neighbours are fetched in pairs.
+/// A line that shares nothing with others: twice the usual size, because neighbours are fetched in
+/// pairs.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 struct Line(u64);

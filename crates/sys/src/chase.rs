@@ -1,28 +1,33 @@
-//! Pointer chains: a buffer whose nodes point to one another in one closed cycle, each to be found only by loading the
-//! one before.
+//! Pointer chains: a buffer whose nodes point to one another in one closed cycle, each to be found
+//! only by loading the one before.
 //!
-//! Two of them, which answer different questions (the difference is the price of translation; report both):
+//! Two of them, which answer different questions (the difference is the price of translation;
+//! report both):
 //!
-//! - [`Chain::translation_amortised`] stays within a group of pages that the first-level TLB holds before it goes on to
-//!   the next: the latency of a cache level or of memory.
-//! - [`Chain::translation_included`] goes anywhere at every step: what a program with random accesses pays.
+//! - [`Chain::translation_amortised`] stays within a group of pages that the first-level TLB holds
+//!   before it goes on to the next: the latency of a cache level or of memory.
+//! - [`Chain::translation_included`] goes anywhere at every step: what a program with random
+//!   accesses pays.
 //!
-//! [`Chain::through`] visits the nodes that its caller lists, in that order: lines that fall into one set of a cache, one
-//! line of every page, pairs of words at a distance.
+//! [`Chain::through`] visits the nodes that its caller lists, in that order: lines that fall into
+//! one set of a cache, one line of every page, pairs of words at a distance.
 //!
-//! *Size means the span of the buffer.* With nodes further apart than a line the chain touches fewer lines than the
-//! span has, but at the same distance everywhere, so the sets of a cache fill evenly and the edges of the curve stay
-//! where they are. (A random line in each slot would not do: a "2 MiB" chain of 256-byte slots is then 512 KiB of lines
-//! anywhere, and fits in caches that the buffer does not.) [`Chain::nodes`] says how many lines there are.
+//! *Size means the span of the buffer.* With nodes further apart than a line the chain touches
+//! fewer lines than the span has, but at the same distance everywhere, so the sets of a cache fill
+//! evenly and the edges of the curve stay where they are. (A random line in each slot would not do:
+//! a "2 MiB" chain of 256-byte slots is then 512 KiB of lines anywhere, and fits in caches that the
+//! buffer does not.) [`Chain::nodes`] says how many lines there are.
 //!
-//! Which node spacing and group size deceive the prefetchers is for the caller to know or to measure.
+//! Which node spacing and group size deceive the prefetchers is for the caller to know or to
+//! measure.
 //!
 //! # Safety
 //!
-//! A `Chain` borrows its buffer for itself alone. The constructors write, into every node, a pointer to another node of
-//! the same buffer, such that one cycle goes through all of them; nobody can change them while the chain lives. So the
-//! chase from any node stays inside, for ever. The only outside help is a source of random numbers, and no write depends
-//! on it: it chooses indices that are checked.
+//! A `Chain` borrows its buffer for itself alone. The constructors write, into every node, a
+//! pointer to another node of the same buffer, such that one cycle goes through all of them; nobody
+//! can change them while the chain lives. So the chase from any node stays inside, for ever. The
+//! only outside help is a source of random numbers, and no write depends on it: it chooses indices
+//! that are checked.
 #![expect(unsafe_code, reason = "writes and follows the pointers")]
 
 use crate::arch::{chase, chase_loads};
@@ -42,18 +47,21 @@ pub struct Chain<'a> {
     buffer: PhantomData<&'a mut [u8]>,
 }
 
-// SAFETY: the pointers lead into a buffer that the chain alone borrows, as a `&mut [u8]` would, which is `Send`.
+// SAFETY: the pointers lead into a buffer that the chain alone borrows, as a `&mut [u8]` would,
+// which is `Send`.
 unsafe impl Send for Chain<'_> {}
 
 impl<'a> Chain<'a> {
-    /// A chain through nodes `spacing` bytes apart, in which pages are shuffled, taken in groups of about
-    /// `group_pages`, and all nodes of a group visited in random order before those of the next.
+    /// A chain through nodes `spacing` bytes apart, in which pages are shuffled, taken in groups of
+    /// about `group_pages`, and all nodes of a group visited in random order before those of the
+    /// next.
     ///
-    /// `spacing` is the line size for buffers up to the last private cache, and 256 bytes beyond: neighbouring lines
-    /// are fetched in pairs, and pages a few at a time are learned. A group must be smaller than what the first-level
-    /// TLB reaches and larger than what a prefetcher of regions follows: 32 pages of 4 KiB where nothing else is
-    /// known. Pages are shared out evenly, so a group may be smaller than asked for, but never by more than half
-    /// when there are enough pages.
+    /// `spacing` is the line size for buffers up to the last private cache, and 256 bytes beyond:
+    /// neighbouring lines are fetched in pairs, and pages a few at a time are learned. A group must
+    /// be smaller than what the first-level TLB reaches and larger than what a prefetcher of
+    /// regions follows: 32 pages of 4 KiB where nothing else is known. Pages are shared out evenly,
+    /// so a group may be smaller than asked for, but never by more than half when there are enough
+    /// pages.
     ///
     /// `below(n)` returns a random number below `n`.
     ///
@@ -100,8 +108,9 @@ impl<'a> Chain<'a> {
             shuffle(&mut group, &mut below);
             nodes += group.len();
             for &node in &group {
-                // SAFETY: `node` is a multiple of the spacing (`check`: of a pointer's size) and ends inside the
-                // buffer, which is borrowed for writing; `open` is `entry` or such a node.
+                // SAFETY: `node` is a multiple of the spacing (`check`: of a pointer's size) and
+                // ends inside the buffer, which is borrowed for writing; `open` is `entry` or such
+                // a node.
                 unsafe {
                     let node = start.add(node);
                     open.write(node);
@@ -109,15 +118,16 @@ impl<'a> Chain<'a> {
                 }
             }
         }
-        // SAFETY: as above. This closes the cycle; `entry` was written through `open` and is read the same way.
+        // SAFETY: as above. This closes the cycle; `entry` was written through `open` and is read
+        // the same way.
         unsafe { open.write((&raw const entry).read()) };
         Ok(Self { start, here: entry, marked: entry, nodes, span, buffer: PhantomData })
     }
 
     /// A chain through nodes `spacing` bytes apart in random order.
     ///
-    /// `spacing` is the line size; or a page and a line, for one line of every page at addresses that do not collide.
-    /// `below(n)` returns a random number below `n`.
+    /// `spacing` is the line size; or a page and a line, for one line of every page at addresses
+    /// that do not collide. `below(n)` returns a random number below `n`.
     ///
     /// # Errors
     ///
@@ -137,12 +147,13 @@ impl<'a> Chain<'a> {
         let start = buffer.as_mut_ptr();
         let node = |i: usize| {
             assert!(i < nodes, "a random number was not below its limit");
-            // SAFETY: node `i` is below `nodes`, so it ends inside the buffer; `check` saw to the alignment.
+            // SAFETY: node `i` is below `nodes`, so it ends inside the buffer; `check` saw to the
+            // alignment.
             unsafe { start.add(i * spacing) }.cast::<*const u8>()
         };
-        // Sattolo's shuffle of the nodes themselves: every node begins as a cycle of its own, and each exchange of the
-        // targets of two nodes of different cycles joins the two. No list of half the buffer's size is needed, and the
-        // exchanges do not wait for one another's misses.
+        // Sattolo's shuffle of the nodes themselves: every node begins as a cycle of its own, and
+        // each exchange of the targets of two nodes of different cycles joins the two. No list of
+        // half the buffer's size is needed, and the exchanges do not wait for one another's misses.
         for i in 0..nodes {
             // SAFETY: `node` gives places inside the buffer, which is borrowed for writing.
             unsafe { node(i).write(node(i).cast()) };
@@ -156,14 +167,16 @@ impl<'a> Chain<'a> {
         Ok(Self { start, here: start, marked: start, nodes, span, buffer: PhantomData })
     }
 
-    /// A chain through nodes at these offsets from the start of the buffer, in this order, and from the last to the first.
+    /// A chain through nodes at these offsets from the start of the buffer, in this order, and from
+    /// the last to the first.
     ///
     /// The order is the caller's: one that a prefetcher can foresee is foreseen.
     ///
     /// # Errors
     ///
-    /// Says which offset is impossible: there is none, or one is not a multiple of a pointer's size, does not lie inside, or
-    /// is there twice (a shorter cycle would leave out nodes that it claims to have).
+    /// Says which offset is impossible: there is none, or one is not a multiple of a pointer's
+    /// size, does not lie inside, or is there twice (a shorter cycle would leave out nodes that it
+    /// claims to have).
     pub fn through(buffer: &'a mut [u8], offsets: &[usize]) -> Result<Self, String> {
         check(buffer, NODE)?;
         let span = buffer.len();
@@ -178,7 +191,8 @@ impl<'a> Chain<'a> {
             // SAFETY: `node` gives places inside the buffer, which is borrowed for writing.
             unsafe { node(at).write(core::ptr::null()) };
         }
-        // A node that is no longer null has had its turn. Those before have pointers then, but there is no chain.
+        // A node that is no longer null has had its turn. Those before have pointers then, but
+        // there is no chain.
         for (i, &at) in offsets.iter().enumerate() {
             let next = offsets.get(i + 1).copied().unwrap_or(first);
             // SAFETY: as above, and every node has been written.
@@ -192,8 +206,8 @@ impl<'a> Chain<'a> {
         Ok(Self { start, here: first, marked: first, nodes: offsets.len(), span, buffer: PhantomData })
     }
 
-    /// Follows the chain from where the last walk stopped, and returns the loads made: `loads` rounded up to a multiple
-    /// of [`crate::arch::CHASE_UNROLL`].
+    /// Follows the chain from where the last walk stopped, and returns the loads made: `loads`
+    /// rounded up to a multiple of [`crate::arch::CHASE_UNROLL`].
     #[inline]
     pub fn walk(&mut self, loads: u64) -> u64 {
         let loads = chase_loads(loads);
@@ -202,13 +216,14 @@ impl<'a> Chain<'a> {
         loads
     }
 
-    /// Throws the nodes, `spacing` bytes apart, out of all caches, so that the next lap finds them in memory alone; `false` where
-    /// there is no instruction for it (x86-64 has `clflush`).
+    /// Throws the nodes, `spacing` bytes apart, out of all caches, so that the next lap finds them
+    /// in memory alone; `false` where there is no instruction for it (x86-64 has `clflush`).
     pub fn flush(&mut self, spacing: usize) -> bool {
         #[cfg(target_arch = "x86_64")]
         {
             for at in (0..self.span).step_by(spacing.max(NODE)) {
-                // SAFETY: a line inside the buffer; writing it back and dropping it changes no byte. Every x86-64 CPU has SSE2.
+                // SAFETY: a line inside the buffer; writing it back and dropping it changes no
+                // byte. Every x86-64 CPU has SSE2.
                 unsafe { core::arch::x86_64::_mm_clflush(self.start.add(at)) };
             }
             // SAFETY: a fence, of SSE2 as well.

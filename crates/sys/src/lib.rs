@@ -1,7 +1,7 @@
 //! Safe interfaces to the CPU and the kernel.
 //!
-//! This is the one crate that knows architectures and operating systems. All assembly is in [`arch`];
-//! all `unsafe` code that talks to the kernel is in the small modules beside it, and
+//! This is the one crate that knows architectures and operating systems. All assembly is in
+//! [`arch`]; all `unsafe` code that talks to the kernel is in the small modules beside it, and
 //! `grep -rn 'expect(unsafe_code' crates` lists both for an audit. The crate does not know what a
 //! benchmark is, and nothing here prints, stores or computes a statistic.
 

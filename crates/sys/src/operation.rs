@@ -1,12 +1,12 @@
 //! Operations: the safe face of the loops of one instruction, with their answers.
 //!
-//! [`Operation::new`] gives an operation that this CPU has, or says why not; its two loops start from the same state at every
-//! call, and leave what they ended with to be looked at.
+//! [`Operation::new`] gives an operation that this CPU has, or says why not; its two loops start
+//! from the same state at every call, and leave what they ended with to be looked at.
 //!
 //! # Safety
 //!
-//! An `Operation` exists only for a kernel whose instructions the CPU has. State and operands are its own, made by the
-//! reference of that operation, whose divisors never become 0 (tested).
+//! An `Operation` exists only for a kernel whose instructions the CPU has. State and operands are
+//! its own, made by the reference of that operation, whose divisors never become 0 (tested).
 #![expect(unsafe_code, reason = "calls the kernels")]
 
 use crate::arch::operation::{OPERATION_KERNELS, Operands, OperationKernel, OperationLoop, State, operation_isa_here};
@@ -79,7 +79,8 @@ impl Loop {
     pub fn run(&mut self, turns: u64) -> u64 {
         self.state.clone_from(&self.start);
         if turns > 0 {
-            // SAFETY: the CPU has the instructions (`Operation::new`); both pointers are to values of our own.
+            // SAFETY: the CPU has the instructions (`Operation::new`); both pointers are to values
+            // of our own.
             unsafe { (self.kernel.run)(&raw mut self.state, &raw const self.operands, turns) };
         }
         turns * self.ops()
@@ -93,7 +94,8 @@ impl Loop {
         self.state.0.iter().zip(expected.0.iter()).filter(|pair| differ(*pair)).count()
     }
 
-    /// Floating-point values that the last run left and that are not normal numbers: with those, instructions may take longer.
+    /// Floating-point values that the last run left and that are not normal numbers: with those,
+    /// instructions may take longer.
     pub fn abnormal(&self) -> usize {
         self.reference.abnormal(&self.state, self.kernel.chains)
     }

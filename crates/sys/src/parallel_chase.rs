@@ -2,20 +2,20 @@
 //!
 //! One shuffled order visits all nodes. For `n` chains the nodes are dealt in turn: chain `c` has
 //! those at `c`, `c + n`, `c + 2n`, ... of the order. The chains are independent: none can follow
-//! another and find what it fetched, as starting points in one cycle do. They are walked in step, so
-//! all of them are in the same group of pages at any time, and address translation costs as much as
-//! for one chain, whatever their number (`docs/methods/memory.md#chain-construction`).
+//! another and find what it fetched, as starting points in one cycle do. They are walked in step,
+//! so all of them are in the same group of pages at any time, and address translation costs as much
+//! as for one chain, whatever their number (`docs/methods/memory.md#chain-construction`).
 //!
-//! A node can hold the pointers of several such dealings, at different offsets: one [`Link`] each. A
-//! search over numbers of chains then writes the buffer once.
+//! A node can hold the pointers of several such dealings, at different offsets: one [`Link`] each.
+//! A search over numbers of chains then writes the buffer once.
 //!
 //! # Safety
 //!
 //! `Chains` borrows its buffer exclusively. [`Chains::link`] writes to every node that is walked a
 //! pointer to another node, at the same offset within it, so every chain is one closed cycle. The
 //! offsets do not overlap, and nothing else writes to them except an atomic addition of 0. A walk
-//! therefore never leaves the buffer. The random numbers from the caller only choose indices that are
-//! checked.
+//! therefore never leaves the buffer. The random numbers from the caller only choose indices that
+//! are checked.
 #![expect(unsafe_code, reason = "writes and follows the pointers")]
 
 use crate::access::Accessor;
@@ -73,7 +73,8 @@ pub struct Chains<'a> {
     buffer: PhantomData<&'a mut [u8]>,
 }
 
-// SAFETY: the pointers lead into a buffer that is borrowed exclusively, like a `&mut [u8]`, which is `Send`.
+// SAFETY: the pointers lead into a buffer that is borrowed exclusively, like a `&mut [u8]`, which
+// is `Send`.
 unsafe impl Send for Chains<'_> {}
 
 impl<'a> Chains<'a> {
@@ -125,7 +126,8 @@ impl<'a> Chains<'a> {
                 let mut pages: Vec<u32> = (0..nodes.div_ceil(each as usize) as u32).collect();
                 shuffle(&mut pages);
                 let mut order = Vec::with_capacity(nodes);
-                // Shared out evenly: no group is smaller than half of what was asked for when there are enough pages.
+                // Shared out evenly: no group is smaller than half of what was asked for when there
+                // are enough pages.
                 let groups = pages.len().div_ceil(in_group);
                 for i in 0..groups {
                     let begin = order.len();
@@ -144,11 +146,13 @@ impl<'a> Chains<'a> {
     /// The address of a place in the `i`-th node of the order.
     fn node(&self, i: usize, offset: usize) -> *mut u8 {
         let node = self.order[i] as usize;
-        // SAFETY: the order holds numbers of whole nodes of the buffer, and every caller's offset is within a node.
+        // SAFETY: the order holds numbers of whole nodes of the buffer, and every caller's offset
+        // is within a node.
         unsafe { self.base.add(node * self.spacing + offset) }
     }
 
-    /// Writes the pointers of these dealings, in one pass over the buffer, in place of those before.
+    /// Writes the pointers of these dealings, in one pass over the buffer, in place of those
+    /// before.
     ///
     /// # Errors
     ///
@@ -175,7 +179,8 @@ impl<'a> Chains<'a> {
                 if i < used {
                     // Below twice `used`, since no step is larger.
                     let next = if i + step < used { i + step } else { i + step - used };
-                    // SAFETY: a place of pointer size within a node, aligned as the buffer, the spacing and the offset are.
+                    // SAFETY: a place of pointer size within a node, aligned as the buffer, the
+                    // spacing and the offset are.
                     unsafe { self.node(i, offset).cast::<*const u8>().write(self.node(next, offset)) };
                 }
             }
@@ -193,8 +198,8 @@ impl<'a> Chains<'a> {
         Ok(())
     }
 
-    /// Takes steps on all chains of a link at once, from where its last walk stopped, and returns how many on each: `steps`
-    /// rounded up to a multiple of [`PARALLEL_CHASE_UNROLL`].
+    /// Takes steps on all chains of a link at once, from where its last walk stopped, and returns
+    /// how many on each: `steps` rounded up to a multiple of [`PARALLEL_CHASE_UNROLL`].
     ///
     /// # Panics
     ///
@@ -204,19 +209,20 @@ impl<'a> Chains<'a> {
         let steps = steps.next_multiple_of(PARALLEL_CHASE_UNROLL);
         let linked = &mut self.links[link];
         assert_eq!(linked.link.ahead, 1, "only links to the next node are walked");
-        // SAFETY: the cursors are nodes of closed cycles within the buffer, which nobody else can write to; they themselves are
-        // elsewhere.
+        // SAFETY: the cursors are nodes of closed cycles within the buffer, which nobody else can
+        // write to; they themselves are elsewhere.
         unsafe { (linked.kernel.run)(&mut linked.cursors, steps) };
         steps
     }
 
-    /// Takes steps on one chain of the first link, whose pointers are at the beginning of the nodes, by accesses of some kind,
-    /// from where the last stopped; returns how many: `steps` rounded up to a multiple of [`ACCESS_UNROLL`].
+    /// Takes steps on one chain of the first link, whose pointers are at the beginning of the
+    /// nodes, by accesses of some kind, from where the last stopped; returns how many: `steps`
+    /// rounded up to a multiple of [`ACCESS_UNROLL`].
     ///
     /// # Panics
     ///
-    /// If the first link is not at the beginning of the nodes and walkable, has no such chain, or another has its pointer
-    /// where the access counts.
+    /// If the first link is not at the beginning of the nodes and walkable, has no such chain, or
+    /// another has its pointer where the access counts.
     #[inline]
     pub fn access(&mut self, by: Accessor, chain: usize, steps: u64) -> u64 {
         let steps = steps.next_multiple_of(ACCESS_UNROLL);
@@ -224,8 +230,9 @@ impl<'a> Chains<'a> {
         let Linked { link, cursors, .. } = &mut self.links[0];
         assert!(link.offset == 0 && link.ahead == 1 && chain < link.chains, "no such chain to walk");
         let cursor = &mut cursors[chain];
-        // SAFETY: a node of a closed cycle; a node is aligned, at least 32 bytes long, and borrowed for writing. What may be
-        // written is the counter, where no pointer is (asserted), and the pointer itself by itself.
+        // SAFETY: a node of a closed cycle; a node is aligned, at least 32 bytes long, and borrowed
+        // for writing. What may be written is the counter, where no pointer is (asserted), and the
+        // pointer itself by itself.
         *cursor = unsafe { (by.kernel().run)(cursor.cast_mut(), steps) };
         steps
     }
@@ -271,12 +278,14 @@ impl<'a> Chains<'a> {
 
     /// The buffer as bytes, to be streamed over.
     pub fn bytes(&self) -> &[u8] {
-        // SAFETY: all of it is whole nodes of the buffer, and borrowed from `self`, whose other methods write through `&mut`.
+        // SAFETY: all of it is whole nodes of the buffer, and borrowed from `self`, whose other
+        // methods write through `&mut`.
         unsafe { core::slice::from_raw_parts(self.base, self.order.len() * self.spacing) }
     }
 
-    /// Manages the lines of `lines` nodes in the order of their addresses, from node `first` on, and waits after every `batch`.
-    /// The line is that at `offset` of the node. Returns how many lines it managed.
+    /// Manages the lines of `lines` nodes in the order of their addresses, from node `first` on,
+    /// and waits after every `batch`. The line is that at `offset` of the node. Returns how many
+    /// lines it managed.
     ///
     /// # Panics
     ///
@@ -302,7 +311,8 @@ impl<'a> Chains<'a> {
         }
     }
 
-    /// Stores to each of `lines` nodes, in the order of their addresses, where [`Access::Dirty`] counts.
+    /// Stores to each of `lines` nodes, in the order of their addresses, where [`Access::Dirty`]
+    /// counts.
     ///
     /// # Panics
     ///
@@ -319,8 +329,8 @@ impl<'a> Chains<'a> {
         }
     }
 
-    /// Drops the lines with pointers from all caches, so that a walk finds nothing that writing them left there. Answers
-    /// whether this CPU can.
+    /// Drops the lines with pointers from all caches, so that a walk finds nothing that writing
+    /// them left there. Answers whether this CPU can.
     pub fn evict(&mut self) -> bool {
         let Some(evict) = Flush::evict() else { return false };
         // A line of 64 bytes or more is managed once; two pointers of it are two of these at most.

@@ -2,8 +2,9 @@
 //!
 //! # Safety
 //!
-//! A [`Forwarding`] borrows its buffer for itself alone and exists only where the bytes that the chain stores and loads
-//! are inside it, and where the CPU may load across a boundary if they lie across one.
+//! A [`Forwarding`] borrows its buffer for itself alone and exists only where the bytes that the
+//! chain stores and loads are inside it, and where the CPU may load across a boundary if they lie
+//! across one.
 #![expect(unsafe_code, reason = "runs the chains over a checked buffer")]
 
 use crate::arch::split::unaligned_usable;
@@ -26,8 +27,8 @@ pub struct Forwarding<'a> {
 }
 
 impl<'a> Forwarding<'a> {
-    /// The chain of that kind that stores `store` bytes into the buffer, and for [`Forward::Other`] loads `load` bytes
-    /// into it; of the other kinds the store says where the load is.
+    /// The chain of that kind that stores `store` bytes into the buffer, and for [`Forward::Other`]
+    /// loads `load` bytes into it; of the other kinds the store says where the load is.
     ///
     /// # Errors
     ///
@@ -60,7 +61,8 @@ impl<'a> Forwarding<'a> {
         }
         let forwarding = Self { buffer, chain, kind, store, load, x: CHAIN_OPERAND };
         if kind == Forward::Other {
-            // What is loaded plus the operand is the next value: with nothing there, it is the operand in every step.
+            // What is loaded plus the operand is the next value: with nothing there, it is the
+            // operand in every step.
             forwarding.buffer[load..load + WORD].fill(0);
         }
         Ok(forwarding)
@@ -71,10 +73,12 @@ impl<'a> Forwarding<'a> {
     pub fn run(&mut self, turns: u64) -> u64 {
         let start = self.buffer.as_mut_ptr();
         let load = start.wrapping_add(self.load);
-        // Other: the running value is the operand, now and after each step, since what is loaded is 0.
+        // Other: the running value is the operand, now and after each step, since what is loaded is
+        // 0.
         let load = if self.kind == Forward::Other { load.wrapping_sub(self.x as usize) } else { load };
-        // SAFETY: `over` checked both places and the alignment; the buffer is borrowed by `self` alone. For `Other` the
-        // chain adds the operand to `load`: that is the place that `over` cleared, and no store goes there.
+        // SAFETY: `over` checked both places and the alignment; the buffer is borrowed by `self`
+        // alone. For `Other` the chain adds the operand to `load`: that is the place that `over`
+        // cleared, and no store goes there.
         self.x = unsafe { (self.chain)(start.wrapping_add(self.store), load, turns, self.x) };
         self.x
     }

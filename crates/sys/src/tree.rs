@@ -1,10 +1,12 @@
-//! Small text files below a directory that stands for `/`: the real root, or a recorded one in a test.
+//! Small text files below a directory that stands for `/`: the real root, or a recorded one in a
+//! test.
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
-/// No file that is read here is longer than this on purpose; a surprise must not cost time or memory.
+/// No file that is read here is longer than this on purpose; a surprise must not cost time or
+/// memory.
 const LIMIT: u64 = 1 << 20;
 
 /// A directory that stands for `/`.
@@ -56,7 +58,8 @@ impl Tree {
         self.path(absolute).exists()
     }
 
-    /// The names in a directory, sorted as a reader would (`node2` before `node10`); none when it cannot be listed.
+    /// The names in a directory, sorted as a reader would (`node2` before `node10`); none when it
+    /// cannot be listed.
     pub(crate) fn names(&self, absolute: &str) -> Vec<String> {
         let Ok(entries) = std::fs::read_dir(self.path(absolute)) else { return Vec::new() };
         let mut names: Vec<String> = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect();

@@ -1,13 +1,14 @@
 //! The rings of io_uring, with nothing between: `io_uring_setup`, `io_uring_enter`, `mmap`.
 //!
-//! One ring of submissions and one of completions, one thread at a time. Made plainly: no polling thread, no registered files
-//! or buffers. And why there is no ring, where there is none.
+//! One ring of submissions and one of completions, one thread at a time. Made plainly: no polling
+//! thread, no registered files or buffers. And why there is no ring, where there is none.
 //!
 //! # Safety
-//! The mappings are those of a ring descriptor that is open as long as they are, with the lengths that the kernel's offsets
-//! imply. Entries in the ring's shared memory are written before the tail that publishes them (release) and completions read
-//! after the tail that publishes them (acquire), at indices below the sizes that the kernel told. The kernel only ever gets
-//! the address of a buffer that is borrowed until all operations on it have completed.
+//! The mappings are those of a ring descriptor that is open as long as they are, with the lengths
+//! that the kernel's offsets imply. Entries in the ring's shared memory are written before the tail
+//! that publishes them (release) and completions read after the tail that publishes them (acquire),
+//! at indices below the sizes that the kernel told. The kernel only ever gets the address of a
+//! buffer that is borrowed until all operations on it have completed.
 #![expect(unsafe_code, reason = "io_uring_setup, io_uring_enter, shared rings")]
 
 use crate::arch::syscall6;
@@ -19,8 +20,8 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// `struct io_uring_sqe`: one operation. Not rustix's, whose unions would change how the timed loops
-/// fill it in.
+/// `struct io_uring_sqe`: one operation. Not rustix's, whose unions would change how the timed
+/// loops fill it in.
 #[repr(C)]
 #[derive(Clone, Copy, Default)]
 struct Submission {
@@ -124,7 +125,8 @@ impl Ring {
     /// Those of `io_uring_setup` and `mmap`.
     pub fn new(entries: u32) -> io::Result<Ring> {
         let mut params = io_uring_params::default();
-        // SAFETY: the parameters are plain: no flag makes the kernel take a descriptor or an address from them.
+        // SAFETY: the parameters are plain: no flag makes the kernel take a descriptor or an
+        // address from them.
         let fd = unsafe { io_uring_setup(entries, &mut params) }?;
         let (sq, cq) = (&params.sq_off, &params.cq_off);
         let submission_bytes = sq.array as usize + params.sq_entries as usize * size_of::<u32>();
@@ -161,12 +163,14 @@ impl Ring {
         self.entries
     }
 
-    /// Writes an operation; the next [`Ring::enter`] publishes it. Never more than [`Ring::entries`] between two of those.
+    /// Writes an operation; the next [`Ring::enter`] publishes it. Never more than
+    /// [`Ring::entries`] between two of those.
     #[inline]
     fn push(&mut self, operation: Submission) {
         let place = (self.tail & (self.entries - 1)) as usize;
-        // SAFETY: the place is below the number of entries, which is a power of two; the kernel reads no entry that was not
-        // published, and has copied those that were when `enter` returned.
+        // SAFETY: the place is below the number of entries, which is a power of two; the kernel
+        // reads no entry that was not published, and has copied those that were when `enter`
+        // returned.
         unsafe { self.submissions.at.cast::<Submission>().add(place).write(operation) };
         self.tail = self.tail.wrapping_add(1);
     }
@@ -186,7 +190,8 @@ impl Ring {
         self.push(Submission { opcode: POLL_ADD, fd: fd.as_raw_fd(), operation_flags, data, ..Submission::default() });
     }
 
-    /// Puts a completion with this data and result into another ring; of a success nothing is told in this one.
+    /// Puts a completion with this data and result into another ring; of a success nothing is told
+    /// in this one.
     #[inline]
     pub fn push_message(&mut self, to: BorrowedFd<'_>, data: u64, result: u32) {
         self.push(Submission {
@@ -200,15 +205,17 @@ impl Ring {
         });
     }
 
-    /// Publishes what was written, and waits for so many completions: one `io_uring_enter`. How many operations the kernel
-    /// took, or a negative error number; what it did not take is forgotten.
+    /// Publishes what was written, and waits for so many completions: one `io_uring_enter`. How
+    /// many operations the kernel took, or a negative error number; what it did not take is
+    /// forgotten.
     #[inline]
     pub fn enter(&mut self, wait: u32) -> isize {
         let tail = self.submission_ring.word(self.at.submission_tail);
         let before = tail.load(Ordering::Relaxed);
         tail.store(self.tail, Ordering::Release);
         let (fd, new) = (self.fd.as_raw_fd() as usize, self.tail.wrapping_sub(before) as usize);
-        // SAFETY: integers by value; what the operations point to is borrowed by whoever pushed them.
+        // SAFETY: integers by value; what the operations point to is borrowed by whoever pushed
+        // them.
         let took = unsafe { syscall6(libc::SYS_io_uring_enter as usize, fd, new, wait as usize, GET_EVENTS, 0, 0) };
         if took < new as isize {
             self.tail = before.wrapping_add(took.max(0) as u32);
@@ -224,7 +231,8 @@ impl Ring {
             return None;
         }
         let place = (self.head & self.at.completion_mask) as usize;
-        // SAFETY: the place is below the number of completions; the kernel has written it before it moved the tail.
+        // SAFETY: the place is below the number of completions; the kernel has written it before it
+        // moved the tail.
         let completion =
             unsafe { self.completion_ring.at.add(self.at.completions as usize).cast::<Completion>().add(place).read() };
         self.head = self.head.wrapping_add(1);
@@ -232,8 +240,8 @@ impl Ring {
         Some(completion)
     }
 
-    /// Reads the beginning of a file into each of the equal parts of a buffer, all by one `io_uring_enter`; how many parts
-    /// were filled.
+    /// Reads the beginning of a file into each of the equal parts of a buffer, all by one
+    /// `io_uring_enter`; how many parts were filled.
     ///
     /// # Errors
     /// Those of `io_uring_enter`.
@@ -287,7 +295,8 @@ pub enum Missing {
     Disabled(u32),
     /// Forbidden by something else: a security module, most likely.
     Refused,
-    /// No memory for them: before Linux 5.12 they count as locked memory, of which others than root may have little.
+    /// No memory for them: before Linux 5.12 they count as locked memory, of which others than root
+    /// may have little.
     NoMemory,
     /// Neither: some other error.
     Other,

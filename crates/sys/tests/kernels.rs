@@ -1,5 +1,5 @@
-//! The counter, arithmetic chains, calls and raw system calls, each compared with plain Rust: results,
-//! counts and one ratio, never a time.
+//! The counter, arithmetic chains, calls and raw system calls, each compared with plain Rust:
+//! results, counts and one ratio, never a time.
 //!
 //! # Safety
 //!
@@ -64,7 +64,8 @@ fn call_loops_leave_the_caller_as_it_was() {
         for k in 0..=arch::CALLS_MAX_ARGS {
             for short in [false, true] {
                 for iters in [0, 1, 1000] {
-                    // More live values than there are registers: a loop that changes one it does not declare shows.
+                    // More live values than there are registers: a loop that changes one it does
+                    // not declare shows.
                     let live: [u64; 20] = std::hint::black_box(std::array::from_fn(|i| i as u64 + iters));
                     let sum = |by: u64| live.iter().fold(0_u64, |sum, x| sum.rotate_left(5) ^ x.wrapping_mul(by));
                     let before = sum(3);
@@ -82,11 +83,13 @@ fn no_loop_calls_with_eight_arguments() {
     arch::calls(arch::CALLS_MAX_ARGS + 1, false);
 }
 
-/// The cheapest of many short windows, of two chains in turn: load can only make a window longer, and not every one of
-/// two thousand. Stops as soon as the answer is there; it could not become better by waiting.
+/// The cheapest of many short windows, of two chains in turn: load can only make a window longer,
+/// and not every one of two thousand. Stops as soon as the answer is there; it could not become
+/// better by waiting.
 #[cfg(target_arch = "x86_64")]
 fn ratio(numerator: fn(u64) -> u64, denominator: fn(u64) -> u64, expected: f64, tolerance: f64) {
-    // 10 to 60 microseconds a window; what the clock's own reading costs falls out of the difference.
+    // 10 to 60 microseconds a window; what the clock's own reading costs falls out of the
+    // difference.
     const SHORT: u64 = 1 << 13;
     const LONG: u64 = SHORT + (1 << 15);
     let mut best = [u64::MAX; 4];
@@ -111,7 +114,8 @@ fn ratio(numerator: fn(u64) -> u64, denominator: fn(u64) -> u64, expected: f64, 
 #[test]
 #[cfg(target_arch = "x86_64")]
 fn a_multiplication_takes_three_additions_and_a_rotation_one() {
-    // The fastest of one need not be at the clock of the other's, which hops by 3 to 4 %; another number of cycles is far off.
+    // The fastest of one need not be at the clock of the other's, which hops by 3 to 4 %; another
+    // number of cycles is far off.
     ratio(arch::mul_chain, arch::add_chain, 3.0, 0.15);
     ratio(arch::rotate_chain, arch::add_chain, 1.0, 0.05);
 }

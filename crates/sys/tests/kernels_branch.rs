@@ -1,5 +1,5 @@
-//! Kernels of branches, of store forwarding, of splits and of wide vectors against their references: counts, states and
-//! values, never a time.
+//! Kernels of branches, of store forwarding, of splits and of wide vectors against their
+//! references: counts, states and values, never a time.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
@@ -39,8 +39,8 @@ fn branches_are_taken_or_not_as_told() {
     }
 }
 
-/// Branches that are taken one after the other in the same 16 bytes cost more on many CPUs: the layout is part of what
-/// is measured.
+/// Branches that are taken one after the other in the same 16 bytes cost more on many CPUs: the
+/// layout is part of what is measured.
 #[test]
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 fn taken_branches_are_as_far_apart_as_their_layout_says() {

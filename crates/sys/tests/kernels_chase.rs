@@ -1,4 +1,5 @@
-//! The pointer chase: the chain that is built is one cycle in the promised order, and the chase follows it.
+//! The pointer chase: the chain that is built is one cycle in the promised order, and the chase
+//! follows it.
 //!
 //! # Safety
 //!
@@ -15,8 +16,8 @@ use groma_sys::chase::Chain;
 use random::random;
 use std::collections::{HashMap, HashSet};
 
-/// The offsets of a chain's nodes in the order of the walk, read out of the buffer as it was left, from `start` until
-/// it comes round.
+/// The offsets of a chain's nodes in the order of the walk, read out of the buffer as it was left,
+/// from `start` until it comes round.
 fn lap(buffer: &[u8], start: usize) -> Vec<usize> {
     let mut order = vec![start];
     loop {
@@ -31,8 +32,8 @@ fn lap(buffer: &[u8], start: usize) -> Vec<usize> {
     }
 }
 
-/// Builds a chain in the last `span` bytes before a closed page, checks that it is one cycle through all its nodes and
-/// that both walks go where the pointers lead; returns the order.
+/// Builds a chain in the last `span` bytes before a closed page, checks that it is one cycle
+/// through all its nodes and that both walks go where the pointers lead; returns the order.
 fn check(
     span: usize,
     page: usize,

@@ -24,7 +24,8 @@ fn loops_on_doubles_compute_what_rust_computes() {
             let mut maps = [0, 1, 2].map(|_| Map::anonymous(n * 8 + 4096, Policy::Base).unwrap());
             let [a, b, c] = maps.each_mut().map(|map| map.as_mut_ptr().cast::<f64>());
             for passes in [0_u64, 1, 3] {
-                // SAFETY: arrays of `n` doubles and some more, on page boundaries; the CPU has the kernel.
+                // SAFETY: arrays of `n` doubles and some more, on page boundaries; the CPU has the
+                // kernel.
                 let (got, sum) = unsafe {
                     for i in 0..n + 8 {
                         (*a.add(i), *b.add(i), *c.add(i)) = (-value(i), value(i), 7.0 * value(i));
@@ -53,7 +54,8 @@ fn loops_on_doubles_compute_what_rust_computes() {
     }
 }
 
-/// Three times this is half way between two doubles: whether the product was rounded shows in the sum.
+/// Three times this is half way between two doubles: whether the product was rounded shows in the
+/// sum.
 #[test]
 fn products_are_rounded_before_they_are_added() {
     let (b, c) = (-3.0, 1.0 + f64::EPSILON);
@@ -202,7 +204,8 @@ fn vectors_are_used_where_the_cpu_has_them() {
     assert!(streams.iter().all(|kernel| kernel.isa != "rvv" || (128..=512).contains(&kernel.width)));
 }
 
-/// Vectors of SVE, of a length that divides powers of two, wherever the system has them; the wider set comes first.
+/// Vectors of SVE, of a length that divides powers of two, wherever the system has them; the wider
+/// set comes first.
 #[test]
 #[cfg(all(target_os = "linux", target_arch = "aarch64"))]
 fn scalable_kernels_are_there_where_the_cpu_is() {

@@ -38,7 +38,8 @@ fn every_kernel_has_a_reference_and_is_listed_once() {
     assert!(Operation::new("i8.add").unwrap_err().contains("i8.add"));
 }
 
-/// The names of the instructions of the loop in the function at `address` of memory, or nothing where there is no objdump.
+/// The names of the instructions of the loop in the function at `address` of memory, or nothing
+/// where there is no objdump.
 #[cfg(target_os = "linux")]
 fn names_in_loop(address: usize) -> Option<Vec<String>> {
     let function = objdump::disassemble(objdump::in_file(address))?;
@@ -72,7 +73,8 @@ fn loops_are_the_instruction_they_claim_as_often_as_they_say() {
                 _ => 0,
             };
             assert!((each * of.ops()..=each * of.ops() + 3).contains(&others), "{}: {others} others", kernel.name);
-            // Below 1 % of what is measured (of what there is more than two hundred of; the others are slower).
+            // Below 1 % of what is measured (of what there is more than two hundred of; the others
+            // are slower).
             assert!(of.chains == 1 || names.len() > 200, "{}: {}", kernel.name, names.len());
         }
     }

@@ -1,5 +1,6 @@
-//! Kernels of dependent and parallel accesses and of cache-line management: each held against a model of the chain, for every
-//! implementation that the CPU has, and looked up in the disassembly of this program.
+//! Kernels of dependent and parallel accesses and of cache-line management: each held against a
+//! model of the chain, for every implementation that the CPU has, and looked up in the disassembly
+//! of this program.
 //!
 //! # Safety
 //!
@@ -28,7 +29,8 @@ fn memory(bytes: usize) -> Map {
     map
 }
 
-/// A ring of `n` nodes of 64 bytes: node `i` leads to `i + 3` (with `n` no multiple of 3, one cycle).
+/// A ring of `n` nodes of 64 bytes: node `i` leads to `i + 3` (with `n` no multiple of 3, one
+/// cycle).
 #[repr(align(64))]
 struct Node([u64; 8]);
 
@@ -247,7 +249,8 @@ fn managing_lines_changes_no_contents() {
     assert!(two.iter().all(|byte| *byte == 9));
 }
 
-/// The instructions themselves, as bytes: a step of each loop, as often as the loop is unrolled, and the managed line.
+/// The instructions themselves, as bytes: a step of each loop, as often as the loop is unrolled,
+/// and the managed line.
 #[cfg(target_arch = "x86_64")]
 #[test]
 fn the_loops_hold_the_instructions_that_they_claim() {

@@ -26,9 +26,9 @@ pub enum Access {
     Read,
     /// Increments a word of the line and loads the next address, which does not wait for that.
     Dirty,
-    /// Adds 0 to the next address with one atomic instruction and follows what that returns: the core
-    /// must own the line before the next step begins, and the chain does not change. (An exchange
-    /// would shift every address by one node.)
+    /// Adds 0 to the next address with one atomic instruction and follows what that returns: the
+    /// core must own the line before the next step begins, and the chain does not change. (An
+    /// exchange would shift every address by one node.)
     Own,
     /// Prefetches the line of a node further on, whose address is in this node, and loads the next
     /// address.
@@ -61,8 +61,8 @@ pub struct AccessKernel {
     /// The instruction that makes it this kind, as a disassembler prints it; `portable` where the
     /// compiler chooses.
     pub instruction: &'static str,
-    /// Takes `steps` steps from `start`, rounded down to a multiple of [`ACCESS_UNROLL`], and returns
-    /// the node it reaches.
+    /// Takes `steps` steps from `start`, rounded down to a multiple of [`ACCESS_UNROLL`], and
+    /// returns the node it reaches.
     ///
     /// # Safety
     ///
@@ -72,8 +72,8 @@ pub struct AccessKernel {
     pub run: unsafe fn(start: *mut u8, steps: u64) -> *mut u8,
 }
 
-/// Defines `ACCESSES`, the kernels of an architecture: `$turns!(here, turns, [step])` is its loop, and
-/// each line names the kind, the instruction that makes it this kind, and the step.
+/// Defines `ACCESSES`, the kernels of an architecture: `$turns!(here, turns, [step])` is its loop,
+/// and each line names the kind, the instruction that makes it this kind, and the step.
 macro_rules! define_accesses {
     ($turns:ident; $($(#[$doc:meta])* $kind:ident $instruction:literal $name:ident: $($line:literal),*;)*) => {
         static ACCESSES: &[AccessKernel] =

@@ -1,4 +1,5 @@
-//! Single instructions that are not arithmetic: atomic operations on a line, fences, hints, counters.
+//! Single instructions that are not arithmetic: atomic operations on a line, fences, hints,
+//! counters.
 //!
 //! A kernel repeats one instruction and counts its effect, in the word or in what it returns, so
 //! [`portable::atomic`](super::portable::atomic) can say what both must be afterwards. All atomic

@@ -1,7 +1,7 @@
 //! Branches: conditional ones in two layouts, indirect jumps, and both with random outcomes.
 //!
-//! A turn is a fixed number of branches. Results are counts and states, so each kernel can be compared
-//! with [`portable`](super::portable::branch) (`docs/methods/processor.md#branches`).
+//! A turn is a fixed number of branches. Results are counts and states, so each kernel can be
+//! compared with [`portable`](super::portable::branch) (`docs/methods/processor.md#branches`).
 
 pub use super::native::branch::{branches, random_branches, random_jumps};
 
@@ -21,8 +21,8 @@ pub const JUMPS_RANDOM: u64 = 4;
 /// The most targets that a jump of [`random_jumps`] has.
 pub const JUMPS_TARGETS: u64 = 16;
 
-/// The lowest bit of the generator's state that decides: a middle one, because the generator's lowest
-/// bits are its weakest.
+/// The lowest bit of the generator's state that decides: a middle one, because the generator's
+/// lowest bits are its weakest.
 pub const BRANCH_BIT: u32 = 40;
 
 /// The layout of the branches of [`branches`].
@@ -30,8 +30,8 @@ pub const BRANCH_BIT: u32 = 40;
 pub enum Layout {
     /// Conditional branches, each in 16 bytes of its own, over the rest of them.
     Apart,
-    /// Conditional branches, one in every four bytes: two of the branch and two of an increment (eight
-    /// bytes where every instruction has four).
+    /// Conditional branches, one in every four bytes: two of the branch and two of an increment
+    /// (eight bytes where every instruction has four).
     Dense,
     /// Jumps to an address in a register, each with a target of its own.
     Indirect,
@@ -46,9 +46,9 @@ pub struct Drawn {
     pub taken: u64,
 }
 
-/// One step of Marsaglia's xorshift64 ("Xorshift RNGs", 2003, the triple 13, 7, 17), in registers, with
-/// a period of 2^64 - 1. A stored pattern would be learned: the tables of current predictors hold tens
-/// of thousands of outcomes.
+/// One step of Marsaglia's xorshift64 ("Xorshift RNGs", 2003, the triple 13, 7, 17), in registers,
+/// with a period of 2^64 - 1. A stored pattern would be learned: the tables of current predictors
+/// hold tens of thousands of outcomes.
 #[inline(always)]
 pub const fn xorshift(mut state: u64) -> u64 {
     state ^= state << 13;
@@ -56,8 +56,9 @@ pub const fn xorshift(mut state: u64) -> u64 {
     state ^ state << 17
 }
 
-/// Defines the kernels. The loops of an architecture are `$turns!(turns, BRANCHES, a, b, c, d, operand,
-/// body)` for [`branches`], `$random!(turns, state, fell, mask)` and `$jumps!(turns, state, taken, mask)`.
+/// Defines the kernels. The loops of an architecture are
+/// `$turns!(turns, BRANCHES, a, b, c, d, operand, body)` for [`branches`],
+/// `$random!(turns, state, fell, mask)` and `$jumps!(turns, state, taken, mask)`.
 macro_rules! define_branches {
     ($turns:ident, $random:ident, $jumps:ident; $($name:ident: $taken:ident => $operand:expr, $body:tt;)*) => {
         /// The loop of branches in this layout, [`BRANCHES_LONG`] or [`BRANCHES_SHORT`] in a turn:
@@ -88,8 +89,8 @@ macro_rules! define_branches {
         )*
 
         /// Steps the generator and branches on its bit [`BRANCH_BIT`], [`BRANCHES_RANDOM`] times a
-        /// turn. Without `random` the bit is masked out: the same instructions run, and no branch is
-        /// taken.
+        /// turn. Without `random` the bit is masked out: the same instructions run, and no branch
+        /// is taken.
         #[inline(never)]
         pub fn random_branches(turns: u64, mut state: u64, random: bool) -> Drawn {
             let mut fell = 0_u64;
@@ -103,8 +104,8 @@ macro_rules! define_branches {
         }
 
         /// Steps the generator and jumps to the target that its masked bits from [`BRANCH_BIT`] up
-        /// name, [`JUMPS_RANDOM`] times a turn. `mask` is the number of targets less one: a power of
-        /// two less one, at most [`JUMPS_TARGETS`] less one.
+        /// name, [`JUMPS_RANDOM`] times a turn. `mask` is the number of targets less one: a power
+        /// of two less one, at most [`JUMPS_TARGETS`] less one.
         ///
         /// # Panics
         ///
@@ -116,8 +117,8 @@ macro_rules! define_branches {
             if turns == 0 {
                 return Drawn { state, taken };
             }
-            // SAFETY: jumps to one of sixteen targets of 16 bytes each, within the loop; arithmetic on
-            // registers that it declares.
+            // SAFETY: jumps to one of sixteen targets of 16 bytes each, within the loop; arithmetic
+            // on registers that it declares.
             unsafe { $jumps!(turns, state, taken, mask) };
             Drawn { state, taken }
         }

@@ -12,13 +12,14 @@ pub const CHAIN_UNROLL: u64 = 64;
 /// The start value of a chain: odd, so multiplying never loses a bit.
 pub const CHAIN_SEED: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// The second operand of the add and multiply chains: odd, neither 0 nor 1, and in a register, never
-/// an immediate. Golden Cove executes additions of small immediates when it renames registers, and
-/// such a chain reads up to five times the clock (`docs/methods/processor.md#kernels-per-architecture`).
+/// The second operand of the add and multiply chains: odd, neither 0 nor 1, and in a register,
+/// never an immediate. Golden Cove executes additions of small immediates when it renames
+/// registers, and such a chain reads up to five times the clock
+/// (`docs/methods/processor.md#kernels-per-architecture`).
 pub const CHAIN_OPERAND: u64 = 0x0000_0001_0000_01b3;
 
-/// Bits by which one step of the rotate chain rotates to the right. Not 1: x86 has an older encoding
-/// for that.
+/// Bits by which one step of the rotate chain rotates to the right. Not 1: x86 has an older
+/// encoding for that.
 pub const CHAIN_ROTATE: u32 = 7;
 const _: () = assert!(CHAIN_ROTATE == 7, "spelled out in the instructions");
 
@@ -30,8 +31,8 @@ pub const fn chain_ops(n: u64) -> u64 {
 /// The number of additions that [`add_chain`] performed, from its result. Each adds
 /// [`CHAIN_OPERAND`], which is odd, so different numbers of additions have different results.
 pub const fn chain_added(value: u64) -> u64 {
-    // Newton's iteration: the correct bits of the inverse double each time. An odd number is its own
-    // inverse in the lowest 3.
+    // Newton's iteration: the correct bits of the inverse double each time. An odd number is its
+    // own inverse in the lowest 3.
     let mut inverse = CHAIN_OPERAND;
     let mut bits = 3;
     while bits < u64::BITS {

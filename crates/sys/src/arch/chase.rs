@@ -1,4 +1,5 @@
-//! A pointer chase: each load's address is the value of the load before, and nothing else accesses memory.
+//! A pointer chase: each load's address is the value of the load before, and nothing else accesses
+//! memory.
 //!
 //! One turn is [`CHASE_UNROLL`] dependent loads (`docs/methods/memory.md#chain-construction`).
 

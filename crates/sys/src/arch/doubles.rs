@@ -61,8 +61,8 @@ impl Doubles {
         self.reads() + self.writes() - matches!(self, Doubles::Daxpy) as u64
     }
 
-    /// Arrays that memory moves if stores fetch their lines first, unless they bypass the caches (`nt`) or find the line
-    /// that was just read.
+    /// Arrays that memory moves if stores fetch their lines first, unless they bypass the caches
+    /// (`nt`) or find the line that was just read.
     pub const fn modelled(self, nt: bool) -> u64 {
         self.reads() + self.writes() * if nt || matches!(self, Doubles::Daxpy) { 1 } else { 2 }
     }
@@ -79,14 +79,14 @@ pub struct DoublesKernel {
     pub isa: &'static str,
     /// The number of bytes of an array must be a multiple of this.
     pub step: usize,
-    /// Goes `passes` times over `bytes` bytes of each array, front to back, and returns the sum of all passes (0 where
-    /// none is asked for). Multiplication and addition are two roundings, as in the C that the loops come from; the order of a sum
-    /// is free.
+    /// Goes `passes` times over `bytes` bytes of each array, front to back, and returns the sum of
+    /// all passes (0 where none is asked for). Multiplication and addition are two roundings, as in
+    /// the C that the loops come from; the order of a sum is free.
     ///
     /// # Safety
     ///
-    /// The CPU has `isa`; `bytes` is a multiple of `step`; the arrays that `op` uses are valid for `bytes` bytes, `a` for
-    /// writes, do not overlap and are aligned to [`super::STREAM_ALIGN`].
+    /// The CPU has `isa`; `bytes` is a multiple of `step`; the arrays that `op` uses are valid for
+    /// `bytes` bytes, `a` for writes, do not overlap and are aligned to [`super::STREAM_ALIGN`].
     pub run: unsafe fn(a: *mut f64, b: *const f64, c: *const f64, bytes: usize, passes: u64) -> f64,
 }
 

@@ -23,8 +23,8 @@ pub struct FlushKernel {
     pub name: &'static str,
     /// What it does to a line.
     pub effect: Effect,
-    /// Manages `batches` times `batch` lines, `stride` bytes apart, from `start` up, and waits after
-    /// each batch until it is done.
+    /// Manages `batches` times `batch` lines, `stride` bytes apart, from `start` up, and waits
+    /// after each batch until it is done.
     ///
     /// # Safety
     ///
@@ -34,12 +34,14 @@ pub struct FlushKernel {
     ///
     /// # Safety
     ///
-    /// The CPU has the instruction, and `a` and `b` are valid for reads of 8 bytes in writable memory.
+    /// The CPU has the instruction, and `a` and `b` are valid for reads of 8 bytes in writable
+    /// memory.
     pub pair: unsafe fn(a: *const u8, b: *const u8, rounds: u64),
 }
 
 /// Defines a module with a `KERNEL` for each instruction. The loops of an architecture are
-/// `$batches!(instruction, start, stride, batch, batches)` and `$pairs!(instruction, a, b, rounds)`.
+/// `$batches!(instruction, start, stride, batch, batches)` and
+/// `$pairs!(instruction, a, b, rounds)`.
 macro_rules! define_flushes {
     ($batches:ident, $pairs:ident; $($module:ident $effect:ident $name:literal $instruction:literal;)*) => {
         $(mod $module {

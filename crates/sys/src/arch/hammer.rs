@@ -1,15 +1,17 @@
-//! Random updates of memory: stores to, and atomic additions on, pseudo-random places in a buffer of
-//! 4 KiB pages (`docs/methods/memory.md#random-stores`).
+//! Random updates of memory: stores to, and atomic additions on, pseudo-random places in a buffer
+//! of 4 KiB pages (`docs/methods/memory.md#random-stores`).
 //!
-//! *Generator.* A counter advances by [`STEP`]. It is multiplied by itself with the bits of [`FLIP`]
-//! inverted, and the two halves of the product are folded into one word of 64 random bits (Wang Yi's
-//! wyrand, which passes the usual test suites). One word depends on the one before through a single
-//! addition, so the generator runs ahead of the stores. A linear congruential generator takes four
-//! cycles a step and xorshift six; none may cost as much as a tenth of a store. A half of a word times
-//! the number of pages is a page above bit 32 and a place in the page below it.
+//! *Generator.* A counter advances by [`STEP`]. It is multiplied by itself with the bits of
+//! [`FLIP`] inverted, and the two halves of the product are folded into one word of 64 random bits
+//! (Wang Yi's wyrand, which passes the usual test suites). One word depends on the one before
+//! through a single addition, so the generator runs ahead of the stores. A linear congruential
+//! generator takes four cycles a step and xorshift six; none may cost as much as a tenth of a
+//! store. A half of a word times the number of pages is a page above bit 32 and a place in the page
+//! below it.
 //!
-//! *Stores.* One turn makes two places from a word, the low half first, and stores the word at both. A
-//! place is the start of eight bytes; the mask [`FIRST_LINE`] or [`ANY_WORD`] says which of a page.
+//! *Stores.* One turn makes two places from a word, the low half first, and stores the word at
+//! both. A place is the start of eight bytes; the mask [`FIRST_LINE`] or [`ANY_WORD`] says which of
+//! a page.
 //!
 //! *Ownership.* One turn makes one place from the high half of a word and does one atomic addition
 //! there. Its result goes into the next product: the next place is unknown before the core owns the
@@ -19,7 +21,8 @@ pub use super::native::hammer::{hammer_bare, hammer_own, hammer_own_bare, hammer
 // Not the native kernels, where the CPU lacks what they need.
 pub use super::portable::hammer as portable;
 
-/// Bytes of a page of these kernels, whatever the system's pages are: as in the Silly Little Benchmark.
+/// Bytes of a page of these kernels, whatever the system's pages are: as in the Silly Little
+/// Benchmark.
 pub const HAMMER_PAGE: usize = 4096;
 
 /// The step of the counter: odd, so that it reaches every word (wyrand's constant).
@@ -34,8 +37,8 @@ pub const FIRST_LINE: u64 = !0xfff | 0x038;
 /// Mask for places among all 512 words of a page.
 pub const ANY_WORD: u64 = !0xfff | 0xff8;
 
-/// The most pages. With more, the page would decide the place in it: of 32 random bits, 26 for the page
-/// leave 64 places.
+/// The most pages. With more, the page would decide the place in it: of 32 random bits, 26 for the
+/// page leave 64 places.
 pub const MOST_PAGES: u64 = 1 << 26;
 
 /// 64 random bits from a counter.
@@ -51,8 +54,9 @@ pub const fn place(half: u32, pages: u64, mask: u64) -> u64 {
     (half as u64).wrapping_mul(pages) >> 20 & mask
 }
 
-/// Defines the kernels. The loops of an architecture are `$pairs!(counter, pairs, pages, mask[, base])`
-/// and `$chain!(counter, answer, ops, pages, mask[, base])`, without memory where `base` is missing.
+/// Defines the kernels. The loops of an architecture are
+/// `$pairs!(counter, pairs, pages, mask[, base])` and
+/// `$chain!(counter, answer, ops, pages, mask[, base])`, without memory where `base` is missing.
 macro_rules! define_hammers {
     ($pairs:ident, $chain:ident) => {
         /// Stores `2 * pairs` words and returns the counter afterwards.

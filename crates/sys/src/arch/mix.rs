@@ -14,7 +14,8 @@ const _: () = assert!(MIX_GROUPS == 4 && MIX_LINE == 64, "spelled out in the ins
 /// The mixes: lines read and lines written in each group.
 pub const MIXES: [(usize, usize); 6] = [(1, 0), (3, 1), (2, 1), (1, 1), (1, 2), (0, 1)];
 
-/// A loop that reads `reads` lines, writes `writes` lines of [`super::STREAM_PATTERN`], and repeats.
+/// A loop that reads `reads` lines, writes `writes` lines of [`super::STREAM_PATTERN`], and
+/// repeats.
 #[derive(Debug)]
 pub struct MixKernel {
     /// Lines read in each group.
@@ -25,18 +26,20 @@ pub struct MixKernel {
     pub nt: bool,
     /// The instructions it uses: `avx512`, `avx2`, `neon`, `rvv`, `scalar` or `portable`.
     pub isa: &'static str,
-    /// Passes `passes` times over `turns` turns of [`MIX_GROUPS`] groups, front to back in both streams.
+    /// Passes `passes` times over `turns` turns of [`MIX_GROUPS`] groups, front to back in both
+    /// streams.
     ///
     /// # Safety
     ///
-    /// The CPU has `isa`; `src` is valid for reads of `turns * MIX_GROUPS * reads` lines and `dst` for
-    /// writes of `turns * MIX_GROUPS * writes`; they do not overlap and are aligned to a line. A
-    /// pointer that the mix does not use may be anything.
+    /// The CPU has `isa`; `src` is valid for reads of `turns * MIX_GROUPS * reads` lines and `dst`
+    /// for writes of `turns * MIX_GROUPS * writes`; they do not overlap and are aligned to a line.
+    /// A pointer that the mix does not use may be anything.
     pub run: unsafe fn(dst: *mut u8, src: *const u8, turns: usize, passes: u64),
 }
 
-/// Calls `$define!` with its arguments and the table of mixes: name, lines read and written with their
-/// numbers within a group, and whether the stores bypass the caches (`nt` asks for those too).
+/// Calls `$define!` with its arguments and the table of mixes: name, lines read and written with
+/// their numbers within a group, and whether the stores bypass the caches (`nt` asks for those
+/// too).
 macro_rules! with_mixes {
     ($define:ident!($($arguments:tt)*)) => { with_mixes!(@table $define!($($arguments)*)) };
     (nt $define:ident!($($arguments:tt)*)) => {

@@ -1,4 +1,5 @@
-//! All the instructions of the project: counters, raw system calls and the kernels, with one interface on every CPU.
+//! All the instructions of the project: counters, raw system calls and the kernels, with one
+//! interface on every CPU.
 //!
 //! A *kernel* is the inner loop that a benchmark measures. It is a whole loop in assembly with a
 //! fixed number of instructions, so no compiler can change what is measured. Kernels do not read a
@@ -9,8 +10,8 @@
 //! architectures share (a `define_…!` macro: signatures, early returns, lists). The file of an
 //! architecture holds the instructions. `portable` is the reference in plain Rust.
 //!
-//! `tests/kernels*.rs` compares every kernel with [`portable`], and `tests/disassembly.rs` looks for
-//! the instruction that it claims (`docs/methods/processor.md#kernel-checks`).
+//! `tests/kernels*.rs` compares every kernel with [`portable`], and `tests/disassembly.rs` looks
+//! for the instruction that it claims (`docs/methods/processor.md#kernel-checks`).
 //!
 //! A new CPU works without a folder: everything is then [`portable`]. Its folder costs one `mod`
 //! line and one name in the `not(any(..))` below.

@@ -1,9 +1,11 @@
-//! Operations: one arithmetic instruction again and again, each waiting for the one before, or in several chains that do
-//! not wait for one another.
+//! Operations: one arithmetic instruction again and again, each waiting for the one before, or in
+//! several chains that do not wait for one another.
 //!
-//! Kernels are data: [`OPERATION_KERNELS`] of the architecture says which instruction does an operation, which extension it needs
-//! and where its two loops are. Both start from a [`State`] of a register a chain and leave the last values there, so that
-//! one reference ([`portable::operation`](super::portable::operation)) can say for all of them what must come out.
+//! Kernels are data: [`OPERATION_KERNELS`] of the architecture says which instruction does an
+//! operation, which extension it needs and where its two loops are. Both start from a [`State`] of
+//! a register a chain and leave the last values there, so that one reference
+//! ([`portable::operation`](super::portable::operation)) can say for all of them what must come
+//! out.
 //!
 //! What one step does with the value `x` of a chain, operands `y` (two, in turn) and `z`:
 //!
@@ -21,14 +23,15 @@
 /// The most chains of a parallel loop.
 pub const MAX_CHAINS: usize = 20;
 
-/// Steps of the one chain in a turn of a chain's loop: twice an odd number, so that operands taken in turn do not cancel
-/// out (`xor`).
+/// Steps of the one chain in a turn of a chain's loop: twice an odd number, so that operands taken
+/// in turn do not cancel out (`xor`).
 pub const CHAIN_STEPS: u64 = 130;
 
 /// A vector register's worth of bytes.
 pub type Register = [u8; 64];
 
-/// The values of the chains, a register for each: elements from the lowest byte on, the rest unused.
+/// The values of the chains, a register for each: elements from the lowest byte on, the rest
+/// unused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[repr(C, align(64))]
 pub struct State(pub [Register; MAX_CHAINS]);
@@ -49,7 +52,8 @@ pub struct OperationLoop {
     ///
     /// # Safety
     ///
-    /// The CPU has what the kernel's `isa` names; the pointers are valid; no divisor of the operation is or becomes 0.
+    /// The CPU has what the kernel's `isa` names; the pointers are valid; no divisor of the
+    /// operation is or becomes 0.
     pub run: unsafe fn(state: *mut State, operands: *const Operands, turns: u64),
 }
 

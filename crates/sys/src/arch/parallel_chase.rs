@@ -1,5 +1,5 @@
-//! Several pointer chases at once: a turn takes a step on every chain, so up to that many loads can be in
-//! flight (`docs/methods/memory.md#memory-level-parallelism`).
+//! Several pointer chases at once: a turn takes a step on every chain, so up to that many loads can
+//! be in flight (`docs/methods/memory.md#memory-level-parallelism`).
 
 pub use super::native::parallel_chase::parallel_chase_kernels;
 
@@ -17,18 +17,18 @@ pub const PARALLEL_CHASES_MOST: usize = PARALLEL_CHASES[PARALLEL_CHASES.len() - 
 pub struct ParallelChaseKernel {
     /// How many.
     pub chains: usize,
-    /// Whether the addresses are in registers. Otherwise each step loads its address from an array and
-    /// stores the next one to it: at least 5 cycles more than the load itself (store forwarding), and
-    /// a store buffer for each chain. That is nothing where a load takes 50 cycles, and too much where
-    /// it takes 5 or 15.
+    /// Whether the addresses are in registers. Otherwise each step loads its address from an array
+    /// and stores the next one to it: at least 5 cycles more than the load itself (store
+    /// forwarding), and a store buffer for each chain. That is nothing where a load takes 50
+    /// cycles, and too much where it takes 5 or 15.
     pub in_registers: bool,
-    /// Takes `steps` steps, rounded down to a multiple of [`PARALLEL_CHASE_UNROLL`], on each of the chains whose present nodes are in
-    /// `cursors`, and leaves there where it came to.
+    /// Takes `steps` steps, rounded down to a multiple of [`PARALLEL_CHASE_UNROLL`], on each of the
+    /// chains whose present nodes are in `cursors`, and leaves there where it came to.
     ///
     /// # Safety
     ///
-    /// `cursors` holds `chains` pointers; each points to a pointer that points to a pointer and so on, `steps` times, each
-    /// aligned and valid to read, and none of them is among `cursors`.
+    /// `cursors` holds `chains` pointers; each points to a pointer that points to a pointer and so
+    /// on, `steps` times, each aligned and valid to read, and none of them is among `cursors`.
     pub run: unsafe fn(cursors: &mut [*const u8; PARALLEL_CHASES_MOST], steps: u64),
 }
 
@@ -76,8 +76,8 @@ macro_rules! define_parallel_chases {
             if rows == 0 {
                 return;
             }
-            // SAFETY: the caller vouches for the chains; the array has room for the most chains; the
-            // loop declares its registers.
+            // SAFETY: the caller vouches for the chains; the array has room for the most chains;
+            // the loop declares its registers.
             unsafe { $memory!(cursors, rows, N) };
         }
     };

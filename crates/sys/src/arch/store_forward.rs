@@ -1,7 +1,7 @@
 //! Loads of data that has just been stored (store-to-load forwarding).
 //!
-//! One step stores the running value, loads, and adds [`CHAIN_OPERAND`](super::CHAIN_OPERAND) to what
-//! was loaded; the result is the next step's value. One turn is [`FORWARDS`] steps
+//! One step stores the running value, loads, and adds [`CHAIN_OPERAND`](super::CHAIN_OPERAND) to
+//! what was loaded; the result is the next step's value. One turn is [`FORWARDS`] steps
 //! (`docs/methods/processor.md#store-forwarding`).
 
 pub use super::native::store_forward::forward;
@@ -43,9 +43,9 @@ impl Forward {
 ///
 /// # Safety
 ///
-/// Eight bytes at the first address are valid for reads and writes. The second is equal to it, except
-/// for [`Forward::Other`], where eight bytes at the second plus the running value are valid for reads
-/// at every step. Where the CPU has no misaligned accesses, none is misaligned.
+/// Eight bytes at the first address are valid for reads and writes. The second is equal to it,
+/// except for [`Forward::Other`], where eight bytes at the second plus the running value are valid
+/// for reads at every step. Where the CPU has no misaligned accesses, none is misaligned.
 pub type Chain = unsafe fn(*mut u8, *const u8, u64, u64) -> u64;
 
 /// Defines `forward` and its chains: `$turns!(store, load, turns, x, [step])` is the loop of an

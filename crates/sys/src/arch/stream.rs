@@ -1,15 +1,18 @@
-//! Streaming loops: what they do to memory, and what must be known to turn their time into a bandwidth.
+//! Streaming loops: what they do to memory, and what must be known to turn their time into a
+//! bandwidth.
 
 pub use super::native::stream::{stream_kernels, stream_missing};
 
 /// What a stream kernel does to memory.
 ///
-/// The three ratios of an operation are all *per byte of the `bytes` that a kernel is run over*. The program's bytes
-/// are those it reads plus those it writes; the modelled bytes are what memory would have to move if every store first
-/// fetched its line (write-allocate) and every dirty line were written back once. A core that detects full-line
-/// stores moves less, a level that holds the buffer moves nothing: it is a model, and is called one in results.
+/// The three ratios of an operation are all *per byte of the `bytes` that a kernel is run over*.
+/// The program's bytes are those it reads plus those it writes; the modelled bytes are what memory
+/// would have to move if every store first fetched its line (write-allocate) and every dirty line
+/// were written back once. A core that detects full-line stores moves less, a level that holds the
+/// buffer moves nothing: it is a model, and is called one in results.
 ///
-/// One load a line (`touch`) is not here: it moves lines, and counted as bytes it makes L1 four times as fast as it is.
+/// One load a line (`touch`) is not here: it moves lines, and counted as bytes it makes L1 four
+/// times as fast as it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Op {
     /// Loads every byte of the source; nothing is done with them.
@@ -62,9 +65,10 @@ impl Op {
         !matches!(self, Op::Read | Op::RepLods) as u64
     }
 
-    /// Bytes that memory moves per byte under the write-allocate model: read 1, write 2 (fetch and write back),
-    /// non-temporal or whole-line write 1, copy 3 (so 1.5 per byte of the program). `rep` instructions are modelled as
-    /// plain stores; what they really do is the CPU's choice, and a finding.
+    /// Bytes that memory moves per byte under the write-allocate model: read 1, write 2 (fetch and
+    /// write back), non-temporal or whole-line write 1, copy 3 (so 1.5 per byte of the program).
+    /// `rep` instructions are modelled as plain stores; what they really do is the CPU's choice,
+    /// and a finding.
     pub const fn modelled_per_byte(self) -> u64 {
         match self {
             Op::Read | Op::RepLods | Op::WriteNt | Op::ZeroLine => 1,
@@ -79,12 +83,13 @@ impl Op {
     }
 }
 
-/// The word that write kernels store. Not zero (Ice Lake and its successors spare themselves the write-back of zeros
-/// stored over zeros), and its bytes differ (a compiler cannot turn the portable loop into `memset`).
+/// The word that write kernels store. Not zero (Ice Lake and its successors spare themselves the
+/// write-back of zeros stored over zeros), and its bytes differ (a compiler cannot turn the
+/// portable loop into `memset`).
 pub const STREAM_PATTERN: u64 = 0x0123_4567_89ab_cdef;
 
-/// What the address of every buffer of a stream kernel must be a multiple of: a cache line, which is also the widest
-/// vector of a fixed length that a kernel here uses.
+/// What the address of every buffer of a stream kernel must be a multiple of: a cache line, which
+/// is also the widest vector of a fixed length that a kernel here uses.
 pub const STREAM_ALIGN: usize = 64;
 
 /// A streaming loop, and all that must be known to turn its time into a bandwidth.
@@ -92,29 +97,33 @@ pub const STREAM_ALIGN: usize = 64;
 pub struct StreamKernel {
     /// What it does.
     pub op: Op,
-    /// The instructions it uses, as a user names them: `avx512`, `avx2`, `sse2`, `neon`, `sve`, `rvv`, `scalar`,
-    /// `string` (x86's `rep`), `line` (zeroing whole lines), `portable`. With `x8` behind it goes over eight places at once, in turn,
-    /// an eighth of the buffer each, and fetches the lines that plain stores go to beforehand, for ownership: slower in
-    /// the first cache, faster in memory, where it keeps more misses under way.
+    /// The instructions it uses, as a user names them: `avx512`, `avx2`, `sse2`, `neon`, `sve`,
+    /// `rvv`, `scalar`, `string` (x86's `rep`), `line` (zeroing whole lines), `portable`. With `x8`
+    /// behind it goes over eight places at once, in turn, an eighth of the buffer each, and fetches
+    /// the lines that plain stores go to beforehand, for ownership: slower in the first cache,
+    /// faster in memory, where it keeps more misses under way.
     pub isa: &'static str,
-    /// Bytes per load or store: of `sve` those of a vector as this process has it, a power of two from 16 to 256.
+    /// Bytes per load or store: of `sve` those of a vector as this process has it, a power of two
+    /// from 16 to 256.
     pub width: usize,
     /// The instruction that moves them, as a disassembler prints it.
     pub instruction: &'static str,
     /// The number of bytes it is run over must be a multiple of this, which is a power of two.
     pub step: usize,
-    /// Goes `passes` times over `bytes` bytes, each of them once a pass. The passes are counted here and not by the caller
-    /// because a pass over 16 KiB lasts some 130 cycles: a call for each would be a tenth of the result.
+    /// Goes `passes` times over `bytes` bytes, each of them once a pass. The passes are counted
+    /// here and not by the caller because a pass over 16 KiB lasts some 130 cycles: a call for each
+    /// would be a tenth of the result.
     ///
     /// # Safety
     ///
-    /// The CPU has `isa`; `bytes` is a multiple of `step`; if `op` reads, `src` is valid for reads of `bytes` bytes, if
-    /// it writes, `dst` for writes; the two do not overlap; both are aligned to [`STREAM_ALIGN`]. The pointer that `op`
-    /// does not use may be anything.
+    /// The CPU has `isa`; `bytes` is a multiple of `step`; if `op` reads, `src` is valid for reads
+    /// of `bytes` bytes, if it writes, `dst` for writes; the two do not overlap; both are aligned
+    /// to [`STREAM_ALIGN`]. The pointer that `op` does not use may be anything.
     pub run: unsafe fn(dst: *mut u8, src: *const u8, bytes: usize, passes: u64),
 }
 
-/// Defines a kernel's function, [`StreamKernel::run`]: a call without bytes or passes returns at once.
+/// Defines a kernel's function, [`StreamKernel::run`]: a call without bytes or passes returns at
+/// once.
 macro_rules! define_stream {
     ($(#[$attribute:meta])* $name:ident($dst:ident, $src:ident, $bytes:ident, $passes:ident) $($asm:tt)*) => {
         /// # Safety
@@ -125,7 +134,8 @@ macro_rules! define_stream {
             if $bytes == 0 || $passes == 0 {
                 return;
             }
-            // SAFETY: the caller vouches for the buffers; the loop declares every register it changes.
+            // SAFETY: the caller vouches for the buffers; the loop declares every register it
+            // changes.
             unsafe { $($asm)* };
         }
     };

@@ -42,10 +42,11 @@ define_accesses! {
     Read "ldr" read: "ldr x0, [x0]";
     /// The increment first: its address is known, and the load of the next address overtakes it.
     Dirty "str" dirty: "ldr x2, [x0, #16]", "add x2, x2, #1", "str x2, [x0, #16]", "ldr x0, [x0]";
-    /// A core may execute such an atomic where the line is instead of fetching it (a "far" atomic); then
-    /// that is what is timed.
+    /// A core may execute such an atomic where the line is instead of fetching it (a "far" atomic);
+    /// then that is what is timed.
     Own "ldadd" own: "ldadd xzr, x0, [x0]";
-    /// The exclusive pair of Armv8.0. The address waits for the store to succeed, not only for its line.
+    /// The exclusive pair of Armv8.0. The address waits for the store to succeed, not only for its
+    /// line.
     Own "stxr" own_exclusive: "3:", "ldxr x2, [x0]", "stxr w3, x2, [x0]", "cbnz w3, 3b", "mov x0, x2";
     Prefetched "prfm" prefetched: "ldr x2, [x0, #8]", "prfm pldl1keep, [x2]", "ldr x0, [x0]";
     /// A hint, which a core may ignore.

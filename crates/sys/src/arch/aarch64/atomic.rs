@@ -1,5 +1,5 @@
-//! Atomic operations, fences and the like: see [`crate::arch::atomic`]. Those of Armv8.1 (LSE) where the
-//! CPU has them, otherwise exclusive pairs.
+//! Atomic operations, fences and the like: see [`crate::arch::atomic`]. Those of Armv8.1 (LSE)
+//! where the CPU has them, otherwise exclusive pairs.
 //!
 //! # Safety
 //!
@@ -43,7 +43,8 @@ macro_rules! turns {
 
 define_atomics! {
     turns;
-    // x3 is what the word must be; x2 what it becomes, and the next expected value. A failure loses its count.
+    // x3 is what the word must be; x2 what it becomes, and the next expected value. A failure loses
+    // its count.
     "cas" "lse" "casal" ATOMIC_UNROLL, ["sub x3, x2, #1", "casal x3, x2, [x0]", "add x2, x2, #1"];
     "add" "lse" "ldaddal" ATOMIC_UNROLL, ["ldaddal x5, x3, [x0]"];
     "swap" "lse" "swpal" ATOMIC_UNROLL, ["swpal x2, x2, [x0]"];

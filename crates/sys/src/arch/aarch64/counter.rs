@@ -10,8 +10,9 @@ use core::arch::asm;
 /// The counter's name.
 pub const COUNTER_NAME: &str = "cntvct_el0";
 
-/// Whether the counter can be trusted: the architecture promises a constant rate, on all CPUs alike (Arm ARM, D12, "The
-/// Generic Timer"). It may be a slow one, 1 to 50 MHz before Armv8.6: its step must be measured.
+/// Whether the counter can be trusted: the architecture promises a constant rate, on all CPUs alike
+/// (Arm ARM, D12, "The Generic Timer"). It may be a slow one, 1 to 50 MHz before Armv8.6: its step
+/// must be measured.
 pub fn counter_usable() -> Result<(), String> {
     Ok(())
 }

@@ -1,13 +1,14 @@
 //! STREAM's loops with Advanced SIMD, which every AArch64 system has, and SVE.
 //!
-//! One stream for each array, front to back, as the benchmark is defined: `mem.bandwidth` has what is faster. A turn is sixteen
-//! vectors in two halves of eight. A sum has sixteen partial sums, since an addition takes several cycles and two and
-//! more can begin in one. `stnp` is a hint; whether a core follows it is a finding.
+//! One stream for each array, front to back, as the benchmark is defined: `mem.bandwidth` has what
+//! is faster. A turn is sixteen vectors in two halves of eight. A sum has sixteen partial sums,
+//! since an addition takes several cycles and two and more can begin in one. `stnp` is a hint;
+//! whether a core follows it is a finding.
 //!
 //! # Safety
 //!
-//! Each `asm!` block is a whole loop that names every register it changes and touches the caller's arrays only. SVE is reached
-//! only through a list filtered by what the system says.
+//! Each `asm!` block is a whole loop that names every register it changes and touches the caller's
+//! arrays only. SVE is reached only through a list filtered by what the system says.
 #![expect(unsafe_code, reason = "this is the assembly")]
 
 use super::stream::sve_bytes;
@@ -16,8 +17,8 @@ use crate::arch::{DOUBLES_SCALAR, Doubles, DoublesKernel, portable};
 use core::arch::asm;
 use std::sync::LazyLock;
 
-/// Every kernel that this CPU can run, the widest first and the portable ones last: a pair of Advanced SIMD's vectors has 32
-/// bytes, one of SVE's may have more or fewer.
+/// Every kernel that this CPU can run, the widest first and the portable ones last: a pair of
+/// Advanced SIMD's vectors has 32 bytes, one of SVE's may have more or fewer.
 pub fn doubles_kernels() -> Vec<&'static DoublesKernel> {
     let mut all: Vec<_> = NEON.iter().collect();
     all.splice(if sve_bytes() >= Some(32) { 0..0 } else { all.len()..all.len() }, SVE.iter());
@@ -66,7 +67,8 @@ macro_rules! words {
     };
 }
 
-/// Half a turn of an array, between memory and eight registers: those of `b`, those of `c`, or the scalar's again and again.
+/// Half a turn of an array, between memory and eight registers: those of `b`, those of `c`, or the
+/// scalar's again and again.
 macro_rules! moves {
     ($set:tt $verb:tt $base:literal, b) => { moves!(@$set $verb $base, 16 17 0, 18 19 1, 20 21 2, 22 23 3) };
     ($set:tt $verb:tt $base:literal, c) => { moves!(@$set $verb $base, 24 25 0, 26 27 1, 28 29 2, 30 31 3) };
@@ -199,8 +201,9 @@ macro_rules! kernels {
             if bytes == 0 || passes == 0 {
                 return 0.0;
             }
-            // SAFETY: the caller vouches for the arrays, whole turns of x5 bytes; x8, x9, x10 and x11 count within a pass;
-            // every register changed is one that the ABI lets a callee change (v0 is the lowest part of z0).
+            // SAFETY: the caller vouches for the arrays, whole turns of x5 bytes; x8, x9, x10 and
+            // x11 count within a pass; every register changed is one that the ABI lets a callee
+            // change (v0 is the lowest part of z0).
             unsafe {
                 asm!(
                     words!($set turn),

@@ -1,12 +1,12 @@
 //! Cache-line management, to the point of coherency: see [`crate::arch::flush`].
 //!
-//! Linux allows programs these instructions on every CPU (`SCTLR_EL1.UCI`). Where an erratum forbids
-//! it, the kernel emulates them, and that time is measured.
+//! Linux allows programs these instructions on every CPU (`SCTLR_EL1.UCI`). Where an erratum
+//! forbids it, the kernel emulates them, and that time is measured.
 //!
 //! # Safety
 //!
-//! Each block is a whole loop that declares its registers and accesses its caller's lines. Only kernels
-//! that the CPU supports are listed.
+//! Each block is a whole loop that declares its registers and accesses its caller's lines. Only
+//! kernels that the CPU supports are listed.
 #![expect(unsafe_code, reason = "this is the assembly")]
 
 use crate::arch::flush::{Effect, FlushKernel, define_flushes};

@@ -1,13 +1,13 @@
 //! Random updates of memory: see [`crate::arch::hammer`].
 //!
-//! The atomic addition is `ldadd` where the CPU has the Large System Extensions, otherwise an exclusive
-//! pair, which first requests the line for reading. A system may execute `ldadd` in the shared cache
-//! instead of fetching the line; the kernel waits for its result all the same.
+//! The atomic addition is `ldadd` where the CPU has the Large System Extensions, otherwise an
+//! exclusive pair, which first requests the line for reading. A system may execute `ldadd` in the
+//! shared cache instead of fetching the line; the kernel waits for its result all the same.
 //!
 //! # Safety
 //!
-//! Each block is a whole loop that declares its registers; those that access memory do so where their
-//! callers vouch.
+//! Each block is a whole loop that declares its registers; those that access memory do so where
+//! their callers vouch.
 #![expect(unsafe_code, reason = "this is the assembly")]
 
 use crate::arch::hammer::{FLIP, STEP, define_hammers};

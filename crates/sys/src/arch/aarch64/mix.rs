@@ -4,7 +4,8 @@
 //!
 //! # Safety
 //!
-//! Each `asm!` block is a whole loop that names every register it changes and touches the caller's buffers only.
+//! Each `asm!` block is a whole loop that names every register it changes and touches the caller's
+//! buffers only.
 #![expect(unsafe_code, reason = "this is the assembly")]
 
 use crate::arch::mix::with_mixes;
@@ -42,8 +43,8 @@ macro_rules! mixes {
             if turns == 0 || passes == 0 {
                 return;
             }
-            // SAFETY: the caller vouches for the buffers; x8, x9 and x10 count within a pass; every register changed is
-            // one that the ABI lets a callee change.
+            // SAFETY: the caller vouches for the buffers; x8, x9 and x10 count within a pass; every
+            // register changed is one that the ABI lets a callee change.
             unsafe {
                 asm!(
                     "dup v0.2d, x4",

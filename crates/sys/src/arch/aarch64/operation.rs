@@ -1,12 +1,15 @@
-//! Operations on AArch64: the base instructions, the scalar and vector floating point that every AArch64 system has, and CRC32.
+//! Operations on AArch64: the base instructions, the scalar and vector floating point that every
+//! AArch64 system has, and CRC32.
 //!
-//! Loops of general registers have twelve chains (x3 to x14) and 17 pairs of steps, those of floating point twenty (v0 to v7 and
-//! v16 to v27, so that none has to be saved) and 9: 1.4 to 1.6 KiB. Twenty, because the widest cores have sixteen
-//! multiplications under way (4 cycles, 4 at once). Not here: SVE, whose vectors have no length to be named by.
+//! Loops of general registers have twelve chains (x3 to x14) and 17 pairs of steps, those of
+//! floating point twenty (v0 to v7 and v16 to v27, so that none has to be saved) and 9: 1.4 to 1.6
+//! KiB. Twenty, because the widest cores have sixteen multiplications under way (4 cycles, 4 at
+//! once). Not here: SVE, whose vectors have no length to be named by.
 //!
 //! # Safety
 //!
-//! Each block is a whole loop that touches nothing but the state and the operands it is given and the registers named.
+//! Each block is a whole loop that touches nothing but the state and the operands it is given and
+//! the registers named.
 #![expect(unsafe_code, reason = "this is the assembly")]
 
 use super::super::operation::{CHAIN_STEPS, Operands, OperationKernel, OperationLoop, State};
@@ -24,7 +27,8 @@ pub fn operation_isa_here(isa: &str) -> bool {
 /// Pairs of steps in the one chain's turn.
 const PAIRS: u64 = CHAIN_STEPS / 2;
 
-/// An operation on general registers: chains in 3 and up, operands in 20 and 21 (in turn) and 22; 15 is free.
+/// An operation on general registers: chains in 3 and up, operands in 20 and 21 (in turn) and 22;
+/// 15 is free.
 macro_rules! general {
     (@loop $chains:literal, $pairs:expr, $index:literal, [$($first:literal),*], [$($other:literal),*]) => {{
         unsafe fn run(state: *mut State, operands: *const Operands, turns: u64) {
@@ -84,8 +88,8 @@ macro_rules! general {
     };
 }
 
-/// An operation on vector registers: chains in 0 to 7 and 16 to 27, its operands in 28, 29 (in turn) and 30. `register` is what
-/// is loaded and stored, `operand` how the instruction names it.
+/// An operation on vector registers: chains in 0 to 7 and 16 to 27, its operands in 28, 29 (in
+/// turn) and 30. `register` is what is loaded and stored, `operand` how the instruction names it.
 macro_rules! vector {
     (@loop $chains:literal, $pairs:expr, $low:literal, $high:literal, $register:literal, [$($first:expr),*], [$($other:expr),*]) => {{
         unsafe fn run(state: *mut State, operands: *const Operands, turns: u64) {
@@ -129,7 +133,8 @@ macro_rules! vector {
         }
         OperationLoop { chains: $chains, steps: 2 * $pairs, run }
     }};
-    // `$before` and `$after` stand around a register's number where the instruction names it (`x` is then the whole name).
+    // `$before` and `$after` stand around a register's number where the instruction names it (`x`
+    // is then the whole name).
     (@kernel $name:literal, $instruction:literal, $register:literal, $before:literal, $after:literal, $first:expr, $other:expr) => {
         OperationKernel {
             name: $name,

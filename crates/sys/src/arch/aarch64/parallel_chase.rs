@@ -1,7 +1,7 @@
 //! Several pointer chases at once: see [`crate::arch::parallel_chase`].
 //!
-//! Up to twenty-four addresses are in registers: x18 is reserved by the platform, x19 by the compiler,
-//! and one counts the loop.
+//! Up to twenty-four addresses are in registers: x18 is reserved by the platform, x19 by the
+//! compiler, and one counts the loop.
 //!
 //! # Safety
 //!

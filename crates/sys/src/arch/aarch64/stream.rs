@@ -1,16 +1,18 @@
 //! Streams on AArch64: Advanced SIMD, which every AArch64 system has, SVE and `dc zva`.
 //!
-//! Two ways through a buffer, as on x86-64, where the reasons are: front to back, and `neonx8` over eight eighths in turn, with
-//! `prfm pstl1keep` [`AHEAD`] bytes before plain stores. No machine of this architecture has been there to say what the second
-//! gains: the benchmark tries both. Not here: FEAT_MOPS; SVE in eight places.
+//! Two ways through a buffer, as on x86-64, where the reasons are: front to back, and `neonx8` over
+//! eight eighths in turn, with `prfm pstl1keep` [`AHEAD`] bytes before plain stores. No machine of
+//! this architecture has been there to say what the second gains: the benchmark tries both. Not
+//! here: FEAT_MOPS; SVE in eight places.
 //!
-//! SVE's vectors have as many bytes as the system says, and pairs of Advanced SIMD have 32, so that either may be the wider.
+//! SVE's vectors have as many bytes as the system says, and pairs of Advanced SIMD have 32, so that
+//! either may be the wider.
 //!
 //! # Safety
 //!
-//! Each `asm!` block is a whole loop that names every register it changes and touches the caller's buffers only (`prfm` may
-//! name an address behind them, which never faults). What not every CPU has is reached only through a list filtered by what
-//! the system says (HWCAP for SVE, DCZID_EL0).
+//! Each `asm!` block is a whole loop that names every register it changes and touches the caller's
+//! buffers only (`prfm` may name an address behind them, which never faults). What not every CPU
+//! has is reached only through a list filtered by what the system says (HWCAP for SVE, DCZID_EL0).
 #![expect(unsafe_code, reason = "this is the assembly")]
 
 use crate::arch::stream::define_stream;
@@ -29,7 +31,8 @@ pub fn stream_kernels() -> Vec<&'static StreamKernel> {
     all
 }
 
-/// Why no kernel here does `op`, if none does. (`stnp` is a hint; whether a core follows it is a finding.)
+/// Why no kernel here does `op`, if none does. (`stnp` is a hint; whether a core follows it is a
+/// finding.)
 pub fn stream_missing(op: Op) -> Option<&'static str> {
     match op {
         Op::RepStos | Op::RepMovs | Op::RepLods => Some(portable::stream::NOT_X86),
@@ -53,7 +56,8 @@ static STREAMS: [StreamKernel; 10] = [
     StreamKernel { op: Op::ZeroLine, isa: "line", width: 64, instruction: "dc zva", step: 64, run: zero_line },
 ];
 
-/// Bytes that `dc zva` zeroes, from DCZID_EL0 (Arm ARM: bit 4 forbids it, bits 3 to 0 are the binary logarithm of words).
+/// Bytes that `dc zva` zeroes, from DCZID_EL0 (Arm ARM: bit 4 forbids it, bits 3 to 0 are the
+/// binary logarithm of words).
 fn zero_block() -> Option<usize> {
     let id: usize;
     // SAFETY: reads a register that every program may read.
@@ -69,7 +73,8 @@ unsafe fn zero_line(dst: *mut u8, _: *const u8, bytes: usize, passes: u64) {
     if bytes == 0 || passes == 0 {
         return;
     }
-    // SAFETY: the caller vouches for the buffer, which is aligned to a block: none is larger than [`STREAM_ALIGN`].
+    // SAFETY: the caller vouches for the buffer, which is aligned to a block: none is larger than
+    // [`STREAM_ALIGN`].
     unsafe {
         asm!(
             "2:",
@@ -103,14 +108,16 @@ const fn x8(op: Op, instruction: &'static str, run: unsafe fn(*mut u8, *const u8
     StreamKernel { op, isa: "neonx8", width: 32, instruction, step: PLACES * STEP, run }
 }
 
-/// Bytes per turn of a stream loop, and of one place before it is the next one's turn: eight pairs of sixteen.
+/// Bytes per turn of a stream loop, and of one place before it is the next one's turn: eight pairs
+/// of sixteen.
 const STEP: usize = 256;
 /// Places that an `x8` kernel goes over in turn.
 const PLACES: usize = 8;
 /// How far ahead of a plain store its line is fetched: as on x86-64, where it mattered little.
 const AHEAD: usize = 1024;
 
-/// Eight pairs of vectors, all of them registers that a callee may change, from or to the address in a register.
+/// Eight pairs of vectors, all of them registers that a callee may change, from or to the address
+/// in a register.
 macro_rules! pairs {
     ($instruction:literal, $base:literal) => {
         pairs!(@lines $instruction, $base, "16, q17" "0", "18, q19" "32", "20, q21" "64", "22, q23" "96",
@@ -170,9 +177,9 @@ macro_rules! places {
     ($($name:ident: [$($body:expr),*], [$($end:literal),*];)*) => {$(
         define_stream! {
             $name(dst, src, bytes, passes)
-            // x8 and x9 step through the eighths, of the length x5, and then back to
-            // a turn behind where they began in the first; x10 counts down an eighth; `prfm` never faults; every register
-            // changed is one that the ABI lets a callee change.
+            // x8 and x9 step through the eighths, of the length x5, and then back to a turn behind
+            // where they began in the first; x10 counts down an eighth; `prfm` never faults; every
+            // register changed is one that the ABI lets a callee change.
             asm!(
                 ".irp i, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31",
                 "dup v\\i\\().2d, x4",
@@ -224,8 +231,9 @@ places! {
     copy_nt_x8: [pairs!("ldp", "x9"), pairs!("stnp", "x8")], ["dsb ishst"];
 }
 
-/// Bytes of a vector of SVE, as this process has them: the system chose among those the CPU can do, and nothing here changes it.
-/// `None` without SVE, and where it is no power of two: benchmarks go over such sizes, which other vectors would not divide.
+/// Bytes of a vector of SVE, as this process has them: the system chose among those the CPU can do,
+/// and nothing here changes it. `None` without SVE, and where it is no power of two: benchmarks go
+/// over such sizes, which other vectors would not divide.
 pub(super) fn sve_bytes() -> Option<usize> {
     if !std::arch::is_aarch64_feature_detected!("sve") {
         return None;
@@ -246,7 +254,8 @@ pub(super) fn sve_bytes() -> Option<usize> {
 mod sve {
     use super::*;
 
-    /// Those that the CPU can run: all or none. Made when first asked for, because width and step are known only then.
+    /// Those that the CPU can run: all or none. Made when first asked for, because width and step
+    /// are known only then.
     pub(super) static STREAMS: LazyLock<Vec<StreamKernel>> = LazyLock::new(|| {
         let Some(width) = sve_bytes() else { return Vec::new() };
         let kernel =
@@ -260,10 +269,12 @@ mod sve {
         ]
     });
 
-    /// Vectors per turn: as many as an address can tell apart, from eight before the register's to seven behind it.
+    /// Vectors per turn: as many as an address can tell apart, from eight before the register's to
+    /// seven behind it.
     const VECTORS: usize = 16;
 
-    /// Sixteen vectors, all of them registers that a callee may change, from or to the addresses around a register.
+    /// Sixteen vectors, all of them registers that a callee may change, from or to the addresses
+    /// around a register.
     macro_rules! vectors {
         ($instruction:literal, $predicate:literal, $base:literal) => {
             vectors!(@lines $instruction, $predicate, $base, "16" "-8", "17" "-7", "18" "-6", "19" "-5", "20" "-4", "21" "-3",
@@ -278,8 +289,9 @@ mod sve {
         ($($name:ident: [$($body:expr),*], [$($end:literal),*];)*) => {$(
             define_stream! {
                 $name(dst, src, bytes, passes)
-                // Turns are x5 bytes; x8 and x9 are half a turn behind what
-                // they stand for, x10 counts down a pass; every register changed is one that the ABI lets a callee change.
+                // Turns are x5 bytes; x8 and x9 are half a turn behind what they stand for, x10
+                // counts down a pass; every register changed is one that the ABI lets a callee
+                // change.
                 asm!(
                     ".arch_extension sve",
                     "ptrue p0.d",

@@ -34,9 +34,9 @@ define_syscalls! {
 ///
 /// # Safety
 ///
-/// `args` is the address of the kernel's `struct clone_args` of that size, with everything it points
-/// to. A child that shares memory has a stack of its own, aligned to 16 bytes; stack, body and
-/// argument outlive the child.
+/// `args` is the address of the kernel's `struct clone_args` of that size, with everything it
+/// points to. A child that shares memory has a stack of its own, aligned to 16 bytes; stack, body
+/// and argument outlive the child.
 #[cfg(target_os = "linux")]
 #[inline(never)]
 pub unsafe fn clone3_call(args: usize, size: usize, body: extern "C" fn(usize) -> i32, argument: usize) -> isize {

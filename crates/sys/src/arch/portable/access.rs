@@ -42,7 +42,8 @@ unsafe fn dirty(start: *mut u8, steps: u64) -> *mut u8 {
     })
 }
 
-/// A load and an exchange for the value that was loaded: adding 0 is something that compilers turn into a load.
+/// A load and an exchange for the value that was loaded: adding 0 is something that compilers turn
+/// into a load.
 ///
 /// # Safety
 ///

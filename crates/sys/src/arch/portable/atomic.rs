@@ -1,5 +1,6 @@
-//! Atomic operations and fences as the standard library has them: reference, and kernels for any CPU. (A compiler leaves atomic
-//! operations alone; what it puts around them is little beside them.)
+//! Atomic operations and fences as the standard library has them: reference, and kernels for any
+//! CPU. (A compiler leaves atomic operations alone; what it puts around them is little beside
+//! them.)
 //!
 //! # Safety
 //!
@@ -49,8 +50,8 @@ kernels! {
     "pause" pause: |_, register| { core::hint::spin_loop(); register + 1 };
 }
 
-/// What must be in the word and in the register after `ops` operations from a word of 0; `None` where the kernel only counts
-/// by its register.
+/// What must be in the word and in the register after `ops` operations from a word of 0; `None`
+/// where the kernel only counts by its register.
 pub fn atomic_answer(name: &str, ops: u64) -> (u64, Option<u64>) {
     match name {
         "cas" => (ops, None),

@@ -1,4 +1,5 @@
-//! Calls of a function that only returns. The call is indirect: the compiler looks through any other.
+//! Calls of a function that only returns. The call is indirect: the compiler looks through any
+//! other.
 
 use crate::arch::call::define_calls;
 use core::hint::black_box;

@@ -17,7 +17,8 @@ pub fn counter_usable() -> Result<(), String> {
 #[inline]
 pub fn counter_start() -> u64 {
     let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: `now` is a valid timespec to write to. The call cannot fail: POSIX requires this clock.
+    // SAFETY: `now` is a valid timespec to write to. The call cannot fail: POSIX requires this
+    // clock.
     unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut now) };
     now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
 }

@@ -18,15 +18,16 @@ pub fn own_instruction() -> &'static str {
 ///
 /// # Safety
 ///
-/// `base` is valid for reads and writes of `pages` pages of 4 KiB and aligned to 8; `pages` is not above `MOST_PAGES`, and
-/// `mask` is one of the two.
+/// `base` is valid for reads and writes of `pages` pages of 4 KiB and aligned to 8; `pages` is not
+/// above `MOST_PAGES`, and `mask` is one of the two.
 #[inline(never)]
 pub unsafe fn hammer_store(base: *mut u8, pages: u64, mask: u64, mut counter: u64, pairs: u64) -> u64 {
     for _ in 0..pairs {
         counter = counter.wrapping_add(STEP);
         let w = word(counter);
         for half in [w as u32, (w >> 32) as u32] {
-            // SAFETY: a place is below `pages` pages, and its last three bits are 0. Volatile: every store is made.
+            // SAFETY: a place is below `pages` pages, and its last three bits are 0. Volatile:
+            // every store is made.
             unsafe { base.add(place(half, pages, mask) as usize).cast::<u64>().write_volatile(w) };
         }
     }
@@ -44,7 +45,8 @@ pub fn hammer_bare(pages: u64, mask: u64, mut counter: u64, pairs: u64) -> u64 {
     counter
 }
 
-/// Adds 1 to `ops` words, each place known only when the one before has answered; returns the counter and the last answer.
+/// Adds 1 to `ops` words, each place known only when the one before has answered; returns the
+/// counter and the last answer.
 ///
 /// # Safety
 ///

@@ -1,8 +1,8 @@
-//! The reference: the interface of [`super`] in plain Rust, for any CPU that has no folder of its own,
-//! and always compiled, because every native kernel is compared with it.
+//! The reference: the interface of [`super`] in plain Rust, for any CPU that has no folder of its
+//! own, and always compiled, because every native kernel is compared with it.
 //!
-//! The *results* are the same everywhere. The *times* mean less, and each item says why: the compiler
-//! chooses the instructions, and values are hidden from it through memory.
+//! The *results* are the same everywhere. The *times* mean less, and each item says why: the
+//! compiler chooses the instructions, and values are hidden from it through memory.
 
 pub mod access;
 pub mod atomic;

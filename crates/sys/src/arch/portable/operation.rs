@@ -1,7 +1,7 @@
 //! What operations must give: each in plain Rust, for every element of every chain.
 //!
-//! This is the reference and no kernel: through a compiler that may fold, reorder and vectorise, times would say nothing, so a
-//! CPU without kernels of its own has none.
+//! This is the reference and no kernel: through a compiler that may fold, reorder and vectorise,
+//! times would say nothing, so a CPU without kernels of its own has none.
 
 use super::super::operation::{MAX_CHAINS, Operands, OperationKernel, OperationLoop, Register, State};
 
@@ -226,7 +226,8 @@ impl Reference {
         state
     }
 
-    /// How many floating-point values of the first `chains` are not normal numbers (zero, subnormal, infinite or none).
+    /// How many floating-point values of the first `chains` are not normal numbers (zero,
+    /// subnormal, infinite or none).
     pub fn abnormal(&self, state: &State, chains: usize) -> usize {
         let bytes = self.lanes * self.element.bytes();
         let elements =

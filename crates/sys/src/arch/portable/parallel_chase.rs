@@ -9,7 +9,8 @@ use crate::arch::parallel_chase::{PARALLEL_CHASE_UNROLL, PARALLEL_CHASES_MOST, P
 
 macro_rules! kernels {
     ($($n:literal),*) => {
-        /// One for each number in [`crate::arch::parallel_chase::PARALLEL_CHASES`]. A compiler keeps as many addresses in registers as it likes.
+        /// One for each number in [`crate::arch::parallel_chase::PARALLEL_CHASES`]. A compiler
+        /// keeps as many addresses in registers as it likes.
         pub static KERNELS: [ParallelChaseKernel; 16] = [$(ParallelChaseKernel { chains: $n, in_registers: false, run: chases::<$n> }),*];
     };
 }

@@ -1,4 +1,5 @@
-//! Loads and stores at any address: the same values; the compiler chooses instructions that its target allows.
+//! Loads and stores at any address: the same values; the compiler chooses instructions that its
+//! target allows.
 //!
 //! # Safety
 //!
@@ -8,12 +9,14 @@
 use crate::arch::split::SPLITS;
 use core::hint::black_box;
 
-/// Whether loads and stores may be misaligned without the kernel's help: unknown for a CPU that has no folder.
+/// Whether loads and stores may be misaligned without the kernel's help: unknown for a CPU that has
+/// no folder.
 pub fn unaligned_usable() -> Result<(), String> {
     Err("nothing is known about misaligned loads on this CPU".into())
 }
 
-/// Loads eight bytes from each of four addresses in turn, [`SPLITS`] times a turn; returns the sum of all.
+/// Loads eight bytes from each of four addresses in turn, [`SPLITS`] times a turn; returns the sum
+/// of all.
 ///
 /// # Safety
 ///

@@ -1,5 +1,6 @@
-//! Chains of a store and a load of what it stored: the same values. Times are weaker claims: the addition's operand and
-//! the pointers are hidden from the compiler, which may still put other instructions in between.
+//! Chains of a store and a load of what it stored: the same values. Times are weaker claims: the
+//! addition's operand and the pointers are hidden from the compiler, which may still put other
+//! instructions in between.
 //!
 //! # Safety
 //!

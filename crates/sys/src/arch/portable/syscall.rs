@@ -7,12 +7,13 @@
 
 macro_rules! syscalls {
     ($($name:ident($($arg:ident),*);)*) => {$(
-        /// A system call by number through the C library; an error comes back as `-errno`, as the kernel returns it.
+        /// A system call by number through the C library; an error comes back as `-errno`, as the
+        /// kernel returns it.
         ///
         /// # Safety
         ///
-        /// The arguments must be what the call with that number wants, and what the call does to this process's
-        /// memory, descriptors and signals must be allowed.
+        /// The arguments must be what the call with that number wants, and what the call does to
+        /// this process's memory, descriptors and signals must be allowed.
         #[inline]
         pub unsafe fn $name(nr: usize, $($arg: usize),*) -> isize {
             // SAFETY: the caller vouches for number and arguments.

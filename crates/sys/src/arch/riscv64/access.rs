@@ -43,7 +43,7 @@ define_accesses! {
     /// The increment first: its address is known, and the load of the next address overtakes it.
     Dirty "c.sd" dirty: "ld a2, 16(a0)", "addi a2, a2, 1", "sd a2, 16(a0)", "ld a0, 0(a0)";
     Own "amoadd.d" own: "amoadd.d a0, zero, (a0)";
-    /// `prefetch.r 0(a2)` of Zicbop, which is `ori zero, a2, 1`: on other cores an instruction without
-    /// effect.
+    /// `prefetch.r 0(a2)` of Zicbop, which is `ori zero, a2, 1`: on other cores an instruction
+    /// without effect.
     Prefetched "ori" prefetched: "ld a2, 8(a0)", "ori zero, a2, 1", "ld a0, 0(a0)";
 }

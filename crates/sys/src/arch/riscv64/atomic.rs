@@ -1,5 +1,5 @@
-//! Atomic operations, fences and the like: see [`crate::arch::atomic`]. The A extension, which every
-//! system of the RV64GC profile has.
+//! Atomic operations, fences and the like: see [`crate::arch::atomic`]. The A extension, which
+//! every system of the RV64GC profile has.
 //!
 //! # Safety
 //!
@@ -49,7 +49,8 @@ define_atomics! {
     "fence_load" "base" "fence" ATOMIC_UNROLL, ["fence r, rw", "addi a2, a2, 1"];
     "fence_store" "base" "fence" ATOMIC_UNROLL, ["fence w, w", "addi a2, a2, 1"];
     "store_fence" "base" "fence" ATOMIC_UNROLL, ["sd a2, 0(a0)", "fence rw, rw", "addi a2, a2, 1"];
-    // Zihintpause: a hint; on older cores a fence that orders nothing. Encoded for assemblers without it.
+    // Zihintpause: a hint; on older cores a fence that orders nothing. Encoded for assemblers
+    // without it.
     "pause" "base" "fence" ATOMIC_UNROLL, [".insn i 0x0f, 0, x0, x0, 0x010", "addi a2, a2, 1"];
     "counter" "base" "csrrs" ATOMIC_UNROLL, ["rdtime a2"];
 }

@@ -1,5 +1,5 @@
-//! Branches: see [`crate::arch::branch`]. Without compressed instructions, so that the layout is the
-//! same on all cores.
+//! Branches: see [`crate::arch::branch`]. Without compressed instructions, so that the layout is
+//! the same on all cores.
 //!
 //! # Safety
 //!

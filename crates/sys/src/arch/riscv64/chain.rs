@@ -39,7 +39,7 @@ define_chains! {
     add_chain: "add a0, a0, a1";
     /// `n` dependent multiplications: a whole number of cycles, 2 to 5 depending on the core.
     mul_chain: "mul a0, a0, a1";
-    /// `n` dependent rotations. The base instruction set has no rotation: two shifts and an `or`, two
-    /// cycles where both shifts run in parallel, otherwise three.
+    /// `n` dependent rotations. The base instruction set has no rotation: two shifts and an `or`,
+    /// two cycles where both shifts run in parallel, otherwise three.
     rotate_chain: "slli t0, a0, 57", "srli a0, a0, 7", "or a0, a0, t0";
 }

@@ -1,12 +1,14 @@
 //! STREAM's loops on RISC-V: scalar (D, part of every system of the RV64GC profile) and V 1.0.
 //!
-//! One stream for each array, front to back, as the benchmark is defined. Products and sums are two instructions each, and no
-//! fused one. Not here: stores that bypass the caches, of which RISC-V has none.
+//! One stream for each array, front to back, as the benchmark is defined. Products and sums are two
+//! instructions each, and no fused one. Not here: stores that bypass the caches, of which RISC-V
+//! has none.
 //!
 //! # Safety
 //!
-//! Each `asm!` block is a whole loop that names every register it changes and touches the caller's arrays only. Those with vectors
-//! are reached only through a list filtered by what the kernel says (hwprobe).
+//! Each `asm!` block is a whole loop that names every register it changes and touches the caller's
+//! arrays only. Those with vectors are reached only through a list filtered by what the kernel says
+//! (hwprobe).
 #![expect(unsafe_code, reason = "this is the assembly")]
 
 use super::vectors::{GROUP_WORDS, group_bytes};
@@ -34,13 +36,15 @@ static VECTORS: OnceLock<[DoublesKernel; 7]> = OnceLock::new();
 /// Bytes of an array per turn of a scalar loop: eight doubles, twice.
 const STEP: usize = 128;
 
-/// Groups of registers of an array per turn of a vector loop: half of all, since two arrays may be read.
+/// Groups of registers of an array per turn of a vector loop: half of all, since two arrays may be
+/// read.
 const GROUPS: usize = 2;
 
 /// The kernels of one kind out of their stages.
 ///
-/// A stage is what is done to all of a part of a turn before the next stage begins, so that a core that executes in order has
-/// something to do while the first of them is on its way. b is loaded to `x` registers, c to `y`, and a is stored from `x`.
+/// A stage is what is done to all of a part of a turn before the next stage begins, so that a core
+/// that executes in order has something to do while the first of them is on its way. b is loaded to
+/// `x` registers, c to `y`, and a is stored from `x`.
 macro_rules! kernels {
     ($isa:ident; $($name:ident [$($stage:literal),*] [$($end:literal),*];)*) => {
         mod $isa {
@@ -55,7 +59,8 @@ macro_rules! kernels {
     };
 }
 
-/// A scalar loop: x are ft0 to ft7, y are fa0 to fa7, the scalar is in ft8. The end leaves the sum in ft9.
+/// A scalar loop: x are ft0 to ft7, y are fa0 to fa7, the scalar is in ft8. The end leaves the sum
+/// in ft9.
 macro_rules! scalar {
     ($name:ident, [$($stage:literal),*], [$($end:literal),*]) => {
         /// # Safety
@@ -66,8 +71,9 @@ macro_rules! scalar {
             if bytes == 0 || passes == 0 {
                 return sum;
             }
-            // SAFETY: the caller vouches for the arrays; a0 to a3 keep them from pass to pass, t0 to t3 count within one; every
-            // register changed is one that the ABI lets a callee change.
+            // SAFETY: the caller vouches for the arrays; a0 to a3 keep them from pass to pass, t0
+            // to t3 count within one; every register changed is one that the ABI lets a callee
+            // change.
             unsafe {
                 asm!(
                     ".irp i, 0, 1, 2, 3, 4, 5, 6, 7",
@@ -146,8 +152,8 @@ kernels! {
     ] [".irp i, 0, 1, 2, 3, 4, 5, 6, 7", "fadd.d ft9, ft9, ft\\i", ".endr"];
 }
 
-/// A vector loop: of the array at t0 and t1, those at t2 and t3, and at t4 and t5, x are the groups v0 and v8, y are v16 and v24.
-/// The scalar is in ft8. The end leaves the sum in ft9.
+/// A vector loop: of the array at t0 and t1, those at t2 and t3, and at t4 and t5, x are the groups
+/// v0 and v8, y are v16 and v24. The scalar is in ft8. The end leaves the sum in ft9.
 macro_rules! rvv {
     ($name:ident, [$($stage:literal),*], [$($end:literal),*]) => {
         /// # Safety
@@ -158,9 +164,10 @@ macro_rules! rvv {
             if bytes == 0 || passes == 0 {
                 return sum;
             }
-            // SAFETY: the caller vouches for the arrays; a0 to a3 keep them from pass to pass, a5 and a6 are the bytes of a group
-            // and of a turn, t0 to t5 the addresses of groups and t6 counts; every register changed is one that the ABI lets a
-            // callee change, and so are all of the vector unit's.
+            // SAFETY: the caller vouches for the arrays; a0 to a3 keep them from pass to pass, a5
+            // and a6 are the bytes of a group and of a turn, t0 to t5 the addresses of groups and
+            // t6 counts; every register changed is one that the ABI lets a callee change, and so
+            // are all of the vector unit's.
             unsafe {
                 asm!(
                     ".option push",

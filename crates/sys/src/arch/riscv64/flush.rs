@@ -1,10 +1,10 @@
-//! Cache-line management: see [`crate::arch::flush`]. The extension Zicbom, where the kernel says that
-//! programs may use it (Linux 6.15).
+//! Cache-line management: see [`crate::arch::flush`]. The extension Zicbom, where the kernel says
+//! that programs may use it (Linux 6.15).
 //!
 //! # Safety
 //!
-//! Each block is a whole loop that declares its registers and accesses its caller's lines. Only kernels
-//! that the CPU supports are listed.
+//! Each block is a whole loop that declares its registers and accesses its caller's lines. Only
+//! kernels that the CPU supports are listed.
 #![expect(unsafe_code, reason = "this is the assembly")]
 
 use super::hwprobe::{ZICBOM, has};

@@ -4,8 +4,8 @@
 //!
 //! # Safety
 //!
-//! Each block is a whole loop that declares its registers; those that access memory do so where their
-//! callers vouch.
+//! Each block is a whole loop that declares its registers; those that access memory do so where
+//! their callers vouch.
 #![expect(unsafe_code, reason = "this is the assembly")]
 
 use crate::arch::hammer::{FLIP, STEP, define_hammers};

@@ -1,8 +1,8 @@
-//! RISC-V, 64 bits: `rdtime`, the `ecall` instruction, and kernels in the base instruction set; V 1.0,
-//! Zicbom and Zicboz where the kernel reports them.
+//! RISC-V, 64 bits: `rdtime`, the `ecall` instruction, and kernels in the base instruction set; V
+//! 1.0, Zicbom and Zicboz where the kernel reports them.
 //!
-//! Not here: vectors before 1.0 (some boards have them; the kernel does not report them as V), and the
-//! rotation of Zbb.
+//! Not here: vectors before 1.0 (some boards have them; the kernel does not report them as V), and
+//! the rotation of Zbb.
 
 pub(super) mod access;
 pub(super) mod atomic;

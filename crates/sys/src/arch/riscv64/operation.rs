@@ -1,11 +1,13 @@
 //! Operations on RISC-V, 64 bits: base, M, F and D, which every system of the RV64GC profile has.
 //!
-//! Loops of general registers have eight chains and 17 pairs of steps, those of floating point twelve and 11: 0.5 to 1.1 KiB. Not
-//! here: rotation and counting of bits (Zbb), CRC, the vector extension.
+//! Loops of general registers have eight chains and 17 pairs of steps, those of floating point
+//! twelve and 11: 0.5 to 1.1 KiB. Not here: rotation and counting of bits (Zbb), CRC, the vector
+//! extension.
 //!
 //! # Safety
 //!
-//! Each block is a whole loop that touches nothing but the state and the operands it is given and the registers named.
+//! Each block is a whole loop that touches nothing but the state and the operands it is given and
+//! the registers named.
 #![expect(unsafe_code, reason = "this is the assembly")]
 
 use super::super::operation::{CHAIN_STEPS, Operands, OperationKernel, OperationLoop, State};
@@ -19,7 +21,8 @@ pub fn operation_isa_here(isa: &str) -> bool {
 /// Pairs of steps in the one chain's turn.
 const PAIRS: u64 = CHAIN_STEPS / 2;
 
-/// An operation: chains in the registers `$names`, which `$load` and `$store` move; operands in t3, t4 and t5, or fa0, fa1 and fa2.
+/// An operation: chains in the registers `$names`, which `$load` and `$store` move; operands in t3,
+/// t4 and t5, or fa0, fa1 and fa2.
 macro_rules! operation {
     (@loop $chains:literal, $pairs:expr, $names:literal, $load:literal, $store:literal, [$y0:literal, $y1:literal, $z:literal],
      [$($first:literal),*], [$($other:literal),*]) => {{

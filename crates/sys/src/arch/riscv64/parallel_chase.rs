@@ -1,7 +1,7 @@
 //! Several pointer chases at once: see [`crate::arch::parallel_chase`].
 //!
-//! Up to twenty-four addresses are in registers: s0 and s1 are reserved by the compiler, and one counts
-//! the loop.
+//! Up to twenty-four addresses are in registers: s0 and s1 are reserved by the compiler, and one
+//! counts the loop.
 //!
 //! # Safety
 //!

@@ -7,7 +7,8 @@ pub fn declared_core() -> Vec<Declared> {
     Vec::new()
 }
 
-/// What the device tree declares of the counter, in hertz. It is the only place: no register holds it.
+/// What the device tree declares of the counter, in hertz. It is the only place: no register holds
+/// it.
 pub fn declared_counter() -> Vec<Declared> {
     let bytes = std::fs::read("/proc/device-tree/cpus/timebase-frequency").unwrap_or_default();
     // One or two big-endian words (Devicetree Specification, 3.8).

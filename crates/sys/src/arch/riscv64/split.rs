@@ -10,9 +10,11 @@ use crate::arch::split::{SPLITS, define_splits};
 use core::arch::asm;
 
 /// Whether loads and stores may be misaligned without the kernel's help, as the kernel reports
-/// (hwprobe). Where they trap, each costs a microsecond, and the kernel's emulation would be measured.
+/// (hwprobe). Where they trap, each costs a microsecond, and the kernel's emulation would be
+/// measured.
 pub fn unaligned_usable() -> Result<(), String> {
-    // Documentation/arch/riscv/hwprobe.rst: the lowest three bits say how misaligned scalar accesses are done.
+    // Documentation/arch/riscv/hwprobe.rst: the lowest three bits say how misaligned scalar
+    // accesses are done.
     match hwprobe(CPUPERF_0).map(|performance| performance & 7) {
         // Slow and fast.
         Some(2 | 3) => Ok(()),

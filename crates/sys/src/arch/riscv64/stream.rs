@@ -4,8 +4,9 @@
 //!
 //! # Safety
 //!
-//! Each `asm!` block is a whole loop that names every register it changes and touches the caller's buffers only. What not
-//! every CPU has is reached only through a list filtered by what the kernel says (hwprobe).
+//! Each `asm!` block is a whole loop that names every register it changes and touches the caller's
+//! buffers only. What not every CPU has is reached only through a list filtered by what the kernel
+//! says (hwprobe).
 #![expect(unsafe_code, reason = "this is the assembly")]
 
 use super::hwprobe::{ZICBOZ, ZICBOZ_BLOCK_SIZE, has, hwprobe};
@@ -59,7 +60,8 @@ unsafe fn zero_line(dst: *mut u8, _: *const u8, bytes: usize, passes: u64) {
     if bytes == 0 || passes == 0 {
         return;
     }
-    // SAFETY: the caller vouches for the buffer, which is aligned to a block: none is larger than [`STREAM_ALIGN`].
+    // SAFETY: the caller vouches for the buffer, which is aligned to a block: none is larger than
+    // [`STREAM_ALIGN`].
     unsafe {
         asm!(
             ".option push",
@@ -102,7 +104,8 @@ fn vectors(width: usize) -> [StreamKernel; 3] {
     ]
 }
 
-/// Four groups of registers from or to the addresses in four registers, each of which goes on by a turn.
+/// Four groups of registers from or to the addresses in four registers, each of which goes on by a
+/// turn.
 macro_rules! groups {
     ($instruction:literal, $($group:literal $base:literal),*) => {
         concat!($($instruction, " ", $group, ", (", $base, ")\nadd ", $base, ", ", $base, ", a5\n"),*)
@@ -115,9 +118,9 @@ macro_rules! vector_streams {
     ($($name:ident: $($body:expr),*;)*) => {$(
         define_stream! {
             $name(dst, src, bytes, passes)
-            // a0, a1 and a2 keep them from pass to pass, a4 and a5 are the bytes
-            // of a group and of a turn, t0 to t6 and a6 the addresses of groups and a7 counts; every register changed is
-            // one that the ABI lets a callee change, and so are all of the vector unit's.
+            // a0, a1 and a2 keep them from pass to pass, a4 and a5 are the bytes of a group and of
+            // a turn, t0 to t6 and a6 the addresses of groups and a7 counts; every register changed
+            // is one that the ABI lets a callee change, and so are all of the vector unit's.
             asm!(
                 ".option push",
                 ".option arch, +v",

@@ -17,8 +17,8 @@ pub fn atomic_isa_here(isa: &str) -> bool {
     }
 }
 
-/// The word's address is in rdi and the register in rax; rdx and r8 are free. cpuid changes rbx, which r9
-/// keeps.
+/// The word's address is in rdi and the register in rax; rdx and r8 are free. cpuid changes rbx,
+/// which r9 keeps.
 macro_rules! turns {
     ($word:ident, $turns:ident, $register:ident, $ops:expr, [$($line:literal),*]) => {
         asm!(
@@ -43,7 +43,8 @@ macro_rules! turns {
 
 define_atomics! {
     turns;
-    // rax is what the word must be; r8 what it becomes, and the next expected value. A failure loses its count.
+    // rax is what the word must be; r8 what it becomes, and the next expected value. A failure
+    // loses its count.
     "cas" "base" "cmpxchg" ATOMIC_UNROLL, ["lea r8, [rax]", "sub rax, 1", "lock cmpxchg [rdi], r8", "lea rax, [r8 + 1]"];
     "add" "base" "xadd" ATOMIC_UNROLL, ["mov edx, 1", "lock xadd [rdi], rdx"];
     "swap" "base" "xchg" ATOMIC_UNROLL, ["xchg [rdi], rax"];

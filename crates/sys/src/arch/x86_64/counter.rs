@@ -13,8 +13,8 @@ pub const COUNTER_NAME: &str = "tsc";
 /// Whether the counter can be trusted, or the plain reason why not.
 pub fn counter_usable() -> Result<(), String> {
     let last = __cpuid(0x8000_0000).eax;
-    // Intel SDM vol. 2 and AMD APM vol. 3, CPUID: leaf 8000_0001 EDX bit 27 is RDTSCP, 8000_0007 EDX bit 8 the
-    // invariant TSC.
+    // Intel SDM vol. 2 and AMD APM vol. 3, CPUID: leaf 8000_0001 EDX bit 27 is RDTSCP, 8000_0007
+    // EDX bit 8 the invariant TSC.
     if last < 0x8000_0001 || __cpuid(0x8000_0001).edx & (1 << 27) == 0 {
         return Err("this CPU has no rdtscp instruction".into());
     }

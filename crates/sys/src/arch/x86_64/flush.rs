@@ -5,8 +5,8 @@
 //!
 //! # Safety
 //!
-//! Each block is a whole loop that declares its registers and accesses its caller's lines. Only kernels
-//! that the CPU supports are listed.
+//! Each block is a whole loop that declares its registers and accesses its caller's lines. Only
+//! kernels that the CPU supports are listed.
 #![expect(unsafe_code, reason = "this is the assembly")]
 
 use crate::arch::flush::{Effect, FlushKernel, define_flushes};
@@ -66,7 +66,8 @@ define_flushes! {
     cldemote Demote "cldemote" "cldemote";
 }
 
-/// Whether CPUID names the instruction (Intel SDM vol. 2, CPUID: leaf 1 EDX bit 19; leaf 7 EBX bits 23 and 24, ECX bit 25).
+/// Whether CPUID names the instruction (Intel SDM vol. 2, CPUID: leaf 1 EDX bit 19; leaf 7 EBX bits
+/// 23 and 24, ECX bit 25).
 fn has(name: &str) -> bool {
     let leaf7 = || (__cpuid(0).eax >= 7).then(|| __cpuid_count(7, 0));
     match name {

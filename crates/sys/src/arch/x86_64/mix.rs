@@ -2,8 +2,9 @@
 //!
 //! # Safety
 //!
-//! Each `asm!` block is a whole loop that names every register it changes and touches the caller's buffers only. Kernels
-//! are reached only through a list filtered by what the CPU and the system support.
+//! Each `asm!` block is a whole loop that names every register it changes and touches the caller's
+//! buffers only. Kernels are reached only through a list filtered by what the CPU and the system
+//! support.
 #![expect(unsafe_code, reason = "this is the assembly")]
 
 use crate::arch::mix::with_mixes;
@@ -60,8 +61,8 @@ macro_rules! mixes {
             if turns == 0 || passes == 0 {
                 return;
             }
-            // SAFETY: the caller vouches for the buffers; r8, r9 and r10 count within a pass; every register changed is
-            // one that the ABI lets a callee change.
+            // SAFETY: the caller vouches for the buffers; r8, r9 and r10 count within a pass; every
+            // register changed is one that the ABI lets a callee change.
             unsafe {
                 asm!(
                     "movq xmm0, rax",

@@ -1,7 +1,7 @@
 //! Several pointer chases at once: see [`crate::arch::parallel_chase`].
 //!
-//! Up to twelve addresses are in registers: of the sixteen, one is the stack pointer, two are reserved
-//! by the compiler, and one counts the loop.
+//! Up to twelve addresses are in registers: of the sixteen, one is the stack pointer, two are
+//! reserved by the compiler, and one counts the loop.
 //!
 //! # Safety
 //!

@@ -1,21 +1,25 @@
 //! Streams on x86-64: SSE2, AVX2 and AVX-512, `rep` instructions and `clzero`.
 //!
-//! Two ways through a buffer. The plain one goes front to back, which is best where a cache answers. `x8` goes over eight
-//! eighths in turn, four lines of each at a time: a hardware prefetcher follows one stream only so far ahead, and stops at
-//! every page, so that one stream leaves a core's miss buffers half empty. And its plain stores are preceded by
-//! `prefetchw`, [`AHEAD`] bytes early, because a store that misses holds up those behind it until the line has come.
-//! On a busy Emerald Rapids guest, in GB/s of the program, 90th percentile of 1 MiB windows from memory in one session, C with
-//! intrinsics, plain and `x8`: read 14.5 and 17.5, write 10.1 and 15.7, copy 14.5 and 16.8, non-temporal copy 21.9 and 26.7. In a
-//! quieter session the plain read had 16.4, so its gain is 7 to 30 %. Tried there and rejected, differences to the plain loop or to `x8`:
-//! `prefetcht0` and `prefetcht1` 512 B to 8 KiB ahead of the loads (within 3 % of none), `prefetchnta` (28 to 41 % less), four
-//! places (0 to 5 % less), sixteen (no more), pages in turn instead of eighths (up to 6 % less), blocks of 2 to 16 KiB fetched
-//! first (1 to 14 % less than a plain copy). Non-temporal stores without loads gained nothing from pages in turn, and have no `x8`.
+//! Two ways through a buffer. The plain one goes front to back, which is best where a cache
+//! answers. `x8` goes over eight eighths in turn, four lines of each at a time: a hardware
+//! prefetcher follows one stream only so far ahead, and stops at every page, so that one stream
+//! leaves a core's miss buffers half empty. And its plain stores are preceded by `prefetchw`,
+//! [`AHEAD`] bytes early, because a store that misses holds up those behind it until the line has
+//! come. On a busy Emerald Rapids guest, in GB/s of the program, 90th percentile of 1 MiB windows
+//! from memory in one session, C with intrinsics, plain and `x8`: read 14.5 and 17.5, write 10.1
+//! and 15.7, copy 14.5 and 16.8, non-temporal copy 21.9 and 26.7. In a quieter session the plain
+//! read had 16.4, so its gain is 7 to 30 %. Tried there and rejected, differences to the plain loop
+//! or to `x8`: `prefetcht0` and `prefetcht1` 512 B to 8 KiB ahead of the loads (within 3 % of
+//! none), `prefetchnta` (28 to 41 % less), four places (0 to 5 % less), sixteen (no more), pages in
+//! turn instead of eighths (up to 6 % less), blocks of 2 to 16 KiB fetched first (1 to 14 % less
+//! than a plain copy). Non-temporal stores without loads gained nothing from pages in turn, and
+//! have no `x8`.
 //!
 //! # Safety
 //!
-//! Each `asm!` block is a whole loop that names every register it changes, and touches the caller's buffers only
-//! (`prefetchw` may name an address behind them, which never faults). Kernels are reached only through a list filtered
-//! by what the CPU (CPUID) and the system (XGETBV) support.
+//! Each `asm!` block is a whole loop that names every register it changes, and touches the caller's
+//! buffers only (`prefetchw` may name an address behind them, which never faults). Kernels are
+//! reached only through a list filtered by what the CPU (CPUID) and the system (XGETBV) support.
 #![expect(unsafe_code, reason = "this is the assembly")]
 
 use crate::arch::stream::define_stream;
@@ -51,14 +55,15 @@ fn has_prefetchw() -> bool {
     __cpuid(0x8000_0000).eax >= 0x8000_0001 && __cpuid(0x8000_0001).ecx & (1 << 8) != 0
 }
 
-/// Vectors per turn of a plain loop: enough to hide the loop's four other instructions, few enough to name a register
-/// for each.
+/// Vectors per turn of a plain loop: enough to hide the loop's four other instructions, few enough
+/// to name a register for each.
 const VECTORS: usize = 16;
 /// Places that an `x8` kernel goes over in turn.
 const PLACES: usize = 8;
 /// Bytes of one place before it is the next one's turn: four lines.
 const TURN: usize = 256;
-/// How far ahead of a plain store its line is fetched. Everything from 512 B to 8 KiB was the same within 4 %.
+/// How far ahead of a plain store its line is fetched. Everything from 512 B to 8 KiB was the same
+/// within 4 %.
 const AHEAD: usize = 1024;
 
 static STREAMS: [StreamKernel; 27] = [
@@ -144,7 +149,8 @@ unsafe fn zero_line(dst: *mut u8, _: *const u8, bytes: usize, passes: u64) {
     if bytes == 0 || passes == 0 {
         return;
     }
-    // SAFETY: the caller vouches for the buffer, which is whole lines; the instruction zeroes the line of rax.
+    // SAFETY: the caller vouches for the buffer, which is whole lines; the instruction zeroes the
+    // line of rax.
     unsafe {
         asm!(
             "2:",
@@ -169,8 +175,9 @@ unsafe fn zero_line(dst: *mut u8, _: *const u8, bytes: usize, passes: u64) {
     }
 }
 
-/// The kernels of one instruction set. They differ in the mnemonics, in how a vector is filled with a word and in
-/// how the vector unit is left (`vzeroupper`: dirty upper halves slow down SSE code that runs later).
+/// The kernels of one instruction set. They differ in the mnemonics, in how a vector is filled with
+/// a word and in how the vector unit is left (`vzeroupper`: dirty upper halves slow down SSE code
+/// that runs later).
 macro_rules! streams {
     ($isa:ident, $x8:tt, $feature:literal, $width:literal, $vector:literal, $move:literal, $move_nt:literal,
      turn: $turn:literal;
@@ -268,8 +275,8 @@ macro_rules! streams {
         define_stream! {
             #[target_feature(enable = $feature)]
             $name(dst, src, bytes, passes)
-            // r8 and r9 go over the first eighth, of the length r11, and the
-            // other places lie one to seven of it behind (rax, r12 and r13 are the multiples that no address can
+            // r8 and r9 go over the first eighth, of the length r11, and the other places lie one
+            // to seven of it behind (rax, r12 and r13 are the multiples that no address can
             // express); `prefetchw` never faults; every register changed is declared.
             asm!(
                 $($fill,)*

@@ -32,15 +32,15 @@ define_syscalls! {
 ///
 /// # Safety
 ///
-/// `args` is the address of the kernel's `struct clone_args` of that size, with everything it points
-/// to. A child that shares memory has a stack of its own, aligned to 16 bytes; stack, body and
-/// argument outlive the child.
+/// `args` is the address of the kernel's `struct clone_args` of that size, with everything it
+/// points to. A child that shares memory has a stack of its own, aligned to 16 bytes; stack, body
+/// and argument outlive the child.
 #[cfg(target_os = "linux")]
 #[inline(never)]
 pub unsafe fn clone3_call(args: usize, size: usize, body: extern "C" fn(usize) -> i32, argument: usize) -> isize {
     let result: isize;
-    // SAFETY: the caller vouches for the call. The parent continues after it with rcx and r11 changed; the
-    // child never returns from this block.
+    // SAFETY: the caller vouches for the call. The parent continues after it with rcx and r11
+    // changed; the child never returns from this block.
     unsafe {
         asm!("syscall", "test rax, rax", "jnz 2f",
             "xor ebp, ebp", "mov rdi, r12", "call r13", "mov edi, eax", "mov eax, {exit}", "syscall", "ud2",

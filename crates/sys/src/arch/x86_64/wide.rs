@@ -1,8 +1,10 @@
-//! Fused multiply-adds of 256 and of 512 bits, on eight accumulators, each with some dependent additions behind it.
+//! Fused multiply-adds of 256 and of 512 bits, on eight accumulators, each with some dependent
+//! additions behind it.
 //!
 //! # Safety
 //!
-//! Arithmetic on declared registers; each block is handed out only where CPUID and XGETBV say that it may run.
+//! Arithmetic on declared registers; each block is handed out only where CPUID and XGETBV say that
+//! it may run.
 #![expect(unsafe_code, reason = "this is the assembly")]
 
 use crate::arch::wide::{WIDE_ADDITIONS, WIDE_STEP, WIDE_UNROLL, Work};
@@ -33,8 +35,9 @@ macro_rules! works {
             if turns == 0 {
                 return sum;
             }
-            // SAFETY: handed out only where the CPU has the instructions. Constants are broadcast from their lowest
-            // lane; every vector register is one that the ABI lets a callee change, and no upper half stays dirty.
+            // SAFETY: handed out only where the CPU has the instructions. Constants are broadcast
+            // from their lowest lane; every vector register is one that the ABI lets a callee
+            // change, and no upper half stays dirty.
             unsafe {
                 asm!(
                     concat!("vbroadcastsd ", $vector, "8, xmm8"),
