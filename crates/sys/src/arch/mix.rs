@@ -22,7 +22,7 @@ pub struct MixKernel {
     pub reads: usize,
     /// Lines written in each group.
     pub writes: usize,
-    /// Whether the stores bypass the caches.
+    /// Whether the stores are non-temporal.
     pub nt: bool,
     /// The instructions it uses: `avx512`, `avx2`, `neon`, `rvv`, `scalar` or `portable`.
     pub isa: &'static str,

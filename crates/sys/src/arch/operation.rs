@@ -1,11 +1,14 @@
-//! Operations: one arithmetic instruction again and again, each waiting for the one before, or in
-//! several chains that do not wait for one another.
+//! Arithmetic operations: one instruction repeated, in one dependent chain or in several
+//! independent ones.
 //!
-//! Kernels are data: [`OPERATION_KERNELS`] of the architecture says which instruction does an
-//! operation, which extension it needs and where its two loops are. Both start from a [`State`] of
-//! a register a chain and leave the last values there, so that one reference
-//! ([`portable::operation`](super::portable::operation)) can say for all of them what must come
-//! out.
+//! One chain measures latency (`docs/methods/processor.md#operation-latency`), several measure
+//! throughput (`docs/methods/processor.md#operation-throughput`).
+//!
+//! Kernels are data: [`OPERATION_KERNELS`] of the architecture names the instruction of an
+//! operation, the extension it needs, and its two loops. Both start from a [`State`] with one
+//! register per chain and leave the last values there, so that one reference
+//! ([`portable::operation`](super::portable::operation)) computes the expected result of all of
+//! them.
 //!
 //! What one step does with the value `x` of a chain, operands `y` (two, in turn) and `z`:
 //!
@@ -23,20 +26,19 @@
 /// The most chains of a parallel loop.
 pub const MAX_CHAINS: usize = 20;
 
-/// Steps of the one chain in a turn of a chain's loop: twice an odd number, so that operands taken
-/// in turn do not cancel out (`xor`).
+/// Steps of the single chain in one turn: twice an odd number, so that operands used in turn do not
+/// cancel out (`xor`).
 pub const CHAIN_STEPS: u64 = 130;
 
-/// A vector register's worth of bytes.
+/// The bytes of a vector register.
 pub type Register = [u8; 64];
 
-/// The values of the chains, a register for each: elements from the lowest byte on, the rest
-/// unused.
+/// The values of the chains, one register each: elements from the lowest byte up, the rest unused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[repr(C, align(64))]
 pub struct State(pub [Register; MAX_CHAINS]);
 
-/// The two operands that are taken in turn, and the third.
+/// The two operands that steps use in turn, and the third.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub struct Operands(pub [Register; 3]);
@@ -44,11 +46,11 @@ pub struct Operands(pub [Register; 3]);
 /// A loop of operations.
 #[derive(Debug)]
 pub struct OperationLoop {
-    /// How many chains there are.
+    /// Chains in parallel.
     pub chains: usize,
-    /// Steps that each chain makes in a turn.
+    /// Steps of each chain in one turn.
     pub steps: u64,
-    /// Makes `turns` turns (at least one) from the state, and leaves the last values there.
+    /// Runs `turns` turns (at least one) from the state, and leaves the last values there.
     ///
     /// # Safety
     ///
@@ -58,20 +60,20 @@ pub struct OperationLoop {
 }
 
 impl OperationLoop {
-    /// Operations in a turn, all chains together.
+    /// Operations in one turn, over all chains.
     pub const fn ops(&self) -> u64 {
         self.chains as u64 * self.steps
     }
 }
 
-/// An operation, and the two loops of it.
+/// An operation and its two loops.
 #[derive(Debug)]
 pub struct OperationKernel {
     /// Type, lanes if more than one, and operation: `i64.add`, `f64x4.fma`.
     pub name: &'static str,
-    /// What it needs of the CPU, in the architecture's word (`avx512f`), or `base`.
+    /// The extension it needs, as the architecture names it (`avx512f`), or `base`.
     pub isa: &'static str,
-    /// The instruction that does it, as a disassembler prints it.
+    /// The instruction, as a disassembler prints it.
     pub instruction: &'static str,
     /// One chain: latency.
     pub chain: OperationLoop,

@@ -23,12 +23,12 @@ pub struct ParallelChaseKernel {
     /// cycles, and too much where it takes 5 or 15.
     pub in_registers: bool,
     /// Takes `steps` steps, rounded down to a multiple of [`PARALLEL_CHASE_UNROLL`], on each of the
-    /// chains whose present nodes are in `cursors`, and leaves there where it came to.
+    /// chains whose current nodes are in `cursors`, and leaves the nodes that it reaches there.
     ///
     /// # Safety
     ///
     /// `cursors` holds `chains` pointers; each points to a pointer that points to a pointer and so
-    /// on, `steps` times, each aligned and valid to read, and none of them is among `cursors`.
+    /// on, `steps` times, each aligned and valid for reads, and none of them within `cursors`.
     pub run: unsafe fn(cursors: &mut [*const u8; PARALLEL_CHASES_MOST], steps: u64),
 }
 

@@ -1,27 +1,28 @@
-//! Streaming loops: what they do to memory, and what must be known to turn their time into a
-//! bandwidth.
+//! Streaming loops over one or two buffers, and what turns their time into a bandwidth.
+//!
+//! One pass accesses every byte of a buffer once (`docs/methods/memory.md#bandwidth-kernels`).
 
 pub use super::native::stream::{stream_kernels, stream_missing};
 
 /// What a stream kernel does to memory.
 ///
-/// The three ratios of an operation are all *per byte of the `bytes` that a kernel is run over*.
-/// The program's bytes are those it reads plus those it writes; the modelled bytes are what memory
+/// The three ratios of an operation are *per byte of the `bytes` that a kernel runs over*. The
+/// program's bytes are those it reads plus those it writes. The modelled bytes are what memory
 /// would have to move if every store first fetched its line (write-allocate) and every dirty line
-/// were written back once. A core that detects full-line stores moves less, a level that holds the
-/// buffer moves nothing: it is a model, and is called one in results.
+/// were written back once. A core that detects full-line stores moves less, and a level that holds
+/// the buffer moves nothing, so results call it a model (`docs/methods/memory.md#counting-bytes`).
 ///
-/// One load a line (`touch`) is not here: it moves lines, and counted as bytes it makes L1 four
-/// times as fast as it is.
+/// One load per line (`touch`) is not here: it moves lines, and counted as bytes it makes L1 appear
+/// four times as fast as it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Op {
-    /// Loads every byte of the source; nothing is done with them.
+    /// Loads every byte of the source and discards it.
     Read,
     /// Stores [`STREAM_PATTERN`] over the destination.
     Write,
-    /// The same with stores that bypass the caches, and a fence at the end.
+    /// The same with non-temporal stores, and a fence at the end.
     WriteNt,
-    /// Zeroes whole lines by an instruction that does just that.
+    /// Zeroes whole lines with one instruction each.
     ZeroLine,
     /// x86's `rep stosq` of [`STREAM_PATTERN`], one for each pass.
     RepStos,
@@ -31,7 +32,7 @@ pub enum Op {
     RepLods,
     /// Loads the source and stores it to the destination.
     Copy,
-    /// The same with stores that bypass the caches, and a fence at the end.
+    /// The same with non-temporal stores, and a fence at the end.
     CopyNt,
 }
 
@@ -66,9 +67,8 @@ impl Op {
     }
 
     /// Bytes that memory moves per byte under the write-allocate model: read 1, write 2 (fetch and
-    /// write back), non-temporal or whole-line write 1, copy 3 (so 1.5 per byte of the program).
-    /// `rep` instructions are modelled as plain stores; what they really do is the CPU's choice,
-    /// and a finding.
+    /// write back), non-temporal or whole-line write 1, copy 3 (1.5 per byte of the program). `rep`
+    /// instructions are modelled as plain stores; what they really do is up to the CPU.
     pub const fn modelled_per_byte(self) -> u64 {
         match self {
             Op::Read | Op::RepLods | Op::WriteNt | Op::ZeroLine => 1,
@@ -77,41 +77,41 @@ impl Op {
         }
     }
 
-    /// The word that it leaves in the destination, where that is not the source's.
+    /// The word that it leaves in the destination, where that does not depend on the source.
     pub const fn stored_word(self) -> u64 {
         if matches!(self, Op::ZeroLine) { 0 } else { STREAM_PATTERN }
     }
 }
 
-/// The word that write kernels store. Not zero (Ice Lake and its successors spare themselves the
-/// write-back of zeros stored over zeros), and its bytes differ (a compiler cannot turn the
-/// portable loop into `memset`).
+/// The word that write kernels store. Not zero, because Ice Lake and its successors skip the
+/// write-back of zeros stored over zeros. Its bytes differ, so that a compiler cannot turn the
+/// portable loop into `memset`.
 pub const STREAM_PATTERN: u64 = 0x0123_4567_89ab_cdef;
 
-/// What the address of every buffer of a stream kernel must be a multiple of: a cache line, which
-/// is also the widest vector of a fixed length that a kernel here uses.
+/// Alignment of every buffer of a stream kernel: a cache line, which is also the widest vector of a
+/// fixed length that a kernel here uses.
 pub const STREAM_ALIGN: usize = 64;
 
-/// A streaming loop, and all that must be known to turn its time into a bandwidth.
+/// A streaming loop.
 #[derive(Debug)]
 pub struct StreamKernel {
     /// What it does.
     pub op: Op,
     /// The instructions it uses, as a user names them: `avx512`, `avx2`, `sse2`, `neon`, `sve`,
-    /// `rvv`, `scalar`, `string` (x86's `rep`), `line` (zeroing whole lines), `portable`. With `x8`
-    /// behind it goes over eight places at once, in turn, an eighth of the buffer each, and fetches
-    /// the lines that plain stores go to beforehand, for ownership: slower in the first cache,
-    /// faster in memory, where it keeps more misses under way.
+    /// `rvv`, `scalar`, `string` (x86's `rep`), `line` (zeroing whole lines), `portable`. With the
+    /// suffix `x8` the kernel walks eight places in turn, an eighth of the buffer each, and
+    /// prefetches for ownership the lines of plain stores: slower in the first-level cache, faster
+    /// in memory, where it keeps more misses in flight.
     pub isa: &'static str,
-    /// Bytes per load or store: of `sve` those of a vector as this process has it, a power of two
+    /// Bytes per load or store. For `sve` the length of a vector in this process, a power of two
     /// from 16 to 256.
     pub width: usize,
     /// The instruction that moves them, as a disassembler prints it.
     pub instruction: &'static str,
-    /// The number of bytes it is run over must be a multiple of this, which is a power of two.
+    /// The number of bytes must be a multiple of this, which is a power of two.
     pub step: usize,
-    /// Goes `passes` times over `bytes` bytes, each of them once a pass. The passes are counted
-    /// here and not by the caller because a pass over 16 KiB lasts some 130 cycles: a call for each
+    /// Passes `passes` times over `bytes` bytes, each of them once a pass. The kernel counts the
+    /// passes, not its caller, because a pass over 16 KiB takes some 130 cycles: a call for each
     /// would be a tenth of the result.
     ///
     /// # Safety

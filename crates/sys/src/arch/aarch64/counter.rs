@@ -10,14 +10,14 @@ use core::arch::asm;
 /// The counter's name.
 pub const COUNTER_NAME: &str = "cntvct_el0";
 
-/// Whether the counter can be trusted: the architecture promises a constant rate, on all CPUs alike
-/// (Arm ARM, D12, "The Generic Timer"). It may be a slow one, 1 to 50 MHz before Armv8.6: its step
-/// must be measured.
+/// Whether the counter can be trusted: the architecture promises a constant rate, the same on all
+/// CPUs (Arm ARM, D12, "The Generic Timer"). It may be slow, 1 to 50 MHz before Armv8.6, so its
+/// step must be measured.
 pub fn counter_usable() -> Result<(), String> {
     Ok(())
 }
 
-/// Reads the counter before the work: nothing before is still running, nothing after has begun.
+/// Reads the counter before the work: everything earlier has finished, nothing later has begun.
 #[inline(always)]
 pub fn counter_start() -> u64 {
     let now: u64;
@@ -26,7 +26,7 @@ pub fn counter_start() -> u64 {
     now
 }
 
-/// Reads the counter after the work: all of it is done, nothing after has begun.
+/// Reads the counter after the work: all of it has finished, nothing later has begun.
 #[inline(always)]
 pub fn counter_stop() -> u64 {
     counter_start()

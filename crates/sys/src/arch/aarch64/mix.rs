@@ -1,11 +1,10 @@
-//! Mixes with Advanced SIMD, which every AArch64 system has.
+//! Mixes: see [`crate::arch::mix`]. Advanced SIMD, which every AArch64 system has.
 //!
-//! Not here: SVE, whose vectors need not divide a line.
+//! Not here: SVE, whose vectors may not divide a line.
 //!
 //! # Safety
 //!
-//! Each `asm!` block is a whole loop that names every register it changes and touches the caller's
-//! buffers only.
+//! Each block is a whole loop that declares its registers and accesses only the caller's buffers.
 #![expect(unsafe_code, reason = "this is the assembly")]
 
 use crate::arch::mix::with_mixes;
@@ -44,7 +43,7 @@ macro_rules! mixes {
                 return;
             }
             // SAFETY: the caller vouches for the buffers; x8, x9 and x10 count within a pass; every
-            // register changed is one that the ABI lets a callee change.
+            // register changed is caller-saved.
             unsafe {
                 asm!(
                     "dup v0.2d, x4",

@@ -1,21 +1,22 @@
-//! Operations on AArch64: the base instructions, the scalar and vector floating point that every
-//! AArch64 system has, and CRC32.
+//! Arithmetic operations: see [`crate::arch::operation`]. The base instructions, the scalar and
+//! vector floating point that every AArch64 system has, and CRC32.
 //!
-//! Loops of general registers have twelve chains (x3 to x14) and 17 pairs of steps, those of
-//! floating point twenty (v0 to v7 and v16 to v27, so that none has to be saved) and 9: 1.4 to 1.6
-//! KiB. Twenty, because the widest cores have sixteen multiplications under way (4 cycles, 4 at
-//! once). Not here: SVE, whose vectors have no length to be named by.
+//! Integer loops have twelve chains (x3 to x14) and 17 pairs of steps; floating-point loops twenty
+//! (v0 to v7 and v16 to v27, all caller-saved) and 9: 1.4 to 1.6 KiB. Twenty, because the widest
+//! cores have sixteen multiplications in flight (4 cycles, 4 at once).
+//!
+//! Not here: SVE, whose vectors have no fixed length to be named by.
 //!
 //! # Safety
 //!
-//! Each block is a whole loop that touches nothing but the state and the operands it is given and
-//! the registers named.
+//! Each block is a whole loop that declares its registers and accesses only the state and the
+//! operands.
 #![expect(unsafe_code, reason = "this is the assembly")]
 
 use super::super::operation::{CHAIN_STEPS, Operands, OperationKernel, OperationLoop, State};
 use core::arch::asm;
 
-/// Whether CPU and system have an extension: the standard library asks for the system's HWCAP.
+/// Whether CPU and system have an extension, from the system's HWCAP.
 pub fn operation_isa_here(isa: &str) -> bool {
     match isa {
         "base" => true,
@@ -24,7 +25,7 @@ pub fn operation_isa_here(isa: &str) -> bool {
     }
 }
 
-/// Pairs of steps in the one chain's turn.
+/// Pairs of steps in one turn of the single chain.
 const PAIRS: u64 = CHAIN_STEPS / 2;
 
 /// An operation on general registers: chains in 3 and up, operands in 20 and 21 (in turn) and 22;
@@ -82,14 +83,14 @@ macro_rules! general {
     ($name:literal, $instruction:literal, $first:literal, $other:literal) => {
         general!($name, "base", $instruction, 17, [$first], [$other])
     };
-    // A remainder is a sum, a quotient and what its product leaves.
+    // A remainder is an addition, a quotient, and the dividend less their product.
     (remainder $name:literal, $add:literal, $divide:literal, $rest:literal) => {
         general!($name, "base", "udiv", 7, [$add, $divide, $rest], [$add, $divide, $rest])
     };
 }
 
-/// An operation on vector registers: chains in 0 to 7 and 16 to 27, its operands in 28, 29 (in
-/// turn) and 30. `register` is what is loaded and stored, `operand` how the instruction names it.
+/// An operation on vector registers: chains in 0 to 7 and 16 to 27, operands in 28 and 29 (in turn)
+/// and 30. `register` is what is loaded and stored, `operand` how the instruction names it.
 macro_rules! vector {
     (@loop $chains:literal, $pairs:expr, $low:literal, $high:literal, $register:literal, [$($first:expr),*], [$($other:expr),*]) => {{
         unsafe fn run(state: *mut State, operands: *const Operands, turns: u64) {
@@ -168,7 +169,7 @@ macro_rules! vector {
     };
 }
 
-/// Goes through the twenty chains' registers by their names.
+/// Iterates over the registers of the twenty chains by name.
 macro_rules! twenty {
     (@list $before:literal, $after:literal, $first:literal $(, $number:literal)*) => {
         concat!(".irp x, ", $before, $first, $after $(, ", ", $before, $number, $after)*)

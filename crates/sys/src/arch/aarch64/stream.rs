@@ -1,18 +1,20 @@
-//! Streams on AArch64: Advanced SIMD, which every AArch64 system has, SVE and `dc zva`.
+//! Stream kernels: see [`crate::arch::stream`]. Advanced SIMD, which every AArch64 system has, SVE
+//! and `dc zva`.
 //!
-//! Two ways through a buffer, as on x86-64, where the reasons are: front to back, and `neonx8` over
-//! eight eighths in turn, with `prfm pstl1keep` [`AHEAD`] bytes before plain stores. No machine of
-//! this architecture has been there to say what the second gains: the benchmark tries both. Not
-//! here: FEAT_MOPS; SVE in eight places.
+//! Two orders, for the reasons given for x86-64: front to back, and `neonx8` over eight eighths in
+//! turn, with `prfm pstl1keep` [`AHEAD`] bytes before plain stores. The gain of the second has not
+//! been measured on this architecture; the benchmark tries both.
 //!
-//! SVE's vectors have as many bytes as the system says, and pairs of Advanced SIMD have 32, so that
-//! either may be the wider.
+//! Not here: FEAT_MOPS; SVE in eight places.
+//!
+//! The system sets the length of SVE's vectors, and pairs of Advanced SIMD have 32 bytes, so either
+//! may be wider.
 //!
 //! # Safety
 //!
-//! Each `asm!` block is a whole loop that names every register it changes and touches the caller's
-//! buffers only (`prfm` may name an address behind them, which never faults). What not every CPU
-//! has is reached only through a list filtered by what the system says (HWCAP for SVE, DCZID_EL0).
+//! Each block is a whole loop that declares its registers and accesses only the caller's buffers
+//! (`prfm` may name an address beyond them and never faults). Optional instructions are reached
+//! only through a list filtered by what the system reports (HWCAP for SVE, DCZID_EL0).
 #![expect(unsafe_code, reason = "this is the assembly")]
 
 use crate::arch::stream::define_stream;
@@ -26,13 +28,12 @@ pub fn stream_kernels() -> Vec<&'static StreamKernel> {
     let here = |kernel: &&StreamKernel| kernel.op != Op::ZeroLine || zero_block().is_some();
     let mut all: Vec<_> =
         sve::STREAMS.iter().chain(STREAMS.iter().filter(here)).chain(&portable::stream::STREAMS).collect();
-    // Stable: of the same width SVE comes first, then one place before eight.
+    // Stable sort: of one width SVE comes first, then one place before eight.
     all.sort_by_key(|kernel| Reverse(kernel.width));
     all
 }
 
-/// Why no kernel here does `op`, if none does. (`stnp` is a hint; whether a core follows it is a
-/// finding.)
+/// Why no kernel here does `op`, if none does. (`stnp` is a hint, which a core may ignore.)
 pub fn stream_missing(op: Op) -> Option<&'static str> {
     match op {
         Op::RepStos | Op::RepMovs | Op::RepLods => Some(portable::stream::NOT_X86),
@@ -108,16 +109,14 @@ const fn x8(op: Op, instruction: &'static str, run: unsafe fn(*mut u8, *const u8
     StreamKernel { op, isa: "neonx8", width: 32, instruction, step: PLACES * STEP, run }
 }
 
-/// Bytes per turn of a stream loop, and of one place before it is the next one's turn: eight pairs
-/// of sixteen.
+/// Bytes per turn of a stream loop, and of one place before the next one: eight pairs of sixteen.
 const STEP: usize = 256;
-/// Places that an `x8` kernel goes over in turn.
+/// Places that an `x8` kernel walks in turn.
 const PLACES: usize = 8;
-/// How far ahead of a plain store its line is fetched: as on x86-64, where it mattered little.
+/// Prefetch distance of plain stores in bytes: as on x86-64, where it mattered little.
 const AHEAD: usize = 1024;
 
-/// Eight pairs of vectors, all of them registers that a callee may change, from or to the address
-/// in a register.
+/// Eight pairs of vectors, all caller-saved, from or to the address in a register.
 macro_rules! pairs {
     ($instruction:literal, $base:literal) => {
         pairs!(@lines $instruction, $base, "16, q17" "0", "18, q19" "32", "20, q21" "64", "22, q23" "96",
@@ -132,8 +131,8 @@ macro_rules! streams {
     ($($name:ident: [$($body:expr),*], [$($end:literal),*];)*) => {$(
         define_stream! {
             $name(dst, src, bytes, passes)
-            // x0, x1 and x2 keep them from pass to pass, x8, x9 and x10
-            // count within one; every register changed is one that the ABI lets a callee change.
+            // x0, x1 and x2 keep the buffers from pass to pass; x8, x9 and x10 count within one.
+            // Every register changed is caller-saved.
             asm!(
                 ".irp i, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31",
                 "dup v\\i\\().2d, x4",
@@ -177,9 +176,9 @@ macro_rules! places {
     ($($name:ident: [$($body:expr),*], [$($end:literal),*];)*) => {$(
         define_stream! {
             $name(dst, src, bytes, passes)
-            // x8 and x9 step through the eighths, of the length x5, and then back to a turn behind
-            // where they began in the first; x10 counts down an eighth; `prfm` never faults; every
-            // register changed is one that the ABI lets a callee change.
+            // x8 and x9 step through the eighths, of length x5, and then back to one turn after
+            // where they began in the first; x10 counts down an eighth; `prfm` never faults. Every
+            // register changed is caller-saved.
             asm!(
                 ".irp i, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31",
                 "dup v\\i\\().2d, x4",
@@ -202,7 +201,7 @@ macro_rules! places {
                 "subs x3, x3, #1",
                 "b.ne 2b",
                 $($end,)*
-                // Only the stores name it.
+                // Used by the stores only.
                 "/* {ahead} */",
                 places = const PLACES,
                 step = const STEP,
@@ -218,7 +217,7 @@ macro_rules! places {
             )
         }
     )*};
-    // The four lines of a turn, fetched for ownership.
+    // The four lines of a turn, prefetched for ownership.
     (@ahead) => {
         ".irp i, 0, 1, 2, 3\nprfm pstl1keep, [x8, #{ahead} + 64*\\i]\n.endr"
     };
@@ -231,9 +230,9 @@ places! {
     copy_nt_x8: [pairs!("ldp", "x9"), pairs!("stnp", "x8")], ["dsb ishst"];
 }
 
-/// Bytes of a vector of SVE, as this process has them: the system chose among those the CPU can do,
-/// and nothing here changes it. `None` without SVE, and where it is no power of two: benchmarks go
-/// over such sizes, which other vectors would not divide.
+/// Bytes of an SVE vector in this process: the system chose the length, and nothing here changes
+/// it. `None` without SVE, and where the length is no power of two: it would not divide the sizes
+/// of the benchmarks.
 pub(super) fn sve_bytes() -> Option<usize> {
     if !std::arch::is_aarch64_feature_detected!("sve") {
         return None;
@@ -254,8 +253,8 @@ pub(super) fn sve_bytes() -> Option<usize> {
 mod sve {
     use super::*;
 
-    /// Those that the CPU can run: all or none. Made when first asked for, because width and step
-    /// are known only then.
+    /// Those that the CPU can run: all or none. Made on first use, because width and step are
+    /// unknown before.
     pub(super) static STREAMS: LazyLock<Vec<StreamKernel>> = LazyLock::new(|| {
         let Some(width) = sve_bytes() else { return Vec::new() };
         let kernel =
@@ -269,12 +268,10 @@ mod sve {
         ]
     });
 
-    /// Vectors per turn: as many as an address can tell apart, from eight before the register's to
-    /// seven behind it.
+    /// Vectors per turn: as many as an address offset can select, from -8 to 7.
     const VECTORS: usize = 16;
 
-    /// Sixteen vectors, all of them registers that a callee may change, from or to the addresses
-    /// around a register.
+    /// Sixteen vectors, all caller-saved, from or to the addresses around a register.
     macro_rules! vectors {
         ($instruction:literal, $predicate:literal, $base:literal) => {
             vectors!(@lines $instruction, $predicate, $base, "16" "-8", "17" "-7", "18" "-6", "19" "-5", "20" "-4", "21" "-3",
@@ -289,9 +286,8 @@ mod sve {
         ($($name:ident: [$($body:expr),*], [$($end:literal),*];)*) => {$(
             define_stream! {
                 $name(dst, src, bytes, passes)
-                // Turns are x5 bytes; x8 and x9 are half a turn behind what they stand for, x10
-                // counts down a pass; every register changed is one that the ABI lets a callee
-                // change.
+                // Turns are x5 bytes. x8 and x9 point half a turn after what they stand for, x10
+                // counts down a pass. Every register changed is caller-saved.
                 asm!(
                     ".arch_extension sve",
                     "ptrue p0.d",

@@ -1,6 +1,5 @@
-//! Atomic operations and fences as the standard library has them: reference, and kernels for any
-//! CPU. (A compiler leaves atomic operations alone; what it puts around them is little beside
-//! them.)
+//! Atomic operations and fences of the standard library: the reference, and kernels for any CPU. (A
+//! compiler leaves atomic operations alone, and its code around them is cheap in comparison.)
 //!
 //! # Safety
 //!
@@ -15,7 +14,7 @@ pub fn atomic_isa_here(isa: &str) -> bool {
     matches!(isa, "base" | "portable")
 }
 
-/// What is done `n` times with the word and a register, which is 1 at first; returns the register.
+/// Applies `step` `n` times to the word and a register that starts at 1; returns the register.
 fn repeat(word: *mut u64, n: u64, step: impl Fn(&AtomicU64, u64) -> u64) -> u64 {
     // SAFETY: the caller of the kernel vouches for the word.
     let word = unsafe { AtomicU64::from_ptr(word) };
@@ -38,7 +37,7 @@ macro_rules! kernels {
 }
 
 kernels! {
-    // The register is what the word must be before it; it becomes what the word was made.
+    // The register is the new value of the word, and one more than the expected one.
     "cas" cas: |word, register| match word.compare_exchange(register - 1, register, SeqCst, SeqCst) {
         Ok(_) => register + 1,
         Err(_) => register,
@@ -50,8 +49,8 @@ kernels! {
     "pause" pause: |_, register| { core::hint::spin_loop(); register + 1 };
 }
 
-/// What must be in the word and in the register after `ops` operations from a word of 0; `None`
-/// where the kernel only counts by its register.
+/// The expected word and register after `ops` operations from a word of 0; `None` where the kernel
+/// counts in its register only.
 pub fn atomic_answer(name: &str, ops: u64) -> (u64, Option<u64>) {
     match name {
         "cas" => (ops, None),

@@ -1,4 +1,4 @@
-//! The counter where no other is known: the system's clock, in nanoseconds.
+//! The counter of a CPU without a folder: the system's clock, in nanoseconds.
 //!
 //! # Safety
 //!

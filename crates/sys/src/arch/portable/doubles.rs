@@ -49,7 +49,7 @@ loops! {
 ///
 /// As [`DoublesKernel::run`].
 unsafe fn sum(_: *mut f64, b: *const f64, _: *const f64, bytes: usize, passes: u64) -> f64 {
-    // Several, or each addition would wait for the one before.
+    // Several, so that additions do not wait for one another.
     let mut sums = [0.0; 8];
     for _ in 0..passes {
         let b = black_box(b);

@@ -1,7 +1,7 @@
-//! What operations must give: each in plain Rust, for every element of every chain.
+//! The reference for operations: each in plain Rust, for every element of every chain.
 //!
-//! This is the reference and no kernel: through a compiler that may fold, reorder and vectorise,
-//! times would say nothing, so a CPU without kernels of its own has none.
+//! There are no kernels here: a compiler may fold, reorder and vectorise, so times would mean
+//! nothing. A CPU without native kernels has none.
 
 use super::super::operation::{MAX_CHAINS, Operands, OperationKernel, OperationLoop, Register, State};
 
@@ -90,7 +90,7 @@ references! {
     "i32x16.add" I32 16 Add; "i32x16.mul" I32 16 Mul;
 }
 
-/// A double, or what stands for it in single precision, as bits.
+/// A double as bits, or its single-precision counterpart.
 fn float(element: Element, value: f64) -> u64 {
     if element == Element::F32 { u64::from((value as f32).to_bits()) } else { value.to_bits() }
 }
@@ -107,9 +107,9 @@ impl Reference {
         let wide = self.element == Element::I64;
         match (self.element, self.kind) {
             (Element::F32 | Element::F64, Kind::Add) => floats(1.0, -0.75, 0.0),
-            // The product of the operands is 1 but for rounding.
+            // The product of the operands is 1 except for rounding.
             (Element::F32 | Element::F64, Kind::Mul | Kind::Div) => floats(1.5, 2.0 / 3.0, 0.0),
-            // A third: a product that was rounded before the sum would show.
+            // A third: a product that is rounded before the addition would show.
             (Element::F32 | Element::F64, _) => floats(1.0, -0.75, 1.0 / 3.0),
             (_, Kind::Div) if wide => [0xd1b5_4a32_d192_ed03, 0xd1b5_4a32_d192_ed03, 0],
             (_, Kind::Div) => [0xd1b5_4a33, 0xd1b5_4a33, 0],
@@ -117,20 +117,20 @@ impl Reference {
             (_, Kind::Mod) if wide => [0xb504_f333, 0xb504_f333, 0xd1b5_4a32_d192_ed03],
             (_, Kind::Mod) => [0xb505, 0xb505, 0xd1b5_4a33],
             (_, Kind::ModSmall) => [251, 251, 50021],
-            // Odd: multiplying loses no bit, in 32 bits either.
+            // Odd: multiplying loses no bit, not in 32 bits either.
             (Element::I32, _) => [0x7f4a_7c15, 0x27d4_eb4f, 0],
             _ => [0x9e37_79b9_7f4a_7c15, 0xc2b2_ae3d_27d4_eb4f, 0],
         }
     }
 
-    /// Where a lane of a chain begins: all differ.
+    /// The start value of a lane of a chain: all differ.
     fn seed(&self, chain: usize, lane: usize) -> u64 {
         let n = (chain * 16 + lane) as u64;
         match (self.element, self.kind) {
             // Far from 0 whatever is added in turn, and below 1 for roots.
             (Element::F32 | Element::F64, Kind::Sqrt) => float(self.element, 0.5 + n as f64 / 1024.0),
             (Element::F32 | Element::F64, _) => float(self.element, 2.0 + n as f64 / 1024.0),
-            // About the root of what is divided, so that quotients are as large as divisors.
+            // About the root of the dividend, so that quotients are as large as divisors.
             (Element::I64, Kind::Div) => 3_000_000_000 + n * 1_000_003,
             (_, Kind::Div) => 40_000 + n * 37,
             (_, Kind::DivSmall | Kind::ModSmall) => 101 + n / 4,
@@ -203,17 +203,17 @@ impl Reference {
         register
     }
 
-    /// The operands as kernels want them: in every lane the same.
+    /// The operands as kernels expect them: the same in every lane.
     pub fn operand_registers(&self) -> Operands {
         Operands(self.operands().map(|value| self.register(|_| value)))
     }
 
-    /// The state that loops start from; chains that a loop does not have are there as well.
+    /// The state that loops start from, for all chains whether a loop has them or not.
     pub fn start(&self) -> State {
         State(std::array::from_fn(|chain| self.register(|lane| self.seed(chain, lane))))
     }
 
-    /// The state after so many turns of a loop.
+    /// The state after `turns` turns of a loop.
     pub fn after(&self, of: &OperationLoop, turns: u64) -> State {
         let mut state = self.start();
         let [y0, y1, z] = self.operands();
@@ -226,8 +226,8 @@ impl Reference {
         state
     }
 
-    /// How many floating-point values of the first `chains` are not normal numbers (zero,
-    /// subnormal, infinite or none).
+    /// The number of floating-point values of the first `chains` that are not normal (zero,
+    /// subnormal, infinite or NaN).
     pub fn abnormal(&self, state: &State, chains: usize) -> usize {
         let bytes = self.lanes * self.element.bytes();
         let elements =
@@ -281,7 +281,8 @@ mod tests {
 
     #[test]
     fn a_step_more_or_less_shows_after_odd_turns() {
-        // Not of what comes to rest: shifts end at -1, bits counted at 1, roots below 1.
+        // Not for operations with a fixed point: shifts end at -1, population counts at 1, roots
+        // below 1.
         for reference in REFERENCES.iter().filter(|r| !matches!(r.kind, Kind::Shift | Kind::Popcnt | Kind::Sqrt)) {
             let answer = |steps| reference.after(&OperationLoop { steps, ..LOOP }, 3);
             assert_ne!(answer(26), answer(25), "{}", reference.name);

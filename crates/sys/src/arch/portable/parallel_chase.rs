@@ -1,15 +1,16 @@
-//! Several chases at once in plain Rust: the reference, and what a CPU without assembly has.
+//! Several pointer chases at once in plain Rust: the reference, and the kernels of a CPU without
+//! assembly.
 //!
 //! # Safety
 //!
-//! Every function goes where its caller's pointers lead, as [`ParallelChaseKernel::run`] requires.
+//! Every function follows its caller's pointers, as [`ParallelChaseKernel::run`] requires.
 #![expect(unsafe_code, reason = "follows the caller's pointers")]
 
 use crate::arch::parallel_chase::{PARALLEL_CHASE_UNROLL, PARALLEL_CHASES_MOST, ParallelChaseKernel};
 
 macro_rules! kernels {
     ($($n:literal),*) => {
-        /// One for each number in [`crate::arch::parallel_chase::PARALLEL_CHASES`]. A compiler
+        /// One for each number in [`crate::arch::parallel_chase::PARALLEL_CHASES`]. The compiler
         /// keeps as many addresses in registers as it likes.
         pub static KERNELS: [ParallelChaseKernel; 16] = [$(ParallelChaseKernel { chains: $n, in_registers: false, run: chases::<$n> }),*];
     };

@@ -1,9 +1,9 @@
-//! Loads and stores at any address: the same values; the compiler chooses instructions that its
+//! Loads and stores at any address: the same values. The compiler chooses instructions that its
 //! target allows.
 //!
 //! # Safety
 //!
-//! Pointers are the caller's, who vouches for them.
+//! Accesses its caller's addresses.
 #![expect(unsafe_code, reason = "stores and loads through raw pointers")]
 
 use crate::arch::split::SPLITS;

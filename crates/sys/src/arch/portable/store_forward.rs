@@ -1,17 +1,17 @@
-//! Chains of a store and a load of what it stored: the same values. Times are weaker claims: the
-//! addition's operand and the pointers are hidden from the compiler, which may still put other
-//! instructions in between.
+//! Chains of a store and a load of what it stored: the same values. Times mean less: the addition's
+//! operand and the pointers are hidden from the compiler, which may still put other instructions in
+//! between.
 //!
 //! # Safety
 //!
-//! Pointers are the caller's, who vouches for them.
+//! Accesses its caller's addresses.
 #![expect(unsafe_code, reason = "stores and loads through raw pointers")]
 
 use crate::arch::CHAIN_OPERAND;
 use crate::arch::store_forward::{Chain, FORWARDS, Forward};
 use core::hint::black_box;
 
-/// The chain whose loads lie so to their stores.
+/// The chain whose loads relate to their stores in this way.
 pub fn forward(kind: Forward) -> Chain {
     match kind {
         Forward::Same | Forward::Renamed => same,

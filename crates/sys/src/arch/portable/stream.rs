@@ -1,4 +1,4 @@
-//! Streams in plain Rust.
+//! Stream kernels in plain Rust.
 //!
 //! # Safety
 //!
@@ -8,7 +8,7 @@
 use crate::arch::{Op, STREAM_PATTERN, StreamKernel};
 use core::hint::black_box;
 
-/// Every stream kernel there is: the compiler chooses the instructions, which may well be vectors.
+/// Every stream kernel there is. The compiler chooses the instructions, which may be vectors.
 pub fn stream_kernels() -> Vec<&'static StreamKernel> {
     STREAMS.iter().collect()
 }
@@ -23,7 +23,7 @@ pub fn stream_missing(op: Op) -> Option<&'static str> {
     }
 }
 
-/// For the operations that only x86 has.
+/// The reason for the operations that only x86 has.
 pub(crate) const NOT_X86: &str = "string instructions with rep are x86's";
 
 pub(crate) static STREAMS: [StreamKernel; 3] =
@@ -40,7 +40,7 @@ const WORD: usize = size_of::<u64>();
 /// As [`StreamKernel::run`].
 unsafe fn read(_: *mut u8, src: *const u8, bytes: usize, passes: u64) {
     for _ in 0..passes {
-        // Hidden once a pass, so that no pass can be left out as a repetition of the one before.
+        // Hidden once a pass, so that the compiler cannot drop a pass as a repetition.
         let words = black_box(src).cast::<u64>();
         let mut all = 0;
         for i in 0..bytes / WORD {

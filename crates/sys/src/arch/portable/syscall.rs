@@ -12,8 +12,8 @@ macro_rules! syscalls {
         ///
         /// # Safety
         ///
-        /// The arguments must be what the call with that number wants, and what the call does to
-        /// this process's memory, descriptors and signals must be allowed.
+        /// The arguments are what the call of that number expects, and the caller allows what the
+        /// call does to this process's memory, descriptors and signals.
         #[inline]
         pub unsafe fn $name(nr: usize, $($arg: usize),*) -> isize {
             // SAFETY: the caller vouches for number and arguments.

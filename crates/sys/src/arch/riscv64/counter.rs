@@ -11,14 +11,14 @@ use core::arch::asm;
 pub const COUNTER_NAME: &str = "time";
 
 /// Whether the counter can be trusted: the architecture promises a constant rate, the same on all
-/// harts (Unprivileged ISA, "Zicntr"). It is often a slow one, 1 to 50 MHz: its step must be
-/// measured. (`rdcycle` is no alternative: since Linux 6.6 it kills the process.)
+/// harts (Unprivileged ISA, "Zicntr"). It is often slow, 1 to 50 MHz, so its step must be measured.
+/// (`rdcycle` is no alternative: since Linux 6.6 it kills the process.)
 pub fn counter_usable() -> Result<(), String> {
     Ok(())
 }
 
-/// Reads the counter before the work. The fence waits for memory; nothing in the base instruction
-/// set orders this reading with arithmetic, which one step of the counter is much longer than.
+/// Reads the counter before the work. The fence waits for memory. Nothing in the base instruction
+/// set orders this read with arithmetic, but one step of the counter is much longer than that.
 #[inline(always)]
 pub fn counter_start() -> u64 {
     let now: u64;

@@ -1,14 +1,15 @@
-//! STREAM's loops on RISC-V: scalar (D, part of every system of the RV64GC profile) and V 1.0.
+//! STREAM's loops: see [`crate::arch::doubles`]. Scalar (D, part of every system of the RV64GC
+//! profile) and V 1.0.
 //!
-//! One stream for each array, front to back, as the benchmark is defined. Products and sums are two
-//! instructions each, and no fused one. Not here: stores that bypass the caches, of which RISC-V
-//! has none.
+//! One stream per array, front to back, as STREAM defines it. Product and sum are two instructions,
+//! never a fused one.
+//!
+//! Not here: non-temporal stores, which RISC-V does not have.
 //!
 //! # Safety
 //!
-//! Each `asm!` block is a whole loop that names every register it changes and touches the caller's
-//! arrays only. Those with vectors are reached only through a list filtered by what the kernel says
-//! (hwprobe).
+//! Each block is a whole loop that declares its registers and accesses only the caller's arrays.
+//! Vector loops are reached only through a list filtered by what the kernel reports (hwprobe).
 #![expect(unsafe_code, reason = "this is the assembly")]
 
 use super::vectors::{GROUP_WORDS, group_bytes};
@@ -30,21 +31,21 @@ pub fn doubles_kernels() -> Vec<&'static DoublesKernel> {
 
 static SCALAR: [DoublesKernel; 7] = scalar::kernels(STEP);
 
-/// Those with vectors, of the length that they have here.
+/// The vector kernels, for the length that vectors have here.
 static VECTORS: OnceLock<[DoublesKernel; 7]> = OnceLock::new();
 
 /// Bytes of an array per turn of a scalar loop: eight doubles, twice.
 const STEP: usize = 128;
 
-/// Groups of registers of an array per turn of a vector loop: half of all, since two arrays may be
+/// Register groups of an array per turn of a vector loop: half of all, since two arrays may be
 /// read.
 const GROUPS: usize = 2;
 
-/// The kernels of one kind out of their stages.
+/// The kernels of one kind, from their stages.
 ///
-/// A stage is what is done to all of a part of a turn before the next stage begins, so that a core
-/// that executes in order has something to do while the first of them is on its way. b is loaded to
-/// `x` registers, c to `y`, and a is stored from `x`.
+/// A stage is applied to all of a part of a turn before the next stage begins, so that an in-order
+/// core has work while the first of them is in flight. b is loaded to `x` registers, c to `y`, and
+/// a is stored from `x`.
 macro_rules! kernels {
     ($isa:ident; $($name:ident [$($stage:literal),*] [$($end:literal),*];)*) => {
         mod $isa {
@@ -72,8 +73,7 @@ macro_rules! scalar {
                 return sum;
             }
             // SAFETY: the caller vouches for the arrays; a0 to a3 keep them from pass to pass, t0
-            // to t3 count within one; every register changed is one that the ABI lets a callee
-            // change.
+            // to t3 count within one; every register changed is caller-saved.
             unsafe {
                 asm!(
                     ".irp i, 0, 1, 2, 3, 4, 5, 6, 7",
@@ -165,9 +165,8 @@ macro_rules! rvv {
                 return sum;
             }
             // SAFETY: the caller vouches for the arrays; a0 to a3 keep them from pass to pass, a5
-            // and a6 are the bytes of a group and of a turn, t0 to t5 the addresses of groups and
-            // t6 counts; every register changed is one that the ABI lets a callee change, and so
-            // are all of the vector unit's.
+            // and a6 are the bytes of a group and of a turn, t0 to t5 the addresses of groups, and
+            // t6 counts; every register changed is caller-saved, and so are all vector registers.
             unsafe {
                 asm!(
                     ".option push",
@@ -248,7 +247,7 @@ kernels! {
         "vfadd.vv v0, v0, v16", "vfadd.vv v8, v8, v24",
         "vse64.v v0, (t0)", "vse64.v v8, (t1)"
     ] [];
-    // The two groups of sums become one, and that a number, added to 0.
+    // The two groups of sums become one, and that a single number, added to 0.
     sum [
         "vle64.v v0, (t2)", "vle64.v v8, (t3)",
         "vfadd.vv v16, v16, v0", "vfadd.vv v24, v24, v8"

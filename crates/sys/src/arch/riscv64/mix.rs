@@ -1,12 +1,11 @@
-//! Mixes on RISC-V: scalar, and V 1.0 with a line in each group of registers.
+//! Mixes: see [`crate::arch::mix`]. Scalar, and V 1.0 with a line in each register group.
 //!
-//! Not here: stores that bypass the caches, of which RISC-V has none.
+//! Not here: non-temporal stores, which RISC-V does not have.
 //!
 //! # Safety
 //!
-//! Each `asm!` block is a whole loop that names every register it changes and touches the caller's
-//! buffers only. Those with vectors are reached only through a list filtered by what the kernel
-//! says (hwprobe).
+//! Each block is a whole loop that declares its registers and accesses only the caller's buffers.
+//! Vector loops are reached only through a list filtered by what the kernel reports (hwprobe).
 #![expect(unsafe_code, reason = "this is the assembly")]
 
 use super::vectors::group_bytes;
@@ -45,8 +44,8 @@ macro_rules! mixes {
                 return;
             }
             // SAFETY: the caller vouches for the buffers; a0, a1 and a2 keep them from pass to
-            // pass, a4, a5 and s2 count within one; every register changed but s2 is one that the
-            // ABI lets a callee change, and so are all of the vector unit's.
+            // pass, a4, a5 and s2 count within one; every register changed but s2 is caller-saved,
+            // and so are all vector registers.
             unsafe {
                 asm!(
                     ".option push",
@@ -80,8 +79,8 @@ macro_rules! mixes {
     };
 }
 
-/// A loop that loads words to t0 to t6 and a7 and stores them from a6. `$r` and `$w` are the
-/// numbers of the lines in group g.
+/// A loop that loads words to t0 to t6 and a7 and stores a6. `$r` and `$w` are the numbers of the
+/// lines in group g.
 macro_rules! scalar {
     ($name:ident, $reads:literal [$($r:tt)*] $writes:literal [$($w:tt)*]) => {
         mixes!(
@@ -101,9 +100,8 @@ macro_rules! scalar {
     };
 }
 
-/// A loop with a line in four registers, which hold one of 64 bytes whatever their length. The
-/// first line of each group is loaded to registers of its own, the others to v20 and v24, and all
-/// are stored from v0.
+/// A loop with a line in four registers, which hold 64 bytes whatever their length. The first line
+/// of each group is loaded to registers of its own, the others to v20 and v24; stores are from v0.
 macro_rules! rvv {
     ($name:ident, $reads:literal [$($r:tt)*] $writes:literal [$($w:tt)*]) => {
         mixes!(

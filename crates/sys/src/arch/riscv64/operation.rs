@@ -1,24 +1,26 @@
-//! Operations on RISC-V, 64 bits: base, M, F and D, which every system of the RV64GC profile has.
+//! Arithmetic operations: see [`crate::arch::operation`]. Base, M, F and D, which every system of
+//! the RV64GC profile has.
 //!
-//! Loops of general registers have eight chains and 17 pairs of steps, those of floating point
-//! twelve and 11: 0.5 to 1.1 KiB. Not here: rotation and counting of bits (Zbb), CRC, the vector
-//! extension.
+//! Integer loops have eight chains and 17 pairs of steps; floating-point loops twelve and 11: 0.5
+//! to 1.1 KiB.
+//!
+//! Not here: rotation and population count (Zbb), CRC, the vector extension.
 //!
 //! # Safety
 //!
-//! Each block is a whole loop that touches nothing but the state and the operands it is given and
-//! the registers named.
+//! Each block is a whole loop that declares its registers and accesses only the state and the
+//! operands.
 #![expect(unsafe_code, reason = "this is the assembly")]
 
 use super::super::operation::{CHAIN_STEPS, Operands, OperationKernel, OperationLoop, State};
 use core::arch::asm;
 
-/// Whether the CPU has an extension: none but the base is used.
+/// Whether the CPU has an extension: only the base is used.
 pub fn operation_isa_here(isa: &str) -> bool {
     isa == "base"
 }
 
-/// Pairs of steps in the one chain's turn.
+/// Pairs of steps in one turn of the single chain.
 const PAIRS: u64 = CHAIN_STEPS / 2;
 
 /// An operation: chains in the registers `$names`, which `$load` and `$store` move; operands in t3,
@@ -48,7 +50,7 @@ macro_rules! operation {
                     $($other,)*
                     ".endr",
                     ".endr",
-                    // As a jump, which reaches further than a branch.
+                    // A jump, which reaches further than a branch.
                     "addi a2, a2, -1",
                     "beqz a2, 3f",
                     "j 2b",

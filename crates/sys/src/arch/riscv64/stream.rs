@@ -1,12 +1,13 @@
-//! Streams on RISC-V: scalar, V 1.0 with registers of any length, and `cbo.zero`.
+//! Stream kernels: see [`crate::arch::stream`]. Scalar, V 1.0 with registers of any length, and
+//! `cbo.zero`.
 //!
 //! Not here: eight places at once, vectors before 1.0.
 //!
 //! # Safety
 //!
-//! Each `asm!` block is a whole loop that names every register it changes and touches the caller's
-//! buffers only. What not every CPU has is reached only through a list filtered by what the kernel
-//! says (hwprobe).
+//! Each block is a whole loop that declares its registers and accesses only the caller's buffers.
+//! Optional instructions are reached only through a list filtered by what the kernel reports
+//! (hwprobe).
 #![expect(unsafe_code, reason = "this is the assembly")]
 
 use super::hwprobe::{ZICBOZ, ZICBOZ_BLOCK_SIZE, has, hwprobe};
@@ -43,7 +44,7 @@ pub fn stream_missing(op: Op) -> Option<&'static str> {
     }
 }
 
-/// Bytes that `cbo.zero` zeroes, if programs may use it and the buffers are aligned to them.
+/// Bytes that `cbo.zero` zeroes, if programs may use it and the buffers are aligned to that.
 fn zero_block() -> Option<usize> {
     let block = hwprobe(ZICBOZ_BLOCK_SIZE).filter(|_| has(ZICBOZ))? as usize;
     (block.is_power_of_two() && block <= STREAM_ALIGN).then_some(block)
@@ -89,10 +90,10 @@ unsafe fn zero_line(dst: *mut u8, _: *const u8, bytes: usize, passes: u64) {
     }
 }
 
-/// Groups of registers per turn of a vector loop: all that there are.
+/// Register groups per turn of a vector loop: all there are.
 const GROUPS: usize = 4;
 
-/// Those with vectors, of the length that they have here.
+/// The vector kernels, for the length that vectors have here.
 static VECTORS: OnceLock<[StreamKernel; 3]> = OnceLock::new();
 
 fn vectors(width: usize) -> [StreamKernel; 3] {
@@ -104,7 +105,7 @@ fn vectors(width: usize) -> [StreamKernel; 3] {
     ]
 }
 
-/// Four groups of registers from or to the addresses in four registers, each of which goes on by a
+/// Four register groups, from or to the addresses in four registers, each of which advances by a
 /// turn.
 macro_rules! groups {
     ($instruction:literal, $($group:literal $base:literal),*) => {
@@ -118,9 +119,9 @@ macro_rules! vector_streams {
     ($($name:ident: $($body:expr),*;)*) => {$(
         define_stream! {
             $name(dst, src, bytes, passes)
-            // a0, a1 and a2 keep them from pass to pass, a4 and a5 are the bytes of a group and of
-            // a turn, t0 to t6 and a6 the addresses of groups and a7 counts; every register changed
-            // is one that the ABI lets a callee change, and so are all of the vector unit's.
+            // a0, a1 and a2 keep the buffers from pass to pass; a4 and a5 are the bytes of a group
+            // and of a turn; t0 to t6 and a6 hold the addresses of groups; a7 counts. Every
+            // register changed is caller-saved, and so are all vector registers.
             asm!(
                 ".option push",
                 ".option arch, +v",
@@ -194,8 +195,8 @@ macro_rules! streams {
     ($($name:ident: $($body:expr),*;)*) => {$(
         define_stream! {
             $name(dst, src, bytes, passes)
-            // a0, a1 and a2 keep them from pass to pass, a4, a5 and a6
-            // count within one; every register changed is one that the ABI lets a callee change.
+            // a0, a1 and a2 keep the buffers from pass to pass; a4, a5 and a6 count within one.
+            // Every register changed is caller-saved.
             asm!(
                 ".irp register, t0, t1, t2, t3, t4, t5, t6",
                 "mv \\register, a7",

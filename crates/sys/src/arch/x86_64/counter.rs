@@ -10,7 +10,7 @@ use core::arch::{asm, x86_64::__cpuid};
 /// The counter's name.
 pub const COUNTER_NAME: &str = "tsc";
 
-/// Whether the counter can be trusted, or the plain reason why not.
+/// Whether the counter can be trusted, or the reason why not.
 pub fn counter_usable() -> Result<(), String> {
     let last = __cpuid(0x8000_0000).eax;
     // Intel SDM vol. 2 and AMD APM vol. 3, CPUID: leaf 8000_0001 EDX bit 27 is RDTSCP, 8000_0007
@@ -26,7 +26,7 @@ pub fn counter_usable() -> Result<(), String> {
     Ok(())
 }
 
-/// Reads the counter before the work: nothing before is still running, nothing after has begun.
+/// Reads the counter before the work: everything earlier has finished, nothing later has begun.
 #[inline(always)]
 pub fn counter_start() -> u64 {
     let (low, high): (u64, u64);
@@ -37,7 +37,7 @@ pub fn counter_start() -> u64 {
     high << 32 | low
 }
 
-/// Reads the counter after the work: `rdtscp` waits for all of it, and nothing after has begun.
+/// Reads the counter after the work: `rdtscp` waits for all of it, and nothing later has begun.
 #[inline(always)]
 pub fn counter_stop() -> u64 {
     let (low, high): (u64, u64);

@@ -1,13 +1,13 @@
-//! STREAM's loops with AVX2 and AVX-512; without them the compiler's SSE2 is used ([`portable`]).
+//! STREAM's loops: see [`crate::arch::doubles`]. AVX2 and AVX-512; without them the compiler's SSE2
+//! is used ([`portable`]).
 //!
-//! One stream for each array, front to back, as the benchmark is defined: `mem.bandwidth` has what
-//! is faster.
+//! One stream per array, front to back, as STREAM defines it. `mem.bandwidth` has what is faster.
 //!
 //! # Safety
 //!
-//! Each `asm!` block is a whole loop that names every register it changes and touches the caller's
-//! arrays and a buffer of its own. Kernels are reached only through a list filtered by what the CPU
-//! and the system support.
+//! Each block is a whole loop that declares its registers and accesses only the caller's arrays and
+//! a local buffer. Kernels are reached only through a list filtered by what the CPU and the system
+//! support.
 #![expect(unsafe_code, reason = "this is the assembly")]
 
 use crate::arch::doubles::doubles_kernels_of;
@@ -30,7 +30,7 @@ pub fn doubles_kernels() -> Vec<&'static DoublesKernel> {
 /// Vectors per turn.
 const VECTORS: usize = 8;
 
-/// Where the eight partial sums of a vector go.
+/// The eight partial sums of a vector.
 #[repr(align(64))]
 struct Sums([f64; 8]);
 
@@ -93,9 +93,8 @@ macro_rules! kernels {
             if bytes == 0 || passes == 0 {
                 return 0.0;
             }
-            // SAFETY: the caller vouches for the arrays; rdi is a buffer of ours that holds a
-            // vector; r8, r9, r10 and rax count within a pass; every register changed is one that
-            // the ABI lets a callee change.
+            // SAFETY: the caller vouches for the arrays; rdi is a local buffer that holds a vector;
+            // r8, r9, r10 and rax count within a pass; every register changed is caller-saved.
             unsafe {
                 asm!(
                     concat!($broadcast, " ", $v, "15, xmm15"),

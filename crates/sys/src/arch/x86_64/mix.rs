@@ -1,10 +1,10 @@
-//! Mixes with AVX2 and AVX-512; without them the compiler's SSE2 is used ([`portable`]).
+//! Mixes: see [`crate::arch::mix`]. AVX2 and AVX-512; without them the compiler's SSE2 is used
+//! ([`portable`]).
 //!
 //! # Safety
 //!
-//! Each `asm!` block is a whole loop that names every register it changes and touches the caller's
-//! buffers only. Kernels are reached only through a list filtered by what the CPU and the system
-//! support.
+//! Each block is a whole loop that declares its registers and accesses only the caller's buffers.
+//! Kernels are reached only through a list filtered by what the CPU and the system support.
 #![expect(unsafe_code, reason = "this is the assembly")]
 
 use crate::arch::mix::with_mixes;
@@ -45,7 +45,7 @@ macro_rules! mixes {
     };
     (@store $move:literal, false) => { $move };
     (@store $move:literal, true) => { "vmovntdq" };
-    // The lines of a group, each in as many parts as it takes vectors.
+    // The lines of a group, each in as many parts as it needs vectors.
     (@lines [$($part:literal)*], $lines:tt, $before:expr, $per:literal, $after:expr) => {
         concat!($(mixes!(@part $part, $lines, $before, $per, $after)),*)
     };
@@ -62,7 +62,7 @@ macro_rules! mixes {
                 return;
             }
             // SAFETY: the caller vouches for the buffers; r8, r9 and r10 count within a pass; every
-            // register changed is one that the ABI lets a callee change.
+            // register changed is caller-saved.
             unsafe {
                 asm!(
                     "movq xmm0, rax",

@@ -1,24 +1,26 @@
-//! Operations on x86-64: the base instructions, SSE4, FMA, AVX2 and AVX-512F.
+//! Arithmetic operations: see [`crate::arch::operation`]. The base instructions, SSE4, FMA, AVX2
+//! and AVX-512F.
 //!
-//! Loops of general registers have ten chains and 27 pairs of steps, 1.6 KiB; those of vectors
-//! fourteen (`fma`: twelve) and 11 pairs, 1.1 to 1.8 KiB: the two instructions that count are below
-//! 1 %, and all fits in caches of decoded instructions. As many chains as there are registers,
-//! because schedulers do not spread a few well: on Golden Cove additions take 0.239, 0.212, 0.201
-//! cycles with 5, 8, 10 chains, and `pmulld` (10 cycles, one a cycle) 1.09, 1.06, 1.04 with 12, 14,
-//! 15. Division has its operands in rax and rdx: each needs three more instructions, of which a
-//! chain waits for one move (`div`) or for an addition and one move (`mod`).
+//! Integer loops have ten chains and 27 pairs of steps, 1.6 KiB; vector loops fourteen (`fma`:
+//! twelve) and 11 pairs, 1.1 to 1.8 KiB: the two instructions of the loop itself are below 1 %, and
+//! everything fits in caches of decoded instructions. There are as many chains as registers,
+//! because schedulers do not distribute a few well: on Golden Cove additions take 0.239, 0.212,
+//! 0.201 cycles with 5, 8, 10 chains, and `pmulld` (10 cycles, one a cycle) 1.09, 1.06, 1.04 with
+//! 12, 14, 15.
+//!
+//! Division has its operands in rax and rdx. Each needs three more instructions, of which a chain
+//! waits for one move (`div`) or for an addition and one move (`mod`).
 //!
 //! # Safety
 //!
-//! Each block is a whole loop that touches nothing but the state and the operands it is given, the
-//! stack and the registers named. Those of vectors end with `vzeroupper` where upper halves were
-//! used.
+//! Each block is a whole loop that declares its registers and accesses only the state, the operands
+//! and the stack. Vector loops end with `vzeroupper` where they used upper halves.
 #![expect(unsafe_code, reason = "this is the assembly")]
 
 use super::super::operation::{CHAIN_STEPS, Operands, OperationKernel, OperationLoop, State};
 use core::arch::asm;
 
-/// Whether CPU and system have an extension, asked of CPUID and XGETBV by the standard library.
+/// Whether CPU and system have an extension, from CPUID and XGETBV.
 pub fn operation_isa_here(isa: &str) -> bool {
     match isa {
         "base" => true,
@@ -33,12 +35,12 @@ pub fn operation_isa_here(isa: &str) -> bool {
     }
 }
 
-/// Pairs of steps in the one chain's turn.
+/// Pairs of steps in one turn of the single chain.
 const PAIRS: u64 = CHAIN_STEPS / 2;
 
-/// An operation on general registers: its operand in rsi for one step of a pair and in rdi for the
-/// other (where `second` is 64), or the third in rdi (128). Registers that hold no chain are free
-/// for the steps.
+/// An operation on general registers: its operand is in rsi for one step of a pair and in rdi for
+/// the other (`second` is 64), or the third is in rdi (128). Registers without a chain are free for
+/// the steps.
 macro_rules! general {
     (@loop $chains:literal, $pairs:expr, $full:literal, $names:literal, $second:literal, [$($first:literal),*], [$($other:literal),*]) => {{
         unsafe fn run(state: *mut State, operands: *const Operands, turns: u64) {
@@ -101,7 +103,7 @@ macro_rules! general {
                 "r8d, r9d, r10d, r11d, r12d, r13d, r14d, r15d, eax, edx", 64, $first, $other),
         }
     };
-    // Four instructions a step, the third of them slow; rax and rdx are theirs.
+    // Four instructions a step, the third of them slow; they use rax and rdx.
     (64 divide $name:literal, $second:literal, $both:tt) => {
         OperationKernel {
             name: $name,
@@ -124,7 +126,7 @@ macro_rules! general {
     };
 }
 
-/// An operation on vector registers: chains in 0 and up; its operands in 14 and 15 in turn, or for
+/// An operation on vector registers: chains in 0 and up; operands in 14 and 15 in turn, or for
 /// `fma`, which has three, in 12 and 13 in turn and 14.
 macro_rules! vector {
     (@loop $chains:literal, $pairs:expr, $index:literal, $operands:literal, $move:literal, $register:literal, $leave:literal, $first:expr, $other:expr) => {{

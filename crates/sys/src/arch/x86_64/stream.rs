@@ -1,25 +1,28 @@
-//! Streams on x86-64: SSE2, AVX2 and AVX-512, `rep` instructions and `clzero`.
+//! Stream kernels: see [`crate::arch::stream`]. SSE2, AVX2 and AVX-512, `rep` instructions and
+//! `clzero`.
 //!
-//! Two ways through a buffer. The plain one goes front to back, which is best where a cache
-//! answers. `x8` goes over eight eighths in turn, four lines of each at a time: a hardware
-//! prefetcher follows one stream only so far ahead, and stops at every page, so that one stream
-//! leaves a core's miss buffers half empty. And its plain stores are preceded by `prefetchw`,
-//! [`AHEAD`] bytes early, because a store that misses holds up those behind it until the line has
-//! come. On a busy Emerald Rapids guest, in GB/s of the program, 90th percentile of 1 MiB windows
-//! from memory in one session, C with intrinsics, plain and `x8`: read 14.5 and 17.5, write 10.1
-//! and 15.7, copy 14.5 and 16.8, non-temporal copy 21.9 and 26.7. In a quieter session the plain
-//! read had 16.4, so its gain is 7 to 30 %. Tried there and rejected, differences to the plain loop
-//! or to `x8`: `prefetcht0` and `prefetcht1` 512 B to 8 KiB ahead of the loads (within 3 % of
-//! none), `prefetchnta` (28 to 41 % less), four places (0 to 5 % less), sixteen (no more), pages in
-//! turn instead of eighths (up to 6 % less), blocks of 2 to 16 KiB fetched first (1 to 14 % less
-//! than a plain copy). Non-temporal stores without loads gained nothing from pages in turn, and
-//! have no `x8`.
+//! Two orders. The plain one goes front to back, which is best where a cache holds the buffer. `x8`
+//! walks eight eighths in turn, four lines of each at a time: a hardware prefetcher runs only a
+//! limited distance ahead of one stream and stops at every page, so one stream leaves a core's miss
+//! buffers half empty. Its plain stores are preceded by `prefetchw`, [`AHEAD`] bytes early, because
+//! a store that misses blocks those behind it until the line has arrived.
+//!
+//! In GB/s of the program, on a busy 2-vCPU KVM guest (Intel Emerald Rapids), 90th percentile of 1
+//! MiB windows from memory in one session, C with intrinsics, plain and `x8`: read 14.5 and 17.5,
+//! write 10.1 and 15.7, copy 14.5 and 16.8, non-temporal copy 21.9 and 26.7. In a quieter session
+//! the plain read reached 16.4, so the gain is 7 to 30 %.
+//!
+//! Tried there and rejected, as differences from the plain loop or from `x8`: `prefetcht0` and
+//! `prefetcht1` 512 B to 8 KiB ahead of the loads (within 3 % of none), `prefetchnta` (28 to 41 %
+//! less), four places (0 to 5 % less), sixteen (no more), pages in turn instead of eighths (up to 6
+//! % less), blocks of 2 to 16 KiB fetched first (1 to 14 % less than a plain copy). Non-temporal
+//! stores without loads gained nothing from pages in turn, and have no `x8`.
 //!
 //! # Safety
 //!
-//! Each `asm!` block is a whole loop that names every register it changes, and touches the caller's
-//! buffers only (`prefetchw` may name an address behind them, which never faults). Kernels are
-//! reached only through a list filtered by what the CPU (CPUID) and the system (XGETBV) support.
+//! Each block is a whole loop that declares its registers and accesses only the caller's buffers
+//! (`prefetchw` may name an address beyond them and never faults). Kernels are reached only through
+//! a list filtered by what the CPU (CPUID) and the system (XGETBV) support.
 #![expect(unsafe_code, reason = "this is the assembly")]
 
 use crate::arch::stream::define_stream;
@@ -58,12 +61,12 @@ fn has_prefetchw() -> bool {
 /// Vectors per turn of a plain loop: enough to hide the loop's four other instructions, few enough
 /// to name a register for each.
 const VECTORS: usize = 16;
-/// Places that an `x8` kernel goes over in turn.
+/// Places that an `x8` kernel walks in turn.
 const PLACES: usize = 8;
-/// Bytes of one place before it is the next one's turn: four lines.
+/// Bytes of one place before the next one: four lines.
 const TURN: usize = 256;
-/// How far ahead of a plain store its line is fetched. Everything from 512 B to 8 KiB was the same
-/// within 4 %.
+/// Prefetch distance of plain stores in bytes. Everything from 512 B to 8 KiB was the same within 4
+/// %.
 const AHEAD: usize = 1024;
 
 static STREAMS: [StreamKernel; 27] = [
@@ -299,7 +302,7 @@ macro_rules! streams {
                 "sub rcx, 1",
                 "jnz 2b",
                 $($leave,)*
-                // Only the stores name it.
+                // Used by the stores only.
                 "/* {ahead} */",
                 turn = const TURN,
                 ahead = const AHEAD,
