@@ -1,8 +1,8 @@
 //! The monotonic clock, behind a trait so that tests can run the harness on fake ones.
 //!
-//! `CLOCK_MONOTONIC_RAW` through the vDSO: free of system calls, comparable across processes, not slewed by NTP
-//! (harness-methods.md 3.1). Not here: the cycle counter (see [`crate::arch`]) and CPU time (see [`crate::counters`]),
-//! which is evidence, never a headline.
+//! `CLOCK_MONOTONIC_RAW` through the vDSO: free of system calls, comparable across processes, not
+//! slewed by NTP (harness-methods.md 3.1). Not here: the cycle counter (see [`crate::arch`]) and
+//! CPU time (see [`crate::counters`]), which is evidence, never a headline.
 //!
 //! # Safety
 //! The only unsafe code passes a valid, owned `timespec` to `clock_gettime` and `clock_getres`.
@@ -63,8 +63,8 @@ impl Clock for Monotonic {
     }
 }
 
-/// The clock's resolution as `clock_getres` claims it, in nanoseconds; a remark only: it says 1 where the real step is
-/// 10 (harness-methods.md finding 10).
+/// The clock's resolution as `clock_getres` claims it, in nanoseconds; a remark only: it says 1
+/// where the real step is 10 (harness-methods.md finding 10).
 pub fn claimed_resolution_ns() -> u64 {
     let mut t = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: `t` is a valid timespec that lives across the call.

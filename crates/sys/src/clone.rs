@@ -1,10 +1,12 @@
-//! `clone3` itself: processes and threads as the kernel makes them, without what libc does around it.
+//! `clone3` itself: processes and threads as the kernel makes them, without what libc does around
+//! it.
 //!
 //! # Safety
-//! A child that shares memory runs on a stack of its own, which is exclusively borrowed until it has left: a process
-//! suspends its maker for that long (`CLONE_VFORK`), a thread is waited for before anybody else may use the stack. A thread
-//! has no thread-local storage of its own but that of its maker, so it only reads the clock (whose success touches none)
-//! and writes atomics. A child that got a copy of the memory only calls `_exit`.
+//! A child that shares memory runs on a stack of its own, which is exclusively borrowed until it
+//! has left: a process suspends its maker for that long (`CLONE_VFORK`), a thread is waited for
+//! before anybody else may use the stack. A thread has no thread-local storage of its own but that
+//! of its maker, so it only reads the clock (whose success touches none) and writes atomics. A
+//! child that got a copy of the memory only calls `_exit`.
 #![expect(unsafe_code, reason = "clone3")]
 
 use crate::arch::clone3_call;
@@ -15,7 +17,8 @@ use rustix::process::{WaitId, WaitIdOptions, waitid};
 use std::io;
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
-/// The kernel's `struct clone_args` of Linux 5.3 (the first that has it), zero where nothing is asked for.
+/// The kernel's `struct clone_args` of Linux 5.3 (the first that has it), zero where nothing is
+/// asked for.
 #[derive(Default)]
 #[repr(C)]
 struct Args {
@@ -42,7 +45,8 @@ impl Args {
     /// # Safety
     /// That of [`clone3_call`].
     unsafe fn call(&self, body: extern "C" fn(usize) -> i32, argument: usize) -> io::Result<i32> {
-        // SAFETY: the structure is the kernel's and lives across the call; the caller vouches for the rest.
+        // SAFETY: the structure is the kernel's and lives across the call; the caller vouches for
+        // the rest.
         match unsafe { clone3_call(std::ptr::from_ref(self) as usize, size_of::<Args>(), body, argument) } {
             e if e < 0 => Err(io::Error::from_raw_os_error(-e as i32)),
             id => Ok(id as i32),
@@ -51,8 +55,8 @@ impl Args {
 }
 
 extern "C" fn process_body(task: usize) -> i32 {
-    // SAFETY: the number is the `&Task` that the functions below pass; in a copy of the memory it is as good, and in the
-    // same memory its owner is suspended until this child has left.
+    // SAFETY: the number is the `&Task` that the functions below pass; in a copy of the memory it
+    // is as good, and in the same memory its owner is suspended until this child has left.
     unsafe { &*(task as *const Task<'_>) }.run()
 }
 
@@ -65,7 +69,8 @@ pub fn fork(task: &Task<'_>) -> io::Result<i32> {
     unsafe { Args::of_process(0).call(process_body, std::ptr::from_ref(task) as usize) }
 }
 
-/// A process that borrows the memory until it has done its task (`CLONE_VM | CLONE_VFORK`); returns its id.
+/// A process that borrows the memory until it has done its task (`CLONE_VM | CLONE_VFORK`); returns
+/// its id.
 ///
 /// # Errors
 /// Those of `clone3`.
@@ -82,14 +87,16 @@ pub fn vfork(task: &Task<'_>, stack: &mut Stack) -> io::Result<i32> {
 pub fn fork_pidfd(task: &Task<'_>) -> io::Result<OwnedFd> {
     let mut fd = -1i32;
     let args = Args { pidfd: &raw mut fd as u64, ..Args::of_process(libc::CLONE_PIDFD) };
-    // SAFETY: see the module's Safety section; the kernel writes the descriptor, which is new and nobody else's.
+    // SAFETY: see the module's Safety section; the kernel writes the descriptor, which is new and
+    // nobody else's.
     unsafe {
         args.call(process_body, std::ptr::from_ref(task) as usize)?;
         Ok(OwnedFd::from_raw_fd(fd))
     }
 }
 
-/// Waits for the process behind such a descriptor, and reaps it: the code it left with, if it left by itself.
+/// Waits for the process behind such a descriptor, and reaps it: the code it left with, if it left
+/// by itself.
 ///
 /// # Errors
 /// Those of `waitid`.
@@ -104,8 +111,9 @@ pub fn wait_pidfd(fd: &OwnedFd) -> io::Result<Option<i32>> {
     }
 }
 
-/// Makes a thread that answers `number` with the next one, and waits for it on the word that the kernel clears when the
-/// thread has gone: its answer, and if it was asked to `stamp`, when it began to run.
+/// Makes a thread that answers `number` with the next one, and waits for it on the word that the
+/// kernel clears when the thread has gone: its answer, and if it was asked to `stamp`, when it
+/// began to run.
 ///
 /// # Errors
 /// Those of `clone3`.

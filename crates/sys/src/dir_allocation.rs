@@ -4,8 +4,9 @@ use rustix::fs::{IFlags, ioctl_getflags, ioctl_setflags};
 use std::fs::File;
 use std::io;
 
-/// Tells the file system that the directories made below this one have nothing to do with each other (`chattr +T`): ext4
-/// then puts each into another part of the disk, chosen by its name. Others ignore it or refuse.
+/// Tells the file system that the directories made below this one have nothing to do with each
+/// other (`chattr +T`): ext4 then puts each into another part of the disk, chosen by its name.
+/// Others ignore it or refuse.
 ///
 /// # Errors
 /// Those of `ioctl`: `ENOTTY` and `EOPNOTSUPP` where there is no such flag.

@@ -1,12 +1,14 @@
 //! Directories held by descriptors: made, locked, renamed and removed a name at a time.
 //!
-//! For directories in places that others can write to. A path is looked up anew each time it is used, and whoever owns
-//! one of its directories decides what it then leads to; a descriptor stays what it was. So names are looked up one at
-//! a time from a descriptor, symbolic links are never followed, mount points never crossed, and nothing is opened that
-//! could block, such as a FIFO. `std::fs::remove_dir_all` was rejected: it crosses mount points, and starts at a path.
+//! For directories in places that others can write to. A path is looked up anew each time it is
+//! used, and whoever owns one of its directories decides what it then leads to; a descriptor stays
+//! what it was. So names are looked up one at a time from a descriptor, symbolic links are never
+//! followed, mount points never crossed, and nothing is opened that could block, such as a FIFO.
+//! `std::fs::remove_dir_all` was rejected: it crosses mount points, and starts at a path.
 //!
 //! # Safety
-//! Only a test needs it: it calls `unshare` in a freshly forked child with one thread, for a mount namespace.
+//! Only a test needs it: it calls `unshare` in a freshly forked child with one thread, for a mount
+//! namespace.
 #![cfg_attr(test, expect(unsafe_code, reason = "unshare, in a test"))]
 
 use rustix::fs::{AtFlags, CWD, FlockOperation, Mode, OFlags, RenameFlags, ResolveFlags, Stat, StatxFlags};
@@ -44,7 +46,8 @@ impl Dir {
     /// The directory of that name in this one; neither a symbolic link to one nor a mount point.
     ///
     /// # Errors
-    /// Those of `openat2`: `ENOTDIR` or `ELOOP` when it is no directory, `EXDEV` when something is mounted there.
+    /// Those of `openat2`: `ENOTDIR` or `ELOOP` when it is no directory, `EXDEV` when something is
+    /// mounted there.
     pub fn directory(&self, name: &OsStr) -> io::Result<Dir> {
         Ok(Dir(open_name(self.0.as_fd(), name, OFlags::RDONLY | OFlags::DIRECTORY)?))
     }
@@ -52,7 +55,8 @@ impl Dir {
     /// Makes a directory that only this user can enter.
     ///
     /// # Errors
-    /// Those of `mkdirat` and `openat2`; `PermissionDenied` when somebody else put another one in its place.
+    /// Those of `mkdirat` and `openat2`; `PermissionDenied` when somebody else put another one in
+    /// its place.
     pub fn make(&self, name: &OsStr) -> io::Result<Dir> {
         check_name(name)?;
         rustix::fs::mkdirat(&self.0, name, Mode::RWXU)?;
@@ -73,7 +77,8 @@ impl Dir {
         Ok(owned(&rustix::fs::fstat(&self.0)?))
     }
 
-    /// For how long nothing has been made, renamed or removed in it. Zero when the clock was set back.
+    /// For how long nothing has been made, renamed or removed in it. Zero when the clock was set
+    /// back.
     ///
     /// # Errors
     /// Those of `fstat`.
@@ -82,7 +87,8 @@ impl Dir {
         Ok(SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default().saturating_sub(changed))
     }
 
-    /// Takes the lock of the directory, unless another process holds it. It goes with the descriptor.
+    /// Takes the lock of the directory, unless another process holds it. It goes with the
+    /// descriptor.
     ///
     /// # Errors
     /// Those of `flock`: `EWOULDBLOCK` when it is held; others where the file system has no locks.
@@ -158,7 +164,8 @@ impl Dir {
         }
     }
 
-    /// Removes the name of something that is no directory; what it led to, if it was a symbolic link, stays.
+    /// Removes the name of something that is no directory; what it led to, if it was a symbolic
+    /// link, stays.
     ///
     /// # Errors
     /// Those of `unlinkat`.
@@ -216,7 +223,8 @@ fn check_name(name: &OsStr) -> rustix::io::Result<()> {
     }
 }
 
-/// What is in a directory, read through a descriptor of its own: that of the directory may be of its path only.
+/// What is in a directory, read through a descriptor of its own: that of the directory may be of
+/// its path only.
 fn entries(dir: BorrowedFd<'_>) -> rustix::io::Result<rustix::fs::Dir> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     rustix::fs::Dir::new(rustix::fs::openat(dir, c".", flags, Mode::empty())?)
@@ -239,8 +247,8 @@ fn open_name(dir: BorrowedFd<'_>, name: &OsStr, flags: OFlags) -> rustix::io::Re
     }
 }
 
-/// What differs between mounts: the device, and since Linux 5.8 the mount's own number, which tells bind mounts of one
-/// device apart.
+/// What differs between mounts: the device, and since Linux 5.8 the mount's own number, which tells
+/// bind mounts of one device apart.
 fn mount_of(fd: BorrowedFd<'_>) -> rustix::io::Result<(u64, Option<u64>)> {
     let device = rustix::fs::fstat(fd)?.st_dev;
     let told = rustix::fs::statx(fd, "", AtFlags::EMPTY_PATH, StatxFlags::MNT_ID).ok();
@@ -275,7 +283,8 @@ impl Removal<'_> {
         let mut failed: Vec<OsString> = Vec::new();
         let mut first = None;
         loop {
-            // Names are removed between readings, never during one: what a reading then shows is undefined.
+            // Names are removed between readings, never during one: what a reading then shows is
+            // undefined.
             let mut batch = Vec::new();
             while batch.len() < BATCH
                 && let Some(entry) = entries.read()
@@ -317,7 +326,8 @@ impl Removal<'_> {
         remove_empty(dir, name, child.as_fd())
     }
 
-    /// Moves a directory that is not empty to the top, where it is found again; whether it was moved.
+    /// Moves a directory that is not empty to the top, where it is found again; whether it was
+    /// moved.
     fn move_up(&mut self, dir: BorrowedFd<'_>, name: &OsStr) -> rustix::io::Result<bool> {
         match rustix::fs::unlinkat(dir, name, AtFlags::REMOVEDIR) {
             Err(Errno::NOTEMPTY | Errno::EXIST) => {}
@@ -488,7 +498,8 @@ mod tests {
                 at.write_new(name("file"), b"x").expect("a file");
                 at = at.make(name("d")).expect("a directory");
             }
-            // Other tests of this process hold descriptors as well. Each level of the tree would take one at least.
+            // Other tests of this process hold descriptors as well. Each level of the tree would
+            // take one at least.
             let most = Some(at.0.as_raw_fd() as u64 + 4 * u64::from(DEEPEST));
             let limit = rustix::process::Rlimit { current: most, maximum: most };
             rustix::process::setrlimit(rustix::process::Resource::Nofile, limit).expect("fewer is allowed");

@@ -1,7 +1,7 @@
 //! Files and devices past the page cache: direct reads and writes, and how large a device is.
 //!
-//! Buffers, offsets and lengths are multiples of [`ALIGNMENT`], which suits every device; a page-aligned mapping
-//! ([`crate::pages::Map`]) is such a buffer.
+//! Buffers, offsets and lengths are multiples of [`ALIGNMENT`], which suits every device; a
+//! page-aligned mapping ([`crate::pages::Map`]) is such a buffer.
 
 use rustix::fs::{Mode, OFlags};
 use std::fs::File;
@@ -15,7 +15,8 @@ pub const ALIGNMENT: usize = 4096;
 /// Opens what is there for direct reading; it cannot be written through this.
 ///
 /// # Errors
-/// Those of `open`: `EINVAL` where the file system has no direct transfers, `EACCES` where it is not allowed.
+/// Those of `open`: `EINVAL` where the file system has no direct transfers, `EACCES` where it is
+/// not allowed.
 pub fn open_to_read(path: &Path) -> io::Result<File> {
     let flags = OFlags::RDONLY | OFlags::DIRECT | OFlags::CLOEXEC;
     Ok(File::from(rustix::fs::open(path, flags, Mode::empty())?))
@@ -76,7 +77,8 @@ pub fn file_system_size(path: &Path) -> io::Result<u64> {
     Ok(stat.f_blocks * stat.f_frsize)
 }
 
-/// Whether files of this path's file system have a disk below them: not those that live in memory (tmpfs, ramfs).
+/// Whether files of this path's file system have a disk below them: not those that live in memory
+/// (tmpfs, ramfs).
 ///
 /// # Errors
 /// Those of `statfs`.

@@ -1,7 +1,9 @@
-//! A pipe in which programs that were started leave one byte each: the evidence that they ran, and how many of them.
+//! A pipe in which programs that were started leave one byte each: the evidence that they ran, and
+//! how many of them.
 //!
-//! The end that they write to stays open across `execve`, under a number that they are told as an argument. Neither end
-//! blocks: a program that finds the pipe full fails instead of waiting for its parent, who is waiting for it.
+//! The end that they write to stays open across `execve`, under a number that they are told as an
+//! argument. Neither end blocks: a program that finds the pipe full fails instead of waiting for
+//! its parent, who is waiting for it.
 
 use rustix::fd::{AsRawFd, OwnedFd};
 use rustix::io::{Errno, FdFlags};

@@ -1,16 +1,18 @@
 //! What kind of machine this is, in words: the preflight that is kept with every run.
 //!
-//! [`facts`] returns flat dotted keys (`kernel.release`, `cpu.governor`) with short values, in groups. It is
-//! unprivileged, takes a few milliseconds, and never fails: a fact that this machine does not have is absent, and one
-//! that it hides has the value `unreadable: ` and the system's words. [`work_dir_facts`] does the same for a
-//! directory; [`host_counters`] is what to read before and after a run.
+//! [`facts`] returns flat dotted keys (`kernel.release`, `cpu.governor`) with short values, in
+//! groups. It is unprivileged, takes a few milliseconds, and never fails: a fact that this machine
+//! does not have is absent, and one that it hides has the value `unreadable: ` and the system's
+//! words. [`work_dir_facts`] does the same for a directory; [`host_counters`] is what to read
+//! before and after a run.
 //!
-//! It is not a measurement: everything here is what the kernel declares. And it is no inventory of the owner: no serial
-//! numbers, no network or hardware addresses, no user names; in texts that others composed, such as the kernel's command
-//! line, they are replaced by `(hidden)`.
+//! It is not a measurement: everything here is what the kernel declares. And it is no inventory of
+//! the owner: no serial numbers, no network or hardware addresses, no user names; in texts that
+//! others composed, such as the kernel's command line, they are replaced by `(hidden)`.
 //!
-//! Everything is read from `/proc` and `/sys` and from a few harmless system calls. Where `/proc` is not mounted (an
-//! initramfs, another operating system), there are fewer facts, and `proc = missing` is one of them.
+//! Everything is read from `/proc` and `/sys` and from a few harmless system calls. Where `/proc`
+//! is not mounted (an initramfs, another operating system), there are fewer facts, and
+//! `proc = missing` is one of them.
 
 mod cgroup;
 mod counters;
@@ -22,32 +24,32 @@ mod redact;
 mod system;
 #[cfg(test)]
 mod tests;
-mod tree;
 
 pub use counters::{HostChange, HostCounters, host_counters};
 pub use redact::{HIDDEN, hide_addresses};
 pub use system::user;
-pub(crate) use tree::Tree;
 
 use crate::topology::{Topology, allowed_cpus};
+use crate::tree::{self, Tree};
 use std::fmt::Display;
 use std::path::Path;
 
-/// The facts of this machine and this process, grouped by the first part of their keys. Within a group, the order is
-/// that of a reader.
+/// The facts of this machine and this process, grouped by the first part of their keys. Within a
+/// group, the order is that of a reader.
 pub fn facts() -> Vec<(String, String)> {
     facts_below(Path::new("/"), &allowed_cpus())
 }
 
-/// The facts of the directory a benchmark works in: file system, mount options, device, room. Empty when the path does
-/// not exist.
+/// The facts of the directory a benchmark works in: file system, mount options, device, room. Empty
+/// when the path does not exist.
 pub fn work_dir_facts(path: &Path) -> Vec<(String, String)> {
     let mut book = Book::of(Path::new("/"));
     mounts::work_dir(&mut book, path);
     book.facts
 }
 
-/// [`facts`] of a machine whose root directory is somewhere else, for tests on trees that were never ours.
+/// [`facts`] of a machine whose root directory is somewhere else, for tests on trees that were
+/// never ours.
 #[doc(hidden)]
 pub fn facts_below(root: &Path, allowed: &[u32]) -> Vec<(String, String)> {
     let topology = Topology::from_tree(root, allowed);
@@ -154,8 +156,8 @@ fn each_once(values: impl IntoIterator<Item = String>) -> String {
     seen.join(", ")
 }
 
-/// Memory that this process may still take without pushing anything out, without meeting a limit of a control group, of the
-/// address space or of its data, in bytes; `None` where nothing is known.
+/// Memory that this process may still take without pushing anything out, without meeting a limit of
+/// a control group, of the address space or of its data, in bytes; `None` where nothing is known.
 pub fn available_memory() -> Option<u64> {
     memory_headroom().map(|room| room.bytes)
 }

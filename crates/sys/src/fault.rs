@@ -1,10 +1,11 @@
 //! A memory access that the hardware refuses, for the tests that must see a worker crash.
 //!
-//! `raise(SIGSEGV)` would not do: the Rust runtime's handler returns from it, and the process goes on.
+//! `raise(SIGSEGV)` would not do: the Rust runtime's handler returns from it, and the process goes
+//! on.
 //!
 //! # Safety
-//! The page that is read belongs to us and holds nothing; the kernel answers the read with SIGSEGV, and no instruction
-//! after it runs.
+//! The page that is read belongs to us and holds nothing; the kernel answers the read with SIGSEGV,
+//! and no instruction after it runs.
 #![expect(unsafe_code, reason = "reads a page without permission, on purpose")]
 
 use std::io;
@@ -12,7 +13,8 @@ use std::io;
 /// Reads a page that may not be read: the kernel ends this process with SIGSEGV.
 ///
 /// # Errors
-/// Those of `mmap`, if there is no page to be had; `Other` if the read went through, which no kernel allows.
+/// Those of `mmap`, if there is no page to be had; `Other` if the read went through, which no
+/// kernel allows.
 pub fn read_forbidden_page() -> io::Result<()> {
     let page = crate::pages::page_size();
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;

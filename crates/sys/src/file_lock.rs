@@ -1,4 +1,5 @@
-//! Locks on files, of the three kinds that Linux has. All are advisory: they stop only those who ask.
+//! Locks on files, of the three kinds that Linux has. All are advisory: they stop only those who
+//! ask.
 //!
 //! # Safety
 //! `fcntl` gets a valid `struct flock`; descriptors are owned.
@@ -40,7 +41,8 @@ impl LockFile {
     /// Waits until nobody else holds the byte (or, by its kind, the file), and takes it.
     ///
     /// # Errors
-    /// Those of `fcntl` and `flock`: `EDEADLK` where the one who has it waits for this process, `ENOLCK` at a limit.
+    /// Those of `fcntl` and `flock`: `EDEADLK` where the one who has it waits for this process,
+    /// `ENOLCK` at a limit.
     #[inline]
     pub fn lock(&self, byte: i64) -> io::Result<()> {
         self.set(libc::F_WRLCK, libc::LOCK_EX, byte)
@@ -75,7 +77,8 @@ impl LockFile {
         checked(unsafe { libc::fcntl(self.fd.as_raw_fd(), command, &raw const lock) })
     }
 
-    /// Whether somebody else holds the byte (or the file); looks by trying to take it, and gives it back.
+    /// Whether somebody else holds the byte (or the file); looks by trying to take it, and gives it
+    /// back.
     ///
     /// # Errors
     /// Those of `fcntl` and `flock`.

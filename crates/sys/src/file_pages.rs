@@ -1,12 +1,14 @@
 //! Pages of a file, each mapped by itself: memory of which every page faults alone.
 //!
-//! A read of a mapped file maps up to 16 pages that the cache holds around the one that was touched, and a large folio as
-//! a whole: the touches of an ordinary mapping are many times its faults. A mapping of one page ends where it begins. The
-//! kernel merges neighbours that continue each other, so neighbours here come from distant places of the file.
+//! A read of a mapped file maps up to 16 pages that the cache holds around the one that was
+//! touched, and a large folio as a whole: the touches of an ordinary mapping are many times its
+//! faults. A mapping of one page ends where it begins. The kernel merges neighbours that continue
+//! each other, so neighbours here come from distant places of the file.
 //!
 //! # Safety
-//! The range is reserved first and then covered page by page with mappings of our own; it is unmapped once, as a whole.
-//! The file is at least as long as the last page mapped, and the caller, who owns it, does not cut it.
+//! The range is reserved first and then covered page by page with mappings of our own; it is
+//! unmapped once, as a whole. The file is at least as long as the last page mapped, and the caller,
+//! who owns it, does not cut it.
 #![expect(unsafe_code, reason = "mmap, madvise, munmap")]
 
 use crate::pages::page_size;
@@ -37,7 +39,8 @@ impl FilePages {
     /// Maps these pages of the file one after the other, given by their numbers.
     ///
     /// # Errors
-    /// Those of `mmap` (`ENOMEM` at the limit of mappings); `UnexpectedEof` when the file is shorter.
+    /// Those of `mmap` (`ENOMEM` at the limit of mappings); `UnexpectedEof` when the file is
+    /// shorter.
     pub fn map(file: &File, pages: &[u64], access: Access) -> io::Result<FilePages> {
         let page = page_size();
         let last = pages.iter().max().copied().unwrap_or(0);
@@ -71,13 +74,14 @@ impl FilePages {
         Ok(area)
     }
 
-    /// Unmaps the pages from the mappings, so that the next touch of each faults; they stay in the page cache, and copies
-    /// of one's own are lost.
+    /// Unmaps the pages from the mappings, so that the next touch of each faults; they stay in the
+    /// page cache, and copies of one's own are lost.
     ///
     /// # Errors
     /// Those of `madvise`.
     pub fn drop_pages(&mut self) -> io::Result<()> {
-        // SAFETY: the range is ours, and the bytes of the file are as good as those that were written to copies of them.
+        // SAFETY: the range is ours, and the bytes of the file are as good as those that were
+        // written to copies of them.
         let done = unsafe { libc::madvise(self.base, self.len, libc::MADV_DONTNEED) };
         if done < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
     }
@@ -87,15 +91,16 @@ impl Deref for FilePages {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
-        // SAFETY: every page of the range is a readable mapping within the file, borrowed from self.
+        // SAFETY: every page of the range is a readable mapping within the file, borrowed from
+        // self.
         unsafe { std::slice::from_raw_parts(self.base.cast(), self.len) }
     }
 }
 
 impl DerefMut for FilePages {
     fn deref_mut(&mut self) -> &mut [u8] {
-        // SAFETY: as for `deref`, and `&mut self` makes the access exclusive; a write to pages that may only be read raises
-        // SIGSEGV, which is no memory unsafety.
+        // SAFETY: as for `deref`, and `&mut self` makes the access exclusive; a write to pages that
+        // may only be read raises SIGSEGV, which is no memory unsafety.
         unsafe { std::slice::from_raw_parts_mut(self.base.cast(), self.len) }
     }
 }
@@ -107,8 +112,8 @@ impl Drop for FilePages {
     }
 }
 
-/// Asks the kernel to forget which bytes of a file it holds in memory; it keeps what is dirty or mapped, and what has no
-/// other place.
+/// Asks the kernel to forget which bytes of a file it holds in memory; it keeps what is dirty or
+/// mapped, and what has no other place.
 ///
 /// # Errors
 /// Those of `posix_fadvise`.

@@ -1,5 +1,5 @@
-//! System calls on names and files, each one call and no more: what `std` does beside them (paths made into C strings,
-//! retries, buffers) is not there.
+//! System calls on names and files, each one call and no more: what `std` does beside them (paths
+//! made into C strings, retries, buffers) is not there.
 //!
 //! The calls are rustix's, which enters the kernel by number on the systems that it knows.
 
@@ -40,7 +40,8 @@ pub fn remove_dir(dir: BorrowedFd<'_>, name: &CStr) -> io::Result<()> {
 /// Gives a file a second name in the same directory.
 ///
 /// # Errors
-/// Those of `linkat`: `EMLINK` when it has too many, `EPERM` where the file system has no such thing.
+/// Those of `linkat`: `EMLINK` when it has too many, `EPERM` where the file system has no such
+/// thing.
 #[inline]
 pub fn link(dir: BorrowedFd<'_>, old: &CStr, new: &CStr) -> io::Result<()> {
     Ok(rustix::fs::linkat(dir, old, dir, new, AtFlags::empty())?)
@@ -161,7 +162,8 @@ impl Default for DirRoom {
     }
 }
 
-/// Reads a directory from its first entry to its last and calls `each` with every name, `.` and `..` among them.
+/// Reads a directory from its first entry to its last and calls `each` with every name, `.` and
+/// `..` among them.
 ///
 /// # Errors
 /// Those of `lseek` and `getdents64`.
@@ -184,8 +186,8 @@ pub struct DeviceWrites {
     pub flushes: Option<u64>,
 }
 
-/// The counters of the device; `None` where the file lies on none (tmpfs, overlay, a network), `/sys` is missing, or the
-/// device was told not to count (`queue/iostats`).
+/// The counters of the device; `None` where the file lies on none (tmpfs, overlay, a network),
+/// `/sys` is missing, or the device was told not to count (`queue/iostats`).
 pub fn device_writes(file: &File) -> Option<DeviceWrites> {
     let device = rustix::fs::fstat(file).ok()?.st_dev;
     let (major, minor) = (rustix::fs::major(device), rustix::fs::minor(device));
@@ -197,7 +199,8 @@ pub fn device_writes(file: &File) -> Option<DeviceWrites> {
     device_writes_in(&about("stat")?)
 }
 
-/// Fields 7 and 16 of the kernel's `Documentation/block/stat.rst`; a sector is 512 bytes there, whatever the device's.
+/// Fields 7 and 16 of the kernel's `Documentation/block/stat.rst`; a sector is 512 bytes there,
+/// whatever the device's.
 fn device_writes_in(stat: &str) -> Option<DeviceWrites> {
     let field = |n: usize| stat.split_ascii_whitespace().nth(n - 1)?.parse::<u64>().ok();
     Some(DeviceWrites { bytes: field(7)? * 512, flushes: field(16) })

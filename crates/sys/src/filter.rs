@@ -1,8 +1,9 @@
 //! A process cut off from the kernel: the exact test of whether a call enters it.
 //!
-//! CPU time in the kernel cannot tell: most kernels count it by ticks of 4 ms, so that in a round of 20 ms one in twenty
-//! loops of nothing but system calls seems to have spent none. A filter (seccomp) that answers every call with an error
-//! number that no error has can tell for each single one.
+//! CPU time in the kernel cannot tell: most kernels count it by ticks of 4 ms, so that in a round
+//! of 20 ms one in twenty loops of nothing but system calls seems to have spent none. A filter
+//! (seccomp) that answers every call with an error number that no error has can tell for each
+//! single one.
 //!
 //! # Safety
 //! The filter program is a valid array that outlives the call which copies it.
@@ -10,10 +11,12 @@
 
 use std::io;
 
-/// What every filtered call fails with: the largest number that counts as an error, which no error has.
+/// What every filtered call fails with: the largest number that counts as an error, which no error
+/// has.
 pub const PLANTED: i32 = 4095;
 
-/// From now on every system call of the calling thread but the exit fails with [`PLANTED`], for ever.
+/// From now on every system call of the calling thread but the exit fails with [`PLANTED`], for
+/// ever.
 ///
 /// Only for a freshly forked child that has nothing to do but to try calls and to exit.
 ///
@@ -24,8 +27,8 @@ pub fn cut_off() -> io::Result<()> {
     install(&allowed, libc::SECCOMP_RET_ALLOW, libc::SECCOMP_RET_ERRNO | PLANTED as u32)
 }
 
-/// From now on these system calls fail with this error number in the calling thread and in all that it starts, for ever: what
-/// a container's profile does.
+/// From now on these system calls fail with this error number in the calling thread and in all that
+/// it starts, for ever: what a container's profile does.
 ///
 /// # Errors
 /// As [`cut_off`].
@@ -33,7 +36,8 @@ pub fn deny(calls: &[libc::c_long], errno: i32) -> io::Result<()> {
     install(calls, libc::SECCOMP_RET_ERRNO | errno as u32, libc::SECCOMP_RET_ALLOW)
 }
 
-/// The calls that a container's profile commonly denies and that concern a benchmark: io_uring and perf.
+/// The calls that a container's profile commonly denies and that concern a benchmark: io_uring and
+/// perf.
 pub const URING_AND_PERF: [libc::c_long; 4] =
     [libc::SYS_io_uring_setup, libc::SYS_io_uring_enter, libc::SYS_io_uring_register, libc::SYS_perf_event_open];
 

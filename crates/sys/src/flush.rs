@@ -2,8 +2,8 @@
 //!
 //! # Safety
 //!
-//! A [`Flush`] exists only for a kernel out of the list of what the CPU can run. Managing a line changes no contents: it only
-//! has to be mapped.
+//! A [`Flush`] exists only for a kernel out of the list of what the CPU can run. Managing a line
+//! changes no contents: it only has to be mapped.
 #![expect(unsafe_code, reason = "calls the kernels")]
 
 pub use crate::arch::flush::Effect;

@@ -1,14 +1,15 @@
 //! The one place that forks.
 //!
-//! A child made by [`fork`] runs a closure, never returns into its caller, leaves by `_exit`, and dies with its parent.
-//! In a worker the calling process must have exactly one thread: a lock held by another thread at that moment would stay
-//! locked in the child for ever. Benchmarks that use threads therefore do not fork afterwards, and the check makes the
-//! rule. Unit tests run on threads; there the check is off and the closures must be as careful as in C.
+//! A child made by [`fork`] runs a closure, never returns into its caller, leaves by `_exit`, and
+//! dies with its parent. In a worker the calling process must have exactly one thread: a lock held
+//! by another thread at that moment would stay locked in the child for ever. Benchmarks that use
+//! threads therefore do not fork afterwards, and the check makes the rule. Unit tests run on
+//! threads; there the check is off and the closures must be as careful as in C.
 //!
 //! # Safety
-//! `fork` duplicates a process with one thread (or, in tests, runs a closure that takes no lock); the child ends by
-//! `_exit`, so no destructor of the parent runs twice.
-//! The handlers of a [`PeerWatch`] store to an atomic and call `setitimer`, which any moment allows.
+//! `fork` duplicates a process with one thread (or, in tests, runs a closure that takes no lock);
+//! the child ends by `_exit`, so no destructor of the parent runs twice. The handlers of a
+//! [`PeerWatch`] store to an atomic and call `setitimer`, which any moment allows.
 #![expect(unsafe_code, reason = "fork, _exit, the handlers of a peer_watch")]
 
 use crate::process::{self, Exit};
@@ -22,7 +23,8 @@ const PANICKED: i32 = 101;
 
 static ONE_THREAD_RULE: AtomicBool = AtomicBool::new(false);
 
-/// From now on [`fork`] refuses to fork a process with several threads. A worker calls it first of all.
+/// From now on [`fork`] refuses to fork a process with several threads. A worker calls it first of
+/// all.
 pub fn enforce_one_thread() {
     ONE_THREAD_RULE.store(true, Ordering::Relaxed);
 }
@@ -43,7 +45,8 @@ pub struct Child {
 /// Forks; the child runs `body` and exits with what it returns.
 ///
 /// # Errors
-/// `Other` when the process has more than one thread; those of `fork` (`EAGAIN` at a limit of tasks).
+/// `Other` when the process has more than one thread; those of `fork` (`EAGAIN` at a limit of
+/// tasks).
 pub fn fork(body: impl FnOnce() -> i32) -> io::Result<Child> {
     if ONE_THREAD_RULE.load(Ordering::Relaxed) {
         let threads = crate::thread::count();
@@ -71,16 +74,17 @@ pub fn fork(body: impl FnOnce() -> i32) -> io::Result<Child> {
 /// Only for a freshly forked child: it must not use or drop the owners of these afterwards.
 pub fn close_copies(fds: &[BorrowedFd<'_>]) {
     for fd in fds {
-        // SAFETY: the descriptors are this process's own copies; their owners live in stack frames above the fork, to which
-        // the child never returns.
+        // SAFETY: the descriptors are this process's own copies; their owners live in stack frames
+        // above the fork, to which the child never returns.
         unsafe { libc::close(fd.as_raw_fd()) };
     }
 }
 
 static ENDED: AtomicBool = AtomicBool::new(false);
 
-/// While this lives, the end of a child interrupts every blocking call of this process, again and again: whoever waits for an answer
-/// over a channel that has no end (a queue, a semaphore, a counter) gets `EINTR` and can look after the other side.
+/// While this lives, the end of a child interrupts every blocking call of this process, again and
+/// again: whoever waits for an answer over a channel that has no end (a queue, a semaphore, a
+/// counter) gets `EINTR` and can look after the other side.
 #[derive(Debug)]
 pub struct PeerWatch(());
 
@@ -96,7 +100,8 @@ extern "C" fn interrupt(_signal: libc::c_int) {}
 fn set_timer(micros: libc::suseconds_t) {
     let every = libc::timeval { tv_sec: 0, tv_usec: micros };
     let timer = libc::itimerval { it_interval: every, it_value: every };
-    // SAFETY: a valid structure; no old one is asked for. (musl's and glibc's wrappers are the bare call, but for time64.)
+    // SAFETY: a valid structure; no old one is asked for. (musl's and glibc's wrappers are the bare
+    // call, but for time64.)
     unsafe { libc::setitimer(libc::ITIMER_REAL, &timer, std::ptr::null_mut()) };
 }
 
@@ -113,8 +118,8 @@ fn handle(signal: i32, handler: extern "C" fn(libc::c_int)) -> io::Result<()> {
 }
 
 impl PeerWatch {
-    /// Over this child, and whatever other children there are. `None` in a process that may have several threads, since a signal
-    /// interrupts any of them: in unit tests.
+    /// Over this child, and whatever other children there are. `None` in a process that may have
+    /// several threads, since a signal interrupts any of them: in unit tests.
     ///
     /// # Errors
     /// Those of `sigaction` and `wait4`.

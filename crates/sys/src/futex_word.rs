@@ -1,11 +1,13 @@
-//! One word by which two tasks hand something over: a futex for threads of one process, or for processes.
+//! One word by which two tasks hand something over: a futex for threads of one process, or for
+//! processes.
 //!
-//! [`crate::shared`] has the futex of worker groups, which is always one between processes and takes part in no measurement.
-//! Here the call itself is the subject: by number, with what the kernel answered, and private where both tasks are
-//! threads.
+//! [`crate::shared`] has the futex of worker groups, which is always one between processes and
+//! takes part in no measurement. Here the call itself is the subject: by number, with what the
+//! kernel answered, and private where both tasks are threads.
 //!
 //! # Safety
-//! The word is a live, aligned 32-bit atomic for as long as the call lasts; no time-out and no second word are passed.
+//! The word is a live, aligned 32-bit atomic for as long as the call lasts; no time-out and no
+//! second word are passed.
 #![expect(unsafe_code, reason = "futex by number")]
 
 use std::sync::atomic::AtomicU32;
@@ -47,8 +49,8 @@ impl Scope {
         self.futex(word, libc::FUTEX_WAKE, 1)
     }
 
-    /// `FUTEX_WAIT` while the word holds `value`; 0 when woken, else the error as a negative number. Returns without
-    /// having slept ([`CHANGED`]) when the word holds something else.
+    /// `FUTEX_WAIT` while the word holds `value`; 0 when woken, else the error as a negative
+    /// number. Returns without having slept ([`CHANGED`]) when the word holds something else.
     #[inline(always)]
     pub fn wait_while(self, word: &AtomicU32, value: u32) -> isize {
         self.futex(word, libc::FUTEX_WAIT, value)
@@ -58,7 +60,8 @@ impl Scope {
 /// What `wait_while` returns when the word does not hold the value.
 pub const CHANGED: isize = -(libc::EAGAIN as isize);
 
-/// Whether what `wait_while` returned is in order: woken, nothing to wait for, or a signal in between.
+/// Whether what `wait_while` returned is in order: woken, nothing to wait for, or a signal in
+/// between.
 #[inline(always)]
 pub fn is_wait(returned: isize) -> bool {
     returned == 0 || returned == CHANGED || returned == -(libc::EINTR as isize)

@@ -1,13 +1,15 @@
 //! Things that outlive every process, owned by one that outlives the worker: System V ids.
 //!
-//! A message queue or a semaphore set of System V has no descriptor, so nothing takes it away when its users are gone,
-//! and it cannot be removed early: that ends those who wait on it. So it belongs to a guardian: a process in a session
-//! of its own, which neither the death of the worker nor SIGKILL to its group reaches. The guardian makes the thing
-//! before it tells its number, and unmakes it when it is told to, or when the pipe to the worker ends, which the kernel
-//! sees to whatever becomes of the worker. There is no moment at which the thing exists without its guardian.
+//! A message queue or a semaphore set of System V has no descriptor, so nothing takes it away when
+//! its users are gone, and it cannot be removed early: that ends those who wait on it. So it
+//! belongs to a guardian: a process in a session of its own, which neither the death of the worker
+//! nor SIGKILL to its group reaches. The guardian makes the thing before it tells its number, and
+//! unmakes it when it is told to, or when the pipe to the worker ends, which the kernel sees to
+//! whatever becomes of the worker. There is no moment at which the thing exists without its
+//! guardian.
 //!
-//! A private IPC namespace would do the same without a process, but for the superuser only, and with limits
-//! (`kernel.msgmax` and others) that are not those of the system being measured.
+//! A private IPC namespace would do the same without a process, but for the superuser only, and
+//! with limits (`kernel.msgmax` and others) that are not those of the system being measured.
 
 use crate::fork::{self, Child};
 use crate::io::{pipe, read, read_full, write_full};
@@ -15,7 +17,8 @@ use rustix::process::{set_parent_process_death_signal, setsid};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-/// The owner of a thing known by a number. Dropping it unmakes the thing and waits until that is done.
+/// The owner of a thing known by a number. Dropping it unmakes the thing and waits until that is
+/// done.
 #[derive(Debug)]
 pub struct Guardian {
     thing: i32,

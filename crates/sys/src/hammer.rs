@@ -1,10 +1,10 @@
-//! Stores at random places of a buffer, and the reference that says where they went: the safe face of the hammer kernels
-//! ([`crate::arch::hammer`] has the sequence).
+//! Stores at random places of a buffer, and the reference that says where they went: the safe face
+//! of the hammer kernels ([`crate::arch::hammer`] has the sequence).
 //!
 //! # Safety
 //!
-//! A `Hammer` holds its buffer exclusively, and was made for one that begins at a multiple of a page of the hammer and has as
-//! many pages as the kernels are told.
+//! A `Hammer` holds its buffer exclusively, and was made for one that begins at a multiple of a
+//! page of the hammer and has as many pages as the kernels are told.
 #![expect(unsafe_code, reason = "calls the kernels")]
 
 use crate::arch::hammer::{
@@ -100,7 +100,8 @@ impl<'m> Hammer<'m> {
     #[inline]
     pub fn run(&mut self, ops: u64) {
         let (base, at) = (self.memory.as_mut_ptr(), &mut self.standing);
-        // SAFETY: `new` saw to the length and the address, and the buffer is borrowed for this alone.
+        // SAFETY: `new` saw to the length and the address, and the buffer is borrowed for this
+        // alone.
         unsafe {
             match self.kind {
                 Kind::Own => {
@@ -117,7 +118,8 @@ impl<'m> Hammer<'m> {
         self.standing
     }
 
-    /// How many operations the counter has gone through since it was at `before`; the step is odd, so there is one answer.
+    /// How many operations the counter has gone through since it was at `before`; the step is odd,
+    /// so there is one answer.
     pub fn ops_since(&self, before: Standing) -> u64 {
         ops_between(self.kind, before, self.standing)
     }
@@ -130,7 +132,8 @@ impl<'m> Hammer<'m> {
         u64::from_ne_bytes(bytes)
     }
 
-    /// How many words of what the reference says are not there: `ops` operations from `before` on a buffer of zeros.
+    /// How many words of what the reference says are not there: `ops` operations from `before` on a
+    /// buffer of zeros.
     pub fn wrong_words(&self, before: Standing, ops: u64) -> usize {
         let (words, standing) = replay(self.kind, self.pages, before, ops);
         let wrong = words.iter().filter(|(place, value)| self.at(**place) != **value).count();
@@ -138,7 +141,8 @@ impl<'m> Hammer<'m> {
     }
 }
 
-/// The places of `ops` operations worked out, and nothing done there: what of an operation is not the memory's.
+/// The places of `ops` operations worked out, and nothing done there: what of an operation is not
+/// the memory's.
 #[derive(Debug)]
 pub struct Bare {
     pages: u64,
@@ -206,7 +210,8 @@ const fn ops_between(kind: Kind, before: Standing, after: Standing) -> u64 {
     if matches!(kind, Kind::Own) { steps } else { steps * 2 }
 }
 
-/// The inverse of an odd number modulo 2^64, by Newton's iteration: each step doubles the bits that are right, from 3.
+/// The inverse of an odd number modulo 2^64, by Newton's iteration: each step doubles the bits that
+/// are right, from 3.
 const fn inverse(odd: u64) -> u64 {
     let mut x = odd;
     let mut bits = 3;

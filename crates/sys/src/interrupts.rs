@@ -1,12 +1,14 @@
-//! How often each kind of interrupt came to some CPUs, as `/proc/interrupts` and `/proc/softirqs` count them.
+//! How often each kind of interrupt came to some CPUs, as `/proc/interrupts` and `/proc/softirqs`
+//! count them.
 
 use std::collections::BTreeMap;
 
 /// The counts by kind: `LOC`, `24`, `TIMER`.
 pub type Counts = BTreeMap<String, u64>;
 
-/// Of hardware and of the kernel's own, on these CPUs together, at this moment; empty where neither file can be read. Each
-/// file is read once, however many CPUs there are: the kernel counts a table of all of them together for each reading.
+/// Of hardware and of the kernel's own, on these CPUs together, at this moment; empty where neither
+/// file can be read. Each file is read once, however many CPUs there are: the kernel counts a table
+/// of all of them together for each reading.
 pub fn of_cpus(cpus: &[u32]) -> Counts {
     ["/proc/interrupts", "/proc/softirqs"]
         .into_iter()
@@ -26,7 +28,8 @@ pub fn since(after: &Counts, before: &Counts) -> Counts {
     after.iter().filter_map(added).collect()
 }
 
-/// The sum of the columns of these CPUs: the first line names the CPUs, each other one begins with a kind and a colon.
+/// The sum of the columns of these CPUs: the first line names the CPUs, each other one begins with
+/// a kind and a colon.
 fn columns(text: &str, cpus: &[u32]) -> Vec<(String, u64)> {
     let mut lines = text.lines();
     let head = lines.next().unwrap_or_default().split_ascii_whitespace();

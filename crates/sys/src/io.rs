@@ -1,7 +1,8 @@
-//! `read`, `write` and friends on borrowed descriptors, for timed loops: one libc call each, no retry, no buffer.
+//! `read`, `write` and friends on borrowed descriptors, for timed loops: one libc call each, no
+//! retry, no buffer.
 //!
-//! These go through libc's wrappers, as a program does; where the system call itself is the subject, benchmarks use
-//! [`crate::arch`]'s raw ones.
+//! These go through libc's wrappers, as a program does; where the system call itself is the
+//! subject, benchmarks use [`crate::arch`]'s raw ones.
 //!
 //! # Safety
 //! Each call passes a slice and its length; descriptors are borrowed, so they are open.
@@ -82,7 +83,8 @@ pub fn pipe() -> io::Result<(OwnedFd, OwnedFd)> {
 /// # Errors
 /// Those of `dup2`.
 pub fn redirect(fd: BorrowedFd<'_>, target: i32) -> io::Result<()> {
-    // SAFETY: `fd` is open; what `target` named before is closed, and only the standard streams are passed here.
+    // SAFETY: `fd` is open; what `target` named before is closed, and only the standard streams are
+    // passed here.
     if unsafe { libc::dup2(fd.as_raw_fd(), target) } < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
@@ -100,7 +102,8 @@ pub fn duplicate(number: i32) -> io::Result<OwnedFd> {
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
-/// Which of these descriptors can be read (or have ended) within the time, by index; none when the time is over.
+/// Which of these descriptors can be read (or have ended) within the time, by index; none when the
+/// time is over.
 pub fn readable(fds: &[BorrowedFd<'_>], wait: std::time::Duration) -> Vec<usize> {
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
     let mut polled: Vec<PollFd<'_>> = fds.iter().map(|fd| PollFd::new(fd, PollFlags::IN)).collect();

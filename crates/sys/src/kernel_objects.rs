@@ -1,4 +1,5 @@
-//! Small objects of the kernel that are descriptors and no more: FIFOs without a name, event counters.
+//! Small objects of the kernel that are descriptors and no more: FIFOs without a name, event
+//! counters.
 
 use rustix::event::EventfdFlags;
 use rustix::fs::{CWD, FileType, Mode, OFlags};
@@ -8,7 +9,8 @@ use std::path::Path;
 
 /// A FIFO made at `path`, opened at both ends (read end, write end), its name taken away again.
 ///
-/// The read end is opened first and without waiting: each end otherwise waits for somebody to open the other.
+/// The read end is opened first and without waiting: each end otherwise waits for somebody to open
+/// the other.
 ///
 /// # Errors
 /// Those of `mknod`, `open`, `unlink`; `EPERM` on a file system without FIFOs.

@@ -1,7 +1,9 @@
-//! Calls through libc's wrappers where the wrapper is a part of what is measured: the other half of [`crate::raw`].
+//! Calls through libc's wrappers where the wrapper is a part of what is measured: the other half of
+//! [`crate::raw`].
 //!
-//! One wrapper and nothing around it: the first `ret` after a system call can cost half as much as the call, and each
-//! further one still some nanoseconds (dependencies.md section 8), so the standard library's own layer would show.
+//! One wrapper and nothing around it: the first `ret` after a system call can cost half as much as
+//! the call, and each further one still some nanoseconds (dependencies.md section 8), so the
+//! standard library's own layer would show.
 //!
 //! # Safety
 //! Out-parameters are owned and valid.

@@ -1,9 +1,11 @@
-//! `memcpy`, `memmove`, `bcopy` and `memset` of the C library that this program is linked with, by calls of a given size.
+//! `memcpy`, `memmove`, `bcopy` and `memset` of the C library that this program is linked with, by
+//! calls of a given size.
 //!
 //! # Safety
 //!
-//! Each call gets ranges of the slices that were handed in; the functions are called through pointers that the compiler
-//! cannot see through, or it would put its own instructions in their place.
+//! Each call gets ranges of the slices that were handed in; the functions are called through
+//! pointers that the compiler cannot see through, or it would put its own instructions in their
+//! place.
 #![expect(unsafe_code, reason = "calls the C library")]
 
 use std::hint::black_box;
@@ -22,8 +24,8 @@ pub enum Function {
 /// The byte that `memset` stores: not zero, which it might treat as a case of its own.
 pub const SET: u8 = 0x5a;
 
-/// Goes over the whole of `dst` in calls of `call` bytes (the last one may be shorter), copying from the same places of
-/// `src`, or setting to [`SET`]. Returns the number of calls.
+/// Goes over the whole of `dst` in calls of `call` bytes (the last one may be shorter), copying
+/// from the same places of `src`, or setting to [`SET`]. Returns the number of calls.
 ///
 /// # Panics
 ///

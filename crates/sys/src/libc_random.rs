@@ -1,9 +1,11 @@
-//! The C library's random-number generators, as its `stdlib.h` has them: one state in the process, shared by all who ask.
+//! The C library's random-number generators, as its `stdlib.h` has them: one state in the process,
+//! shared by all who ask.
 //!
 //! # Safety
 //!
-//! `drand48` and `lrand48` change their state without a lock: one [`Generator`] exists in a process at a time and it does not
-//! leave its thread, and nothing else in these rooms calls them. `getrandom` writes into eight bytes of our own.
+//! `drand48` and `lrand48` change their state without a lock: one [`Generator`] exists in a process
+//! at a time and it does not leave its thread, and nothing else in these rooms calls them.
+//! `getrandom` writes into eight bytes of our own.
 #![expect(unsafe_code, reason = "calls of libc without the standard library's layer")]
 
 use std::ffi::{c_int, c_long};

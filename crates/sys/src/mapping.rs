@@ -1,12 +1,15 @@
-//! Making, moving and removing mappings as the subject of a measurement: each call by number, and nothing around it.
+//! Making, moving and removing mappings as the subject of a measurement: each call by number, and
+//! nothing around it.
 //!
 //! [`crate::pages`] has memory to work in; here the calls themselves are what is wanted.
 //!
 //! # Safety
-//! Every range that is changed was made here and is owned by one value, which unmaps it once; slices are bounded by its
-//! borrow. No call takes an address that it does not own: a new mapping's is the kernel's choice, a move goes from one own
-//! range to another, and growth that would meet somebody else's mapping fails. The break is moved by a process with one
-//! thread, which asks where it is before each stretch of calls, and it is back there before anything else can ask for memory.
+//! Every range that is changed was made here and is owned by one value, which unmaps it once;
+//! slices are bounded by its borrow. No call takes an address that it does not own: a new mapping's
+//! is the kernel's choice, a move goes from one own range to another, and growth that would meet
+//! somebody else's mapping fails. The break is moved by a process with one thread, which asks where
+//! it is before each stretch of calls, and it is back there before anything else can ask for
+//! memory.
 #![expect(unsafe_code, reason = "mmap, munmap, mremap, brk by number")]
 
 use crate::arch::{syscall1, syscall2, syscall4, syscall5, syscall6};
@@ -31,7 +34,8 @@ pub enum Backing<'f> {
     File(BorrowedFd<'f>),
 }
 
-/// A readable and writable mapping at an address of the kernel's choice; it is unmapped when it is dropped.
+/// A readable and writable mapping at an address of the kernel's choice; it is unmapped when it is
+/// dropped.
 #[derive(Debug)]
 pub struct Mapping<'f> {
     at: usize,
@@ -97,7 +101,8 @@ impl Deref for Mapping<'_> {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
-        // SAFETY: readable memory of that length, initialised by the kernel, and borrowed from self.
+        // SAFETY: readable memory of that length, initialised by the kernel, and borrowed from
+        // self.
         unsafe { std::slice::from_raw_parts(self.at as *const u8, self.len) }
     }
 }
@@ -120,8 +125,8 @@ impl Drop for Mapping<'_> {
 #[derive(Debug)]
 pub struct Fence<'f>(#[expect(dead_code, reason = "held to be unmapped")] Mapping<'f>);
 
-/// The permissions, as in `rw-p`, of the kernel's mapping that is exactly this memory; `None` when there is none, because
-/// it was merged with a neighbour or is gone, or without `/proc`.
+/// The permissions, as in `rw-p`, of the kernel's mapping that is exactly this memory; `None` when
+/// there is none, because it was merged with a neighbour or is gone, or without `/proc`.
 pub fn permissions(memory: &[u8]) -> Option<String> {
     let from = memory.as_ptr() as usize;
     let range = format!("{from:08x}-{:08x}", from + memory.len());
@@ -130,7 +135,8 @@ pub fn permissions(memory: &[u8]) -> Option<String> {
     Some(rest.split_ascii_whitespace().next()?.to_owned())
 }
 
-/// A file of so many zeroes that exists in memory only and has no name (tmpfs, whatever is mounted).
+/// A file of so many zeroes that exists in memory only and has no name (tmpfs, whatever is
+/// mounted).
 ///
 /// # Errors
 /// Those of `memfd_create` and `ftruncate`.
@@ -150,7 +156,8 @@ pub struct Mover {
 }
 
 impl Mover {
-    /// Base pages, `len` bytes, room for as many elsewhere, and pages that nobody may touch around both.
+    /// Base pages, `len` bytes, room for as many elsewhere, and pages that nobody may touch around
+    /// both.
     ///
     /// # Errors
     /// Those of `mmap` and `mprotect`.
@@ -169,7 +176,8 @@ impl Mover {
         self.base + page_size() + if self.there { self.len + page_size() } else { 0 }
     }
 
-    /// One `mremap`: all pages go to the other range, and an empty mapping stays behind (`MREMAP_DONTUNMAP`, 5.7).
+    /// One `mremap`: all pages go to the other range, and an empty mapping stays behind
+    /// (`MREMAP_DONTUNMAP`, 5.7).
     ///
     /// # Errors
     /// Those of `mremap`.
@@ -221,7 +229,8 @@ pub struct Grower {
 }
 
 impl Grower {
-    /// Base pages, `len` bytes, unmapped addresses for `room` more, and pages that nobody may touch around both.
+    /// Base pages, `len` bytes, unmapped addresses for `room` more, and pages that nobody may touch
+    /// around both.
     ///
     /// # Errors
     /// Those of `mmap`, `mprotect` and `munmap`.
@@ -245,7 +254,8 @@ impl Grower {
     #[inline]
     pub fn grow_and_shrink(&mut self) -> io::Result<()> {
         let (at, long) = (self.at(), self.len + self.room);
-        // SAFETY: without leave to move the kernel only takes addresses that nobody has; they are given back at once.
+        // SAFETY: without leave to move the kernel only takes addresses that nobody has; they are
+        // given back at once.
         let grown = unsafe { syscall4(libc::SYS_mremap as usize, at, self.len, long, 0) };
         if grown != at as isize {
             return Err(moved_elsewhere(grown));
@@ -275,7 +285,8 @@ impl DerefMut for Grower {
 impl Drop for Grower {
     fn drop(&mut self) {
         let behind = self.at() + self.len + self.room;
-        // SAFETY: the memory with the page before it, and the page behind the room; the room itself may be somebody else's.
+        // SAFETY: the memory with the page before it, and the page behind the room; the room itself
+        // may be somebody else's.
         unsafe {
             syscall2(libc::SYS_munmap as usize, self.base, page_size() + self.len);
             syscall2(libc::SYS_munmap as usize, behind, page_size());
@@ -329,13 +340,14 @@ impl Break {
         }
     }
 
-    /// So many times two `brk`: the heap grows by `len` bytes, of which a byte in each page is written if that is wanted, and
-    /// is given up. One call before them asks where it ends: allocators move that, and to go up from where it was some time
-    /// ago would take away what they have handed out since.
+    /// So many times two `brk`: the heap grows by `len` bytes, of which a byte in each page is
+    /// written if that is wanted, and is given up. One call before them asks where it ends:
+    /// allocators move that, and to go up from where it was some time ago would take away what they
+    /// have handed out since.
     ///
     /// # Errors
-    /// `OutOfMemory` when the kernel does not move the break: a limit, or a mapping in the way; `Other` when it does not
-    /// take it back.
+    /// `OutOfMemory` when the kernel does not move the break: a limit, or a mapping in the way;
+    /// `Other` when it does not take it back.
     #[inline]
     pub fn up_and_down(&mut self, len: usize, touch: bool, times: u64) -> io::Result<u64> {
         let start = brk(0);
@@ -417,7 +429,8 @@ mod tests {
             let Ok(mut heap) = Break::alone() else { return 1 };
             let before = brk(0);
             let first = heap.up_and_down(3 * page_size(), true, 2);
-            // An allocator takes two pages: what they hold has to be there after the next calls, of one page.
+            // An allocator takes two pages: what they hold has to be there after the next calls, of
+            // one page.
             let taken = brk(before + 2 * page_size());
             let byte = (taken - 1) as *mut u8;
             // SAFETY: within what was added, and this process has one thread.

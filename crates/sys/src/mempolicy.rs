@@ -1,8 +1,9 @@
 //! On which memory nodes pages may lie, and where they do.
 //!
 //! # Safety
-//! `mbind` changes where future pages of a mapping that the caller holds exclusively come from; `move_pages` without a list
-//! of nodes only reads. Both get buffers of the lengths that they are told.
+//! `mbind` changes where future pages of a mapping that the caller holds exclusively come from;
+//! `move_pages` without a list of nodes only reads. Both get buffers of the lengths that they are
+//! told.
 #![expect(unsafe_code, reason = "mbind and move_pages")]
 
 use crate::pages::{Map, page_size};
@@ -15,7 +16,8 @@ const MPOL_BIND: i32 = 2;
 /// From now on new pages of the mapping come from this node.
 ///
 /// # Errors
-/// Those of `mbind`: `EINVAL` for a node that is not there or not allowed, `ENOSYS` where the kernel has no nodes.
+/// Those of `mbind`: `EINVAL` for a node that is not there or not allowed, `ENOSYS` where the
+/// kernel has no nodes.
 pub fn bind(map: &mut Map, node: u32) -> io::Result<()> {
     let mut mask = vec![0u64; node as usize / 64 + 1];
     mask[node as usize / 64] |= 1 << (node % 64);
@@ -27,7 +29,8 @@ pub fn bind(map: &mut Map, node: u32) -> io::Result<()> {
     if done < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
-/// The node of each of up to `samples` pages of the mapping, spread evenly over it; `None` for a page that is not there.
+/// The node of each of up to `samples` pages of the mapping, spread evenly over it; `None` for a
+/// page that is not there.
 ///
 /// # Errors
 /// Those of `move_pages`: `ENOSYS` where the kernel has no nodes.

@@ -2,7 +2,8 @@
 //!
 //! # Safety
 //!
-//! As [`crate::stream`]: the kernel is one that the CPU can run, and both buffers were measured and are held as slices.
+//! As [`crate::stream`]: the kernel is one that the CPU can run, and both buffers were measured and
+//! are held as slices.
 #![expect(unsafe_code, reason = "calls the kernels")]
 
 pub use crate::arch::{MIX_GROUPS, MIX_LINE, MIXES, MixKernel};
@@ -15,7 +16,8 @@ pub struct Mix {
 }
 
 impl Mix {
-    /// The kernel for so many lines read and so many written in turn, with the instructions `isa` or the widest there are.
+    /// The kernel for so many lines read and so many written in turn, with the instructions `isa`
+    /// or the widest there are.
     ///
     /// # Errors
     ///
@@ -64,7 +66,8 @@ impl Mix {
         if !aligned(src.as_ptr(), read) || !aligned(dst.as_ptr(), written) {
             return Err(format!("both streams must begin at a multiple of {STREAM_ALIGN} bytes"));
         }
-        // SAFETY: both buffers hold `turns` turns, checked above, and are aligned where they are used.
+        // SAFETY: both buffers hold `turns` turns, checked above, and are aligned where they are
+        // used.
         unsafe { (self.kernel.run)(dst.as_mut_ptr(), src.as_ptr(), turns, passes) };
         Ok(())
     }

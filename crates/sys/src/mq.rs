@@ -1,10 +1,12 @@
 //! POSIX message queues, by system call: libraries have them in different places.
 //!
-//! A queue is a descriptor with a name; the name is taken away as soon as the queue is open, so that it goes with the
-//! last descriptor. (SIGKILL between these two calls, a microsecond, would leave the name.)
+//! A queue is a descriptor with a name; the name is taken away as soon as the queue is open, so
+//! that it goes with the last descriptor. (SIGKILL between these two calls, a microsecond, would
+//! leave the name.)
 //!
 //! # Safety
-//! Names are NUL-terminated, buffers are passed with their true length, the attributes are a valid structure.
+//! Names are NUL-terminated, buffers are passed with their true length, the attributes are a valid
+//! structure.
 #![expect(unsafe_code, reason = "mq_open, mq_unlink, mq_timedsend, mq_timedreceive")]
 
 use std::ffi::CString;
@@ -25,8 +27,8 @@ struct Attributes {
 /// A queue without a name that holds `messages` of up to `size` bytes.
 ///
 /// # Errors
-/// Those of `mq_open`: `EINVAL` for more than the system allows, `EMFILE` at the user's limit of bytes in queues
-/// (RLIMIT_MSGQUEUE), `ENOSYS` without POSIX queues in the kernel.
+/// Those of `mq_open`: `EINVAL` for more than the system allows, `EMFILE` at the user's limit of
+/// bytes in queues (RLIMIT_MSGQUEUE), `ENOSYS` without POSIX queues in the kernel.
 pub fn queue(messages: usize, size: usize) -> io::Result<OwnedFd> {
     static MADE: AtomicU32 = AtomicU32::new(0);
     // The kernel's names have no slash; the one that programs write is the library's.
@@ -66,7 +68,8 @@ pub fn send(queue: BorrowedFd<'_>, message: &[u8]) -> io::Result<()> {
     if done < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
-/// Waits for a message; returns its length. The buffer must be as long as the longest that the queue holds.
+/// Waits for a message; returns its length. The buffer must be as long as the longest that the
+/// queue holds.
 ///
 /// # Errors
 /// Those of `mq_receive`.

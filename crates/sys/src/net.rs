@@ -1,5 +1,5 @@
-//! What the kernel counted for one TCP connection and for all of a network namespace, and a close that leaves no port behind.
-//! Making sockets is in [`crate::socket`].
+//! What the kernel counted for one TCP connection and for all of a network namespace, and a close
+//! that leaves no port behind. Making sockets is in [`crate::socket`].
 //!
 //! # Safety
 //! `getsockopt` gets a zeroed structure of integers and its true size.
@@ -10,7 +10,8 @@ use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::time::Duration;
 
-/// Lets the close of this socket send a reset, so that no side waits in TIME_WAIT with a port that nobody can use.
+/// Lets the close of this socket send a reset, so that no side waits in TIME_WAIT with a port that
+/// nobody can use.
 ///
 /// # Errors
 /// Those of `setsockopt`.
@@ -30,11 +31,13 @@ pub struct Connection {
     pub established: bool,
     /// Segments sent again over its whole life, those of the handshake included.
     pub retransmits: u64,
-    /// Bytes received in order; `None` where the kernel does not count them (before 4.1, and some emulations).
+    /// Bytes received in order; `None` where the kernel does not count them (before 4.1, and some
+    /// emulations).
     pub received: Option<u64>,
 }
 
-/// The beginning of the kernel's `struct tcp_info`, as far as it is read here: an interface that only grows at its end.
+/// The beginning of the kernel's `struct tcp_info`, as far as it is read here: an interface that
+/// only grows at its end.
 #[repr(C)]
 #[derive(Clone, Copy)]
 struct Raw {
@@ -57,7 +60,8 @@ const CLOSE_WAIT: u8 = 8;
 /// What the kernel knows of the connection of this socket.
 ///
 /// # Errors
-/// Those of `getsockopt`: `EOPNOTSUPP` when it is no TCP socket; `Unsupported` when the answer holds no retransmits.
+/// Those of `getsockopt`: `EOPNOTSUPP` when it is no TCP socket; `Unsupported` when the answer
+/// holds no retransmits.
 pub fn connection(socket: BorrowedFd<'_>) -> io::Result<Connection> {
     let mut raw = Raw {
         state: 0,
@@ -162,7 +166,8 @@ mod tests {
         assert!(connection(unix.as_fd()).is_err());
     }
 
-    /// The proof of `net.tcp_connect` relies on it: a connection whose first segment was dropped says so afterwards.
+    /// The proof of `net.tcp_connect` relies on it: a connection whose first segment was dropped
+    /// says so afterwards.
     #[test]
     fn a_handshake_that_was_repeated_shows() {
         let (listener, to) = listening(0);

@@ -1,8 +1,9 @@
-//! NUMA: memory bound to a node, where pages really are, and how far the firmware says that nodes are from one another.
+//! NUMA: memory bound to a node, where pages really are, and how far the firmware says that nodes
+//! are from one another.
 //!
 //! # Safety
-//! Both calls are given ranges of memory that the caller borrows, masks and lists with their true lengths. Binding changes
-//! where pages come from and may move them, never what they hold.
+//! Both calls are given ranges of memory that the caller borrows, masks and lists with their true
+//! lengths. Binding changes where pages come from and may move them, never what they hold.
 #![expect(unsafe_code, reason = "mbind and move_pages")]
 
 use crate::arch::syscall6;
@@ -11,7 +12,8 @@ use std::io;
 
 /// `MPOL_BIND`, from the kernel's `linux/mempolicy.h`: memory of these nodes or none.
 const MPOL_BIND: usize = 2;
-/// `MPOL_MF_STRICT` and `MPOL_MF_MOVE`: pages that are elsewhere are moved, and it fails when one cannot be.
+/// `MPOL_MF_STRICT` and `MPOL_MF_MOVE`: pages that are elsewhere are moved, and it fails when one
+/// cannot be.
 const MPOL_MF_STRICT_AND_MOVE: usize = 1 | 2;
 /// The kernel takes off one bit of the mask's length before it looks (`get_nodes`).
 const ONE_MORE: usize = 1;
@@ -19,15 +21,15 @@ const ONE_MORE: usize = 1;
 /// Binds memory to a node: every page of it, those to come as well.
 ///
 /// # Errors
-/// Those of `mbind`: `EINVAL` for a node without memory, `EIO` when a page is elsewhere and stays there, `EPERM` under some
-/// filters, `ENOSYS` without NUMA.
+/// Those of `mbind`: `EINVAL` for a node without memory, `EIO` when a page is elsewhere and stays
+/// there, `EPERM` under some filters, `ENOSYS` without NUMA.
 pub fn bind(memory: &mut [u8], node: u32) -> io::Result<()> {
     let bits = usize::BITS as usize;
     let mut mask = vec![0usize; node as usize / bits + 1];
     mask[node as usize / bits] |= 1 << (node as usize % bits);
     let (at, len, most) = (memory.as_mut_ptr() as usize, memory.len(), mask.len() * bits + ONE_MORE);
-    // SAFETY: the range is borrowed exclusively, the mask is as long as it says and only read. The kernel refuses a range that
-    // does not begin at a page.
+    // SAFETY: the range is borrowed exclusively, the mask is as long as it says and only read. The
+    // kernel refuses a range that does not begin at a page.
     checked(unsafe {
         syscall6(libc::SYS_mbind as usize, at, len, MPOL_BIND, mask.as_ptr() as usize, most, MPOL_MF_STRICT_AND_MOVE)
     })
@@ -50,7 +52,8 @@ pub fn nodes_of(memory: &[u8], offsets: &[usize]) -> io::Result<Vec<Option<u32>>
         .collect();
     let mut found = vec![i32::MIN; pages.len()];
     let (addresses, status) = (pages.as_ptr() as usize, found.as_mut_ptr() as usize);
-    // SAFETY: process 0 is this one; without a list of nodes nothing is moved; both lists have as many entries as said.
+    // SAFETY: process 0 is this one; without a list of nodes nothing is moved; both lists have as
+    // many entries as said.
     checked(unsafe { syscall6(libc::SYS_move_pages as usize, 0, pages.len(), addresses, 0, status, 0) })?;
     Ok(found.into_iter().map(|node| u32::try_from(node).ok()).collect())
 }

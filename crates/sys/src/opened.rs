@@ -1,4 +1,5 @@
-//! What a person named to be read or written: what it is, told before it is opened and again afterwards.
+//! What a person named to be read or written: what it is, told before it is opened and again
+//! afterwards.
 //!
 //! Opening alone does something on some devices (a watchdog starts, a tape rewinds, a terminal
 //! waits for a carrier), so a path is looked at first. A name may come to mean something else in
@@ -76,7 +77,8 @@ impl Identity {
             FileType::Socket => (Kind::Socket, inode),
             FileType::BlockDevice => (Kind::Block, (u64::MAX, device)),
             FileType::CharacterDevice => (character(major(device), minor(device)), (u64::MAX - 1, device)),
-            // `stat` follows links and knows all kinds of files; what it does not know is not written to.
+            // `stat` follows links and knows all kinds of files; what it does not know is not
+            // written to.
             FileType::Symlink | FileType::Unknown => (Kind::Character, inode),
         };
         Identity { kind, at }
@@ -94,10 +96,12 @@ impl Identity {
     }
 }
 
-/// The kind of a character device, by the numbers in `Documentation/admin-guide/devices.txt` of the kernel.
+/// The kind of a character device, by the numbers in `Documentation/admin-guide/devices.txt` of the
+/// kernel.
 fn character(major: u32, minor: u32) -> Kind {
     const MEMORY: u32 = 1;
-    // 4, 5: consoles, serial lines, /dev/tty; 136 to 143: pseudo-terminals. Neither of the last two is in /sys.
+    // 4, 5: consoles, serial lines, /dev/tty; 136 to 143: pseudo-terminals. Neither of the last two
+    // is in /sys.
     let listed = matches!(major, 4 | 5 | 136..=143);
     let in_sysfs = || {
         let subsystem = std::fs::read_link(format!("/sys/dev/char/{major}:{minor}/subsystem"));
@@ -130,7 +134,8 @@ pub struct Writing {
 /// Opens for writing, and changes nothing: what is there is not truncated.
 ///
 /// # Errors
-/// Those of `open`: `ENXIO` for a FIFO without a reader unless that is waited for, `EBUSY` for a device in use.
+/// Those of `open`: `ENXIO` for a FIFO without a reader unless that is waited for, `EBUSY` for a
+/// device in use.
 pub fn to_write(path: &Path, how: Writing) -> io::Result<File> {
     let flags = [
         (how.create, OFlags::CREATE),
@@ -165,7 +170,8 @@ pub fn to_read(path: &Path, direct: bool) -> io::Result<File> {
     Ok(file.into())
 }
 
-/// Opens what a descriptor of this process is open on once more, for nothing but to hold a block device alone.
+/// Opens what a descriptor of this process is open on once more, for nothing but to hold a block
+/// device alone.
 ///
 /// # Errors
 /// Those of `open`: `EBUSY` for a device in use, `ENOENT` without `/proc`.

@@ -1,8 +1,9 @@
 //! Memory straight from the kernel: mappings with one page policy, and what became of it.
 //!
 //! # Safety
-//! A [`Map`] owns its mapping exclusively: it was made by `mmap` with the length it holds, is unmapped once, and hands
-//! out slices bounded by its own borrow. File mappings are private or made over files that the caller owns.
+//! A [`Map`] owns its mapping exclusively: it was made by `mmap` with the length it holds, is
+//! unmapped once, and hands out slices bounded by its own borrow. File mappings are private or made
+//! over files that the caller owns.
 #![expect(unsafe_code, reason = "mmap, madvise, munmap, mincore")]
 
 use crate::arch::syscall3;
@@ -33,8 +34,8 @@ pub enum Policy {
     Reserved,
 }
 
-/// `madvise` that makes pages present and writable (5.14); from the kernel's `asm-generic/mman-common.h`: libc does not name
-/// it for every target.
+/// `madvise` that makes pages present and writable (5.14); from the kernel's
+/// `asm-generic/mman-common.h`: libc does not name it for every target.
 pub const MADV_POPULATE_WRITE: i32 = 23;
 
 pub use libc::{MADV_COLD, MADV_DONTNEED, MADV_FREE, MADV_RANDOM};
@@ -67,7 +68,8 @@ impl Map {
         Ok(Map { base, mapped: len, offset, len: len - offset })
     }
 
-    /// Fresh private memory, not yet touched, of `len` bytes rounded up to whole pages of the policy.
+    /// Fresh private memory, not yet touched, of `len` bytes rounded up to whole pages of the
+    /// policy.
     ///
     /// # Errors
     /// Those of `mmap`; `ENOMEM` for `Reserved` when too few huge pages are reserved.
@@ -79,7 +81,8 @@ impl Map {
             Policy::Base => Map::raw(round_up(len, page_size()), 0, writable, flags, -1, 0)?,
             Policy::Reserved => Map::raw(round_up(len, huge), 0, writable, flags | libc::MAP_HUGETLB, -1, 0)?,
             Policy::Transparent => {
-                // One huge page more than asked for, so that an aligned range of the full length lies inside.
+                // One huge page more than asked for, so that an aligned range of the full length
+                // lies inside.
                 let want = round_up(len, huge);
                 let mut map = Map::raw(want + huge, 0, writable, flags, -1, 0)?;
                 map.offset = round_up(map.base as usize, huge) - map.base as usize;
@@ -96,8 +99,8 @@ impl Map {
         Ok(map)
     }
 
-    /// Fresh private memory of base pages between two pages that nobody may touch: a mapping that the kernel neither
-    /// merges with a neighbour nor finds merged, whatever is done to it.
+    /// Fresh private memory of base pages between two pages that nobody may touch: a mapping that
+    /// the kernel neither merges with a neighbour nor finds merged, whatever is done to it.
     ///
     /// # Errors
     /// Those of `mmap` and `mprotect`.
@@ -111,7 +114,8 @@ impl Map {
         Ok(map)
     }
 
-    /// Cuts the memory into `parts` of the same number of whole pages, each for one owner: one mapping, several users.
+    /// Cuts the memory into `parts` of the same number of whole pages, each for one owner: one
+    /// mapping, several users.
     pub fn split(self, parts: usize) -> Vec<Part> {
         let len = self.len / page_size() / parts.max(1) * page_size();
         let whole = Arc::new(self);
@@ -127,8 +131,8 @@ impl Map {
         Map::raw(round_up(len, page_size()), 0, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0)
     }
 
-    /// Memory shared with the children forked later, not yet touched: each page comes into being on the CPU, and in the NUMA
-    /// node, of whoever writes to it first.
+    /// Memory shared with the children forked later, not yet touched: each page comes into being on
+    /// the CPU, and in the NUMA node, of whoever writes to it first.
     ///
     /// # Errors
     /// Those of `mmap`.
@@ -137,7 +141,8 @@ impl Map {
         Map::raw(round_up(len, page_size()), 0, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0)
     }
 
-    /// `len` bytes of a file from its start: private (writes are copied) or shared, readable and writable.
+    /// `len` bytes of a file from its start: private (writes are copied) or shared, readable and
+    /// writable.
     ///
     /// # Errors
     /// Those of `mmap`.
@@ -147,8 +152,8 @@ impl Map {
         Map::raw(len, 0, writable, kind, file.as_raw_fd(), 0)
     }
 
-    /// `len` bytes of a file from its start, as they are in the page cache, to be read and not written; with all pages
-    /// mapped at once if so wished.
+    /// `len` bytes of a file from its start, as they are in the page cache, to be read and not
+    /// written; with all pages mapped at once if so wished.
     ///
     /// # Errors
     /// Those of `mmap`.
@@ -162,26 +167,29 @@ impl Map {
     /// # Errors
     /// Those of `madvise`.
     pub fn advise(&mut self, advice: i32) -> io::Result<()> {
-        // SAFETY: the range belongs to this mapping. Advice that drops contents (MADV_DONTNEED) leaves zeroes, which
-        // are valid bytes, and `&mut self` says that nobody looks at them meanwhile.
+        // SAFETY: the range belongs to this mapping. Advice that drops contents (MADV_DONTNEED)
+        // leaves zeroes, which are valid bytes, and `&mut self` says that nobody looks at them
+        // meanwhile.
         unsafe { madvise(self.base as usize + self.offset, self.len, advice) }
     }
 
-    /// Makes every page present and writable from this CPU, so that no fault is left for the timed region.
+    /// Makes every page present and writable from this CPU, so that no fault is left for the timed
+    /// region.
     ///
     /// `MADV_POPULATE_WRITE` where the kernel has it (5.14), else one write a page.
     pub fn populate(&mut self) {
         if self.advise(MADV_POPULATE_WRITE).is_err() {
             let page = page_size();
             for byte in self.iter_mut().step_by(page) {
-                // SAFETY: `byte` is a valid, exclusive reference; volatile so that the write of a zero is not elided.
+                // SAFETY: `byte` is a valid, exclusive reference; volatile so that the write of a
+                // zero is not elided.
                 unsafe { std::ptr::write_volatile(byte, 0) };
             }
         }
     }
 
-    /// Gives the pages of the aligned part back, so that the next touch of each faults; the mapping stays.
-    /// Anonymous memory reads as zeroes afterwards, private file memory as the file.
+    /// Gives the pages of the aligned part back, so that the next touch of each faults; the mapping
+    /// stays. Anonymous memory reads as zeroes afterwards, private file memory as the file.
     ///
     /// # Errors
     /// Those of `madvise`.
@@ -205,12 +213,14 @@ impl Map {
         Ok(self.residency()?.into_iter().filter(|there| *there).count())
     }
 
-    /// Bytes of the mapping that transparent huge pages back, from `/proc/self/smaps`; `None` without it.
+    /// Bytes of the mapping that transparent huge pages back, from `/proc/self/smaps`; `None`
+    /// without it.
     pub fn huge_bytes(&self) -> Option<u64> {
         self.smaps_bytes("AnonHugePages")
     }
 
-    /// Bytes of the mapping that `/proc/self/smaps` counts under this name (`Referenced`, `LazyFree`); `None` without it.
+    /// Bytes of the mapping that `/proc/self/smaps` counts under this name (`Referenced`,
+    /// `LazyFree`); `None` without it.
     pub fn smaps_bytes(&self, name: &str) -> Option<u64> {
         let start = self.base as usize + self.offset;
         let smaps = std::fs::read_to_string("/proc/self/smaps").ok()?;
@@ -235,8 +245,8 @@ impl Map {
     /// Those of `mprotect`.
     pub fn protect(&mut self, writable: bool) -> io::Result<()> {
         let protection = if writable { libc::PROT_READ | libc::PROT_WRITE } else { libc::PROT_READ };
-        // SAFETY: the range belongs to this mapping; writing through the slice while read-only raises SIGSEGV, which
-        // is what callers of this are after, and is no memory unsafety.
+        // SAFETY: the range belongs to this mapping; writing through the slice while read-only
+        // raises SIGSEGV, which is what callers of this are after, and is no memory unsafety.
         checked(unsafe {
             syscall3(libc::SYS_mprotect as usize, self.base as usize + self.offset, self.len, protection as usize)
         })
@@ -247,7 +257,8 @@ impl Deref for Map {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
-        // SAFETY: the aligned part is readable memory of that length, initialised by the kernel, and borrowed from self.
+        // SAFETY: the aligned part is readable memory of that length, initialised by the kernel,
+        // and borrowed from self.
         unsafe { std::slice::from_raw_parts(self.base.byte_add(self.offset).cast(), self.len) }
     }
 }
@@ -289,7 +300,8 @@ impl Part {
     /// # Errors
     /// Those of `madvise`.
     pub fn drop_pages(&mut self) -> io::Result<()> {
-        // SAFETY: the part lies within the mapping, which `whole` keeps, and `&mut self` says that nobody looks at it.
+        // SAFETY: the part lies within the mapping, which `whole` keeps, and `&mut self` says that
+        // nobody looks at it.
         unsafe { madvise(self.at(), self.len, libc::MADV_DONTNEED) }
     }
 }
@@ -306,7 +318,8 @@ impl Deref for Part {
 impl DerefMut for Part {
     fn deref_mut(&mut self) -> &mut [u8] {
         let base = self.whole.base;
-        // SAFETY: as for `deref`; the mapping itself is owned by `whole`, which hands out nothing while it is split.
+        // SAFETY: as for `deref`; the mapping itself is owned by `whole`, which hands out nothing
+        // while it is split.
         unsafe { std::slice::from_raw_parts_mut(base.byte_add(self.whole.offset + self.from).cast(), self.len) }
     }
 }
@@ -379,7 +392,8 @@ mod tests {
         let Some(huge) = huge_page_size() else { return };
         let mut map = match Map::anonymous(huge, Policy::Transparent) {
             Ok(map) => map,
-            // A kernel with THP compiled out or switched off answers EINVAL; then there is nothing to check.
+            // A kernel with THP compiled out or switched off answers EINVAL; then there is nothing
+            // to check.
             Err(e) => return assert_eq!(e.raw_os_error(), Some(libc::EINVAL)),
         };
         map.populate();

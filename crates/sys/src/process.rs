@@ -1,7 +1,8 @@
-//! What a process must do to be a clean child and a clean parent: die with its parent, be ended as a group, be reaped.
+//! What a process must do to be a clean child and a clean parent: die with its parent, be ended as
+//! a group, be reaped.
 //!
-//! Nothing here starts processes: forks are in [`crate::fork`], spawns of other programs in [`crate::spawn`], and the
-//! supervisor starts its workers through `std::process`.
+//! Nothing here starts processes: forks are in [`crate::fork`], spawns of other programs in
+//! [`crate::spawn`], and the supervisor starts its workers through `std::process`.
 //!
 //! # Safety
 //! Process ids are passed by value; out-parameters are owned and valid.
@@ -84,10 +85,11 @@ pub fn parent_id() -> i32 {
     std::os::unix::process::parent_id() as i32
 }
 
-/// Asks the kernel to end this process with SIGKILL when its parent ends, and makes sure that it has not ended already.
+/// Asks the kernel to end this process with SIGKILL when its parent ends, and makes sure that it
+/// has not ended already.
 ///
-/// `parent` is the id that the parent told: never compare with 1, a container's first process is a legal parent
-/// (lmbench-inventory.md H5).
+/// `parent` is the id that the parent told: never compare with 1, a container's first process is a
+/// legal parent (lmbench-inventory.md H5).
 ///
 /// # Errors
 /// Those of `prctl`; `Other` when the parent is already another one.
@@ -117,7 +119,8 @@ pub fn no_core_file() {
     unsafe { libc::prctl(libc::PR_SET_DUMPABLE, 0) };
 }
 
-/// Refuses transparent huge pages for this whole process, so that khugepaged cannot change pages during a run.
+/// Refuses transparent huge pages for this whole process, so that khugepaged cannot change pages
+/// during a run.
 pub fn refuse_huge_pages() {
     // SAFETY: PR_SET_THP_DISABLE takes flags by value; kernels without it answer EINVAL.
     unsafe { libc::prctl(libc::PR_SET_THP_DISABLE, 1, 0, 0, 0) };
@@ -131,7 +134,8 @@ pub fn allow_huge_pages() {
 
 /// Whether this process refuses transparent huge pages.
 pub fn huge_pages_refused() -> bool {
-    // SAFETY: PR_GET_THP_DISABLE takes flags by value; kernels without it answer with a negative number.
+    // SAFETY: PR_GET_THP_DISABLE takes flags by value; kernels without it answer with a negative
+    // number.
     unsafe { libc::prctl(libc::PR_GET_THP_DISABLE, 0, 0, 0, 0) > 0 }
 }
 
@@ -180,8 +184,8 @@ pub fn reap(pid: i32) -> io::Result<Option<Exit>> {
     wait4(pid, libc::WNOHANG)
 }
 
-/// Whether a child has ended, without reaping it: until it is reaped its id, and that of its process group, belongs to
-/// nobody else, so that [`kill_group`] still reaches the right processes.
+/// Whether a child has ended, without reaping it: until it is reaped its id, and that of its
+/// process group, belongs to nobody else, so that [`kill_group`] still reaches the right processes.
 ///
 /// # Errors
 /// Those of `waitid`: `ECHILD` when it is no child of ours or was reaped already.
@@ -209,8 +213,9 @@ fn wait4(pid: i32, options: i32) -> io::Result<Option<Exit>> {
 
 /// The path by which this program can be started again.
 ///
-/// `/proc/self/exe` follows the file even when it was replaced or moved; without `/proc` (an initramfs) the kernel's
-/// `AT_EXECFN` tells what was executed, relative to the directory of that moment, so call this before any `chdir`.
+/// `/proc/self/exe` follows the file even when it was replaced or moved; without `/proc` (an
+/// initramfs) the kernel's `AT_EXECFN` tells what was executed, relative to the directory of that
+/// moment, so call this before any `chdir`.
 ///
 /// # Errors
 /// `NotFound` when neither is there.
@@ -219,7 +224,8 @@ pub fn program() -> io::Result<PathBuf> {
     if std::fs::read_link(link).is_ok() {
         return Ok(link.to_owned());
     }
-    // SAFETY: AT_EXECFN is zero or points to a NUL-terminated string that lives as long as the process.
+    // SAFETY: AT_EXECFN is zero or points to a NUL-terminated string that lives as long as the
+    // process.
     let name = unsafe {
         let at = libc::getauxval(libc::AT_EXECFN) as *const libc::c_char;
         (!at.is_null()).then(|| CStr::from_ptr(at))
@@ -228,8 +234,8 @@ pub fn program() -> io::Result<PathBuf> {
     std::path::absolute(OsStr::from_bytes(name.to_bytes()))
 }
 
-/// From now on this process and its children may have no more than `more` tasks beyond those that the user has now. Whether the
-/// kernel will keep to it: the superuser is not bound.
+/// From now on this process and its children may have no more than `more` tasks beyond those that
+/// the user has now. Whether the kernel will keep to it: the superuser is not bound.
 ///
 /// # Errors
 /// Those of `setrlimit`.
@@ -257,13 +263,15 @@ pub fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }
 
-/// The ids of this process's children that have not been reaped, as `/proc` lists them; `None` where it does not.
+/// The ids of this process's children that have not been reaped, as `/proc` lists them; `None`
+/// where it does not.
 pub fn children() -> Option<Vec<i32>> {
     let mut all = Vec::new();
     for task in std::fs::read_dir("/proc/self/task").ok()?.flatten() {
         match std::fs::read_to_string(task.path().join("children")) {
             Ok(list) => all.extend(list.split_ascii_whitespace().filter_map(|pid| pid.parse::<i32>().ok())),
-            // A thread that has just ended, or a kernel without CONFIG_PROC_CHILDREN: the slow way knows all.
+            // A thread that has just ended, or a kernel without CONFIG_PROC_CHILDREN: the slow way
+            // knows all.
             Err(_) => return Some(all_processes()?.into_iter().filter(|p| p.parent == id()).map(|p| p.pid).collect()),
         }
     }

@@ -4,7 +4,8 @@
 use rustix::rand::{GetRandomFlags, getrandom};
 use std::io;
 
-/// So many bytes that nobody can predict. Waits, once after boot, until the kernel's generator is seeded.
+/// So many bytes that nobody can predict. Waits, once after boot, until the kernel's generator is
+/// seeded.
 ///
 /// # Errors
 /// Those of `getrandom`: `ENOSYS` before Linux 3.17.

@@ -1,11 +1,13 @@
-//! The clock rates that the machine declares, by the CPU itself and by the kernel: what measured ones are held against.
+//! The clock rates that the machine declares, by the CPU itself and by the kernel: what measured
+//! ones are held against.
 
 pub use crate::arch::rates::declared_counter;
 use std::fs::read_to_string;
 
 const CPUS: &str = "/sys/devices/system/cpu";
 
-/// The declared clock of a core: where it is written, and hertz; the highest clock first where it is known.
+/// The declared clock of a core: where it is written, and hertz; the highest clock first where it
+/// is known.
 pub fn declared_core(cpu: u32) -> Vec<(&'static str, f64)> {
     // Documentation/admin-guide/pm/cpufreq.rst and intel_pstate.rst: kilohertz.
     let files = [("cpuinfo_max_freq", "cpuinfo_max_freq"), ("base_frequency", "base_frequency")];

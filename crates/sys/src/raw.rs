@@ -1,8 +1,9 @@
-//! System calls by number, each a safe face over the architecture's bare instruction: for benchmarks whose subject is the
-//! call itself.
+//! System calls by number, each a safe face over the architecture's bare instruction: for
+//! benchmarks whose subject is the call itself.
 //!
-//! They return what the kernel returned: a negative error number on failure, which the benchmark checks once outside its
-//! loop or sums up inside it. Calls through libc, as programs make them, are in [`crate::io`].
+//! They return what the kernel returned: a negative error number on failure, which the benchmark
+//! checks once outside its loop or sums up inside it. Calls through libc, as programs make them,
+//! are in [`crate::io`].
 //!
 //! # Safety
 //! Every pointer passed comes from a reference that outlives the call, with its true length.
@@ -19,9 +20,11 @@ pub fn getppid() -> isize {
     unsafe { syscall0(libc::SYS_getppid as usize) }
 }
 
-/// A call whose number no kernel gives to anything: `-ENOSYS`, unless a filter answers before the kernel does.
+/// A call whose number no kernel gives to anything: `-ENOSYS`, unless a filter answers before the
+/// kernel does.
 ///
-/// Far above the numbers in use (below 500 in 2026), and without the bit that x86 keeps for its x32 programs.
+/// Far above the numbers in use (below 500 in 2026), and without the bit that x86 keeps for its x32
+/// programs.
 #[inline(always)]
 pub fn no_such_call() -> isize {
     // SAFETY: no arguments; a number without a call does nothing.
@@ -73,7 +76,8 @@ pub fn write(fd: BorrowedFd<'_>, buf: &[u8]) -> isize {
     unsafe { syscall3(libc::SYS_write as usize, fd.as_raw_fd() as usize, buf.as_ptr() as usize, buf.len()) }
 }
 
-/// Room for the kernel's `struct stat`, whatever its layout here: no architecture's exceeds 256 bytes.
+/// Room for the kernel's `struct stat`, whatever its layout here: no architecture's exceeds 256
+/// bytes.
 #[derive(Debug)]
 #[repr(align(16))]
 pub struct StatRoom([u8; 256]);
@@ -96,7 +100,8 @@ impl Default for StatRoom {
     }
 }
 
-/// `fstat` itself, not the `newfstatat` with an empty path that libc makes of it (half as much again).
+/// `fstat` itself, not the `newfstatat` with an empty path that libc makes of it (half as much
+/// again).
 #[inline(always)]
 pub fn fstat(fd: BorrowedFd<'_>, room: &mut StatRoom) -> isize {
     // SAFETY: the room is larger than any struct stat.
@@ -111,7 +116,8 @@ pub fn stat_at(dir: BorrowedFd<'_>, name: &CStr, room: &mut StatRoom) -> isize {
     unsafe { syscall4(libc::SYS_newfstatat as usize, dir, name.as_ptr() as usize, room, 0) }
 }
 
-/// `openat` read-only of a name below an open directory, then `close` of what it gave; 0 when both worked.
+/// `openat` read-only of a name below an open directory, then `close` of what it gave; 0 when both
+/// worked.
 #[inline(always)]
 pub fn open_close_at(dir: BorrowedFd<'_>, name: &CStr) -> isize {
     let flags = (libc::O_RDONLY | libc::O_CLOEXEC) as usize;
@@ -122,12 +128,13 @@ pub fn open_close_at(dir: BorrowedFd<'_>, name: &CStr) -> isize {
     }
 }
 
-/// `openat` of a name that must not exist yet, `write` of the content unless it is empty, `close`; 0 when all worked,
-/// `-ENOSPC` when only a part was written.
+/// `openat` of a name that must not exist yet, `write` of the content unless it is empty, `close`;
+/// 0 when all worked, `-ENOSPC` when only a part was written.
 #[inline(always)]
 pub fn create_at(dir: BorrowedFd<'_>, name: &CStr, content: &[u8]) -> isize {
     let flags = (libc::O_CREAT | libc::O_EXCL | libc::O_WRONLY | libc::O_CLOEXEC) as usize;
-    // SAFETY: the name is NUL-terminated, the content as long as it says; the descriptor was opened here.
+    // SAFETY: the name is NUL-terminated, the content as long as it says; the descriptor was opened
+    // here.
     unsafe {
         let fd = syscall4(libc::SYS_openat as usize, dir.as_raw_fd() as usize, name.as_ptr() as usize, flags, 0o666);
         if fd < 0 {

@@ -1,11 +1,13 @@
 //! Asking which of many descriptors are ready, by number, and things to be ready.
 //!
-//! The calls are those that every architecture has: `pselect6`, `ppoll` and `epoll_pwait` without a signal mask. `select`,
-//! `poll` and `epoll_wait` are the same code in the kernel, where they exist at all.
+//! The calls are those that every architecture has: `pselect6`, `ppoll` and `epoll_pwait` without a
+//! signal mask. `select`, `poll` and `epoll_wait` are the same code in the kernel, where they exist
+//! at all.
 //!
 //! # Safety
-//! Sets, arrays and timeouts are owned, initialised, and as long as the kernel is told. A descriptor that is closed
-//! meanwhile makes an answer wrong, and no memory unsafe: the kernel is given numbers.
+//! Sets, arrays and timeouts are owned, initialised, and as long as the kernel is told. A
+//! descriptor that is closed meanwhile makes an answer wrong, and no memory unsafe: the kernel is
+//! given numbers.
 #![expect(unsafe_code, reason = "raw pselect6, ppoll, epoll_pwait, epoll_ctl")]
 
 use crate::arch::{syscall4, syscall5, syscall6};
@@ -211,8 +213,8 @@ pub fn move_up(fd: OwnedFd, floor: usize) -> io::Result<OwnedFd> {
     Ok(rustix::io::fcntl_dupfd_cloexec(&fd, floor as i32)?)
 }
 
-/// Lets this process number its descriptors up to `wanted`, as far as the hard limit goes; what that limit is where it is
-/// too low.
+/// Lets this process number its descriptors up to `wanted`, as far as the hard limit goes; what
+/// that limit is where it is too low.
 ///
 /// # Errors
 /// The hard limit, where that is below `wanted`.

@@ -80,8 +80,8 @@ pub enum Arrived {
     ChildEnded,
 }
 
-/// The signal blocked in the calling thread, and in processes that it forks, so that it can be waited for; and with it the one
-/// that tells of children.
+/// The signal blocked in the calling thread, and in processes that it forks, so that it can be
+/// waited for; and with it the one that tells of children.
 #[derive(Debug)]
 pub struct Blocked {
     set: libc::sigset_t,

@@ -1,12 +1,12 @@
 //! The ways in which a program may sleep for a time, behind one face.
 //!
-//! A [`Sleeper`] sleeps for its length again and again and says each time how late it was woken, by `CLOCK_MONOTONIC`:
-//! the clock that the kernel's timers run on. The harness's own clock is not slewed by NTP and would see a sleep of 10
-//! ms end up to 5 us early.
+//! A [`Sleeper`] sleeps for its length again and again and says each time how late it was woken, by
+//! `CLOCK_MONOTONIC`: the clock that the kernel's timers run on. The harness's own clock is not
+//! slewed by NTP and would see a sleep of 10 ms end up to 5 us early.
 //!
 //! # Safety
-//! Every call is given owned values that live across it; descriptors are owned by the sleeper; the timer of a signal is
-//! deleted, and the signal taken out, before the signal is let through again.
+//! Every call is given owned values that live across it; descriptors are owned by the sleeper; the
+//! timer of a signal is deleted, and the signal taken out, before the signal is let through again.
 #![expect(unsafe_code, reason = "nanosleep and its relatives, timers, sigtimedwait")]
 
 use crate::io::read;
@@ -98,8 +98,8 @@ impl Sleeper {
     /// Prepares to sleep for `length_ns`, whole microseconds.
     ///
     /// # Errors
-    /// Those of what the way needs: `ENOSYS` where the kernel lacks it. `Other` for `setitimer` in a process with
-    /// several threads: its signal may be given to any of them.
+    /// Those of what the way needs: `ENOSYS` where the kernel lacks it. `Other` for `setitimer` in
+    /// a process with several threads: its signal may be given to any of them.
     pub fn new(way: Way, length_ns: u64) -> io::Result<Sleeper> {
         let owned = |fd: libc::c_int| {
             checked(fd)?;
@@ -126,12 +126,12 @@ impl Sleeper {
         Ok(Sleeper { way, length_ns, kit })
     }
 
-    /// Sleeps once; how late it was woken, in nanoseconds, negative when early. The call that sets a timer belongs to
-    /// the sleep, as it does in `nanosleep`.
+    /// Sleeps once; how late it was woken, in nanoseconds, negative when early. The call that sets
+    /// a timer belongs to the sleep, as it does in `nanosleep`.
     ///
     /// # Errors
-    /// Those of the calls: `Interrupted` when a signal was caught, `InvalidData` when something else than the time
-    /// ended the sleep.
+    /// Those of the calls: `Interrupted` when a signal was caught, `InvalidData` when something
+    /// else than the time ended the sleep.
     pub fn sleep(&self) -> io::Result<i64> {
         let target = now_ns() + self.length_ns;
         self.wait(target)?;
@@ -141,8 +141,8 @@ impl Sleeper {
     fn wait(&self, target: u64) -> io::Result<()> {
         let mut length = timespec(self.length_ns);
         let mut short = timeval(self.length_ns);
-        // SAFETY (of all calls below): pointers are null where the kernel takes null, or to owned values of the right
-        // type.
+        // SAFETY (of all calls below): pointers are null where the kernel takes null, or to owned
+        // values of the right type.
         let ended = match (self.way, &self.kit) {
             // SAFETY: as above.
             (Way::Nanosleep, _) => unsafe { libc::nanosleep(&length, null_mut()) },
@@ -168,7 +168,8 @@ impl Sleeper {
             }
             (Way::Itimer, Kit::Signal(signal)) => {
                 let once = libc::itimerval { it_interval: timeval(0), it_value: short };
-                // SAFETY: as above; by number, since the type of the first argument differs between libcs.
+                // SAFETY: as above; by number, since the type of the first argument differs between
+                // libcs.
                 let set = unsafe { libc::syscall(libc::SYS_setitimer, 0, &once, null_mut::<libc::itimerval>()) };
                 checked(set as i32)?;
                 return signal.wait();
@@ -214,12 +215,13 @@ impl Drop for Sleeper {
     }
 }
 
-/// A timer of the kernel's that sends the signal to the calling thread. By number: the function is in a library of its
-/// own on some systems.
+/// A timer of the kernel's that sends the signal to the calling thread. By number: the function is
+/// in a library of its own on some systems.
 fn make_timer(signal: i32) -> io::Result<i32> {
     let mut event = MaybeUninit::<libc::sigevent>::zeroed();
     let mut timer: libc::c_int = 0;
-    // SAFETY: a zeroed sigevent is legal, its fields are set before the call, and both live across it.
+    // SAFETY: a zeroed sigevent is legal, its fields are set before the call, and both live across
+    // it.
     unsafe {
         let event = event.assume_init_mut();
         event.sigev_notify = libc::SIGEV_THREAD_ID;
@@ -248,8 +250,8 @@ impl Blocked {
     fn new(signal: i32) -> io::Result<Blocked> {
         let mut set = MaybeUninit::<libc::sigset_t>::zeroed();
         let mut before = MaybeUninit::<libc::sigset_t>::zeroed();
-        // SAFETY: `set` is initialised by sigemptyset before it is used; `before` is written by pthread_sigmask, and is
-        // a legal, empty set where that failed.
+        // SAFETY: `set` is initialised by sigemptyset before it is used; `before` is written by
+        // pthread_sigmask, and is a legal, empty set where that failed.
         unsafe {
             libc::sigemptyset(set.as_mut_ptr());
             libc::sigaddset(set.as_mut_ptr(), signal);
@@ -271,7 +273,8 @@ impl Blocked {
 impl Drop for Blocked {
     fn drop(&mut self) {
         let at_once = timespec(0);
-        // SAFETY: initialised sets. What is still pending is taken out first: its default action would end the process.
+        // SAFETY: initialised sets. What is still pending is taken out first: its default action
+        // would end the process.
         unsafe {
             libc::sigtimedwait(&self.set, null_mut(), &at_once);
             libc::pthread_sigmask(libc::SIG_SETMASK, &self.before, null_mut());

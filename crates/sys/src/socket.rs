@@ -1,4 +1,5 @@
-//! Sockets of any address, with the options that a server and its client need and `std::net` does not have.
+//! Sockets of any address, with the options that a server and its client need and `std::net` does
+//! not have.
 
 use rustix::net::{AddressFamily, SendFlags, SocketFlags, SocketType, sockopt};
 use std::io;
@@ -35,7 +36,8 @@ pub fn connect_from(from: SocketAddr, to: SocketAddr) -> io::Result<TcpStream> {
     Ok(socket.into())
 }
 
-/// A socket that listens there, with a backlog of one's own; the kernel cuts it to [`crate::net::longest_backlog`].
+/// A socket that listens there, with a backlog of one's own; the kernel cuts it to
+/// [`crate::net::longest_backlog`].
 ///
 /// # Errors
 /// Those of `socket`, `bind` and `listen`.
@@ -66,7 +68,8 @@ pub fn udp(at: SocketAddr) -> io::Result<UdpSocket> {
     UdpSocket::bind(at)
 }
 
-/// Lets the kernel find out within half a minute that the machine at the other end is gone without a word.
+/// Lets the kernel find out within half a minute that the machine at the other end is gone without
+/// a word.
 ///
 /// # Errors
 /// Those of `setsockopt`.
@@ -77,7 +80,8 @@ pub fn notice_silence(connection: &TcpStream) -> io::Result<()> {
     Ok(sockopt::set_socket_keepalive(connection, true)?)
 }
 
-/// The longest packet on the way of this connection, in bytes; `None` where the kernel does not tell.
+/// The longest packet on the way of this connection, in bytes; `None` where the kernel does not
+/// tell.
 pub fn path_mtu(connection: &TcpStream) -> Option<u32> {
     let v4 = connection.local_addr().ok()?.is_ipv4();
     let mtu = if v4 { sockopt::ip_mtu(connection) } else { sockopt::ipv6_mtu(connection) };
@@ -89,8 +93,9 @@ pub fn is_ready(fd: impl AsFd) -> bool {
     !crate::io::readable(&[fd.as_fd()], Duration::ZERO).is_empty()
 }
 
-/// Asks for so much room in each direction, and tells what the kernel grants (it counts its own overhead, and has limits):
-/// for sending, for receiving. To be asked for before connecting: the window's scale is agreed upon then.
+/// Asks for so much room in each direction, and tells what the kernel grants (it counts its own
+/// overhead, and has limits): for sending, for receiving. To be asked for before connecting: the
+/// window's scale is agreed upon then.
 ///
 /// # Errors
 /// Those of `setsockopt` and `getsockopt`.
@@ -100,7 +105,8 @@ pub fn set_buffers(socket: BorrowedFd<'_>, bytes: usize) -> io::Result<(usize, u
     Ok((sockopt::socket_send_buffer_size(socket)?, sockopt::socket_recv_buffer_size(socket)?))
 }
 
-/// Asks for room for so many bytes that are sent and not yet read; the kernel grants what its limit allows.
+/// Asks for room for so many bytes that are sent and not yet read; the kernel grants what its limit
+/// allows.
 ///
 /// # Errors
 /// Those of `setsockopt`.
@@ -116,7 +122,8 @@ pub fn send_buffer(socket: BorrowedFd<'_>) -> io::Result<usize> {
     Ok(sockopt::socket_send_buffer_size(socket)?)
 }
 
-/// Sends some of it and says that more follows: TCP waits for that before it sends a segment that is not full.
+/// Sends some of it and says that more follows: TCP waits for that before it sends a segment that
+/// is not full.
 ///
 /// # Errors
 /// Those of `send`.

@@ -1,13 +1,13 @@
 //! The ways of making a process, each as bare as a benchmark needs it.
 //!
-//! The child does nothing but leave or become another program. Not for benchmarks' helpers: those are made by
-//! [`crate::fork::fork`], which watches over them. Whoever calls these waits for the child with
-//! [`crate::process::wait`].
+//! The child does nothing but leave or become another program. Not for benchmarks' helpers: those
+//! are made by [`crate::fork::fork`], which watches over them. Whoever calls these waits for the
+//! child with [`crate::process::wait`].
 //!
 //! # Safety
-//! After `fork` or `clone` the child only calls `_exit` or `execve`, both async-signal-safe. The `CLONE_VM` child runs
-//! on a stack of its own while its parent is suspended (`CLONE_VFORK`), and writes nothing else but an atomic that its
-//! parent lends it.
+//! After `fork` or `clone` the child only calls `_exit` or `execve`, both async-signal-safe. The
+//! `CLONE_VM` child runs on a stack of its own while its parent is suspended (`CLONE_VFORK`), and
+//! writes nothing else but an atomic that its parent lends it.
 #![expect(unsafe_code, reason = "fork, clone, execve, posix_spawn, mmap of a stack")]
 
 use crate::clock::{Clock, Monotonic};
@@ -67,7 +67,8 @@ impl Command {
     }
 
     fn exec(&self) -> ! {
-        // SAFETY: path, argv and envp are NUL-terminated and live in `self`; on failure the child leaves at once.
+        // SAFETY: path, argv and envp are NUL-terminated and live in `self`; on failure the child
+        // leaves at once.
         unsafe {
             match &self.memory {
                 None => drop(libc::execve(self.path.as_ptr(), self.argv.as_ptr(), self.envp.as_ptr())),
@@ -101,7 +102,8 @@ impl Command {
     /// Those of `clone`. A failed `execve` shows as exit code [`EXEC_FAILED`].
     pub fn vfork_exec(&self, stack: &mut Stack) -> io::Result<i32> {
         extern "C" fn child(command: *mut libc::c_void) -> libc::c_int {
-            // SAFETY: the pointer is the `&Command` passed below; its owner is suspended until this child has exec'ed.
+            // SAFETY: the pointer is the `&Command` passed below; its owner is suspended until this
+            // child has exec'ed.
             unsafe { &*command.cast::<Command>() }.exec()
         }
         vfork(child, stack, (self as *const Command).cast_mut().cast())
@@ -113,7 +115,8 @@ impl Command {
     /// Those of `posix_spawn`, which reports a failed `execve` itself.
     pub fn posix_spawn(&self) -> io::Result<i32> {
         let mut pid = 0;
-        // SAFETY: path, argv and envp are NUL-terminated and live in `self`; no file actions, no attributes.
+        // SAFETY: path, argv and envp are NUL-terminated and live in `self`; no file actions, no
+        // attributes.
         let error = unsafe {
             libc::posix_spawn(
                 &mut pid,
@@ -137,7 +140,8 @@ pub struct Task<'a> {
     pub deed: ChildAction<'a>,
 }
 
-/// What a child leaves as evidence. A child whose memory is a copy needs the number in a [`crate::shared::Shared`] one.
+/// What a child leaves as evidence. A child whose memory is a copy needs the number in a
+/// [`crate::shared::Shared`] one.
 #[derive(Clone, Copy, Debug)]
 pub enum ChildAction<'a> {
     /// Nothing.
@@ -175,7 +179,8 @@ pub fn fork_exit(task: &Task<'_>) -> io::Result<i32> {
     }
 }
 
-/// A stack for children that share memory, straight from the kernel; without a guard, which they do not need.
+/// A stack for children that share memory, straight from the kernel; without a guard, which they do
+/// not need.
 #[derive(Debug)]
 pub struct Stack(*mut libc::c_void);
 
@@ -215,19 +220,21 @@ fn vfork(
 ) -> io::Result<i32> {
     // SAFETY: one past the end of the mapping.
     let top = unsafe { stack.0.byte_add(Stack::BYTES) };
-    // SAFETY: `top` is the aligned end of an exclusively borrowed stack; CLONE_VFORK suspends this thread until the child
-    // has left or exec'ed, so stack and argument outlive its use of them.
+    // SAFETY: `top` is the aligned end of an exclusively borrowed stack; CLONE_VFORK suspends this
+    // thread until the child has left or exec'ed, so stack and argument outlive its use of them.
     let pid = unsafe { libc::clone(child, top, libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD, argument) };
     if pid < 0 { Err(io::Error::last_os_error()) } else { Ok(pid) }
 }
 
-/// `clone(CLONE_VM | CLONE_VFORK)` whose child does its task in the memory of its parent; returns the child's id.
+/// `clone(CLONE_VM | CLONE_VFORK)` whose child does its task in the memory of its parent; returns
+/// the child's id.
 ///
 /// # Errors
 /// Those of `clone`.
 pub fn vfork_exit(task: &Task<'_>, stack: &mut Stack) -> io::Result<i32> {
     extern "C" fn child(task: *mut libc::c_void) -> libc::c_int {
-        // SAFETY: the pointer is the `&Task` passed below; its owner is suspended until this child has left.
+        // SAFETY: the pointer is the `&Task` passed below; its owner is suspended until this child
+        // has left.
         unsafe { &*task.cast::<Task<'_>>() }.run()
     }
     vfork(child, stack, std::ptr::from_ref(task).cast_mut().cast())

@@ -1,9 +1,11 @@
-//! Moving bytes between files, pipes and sockets without a buffer of the program's own, and how much a pipe holds.
+//! Moving bytes between files, pipes and sockets without a buffer of the program's own, and how
+//! much a pipe holds.
 //!
 //! # Safety
-//! `vmsplice` gets the write end of a pipe and a slice, from which the kernel only reads; it holds the pages,
-//! not the address, so that even an unmapped buffer stays valid for it. What a reader sees of a buffer that is changed
-//! before it was read is the caller's concern: other bytes, never foreign memory.
+//! `vmsplice` gets the write end of a pipe and a slice, from which the kernel only reads; it holds
+//! the pages, not the address, so that even an unmapped buffer stays valid for it. What a reader
+//! sees of a buffer that is changed before it was read is the caller's concern: other bytes, never
+//! foreign memory.
 #![expect(unsafe_code, reason = "vmsplice")]
 
 use rustix::fs::MemfdFlags;
@@ -42,8 +44,8 @@ pub fn memory_file() -> io::Result<File> {
     Ok(rustix::fs::memfd_create("groma", MemfdFlags::CLOEXEC)?.into())
 }
 
-/// Puts the pages of the whole buffer into the pipe. They are not copied: the buffer must stay as it is until they are
-/// read.
+/// Puts the pages of the whole buffer into the pipe. They are not copied: the buffer must stay as
+/// it is until they are read.
 ///
 /// # Errors
 /// Those of `vmsplice`.
@@ -71,7 +73,8 @@ pub fn sendfile_full(to: BorrowedFd<'_>, file: BorrowedFd<'_>, mut offset: u64, 
     Ok(())
 }
 
-/// As [`sendfile_full`] by `splice`: one of the two ends must be a pipe. `offset` is `None` where `from` has none.
+/// As [`sendfile_full`] by `splice`: one of the two ends must be a pipe. `offset` is `None` where
+/// `from` has none.
 ///
 /// # Errors
 /// Those of `splice`; `UnexpectedEof` when there is no more.

@@ -2,8 +2,8 @@
 //!
 //! # Safety
 //!
-//! A [`Split`] borrows its buffer for itself alone and exists only where all that it loads and stores is inside, and
-//! where the CPU may do that at such addresses.
+//! A [`Split`] borrows its buffer for itself alone and exists only where all that it loads and
+//! stores is inside, and where the CPU may do that at such addresses.
 #![expect(unsafe_code, reason = "runs the kernels over a checked buffer")]
 
 pub use crate::arch::split::{SPLITS, unaligned_usable};

@@ -1,13 +1,14 @@
 //! Streams: the safe face of the kernels that read, write or copy a buffer from front to back.
 //!
-//! [`Stream`] is a kernel that this CPU has, chosen once; [`Stream::over`] checks the buffers, once, and gives a
-//! [`Pass`] that can no longer be wrong and whose `run` is nothing but the kernel. Which sizes, how often and what the
-//! clock says is the caller's business.
+//! [`Stream`] is a kernel that this CPU has, chosen once; [`Stream::over`] checks the buffers,
+//! once, and gives a [`Pass`] that can no longer be wrong and whose `run` is nothing but the
+//! kernel. Which sizes, how often and what the clock says is the caller's business.
 //!
 //! # Safety
 //!
-//! A `Pass` exists only for a kernel out of the list of what the CPU can run and for buffers that [`Stream::over`] has
-//! measured; it holds both as Rust slices, so they are alive, not shared and do not overlap.
+//! A `Pass` exists only for a kernel out of the list of what the CPU can run and for buffers that
+//! [`Stream::over`] has measured; it holds both as Rust slices, so they are alive, not shared and
+//! do not overlap.
 #![expect(unsafe_code, reason = "calls the kernels")]
 
 pub use crate::arch::{Op, STREAM_ALIGN, StreamKernel};
@@ -43,7 +44,8 @@ impl Stream {
         }
     }
 
-    /// All kernels for `op` that might be the fastest here: the native ones, or the portable one where there are no others.
+    /// All kernels for `op` that might be the fastest here: the native ones, or the portable one
+    /// where there are no others.
     ///
     /// Which of them is fastest depends on the CPU and on where the buffer is: it has to be tried.
     ///
@@ -67,8 +69,9 @@ impl Stream {
         bytes - bytes % self.kernel.step
     }
 
-    /// Fixes the buffers: `dst` is what is written, `src` what is read; the one that the operation does not use is
-    /// ignored and may be empty. For a copy it matters how they lie to each other: see [`apart`].
+    /// Fixes the buffers: `dst` is what is written, `src` what is read; the one that the operation
+    /// does not use is ignored and may be empty. For a copy it matters how they lie to each other:
+    /// see [`apart`].
     ///
     /// # Errors
     ///
@@ -101,7 +104,8 @@ pub struct Pass<'a> {
 }
 
 impl Pass<'_> {
-    /// Goes over the buffers `passes` times, and returns the bytes that the program has read and written, added up.
+    /// Goes over the buffers `passes` times, and returns the bytes that the program has read and
+    /// written, added up.
     #[inline]
     pub fn run(&mut self, passes: u64) -> u64 {
         // SAFETY: `Stream::over` checked address and length of the buffers that the kernel uses.
@@ -115,21 +119,24 @@ impl Pass<'_> {
         self.bytes as u64 * (op.read_per_byte() + op.written_per_byte())
     }
 
-    /// Bytes that memory moves in one pass under the write-allocate model, if nothing is found in a cache.
+    /// Bytes that memory moves in one pass under the write-allocate model, if nothing is found in a
+    /// cache.
     pub fn modelled_bytes(&self) -> u64 {
         self.bytes as u64 * self.kernel.op.modelled_per_byte()
     }
 }
 
-/// How far source and destination of a copy should be from agreeing in the low twelve bits of their addresses.
+/// How far source and destination of a copy should be from agreeing in the low twelve bits of their
+/// addresses.
 ///
-/// A load whose address agrees in those bits with a store still under way waits for it (4 KiB aliasing). Loads run ahead
-/// of stores, so the bad place is a destination *just above* the source, modulo 4096, and half a page is far from it on
-/// both sides. On a Golden Cove core in L1, an AVX2 copy moved 121 bytes per cycle at 2048, and 101 to 109 at 64 to 256.
+/// A load whose address agrees in those bits with a store still under way waits for it (4 KiB
+/// aliasing). Loads run ahead of stores, so the bad place is a destination *just above* the source,
+/// modulo 4096, and half a page is far from it on both sides. On a Golden Cove core in L1, an AVX2
+/// copy moved 121 bytes per cycle at 2048, and 101 to 109 at 64 to 256.
 pub const APART: usize = 2048;
 
-/// Cuts the destination and the source of a copy, in this order, out of one buffer: `bytes` each, and `apart` bytes from
-/// equal in the low twelve address bits ([`APART`] for the best case).
+/// Cuts the destination and the source of a copy, in this order, out of one buffer: `bytes` each,
+/// and `apart` bytes from equal in the low twelve address bits ([`APART`] for the best case).
 ///
 /// # Errors
 ///

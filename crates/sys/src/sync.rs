@@ -1,9 +1,10 @@
-//! The C library's semaphores and mutexes, which programs synchronise with, and the futex call that they fall back on.
+//! The C library's semaphores and mutexes, which programs synchronise with, and the futex call that
+//! they fall back on.
 //!
 //! # Safety
-//! Semaphores live in a mapping that outlives them, are initialised when they are made, and hold no pointers; a mutex
-//! is in a box, so it never moves, and is unlocked by the thread that has locked it, or an error is returned. A futex
-//! word is a live, aligned atomic.
+//! Semaphores live in a mapping that outlives them, are initialised when they are made, and hold no
+//! pointers; a mutex is in a box, so it never moves, and is unlocked by the thread that has locked
+//! it, or an error is returned. A futex word is a live, aligned atomic.
 #![expect(unsafe_code, reason = "sem_post and sem_wait, pthread_mutex_lock and _unlock, futex by number")]
 
 use crate::arch::syscall4;
@@ -36,8 +37,8 @@ impl Semaphores {
         Ok(semaphores)
     }
 
-    /// Those in a file, for all processes that map it. Whoever finds it empty initialises them, and the others wait
-    /// until that is done.
+    /// Those in a file, for all processes that map it. Whoever finds it empty initialises them, and
+    /// the others wait until that is done.
     ///
     /// # Errors
     /// Those of `flock`, `ftruncate`, `mmap`.
@@ -121,7 +122,8 @@ impl Drop for Mutex {
     }
 }
 
-/// Who may wait on a futex word: whether the kernel looks it up by this process's address or by what lies behind it.
+/// Who may wait on a futex word: whether the kernel looks it up by this process's address or by
+/// what lies behind it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Key {
     /// Threads of this process.

@@ -1,10 +1,12 @@
 //! Message queues and semaphores of System V.
 //!
-//! Private ones (`IPC_PRIVATE`): nobody finds them by a key. Each belongs to a [`Guardian`], which removes it.
+//! Private ones (`IPC_PRIVATE`): nobody finds them by a key. Each belongs to a [`Guardian`], which
+//! removes it.
 //!
 //! # Safety
-//! A [`Message`] is a type word and as many bytes as its length says, in memory of its own; operations on semaphores
-//! are a valid structure that outlives the call. Ids are numbers, which the kernel checks.
+//! A [`Message`] is a type word and as many bytes as its length says, in memory of its own;
+//! operations on semaphores are a valid structure that outlives the call. Ids are numbers, which
+//! the kernel checks.
 #![expect(unsafe_code, reason = "msgget, msgsnd, msgrcv, semget, semop")]
 
 use crate::guardian::Guardian;
@@ -86,7 +88,8 @@ impl Message {
     }
 }
 
-/// A set of two semaphores, both 0; removed when dropped, and when this process ends in whatever way.
+/// A set of two semaphores, both 0; removed when dropped, and when this process ends in whatever
+/// way.
 #[derive(Debug)]
 pub struct Semaphores(Guardian);
 
@@ -214,7 +217,8 @@ mod tests {
         assert!(queue_exists(queue) && set_exists(set));
         crate::process::kill_group(child.pid());
         assert_eq!(child.wait().expect("wait").signal(), Some(libc::SIGKILL));
-        // The guardians need the CPU for a moment, and children of other tests may hold copies of the leash.
+        // The guardians need the CPU for a moment, and children of other tests may hold copies of
+        // the leash.
         let patience = Instant::now() + Duration::from_secs(60);
         while queue_exists(queue) || set_exists(set) {
             assert!(Instant::now() < patience, "the guardians have not removed them");

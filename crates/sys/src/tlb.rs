@@ -1,10 +1,11 @@
 //! What the CPU declares of its translation caches: data TLBs by level and page size.
 //!
-//! x86 alone says it to programs (CPUID); elsewhere there is nothing to read. A hypervisor may hide it (leaf 0x18 of zeroes) and
-//! may declare anything, so it belongs beside a measurement, never in its place.
+//! x86 alone says it to programs (CPUID); elsewhere there is nothing to read. A hypervisor may hide
+//! it (leaf 0x18 of zeroes) and may declare anything, so it belongs beside a measurement, never in
+//! its place.
 //!
-//! Sources: Intel SDM vol. 2A, CPUID leaves 2 (table 3-12) and 0x18; AMD APM vol. 3, appendix E, leaves 8000_0005, 8000_0006 and
-//! 8000_0019.
+//! Sources: Intel SDM vol. 2A, CPUID leaves 2 (table 3-12) and 0x18; AMD APM vol. 3, appendix E,
+//! leaves 8000_0005, 8000_0006 and 8000_0019.
 
 /// A level of data TLB for one size of pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,8 +32,8 @@ pub fn declared() -> Vec<Tlb> {
     Vec::new()
 }
 
-/// The declared entries of one level for pages of that size; the most where several TLBs are of one level (Intel has one for loads
-/// and one for stores).
+/// The declared entries of one level for pages of that size; the most where several TLBs are of one
+/// level (Intel has one for loads and one for stores).
 pub fn declared_entries(level: u32, page: u64) -> Option<u32> {
     entries(&declared(), level, page)
 }
@@ -165,7 +166,8 @@ mod tests {
 
     #[test]
     fn leaf_18_as_golden_cove_fills_it() {
-        // Loads: 96 entries of 6 ways for 4 KiB, 32 for 2 MiB; stores: 16; unified: 2048 of 16 ways for both; instructions: 256.
+        // Loads: 96 entries of 6 ways for 4 KiB, 32 for 2 MiB; stores: 16; unified: 2048 of 16 ways
+        // for both; instructions: 256.
         let leaves = [
             (0x18, 0, [8, 0, 0, 0]),
             (0x18, 1, [0, 0x0008_0001, 32, 0x22]),

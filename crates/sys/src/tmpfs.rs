@@ -1,14 +1,15 @@
 //! A file system in memory of our own, that no path leads to.
 //!
-//! The mount is never attached to the tree: it is there as long as somebody holds its descriptor, and the kernel
-//! dissolves it with the last one, SIGKILL included. A directory in `/dev/shm` would outlive a killed process, and a
-//! guardian process that removes it can be killed as well.
+//! The mount is never attached to the tree: it is there as long as somebody holds its descriptor,
+//! and the kernel dissolves it with the last one, SIGKILL included. A directory in `/dev/shm` would
+//! outlive a killed process, and a guardian process that removes it can be killed as well.
 //!
-//! Mounting is the superuser's. For others a child makes the mount in a user namespace of its own, in which their id is
-//! its own, hands the descriptor over and ends.
+//! Mounting is the superuser's. For others a child makes the mount in a user namespace of its own,
+//! in which their id is its own, hands the descriptor over and ends.
 //!
 //! # Safety
-//! `unshare` is called in a freshly forked child with one thread, for namespaces that hold no descriptors.
+//! `unshare` is called in a freshly forked child with one thread, for namespaces that hold no
+//! descriptors.
 #![expect(unsafe_code, reason = "unshare")]
 
 use crate::fork;
@@ -41,9 +42,9 @@ impl Tmpfs {
     /// An empty one that holds up to `bytes`.
     ///
     /// # Errors
-    /// Those of `fsopen`, `fsmount` and `unshare`: `EPERM` and the like where neither the superuser nor user
-    /// namespaces are to be had, `ENOSYS` and `ENODEV` where the kernel has no such thing; for others than the
-    /// superuser also those of [`fork::fork`].
+    /// Those of `fsopen`, `fsmount` and `unshare`: `EPERM` and the like where neither the superuser
+    /// nor user namespaces are to be had, `ENOSYS` and `ENODEV` where the kernel has no such thing;
+    /// for others than the superuser also those of [`fork::fork`].
     pub fn new(bytes: u64) -> io::Result<Tmpfs> {
         Tmpfs::with(bytes, MountAttrFlags::empty())
     }
@@ -177,7 +178,8 @@ mod tests {
 
     #[test]
     fn a_killed_process_takes_it_along() {
-        // What the kernel has in memory for all such file systems, of which the killed one is the largest by far.
+        // What the kernel has in memory for all such file systems, of which the killed one is the
+        // largest by far.
         let held = || {
             let text = std::fs::read_to_string("/proc/meminfo").expect("/proc");
             let line = text.lines().find_map(|l| l.strip_prefix("Shmem:")).expect("Shmem").trim().to_owned();

@@ -1,16 +1,18 @@
 //! A page whose access the hardware refuses, and a handler that lets it be refused again and again.
 //!
-//! The handler of a refused access returns, the instruction is run again, and is refused again: so many times as was asked
-//! for, with no other system call between. The last time the handler opens the page, the access succeeds, and the loop is
-//! left. Nothing is jumped over, so this is the same on every CPU. (The crash of tests is in [`crate::fault`].)
+//! The handler of a refused access returns, the instruction is run again, and is refused again: so
+//! many times as was asked for, with no other system call between. The last time the handler opens
+//! the page, the access succeeds, and the loop is left. Nothing is jumped over, so this is the same
+//! on every CPU. (The crash of tests is in [`crate::fault`].)
 //!
-//! The handlers of a process are one for all its threads: there is one [`Trap`] at a time. A refused access anywhere else goes
-//! to whoever handled it before.
+//! The handlers of a process are one for all its threads: there is one [`Trap`] at a time. A
+//! refused access anywhere else goes to whoever handled it before.
 //!
 //! # Safety
-//! The page is a mapping of our own that nothing borrows: it is touched by volatile accesses through its address alone. The
-//! handler uses atomics and the system calls `mprotect` and `ftruncate`, no more; it is installed while the page is mapped,
-//! and what it finds in the statics was stored before the access that it handles.
+//! The page is a mapping of our own that nothing borrows: it is touched by volatile accesses
+//! through its address alone. The handler uses atomics and the system calls `mprotect` and
+//! `ftruncate`, no more; it is installed while the page is mapped, and what it finds in the statics
+//! was stored before the access that it handles.
 #![expect(unsafe_code, reason = "a handler of SIGSEGV and SIGBUS, accesses that are refused")]
 
 use std::io;
@@ -30,7 +32,8 @@ pub enum Refused {
     PastEnd,
 }
 
-/// What the handler knows: where the page is, how it is opened, how many accesses it is still to refuse, how many it has.
+/// What the handler knows: where the page is, how it is opened, how many accesses it is still to
+/// refuse, how many it has.
 static PAGE: AtomicUsize = AtomicUsize::new(0);
 static PAGE_SIZE: AtomicUsize = AtomicUsize::new(0);
 static OPENED_BY: AtomicI32 = AtomicI32::new(0);
@@ -41,10 +44,12 @@ static TAKEN: AtomicU64 = AtomicU64::new(0);
 static ONE: Mutex<()> = Mutex::new(());
 
 extern "C" fn refused(signal: libc::c_int, info: *mut libc::siginfo_t, _context: *mut libc::c_void) {
-    // SAFETY: the kernel passes a valid siginfo, whose address is that of the access for both signals.
+    // SAFETY: the kernel passes a valid siginfo, whose address is that of the access for both
+    // signals.
     let at = unsafe { (*info).si_addr() } as usize;
     if at & !(PAGE_SIZE.load(Relaxed) - 1) != PAGE.load(Relaxed) || !open_at_last() {
-        // Not ours, or not to be opened: run again without this handler, the access ends the process.
+        // Not ours, or not to be opened: run again without this handler, the access ends the
+        // process.
         crate::signals::restore_default(signal);
     }
 }
@@ -86,7 +91,8 @@ const SIGNALS: [libc::c_int; 2] = [libc::SIGSEGV, libc::SIGBUS];
 const STACK: usize = 64 << 10;
 
 impl Trap {
-    /// Maps the page, closed, and installs the handler: on the thread's own stack, or on an alternate one.
+    /// Maps the page, closed, and installs the handler: on the thread's own stack, or on an
+    /// alternate one.
     ///
     /// # Errors
     /// Those of `memfd_create`, `mmap`, `sigaltstack` and `sigaction`.
@@ -133,8 +139,8 @@ impl Trap {
     }
 
     fn install(&mut self, alternate: bool) -> io::Result<()> {
-        // SAFETY: zeroes are valid for these plain structures; the stack outlives its use, since dropping puts the old one
-        // back; the handler is async-signal-safe.
+        // SAFETY: zeroes are valid for these plain structures; the stack outlives its use, since
+        // dropping puts the old one back; the handler is async-signal-safe.
         unsafe {
             if alternate {
                 let mut room = vec![0u8; STACK];
@@ -202,8 +208,8 @@ impl Trap {
 
 impl Drop for Trap {
     fn drop(&mut self) {
-        // SAFETY: what was there before was told by the kernel (or is the default: zeroes); the page was mapped between two
-        // others, and all three are unmapped once.
+        // SAFETY: what was there before was told by the kernel (or is the default: zeroes); the
+        // page was mapped between two others, and all three are unmapped once.
         unsafe {
             for (signal, before) in SIGNALS.into_iter().zip(&self.before) {
                 libc::sigaction(signal, before, std::ptr::null_mut());
@@ -221,8 +227,9 @@ fn check(result: libc::c_int) -> io::Result<()> {
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
-/// Pages that nobody may touch, of a kind that the kernel merges with none: it would merge the page with a neighbour each
-/// time that it is opened, and part them each time that it is closed: 6.4 us for a write barrier instead of 5.0.
+/// Pages that nobody may touch, of a kind that the kernel merges with none: it would merge the page
+/// with a neighbour each time that it is opened, and part them each time that it is closed: 6.4 us
+/// for a write barrier instead of 5.0.
 fn fence(len: usize) -> io::Result<*mut u8> {
     let flags = libc::MAP_SHARED | libc::MAP_ANONYMOUS;
     // SAFETY: a fresh mapping at an address of the kernel's choice touches nothing that exists.
@@ -249,7 +256,8 @@ mod tests {
     fn so_many_accesses_are_refused_as_were_asked_for_and_all_elsewhere() {
         for alternate in [false, true] {
             for kind in [Refused::Write, Refused::Read, Refused::PastEnd] {
-                // Neighbours, which the page would be merged with: one by one they leave it no hole among the others.
+                // Neighbours, which the page would be merged with: one by one they leave it no hole
+                // among the others.
                 let _neighbours = [(); 64].map(|()| Mapping::new(crate::pages::page_size(), Backing::Anonymous, false));
                 let trap = Trap::new(kind, alternate).expect("a page");
                 assert!(trap.is_apart(), "{kind:?}");

@@ -38,7 +38,8 @@ pub fn pair(kind: Kind) -> io::Result<(OwnedFd, OwnedFd)> {
     Ok(socketpair(AddressFamily::UNIX, kind.raw(), SocketFlags::CLOEXEC, None)?)
 }
 
-/// Two sockets connected through addresses, as those of two programs that do not descend from each other.
+/// Two sockets connected through addresses, as those of two programs that do not descend from each
+/// other.
 ///
 /// # Errors
 /// Those of `socket`, `bind`, `listen`, `connect`, `accept`.

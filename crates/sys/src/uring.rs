@@ -1,68 +1,27 @@
 //! The rings of io_uring, with nothing between: `io_uring_setup`, `io_uring_enter`, `mmap`.
 //!
-//! One ring of submissions and one of completions, one thread at a time. Made plainly: no polling thread, no registered files
-//! or buffers. And why there is no ring, where there is none.
+//! One ring of submissions and one of completions, one thread at a time. Made plainly: no polling
+//! thread, no registered files or buffers. And why there is no ring, where there is none.
 //!
 //! # Safety
-//! The mappings are those of a ring descriptor that is open as long as they are, with the lengths that the kernel's offsets
-//! imply. Entries in the ring's shared memory are written before the tail that publishes them (release) and completions read
-//! after the tail that publishes them (acquire), at indices below the sizes that the kernel told. The kernel only ever gets
-//! the address of a buffer that is borrowed until all operations on it have completed.
+//! The mappings are those of a ring descriptor that is open as long as they are, with the lengths
+//! that the kernel's offsets imply. Entries in the ring's shared memory are written before the tail
+//! that publishes them (release) and completions read after the tail that publishes them (acquire),
+//! at indices below the sizes that the kernel told. The kernel only ever gets the address of a
+//! buffer that is borrowed until all operations on it have completed.
 #![expect(unsafe_code, reason = "io_uring_setup, io_uring_enter, shared rings")]
 
 use crate::arch::syscall6;
+use rustix::io_uring::{
+    IORING_OFF_CQ_RING, IORING_OFF_SQ_RING, IORING_OFF_SQES, IoringEnterFlags, IoringOp, IoringSqeFlags,
+    io_uring_params, io_uring_setup,
+};
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// `struct io_sqring_offsets`.
-#[repr(C)]
-#[derive(Default)]
-struct SubmissionOffsets {
-    head: u32,
-    tail: u32,
-    mask: u32,
-    entries: u32,
-    flags: u32,
-    dropped: u32,
-    array: u32,
-    _reserved: u32,
-    _user: u64,
-}
-
-/// `struct io_cqring_offsets`.
-#[repr(C)]
-#[derive(Default)]
-struct CompletionOffsets {
-    head: u32,
-    tail: u32,
-    mask: u32,
-    entries: u32,
-    overflow: u32,
-    cqes: u32,
-    flags: u32,
-    _reserved: u32,
-    _user: u64,
-}
-
-/// `struct io_uring_params`.
-#[repr(C)]
-#[derive(Default)]
-struct Params {
-    sq_entries: u32,
-    cq_entries: u32,
-    flags: u32,
-    _thread: [u32; 2],
-    _features: u32,
-    _wq: u32,
-    _reserved: [u32; 3],
-    sq: SubmissionOffsets,
-    cq: CompletionOffsets,
-}
-
-const _: () = assert!(size_of::<Params>() == 120);
-
-/// `struct io_uring_sqe`: one operation.
+/// `struct io_uring_sqe`: one operation. Not rustix's, whose unions would change how the timed
+/// loops fill it in.
 #[repr(C)]
 #[derive(Clone, Copy, Default)]
 struct Submission {
@@ -92,22 +51,17 @@ pub struct Completion {
     pub flags: u32,
 }
 
-/// The operations, by the kernel's numbers (`enum io_uring_op`).
-const NOP: u8 = 0;
-const POLL_ADD: u8 = 6;
-const READ: u8 = 22;
-const MSG_RING: u8 = 40;
-/// A success is not told (`IOSQE_CQE_SKIP_SUCCESS`, 5.17).
-const SKIP_SUCCESS: u8 = 1 << 6;
-/// Wait for completions (`IORING_ENTER_GETEVENTS`).
-const GET_EVENTS: usize = 1;
+// The operations, as the kernel's numbers.
+const NOP: u8 = IoringOp::Nop as u8;
+const POLL_ADD: u8 = IoringOp::PollAdd as u8;
+const READ: u8 = IoringOp::Read as u8;
+const MSG_RING: u8 = IoringOp::MsgRing as u8;
+/// No completion for an operation that succeeds (Linux 5.17).
+const SKIP_SUCCESS: u8 = IoringSqeFlags::CQE_SKIP_SUCCESS.bits();
+/// Wait for completions.
+const GET_EVENTS: usize = IoringEnterFlags::GETEVENTS.bits() as usize;
 /// The number of the call that makes rings, for those who filter it.
 pub const SETUP: libc::c_long = libc::SYS_io_uring_setup;
-/// What is mapped, by the offset it is mapped at.
-const SUBMISSION_RING: libc::off_t = 0;
-const COMPLETION_RING: libc::off_t = 0x800_0000;
-const SUBMISSIONS: libc::off_t = 0x1000_0000;
-
 /// One mapping of the ring's memory.
 #[derive(Debug)]
 struct Shared {
@@ -116,10 +70,11 @@ struct Shared {
 }
 
 impl Shared {
-    fn map(fd: BorrowedFd<'_>, len: usize, what: libc::off_t) -> io::Result<Shared> {
+    fn map(fd: BorrowedFd<'_>, len: usize, what: u64) -> io::Result<Shared> {
         let (protection, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_SHARED | libc::MAP_POPULATE);
         // SAFETY: a fresh mapping at an address of the kernel's choice touches nothing that exists.
-        let at = unsafe { libc::mmap(std::ptr::null_mut(), len, protection, flags, fd.as_raw_fd(), what) };
+        let at =
+            unsafe { libc::mmap(std::ptr::null_mut(), len, protection, flags, fd.as_raw_fd(), what as libc::off_t) };
         if at == libc::MAP_FAILED { Err(io::Error::last_os_error()) } else { Ok(Shared { at: at.cast(), len }) }
     }
 
@@ -169,24 +124,21 @@ impl Ring {
     /// # Errors
     /// Those of `io_uring_setup` and `mmap`.
     pub fn new(entries: u32) -> io::Result<Ring> {
-        let mut params = Params::default();
-        let fd = {
-            // SAFETY: the parameters are those of the call, and live across it; the descriptor is fresh and owned.
-            unsafe {
-                let at = std::ptr::from_mut(&mut params) as usize;
-                match crate::arch::syscall2(libc::SYS_io_uring_setup as usize, entries as usize, at) {
-                    error if error < 0 => return Err(io::Error::from_raw_os_error(-error as i32)),
-                    fd => OwnedFd::from_raw_fd(fd as i32),
-                }
-            }
-        };
-        let (sq, cq) = (&params.sq, &params.cq);
+        let mut params = io_uring_params::default();
+        // SAFETY: the parameters are plain: no flag makes the kernel take a descriptor or an
+        // address from them.
+        let fd = unsafe { io_uring_setup(entries, &mut params) }?;
+        let (sq, cq) = (&params.sq_off, &params.cq_off);
         let submission_bytes = sq.array as usize + params.sq_entries as usize * size_of::<u32>();
         let completion_bytes = cq.cqes as usize + params.cq_entries as usize * size_of::<Completion>();
         let ring = Ring {
-            submission_ring: Shared::map(fd.as_fd(), submission_bytes, SUBMISSION_RING)?,
-            completion_ring: Shared::map(fd.as_fd(), completion_bytes, COMPLETION_RING)?,
-            submissions: Shared::map(fd.as_fd(), params.sq_entries as usize * size_of::<Submission>(), SUBMISSIONS)?,
+            submission_ring: Shared::map(fd.as_fd(), submission_bytes, IORING_OFF_SQ_RING)?,
+            completion_ring: Shared::map(fd.as_fd(), completion_bytes, IORING_OFF_CQ_RING)?,
+            submissions: Shared::map(
+                fd.as_fd(),
+                params.sq_entries as usize * size_of::<Submission>(),
+                IORING_OFF_SQES,
+            )?,
             fd,
             at: Offsets {
                 submission_tail: sq.tail,
@@ -211,12 +163,14 @@ impl Ring {
         self.entries
     }
 
-    /// Writes an operation; the next [`Ring::enter`] publishes it. Never more than [`Ring::entries`] between two of those.
+    /// Writes an operation; the next [`Ring::enter`] publishes it. Never more than
+    /// [`Ring::entries`] between two of those.
     #[inline]
     fn push(&mut self, operation: Submission) {
         let place = (self.tail & (self.entries - 1)) as usize;
-        // SAFETY: the place is below the number of entries, which is a power of two; the kernel reads no entry that was not
-        // published, and has copied those that were when `enter` returned.
+        // SAFETY: the place is below the number of entries, which is a power of two; the kernel
+        // reads no entry that was not published, and has copied those that were when `enter`
+        // returned.
         unsafe { self.submissions.at.cast::<Submission>().add(place).write(operation) };
         self.tail = self.tail.wrapping_add(1);
     }
@@ -236,7 +190,8 @@ impl Ring {
         self.push(Submission { opcode: POLL_ADD, fd: fd.as_raw_fd(), operation_flags, data, ..Submission::default() });
     }
 
-    /// Puts a completion with this data and result into another ring; of a success nothing is told in this one.
+    /// Puts a completion with this data and result into another ring; of a success nothing is told
+    /// in this one.
     #[inline]
     pub fn push_message(&mut self, to: BorrowedFd<'_>, data: u64, result: u32) {
         self.push(Submission {
@@ -250,15 +205,17 @@ impl Ring {
         });
     }
 
-    /// Publishes what was written, and waits for so many completions: one `io_uring_enter`. How many operations the kernel
-    /// took, or a negative error number; what it did not take is forgotten.
+    /// Publishes what was written, and waits for so many completions: one `io_uring_enter`. How
+    /// many operations the kernel took, or a negative error number; what it did not take is
+    /// forgotten.
     #[inline]
     pub fn enter(&mut self, wait: u32) -> isize {
         let tail = self.submission_ring.word(self.at.submission_tail);
         let before = tail.load(Ordering::Relaxed);
         tail.store(self.tail, Ordering::Release);
         let (fd, new) = (self.fd.as_raw_fd() as usize, self.tail.wrapping_sub(before) as usize);
-        // SAFETY: integers by value; what the operations point to is borrowed by whoever pushed them.
+        // SAFETY: integers by value; what the operations point to is borrowed by whoever pushed
+        // them.
         let took = unsafe { syscall6(libc::SYS_io_uring_enter as usize, fd, new, wait as usize, GET_EVENTS, 0, 0) };
         if took < new as isize {
             self.tail = before.wrapping_add(took.max(0) as u32);
@@ -274,7 +231,8 @@ impl Ring {
             return None;
         }
         let place = (self.head & self.at.completion_mask) as usize;
-        // SAFETY: the place is below the number of completions; the kernel has written it before it moved the tail.
+        // SAFETY: the place is below the number of completions; the kernel has written it before it
+        // moved the tail.
         let completion =
             unsafe { self.completion_ring.at.add(self.at.completions as usize).cast::<Completion>().add(place).read() };
         self.head = self.head.wrapping_add(1);
@@ -282,8 +240,8 @@ impl Ring {
         Some(completion)
     }
 
-    /// Reads the beginning of a file into each of the equal parts of a buffer, all by one `io_uring_enter`; how many parts
-    /// were filled.
+    /// Reads the beginning of a file into each of the equal parts of a buffer, all by one
+    /// `io_uring_enter`; how many parts were filled.
     ///
     /// # Errors
     /// Those of `io_uring_enter`.
@@ -337,7 +295,8 @@ pub enum Missing {
     Disabled(u32),
     /// Forbidden by something else: a security module, most likely.
     Refused,
-    /// No memory for them: before Linux 5.12 they count as locked memory, of which others than root may have little.
+    /// No memory for them: before Linux 5.12 they count as locked memory, of which others than root
+    /// may have little.
     NoMemory,
     /// Neither: some other error.
     Other,

@@ -1,5 +1,5 @@
-//! What the kernel lets a program do without entering it: through libc, which asks the vDSO where it can, and the same by
-//! number, which does enter the kernel.
+//! What the kernel lets a program do without entering it: through libc, which asks the vDSO where
+//! it can, and the same by number, which does enter the kernel.
 //!
 //! # Safety
 //! Out-parameters are owned and valid.

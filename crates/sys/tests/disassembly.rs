@@ -1,8 +1,10 @@
-//! The instruction that a kernel claims is really in it, as often as it should be, and no other touches memory: the
-//! loops are looked up, by address, in the disassembly of this very test program.
+//! The instruction that a kernel claims is really in it, as often as it should be, and no other
+//! touches memory: the loops are looked up, by address, in the disassembly of this very test
+//! program.
 //!
-//! `objdump` of GNU binutils does the work (for a foreign program the one that comes with its linker). Where there is
-//! none, the tests say so and pass, and only the chase is checked, by its bytes.
+//! `objdump` of GNU binutils does the work (for a foreign program the one that comes with its
+//! linker). Where there is none, the tests say so and pass, and only the chase is checked, by its
+//! bytes.
 //!
 //! # Safety
 //!
@@ -57,7 +59,8 @@ mod expected {
 }
 #[cfg(target_arch = "riscv64")]
 mod expected {
-    // Without aliases, whose spelling changes from version to version. (c.: in two bytes instead of four.)
+    // Without aliases, whose spelling changes from version to version. (c.: in two bytes instead of
+    // four.)
     pub(super) const CHASE: &[&str] = &["c.ld a0,0(a0)"];
     pub(super) const CHASE_BYTES: &[u8] = &[0x08, 0x61];
     pub(super) const ADD: &[&str] = &["c.add a0,a1"];
@@ -71,7 +74,8 @@ mod expected {
     pub(super) const SYSCALL: &str = "ecall";
 }
 
-/// Asserts that the innermost loop of `function` is `body`, `times` times, and two instructions that count and jump.
+/// Asserts that the innermost loop of `function` is `body`, `times` times, and two instructions
+/// that count and jump.
 fn assert_loop(function: usize, body: &[&str], times: u64) {
     let Some(function) = disassemble(in_file(function)) else { return };
     let found = innermost(&function);
@@ -126,7 +130,8 @@ fn call_loops_call_a_function_that_returns() {
     }
 }
 
-/// How often execution comes to `address` while `work` runs: the trap flag stops the CPU after every instruction.
+/// How often execution comes to `address` while `work` runs: the trap flag stops the CPU after
+/// every instruction.
 #[cfg(target_arch = "x86_64")]
 fn visits(address: usize, work: impl FnOnce()) -> u64 {
     use std::arch::asm;
@@ -141,7 +146,8 @@ fn visits(address: usize, work: impl FnOnce()) -> u64 {
     }
     ADDRESS.store(address, Relaxed);
     VISITS.store(0, Relaxed);
-    // SAFETY: the handler touches nothing but the atomics; the flag belongs to this thread and is cleared again.
+    // SAFETY: the handler touches nothing but the atomics; the flag belongs to this thread and is
+    // cleared again.
     unsafe {
         let mut action: libc::sigaction = std::mem::zeroed();
         action.sa_sigaction = trap as *const () as usize;
@@ -170,8 +176,9 @@ fn call_loops_turn_as_often_as_told() {
     }
 }
 
-/// What a loop loads, stores and fetches, and where: the instruction, the address as written, and how often the register in it was
-/// added to before. Each is there once if every byte of a turn is moved, and none twice.
+/// What a loop loads, stores and fetches, and where: the instruction, the address as written, and
+/// how often the register in it was added to before. Each is there once if every byte of a turn is
+/// moved, and none twice.
 fn addresses(body: &[Instruction]) -> Vec<(&str, &str, usize)> {
     let mut all = Vec::new();
     for (at, i) in body.iter().enumerate() {
@@ -303,8 +310,8 @@ impl Words {
         }
     }
 
-    /// Asserts that the inner loop of the function at `run` moves so many bytes from memory and so many to it, multiplies and
-    /// adds so many, and does nothing else but count.
+    /// Asserts that the inner loop of the function at `run` moves so many bytes from memory and so
+    /// many to it, multiplies and adds so many, and does nothing else but count.
     fn assert_loop(&self, run: usize, nt: bool, read: usize, written: usize, multiplied: usize, added: usize) {
         let Some(function) = disassemble(in_file(run)) else { return };
         let body = innermost(&function);
@@ -392,18 +399,19 @@ mod riscv64 {
     use groma_sys::arch::{self, Doubles, MIX_GROUPS, MIX_LINE};
     use std::collections::HashSet;
 
-    // objdump knows no instructions but of the extensions that a program is marked with, and the mark says what a compiler may
-    // use.
+    // objdump knows no instructions but of the extensions that a program is marked with, and the
+    // mark says what a compiler may use.
     std::arch::global_asm!(r#".attribute arch, "rv64gcv_zicbom_zicboz""#);
 
-    /// Asserts that vectors are set up once, before the loop, as groups of eight registers of words.
+    /// Asserts that vectors are set up once, before the loop, as groups of eight registers of
+    /// words.
     pub(super) fn assert_groups_of_eight(function: &[Instruction]) {
         let set: Vec<_> = function.iter().filter(|i| i.name().starts_with("vset")).collect();
         assert!(matches!(&*set, [i] if i.text.ends_with(",e64,m8,ta,ma")), "{set:#?}");
     }
 
-    /// Asserts that so many instructions load, each from an address of its own, that so many store, each to one of its own, and that
-    /// no other goes to memory.
+    /// Asserts that so many instructions load, each from an address of its own, that so many store,
+    /// each to one of its own, and that no other goes to memory.
     fn assert_moves(body: &[Instruction], [load, store]: [&str; 2], loads: usize, stores: usize) {
         let memory: Vec<_> = body.iter().filter_map(|i| Some((name(i), i.memory()?))).collect();
         assert_eq!(loads + stores, memory.len(), "{body:#?}");
@@ -447,8 +455,8 @@ mod riscv64 {
         }
     }
 
-    /// Asserts that so many instructions load and so many store eight words, a line, that each address goes on by a line after it was
-    /// used, and that there is nothing else but what counts.
+    /// Asserts that so many instructions load and so many store eight words, a line, that each
+    /// address goes on by a line after it was used, and that there is nothing else but what counts.
     fn assert_lines(function: &[Instruction], body: &[Instruction], loads: usize, stores: usize) {
         let set: Vec<_> = function.iter().filter(|i| i.name().starts_with("vset")).collect();
         assert!(matches!(&*set, [i] if i.text == "vsetivli zero,8,e64,m4,ta,ma"), "{set:#?}");

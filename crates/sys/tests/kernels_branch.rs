@@ -1,5 +1,5 @@
-//! Kernels of branches, of store forwarding, of splits and of wide vectors against their references: counts, states and
-//! values, never a time.
+//! Kernels of branches, of store forwarding, of splits and of wide vectors against their
+//! references: counts, states and values, never a time.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
@@ -10,8 +10,8 @@ use groma_sys::arch::branch::{
 };
 use groma_sys::arch::wide::{WIDE_STEP, WIDE_UNROLL, vector_work};
 use groma_sys::arch::{CHAIN_OPERAND, portable};
-use groma_sys::forward::{FORWARDS, Forward, Forwarding};
 use groma_sys::split::{SPLIT_BYTES, SPLITS, Split, unaligned_usable};
+use groma_sys::store_forward::{FORWARDS, Forward, Forwarding};
 
 const SEED: u64 = 0x9e37_79b9_7f4a_7c15;
 
@@ -39,8 +39,8 @@ fn branches_are_taken_or_not_as_told() {
     }
 }
 
-/// Branches that are taken one after the other in the same 16 bytes cost more on many CPUs: the layout is part of what
-/// is measured.
+/// Branches that are taken one after the other in the same 16 bytes cost more on many CPUs: the
+/// layout is part of what is measured.
 #[test]
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 fn taken_branches_are_as_far_apart_as_their_layout_says() {

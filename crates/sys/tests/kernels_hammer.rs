@@ -20,7 +20,8 @@ fn memory(pages: u64) -> Map {
 
 #[test]
 fn known_words_and_places() {
-    // wyrand's own: the product of a counter and the flipped counter, folded. RunOutcome out with Python's long integers.
+    // wyrand's own: the product of a counter and the flipped counter, folded. RunOutcome out with
+    // Python's long integers.
     let by_hand = |c: u64| {
         let product = u128::from(c) * u128::from(c ^ 0xe703_7ed1_a0b4_28db);
         (product >> 64) as u64 ^ (product & u128::from(u64::MAX)) as u64
@@ -99,7 +100,8 @@ fn a_replay_is_what_the_memory_holds() {
     }
 }
 
-/// Every page equally often, every place in it too, and one page says nothing of the next: chi squared.
+/// Every page equally often, every place in it too, and one page says nothing of the next: chi
+/// squared.
 #[test]
 fn places_are_spread_evenly() {
     for kind in Kind::ALL {

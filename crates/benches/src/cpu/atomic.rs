@@ -25,7 +25,7 @@
 use crate::work;
 use groma_harness::prelude::*;
 use groma_harness::sys::arch::{ADD_TAKES_ONE_CYCLE, CHAIN_UNROLL, add_chain, chain_added};
-use groma_harness::sys::atomics::Atomic;
+use groma_harness::sys::atomic::Atomic;
 
 pub(crate) static BENCH: Benchmark = Benchmark {
     info: Info {

@@ -287,7 +287,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use groma_harness::sys::arch::portable::ops::REFERENCES;
+    use groma_harness::sys::arch::portable::operation::REFERENCES;
     use groma_harness::testing::try_failing;
 
     #[test]

@@ -34,7 +34,7 @@
 use crate::work;
 use groma_harness::prelude::*;
 use groma_harness::sys::arch::{add_chain, chain_added};
-use groma_harness::sys::forward::{FORWARDS, Forward, Forwarding};
+use groma_harness::sys::store_forward::{FORWARDS, Forward, Forwarding};
 use groma_harness::sys::pages::{Map, Policy, page_size};
 
 pub(crate) static BENCH: Benchmark = Benchmark {

@@ -38,8 +38,9 @@
 
 use crate::work;
 use groma_harness::prelude::*;
+use groma_harness::sys::access::Accessor;
 use groma_harness::sys::arch::access::{ACCESS_UNROLL, Access};
-use groma_harness::sys::chains::{Accessor, Chains, Link, Order};
+use groma_harness::sys::parallel_chase::{Chains, Link, Order};
 use groma_harness::sys::pages::{Map, Policy, page_size};
 
 pub(crate) static BENCH: Benchmark = Benchmark {

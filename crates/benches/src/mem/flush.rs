@@ -24,8 +24,8 @@
 
 use crate::work;
 use groma_harness::prelude::*;
-use groma_harness::sys::arch::chases::CHASES_UNROLL;
-use groma_harness::sys::chains::{Chains, Link, Order};
+use groma_harness::sys::arch::parallel_chase::PARALLEL_CHASE_UNROLL;
+use groma_harness::sys::parallel_chase::{Chains, Link, Order};
 use groma_harness::sys::flush::{Effect, Flush};
 use groma_harness::sys::pages::{Map, Policy, page_size};
 use std::cell::{Cell, RefCell};
@@ -162,7 +162,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     Ok(())
 }
 
-const _: () = assert!((BATCH as u64).is_multiple_of(CHASES_UNROLL), "a reload is whole turns");
+const _: () = assert!((BATCH as u64).is_multiple_of(PARALLEL_CHASE_UNROLL), "a reload is whole turns");
 
 #[cfg(test)]
 mod tests {

@@ -30,7 +30,7 @@ use crate::work;
 use groma_harness::model::Params;
 use groma_harness::prelude::*;
 use groma_harness::sys::arch::CHASE_UNROLL;
-use groma_harness::sys::chain::Chain;
+use groma_harness::sys::chase::Chain;
 use groma_harness::sys::pages::{Map, Policy, page_size};
 
 pub(crate) static BENCH: Benchmark = Benchmark {

@@ -30,7 +30,7 @@ use crate::work;
 use groma_harness::check_memory;
 use groma_harness::prelude::*;
 use groma_harness::sys::arch::{CHASE_UNROLL, add_chain};
-use groma_harness::sys::chain::Chain;
+use groma_harness::sys::chase::Chain;
 use groma_harness::sys::counters::{Usage, current_cpu};
 use groma_harness::sys::fork::Child;
 use groma_harness::sys::pages::{Map, Policy, page_size};

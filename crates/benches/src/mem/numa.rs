@@ -26,7 +26,7 @@ use crate::work;
 use groma_harness::model::Placement;
 use groma_harness::prelude::*;
 use groma_harness::sys::arch::{CHASE_UNROLL, Op};
-use groma_harness::sys::chain::Chain;
+use groma_harness::sys::chase::Chain;
 use groma_harness::sys::numa;
 use groma_harness::sys::pages::{Map, Policy, page_size};
 use groma_harness::sys::stream::Stream;

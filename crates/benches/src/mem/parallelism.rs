@@ -41,8 +41,8 @@
 
 use crate::work;
 use groma_harness::prelude::*;
-use groma_harness::sys::arch::chases::{CHASES, CHASES_UNROLL};
-use groma_harness::sys::chains::{Chains, Link, Order};
+use groma_harness::sys::arch::parallel_chase::{PARALLEL_CHASES, PARALLEL_CHASE_UNROLL};
+use groma_harness::sys::parallel_chase::{Chains, Link, Order};
 use groma_harness::sys::pages::{Map, Policy, page_size};
 use groma_harness::sys::stream::{Op, Stream};
 
@@ -158,13 +158,13 @@ fn limiter(found: &Found, most: usize, bytes: (f64, f64), loads: (f64, f64)) -> 
 
 /// The numbers of chains that are measured: those in registers, or all.
 fn numbers(in_registers: bool) -> Vec<usize> {
-    let kernels = groma_harness::sys::arch::chases::chases_kernels();
+    let kernels = groma_harness::sys::arch::parallel_chase::parallel_chase_kernels();
     let some = kernels.iter().any(|kernel| kernel.in_registers);
     let asked = |kernel: &&_| !in_registers || !some || kernel_in_registers(kernel);
     kernels.iter().filter(asked).map(|kernel| kernel.chains).collect()
 }
 
-fn kernel_in_registers(kernel: &groma_harness::sys::arch::chases::ChasesKernel) -> bool {
+fn kernel_in_registers(kernel: &groma_harness::sys::arch::parallel_chase::ParallelChaseKernel) -> bool {
     kernel.in_registers
 }
 
@@ -225,8 +225,8 @@ fn run(ctx: &mut Ctx) -> Outcome {
             // one.
             chains.walk(here, (chains.nodes() / link.chains) as u64);
         }
-        let cost = work::probe(ctx, WINDOWS, CHASES_UNROLL, |iters| Ok(chains.walk(here, iters * CHASES_UNROLL)))?;
-        let loads = (CHASES_UNROLL * link.chains as u64) as f64;
+        let cost = work::probe(ctx, WINDOWS, PARALLEL_CHASE_UNROLL, |iters| Ok(chains.walk(here, iters * PARALLEL_CHASE_UNROLL)))?;
+        let loads = (PARALLEL_CHASE_UNROLL * link.chains as u64) as f64;
         let point = Point { chains: link.chains, seconds: cost.seconds / loads, cycles: cost.cycles / loads };
         match curve.get_mut(i) {
             Some(before) if before.cycles <= point.cycles => {}
@@ -320,11 +320,11 @@ fn cycles_near(ctx: &mut Ctx, chains: usize) -> Result<f64, BenchError> {
     let mut near =
         Chains::new(&mut buffer[..NEAR], 64, Order::Anywhere, |n| rng.below(n)).map_err(BenchError::Failed)?;
     near.link(&[Link { offset: 0, chains, ahead: 1, start: 0 }]).map_err(BenchError::Failed)?;
-    let cost = work::probe(ctx, WINDOWS, CHASES_UNROLL, |iters| Ok(near.walk(0, iters * CHASES_UNROLL)))?;
-    Ok(cost.cycles / (CHASES_UNROLL * chains as u64) as f64)
+    let cost = work::probe(ctx, WINDOWS, PARALLEL_CHASE_UNROLL, |iters| Ok(near.walk(0, iters * PARALLEL_CHASE_UNROLL)))?;
+    Ok(cost.cycles / (PARALLEL_CHASE_UNROLL * chains as u64) as f64)
 }
 
-const _: () = assert!(CHASES.len() <= 2 * IN_A_LINE, "two lines of a node hold a pointer for each number of chains");
+const _: () = assert!(PARALLEL_CHASES.len() <= 2 * IN_A_LINE, "two lines of a node hold a pointer for each number of chains");
 
 #[cfg(test)]
 mod tests {
@@ -339,7 +339,7 @@ mod tests {
             let cycles = latency / (chains as f64).min(buffers) * noise(chains);
             Point { chains, seconds: cycles / 3e9, cycles }
         };
-        CHASES.iter().filter(|n| **n <= most).map(point).collect()
+        PARALLEL_CHASES.iter().filter(|n| **n <= most).map(point).collect()
     }
 
     #[test]
@@ -398,14 +398,14 @@ mod tests {
 
     #[test]
     fn every_number_of_chains_has_a_place_of_its_own() {
-        let links = links(&CHASES, 800);
+        let links = links(&PARALLEL_CHASES, 800);
         let offsets: BTreeSet<usize> = links.iter().map(|link| link.offset).collect();
-        assert_eq!(offsets.len(), CHASES.len());
+        assert_eq!(offsets.len(), PARALLEL_CHASES.len());
         assert!(links.iter().all(|link| link.offset % SECOND < 64 && link.offset < 256));
         // No two of a line begin at the same place.
         let begins: BTreeSet<(usize, usize)> = links.iter().map(|link| (link.offset / SECOND, link.start)).collect();
-        assert_eq!(begins.len(), CHASES.len());
-        assert_eq!(numbers(false), CHASES);
+        assert_eq!(begins.len(), PARALLEL_CHASES.len());
+        assert_eq!(numbers(false), PARALLEL_CHASES);
         assert!(numbers(true).len() >= 7);
     }
 

@@ -21,8 +21,8 @@
 
 use crate::work;
 use groma_harness::prelude::*;
-use groma_harness::sys::arch::chases::CHASES_UNROLL;
-use groma_harness::sys::chains::{Chains, Link, Order};
+use groma_harness::sys::arch::parallel_chase::PARALLEL_CHASE_UNROLL;
+use groma_harness::sys::parallel_chase::{Chains, Link, Order};
 use groma_harness::sys::pages::{Map, Policy};
 
 pub(crate) static BENCH: Benchmark = Benchmark {
@@ -62,10 +62,10 @@ fn run(ctx: &mut Ctx) -> Outcome {
     nodes.link(&[Link { offset: 0, chains, ahead: 1, start: 0 }]).map_err(BenchError::Unsupported)?;
     ctx.fact("chain.nodes", nodes.nodes());
     ctx.fact("chain.in_registers", nodes.kernel(0).in_registers);
-    let each = CHASES_UNROLL * chains as u64;
+    let each = PARALLEL_CHASE_UNROLL * chains as u64;
     let mut steps = 0;
     ctx.measure_per(each as f64, |iters| {
-        steps += nodes.walk(0, iters * CHASES_UNROLL);
+        steps += nodes.walk(0, iters * PARALLEL_CHASE_UNROLL);
         Ok(())
     })?;
     work::once_each(ctx, "loads made per load credited", steps * chains as u64, ctx.iterations() * each);

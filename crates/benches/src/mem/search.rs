@@ -10,7 +10,7 @@
 use crate::work;
 use groma_harness::prelude::*;
 use groma_harness::sys::arch::CHASE_UNROLL;
-use groma_harness::sys::chain::Chain;
+use groma_harness::sys::chase::Chain;
 
 /// Windows of a probe.
 const WINDOWS: u32 = 4;

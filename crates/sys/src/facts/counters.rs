@@ -3,7 +3,8 @@
 use super::{Book, Tree, cgroup, field};
 use std::path::Path;
 
-/// How often and how long this machine has been held up so far. What the kernel does not count is `None`.
+/// How often and how long this machine has been held up so far. What the kernel does not count is
+/// `None`.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct HostCounters {
     /// Ticks (10 ms each, of all CPUs together) in which a hypervisor ran somebody else.
@@ -12,12 +13,13 @@ pub struct HostCounters {
     pub nr_throttled: Option<u64>,
     /// Microseconds in which some task of the machine waited for a CPU (PSI).
     pub psi_cpu_total_us: Option<u64>,
-    /// Runnable tasks, averaged over 1, 5 and 15 minutes. Not a counter: it takes no part in the difference.
+    /// Runnable tasks, averaged over 1, 5 and 15 minutes. Not a counter: it takes no part in the
+    /// difference.
     pub loadavg: Option<[f64; 3]>,
 }
 
-/// What was counted between two readings. Signed, because steal can run backwards when a machine is moved, and nothing
-/// is clamped.
+/// What was counted between two readings. Signed, because steal can run backwards when a machine is
+/// moved, and nothing is clamped.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct HostChange {
     /// See [`HostCounters::steal_ticks`].
@@ -67,7 +69,8 @@ pub(super) fn load(book: &mut Book) {
     book.say_if("steal.ticks", counters.steal_ticks);
 }
 
-/// The eighth number of the line `cpu  user nice system idle iowait irq softirq steal guest guest_nice`.
+/// The eighth number of the line `cpu  user nice system idle iowait irq softirq steal guest
+/// guest_nice`.
 pub(super) fn steal(stat: &str) -> Option<u64> {
     field(stat, "cpu")?.split_whitespace().nth(7)?.parse().ok()
 }

@@ -6,7 +6,8 @@ use std::collections::BTreeSet;
 
 const CPUS: &str = "sys/devices/system/cpu";
 
-/// Flags of x86 and features of variant that change what a benchmark does or which instruction a kernel or libc chooses.
+/// Flags of x86 and features of variant that change what a benchmark does or which instruction a
+/// kernel or libc chooses.
 const TELLING_FLAGS: [&str; 40] = [
     "aes",
     "amx_tile",
@@ -172,7 +173,8 @@ impl<'a> CpuInfo<'a> {
         })
     }
 
-    /// The name of the CPU: as it says itself, or from the numbers by which variant names its cores.
+    /// The name of the CPU: as it says itself, or from the numbers by which variant names its
+    /// cores.
     pub(super) fn model(&self) -> Option<String> {
         let named = self.get(&["model name", "cpu model", "cpu", "uarch"]).map(str::to_owned);
         named.or_else(|| {

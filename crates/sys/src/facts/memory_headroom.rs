@@ -1,8 +1,8 @@
-//! How much memory this process may still take, and what the limit is: the least of what the machine has available, what the
-//! control groups allow, and what the limits of this process do.
+//! How much memory this process may still take, and what the limit is: the least of what the
+//! machine has available, what the control groups allow, and what the limits of this process do.
 //!
-//! Not asked by taking it: a program that finds its limits by touching memory until something happens is what the
-//! out-of-memory killer is for (lmbench3 `memsize`).
+//! Not asked by taking it: a program that finds its limits by touching memory until something
+//! happens is what the out-of-memory killer is for (lmbench3 `memsize`).
 
 use super::memory::meminfo_bytes;
 use super::{Tree, binary, cgroup, counters, field};
@@ -14,7 +14,8 @@ use std::path::Path;
 pub struct Room {
     /// Bytes.
     pub bytes: u64,
-    /// The limit in words: `the memory available`, `RLIMIT_AS of 1 GiB`, `/sys/fs/cgroup/a/memory.max of 256 MiB`.
+    /// The limit in words: `the memory available`, `RLIMIT_AS of 1 GiB`,
+    /// `/sys/fs/cgroup/a/memory.max of 256 MiB`.
     pub limit: String,
 }
 
@@ -82,7 +83,8 @@ pub struct MemoryPressure {
 }
 
 impl MemoryPressure {
-    /// What was added since an earlier look: pages swapped in and out, and microseconds in which some task waited for memory.
+    /// What was added since an earlier look: pages swapped in and out, and microseconds in which
+    /// some task waited for memory.
     pub fn since(&self, before: &MemoryPressure) -> Vec<(&'static str, u64)> {
         let added = |(key, now): &(&'static str, u64)| {
             let then = before.counts.iter().find(|(k, _)| k == key)?.1;

@@ -56,7 +56,8 @@ fn unescape(text: &str) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// The mount that a path lies on: the longest mount point above it, and of those the last, which covers the others.
+/// The mount that a path lies on: the longest mount point above it, and of those the last, which
+/// covers the others.
 pub(super) fn mount_of<'a>(mounts: &'a [Mount], path: &Path) -> Option<&'a Mount> {
     let above = mounts.iter().filter(|mount| path.starts_with(&mount.point));
     above.max_by_key(|mount| Path::new(&mount.point).components().count())

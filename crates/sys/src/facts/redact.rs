@@ -1,5 +1,6 @@
-//! What must not be written down: addresses of the network and of its hardware, serial numbers, identifiers of disks,
-//! names of users. Texts that somebody else composed (the kernel's command line, mount options) pass through here.
+//! What must not be written down: addresses of the network and of its hardware, serial numbers,
+//! identifiers of disks, names of users. Texts that somebody else composed (the kernel's command
+//! line, mount options) pass through here.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
@@ -35,7 +36,8 @@ const PRIVATE_NAMES: [&str; 21] = [
 const PRIVATE_WHOLE_NAMES: [&str; 10] =
     ["bootif", "bootdev", "ifname", "ip", "mac", "nameserver", "netconsole", "nfsroot", "resume", "root"];
 
-/// The kernel's command line: the kernel's own parameters (what follows ` -- ` is for init), the private ones hidden.
+/// The kernel's command line: the kernel's own parameters (what follows ` -- ` is for init), the
+/// private ones hidden.
 pub(super) fn command_line(text: &str) -> String {
     let own = text.split_whitespace().take_while(|&word| word != "--");
     own.map(option).collect::<Vec<_>>().join(" ")
@@ -70,7 +72,8 @@ pub fn hide_addresses(text: &str) -> String {
     out + rest
 }
 
-/// A word of letters, digits, dots, colons and hyphens; the parts of one that is no address may be some.
+/// A word of letters, digits, dots, colons and hyphens; the parts of one that is no address may be
+/// some.
 fn push_discreet(out: &mut String, word: &str) {
     let bare = word.trim_matches(['.', ':', '-']);
     if is_address(bare) {
@@ -114,7 +117,8 @@ fn is_private(name: &str) -> bool {
     PRIVATE_WHOLE_NAMES.contains(&name.as_str()) || PRIVATE_NAMES.iter().any(|part| name.contains(part))
 }
 
-/// Whether an IPv4, IPv6 or hardware address, a UUID or a long identifier stands anywhere in the text.
+/// Whether an IPv4, IPv6 or hardware address, a UUID or a long identifier stands anywhere in the
+/// text.
 fn holds_address(text: &str) -> bool {
     let not_in = |extra: &'static str| move |c: char| !(c.is_ascii_alphanumeric() || extra.contains(c));
     text.split(not_in(".")).any(|word| word.parse::<Ipv4Addr>().is_ok())

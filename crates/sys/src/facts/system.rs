@@ -59,8 +59,8 @@ fn in_parentheses(text: &str) -> &str {
     text.split_once('(').and_then(|(_, rest)| rest.split_once(')')).map_or(text, |(word, _)| word)
 }
 
-/// The preemption model: the version names the build, and where that leaves the choice to the boot, `debugfs` or the
-/// command line names the choice.
+/// The preemption model: the version names the build, and where that leaves the choice to the boot,
+/// `debugfs` or the command line names the choice.
 pub(super) fn preemption(version: &str, mode: Option<&str>, asked: Option<&str>, config: &BuildConfig) -> String {
     let has = |token: &str| version.split_whitespace().any(|word| word == token);
     if has("PREEMPT_RT") {
@@ -172,8 +172,9 @@ fn hypervisor_name(letters: &str) -> &str {
     }
 }
 
-/// What contains this process, by the traces that container managers leave on purpose. A virtual machine that was made
-/// from a container's image carries them as well, but has no namespaces apart.
+/// What contains this process, by the traces that container managers leave on purpose. A virtual
+/// machine that was made from a container's image carries them as well, but has no namespaces
+/// apart.
 fn container(book: &Book) -> Option<String> {
     let by_manager = book.tree.text("run/systemd/container");
     let by_file = || {
@@ -193,7 +194,8 @@ fn container(book: &Book) -> Option<String> {
 /// What is said of a process in no namespace of its own.
 const MACHINE_NAMESPACES: &str = "the machine's own";
 
-/// The kinds of namespaces that are not those of the machine's first process, whose numbers are fixed in the kernel.
+/// The kinds of namespaces that are not those of the machine's first process, whose numbers are
+/// fixed in the kernel.
 fn namespaces(book: &Book) -> Option<String> {
     let first = [
         ("cgroup", 4_026_531_835),

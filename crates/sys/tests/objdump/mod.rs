@@ -1,4 +1,5 @@
-//! The code of this very test program, as GNU `objdump` shows it (for a foreign program the one that comes with its linker).
+//! The code of this very test program, as GNU `objdump` shows it (for a foreign program the one
+//! that comes with its linker).
 #![allow(dead_code, reason = "no test program uses all of it")]
 
 use std::process::Command;
@@ -43,7 +44,8 @@ impl Instruction {
     }
 }
 
-/// The file's address of what is at `address` in memory: this program may have been loaded anywhere.
+/// The file's address of what is at `address` in memory: this program may have been loaded
+/// anywhere.
 pub(crate) fn in_file(address: usize) -> usize {
     let program = std::env::current_exe().unwrap();
     // ELF: the type is at byte 16, and 3 is a position-independent program.
@@ -89,7 +91,8 @@ pub(crate) fn disassemble(address: usize) -> Option<Vec<Instruction>> {
     Some(lines.filter_map(instruction).collect())
 }
 
-/// The innermost loop of a function: the shortest way from the target of a jump backwards to the jump.
+/// The innermost loop of a function: the shortest way from the target of a jump backwards to the
+/// jump.
 pub(crate) fn innermost(function: &[Instruction]) -> &[Instruction] {
     let loops = function.iter().enumerate().filter_map(|(end, jump)| {
         let start = jump.target().filter(|target| *target < jump.address && !jump.is_call())?;
