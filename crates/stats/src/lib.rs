@@ -6,11 +6,10 @@
 //! one.
 //!
 //! The rule behind the headline figures: **the independent unit is the fresh process** (a *round*),
-//! not the interval timed within it. [`headline`] therefore takes one value per round;
-//! [`widened_interval`], which looks inside one process, is for diagnosis only.
+//! not the interval timed within it (docs/methods/statistics.md#rounds). [`headline`] therefore takes
+//! one value per round; [`widened_interval`], which looks inside one process, is for diagnosis only.
 //!
-//! The methods, the figures they rest on and the rejected alternatives are in
-//! `docs/methods/statistics.md`.
+//! The items cite the sections with the methods, their measurements and the rejected alternatives.
 
 #![forbid(unsafe_code)]
 

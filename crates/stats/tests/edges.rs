@@ -1,5 +1,5 @@
 //! Values exactly on a threshold, and inputs that reach only one branch: cases that mutation
-//! testing found unguarded (docs/methods/validation.md).
+//! testing found unguarded (docs/methods/validation.md#mutations-by-a-tool).
 
 use groma_stats::{clusters, drift, log_histogram, median_interval, steady};
 
