@@ -126,7 +126,7 @@ fn sources(dir: &Path) -> Vec<PathBuf> {
 }
 
 #[test]
-fn the_files_that_the_page_names_exist() {
+fn files_named_in_the_page_exist() {
     let mut named = 0;
     for path in quoted(PAGE).filter(|text| text.ends_with(".rs") && text.contains('/')) {
         named += 1;

@@ -156,7 +156,7 @@ fn limits_become_states_with_reasons() {
     let args = ["run", "syscall.getppid", "--profile", "quick", "--json"];
     let few_files = ended(place.wrapped(&["sh", "-c", "ulimit -n 20; exec \"$@\"", "sh"], &args).output().expect("sh"));
     assert_eq!(few_files.code, Some(0), "{few_files:?}");
-    // So few that nothing can work: one line says so.
+    // So few that nothing can work: one error line.
     let none = ended(place.wrapped(&["sh", "-c", "ulimit -n 4; exec \"$@\"", "sh"], &args).output().expect("sh"));
     assert_eq!(none.code, Some(2), "{none:?}");
     assert_eq!(none.err.lines().count(), 1, "{none:?}");

@@ -299,7 +299,7 @@ fn bare_code(comment: &str) -> Option<String> {
 }
 
 #[test]
-fn bare_codes_are_told_from_words() {
+fn bare_codes_are_distinguished_from_words() {
     for code in
         ["// see V12", "/// limit (M5: 64 %)", "// (3.10), label C", "// twice (3.6).", "// N5, D8", "// finding 8"]
     {

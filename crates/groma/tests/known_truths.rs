@@ -20,7 +20,7 @@ fn value(m: &Value) -> f64 {
 /// A spin of known length is measured within 0.5 % or two clock steps
 /// (docs/methods/timing.md#tests-of-the-harness).
 #[test]
-fn a_spin_of_known_length_has_that_length() {
+fn a_spin_of_known_length_is_measured_right() {
     let _alone = alone();
     let place = Place::new();
     let run = place.json(&["run", "selftest.spin", "--rounds", "9", "--budget", "60s", "--json"]);
@@ -63,7 +63,7 @@ fn twice_the_additions_take_twice_as_long() {
 /// Competitors on the same CPU do not move the headline; they show in the labels
 /// (docs/methods/timing.md#labels).
 #[test]
-fn competitors_show_in_the_labels_and_not_in_the_value() {
+fn competitors_change_the_labels_but_not_the_value() {
     let _alone = alone();
     let place = Place::new();
     let cpu = first_cpu();

@@ -52,7 +52,7 @@ const TURNS: usize = 10;
 const STATES: usize = 3;
 
 /// Both sides run at the highest priority that the user may have: at load 26 a turn then took 39 s
-/// instead of 89. Where the kernel refuses, `nice` says so and runs its command all the same.
+/// instead of 89. Where the kernel refuses, `nice` prints a warning and runs its command anyway.
 const FIRST: &[&str] = &["nice", "-n", "-20"];
 
 /// The runs of groma in a turn. Benchmarks that need different values of a parameter of the same
@@ -503,57 +503,57 @@ fn judge(family: &str) {
 }
 
 #[test]
-fn computing_and_calling_cost_what_c_says() {
+fn computing_and_calls_agree_with_c() {
     judge("cpu");
 }
 
 #[test]
-fn clocks_and_sleeps_cost_what_c_says() {
+fn clocks_and_sleeps_agree_with_c() {
     judge("clock");
 }
 
 #[test]
-fn system_calls_cost_what_c_says() {
+fn system_calls_agree_with_c() {
     judge("syscall");
 }
 
 #[test]
-fn signals_cost_what_c_says() {
+fn signals_agree_with_c() {
     judge("signal");
 }
 
 #[test]
-fn locks_cost_what_c_says() {
+fn locks_agree_with_c() {
     judge("lock");
 }
 
 #[test]
-fn processes_and_threads_cost_what_c_says() {
+fn processes_and_threads_agree_with_c() {
     judge("task");
 }
 
 #[test]
-fn context_switches_cost_what_c_says() {
+fn context_switches_agree_with_c() {
     judge("switch");
 }
 
 #[test]
-fn round_trips_and_streams_cost_what_c_says() {
+fn round_trips_and_streams_agree_with_c() {
     judge("trip");
 }
 
 #[test]
-fn faults_and_mappings_cost_what_c_says() {
+fn faults_and_mappings_agree_with_c() {
     judge("fault");
 }
 
 #[test]
-fn files_cost_what_c_says() {
+fn files_agree_with_c() {
     judge("file");
 }
 
 #[test]
-fn memory_is_as_fast_as_c_says() {
+fn memory_agrees_with_c() {
     judge("memory");
 }
 
@@ -563,9 +563,9 @@ fn measured(id: &str, point: &str) -> Option<f64> {
     found.unwrap_or_else(|| panic!("no row {id} {point}")).1.ours
 }
 
-/// Relations that hold on every machine, whatever the oracles say.
+/// Relations that hold on every machine, independent of the oracles.
 #[test]
-fn what_is_more_work_takes_longer() {
+fn more_work_takes_longer() {
     let fork = |point| measured("proc.fork_exit", point);
     let latency = |point| measured("mem.latency", point);
     let orders = [
@@ -602,7 +602,7 @@ fn what_is_more_work_takes_longer() {
 /// Prefetchers hide most of the latency of memory when addresses are in order. So a chain that is
 /// in order by mistake cannot agree with the oracle's random one.
 #[test]
-fn memory_in_order_is_another_thing_than_memory_at_random() {
+fn sequential_and_random_memory_differ() {
     let Some(random) = measured("mem.latency", "size=67108864 chain=amortised pages=base") else { return };
     let in_order = MEASURED.in_order;
     assert!(random > 3.0 * in_order, "at random {random}, in order {in_order}");

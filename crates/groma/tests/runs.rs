@@ -88,7 +88,7 @@ fn order(run: &Value) -> Vec<(String, u64)> {
 }
 
 #[test]
-fn the_same_seed_gives_the_same_order_and_another_gives_another() {
+fn the_seed_determines_the_order() {
     let place = Place::new();
     let run = |seed: &str| {
         let args =

@@ -27,7 +27,7 @@ fn some_rounds(place: &Place) {
 }
 
 #[test]
-fn an_interrupted_run_keeps_what_it_measured() {
+fn an_interrupted_run_keeps_its_rounds() {
     for (signal, code) in [(SIGINT, 130), (SIGTERM, 143)] {
         let place = Place::new();
         let running = place.start(&LONG);
@@ -282,7 +282,7 @@ fn a_command_ends_with_a_killed_run() {
 }
 
 #[test]
-fn a_run_ends_no_child_that_it_did_not_start() {
+fn a_run_does_not_end_children_that_it_did_not_start() {
     let place = Place::new();
     let seconds = unique_sleep();
     // The shell becomes the program, which thus has a child from the start.

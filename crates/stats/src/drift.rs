@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn drift_must_be_both_certain_and_large() {
+    fn drift_must_be_both_significant_and_large() {
         assert_eq!(drift(&rounds(9, 0.001, 0.0)), None, "certain, but 0.8 %");
         assert_eq!(drift(&rounds(9, 0.0, 0.0004)), None, "certain, but 0.96 %");
         assert_eq!(drift(&rounds(5, 0.01, 0.0)), None, "4 %, but five rounds in order are not significant");
@@ -277,7 +277,7 @@ mod tests {
     /// Each round rises by 2 %, but in only 3 or 4 of 9 steps: all rounds together do not make it
     /// significant.
     #[test]
-    fn a_large_change_that_is_not_certain_is_no_drift() {
+    fn a_large_change_that_is_not_significant_is_not_drift() {
         let wavy = [1.00, 1.04, 0.97, 1.03, 1.00, 0.98, 1.05, 0.99, 1.04, 1.02];
         assert!(relative_rise(&wavy).is_some_and(|rise| rise > TOLERATED_CHANGE));
         assert_eq!(drift(&vec![wavy.to_vec(); 3]), None);

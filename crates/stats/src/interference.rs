@@ -23,7 +23,7 @@ mod tests {
     }
 
     #[test]
-    fn no_ratio_to_nothing() {
+    fn no_interference_without_a_positive_median() {
         for values in [&[][..], &[0.0, 0.0], &[-1.0], &[1.0, f64::NAN]] {
             assert_eq!(interference(values), None, "{values:?}");
         }

@@ -58,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn no_fit_to_what_is_not_finite() {
+    fn non_finite_values_have_no_fit() {
         for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
             assert_eq!(isotonic(&[1.0, bad, 2.0]), [] as [f64; 0]);
         }

@@ -6,8 +6,9 @@
 //! one.
 //!
 //! The rule behind the headline figures: **the independent unit is the fresh process** (a *round*),
-//! not the interval timed within it (docs/methods/statistics.md#rounds). [`headline`] therefore takes
-//! one value per round; [`widened_interval`], which looks inside one process, is for diagnosis only.
+//! not the interval timed within it (docs/methods/statistics.md#rounds). [`headline`] therefore
+//! takes one value per round; [`widened_interval`], which looks inside one process, is for
+//! diagnosis only.
 //!
 //! The items cite the sections with the methods, their measurements and the rejected alternatives.
 

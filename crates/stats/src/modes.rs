@@ -243,7 +243,7 @@ mod tests {
     /// The spread p10 to p90 of a group is 1.6 % of its center, of both together 3.2 %: a gap of
     /// 0.75 spreads is 2.4 %, so the centers are 4.4 % apart. Of 0.5 spreads: 3.6 %.
     #[test]
-    fn the_gap_that_counts_depends_on_the_number() {
+    fn the_required_gap_depends_on_the_number_of_values() {
         assert!(!several(&two(1.042, 40), 0.0));
         assert!(several(&two(1.047, 40), 0.0));
         assert!(!several(&two(1.033, 80), 0.0));
@@ -258,14 +258,14 @@ mod tests {
     }
 
     #[test]
-    fn a_step_of_the_clock_is_no_mode() {
+    fn a_clock_step_is_not_a_mode() {
         let values = [vec![100.0; 50], vec![130.0; 50]].concat();
         assert!(several(&values, 9.9));
         assert!(!several(&values, 10.0));
     }
 
     #[test]
-    fn a_few_outliers_are_no_mode() {
+    fn a_few_outliers_are_not_a_mode() {
         let share = |outliers: usize| several(&[group(100.0, 40 - outliers), group(300.0, outliers)].concat(), 0.0);
         assert!(!share(5), "5 of 40 are below 15 %");
         assert!(share(6));

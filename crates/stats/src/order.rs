@@ -155,7 +155,7 @@ mod tests {
 
     /// The table of docs/methods/statistics.md#quantiles.
     #[test]
-    fn enough_is_what_a_finite_interval_needs() {
+    fn enough_values_for_a_finite_interval() {
         let table = [(0.5, 6), (0.75, 13), (0.9, 36), (0.95, 72), (0.99, 368), (0.999, 3688)];
         for (p, n) in table {
             assert_eq!(enough_for(p), Some(n), "p = {p}");

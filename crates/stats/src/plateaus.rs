@@ -328,7 +328,7 @@ mod tests {
 
     /// The same latency from 45 to 64 KiB is half an octave; from 45 to 76, three quarters.
     #[test]
-    fn a_short_flat_run_is_no_level() {
+    fn a_short_flat_run_is_not_a_level() {
         let with_step = |end: f64| {
             let machine = [(38.1 * KIB, 1.0), (end * KIB, 2.0), (MIB, 4.0), (f64::INFINITY, 60.0)];
             find_levels(&cliffs(&machine)).len()
@@ -356,7 +356,7 @@ mod tests {
 
     /// Two points an octave apart are flat by accident; three are a level.
     #[test]
-    fn two_points_are_no_level() {
+    fn two_points_are_not_a_level() {
         let with_points = |count: usize| {
             let far = (0..count).map(|step| (64.0 * MIB * (step as f64).exp2(), 300.0));
             let near = (0..20).map(|step| (4.0 * KIB * (f64::from(step) / 4.0).exp2(), 1.0));

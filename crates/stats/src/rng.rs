@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_made_of_the_stream_never_changes() {
+    fn derived_numbers_never_change() {
         let mut rng = Rng::new(42);
         assert_eq!([rng.unit(), rng.unit(), rng.unit()], [0.8143051451229099, 0.3188210400616611, 0.9838941681774888]);
 
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fork_leaves_its_parent_alone_and_has_its_own_stream() {
+    fn a_fork_does_not_advance_its_parent_and_has_its_own_stream() {
         let parent = Rng::new(3);
         let (mut one, mut two, mut same) = (parent.fork(1), parent.fork(2), parent.fork(1));
         assert_eq!(parent, Rng::new(3));

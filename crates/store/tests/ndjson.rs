@@ -68,7 +68,7 @@ fn lines_byte_for_byte() {
 }
 
 #[test]
-fn a_line_reads_back_as_what_it_was() {
+fn a_line_reads_back_as_written() {
     let lines = lines();
     let header: RunHeader = serde_json::from_str(&lines[0]).expect("run");
     assert_eq!(header, common::header("10"));

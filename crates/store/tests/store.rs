@@ -337,7 +337,7 @@ fn the_log_is_checkpointed_at_the_end_of_a_run() {
 }
 
 #[test]
-fn a_store_gets_its_log_back_from_a_slow_reader() {
+fn opening_a_store_waits_for_a_reader_to_restore_the_log() {
     let (_dir, path) = place();
     common::write(&Store::open(&path).expect("open"), "10");
     sql(&path, "PRAGMA journal_mode = DELETE");
