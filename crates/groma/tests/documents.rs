@@ -24,10 +24,10 @@ fn texts(list: &Value) -> Vec<&str> {
     list.as_array().expect("a list").iter().map(|v| v.as_str().expect("a text")).collect()
 }
 
-/// docs/benchmarks.md, as the catalogue wants it. Without the benchmarks by which groma tests itself.
+/// The contents of docs/benchmarks.md, made from the catalogue. Without groma's self-tests.
 fn benchmarks() -> String {
-    let said = Command::new(GROMA).args(["list", "--json"]).output().expect("groma can be started");
-    let all: Vec<Value> = serde_json::from_slice(&said.stdout).expect("groma lists JSON");
+    let output = Command::new(GROMA).args(["list", "--json"]).output().expect("groma can be started");
+    let all: Vec<Value> = serde_json::from_slice(&output.stdout).expect("groma lists JSON");
     let all: Vec<&Value> = all.iter().filter(|b| b["family"] != "selftest").collect();
     let mut out = "# What groma measures\n\n<!-- Made from `groma list --json` by crates/groma/tests/documents.rs; not to be edited. -->\n\n\
                    `groma explain ID` says of each how it is measured, what it does not measure, and what can go wrong; \
@@ -59,7 +59,7 @@ fn benchmarks() -> String {
             outputs.join(", ")
         );
     }
-    // The same list seen from where people come from.
+    // The same list by origin.
     let mut by_source: BTreeMap<&str, BTreeMap<&str, Vec<&str>>> = BTreeMap::new();
     for bench in &all {
         for lineage in texts(&bench["lineage"]) {
@@ -77,7 +77,7 @@ fn benchmarks() -> String {
         let _ =
             write!(out, "\n## {title}\n\nWhat is not here has no counterpart yet.\n\n| {head} | groma |\n|---|---|\n");
         let mut rows: Vec<_> = by_source.remove(source).unwrap_or_default().into_iter().collect();
-        // table7 before table12.
+        // Sorts table7 before table12.
         rows.sort_by_key(|(what, _)| (what.trim_end_matches(|c: char| c.is_ascii_digit()), what.len(), *what));
         for (what, ids) in rows {
             let ids: Vec<_> = ids.iter().map(|id| format!("`{id}`")).collect();
@@ -111,7 +111,7 @@ fn benchmarks() -> String {
 }
 
 #[test]
-fn the_list_of_benchmarks_is_that_of_the_program() {
+fn the_list_of_benchmarks_is_up_to_date() {
     let wanted = benchmarks();
     if std::env::var_os("GROMA_UPDATE").is_some() {
         fs::write(root().join("docs/benchmarks.md"), wanted).expect("the list can be written");
@@ -126,11 +126,11 @@ fn commands(document: &str) -> Vec<String> {
     let text = read(document);
     let code = text.split("\n```").skip(1).step_by(2);
     let lines = code.flat_map(str::lines).map(str::trim).filter(|line| line.starts_with("groma "));
-    // What others make of the output is theirs.
+    // What stands behind a pipe is not groma's.
     lines.map(|line| line.split(" | ").next().unwrap_or(line).to_owned()).collect()
 }
 
-/// Runs a command line as a reader's shell would; what would measure only plans.
+/// Runs a command line in a shell. Commands that would measure only plan.
 fn shell(line: &str, dir: &Path) -> Output {
     let script = format!("groma() {{ {GROMA} \"$@\" $PLAN; }}\n{line}");
     let plan = if line.starts_with("groma run") && !line.contains("--dry-run") { "--dry-run" } else { "" };
@@ -140,15 +140,15 @@ fn shell(line: &str, dir: &Path) -> Output {
 }
 
 #[test]
-fn the_commands_that_documents_show_are_understood() {
-    /// What needs a run in the store, a second of gauging, or an address of its own; all else is run.
+fn commands_in_documents_work() {
+    /// Commands that need a run in the store, a second of gauging, or an address.
     const LEFT_OUT: [&str; 5] = ["groma serve", "groma show", "groma runs", "groma plot", "groma machine"];
     let mut run = 0;
     for document in ["README.md", "CONTRIBUTING.md", "docs/writing-benchmarks.md"] {
         for line in commands(document).iter().filter(|line| !LEFT_OUT.iter().any(|verb| line.starts_with(verb))) {
             let dir = tempfile::tempdir().expect("a temporary directory");
-            let said = shell(line, dir.path());
-            assert!(said.status.success(), "{document}: {line}\n{}", String::from_utf8_lossy(&said.stderr));
+            let output = shell(line, dir.path());
+            assert!(output.status.success(), "{document}: {line}\n{}", String::from_utf8_lossy(&output.stderr));
             run += 1;
         }
     }
@@ -156,7 +156,7 @@ fn the_commands_that_documents_show_are_understood() {
 }
 
 #[test]
-fn links_lead_somewhere() {
+fn links_are_not_broken() {
     let mut links = 0;
     let documents = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"].map(str::to_owned);
     let more = fs::read_dir(root().join("docs")).expect("docs").flatten();
@@ -211,7 +211,7 @@ fn anchors(page: &str) -> Vec<String> {
     found
 }
 
-/// What is written in a line of code as a comment; a document is text throughout.
+/// The comment in a line of code; a document is text throughout.
 fn prose<'l>(path: &str, line: &'l str) -> Option<&'l str> {
     if path.ends_with(".rs") { line.find("//").map(|at| &line[at..]) } else { Some(line) }
 }
@@ -242,7 +242,7 @@ fn citations_name_a_section_that_exists() {
 }
 
 #[test]
-fn no_code_cites_what_a_reader_cannot_open() {
+fn citations_can_be_opened() {
     /// Pages that were never part of this repository.
     const OUTSIDE: [&str; 7] = [
         "harness-methods",
@@ -253,7 +253,7 @@ fn no_code_cites_what_a_reader_cannot_open() {
         "design.md",
         "../shared",
     ];
-    /// Words in the form of a code that are known in the field: ARM's manual has a section D12.
+    /// Words in the form of a code that are known in the field: Arm's manual has a section D12.
     const KNOWN: [(&str, &str); 1] = [("crates/sys/src/arch/aarch64/mod.rs", "D12")];
     let mut bad = Vec::new();
     for path in sources().iter().filter(|path| !path.ends_with("tests/documents.rs")) {
@@ -266,10 +266,10 @@ fn no_code_cites_what_a_reader_cannot_open() {
             }
         }
     }
-    assert!(bad.is_empty(), "nobody can look these up:\n{}", bad.join("\n"));
+    assert!(bad.is_empty(), "readers cannot look these up:\n{}", bad.join("\n"));
 }
 
-/// The first word of a comment that only its author can look up: `V12`, `(3.10)`, `finding 8`.
+/// The first word of a comment that only its author could look up: `V12`, `(3.10)`, `finding 8`.
 fn bare_code(comment: &str) -> Option<String> {
     let is_code = |word: &str| {
         let mut chars = word.chars();
@@ -299,7 +299,7 @@ fn bare_code(comment: &str) -> Option<String> {
 }
 
 #[test]
-fn bare_codes_are_told_from_words() {
+fn bare_codes_are_distinguished_from_words() {
     for code in
         ["// see V12", "/// limit (M5: 64 %)", "// (3.10), label C", "// twice (3.6).", "// N5, D8", "// finding 8"]
     {

@@ -1,4 +1,4 @@
-//! The SQLite file: opened carefully, and read. What writes a run into it is in `writer.rs`.
+//! The SQLite file: opening and reading it. Writing a run is in `writer.rs`.
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
@@ -12,7 +12,7 @@ use serde::de::DeserializeOwned;
 use crate::schema::{self, Owner, VERSION};
 use crate::{RunWriter, StoreError, json};
 
-/// The key of the fact in a run's environment that becomes [`RunRow::host`].
+/// The key of the environment fact that becomes [`RunRow::host`].
 pub const HOST_NAME: &str = "host.name";
 
 /// A store of runs in one SQLite file.
@@ -20,28 +20,28 @@ pub const HOST_NAME: &str = "host.name";
 pub struct Store {
     pub(crate) db: Connection,
     pub(crate) path: PathBuf,
-    /// The version of the file, when it is not one that we may write.
+    /// The version of the file, if it is newer than the one this groma writes.
     newer: Option<u32>,
-    /// Why it cannot be written, when it cannot.
-    sealed: Option<&'static str>,
+    /// Why it cannot be written, if it cannot.
+    read_only: Option<&'static str>,
 }
 
 /// How far a run got.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RunStatus {
-    /// It began and has not ended: it still runs, or it was killed and nobody has noticed yet.
+    /// It has begun and not ended: it is still running, or it was killed and not marked yet.
     Running,
-    /// It ended by itself.
+    /// It ended normally.
     Complete,
-    /// It was ended from outside and put its affairs in order.
+    /// It was stopped by a signal and ended in order.
     Interrupted,
-    /// It was found dead, see [`Store::mark_killed`].
+    /// Its process was found dead, see [`Store::mark_killed`].
     Killed,
 }
 
 impl RunStatus {
-    /// The word in the store.
+    /// The status as stored.
     pub const fn word(self) -> &'static str {
         match self {
             RunStatus::Running => "running",
@@ -52,7 +52,7 @@ impl RunStatus {
     }
 }
 
-/// A run as a line of the history.
+/// A run as a row of the history.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunRow {
     /// Its id.
@@ -67,42 +67,44 @@ pub struct RunRow {
     pub groma: String,
     /// The machine's name: the fact [`HOST_NAME`] of its environment.
     pub host: Option<String>,
-    /// How far it got.
+    /// Its status.
     pub status: RunStatus,
-    /// What the writer was given as its owner.
+    /// The owner that was passed to [`Store::writer`].
     pub owner: String,
-    /// How many points it planned.
+    /// The number of planned points.
     pub points: u64,
-    /// How many rounds are kept.
+    /// The number of stored rounds.
     pub rounds: u64,
-    /// Its end, when it came to one.
+    /// Its end, if it has ended.
     pub end: Option<End>,
 }
 
-/// All that is kept of a run.
+/// Everything stored about a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StoredRun {
     /// Its head.
     pub header: RunHeader,
-    /// What it planned, each with the rounds that came, in their order.
+    /// The planned points, each with its rounds in order.
     pub points: Vec<(Point, Vec<Round>)>,
-    /// Its end, when it came to one.
+    /// Its end, if it has ended.
     pub end: Option<End>,
-    /// How far it got.
+    /// Its status.
     pub status: RunStatus,
 }
 
 impl Store {
-    /// Opens the store at `path`; makes it, and the directories above it (mode 0700), where there is nothing yet, and
-    /// brings an older file to this version.
+    /// Opens the store at `path`. Creates it, and missing parent directories (mode 0700), if
+    /// nothing is there, and migrates an older file to this version.
     ///
-    /// A file of a newer groma is opened read-only, and so is one in a place that cannot be written;
-    /// [`Store::is_newer`] tells the first, the error of [`Store::writer`] both.
+    /// A file written by a newer groma is opened read-only, and so is one in a place that cannot be
+    /// written. [`Store::is_newer`] reports the first case, the error of [`Store::writer`] both.
     ///
     /// # Errors
-    /// When there is something else at the path (it is left alone), or nothing can be made or read there.
+    /// When something else is at the path (it is left alone), or nothing can be created or read
+    /// there.
     pub fn open(path: &Path) -> Result<Store, StoreError> {
-        // Absolute, so that SQLite sees a file in every name: `:memory:` or an empty one would be something else to it.
+        // Absolute, so that SQLite takes every name as a file: `:memory:` or an empty name would
+        // mean something else.
         let path = std::path::absolute(path)
             .map_err(|e| StoreError::Unwritable { path: path.to_owned(), reason: e.to_string() })?;
         if !is_file(&path)? {
@@ -111,11 +113,11 @@ impl Store {
         let fail = |e| StoreError::sqlite(&path, e);
         let db = match connect(&path) {
             Ok(db) => db,
-            Err(e) => connect_to_sealed(&path).ok_or_else(|| fail(e))?,
+            Err(e) => connect_read_only(&path).ok_or_else(|| fail(e))?,
         };
-        let sealed = db.is_readonly("main").map_err(fail)?.then_some("it is read-only here");
-        let mut store = Store { db, path: path.clone(), newer: None, sealed };
-        match (schema::owner(&store.db).map_err(fail)?, sealed) {
+        let read_only = db.is_readonly("main").map_err(fail)?.then_some("it is read-only");
+        let mut store = Store { db, path: path.clone(), newer: None, read_only };
+        match (schema::owner(&store.db).map_err(fail)?, read_only) {
             (Owner::Other(id), _) => {
                 let what = format!("the database of another program (application id {id:#x})");
                 return Err(StoreError::NotAStore { path, what });
@@ -131,7 +133,7 @@ impl Store {
         Ok(store)
     }
 
-    /// Where it is, as an absolute path.
+    /// Its absolute path.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -141,8 +143,8 @@ impl Store {
         self.newer.is_some()
     }
 
-    /// A writer of one run. `owner` is kept with it for [`RunRow::owner`]: a text by which the program can tell later
-    /// whether the process that wrote the run still lives.
+    /// A writer of one run. `owner` is stored with it for [`RunRow::owner`]: a text from which
+    /// groma can tell later whether the process that wrote the run is still alive.
     ///
     /// # Errors
     /// When the store cannot be written: [`StoreError::Newer`], [`StoreError::Unwritable`].
@@ -179,11 +181,11 @@ impl Store {
         })
     }
 
-    /// The id of the run that a user means: a whole id, the only one that begins so, or `latest`.
+    /// Resolves what a user typed to a run's id: a whole id, a unique prefix, or `latest`.
     ///
     /// # Errors
-    /// [`StoreError::Empty`], [`StoreError::NoRun`] or [`StoreError::Ambiguous`], which name the candidates; or when the
-    /// store cannot be read.
+    /// [`StoreError::Empty`], [`StoreError::NoRun`] or [`StoreError::Ambiguous`], which name the
+    /// candidates; or when the store cannot be read.
     pub fn find(&self, text: &str) -> Result<String, StoreError> {
         let path = || self.path.clone();
         let all: Vec<String> =
@@ -209,13 +211,16 @@ impl Store {
         }
     }
 
-    /// All that is kept of the run with this id, as of one moment; it may still be running.
+    /// Everything stored about the run with this id, as a consistent snapshot; it may still be
+    /// running.
     ///
     /// # Errors
-    /// When there is no such run, when its fields mean what only a newer groma knows, or when the store cannot be read.
+    /// When there is no such run, when its schema is newer than this groma knows, or when the store
+    /// cannot be read.
     pub fn load(&self, run: &str) -> Result<StoredRun, StoreError> {
-        // One moment: a writer may add rounds between our statements.
-        let moment = Transaction::new_unchecked(&self.db, TransactionBehavior::Deferred).map_err(|e| self.error(e))?;
+        // A snapshot: a writer may add rounds between these statements.
+        let snapshot =
+            Transaction::new_unchecked(&self.db, TransactionBehavior::Deferred).map_err(|e| self.error(e))?;
         let sql = "SELECT schema, groma, header, ending, status FROM runs WHERE run = ?1";
         type Head = (u32, String, String, Option<String>, String);
         let head: Option<Head> =
@@ -254,12 +259,12 @@ impl Store {
             end: ending.map(|text| self.parse(&text, run, "end")).transpose()?,
             status: self.status(&status, run)?,
         };
-        moment.commit().map_err(|e| self.error(e))?;
+        snapshot.commit().map_err(|e| self.error(e))?;
         Ok(stored)
     }
 
-    /// Marks a run killed whose owner was found dead. Says whether it was this call that did it: a run that has ended
-    /// or was marked already stays as it is.
+    /// Marks a run killed whose owner was found dead. Returns whether this call changed it: a run
+    /// that has ended or is already marked stays as it is.
     ///
     /// # Errors
     /// When the store cannot be written.
@@ -279,7 +284,7 @@ impl Store {
 
     fn writable(&self) -> Result<(), StoreError> {
         let path = self.path.clone();
-        match (self.newer, self.sealed) {
+        match (self.newer, self.read_only) {
             (Some(found), _) => Err(StoreError::Newer { path, found, known: VERSION }),
             (_, Some(reason)) => Err(StoreError::Unwritable { path, reason: reason.to_owned() }),
             _ => Ok(()),
@@ -294,7 +299,8 @@ impl Store {
         serde_json::from_value(word.into()).map_err(|e| self.malformed(format!("run {run}, status"), e))
     }
 
-    /// The rows of a query, each made into a value by a function that may fail in SQLite's way or in ours.
+    /// The rows of a query, each converted by a function that may fail with an SQLite or a store
+    /// error.
     fn collect<T>(
         &self,
         sql: &str,
@@ -317,7 +323,7 @@ impl Store {
     }
 }
 
-/// What can be wrong with a row.
+/// An error in converting a row.
 enum RowError {
     Sqlite(rusqlite::Error),
     Store(StoreError),
@@ -335,7 +341,8 @@ impl From<StoreError> for RowError {
     }
 }
 
-/// Whether there is a file already; refuses, without touching it, what is certainly no SQLite database.
+/// Whether a file exists at the path. Refuses, without touching it, anything that is certainly not
+/// an SQLite database.
 fn is_file(path: &Path) -> Result<bool, StoreError> {
     let refuse = |what: &str| Err(StoreError::NotAStore { path: path.to_owned(), what: what.to_owned() });
     let unreadable = |reason: String| StoreError::Unreadable { path: path.to_owned(), reason };
@@ -351,7 +358,7 @@ fn is_file(path: &Path) -> Result<bool, StoreError> {
     if start.is_empty() || start == b"SQLite format 3\0" { Ok(true) } else { refuse("not an SQLite database") }
 }
 
-/// Makes an empty file, and the directories that it needs: the system gives better reasons why not than SQLite.
+/// Creates an empty file and its parent directories: the system's errors are clearer than SQLite's.
 fn make(path: &Path) -> Result<(), StoreError> {
     let mut directories = fs::DirBuilder::new();
     let mut file = File::options();
@@ -378,15 +385,15 @@ fn make(path: &Path) -> Result<(), StoreError> {
 fn connect(path: &Path) -> rusqlite::Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let db = Connection::open_with_flags(path, flags)?;
-    db.busy_timeout(schema::PATIENCE)?;
+    db.busy_timeout(schema::LOCK_TIMEOUT)?;
     db.pragma_update(None, "foreign_keys", true)?;
     schema::owner(&db)?;
     Ok(db)
 }
 
-/// A connection to a file whose write-ahead log cannot be opened because nothing can be written beside it. Only where
-/// no log is left: its rounds would be missing without a word.
-fn connect_to_sealed(path: &Path) -> Option<Connection> {
+/// A connection to a file whose write-ahead log cannot be opened because nothing can be written
+/// next to it. Only if the log is empty: otherwise the rounds in it would be missing silently.
+fn connect_read_only(path: &Path) -> Option<Connection> {
     let mut log = path.as_os_str().to_owned();
     log.push("-wal");
     if !path.is_file() || fs::metadata(log).is_ok_and(|m| m.len() > 0) {
@@ -398,7 +405,7 @@ fn connect_to_sealed(path: &Path) -> Option<Connection> {
     Some(db)
 }
 
-/// A path as part of a URI.
+/// A path, percent-encoded for a URI.
 fn escaped(path: &OsStr) -> String {
     let plain = |b: u8| b.is_ascii_alphanumeric() || b"/-._~".contains(&b);
     path.as_encoded_bytes()

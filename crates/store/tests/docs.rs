@@ -10,12 +10,12 @@ use std::collections::BTreeSet;
 
 const DOC: &str = include_str!("../../../docs/records.md");
 
-/// The names of all fields, down to the last.
+/// The names of all fields, recursively.
 fn fields(json: &Value, found: &mut BTreeSet<String>) {
     match json {
         Value::Object(map) => map.iter().for_each(|(name, value)| {
             found.insert(name.clone());
-            // The names in these are data.
+            // The names in these objects are data.
             if !["params", "labels", "states"].contains(&name.as_str()) {
                 fields(value, found);
             }
