@@ -299,7 +299,7 @@ pub fn numbers(data: &[u8]) {
     }
 }
 
-const PARAM: Param = Param { name: "name", help: "", kind: ParamKind::Text, quick: &[], default: &["1"], full: &[] };
+const PARAM: Param = Param::text("name", "").quick(&["1"]);
 
 /// The binary suffixes: their names and their powers of two.
 const SUFFIXES: [(&str, u32); 5] = [("t", 40), ("g", 30), ("m", 20), ("k", 10), ("", 0)];
@@ -393,7 +393,7 @@ pub fn select(data: &[u8]) {
     static CATALOGUE: OnceLock<Vec<&'static groma_harness::Benchmark>> = OnceLock::new();
     let all = CATALOGUE.get_or_init(groma_benches::all);
     let texts: Vec<String> = text.split('\n').take(8).map(str::to_owned).collect();
-    match crate::select::select(all, &texts, data.len().is_multiple_of(2)) {
+    match crate::select::select(all, &texts, [Tier::Quick, Tier::Standard][data.len() % 2]) {
         Ok(chosen) => {
             let place = |id: &str| all.iter().position(|b| b.info.id == id).expect("of the catalogue");
             assert!(!chosen.is_empty() && chosen.is_sorted_by_key(|b| place(b.info.id)), "in the catalogue's order");
