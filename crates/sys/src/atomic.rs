@@ -1,9 +1,9 @@
-//! Atomic operations, fences, hints and counters on a line of their own: the safe face of those
-//! loops.
+//! The safe interface to atomic operations, fences, hints and counters on a line of their own
+//! ([`crate::arch::atomic`]).
 //!
 //! # Safety
 //!
-//! An [`Atomic`] exists only for a kernel whose instructions the CPU has; the word is its own, and
+//! An [`Atomic`] exists only for a kernel whose instructions the CPU has. The word is its own, and
 //! exclusively borrowed while the loop runs.
 #![expect(unsafe_code, reason = "calls the kernels")]
 
@@ -16,7 +16,7 @@ use crate::arch::portable::atomic::atomic_answer;
 #[repr(align(128))]
 struct Line(u64);
 
-/// Such an instruction that this CPU has, and its line.
+/// An instruction that this CPU has, and its line.
 #[derive(Debug)]
 pub struct Atomic {
     kernel: &'static AtomicKernel,
@@ -24,7 +24,7 @@ pub struct Atomic {
 }
 
 impl Atomic {
-    /// The instruction for that purpose.
+    /// The instruction of this name.
     ///
     /// # Errors
     ///
@@ -44,8 +44,8 @@ impl Atomic {
         self.kernel
     }
 
-    /// Makes so many turns from a word of 0, and returns how many operations they held; `None` when
-    /// word and register are then not as they must be.
+    /// Runs `turns` turns from a word of 0, and returns the number of operations in them; `None`
+    /// when word and register are not as expected afterwards.
     #[inline]
     pub fn run(&mut self, turns: u64) -> Option<u64> {
         self.line.0 = 0;

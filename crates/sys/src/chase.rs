@@ -1,33 +1,32 @@
-//! Pointer chains: a buffer whose nodes point to one another in one closed cycle, each to be found
-//! only by loading the one before.
+//! Pointer chains: a buffer whose nodes point to one another in one closed cycle, so that each can
+//! be found only by loading the one before (`docs/methods/memory.md#chain-construction`).
 //!
-//! Two of them, which answer different questions (the difference is the price of translation;
-//! report both):
+//! Two of them answer different questions. Their difference is the cost of address translation;
+//! report both:
 //!
 //! - [`Chain::translation_amortised`] stays within a group of pages that the first-level TLB holds
-//!   before it goes on to the next: the latency of a cache level or of memory.
-//! - [`Chain::translation_included`] goes anywhere at every step: what a program with random
-//!   accesses pays.
+//!   before it moves to the next: the latency of a cache level or of memory.
+//! - [`Chain::translation_included`] goes anywhere at every step: the latency that a program with
+//!   random accesses sees.
 //!
-//! [`Chain::through`] visits the nodes that its caller lists, in that order: lines that fall into
-//! one set of a cache, one line of every page, pairs of words at a distance.
+//! [`Chain::through`] visits the nodes that its caller lists, in that order: lines that map to one
+//! set of a cache, one line of every page, pairs of words at a distance.
 //!
 //! *Size means the span of the buffer.* With nodes further apart than a line the chain touches
 //! fewer lines than the span has, but at the same distance everywhere, so the sets of a cache fill
-//! evenly and the edges of the curve stay where they are. (A random line in each slot would not do:
-//! a "2 MiB" chain of 256-byte slots is then 512 KiB of lines anywhere, and fits in caches that the
-//! buffer does not.) [`Chain::nodes`] says how many lines there are.
+//! evenly and the edges of the curve do not move. (A random line in each slot would not work: a "2
+//! MiB" chain of 256-byte slots would be 512 KiB of lines anywhere, and fit in caches that the
+//! buffer does not fit in.) [`Chain::nodes`] is the number of lines.
 //!
-//! Which node spacing and group size deceive the prefetchers is for the caller to know or to
-//! measure.
+//! The caller must know or measure which node spacing and group size defeat the prefetchers.
 //!
 //! # Safety
 //!
-//! A `Chain` borrows its buffer for itself alone. The constructors write, into every node, a
-//! pointer to another node of the same buffer, such that one cycle goes through all of them; nobody
-//! can change them while the chain lives. So the chase from any node stays inside, for ever. The
-//! only outside help is a source of random numbers, and no write depends on it: it chooses indices
-//! that are checked.
+//! A `Chain` borrows its buffer exclusively. The constructors write to every node a pointer to
+//! another node of the same buffer, so that one cycle goes through all of them; nobody can change
+//! them while the chain lives. A chase from any node therefore never leaves the buffer. The only
+//! outside input is a source of random numbers, and no write depends on it: it chooses indices that
+//! are checked.
 #![expect(unsafe_code, reason = "writes and follows the pointers")]
 
 use crate::arch::{chase, chase_loads};
@@ -47,21 +46,20 @@ pub struct Chain<'a> {
     buffer: PhantomData<&'a mut [u8]>,
 }
 
-// SAFETY: the pointers lead into a buffer that the chain alone borrows, as a `&mut [u8]` would,
-// which is `Send`.
+// SAFETY: the pointers lead into a buffer that is borrowed exclusively, like a `&mut [u8]`, which
+// is `Send`.
 unsafe impl Send for Chain<'_> {}
 
 impl<'a> Chain<'a> {
-    /// A chain through nodes `spacing` bytes apart, in which pages are shuffled, taken in groups of
-    /// about `group_pages`, and all nodes of a group visited in random order before those of the
-    /// next.
+    /// A chain through nodes `spacing` bytes apart. Pages are shuffled and taken in groups of about
+    /// `group_pages`; all nodes of a group are visited in random order before those of the next.
     ///
     /// `spacing` is the line size for buffers up to the last private cache, and 256 bytes beyond:
-    /// neighbouring lines are fetched in pairs, and pages a few at a time are learned. A group must
-    /// be smaller than what the first-level TLB reaches and larger than what a prefetcher of
-    /// regions follows: 32 pages of 4 KiB where nothing else is known. Pages are shared out evenly,
-    /// so a group may be smaller than asked for, but never by more than half when there are enough
-    /// pages.
+    /// neighbouring lines are fetched in pairs, and prefetchers learn pages a few at a time. A
+    /// group must be smaller than the reach of the first-level TLB and larger than what a region
+    /// prefetcher follows: 32 pages of 4 KiB where nothing else is known
+    /// (`docs/methods/memory.md#page-groups`). Pages are divided evenly, so a group may be smaller
+    /// than requested, but never by more than half when there are enough pages.
     ///
     /// `below(n)` returns a random number below `n`.
     ///
@@ -93,7 +91,7 @@ impl<'a> Chain<'a> {
         let start = buffer.as_mut_ptr();
         let mut nodes = 0;
         let mut entry: *const u8 = start;
-        // Where the pointer to the next node goes: first into `entry`, then into each node in turn.
+        // Receives the pointer to the next node: first `entry`, then each node in turn.
         let mut open = &raw mut entry;
         // The nodes of one group: few enough to stay in a cache, however large the buffer.
         let mut group = Vec::with_capacity(group_pages.saturating_mul(page / spacing).min(span / spacing + 1));
@@ -101,7 +99,7 @@ impl<'a> Chain<'a> {
         for i in 0..groups {
             group.clear();
             for &page_start in &pages[i * pages.len() / groups..(i + 1) * pages.len() / groups] {
-                // The last page may be a part of one.
+                // The last page may be incomplete.
                 let room = (page_start + page).min(span - NODE + 1);
                 group.extend((page_start..room).step_by(spacing));
             }
@@ -147,15 +145,16 @@ impl<'a> Chain<'a> {
         let start = buffer.as_mut_ptr();
         let node = |i: usize| {
             assert!(i < nodes, "a random number was not below its limit");
-            // SAFETY: node `i` is below `nodes`, so it ends inside the buffer; `check` saw to the
+            // SAFETY: node `i` is below `nodes`, so it ends inside the buffer; `check` verified the
             // alignment.
             unsafe { start.add(i * spacing) }.cast::<*const u8>()
         };
-        // Sattolo's shuffle of the nodes themselves: every node begins as a cycle of its own, and
-        // each exchange of the targets of two nodes of different cycles joins the two. No list of
-        // half the buffer's size is needed, and the exchanges do not wait for one another's misses.
+        // Sattolo's shuffle on the nodes themselves: every node starts as a cycle of its own, and
+        // each exchange of the targets of two nodes of different cycles joins the two. This needs
+        // no list half as large as the buffer, and the exchanges do not wait for one another's
+        // misses.
         for i in 0..nodes {
-            // SAFETY: `node` gives places inside the buffer, which is borrowed for writing.
+            // SAFETY: `node` returns places inside the buffer, which is borrowed for writing.
             unsafe { node(i).write(node(i).cast()) };
         }
         for i in (1..nodes).rev() {
@@ -167,16 +166,16 @@ impl<'a> Chain<'a> {
         Ok(Self { start, here: start, marked: start, nodes, span, buffer: PhantomData })
     }
 
-    /// A chain through nodes at these offsets from the start of the buffer, in this order, and from
-    /// the last to the first.
+    /// A chain through the nodes at these offsets from the start of the buffer, in this order, and
+    /// from the last back to the first.
     ///
-    /// The order is the caller's: one that a prefetcher can foresee is foreseen.
+    /// A prefetcher can follow an order that it can predict.
     ///
     /// # Errors
     ///
-    /// Says which offset is impossible: there is none, or one is not a multiple of a pointer's
-    /// size, does not lie inside, or is there twice (a shorter cycle would leave out nodes that it
-    /// claims to have).
+    /// Says which offset is impossible: the list is empty, or an offset is not a multiple of a
+    /// pointer's size, is not inside the buffer, or occurs twice (the cycle would be shorter than
+    /// it claims).
     pub fn through(buffer: &'a mut [u8], offsets: &[usize]) -> Result<Self, String> {
         check(buffer, NODE)?;
         let span = buffer.len();
@@ -185,14 +184,14 @@ impl<'a> Chain<'a> {
             return Err(format!("no node can be at {bad}: not a multiple of {NODE} below {span}"));
         }
         let start = buffer.as_mut_ptr();
-        // SAFETY: every offset was found to end inside the buffer and to keep its alignment.
+        // SAFETY: every offset was checked to end inside the buffer and to be aligned.
         let node = |at: usize| unsafe { start.add(at) }.cast::<*const u8>();
         for &at in offsets {
-            // SAFETY: `node` gives places inside the buffer, which is borrowed for writing.
+            // SAFETY: `node` returns places inside the buffer, which is borrowed for writing.
             unsafe { node(at).write(core::ptr::null()) };
         }
-        // A node that is no longer null has had its turn. Those before have pointers then, but
-        // there is no chain.
+        // A node that is no longer null was visited before. Nodes up to here then have pointers,
+        // but there is no chain.
         for (i, &at) in offsets.iter().enumerate() {
             let next = offsets.get(i + 1).copied().unwrap_or(first);
             // SAFETY: as above, and every node has been written.
@@ -206,7 +205,7 @@ impl<'a> Chain<'a> {
         Ok(Self { start, here: first, marked: first, nodes: offsets.len(), span, buffer: PhantomData })
     }
 
-    /// Follows the chain from where the last walk stopped, and returns the loads made: `loads`
+    /// Follows the chain from where the last walk stopped, and returns the number of loads: `loads`
     /// rounded up to a multiple of [`crate::arch::CHASE_UNROLL`].
     #[inline]
     pub fn walk(&mut self, loads: u64) -> u64 {
@@ -216,8 +215,8 @@ impl<'a> Chain<'a> {
         loads
     }
 
-    /// Throws the nodes, `spacing` bytes apart, out of all caches, so that the next lap finds them
-    /// in memory alone; `false` where there is no instruction for it (x86-64 has `clflush`).
+    /// Evicts the nodes, `spacing` bytes apart, from all caches, so that the next lap finds them
+    /// only in memory; `false` where there is no instruction for it (x86-64 has `clflush`).
     pub fn flush(&mut self, spacing: usize) -> bool {
         #[cfg(target_arch = "x86_64")]
         {
@@ -237,29 +236,30 @@ impl<'a> Chain<'a> {
         }
     }
 
-    /// How many nodes, each in a line of its own unless they are closer: a lap is so many loads.
+    /// The number of nodes, and of loads in a lap. Each is in a line of its own unless they are
+    /// closer.
     pub fn nodes(&self) -> usize {
         self.nodes
     }
 
-    /// The bytes of the buffer: what "size" means in a result.
+    /// Bytes of the buffer: the "size" in a result.
     pub fn span(&self) -> usize {
         self.span
     }
 
-    /// Where the walk stands: the offset of its node from the start of the buffer.
+    /// The position of the walk: the offset of its node from the start of the buffer.
     pub fn position(&self) -> usize {
         self.here.addr() - self.start.addr()
     }
 
-    /// Remembers where the walk stands, for [`Chain::leads_here`].
+    /// Remembers the position, for [`Chain::leads_here`].
     pub fn mark(&mut self) {
         self.marked = self.here;
     }
 
-    /// Whether so many loads lead from the mark (the first node, where none was set) to where the
-    /// walk stands now: evidence of the loads made meanwhile, up to whole laps. Follows the chain
-    /// itself, as far as that or one lap.
+    /// Whether `loads` loads lead from the mark (the first node, if none was set) to the current
+    /// position: evidence of the loads made in between, up to whole laps. Follows the chain itself,
+    /// at most one lap.
     pub fn leads_here(&self, loads: u64) -> bool {
         let mut at = self.marked;
         for _ in 0..loads % self.nodes as u64 {

@@ -1,4 +1,5 @@
-//! Mixes of reads and writes: the safe face of the kernels that read one stream and write another.
+//! The safe interface to the kernels that read one stream and write another
+//! ([`crate::arch::MixKernel`]).
 //!
 //! # Safety
 //!
@@ -16,8 +17,8 @@ pub struct Mix {
 }
 
 impl Mix {
-    /// The kernel for so many lines read and so many written in turn, with the instructions `isa`
-    /// or the widest there are.
+    /// The kernel for `reads` lines read and `writes` lines written in turn, with the instructions
+    /// `isa` or the widest available.
     ///
     /// # Errors
     ///
@@ -40,13 +41,13 @@ impl Mix {
         self.kernel
     }
 
-    /// Bytes of the source that one turn reads, and of the destination that it writes.
+    /// Bytes that one turn reads from the source, and writes to the destination.
     pub fn turn(&self) -> (usize, usize) {
         let group = MIX_GROUPS * MIX_LINE;
         (group * self.kernel.reads, group * self.kernel.writes)
     }
 
-    /// Goes `passes` times over both buffers, which hold the same number of whole turns.
+    /// Passes `passes` times over both buffers, which hold the same number of whole turns.
     ///
     /// # Errors
     ///

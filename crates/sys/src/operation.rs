@@ -1,7 +1,8 @@
-//! Operations: the safe face of the loops of one instruction, with their answers.
+//! The safe interface to the loops of one arithmetic instruction, with their expected results
+//! ([`crate::arch::operation`]).
 //!
-//! [`Operation::new`] gives an operation that this CPU has, or says why not; its two loops start
-//! from the same state at every call, and leave what they ended with to be looked at.
+//! [`Operation::new`] returns an operation that this CPU has, or says why not. Its two loops start
+//! from the same state at every call and keep the state they end with.
 //!
 //! # Safety
 //!
@@ -74,7 +75,7 @@ impl Loop {
         self.kernel.chains
     }
 
-    /// Makes so many turns from the start, and returns how many operations they held.
+    /// Runs `turns` turns from the start, and returns the number of operations in them.
     #[inline]
     pub fn run(&mut self, turns: u64) -> u64 {
         self.state.clone_from(&self.start);
@@ -86,7 +87,8 @@ impl Loop {
         turns * self.ops()
     }
 
-    /// Makes so many turns, and says in how many chains the reference ends otherwise.
+    /// Runs `turns` turns, and returns the number of chains that differ from the reference
+    /// afterwards.
     pub fn wrong_after(&mut self, turns: u64) -> usize {
         self.run(turns);
         let expected = self.reference.after(self.kernel, turns);
@@ -94,8 +96,8 @@ impl Loop {
         self.state.0.iter().zip(expected.0.iter()).filter(|pair| differ(*pair)).count()
     }
 
-    /// Floating-point values that the last run left and that are not normal numbers: with those,
-    /// instructions may take longer.
+    /// The number of floating-point values left by the last run that are not normal numbers, with
+    /// which instructions may take longer.
     pub fn abnormal(&self) -> usize {
         self.reference.abnormal(&self.state, self.kernel.chains)
     }

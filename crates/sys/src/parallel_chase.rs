@@ -126,13 +126,13 @@ impl<'a> Chains<'a> {
                 let mut pages: Vec<u32> = (0..nodes.div_ceil(each as usize) as u32).collect();
                 shuffle(&mut pages);
                 let mut order = Vec::with_capacity(nodes);
-                // Shared out evenly: no group is smaller than half of what was asked for when there
+                // Divided evenly: no group is smaller than half of what was requested when there
                 // are enough pages.
                 let groups = pages.len().div_ceil(in_group);
                 for i in 0..groups {
                     let begin = order.len();
                     for &page in &pages[i * pages.len() / groups..(i + 1) * pages.len() / groups] {
-                        // The last page may be a part of one.
+                        // The last page may be incomplete.
                         order.extend(page * each..(page * each + each).min(nodes as u32));
                     }
                     shuffle(&mut order[begin..]);
@@ -151,8 +151,7 @@ impl<'a> Chains<'a> {
         unsafe { self.base.add(node * self.spacing + offset) }
     }
 
-    /// Writes the pointers of these dealings, in one pass over the buffer, in place of those
-    /// before.
+    /// Writes the pointers of these links in one pass over the buffer, replacing earlier ones.
     ///
     /// # Errors
     ///
@@ -199,30 +198,30 @@ impl<'a> Chains<'a> {
     }
 
     /// Takes steps on all chains of a link at once, from where its last walk stopped, and returns
-    /// how many on each: `steps` rounded up to a multiple of [`PARALLEL_CHASE_UNROLL`].
+    /// the number on each: `steps` rounded up to a multiple of [`PARALLEL_CHASE_UNROLL`].
     ///
     /// # Panics
     ///
-    /// If there is no such link, or its pointers lead further than to the next node.
+    /// If there is no such link, or its pointers skip nodes.
     #[inline]
     pub fn walk(&mut self, link: usize, steps: u64) -> u64 {
         let steps = steps.next_multiple_of(PARALLEL_CHASE_UNROLL);
         let linked = &mut self.links[link];
         assert_eq!(linked.link.ahead, 1, "only links to the next node are walked");
         // SAFETY: the cursors are nodes of closed cycles within the buffer, which nobody else can
-        // write to; they themselves are elsewhere.
+        // write to; the cursors themselves are elsewhere.
         unsafe { (linked.kernel.run)(&mut linked.cursors, steps) };
         steps
     }
 
-    /// Takes steps on one chain of the first link, whose pointers are at the beginning of the
-    /// nodes, by accesses of some kind, from where the last stopped; returns how many: `steps`
-    /// rounded up to a multiple of [`ACCESS_UNROLL`].
+    /// Takes steps on one chain of the first link, whose pointers are at the start of the nodes, by
+    /// this kind of access, from where the last stopped. Returns the number: `steps` rounded up to
+    /// a multiple of [`ACCESS_UNROLL`].
     ///
     /// # Panics
     ///
-    /// If the first link is not at the beginning of the nodes and walkable, has no such chain, or
-    /// another has its pointer where the access counts.
+    /// If the first link is not at the start of the nodes and walkable, has no such chain, or
+    /// another link has its pointer where the access counts.
     #[inline]
     pub fn access(&mut self, by: Accessor, chain: usize, steps: u64) -> u64 {
         let steps = steps.next_multiple_of(ACCESS_UNROLL);
@@ -230,19 +229,21 @@ impl<'a> Chains<'a> {
         let Linked { link, cursors, .. } = &mut self.links[0];
         assert!(link.offset == 0 && link.ahead == 1 && chain < link.chains, "no such chain to walk");
         let cursor = &mut cursors[chain];
-        // SAFETY: a node of a closed cycle; a node is aligned, at least 32 bytes long, and borrowed
-        // for writing. What may be written is the counter, where no pointer is (asserted), and the
-        // pointer itself by itself.
+        // SAFETY: a node of a closed cycle; it is aligned, at least 32 bytes long, and borrowed for
+        // writing. The access writes only the counter, where no pointer is (asserted), and the
+        // pointer's own value.
         *cursor = unsafe { (by.kernel().run)(cursor.cast_mut(), steps) };
         steps
     }
 
-    /// A link whose pointers lead ahead, at the place where [`Access::Prefetched`] looks for them.
+    /// A link whose pointers lead ahead, at the offset where
+    /// [`Access::Prefetched`](crate::arch::access::Access::Prefetched) expects them.
     pub fn link_ahead(chains: usize, ahead: usize) -> Link {
         Link { offset: ACCESS_AHEAD, chains, ahead, start: 0 }
     }
 
-    /// The times that [`Access::Dirty`] went over nodes, all added up.
+    /// The number of increments by [`Access::Dirty`](crate::arch::access::Access::Dirty), over all
+    /// nodes.
     pub fn counted(&self) -> u64 {
         let count = |i| {
             let word = self.node(i, ACCESS_COUNT).cast::<u64>();
@@ -252,7 +253,7 @@ impl<'a> Chains<'a> {
         (0..self.order.len()).map(count).fold(0, u64::wrapping_add)
     }
 
-    /// How many nodes there are; each chain of a link of `n` has an `n`-th of them.
+    /// The number of nodes; each chain of a link of `n` has an `n`-th of them.
     pub fn nodes(&self) -> usize {
         self.order.len()
     }
@@ -266,7 +267,7 @@ impl<'a> Chains<'a> {
         self.links[link].kernel
     }
 
-    /// Where a chain stands: the offset of its node from the start of the buffer.
+    /// The position of a chain: the offset of its node from the start of the buffer.
     ///
     /// # Panics
     ///
@@ -276,20 +277,19 @@ impl<'a> Chains<'a> {
         cursors[..link.chains][chain].addr() - link.offset - self.base.addr()
     }
 
-    /// The buffer as bytes, to be streamed over.
+    /// The buffer as bytes, for streaming over it.
     pub fn bytes(&self) -> &[u8] {
         // SAFETY: all of it is whole nodes of the buffer, and borrowed from `self`, whose other
         // methods write through `&mut`.
         unsafe { core::slice::from_raw_parts(self.base, self.order.len() * self.spacing) }
     }
 
-    /// Manages the lines of `lines` nodes in the order of their addresses, from node `first` on,
-    /// and waits after every `batch`. The line is that at `offset` of the node. Returns how many
-    /// lines it managed.
+    /// Manages the lines of `lines` nodes in address order, from node `first`, and waits after
+    /// every `batch`. The line is the one at `offset` of the node. Returns the number of lines.
     ///
     /// # Panics
     ///
-    /// If the nodes or the offset lie outside, or the lines are no whole number of batches.
+    /// If the nodes or the offset are outside, or the lines are not a whole number of batches.
     #[inline]
     pub fn manage(&mut self, by: Flush, offset: usize, first: usize, lines: usize, batch: usize) -> u64 {
         assert!(offset < self.spacing && first + lines <= self.order.len(), "nodes outside of the buffer");
@@ -298,11 +298,11 @@ impl<'a> Chains<'a> {
         lines as u64
     }
 
-    /// Loads from each of `lines` nodes, in the order of their addresses.
+    /// Loads from each of `lines` nodes, in address order.
     ///
     /// # Panics
     ///
-    /// If the nodes lie outside.
+    /// If the nodes are outside.
     pub fn load(&mut self, first: usize, lines: usize) {
         assert!(first + lines <= self.order.len(), "nodes outside of the buffer");
         for i in first..first + lines {
@@ -311,12 +311,12 @@ impl<'a> Chains<'a> {
         }
     }
 
-    /// Stores to each of `lines` nodes, in the order of their addresses, where [`Access::Dirty`]
-    /// counts.
+    /// Stores to each of `lines` nodes, in address order, where
+    /// [`Access::Dirty`](crate::arch::access::Access::Dirty) counts.
     ///
     /// # Panics
     ///
-    /// If the nodes lie outside, or a pointer is there.
+    /// If the nodes are outside, or a pointer is there.
     pub fn modify(&mut self, first: usize, lines: usize) {
         assert!(first + lines <= self.order.len(), "nodes outside of the buffer");
         assert!(self.links.iter().all(|l| l.link.offset != ACCESS_COUNT), "a pointer where the access counts");
@@ -329,11 +329,11 @@ impl<'a> Chains<'a> {
         }
     }
 
-    /// Drops the lines with pointers from all caches, so that a walk finds nothing that writing
-    /// them left there. Answers whether this CPU can.
+    /// Evicts the lines with pointers from all caches, so that a walk finds nothing there from
+    /// writing them. Returns whether this CPU can.
     pub fn evict(&mut self) -> bool {
         let Some(evict) = Flush::evict() else { return false };
-        // A line of 64 bytes or more is managed once; two pointers of it are two of these at most.
+        // A line of 64 bytes or more is managed once; two of its pointers are at most two of these.
         let mut lines: Vec<usize> = self.links.iter().map(|linked| linked.link.offset / 64 * 64).collect();
         lines.dedup();
         let (nodes, batch) = (self.order.len(), 64);

@@ -1,13 +1,13 @@
-//! The ways of making a process, each as bare as a benchmark needs it.
+//! The ways to create a process, each with as little around it as a benchmark needs.
 //!
-//! The child does nothing but leave or become another program. Not for benchmarks' helpers: those
-//! are made by [`crate::fork::fork`], which watches over them. Whoever calls these waits for the
-//! child with [`crate::process::wait`].
+//! The child only exits or executes another program. Not for the helper processes of benchmarks:
+//! [`crate::fork::fork`] creates those and watches them. Callers wait for the child with
+//! [`crate::process::wait`].
 //!
 //! # Safety
 //! After `fork` or `clone` the child only calls `_exit` or `execve`, both async-signal-safe. The
 //! `CLONE_VM` child runs on a stack of its own while its parent is suspended (`CLONE_VFORK`), and
-//! writes nothing else but an atomic that its parent lends it.
+//! writes only an atomic that its parent lends it.
 #![expect(unsafe_code, reason = "fork, clone, execve, posix_spawn, mmap of a stack")]
 
 use crate::clock::{Clock, Monotonic};
@@ -19,14 +19,14 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The code with which a child leaves when `execve` failed; no target of ours returns it.
+/// The exit code of a child whose `execve` failed; no program that we run returns it.
 pub const EXEC_FAILED: i32 = 127;
 
-/// A program, its fixed argument vector and an empty environment, laid out before timing starts.
+/// A program, its argument vector and an empty environment, prepared before timing starts.
 #[derive(Debug)]
 pub struct Command {
     path: CString,
-    /// The program itself, where it is no file but only in memory.
+    /// The program's file, where it exists only in memory.
     memory: Option<OwnedFd>,
     /// Owns what `argv` points to.
     _args: Vec<CString>,
@@ -35,10 +35,10 @@ pub struct Command {
 }
 
 impl Command {
-    /// The program at `path` with `args` (the first of which is the name it is told).
+    /// The program at `path` with `args`, of which the first is its name.
     ///
     /// # Errors
-    /// `InvalidInput` when a text holds a NUL.
+    /// `InvalidInput` when a string contains a NUL.
     pub fn new(path: impl AsRef<OsStr>, args: &[impl AsRef<OsStr>]) -> io::Result<Command> {
         let text = |t: &OsStr| CString::new(t.as_bytes()).map_err(|e| io::Error::new(io::ErrorKind::InvalidInput, e));
         let args: Vec<CString> = args.iter().map(|a| text(a.as_ref())).collect::<io::Result<_>>()?;
@@ -46,13 +46,13 @@ impl Command {
         Ok(Command { path: text(path.as_ref())?, memory: None, _args: args, argv, envp: [std::ptr::null()] })
     }
 
-    /// The program whose file is `elf`, in memory that no path leads to (`memfd_create`).
+    /// The program whose file is `elf`, in memory without a path (`memfd_create`).
     ///
     /// # Errors
-    /// Those of `memfd_create` (`EACCES` where the system allows no program there) and `write`.
+    /// Those of `memfd_create` (`EACCES` where the system forbids programs there) and `write`.
     pub fn in_memory(elf: &[u8], args: &[&str]) -> io::Result<Command> {
         let make = |flags| memfd_create(c"target", MemfdFlags::CLOEXEC | flags);
-        // Kernels before 6.3 do not know the flag, and allow it without.
+        // Kernels before 6.3 do not know the flag, and allow execution without it.
         let memory =
             make(MemfdFlags::EXEC).or_else(|e| if e == Errno::INVAL { make(MemfdFlags::empty()) } else { Err(e) });
         let memory = memory?;
@@ -68,7 +68,7 @@ impl Command {
 
     fn exec(&self) -> ! {
         // SAFETY: path, argv and envp are NUL-terminated and live in `self`; on failure the child
-        // leaves at once.
+        // exits at once.
         unsafe {
             match &self.memory {
                 None => drop(libc::execve(self.path.as_ptr(), self.argv.as_ptr(), self.envp.as_ptr())),
@@ -103,7 +103,7 @@ impl Command {
     pub fn vfork_exec(&self, stack: &mut Stack) -> io::Result<i32> {
         extern "C" fn child(command: *mut libc::c_void) -> libc::c_int {
             // SAFETY: the pointer is the `&Command` passed below; its owner is suspended until this
-            // child has exec'ed.
+            // child has executed the program.
             unsafe { &*command.cast::<Command>() }.exec()
         }
         vfork(child, stack, (self as *const Command).cast_mut().cast())
@@ -131,24 +131,24 @@ impl Command {
     }
 }
 
-/// All that a child does which becomes no other program.
+/// What a child does that does not execute another program.
 #[derive(Clone, Copy, Debug)]
 pub struct Task<'a> {
-    /// What it leaves with, by `_exit`.
+    /// Its exit code, by `_exit`.
     pub code: u8,
-    /// What it does before.
+    /// What it does before it exits.
     pub deed: ChildAction<'a>,
 }
 
-/// What a child leaves as evidence. A child whose memory is a copy needs the number in a
-/// [`crate::shared::Shared`] one.
+/// What a child leaves as evidence. A child with a copy of the memory needs the number in a
+/// [`crate::shared::Shared`].
 #[derive(Clone, Copy, Debug)]
 pub enum ChildAction<'a> {
     /// Nothing.
     Nothing,
     /// It adds 1.
     Count(&'a AtomicU64),
-    /// It says when it began to run, in nanoseconds of [`Monotonic`].
+    /// It stores when it began to run, in nanoseconds of [`Monotonic`].
     Stamp(&'a AtomicU64),
 }
 
@@ -165,7 +165,7 @@ impl Task<'_> {
     }
 }
 
-/// `fork` whose child does its task; returns the child's id.
+/// `fork` whose child runs its task; returns the child's id.
 ///
 /// # Errors
 /// Those of `fork`.
@@ -179,7 +179,7 @@ pub fn fork_exit(task: &Task<'_>) -> io::Result<i32> {
     }
 }
 
-/// A stack for children that share memory, straight from the kernel; without a guard, which they do
+/// A stack for children that share memory, mapped directly and without a guard page, which they do
 /// not need.
 #[derive(Debug)]
 pub struct Stack(*mut libc::c_void);
@@ -188,19 +188,19 @@ impl Stack {
     /// Such a child calls `execve` or `_exit`, or reads the clock, and little else.
     const BYTES: usize = 64 << 10;
 
-    /// One that nobody has touched.
+    /// A stack that has not been touched.
     ///
     /// # Errors
     /// Those of `mmap`.
     pub fn new() -> io::Result<Stack> {
         let (flags, writable) =
             (libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_STACK, libc::PROT_READ | libc::PROT_WRITE);
-        // SAFETY: a fresh mapping at an address of the kernel's choice touches nothing that exists.
+        // SAFETY: a new mapping at an address that the kernel chooses affects nothing that exists.
         let base = unsafe { libc::mmap(std::ptr::null_mut(), Stack::BYTES, writable, flags, -1, 0) };
         if base == libc::MAP_FAILED { Err(io::Error::last_os_error()) } else { Ok(Stack(base)) }
     }
 
-    /// Where it begins, and its length in bytes.
+    /// Its start address and its length in bytes.
     pub(crate) fn range(&mut self) -> (u64, u64) {
         (self.0 as u64, Stack::BYTES as u64)
     }
@@ -208,7 +208,8 @@ impl Stack {
 
 impl Drop for Stack {
     fn drop(&mut self) {
-        // SAFETY: the mapping is this one's own; a child on it is waited for while it is borrowed.
+        // SAFETY: the mapping belongs to this stack; a child on it is waited for while it is
+        // borrowed.
         unsafe { libc::munmap(self.0, Stack::BYTES) };
     }
 }
@@ -220,21 +221,22 @@ fn vfork(
 ) -> io::Result<i32> {
     // SAFETY: one past the end of the mapping.
     let top = unsafe { stack.0.byte_add(Stack::BYTES) };
-    // SAFETY: `top` is the aligned end of an exclusively borrowed stack; CLONE_VFORK suspends this
-    // thread until the child has left or exec'ed, so stack and argument outlive its use of them.
+    // SAFETY: `top` is the aligned end of an exclusively borrowed stack. CLONE_VFORK suspends this
+    // thread until the child has exited or executed a program, so stack and argument outlive their
+    // use.
     let pid = unsafe { libc::clone(child, top, libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD, argument) };
     if pid < 0 { Err(io::Error::last_os_error()) } else { Ok(pid) }
 }
 
-/// `clone(CLONE_VM | CLONE_VFORK)` whose child does its task in the memory of its parent; returns
-/// the child's id.
+/// `clone(CLONE_VM | CLONE_VFORK)` whose child runs its task in its parent's memory; returns the
+/// child's id.
 ///
 /// # Errors
 /// Those of `clone`.
 pub fn vfork_exit(task: &Task<'_>, stack: &mut Stack) -> io::Result<i32> {
     extern "C" fn child(task: *mut libc::c_void) -> libc::c_int {
         // SAFETY: the pointer is the `&Task` passed below; its owner is suspended until this child
-        // has left.
+        // has exited.
         unsafe { &*task.cast::<Task<'_>>() }.run()
     }
     vfork(child, stack, std::ptr::from_ref(task).cast_mut().cast())

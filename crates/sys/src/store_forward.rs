@@ -1,10 +1,10 @@
-//! Stores and loads of what they stored: the safe face of the chains in [`crate::arch::forward`].
+//! The safe interface to the store-forwarding chains ([`crate::arch::store_forward`]).
 //!
 //! # Safety
 //!
-//! A [`Forwarding`] borrows its buffer for itself alone and exists only where the bytes that the
-//! chain stores and loads are inside it, and where the CPU may load across a boundary if they lie
-//! across one.
+//! A [`Forwarding`] borrows its buffer exclusively. It exists only where the bytes that the chain
+//! stores and loads are inside the buffer and, if they are misaligned, the CPU has misaligned
+//! accesses.
 #![expect(unsafe_code, reason = "runs the chains over a checked buffer")]
 
 use crate::arch::split::unaligned_usable;
@@ -27,17 +27,17 @@ pub struct Forwarding<'a> {
 }
 
 impl<'a> Forwarding<'a> {
-    /// The chain of that kind that stores `store` bytes into the buffer, and for [`Forward::Other`]
-    /// loads `load` bytes into it; of the other kinds the store says where the load is.
+    /// The chain of this kind that stores at offset `store` of the buffer and, for
+    /// [`Forward::Other`], loads at offset `load`. For the other kinds `store` determines the load.
     ///
     /// # Errors
     ///
-    /// Says what is outside of the buffer, or that this CPU cannot do it.
+    /// Says what is outside the buffer, or that this CPU cannot do it.
     pub fn new(kind: Forward, buffer: &'a mut [u8], store: usize, load: usize) -> Result<Self, String> {
         Self::over(forward(kind), kind, buffer, store, load)
     }
 
-    /// The same by the portable reference.
+    /// The same with the portable reference.
     ///
     /// # Errors
     ///
@@ -61,29 +61,29 @@ impl<'a> Forwarding<'a> {
         }
         let forwarding = Self { buffer, chain, kind, store, load, x: CHAIN_OPERAND };
         if kind == Forward::Other {
-            // What is loaded plus the operand is the next value: with nothing there, it is the
-            // operand in every step.
+            // The next value is the loaded value plus the operand. With 0 there, it is the operand
+            // in every step.
             forwarding.buffer[load..load + WORD].fill(0);
         }
         Ok(forwarding)
     }
 
-    /// Goes on with `turns` times [`FORWARDS`] steps; returns the value that the chain has come to.
+    /// Runs another `turns` times [`FORWARDS`] steps; returns the value of the chain.
     #[inline]
     pub fn run(&mut self, turns: u64) -> u64 {
         let start = self.buffer.as_mut_ptr();
         let load = start.wrapping_add(self.load);
-        // Other: the running value is the operand, now and after each step, since what is loaded is
-        // 0.
+        // For `Other` the running value is the operand, now and after each step, because 0 is
+        // loaded.
         let load = if self.kind == Forward::Other { load.wrapping_sub(self.x as usize) } else { load };
-        // SAFETY: `over` checked both places and the alignment; the buffer is borrowed by `self`
-        // alone. For `Other` the chain adds the operand to `load`: that is the place that `over`
-        // cleared, and no store goes there.
+        // SAFETY: `over` checked both places and the alignment; the buffer is borrowed exclusively.
+        // For `Other` the chain adds the operand to `load`, which gives the place that `over`
+        // cleared; no store goes there.
         self.x = unsafe { (self.chain)(start.wrapping_add(self.store), load, turns, self.x) };
         self.x
     }
 
-    /// The value that the chain has come to.
+    /// The value of the chain.
     pub fn value(&self) -> u64 {
         self.x
     }
