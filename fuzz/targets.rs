@@ -18,7 +18,7 @@ use groma_harness::handshake::{Client, Server, Step};
 use groma_harness::protocol::{is_complete, read_job, read_result, write_job, write_result};
 use groma_model::{
     End, Host, Job, LabelCounts, Machine, Param, ParamKind, Params, Placement, Point, Record, Round, RoundResult,
-    RunHeader, Series, StateCounts, Value, parse_size, size_text,
+    RunHeader, Series, StateCounts, Tier, Value, parse_size, size_text,
 };
 use groma_store::{Ndjson, Sink, Store};
 use groma_sys::facts::{facts_below, readings_below};
@@ -280,11 +280,11 @@ pub fn numbers(data: &[u8]) {
         }
     }
 
-    for kind in [ParamKind::Size, ParamKind::Count, ParamKind::Word(&["read", "write"]), ParamKind::Text] {
-        let param = Param { kind, ..PARAM };
+    let word = Param::word("name", "", &["read", "write"]);
+    for param in [Param::size("name", ""), Param::count("name", ""), word, Param::text("name", "")] {
         if let Ok(value) = param.parse(text) {
             assert_eq!(param.parse(&value.to_string()).as_ref(), Ok(&value));
-            assert!(matches!(value, Value::Int(_)) == matches!(kind, ParamKind::Size | ParamKind::Count));
+            assert!(matches!(value, Value::Int(_)) == matches!(param.kind, ParamKind::Size | ParamKind::Count));
             assert!(!param.show(&value).is_empty() || text.is_empty());
         }
     }
@@ -298,8 +298,6 @@ pub fn numbers(data: &[u8]) {
         assert_eq!(parse_cpus(&format_cpus(&cpus)), Ok(cpus));
     }
 }
-
-const PARAM: Param = Param::text("name", "").quick(&["1"]);
 
 /// The binary suffixes: their names and their powers of two.
 const SUFFIXES: [(&str, u32); 5] = [("t", 40), ("g", 30), ("m", 20), ("k", 10), ("", 0)];

@@ -123,7 +123,7 @@ pub(crate) fn serve() {
 const INTERVALS: usize = 3;
 
 /// Which series has fewer samples than the round has intervals.
-fn thin_series(result: &JobResult) -> Option<String> {
+fn thin_series(result: &RoundResult) -> Option<String> {
     let thin = |s: &&Series| s.values.is_empty() && s.samples.len() < INTERVALS;
     result.series.iter().find(thin).map(|s| format!("the series '{}' has {} samples", s.name, s.samples.len()))
 }
