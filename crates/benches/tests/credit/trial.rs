@@ -125,7 +125,7 @@ const INTERVALS: usize = 3;
 /// Which series has fewer samples than the round has intervals.
 fn thin_series(result: &RoundResult) -> Option<String> {
     let thin = |s: &&Series| s.values.is_empty() && s.samples.len() < INTERVALS;
-    result.series.iter().find(thin).map(|s| format!("the series '{}' has {} samples", s.name, s.samples.len()))
+    result.output.series.iter().find(thin).map(|s| format!("the series '{}' has {} samples", s.name, s.samples.len()))
 }
 
 /// What a round has left in its work directory.
