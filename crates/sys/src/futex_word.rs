@@ -13,7 +13,7 @@
 
 use std::sync::atomic::AtomicU32;
 
-/// Who may sleep on the word.
+/// Who may wait on the word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
     /// Threads of this process only: the kernel uses the address.

@@ -50,7 +50,7 @@ impl Guardian {
         Ok(Guardian { thing, leash, child: Some(child) })
     }
 
-    /// The number of what was made.
+    /// The number of the object.
     pub fn thing(&self) -> i32 {
         self.thing
     }

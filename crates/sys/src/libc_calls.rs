@@ -31,7 +31,7 @@ pub fn getpid() -> i32 {
 pub struct StatRoom(MaybeUninit<libc::stat>);
 
 impl StatRoom {
-    /// Empty room.
+    /// An empty buffer.
     pub const fn new() -> StatRoom {
         StatRoom(MaybeUninit::zeroed())
     }

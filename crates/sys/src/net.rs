@@ -120,7 +120,7 @@ impl Dropped {
         Some(all)
     }
 
-    /// What was added since `earlier`.
+    /// The increase since `earlier`.
     pub fn since(&self, earlier: &Dropped) -> Dropped {
         Dropped {
             overflows: self.overflows.wrapping_sub(earlier.overflows),

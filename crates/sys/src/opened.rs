@@ -42,7 +42,7 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// What a path leads to.
+    /// The file that a path refers to.
     ///
     /// # Errors
     /// Those of `stat`.
@@ -50,7 +50,7 @@ impl Identity {
         Ok(Identity::of_stat(&stat(path)?))
     }
 
-    /// What an open descriptor is.
+    /// The file that a descriptor is open on.
     ///
     /// # Errors
     /// Those of `fstat`.
@@ -117,7 +117,7 @@ fn character(major: u32, minor: u32) -> Kind {
 pub struct Writing {
     /// Makes it where it is missing.
     pub create: bool,
-    /// Every write goes to the end.
+    /// Every write appends.
     pub append: bool,
     /// Past the page cache.
     pub direct: bool,
@@ -125,7 +125,7 @@ pub struct Writing {
     pub sync: bool,
     /// For a block device: only if nobody else uses it, as a mounted file system does.
     pub alone: bool,
-    /// Waits for the other side of a FIFO.
+    /// Waits for the peer of a FIFO.
     pub wait: bool,
 }
 

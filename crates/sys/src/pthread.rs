@@ -10,7 +10,7 @@ use crate::clock::{Clock, Monotonic};
 use std::io;
 use std::mem::MaybeUninit;
 
-/// What threads are made with.
+/// Attributes of the threads.
 #[derive(Debug)]
 pub struct Maker {
     // Boxed, because the attributes of some libcs contain pointers to themselves.

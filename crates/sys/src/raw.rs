@@ -81,7 +81,7 @@ pub fn write(fd: BorrowedFd<'_>, buf: &[u8]) -> isize {
 pub struct StatRoom([u8; 256]);
 
 impl StatRoom {
-    /// Empty room.
+    /// An empty buffer.
     pub const fn new() -> StatRoom {
         StatRoom([0; 256])
     }

@@ -248,7 +248,7 @@ mod tests {
                 write_full(pipes[*last].1.as_fd(), &[1]).expect("write");
             }
             for way in &mut ways {
-                // Twice: what is ready stays so.
+                // Twice: level-triggered readiness stays.
                 assert_eq!((way.ask(), way.ask()), (ready.len() as isize, ready.len() as isize));
                 assert_eq!(way.told(), ready);
             }

@@ -80,7 +80,7 @@ impl Semaphores {
         checked(unsafe { libc::sem_wait(self.0[which].0.get()) })
     }
 
-    /// What it is at now.
+    /// Its current value.
     ///
     /// # Errors
     /// Those of `sem_getvalue`.

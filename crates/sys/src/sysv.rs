@@ -123,7 +123,7 @@ pub fn add(set: i32, semaphore: u16, n: i16) -> io::Result<()> {
     checked(unsafe { libc::semop(set, &mut operation, 1) }).map(drop)
 }
 
-/// What a semaphore of a set is at now.
+/// The current value of a semaphore of a set.
 ///
 /// # Errors
 /// Those of `semctl`.
