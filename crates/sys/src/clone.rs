@@ -161,7 +161,7 @@ mod tests {
     #[test]
     fn every_kind_of_process_does_its_task() {
         let counter = AtomicU64::new(0);
-        let task = Task { code: 9, deed: ChildAction::Count(&counter) };
+        let task = Task { code: 9, action: ChildAction::Count(&counter) };
         let pid = match fork(&task) {
             Err(e) if missing(&e) => return,
             pid => pid.expect("clone3"),

@@ -270,7 +270,7 @@ fn remove_empty(parent: BorrowedFd<'_>, name: &OsStr, dir: BorrowedFd<'_>) -> ru
 
 /// The removal of everything in a directory.
 struct Removal<'d> {
-    /// Where what is too deep is moved to.
+    /// The place that what is too deep is moved to.
     top: BorrowedFd<'d>,
     /// How much has been moved there.
     moved: u64,

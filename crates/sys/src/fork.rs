@@ -177,7 +177,7 @@ impl Child {
         Ok(exit)
     }
 
-    /// Its end, if it has ended.
+    /// Its result, if it has ended.
     ///
     /// # Errors
     /// Those of `wait4`.

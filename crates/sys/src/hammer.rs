@@ -13,7 +13,7 @@ use crate::arch::hammer::{
 };
 use std::collections::HashMap;
 
-/// What is done at a random place.
+/// The operation at a random place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A store of 8 bytes in the first 64 bytes of a random page, as `memhammer` does it.
@@ -28,7 +28,7 @@ impl Kind {
     /// All of them.
     pub const ALL: [Kind; 3] = [Kind::Store, Kind::Line, Kind::Own];
 
-    /// The word used for it.
+    /// Its name.
     pub const fn word(self) -> &'static str {
         match self {
             Kind::Store => "store",
@@ -37,7 +37,7 @@ impl Kind {
         }
     }
 
-    /// The kind of this word.
+    /// The kind of this name.
     pub fn from_word(word: &str) -> Option<Kind> {
         Kind::ALL.into_iter().find(|kind| kind.word() == word)
     }
@@ -58,12 +58,12 @@ impl Kind {
     }
 }
 
-/// Where the sequence stands.
+/// The state of the sequence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Standing {
     /// The counter.
     pub counter: u64,
-    /// The last answer; 0 for stores.
+    /// The last result; 0 for stores.
     pub answer: u64,
 }
 
@@ -113,7 +113,7 @@ impl<'m> Hammer<'m> {
         }
     }
 
-    /// Where the sequence stands now.
+    /// The current state of the sequence.
     pub fn standing(&self) -> Standing {
         self.standing
     }
@@ -161,7 +161,7 @@ impl Bare {
         ops_between(self.kind, before, self.standing)
     }
 
-    /// Where the generator stands.
+    /// The state of the generator.
     pub fn standing(&self) -> Standing {
         self.standing
     }

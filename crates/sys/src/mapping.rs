@@ -22,7 +22,7 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 
 const WRITABLE: usize = (libc::PROT_READ | libc::PROT_WRITE) as usize;
 
-/// What is behind a mapping.
+/// What backs a mapping.
 #[derive(Clone, Copy, Debug)]
 pub enum Backing<'f> {
     /// Private zeroes.

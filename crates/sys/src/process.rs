@@ -25,7 +25,7 @@ pub struct Exit {
 }
 
 impl Exit {
-    /// Its exit code, if it left by itself.
+    /// Its exit code, if it exited.
     pub fn code(&self) -> Option<i32> {
         libc::WIFEXITED(self.status).then(|| libc::WEXITSTATUS(self.status))
     }

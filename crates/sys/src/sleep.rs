@@ -77,7 +77,7 @@ pub enum Way {
     Futex,
 }
 
-/// What a way needs beside the calls.
+/// What a way of sleeping needs besides the calls.
 #[derive(Debug)]
 enum Kit {
     Nothing,
@@ -188,7 +188,7 @@ impl Sleeper {
                 let ended = unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), operation, 0, &mut length) };
                 match io::Error::last_os_error().raw_os_error() {
                     Some(libc::ETIMEDOUT) if ended < 0 => 0,
-                    // Woken by nobody we know.
+                    // Woken by something unknown.
                     _ if ended == 0 => 1,
                     _ => -1,
                 }

@@ -137,7 +137,7 @@ pub struct Task<'a> {
     /// Its exit code, by `_exit`.
     pub code: u8,
     /// What it does before it exits.
-    pub deed: ChildAction<'a>,
+    pub action: ChildAction<'a>,
 }
 
 /// What a child leaves as evidence. A child with a copy of the memory needs the number in a
@@ -153,10 +153,10 @@ pub enum ChildAction<'a> {
 }
 
 impl Task<'_> {
-    /// What the child does.
+    /// Runs the task, in the child.
     #[inline]
     pub(crate) fn run(&self) -> ! {
-        match self.deed {
+        match self.action {
             ChildAction::Nothing => {}
             ChildAction::Count(counter) => drop(counter.fetch_add(1, Ordering::Relaxed)),
             ChildAction::Stamp(stamp) => stamp.store(Monotonic.now_ns(), Ordering::Relaxed),
@@ -251,8 +251,8 @@ mod tests {
     fn every_way_ends_with_the_expected_code() {
         let mut stack = Stack::new().expect("memory");
         let code = |pid: io::Result<i32>| wait(pid.expect("a child")).expect("wait").code();
-        assert_eq!(code(fork_exit(&Task { code: 3, deed: ChildAction::Nothing })), Some(3));
-        assert_eq!(code(vfork_exit(&Task { code: 4, deed: ChildAction::Nothing }, &mut stack)), Some(4));
+        assert_eq!(code(fork_exit(&Task { code: 3, action: ChildAction::Nothing })), Some(3));
+        assert_eq!(code(vfork_exit(&Task { code: 4, action: ChildAction::Nothing }, &mut stack)), Some(4));
         let shell = Command::new("/bin/sh", &["sh", "-c", "exit 5"]).expect("command");
         assert_eq!(code(shell.fork_exec()), Some(5));
         assert_eq!(code(shell.vfork_exec(&mut stack)), Some(5));
@@ -267,7 +267,7 @@ mod tests {
     #[test]
     fn a_child_that_shares_memory_counts_in_ours() {
         let (mut stack, counter) = (Stack::new().expect("memory"), AtomicU64::new(5));
-        let pid = vfork_exit(&Task { code: 6, deed: ChildAction::Count(&counter) }, &mut stack).expect("clone");
+        let pid = vfork_exit(&Task { code: 6, action: ChildAction::Count(&counter) }, &mut stack).expect("clone");
         assert_eq!(wait(pid).expect("wait").code(), Some(6));
         assert_eq!(counter.load(Ordering::Relaxed), 6);
     }
@@ -276,10 +276,10 @@ mod tests {
     fn a_child_says_when_it_began() {
         let stamps = crate::shared::Shared::<AtomicU64>::new(2).expect("memory");
         let before = Monotonic.now_ns();
-        let pid = fork_exit(&Task { code: 7, deed: ChildAction::Stamp(&stamps[0]) }).expect("fork");
+        let pid = fork_exit(&Task { code: 7, action: ChildAction::Stamp(&stamps[0]) }).expect("fork");
         assert_eq!(wait(pid).expect("wait").code(), Some(7));
         let pid =
-            vfork_exit(&Task { code: 8, deed: ChildAction::Stamp(&stamps[1]) }, &mut Stack::new().expect("memory"))
+            vfork_exit(&Task { code: 8, action: ChildAction::Stamp(&stamps[1]) }, &mut Stack::new().expect("memory"))
                 .expect("clone");
         assert_eq!(wait(pid).expect("wait").code(), Some(8));
         let seen: Vec<u64> = stamps.iter().map(|s| s.load(Ordering::Relaxed)).collect();

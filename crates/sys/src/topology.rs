@@ -509,7 +509,7 @@ fn read_classes(tree: &Tree, allowed: &[u32]) -> HashMap<u32, u32> {
     class_of
 }
 
-/// The caches met so far, each once.
+/// The caches found so far, each once.
 #[derive(Default)]
 struct Caches {
     list: Vec<Cache>,

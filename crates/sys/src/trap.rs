@@ -85,7 +85,7 @@ pub struct Trap {
     _only: MutexGuard<'static, ()>,
 }
 
-/// What a refused access is told by.
+/// The signals of a refused access.
 const SIGNALS: [libc::c_int; 2] = [libc::SIGSEGV, libc::SIGBUS];
 /// Bytes of a stack for a handler: four times the largest frame of the largest vector registers.
 const STACK: usize = 64 << 10;

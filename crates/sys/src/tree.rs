@@ -5,8 +5,7 @@ use std::fs::File;
 use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
-/// No file that is read here is longer than this on purpose; a surprise must not cost time or
-/// memory.
+/// No file read here is longer than this on purpose; a surprise must not cost time or memory.
 const LIMIT: u64 = 1 << 20;
 
 /// A directory that stands for `/`.
@@ -26,7 +25,7 @@ impl Tree {
 
     /// At most the first `limit` bytes of the file.
     pub(crate) fn bytes(&self, absolute: &str, limit: u64) -> io::Result<Vec<u8>> {
-        // Almost every file fits: one read for the text and one for its end.
+        // Almost every file fits: one read for the text and one for end-of-file.
         let mut bytes = Vec::with_capacity(1024);
         File::open(self.path(absolute))?.take(limit).read_to_end(&mut bytes)?;
         Ok(bytes)
@@ -44,7 +43,7 @@ impl Tree {
         self.head(absolute, LIMIT)
     }
 
-    /// The whole (small) file when it can be read and says something.
+    /// The whole (small) file, if it is readable and not empty.
     pub(crate) fn text(&self, absolute: &str) -> Option<String> {
         self.read(absolute).ok().filter(|text| !text.is_empty())
     }
@@ -58,8 +57,8 @@ impl Tree {
         self.path(absolute).exists()
     }
 
-    /// The names in a directory, sorted as a reader would (`node2` before `node10`); none when it
-    /// cannot be listed.
+    /// The names in a directory, in natural order (`node2` before `node10`); none when it cannot be
+    /// listed.
     pub(crate) fn names(&self, absolute: &str) -> Vec<String> {
         let Ok(entries) = std::fs::read_dir(self.path(absolute)) else { return Vec::new() };
         let mut names: Vec<String> = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect();
@@ -72,13 +71,13 @@ impl Tree {
         names
     }
 
-    /// Where a symbolic link points, in its own words.
+    /// The target of a symbolic link, unresolved.
     pub(crate) fn link(&self, absolute: &str) -> Option<String> {
         std::fs::read_link(self.path(absolute)).ok()?.to_str().map(str::to_owned)
     }
 }
 
-/// Whether an error only says that this kernel or machine has no such thing.
+/// Whether an error means that this kernel or machine has no such thing.
 pub(crate) fn means_absent(error: &io::Error) -> bool {
     const ENODEV: i32 = 19;
     matches!(

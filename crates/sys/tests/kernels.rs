@@ -43,7 +43,7 @@ fn arithmetic_chains_compute_what_rust_computes() {
         (arch::rotate_chain, portable::rotate_chain, |x| x.rotate_right(arch::CHAIN_ROTATE)),
     ];
     for (native, portable, step) in cases {
-        // 128 rotations by 7 are none at all: the other sizes tell the number of steps apart.
+        // 128 rotations by 7 are the identity; the other sizes distinguish the number of steps.
         for n in [0, 1, 63, 64, 65, 128, 1000, 4096] {
             let expected = reference(n, step);
             assert_eq!(expected, native(n), "{n} steps");
@@ -64,8 +64,8 @@ fn call_loops_leave_the_caller_as_it_was() {
         for k in 0..=arch::CALLS_MAX_ARGS {
             for short in [false, true] {
                 for iters in [0, 1, 1000] {
-                    // More live values than there are registers: a loop that changes one it does
-                    // not declare shows.
+                    // More live values than registers: a loop that changes one it does not declare
+                    // is noticed.
                     let live: [u64; 20] = std::hint::black_box(std::array::from_fn(|i| i as u64 + iters));
                     let sum = |by: u64| live.iter().fold(0_u64, |sum, x| sum.rotate_left(5) ^ x.wrapping_mul(by));
                     let before = sum(3);
@@ -83,13 +83,11 @@ fn no_loop_calls_with_eight_arguments() {
     arch::calls(arch::CALLS_MAX_ARGS + 1, false);
 }
 
-/// The cheapest of many short windows, of two chains in turn: load can only make a window longer,
-/// and not every one of two thousand. Stops as soon as the answer is there; it could not become
-/// better by waiting.
+/// The cheapest of many short windows, of two chains in turn: load can only lengthen a window, and
+/// not every one of two thousand. Stops as soon as the ratio fits; waiting could not improve it.
 #[cfg(target_arch = "x86_64")]
 fn ratio(numerator: fn(u64) -> u64, denominator: fn(u64) -> u64, expected: f64, tolerance: f64) {
-    // 10 to 60 microseconds a window; what the clock's own reading costs falls out of the
-    // difference.
+    // 10 to 60 microseconds a window; the cost of reading the clock cancels in the difference.
     const SHORT: u64 = 1 << 13;
     const LONG: u64 = SHORT + (1 << 15);
     let mut best = [u64::MAX; 4];
@@ -114,13 +112,13 @@ fn ratio(numerator: fn(u64) -> u64, denominator: fn(u64) -> u64, expected: f64, 
 #[test]
 #[cfg(target_arch = "x86_64")]
 fn a_multiplication_takes_three_additions_and_a_rotation_one() {
-    // The fastest of one need not be at the clock of the other's, which hops by 3 to 4 %; another
+    // The fastest windows of the two may have different clocks, which hop by 3 to 4 %; a different
     // number of cycles is far off.
     ratio(arch::mul_chain, arch::add_chain, 3.0, 0.15);
     ratio(arch::rotate_chain, arch::add_chain, 1.0, 0.05);
 }
 
-// System calls: each number of arguments, so that the last one is seen to arrive.
+// System calls: each number of arguments, to show that the last one arrives.
 
 #[cfg(target_os = "linux")]
 macro_rules! syscall_suite {
@@ -132,7 +130,7 @@ macro_rules! syscall_suite {
             let exe = std::fs::File::open("/proc/self/exe").unwrap();
             let contents = std::fs::read("/proc/self/exe").unwrap();
             let fd = exe.as_raw_fd() as usize;
-            // SAFETY: each call is given memory of this function to write to, or none.
+            // SAFETY: each call gets memory of this function to write to, or none.
             unsafe {
                 assert_eq!(std::process::id() as isize, face::syscall0(libc::SYS_getpid as usize));
                 assert_eq!(-(libc::EBADF as isize), face::syscall1(libc::SYS_close as usize, usize::MAX));

@@ -16,8 +16,8 @@ use groma_sys::chase::Chain;
 use random::random;
 use std::collections::{HashMap, HashSet};
 
-/// The offsets of a chain's nodes in the order of the walk, read out of the buffer as it was left,
-/// from `start` until it comes round.
+/// The offsets of a chain's nodes in the order of the walk, read from the buffer, from `start`
+/// until the cycle closes.
 fn lap(buffer: &[u8], start: usize) -> Vec<usize> {
     let mut order = vec![start];
     loop {
@@ -33,7 +33,7 @@ fn lap(buffer: &[u8], start: usize) -> Vec<usize> {
 }
 
 /// Builds a chain in the last `span` bytes before a closed page, checks that it is one cycle
-/// through all its nodes and that both walks go where the pointers lead; returns the order.
+/// through all its nodes and that both chases follow it; returns the order.
 fn check(
     span: usize,
     page: usize,
@@ -68,7 +68,7 @@ fn check(
     let linked = |i: usize| i % spacing < size_of::<usize>();
     assert!(buffer.iter().enumerate().all(|(i, byte)| linked(i) || *byte == UNTOUCHED), "wrote between nodes");
 
-    // The raw chases go the same way, in whole turns.
+    // The raw chases follow the same order, in whole turns.
     let first = buffer.as_ptr().wrapping_add(start);
     // SAFETY: the closed cycle just checked.
     for loads in [0, 63, 64, 700] {
@@ -102,7 +102,7 @@ fn chains_without_translation_finish_a_group_of_pages_first() {
                 let order = check(span, page, spacing, |buffer| {
                     Chain::translation_amortised(buffer, spacing, group, page, random(2))
                 });
-                // A group lasts until none of its pages is seen again.
+                // A group ends when none of its pages occurs again.
                 let last: HashMap<usize, usize> = order.iter().enumerate().map(|(i, node)| (node / page, i)).collect();
                 let (mut groups, mut pages, mut end) = (0, HashSet::new(), None);
                 for (i, number) in order.iter().map(|node| node / page).enumerate() {
@@ -115,7 +115,7 @@ fn chains_without_translation_finish_a_group_of_pages_first() {
                     end = end.max(Some(last[&number]));
                 }
                 assert_eq!(span.div_ceil(page).div_ceil(group), groups, "{span} bytes, {spacing} apart, by {group}");
-                // In random order: the next node up follows no oftener than any other.
+                // In random order: the next higher node follows no more often than any other.
                 let steps = order.windows(2).filter(|pair| pair[1] == pair[0] + spacing).count();
                 assert!(group < 16 || order.len() < 1000 || steps < order.len() / 50, "{steps} steps straight on");
             }
@@ -138,7 +138,7 @@ fn equal_random_numbers_make_equal_chains_and_others_do_not() {
 fn chains_through_listed_nodes_go_that_way_and_no_other() {
     let page = 4096;
     let mut memory = Fenced::new(16 * page);
-    // One line a page, pairs of words, a single node, the very last word.
+    // One line per page, pairs of words, a single node, the very last word.
     let lists: [Vec<usize>; 4] = [
         (0..16).map(|i| (i * 7 % 16) * page + i * 64).collect(),
         (0..8).flat_map(|i| [i * 1024, i * 1024 + 8]).collect(),

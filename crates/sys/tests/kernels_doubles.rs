@@ -1,4 +1,4 @@
-//! Every loop of STREAM, every mix and the C library's functions against plain arithmetic.
+//! Every loop of STREAM, every mix and the C library's functions, compared with plain arithmetic.
 //!
 //! # Safety
 //!
@@ -24,7 +24,7 @@ fn loops_on_doubles_compute_what_rust_computes() {
             let mut maps = [0, 1, 2].map(|_| Map::anonymous(n * 8 + 4096, Policy::Base).unwrap());
             let [a, b, c] = maps.each_mut().map(|map| map.as_mut_ptr().cast::<f64>());
             for passes in [0_u64, 1, 3] {
-                // SAFETY: arrays of `n` doubles and some more, on page boundaries; the CPU has the
+                // SAFETY: arrays of more than `n` doubles, on page boundaries; the CPU has the
                 // kernel.
                 let (got, sum) = unsafe {
                     for i in 0..n + 8 {
@@ -54,8 +54,8 @@ fn loops_on_doubles_compute_what_rust_computes() {
     }
 }
 
-/// Three times this is half way between two doubles: whether the product was rounded shows in the
-/// sum.
+/// Three times this is halfway between two doubles, so the sum shows whether the product was
+/// rounded.
 #[test]
 fn products_are_rounded_before_they_are_added() {
     let (b, c) = (-3.0, 1.0 + f64::EPSILON);
@@ -85,7 +85,7 @@ fn products_are_rounded_before_they_are_added() {
 
 #[test]
 fn loops_state_their_bytes_as_their_author_counts_them() {
-    // McCalpin: bytes per iteration of copy, scale, add, triad; of STREAM2's fill, daxpy, sum.
+    // McCalpin: bytes per iteration of copy, scale, add, triad; then STREAM2's fill, daxpy, sum.
     let counted = Doubles::ALL.map(|op| 8 * (op.reads() + op.writes()));
     assert_eq!([16, 16, 24, 24, 8, 24, 8], counted);
     assert_eq!([24, 24, 32, 32, 16, 24, 8], Doubles::ALL.map(|op| 8 * op.modelled(false)));
@@ -118,7 +118,7 @@ fn mixes_write_their_lines_and_nothing_else() {
             let src = Map::anonymous(len(kernel.reads) + 4096, Policy::Base).unwrap();
             for passes in [0_u64, 1, 3] {
                 dst.fill(0xa5);
-                // SAFETY: both buffers hold so many turns; the CPU has the kernel.
+                // SAFETY: both buffers hold that many turns; the CPU has the kernel.
                 unsafe { (kernel.run)(dst.as_mut_ptr(), src.as_ptr(), turns, passes) };
                 let written = if passes == 0 { 0 } else { len(kernel.writes) };
                 assert!(dst[..written].chunks(8).all(|word| *word == STREAM_PATTERN.to_ne_bytes()), "{kernel:?}");
@@ -128,7 +128,7 @@ fn mixes_write_their_lines_and_nothing_else() {
     }
 }
 
-/// The pages of a source are there after the last line was read, and those behind it are not.
+/// The pages of a source are present after the last line was read, and those after it are not.
 #[test]
 fn mixes_read_to_the_end_of_their_source() {
     for kernel in arch::mix_kernels().into_iter().filter(|kernel| kernel.reads > 0) {
@@ -138,7 +138,7 @@ fn mixes_read_to_the_end_of_their_source() {
         let mut dst = Map::anonymous(turns * turn * kernel.writes.max(1), Policy::Base).unwrap();
         // SAFETY: as above.
         unsafe { (kernel.run)(dst.as_mut_ptr(), src.as_ptr(), turns, 1) };
-        // Reads of fresh memory make the page of zeros present.
+        // Reads of new memory map the page of zeros.
         let pages = src.len() / 4096 - 2;
         assert_eq!(pages, src.resident_pages().unwrap(), "{kernel:?}");
     }
@@ -181,11 +181,11 @@ fn wide_kernels_are_there_where_the_cpu_is() {
     assert_eq!(has("avx2"), std::arch::is_x86_feature_detected!("avx2"));
 }
 
-/// The kernel that is asked for the extensions says in words what it found as well.
+/// The kernel that was asked for the extensions also prints what it found.
 #[test]
 #[cfg(all(target_arch = "riscv64", target_os = "linux"))]
 fn vectors_are_used_where_the_cpu_has_them() {
-    // riscv_hwprobe, of no key. (Where it does not answer, as before Linux 6.4, there is the base.)
+    // riscv_hwprobe without a key. (Where it fails, as before Linux 6.4, only the base is there.)
     // SAFETY: writes to nowhere.
     let answers = unsafe { libc::syscall(258, 0, 0, 0, 0, 0) } == 0;
     let cpus = std::fs::read_to_string("/proc/cpuinfo").unwrap();
@@ -200,16 +200,16 @@ fn vectors_are_used_where_the_cpu_has_them() {
     assert_eq!(vectors, arch::mix_kernels().iter().any(|kernel| kernel.isa == "rvv"), "{isa:?}");
     // Not all blocks are small enough.
     assert!(zeroes || streams.iter().all(|kernel| kernel.op != arch::Op::ZeroLine), "{isa:?}");
-    // Groups of eight registers, of which every V has such of 128 bits.
+    // Groups of eight registers, which every V has with at least 128 bits.
     assert!(streams.iter().all(|kernel| kernel.isa != "rvv" || (128..=512).contains(&kernel.width)));
 }
 
-/// Vectors of SVE, of a length that divides powers of two, wherever the system has them; the wider
-/// set comes first.
+/// SVE vectors of a length that divides powers of two, wherever the system has them; the wider set
+/// comes first.
 #[test]
 #[cfg(all(target_os = "linux", target_arch = "aarch64"))]
 fn scalable_kernels_are_there_where_the_cpu_is() {
-    /// Of `linux/prctl.h`; the `libc` crate has no name for it.
+    /// From `linux/prctl.h`; the `libc` crate does not name it.
     const PR_SVE_GET_VL: i32 = 51;
     let bytes = if std::arch::is_aarch64_feature_detected!("sve") {
         // SAFETY: asks for a number, whose low half is the length.

@@ -38,8 +38,8 @@ fn every_kernel_has_a_reference_and_is_listed_once() {
     assert!(Operation::new("i8.add").unwrap_err().contains("i8.add"));
 }
 
-/// The names of the instructions of the loop in the function at `address` of memory, or nothing
-/// where there is no objdump.
+/// The mnemonics of the loop in the function at `address` of memory, or nothing where there is no
+/// objdump.
 #[cfg(target_os = "linux")]
 fn names_in_loop(address: usize) -> Option<Vec<String>> {
     let function = objdump::disassemble(objdump::in_file(address))?;
@@ -61,7 +61,7 @@ fn loops_are_the_instruction_they_claim_as_often_as_they_say() {
         for of in [&kernel.chain, &kernel.parallel] {
             let Some(names) = names_in_loop(of.run as usize) else { return };
             let claimed = names.iter().filter(|name| *name == kernel.instruction).count() as u64;
-            // Remainders have an addition in each step; RISC-V counts by another.
+            // Remainders have an addition in each step; RISC-V counts with another.
             let counting = u64::from(cfg!(target_arch = "riscv64")) * 3;
             assert!((of.ops()..=of.ops() + counting).contains(&claimed), "{}: {claimed} of {}", kernel.name, of.ops());
             let others = names.len() as u64 - claimed;
@@ -73,8 +73,8 @@ fn loops_are_the_instruction_they_claim_as_often_as_they_say() {
                 _ => 0,
             };
             assert!((each * of.ops()..=each * of.ops() + 3).contains(&others), "{}: {others} others", kernel.name);
-            // Below 1 % of what is measured (of what there is more than two hundred of; the others
-            // are slower).
+            // Below 1 % of what is measured, for loops of more than two hundred instructions; the
+            // others are slower.
             assert!(of.chains == 1 || names.len() > 200, "{}: {}", kernel.name, names.len());
         }
     }
@@ -85,7 +85,7 @@ fn loops_are_the_instruction_they_claim_as_often_as_they_say() {
 fn atomic_loops_are_the_instruction_they_claim() {
     use groma_sys::arch::atomic::ATOMIC_KERNELS;
     for kernel in ATOMIC_KERNELS.iter().filter(|kernel| !kernel.instruction.is_empty()) {
-        // A retry of an exclusive pair is a jump backwards of its own.
+        // The retry of an exclusive pair is a backward jump of its own.
         if kernel.instruction == "stlxr" || kernel.instruction.starts_with("sc.") {
             continue;
         }
@@ -94,7 +94,7 @@ fn atomic_loops_are_the_instruction_they_claim() {
     }
 }
 
-/// Without its prefix the instruction gives the same result to one task, many times faster.
+/// Without its prefix the instruction has the same result for one task, many times faster.
 #[test]
 #[cfg(target_arch = "x86_64")]
 fn atomic_loops_lock_what_they_read_and_write() {

@@ -1,6 +1,6 @@
-//! Kernels of dependent and parallel accesses and of cache-line management: each held against a
-//! model of the chain, for every implementation that the CPU has, and looked up in the disassembly
-//! of this program.
+//! Kernels of dependent accesses, parallel chases and cache-line management, each compared with a
+//! model of the chain, for every implementation that the CPU has, and found in the disassembly of
+//! this program.
 //!
 //! # Safety
 //!
@@ -29,7 +29,7 @@ fn memory(bytes: usize) -> Map {
     map
 }
 
-/// A ring of `n` nodes of 64 bytes: node `i` leads to `i + 3` (with `n` no multiple of 3, one
+/// A ring of `n` nodes of 64 bytes: node `i` leads to `i + 3` (with `n` not a multiple of 3, one
 /// cycle).
 #[repr(align(64))]
 struct Node([u64; 8]);
@@ -52,7 +52,7 @@ fn index_of(nodes: &[Node], at: *const u8) -> usize {
 fn an_access_goes_as_far_as_told_and_changes_what_it_says() {
     for kernel in access_kernels() {
         let mut nodes = ring(50);
-        // Several laps, so that a chain that the kernel broke would show.
+        // Several laps, so that a chain broken by the kernel shows.
         let before: Vec<u64> = nodes.iter().map(|node| node.0[0]).collect();
         let start = nodes.as_mut_ptr().cast::<u8>();
         for (asked, steps) in [(0, 0), (15, 0), (16, 16), (31, 16), (1600, 1600)] {
@@ -111,7 +111,7 @@ fn chases_at_once_are_each_a_chase() {
 fn lap(chains: &mut Chains<'_>, chain: usize, of: usize, read: Accessor) -> HashSet<usize> {
     let each = chains.nodes() / of;
     let mut seen = HashSet::new();
-    // A turn is 16 steps: every node is the end of a turn if 16 and the lap have no common divisor.
+    // A turn is 16 steps: every node ends a turn if 16 and the lap have no common divisor.
     for _ in 0..each {
         chains.access(read, chain, 16);
         assert!(seen.insert(chains.position(0, chain)), "chain {chain} of {of} came back early");
@@ -123,7 +123,7 @@ fn lap(chains: &mut Chains<'_>, chain: usize, of: usize, read: Accessor) -> Hash
 fn chains_are_disjoint_closed_cycles_through_all_nodes() {
     let page = page_size();
     let read = Accessor::new(Access::Read).unwrap();
-    // Odd numbers of nodes for each chain, so that steps of 16 come to every node.
+    // An odd number of nodes per chain, so that steps of 16 reach every node.
     for (of, each) in [(1, 1023), (2, 511), (4, 255), (12, 85), (64, 15)] {
         for order in [Order::Anywhere, Order::Grouped { pages: 3, page }] {
             let mut map = memory(64 * of * each);
@@ -142,7 +142,7 @@ fn chains_are_disjoint_closed_cycles_through_all_nodes() {
     }
 }
 
-/// Neighbours that follow each other are what a prefetcher waits for.
+/// Consecutive neighbours are what a prefetcher looks for.
 #[test]
 fn no_order_goes_from_neighbour_to_neighbour() {
     let (nodes, page) = (1024, 4096);

@@ -13,8 +13,8 @@ use groma_sys::arch::{Op, STREAM_ALIGN, STREAM_PATTERN, StreamKernel, portable, 
 use groma_sys::stream::{APART, Stream, apart};
 use std::collections::HashSet;
 
-/// Runs `kernel` over buffers between two closed pages, first against the front one and then
-/// against the rear one, and returns what the destination then is, and the source.
+/// Runs `kernel` over buffers between two closed pages, first at the front one and then at the rear
+/// one, and returns the destination afterwards, and the source.
 fn after(kernel: &StreamKernel, bytes: usize, passes: u64) -> [(Vec<u8>, Vec<u8>); 2] {
     let (mut dst, mut src) = (Fenced::new(bytes + STREAM_ALIGN), Fenced::new(bytes + STREAM_ALIGN));
     [false, true].map(|rear| {
@@ -24,7 +24,7 @@ fn after(kernel: &StreamKernel, bytes: usize, passes: u64) -> [(Vec<u8>, Vec<u8>
             false => (src.memory().as_ptr(), dst.memory().as_mut_ptr()),
             true => (tail(&mut src, bytes).as_ptr(), tail(&mut dst, bytes).as_mut_ptr()),
         };
-        // SAFETY: the CPU has the kernel; both buffers are `bytes` long, apart and aligned to a
+        // SAFETY: the CPU has the kernel; both buffers are `bytes` long, disjoint, and aligned to a
         // line.
         unsafe { (kernel.run)(to, from, bytes, passes) };
         (dst.memory().to_vec(), src.memory().to_vec())
@@ -75,8 +75,8 @@ fn stream_kernels_go_all_the_way() {
     }
 }
 
-/// Counts how often a kernel comes by two pages: of the two only one is open at a time, and to
-/// touch the other one faults, which opens it and closes the first.
+/// Counts how often a kernel alternates between two pages: only one of the two is open at a time,
+/// and an access to the other faults, which opens it and closes the first.
 #[cfg(target_os = "linux")]
 mod turnstile {
     use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -92,10 +92,10 @@ mod turnstile {
 
     extern "C" fn turn(_: i32, info: *mut libc::siginfo_t, _: *mut libc::c_void) {
         let (first, page) = (FIRST.load(Relaxed), PAGE.load(Relaxed));
-        // SAFETY: the kernel passes the facts of the fault.
+        // SAFETY: the kernel passes the fault's information.
         let here = unsafe { (*info).si_addr() }.addr() / page * page;
         if here != first && here != first + page {
-            // Somebody else's fault, which is taken again and kills.
+            // Another fault, which is taken again and kills.
             // SAFETY: restores the default.
             unsafe { libc::signal(libc::SIGSEGV, libc::SIG_DFL) };
             return;
@@ -105,14 +105,14 @@ mod turnstile {
         FAULTS.fetch_add(1, Relaxed);
     }
 
-    /// How often `work` goes from one page to the other, of the two at `pages`, if it begins with
+    /// How often `work` moves from one page to the other, of the two at `pages`, if it starts with
     /// the first.
     pub(super) fn count(pages: *mut u8, page: usize, work: impl FnOnce()) -> usize {
         FIRST.store(pages.expose_provenance(), Relaxed);
         PAGE.store(page, Relaxed);
         FAULTS.store(0, Relaxed);
         protect(pages.addr(), libc::PROT_NONE);
-        // SAFETY: the handler touches nothing but the atomics and the two pages.
+        // SAFETY: the handler only accesses the atomics and the two pages.
         unsafe {
             let mut action: libc::sigaction = std::mem::zeroed();
             let mut before: libc::sigaction = std::mem::zeroed();
@@ -138,8 +138,8 @@ fn stream_kernels_make_as_many_passes_as_told() {
         for passes in [1, 2, 5] {
             // SAFETY: as in `after`.
             let work = || unsafe { (kernel.run)(to, from, 2 * page, passes) };
-            // Eight places in turn, of which four are in each page, come by once for each 256 bytes
-            // of a place.
+            // Eight places in turn, four in each page, alternate once for each 256 bytes of a
+            // place.
             let turns = if kernel.isa.ends_with("x8") { 2 * page as u64 / 8 / 256 } else { 1 };
             let expect = |per_byte| (2 * passes * turns * per_byte) as usize;
             assert_eq!(expect(kernel.op.read_per_byte()), turnstile::count(from, page, work), "{kernel:?} read");

@@ -57,7 +57,7 @@ const COUNTED_IN_COPY: &str = "what a child that counted in its copy has changed
 fn run(ctx: &mut Ctx) -> Outcome {
     state_parent(ctx);
     let counter = AtomicU64::new(0);
-    let counting = Task { code: GOOD, deed: ChildAction::Count(&counter) };
+    let counting = Task { code: GOOD, action: ChildAction::Count(&counter) };
     let kind = ctx.word("kind");
     let shares = kind == "vm_vfork";
     if !shares {

@@ -77,7 +77,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let _ballast = ballast(ctx, bytes)?;
     state_parent(ctx);
     let stamp = Shared::<AtomicU64>::new(1).context("mapping shared memory")?;
-    let stamping = Task { code: GOOD, deed: ChildAction::Stamp(&stamp[0]) };
+    let stamping = Task { code: GOOD, action: ChildAction::Stamp(&stamp[0]) };
     let children = Children::new();
     ctx.measure_variants(&mut [
         children.whole(|| fork_exit(&LEAVE), |_| Ok(())),

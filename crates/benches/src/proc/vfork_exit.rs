@@ -47,8 +47,8 @@ fn run(ctx: &mut Ctx) -> Outcome {
     state_parent(ctx);
     let stack = RefCell::new(Stack::new().context("mapping a stack")?);
     let (counter, stamp) = (AtomicU64::new(0), AtomicU64::new(0));
-    let counting = Task { code: GOOD, deed: ChildAction::Count(&counter) };
-    let stamping = Task { code: GOOD, deed: ChildAction::Stamp(&stamp) };
+    let counting = Task { code: GOOD, action: ChildAction::Count(&counter) };
+    let stamping = Task { code: GOOD, action: ChildAction::Stamp(&stamp) };
     let (children, counted) = (Children::new(), Cell::new(0));
     let make = |task: &Task<'_>| vfork_exit(task, &mut stack.borrow_mut());
     let count = |_| {

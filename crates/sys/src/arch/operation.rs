@@ -12,15 +12,15 @@
 //!
 //! What one step does with the value `x` of a chain, operands `y` (two, in turn) and `z`:
 //!
-//! | operation | step | why so |
+//! | operation | step | reason |
 //! | --- | --- | --- |
-//! | `add`, `xor`, `mul` | `x op y`, operands in registers | additions of immediates are done while registers are renamed on some cores |
-//! | `shift`, `rotate` | by 3 and by 7, to the right | every instruction set has these as immediates |
-//! | `div` of integers | `y / x`, unsigned | a chain through the dividend ends at 0; this one goes to and fro for ever |
-//! | `mod` | `(x + z) mod y`, unsigned | remainders alone only shrink; so one addition belongs to it |
-//! | `div` of floats | `x / y` | by 1.5 and by 2/3, so that it stays where it is |
-//! | `sqrt` | of a value below 1 | comes to rest at the last number before 1, whose root is not short |
-//! | `fma` | `x + y * z` | through the sum, as in a dot product (some cores forward a sum sooner than a factor) |
+//! | `add`, `xor`, `mul` | `x op y`, in registers | renaming does immediates on some cores |
+//! | `shift`, `rotate` | right by 3 and by 7 | immediates in every instruction set |
+//! | integer `div` | `y / x`, unsigned | alternates; a chain of dividends ends at 0 |
+//! | `mod` | `(x + z) mod y`, unsigned | remainders alone only shrink |
+//! | float `div` | `x / y` | by 1.5 and by 2/3, so the value stays |
+//! | `sqrt` | of a value below 1 | converges to the last number before 1, not a short one |
+//! | `fma` | `x + y * z` | through the sum, which some cores forward earlier than a factor |
 //! | `popcnt`, `crc32` | `popcnt(x)`, CRC-32C of `y` into `x` | |
 
 /// The most chains of a parallel loop.

@@ -1,4 +1,4 @@
-//! Memory that a kernel cannot leave unnoticed.
+//! Memory between closed pages, so that an access outside it faults.
 
 /// What a test finds in memory before the kernel runs.
 pub(crate) const UNTOUCHED: u8 = 0xa5;
@@ -15,7 +15,7 @@ pub(crate) struct Fenced {
 
 impl Fenced {
     pub(crate) fn new(bytes: usize) -> Self {
-        // SAFETY: a fresh anonymous mapping, of which the middle is then opened.
+        // SAFETY: a new anonymous mapping, whose middle is then opened.
         unsafe {
             let page = libc::sysconf(libc::_SC_PAGESIZE) as usize;
             let bytes = bytes.next_multiple_of(page);
@@ -37,7 +37,7 @@ impl Fenced {
 
 impl Drop for Fenced {
     fn drop(&mut self) {
-        // SAFETY: the whole mapping, and nobody has a slice of it any more.
+        // SAFETY: the whole mapping, of which no slice is left.
         unsafe { libc::munmap(self.map.cast(), self.bytes + 2 * self.page) };
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! The atomic addition is `ldadd` where the CPU has the Large System Extensions, otherwise an
 //! exclusive pair, which first requests the line for reading. A system may execute `ldadd` in the
-//! shared cache instead of fetching the line; the kernel waits for its result all the same.
+//! shared cache instead of fetching the line; the kernel still waits for its result.
 //!
 //! # Safety
 //!

@@ -55,7 +55,7 @@ pub fn atomic_answer(name: &str, ops: u64) -> (u64, Option<u64>) {
     match name {
         "cas" => (ops, None),
         "add" => (ops, None),
-        // Word and register go to and fro.
+        // Word and register swap back and forth.
         "swap" => {
             if ops.is_multiple_of(2) {
                 (0, Some(1))
