@@ -12,6 +12,8 @@
 
 mod common;
 use common::{Place, is_executable};
+use groma_harness::model::{Host, Job, Params, Placement, State, Value, WorkerKind};
+use groma_harness::protocol;
 use std::io::Write as _;
 use std::process::{Command, Stdio};
 
@@ -33,21 +35,28 @@ fn traced(id: &str, params: &str, on: Option<u32>) -> Option<Vec<String>> {
     let place = Place::new();
     let trace = place.path("trace");
     let param = |(name, value): (&str, &str)| {
-        let kind = if value.parse::<u64>().is_ok() { "int" } else { "word" };
-        format!("{kind}\t{name}\t{value}\n")
+        let value = value.parse().map_or_else(|_| Value::Word(value.to_owned()), Value::Int);
+        (name.to_owned(), value)
     };
-    let params_text: String = params.split_whitespace().filter_map(|p| p.split_once('=')).map(param).collect();
-    let placement = match on {
-        Some(cpu) => format!("placement\tsame-cpu\ncpu\t{cpu}\ncpu\t{cpu}\n"),
-        None => "placement\tpinned\n".to_owned(),
+    // 11 intervals of 200 us, within 4 ms. A clock cost far below the real one does no harm here.
+    let job = Job {
+        id: id.to_owned(),
+        params: Params(params.split_whitespace().filter_map(|p| p.split_once('=')).map(param).collect()),
+        placement: if on.is_some() { Placement::SameCpu } else { Placement::Pinned },
+        cpus: on.map_or(Vec::new(), |cpu| vec![cpu; 2]),
+        workers: 1,
+        worker_kind: WorkerKind::Processes,
+        round: 0,
+        seed: 1,
+        intervals: 11,
+        time_limit_ns: 4_000_000,
+        warm_ns: 1_000_000,
+        frozen: Vec::new(),
+        work_dir: Some(place.tmp()),
+        remote: None,
+        host: Host { clock_step_ns: 1.0, clock_cost_ns: 1.0, timeslice_ns: 4e6, interval_ns: 2e5, ..Host::UNKNOWN },
     };
-    // 11 intervals of 200 us, within 4 ms: a clock cost far below the real one does no harm here.
-    let job = format!(
-        "parent\t{}\nid\t{id}\n{params_text}{placement}workers\t1\tprocesses\nround\t0\t1\t11\t4000000\t1000000\n\
-         dir\t{}\nhost\t1\t1\t4000000\t0\t200000\t-\t-\ngo\n",
-        std::process::id(),
-        place.tmp().display(),
-    );
+    let job = protocol::write_job(std::process::id() as i32, &job);
     // -D: the tracer is a detached grandchild, so the worker is a child of this process, as its job
     // says.
     let mut worker = Command::new("strace")
@@ -66,10 +75,9 @@ fn traced(id: &str, params: &str, on: Option<u32>) -> Option<Vec<String>> {
         println!("not here: {}", ended.err);
         return None;
     }
-    let state = ended.out.lines().find_map(|line| line.strip_prefix("end\t"));
-    let state = state.unwrap_or_else(|| panic!("{id} {params}: {ended:?}"));
-    if state.starts_with("unsupported") || state.starts_with("denied") {
-        println!("not here: {id} {params}: {state}");
+    let result = protocol::read_result(&ended.out).unwrap_or_else(|why| panic!("{id} {params}: {why}: {ended:?}"));
+    if matches!(result.state, State::Unsupported | State::Denied) {
+        println!("not here: {id} {params}: {}", result.reason);
         return None;
     }
     let lines = std::fs::read_to_string(&trace).expect("a trace");

@@ -7,6 +7,8 @@
 
 mod info;
 mod job;
+#[cfg(feature = "serde")]
+mod json;
 mod label;
 mod param;
 mod placement;
@@ -18,7 +20,7 @@ mod state;
 mod text;
 
 pub use info::{About, Derivation, Info, Interference, Need, Output, Profile, Scaling, Timing};
-pub use job::{Host, Job, Remote, RoundOutput, RoundResult, WorkerKind};
+pub use job::{Host, Job, Noise, Preflight, Remote, RoundOutput, RoundResult, WorkerKind};
 pub use label::{Label, Labels};
 pub use param::{Memory, Param, ParamKind, Params, Tier, Value, parse_size, size_text};
 pub use placement::Placement;

@@ -4,7 +4,7 @@
 use groma_model::RoundResult;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde_json::{Error, Value, from_str, from_value, to_string};
+use serde_json::{Error, from_str, to_string};
 
 /// The JSON of a value, checked to read back: a non-finite number in a place that needs a finite
 /// one is refused now, not when the run is shown.
@@ -18,34 +18,5 @@ pub(crate) fn write_checked<T: Serialize + DeserializeOwned>(value: &T) -> Resul
 /// example faults per touch without any touch). Such a number was written as null and is read back
 /// as NaN.
 pub fn read_result(text: &str) -> Result<RoundResult, Error> {
-    from_str(text).or_else(|_| {
-        let mut json: Value = from_str(text)?;
-        let values = take_nulls(&mut json, "series", |series| {
-            series.get_mut("values").and_then(Value::as_array_mut).into_iter().flatten().collect()
-        });
-        let scales = take_nulls(&mut json, "series", |series| series.get_mut("per_iter").into_iter().collect());
-        let seen = take_nulls(&mut json, "proofs", |proof| proof.get_mut("seen").into_iter().collect());
-
-        let mut result: RoundResult = from_value(json)?;
-        values.iter().for_each(|&(i, j)| result.output.series[i].values[j] = f64::NAN);
-        scales.iter().for_each(|&(i, _)| result.output.series[i].per_iter = f64::NAN);
-        seen.iter().for_each(|&(i, _)| result.output.proofs[i].seen = f64::NAN);
-        Ok(result)
-    })
-}
-
-/// Replaces each null in the selected slots of each item of `json[list]` by 0; returns the item and
-/// slot of each.
-fn take_nulls(json: &mut Value, list: &str, slots: impl Fn(&mut Value) -> Vec<&mut Value>) -> Vec<(usize, usize)> {
-    let mut taken = Vec::new();
-    let items = json.get_mut(list).and_then(Value::as_array_mut).into_iter().flatten();
-    for (i, item) in items.enumerate() {
-        for (j, slot) in slots(item).into_iter().enumerate() {
-            if slot.is_null() {
-                *slot = Value::from(0.0);
-                taken.push((i, j));
-            }
-        }
-    }
-    taken
+    from_str(text)
 }

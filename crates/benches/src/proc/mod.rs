@@ -30,7 +30,7 @@ pub(crate) const ALL: &[&Benchmark] =
 const GOOD: u8 = 42;
 
 /// A child that only exits.
-const LEAVE: Task<'static> = Task { code: GOOD, deed: ChildAction::Nothing };
+const LEAVE: Task<'static> = Task { code: GOOD, action: ChildAction::Nothing };
 
 /// These benchmarks do not scale to threads.
 const PROCESSES: Scaling = Scaling::processes("a process with threads must not fork");

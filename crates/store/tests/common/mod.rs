@@ -119,6 +119,7 @@ pub(crate) fn round(round: u32, n: u64) -> Round {
             facts: vec![Fact::new("fork.rss", 1_306_624)],
             remarks: vec!["retry".into()],
             core_hz: Some(2.999_999_999_7e9),
+            preflight: None,
         },
         wall_ns: 12_345_678,
     };
