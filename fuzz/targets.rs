@@ -564,16 +564,20 @@ pub fn views(data: &[u8]) {
     // What is drawn is as large as the terminal, what is listed as the records are.
     let most = (256 << 10) + 512 * data.len();
     let bounded = |what: &str, text: &str| assert!(text.len() <= most, "{} bytes of {what}", text.len());
+    let families = groma_benches::families();
+    let families = groma_model::Families(&families);
     for all in [false, true] {
         let style = groma_report::Style { all, ..groma_report::Style::plain(100) };
         for format in groma_report::Format::ALL {
-            bounded(format.word(), &groma_report::render(&head, &records, Some(&end), format, &style));
+            bounded(format.word(), &groma_report::render(families, &head, &records, Some(&end), format, &style));
         }
-        bounded("page", &groma_report::hardware(&head, &records, &style).unwrap_or_default());
+        bounded("page", &groma_report::hardware(families, &head, &records, &style).unwrap_or_default());
         bounded("summary", &groma_report::summary(&head, &records, Some(&end), &style));
         let same: Vec<&Record> = records.iter().filter(|r| r.id == records[0].id).collect();
-        let charts =
-            [groma_report::plot(&same, None).ok(), records.first().and_then(|r| groma_report::histogram(r).ok())];
+        let charts = [
+            groma_report::plot(families, &same, None).ok(),
+            records.first().and_then(|r| groma_report::histogram(r).ok()),
+        ];
         for chart in charts.into_iter().flatten() {
             bounded("terminal plot", &chart.terminal(&style));
             bounded("SVG", &chart.svg());

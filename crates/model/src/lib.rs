@@ -5,6 +5,7 @@
 //! sample, record, run), and a type is named for the word.
 #![forbid(unsafe_code)]
 
+pub mod family;
 mod info;
 mod job;
 mod label;
@@ -17,6 +18,7 @@ mod sample;
 mod state;
 mod text;
 
+pub use family::{Families, Family};
 pub use info::{About, Derivation, Info, Interference, Need, Output, Profile, Scaling, Timing, Workers};
 pub use job::{Host, Job, Remote, RoundOutput, RoundResult, WorkerKind};
 pub use label::{Label, Labels};

@@ -7,7 +7,7 @@
 mod claims;
 mod speeds;
 
-use groma_model::{Record, RunHeader, State};
+use groma_model::{Families, Record, RunHeader, State};
 
 use crate::grid::{Align, Cell, Grid};
 use crate::point::measured;
@@ -65,12 +65,12 @@ impl<'a> Seen<'a> {
 }
 
 /// The page of a run; `None` where the run holds too little of the hardware survey for one.
-pub(crate) fn page(run: &RunHeader, records: &[Record]) -> Option<Page> {
-    let seen = Seen(records);
-    let hierarchies = claims::hierarchies(&seen);
-    let claims = claims::claims(&run.environment, &seen, &hierarchies);
-    let bandwidth = speeds::bandwidth(&seen, &hierarchies);
-    let lines = speeds::lines(&seen);
+pub(crate) fn page(families: Families<'_>, run: &RunHeader, records: &[Record]) -> Option<Page> {
+    let (seen, rows) = (Seen(records), families.rows());
+    let hierarchies = claims::hierarchies(&rows, &seen);
+    let claims = claims::claims(&rows, &run.environment, &seen, &hierarchies);
+    let bandwidth = rows.iter().find_map(|row| speeds::bandwidth(row, &seen, &hierarchies));
+    let lines: Vec<Line> = rows.iter().filter_map(|row| speeds::line(row, &seen)).collect();
     let told = claims.iter().filter(|c| c.is_measured()).count();
     let measured_lines = lines.iter().filter(|l| l.is_measured).count();
     let rows = told + bandwidth.as_ref().map_or(0, |t| t.rows.len()) + measured_lines;
@@ -79,8 +79,8 @@ pub(crate) fn page(run: &RunHeader, records: &[Record]) -> Option<Page> {
 
 /// The hardware of a run on one page for a terminal or a pipe: declared beside measured, bandwidth, latencies. `None` where
 /// the run holds too little of it.
-pub fn hardware(run: &RunHeader, records: &[Record], style: &Style) -> Option<String> {
-    let page = page(run, records)?;
+pub fn hardware(families: Families<'_>, run: &RunHeader, records: &[Record], style: &Style) -> Option<String> {
+    let page = page(families, run, records)?;
     let mut out = style.paint(Ink::Strong, "hardware") + "\n";
     if !page.machine.is_empty() {
         out += &wrap_behind("", &style.text(&page.machine), style.width);
@@ -189,7 +189,7 @@ mod tests {
     use crate::style::columns;
 
     fn shown(machine: (RunHeader, Vec<Record>), style: &Style) -> String {
-        hardware(&machine.0, &machine.1, style).expect("it holds a survey")
+        hardware(fixtures::families(), &machine.0, &machine.1, style).expect("it holds a survey")
     }
 
     #[test]
@@ -240,8 +240,8 @@ mod tests {
     #[test]
     fn a_run_without_a_survey_has_no_page() {
         let records = [fixtures::record("syscall.getppid", "", groma_model::Quantity::Latency, 1e-7)];
-        assert!(hardware(&fixtures::header(), &records, &Style::plain(80)).is_none());
-        assert!(hardware(&fixtures::header(), &[], &Style::plain(80)).is_none());
+        assert!(hardware(fixtures::families(), &fixtures::header(), &records, &Style::plain(80)).is_none());
+        assert!(hardware(fixtures::families(), &fixtures::header(), &[], &Style::plain(80)).is_none());
     }
 
     #[test]
@@ -250,12 +250,12 @@ mod tests {
         let ids: std::collections::BTreeSet<String> = records.iter().map(|r| r.id.clone()).collect();
         for id in &ids {
             let without: Vec<Record> = records.iter().filter(|r| r.id != *id).cloned().collect();
-            hardware(&run, &without, &Style::plain(80));
+            hardware(fixtures::families(), &run, &without, &Style::plain(80));
             let alone: Vec<Record> = records.iter().filter(|r| r.id == *id).cloned().collect();
-            hardware(&run, &alone, &Style::plain(80));
+            hardware(fixtures::families(), &run, &alone, &Style::plain(80));
         }
         let failed: Vec<Record> =
             records.into_iter().map(|r| fixtures::without(r, State::Unsupported, "there is none here")).collect();
-        assert!(hardware(&run, &failed, &Style::plain(80)).is_none());
+        assert!(hardware(fixtures::families(), &run, &failed, &Style::plain(80)).is_none());
     }
 }

@@ -1,6 +1,6 @@
 //! The rows of a result table, before anybody aligns them: what the table for a terminal and the one in Markdown share.
 
-use groma_model::{Record, State};
+use groma_model::{Families, Record, State};
 
 use crate::curve::{Curve, curves, for_levels, levels, widest};
 use crate::point::{family, measured, point};
@@ -45,11 +45,12 @@ pub(crate) enum Body {
 }
 
 /// The rows of a run, in the order of the records, families and metrics brought together.
-pub(crate) fn groups<'a>(records: &'a [Record], style: &Style) -> Vec<Group<'a>> {
+pub(crate) fn groups<'a>(families: Families<'_>, records: &'a [Record], style: &Style) -> Vec<Group<'a>> {
     by(records.iter(), |r| family(&r.id))
         .into_iter()
         .map(|(family, members)| {
-            let mut group = Group { family, says: says(family, &members), rows: Vec::new(), curves: Vec::new() };
+            let mut group =
+                Group { family, says: says(families, family, &members), rows: Vec::new(), curves: Vec::new() };
             for (id, members) in by(members.into_iter(), |r| r.id.as_str()) {
                 metric(&mut group, id, &members, style);
             }

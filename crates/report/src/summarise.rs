@@ -63,7 +63,9 @@ fn sample_value(quantity: Quantity, series: &Series, sample: &Sample) -> Option<
     let done = sample.iters as f64 * series.per_iter;
     let value = match quantity {
         Quantity::Bandwidth | Quantity::Rate => done / seconds,
-        Quantity::Latency | Quantity::Count | Quantity::Size | Quantity::Ratio => seconds / done,
+        Quantity::Latency | Quantity::TimePerGigabyte | Quantity::Count | Quantity::Size | Quantity::Ratio => {
+            seconds / done
+        }
     };
     (value.is_finite() && value > 0.0).then_some(value)
 }

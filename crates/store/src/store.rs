@@ -179,6 +179,26 @@ impl Store {
         })
     }
 
+    /// The ids of all runs, newest first.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn run_ids(&self) -> Result<Vec<String>, StoreError> {
+        self.collect("SELECT run FROM runs ORDER BY started DESC, run DESC", [], |row| Ok(row.get(0)?))
+    }
+
+    /// The points of a run, in the order of its plan, without their rounds; none where there is no such run.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn points(&self, run: &str) -> Result<Vec<Point>, StoreError> {
+        let sql = "SELECT point, definition FROM points WHERE run = ?1 ORDER BY point";
+        self.collect(sql, [run], |row| {
+            let (number, definition): (u32, String) = row.try_into()?;
+            self.parse(&definition, run, &format!("point {number}")).map_err(RowError::Store)
+        })
+    }
+
     /// The id of the run that a user means: a whole id, the only one that begins so, or `latest`.
     ///
     /// # Errors
@@ -186,8 +206,7 @@ impl Store {
     /// store cannot be read.
     pub fn find(&self, text: &str) -> Result<String, StoreError> {
         let path = || self.path.clone();
-        let all: Vec<String> =
-            self.collect("SELECT run FROM runs ORDER BY started DESC, run DESC", [], |row| Ok(row.get(0)?))?;
+        let all = self.run_ids()?;
         let Some(latest) = all.first() else { return Err(StoreError::Empty { path: path() }) };
         if text == "latest" {
             return Ok(latest.clone());

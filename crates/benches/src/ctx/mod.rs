@@ -7,6 +7,8 @@
 //! within a fraction of each other; a result far outside says that one of the three measures something else. Processes
 //! cost a change of address space more than threads.
 
+use groma_harness::model::Family;
+use groma_harness::model::family::{Figure, Say, Select};
 use groma_harness::prelude::*;
 use groma_harness::sys::affinity;
 use groma_harness::sys::counters::{self, Usage};
@@ -15,6 +17,17 @@ mod futex;
 mod switch;
 mod tasks;
 mod r#yield;
+
+/// What the family says about itself.
+pub(crate) static ABOUT: Family = Family {
+    name: "ctx",
+    summary: "Switching the CPU from one task to another",
+    says: Say::FirstOf(&[
+        Say::Text("a switch costs {}", &[Figure::Range(Select::Metric("ctx.switch.net"))]),
+        Say::Text("a switch costs {}", &[Figure::Range(Select::Metric("ctx.switch"))]),
+    ]),
+    rows: &[],
+};
 
 pub(crate) const ALL: &[&Benchmark] = &[&switch::BENCH, &futex::BENCH, &r#yield::BENCH];
 

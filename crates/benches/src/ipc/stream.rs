@@ -28,7 +28,7 @@ pub(super) const OUTPUTS: &[Output] = &[
 
 const fn cpu(suffix: &'static str, summary: &'static str) -> Output {
     let derivation = Derivation::Series(suffix);
-    Output { suffix, summary, derivation, quantity: Some(Quantity::Latency), detail: true }
+    Output { suffix, summary, derivation, quantity: Some(Quantity::TimePerGigabyte), detail: true }
 }
 
 /// What streams of all kinds are measured with.

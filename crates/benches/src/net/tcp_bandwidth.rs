@@ -85,7 +85,13 @@ pub(crate) static BENCH: Benchmark = Benchmark {
 
 /// What a side spends.
 const fn cpu(suffix: &'static str, summary: &'static str) -> Output {
-    Output { suffix, summary, derivation: Derivation::Series(suffix), quantity: Some(Quantity::Latency), detail: true }
+    Output {
+        suffix,
+        summary,
+        derivation: Derivation::Series(suffix),
+        quantity: Some(Quantity::TimePerGigabyte),
+        detail: true,
+    }
 }
 
 /// Bytes timed at once on this machine; and between machines, where more may be on the way.

@@ -3,6 +3,8 @@
 //! None is part of a run unless it is named. Tests of the program run them and check state and wording.
 
 use groma_harness::Benchmark;
+use groma_harness::model::Family;
+use groma_harness::model::family::Say;
 
 mod add_chain;
 mod broken_proof;
@@ -17,6 +19,14 @@ mod panic;
 mod print;
 mod slow_member;
 mod spin;
+
+/// What the family says about itself.
+pub(crate) static ABOUT: Family = Family {
+    name: "selftest",
+    summary: "Tests of the harness itself; only measured when named",
+    says: Say::Nothing,
+    rows: &[],
+};
 
 pub(crate) const ALL: &[&Benchmark] = &[
     &spin::BENCH,

@@ -1,6 +1,8 @@
 //! Virtual memory: making and changing mappings, and what it costs to get their pages.
 
 use groma_harness::Benchmark;
+use groma_harness::model::Family;
+use groma_harness::model::family::{Figure, Say, Select};
 use groma_harness::model::{Param, ParamKind};
 
 mod advise;
@@ -14,6 +16,14 @@ mod protect;
 mod remap;
 mod shootdown;
 mod walk;
+
+/// What the family says about itself.
+pub(crate) static ABOUT: Family = Family {
+    name: "vm",
+    summary: "Virtual memory: mappings and page faults",
+    says: Say::Text("a page fault costs {}", &[Figure::Range(Select::Metric("vm.fault"))]),
+    rows: &[],
+};
 
 pub(crate) const ALL: &[&Benchmark] = &[
     &fault::BENCH,

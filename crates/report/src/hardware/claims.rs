@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use groma_model::family::Row;
 use groma_model::{Machine, Record};
 
 use super::{Seen, ended};
@@ -86,56 +87,70 @@ fn snaps(measured: f64, declared: f64) -> bool {
 /// A declared rate may be off by so much (memory-methods.md M14).
 const RATE_ERROR: f64 = 100e-6;
 
-/// All claims that there is something to say about, in the order in which they are shown.
-pub(super) fn claims(machine: &Machine, seen: &Seen<'_>, hierarchies: &[Hierarchy<'_>]) -> Vec<Claim> {
-    let mut all = clocks(seen);
-    all.extend(caches(machine, seen, hierarchies));
-    all.extend(counted(machine, seen));
-    all.extend(huge_pages(seen));
-    all.extend(sharing(machine, seen));
-    all.extend(nodes(machine, seen));
+/// All claims that there is something to say about, in the order of the rows.
+pub(super) fn claims(rows: &[&Row], machine: &Machine, seen: &Seen<'_>, hierarchies: &[Hierarchy<'_>]) -> Vec<Claim> {
+    let mut all = Vec::new();
+    for row in rows {
+        match **row {
+            Row::CoreClock { rate, lowest, highest } => all.extend(core_clock(rate, [lowest, highest], seen)),
+            Row::CounterRate(id) => all.extend(counter_rate(id, seen)),
+            Row::Caches(_) => all.extend(caches(machine, hierarchies)),
+            Row::Memory(id) => {
+                let slowest = hierarchies.iter().find_map(|h| h.levels.last().filter(|l| l.name == "memory"));
+                all.extend(memory(id, machine, seen, slowest));
+            }
+            Row::CacheLine { line, pair } => all.extend(cache_line(line, pair, machine, seen)),
+            Row::Ways { ways, way_size } => all.extend(cache_ways(ways, way_size, machine, seen)),
+            Row::Tlb { first, second, second_hit, walks: walk_ids, page } => {
+                let base = |r: &Record| r.params.word("pages").unwrap_or("base") == "base";
+                all.extend(translations(first, [second, second_hit], seen, base));
+                all.extend(walks(walk_ids, seen, base));
+                all.extend(huge_pages(page, seen));
+            }
+            Row::SharedCache(id) => all.extend(sharing(id, machine, seen)),
+            Row::Nodes(id) => all.extend(nodes(id, machine, seen)),
+            _ => {}
+        }
+    }
     all
 }
 
-/// The clock of the core and of the counter.
-fn clocks(seen: &Seen<'_>) -> Vec<Claim> {
+/// The clock of the core.
+fn core_clock(rate: &str, ends: [&str; 2], seen: &Seen<'_>) -> Option<Claim> {
     let hertz = |v: f64| units::value(v, Scale::Frequency, None);
-    let mut all = Vec::new();
-    if let Some(record) = seen.first("cpu.frequency", |_| true) {
-        let mut claim = match measured(record) {
-            Some(value) => Claim { measured: hertz(value), ..Claim::new("core clock") },
-            None => Claim::untold("core clock", None, record),
-        };
-        let ends = (seen.value("cpu.frequencies.lowest"), seen.value("cpu.frequencies.highest"));
-        if let (Some(low), Some(high)) = ends
-            && high > low * 1.005
-        {
-            claim.why = format!("{} on the CPUs of this machine", units::range(low, high, Scale::Frequency));
-        }
-        all.push(claim);
+    let record = seen.first(rate, |_| true)?;
+    let mut claim = match measured(record) {
+        Some(value) => Claim { measured: hertz(value), ..Claim::new("core clock") },
+        None => Claim::untold("core clock", None, record),
+    };
+    if let [Some(low), Some(high)] = ends.map(|id| seen.value(id))
+        && high > low * 1.005
+    {
+        claim.why = format!("{} on the CPUs of this machine", units::range(low, high, Scale::Frequency));
     }
-    if let Some(record) = seen.first("clock.rate", |_| true) {
-        let declared = number(record, "declared").filter(|d| *d > 0.0);
-        let exact = |v: f64| format!("{:.4} GHz", v / 1e9);
-        let exact = |v: f64| if v >= 1e9 { exact(v) } else { units::value(v, Scale::Frequency, Some(0.0)) };
-        all.push(match measured(record) {
-            None => Claim::untold("counter rate", declared.map(exact), record),
-            Some(value) => {
-                let off = declared.map(|d| value / d - 1.0);
-                Claim {
-                    declared: declared.map(exact).unwrap_or_default(),
-                    measured: exact(value),
-                    verdict: off.map(|off| Verdict::of(off.abs() <= RATE_ERROR)),
-                    why: off
-                        .filter(|off| off.abs() > RATE_ERROR)
-                        .map(|off| format!("{:.0} ppm off what is declared", off * 1e6))
-                        .unwrap_or_default(),
-                    ..Claim::new("counter rate")
-                }
-            }
-        });
-    }
-    all
+    Some(claim)
+}
+
+/// The rate of the CPU's counter.
+fn counter_rate(id: &str, seen: &Seen<'_>) -> Option<Claim> {
+    let record = seen.first(id, |_| true)?;
+    let declared = number(record, "declared").filter(|d| *d > 0.0);
+    let exact = |v: f64| format!("{:.4} GHz", v / 1e9);
+    let exact = |v: f64| if v >= 1e9 { exact(v) } else { units::value(v, Scale::Frequency, Some(0.0)) };
+    let Some(value) = measured(record) else {
+        return Some(Claim::untold("counter rate", declared.map(exact), record));
+    };
+    let off = declared.map(|d| value / d - 1.0);
+    Some(Claim {
+        declared: declared.map(exact).unwrap_or_default(),
+        measured: exact(value),
+        verdict: off.map(|off| Verdict::of(off.abs() <= RATE_ERROR)),
+        why: off
+            .filter(|off| off.abs() > RATE_ERROR)
+            .map(|off| format!("{:.0} ppm off what is declared", off * 1e6))
+            .unwrap_or_default(),
+        ..Claim::new("counter rate")
+    })
 }
 
 /// A number among a record's facts.
@@ -150,6 +165,8 @@ fn bytes(text: &str) -> Option<f64> {
 
 /// A curve of latency over size, by the pages that it was taken on.
 pub(super) struct Hierarchy<'a> {
+    /// The metric.
+    id: &'a str,
     pages: &'a str,
     levels: Vec<Level>,
     largest: f64,
@@ -157,15 +174,16 @@ pub(super) struct Hierarchy<'a> {
 
 /// The hierarchies of the chains without translation, those whose pages blur the edges least first: base pages lie anywhere
 /// in a cache that is indexed by physical addresses.
-pub(super) fn hierarchies<'a>(seen: &Seen<'a>) -> Vec<Hierarchy<'a>> {
-    let records: Vec<&Record> =
-        seen.all("mem.latency").filter(|r| r.params.word("chain") != Some("included")).collect();
+pub(super) fn hierarchies<'a>(rows: &[&'a Row], seen: &Seen<'a>) -> Vec<Hierarchy<'a>> {
+    let caches = |row: &&'a Row| if let Row::Caches(id) = row { Some(*id) } else { None };
+    let Some(id) = rows.iter().find_map(caches) else { return Vec::new() };
+    let records: Vec<&Record> = seen.all(id).filter(|r| r.params.word("chain") != Some("included")).collect();
     let mut all: Vec<Hierarchy<'_>> = curves(&records, "size")
         .iter()
         .filter_map(|curve| {
             let pages = curve.points.first()?.1.params.word("pages").unwrap_or("base");
             let largest = curve.measured().last()?.0;
-            Some(Hierarchy { pages, levels: levels(curve), largest })
+            Some(Hierarchy { id, pages, levels: levels(curve), largest })
         })
         .collect();
     all.sort_by_key(|h| ["hugetlb", "huge"].iter().position(|p| *p == h.pages).unwrap_or(2));
@@ -214,8 +232,8 @@ pub(super) fn matched(declared: [Option<f64>; 3], capacities: &[f64]) -> [Option
     found
 }
 
-/// L1d, L2, L3: size and latency; and memory.
-fn caches(machine: &Machine, seen: &Seen<'_>, all: &[Hierarchy<'_>]) -> Vec<Claim> {
+/// L1d, L2, L3: size and latency.
+fn caches(machine: &Machine, all: &[Hierarchy<'_>]) -> Vec<Claim> {
     let declared = CACHES.map(|(key, _)| machine.get(&format!("cache.{key}.size")).and_then(bytes));
     let placed = all.iter().map(|h| {
         let capped: Vec<(&Level, f64)> = h.levels.iter().filter_map(|l| Some((l, l.capacity?))).collect();
@@ -252,8 +270,6 @@ fn caches(machine: &Machine, seen: &Seen<'_>, all: &[Hierarchy<'_>]) -> Vec<Clai
             _ => {}
         }
     }
-    let slowest = all.iter().find_map(|h| h.levels.last().filter(|l| l.name == "memory"));
-    claims.extend(memory(machine, seen, slowest));
     claims
 }
 
@@ -290,7 +306,7 @@ fn cache(
             size(capacity)
         ),
         (_, true, _) if hierarchy.pages == "base" => {
-            "base pages fill a physically indexed cache unevenly (try mem.latency --param pages=huge)".to_owned()
+            format!("base pages fill a physically indexed cache unevenly (try {} --param pages=huge)", hierarchy.id)
         }
         (_, _, Some(_)) => "the hypervisor may declare another CPU's cache".to_owned(),
         _ => "the curve leaves its level elsewhere than declared".to_owned(),
@@ -307,8 +323,8 @@ pub(super) fn holds(hard: f64, half_way: Option<f64>, declared: f64) -> bool {
     snaps(hard, declared) || (hard * 2.0 >= declared && (snaps(soft, declared) || between))
 }
 
-fn memory(machine: &Machine, seen: &Seen<'_>, slowest: Option<&Level>) -> Option<Claim> {
-    let record = seen.first("mem.available", |_| true);
+fn memory(id: &str, machine: &Machine, seen: &Seen<'_>, slowest: Option<&Level>) -> Option<Claim> {
+    let record = seen.first(id, |_| true);
     if record.is_none() && slowest.is_none() {
         return None;
     }
@@ -340,49 +356,64 @@ fn memory(machine: &Machine, seen: &Seen<'_>, slowest: Option<&Level>) -> Option
     Some(claim)
 }
 
-/// Lines, ways and translations: what is counted.
-fn counted(machine: &Machine, seen: &Seen<'_>) -> Vec<Claim> {
-    let mut all = Vec::new();
-    let exact = |value: f64, declared: f64| value == declared;
-    let from_machine = |key: &str| machine.get(key).and_then(bytes);
-    let base = |r: &Record| r.params.word("pages").unwrap_or("base") == "base";
-    if let Some(record) = seen.first("mem.line", |_| true) {
-        let declared = number(record, "declared").or_else(|| from_machine("cache.l1d.line"));
-        let mut claim = one("line", record, declared, Scale::Size, exact);
-        if let (Some(pair), Some(line)) = (seen.value("mem.line.pair"), measured(record))
-            && pair > line
-        {
-            claim.why = format!("lines come in pairs of {}", size(pair));
-        }
-        all.push(claim);
+/// Whether a count is the declared one.
+fn exact(value: f64, declared: f64) -> bool {
+    value == declared
+}
+
+/// The size of a cache line.
+fn cache_line(id: &str, pair: &str, machine: &Machine, seen: &Seen<'_>) -> Option<Claim> {
+    let record = seen.first(id, |_| true)?;
+    let declared = number(record, "declared").or_else(|| machine.get("cache.l1d.line").and_then(bytes));
+    let mut claim = one("line", record, declared, Scale::Size, exact);
+    if let (Some(pair), Some(line)) = (seen.value(pair), measured(record))
+        && pair > line
+    {
+        claim.why = format!("lines come in pairs of {}", size(pair));
     }
-    for record in ["l1", "l2"].iter().filter_map(|l| seen.first("mem.ways", |r| r.params.word("level") == Some(l))) {
+    Some(claim)
+}
+
+/// The ways of the first two caches.
+fn cache_ways(id: &str, way_size: &str, machine: &Machine, seen: &Seen<'_>) -> Vec<Claim> {
+    let mut all = Vec::new();
+    for record in ["l1", "l2"].iter().filter_map(|l| seen.first(id, |r| r.params.word("level") == Some(l))) {
         let level = record.params.word("level").unwrap_or_default();
         let key = if level == "l1" { "cache.l1d.ways" } else { "cache.l2.ways" };
         let declared = number(record, "declared").or_else(|| machine.get(key)?.parse().ok());
         let name = if level == "l1" { "L1d ways" } else { "L2 ways" };
         let mut claim = one(name, record, declared, Scale::Count, exact);
-        let way = seen.first("mem.ways.way_size", |r| r.params == record.params).and_then(measured);
+        let way = seen.first(way_size, |r| r.params == record.params).and_then(measured);
         if let (Some(way), Some(_)) = (way, measured(record)) {
             claim.measured += &format!(" of {}", size(way));
         }
         all.push(claim);
     }
-    if let Some(record) = seen.first("mem.tlb", base) {
+    all
+}
+
+/// The entries of the two levels of the TLB for base pages.
+fn translations(
+    first: &str,
+    [second, second_hit]: [&str; 2],
+    seen: &Seen<'_>,
+    base: impl Fn(&Record) -> bool,
+) -> Vec<Claim> {
+    let mut all = Vec::new();
+    if let Some(record) = seen.first(first, &base) {
         all.push(one("L1 dTLB", record, number(record, "declared"), Scale::Count, snaps));
     }
-    if let Some(record) = seen.first("mem.tlb.l2", base) {
-        let hit = seen.first("mem.tlb.l2_hit", base).and_then(|r| Some((measured(r)?, r.cycles)));
+    if let Some(record) = seen.first(second, &base) {
+        let hit = seen.first(second_hit, &base).and_then(|r| Some((measured(r)?, r.cycles)));
         let claim = one("L2 TLB", record, number(record, "declared.l2"), Scale::Count, snaps);
         all.push(claim.costing(hit.map(|h| h.0), hit.and_then(|h| h.1)));
     }
-    all.extend(walks(seen, base));
     all
 }
 
 /// What walks of the page tables add to a load, from twice the reach of the second TLB to eight times.
-fn walks(seen: &Seen<'_>, base: impl Fn(&Record) -> bool) -> Option<Claim> {
-    let walks = ["walk2", "walk4", "walk8"].map(|w| seen.first(&format!("mem.tlb.{w}"), &base));
+fn walks(ids: [&str; 3], seen: &Seen<'_>, base: impl Fn(&Record) -> bool) -> Option<Claim> {
+    let walks = ids.map(|id| seen.first(id, &base));
     let told: Vec<(f64, &Record)> = walks.into_iter().flatten().filter_map(|r| Some((measured(r)?, r))).collect();
     Some(match told.as_slice() {
         [] => return None,
@@ -412,9 +443,9 @@ fn one(what: &str, record: &Record, declared: Option<f64>, scale: Scale, agree: 
 }
 
 /// The size of a huge page as the TLB sees it.
-fn huge_pages(seen: &Seen<'_>) -> Option<Claim> {
+fn huge_pages(id: &str, seen: &Seen<'_>) -> Option<Claim> {
     let huge = |r: &Record| r.params.word("pages").is_some_and(|p| p != "base");
-    let record = seen.first("mem.tlb.page", huge)?;
+    let record = seen.first(id, huge)?;
     let declared = number(record, "declared.page").map_or("huge".to_owned(), size);
     let mut claim = match measured(record) {
         Some(value) => Claim { declared, measured: size(value), ..Claim::new("huge page") },
@@ -437,8 +468,8 @@ fn huge_pages(seen: &Seen<'_>) -> Option<Claim> {
 const THREADS: usize = 2;
 
 /// The CPUs that share the last cache, as declared and as the transfers between them tell.
-fn sharing(machine: &Machine, seen: &Seen<'_>) -> Option<Claim> {
-    let matrix = Matrix::of_cores(&seen.all("cpu.core_to_core").collect::<Vec<_>>(), None)?;
+fn sharing(id: &str, machine: &Machine, seen: &Seen<'_>) -> Option<Claim> {
+    let matrix = Matrix::of_cores(&seen.all(id).collect::<Vec<_>>(), None)?;
     let shared = machine.get("cache.l3.shared");
     let mut claim = Claim { declared: shared.unwrap_or_default().to_owned(), ..Claim::new("share the L3") };
     if matrix.names.len() < 3 {
@@ -497,8 +528,8 @@ fn cpus(list: &str) -> Option<BTreeSet<u32>> {
 const FARTHER: f64 = 1.1;
 
 /// NUMA: distances as declared, latencies as measured.
-fn nodes(machine: &Machine, seen: &Seen<'_>) -> Option<Claim> {
-    let matrix = Matrix::of_nodes(&seen.all("mem.numa").collect::<Vec<_>>())?;
+fn nodes(id: &str, machine: &Machine, seen: &Seen<'_>) -> Option<Claim> {
+    let matrix = Matrix::of_nodes(&seen.all(id).collect::<Vec<_>>())?;
     if matrix.names.len() < 2 {
         return None;
     }
@@ -571,7 +602,7 @@ mod tests {
 
     fn shared(declared: &str, records: &[Record]) -> Claim {
         let machine = Machine { facts: vec![groma_model::Fact::new("cache.l3.shared", declared)] };
-        sharing(&machine, &Seen(records)).expect("there are pairs")
+        sharing("cpu.core_to_core", &machine, &Seen(records)).expect("there are pairs")
     }
 
     #[test]
