@@ -71,8 +71,7 @@ pub(crate) fn show(args: &ShowArgs) -> Result<u8> {
     }
     let selected = |id: &str| args.select.is_empty() || args.select.iter().any(|s| names_metric(s, id));
     let what = args.select.join(", ");
-    let mut shown =
-        load(&args.store, &args.run, args.samples, &what, selected, |r: &Record| selected(&r.id))?;
+    let mut shown = load(&args.store, &args.run, args.samples, &what, selected, |r: &Record| selected(&r.id))?;
     if !args.select.is_empty() {
         shown.records.retain(|r| selected(&r.id));
         if shown.records.is_empty() {
