@@ -542,7 +542,7 @@ fn sound_store() -> &'static [u8] {
     })
 }
 
-/// What a stored run becomes: records, `report/summarise.rs`, and every view of them. The input is
+/// What a stored run becomes: records, `analysis/summarise.rs`, and every view of them. The input is
 /// JSON: points with their rounds, and the host.
 pub fn views(data: &[u8]) {
     type Stored = (Vec<(Point, Vec<Round>)>, Host);
@@ -550,7 +550,7 @@ pub fn views(data: &[u8]) {
     let Ok((points, host)) = serde_json::from_str::<Stored>(json) else { return };
     let mut records: Vec<Record> = Vec::new();
     for (point, rounds) in &points {
-        let made = groma_report::summarise(point, rounds, &host);
+        let made = groma_analysis::summarise(point, rounds, &host);
         assert_eq!(made.len(), point.metrics.len());
         for record in made {
             assert!(record.clean <= record.samples && record.rounds as usize <= rounds.len());

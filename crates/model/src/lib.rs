@@ -17,6 +17,7 @@ mod remark;
 mod sample;
 mod state;
 mod text;
+mod verdict;
 
 pub use family::{Families, Family};
 pub use info::{About, Derivation, Info, Interference, Need, Output, Profile, Scaling, Timing, Workers};
@@ -30,6 +31,7 @@ pub use remark::Remark;
 pub use sample::{Proof, Sample, Series};
 pub use state::State;
 pub use text::{is_plain, plain, plain_json, plain_lines};
+pub use verdict::{Flag, Reason};
 
 /// The version of everything that is written: store rows and NDJSON lines carry it.
 ///

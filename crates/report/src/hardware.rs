@@ -7,10 +7,10 @@
 mod claims;
 mod speeds;
 
+use groma_analysis::point::measured;
 use groma_model::{Families, Record, RunHeader, State};
 
 use crate::grid::{Align, Cell, Grid};
-use crate::point::measured;
 use crate::style::{Ink, Style, wrap_behind};
 use crate::summary::host;
 use claims::Claim;

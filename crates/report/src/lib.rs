@@ -20,7 +20,6 @@
 pub mod units;
 
 mod csv;
-mod curve;
 mod explain;
 mod format;
 mod grid;
@@ -29,7 +28,6 @@ mod json;
 mod list;
 mod machine;
 mod markdown;
-mod matrix;
 mod plot;
 mod point;
 mod rows;
@@ -40,11 +38,10 @@ mod summary;
 mod table;
 mod times;
 
-mod summarise;
-pub use summarise::{round_values, summarise};
-
 #[cfg(test)]
 mod fixtures;
+#[cfg(test)]
+mod hierarchy;
 
 pub use csv::csv_samples;
 pub use explain::explain;

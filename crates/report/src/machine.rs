@@ -4,9 +4,9 @@ use groma_model::{Fact, Machine, NoiseVerdict, size_text};
 use serde_json::{Map, Value as Json, json};
 
 use crate::json::pretty;
-use crate::point::family;
 use crate::style::{Ink, Style, columns, wrap_behind};
 use crate::units;
+use groma_analysis::point::family;
 
 /// The facts under the first part of their keys, and how disturbed the host is: the verdict and the share of time lost.
 pub fn machine(machine: &Machine, noise: Option<NoiseVerdict>, lost: Option<f64>, style: &Style) -> String {

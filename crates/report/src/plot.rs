@@ -10,12 +10,13 @@ mod png;
 mod svg;
 mod terminal;
 
+use groma_analysis::curve::{Curve, Level, curves, for_levels, levels, numbers, widest};
+use groma_analysis::matrix::{Matrix, protocol};
+use groma_analysis::point::{WORKERS, measured, same_point};
 use groma_model::family::Row;
 use groma_model::{Families, Quantity, Record, Sample, Series};
 
-use crate::curve::{Curve, curves, for_levels, levels, numbers, widest};
-use crate::matrix::{Matrix, protocol};
-use crate::point::{WORKERS, measured, name, point_without, same_point};
+use crate::point::{level_name, name, point_without, rest};
 use crate::style::Style;
 use crate::units::{self, Scale};
 use axis::{Axis, Growth};
@@ -275,7 +276,7 @@ fn line(curve: &Curve<'_>, label: String) -> Line {
 }
 
 fn plateaus(curve: &Curve<'_>) -> Vec<Plateau> {
-    let plateau = |level: crate::curve::Level| {
+    let plateau = |level: Level| {
         let capacity = level.capacity.map(|c| format!(" {}", units::size(c)));
         let cycles = level.cycles.map(|c| format!(", {}", units::cycles(c)));
         let time = units::time(level.latency);
@@ -283,7 +284,7 @@ fn plateaus(curve: &Curve<'_>) -> Vec<Plateau> {
             from: level.span[0],
             to: level.span[1],
             y: level.latency,
-            name: level.name + &capacity.unwrap_or_default(),
+            name: level_name(level.rank) + &capacity.unwrap_or_default(),
             cost: time + &cycles.unwrap_or_default(),
         }
     };
@@ -320,9 +321,10 @@ fn subtitle(curves: &[Curve<'_>], first: &Record) -> String {
     let planned: usize = curves.iter().map(|c| c.points.len()).sum();
     let mut text = first.summary.clone();
     if let [only] = curves
-        && !only.rest.is_empty()
+        && let rest = rest(only)
+        && !rest.is_empty()
     {
-        text += &format!("; {}", only.rest);
+        text += &format!("; {rest}");
     }
     if points < planned { format!("{text}; {points} of {planned} measured") } else { text }
 }

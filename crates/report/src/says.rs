@@ -3,11 +3,12 @@
 //! Every number comes from a measured record of the group, or is the quotient of two. Where what the sentence needs is
 //! missing, the group is counted by state instead.
 
+use groma_analysis::curve::{Level, curves, for_levels, levels, widest};
+use groma_analysis::point::measured;
 use groma_model::family::{Families, Figure, Pick, Say, Select, Which};
 use groma_model::{Placement, Record, State};
 
-use crate::curve::{curves, for_levels, levels, widest};
-use crate::point::{measured, point};
+use crate::point::{level_name, point};
 use crate::units::{self, Scale, times};
 
 /// The sentence of a family, without a full stop.
@@ -136,11 +137,11 @@ impl<'a> Group<'a> {
         let latency: Vec<&Record> = self.0.iter().copied().filter(|r| r.id == id).collect();
         let (over, _) = widest(&latency)?;
         let curves = curves(&latency, &over);
-        let level = |level: &crate::curve::Level| {
+        let level = |level: &Level| {
             let capacity = level.capacity.map(|c| format!(" {}", units::size(c)));
             let cycles = level.cycles.filter(|_| level.capacity.is_some());
             let cost = cycles.map_or_else(|| units::time(level.latency), units::cycles);
-            format!("{}{} at {cost}", level.name, capacity.unwrap_or_default())
+            format!("{}{} at {cost}", level_name(level.rank), capacity.unwrap_or_default())
         };
         Some(levels(for_levels(&curves)?).iter().map(level).collect::<Vec<_>>().join(", "))
     }
@@ -160,7 +161,7 @@ fn params(record: &Record) -> String {
 mod tests {
     use super::*;
     use crate::fixtures;
-    use crate::point::family;
+    use groma_analysis::point::family;
     use groma_model::Quantity;
 
     #[test]

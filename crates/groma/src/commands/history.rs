@@ -54,7 +54,7 @@ fn records(run: StoredRun, samples: bool) -> Shown {
     let host = run.header.host;
     let mut records = Vec::new();
     for (point, rounds) in &run.points {
-        for mut record in report::summarise(point, rounds, &host) {
+        for mut record in groma_analysis::summarise(point, rounds, &host) {
             if samples {
                 record.round_samples = Some(rounds.clone());
             }

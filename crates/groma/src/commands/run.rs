@@ -354,7 +354,7 @@ fn header(
 fn records(points: &[Point], worked: &RunOutcome, host: &Host, samples: bool, for_machines: bool) -> Vec<Record> {
     let mut records = Vec::new();
     for (point, rounds) in points.iter().zip(&worked.rounds) {
-        for mut record in report::summarise(point, rounds, host) {
+        for mut record in groma_analysis::summarise(point, rounds, host) {
             if samples && for_machines {
                 record.round_samples = Some(rounds.clone());
             }

@@ -2,13 +2,14 @@
 
 use std::collections::BTreeSet;
 
+use groma_analysis::curve::{Level, Rank, curves, levels};
+use groma_analysis::matrix::Matrix;
+use groma_analysis::point::measured;
 use groma_model::family::Row;
 use groma_model::{Machine, Record};
 
 use super::{Seen, ended};
-use crate::curve::{Level, curves, levels};
-use crate::matrix::{Matrix, cpu_list};
-use crate::point::measured;
+use crate::point::{cpu_list, level_name};
 use crate::units::{self, NONE, Scale, size, time};
 
 /// Whether what is declared is what was measured.
@@ -96,7 +97,7 @@ pub(super) fn claims(rows: &[&Row], machine: &Machine, seen: &Seen<'_>, hierarch
             Row::CounterRate(id) => all.extend(counter_rate(id, seen)),
             Row::Caches(_) => all.extend(caches(machine, hierarchies)),
             Row::Memory(id) => {
-                let slowest = hierarchies.iter().find_map(|h| h.levels.last().filter(|l| l.name == "memory"));
+                let slowest = hierarchies.iter().find_map(|h| h.levels.last().filter(|l| l.rank == Rank::Memory));
                 all.extend(memory(id, machine, seen, slowest));
             }
             Row::CacheLine { line, pair } => all.extend(cache_line(line, pair, machine, seen)),
@@ -194,7 +195,7 @@ pub(super) fn hierarchies<'a>(rows: &[&'a Row], seen: &Seen<'a>) -> Vec<Hierarch
 /// cache may be larger than any size that people would call memory.
 pub(super) fn reaches_memory(all: &[Hierarchy<'_>], bytes: f64) -> Option<bool> {
     let whole = all.iter().find(|h| h.levels.len() > 1)?;
-    Some(whole.levels.iter().any(|l| l.name == "memory" && l.span[0] <= bytes))
+    Some(whole.levels.iter().any(|l| l.rank == Rank::Memory && l.span[0] <= bytes))
 }
 
 /// The names of caches, as facts of the machine know them and as people do.
@@ -253,11 +254,16 @@ fn caches(machine: &Machine, all: &[Hierarchy<'_>]) -> Vec<Claim> {
                     why += &format!(", and its largest chain, {}, is not larger", size(largest));
                 }
                 // What is to be had of it now ends where memory begins.
-                let before = all.iter().find_map(|h| Some((h, h.levels.iter().rfind(|l| l.name != "memory")?)));
-                if let Some((_, level)) = before.filter(|(h, _)| i == 2 && h.levels.iter().any(|l| l.name == "memory"))
+                let before = all.iter().find_map(|h| Some((h, h.levels.iter().rfind(|l| l.rank != Rank::Memory)?)));
+                if let Some((_, level)) =
+                    before.filter(|(h, _)| i == 2 && h.levels.iter().any(|l| l.rank == Rank::Memory))
                     && let Some(middle) = level.half_way
                 {
-                    why += &format!("; from {} the curve is half-way to memory at {}", level.name, size(middle));
+                    why += &format!(
+                        "; from {} the curve is half-way to memory at {}",
+                        level_name(level.rank),
+                        size(middle)
+                    );
                 }
                 claims.push(Claim {
                     declared: size(size_declared),

@@ -1,12 +1,12 @@
 //! How fast it is: bandwidth by size, and the rest a line each.
 
+use groma_analysis::matrix::{Matrix, protocol};
+use groma_analysis::point::{differ_only_in, measured, same_point};
 use groma_model::family::Row;
 use groma_model::{Params, Record, Unit, Value};
 
 use super::claims::{Hierarchy, reaches_memory};
 use super::{Line, Seen, Table, ended};
-use crate::matrix::{Matrix, protocol};
-use crate::point::{measured, point_without, same_point};
 use crate::units::{self, NONE, Scale, size, time};
 
 /// The operations of the table and what they are called there.
@@ -103,7 +103,7 @@ fn told(parts: Vec<String>, records: &[&Record]) -> Option<String> {
 /// Keeps the records that differ from the first measured one in this parameter only.
 fn alike(records: &mut Vec<&Record>, but: &str) {
     let Some(first) = records.iter().find(|r| measured(r).is_some()).copied() else { return };
-    records.retain(|r| point_without(r, &[but]) == point_without(first, &[but]));
+    records.retain(|r| differ_only_in(r, first, &[but]));
 }
 
 fn stream(id: &str, seen: &Seen<'_>) -> Option<String> {
