@@ -11,8 +11,10 @@
 //! | records that differ in one number | [`curve::curves`] |
 //! | the levels of a memory hierarchy on one | [`curve::levels`] |
 //! | what was measured between CPUs or nodes | [`matrix::Matrix`] |
+//! | what a machine declares beside what was measured | [`claims::claims`] |
 #![forbid(unsafe_code)]
 
+pub mod claims;
 pub mod curve;
 pub mod matrix;
 pub mod point;

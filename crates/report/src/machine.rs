@@ -66,6 +66,28 @@ fn value(fact: &Fact) -> String {
     }
 }
 
+/// What a machine is, in one line, of the facts that are there.
+pub(crate) fn host(machine: &Machine) -> String {
+    let mut parts = Vec::new();
+    if let Some(name) = machine.get("host.name") {
+        parts.push(name.to_owned());
+    }
+    match (machine.get("cpu.model"), machine.get("cpu.count")) {
+        (Some(model), Some("1")) => parts.push(format!("{model}, 1 CPU")),
+        (Some(model), Some(n)) if n.parse::<u32>().is_ok() => parts.push(format!("{model}, {n} CPUs")),
+        (Some(model), _) => parts.push(model.to_owned()),
+        (None, _) => {}
+    }
+    let kernel: Vec<&str> = ["kernel.name", "kernel.release"].into_iter().filter_map(|key| machine.get(key)).collect();
+    if !kernel.is_empty() {
+        parts.push(kernel.join(" "));
+    }
+    if let Some(hypervisor) = machine.get("virt.hypervisor") {
+        parts.push(format!("a guest of {hypervisor}"));
+    }
+    parts.join(", ")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -4,8 +4,9 @@ use groma_model::{End, Families, Record, RunHeader, plain};
 
 use crate::Style;
 use crate::hardware::{self, Page, Part};
+use crate::machine::host;
 use crate::rows::{Body, HEADS, groups};
-use crate::summary::{host, summary};
+use crate::summary::summary;
 
 pub(crate) fn markdown(
     families: Families<'_>,

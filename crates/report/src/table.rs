@@ -6,9 +6,10 @@
 use groma_model::{End, Families, Record, RunHeader, State};
 
 use crate::grid::{Align, Cell, Grid};
+use crate::machine::host;
 use crate::rows::{Body, Group, HEADS, Row, groups};
-use crate::style::{Ink, Style, wrap_behind};
-use crate::summary::{host, summary};
+use crate::style::{Ink, Style, ink, wrap_behind};
+use crate::summary::summary;
 
 /// From this width on, the point has a column of its own, if all points fit.
 const WIDE: usize = 110;
@@ -141,15 +142,6 @@ fn add_row(grid: &mut Grid, row: &Row<'_>, mut cells: Vec<Cell>, style: &Style) 
             grid.spanned(cells, Cell::new(text.clone()));
             grid.spanned(blank, Cell::ink(line.clone(), Ink::First));
         }
-    }
-}
-
-/// The colour of a state.
-pub(crate) fn ink(state: State) -> Ink {
-    match state {
-        State::Ok | State::Unsupported => Ink::Faint,
-        State::Noisy | State::Unresolved => Ink::Warning,
-        State::Denied | State::Timeout | State::Failed => Ink::Bad,
     }
 }
 

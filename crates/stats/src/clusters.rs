@@ -1,6 +1,6 @@
 //! Groups of things from how far they are from one another: CPUs by the time that a cache line takes between two of them.
 //!
-//! Single linkage on the logarithm of the distances (memory-methods.md M12): two are in one group when a way leads from one to
+//! Single linkage on the logarithm of the distances (docs/methods/statistics.md#clusters): two are in one group when a way leads from one to
 //! the other without a step longer than the group's. Where the lengths of the steps that join groups leave a gap, a level
 //! ends: the threads of a core, the cores below a cache, the packages. How many levels there are is not assumed.
 

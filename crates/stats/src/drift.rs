@@ -9,13 +9,13 @@ use crate::normal::two_sided_tail;
 use crate::order::{median, sorted};
 use crate::rounds::round_medians;
 
-/// How many of the latest values decide whether a benchmark is warm (3.6).
+/// How many of the latest values decide whether a benchmark is warm: docs/methods/statistics.md#drift.
 const STEADY_WINDOW: usize = 10;
 
-/// The change, as a share of the median, that counts: below, a trend is harmless even where it is certain (3.6).
+/// The change, as a share of the median, that counts: below, a trend is harmless even where it is certain.
 const TOLERATED_CHANGE: f64 = 0.01;
 
-/// The chance of a trend as strong as the one seen, were there none, below which it counts as seen (3.6).
+/// The chance of a trend as strong as the one seen, were there none, below which it counts as seen.
 const SIGNIFICANCE: f64 = 0.01;
 
 /// The outcome of the test of Mann and Kendall.
@@ -74,7 +74,7 @@ pub fn mann_kendall(values: &[f64]) -> Option<Trend> {
 }
 
 /// Whether the latest 10 values are steady: the trend over them, and the step from their first half to their second,
-/// are both below 1 % of their median (3.6). Fewer than 10 values are not steady yet.
+/// are both below 1 % of their median. Fewer than 10 values are not steady yet.
 #[must_use]
 pub fn steady(values: &[f64]) -> bool {
     let Some(latest) = values.last_chunk::<STEADY_WINDOW>() else {
@@ -91,7 +91,7 @@ pub fn steady(values: &[f64]) -> bool {
 }
 
 /// The drift over `rounds`, each the values of one process in the order of time: p < 1 % and a total change of more
-/// than 1 %, over the medians of the rounds or within the rounds (3.6).
+/// than 1 %, over the medians of the rounds or within the rounds.
 ///
 /// Within rounds the pairs of all rounds are counted together, and the change is the median of the rounds' changes:
 /// what the rounds have in common, not one that was disturbed (Hirsch, Slack, Smith, "Techniques of trend analysis for

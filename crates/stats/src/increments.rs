@@ -1,13 +1,13 @@
 //! The step of a clock, from the differences of its readings.
 //!
 //! The clock's own word (`clock_getres`) lies, and so do the smallest difference and the greatest common divisor of
-//! all: one odd reading destroys both (M1: a smallest difference of 0.39 ns where the step is 10 ns). What most
+//! all: one odd reading destroys both (docs/methods/timing.md#clock-resolution: a smallest difference of 0.39 ns where the step is 10 ns). What most
 //! readings say does not.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The share of the differences that a common step may leave unexplained: 0.1 % (`memory-methods.md` M0.7).
+/// The share of the differences that a common step may leave unexplained: 0.1 % (docs/methods/statistics.md#increments).
 const UNEXPLAINED: f64 = 0.001;
 
 /// The step of a clock as the commonest positive difference of successive readings, the smaller of two equally common
@@ -74,7 +74,7 @@ fn gcd(a: u64, b: u64) -> u64 {
 mod tests {
     use super::*;
 
-    /// Table M1: a step of 10, one odd reading that makes the minimum 3 and the greatest common divisor 1.
+    /// docs/methods/timing.md#clock-resolution: a step of 10, one odd reading that makes the minimum 3 and the greatest common divisor 1.
     #[test]
     fn one_odd_reading_changes_nothing() {
         let mut deltas = [20, 20, 20, 30, 0, 20, 30, 40, 20, 20].repeat(1000);
@@ -83,7 +83,7 @@ mod tests {
         assert_eq!(common_step(&deltas), Some(10));
     }
 
-    /// `memory-methods.md` M0.7: readings in ticks of 26, with one reading of 1 as the divisor's downfall.
+    /// docs/methods/statistics.md#increments: readings in ticks of 26, with one reading of 1 as the divisor's downfall.
     #[test]
     fn a_step_that_the_divisor_of_all_misses() {
         let mut deltas: Vec<u64> = (0..100_000).map(|index| 26 * (2 + index % 5)).collect();
@@ -99,7 +99,7 @@ mod tests {
         assert_eq!(common_step(&with_odd(3)), Some(1));
     }
 
-    /// Steps of 10 ns, 1 us, 1 ms and 10 ms, read every 37 ns or so (V3).
+    /// Steps of 10 ns, 1 us, 1 ms and 10 ms, read every 37 ns or so.
     #[test]
     fn steps_of_fake_clocks() {
         let mut rng = crate::Rng::new(3);

@@ -1,4 +1,6 @@
-//! Confidence intervals of a median from order statistics: no bootstrap, no normal theory (tables M5, M6).
+//! Confidence intervals of a median from order statistics: no bootstrap, no normal theory.
+//!
+//! What was rejected and why: docs/methods/statistics.md#rejected-intervals, docs/methods/statistics.md#rounds.
 //!
 //! Intervals are closed: with ties, a true median that equals an end is inside.
 
@@ -49,7 +51,8 @@ pub fn median_interval_sorted(sorted: &[f64], confidence: f64) -> Option<Interva
 
 /// The interval of the median that covers with *about* `confidence`: between the exact interval and the next narrower
 /// one, interpolated after Hettmansperger and Sheather, "Confidence intervals based on interpolated order statistics",
-/// Statistics & Probability Letters 1986. It covered 93.7-96.2 % on every independent distribution tried (M5): to be
+/// Statistics & Probability Letters 1986. It covered 93.7-96.2 % on every independent distribution tried
+/// (docs/methods/statistics.md#interpolation): to be
 /// shown, not to be judged by.
 ///
 /// `None` as for [`median_interval`].
@@ -75,11 +78,11 @@ pub fn median_interval_interpolated_sorted(sorted: &[f64], confidence: f64) -> O
 
 /// [`median_interval`] for values of one process in the order of time, its ranks pushed outward because such values
 /// depend on each other. **Within-process only**: it knows nothing of how processes differ, which is most of the truth
-/// (M6), so it must never stand beside a headline.
+/// (docs/methods/statistics.md#rounds), so it must never stand beside a headline.
 ///
 /// The distance of the ranks from the middle is multiplied by the root of D = 1 + 2 (sum of the autocorrelations of
 /// "above or below the median"), the sum ending at the first pair that is not positive (Geyer, "Practical Markov chain
-/// Monte Carlo", Statistical Science 1992). It covers too little where regimes last long against n (M5: 64 % at n =
+/// Monte Carlo", Statistical Science 1992). It covers too little where regimes last long against n (docs/methods/statistics.md#serial-correlation: 64 % at n =
 /// 31), and never reaches past the minimum and the maximum. `None` as for [`median_interval`].
 #[must_use]
 pub fn widened_interval(in_time_order: &[f64], confidence: f64) -> Option<Interval> {

@@ -8,8 +8,7 @@
 //! that is timed within it. [`headline`] therefore takes one value per round, and [`widened_interval`], which looks
 //! inside one process, is for diagnosis only.
 //!
-//! "M" and "V" numbers in the documentation of functions and constants are the tables and tests of
-//! `harness-methods.md`.
+//! What was measured and rejected, and the figures behind the constants: docs/methods/statistics.md.
 
 #![forbid(unsafe_code)]
 
@@ -40,7 +39,7 @@ pub use interference::interference;
 pub use interval::{Interval, median_interval, median_interval_interpolated, widened_interval};
 pub use isotonic::isotonic;
 pub use modes::{Modality, Mode, modality, split_between_rounds};
-pub use order::{median, quantile, quantile_if_enough, sorted};
+pub use order::{greatest, least, median, nearest_rank, quantile, quantile_if_enough, sorted, upper_median};
 pub use permutation::Permutation;
 pub use plateaus::{Level, find_levels};
 pub use quantised::quantised;

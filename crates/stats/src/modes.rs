@@ -1,15 +1,15 @@
 //! Whether values fall into several groups, and whether the groups are whole rounds.
 //!
-//! The detector looks for a gap: the widest between neighbours, set against the spread on both sides of it (table M10).
+//! The detector looks for a gap: the widest between neighbours, set against the spread on both sides of it: docs/methods/statistics.md#modes.
 //! It is tuned to flag hardly anything that has one mode, heavy tails included, and to see modes that matter: 5 % apart
 //! and more.
 
 use crate::order::{ends_are_finite, median, median_sorted, quantile_sorted, sorted};
 
-/// Below so many values there is no verdict: 10-30 % of single modes would be flagged (M10).
+/// Below so many values there is no verdict: 10-30 % of single modes would be flagged.
 const LEAST_VALUES: usize = 31;
 
-/// From so many values on a smaller gap is evidence (M10).
+/// From so many values on a smaller gap is evidence.
 const MANY_VALUES: usize = 101;
 
 /// When a gap tells two modes apart.
@@ -20,20 +20,20 @@ struct Rule {
     share: f64,
 }
 
-/// Among few values (M10).
+/// Among few values.
 const FEW: Rule = Rule { gap: 0.75, share: 0.15 };
 
-/// Among many values. M10 has 15 % here too, which misses a mode that holds 20 % of 101 values one time in eight; at 10
+/// Among many values. 15 % here too misses a mode that holds 20 % of 101 values one time in eight; at 10
 /// % the tail of a single mode is flagged in 3.6 % of cases; at 12 %, in 1.7 %.
 const MANY: Rule = Rule { gap: 0.5, share: 0.12 };
 
-/// Ashman's D that tells two modes apart among many values, whatever the gap (M10).
+/// Ashman's D that tells two modes apart among many values, whatever the gap.
 const ASHMAN_D: f64 = 5.0;
 
-/// Modes are apart by more than this share of their size, or they do not matter (3.9).
+/// Modes are apart by more than this share of their size, or they do not matter.
 const LEAST_SEPARATION: f64 = 0.02;
 
-/// The gap is more than so many quanta wide, or it is a step of the clock (3.9, M10).
+/// The gap is more than so many quanta wide, or it is a step of the clock.
 const LEAST_QUANTA: f64 = 3.0;
 
 /// The standard deviation of a normal distribution in median absolute deviations: 1 / the normal 75 % quantile.

@@ -1,6 +1,6 @@
 //! The levels of a memory hierarchy, from a curve of latency over buffer size.
 //!
-//! The procedure is M3 of `memory-methods.md`. It takes the points as they are: medians over allocations, at any
+//! The procedure is that of docs/methods/statistics.md#levels-of-a-memory-curve. It takes the points as they are: medians over allocations, at any
 //! spacing, with points missing. It does not know what a level is called, nor what the machine declares.
 
 use std::ops::RangeInclusive;

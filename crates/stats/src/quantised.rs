@@ -2,7 +2,8 @@
 
 use crate::order::sorted;
 
-/// So many different values may hold more than half of the samples before they count as quantised (3.8).
+/// So many different values may hold more than half of the samples before they count as quantised:
+/// docs/methods/statistics.md#quantised-data.
 const VALUES: usize = 3;
 
 /// Whether more than half of the samples share at most 3 values: differences between them are then steps of the clock,

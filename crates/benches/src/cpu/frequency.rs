@@ -24,6 +24,7 @@
 //! Source: lmbench3 `mhz` (the greatest common divisor of several operations' times), memory-methods.md M13.
 
 use groma_harness::prelude::*;
+use groma_harness::stats::upper_median;
 use groma_harness::sys::arch::wide::{WIDE_ADDITIONS, WIDE_STEP, WIDE_UNROLL, Work, vector_work};
 use groma_harness::sys::arch::{ADD_TAKES_ONE_CYCLE, add_chain, chain_ops, mul_chain, rotate_chain};
 use groma_harness::sys::counters;
@@ -110,13 +111,6 @@ fn per_op(ctx: &Ctx, chain: Chain) -> f64 {
     (long - short) / (LENGTHS[1] - LENGTHS[0]) as f64
 }
 
-/// The middle one; `NaN` of none.
-fn median(values: impl Iterator<Item = f64>) -> f64 {
-    let mut values: Vec<f64> = values.collect();
-    values.sort_by(f64::total_cmp);
-    values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
-}
-
 /// Nanoseconds of some turns of that work, and whether its sum was wrong.
 fn of_vectors(ctx: &Ctx, work: Work) -> (f64, bool) {
     let start = ctx.now_ns();
@@ -187,7 +181,8 @@ fn run(ctx: &mut Ctx) -> Outcome {
     // chain that is not what it claims is wrong by a cycle.
     let error = if few { DISTURBED } else { ERROR };
     for (i, &(name, x86_64)) in checks.iter().enumerate() {
-        let ratio = median(turns.iter().filter(|t| few || are_whole(t, checks)).map(|ratios| ratios[i]));
+        let ratios = turns.iter().filter(|t| few || are_whole(t, checks)).map(|ratios| ratios[i]);
+        let ratio = upper_median(&ratios.collect::<Vec<_>>()).unwrap_or(f64::NAN);
         let whole = whole(ratio, x86_64);
         let expected = format!("{whole} within {} %", error * 100.0);
         let range = whole * (1.0 - error)..=whole * (1.0 + error);
@@ -205,7 +200,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     // The harness counts the cycles of other results by a chain of its own, timed whole: another way to the same number,
     // or to one between what it was before and after.
     let after = ctx.core_hz(FREQUENCY_PROBES);
-    let clock = median(clocks.iter().copied());
+    let clock = upper_median(&clocks).unwrap_or(f64::NAN);
     let frequency_probe = clock.clamp(before.min(after), before.max(after));
     ctx.prove("clock over that of the harness's own chain", "1 within 20 %", clock / frequency_probe, 1.0 / 1.2..=1.2);
     for clock in clocks {

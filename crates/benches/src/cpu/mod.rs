@@ -67,9 +67,3 @@ fn declare_clock(ctx: &mut Ctx, cpu: u32) {
         ctx.fact(&format!("clock.{}", name.replace(' ', "_")), hz);
     }
 }
-
-/// The middle one of some values; `None` of none.
-fn median(mut values: Vec<f64>) -> Option<f64> {
-    values.sort_by(f64::total_cmp);
-    values.get(values.len() / 2).copied()
-}

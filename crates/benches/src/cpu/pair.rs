@@ -444,19 +444,6 @@ pub(super) fn by_block<T>(
     (0..BLOCKS).map(block).collect()
 }
 
-/// The middle one.
-pub(super) fn median(values: &[f64]) -> Option<f64> {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    let n = sorted.len();
-    (n > 0).then(|| f64::midpoint(sorted[(n - 1) / 2], sorted[n / 2]))
-}
-
-/// The smallest one.
-pub(super) fn least(values: &[f64]) -> Option<f64> {
-    values.iter().copied().min_by(f64::total_cmp)
-}
-
 /// Blocks that must have a value, or the round tells nothing.
 const FEW: usize = 3;
 
@@ -473,6 +460,7 @@ pub(super) fn enough_blocks(ctx: &mut Ctx, blocks: &[Option<f64>]) -> Option<Vec
 #[cfg(test)]
 mod tests {
     use super::*;
+    use groma_harness::stats::least;
 
     #[test]
     fn every_place_of_every_block_has_its_turn_and_its_own_lines() {
@@ -509,7 +497,6 @@ mod tests {
             [window(0, 5.0, true), window(1, 4.0, true), window(2, 1.0, false), window(PLACES as u32, 9.0, true)];
         let blocks = by_block(&windows, |v| *v, least);
         assert_eq!(blocks, [Some(4.0), Some(9.0), None, None, None, None]);
-        assert_eq!((median(&[3.0, 1.0]), median(&[3.0, 1.0, 9.0]), median(&[])), (Some(2.0), Some(3.0), None));
     }
 
     #[test]

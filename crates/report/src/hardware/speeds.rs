@@ -1,12 +1,12 @@
 //! How fast it is: bandwidth by size, and the rest a line each.
 
+use groma_analysis::claims::{Hierarchy, Seen, ended, reaches_memory};
 use groma_analysis::matrix::{Matrix, protocol};
 use groma_analysis::point::{differ_only_in, measured, same_point};
 use groma_model::family::Row;
 use groma_model::{Params, Record, Unit, Value};
 
-use super::claims::{Hierarchy, reaches_memory};
-use super::{Line, Seen, Table, ended};
+use super::{Line, Table};
 use crate::units::{self, NONE, Scale, size, time};
 
 /// The operations of the table and what they are called there.
@@ -96,8 +96,8 @@ fn told(parts: Vec<String>, records: &[&Record]) -> Option<String> {
         return Some(parts.join(", "));
     }
     let worst = records.iter().max_by_key(|r| r.state)?;
-    let (state, reason) = ended(worst);
-    Some(if reason.is_empty() { state } else { format!("{state}: {reason}") })
+    let state = ended(worst).word();
+    Some(if worst.reason.is_empty() { state.to_owned() } else { format!("{state}: {}", worst.reason) })
 }
 
 /// Keeps the records that differ from the first measured one in this parameter only.

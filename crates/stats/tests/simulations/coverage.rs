@@ -1,9 +1,9 @@
-//! V7: how often intervals of the median contain the true median, on eight distributions (table M5).
+//! How often intervals of the median contain the true median, on eight distributions: docs/methods/statistics.md#simulations.
 
 use groma_stats::interval::{Interval, median_interval_interpolated_sorted, median_interval_sorted};
 use groma_stats::{Rng, headline, order, sorted};
 
-use crate::distributions::{M5, Shape};
+use crate::distributions::{DISTRIBUTIONS, Shape};
 
 const REPETITIONS: usize = 20_000;
 
@@ -14,7 +14,7 @@ const EXACT: [(usize, f64); 6] =
 
 #[test]
 fn intervals_cover_as_promised() {
-    for (index, distribution) in M5.iter().enumerate() {
+    for (index, distribution) in DISTRIBUTIONS.iter().enumerate() {
         for (n, expected) in EXACT {
             let mut rng = Rng::new(7).fork(index as u64).fork(n as u64);
             let (mut exact, mut interpolated, mut display) = (0, 0, 0);

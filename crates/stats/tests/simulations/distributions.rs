@@ -1,4 +1,5 @@
-//! The distributions that methods are tried on: those of tables M5 and M10, with their true medians.
+//! The distributions that methods are tried on: those of docs/methods/statistics.md#rejected-intervals and #modes, with
+//! their true medians.
 
 use groma_stats::Rng;
 
@@ -27,9 +28,9 @@ impl Distribution {
     }
 }
 
-/// The independent distributions of M5. Medians of mixtures are (normal quantile) x sigma from the center of the mode
+/// The independent distributions. Medians of mixtures are (normal quantile) x sigma from the center of the mode
 /// they fall into, the quantiles being scipy's `norm.ppf`.
-pub(crate) const M5: [Distribution; 8] = [
+pub(crate) const DISTRIBUTIONS: [Distribution; 8] = [
     Distribution { name: "normal 1 %", shape: Shape::Dense, draw: |rng| 1.0 + 0.01 * rng.normal(), median: 1.0 },
     Distribution { name: "lognormal 5 %", shape: Shape::Dense, draw: |rng| (0.05 * rng.normal()).exp(), median: 1.0 },
     Distribution {

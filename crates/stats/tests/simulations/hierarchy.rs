@@ -1,4 +1,4 @@
-//! V8: rounds that differ from each other. The headline's intervals cover; an interval from inside one process, or from
+//! Rounds that differ from each other (docs/methods/statistics.md#rounds). The headline's intervals cover; an interval from inside one process, or from
 //! samples pooled over rounds, does not, which is why the headline takes one value per round.
 
 use groma_stats::{Rng, headline, median_interval, order, round_medians, widened_interval};

@@ -1,8 +1,10 @@
-//! V14: single modes are not taken for several, and several are seen (table M10).
+//! Single modes are not taken for several, and several are seen: docs/methods/statistics.md#modes.
 
 use groma_stats::{Modality, Rng, modality};
 
-use crate::distributions::{Distribution, M5, Shape, core_and_pareto, exponential, floor_and_exponential, two};
+use crate::distributions::{
+    DISTRIBUTIONS, Distribution, Shape, core_and_pareto, exponential, floor_and_exponential, two,
+};
 use crate::percent;
 
 const REPETITIONS: usize = 4_000;
@@ -42,7 +44,7 @@ fn one_mode_is_not_taken_for_several() {
 
 #[test]
 fn several_modes_are_seen() {
-    // At n = 31 as M10 found; at n = 101 as V14 asks.
+    // The figures of docs/methods/statistics.md#modes.
     let several: [(&str, Draw, f64); 5] = [
         ("650:400", |rng| two(rng, 4.0 / 7.0, 650.0, 400.0, 0.01), 99.0),
         ("80:20, 40 % apart", |rng| two(rng, 0.8, 1.0, 1.4, 0.01), 70.0),
@@ -83,11 +85,11 @@ fn modes_have_their_centers_and_shares() {
     assert!(right >= 970, "{right} of {repetitions}");
 }
 
-/// The distributions of M5 with several modes are seen, the others are not.
+/// The distributions with several modes are seen, the others are not.
 #[test]
-fn agrees_with_the_distributions_of_m5() {
+fn agrees_with_the_distributions_of_the_list() {
     let bimodal = |distribution: &Distribution| distribution.name.starts_with("bimodal");
-    for distribution in &M5 {
+    for distribution in &DISTRIBUTIONS {
         let quantum = if distribution.shape == Shape::Tied { 0.01 } else { 0.0 };
         let share = flagged(distribution.draw, 225, quantum);
         assert!(if bimodal(distribution) { share > 99.0 } else { share < 3.0 }, "{}: {share} %", distribution.name);
