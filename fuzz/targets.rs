@@ -528,15 +528,20 @@ fn sound_store() -> &'static [u8] {
     })
 }
 
+<<<<<<< HEAD
 /// From a stored run to records, `report/summarise.rs`, and every view of them. The input is JSON:
 /// points with their rounds, and the host.
+=======
+/// What a stored run becomes: records, `analysis/summarise.rs`, and every view of them. The input is
+/// JSON: points with their rounds, and the host.
+>>>>>>> 800bc3df4618a790fbdd30d41b06b0b96553bd38
 pub fn views(data: &[u8]) {
     type Stored = (Vec<(Point, Vec<Round>)>, Host);
     let Ok(json) = std::str::from_utf8(data) else { return };
     let Ok((points, host)) = serde_json::from_str::<Stored>(json) else { return };
     let mut records: Vec<Record> = Vec::new();
     for (point, rounds) in &points {
-        let made = groma_report::summarise(point, rounds, &host);
+        let made = groma_analysis::summarise(point, rounds, &host);
         assert_eq!(made.len(), point.metrics.len());
         for record in made {
             assert!(record.clean <= record.samples && record.rounds as usize <= rounds.len());
@@ -550,16 +555,20 @@ pub fn views(data: &[u8]) {
     // A plot is as large as the terminal, a list as the records.
     let most = (256 << 10) + 512 * data.len();
     let bounded = |what: &str, text: &str| assert!(text.len() <= most, "{} bytes of {what}", text.len());
+    let families = groma_benches::families();
+    let families = groma_model::Families(&families);
     for all in [false, true] {
         let style = groma_report::Style { all, ..groma_report::Style::plain(100) };
         for format in groma_report::Format::ALL {
-            bounded(format.word(), &groma_report::render(&head, &records, Some(&end), format, &style));
+            bounded(format.word(), &groma_report::render(families, &head, &records, Some(&end), format, &style));
         }
-        bounded("page", &groma_report::hardware(&head, &records, &style).unwrap_or_default());
+        bounded("page", &groma_report::hardware(families, &head, &records, &style).unwrap_or_default());
         bounded("summary", &groma_report::summary(&head, &records, Some(&end), &style));
         let same: Vec<&Record> = records.iter().filter(|r| r.id == records[0].id).collect();
-        let charts =
-            [groma_report::plot(&same, None).ok(), records.first().and_then(|r| groma_report::histogram(r).ok())];
+        let charts = [
+            groma_report::plot(families, &same, None).ok(),
+            records.first().and_then(|r| groma_report::histogram(r).ok()),
+        ];
         for chart in charts.into_iter().flatten() {
             bounded("terminal plot", &chart.terminal(&style));
             bounded("SVG", &chart.svg());

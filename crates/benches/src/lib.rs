@@ -8,6 +8,7 @@
 #![forbid(unsafe_code)]
 
 use groma_harness::Benchmark;
+use groma_harness::model::Family;
 use groma_harness::remote::Service;
 
 mod clock;
@@ -45,34 +46,45 @@ mod vm;
 pub mod wire;
 mod work;
 
+<<<<<<< HEAD
 /// Every benchmark, family by family, in the order of lists and tables.
+=======
+/// The families and their benchmarks, in the order in which lists and tables show them.
+static CATALOGUE: &[(&Family, &[&Benchmark])] = &[
+    (&clock::ABOUT, clock::ALL),
+    (&cpu::ABOUT, cpu::ALL),
+    (&mem::ABOUT, mem::ALL),
+    (&syscall::ABOUT, syscall::ALL),
+    (&vdso::ABOUT, vdso::ALL),
+    (&signal::ABOUT, signal::ALL),
+    (&proc::ABOUT, proc::ALL),
+    (&thread::ABOUT, thread::ALL),
+    (&ctx::ABOUT, ctx::ALL),
+    (&timer::ABOUT, timer::ALL),
+    (&sched::ABOUT, sched::ALL),
+    (&ipc::ABOUT, ipc::ALL),
+    (&lock::ABOUT, lock::ALL),
+    (&ready::ABOUT, ready::ALL),
+    (&uring::ABOUT, uring::ALL),
+    (&net::ABOUT, net::ALL),
+    (&rpc::ABOUT, rpc::ALL),
+    (&http::ABOUT, http::ALL),
+    (&vm::ABOUT, vm::ALL),
+    (&file::ABOUT, file::ALL),
+    (&disk::ABOUT, disk::ALL),
+    (&mix::ABOUT, mix::ALL),
+    (&selftest::ABOUT, selftest::ALL),
+];
+
+/// Every benchmark, family by family, in the order in which lists and tables show them.
+>>>>>>> 800bc3df4618a790fbdd30d41b06b0b96553bd38
 pub fn all() -> Vec<&'static Benchmark> {
-    [
-        clock::ALL,
-        cpu::ALL,
-        mem::ALL,
-        syscall::ALL,
-        vdso::ALL,
-        signal::ALL,
-        proc::ALL,
-        thread::ALL,
-        ctx::ALL,
-        timer::ALL,
-        sched::ALL,
-        ipc::ALL,
-        lock::ALL,
-        ready::ALL,
-        uring::ALL,
-        net::ALL,
-        rpc::ALL,
-        http::ALL,
-        vm::ALL,
-        file::ALL,
-        disk::ALL,
-        mix::ALL,
-        selftest::ALL,
-    ]
-    .concat()
+    CATALOGUE.iter().flat_map(|(_, benchmarks)| *benchmarks).copied().collect()
+}
+
+/// Every family, in the same order.
+pub fn families() -> Vec<&'static Family> {
+    CATALOGUE.iter().map(|(family, _)| *family).collect()
 }
 
 /// Every peer that a benchmark may have on another machine, for `groma serve`.

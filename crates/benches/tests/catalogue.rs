@@ -1,5 +1,7 @@
 //! The catalogue against the folders: a benchmark is one file, named as the user names it, and it is in the list.
 
+use groma_harness::model::family::{Figure, Select};
+use groma_harness::model::{Info, Quantity};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
@@ -33,6 +35,57 @@ fn files_and_ids_are_the_same() {
     let ids: BTreeSet<String> = listed.iter().map(|id| (*id).to_owned()).collect();
     assert_eq!(files(), ids, "the files (left) and the ids of the catalogue (right)");
     assert_eq!(ids.len(), listed.len(), "a benchmark is in the list twice");
+}
+
+/// The ids of all metrics.
+fn metrics() -> BTreeSet<String> {
+    let id = |bench: &str, suffix: &str| if suffix.is_empty() { bench.to_owned() } else { format!("{bench}.{suffix}") };
+    let outputs = |info: &Info| info.outputs.iter().map(|o| id(info.id, o.suffix)).collect::<Vec<_>>();
+    groma_benches::all().iter().flat_map(|bench| outputs(&bench.info)).collect()
+}
+
+#[test]
+fn families_are_those_of_the_benchmarks_and_name_only_metrics_that_exist() {
+    let families = groma_benches::families();
+    let mut of_benchmarks: Vec<&str> = groma_benches::all().iter().map(|bench| bench.info.family()).collect();
+    of_benchmarks.dedup();
+    assert_eq!(families.iter().map(|f| f.name).collect::<Vec<_>>(), of_benchmarks);
+    let metrics = metrics();
+    let named: Vec<(&str, &str)> =
+        families.iter().flat_map(|f| f.metrics().into_iter().map(move |id| (f.name, id))).collect();
+    let unknown: Vec<_> = named.iter().filter(|(_, id)| !metrics.contains(*id)).collect();
+    assert!(named.len() > 70 && unknown.is_empty(), "of {} names the catalogue lacks {unknown:?}", named.len());
+    for family in families {
+        assert!(!family.summary.is_empty() && !family.summary.ends_with('.'), "{}", family.name);
+        for (text, figures) in family.says.texts() {
+            assert_eq!(text.matches("{}").count(), figures.len(), "{}: {text}", family.name);
+        }
+    }
+}
+
+/// Words of parameters that a sentence names are among those that the parameter takes.
+#[test]
+fn the_words_that_families_name_are_those_of_the_parameters() {
+    let all = groma_benches::all();
+    let texts = groma_benches::families().into_iter().flat_map(|f| f.says.texts());
+    for of in texts.flat_map(|(_, figures)| figures).flat_map(Figure::selections) {
+        let Select::Word(metric, param, word) = of else { continue };
+        let bench = all.iter().find(|b| metric == b.info.id || metric.starts_with(&format!("{}.", b.info.id)));
+        let param = bench.and_then(|b| b.info.params.iter().find(|p| p.name == param));
+        assert!(param.is_some_and(|p| p.parse(word).is_ok()), "{metric} {param:?} {word}");
+    }
+}
+
+#[test]
+fn what_is_counted_for_a_gigabyte_has_a_unit_that_says_so() {
+    let mut found = 0;
+    for bench in groma_benches::all() {
+        for output in bench.info.outputs.iter().filter(|o| o.summary.contains("for a gigabyte")) {
+            assert_eq!(output.quantity, Some(Quantity::TimePerGigabyte), "{}.{}", bench.info.id, output.suffix);
+            found += 1;
+        }
+    }
+    assert!(found >= 8, "{found}");
 }
 
 #[test]

@@ -11,10 +11,11 @@ use crate::shares;
 use crate::supervise::{Ended, Supervisor};
 use crate::workdir::WorkDir;
 use anyhow::Result;
+use groma_analysis::is_precise;
 use groma_harness::Rng;
 use groma_harness::model::{Fact, Host, Job, Profile, Remote, Round, RoundResult, State};
-use groma_report::{ROUND_WALL, round_values};
-use groma_stats::rounds::{checkpoints, should_stop};
+use groma_report::ROUND_WALL;
+use groma_stats::rounds::checkpoints;
 use std::time::{Duration, Instant};
 
 /// How much is done in a round, and how many rounds there are.
@@ -200,7 +201,7 @@ impl Survey<'_> {
                     let course = &courses[i];
                     course.rounds.len() < self.effort.most_rounds as usize
                         && course.spent < POINT_CAP
-                        && !precise(&plan[i], &course.rounds)
+                        && !is_precise(&plan[i].point, &course.rounds)
                 }));
             }
             if order.is_empty() {
@@ -351,16 +352,6 @@ impl Survey<'_> {
     fn group_sampling(&self, effort: &Effort, points: usize) -> Duration {
         effort.sampling.max(self.budget / 12 / points.max(1) as u32)
     }
-}
-
-/// Whether every metric of the point has the interval that the stopping rule wants.
-fn precise(planned: &Planned, rounds: &[Round]) -> bool {
-    let point = &planned.point;
-    point.metrics.iter().take(1).all(|metric| {
-        let values = round_values(point, metric, rounds);
-        // Between checkpoints the rule does not look: go on.
-        checkpoints().contains(&values.len()) && should_stop(&values, point.target_half_width)
-    })
 }
 
 #[cfg(test)]

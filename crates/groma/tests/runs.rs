@@ -162,6 +162,43 @@ fn worker_groups_of_processes_and_threads_prove_their_overlap() {
 }
 
 #[test]
+fn a_run_and_show_print_the_same() {
+    let place = Place::new();
+    // Enough of the hardware survey for a page.
+    let run = place.groma(&["run", "cpu.frequency", "cpu.call", "mem.line", "clock.rate", "--profile", "quick"]);
+    assert!(run.out.contains("hardware") && run.out.contains("core clock"), "{run:?}");
+    assert_eq!(run.out, place.groma(&["show"]).out);
+}
+
+#[test]
+fn plot_and_show_take_the_latest_run_that_has_the_metric() {
+    let place = Place::new();
+    let quick = |ids: &[&str]| {
+        let run = place.json(&[&["run", "--profile", "quick", "--rounds", "1", "--json"], ids].concat());
+        run["run"]["run"].as_str().expect("an id").to_owned()
+    };
+    let with = quick(&["mem.latency"]);
+    let without = quick(&["syscall.getppid"]);
+    for args in [&["plot", "mem.latency"][..], &["show", "--select", "mem.latency"]] {
+        let shown = place.groma(args);
+        assert_eq!(shown.code, Some(0), "{shown:?}");
+        assert!(shown.err.contains(&format!("the latest run that holds mem.latency is {with}")), "{shown:?}");
+    }
+    // A run that is named is that run, and a metric that no run has is in none.
+    for args in [
+        &["plot", "mem.latency", "--run", &without][..],
+        &["show", &without, "--select", "mem.latency"],
+        &["plot", "mem.stream"],
+        &["show", "--select", "mem.stream"],
+    ] {
+        let refused = place.groma(args);
+        assert!(refused.code != Some(0) && refused.err.contains(&without), "{refused:?}");
+    }
+    let latest = place.groma(&["show", "--select", "syscall"]);
+    assert!(latest.out.contains(&without) && latest.err.is_empty(), "{latest:?}");
+}
+
+#[test]
 fn lists_explanations_plots_and_completions_come_from_the_catalogue() {
     let place = Place::new();
     let list: Value = place.json(&["list", "--json"]);

@@ -29,6 +29,7 @@ pub mod worker_group;
 pub use benchmark::{BenchError, Benchmark, Context, Outcome, Run};
 pub use ctx::{Ctx, Variant};
 pub use groma_model as model;
+pub use groma_stats as stats;
 pub use groma_stats::rng::Rng;
 pub use groma_sys as sys;
 pub use needs::check_memory;

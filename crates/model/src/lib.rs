@@ -5,6 +5,7 @@
 //! sample, record, run), and a type is named for the word.
 #![forbid(unsafe_code)]
 
+pub mod family;
 mod info;
 mod job;
 #[cfg(feature = "serde")]
@@ -18,9 +19,16 @@ mod remark;
 mod sample;
 mod state;
 mod text;
+mod verdict;
 
+<<<<<<< HEAD
 pub use info::{About, Derivation, Info, Interference, Need, Output, Profile, Scaling, Timing};
 pub use job::{Host, Job, Noise, Preflight, Remote, RoundOutput, RoundResult, WorkerKind};
+=======
+pub use family::{Families, Family};
+pub use info::{About, Derivation, Info, Interference, Need, Output, Profile, Scaling, Timing, Workers};
+pub use job::{Host, Job, Remote, RoundOutput, RoundResult, WorkerKind};
+>>>>>>> 800bc3df4618a790fbdd30d41b06b0b96553bd38
 pub use label::{Label, Labels};
 pub use param::{Memory, Param, ParamKind, Params, Tier, Value, parse_size, size_text};
 pub use placement::Placement;
@@ -30,6 +38,7 @@ pub use remark::Remark;
 pub use sample::{Proof, Sample, Series};
 pub use state::State;
 pub use text::{is_plain, plain, plain_json, plain_lines};
+pub use verdict::{Flag, Reason};
 
 /// The version of everything that is written: store rows and NDJSON lines carry it.
 ///

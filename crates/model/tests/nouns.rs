@@ -40,9 +40,10 @@ fn words_are_those_of_the_documents() {
 
 #[test]
 fn quantities_have_their_units_and_directions() {
-    use Quantity::{Bandwidth, Count, Latency, Rate, Ratio, Size};
+    use Quantity::{Bandwidth, Count, Latency, Rate, Ratio, Size, TimePerGigabyte};
     for (quantity, word, unit, symbol, better) in [
         (Latency, "latency", Unit::Seconds, "s", Better::Lower),
+        (TimePerGigabyte, "time_per_gigabyte", Unit::SecondsPerGigabyte, "s/GB", Better::Lower),
         (Bandwidth, "bandwidth", Unit::BytesPerSecond, "B/s", Better::Higher),
         (Rate, "rate", Unit::PerSecond, "1/s", Better::Higher),
         (Count, "count", Unit::One, "1", Better::Neither),

@@ -10,7 +10,11 @@
 //! takes one value per round; [`widened_interval`], which looks inside one process, is for
 //! diagnosis only.
 //!
+<<<<<<< HEAD
 //! The items cite the sections with the methods, their measurements and the rejected alternatives.
+=======
+//! What was measured and rejected, and the figures behind the constants: docs/methods/statistics.md.
+>>>>>>> 800bc3df4618a790fbdd30d41b06b0b96553bd38
 
 #![forbid(unsafe_code)]
 
@@ -41,7 +45,7 @@ pub use interference::interference;
 pub use interval::{Interval, median_interval, median_interval_interpolated, widened_interval};
 pub use isotonic::isotonic;
 pub use modes::{Modality, Mode, modality, split_between_rounds};
-pub use order::{median, quantile, quantile_if_enough, sorted};
+pub use order::{greatest, least, median, nearest_rank, quantile, quantile_if_enough, sorted, upper_median};
 pub use permutation::Permutation;
 pub use plateaus::{Level, find_levels};
 pub use quantised::quantised;

@@ -181,15 +181,38 @@ impl Store {
         })
     }
 
+<<<<<<< HEAD
     /// Resolves what a user typed to a run's id: a whole id, a unique prefix, or `latest`.
+=======
+    /// The ids of all runs, newest first.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn run_ids(&self) -> Result<Vec<String>, StoreError> {
+        self.collect("SELECT run FROM runs ORDER BY started DESC, run DESC", [], |row| Ok(row.get(0)?))
+    }
+
+    /// The points of a run, in the order of its plan, without their rounds; none where there is no such run.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn points(&self, run: &str) -> Result<Vec<Point>, StoreError> {
+        let sql = "SELECT point, definition FROM points WHERE run = ?1 ORDER BY point";
+        self.collect(sql, [run], |row| {
+            let (number, definition): (u32, String) = row.try_into()?;
+            self.parse(&definition, run, &format!("point {number}")).map_err(RowError::Store)
+        })
+    }
+
+    /// The id of the run that a user means: a whole id, the only one that begins so, or `latest`.
+>>>>>>> 800bc3df4618a790fbdd30d41b06b0b96553bd38
     ///
     /// # Errors
     /// [`StoreError::Empty`], [`StoreError::NoRun`] or [`StoreError::Ambiguous`], which name the
     /// candidates; or when the store cannot be read.
     pub fn find(&self, text: &str) -> Result<String, StoreError> {
         let path = || self.path.clone();
-        let all: Vec<String> =
-            self.collect("SELECT run FROM runs ORDER BY started DESC, run DESC", [], |row| Ok(row.get(0)?))?;
+        let all = self.run_ids()?;
         let Some(latest) = all.first() else { return Err(StoreError::Empty { path: path() }) };
         if text == "latest" {
             return Ok(latest.clone());

@@ -22,6 +22,7 @@
 //! docs/methods/processor.md#boost-ramp.
 
 use groma_harness::prelude::*;
+use groma_harness::stats::upper_median;
 use groma_harness::sys::arch::{ADD_TAKES_ONE_CYCLE, add_chain, chain_ops};
 use groma_harness::sys::counters;
 use groma_harness::sys::sleep::{Sleeper, Way};
@@ -82,7 +83,7 @@ enum Ramp {
 /// The ramp of the samples, and the clock where they settle.
 fn ramp(samples: &[Sample]) -> Option<(Ramp, f64)> {
     let half = &samples[samples.len() / 2..];
-    let settled = super::median(half.iter().map(|s| s.hz).collect())?;
+    let settled = upper_median(&half.iter().map(|s| s.hz).collect::<Vec<_>>())?;
     let off = |s: &Sample| s.hz / settled - 1.0;
     let near = |s: &Sample| off(s).abs() <= NEAR;
     let calm = half.iter().filter(|s| near(s)).count() as f64 >= SETTLED_SHARE * half.len() as f64;

@@ -24,6 +24,7 @@
 use super::pair::{self, Pair, SharedState, Window};
 use crate::work;
 use groma_harness::prelude::*;
+use groma_harness::stats::median;
 use groma_harness::sys::clock::{Clock, Monotonic};
 use std::io;
 use std::sync::atomic::AtomicU64;
@@ -128,7 +129,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
         ctx,
         &mut pair,
         |seen: &[pair::Measured<Seen>]| {
-            let blocks = pair::by_block(seen, Seen::per_addition, pair::median);
+            let blocks = pair::by_block(seen, Seen::per_addition, median);
             seen.len() >= wanted && blocks.iter().all(Option::is_some)
         },
         contend,
@@ -139,11 +140,11 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let held: u64 = places.map(|place| place.first().load(Relaxed)).sum();
     ctx.prove("additions that the words do not hold", "0", (work + answered) as f64 - held as f64, 0.0..=0.0);
     ctx.fact("windows.clean", windows.iter().filter(|w| w.clean).count());
-    let per_addition = pair::by_block(&windows, Seen::per_addition, pair::median);
-    let fairness = pair::by_block(&windows, Seen::fairness, pair::median);
+    let per_addition = pair::by_block(&windows, Seen::per_addition, median);
+    let fairness = pair::by_block(&windows, Seen::fairness, median);
     let Some(ns) = pair::enough_blocks(ctx, &per_addition) else { return Ok(()) };
     let known: Vec<f64> = fairness.into_iter().flatten().collect();
-    if let (Some(ns), Some(fairness)) = (pair::median(&ns), pair::median(&known)) {
+    if let (Some(ns), Some(fairness)) = (median(&ns), median(&known)) {
         ctx.state(ns * 1e-9);
         ctx.state_as("rate", 2e9 / ns);
         ctx.state_as("fairness", fairness);

@@ -38,6 +38,7 @@
 
 use super::pair::{self, Pair, Place, SharedState, Window, until};
 use groma_harness::prelude::*;
+use groma_harness::stats::{greatest, least, median};
 use groma_harness::sys::clock::{Clock, Monotonic};
 use groma_harness::sys::topology::Topology;
 use std::io;
@@ -150,7 +151,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let shared = SharedState::new(lines, line)?;
     let mut pair = Pair::start(ctx, &shared, |window| answer(protocol, window))?;
     let wanted = pair::BLOCKS * pair::PLACES * VISITS;
-    let values = |windows: &[pair::Measured<f64>]| pair::by_block(windows, |ns| *ns, pair::least);
+    let values = |windows: &[pair::Measured<f64>]| pair::by_block(windows, |ns| *ns, least);
     let windows = pair::windows(
         ctx,
         &mut pair,
@@ -177,22 +178,18 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let one_way = |round_trip: f64| round_trip / 2.0 * 1e-9;
     for (name, here) in [("here", true), ("there", false)] {
         let own: Vec<f64> = (0..pair::BLOCKS).filter(|b| (b % 2 == 0) == here).filter_map(|b| blocks[b]).collect();
-        if let Some(ns) = pair::median(&own) {
+        if let Some(ns) = median(&own) {
             ctx.fact(&format!("one_way_s.pages_first_touched_{name}"), format!("{:.3e}", one_way(ns)));
         }
     }
     let Some(known) = pair::enough_blocks(ctx, &blocks) else { return Ok(()) };
-    let sides = [("", pair::median(&known)), ("least", pair::least(&known)), ("most", most(&known))];
+    let sides = [("", median(&known)), ("least", least(&known)), ("most", greatest(&known))];
     for (series, value) in sides {
         if let Some(ns) = value {
             ctx.state_as(series, one_way(ns));
         }
     }
     Ok(())
-}
-
-fn most(values: &[f64]) -> Option<f64> {
-    values.iter().copied().max_by(f64::total_cmp)
 }
 
 #[cfg(test)]

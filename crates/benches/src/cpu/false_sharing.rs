@@ -23,6 +23,7 @@
 
 use super::pair::{self, Pair, SharedState, Window};
 use groma_harness::prelude::*;
+use groma_harness::stats::median;
 use groma_harness::sys::clock::{Clock, Monotonic};
 use std::io;
 use std::sync::atomic::AtomicU64;
@@ -135,7 +136,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
         let of = |shared: bool| {
             let counts = |w: &&pair::Measured<Seen>| w.clean && w.seen.accompanied && is_shared(w.slot) == shared;
             let ns: Vec<f64> = windows.iter().filter(counts).map(|w| w.seen.ns).collect();
-            if ns.len() >= places / 4 { pair::median(&ns) } else { None }
+            if ns.len() >= places / 4 { median(&ns) } else { None }
         };
         (of(true), of(false))
     };

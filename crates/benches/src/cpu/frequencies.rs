@@ -20,6 +20,7 @@
 
 use crate::cpus;
 use groma_harness::prelude::*;
+use groma_harness::stats::upper_median;
 use groma_harness::sys::arch::{ADD_TAKES_ONE_CYCLE, add_chain, chain_ops};
 use groma_harness::sys::{affinity, counters};
 
@@ -85,7 +86,7 @@ fn of_this_cpu(ctx: &Ctx) -> Option<f64> {
             break;
         }
     }
-    super::median(clocks)
+    upper_median(&clocks)
 }
 
 fn run(ctx: &mut Ctx) -> Outcome {
@@ -118,7 +119,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     ctx.prove("CPUs on which it was found elsewhere", "0", f64::from(elsewhere), 0.0..=0.0);
     let lowest = clocks.iter().copied().fold(f64::INFINITY, f64::min);
     let highest = clocks.iter().copied().fold(0.0, f64::max);
-    let Some(middle) = super::median(clocks) else {
+    let Some(middle) = upper_median(&clocks) else {
         ctx.unresolved("", "every CPU was disturbed all the time");
         return Ok(());
     };

@@ -1,5 +1,7 @@
 //! The core itself: its clock, its cheapest instructions, and cache lines shared by two CPUs.
 
+use groma_harness::model::Family;
+use groma_harness::model::family::{Figure, Row, Say, Select, first, least};
 use groma_harness::sys::rates;
 use groma_harness::{Benchmark, Ctx};
 
@@ -17,6 +19,27 @@ mod pair;
 mod random;
 mod split;
 mod store_forward;
+
+/// What the family says about itself.
+pub(crate) static ABOUT: Family = Family {
+    name: "cpu",
+    summary: "The core: its clock and its cheapest operations",
+    says: Say::Led(&[
+        Say::Text("the core runs at {}", &[Figure::Value(first("cpu.frequency"))]),
+        Say::Text("; a call and its return cost {}", &[Figure::WithCycles(least("cpu.call"))]),
+        Say::Text(
+            "; a line goes from one core to another in {} (cas1)",
+            &[Figure::Span(Select::Word("cpu.core_to_core", "protocol", "cas1"))],
+        ),
+    ]),
+    rows: &[
+        Row::CoreClock { rate: "cpu.frequency", lowest: "cpu.frequencies.lowest", highest: "cpu.frequencies.highest" },
+        Row::SharedCache("cpu.core_to_core"),
+        Row::Transfers("cpu.core_to_core"),
+        Row::Operations { latency: "cpu.operation", throughput: "cpu.operation.throughput" },
+        Row::Branches("cpu.branch"),
+    ],
+};
 
 pub(crate) const ALL: &[&Benchmark] = &[
     &frequency::BENCH,
@@ -45,9 +68,12 @@ fn declare_clock(ctx: &mut Ctx, cpu: u32) {
         ctx.fact(&format!("clock.{}", name.replace(' ', "_")), hz);
     }
 }
+<<<<<<< HEAD
 
 /// The median (the upper one of an even number of values); `None` without values.
 fn median(mut values: Vec<f64>) -> Option<f64> {
     values.sort_by(f64::total_cmp);
     values.get(values.len() / 2).copied()
 }
+=======
+>>>>>>> 800bc3df4618a790fbdd30d41b06b0b96553bd38

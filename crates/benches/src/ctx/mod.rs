@@ -11,6 +11,8 @@
 //! result far outside shows that one of the three measures something else. Processes cost more than
 //! threads by a change of the address space. See docs/methods/operating-system.md#context-switches.
 
+use groma_harness::model::Family;
+use groma_harness::model::family::{Figure, Say, Select};
 use groma_harness::prelude::*;
 use groma_harness::sys::affinity;
 use groma_harness::sys::counters::{self, Usage};
@@ -19,6 +21,17 @@ mod futex;
 mod switch;
 mod tasks;
 mod r#yield;
+
+/// What the family says about itself.
+pub(crate) static ABOUT: Family = Family {
+    name: "ctx",
+    summary: "Switching the CPU from one task to another",
+    says: Say::FirstOf(&[
+        Say::Text("a switch costs {}", &[Figure::Range(Select::Metric("ctx.switch.net"))]),
+        Say::Text("a switch costs {}", &[Figure::Range(Select::Metric("ctx.switch"))]),
+    ]),
+    rows: &[],
+};
 
 pub(crate) const ALL: &[&Benchmark] = &[&switch::BENCH, &futex::BENCH, &r#yield::BENCH];
 

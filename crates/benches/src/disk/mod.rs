@@ -4,6 +4,8 @@
 
 use crate::scratch::Scratch;
 use crate::work::{self, Done};
+use groma_harness::model::Family;
+use groma_harness::model::family::{Figure, Say, greatest, least};
 use groma_harness::prelude::*;
 use groma_harness::sys::counters::Usage;
 use groma_harness::sys::disk;
@@ -19,6 +21,17 @@ mod read;
 mod seek;
 mod size;
 mod sync_write;
+
+/// What the family says about itself.
+pub(crate) static ABOUT: Family = Family {
+    name: "disk",
+    summary: "Disks, past the page cache",
+    says: Say::Each(&[
+        Say::Text("4 KiB at random take {}", &[Figure::Value(least("disk.random_read"))]),
+        Say::Text("1 MiB comes at {}", &[Figure::Value(greatest("disk.read"))]),
+    ]),
+    rows: &[],
+};
 
 pub(crate) const ALL: &[&Benchmark] =
     &[&size::BENCH, &read::BENCH, &random_read::BENCH, &seek::BENCH, &overhead::BENCH, &sync_write::BENCH];

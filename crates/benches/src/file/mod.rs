@@ -3,6 +3,8 @@
 //! Only `file.durable` waits for a disk.
 
 use crate::scratch::Scratch;
+use groma_harness::model::Family;
+use groma_harness::model::family::{Figure, Say, greatest, least};
 use groma_harness::prelude::*;
 
 mod cached;
@@ -22,6 +24,17 @@ mod rename;
 mod reread;
 mod ring;
 mod truncate;
+
+/// What the family says about itself.
+pub(crate) static ABOUT: Family = Family {
+    name: "file",
+    summary: "Files: names, cached data and durable writes",
+    says: Say::Each(&[
+        Say::Text("creating and deleting a file costs {}", &[Figure::Value(least("file.create_delete"))]),
+        Say::Text("a file in the page cache is read at {}", &[Figure::Value(greatest("file.reread"))]),
+    ]),
+    rows: &[],
+};
 
 pub(crate) const ALL: &[&Benchmark] = &[
     &create_delete::BENCH,

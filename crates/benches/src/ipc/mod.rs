@@ -1,6 +1,8 @@
 //! Communication between processes on one machine.
 
 use groma_harness::Benchmark;
+use groma_harness::model::Family;
+use groma_harness::model::family::{Figure, Pick, Say, Select, Which};
 use groma_harness::prelude::*;
 
 mod ends;
@@ -21,6 +23,20 @@ mod sysv_msg_rtt;
 mod sysv_sem_rtt;
 mod unix_bandwidth;
 mod unix_rtt;
+
+/// The round trip through pipes with both sides on one CPU.
+const ONE_CPU: Pick = Pick { which: Which::First, of: Select::OnOneCpu("ipc.pipe_rtt") };
+
+/// What the family says about itself.
+pub(crate) static ABOUT: Family = Family {
+    name: "ipc",
+    summary: "Communication between processes on one machine",
+    says: Say::Led(&[
+        Say::Text("a pipe round trip on one CPU takes {}", &[Figure::Value(ONE_CPU)]),
+        Say::Text(", between two CPUs {} as long", &[Figure::BetweenCpus("ipc.pipe_rtt")]),
+    ]),
+    rows: &[],
+};
 
 pub(crate) const ALL: &[&Benchmark] = &[
     &pipe_rtt::BENCH,

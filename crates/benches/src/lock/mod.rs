@@ -3,6 +3,8 @@
 //! See docs/methods/operating-system.md#locks.
 
 use groma_harness::Benchmark;
+use groma_harness::model::Family;
+use groma_harness::model::family::{Figure, Say, Select};
 use groma_harness::prelude::*;
 use groma_harness::sys::file_lock::Kind;
 use std::fs::File;
@@ -13,6 +15,14 @@ mod futex;
 mod mutex;
 mod posix_sem;
 mod sysv_sem;
+
+/// What the family says about itself.
+pub(crate) static ABOUT: Family = Family {
+    name: "lock",
+    summary: "Uncontended locks, semaphores and counters",
+    says: Say::Text("taking and leaving what nobody else wants costs {}", &[Figure::Range(Select::AllBut(&[]))]),
+    rows: &[],
+};
 
 pub(crate) const ALL: &[&Benchmark] =
     &[&futex::BENCH, &mutex::BENCH, &posix_sem::BENCH, &sysv_sem::BENCH, &eventfd::BENCH, &file::BENCH];

@@ -29,6 +29,7 @@
 use crate::work;
 use groma_harness::check_memory;
 use groma_harness::prelude::*;
+use groma_harness::stats::nearest_rank;
 use groma_harness::sys::arch::{CHASE_UNROLL, add_chain};
 use groma_harness::sys::chase::Chain;
 use groma_harness::sys::counters::{Usage, current_cpu};
@@ -244,7 +245,7 @@ fn together(windows: &[Window]) -> Vec<&Window> {
         .map(|i| {
             let highest = windows.iter().map(|w| rate(w, i)).fold(0.0, f64::max);
             let ran: Vec<f64> = windows.iter().map(|w| rate(w, i)).filter(|r| *r > highest / 2.0).collect();
-            quantile(&ran, 0.5)
+            nearest_rank(&ran, 0.5)
         })
         .collect();
     let at_pace = |w: &Window| {
@@ -253,6 +254,7 @@ fn together(windows: &[Window]) -> Vec<&Window> {
     windows.iter().filter(|w| w.clean && at_pace(w)).collect()
 }
 
+<<<<<<< HEAD
 /// The quantile at `share`, by nearest rank; `None` without values.
 fn quantile(values: &[f64], share: f64) -> Option<f64> {
     let mut sorted = values.to_vec();
@@ -261,6 +263,8 @@ fn quantile(values: &[f64], share: f64) -> Option<f64> {
     sorted.get(rank.max(1) - 1).copied()
 }
 
+=======
+>>>>>>> 800bc3df4618a790fbdd30d41b06b0b96553bd38
 /// The CPUs of the generators.
 fn others(wanted: u64) -> Result<Vec<u32>, BenchError> {
     let here = current_cpu();
@@ -346,11 +350,11 @@ fn run(ctx: &mut Ctx) -> Outcome {
         ctx.unresolved("", "not enough co-run windows: the generators did not run beside the chase");
         return Ok(());
     }
-    if let (Some(latency), Some(bandwidth)) = (quantile(&latencies, 0.5), quantile(&bandwidths, 0.5)) {
+    if let (Some(latency), Some(bandwidth)) = (nearest_rank(&latencies, 0.5), nearest_rank(&bandwidths, 0.5)) {
         ctx.state(latency);
         ctx.state_as("bandwidth", bandwidth);
     }
-    match quantile(&latencies, 0.95) {
+    match nearest_rank(&latencies, 0.95) {
         Some(p95) if kept.len() >= FOR_P95 => ctx.state_as("p95", p95),
         _ => ctx.unresolved("p95", "not enough co-run windows for a 95th percentile"),
     }
@@ -381,13 +385,6 @@ mod tests {
         windows.push(window(200.0, &[2000.0, 1000.0], true));
         assert_eq!(together(&windows).len(), 7);
         assert!(together(&[]).is_empty());
-    }
-
-    #[test]
-    fn quantiles_are_nearest_ranks() {
-        let values: Vec<f64> = (1..=20).rev().map(f64::from).collect();
-        assert_eq!((quantile(&values, 0.5), quantile(&values, 0.95)), (Some(10.0), Some(19.0)));
-        assert_eq!((quantile(&[3.0], 0.95), quantile(&[], 0.5)), (Some(3.0), None));
     }
 
     #[test]

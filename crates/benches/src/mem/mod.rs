@@ -1,5 +1,7 @@
 //! Memory and caches: latency, bandwidth, and the structure of caches and TLBs.
 
+use groma_harness::model::Family;
+use groma_harness::model::family::{Figure, Row, Say, greatest};
 use groma_harness::prelude::*;
 use groma_harness::sys::pages::Map;
 use groma_harness::sys::topology::{CacheKind, Topology};
@@ -25,6 +27,46 @@ mod search;
 mod stream;
 mod tlb;
 mod ways;
+
+/// What the family says about itself.
+pub(crate) static ABOUT: Family = Family {
+    name: "mem",
+    summary: "Memory and caches, as programs use them",
+    says: Say::FirstOf(&[
+        Say::Led(&[
+            Say::Text("{}", &[Figure::Levels("mem.latency")]),
+            Say::Text(", huge pages {}", &[Figure::FactIs { bench: "mem.tlb", key: "verdict", text: "fractured" }]),
+        ]),
+        Say::Text(
+            "up to {} ({})",
+            &[Figure::Value(greatest("mem.bandwidth")), Figure::Params(greatest("mem.bandwidth"))],
+        ),
+    ]),
+    rows: &[
+        Row::Caches("mem.latency"),
+        Row::Memory("mem.available"),
+        Row::CacheLine { line: "mem.line", pair: "mem.line.pair" },
+        Row::Ways { ways: "mem.ways", way_size: "mem.ways.way_size" },
+        Row::Tlb {
+            first: "mem.tlb",
+            second: "mem.tlb.l2",
+            second_hit: "mem.tlb.l2_hit",
+            walks: ["mem.tlb.walk2", "mem.tlb.walk4", "mem.tlb.walk8"],
+            page: "mem.tlb.page",
+        },
+        Row::Nodes("mem.numa"),
+        Row::Bandwidth("mem.bandwidth"),
+        Row::Stream("mem.stream"),
+        Row::Parallelism { loads: "mem.parallelism", random: "mem.random_read" },
+        Row::Access("mem.access"),
+        Row::Prefetch { ratio: "mem.prefetch", chain: "mem.latency" },
+        Row::LoadedLatency {
+            median: "mem.loaded_latency",
+            p95: "mem.loaded_latency.p95",
+            bandwidth: "mem.loaded_latency.bandwidth",
+        },
+    ],
+};
 
 pub(crate) const ALL: &[&Benchmark] = &[
     &latency::BENCH,

@@ -2,6 +2,8 @@
 
 use crate::peer::Service;
 use groma_harness::Benchmark;
+use groma_harness::model::Family;
+use groma_harness::model::family::{Figure, Say, least};
 use groma_harness::prelude::*;
 use std::io;
 
@@ -13,6 +15,17 @@ mod tcp_rtt;
 mod udp_bandwidth;
 mod udp_rtt;
 mod unix_connect;
+
+/// What the family says about itself.
+pub(crate) static ABOUT: Family = Family {
+    name: "net",
+    summary: "Sockets, over the loopback or to another machine",
+    says: Say::Each(&[
+        Say::Text("a TCP round trip over loopback takes {}", &[Figure::Value(least("net.tcp_rtt"))]),
+        Say::Text("a connection takes {}", &[Figure::Value(least("net.tcp_connect"))]),
+    ]),
+    rows: &[],
+};
 
 pub(crate) const ALL: &[&Benchmark] = &[
     &tcp_rtt::BENCH,

@@ -3,6 +3,8 @@
 use crate::executable;
 use crate::proofs;
 use crate::scratch::Scratch;
+use groma_harness::model::Family;
+use groma_harness::model::family::{Figure, Pick, Say, Select, Which, first};
 use groma_harness::prelude::*;
 use groma_harness::sys::counters::{self, Usage};
 use groma_harness::sys::exec_evidence::Witness;
@@ -21,6 +23,32 @@ mod fork_exit;
 mod shell;
 mod spawn;
 mod vfork_exit;
+
+/// Running a program of this kind.
+const fn exec(target: &'static str) -> Pick {
+    Pick { which: Which::First, of: Select::Word("proc.exec", "target", target) }
+}
+const RUN_STATIC: Pick = exec("static");
+const RUN_DYNAMIC: Pick = exec("dynamic");
+
+/// What the family says about itself.
+pub(crate) static ABOUT: Family = Family {
+    name: "proc",
+    summary: "Creating processes and executing programs",
+    says: Say::Each(&[
+        Say::Text("fork and exit cost {}", &[Figure::Value(first("proc.fork_exit"))]),
+        Say::FirstOf(&[
+            Say::Text(
+                "running a static program {}, a dynamic one {} as much",
+                &[Figure::Value(RUN_STATIC), Figure::Quotient(RUN_DYNAMIC, RUN_STATIC)],
+            ),
+            Say::Text("running a static program {}", &[Figure::Value(RUN_STATIC)]),
+            Say::Text("running a dynamic program {}", &[Figure::Value(RUN_DYNAMIC)]),
+        ]),
+        Say::Text("a shell {}", &[Figure::Value(first("proc.shell"))]),
+    ]),
+    rows: &[],
+};
 
 pub(crate) const ALL: &[&Benchmark] =
     &[&fork_exit::BENCH, &vfork_exit::BENCH, &clone3::BENCH, &exit::BENCH, &spawn::BENCH, &exec::BENCH, &shell::BENCH];

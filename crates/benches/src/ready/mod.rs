@@ -3,6 +3,7 @@
 use crate::entry;
 use crate::peer::Family;
 use crate::work::Done;
+use groma_harness::model::family::{Figure, Say, Select};
 use groma_harness::prelude::*;
 use groma_harness::sys::io::{pipe, readable, write_full};
 use groma_harness::sys::kernel_objects;
@@ -16,6 +17,17 @@ mod epoll;
 mod epoll_ctl;
 mod poll;
 mod select;
+
+/// What the family says about itself.
+pub(crate) static ABOUT: groma_harness::model::Family = groma_harness::model::Family {
+    name: "ready",
+    summary: "Asking which of many descriptors are ready",
+    says: Say::Text(
+        "asking which descriptors are ready costs {}",
+        &[Figure::Range(Select::AllBut(&["ready.epoll_ctl"]))],
+    ),
+    rows: &[],
+};
 
 pub(crate) const ALL: &[&Benchmark] = &[&select::BENCH, &poll::BENCH, &epoll::BENCH, &epoll_ctl::BENCH];
 

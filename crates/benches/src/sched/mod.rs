@@ -1,6 +1,8 @@
 //! The scheduler: wake-up latency, periodic wake-ups, noise.
 
 use crate::cpus::of_the_run as cpus_of_the_run;
+use groma_harness::model::Family;
+use groma_harness::model::family::{Figure, Say, first, least};
 use groma_harness::prelude::*;
 use groma_harness::sys::sched;
 
@@ -9,6 +11,17 @@ mod noise;
 mod per_cpu;
 mod periodic;
 mod wakeup;
+
+/// What the family says about itself.
+pub(crate) static ABOUT: Family = Family {
+    name: "sched",
+    summary: "The scheduler: wake-ups, noise, fairness",
+    says: Say::Each(&[
+        Say::Text("a task that is woken runs {} later", &[Figure::Value(least("sched.wakeup"))]),
+        Say::Text("others take {} of a CPU's time", &[Figure::Percent(first("sched.noise"))]),
+    ]),
+    rows: &[],
+};
 
 pub(crate) const ALL: &[&Benchmark] = &[&wakeup::BENCH, &periodic::BENCH, &noise::BENCH];
 

@@ -4,6 +4,8 @@
 //! messages.
 
 use groma_harness::Benchmark;
+use groma_harness::model::Family;
+use groma_harness::model::family::Say;
 
 mod add_chain;
 mod broken_proof;
@@ -18,6 +20,14 @@ mod panic;
 mod print;
 mod slow_member;
 mod spin;
+
+/// What the family says about itself.
+pub(crate) static ABOUT: Family = Family {
+    name: "selftest",
+    summary: "Tests of the harness itself; only measured when named",
+    says: Say::Nothing,
+    rows: &[],
+};
 
 pub(crate) const ALL: &[&Benchmark] = &[
     &spin::BENCH,

@@ -3,6 +3,8 @@
 //! The `_libc` benchmarks show what libc adds. See
 //! docs/methods/operating-system.md#calls-by-number.
 
+use groma_harness::model::Family;
+use groma_harness::model::family::{Figure, Say, first};
 use groma_harness::prelude::*;
 
 mod dup_close;
@@ -17,6 +19,20 @@ mod open_close;
 mod read;
 mod stat;
 mod write;
+
+/// What the family says about itself.
+pub(crate) static ABOUT: Family = Family {
+    name: "syscall",
+    summary: "System calls, and what libc adds to them",
+    says: Say::Led(&[
+        Say::Text("entering the kernel and leaving it costs {}", &[Figure::Value(first("syscall.getppid"))]),
+        Say::Text(
+            "; opening and closing a file {} as much",
+            &[Figure::Quotient(first("syscall.open_close"), first("syscall.getppid"))],
+        ),
+    ]),
+    rows: &[],
+};
 
 pub(crate) const ALL: &[&Benchmark] = &[
     &invalid::BENCH,

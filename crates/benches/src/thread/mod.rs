@@ -1,10 +1,23 @@
 //! Threads: creating and joining them.
 
+use groma_harness::model::Family;
+use groma_harness::model::family::{Figure, Say, first};
 use groma_harness::{BenchError, Benchmark};
 use std::io;
 
 mod create_join;
 mod create_many;
+
+/// What the family says about itself.
+pub(crate) static ABOUT: Family = Family {
+    name: "thread",
+    summary: "Creating threads",
+    says: Say::Text(
+        "creating a thread and waiting for its end costs {}",
+        &[Figure::Value(first("thread.create_join"))],
+    ),
+    rows: &[],
+};
 
 pub(crate) const ALL: &[&Benchmark] = &[&create_join::BENCH, &create_many::BENCH];
 

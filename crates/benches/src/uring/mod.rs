@@ -1,6 +1,8 @@
 //! Requests to the kernel through the rings of io_uring. See
 //! docs/methods/operating-system.md#io_uring.
 
+use groma_harness::model::Family;
+use groma_harness::model::family::{Figure, Say, Select};
 use groma_harness::prelude::*;
 use groma_harness::sys::uring::{self, Missing, Ring};
 
@@ -8,6 +10,14 @@ mod msg_ring;
 mod nop;
 mod poll;
 mod read;
+
+/// What the family says about itself.
+pub(crate) static ABOUT: Family = Family {
+    name: "uring",
+    summary: "Operations through the rings of io_uring",
+    says: Say::Text("an empty operation through io_uring costs {}", &[Figure::Range(Select::Metric("uring.nop"))]),
+    rows: &[],
+};
 
 pub(crate) const ALL: &[&Benchmark] = &[&nop::BENCH, &read::BENCH, &poll::BENCH, &msg_ring::BENCH];
 

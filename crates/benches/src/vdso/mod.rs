@@ -2,10 +2,23 @@
 //!
 //! See docs/methods/operating-system.md#vdso.
 
+use groma_harness::model::Family;
+use groma_harness::model::family::{Figure, Say, first};
 use groma_harness::prelude::*;
 
 mod clock_gettime;
 mod getcpu;
+
+/// What the family says about itself.
+pub(crate) static ABOUT: Family = Family {
+    name: "vdso",
+    summary: "What the kernel lets a program do without entering it",
+    says: Say::Text(
+        "reading the clock without entering the kernel costs {}",
+        &[Figure::Value(first("vdso.clock_gettime"))],
+    ),
+    rows: &[],
+};
 
 pub(crate) const ALL: &[&Benchmark] = &[&clock_gettime::BENCH, &getcpu::BENCH];
 

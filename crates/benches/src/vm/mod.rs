@@ -1,7 +1,13 @@
 //! Virtual memory: making and changing mappings, and the cost of getting their pages.
 
 use groma_harness::Benchmark;
+<<<<<<< HEAD
 use groma_harness::model::Param;
+=======
+use groma_harness::model::Family;
+use groma_harness::model::family::{Figure, Say, Select};
+use groma_harness::model::{Param, ParamKind};
+>>>>>>> 800bc3df4618a790fbdd30d41b06b0b96553bd38
 
 mod advise;
 mod brk;
@@ -14,6 +20,14 @@ mod protect;
 mod remap;
 mod shootdown;
 mod walk;
+
+/// What the family says about itself.
+pub(crate) static ABOUT: Family = Family {
+    name: "vm",
+    summary: "Virtual memory: mappings and page faults",
+    says: Say::Text("a page fault costs {}", &[Figure::Range(Select::Metric("vm.fault"))]),
+    rows: &[],
+};
 
 pub(crate) const ALL: &[&Benchmark] = &[
     &fault::BENCH,

@@ -12,8 +12,8 @@ use crate::survey::{Effort, RunOutcome, Survey};
 use crate::workdir::{self, WorkDir};
 use anyhow::{Context, Result, anyhow, bail};
 use groma_harness::model::{
-    End, Fact, Host, Job, NoiseVerdict, Params, Placement, Point, Profile, Record, Remark, Remote, Round, RunHeader,
-    SCHEMA, State, StateCounts, WorkerKind, plain,
+    End, Fact, Families, Host, Job, NoiseVerdict, Params, Placement, Point, Profile, Record, Remark, Remote, Round,
+    RunHeader, SCHEMA, State, StateCounts, WorkerKind, plain,
 };
 use groma_harness::preflight as host_preflight;
 use groma_harness::remote::Control;
@@ -49,12 +49,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<u8> {
         eprintln!("groma: {choice}");
     }
     carry_out(args, &plan, started, |head, records, end, _| {
-        let style = style(args.all);
-        let table = report::render(head, records, Some(end), Format::Table, &style);
-        match report::hardware(head, records, &style) {
-            Some(page) => format!("{table}\n{page}"),
-            None => table,
-        }
+        report::page_and_table(Families(&groma_benches::families()), head, records, Some(end), &style(args.all))
     })
 }
 
@@ -161,7 +156,9 @@ pub(crate) fn carry_out(
     drop(supervisor);
     let out_is_stdout = args.out.as_deref() == Some(Path::new("-"));
     if args.json {
-        print(&report::render(&head, &records, Some(&end), Format::Json, &style(args.all)))?;
+        let families = groma_benches::families();
+        let families = Families(&families);
+        print(&report::render(families, &head, &records, Some(&end), Format::Json, &style(args.all)))?;
     } else if !out_is_stdout {
         print(&show(&head, &records, &end, &worked.rounds))?;
     }
@@ -356,7 +353,7 @@ fn header(
 fn records(points: &[Point], worked: &RunOutcome, host: &Host, samples: bool, for_machines: bool) -> Vec<Record> {
     let mut records = Vec::new();
     for (point, rounds) in points.iter().zip(&worked.rounds) {
-        for mut record in report::summarise(point, rounds, host) {
+        for mut record in groma_analysis::summarise(point, rounds, host) {
             if samples && for_machines {
                 record.round_samples = Some(rounds.clone());
             }

@@ -4,23 +4,21 @@ use std::collections::BTreeSet;
 
 use groma_model::{Quantity, Record, Unit, Value};
 
-use crate::point::{WORKERS, is_size, measured, point_without};
+use crate::point::{WORKERS, differ_only_in, is_size, measured};
 
 /// Records that differ in one number only, the smallest first.
-pub(crate) struct Curve<'a> {
+pub struct Curve<'a> {
     /// The number: a parameter's name, or [`WORKERS`].
-    pub(crate) over: String,
+    pub over: String,
     /// Whether the number is a size in bytes.
-    pub(crate) sizes: bool,
-    /// What the records have in common besides the id: `chain=amortised`.
-    pub(crate) rest: String,
+    pub sizes: bool,
     /// The numbers and their records.
-    pub(crate) points: Vec<(u64, &'a Record)>,
+    pub points: Vec<(u64, &'a Record)>,
 }
 
 impl Curve<'_> {
     /// The points that were measured.
-    pub(crate) fn measured(&self) -> Vec<(f64, f64)> {
+    pub fn measured(&self) -> Vec<(f64, f64)> {
         self.points.iter().filter_map(|(x, record)| Some((*x as f64, measured(record)?))).collect()
     }
 }
@@ -31,7 +29,7 @@ fn number(record: &Record, over: &str) -> Option<u64> {
 }
 
 /// The numbers in these records of one metric that a curve may run over: parameters, then workers.
-pub(crate) fn numbers<'a>(records: &[&'a Record]) -> Vec<&'a str> {
+pub fn numbers<'a>(records: &[&'a Record]) -> Vec<&'a str> {
     let mut names: Vec<&str> = Vec::new();
     for record in records {
         for (name, value) in &record.params.0 {
@@ -45,7 +43,7 @@ pub(crate) fn numbers<'a>(records: &[&'a Record]) -> Vec<&'a str> {
 }
 
 /// The number that takes the most values in these records of one metric, parameters before workers, and how many.
-pub(crate) fn widest(records: &[&Record]) -> Option<(String, usize)> {
+pub fn widest(records: &[&Record]) -> Option<(String, usize)> {
     let names = numbers(records);
     let spread = |name: &str| records.iter().filter_map(|r| number(r, name)).collect::<BTreeSet<_>>().len();
     // max_by_key takes the last of equals: look from the back, so that the first declared wins.
@@ -53,16 +51,13 @@ pub(crate) fn widest(records: &[&Record]) -> Option<(String, usize)> {
 }
 
 /// The records of one metric as curves over a number, in the order in which the first record of each appears.
-pub(crate) fn curves<'a>(records: &[&'a Record], over: &str) -> Vec<Curve<'a>> {
+pub fn curves<'a>(records: &[&'a Record], over: &str) -> Vec<Curve<'a>> {
     let mut all: Vec<Curve<'a>> = Vec::new();
     for record in records {
         let Some(x) = number(record, over) else { continue };
-        let rest = point_without(record, &[over]);
-        match all.iter_mut().find(|c| c.rest == rest) {
+        match all.iter_mut().find(|c| differ_only_in(c.points[0].1, record, &[over])) {
             Some(curve) => curve.points.push((x, record)),
-            None => {
-                all.push(Curve { over: over.to_owned(), sizes: is_size(record, over), rest, points: vec![(x, record)] })
-            }
+            None => all.push(Curve { over: over.to_owned(), sizes: is_size(record, over), points: vec![(x, record)] }),
         }
     }
     for curve in &mut all {
@@ -71,23 +66,34 @@ pub(crate) fn curves<'a>(records: &[&'a Record], over: &str) -> Vec<Curve<'a>> {
     all
 }
 
+/// Which level of a memory hierarchy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rank {
+    /// A cache: 1 is the closest to the core.
+    Cache(usize),
+    /// The last level, whose end was not seen, where it is as slow as memory.
+    Memory,
+    /// The last level, whose end was not seen, where it is faster than memory.
+    Beyond,
+}
+
 /// One level of a memory hierarchy, as measured.
-pub(crate) struct Level {
-    /// `L1`, `L2` ...; the last, whose end was not seen, is `memory` when it is as slow as memory is, else `beyond`.
-    pub(crate) name: String,
+pub struct Level {
+    /// Which it is.
+    pub rank: Rank,
     /// The smallest and the largest size on it, in bytes.
-    pub(crate) span: [f64; 2],
+    pub span: [f64; 2],
     /// Its capacity in bytes: the last size before the curve leaves it; `None` when the curve ends on it.
-    pub(crate) capacity: Option<f64>,
+    pub capacity: Option<f64>,
     /// The size at which the curve is half-way to the next level, on a logarithmic scale, where that lies well beyond the
     /// capacity: caches that are indexed by physical addresses, or shared, fill unevenly.
-    pub(crate) soft: Option<f64>,
+    pub soft: Option<f64>,
     /// As `soft`, wherever it lies.
-    pub(crate) half_way: Option<f64>,
+    pub half_way: Option<f64>,
     /// Its latency in seconds.
-    pub(crate) latency: f64,
+    pub latency: f64,
     /// Its latency in cycles.
-    pub(crate) cycles: Option<f64>,
+    pub cycles: Option<f64>,
 }
 
 /// No cache known is as slow, no memory known as fast, in seconds.
@@ -97,7 +103,7 @@ const MEMORY_LATENCY: f64 = 50e-9;
 const SOFT: f64 = 1.4;
 
 /// The levels on a curve of latency over size. Empty for any other curve.
-pub(crate) fn levels(curve: &Curve<'_>) -> Vec<Level> {
+pub fn levels(curve: &Curve<'_>) -> Vec<Level> {
     let latency = |r: &Record| r.quantity == Quantity::Latency && r.unit == Unit::Seconds;
     if !curve.sizes || !curve.points.iter().all(|(_, r)| latency(r)) {
         return Vec::new();
@@ -110,15 +116,15 @@ pub(crate) fn levels(curve: &Curve<'_>) -> Vec<Level> {
         .iter()
         .enumerate()
         .map(|(i, level)| {
-            let name = match level.capacity_hard {
-                Some(_) => format!("L{}", i + 1),
-                None if level.latency >= MEMORY_LATENCY => "memory".to_owned(),
-                None => "beyond".to_owned(),
+            let rank = match level.capacity_hard {
+                Some(_) => Rank::Cache(i + 1),
+                None if level.latency >= MEMORY_LATENCY => Rank::Memory,
+                None => Rank::Beyond,
             };
             let on_it = curve.points.iter().filter(|(x, _)| (level.from..=level.to).contains(&(*x as f64)));
             let rates: Vec<f64> = on_it.filter_map(|(_, r)| Some(r.cycles? / measured(r)?)).collect();
             Level {
-                name,
+                rank,
                 span: [level.from, level.to],
                 capacity: level.capacity_hard,
                 half_way: level.capacity_soft,
@@ -132,55 +138,10 @@ pub(crate) fn levels(curve: &Curve<'_>) -> Vec<Level> {
 
 /// The curve whose levels are those of the caches: the lowest at its far end. Chains that pay for address translation lie
 /// above it and have edges of their own.
-pub(crate) fn for_levels<'c, 'a>(curves: &'c [Curve<'a>]) -> Option<&'c Curve<'a>> {
+pub fn for_levels<'c, 'a>(curves: &'c [Curve<'a>]) -> Option<&'c Curve<'a>> {
     let last = |c: &Curve<'_>| c.measured().last().map(|p| p.1);
     curves
         .iter()
         .filter(|c| !levels(c).is_empty())
         .min_by(|a, b| last(a).unwrap_or(f64::MAX).total_cmp(&last(b).unwrap_or(f64::MAX)))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::fixtures;
-
-    fn latencies(records: &[Record]) -> Vec<&Record> {
-        records.iter().filter(|r| r.id == "mem.latency").collect()
-    }
-
-    #[test]
-    fn a_size_sweep_of_two_chains_is_two_curves() {
-        let records = fixtures::records();
-        let records = latencies(&records);
-        let (over, values) = widest(&records).expect("there are numbers");
-        assert_eq!((over.as_str(), values), ("size", 40));
-        let curves = curves(&records, &over);
-        let names: Vec<&str> = curves.iter().map(|c| c.rest.as_str()).collect();
-        assert_eq!(names, ["chain=amortised", "chain=included"]);
-        assert!(curves.iter().all(|c| c.sizes && c.points.len() == 40));
-    }
-
-    #[test]
-    fn levels_are_named_and_come_from_the_chain_without_translation() {
-        let records = fixtures::records();
-        let curves = curves(&latencies(&records), "size");
-        let curve = for_levels(&curves).expect("it has levels");
-        assert_eq!(curve.rest, "chain=amortised");
-        let levels = levels(curve);
-        let names: Vec<&str> = levels.iter().map(|l| l.name.as_str()).collect();
-        assert_eq!(names, ["L1", "L2", "L3", "memory"]);
-        assert_eq!(levels[0].capacity, Some(48.0 * 1024.0));
-        assert!(levels[3].capacity.is_none());
-        let cycles = levels[0].cycles.expect("cycles were seen");
-        assert!((cycles - 5.0).abs() < 0.1, "{cycles}");
-    }
-
-    #[test]
-    fn a_bandwidth_has_no_levels() {
-        let records = fixtures::records();
-        let records: Vec<&Record> = records.iter().filter(|r| r.id == "mem.bandwidth").collect();
-        let (over, _) = widest(&records).expect("there are numbers");
-        assert!(for_levels(&curves(&records, &over)).is_none());
-    }
 }

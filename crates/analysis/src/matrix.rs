@@ -1,17 +1,15 @@
 //! Matrices: records that differ in the pair of CPUs or nodes at which they were taken, and the groups among them.
 
-use std::collections::BTreeSet;
-
 use groma_model::{Placement, Record};
 
 use crate::point::measured;
 
 /// Values between pairs.
-pub(crate) struct Matrix {
+pub struct Matrix {
     /// What is paired, as people name it: `0`, `1`.
-    pub(crate) names: Vec<String>,
+    pub names: Vec<String>,
     /// Whether a pair is the same either way.
-    pub(crate) symmetric: bool,
+    pub symmetric: bool,
     values: Vec<Option<f64>>,
 }
 
@@ -36,14 +34,14 @@ fn nodes(record: &Record) -> Option<(u32, u32)> {
 }
 
 /// The protocol of which a matrix of `cpu.core_to_core` is: the one that is asked for, else [`PROTOCOL`], else the first.
-pub(crate) fn protocol<'a>(records: &[&'a Record], asked: Option<&'a str>) -> Option<&'a str> {
+pub fn protocol<'a>(records: &[&'a Record], asked: Option<&'a str>) -> Option<&'a str> {
     let of = |r: &&'a Record| r.params.word("protocol");
     asked.or_else(|| records.iter().filter_map(of).find(|p| *p == PROTOCOL)).or_else(|| records.iter().find_map(of))
 }
 
 impl Matrix {
     /// The latencies between CPUs by one protocol; `None` without a pair that was measured.
-    pub(crate) fn of_cores(records: &[&Record], asked: Option<&str>) -> Option<Matrix> {
+    pub fn of_cores(records: &[&Record], asked: Option<&str>) -> Option<Matrix> {
         let protocol = protocol(records, asked);
         let of_it = |r: &&&Record| r.params.word("protocol") == protocol && cpus(r).is_some();
         let first = records.iter().find(of_it)?;
@@ -52,7 +50,7 @@ impl Matrix {
     }
 
     /// The values between nodes: from the CPU of one to the memory of another.
-    pub(crate) fn of_nodes(records: &[&Record]) -> Option<Matrix> {
+    pub fn of_nodes(records: &[&Record]) -> Option<Matrix> {
         let first = records.iter().find(|r| nodes(r).is_some())?;
         let same = records.iter().filter(|r| r.params == first.params);
         Matrix::new(same.filter_map(|r| Some((nodes(r)?, measured(r)?))).collect(), false)
@@ -80,35 +78,35 @@ impl Matrix {
     }
 
     /// The value from one to another.
-    pub(crate) fn value(&self, from: usize, to: usize) -> Option<f64> {
+    pub fn value(&self, from: usize, to: usize) -> Option<f64> {
         self.values.get(from * self.names.len() + to).copied().flatten()
     }
 
     /// All values that are there.
-    pub(crate) fn all(&self) -> Vec<f64> {
+    pub fn all(&self) -> Vec<f64> {
         self.values.iter().flatten().copied().collect()
     }
 
     /// The values of each with itself.
-    pub(crate) fn diagonal(&self) -> Vec<f64> {
+    pub fn diagonal(&self) -> Vec<f64> {
         (0..self.names.len()).filter_map(|i| self.value(i, i)).collect()
     }
 
     /// The values of each with others.
-    pub(crate) fn off_diagonal(&self) -> Vec<f64> {
+    pub fn off_diagonal(&self) -> Vec<f64> {
         let n = self.names.len();
         (0..n * n).filter(|i| i / n != i % n).filter_map(|i| self.values[i]).collect()
     }
 
     /// Whether every pair was measured, one way at least: a group with gaps must not be told.
-    pub(crate) fn is_complete(&self) -> bool {
+    pub fn is_complete(&self) -> bool {
         let n = self.names.len();
         (0..n).all(|a| (a + 1..n).all(|b| self.value(a, b).or(self.value(b, a)).is_some()))
     }
 
     /// The groups that the values fall into, the closest first: single linkage, cut where the next link costs much more than
     /// the one before it. No level where there is no such step, or a pair is missing.
-    pub(crate) fn clusters(&self) -> Vec<Vec<Vec<usize>>> {
+    pub fn clusters(&self) -> Vec<Vec<Vec<usize>>> {
         if !self.is_complete() {
             return Vec::new();
         }
@@ -161,19 +159,6 @@ fn groups(group: &[usize]) -> Vec<Vec<usize>> {
         }
     }
     all.into_iter().map(|(_, members)| members).collect()
-}
-
-/// A set as `0-3,8`.
-pub(crate) fn cpu_list(cpus: &BTreeSet<u32>) -> String {
-    let mut runs: Vec<(u32, u32)> = Vec::new();
-    for cpu in cpus {
-        match runs.last_mut() {
-            Some((_, last)) if *last + 1 == *cpu => *last = *cpu,
-            _ => runs.push((*cpu, *cpu)),
-        }
-    }
-    let text = |(a, b): &(u32, u32)| if a == b { a.to_string() } else { format!("{a}-{b}") };
-    runs.iter().map(text).collect::<Vec<_>>().join(",")
 }
 
 #[cfg(test)]
