@@ -528,13 +528,8 @@ fn sound_store() -> &'static [u8] {
     })
 }
 
-<<<<<<< HEAD
-/// From a stored run to records, `report/summarise.rs`, and every view of them. The input is JSON:
+/// From a stored run to records, `analysis/summarise.rs`, and every view of them. The input is JSON:
 /// points with their rounds, and the host.
-=======
-/// What a stored run becomes: records, `analysis/summarise.rs`, and every view of them. The input is
-/// JSON: points with their rounds, and the host.
->>>>>>> 800bc3df4618a790fbdd30d41b06b0b96553bd38
 pub fn views(data: &[u8]) {
     type Stored = (Vec<(Point, Vec<Round>)>, Host);
     let Ok(json) = std::str::from_utf8(data) else { return };

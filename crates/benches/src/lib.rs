@@ -46,10 +46,7 @@ mod vm;
 pub mod wire;
 mod work;
 
-<<<<<<< HEAD
-/// Every benchmark, family by family, in the order of lists and tables.
-=======
-/// The families and their benchmarks, in the order in which lists and tables show them.
+/// The families and their benchmarks, in the order of lists and tables.
 static CATALOGUE: &[(&Family, &[&Benchmark])] = &[
     (&clock::ABOUT, clock::ALL),
     (&cpu::ABOUT, cpu::ALL),
@@ -76,8 +73,7 @@ static CATALOGUE: &[(&Family, &[&Benchmark])] = &[
     (&selftest::ABOUT, selftest::ALL),
 ];
 
-/// Every benchmark, family by family, in the order in which lists and tables show them.
->>>>>>> 800bc3df4618a790fbdd30d41b06b0b96553bd38
+/// Every benchmark, family by family, in the order of lists and tables.
 pub fn all() -> Vec<&'static Benchmark> {
     CATALOGUE.iter().flat_map(|(_, benchmarks)| *benchmarks).copied().collect()
 }

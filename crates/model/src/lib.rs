@@ -21,14 +21,9 @@ mod state;
 mod text;
 mod verdict;
 
-<<<<<<< HEAD
+pub use family::{Families, Family};
 pub use info::{About, Derivation, Info, Interference, Need, Output, Profile, Scaling, Timing};
 pub use job::{Host, Job, Noise, Preflight, Remote, RoundOutput, RoundResult, WorkerKind};
-=======
-pub use family::{Families, Family};
-pub use info::{About, Derivation, Info, Interference, Need, Output, Profile, Scaling, Timing, Workers};
-pub use job::{Host, Job, Remote, RoundOutput, RoundResult, WorkerKind};
->>>>>>> 800bc3df4618a790fbdd30d41b06b0b96553bd38
 pub use label::{Label, Labels};
 pub use param::{Memory, Param, ParamKind, Params, Tier, Value, parse_size, size_text};
 pub use placement::Placement;

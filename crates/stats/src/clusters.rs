@@ -1,15 +1,9 @@
 //! Groups items by the distances between them: CPUs by cache-line transfer latency.
 //!
-<<<<<<< HEAD
 //! Single linkage on the logarithm of the distances (docs/methods/statistics.md#clusters): two
 //! items are in one group if a path leads from one to the other without a link longer than the
 //! group's. A level ends where the lengths of the links that join groups leave a gap: the threads
 //! of a core, the cores below a cache, the packages. The number of levels is not assumed.
-=======
-//! Single linkage on the logarithm of the distances (docs/methods/statistics.md#clusters): two are in one group when a way leads from one to
-//! the other without a step longer than the group's. Where the lengths of the steps that join groups leave a gap, a level
-//! ends: the threads of a core, the cores below a cache, the packages. How many levels there are is not assumed.
->>>>>>> 800bc3df4618a790fbdd30d41b06b0b96553bd38
 
 /// Two successive links belong to different levels if one is longer by this factor. The page that a
 /// line is on moves the latency by 10 to 20 %, and the closest two levels known are a factor of 1.5

@@ -11,7 +11,6 @@ use crate::normal::two_sided_tail;
 use crate::order::{median, sorted};
 use crate::rounds::round_medians;
 
-<<<<<<< HEAD
 /// The number of latest values that decide whether a benchmark is warm
 /// (docs/methods/statistics.md#drift).
 const STEADY_WINDOW: usize = 10;
@@ -21,15 +20,6 @@ const STEADY_WINDOW: usize = 10;
 const TOLERATED_CHANGE: f64 = 0.01;
 
 /// A trend counts as significant if p is below this (docs/methods/statistics.md#drift).
-=======
-/// How many of the latest values decide whether a benchmark is warm: docs/methods/statistics.md#drift.
-const STEADY_WINDOW: usize = 10;
-
-/// The change, as a share of the median, that counts: below, a trend is harmless even where it is certain.
-const TOLERATED_CHANGE: f64 = 0.01;
-
-/// The chance of a trend as strong as the one seen, were there none, below which it counts as seen.
->>>>>>> 800bc3df4618a790fbdd30d41b06b0b96553bd38
 const SIGNIFICANCE: f64 = 0.01;
 
 /// The result of the Mann-Kendall test.
@@ -87,14 +77,9 @@ pub fn mann_kendall(values: &[f64]) -> Option<Trend> {
     Some(Trend { s: order.s, z: order.z(), p: two_sided_tail(order.z()), slope })
 }
 
-<<<<<<< HEAD
 /// Whether the latest 10 values are steady: the trend over them, and the step from the median of
 /// their first half to that of the second, are both below 1 % of their median
 /// (docs/methods/statistics.md#drift). Fewer than 10 values are not steady yet.
-=======
-/// Whether the latest 10 values are steady: the trend over them, and the step from their first half to their second,
-/// are both below 1 % of their median. Fewer than 10 values are not steady yet.
->>>>>>> 800bc3df4618a790fbdd30d41b06b0b96553bd38
 #[must_use]
 pub fn steady(values: &[f64]) -> bool {
     let Some(latest) = values.last_chunk::<STEADY_WINDOW>() else {
@@ -110,14 +95,9 @@ pub fn steady(values: &[f64]) -> bool {
     }
 }
 
-<<<<<<< HEAD
 /// The drift over `rounds`, each the values of one process in time order: p < 1 % and a total
 /// change of more than 1 %, over the medians of the rounds or within the rounds
 /// (docs/methods/statistics.md#drift).
-=======
-/// The drift over `rounds`, each the values of one process in the order of time: p < 1 % and a total change of more
-/// than 1 %, over the medians of the rounds or within the rounds.
->>>>>>> 800bc3df4618a790fbdd30d41b06b0b96553bd38
 ///
 /// Within rounds, the pairs of all rounds are counted together and the change is the median of the
 /// rounds' changes, so that one disturbed round does not count (Hirsch, Slack, Smith, "Techniques

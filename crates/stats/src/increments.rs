@@ -1,25 +1,15 @@
 //! The step of a clock, from the differences of its readings.
 //!
-<<<<<<< HEAD
 //! `clock_getres` reports a step that the clock does not have, and one odd reading is enough to
 //! spoil both the smallest difference and the greatest common divisor of all: a smallest difference
 //! of 0.39 ns was seen where the step is 10 ns (docs/methods/timing.md#clock-resolution). The step
 //! that most readings show is reliable.
-=======
-//! The clock's own word (`clock_getres`) lies, and so do the smallest difference and the greatest common divisor of
-//! all: one odd reading destroys both (docs/methods/timing.md#clock-resolution: a smallest difference of 0.39 ns where the step is 10 ns). What most
-//! readings say does not.
->>>>>>> 800bc3df4618a790fbdd30d41b06b0b96553bd38
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-<<<<<<< HEAD
 /// The share of the differences that a common step may leave unexplained: 0.1 %
 /// (docs/methods/statistics.md#increments).
-=======
-/// The share of the differences that a common step may leave unexplained: 0.1 % (docs/methods/statistics.md#increments).
->>>>>>> 800bc3df4618a790fbdd30d41b06b0b96553bd38
 const UNEXPLAINED: f64 = 0.001;
 
 /// The step of a clock as the most frequent positive difference of successive readings; of equally
@@ -89,12 +79,8 @@ fn gcd(a: u64, b: u64) -> u64 {
 mod tests {
     use super::*;
 
-<<<<<<< HEAD
     /// A step of 10 with one odd reading that makes the minimum 3 and the greatest common divisor 1
     /// (docs/methods/timing.md#clock-resolution).
-=======
-    /// docs/methods/timing.md#clock-resolution: a step of 10, one odd reading that makes the minimum 3 and the greatest common divisor 1.
->>>>>>> 800bc3df4618a790fbdd30d41b06b0b96553bd38
     #[test]
     fn one_odd_reading_changes_nothing() {
         let mut deltas = [20, 20, 20, 30, 0, 20, 30, 40, 20, 20].repeat(1000);
@@ -103,12 +89,8 @@ mod tests {
         assert_eq!(common_step(&deltas), Some(10));
     }
 
-<<<<<<< HEAD
     /// Readings in ticks of 26, and one reading of 1 that reduces the greatest common divisor to 1
     /// (docs/methods/statistics.md#increments).
-=======
-    /// docs/methods/statistics.md#increments: readings in ticks of 26, with one reading of 1 as the divisor's downfall.
->>>>>>> 800bc3df4618a790fbdd30d41b06b0b96553bd38
     #[test]
     fn a_step_that_the_common_divisor_of_all_misses() {
         let mut deltas: Vec<u64> = (0..100_000).map(|index| 26 * (2 + index % 5)).collect();
@@ -124,12 +106,8 @@ mod tests {
         assert_eq!(common_step(&with_odd(3)), Some(1));
     }
 
-<<<<<<< HEAD
     /// Steps of 10 ns, 1 us, 1 ms and 10 ms, read about every 37 ns
     /// (docs/methods/statistics.md#increments).
-=======
-    /// Steps of 10 ns, 1 us, 1 ms and 10 ms, read every 37 ns or so.
->>>>>>> 800bc3df4618a790fbdd30d41b06b0b96553bd38
     #[test]
     fn steps_of_fake_clocks() {
         let mut rng = crate::Rng::new(3);

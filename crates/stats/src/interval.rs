@@ -1,11 +1,5 @@
-<<<<<<< HEAD
 //! Confidence intervals of a median from order statistics, without bootstrap or normal theory
 //! (docs/methods/statistics.md#order-statistics, docs/methods/statistics.md#rejected-intervals).
-=======
-//! Confidence intervals of a median from order statistics: no bootstrap, no normal theory.
-//!
-//! What was rejected and why: docs/methods/statistics.md#rejected-intervals, docs/methods/statistics.md#rounds.
->>>>>>> 800bc3df4618a790fbdd30d41b06b0b96553bd38
 //!
 //! Intervals are closed: with ties, a true median equal to an end is inside.
 
@@ -56,19 +50,11 @@ pub fn median_interval_sorted(sorted: &[f64], confidence: f64) -> Option<Interva
     from_rank(sorted, ranks.low)
 }
 
-<<<<<<< HEAD
 /// The interval of the median that covers with *about* `confidence`: between the exact interval and
 /// the next narrower one, interpolated after Hettmansperger and Sheather, "Confidence intervals
 /// based on interpolated order statistics", Statistics & Probability Letters 1986. It covered
 /// 93.7-96.2 % on every independent distribution tried (docs/methods/statistics.md#interpolation).
 /// Use it for display only, not for verdicts.
-=======
-/// The interval of the median that covers with *about* `confidence`: between the exact interval and the next narrower
-/// one, interpolated after Hettmansperger and Sheather, "Confidence intervals based on interpolated order statistics",
-/// Statistics & Probability Letters 1986. It covered 93.7-96.2 % on every independent distribution tried
-/// (docs/methods/statistics.md#interpolation): to be
-/// shown, not to be judged by.
->>>>>>> 800bc3df4618a790fbdd30d41b06b0b96553bd38
 ///
 /// `None` in the same cases as [`median_interval`].
 #[must_use]
@@ -91,7 +77,6 @@ pub fn median_interval_interpolated_sorted(sorted: &[f64], confidence: f64) -> O
     })
 }
 
-<<<<<<< HEAD
 /// [`median_interval`] for values of one process in time order, its ranks pushed outward because
 /// such values depend on each other. **Within-process only**: it does not see the difference
 /// between processes, which is most of the variation (docs/methods/statistics.md#rounds), so never
@@ -103,16 +88,6 @@ pub fn median_interval_interpolated_sorted(sorted: &[f64], confidence: f64) -> O
 /// little where regimes last long compared with n (64 % at n = 31,
 /// docs/methods/statistics.md#serial-correlation), and never reaches past the minimum and the
 /// maximum. `None` in the same cases as [`median_interval`].
-=======
-/// [`median_interval`] for values of one process in the order of time, its ranks pushed outward because such values
-/// depend on each other. **Within-process only**: it knows nothing of how processes differ, which is most of the truth
-/// (docs/methods/statistics.md#rounds), so it must never stand beside a headline.
-///
-/// The distance of the ranks from the middle is multiplied by the root of D = 1 + 2 (sum of the autocorrelations of
-/// "above or below the median"), the sum ending at the first pair that is not positive (Geyer, "Practical Markov chain
-/// Monte Carlo", Statistical Science 1992). It covers too little where regimes last long against n (docs/methods/statistics.md#serial-correlation: 64 % at n =
-/// 31), and never reaches past the minimum and the maximum. `None` as for [`median_interval`].
->>>>>>> 800bc3df4618a790fbdd30d41b06b0b96553bd38
 #[must_use]
 pub fn widened_interval(in_time_order: &[f64], confidence: f64) -> Option<Interval> {
     let sorted = sorted(in_time_order);

@@ -10,11 +10,7 @@
 //! takes one value per round; [`widened_interval`], which looks inside one process, is for
 //! diagnosis only.
 //!
-<<<<<<< HEAD
 //! The items cite the sections with the methods, their measurements and the rejected alternatives.
-=======
-//! What was measured and rejected, and the figures behind the constants: docs/methods/statistics.md.
->>>>>>> 800bc3df4618a790fbdd30d41b06b0b96553bd38
 
 #![forbid(unsafe_code)]
 

@@ -1,6 +1,5 @@
 //! Whether values fall into several groups (modes), and whether the groups are whole rounds.
 //!
-<<<<<<< HEAD
 //! The detector looks for the widest gap between adjacent values and compares it with the spread on
 //! both sides (docs/methods/statistics.md#modes). It is tuned to flag almost no distribution with a
 //! single mode, heavy tails included, and to find modes that matter: those 5 % or more apart.
@@ -12,18 +11,6 @@ use crate::order::{ends_are_finite, median, median_sorted, quantile_sorted, sort
 const LEAST_VALUES: usize = 31;
 
 /// From this number of values on, a smaller gap is evidence (docs/methods/statistics.md#modes).
-=======
-//! The detector looks for a gap: the widest between neighbours, set against the spread on both sides of it: docs/methods/statistics.md#modes.
-//! It is tuned to flag hardly anything that has one mode, heavy tails included, and to see modes that matter: 5 % apart
-//! and more.
-
-use crate::order::{ends_are_finite, median, median_sorted, quantile_sorted, sorted};
-
-/// Below so many values there is no verdict: 10-30 % of single modes would be flagged.
-const LEAST_VALUES: usize = 31;
-
-/// From so many values on a smaller gap is evidence.
->>>>>>> 800bc3df4618a790fbdd30d41b06b0b96553bd38
 const MANY_VALUES: usize = 101;
 
 /// The conditions under which a gap separates two modes.
@@ -34,7 +21,6 @@ struct Rule {
     share: f64,
 }
 
-<<<<<<< HEAD
 /// For few values (docs/methods/statistics.md#modes).
 const FEW: Rule = Rule { gap: 0.75, share: 0.15 };
 
@@ -52,22 +38,6 @@ const LEAST_SEPARATION: f64 = 0.02;
 
 /// A gap that is not wider than this number of quanta may be a step of the clock
 /// (docs/methods/statistics.md#modes).
-=======
-/// Among few values.
-const FEW: Rule = Rule { gap: 0.75, share: 0.15 };
-
-/// Among many values. 15 % here too misses a mode that holds 20 % of 101 values one time in eight; at 10
-/// % the tail of a single mode is flagged in 3.6 % of cases; at 12 %, in 1.7 %.
-const MANY: Rule = Rule { gap: 0.5, share: 0.12 };
-
-/// Ashman's D that tells two modes apart among many values, whatever the gap.
-const ASHMAN_D: f64 = 5.0;
-
-/// Modes are apart by more than this share of their size, or they do not matter.
-const LEAST_SEPARATION: f64 = 0.02;
-
-/// The gap is more than so many quanta wide, or it is a step of the clock.
->>>>>>> 800bc3df4618a790fbdd30d41b06b0b96553bd38
 const LEAST_QUANTA: f64 = 3.0;
 
 /// The standard deviation of a normal distribution in median absolute deviations: 1 / the normal 75

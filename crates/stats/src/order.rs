@@ -1,13 +1,13 @@
 //! Order statistics: sorting, the median, quantiles.
 //!
-//! An empty slice, or one with a value that is not finite, has no median and no quantile.
+//! A slice that is empty, or holds a value that is not finite, has no median and no quantile.
 
 use std::cmp::Ordering;
 
-/// The confidence level of this crate's minimum sample sizes: 95 %.
+/// The confidence for which this crate says that a sample is large enough: 95 %.
 pub const CONFIDENCE: f64 = 0.95;
 
-/// A sorted copy, in the total order of IEEE 754 (-0 before +0, NaN at the ends).
+/// A sorted copy, in the total order of IEEE 754 (so -0 before +0, and not-a-number at the ends).
 #[must_use]
 pub fn sorted(values: &[f64]) -> Vec<f64> {
     let mut copy = values.to_vec();
@@ -15,8 +15,7 @@ pub fn sorted(values: &[f64]) -> Vec<f64> {
     copy
 }
 
-/// The median: the middle value, or the mean of the two middle ones. Takes linear time. `None` as
-/// the module header says.
+/// The median: the middle value, or the mean of the two middle ones. Takes linear time. `None` as the module says.
 #[must_use]
 pub fn median(values: &[f64]) -> Option<f64> {
     quantile(values, 0.5)
@@ -28,11 +27,6 @@ pub fn median_sorted(sorted: &[f64]) -> Option<f64> {
     quantile_sorted(sorted, 0.5)
 }
 
-<<<<<<< HEAD
-/// The `p`-quantile, 0 <= p <= 1, by linear interpolation between the order statistics around rank
-/// 1 + (n - 1) p: type 7 of Hyndman and Fan, "Sample quantiles in statistical packages", The
-/// American Statistician 1996. Takes linear time.
-=======
 /// The upper median: the middle value, or the greater of the two middle ones, so that it is one of the values. `None` of
 /// none. No arithmetic is done with the values: what is not finite sorts to an end.
 #[must_use]
@@ -62,10 +56,9 @@ pub fn greatest(values: &[f64]) -> Option<f64> {
 
 /// The `p`-quantile, 0 <= p <= 1, by linear interpolation between the order statistics around rank 1 + (n - 1) p: type
 /// 7 of Hyndman and Fan, "Sample quantiles in statistical packages", The American Statistician 1996. Takes linear time.
->>>>>>> 800bc3df4618a790fbdd30d41b06b0b96553bd38
 ///
-/// Answers even for very few values. Use [`quantile_if_enough`] for a figure that is shown as a
-/// property of the machine. `None` as the module header says, and for a `p` outside [0, 1].
+/// It answers however few the values are. Use [`quantile_if_enough`] for a figure that is shown as a property of the
+/// machine. `None` as the module says, and for a `p` outside [0, 1].
 #[must_use]
 pub fn quantile(values: &[f64], p: f64) -> Option<f64> {
     let place = Place::of(p, values.len())?;
@@ -90,8 +83,7 @@ pub fn quantile_sorted(sorted: &[f64], p: f64) -> Option<f64> {
     Some(place.between(below, above))
 }
 
-/// [`quantile`], but `None` below [`enough_for`]`(p)` values: p99 of 200 values says nothing about
-/// the 99th percentile.
+/// [`quantile`], but `None` below [`enough_for`]`(p)` values: p99 of 200 values says nothing of the 99th percentile.
 #[must_use]
 pub fn quantile_if_enough(values: &[f64], p: f64) -> Option<f64> {
     if values.len() < enough_for(p)? { None } else { quantile(values, p) }
@@ -103,18 +95,12 @@ pub fn quantile_if_enough_sorted(sorted: &[f64], p: f64) -> Option<f64> {
     if sorted.len() < enough_for(p)? { None } else { quantile_sorted(sorted, p) }
 }
 
-<<<<<<< HEAD
-/// The smallest number of values with which the `p`-quantile has a finite two-sided, equal-tailed
-/// 95 % interval: 6 for the median, 36 for p10 and p90, 368 for p99
-/// (docs/methods/statistics.md#quantiles).
-=======
 /// The least number of values with which the `p`-quantile has a finite two-sided, equal-tailed 95 % interval: 6
 /// for the median, 36 for p10 and p90, 368 for p99 (docs/methods/statistics.md#quantiles).
->>>>>>> 800bc3df4618a790fbdd30d41b06b0b96553bd38
 ///
-/// The widest interval there is, minimum to maximum, misses on one side when all n values fall on
-/// the other side of the quantile: with probability p^n or (1 - p)^n, and neither may exceed 2.5 %.
-/// `None` unless 0 < p < 1: no number of values bounds the extremes.
+/// The widest interval there is, minimum to maximum, misses on one side when all n values fall on the other side of the
+/// quantile: with chance p^n or (1 - p)^n, and neither may exceed 2.5 %. `None` unless 0 < p < 1: no number of values
+/// bounds the extremes.
 #[must_use]
 pub fn enough_for(p: f64) -> Option<usize> {
     if !(p > 0.0 && p < 1.0) {
@@ -124,13 +110,12 @@ pub fn enough_for(p: f64) -> Option<usize> {
     Some((tail.ln() / p.max(1.0 - p).ln()).ceil() as usize)
 }
 
-/// Whether all of `sorted` is finite. Checks only the ends, where sorting puts values that are not.
+/// Whether all of `sorted` is finite, seen from its ends, where whatever is not finite has been sorted to.
 pub(crate) fn ends_are_finite(sorted: &[f64]) -> bool {
     sorted.first().is_some_and(|value| value.is_finite()) && sorted.last().is_some_and(|value| value.is_finite())
 }
 
-/// The position of a quantile: at or after the value at `index` (from 0), `fraction` of the way to
-/// the next.
+/// Where a quantile lies: at or after the value at `index` (from 0), `fraction` of the way to the next.
 struct Place {
     index: usize,
     fraction: f64,
@@ -179,9 +164,6 @@ mod tests {
     }
 
     #[test]
-<<<<<<< HEAD
-    fn empty_or_non_finite_values_have_no_quantile() {
-=======
     fn what_is_one_of_the_values_is_never_between_two() {
         let values = [4.0, 1.0, 9.0, 2.0];
         assert_eq!(
@@ -204,7 +186,6 @@ mod tests {
 
     #[test]
     fn no_answer_is_better_than_a_wrong_one() {
->>>>>>> 800bc3df4618a790fbdd30d41b06b0b96553bd38
         for values in [&[][..], &[f64::NAN], &[1.0, f64::NAN, 3.0], &[1.0, -f64::NAN, 3.0], &[1.0, f64::INFINITY, 2.0]]
         {
             assert_eq!(median(values), None, "{values:?}");
@@ -215,11 +196,7 @@ mod tests {
         }
     }
 
-<<<<<<< HEAD
-    /// The table of docs/methods/statistics.md#quantiles.
-=======
     /// docs/methods/statistics.md#quantiles, and 6 for the median.
->>>>>>> 800bc3df4618a790fbdd30d41b06b0b96553bd38
     #[test]
     fn enough_values_for_a_finite_interval() {
         let table = [(0.5, 6), (0.75, 13), (0.9, 36), (0.95, 72), (0.99, 368), (0.999, 3688)];
@@ -232,15 +209,14 @@ mod tests {
             assert_eq!(quantile_if_enough_sorted(&values[1..], p), None, "p = {p}, n = {n} - 1");
             assert_eq!(quantile_if_enough_sorted(&values, p), quantile(&values, p));
         }
-        // Low quantiles need as many as high ones; 1 - p is rounded, but 36 and 368 are not near a
-        // step.
+        // Low quantiles as high ones; 1 - p is rounded, 36 and 368 are not near a step.
         assert_eq!((enough_for(0.1), enough_for(0.01)), (Some(36), Some(368)));
         assert_eq!((enough_for(0.0), enough_for(1.0), enough_for(f64::NAN)), (None, None, None));
     }
 
-    /// Values whose mean, minimum, maximum and first are far from the median.
+    /// Values of which mean, smallest, largest and first are far from the median.
     #[test]
-    fn the_median_is_not_a_mean() {
+    fn the_median_is_no_mean_of_all() {
         let skewed = [9000.0, 3.0, 2.0, 1.0, 8000.0];
         assert_eq!((median(&skewed), median_sorted(&sorted(&skewed))), (Some(3.0), Some(3.0)));
         let even = [9000.0, 3.0, 1.0, 5.0, 2.0, 8000.0];

@@ -1,13 +1,8 @@
 //! The levels of a memory hierarchy, from a curve of latency over buffer size.
 //!
-<<<<<<< HEAD
 //! Implements docs/methods/statistics.md#levels-of-a-memory-curve. It takes the points as they are:
 //! medians over allocations, at any spacing, with points missing. It does not know the names of the
 //! levels or what the machine declares.
-=======
-//! The procedure is that of docs/methods/statistics.md#levels-of-a-memory-curve. It takes the points as they are: medians over allocations, at any
-//! spacing, with points missing. It does not know what a level is called, nor what the machine declares.
->>>>>>> 800bc3df4618a790fbdd30d41b06b0b96553bd38
 
 use std::ops::RangeInclusive;
 

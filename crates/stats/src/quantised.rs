@@ -2,13 +2,8 @@
 
 use crate::order::sorted;
 
-<<<<<<< HEAD
 /// If this number of different values holds more than half of the samples, they are quantised
 /// (docs/methods/statistics.md#quantised-data).
-=======
-/// So many different values may hold more than half of the samples before they count as quantised:
-/// docs/methods/statistics.md#quantised-data.
->>>>>>> 800bc3df4618a790fbdd30d41b06b0b96553bd38
 const VALUES: usize = 3;
 
 /// Whether more than half of the samples share at most 3 values. Differences between them are then

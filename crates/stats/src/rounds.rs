@@ -1,19 +1,12 @@
 //! The headline of a metric, from one value per round, and when to stop adding rounds.
 //!
-<<<<<<< HEAD
 //! A round is one fresh process. Its value is the median (for some metrics another quantile) of its
 //! clean intervals. Samples of several rounds are never pooled: a pooled interval covered 4 %
 //! instead of 95 % (docs/methods/statistics.md#rounds).
-=======
-//! A round is one fresh process. Its value is the median (for some metrics another quantile) of its clean intervals.
-//! Intervals of several rounds are never pooled: a pooled interval covered 4 % where it promised 95 %
-//! (docs/methods/statistics.md#rounds).
->>>>>>> 800bc3df4618a790fbdd30d41b06b0b96553bd38
 
 use crate::interval::{Interval, median_interval_interpolated_sorted, median_interval_sorted};
 use crate::order::{CONFIDENCE, median, median_sorted, sorted};
 
-<<<<<<< HEAD
 /// From this number of rounds on, the interval shown is the interpolated one; below, it is the
 /// exact one. If rounds fall into two modes of nearly equal share, the interpolated one covers only
 /// 90.5 % at 9 rounds and 92.3 % at 12, and from 13 on more than 93.5 %; little is lost, as at 9
@@ -23,16 +16,6 @@ const INTERPOLATE_FROM: usize = 13;
 /// The confidence of the second interval that is checked before stopping, and how wide it may be as
 /// a multiple of the target. Found by simulation: at 2 times the target, modes slip through that
 /// matter; at 1.25, one mode needs 30 % more rounds (docs/methods/statistics.md#stopping).
-=======
-/// From so many rounds on, the interval that is shown is the interpolated one; below, it is the exact one. Where rounds
-/// fall into two modes of nearly equal share, the interpolated one covers only 90.5 % at 9 rounds and 92.3 % at 12, and
-/// from 13 on more than 93.5 % (docs/methods/statistics.md#interpolation); little is lost, as at 9 rounds the exact one covers 96.1 %.
-const INTERPOLATE_FROM: usize = 13;
-
-/// The confidence of the second interval that is looked at before stopping, and the multiple of the target that it may
-/// be wide. Found by simulation (docs/methods/statistics.md#stopping): at 2 times the target modes slip through that matter, at 1.25 one mode needs 30 %
-/// more rounds.
->>>>>>> 800bc3df4618a790fbdd30d41b06b0b96553bd38
 const GUARD_CONFIDENCE: f64 = 0.99;
 const GUARD_WIDTH: f64 = 1.5;
 
@@ -74,15 +57,9 @@ pub fn round_medians<R: AsRef<[f64]>>(rounds: &[R]) -> Vec<f64> {
     rounds.iter().filter_map(|round| median(round.as_ref())).collect()
 }
 
-<<<<<<< HEAD
 /// The numbers of rounds after which a run may stop; the last is the cap. At each of them the exact
 /// interval is tight (95.1-96.1 %). They are few because every look is a chance to stop on a narrow
 /// interval by luck (docs/methods/statistics.md#stopping).
-=======
-/// The numbers of rounds at which one may look and stop; the last is the cap. Each is a number for which the exact
-/// interval is tight (95.1-96.1 %), and there are few, because every look is a chance to stop on a lucky narrow
-/// interval: docs/methods/statistics.md#stopping.
->>>>>>> 800bc3df4618a790fbdd30d41b06b0b96553bd38
 #[must_use]
 pub const fn checkpoints() -> [usize; 5] {
     [9, 17, 25, 37, 63]

@@ -181,9 +181,6 @@ impl Store {
         })
     }
 
-<<<<<<< HEAD
-    /// Resolves what a user typed to a run's id: a whole id, a unique prefix, or `latest`.
-=======
     /// The ids of all runs, newest first.
     ///
     /// # Errors
@@ -204,8 +201,7 @@ impl Store {
         })
     }
 
-    /// The id of the run that a user means: a whole id, the only one that begins so, or `latest`.
->>>>>>> 800bc3df4618a790fbdd30d41b06b0b96553bd38
+    /// Resolves what a user typed to a run's id: a whole id, a unique prefix, or `latest`.
     ///
     /// # Errors
     /// [`StoreError::Empty`], [`StoreError::NoRun`] or [`StoreError::Ambiguous`], which name the

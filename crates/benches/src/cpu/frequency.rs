@@ -121,18 +121,7 @@ fn per_op(ctx: &Ctx, chain: Chain) -> f64 {
     (long - short) / (LENGTHS[1] - LENGTHS[0]) as f64
 }
 
-<<<<<<< HEAD
-/// The median (the upper one of an even number of values); `NaN` without values.
-fn median(values: impl Iterator<Item = f64>) -> f64 {
-    let mut values: Vec<f64> = values.collect();
-    values.sort_by(f64::total_cmp);
-    values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
-}
-
 /// The nanoseconds of [`WORK_TURNS`] turns of the vector work, and whether its sum was wrong.
-=======
-/// Nanoseconds of some turns of that work, and whether its sum was wrong.
->>>>>>> 800bc3df4618a790fbdd30d41b06b0b96553bd38
 fn of_vectors(ctx: &Ctx, work: Work) -> (f64, bool) {
     let start = ctx.now_ns();
     let sum = work(WORK_TURNS);

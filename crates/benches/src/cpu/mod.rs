@@ -68,12 +68,3 @@ fn declare_clock(ctx: &mut Ctx, cpu: u32) {
         ctx.fact(&format!("clock.{}", name.replace(' ', "_")), hz);
     }
 }
-<<<<<<< HEAD
-
-/// The median (the upper one of an even number of values); `None` without values.
-fn median(mut values: Vec<f64>) -> Option<f64> {
-    values.sort_by(f64::total_cmp);
-    values.get(values.len() / 2).copied()
-}
-=======
->>>>>>> 800bc3df4618a790fbdd30d41b06b0b96553bd38

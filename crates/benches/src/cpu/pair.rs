@@ -451,24 +451,7 @@ pub(super) fn by_block<T>(
     (0..BLOCKS).map(block).collect()
 }
 
-<<<<<<< HEAD
-/// The median; `None` without values.
-pub(super) fn median(values: &[f64]) -> Option<f64> {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    let n = sorted.len();
-    (n > 0).then(|| f64::midpoint(sorted[(n - 1) / 2], sorted[n / 2]))
-}
-
-/// The smallest value; `None` without values.
-pub(super) fn least(values: &[f64]) -> Option<f64> {
-    values.iter().copied().min_by(f64::total_cmp)
-}
-
 /// The fewest blocks with a value; with fewer, the round has no result.
-=======
-/// Blocks that must have a value, or the round tells nothing.
->>>>>>> 800bc3df4618a790fbdd30d41b06b0b96553bd38
 const FEW: usize = 3;
 
 /// The values of the blocks, if at least [`FEW`] have one; otherwise the output is unresolved.

@@ -30,12 +30,7 @@ pub(super) const OUTPUTS: &[Output] = &[
 ];
 
 const fn cpu(suffix: &'static str, summary: &'static str) -> Output {
-<<<<<<< HEAD
-    Output::named(suffix, summary).quantity(Quantity::Latency).detail()
-=======
-    let derivation = Derivation::Series(suffix);
-    Output { suffix, summary, derivation, quantity: Some(Quantity::TimePerGigabyte), detail: true }
->>>>>>> 800bc3df4618a790fbdd30d41b06b0b96553bd38
+    Output::named(suffix, summary).quantity(Quantity::TimePerGigabyte).detail()
 }
 
 /// How streams of all kinds scale.

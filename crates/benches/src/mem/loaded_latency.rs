@@ -254,17 +254,6 @@ fn together(windows: &[Window]) -> Vec<&Window> {
     windows.iter().filter(|w| w.clean && at_pace(w)).collect()
 }
 
-<<<<<<< HEAD
-/// The quantile at `share`, by nearest rank; `None` without values.
-fn quantile(values: &[f64], share: f64) -> Option<f64> {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    let rank = (share * sorted.len() as f64).ceil() as usize;
-    sorted.get(rank.max(1) - 1).copied()
-}
-
-=======
->>>>>>> 800bc3df4618a790fbdd30d41b06b0b96553bd38
 /// The CPUs of the generators.
 fn others(wanted: u64) -> Result<Vec<u32>, BenchError> {
     let here = current_cpu();

@@ -87,17 +87,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
 
 /// An output for the CPU time of one side.
 const fn cpu(suffix: &'static str, summary: &'static str) -> Output {
-<<<<<<< HEAD
-    Output::named(suffix, summary).quantity(Quantity::Latency).detail()
-=======
-    Output {
-        suffix,
-        summary,
-        derivation: Derivation::Series(suffix),
-        quantity: Some(Quantity::TimePerGigabyte),
-        detail: true,
-    }
->>>>>>> 800bc3df4618a790fbdd30d41b06b0b96553bd38
+    Output::named(suffix, summary).quantity(Quantity::TimePerGigabyte).detail()
 }
 
 /// Bytes timed at once on this machine, and between machines, where more may be in flight.

@@ -1,13 +1,8 @@
 //! Virtual memory: making and changing mappings, and the cost of getting their pages.
 
 use groma_harness::Benchmark;
-<<<<<<< HEAD
-use groma_harness::model::Param;
-=======
-use groma_harness::model::Family;
 use groma_harness::model::family::{Figure, Say, Select};
-use groma_harness::model::{Param, ParamKind};
->>>>>>> 800bc3df4618a790fbdd30d41b06b0b96553bd38
+use groma_harness::model::{Family, Param};
 
 mod advise;
 mod brk;

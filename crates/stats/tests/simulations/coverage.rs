@@ -1,18 +1,10 @@
-<<<<<<< HEAD
 //! How often intervals of the median contain the true median, on eight distributions
 //! (docs/methods/statistics.md#simulations, docs/methods/statistics.md#rejected-intervals).
-=======
-//! How often intervals of the median contain the true median, on eight distributions: docs/methods/statistics.md#simulations.
->>>>>>> 800bc3df4618a790fbdd30d41b06b0b96553bd38
 
 use groma_stats::interval::{Interval, median_interval_interpolated_sorted, median_interval_sorted};
 use groma_stats::{Rng, headline, order, sorted};
 
-<<<<<<< HEAD
 use crate::distributions::{INDEPENDENT, Shape};
-=======
-use crate::distributions::{DISTRIBUTIONS, Shape};
->>>>>>> 800bc3df4618a790fbdd30d41b06b0b96553bd38
 
 const REPETITIONS: usize = 20_000;
 
@@ -23,11 +15,7 @@ const EXACT: [(usize, f64); 6] =
 
 #[test]
 fn intervals_cover_as_promised() {
-<<<<<<< HEAD
     for (index, distribution) in INDEPENDENT.iter().enumerate() {
-=======
-    for (index, distribution) in DISTRIBUTIONS.iter().enumerate() {
->>>>>>> 800bc3df4618a790fbdd30d41b06b0b96553bd38
         for (n, expected) in EXACT {
             let mut rng = Rng::new(7).fork(index as u64).fork(n as u64);
             let (mut exact, mut interpolated, mut display) = (0, 0, 0);

@@ -1,9 +1,5 @@
-<<<<<<< HEAD
 //! Serial correlation: how far the widened within-process interval restores coverage, and what it
 //! costs without dependence (docs/methods/statistics.md#serial-correlation).
-=======
-//! Serial correlation (docs/methods/statistics.md#serial-correlation): what the widened within-process interval makes good, and what it costs without dependence.
->>>>>>> 800bc3df4618a790fbdd30d41b06b0b96553bd38
 
 use groma_stats::{Interval, Rng, median_interval, order, widened_interval};
 
@@ -39,11 +35,7 @@ fn widening_helps_but_does_not_repair_strong_dependence() {
     for (n, measured) in [(31, 79.0), (101, 88.0), (301, 92.0)] {
         let widened = coverage(widened_interval, 0.9, n, 4_000);
         println!("rho 0.9, n {n:3}: widened {widened:5.1} %");
-<<<<<<< HEAD
         assert!((widened - measured).abs() <= 4.0, "n = {n}: {widened} %, not about {measured} %");
-=======
-        assert!((widened - measured).abs() <= 4.0, "n = {n}: {widened} %, {measured} % expected");
->>>>>>> 800bc3df4618a790fbdd30d41b06b0b96553bd38
     }
 }
 

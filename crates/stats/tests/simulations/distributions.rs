@@ -1,10 +1,5 @@
-<<<<<<< HEAD
 //! The distributions that the methods are tried on, with their true medians
 //! (docs/methods/statistics.md#rejected-intervals, docs/methods/statistics.md#modes).
-=======
-//! The distributions that methods are tried on: those of docs/methods/statistics.md#rejected-intervals and #modes, with
-//! their true medians.
->>>>>>> 800bc3df4618a790fbdd30d41b06b0b96553bd38
 
 use groma_stats::Rng;
 
@@ -33,16 +28,10 @@ impl Distribution {
     }
 }
 
-<<<<<<< HEAD
 /// The independent distributions of docs/methods/statistics.md#rejected-intervals. Medians of
 /// mixtures are (normal quantile) x sigma from the center of the mode they fall into; the quantiles
 /// are from scipy's `norm.ppf`.
 pub(crate) const INDEPENDENT: [Distribution; 8] = [
-=======
-/// The independent distributions. Medians of mixtures are (normal quantile) x sigma from the center of the mode
-/// they fall into, the quantiles being scipy's `norm.ppf`.
-pub(crate) const DISTRIBUTIONS: [Distribution; 8] = [
->>>>>>> 800bc3df4618a790fbdd30d41b06b0b96553bd38
     Distribution { name: "normal 1 %", shape: Shape::Dense, draw: |rng| 1.0 + 0.01 * rng.normal(), median: 1.0 },
     Distribution { name: "lognormal 5 %", shape: Shape::Dense, draw: |rng| (0.05 * rng.normal()).exp(), median: 1.0 },
     Distribution {

@@ -1,11 +1,6 @@
-<<<<<<< HEAD
 //! Rounds that differ from each other (docs/methods/statistics.md#rounds). The headline's intervals
 //! cover; an interval from inside one process, or from samples pooled over rounds, does not, which
 //! is why the headline takes one value per round.
-=======
-//! Rounds that differ from each other (docs/methods/statistics.md#rounds). The headline's intervals cover; an interval from inside one process, or from
-//! samples pooled over rounds, does not, which is why the headline takes one value per round.
->>>>>>> 800bc3df4618a790fbdd30d41b06b0b96553bd38
 
 use groma_stats::{Rng, headline, median_interval, order, round_medians, widened_interval};
 

@@ -1,18 +1,10 @@
-<<<<<<< HEAD
 //! Single modes are not taken for several, and several are found
 //! (docs/methods/statistics.md#modes).
-=======
-//! Single modes are not taken for several, and several are seen: docs/methods/statistics.md#modes.
->>>>>>> 800bc3df4618a790fbdd30d41b06b0b96553bd38
 
 use groma_stats::{Modality, Rng, modality};
 
 use crate::distributions::{
-<<<<<<< HEAD
     Distribution, INDEPENDENT, Shape, core_and_pareto, exponential, floor_and_exponential, two,
-=======
-    DISTRIBUTIONS, Distribution, Shape, core_and_pareto, exponential, floor_and_exponential, two,
->>>>>>> 800bc3df4618a790fbdd30d41b06b0b96553bd38
 };
 use crate::percent;
 
@@ -53,11 +45,7 @@ fn one_mode_is_not_taken_for_several() {
 
 #[test]
 fn several_modes_are_seen() {
-<<<<<<< HEAD
     // At n = 31 as the prototype found; from n = 101 on, at least 90 %.
-=======
-    // The figures of docs/methods/statistics.md#modes.
->>>>>>> 800bc3df4618a790fbdd30d41b06b0b96553bd38
     let several: [(&str, Draw, f64); 5] = [
         ("650:400", |rng| two(rng, 4.0 / 7.0, 650.0, 400.0, 0.01), 99.0),
         ("80:20, 40 % apart", |rng| two(rng, 0.8, 1.0, 1.4, 0.01), 70.0),
@@ -98,19 +86,11 @@ fn modes_have_their_centers_and_shares() {
     assert!(right >= 970, "{right} of {repetitions}");
 }
 
-<<<<<<< HEAD
 /// The independent distributions with several modes are flagged, the others are not.
 #[test]
 fn bimodal_distributions_are_flagged_and_the_others_are_not() {
     let bimodal = |distribution: &Distribution| distribution.name.starts_with("bimodal");
     for distribution in &INDEPENDENT {
-=======
-/// The distributions with several modes are seen, the others are not.
-#[test]
-fn agrees_with_the_distributions_of_the_list() {
-    let bimodal = |distribution: &Distribution| distribution.name.starts_with("bimodal");
-    for distribution in &DISTRIBUTIONS {
->>>>>>> 800bc3df4618a790fbdd30d41b06b0b96553bd38
         let quantum = if distribution.shape == Shape::Tied { 0.01 } else { 0.0 };
         let share = flagged(distribution.draw, 225, quantum);
         assert!(if bimodal(distribution) { share > 99.0 } else { share < 3.0 }, "{}: {share} %", distribution.name);

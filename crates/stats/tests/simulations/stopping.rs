@@ -1,17 +1,9 @@
-<<<<<<< HEAD
 //! Intervals still cover when the number of rounds depends on the values seen
 //! (docs/methods/statistics.md#stopping).
 
 use groma_stats::{Rng, checkpoints, headline, should_stop};
 
 use crate::distributions::{Distribution, INDEPENDENT, Shape};
-=======
-//! Intervals still cover when the number of rounds depends on the values seen: docs/methods/statistics.md#stopping.
-
-use groma_stats::{Rng, checkpoints, headline, should_stop};
-
-use crate::distributions::{DISTRIBUTIONS, Distribution, Shape};
->>>>>>> 800bc3df4618a790fbdd30d41b06b0b96553bd38
 
 const REPETITIONS: usize = 10_000;
 
@@ -38,11 +30,7 @@ fn run(distribution: &Distribution, target: f64, rng: &mut Rng) -> (f64, f64, f6
 fn coverage_survives_stopping() {
     let mut worst = f64::INFINITY;
     for (index, distribution) in
-<<<<<<< HEAD
         INDEPENDENT.iter().enumerate().filter(|(_, distribution)| distribution.shape != Shape::Tied)
-=======
-        DISTRIBUTIONS.iter().enumerate().filter(|(_, distribution)| distribution.shape != Shape::Tied)
->>>>>>> 800bc3df4618a790fbdd30d41b06b0b96553bd38
     {
         for (step, target) in [0.0025, 0.005, 0.01, 0.02, 0.05].into_iter().enumerate() {
             let mut rng = Rng::new(9).fork(index as u64).fork(step as u64);
