@@ -25,8 +25,8 @@
 use crate::work;
 use groma_harness::prelude::*;
 use groma_harness::sys::arch::{add_chain, chain_added};
-use groma_harness::sys::store_forward::{FORWARDS, Forward, Forwarding};
 use groma_harness::sys::pages::{Map, Policy, page_size};
+use groma_harness::sys::store_forward::{FORWARDS, Forward, Forwarding};
 
 pub(crate) static BENCH: Benchmark = Benchmark {
     info: Info {

@@ -27,8 +27,8 @@ use crate::work;
 use groma_harness::prelude::*;
 use groma_harness::sys::access::Accessor;
 use groma_harness::sys::arch::access::{ACCESS_UNROLL, Access};
-use groma_harness::sys::parallel_chase::{Chains, Link, Order};
 use groma_harness::sys::pages::{Map, Policy, page_size};
+use groma_harness::sys::parallel_chase::{Chains, Link, Order};
 
 pub(crate) static BENCH: Benchmark = Benchmark {
     info: Info {

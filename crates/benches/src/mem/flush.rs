@@ -19,9 +19,9 @@
 use crate::work;
 use groma_harness::prelude::*;
 use groma_harness::sys::arch::parallel_chase::PARALLEL_CHASE_UNROLL;
-use groma_harness::sys::parallel_chase::{Chains, Link, Order};
 use groma_harness::sys::flush::{Effect, Flush};
 use groma_harness::sys::pages::{Map, Policy, page_size};
+use groma_harness::sys::parallel_chase::{Chains, Link, Order};
 use std::cell::{Cell, RefCell};
 
 pub(crate) static BENCH: Benchmark = Benchmark {

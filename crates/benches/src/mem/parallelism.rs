@@ -28,9 +28,9 @@
 
 use crate::work;
 use groma_harness::prelude::*;
-use groma_harness::sys::arch::parallel_chase::{PARALLEL_CHASES, PARALLEL_CHASE_UNROLL};
-use groma_harness::sys::parallel_chase::{Chains, Link, Order};
+use groma_harness::sys::arch::parallel_chase::{PARALLEL_CHASE_UNROLL, PARALLEL_CHASES};
 use groma_harness::sys::pages::{Map, Policy, page_size};
+use groma_harness::sys::parallel_chase::{Chains, Link, Order};
 use groma_harness::sys::stream::{Op, Stream};
 
 pub(crate) static BENCH: Benchmark = Benchmark {
@@ -232,7 +232,9 @@ fn run(ctx: &mut Ctx) -> Outcome {
             // lines would still be in a cache nearer than the one that is meant.
             chains.walk(here, (chains.nodes() / link.chains) as u64);
         }
-        let cost = work::probe(ctx, WINDOWS, PARALLEL_CHASE_UNROLL, |iters| Ok(chains.walk(here, iters * PARALLEL_CHASE_UNROLL)))?;
+        let cost = work::probe(ctx, WINDOWS, PARALLEL_CHASE_UNROLL, |iters| {
+            Ok(chains.walk(here, iters * PARALLEL_CHASE_UNROLL))
+        })?;
         let loads = (PARALLEL_CHASE_UNROLL * link.chains as u64) as f64;
         let point = Point { chains: link.chains, seconds: cost.seconds / loads, cycles: cost.cycles / loads };
         match curve.get_mut(i) {
@@ -325,11 +327,13 @@ fn cycles_near(ctx: &mut Ctx, chains: usize) -> Result<f64, BenchError> {
     let mut near =
         Chains::new(&mut buffer[..NEAR], 64, Order::Anywhere, |n| rng.below(n)).map_err(BenchError::Failed)?;
     near.link(&[Link { offset: 0, chains, ahead: 1, start: 0 }]).map_err(BenchError::Failed)?;
-    let cost = work::probe(ctx, WINDOWS, PARALLEL_CHASE_UNROLL, |iters| Ok(near.walk(0, iters * PARALLEL_CHASE_UNROLL)))?;
+    let cost =
+        work::probe(ctx, WINDOWS, PARALLEL_CHASE_UNROLL, |iters| Ok(near.walk(0, iters * PARALLEL_CHASE_UNROLL)))?;
     Ok(cost.cycles / (PARALLEL_CHASE_UNROLL * chains as u64) as f64)
 }
 
-const _: () = assert!(PARALLEL_CHASES.len() <= 2 * IN_A_LINE, "two lines of a node hold a pointer for each number of chains");
+const _: () =
+    assert!(PARALLEL_CHASES.len() <= 2 * IN_A_LINE, "two lines of a node hold a pointer for each number of chains");
 
 #[cfg(test)]
 mod tests {

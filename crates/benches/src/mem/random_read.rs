@@ -16,8 +16,8 @@
 use crate::work;
 use groma_harness::prelude::*;
 use groma_harness::sys::arch::parallel_chase::PARALLEL_CHASE_UNROLL;
-use groma_harness::sys::parallel_chase::{Chains, Link, Order};
 use groma_harness::sys::pages::{Map, Policy};
+use groma_harness::sys::parallel_chase::{Chains, Link, Order};
 
 pub(crate) static BENCH: Benchmark = Benchmark {
     info: Info {
