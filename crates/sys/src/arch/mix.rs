@@ -41,7 +41,9 @@ pub struct MixKernel {
 /// their numbers within a group, and whether the stores bypass the caches (`nt` asks for those
 /// too).
 macro_rules! with_mixes {
-    ($define:ident!($($arguments:tt)*)) => { with_mixes!(@table $define!($($arguments)*)) };
+    ($define:ident!($($arguments:tt)*)) => {
+        with_mixes! { @table $define!($($arguments)*) }
+    };
     (nt $define:ident!($($arguments:tt)*)) => {
         with_mixes! {
             @table $define!($($arguments)*)

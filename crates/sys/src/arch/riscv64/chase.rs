@@ -1,4 +1,4 @@
-//! The pointer chase: see [`crate::arch::chase`].
+//! The pointer chase: see `crate::arch::chase`.
 //!
 //! # Safety
 //!
