@@ -22,7 +22,19 @@ pub(crate) struct Cli {
     pub(crate) command: Command,
 }
 
-const EXAMPLES: &str = "Examples:
+macro_rules! exit_codes {
+    () => {
+        "Exit codes: 0 all selected metrics ok, noisy, unresolved or unsupported; 1 a comparison found a regression;
+2 usage error; 3 the machine is noisier than --require allows; 4 some metric failed, timed out or was denied;
+130 or 143 ended by Ctrl-C or SIGTERM (what was measured is kept)."
+    };
+}
+
+/// What the exit codes mean.
+pub(crate) const EXIT_CODES: &str = exit_codes!();
+
+const EXAMPLES: &str = concat!(
+    "Examples:
   groma run                            survey this machine in about a minute
   groma run --profile quick            the same, coarser, in about ten seconds
   groma run ipc 'mem.*' syscall.read   a group, a pattern, one benchmark
@@ -36,9 +48,9 @@ const EXAMPLES: &str = "Examples:
   groma plot mem.latency -o caches.svg a curve
   groma plot syscall.getppid --over P  the same over the sizes of the worker groups
 
-Exit codes: 0 all selected metrics ok, noisy, unresolved or unsupported; 1 a comparison found a regression;
-2 usage error; 3 the machine is noisier than --require allows; 4 some metric failed, timed out or was denied;
-130 or 143 ended by Ctrl-C or SIGTERM (what was measured is kept).";
+",
+    exit_codes!()
+);
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
@@ -374,41 +386,6 @@ pub(crate) enum ProfileArg {
     Standard,
     /// Until each metric is precise enough, at most 10 minutes
     Rigorous,
-}
-
-impl RunArgs {
-    /// A run of one benchmark with nothing else asked for.
-    pub(crate) fn of(id: &str, profile: ProfileArg) -> RunArgs {
-        RunArgs {
-            select: vec![id.to_owned()],
-            profile,
-            budget: None,
-            parallel: Vec::new(),
-            threads: false,
-            placement: None,
-            host: None,
-            token: String::new(),
-            params: Vec::new(),
-            full: false,
-            rounds: None,
-            deadline: None,
-            seed: None,
-            require: None,
-            work_dir: None,
-            out: None,
-            json: false,
-            samples: false,
-            all: false,
-            no_store: false,
-            store: StoreArgs { store: None },
-            dry_run: false,
-        }
-    }
-
-    /// Whether it is a quick run of nothing in particular, which takes what stands for the rest.
-    pub(crate) fn is_plainly_quick(&self) -> bool {
-        self.select.is_empty() && !self.full && Profile::from(self.profile) == Profile::Quick
-    }
 }
 
 impl From<ProfileArg> for Profile {

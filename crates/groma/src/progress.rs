@@ -1,7 +1,8 @@
-//! The progress line on a terminal: what runs, how far, how long still. Drawn between rounds, never during one, by the
-//! thread that supervises: a ticker thread would be noise in somebody's result.
+//! The progress line on a terminal: what runs, how far, how long still. Drawn between rounds, never
+//! during one, by the thread that supervises: a ticker thread would disturb what is measured.
 
 use groma_model::plain;
+use groma_runner::Observer;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::time::{Duration, Instant};
 
@@ -32,8 +33,14 @@ impl Progress {
         Progress { bar, drawn: None, started: Instant::now(), budget }
     }
 
-    /// Says what comes next.
-    pub(crate) fn show(&mut self, what: &str) {
+    /// Clears the line.
+    fn finish(&self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+impl Observer for Progress {
+    fn next(&mut self, what: &str) {
         if self.bar.is_hidden() || self.drawn.is_some_and(|at| at.elapsed() < REDRAW) {
             return;
         }
@@ -44,8 +51,14 @@ impl Progress {
         self.bar.set_message(format!("{:>3} s left  {}", left.as_secs(), plain(what)));
     }
 
-    /// Takes the line away.
-    pub(crate) fn finish(&self) {
-        self.bar.finish_and_clear();
+    fn warn(&mut self, text: &str) {
+        self.bar.suspend(|| warn!("{text}"));
+    }
+}
+
+impl Drop for Progress {
+    /// However the run ends, nothing of the line stays on the screen.
+    fn drop(&mut self) {
+        self.finish();
     }
 }

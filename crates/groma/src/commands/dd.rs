@@ -10,13 +10,13 @@
 
 use crate::dd::{Job, Switch};
 use crate::flags::DdArgs;
-use crate::supervise::watch_signals;
 use anyhow::{Context, Result, bail};
 use groma_harness::Rng;
 use groma_harness::sys::disk::ALIGNMENT;
 use groma_harness::sys::opened::{self, Identity, Kind, Writing};
 use groma_harness::sys::pages::{Map, Policy};
 use groma_report::units::{Scale, significant, value};
+use groma_runner::signals::watch_signals;
 use groma_stats::{Permutation, Tally};
 use serde_json::json;
 use std::fs::File;
@@ -60,7 +60,7 @@ pub(crate) fn dd(args: &DdArgs) -> Result<u8> {
         eprint!("{}", moved.text(job.has(Switch::Hist)));
     }
     if let Err(why) = &ended {
-        eprintln!("groma: {why}");
+        warn!("{why}");
     }
     Ok(if ended.is_err() || moved.mismatches > 0 { FAILED } else { 0 })
 }
@@ -326,7 +326,7 @@ fn open_what_was_seen(job: &Job, name: String, path: &Path, looked: Option<Ident
     };
     let file = match opened::to_write(path, how) {
         Err(e) if kind == Some(Kind::Fifo) && opened::nobody_reads(&e) => {
-            eprintln!("groma: {name}: waiting for a reader of this FIFO");
+            warn!("{name}: waiting for a reader of this FIFO");
             opened::to_write(path, Writing { wait: true, ..how })
         }
         opened => opened,

@@ -5,16 +5,17 @@
 //! deadline ends it. Only the choice of points and the text are here. LOOPS is cut into equal rounds, so that there is
 //! progress to be shown and kept, and each has fresh pages.
 
-use super::run::carry_out;
-use crate::flags::{HammerArgs, ProfileArg, RunArgs};
-use crate::plan::{Planned, plan};
+use super::run::{Outputs, carry_out};
+use crate::Program;
+use crate::flags::HammerArgs;
 use anyhow::{Context, Result, anyhow, bail};
-use groma_harness::model::{Round, State};
+use groma_harness::model::{Profile, Round, State};
 use groma_harness::sys::arch::hammer::HAMMER_PAGE;
 use groma_harness::sys::facts::{Room, memory_headroom};
 use groma_harness::sys::mempolicy;
 use groma_harness::sys::topology::{Topology, format_cpus, parse_cpus};
 use groma_report::units::{Scale, value};
+use groma_runner::{Planned, RunRequest, plan};
 use std::time::Instant;
 
 const BENCH: &str = "mem.hammer_run";
@@ -22,8 +23,17 @@ const BENCH: &str = "mem.hammer_run";
 const ROUNDS: u64 = 9;
 
 /// Hammers as told.
-pub(crate) fn hammer(args: &HammerArgs) -> Result<u8> {
+pub(crate) fn hammer(program: &Program, args: &HammerArgs) -> Result<u8> {
     let started = Instant::now();
+    let outputs = Outputs {
+        json: args.json,
+        out: args.out.as_deref(),
+        samples: false,
+        all: false,
+        no_store: args.no_store,
+        store: &args.store,
+    };
+    outputs.check()?;
     let topology = Topology::read();
     let cpus = match &args.cpus {
         None => topology.usable(),
@@ -49,15 +59,14 @@ pub(crate) fn hammer(args: &HammerArgs) -> Result<u8> {
     if cpus.len() > 1 {
         writers.push(cpus.len());
     }
-    let mut run = RunArgs::of(BENCH, ProfileArg::Standard);
+    let mut run = RunRequest::new(Profile::Standard);
     run.rounds = Some(rounds as u32);
     run.deadline = Some(args.deadline);
     // The deadline of each round is the bound; the budget must not cut what was ordered by number.
     run.budget = Some(args.deadline * (rounds as u32 * writers.len() as u32 + 1));
-    (run.json, run.out, run.no_store, run.store) = (args.json, args.out.clone(), args.no_store, args.store.clone());
     let list = cpus.iter().map(u32::to_string).collect::<Vec<_>>().join(",");
     let mut points: Vec<Planned> = Vec::new();
-    let benches = crate::select::select(&groma_benches::all(), &run.select, false)?;
+    let benches = program.select(&[BENCH.to_owned()], false)?;
     for n in &writers {
         let one = |name: &str, value: String| (name.to_owned(), vec![value]);
         run.params = vec![
@@ -70,7 +79,7 @@ pub(crate) fn hammer(args: &HammerArgs) -> Result<u8> {
         ];
         points.extend(plan(&benches, &run, &topology)?);
     }
-    carry_out(&run, &points, started, |_, _, _, worked| {
+    carry_out(program, &run, &outputs, &points, started, |_, _, _, worked| {
         let ordered = Ordered { ops: args.pages * loops, rounds: rounds as usize };
         text(&ordered, &cpus, worked)
     })

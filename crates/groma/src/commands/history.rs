@@ -1,12 +1,12 @@
 //! `groma show` and `groma runs`: what the store holds.
 
 use super::{existing_store, print, style};
-use crate::context;
 use crate::flags::{ShowArgs, StoreArgs};
-use crate::select::names_metric;
 use anyhow::{Result, bail};
 use groma_harness::model::{End, Record, RunHeader, StateCounts};
 use groma_report::{self as report, Format, RunLine};
+use groma_runner::identity;
+use groma_runner::select::names_metric;
 use groma_store::{RunStatus, StoredRun};
 
 /// A run as views want it: its head, its records, its end.
@@ -57,7 +57,11 @@ pub(crate) fn show(args: &ShowArgs) -> Result<u8> {
     };
     if args.hardware {
         let Some(page) = page else {
-            bail!("run {} holds too little of a hardware survey for a page (groma run cpu mem)", shown.head.run)
+            bail!(
+                "run {} holds too little of a hardware survey for a page ({} run cpu mem)",
+                shown.head.run,
+                crate::name()
+            )
         };
         print(&page)?;
         return Ok(0);
@@ -103,7 +107,7 @@ pub(crate) fn runs(json: bool, store: &StoreArgs) -> Result<u8> {
             status: match row.status {
                 RunStatus::Complete => report::RunStatus::Complete,
                 RunStatus::Interrupted => report::RunStatus::Interrupted,
-                RunStatus::Running if context::is_alive(&row.owner) => report::RunStatus::Running,
+                RunStatus::Running if identity::is_alive(&row.owner) => report::RunStatus::Running,
                 RunStatus::Running | RunStatus::Killed => report::RunStatus::Killed,
             },
         })

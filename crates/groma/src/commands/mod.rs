@@ -10,9 +10,9 @@ mod run;
 mod serve;
 mod strangers;
 
+use crate::Program;
 use crate::flags::{Cli, Command, StoreArgs};
 use anyhow::{Context, Result};
-use clap::CommandFactory;
 use groma_report::Style;
 use groma_store::Store;
 use std::io::{IsTerminal, Write};
@@ -22,37 +22,37 @@ use std::path::PathBuf;
 ///
 /// # Errors
 /// Usage errors, and output that cannot be written.
-pub(crate) fn run(cli: Cli) -> Result<u8> {
+pub(crate) fn run(program: &Program, cli: Cli) -> Result<u8> {
     match cli.command {
-        Command::Run(args) => run::run(&args),
+        Command::Run(args) => run::run(program, &args),
         Command::Serve(args) => serve::serve(&args),
-        Command::List(args) => catalogue::list(&args),
-        Command::Explain { select } => catalogue::explain(&select),
+        Command::List(args) => catalogue::list(program, &args),
+        Command::Explain { select } => catalogue::explain(program, &select),
         Command::Machine { json, no_gauge } => machine::machine(json, !no_gauge),
         Command::Show(args) => history::show(&args),
         Command::Runs { json, store } => history::runs(json, &store),
         Command::Plot(args) => plot::plot(&args),
         Command::Dd(args) => dd::dd(&args),
-        Command::Hammer(args) => hammer::hammer(&args),
+        Command::Hammer(args) => hammer::hammer(program, &args),
         Command::Completions { shell } => {
             let mut out = Vec::new();
-            clap_complete::generate(shell, &mut Cli::command(), "groma", &mut out);
+            clap_complete::generate(shell, &mut program.command(), crate::name(), &mut out);
             print_own(&String::from_utf8_lossy(&out))?;
             Ok(0)
         }
         Command::Manual { verb } => {
-            let mut groma = Cli::command();
+            let mut groma = program.command();
             // Global arguments and usage lines are only filled in when the whole is built.
             groma.build();
             let page = match verb {
                 None => groma,
                 Some(verb) => {
                     let found = groma.find_subcommand(&verb).cloned();
-                    found.with_context(|| format!("there is no verb '{verb}' (groma --help lists them)"))?
+                    found.with_context(|| format!("there is no verb '{verb}' ({} --help lists them)", crate::name()))?
                 }
             };
             let mut out = Vec::new();
-            let title = page.get_display_name().unwrap_or("groma").to_owned();
+            let title = page.get_display_name().unwrap_or(crate::name()).to_owned();
             clap_mangen::Man::new(page).title(title).render(&mut out)?;
             print_own(&String::from_utf8_lossy(&out))?;
             Ok(0)
@@ -104,7 +104,7 @@ fn width(terminal: bool) -> usize {
 pub(crate) fn store_path(args: &StoreArgs) -> Result<PathBuf> {
     args.store
         .clone()
-        .or_else(crate::context::default_store)
+        .or_else(default_store)
         .context("there is no home directory to keep results in: name a store with --store FILE")
 }
 
@@ -115,7 +115,14 @@ pub(crate) fn store_path(args: &StoreArgs) -> Result<PathBuf> {
 pub(crate) fn existing_store(args: &StoreArgs) -> Result<Store> {
     let path = store_path(args)?;
     if !path.exists() {
-        anyhow::bail!("{}: no store here yet: 'groma run' makes one", path.display());
+        anyhow::bail!("{}: no store here yet: '{} run' makes one", path.display(), crate::name());
     }
     Ok(Store::open(&path)?)
+}
+
+/// Where the store is unless somebody says otherwise; `None` without a home.
+fn default_store() -> Option<PathBuf> {
+    let absolute = |var: &str| std::env::var_os(var).map(PathBuf::from).filter(|p| p.is_absolute());
+    let data = absolute("XDG_DATA_HOME").or_else(|| absolute("HOME").map(|home| home.join(".local/share")))?;
+    Some(data.join("groma").join("groma.db"))
 }

@@ -2,10 +2,10 @@
 
 use super::{history, print, style};
 use crate::flags::PlotArgs;
-use crate::select::names_metric;
 use anyhow::{Context, Result, bail};
 use groma_harness::model::{Record, Value, parse_size};
 use groma_report as report;
+use groma_runner::select::names_metric;
 
 /// Plots a metric of a run.
 pub(crate) fn plot(args: &PlotArgs) -> Result<u8> {
@@ -34,7 +34,7 @@ pub(crate) fn plot(args: &PlotArgs) -> Result<u8> {
         }
     }
     if chosen.is_empty() {
-        bail!("run {} holds no metric '{}' (groma show lists them)", shown.head.run, args.metric);
+        bail!("run {} holds no metric '{}' ({} show lists them)", shown.head.run, args.metric, crate::name());
     }
     let chart = if args.histogram {
         match chosen.as_slice() {

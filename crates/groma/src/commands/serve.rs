@@ -11,12 +11,12 @@
 use super::print;
 use super::strangers::{Client, PLACES, Strangers};
 use crate::flags::ServeArgs;
-use crate::supervise::{HANGUP, INTERRUPT, TERMINATE};
 use anyhow::{Context, Result};
 use groma_harness::handshake::{self, SHORTEST_TOKEN};
 use groma_harness::session;
 use groma_harness::sys::signals::{self, Watch};
 use groma_harness::sys::{io as sysio, process, random, ready, socket};
+use groma_runner::signals::{HANGUP, INTERRUPT, TERMINATE, exit_code};
 use std::io::Write;
 use std::net::TcpListener;
 use std::os::fd::{AsFd, OwnedFd};
@@ -90,7 +90,7 @@ pub(crate) fn serve(args: &ServeArgs) -> Result<u8> {
 
         sessions.reap(Instant::now());
         if let Some(signal) = signals.next() {
-            return Ok(super::run::signal_code(signal));
+            return Ok(exit_code(signal));
         }
         let speaking: Vec<usize> = ready.iter().filter(|fd| (1..called).contains(*fd)).map(|fd| fd - 1).collect();
         for client in strangers.hear(&speaking, &token) {
@@ -109,7 +109,7 @@ fn accept(listener: &TcpListener, strangers: &mut Strangers) -> bool {
         match listener.accept() {
             Ok((connection, from)) => {
                 if let Err(e) = strangers.admit(connection, from) {
-                    eprintln!("groma: {from} cannot be heard: {e}");
+                    warn!("{from} cannot be heard: {e}");
                 }
             }
             Err(e) if e.kind() == std::io::ErrorKind::WouldBlock => return true,
@@ -145,11 +145,11 @@ impl Sessions {
             // The session's process waits for what the client says.
             let own = connection.set_nonblocking(false).and_then(|()| connection.try_clone());
             own.and_then(|own| start(program, own.into(), self.deadline)).map_err(|e| {
-                eprintln!("groma: a session for {from} cannot be started: {e}");
+                warn!("a session for {from} cannot be started: {e}");
                 "it cannot start a session"
             })
         } else {
-            eprintln!("groma: {from} turned away: {MOST_SESSIONS} sessions are open");
+            warn!("{from} turned away: {MOST_SESSIONS} sessions are open");
             Err("all of its sessions are taken")
         };
         let said = match &started {
