@@ -65,7 +65,8 @@ use groma_model::plain_lines;
 use program::name;
 use std::io::{IsTerminal, Write};
 
-/// Writes a message to standard error, in plain characters. Where nobody listens any more, there is nobody to tell.
+/// Writes a message to standard error, in plain characters. An error of that write cannot be
+/// reported anywhere.
 fn tell(message: std::fmt::Arguments<'_>) {
     let _ = std::io::stderr().lock().write_all(plain_lines(&message.to_string()).as_bytes());
 }

@@ -31,8 +31,8 @@ pub fn main(benchmarks: &[&'static Benchmark]) -> ExitCode {
 /// ```
 ///
 /// Each round of a benchmark is measured by a worker process, which is this very program started
-/// again. So [`run`](Program::run) comes first in `main`: whatever comes before it is done once more
-/// in every worker, and makes it larger than the others.
+/// again. So [`run`](Program::run) comes first in `main`: whatever comes before it is done once
+/// more in every worker, and makes it larger than the others.
 #[derive(Clone, Debug, Default)]
 pub struct Program {
     name: Option<&'static str>,
@@ -95,7 +95,7 @@ impl Program {
         match crate::commands::run(&self, cli) {
             Ok(code) => ExitCode::from(code),
             Err(error) => {
-                // Whoever closed the pipe has seen enough.
+                // The reader closed the pipe because it has read enough.
                 if error.chain().any(is_broken_pipe) {
                     return ExitCode::SUCCESS;
                 }
@@ -179,18 +179,20 @@ fn file_name() -> String {
     Path::new(&program).file_name().map_or("groma".to_owned(), |name| plain(&name.to_string_lossy()).into_owned())
 }
 
-/// Says what is wrong with the command line, or prints the help that was asked for; the exit code.
+/// Reports what is wrong with the command line, or prints the help that was asked for; the exit
+/// code.
 fn refuse(program: &Program, error: clap::Error) -> u8 {
     let args: Vec<OsString> = std::env::args_os().collect();
     if error.kind() == clap::error::ErrorKind::InvalidUtf8 {
         warn!("{}", not_text(program, &args));
         return USAGE;
     }
-    // The error quotes what was typed, amid its own colours: made plain before it is parsed, it is quoted plain.
+    // The error quotes what was typed, amid its own colours: made plain before it is parsed, it is
+    // quoted plain.
     let typed = args.iter().map(|arg| plain(&arg.to_string_lossy()).into_owned());
     let error = program.parse(typed).err().filter(|e| e.kind() == error.kind()).unwrap_or(error);
-    // Help and version are no errors; everything else has exit code 2. Nobody is left to tell when
-    // it cannot be printed.
+    // Help and version are no errors; everything else has exit code 2. Where they cannot be
+    // printed, nobody is left to read an error either.
     if !error.use_stderr() {
         let _ = error.print();
         return 0;
@@ -201,7 +203,8 @@ fn refuse(program: &Program, error: clap::Error) -> u8 {
     USAGE
 }
 
-/// Which argument is not text although it has to be: names of files may be any bytes, everything else is UTF-8.
+/// Names the argument that is not UTF-8 although it has to be; only names of files may be any
+/// bytes.
 fn not_text(program: &Program, args: &[OsString]) -> String {
     let lossy = |arg: &OsString| OsString::from(arg.to_string_lossy().into_owned());
     let is_refused = |i: usize| {

@@ -15,7 +15,7 @@ pub(crate) struct Progress {
     budget: Duration,
 }
 
-/// Not oftener than this.
+/// The shortest time between two drawings.
 const REDRAW: Duration = Duration::from_millis(250);
 
 impl Progress {
@@ -26,7 +26,7 @@ impl Progress {
         } else {
             ProgressBar::hidden()
         };
-        // The template is fixed; were it wrong, indicatif's own look would do.
+        // The template is fixed; if it were wrong, indicatif's default would do.
         if let Ok(style) = ProgressStyle::with_template("{bar:24.cyan/blue} {msg}") {
             bar.set_style(style.progress_chars("━╸─"));
         }

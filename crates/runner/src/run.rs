@@ -129,9 +129,9 @@ impl Run {
         observer: &mut dyn Observer,
         keep: impl FnMut(usize, &mut Round) -> Result<()>,
     ) -> Result<RunOutcome> {
-        let worked = self.survey.work(plan, observer, keep);
+        let outcome = self.survey.work(plan, observer, keep);
         self.survey.work_dir = None;
-        worked
+        outcome
     }
 }
 

@@ -324,7 +324,7 @@ impl Survey {
     fn job(
         &mut self,
         planned: &Planned,
-        course: &PointProgress,
+        progress: &PointProgress,
         round: u32,
         (effort, points): (&Effort, usize),
         rng: &mut Rng,
@@ -347,7 +347,7 @@ impl Survey {
             intervals: effort.intervals,
             time_limit_ns: sampling.as_nanos() as u64,
             warm_ns: effort.warm_up.as_nanos() as u64,
-            frozen: course.frozen.clone(),
+            frozen: progress.frozen.clone(),
             work_dir,
             remote: self.remote.clone(),
             host: self.host,
@@ -399,7 +399,7 @@ mod tests {
         }
     }
 
-    fn course(frozen: Vec<(String, u64)>) -> PointProgress {
+    fn progress(frozen: Vec<(String, u64)>) -> PointProgress {
         PointProgress {
             rounds: Vec::new(),
             frozen,
@@ -425,12 +425,12 @@ mod tests {
             work_dir: None,
             remote: None,
         };
-        let course = course(vec![("a".to_owned(), 12)]);
+        let progress = progress(vec![("a".to_owned(), 12)]);
         let points = [planned("a.one", 1), planned("a.two", 1), planned("a.two", 4)];
         let mut rng = Rng::new(survey.seed);
         (0..rounds)
             .flat_map(|round| points.iter().map(move |point| (round, point)))
-            .map(|(round, point)| survey.job(point, &course, round, (&effort, 3), &mut rng).expect("a job"))
+            .map(|(round, point)| survey.job(point, &progress, round, (&effort, 3), &mut rng).expect("a job"))
             .collect()
     }
 
@@ -450,21 +450,21 @@ mod tests {
 
     #[test]
     fn the_iterations_of_the_first_good_round_stay() {
-        let mut course = course(Vec::new());
+        let mut progress = progress(Vec::new());
         for (iters, ms) in [(12, 5), (13, 7), (14, 9)] {
-            course.learn(&with_iterations(iters), Duration::from_millis(ms));
-            assert_eq!(course.frozen, [("a".to_owned(), 12)]);
-            assert_eq!(course.cost, Duration::from_millis(ms));
+            progress.learn(&with_iterations(iters), Duration::from_millis(ms));
+            assert_eq!(progress.frozen, [("a".to_owned(), 12)]);
+            assert_eq!(progress.cost, Duration::from_millis(ms));
         }
-        assert_eq!((course.spent, course.settled), (Duration::from_millis(21), false));
+        assert_eq!((progress.spent, progress.settled), (Duration::from_millis(21), false));
     }
 
     #[test]
     fn only_what_went_well_is_measured_again() {
         for state in [State::Unsupported, State::Denied, State::Failed, State::Timeout] {
-            let mut course = course(Vec::new());
-            course.learn(&RoundResult::ended(state, "a reason"), Duration::ZERO);
-            assert!(course.settled && course.frozen.is_empty(), "{state:?}");
+            let mut progress = progress(Vec::new());
+            progress.learn(&RoundResult::ended(state, "a reason"), Duration::ZERO);
+            assert!(progress.settled && progress.frozen.is_empty(), "{state:?}");
         }
     }
 

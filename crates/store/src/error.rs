@@ -1,4 +1,4 @@
-//! What can go wrong with a store or a stream, each as one line that names the file.
+//! The errors of stores and streams, each one line that names the file.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 use rusqlite::ErrorCode;
 use rusqlite::ffi;
 
-/// Why a store or a stream did not do what was asked.
+/// An error of a store or a stream.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StoreError {
-    /// There is something at the path, but no store of ours; it was not touched.
+    /// The file is not a store of groma; it was not touched.
     #[error("{}: not a groma store: {what}", path.display())]
     NotAStore {
         /// The file.
@@ -18,7 +18,7 @@ pub enum StoreError {
         /// What it is instead.
         what: String,
     },
-    /// A newer groma wrote the file: it may be read, never written.
+    /// A newer groma wrote the file: it can be read, not written.
     #[error(
         "{}: written by a newer groma (store version {found}, this one knows {known}): it can be read, not written",
         path.display()
@@ -31,7 +31,7 @@ pub enum StoreError {
         /// Ours.
         known: u32,
     },
-    /// The meaning of a run's fields is newer than this groma.
+    /// A newer groma wrote the run, with a newer meaning of its fields.
     #[error("{}: run {run} was written by groma {groma} (schema {found}, this one knows {known})", path.display())]
     NewerRun {
         /// The file.
@@ -45,7 +45,7 @@ pub enum StoreError {
         /// Ours.
         known: u32,
     },
-    /// No space is left; what was acknowledged before is kept.
+    /// No space is left; everything written before is kept.
     #[error("{}: no space left", path.display())]
     Full {
         /// The file.
@@ -115,7 +115,8 @@ pub enum StoreError {
         /// All runs that begin so, newest first.
         candidates: Vec<String>,
     },
-    /// Something in the store is not what this groma writes, or was not written because it could not be read back.
+    /// Something in the store is not what this groma writes, or was not written because it could
+    /// not be read back.
     #[error("{}: {what} does not read as groma writes it: {source}", path.display())]
     Malformed {
         /// The file.
@@ -131,7 +132,7 @@ pub enum StoreError {
         /// The file.
         path: PathBuf,
     },
-    /// Whoever read the stream has gone.
+    /// The reader of the stream has closed it.
     #[error("{name}: the reader has gone")]
     BrokenPipe {
         /// The stream.
@@ -145,7 +146,7 @@ pub enum StoreError {
         /// Why.
         source: io::Error,
     },
-    /// Anything else that SQLite refuses.
+    /// Any other error of SQLite.
     #[error("{}: {source}", path.display())]
     Sqlite {
         /// The file.
@@ -155,7 +156,7 @@ pub enum StoreError {
     },
 }
 
-/// The first five, and how many more.
+/// The first five runs, and the number of others.
 fn listed(runs: &[String]) -> String {
     let more = runs.len().saturating_sub(5);
     let shown = runs[..runs.len() - more].join(", ");
@@ -163,7 +164,7 @@ fn listed(runs: &[String]) -> String {
 }
 
 impl StoreError {
-    /// Sorts SQLite's codes into the variants that a caller can act on.
+    /// Maps SQLite's error codes to the variants that a caller can act on.
     pub(crate) fn sqlite(path: &Path, source: rusqlite::Error) -> StoreError {
         let path = path.to_owned();
         let rusqlite::Error::SqliteFailure(code, text) = &source else {
@@ -183,7 +184,7 @@ impl StoreError {
         }
     }
 
-    /// Sorts what the system says about a stream.
+    /// Maps an error of the system while writing a stream.
     pub(crate) fn output(name: &str, source: io::Error) -> StoreError {
         match source.kind() {
             io::ErrorKind::BrokenPipe => StoreError::BrokenPipe { name: name.to_owned() },

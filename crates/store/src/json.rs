@@ -1,4 +1,4 @@
-//! The JSON columns: written and read back without losing a bit of a float, and without NaN or infinity, which JSON
+//! The JSON columns: floats are read back exactly as written, without NaN and infinity, which JSON
 //! does not have.
 
 use groma_model::RoundResult;
@@ -6,16 +6,16 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Error, Value, from_str, from_value, to_string};
 
-/// The text of a value that is known to read back: a number that is not finite, where one is needed, is refused now
-/// and not when somebody wants to see the run.
+/// The text of a value that can be read back: a required number that is not finite is refused now,
+/// and not when the run is shown.
 pub(crate) fn write_checked<T: Serialize + DeserializeOwned>(value: &T) -> Result<String, Error> {
     let text = to_string(value)?;
     from_str::<T>(&text)?;
     Ok(text)
 }
 
-/// Reads a round's result. Its numbers come from a worker and may have been NaN or infinite (faults per touch of no
-/// touch at all); such a number was written as null, and comes back as NaN.
+/// Reads a round's result. Its numbers come from a worker and may have been NaN or infinite (faults
+/// per touch of no touch at all); such a number was written as null, and comes back as NaN.
 pub fn read_result(text: &str) -> Result<RoundResult, Error> {
     from_str(text).or_else(|_| {
         let mut json: Value = from_str(text)?;
@@ -33,7 +33,8 @@ pub fn read_result(text: &str) -> Result<RoundResult, Error> {
     })
 }
 
-/// Puts 0 in place of each null among the chosen slots of each item of `json[list]`; returns item and slot of each.
+/// Puts 0 in place of each null among the chosen slots of each item of `json[list]`; returns item
+/// and slot of each.
 fn take_nulls(json: &mut Value, list: &str, slots: impl Fn(&mut Value) -> Vec<&mut Value>) -> Vec<(usize, usize)> {
     let mut taken = Vec::new();
     let items = json.get_mut(list).and_then(Value::as_array_mut).into_iter().flatten();

@@ -1,8 +1,9 @@
-//! Where runs are kept: one SQLite file, and the same run as a stream of NDJSON lines.
+//! Keeps runs in one SQLite file, or writes them as a stream of NDJSON lines.
 //!
-//! The rounds of a run are the truth and are stored as they arrive, one transaction each, so that a program killed at
-//! any moment loses at most the round in flight. Records are recomputed from points and rounds by whoever shows them;
-//! the store computes no statistic and formats nothing for people. The schema is documented in `docs/records.md`.
+//! Rounds are stored as they arrive, one transaction each, so that a program killed at any moment
+//! loses at most the round in flight. Records are recomputed from points and rounds when they are
+//! shown; the store computes no statistics and formats nothing for people. `docs/records.md`
+//! documents the schema.
 #![forbid(unsafe_code)]
 
 mod error;
@@ -22,11 +23,11 @@ pub use schema::VERSION;
 pub use store::{HOST_NAME, RunRow, RunStatus, Store, StoredRun};
 pub use writer::RunWriter;
 
-/// Whatever takes the parts of a run as they come: head, rounds, records, end, in this order.
+/// Takes the parts of a run as they come: header, rounds, records, end, in this order.
 ///
-/// Each call returns when its part is as safe as this sink makes it: committed to the store, or handed to the system.
+/// Each call returns when its part is committed to the store, or handed to the system.
 pub trait Sink {
-    /// Takes the head of the run and everything that it plans to measure.
+    /// Takes the header of the run and all points of its plan.
     ///
     /// # Errors
     /// When it cannot be written; the run then has no place in this sink.
@@ -38,7 +39,7 @@ pub trait Sink {
     /// When it cannot be written; what came before stays.
     fn round(&mut self, point: usize, round: &Round) -> Result<(), StoreError>;
 
-    /// Takes what statistics made of the rounds of one metric.
+    /// Takes the record of one metric.
     ///
     /// # Errors
     /// When it cannot be written; what came before stays.

@@ -1,5 +1,6 @@
-//! A run as lines of JSON: `run`, one `metric` for each record, `end`. One line, one write, one flush, so that
-//! whoever follows the stream sees whole lines as they come. No rounds, except those that a record carries.
+//! A run as lines of JSON: `run`, one `metric` for each record, `end`. One line, one write, one
+//! flush, so that whoever follows the stream sees whole lines as they come. No rounds, except those
+//! that a record carries.
 
 use std::io::Write;
 
@@ -8,8 +9,8 @@ use serde::Serialize;
 
 use crate::{Sink, StoreError};
 
-/// Writes a run as NDJSON (docs/records.md). Floats are written with as many digits as they need to read back the
-/// same; a number that is not finite is null; what would steer a terminal is escaped.
+/// Writes a run as NDJSON (docs/records.md). Floats are written with as many digits as they need to
+/// read back the same; a number that is not finite is null; what would steer a terminal is escaped.
 #[derive(Debug)]
 pub struct Ndjson<W> {
     out: W,
@@ -54,7 +55,7 @@ impl<W: Write> Sink for Ndjson<W> {
         self.write("run", head)
     }
 
-    /// Nothing: a stream holds records.
+    /// Does nothing: a stream holds records.
     fn round(&mut self, _: usize, _: &Round) -> Result<(), StoreError> {
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! The shape of the SQLite file: whose it is, which version, and the numbered migrations that lead there.
+//! The schema of the SQLite file: how it is recognised, its version, and the numbered migrations.
 
 use std::time::Duration;
 
@@ -7,30 +7,31 @@ use rusqlite::{Connection, Result, Transaction, TransactionBehavior};
 /// Marks the file as ours, in `PRAGMA application_id`: the letters `grma`.
 const APPLICATION_ID: i32 = i32::from_be_bytes(*b"grma");
 
-/// Step n leads from version n to n + 1. A step that was released is never edited: the next one mends it.
+/// Step n leads from version n to n + 1. A released step is never edited: the next one fixes it.
 const MIGRATIONS: &[&str] = &[include_str!("migrations/0001_rounds.sql")];
 
-/// The version of the SQLite file that this groma writes, in `PRAGMA user_version`. The meaning of what is in the
-/// JSON columns has its own version, [`groma_model::SCHEMA`].
+/// The version of the SQLite file that this groma writes, in `PRAGMA user_version`. The meaning of
+/// what is in the JSON columns has its own version, [`groma_model::SCHEMA`].
 pub const VERSION: u32 = MIGRATIONS.len() as u32;
 
-/// How long to wait for another process that writes.
+/// How long to wait while another process writes.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Whose a database is.
+/// The program that a database belongs to.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Owner {
-    /// Nobody's: there is nothing in it.
+    /// None: it is empty.
     Nobody,
-    /// Ours, of this version.
+    /// groma, with this version of the schema.
     Ours(u32),
-    /// Another program's, with its application id.
+    /// Another program, with this application id.
     Other(i32),
 }
 
-/// Looks, and changes nothing.
+/// Reads the owner of a database and changes nothing.
 pub(crate) fn owner(db: &Connection) -> Result<Owner> {
-    // One statement, so that a database that is being created by another process is seen before or after, not between.
+    // One statement, so that a database that is being created by another process is seen before or
+    // after, not between.
     let sql = "SELECT a.application_id, v.user_version, (SELECT count(*) FROM sqlite_schema)
                FROM pragma_application_id a, pragma_user_version v";
     let (id, version, tables): (i32, u32, u32) =
@@ -60,8 +61,8 @@ fn migrate_with(db: &Connection, migrations: &[&str]) -> Result<()> {
     step.commit()
 }
 
-/// Chooses how commits reach the disk: a write-ahead log, so that readers and one writer do not wait for each other;
-/// where the file system cannot have one, SQLite's rollback journal.
+/// Chooses how commits reach the disk: a write-ahead log, so that readers and one writer do not
+/// wait for each other; where the file system cannot have one, SQLite's rollback journal.
 pub(crate) fn choose_journal(db: &Connection) -> Result<()> {
     // An error means no log; if nothing at all can be written here, the first write will say so.
     let chosen = db.pragma_update_and_check(None, "journal_mode", "wal", |row| row.get::<_, String>(0));
@@ -112,7 +113,8 @@ mod tests {
     #[test]
     fn a_file_system_without_shared_memory_gets_a_rollback_journal() {
         let dir = tempfile::tempdir().expect("tempdir");
-        // This way of locking stands for such a file system: it has no shared memory, which the log needs.
+        // This locking mode is like such a file system: it has no shared memory, which the log
+        // needs.
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
         let db = Connection::open_with_flags_and_vfs(dir.path().join("s.db"), flags, c"unix-dotfile").expect("open");
         choose_journal(&db).expect("choose");

@@ -1,4 +1,4 @@
-//! The SQLite file: opened carefully, and read. What writes a run into it is in `writer.rs`.
+//! Opens and reads the SQLite file. `writer.rs` writes runs into it.
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
@@ -30,13 +30,13 @@ pub struct Store {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RunStatus {
-    /// It began and has not ended: it still runs, or it was killed and nobody has noticed yet.
+    /// It began and has not ended: it still runs, or was killed and is not marked so yet.
     Running,
-    /// It ended by itself.
+    /// It ended normally.
     Complete,
-    /// It was ended from outside and put its affairs in order.
+    /// A signal ended it; its last rounds and its end are complete.
     Interrupted,
-    /// It was found dead, see [`Store::mark_killed`].
+    /// Its process was found dead, see [`Store::mark_killed`].
     Killed,
 }
 
@@ -52,7 +52,7 @@ impl RunStatus {
     }
 }
 
-/// A run as a line of the history.
+/// A run in the list of runs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunRow {
     /// Its id.
@@ -69,7 +69,7 @@ pub struct RunRow {
     pub host: Option<String>,
     /// How far it got.
     pub status: RunStatus,
-    /// What the writer was given as its owner.
+    /// The owner that [`Store::writer`] was given.
     pub owner: String,
     /// How many points it planned.
     pub points: u64,
@@ -79,12 +79,12 @@ pub struct RunRow {
     pub end: Option<End>,
 }
 
-/// All that is kept of a run.
+/// A run with all its rounds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StoredRun {
-    /// Its head.
+    /// Its header.
     pub header: RunHeader,
-    /// What it planned, each with the rounds that came, in their order.
+    /// The points of its plan, each with its rounds in order.
     pub points: Vec<(Point, Vec<Round>)>,
     /// Its end, when it came to one.
     pub end: Option<End>,
@@ -93,16 +93,17 @@ pub struct StoredRun {
 }
 
 impl Store {
-    /// Opens the store at `path`; makes it, and the directories above it (mode 0700), where there is nothing yet, and
-    /// brings an older file to this version.
+    /// Opens the store at `path`; makes it, and the directories above it (mode 0700), where there
+    /// is nothing yet, and brings an older file to this version.
     ///
-    /// A file of a newer groma is opened read-only, and so is one in a place that cannot be written;
-    /// [`Store::is_newer`] tells the first, the error of [`Store::writer`] both.
+    /// A file of a newer groma is opened read-only, and so is one in a place that cannot be
+    /// written; [`Store::is_newer`] tells the first, the error of [`Store::writer`] both.
     ///
     /// # Errors
-    /// When there is something else at the path (it is left alone), or nothing can be made or read there.
+    /// When there is something else at the path (it is left alone), or nothing can be made or read
+    /// there.
     pub fn open(path: &Path) -> Result<Store, StoreError> {
-        // Absolute, so that SQLite sees a file in every name: `:memory:` or an empty one would be something else to it.
+        // Absolute, so that SQLite takes every name for a file, even `:memory:` and an empty one.
         let path = std::path::absolute(path)
             .map_err(|e| StoreError::Unwritable { path: path.to_owned(), reason: e.to_string() })?;
         if !is_file(&path)? {
@@ -131,7 +132,7 @@ impl Store {
         Ok(store)
     }
 
-    /// Where it is, as an absolute path.
+    /// Its absolute path.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -141,8 +142,8 @@ impl Store {
         self.newer.is_some()
     }
 
-    /// A writer of one run. `owner` is kept with it for [`RunRow::owner`]: a text by which the program can tell later
-    /// whether the process that wrote the run still lives.
+    /// A writer of one run. `owner` is kept with it for [`RunRow::owner`]: a text by which the
+    /// program can tell later whether the process that wrote the run still lives.
     ///
     /// # Errors
     /// When the store cannot be written: [`StoreError::Newer`], [`StoreError::Unwritable`].
@@ -151,7 +152,7 @@ impl Store {
         Ok(RunWriter::new(self, owner))
     }
 
-    /// The history, newest first.
+    /// The runs, newest first.
     ///
     /// # Errors
     /// When the store cannot be read.
@@ -182,8 +183,8 @@ impl Store {
     /// The id of the run that a user means: a whole id, the only one that begins so, or `latest`.
     ///
     /// # Errors
-    /// [`StoreError::Empty`], [`StoreError::NoRun`] or [`StoreError::Ambiguous`], which name the candidates; or when the
-    /// store cannot be read.
+    /// [`StoreError::Empty`], [`StoreError::NoRun`] or [`StoreError::Ambiguous`], which name the
+    /// candidates; or when the store cannot be read.
     pub fn find(&self, text: &str) -> Result<String, StoreError> {
         let path = || self.path.clone();
         let all: Vec<String> =
@@ -209,12 +210,13 @@ impl Store {
         }
     }
 
-    /// All that is kept of the run with this id, as of one moment; it may still be running.
+    /// Loads the run with this id, as of one moment; it may still be running.
     ///
     /// # Errors
-    /// When there is no such run, when its fields mean what only a newer groma knows, or when the store cannot be read.
+    /// When there is no such run, when a newer groma gave its fields another meaning, or when the
+    /// store cannot be read.
     pub fn load(&self, run: &str) -> Result<StoredRun, StoreError> {
-        // One moment: a writer may add rounds between our statements.
+        // One transaction: a writer may add rounds between our statements.
         let moment = Transaction::new_unchecked(&self.db, TransactionBehavior::Deferred).map_err(|e| self.error(e))?;
         let sql = "SELECT schema, groma, header, ending, status FROM runs WHERE run = ?1";
         type Head = (u32, String, String, Option<String>, String);
@@ -258,8 +260,8 @@ impl Store {
         Ok(stored)
     }
 
-    /// Marks a run killed whose owner was found dead. Says whether it was this call that did it: a run that has ended
-    /// or was marked already stays as it is.
+    /// Marks a run as killed whose owner was found dead. Returns whether this call did it: a run
+    /// that has ended or was marked already stays as it is.
     ///
     /// # Errors
     /// When the store cannot be written.
@@ -294,7 +296,8 @@ impl Store {
         serde_json::from_value(word.into()).map_err(|e| self.malformed(format!("run {run}, status"), e))
     }
 
-    /// The rows of a query, each made into a value by a function that may fail in SQLite's way or in ours.
+    /// The rows of a query, each converted by `make`, which may fail with an error of SQLite or of
+    /// ours.
     fn collect<T>(
         &self,
         sql: &str,
@@ -335,7 +338,8 @@ impl From<StoreError> for RowError {
     }
 }
 
-/// Whether there is a file already; refuses, without touching it, what is certainly no SQLite database.
+/// Whether there is a file already; refuses, without touching it, what is certainly no SQLite
+/// database.
 fn is_file(path: &Path) -> Result<bool, StoreError> {
     let refuse = |what: &str| Err(StoreError::NotAStore { path: path.to_owned(), what: what.to_owned() });
     let unreadable = |reason: String| StoreError::Unreadable { path: path.to_owned(), reason };
@@ -351,7 +355,8 @@ fn is_file(path: &Path) -> Result<bool, StoreError> {
     if start.is_empty() || start == b"SQLite format 3\0" { Ok(true) } else { refuse("not an SQLite database") }
 }
 
-/// Makes an empty file, and the directories that it needs: the system gives better reasons why not than SQLite.
+/// Creates an empty file and its directories: the errors of the system are clearer than those of
+/// SQLite.
 fn make(path: &Path) -> Result<(), StoreError> {
     let mut directories = fs::DirBuilder::new();
     let mut file = File::options();
@@ -374,7 +379,7 @@ fn make(path: &Path) -> Result<(), StoreError> {
         })
 }
 
-/// A connection that has read the file once.
+/// A connection that was used to read the file once.
 fn connect(path: &Path) -> rusqlite::Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let db = Connection::open_with_flags(path, flags)?;
@@ -384,8 +389,8 @@ fn connect(path: &Path) -> rusqlite::Result<Connection> {
     Ok(db)
 }
 
-/// A connection to a file whose write-ahead log cannot be opened because nothing can be written beside it. Only where
-/// no log is left: its rounds would be missing without a word.
+/// A connection to a file whose write-ahead log cannot be opened because its directory cannot be
+/// written. Only where no log is left: otherwise its rounds would be missing silently.
 fn connect_to_sealed(path: &Path) -> Option<Connection> {
     let mut log = path.as_os_str().to_owned();
     log.push("-wal");

@@ -1,4 +1,4 @@
-//! `groma show` and `groma runs`: what the store holds.
+//! `groma show` and `groma runs`: the runs in the store.
 
 use super::{existing_store, print, style};
 use crate::flags::{ShowArgs, StoreArgs};
@@ -9,14 +9,14 @@ use groma_runner::identity;
 use groma_runner::select::names_metric;
 use groma_store::{RunStatus, StoredRun};
 
-/// A run as views want it: its head, its records, its end.
+/// A run as the views take it.
 pub(crate) struct Shown {
     pub(crate) head: RunHeader,
     pub(crate) records: Vec<Record>,
     pub(crate) end: Option<End>,
 }
 
-/// Reads a run from the store and makes its records; `samples` keeps the raw samples in them.
+/// Reads a run from the store and computes its records; `samples` keeps the raw samples in them.
 pub(crate) fn load(store: &StoreArgs, run: &str, samples: bool) -> Result<Shown> {
     let store = existing_store(store)?;
     let run = store.find(run)?;

@@ -1,4 +1,4 @@
-//! One file a verb.
+//! The verbs, one file each.
 
 mod catalogue;
 mod dd;
@@ -68,7 +68,7 @@ pub(crate) fn print(text: &str) -> Result<()> {
     print_own(&groma_report::for_terminal(text, style(false).colour))
 }
 
-/// Writes to standard output what holds nothing from outside, as it is.
+/// Writes a text to standard output as it is; it must hold nothing from outside.
 fn print_own(text: &str) -> Result<()> {
     let mut out = std::io::stdout().lock();
     out.write_all(text.as_bytes())?;
@@ -81,7 +81,8 @@ pub(crate) fn style(all: bool) -> Style {
     let terminal = std::io::stdout().is_terminal();
     let no_colour = std::env::var_os("NO_COLOR").is_some_and(|v| !v.is_empty());
     let dumb = std::env::var_os("TERM").is_some_and(|t| t == "dumb");
-    // A locale that says something else than UTF-8; none at all is taken for UTF-8, as most containers have it.
+    // A locale that names another encoding than UTF-8; no locale at all, as in most containers,
+    // counts as UTF-8.
     let locale = ["LC_ALL", "LC_CTYPE", "LANG"].iter().find_map(|v| std::env::var(v).ok().filter(|s| !s.is_empty()));
     let unicode = locale.is_none_or(|l| {
         let l = l.to_ascii_lowercase();
@@ -108,7 +109,7 @@ pub(crate) fn store_path(args: &StoreArgs) -> Result<PathBuf> {
         .context("there is no home directory to keep results in: name a store with --store FILE")
 }
 
-/// Opens a store that has to be there.
+/// Opens a store that must exist.
 ///
 /// # Errors
 /// When it is not, or cannot be read.
@@ -120,7 +121,7 @@ pub(crate) fn existing_store(args: &StoreArgs) -> Result<Store> {
     Ok(Store::open(&path)?)
 }
 
-/// Where the store is unless somebody says otherwise; `None` without a home.
+/// The store unless another one is named; `None` without a home directory.
 fn default_store() -> Option<PathBuf> {
     let absolute = |var: &str| std::env::var_os(var).map(PathBuf::from).filter(|p| p.is_absolute());
     let data = absolute("XDG_DATA_HOME").or_else(|| absolute("HOME").map(|home| home.join(".local/share")))?;

@@ -1,4 +1,5 @@
-//! `groma run`: arguments become a request and a plan, rounds go to the store, records to the views.
+//! `groma run`: arguments become a request and a plan, rounds go to the store, records to the
+//! views.
 
 use super::{print, store_path, style};
 use crate::Program;
@@ -138,36 +139,37 @@ pub(crate) fn carry_out(
     let mut sinks = Sinks::new(store.as_ref(), out)?;
     sinks.begin(&head, &points)?;
 
-    let worked = run.work(plan, &mut progress, |point, round| {
+    let outcome = run.work(plan, &mut progress, |point, round| {
         redactor.round(round);
         sinks.round(point, round);
         Ok(())
     })?;
     drop(progress);
 
-    let records = records(&points, &worked, &head.host, outputs.samples && (sinks.wants_records() || outputs.json));
+    let records = records(&points, &outcome, &head.host, outputs.samples && (sinks.wants_records() || outputs.json));
     let end =
-        End { states: count(&records), wall_s: started.elapsed().as_secs_f64(), interrupted: worked.signal.is_some() };
+        End { states: count(&records), wall_s: started.elapsed().as_secs_f64(), interrupted: outcome.signal.is_some() };
     for record in &records {
         sinks.record(record);
     }
     sinks.end(&end);
     let complaint = sinks.complaint.take();
     drop(sinks);
-    // Nothing is left that a signal could leave behind, and who is to read what comes now may be in no hurry.
+    // Nothing is left that a signal could leave behind, and who is to read what comes now may be in
+    // no hurry.
     drop(run);
     if outputs.json {
         print(&report::render(&head, &records, Some(&end), Format::Json, &style(outputs.all)))?;
     } else if !outputs.out_is_stdout() {
-        print(&show(&head, &records, &end, &worked.rounds))?;
+        print(&show(&head, &records, &end, &outcome.rounds))?;
     }
-    for cost in &worked.costs {
+    for cost in &outcome.costs {
         warn!("the budget of {:.0} s: {cost}", head.budget_s);
     }
     if let Some(complaint) = &complaint {
         warn!("{complaint}; the results of this run are shown, not all of them are kept");
     }
-    Ok(match worked.signal {
+    Ok(match outcome.signal {
         Some(signal) => signals::exit_code(signal),
         None if complaint.is_some() || records.iter().any(|r| r.state.fails_run()) => SOME_FAILED,
         None => 0,
@@ -204,7 +206,7 @@ fn dry_run(plan: &[Planned]) -> Result<u8> {
     Ok(0)
 }
 
-/// Where the stream goes, and what it is called.
+/// The file of the stream, and its name for messages.
 fn open_out(path: Option<&Path>) -> Result<Option<(File, String)>> {
     let Some(path) = path else { return Ok(None) };
     if path.as_os_str() == "-" {
@@ -215,16 +217,17 @@ fn open_out(path: Option<&Path>) -> Result<Option<(File, String)>> {
     Ok(Some((file, path.display().to_string())))
 }
 
-/// An output that gives up when a signal comes while nobody reads: a pipe that is full would block for ever.
+/// An output whose writes fail when a signal comes while nobody reads: a full pipe would block for
+/// ever.
 struct Interruptible<'s> {
     out: File,
-    /// Readable when a signal has come. It is left there, for the run to see.
+    /// Readable when a signal has come. The signal is left for the run.
     signals: BorrowedFd<'s>,
 }
 
 impl Write for Interruptible<'_> {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        /// A pipe that takes anything takes a page.
+        /// A pipe that is writable takes at least a page.
         const PAGE: usize = 4096;
         if !sysio::writable(self.out.as_fd(), &[self.signals]) {
             return Err(std::io::Error::other("a signal came, and nobody reads it"));
@@ -237,8 +240,8 @@ impl Write for Interruptible<'_> {
     }
 }
 
-/// The store, or nothing where results are not to be kept. A store that was named must work; the default one may be out of
-/// reach (a read-only home), which is said and no reason not to measure.
+/// The store, or nothing where results are not kept. A store that was named must work; where the
+/// default one does not (a read-only home), a warning is enough.
 fn open_store(args: &Outputs<'_>) -> Result<Option<Store>> {
     if args.no_store {
         return Ok(None);
@@ -261,7 +264,7 @@ fn open_store(args: &Outputs<'_>) -> Result<Option<Store>> {
     }
 }
 
-/// Says which runs were killed since the last start, and marks them.
+/// Reports the runs that were killed since the last start, and marks them.
 fn report_killed_runs(store: Option<&mut Store>) {
     let Some(store) = store else { return };
     let Ok(runs) = store.runs() else { return };
@@ -272,9 +275,9 @@ fn report_killed_runs(store: Option<&mut Store>) {
     }
 }
 
-fn records(points: &[Point], worked: &RunOutcome, host: &Host, samples: bool) -> Vec<Record> {
+fn records(points: &[Point], outcome: &RunOutcome, host: &Host, samples: bool) -> Vec<Record> {
     let mut records = Vec::new();
-    for (point, rounds) in points.iter().zip(&worked.rounds) {
+    for (point, rounds) in points.iter().zip(&outcome.rounds) {
         for mut record in report::summarise(point, rounds, host) {
             if samples {
                 record.round_samples = Some(rounds.clone());
@@ -290,8 +293,8 @@ fn count(records: &[Record]) -> StateCounts {
     StateCounts(counts.filter(|(_, n)| *n > 0).collect())
 }
 
-/// Where the run goes as it is measured. A sink that fails is given up with one complaint: the others, and the screen, go
-/// on.
+/// Where the rounds of a run go. A sink that fails is dropped with one complaint; the others, and
+/// the screen, go on.
 struct Sinks<'s> {
     open: Vec<Box<dyn Sink + 's>>,
     records: bool,
@@ -315,7 +318,7 @@ impl<'s> Sinks<'s> {
         self.records
     }
 
-    /// The head must be taken: a run that cannot even begin is refused.
+    /// Every sink must take the header, or the run is refused.
     fn begin(&mut self, head: &RunHeader, points: &[Point]) -> Result<()> {
         for sink in &mut self.open {
             sink.begin(head, points)?;
