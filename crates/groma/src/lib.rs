@@ -35,43 +35,31 @@
 // made harmless to a terminal (`tell`), whatever another machine, a stored file or an argument has
 // put into it.
 macro_rules! eprintln {
-    ($($text:tt)*) => { $crate::tell(format_args!("{}\n", format_args!($($text)*))) };
+    ($($text:tt)*) => { $crate::message::tell(format_args!("{}\n", format_args!($($text)*))) };
 }
 macro_rules! eprint {
-    ($($text:tt)*) => { $crate::tell(format_args!($($text)*)) };
+    ($($text:tt)*) => { $crate::message::tell(format_args!($($text)*)) };
 }
 /// Prints a message with the program's name before it.
 macro_rules! warn {
-    ($($text:tt)*) => { $crate::tell(format_args!("{}: {}\n", $crate::name(), format_args!($($text)*))) };
+    ($($text:tt)*) => { $crate::message::tell(format_args!("{}: {}\n", $crate::message::name(), format_args!($($text)*))) };
 }
 
 mod commands;
 mod dd;
+mod entry;
 mod flags;
+mod message;
 mod program;
 mod progress;
 
+pub use entry::main;
 pub use groma_harness as harness;
 pub use groma_harness::testing;
-pub use program::{Program, main};
+pub use program::Program;
 
 /// What nearly every file of a benchmark needs: the harness's prelude and [`Program`].
 pub mod prelude {
     pub use crate::Program;
     pub use groma_harness::prelude::*;
-}
-
-use groma_model::plain_lines;
-use program::name;
-use std::io::{IsTerminal, Write};
-
-/// Writes a message to standard error, in plain characters. An error of that write cannot be
-/// reported anywhere.
-fn tell(message: std::fmt::Arguments<'_>) {
-    let _ = std::io::stderr().lock().write_all(plain_lines(&message.to_string()).as_bytes());
-}
-
-/// Whether standard error is a terminal that progress may be drawn on.
-fn draws_progress() -> bool {
-    std::io::stderr().is_terminal() && std::env::var_os("TERM").is_none_or(|t| t != "dumb")
 }

@@ -4,6 +4,7 @@
 use groma_model::plain;
 use groma_runner::Observer;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
 /// The line; silent where there is no terminal.
@@ -21,7 +22,7 @@ const REDRAW: Duration = Duration::from_millis(250);
 impl Progress {
     /// A line for a run with this budget.
     pub(crate) fn new(budget: Duration) -> Progress {
-        let bar = if crate::draws_progress() {
+        let bar = if draws_progress() {
             ProgressBar::with_draw_target(Some(budget.as_millis() as u64), ProgressDrawTarget::stderr())
         } else {
             ProgressBar::hidden()
@@ -61,4 +62,9 @@ impl Drop for Progress {
     fn drop(&mut self) {
         self.finish();
     }
+}
+
+/// Whether standard error is a terminal that progress may be drawn on.
+fn draws_progress() -> bool {
+    std::io::stderr().is_terminal() && std::env::var_os("TERM").is_none_or(|t| t != "dumb")
 }

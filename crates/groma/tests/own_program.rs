@@ -12,11 +12,12 @@ const EXAMPLE: &str = include_str!("../examples/own_benchmark/main.rs");
 /// Its line that starts the program, and the same with the benchmarks of groma.
 const ALONE: &str = "groma::main(&[&BENCH])";
 const BESIDE: &str = "groma::Program::new().with_groma().benchmarks(&[&BENCH]).run()";
-/// Crates from elsewhere are taken as the workspace has built them; ours are built once more, since
-/// cargo tells crates of a workspace from the same ones outside it.
-const PROFILE: &str = "\n[profile.dev]\ndebug = false\nincremental = false\n\n\
-    [profile.dev.package.\"*\"]\nopt-level = 2\ndebug = true\n";
-
+/// The profile of the workspace for crates from elsewhere, so that they are not built again. Ours are,
+/// since cargo tells the crates of a workspace from the same ones outside it.
+const PROFILE: &str = "
+[profile.dev.package.'*']
+opt-level = 2
+";
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("the workspace")
 }
@@ -47,7 +48,11 @@ fn build(place: &Place) -> (PathBuf, PathBuf) {
     let dir = place.path("groma-outside-example");
     cargo(&dir, &["add", "--path", &root().join("crates/groma").display().to_string()]);
     let manifest = fs::read_to_string(dir.join("Cargo.toml")).expect("cargo made it");
-    fs::write(dir.join("Cargo.toml"), manifest + PROFILE).expect("a file");
+    let quick = |name: &str| format!("\n[profile.dev.package.groma-{name}]\nopt-level = 1\ndebug = false\n");
+    let ours = fs::read_dir(root().join("crates")).expect("the crates").flatten();
+    let ours: String = ours.map(|e| quick(&e.file_name().to_string_lossy())).collect();
+    let ours = ours.replace("groma-groma", "groma");
+    fs::write(dir.join("Cargo.toml"), manifest + PROFILE + &ours).expect("a file");
     // The same versions as here, which are those that can be had offline.
     fs::copy(root().join("Cargo.lock"), dir.join("Cargo.lock")).expect("the lock file");
     fs::write(dir.join("src/main.rs"), EXAMPLE).expect("a file");

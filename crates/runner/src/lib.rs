@@ -16,6 +16,7 @@
 
 mod effort;
 pub mod identity;
+mod observer;
 pub mod plan;
 mod preflight;
 pub mod redact;
@@ -28,18 +29,10 @@ mod supervise;
 mod survey;
 mod workdir;
 
+pub use observer::Observer;
 pub use plan::{Planned, plan};
 pub use preflight::{NotMeasured, gauge};
 pub use request::RunRequest;
 pub use run::{Prepared, Run, prepare};
 pub use select::{UnknownBenchmark, select};
 pub use survey::RunOutcome;
-
-/// Is told what a run does, between rounds and never during one.
-pub trait Observer {
-    /// What is measured next.
-    fn next(&mut self, what: &str);
-
-    /// What the run goes on without.
-    fn warn(&mut self, text: &str);
-}

@@ -4,7 +4,7 @@
 //! A point that cannot be measured on this machine stays in the plan with its reason, so that no
 //! line of a table goes missing silently.
 
-use crate::RunRequest;
+use crate::request::RunRequest;
 use anyhow::{Context, Result, bail};
 use groma_harness::Benchmark;
 use groma_harness::model::{

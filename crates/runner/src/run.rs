@@ -1,13 +1,15 @@
 //! A run from its first refusal to its last round.
 
 use crate::effort::Effort;
+use crate::identity;
+use crate::observer::Observer;
 use crate::plan::Planned;
 use crate::preflight::{NotMeasured, preflight};
 use crate::request::RunRequest;
 use crate::supervise::Supervisor;
 use crate::survey::{RunOutcome, Survey};
 use crate::workdir::{self, WorkDir};
-use crate::{Observer, identity};
+
 use anyhow::{Context, Result, anyhow, bail};
 use groma_harness::model::{Fact, Host, NoiseVerdict, Round, RunHeader, SCHEMA};
 use groma_harness::remote::Control;

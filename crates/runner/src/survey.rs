@@ -10,8 +10,8 @@
 //! Sources: docs/methods/timing.md#order-of-rounds, docs/methods/timing.md#budget,
 //! docs/methods/statistics.md#stopping.
 
-use crate::Observer;
 use crate::effort::Effort;
+use crate::observer::Observer;
 use crate::plan::Planned;
 use crate::shares;
 use crate::supervise::{Ended, Supervisor};

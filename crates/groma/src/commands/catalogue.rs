@@ -1,8 +1,8 @@
 //! `groma list` and `groma explain`: the catalogue, for people and for programs.
 
 use super::{print, style};
-use crate::Program;
 use crate::flags::ListArgs;
+use crate::program::Program;
 use anyhow::Result;
 use groma_harness::model::Info;
 use groma_report as report;

@@ -7,8 +7,8 @@
 //! kept.
 
 use super::run::{Outputs, carry_out};
-use crate::Program;
 use crate::flags::HammerArgs;
+use crate::program::Program;
 use anyhow::{Context, Result, anyhow, bail};
 use groma_harness::model::{Profile, Round, State};
 use groma_harness::sys::arch::hammer::HAMMER_PAGE;

@@ -2,6 +2,7 @@
 
 use super::{existing_store, print, style};
 use crate::flags::{ShowArgs, StoreArgs};
+use crate::message::name;
 use anyhow::{Result, bail};
 use groma_harness::model::{End, Record, RunHeader, StateCounts};
 use groma_report::{self as report, Format, RunLine};
@@ -57,11 +58,7 @@ pub(crate) fn show(args: &ShowArgs) -> Result<u8> {
     };
     if args.hardware {
         let Some(page) = page else {
-            bail!(
-                "run {} holds too little of a hardware survey for a page ({} run cpu mem)",
-                shown.head.run,
-                crate::name()
-            )
+            bail!("run {} holds too little of a hardware survey for a page ({} run cpu mem)", shown.head.run, name())
         };
         print(&page)?;
         return Ok(0);

@@ -10,8 +10,9 @@ mod run;
 mod serve;
 mod strangers;
 
-use crate::Program;
 use crate::flags::{Cli, Command, StoreArgs};
+use crate::message::name;
+use crate::program::Program;
 use anyhow::{Context, Result};
 use groma_report::Style;
 use groma_store::Store;
@@ -36,7 +37,7 @@ pub(crate) fn run(program: &Program, cli: Cli) -> Result<u8> {
         Command::Hammer(args) => hammer::hammer(program, &args),
         Command::Completions { shell } => {
             let mut out = Vec::new();
-            clap_complete::generate(shell, &mut program.command(), crate::name(), &mut out);
+            clap_complete::generate(shell, &mut program.command(), name(), &mut out);
             print_own(&String::from_utf8_lossy(&out))?;
             Ok(0)
         }
@@ -48,11 +49,11 @@ pub(crate) fn run(program: &Program, cli: Cli) -> Result<u8> {
                 None => groma,
                 Some(verb) => {
                     let found = groma.find_subcommand(&verb).cloned();
-                    found.with_context(|| format!("there is no verb '{verb}' ({} --help lists them)", crate::name()))?
+                    found.with_context(|| format!("there is no verb '{verb}' ({} --help lists them)", name()))?
                 }
             };
             let mut out = Vec::new();
-            let title = page.get_display_name().unwrap_or(crate::name()).to_owned();
+            let title = page.get_display_name().unwrap_or(name()).to_owned();
             clap_mangen::Man::new(page).title(title).render(&mut out)?;
             print_own(&String::from_utf8_lossy(&out))?;
             Ok(0)
@@ -116,7 +117,7 @@ pub(crate) fn store_path(args: &StoreArgs) -> Result<PathBuf> {
 pub(crate) fn existing_store(args: &StoreArgs) -> Result<Store> {
     let path = store_path(args)?;
     if !path.exists() {
-        anyhow::bail!("{}: no store here yet: '{} run' makes one", path.display(), crate::name());
+        anyhow::bail!("{}: no store here yet: '{} run' makes one", path.display(), name());
     }
     Ok(Store::open(&path)?)
 }

@@ -2,6 +2,7 @@
 
 use super::{history, print, style};
 use crate::flags::PlotArgs;
+use crate::message::name;
 use anyhow::{Context, Result, bail};
 use groma_harness::model::{Record, Value, parse_size};
 use groma_report as report;
@@ -34,7 +35,7 @@ pub(crate) fn plot(args: &PlotArgs) -> Result<u8> {
         }
     }
     if chosen.is_empty() {
-        bail!("run {} holds no metric '{}' ({} show lists them)", shown.head.run, args.metric, crate::name());
+        bail!("run {} holds no metric '{}' ({} show lists them)", shown.head.run, args.metric, name());
     }
     let chart = if args.histogram {
         match chosen.as_slice() {

@@ -2,8 +2,9 @@
 //! views.
 
 use super::{print, store_path, style};
-use crate::Program;
 use crate::flags::{RunArgs, StoreArgs};
+use crate::message::name;
+use crate::program::Program;
 use crate::progress::Progress;
 use anyhow::{Context, Result, bail};
 use groma_harness::model::{End, Host, Point, Profile, Record, Remote, Round, RunHeader, State, StateCounts, plain};
