@@ -1,24 +1,24 @@
-//! The fuzz targets: each takes any bytes whatever and panics when a property of a parser does not hold.
+//! The fuzz targets: functions that take arbitrary bytes and panic when a property of a parser does
+//! not hold.
 //!
 //! Shared by the fuzz crate, where libFuzzer chooses the bytes, and by
-//! `crates/groma/tests/corpus.rs`, which replays the corpus on stable. Whoever includes this file
-//! has the modules `dd`, `flags` and `select` of the program beside it: the program is not a
-//! library.
+//! `crates/groma/tests/corpus.rs`, which replays the corpus on stable. An including crate must
+//! provide the program's modules `dd`, `flags` and `select`, because the program is not a library.
 //!
 //! Properties, besides "no panic":
 //!
-//! - What is accepted can be written again, and reads back as the same value.
-//! - What is accepted is well-formed by a second, independent definition (exact decimals, glob by
+//! - Accepted input can be written again and reads back as the same value.
+//! - Accepted input is well-formed by a second, independent definition (exact decimals, glob by
 //!   dynamic programming, ...).
-//! - Nothing that is allocated or looped over is proportional to a *number* in the input;
-//!   libFuzzer's limits on a single allocation, on memory and on time check that (`fuzz/run`).
+//! - No allocation and no loop is proportional to a *number* in the input; libFuzzer's limits on a
+//!   single allocation, on memory and on time check that (`fuzz/run`).
 
 use groma_benches::wire;
 use groma_harness::handshake::{Client, Server, Step};
 use groma_harness::protocol::{is_complete, read_job, read_result, write_job, write_result};
 use groma_model::{
     End, Host, Job, LabelCounts, Machine, Param, ParamKind, Params, Placement, Point, Record, Round, RoundResult,
-    RunHeader, Series, StateCounts, Value, parse_size, size_text,
+    RunHeader, Series, StateCounts, Tier, Value, parse_size, size_text,
 };
 use groma_store::{Ndjson, Sink, Store};
 use groma_sys::facts::{facts_below, readings_below};
@@ -34,10 +34,10 @@ use std::sync::atomic::{AtomicU32, Ordering};
 #[path = "../crates/store/tests/common/mod.rs"]
 mod sample_run;
 
-/// Takes any bytes, and panics when a property does not hold.
+/// A target: panics when a property does not hold for these bytes.
 pub type Target = fn(&[u8]);
 
-/// Every target by its name, which is that of its binary and of its corpus.
+/// All targets by name, which is also the name of the binary and the corpus.
 pub const ALL: [(&str, Target); 14] = [
     ("worker_job", worker_job),
     ("worker_result", worker_result),
@@ -62,70 +62,49 @@ pub fn worker_job(data: &[u8]) {
     let written = write_job(parent, &job);
     let (again, same) = read_job(&written).expect("what was written can be read");
     assert_eq!(again, parent);
-    // As text, since NaN is not equal to itself; the token is not in the debug text.
+    // Compared as text because NaN is not equal to itself; the token is not in the debug text.
     assert_eq!(debug_of_job(&same), debug_of_job(&job));
     assert_eq!(write_job(again, &same), written, "writing is a fixed point");
-    // A job that lost its end, or gained something, is not taken for a whole one.
-    let shorter = text.trim_end_matches(['\n', '\r']);
-    assert!(read_job(&format!("{shorter}\tx\n")).is_err(), "a field too many was accepted");
-    assert!(read_job(&format!("{shorter}\ncpu\t1\n")).is_err(), "a line after the last was accepted");
-    assert!(read_job(written.strip_suffix("go\n").expect("the last line")).is_err(), "a job without its end");
+    // A job without its end, or with extra text, is not accepted as complete.
+    for more in ["x", "0", "{}"] {
+        assert!(read_job(&format!("{text}{more}")).is_err(), "{more} after the end was accepted");
+    }
+    assert!(read_job(&written[..written.len() - 2]).is_err(), "a job without its end");
 }
 
 fn debug_of_job(job: &Job) -> String {
     format!("{job:?} {:?}", job.remote.as_ref().map(|r| &r.token))
 }
 
-/// A worker's result, `harness/protocol.rs`; then as JSON, as the store keeps it.
+/// A worker's result, `harness/protocol.rs`, and the same text as the store reads it.
 pub fn worker_result(data: &[u8]) {
-    let by_definition = data.ends_with(b"\n")
-        && data[..data.len() - 1].rsplit(|b| *b == b'\n').next().is_some_and(|last| last.starts_with(b"end\t"));
-    assert_eq!(is_complete(data), by_definition);
+    assert_eq!(is_complete(data), data.ends_with(b"\n"));
 
     let Ok(text) = std::str::from_utf8(data) else { return };
     let Ok(result) = read_result(text) else { return };
-    assert!(
-        is_complete(format!("{}\n", text.trim_end_matches(['\n', '\r'])).as_bytes()),
-        "the last line is not the end"
-    );
     let written = write_result(&result);
-    assert!(is_complete(written.as_bytes()));
+    assert!(is_complete(written.as_bytes()) && written.matches('\n').count() == 1);
+    // As text, since NaN is not equal to itself.
     let same = read_result(&written).expect("what was written can be read");
     assert_eq!(format!("{same:?}"), format!("{result:?}"));
     assert_eq!(write_result(&same), written, "writing is a fixed point");
-    let shorter = text.trim_end_matches(['\n', '\r']);
-    assert!(read_result(&format!("{shorter}\tx\n")).is_err(), "a field too many was accepted");
-    assert!(read_result(&format!("{shorter}\nnote\tx\n")).is_err(), "a line after the last was accepted");
-
-    // Numbers that JSON does not have become null and come back as NaN; of the clock, as nothing.
-    let json = serde_json::to_string(&result).expect("a result is JSON");
-    let back = groma_store::read_result(&json).expect("the store reads what it wrote");
-    assert_eq!(format!("{:?}", finite(back)), format!("{:?}", finite(result)));
-}
-
-/// With one face for all numbers that JSON does not have.
-fn finite(mut result: RoundResult) -> RoundResult {
-    let nan = |x: &mut f64| {
-        if !x.is_finite() {
-            *x = f64::NAN;
-        }
-    };
-    result.output.core_hz = result.output.core_hz.filter(|hz| hz.is_finite());
-    for series in &mut result.output.series {
-        nan(&mut series.per_iter);
-        series.values.iter_mut().for_each(nan);
+    for more in ["x", "0", "{}"] {
+        assert!(read_result(&format!("{text}{more}")).is_err(), "{more} after the end was accepted");
     }
-    result.output.proofs.iter_mut().for_each(|proof| nan(&mut proof.seen));
-    result
+    assert!(read_result(&written[..written.len() - 2]).is_err(), "a result without its end");
+
+    // The store holds the same text.
+    let stored = groma_store::read_result(&written).expect("the store reads what a worker says");
+    assert_eq!(format!("{stored:?}"), format!("{result:?}"));
 }
 
-/// The handshake of `groma serve` and its clients, `harness/handshake.rs`: without the token,
-/// nothing that is said, in whatever pieces, is taken for a proof by either side; with it, honest
-/// sides always agree.
+/// The handshake of `groma serve` and its clients, `harness/handshake.rs`. Without the token,
+/// neither side accepts any text as a proof, however it is split; with it, honest sides always
+/// agree.
 pub fn handshake(data: &[u8]) {
     const SECRET: &str = "a token that nobody said";
     let Some((&cut, said)) = data.split_first() else { return };
-    // A stranger to the server: the nonces are fresh, so nothing in the input can be its proof.
+    // A stranger to the server: nonces are fresh, so nothing in the input can be a proof.
     let mut server = Server::new().expect("a nonce");
     for piece in said.chunks(usize::from(cut).max(1)) {
         match server.take(piece, SECRET) {
@@ -140,7 +119,7 @@ pub fn handshake(data: &[u8]) {
             }
         }
     }
-    // A stranger to the client: the input is the server's first line and its second.
+    // A stranger to the client: the input is the server's first and second line.
     let Ok(text) = std::str::from_utf8(said) else { return };
     let (first, second) = text.split_once('\n').unwrap_or((text, ""));
     if let Ok((proof, proven)) = Client::new().expect("a nonce").prove(first, SECRET) {
@@ -148,8 +127,8 @@ pub fn handshake(data: &[u8]) {
         assert!(proven.check(second).is_err(), "a stranger is taken for a server");
     }
     // Two honest sides: the input is the server's token; the client has the same one or another.
-    // Keys of HMAC are filled up with zeros, so two tokens that differ only in zeros at their ends
-    // are one; no argument can hold a zero.
+    // HMAC keys are padded with zeros, so tokens that differ only in trailing zeros are equal; no
+    // argument can contain a zero.
     let key = |token: &str| token.trim_end_matches('\0').to_owned();
     for own in [text, second] {
         let client = Client::new().expect("a nonce");
@@ -171,14 +150,14 @@ pub fn handshake(data: &[u8]) {
     }
 }
 
-/// Remote procedure calls, `benches/rpc`: as a datagram, as an answer, and as a stream that comes in pieces.
+/// Remote procedure calls, `benches/rpc`: as a datagram, as a reply, and as a stream in pieces.
 pub fn rpc(data: &[u8]) {
     let mut reply = [0xa5; wire::ROOM];
     if let Some(bytes) = wire::rpc_answer(data, &mut reply) {
         assert!(bytes == 24 || bytes == 32, "{bytes}");
         assert_eq!(reply[..4], data[..4], "the answer names its call");
         assert!(reply[bytes..].iter().all(|b| *b == 0xa5), "more was written than said");
-        // It succeeds exactly when it is the call of procedure NULL, whoever says who asks.
+        // Succeeds exactly when it is the call of procedure NULL, whatever the credentials.
         let mut plain = <[u8; wire::CALL_BYTES]>::try_from(data).expect("a call has one length");
         plain[24..28].fill(0);
         plain[32..36].fill(0);
@@ -202,7 +181,7 @@ pub fn rpc(data: &[u8]) {
 
 type Respond = fn(&[u8], &mut [u8]) -> std::io::Result<Option<(usize, usize)>>;
 
-/// All answers to a stream, and whether it ended in an error.
+/// All replies to a stream, and whether it ended in an error.
 fn served<'a>(respond: Respond, pieces: impl Iterator<Item = &'a [u8]>) -> (Vec<u8>, bool) {
     let (mut have, mut answers, mut to) = (Vec::new(), Vec::new(), [0; wire::ROOM]);
     for piece in pieces {
@@ -219,12 +198,12 @@ fn served<'a>(respond: Respond, pieces: impl Iterator<Item = &'a [u8]>) -> (Vec<
             }
         }
     }
-    // What waits for more is less than a call, so that the server's buffer always has room.
+    // Incomplete data is shorter than a call, so the server's buffer always has space.
     assert!(have.len() < wire::ROOM / 2, "{} bytes wait", have.len());
     (answers, false)
 }
 
-/// Heads of HTTP, `benches/http/message.rs`, and what a path asks of the server.
+/// HTTP heads, `benches/http/message.rs`, and what a path asks of the server.
 pub fn http(data: &[u8]) {
     let naive = (0..data.len()).find(|&at| data[at..].starts_with(b"\r\n\r\n")).map(|at| at + 4);
     let found = wire::http_head_bytes(data);
@@ -243,7 +222,7 @@ pub fn http(data: &[u8]) {
     }
     if let Some((status, length)) = wire::http_read_response(head) {
         assert!((100..=999).contains(&status), "{status}");
-        // Where the length of a body is in doubt, there is none: RFC 9112, 6.3.
+        // A head that leaves the length of its body in doubt is rejected: RFC 9112, 6.3.
         let text = std::str::from_utf8(head).expect("what is accepted is text");
         let fields = text.split("\r\n").skip(1).filter_map(|line| line.split_once(':'));
         for (_, told) in fields.filter(|(name, _)| name.eq_ignore_ascii_case("content-length")) {
@@ -256,7 +235,8 @@ pub fn http(data: &[u8]) {
     }
 }
 
-/// Sizes, parameters, placements and CPU lists: `model/param.rs`, `model/placement.rs`, `sys/topology.rs`.
+/// Sizes, parameters, placements and CPU lists: `model/param.rs`, `model/placement.rs`,
+/// `sys/topology.rs`.
 pub fn numbers(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     if let Ok(bytes) = parse_size(text) {
@@ -264,7 +244,7 @@ pub fn numbers(data: &[u8]) {
     } else if let Some(bytes) = plain_size(text) {
         panic!("{text:?} is {bytes} bytes, and was refused");
     }
-    // Any number whatever, as people are shown it.
+    // An arbitrary number, as it is shown to people.
     let mut eight = [0; 8];
     eight.iter_mut().zip(data).for_each(|(to, from)| *to = *from);
     let any = u64::from_le_bytes(eight);
@@ -272,17 +252,17 @@ pub fn numbers(data: &[u8]) {
         let shown = size_text(bytes).replace(' ', "");
         match parse_size(&shown) {
             Ok(read) if !shown.contains('.') => assert_eq!(read, bytes, "{shown}"),
-            // Two decimals of a unit: as near as that.
+            // Shown with two decimals of a unit, so this accurate.
             Ok(read) => assert!(read.abs_diff(bytes) <= (bytes / 100).max(1), "{shown}: {read}, not {bytes}"),
             Err(why) => assert!(shown.contains('.'), "{shown}: {why}"),
         }
     }
 
-    for kind in [ParamKind::Size, ParamKind::Count, ParamKind::Word(&["read", "write"]), ParamKind::Text] {
-        let param = Param { kind, ..PARAM };
+    let word = Param::word("name", "", &["read", "write"]);
+    for param in [Param::size("name", ""), Param::count("name", ""), word, Param::text("name", "")] {
         if let Ok(value) = param.parse(text) {
             assert_eq!(param.parse(&value.to_string()).as_ref(), Ok(&value));
-            assert!(matches!(value, Value::Int(_)) == matches!(kind, ParamKind::Size | ParamKind::Count));
+            assert!(matches!(value, Value::Int(_)) == matches!(param.kind, ParamKind::Size | ParamKind::Count));
             assert!(!param.show(&value).is_empty() || text.is_empty());
         }
     }
@@ -297,8 +277,6 @@ pub fn numbers(data: &[u8]) {
     }
 }
 
-const PARAM: Param = Param { name: "name", help: "", kind: ParamKind::Text, quick: &[], default: &["1"], full: &[] };
-
 /// The binary suffixes: their names and their powers of two.
 const SUFFIXES: [(&str, u32); 5] = [("t", 40), ("g", 30), ("m", 20), ("k", 10), ("", 0)];
 
@@ -308,7 +286,8 @@ fn number_and_shift(text: &str) -> Option<(String, u32)> {
     SUFFIXES.iter().find_map(|(name, shift)| Some((bare.strip_suffix(name)?.to_owned(), *shift)))
 }
 
-/// An accepted size, written out as an exact decimal of its unit, is the text without idle zeros.
+/// An accepted size, written as an exact decimal of its unit, equals the text without redundant
+/// zeros.
 fn check_size(text: &str, bytes: u64) {
     let (number, shift) = number_and_shift(text).expect("an accepted size has a known suffix");
     let whole = bytes >> shift;
@@ -328,7 +307,7 @@ fn check_size(text: &str, bytes: u64) {
     assert_eq!(number, exact, "{text:?} was read as {bytes} bytes");
 }
 
-/// The bytes of a plain size, which must be accepted: digits, a known suffix, and a value that fits.
+/// The bytes of a plain size, which must be accepted: digits, a known suffix, a value that fits.
 fn plain_size(text: &str) -> Option<u64> {
     let (number, shift) = number_and_shift(text)?;
     let digits = !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit());
@@ -345,7 +324,7 @@ pub fn arguments(data: &[u8]) {
         Ok(cli) => check_arguments(&cli.command),
         Err(error) => {
             let said = error.to_string();
-            // Help is as long as it is; an error names what was typed a few times at most.
+            // Help has a fixed length; an error repeats the input a few times at most.
             let most = if error.use_stderr() { 8192 + 8 * text.len() } else { usize::MAX };
             assert!(!said.is_empty() && said.len() <= most, "{} bytes", said.len());
         }
@@ -354,11 +333,11 @@ pub fn arguments(data: &[u8]) {
 
 fn check_arguments(command: &crate::flags::Command) {
     let crate::flags::Command::Run(run) = command else { return };
-    // A time of nothing would end a run before its first round.
+    // A zero time would end a run before its first round.
     assert!(run.budget.is_none_or(|time| !time.is_zero()) && run.deadline.is_none_or(|time| !time.is_zero()));
     assert!(run.params.iter().all(|(name, values)| !name.is_empty() && values.iter().all(|v| !v.is_empty())));
     assert!(run.parallel.iter().all(|n| (1..=groma_harness::worker_group::MOST_MEMBERS).contains(n)));
-    // The placement goes into the worker's job as text.
+    // The placement is passed to the worker's job as text.
     assert!(run.placement.as_ref().is_none_or(|p| p.to_string().parse().as_ref() == Ok(p)));
 }
 
@@ -370,8 +349,8 @@ pub fn dd(data: &[u8]) {
         Ok(job) => {
             assert!((1..=1 << 30).contains(&job.bs), "bs={}", job.bs);
             assert!(job.input != "internal" || job.output != "internal");
-            assert!(job.time.is_none_or(|time| !time.is_zero()), "a time of nothing");
-            // What is said twice is said once.
+            assert!(job.time.is_none_or(|time| !time.is_zero()), "a time of zero");
+            // Repeating the operands changes nothing.
             let twice = [words.clone(), words].concat();
             let again = crate::dd::Job::parse(&twice).expect("the same operands again");
             assert_eq!((again.bs, again.count, again.total, again.skip), (job.bs, job.count, job.total, job.skip));
@@ -390,7 +369,7 @@ pub fn select(data: &[u8]) {
     static CATALOGUE: OnceLock<Vec<&'static groma_harness::Benchmark>> = OnceLock::new();
     let all = CATALOGUE.get_or_init(groma_benches::all);
     let texts: Vec<String> = text.split('\n').take(8).map(str::to_owned).collect();
-    match crate::select::select(all, &texts, data.len().is_multiple_of(2)) {
+    match crate::select::select(all, &texts, [Tier::Quick, Tier::Standard][data.len() % 2]) {
         Ok(chosen) => {
             let place = |id: &str| all.iter().position(|b| b.info.id == id).expect("of the catalogue");
             assert!(!chosen.is_empty() && chosen.is_sorted_by_key(|b| place(b.info.id)), "in the catalogue's order");
@@ -400,14 +379,18 @@ pub fn select(data: &[u8]) {
     for pattern in texts.iter().filter(|t| t.contains(['*', '?'])) {
         for id in ["mem.latency", "ipc.pipe_rtt", "ctx.switch.net", ""] {
             let prefix = id.strip_prefix(pattern.as_str()).is_some_and(|rest| rest.starts_with('.'));
-            assert_eq!(crate::select::names_metric(pattern, id), fits(pattern, id) || prefix, "{pattern:?} and {id:?}");
+            assert_eq!(
+                crate::select::names_metric(pattern, id),
+                matches_pattern(pattern, id) || prefix,
+                "{pattern:?} and {id:?}"
+            );
         }
     }
 }
 
-/// Whether a pattern fits, by dynamic programming over its places.
-fn fits(pattern: &str, text: &str) -> bool {
-    // How much of the text what was read of the pattern can have taken.
+/// Whether a pattern matches, by dynamic programming over its positions.
+fn matches_pattern(pattern: &str, text: &str) -> bool {
+    // The prefixes of the text that the part of the pattern read so far can match.
     let mut taken = vec![false; text.len() + 1];
     taken[0] = true;
     for p in pattern.bytes() {
@@ -424,7 +407,8 @@ fn fits(pattern: &str, text: &str) -> bool {
     taken[text.len()]
 }
 
-/// What NDJSON and the columns of the store hold, `model/record.rs`: the first byte chooses the type.
+/// The contents of NDJSON and of the store's columns, `model/record.rs`: the first byte selects the
+/// type.
 pub fn records(data: &[u8]) {
     let Some((&kind, json)) = data.split_first() else { return };
     let Ok(json) = std::str::from_utf8(json) else { return };
@@ -444,11 +428,12 @@ pub fn records(data: &[u8]) {
     }
 }
 
-fn same_again<T: Serialize + DeserializeOwned + Debug + PartialEq>(json: &str) {
+fn same_again<T: Serialize + DeserializeOwned + Debug>(json: &str) {
     let Ok(value) = serde_json::from_str::<T>(json) else { return };
     let written = serde_json::to_string(&value).expect("a value is JSON");
     let again: T = serde_json::from_str(&written).expect("what was written can be read");
-    assert_eq!(again, value);
+    // As text: null is read as NaN where it stands for a number, and NaN is not equal to itself.
+    assert_eq!(format!("{again:?}"), format!("{value:?}"));
     assert_eq!(serde_json::to_string(&again).expect("a value is JSON"), written);
 }
 
@@ -460,7 +445,7 @@ fn stored_result(json: &str) {
     assert_eq!(format!("{again:?}"), format!("{result:?}"));
 }
 
-/// A record in the stream is one line, which any reader of JSON can read.
+/// A record in the stream is one line that any JSON reader accepts.
 fn one_line(json: &str) {
     let Ok(record) = serde_json::from_str::<Record>(json) else { return };
     let mut stream = Ndjson::new(Vec::new(), "memory");
@@ -472,8 +457,9 @@ fn one_line(json: &str) {
     assert_eq!((&line["kind"], &line["id"]), (&"metric".into(), &record.id.as_str().into()));
 }
 
-/// A store whose file was altered, `store/store.rs`: the input is a list of alterations (three bytes of place, one of
-/// length, as many bytes); the first byte says whether the file is also cut off at the last place.
+/// A store whose file was altered, `store/store.rs`. The input is a list of alterations (three
+/// bytes of offset, one of length, then that many bytes); the first byte says whether the file is
+/// also truncated at the last offset.
 pub fn store(data: &[u8]) {
     let Some((&cut, mut alterations)) = data.split_first() else { return };
     let mut file = sound_store().to_vec();
@@ -497,7 +483,7 @@ pub fn store(data: &[u8]) {
     }
     for id in ids.iter().take(8) {
         if let Ok(run) = store.load(id) {
-            // What was loaded can be shown as JSON and be kept again.
+            // A loaded run can be shown as JSON and stored again.
             let _ = serde_json::to_string(&run.header).expect("a header is JSON");
             for (point, rounds) in &run.points {
                 let _ = (serde_json::to_string(point), serde_json::to_string(rounds));
@@ -505,7 +491,7 @@ pub fn store(data: &[u8]) {
         }
         let _ = store.mark_killed(id);
     }
-    // A run may still be written, or there is an error; the other runs then stay.
+    // A run can still be written, or there is an error; the other runs then stay.
     if let Ok(mut writer) = store.writer("nobody") {
         let points = sample_run::points();
         let written = writer
@@ -518,7 +504,7 @@ pub fn store(data: &[u8]) {
     }
 }
 
-/// A small sound store: two runs, one of them without an end.
+/// A small intact store: two runs, one of them without an end.
 fn sound_store() -> &'static [u8] {
     static FILE: OnceLock<Vec<u8>> = OnceLock::new();
     FILE.get_or_init(|| {
@@ -542,38 +528,42 @@ fn sound_store() -> &'static [u8] {
     })
 }
 
-/// What a stored run becomes: records, `report/summarise.rs`, and every view of them. The input is
-/// JSON: points with their rounds, and the host.
+/// From a stored run to records, `analysis/summarise.rs`, and every view of them. The input is JSON:
+/// points with their rounds, and the host.
 pub fn views(data: &[u8]) {
     type Stored = (Vec<(Point, Vec<Round>)>, Host);
     let Ok(json) = std::str::from_utf8(data) else { return };
     let Ok((points, host)) = serde_json::from_str::<Stored>(json) else { return };
     let mut records: Vec<Record> = Vec::new();
     for (point, rounds) in &points {
-        let made = groma_report::summarise(point, rounds, &host);
+        let made = groma_analysis::summarise(point, rounds, &host);
         assert_eq!(made.len(), point.metrics.len());
         for record in made {
             assert!(record.clean <= record.samples && record.rounds as usize <= rounds.len());
             assert_eq!(record.round_values.len(), record.rounds as usize);
-            // A worker group has no more members than took samples, whatever the point says.
+            // A worker group has no more members than took samples, whatever the point claims.
             assert!(record.facts.len() <= data.len());
             records.push(record);
         }
     }
     let (head, end) = (sample_run::header("07"), sample_run::end(false));
-    // What is drawn is as large as the terminal, what is listed as the records are.
+    // A plot is as large as the terminal, a list as the records.
     let most = (256 << 10) + 512 * data.len();
     let bounded = |what: &str, text: &str| assert!(text.len() <= most, "{} bytes of {what}", text.len());
+    let families = groma_benches::families();
+    let families = groma_model::Families(&families);
     for all in [false, true] {
         let style = groma_report::Style { all, ..groma_report::Style::plain(100) };
         for format in groma_report::Format::ALL {
-            bounded(format.word(), &groma_report::render(&head, &records, Some(&end), format, &style));
+            bounded(format.word(), &groma_report::render(families, &head, &records, Some(&end), format, &style));
         }
-        bounded("page", &groma_report::hardware(&head, &records, &style).unwrap_or_default());
+        bounded("page", &groma_report::hardware(families, &head, &records, &style).unwrap_or_default());
         bounded("summary", &groma_report::summary(&head, &records, Some(&end), &style));
         let same: Vec<&Record> = records.iter().filter(|r| r.id == records[0].id).collect();
-        let charts =
-            [groma_report::plot(&same, None).ok(), records.first().and_then(|r| groma_report::histogram(r).ok())];
+        let charts = [
+            groma_report::plot(families, &same, None).ok(),
+            records.first().and_then(|r| groma_report::histogram(r).ok()),
+        ];
         for chart in charts.into_iter().flatten() {
             bounded("terminal plot", &chart.terminal(&style));
             bounded("SVG", &chart.svg());
@@ -581,7 +571,7 @@ pub fn views(data: &[u8]) {
     }
 }
 
-/// The facts of a machine whose `/proc` and `/sys` hold anything, `sys/facts`: see [`Scratch::plant`].
+/// The facts of a machine with arbitrary `/proc` and `/sys`, `sys/facts`: see [`Scratch::plant`].
 pub fn facts(data: &[u8]) {
     let tree = Scratch::new();
     tree.plant(data, &FACT_FILES);
@@ -594,14 +584,14 @@ pub fn facts(data: &[u8]) {
         assert_eq!(value.split_whitespace().collect::<Vec<_>>().join(" "), *value, "{key}");
         assert!(!value.is_empty(), "{key}");
     }
-    // The facts grow with what is written in the files, not with the numbers in it.
+    // The facts grow with the text in the files, not with the numbers in it.
     let said: usize = facts.iter().map(|(key, value)| key.len() + value.len()).sum();
     assert!(said <= (64 << 10) + 16 * data.len(), "{said} bytes of facts from {}", data.len());
     assert!(counters.loadavg.is_none_or(|load| load.iter().all(|l| l.is_finite())));
     let _ = counters.since(&counters);
 }
 
-/// The files of the target `facts`. Only ever add at the end: the corpus names them by their number.
+/// The files of the target `facts`. Append only: the corpus refers to them by number.
 const FACT_FILES: [&str; 64] = [
     "proc/cpuinfo",
     "proc/meminfo",
@@ -669,7 +659,7 @@ const FACT_FILES: [&str; 64] = [
     "run/systemd/container",
 ];
 
-/// The topology that a `/sys` with anything in it declares, `sys/topology.rs`: see [`Scratch::plant`].
+/// The topology of an arbitrary `/sys`, `sys/topology.rs`: see [`Scratch::plant`].
 pub fn topology(data: &[u8]) {
     let (allowed, files) = data.split_at(data.len().min(2));
     let bits = allowed.iter().fold(0_u32, |bits, byte| (bits << 8) | u32::from(*byte));
@@ -691,7 +681,7 @@ pub fn topology(data: &[u8]) {
     assert_eq!(topology.check(&usable).is_ok(), !usable.is_empty());
     for group in [topology.compact(40), topology.spread(40)] {
         assert_eq!(group.len(), if usable.is_empty() { 0 } else { 40 });
-        // Each once before any twice.
+        // Each CPU once before any twice.
         let first: BTreeSet<u32> = group.iter().copied().take(usable.len()).collect();
         assert_eq!(first.into_iter().collect::<Vec<_>>(), usable);
     }
@@ -707,7 +697,7 @@ pub fn topology(data: &[u8]) {
     }
 }
 
-/// The files of the target `topology`. Only ever add at the end: the corpus names them by their number.
+/// The files of the target `topology`. Append only: the corpus refers to them by number.
 const TOPOLOGY_FILES: [&str; 40] = [
     "sys/devices/system/cpu/online",
     "sys/devices/system/node/node0/cpulist",
@@ -751,7 +741,7 @@ const TOPOLOGY_FILES: [&str; 40] = [
     "sys/devices/system/node/node4294967296/cpulist",
 ];
 
-/// A directory that goes away with the value; in memory where possible.
+/// A directory that is removed on drop; in memory if possible.
 struct Scratch(PathBuf);
 
 impl Scratch {
@@ -764,15 +754,15 @@ impl Scratch {
         Scratch(dir)
     }
 
-    /// Makes the files that the input describes: pieces that end with 0xff, each the number of a
-    /// file and what it holds. Numbers from 128 up make a directory in its place, and from 192 up a
-    /// symbolic link that points to what it holds.
+    /// Creates the files that the input describes: pieces that end with 0xff, each the number of a
+    /// file and its contents. Numbers from 128 make a directory instead, and from 192 a symbolic
+    /// link to the path in its contents.
     fn plant(&self, data: &[u8], files: &[&str]) {
         for piece in data.split(|byte| *byte == 0xff) {
             let Some((&number, text)) = piece.split_first() else { continue };
             let path = self.0.join(files[usize::from(number % 64) % files.len()]);
             let parent = path.parent().expect("a file has a directory");
-            // What is there already stays: the second of two pieces for one file is left out.
+            // Existing files stay: the second of two pieces for one file is ignored.
             if std::fs::create_dir_all(parent).is_err() {
                 continue;
             }
@@ -780,7 +770,7 @@ impl Scratch {
                 0..128 if !path.exists() => std::fs::write(&path, text),
                 0..128 => Ok(()),
                 128..192 => std::fs::create_dir(&path),
-                // Never out of the tree, and never to a file that can be waited for.
+                // Never out of the tree, and never to a file whose read can block.
                 _ => match std::str::from_utf8(text) {
                     Ok(to) if !to.is_empty() && !to.contains(['/', '\0']) => std::os::unix::fs::symlink(to, &path),
                     _ => Ok(()),

@@ -1,14 +1,14 @@
-//! The CPUs that a benchmark visits by itself.
+//! Selection of CPUs for benchmarks that visit several of them.
 
 use groma_harness::prelude::*;
 use groma_harness::sys::{affinity, process};
 
-/// The CPUs that the run may use. A worker is pinned to one of them when this is asked; its supervisor is not.
+/// The CPUs that the run may use, as its supervisor has them: by then the worker is pinned to one.
 pub(crate) fn of_the_run() -> Result<Vec<u32>, BenchError> {
     affinity::allowed_to(process::parent_id()).or_else(|_| affinity::allowed()).context("reading the allowed CPUs")
 }
 
-/// At most `most` of them, spread evenly, the first and the last among them.
+/// At most `most` of them, spread evenly, including the first and the last.
 pub(crate) fn evenly(cpus: &[u32], most: usize) -> Vec<u32> {
     if cpus.len() <= most || most < 2 {
         return cpus.iter().copied().take(most).collect();

@@ -1,32 +1,35 @@
-//! Evidence of whether a loop enters the kernel: it is run in a child that is cut off from the kernel.
+//! Evidence of whether a loop enters the kernel.
 //!
-//! Exact where the share of CPU time in the kernel is not: that is counted by ticks of 4 ms on most kernels, and over the
-//! 20 ms of a round one in twenty loops of nothing but system calls shows less than a fifth of it.
+//! The loop's body runs in a child behind a filter that refuses every system call. This is exact
+//! where the share of CPU time in the kernel is not. Most kernels account that share by ticks of 4
+//! ms, and over the 20 ms of a round one in twenty loops of nothing but system calls shows less
+//! than a fifth of it. See docs/methods/operating-system.md#kernel-entry.
 
 use groma_harness::prelude::*;
 use groma_harness::sys::filter::cut_off;
 
-/// Iterations that the child runs, each by itself; fits into an exit code and differs from that of a panic.
+/// Iterations that the child runs, each by itself. The number of failures is its exit code, so it
+/// must differ from [`NO_FILTER`] and from the exit code of a panic.
 const TRIES: i32 = 100;
-/// The child's exit code where the kernel has no filters.
+/// The child's exit code where the kernel has no system call filters.
 const NO_FILTER: i32 = 255;
-/// What is proven.
+/// The name of the proof.
 const NAME: &str = "calls of 100 that the kernel was asked for";
 
-/// Every iteration of the measured body asks the kernel: without the kernel it fails.
+/// Proves that every iteration of the measured body enters the kernel: without the kernel it fails.
 pub(crate) fn asks_the_kernel(ctx: &mut Ctx, body: impl FnMut(u64) -> Outcome) {
     if let Some(asked) = asked(ctx, body) {
         ctx.prove(NAME, "100", f64::from(asked), 100.0..=100.0);
     }
 }
 
-/// The opposite: no iteration does; `Unsupported` where one does.
+/// Proves that no iteration enters the kernel; `Unsupported` where one does.
 pub(crate) fn never_asks_the_kernel(ctx: &mut Ctx, body: impl FnMut(u64) -> Outcome) -> Outcome {
     if let Some(asked) = asked(ctx, body) {
-        // More than were tried is a panic: no reason, and no proof.
+        // More failures than tries means a panic: not a reason, and the proof breaks.
         if (1..=TRIES).contains(&asked) {
             return Err(BenchError::Unsupported(
-                "the kernel is entered for it here, by the C library or a missing vDSO".into(),
+                "the kernel is entered here, through the C library or for want of a vDSO".into(),
             ));
         }
         ctx.prove(NAME, "0", f64::from(asked), 0.0..=0.0);
@@ -34,9 +37,9 @@ pub(crate) fn never_asks_the_kernel(ctx: &mut Ctx, body: impl FnMut(u64) -> Outc
     Ok(())
 }
 
-/// How many iterations failed without the kernel; `None`, and a remark, where it cannot be tried.
+/// How many iterations failed without the kernel; `None`, and a remark, where that cannot be tried.
 fn asked(ctx: &mut Ctx, mut body: impl FnMut(u64) -> Outcome) -> Option<i32> {
-    // A member of a worker group runs the same code as a worker alone; and threads must not fork.
+    // A member of a worker group runs the same code as a lone worker, and threads must not fork.
     if ctx.workers() > 1 {
         return None;
     }
@@ -46,12 +49,12 @@ fn asked(ctx: &mut Ctx, mut body: impl FnMut(u64) -> Outcome) -> Option<i32> {
     });
     let why = match child.and_then(|child| Ok(child.wait()?)) {
         Ok(exit) => match exit.code() {
-            Some(NO_FILTER) => "it has no filters of system calls".to_owned(),
+            Some(NO_FILTER) => "the kernel has no system call filters".to_owned(),
             Some(asked) => return Some(asked),
             None => format!("the child {exit}"),
         },
         Err(stop) => stop.to_string(),
     };
-    ctx.note(format!("not tried whether the kernel is entered: {why}"));
+    ctx.note(format!("kernel entry was not checked: {why}"));
     None
 }

@@ -1,4 +1,4 @@
-//! Programs of our own, carried inside this one and written where they can be executed.
+//! Our own programs, embedded in this one and written to where they can be executed.
 
 use groma_harness::prelude::*;
 use groma_harness::sys::fork;
@@ -6,8 +6,8 @@ use std::io;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-/// Writes a program. A child does it: nobody else who forks meanwhile can then hold the file open for writing, in which state
-/// no kernel executes it (`ETXTBSY`).
+/// Writes a program. A child process writes it, so that no process forked in the meantime inherits
+/// the descriptor: the kernel does not execute a file that is open for writing (`ETXTBSY`).
 pub(crate) fn write(path: &Path, elf: &[u8]) -> Outcome {
     let write = || -> io::Result<()> {
         let mut file = std::fs::OpenOptions::new().write(true).create_new(true).mode(0o700).open(path)?;

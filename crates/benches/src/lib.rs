@@ -1,12 +1,14 @@
-//! The benchmarks: one file each, named as the user names them: `ipc.pipe_rtt` is `ipc/pipe_rtt.rs`.
+//! The benchmarks, one file each, named after their id: `ipc.pipe_rtt` is `ipc/pipe_rtt.rs`.
 //!
-//! The catalogue is written out, not collected by the linker: a family lists its files in its `mod.rs`, and [`all`] chains
-//! the families. A test walks the folders and compares file names with ids, so nothing is forgotten or misnamed.
-//! Benchmarks do not time, print, parse, store, choose their repetitions, or start threads behind the harness's back; what
-//! is unsafe about the system is behind `groma-sys`.
+//! The catalogue is written out, not collected by the linker: a family lists its files in its
+//! `mod.rs`, and [`all`] concatenates the families. A test walks the folders and compares file
+//! names with ids, so nothing is forgotten or misnamed. Benchmarks do not time, print, parse,
+//! store, choose their iterations, or start threads behind the harness's back. Unsafe code is in
+//! `groma-sys`.
 #![forbid(unsafe_code)]
 
 use groma_harness::Benchmark;
+use groma_harness::model::Family;
 use groma_harness::remote::Service;
 
 mod clock;
@@ -44,37 +46,44 @@ mod vm;
 pub mod wire;
 mod work;
 
-/// Every benchmark, family by family, in the order in which lists and tables show them.
+/// The families and their benchmarks, in the order of lists and tables.
+static CATALOGUE: &[(&Family, &[&Benchmark])] = &[
+    (&clock::ABOUT, clock::ALL),
+    (&cpu::ABOUT, cpu::ALL),
+    (&mem::ABOUT, mem::ALL),
+    (&syscall::ABOUT, syscall::ALL),
+    (&vdso::ABOUT, vdso::ALL),
+    (&signal::ABOUT, signal::ALL),
+    (&proc::ABOUT, proc::ALL),
+    (&thread::ABOUT, thread::ALL),
+    (&ctx::ABOUT, ctx::ALL),
+    (&timer::ABOUT, timer::ALL),
+    (&sched::ABOUT, sched::ALL),
+    (&ipc::ABOUT, ipc::ALL),
+    (&lock::ABOUT, lock::ALL),
+    (&ready::ABOUT, ready::ALL),
+    (&uring::ABOUT, uring::ALL),
+    (&net::ABOUT, net::ALL),
+    (&rpc::ABOUT, rpc::ALL),
+    (&http::ABOUT, http::ALL),
+    (&vm::ABOUT, vm::ALL),
+    (&file::ABOUT, file::ALL),
+    (&disk::ABOUT, disk::ALL),
+    (&mix::ABOUT, mix::ALL),
+    (&selftest::ABOUT, selftest::ALL),
+];
+
+/// Every benchmark, family by family, in the order of lists and tables.
 pub fn all() -> Vec<&'static Benchmark> {
-    [
-        clock::ALL,
-        cpu::ALL,
-        mem::ALL,
-        syscall::ALL,
-        vdso::ALL,
-        signal::ALL,
-        proc::ALL,
-        thread::ALL,
-        ctx::ALL,
-        timer::ALL,
-        sched::ALL,
-        ipc::ALL,
-        lock::ALL,
-        ready::ALL,
-        uring::ALL,
-        net::ALL,
-        rpc::ALL,
-        http::ALL,
-        vm::ALL,
-        file::ALL,
-        disk::ALL,
-        mix::ALL,
-        selftest::ALL,
-    ]
-    .concat()
+    CATALOGUE.iter().flat_map(|(_, benchmarks)| *benchmarks).copied().collect()
 }
 
-/// Every other side that a benchmark may have on another machine, for `groma serve`.
+/// Every family, in the same order.
+pub fn families() -> Vec<&'static Family> {
+    CATALOGUE.iter().map(|(family, _)| *family).collect()
+}
+
+/// Every peer that a benchmark may have on another machine, for `groma serve`.
 pub fn services() -> Vec<&'static Service> {
     [net::SERVICES, rpc::SERVICES, http::SERVICES].concat()
 }

@@ -1,15 +1,16 @@
-//! What streams are made of: every word of a piece holds the number of the piece.
+//! The data of streams: every word of a transfer holds the number of that transfer.
 //!
-//! So both sides touch all of it, and no byte can be lost, doubled or credited without having been moved.
+//! Both sides thus touch all of it, and no byte can be lost, duplicated or credited without having
+//! been moved.
 
-/// Puts the number into every word; the same bytes on every kind of machine.
+/// Puts the number into every word, in an order of bytes that is the same on every machine.
 pub(crate) fn fill(buffer: &mut [u8], number: u64) {
     let (words, rest) = buffer.as_chunks_mut::<8>();
     words.fill(number.to_le_bytes());
     rest.copy_from_slice(&number.to_le_bytes()[..rest.len()]);
 }
 
-/// Whether every word holds the number; looks at all of them, whatever the first ones say.
+/// Whether every word holds the number. Looks at all words, even after a mismatch.
 pub(crate) fn holds(buffer: &[u8], number: u64) -> bool {
     let (words, rest) = buffer.as_chunks::<8>();
     let differing = words.iter().fold(0, |bits, word| bits | (u64::from_le_bytes(*word) ^ number));

@@ -1,7 +1,9 @@
-//! The other side of a network benchmark: a helper on this machine, or a service of `groma serve` on another.
+//! The peer of a network benchmark.
 //!
-//! The benchmark is the same in both cases: it connects to [`Peer::address`], measures, and ends it. Whatever the two sides
-//! have to agree on (a size, an option) goes over their own connection first: there is no memory that they share.
+//! It is a helper process on this machine, or a service of `groma serve` on another. The benchmark
+//! is the same in both cases: it connects to [`Peer::address`], measures, and ends the peer.
+//! Whatever both sides have to agree on (a size, an option) goes over their own connection first,
+//! since they share no memory. See docs/methods/operating-system.md#peers.
 
 pub(crate) use groma_harness::remote::{Limits, Service, Session, Socket, Transport};
 
@@ -14,7 +16,7 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream};
 use std::os::fd::{AsFd, OwnedFd};
 
-/// A running other side; dropped, it is ended.
+/// A running peer. Dropping it ends it.
 #[derive(Debug)]
 pub(crate) struct Peer {
     address: SocketAddr,
@@ -23,13 +25,13 @@ pub(crate) struct Peer {
 
 #[derive(Debug)]
 enum Side {
-    /// A forked helper, which goes when it sees the end of `hold`.
+    /// A forked helper process, which exits when the pipe `hold` ends.
     Here { child: Child, hold: OwnedFd },
-    /// A service on another machine, which goes when the connection ends.
+    /// A service on another machine, which ends with its connection.
     There(Control),
 }
 
-/// Which of the two kinds of addresses; `Unsupported` where the machine has no such loopback.
+/// The address family; `Unsupported` where the machine has no such loopback.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Family {
     V4,
@@ -37,12 +39,12 @@ pub(crate) enum Family {
 }
 
 impl Family {
-    /// The family that a word parameter names: `v4` or `v6`.
+    /// The family that the value of a parameter names: `v4` or `v6`.
     pub(crate) fn of_word(word: &str) -> Family {
         if word == "v6" { Family::V6 } else { Family::V4 }
     }
 
-    /// A port of the kernel's choice on this machine alone.
+    /// A loopback address whose port the kernel chooses.
     pub(crate) fn loopback(self) -> SocketAddr {
         let ip: IpAddr = match self {
             Family::V4 => Ipv4Addr::LOCALHOST.into(),
@@ -53,17 +55,18 @@ impl Family {
 }
 
 impl Peer {
-    /// Starts the service: on this machine on the CPU that the placement names, or where `--host` says.
+    /// Starts the service: on this machine, on the CPU that the placement names, or on `--host`.
     pub(crate) fn start(ctx: &Ctx, service: &'static Service) -> Result<Peer, BenchError> {
         Peer::start_by(ctx, service, Family::V4)
     }
 
-    /// As [`Peer::start`], reached by addresses of this family; another machine has the address that it has.
+    /// As [`Peer::start`], reached by an address of this family. Another machine must have been
+    /// named by such an address.
     pub(crate) fn start_by(ctx: &Ctx, service: &'static Service, family: Family) -> Result<Peer, BenchError> {
         Peer::start_within(ctx, service, family, Limits::default())
     }
 
-    /// As [`Peer::start_by`]; the service is asked for no more than that.
+    /// As [`Peer::start_by`], with limits on what the service will send or accept.
     pub(crate) fn start_within(
         ctx: &Ctx,
         service: &'static Service,
@@ -96,17 +99,19 @@ impl Peer {
         Ok(Peer { address, side: Side::Here { child, hold: held } })
     }
 
-    /// Where to connect or to send to.
+    /// The address to connect or send to.
     pub(crate) fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Whether it is on another machine: there wires lose packets, and its counters are not ours.
+    /// Whether it is on another machine. Networks lose packets, and this kernel does not count
+    /// there.
     pub(crate) fn is_remote(&self) -> bool {
         matches!(self.side, Side::There(_))
     }
 
-    /// Lets it go and waits for its end, which is told if it was on this machine; a service elsewhere has to end well.
+    /// Ends the peer and waits for it. Returns how it exited if it ran on this machine; a service
+    /// on another machine that failed is an error.
     pub(crate) fn end(self) -> Result<Option<Exit>, BenchError> {
         match self.side {
             Side::Here { child, hold } => {
@@ -118,13 +123,13 @@ impl Peer {
     }
 }
 
-/// Says what the other side has to know, or is told by [`hear`].
+/// Sends numbers to the peer; [`hear`] receives them.
 pub(crate) fn say<const N: usize>(connection: &TcpStream, numbers: [u64; N]) -> io::Result<()> {
-    // One write: with Nagle's algorithm the second would wait for an answer to the first.
+    // One write: with Nagle's algorithm a second would wait for the acknowledgement of the first.
     write_full(connection.as_fd(), numbers.map(u64::to_be_bytes).as_flattened())
 }
 
-/// What [`say`] said at the other end.
+/// Receives the numbers that [`say`] sent at the other end.
 pub(crate) fn hear<const N: usize>(connection: &TcpStream) -> io::Result<[u64; N]> {
     let mut numbers = [[0; 8]; N];
     read_full(connection.as_fd(), numbers.as_flattened_mut())?;
@@ -138,7 +143,7 @@ mod tests {
 
     static COUNTER: Service = Service { name: "net.test", transport: Transport::Tcp, serve: count };
 
-    /// Doubles the number that each connection brings, until it is let go.
+    /// Doubles the number that each connection brings, until the peer is ended.
     fn count(session: Session) -> io::Result<()> {
         while let Some(connection) = session.accept()? {
             let [number] = hear(&connection)?;
@@ -164,7 +169,7 @@ mod tests {
         let refused = TcpStream::connect(address).expect_err("nobody listens there any more");
         assert_eq!(refused.kind(), io::ErrorKind::ConnectionRefused);
 
-        // Whatever stops a benchmark, its other side goes with it.
+        // Whatever stops a benchmark, its peer ends with it.
         let address = Peer::start(ctx, &COUNTER)?.address();
         assert!(TcpStream::connect(address).is_err());
         ctx.state(1.0);

@@ -1,4 +1,4 @@
-//! Evidence that several benchmarks give in the same words.
+//! Proofs that several benchmarks share.
 
 use groma_harness::Ctx;
 use groma_harness::model::Placement;
@@ -6,9 +6,8 @@ use groma_harness::sys::affinity;
 use groma_harness::sys::counters::{self, Usage};
 use groma_harness::sys::process::Exit;
 
-/// Whether both sides have to be on this CPU: because that is the placement, whatever CPU the other
-/// side has been given (it was none, and the proof was then left out), because both were given the
-/// same, or because there is no other.
+/// Whether both sides must be on this CPU: the placement says so (whatever CPU the peer was given,
+/// even none), both were given the same CPU, or there is only one.
 pub(crate) fn on_one_cpu(ctx: &Ctx) -> bool {
     match ctx.peer_cpu() {
         _ if *ctx.placement() == Placement::SameCpu => true,
@@ -17,14 +16,16 @@ pub(crate) fn on_one_cpu(ctx: &Ctx) -> bool {
     }
 }
 
-/// [`switches`] where it has to hold: between two CPUs an answer can be there before this side has gone to sleep.
+/// [`switches`] where it must hold: on one CPU. Between two CPUs an answer can arrive before this
+/// side has gone to sleep.
 pub(crate) fn switches_on_one_cpu(ctx: &mut Ctx, before: &Usage, peer: &Exit) {
     if on_one_cpu(ctx) {
         switches(ctx, before, peer);
     }
 }
 
-/// Each side of a round trip goes to sleep once and is woken once; a peer that never slept was not talked to.
+/// Proves that each side of a round trip slept once and was woken once. A peer that never slept
+/// received no messages.
 pub(crate) fn switches(ctx: &mut Ctx, before: &Usage, peer: &Exit) {
     let here = Usage::thread().since(before);
     let trips = ctx.iterations().max(1) as f64;
@@ -32,12 +33,13 @@ pub(crate) fn switches(ctx: &mut Ctx, before: &Usage, peer: &Exit) {
     ctx.prove("context switches per round trip, both sides", "1.8 or more", both / trips, 1.8..);
 }
 
-/// The other side left by itself and without complaint.
+/// Proves that the peer exited by itself with code 0.
 pub(crate) fn peer_ended_well(ctx: &mut Ctx, peer: &Exit) {
     ctx.prove("exit code of the other side", "0", f64::from(peer.code().unwrap_or(-1)), 0.0..=0.0);
 }
 
-/// The kernel has made at least one task per iteration since it counted `before`; others make some as well.
+/// Proves that the kernel has created at least one task per iteration since it counted `before`.
+/// Other programs create tasks as well.
 pub(crate) fn tasks_created(ctx: &mut Ctx, before: Option<u64>) {
     if let (Some(before), Some(after)) = (before, counters::tasks_created()) {
         let each = after.saturating_sub(before) as f64 / ctx.iterations().max(1) as f64;
@@ -45,7 +47,7 @@ pub(crate) fn tasks_created(ctx: &mut Ctx, before: Option<u64>) {
     }
 }
 
-/// What the tests of round trips have in common.
+/// Shared by the tests of round trips.
 #[cfg(test)]
 pub(crate) mod testing {
     use groma_harness::prelude::*;
@@ -53,7 +55,7 @@ pub(crate) mod testing {
     use groma_harness::testing::{Tried, try_out};
     use std::path::Path;
 
-    /// Tries it on one CPU, where every round trip takes two context switches, and sees that it did.
+    /// Tries it on one CPU, where every round trip takes two context switches, and asserts that.
     pub(crate) fn try_on_one_cpu(
         bench: &Benchmark,
         chosen: &[(&str, &str)],
@@ -72,11 +74,11 @@ pub(crate) mod testing {
     #[test]
     fn the_placement_demands_the_proof_whatever_cpu_the_other_side_has() {
         use groma_harness::testing::{try_failing_at, try_placed};
-        /// A round trip with nobody.
+        /// A round trip without a peer.
         fn run(ctx: &mut Ctx) -> Outcome {
             let before = counters::Usage::thread();
             let peer = ctx.fork_peer(&[], || 0)?.wait().context("waiting for the other side")?;
-            // Thousands of iterations, and a handful of switches.
+            // Thousands of iterations, but only a few switches.
             ctx.measure(|iters| {
                 sys::arch::add_chain(iters * 64);
                 Ok(())
@@ -94,7 +96,7 @@ pub(crate) mod testing {
             let tried = try_failing_at(&bench, Placement::SameCpu, named).expect("a child");
             assert!(broken(&tried), "{named:?}: {:?}", tried.result.output.proofs);
         }
-        // Between two CPUs an answer may come before anybody sleeps.
+        // Between two CPUs an answer may arrive before either side sleeps.
         if let [here, there, ..] = *cpus {
             try_placed(&bench, &[], None, Placement::SameLlc, &[here, there]).expect("no proof of switches is wanted");
         }

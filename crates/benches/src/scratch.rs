@@ -1,4 +1,6 @@
-//! Files to measure with: below the round's own directory, and gone afterwards.
+//! Files to measure with: below the round's own directory, and removed afterwards.
+//!
+//! See docs/methods/operating-system.md#scratch-files.
 
 use groma_harness::prelude::*;
 use groma_harness::sys::tmpfs::Tmpfs;
@@ -8,45 +10,45 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// A directory to measure in, removed with all that is in it.
+/// A directory to measure in, removed with its contents.
 pub(crate) struct Scratch {
     kind: Kind,
     path: PathBuf,
     dir: File,
 }
 
-/// Whose it is, hence how it goes.
+/// Who owns the directory, and therefore how it is removed.
 enum Kind {
-    /// This member's own: removed with all that is in it, which is this directory.
+    /// This member's own: this path is removed with its contents.
     Own(PathBuf),
-    /// All members': removed by the last one, who finds nobody else's lock on it.
+    /// Shared by all members: removed by the last one, which finds no other lock on it.
     Shared,
-    /// The root of a file system that goes with its last descriptor.
+    /// The root of a file system that vanishes with its last descriptor.
     Tmpfs(#[expect(dead_code, reason = "held")] Tmpfs),
 }
 
 impl Scratch {
-    /// Makes one of this member's own, and states what file system it lies on.
+    /// Creates this member's own directory, and records its file system as facts.
     pub(crate) fn new(ctx: &mut Ctx) -> Result<Scratch, BenchError> {
         let path = ctx.work_dir()?.join(format!("member-{}", ctx.member()));
         std::fs::create_dir(&path).context("making a directory")?;
         Scratch::open(ctx, Kind::Own(path.clone()), path)
     }
 
-    /// As [`Scratch::new`], and where the file system can be asked for that, in a part of it of its own: what earlier
-    /// rounds have made and removed there is not in the way.
+    /// As [`Scratch::new`], and in a separate part of the file system where it supports that, so
+    /// that leftovers of what earlier rounds created and removed do not interfere.
     pub(crate) fn apart(ctx: &mut Ctx) -> Result<Scratch, BenchError> {
         let mut scratch = Scratch::new(ctx)?;
         let apart = sys::dir_allocation::scatter_below(&scratch.dir).is_ok();
         ctx.fact("directory.apart", if apart { "yes" } else { "no" });
-        // The place follows from the name.
+        // The file system derives the place from the name.
         scratch.path.push(format!("{:016x}", ctx.rng().next_u64()));
         std::fs::create_dir(&scratch.path).context("making a directory")?;
         scratch.dir = File::open(&scratch.path).context("opening the directory")?;
         Ok(scratch)
     }
 
-    /// One for all members of the worker group.
+    /// Creates or opens one directory for all members of the worker group.
     pub(crate) fn shared(ctx: &mut Ctx) -> Result<Scratch, BenchError> {
         let path = ctx.work_dir()?.join("shared");
         match std::fs::create_dir(&path) {
@@ -54,14 +56,15 @@ impl Scratch {
             made => made.context("making a directory")?,
         }
         let scratch = Scratch::open(ctx, Kind::Shared, path)?;
-        // Where files have no locks, the directory goes with the round.
+        // Where the file system has no locks, the directory is removed with the round's.
         drop(scratch.dir.try_lock_shared());
         Ok(scratch)
     }
 
-    /// One on a file system in memory, of this member's own: what a file costs where no disk and no journal is below.
+    /// Creates one on a tmpfs of this member's own: what a file costs without a disk or journal.
+    /// See docs/methods/operating-system.md#tmpfs-control.
     pub(crate) fn tmpfs(ctx: &mut Ctx) -> Result<Scratch, BenchError> {
-        /// More than any benchmark fills, less than fills the memory.
+        /// Bytes: more than any benchmark writes, but not enough to fill memory.
         const MOST: u64 = 1 << 30;
         let work_dir = File::open(ctx.work_dir()?).context("opening the work directory")?;
         if sys::tmpfs::holds(&work_dir).context("asking for the file system")? {
@@ -78,7 +81,7 @@ impl Scratch {
     fn open(ctx: &mut Ctx, kind: Kind, path: PathBuf) -> Result<Scratch, BenchError> {
         let dir = File::open(&path).context("opening the directory")?;
         for (key, value) in sys::facts::work_dir_facts(&path) {
-            // What is free changes from round to round; the rest is a property of the place.
+            // Free space changes from round to round; the rest is a property of the place.
             if key != "work_dir.free" {
                 ctx.fact(&key, value);
             }
@@ -86,17 +89,18 @@ impl Scratch {
         Ok(Scratch { kind, path, dir })
     }
 
-    /// Where it is.
+    /// The path of the directory.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// It as a descriptor, from which names are looked up.
+    /// The directory as a descriptor, for lookups relative to it.
     pub(crate) fn dir(&self) -> BorrowedFd<'_> {
         self.dir.as_fd()
     }
 
-    /// An empty file `depth` names below the directory; returns its name from there: `f`, or `a/b/c/f`.
+    /// Creates an empty file `depth` names below the directory; returns its path from there: `f`,
+    /// or `a/b/c/f`.
     pub(crate) fn file_at_depth(&self, depth: u64) -> Result<std::ffi::CString, BenchError> {
         let Some(between @ 0..=26) = depth.checked_sub(1) else {
             return Err(BenchError::Unsupported("a path has 1 to 27 names".to_owned()));
@@ -108,33 +112,35 @@ impl Scratch {
         std::ffi::CString::new(name).map_err(|e| BenchError::Failed(e.to_string()))
     }
 
-    /// An empty file whose name is gone already, so that not even SIGKILL leaves it.
+    /// Creates an empty file and removes its name, so that not even SIGKILL leaves it behind.
     pub(crate) fn nameless(&self, ctx: &Ctx) -> Result<File, BenchError> {
-        // All members of a worker group may be at it in one directory.
+        // All members of a worker group may do this in one directory.
         let name = format!("nameless-{}", ctx.member());
         let file = self.new_file(&name)?;
         std::fs::remove_file(self.path.join(&name)).context("removing the file's name")?;
         Ok(file)
     }
 
-    /// A file of so many random bytes, which nothing can compress or deduplicate, read from its start.
+    /// A file of `bytes` random bytes, which nothing can compress or deduplicate, positioned at its
+    /// start.
     ///
-    /// Its name is gone before anything is written, and its pages are dropped when the
-    /// round ends, long before the kernel would write them back (by default after 30 s). Nothing is written to a disk
-    /// during the round or after it: to sync the file would be 16 to 25 times as slow here, and leave freed blocks to
-    /// be discarded in later rounds.
+    /// Its name is removed before anything is written, and its pages are dropped when the round
+    /// ends, long before the kernel would write them back (by default after 30 s), so nothing is
+    /// written to a disk during the round or after it. Syncing the file was 16 to 25 times as slow,
+    /// and left freed blocks to be discarded in later rounds. See
+    /// docs/methods/operating-system.md#scratch-files.
     pub(crate) fn random_file(&self, bytes: u64, ctx: &mut Ctx) -> Result<File, BenchError> {
         fill(self.nameless(ctx)?, bytes, ctx)
     }
 
-    /// The same with a name, by which it can be opened again: for all members of a worker group where they share the directory,
-    /// and then written by one of them.
+    /// The same with a name, by which it can be opened again. Where the members of a worker group
+    /// share the directory they share the file too, and one of them writes it.
     pub(crate) fn random_file_named(&self, name: &str, bytes: u64, ctx: &mut Ctx) -> Result<File, BenchError> {
-        /// Milliseconds; writing a file takes a second for each gigabyte or two.
+        /// Milliseconds to wait for the writer; writing takes a second for each gigabyte or two.
         const PATIENCE: u32 = 30_000;
         let path = self.path.join(name);
         if ctx.member() == 0 || !matches!(self.kind, Kind::Shared) {
-            // It has its name when it is complete.
+            // The file gets its name when it is complete.
             let file = fill(self.new_file("writing")?, bytes, ctx)?;
             std::fs::rename(self.path.join("writing"), &path).context("naming the file")?;
             return Ok(file);
@@ -156,7 +162,7 @@ impl Scratch {
     }
 }
 
-/// Writes so many random bytes.
+/// Writes `bytes` random bytes.
 fn fill(mut file: File, bytes: u64, ctx: &mut Ctx) -> Result<File, BenchError> {
     let mut block = vec![0u8; 64 << 10];
     let mut left = bytes as usize;
@@ -174,7 +180,7 @@ fn fill(mut file: File, bytes: u64, ctx: &mut Ctx) -> Result<File, BenchError> {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // The directory above goes with the round, whatever becomes of this.
+        // If this fails, the directory above is still removed with the round.
         match &self.kind {
             Kind::Own(whole) => drop(std::fs::remove_dir_all(whole)),
             Kind::Shared if self.dir.try_lock().is_ok() => drop(std::fs::remove_dir_all(&self.path)),
@@ -184,14 +190,14 @@ impl Drop for Scratch {
     }
 }
 
-/// Why there is no file system in memory to be had.
+/// The error for a tmpfs that cannot be mounted.
 fn no_tmpfs(error: std::io::Error) -> BenchError {
     let text = format!("mounting a tmpfs: {error}");
     match error.kind() {
-        // Threads must not fork, and `ENODEV` is a kernel without tmpfs.
+        // `Other`: threads must not fork. `ENODEV`: the kernel has no tmpfs.
         ErrorKind::Other => BenchError::Unsupported(text),
         _ if error.raw_os_error() == Some(sys::tmpfs::NO_SUCH_FILE_SYSTEM) => BenchError::Unsupported(text),
-        // At the limit of user namespaces.
+        // The limit of user namespaces is reached.
         ErrorKind::StorageFull => BenchError::Denied(text),
         _ => BenchError::from_io("mounting a tmpfs", &error),
     }
@@ -221,7 +227,7 @@ pub(crate) mod testing {
 
     impl Drop for Place {
         fn drop(&mut self) {
-            // Fails, and says so, where a benchmark left something; but not a second time.
+            // Fails where a benchmark left something behind, unless the test is failing already.
             let gone = std::fs::remove_dir(&self.0);
             if !std::thread::panicking() {
                 gone.expect("the benchmark left something behind");

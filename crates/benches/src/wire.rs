@@ -1,22 +1,23 @@
-//! The parsers of what comes over the network, for the fuzz targets in `fuzz/`; nothing else uses this module.
+//! The parsers of network input, exported for the fuzz targets in `fuzz/`; nothing else uses this
+//! module.
 
 use crate::http::message;
 use crate::http::server::{self, Named, named};
 use crate::rpc::{exchange, onc};
 use std::io;
 
-/// Bytes of a head of HTTP, at most.
+/// The most bytes in the head of an HTTP message.
 pub const HEAD_MOST: usize = message::HEAD_MOST;
-/// Bytes of a body of HTTP, at most.
+/// The most bytes in an HTTP body.
 pub const BODY_MOST: u64 = server::BODY_MOST;
-/// The server's buffer for calls, and the one for answers.
+/// Bytes in the server's buffer for calls, and in the one for answers.
 pub const ROOM: usize = exchange::ROOM;
 /// Bytes of a call.
 pub const CALL_BYTES: usize = onc::CALL_BYTES;
 /// Bytes of the answer to a call that succeeded.
 pub const REPLY_BYTES: usize = onc::REPLY_BYTES;
 
-/// A request for that path.
+/// A request for `path`.
 pub fn http_request(path: &str, close: bool) -> Vec<u8> {
     message::request(path, close)
 }
@@ -28,7 +29,7 @@ pub fn http_response(status: &str, length: u64, close: bool) -> String {
     head
 }
 
-/// How many bytes a head takes, once it is complete.
+/// The length of the head, once it is complete.
 pub fn http_head_bytes(read: &[u8]) -> Option<usize> {
     message::head_bytes(read)
 }
@@ -43,7 +44,7 @@ pub fn http_read_response(head: &[u8]) -> Option<(u16, u64)> {
     message::read_response(head)
 }
 
-/// How long a body the server makes for a path.
+/// The length of the body that the server returns for a path.
 pub fn http_body_bytes(path: &str) -> Option<usize> {
     match named(path) {
         Named::Memory(length) | Named::File(length) => Some(length),
@@ -58,12 +59,12 @@ pub fn rpc_call(xid: u32) -> [u8; CALL_BYTES] {
     call
 }
 
-/// The server's answer to a call: its length.
+/// Writes the server's answer to a call and returns its length.
 pub fn rpc_answer(call: &[u8], to: &mut [u8]) -> Option<usize> {
     onc::answer(call, to)
 }
 
-/// The transaction that a successful answer belongs to.
+/// The transaction number of a successful answer.
 ///
 /// # Errors
 /// When it is not an answer, or the answer to a call that failed.
@@ -71,7 +72,7 @@ pub fn rpc_succeeded(reply: &[u8]) -> io::Result<u32> {
     onc::succeeded(reply)
 }
 
-/// The server of calls over TCP: how many bytes of what was read make a call, and how many the answer has.
+/// The server of calls over TCP: returns the bytes consumed by a call and the bytes of its answer.
 ///
 /// # Errors
 /// When what was read is not a call.
@@ -79,7 +80,7 @@ pub fn rpc_respond(read: &[u8], to: &mut [u8]) -> io::Result<Option<(usize, usiz
     exchange::respond_rpc(read, to)
 }
 
-/// The same for the bare exchange.
+/// The same for the bare exchange that is the control.
 ///
 /// # Errors
 /// None so far.

@@ -1,51 +1,53 @@
-//! Work that was done against work that is credited.
+//! Work that was done, compared with work that is credited.
 //!
-//! The harness credits a loop with the iterations that it asked for; whether the loop did them only
-//! the loop can tell. So it counts answers, pages, bytes: what an operation that did not happen
-//! would not have brought. Counting `iters` itself would prove nothing.
+//! The harness credits a loop with the iterations that it asked for; only the loop can tell whether
+//! it did them. So a loop counts what only a completed operation leaves behind: answers, pages,
+//! bytes. Counting `iters` itself would prove nothing. See
+//! docs/methods/operating-system.md#rules-for-every-metric.
 
 use groma_harness::prelude::*;
 use std::cell::Cell;
 
-/// Operations that were seen to happen.
+/// Operations that have been observed.
 #[derive(Debug, Default)]
 pub(crate) struct Done(Cell<u64>);
 
 impl Done {
-    /// None yet.
+    /// Starts at 0.
     pub(crate) fn new() -> Done {
         Done::default()
     }
 
-    /// So many more were seen.
+    /// Adds `n` observed operations.
     pub(crate) fn add(&self, n: u64) {
         self.0.set(self.0.get() + n);
     }
 
-    /// How many they are.
+    /// The number observed so far.
     pub(crate) fn count(&self) -> u64 {
         self.0.get()
     }
 
-    /// Exactly one for each iteration that was credited.
+    /// Proves exactly one operation for each iteration that was credited.
     pub(crate) fn prove(&self, ctx: &mut Ctx, what: &str) {
         once_each(ctx, what, self.count(), ctx.iterations());
     }
 
-    /// Exactly one for each iteration that the loop of this name was credited with.
+    /// Proves exactly one operation for each iteration that the variant `name` was credited with.
     pub(crate) fn prove_of(&self, ctx: &mut Ctx, name: &str, what: &str) {
         once_each(ctx, what, self.count(), ctx.iterations_of(name));
     }
 }
 
-/// What was seen is as much as what is credited: `what` says of what, "calls answered, per call credited".
+/// Proves that as many operations were seen as are credited. `what` names the ratio: "calls
+/// answered, per call credited".
 pub(crate) fn once_each(ctx: &mut Ctx, what: &str, seen: u64, credited: u64) {
-    // No credit, no proof: 0 of 0 is not a number, and a proof that is none does not hold.
+    // Without credit the proof fails: 0 / 0 is NaN, which is in no range.
     ctx.prove(what, "exactly 1", seen as f64 / credited as f64, 1.0..=1.0);
 }
 
-/// As [`Ctx::probe`], of a body that tells how much it has done: `per_iter` for each iteration, or
-/// the round has failed.
+/// As [`Ctx::probe`], for a body that returns the number of operations done. Unless that is
+/// `per_iter` for each iteration, the round fails.
 pub(crate) fn probe(
     ctx: &mut Ctx,
     windows: u32,
@@ -68,7 +70,7 @@ pub(crate) fn probe(
 
 #[cfg(test)]
 mod tests {
-    //! What the shared proofs refuse: each is fed a bad value and has to see it.
+    //! What the shared proofs refuse: each is given a bad value and must detect it.
     use super::*;
     use crate::{entry, proofs};
     use groma_harness::sys::counters::{self, Usage};
@@ -76,7 +78,7 @@ mod tests {
     use groma_harness::sys::{affinity, fork, raw};
     use groma_harness::testing::{Tried, try_failing};
 
-    /// A round that does just that; the harness has then run no loop, or as many as it says.
+    /// A round that does just that. The harness has then run no loop, or as many as it reports.
     fn round(run: fn(&mut Ctx) -> Outcome) -> Tried {
         let info = Info { timing: Timing::Stated, ..Info::new("work.test") };
         match try_failing(&Benchmark { info, run: Run::Here(run) }, &[], None) {
@@ -85,12 +87,12 @@ mod tests {
         }
     }
 
-    /// Which of its proofs hold, by the order in which they were stated.
+    /// Which of its proofs hold, in the order in which they were stated.
     fn held(run: fn(&mut Ctx) -> Outcome) -> Vec<bool> {
         round(run).result.output.proofs.iter().map(|p| p.holds).collect()
     }
 
-    /// A child that has ended with this code, without ever having slept.
+    /// A child that exited with this code and never slept.
     fn ended(code: i32) -> Exit {
         fork::fork(move || code).expect("fork").wait().expect("wait")
     }
@@ -166,7 +168,8 @@ mod tests {
     #[test]
     fn tasks_that_were_not_made_are_missed() {
         fn run(ctx: &mut Ctx) -> Outcome {
-            // All tasks of the machine count: more than others can make meanwhile are asked for.
+            // The kernel counts all tasks of the machine, but others do not create one per
+            // iteration.
             let before = counters::tasks_created();
             ctx.probe(1, |iters| {
                 (0..iters).for_each(|_| std::hint::spin_loop());
@@ -186,7 +189,7 @@ mod tests {
     fn half_of_the_calls_are_not_all() {
         fn half(ctx: &mut Ctx) -> Outcome {
             let mut turn = 0;
-            // Asks the kernel every second time.
+            // Enters the kernel every second time.
             entry::asks_the_kernel(ctx, |_| {
                 turn += 1;
                 if turn % 2 == 0 || raw::getppid() >= 0 {

@@ -1,8 +1,12 @@
 //! The catalogue against the folders: a benchmark is one file, named as the user names it, and it is in the list.
 
+use groma_harness::model::family::{Figure, Select};
+use groma_harness::model::{Info, Quantity};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
+
+use groma_harness::model::{Info, Tier, Value};
 
 /// `family.name` of every file that holds a benchmark.
 fn files() -> BTreeSet<String> {
@@ -33,6 +37,57 @@ fn files_and_ids_are_the_same() {
     assert_eq!(ids.len(), listed.len(), "a benchmark is in the list twice");
 }
 
+/// The ids of all metrics.
+fn metrics() -> BTreeSet<String> {
+    let id = |bench: &str, suffix: &str| if suffix.is_empty() { bench.to_owned() } else { format!("{bench}.{suffix}") };
+    let outputs = |info: &Info| info.outputs.iter().map(|o| id(info.id, o.suffix)).collect::<Vec<_>>();
+    groma_benches::all().iter().flat_map(|bench| outputs(&bench.info)).collect()
+}
+
+#[test]
+fn families_are_those_of_the_benchmarks_and_name_only_metrics_that_exist() {
+    let families = groma_benches::families();
+    let mut of_benchmarks: Vec<&str> = groma_benches::all().iter().map(|bench| bench.info.family()).collect();
+    of_benchmarks.dedup();
+    assert_eq!(families.iter().map(|f| f.name).collect::<Vec<_>>(), of_benchmarks);
+    let metrics = metrics();
+    let named: Vec<(&str, &str)> =
+        families.iter().flat_map(|f| f.metrics().into_iter().map(move |id| (f.name, id))).collect();
+    let unknown: Vec<_> = named.iter().filter(|(_, id)| !metrics.contains(*id)).collect();
+    assert!(named.len() > 70 && unknown.is_empty(), "of {} names the catalogue lacks {unknown:?}", named.len());
+    for family in families {
+        assert!(!family.summary.is_empty() && !family.summary.ends_with('.'), "{}", family.name);
+        for (text, figures) in family.says.texts() {
+            assert_eq!(text.matches("{}").count(), figures.len(), "{}: {text}", family.name);
+        }
+    }
+}
+
+/// Words of parameters that a sentence names are among those that the parameter takes.
+#[test]
+fn the_words_that_families_name_are_those_of_the_parameters() {
+    let all = groma_benches::all();
+    let texts = groma_benches::families().into_iter().flat_map(|f| f.says.texts());
+    for of in texts.flat_map(|(_, figures)| figures).flat_map(Figure::selections) {
+        let Select::Word(metric, param, word) = of else { continue };
+        let bench = all.iter().find(|b| metric == b.info.id || metric.starts_with(&format!("{}.", b.info.id)));
+        let param = bench.and_then(|b| b.info.params.iter().find(|p| p.name == param));
+        assert!(param.is_some_and(|p| p.parse(word).is_ok()), "{metric} {param:?} {word}");
+    }
+}
+
+#[test]
+fn what_is_counted_for_a_gigabyte_has_a_unit_that_says_so() {
+    let mut found = 0;
+    for bench in groma_benches::all() {
+        for output in bench.info.outputs.iter().filter(|o| o.summary.contains("for a gigabyte")) {
+            assert_eq!(output.quantity, Some(Quantity::TimePerGigabyte), "{}.{}", bench.info.id, output.suffix);
+            found += 1;
+        }
+    }
+    assert!(found >= 8, "{found}");
+}
+
 #[test]
 fn every_descriptor_is_complete() {
     for bench in groma_benches::all() {
@@ -43,7 +98,7 @@ fn every_descriptor_is_complete() {
             info.id
         );
         assert!(info.about.0.lines().count() > 3, "{}: 'about: about!(\"<file>.rs\")' is missing", info.id);
-        assert!(!info.placements.is_empty() && !info.workers.is_empty() && !info.outputs.is_empty(), "{}", info.id);
+        assert!(!info.placements.is_empty() && !info.outputs.is_empty(), "{}", info.id);
         assert!(info.target_half_width > 0.0 && info.target_half_width < 1.0, "{}: width is a fraction", info.id);
         assert!(
             info.scaling.processes && info.scaling.threads || !info.scaling.why.is_empty(),
@@ -51,17 +106,63 @@ fn every_descriptor_is_complete() {
             info.id
         );
         for param in info.params {
-            assert!(!param.help.is_empty() && !param.default.is_empty(), "{}: parameter {}", info.id, param.name);
-            for text in [param.quick, param.default, param.full].concat() {
-                assert!(param.parse(text).is_ok(), "{}: {}={text}", info.id, param.name);
-            }
+            assert!(!param.help.is_empty(), "{}: parameter {}", info.id, param.name);
+            assert_eq!(param.check(), Ok(()), "{}: parameter {}", info.id, param.name);
         }
         assert!(info.outputs[0].suffix.is_empty(), "{}: the main output comes first", info.id);
         assert!(info.outputs[1..].iter().all(|o| !o.summary.is_empty()), "{}: an output says nothing", info.id);
-        assert!(info.about.0.contains("Source:"), "{}: where the method comes from", info.id);
+        for label in ["Measures", "Method", "Sources"] {
+            let opens = |line: &str| line.starts_with(&format!("**{label}:**"));
+            assert!(info.about.0.lines().any(opens), "{}: the header has no paragraph **{label}:**", info.id);
+        }
         let mut suffixes: Vec<&str> = info.outputs.iter().map(|o| o.suffix).collect();
         suffixes.sort_unstable();
         suffixes.dedup();
         assert_eq!(suffixes.len(), info.outputs.len(), "{}: two outputs have one name", info.id);
+    }
+}
+
+/// The points of all benchmarks that a run of this tier measures when nothing is named.
+fn points(tier: Tier) -> BTreeSet<String> {
+    let all = groma_benches::all();
+    let measured = all.iter().map(|bench| &bench.info).filter(|info| info.tier <= tier);
+    measured.flat_map(|info| info.points(tier).into_iter().map(|params| format!("{} {params}", info.id))).collect()
+}
+
+#[test]
+fn a_larger_run_measures_what_a_smaller_one_does_and_more() {
+    let [quick, standard, full] = [Tier::Quick, Tier::Standard, Tier::Full].map(points);
+    assert!(quick.is_subset(&standard) && standard.is_subset(&full));
+    // A round takes 20 ms and more: ten seconds hold some rounds of so many points, and 60 s of more.
+    assert!((50..150).contains(&quick.len()), "a quick run has {} points", quick.len());
+    assert!((2 * quick.len()..600).contains(&standard.len()), "a standard run has {} points", standard.len());
+    assert!(full.len() > 5 * standard.len(), "a full run has {} points", full.len());
+    let named = |info: &Info| info.tier == Tier::Named;
+    for bench in groma_benches::all().iter().filter(|bench| named(&bench.info)) {
+        assert!(!full.iter().any(|point| point.split(' ').next() == Some(bench.info.id)), "{}", bench.info.id);
+    }
+}
+
+#[test]
+fn every_value_is_measured_by_a_run_of_its_tier() {
+    for bench in groma_benches::all() {
+        let info = &bench.info;
+        let points = [Tier::Quick, Tier::Standard, Tier::Full].map(|tier| (tier, info.points(tier)));
+        for (tier, points) in &points {
+            assert!(!points.is_empty(), "{}: a {tier:?} run measures nothing of it", info.id);
+            assert!(points.iter().all(|params| info.params_tier(params) <= *tier), "{}: {tier:?}", info.id);
+        }
+        for param in info.params {
+            for text in param.values(Tier::Named) {
+                let value: Value = param.parse(text).expect("checked by every_descriptor_is_complete");
+                for (tier, points) in &points {
+                    // A combination may raise a value to the full run, and nothing lowers it.
+                    let measured = points.iter().any(|params| params.get(param.name) == Some(&value));
+                    let within = param.tier(&value) <= *tier;
+                    let what = format!("{}: {}={text}, {tier:?}", info.id, param.name);
+                    assert!(if *tier == Tier::Full { measured == within } else { within || !measured }, "{what}");
+                }
+            }
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! Every size that a person can ask for is held against what the machine has, whichever benchmark it belongs to.
 
 use groma_benches::all;
-use groma_harness::model::{Memory, Param, ParamKind};
+use groma_harness::model::{Memory, Param, ParamKind, Tier};
 use groma_harness::sys::facts::{Room, file_room, memory_headroom};
 use groma_harness::testing::{check_sizes, sizes};
 use groma_harness::{BenchError, Benchmark};
@@ -56,9 +56,9 @@ fn what_a_run_measures_by_itself_fits_into_small_machines() {
         // catalogue's widest runs have them.
         for param in bench.info.params {
             for (profile, values, most) in [
-                ("default", param.default, 800 * MIB),
-                ("quick", param.quick_values(), 400 * MIB),
-                ("full", param.full_values(), 4096 * MIB),
+                ("standard", param.values(Tier::Standard), 800 * MIB),
+                ("quick", param.values(Tier::Quick), 400 * MIB),
+                ("full", param.values(Tier::Full), 4096 * MIB),
             ] {
                 for value in values {
                     let (memory, files) = sizes(bench, &[(param.name, value)], 1);

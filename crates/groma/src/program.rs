@@ -4,6 +4,7 @@ use crate::flags::{Cli, EXIT_CODES};
 use crate::message::name;
 use clap::{CommandFactory, FromArgMatches};
 use groma_harness::Benchmark;
+use groma_harness::model::{Families, Family, Tier};
 use groma_harness::remote::Service;
 use std::ffi::OsString;
 
@@ -24,6 +25,7 @@ pub struct Program {
     pub(crate) name: Option<&'static str>,
     benchmarks: Vec<&'static Benchmark>,
     services: Vec<&'static Service>,
+    families: Vec<&'static Family>,
     with_groma: bool,
 }
 
@@ -50,10 +52,18 @@ impl Program {
         self
     }
 
-    /// Adds the benchmarks and services that groma comes with.
+    /// Adds families: the names, sentences and rows that views show for their benchmarks. A benchmark
+    /// needs none.
+    pub fn families(mut self, more: &[&'static Family]) -> Program {
+        self.families.extend(more);
+        self
+    }
+
+    /// Adds the benchmarks, families and services that groma comes with.
     pub fn with_groma(mut self) -> Program {
         self.with_groma = true;
-        self.benchmarks(&groma_benches::all()).services(&groma_benches::services())
+        let program = self.benchmarks(&groma_benches::all()).families(&groma_benches::families());
+        program.services(&groma_benches::services())
     }
 
     /// Its benchmarks, in the order of lists and tables.
@@ -65,9 +75,14 @@ impl Program {
     ///
     /// # Errors
     /// Names the first text that names none.
-    pub(crate) fn select(&self, texts: &[String], quick: bool) -> anyhow::Result<Vec<&'static Benchmark>> {
-        groma_runner::select(&self.benchmarks, texts, quick)
+    pub(crate) fn select(&self, texts: &[String], tier: Tier) -> anyhow::Result<Vec<&'static Benchmark>> {
+        groma_runner::select(&self.benchmarks, texts, tier)
             .map_err(|unknown| anyhow::anyhow!("{unknown} ({} list shows all)", name()))
+    }
+
+    /// Its families, for the views.
+    pub(crate) fn known_families(&self) -> Families<'_> {
+        Families(&self.families)
     }
 
     /// Its services.
@@ -151,7 +166,7 @@ mod tests {
         let texts: Vec<String> = texts.iter().map(|t| (*t).to_owned()).collect();
         Program::new()
             .with_groma()
-            .select(&texts, false)
+            .select(&texts, Tier::Standard)
             .map(|list| list.iter().map(|b| b.info.id).collect())
             .map_err(|e| e.to_string())
     }
@@ -164,7 +179,7 @@ mod tests {
         let all = ids(&[]).expect("the default set");
         assert!(all.contains(&"mem.latency") && !all.iter().any(|id| id.starts_with("selftest.")));
         let of = |texts: &[String]| -> Vec<&str> {
-            let chosen = Program::new().with_groma().select(texts, true).expect("both are there");
+            let chosen = Program::new().with_groma().select(texts, Tier::Quick).expect("both are there");
             chosen.iter().map(|b| b.info.id).collect()
         };
         let quick = of(&[]);

@@ -1,11 +1,12 @@
-//! Bad input gets one clear line that names it, and exit code 2; a machine that lacks something gets states with reasons.
+//! Invalid input produces one line that names it, and exit code 2. A machine that lacks something
+//! produces states with reasons.
 
 mod common;
 use common::{Place, ended, is_executable, metric};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
-/// One line on standard error, exit code 2, nothing on standard output.
+/// Asserts one line on standard error, exit code 2 and nothing on standard output.
 fn refuses(args: &[&str], expected: &str) {
     let place = Place::new();
     let ended = place.groma(args);
@@ -17,7 +18,7 @@ fn refuses(args: &[&str], expected: &str) {
 }
 
 #[test]
-fn slips_are_named_with_what_was_expected() {
+fn errors_name_the_input_and_what_was_expected() {
     refuses(&["run", "syscall.getpid"], "no benchmark 'syscall.getpid'; did you mean 'syscall.getppid'?");
     refuses(&["run", "ipc.pipe_rtt", "--param", "size=1Q"], "--param size: '1Q' is not a size (write 4096, 64K");
     refuses(&["run", "ipc.pipe_rtt", "--param", "sise=1"], "--param sise: no selected benchmark has it (known: size)");
@@ -38,13 +39,13 @@ fn slips_are_named_with_what_was_expected() {
     refuses(&["hammer", "16", "10", "--json", "-o", "-"], both);
 }
 
-/// Bytes that are no UTF-8, behind some that are.
+/// Bytes that are not UTF-8, after some that are.
 fn bytes(text: &str) -> OsString {
     OsString::from_vec([text.as_bytes(), &[0xff, 0xfe]].concat())
 }
 
 #[test]
-fn what_is_no_text_is_named_with_its_option() {
+fn arguments_that_are_not_utf8_are_named_with_their_option() {
     let place = Place::new();
     for (args, expected) in [
         (vec![bytes("a")], "error: unrecognized subcommand"),
@@ -80,7 +81,7 @@ fn paths_may_be_any_bytes() {
     assert_eq!(ended_run.code, Some(0), "{ended_run:?}");
     let json: serde_json::Value = serde_json::from_str(&ended_run.out).expect("JSON");
     for id in ["file.link", "proc.shell"] {
-        // What happened in the directory is proved; whether it was disturbed is another matter.
+        // Whether the operation worked is tested here, not whether samples were disturbed.
         let m = metric(&json, id);
         assert!(!["failed", "unsupported", "denied"].contains(&m["state"].as_str().expect("a state")), "{m}");
     }
@@ -106,7 +107,7 @@ fn paths_may_be_any_bytes() {
 }
 
 #[test]
-fn a_store_that_cannot_be_had_is_named() {
+fn an_unusable_store_is_named() {
     refuses(&["run", "syscall.getppid", "--store", "/proc/groma.db"], "/proc/groma.db: ");
     let place = Place::new();
     let file = place.path("not-a-store");
@@ -116,11 +117,11 @@ fn a_store_that_cannot_be_had_is_named() {
     assert_eq!(ended.code, Some(2));
     assert!(ended.err.contains("not a groma store"), "{ended:?}");
     let kept = std::fs::read_to_string(&file).expect("the file");
-    assert_eq!(kept, "just text, and long enough to look like something", "somebody else's file was touched");
+    assert_eq!(kept, "just text, and long enough to look like something", "a foreign file was changed");
 }
 
 #[test]
-fn a_default_store_out_of_reach_is_no_reason_not_to_measure() {
+fn a_run_without_a_usable_default_store_still_measures() {
     let place = Place::new();
     let mut command = place.command(&["run", "syscall.getppid", "--profile", "quick", "--json"]);
     let ended = ended(command.env_remove("GROMA_STORE").env("HOME", "/proc/nowhere").output().expect("starts"));
@@ -130,7 +131,7 @@ fn a_default_store_out_of_reach_is_no_reason_not_to_measure() {
 }
 
 #[test]
-fn one_allowed_cpu_leaves_one_placement() {
+fn with_one_allowed_cpu_only_its_placements_are_measured() {
     if !is_executable("taskset") {
         eprintln!("skipped: no taskset");
         return;
@@ -155,11 +156,11 @@ fn one_allowed_cpu_leaves_one_placement() {
 #[test]
 fn limits_become_states_with_reasons() {
     let place = Place::new();
-    // Few open files: the program and its workers need a dozen.
+    // Few open files: the program and its workers need about a dozen.
     let args = ["run", "syscall.getppid", "--profile", "quick", "--json"];
     let few_files = ended(place.wrapped(&["sh", "-c", "ulimit -n 20; exec \"$@\"", "sh"], &args).output().expect("sh"));
     assert_eq!(few_files.code, Some(0), "{few_files:?}");
-    // So few that nothing can work: one clear line.
+    // So few that nothing can work: one error line.
     let none = ended(place.wrapped(&["sh", "-c", "ulimit -n 4; exec \"$@\"", "sh"], &args).output().expect("sh"));
     assert_eq!(none.code, Some(2), "{none:?}");
     assert_eq!(none.err.lines().count(), 1, "{none:?}");

@@ -1,4 +1,5 @@
-//! `mix.command` as a person uses it: any command, alone and in a worker group, and what becomes of commands that fail.
+//! `mix.command` end to end: an arbitrary command, alone and in a worker group, and commands that
+//! fail.
 
 mod common;
 use common::{Place, metric};
@@ -12,7 +13,7 @@ fn a_command_is_timed_and_must_succeed() {
         place.json(&[&args[..], more].concat())
     };
     let made = place.path("made");
-    // With a comma, and with what only a shell understands.
+    // With a comma, and with syntax that only a shell understands.
     let shell = run(&format!("echo a,b >> {}", made.display()), &[]);
     let m = metric(&shell, "mix.command");
     assert!(m["value"].as_f64().is_some_and(|v| v > 0.0), "{m}");

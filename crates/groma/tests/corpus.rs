@@ -1,8 +1,7 @@
-//! The parsers of what others wrote, on the corpus of the fuzzer: `fuzz/` runs the same functions on
-//! new inputs.
+//! Replays the fuzzer's corpus. `fuzz/` runs the same functions on new inputs.
 //!
-//! Each file of `fuzz/corpus` and `fuzz/regressions` is replayed; a panic names the file. The private
-//! modules of the command line are included here.
+//! Each file of `fuzz/corpus` and `fuzz/regressions` is replayed; a panic names the file. The
+//! private modules of the command line are included here.
 #![allow(dead_code, reason = "the targets use a part of each module")]
 
 #[path = "../src/dd.rs"]
@@ -19,9 +18,9 @@ use std::sync::mpsc;
 use std::time::Duration;
 use targets::Target;
 
-/// The longest that one input may take: thousands of times what the slowest takes, so that load
-/// cannot matter, and a loop that grows with a number in the input is noticed all the same.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// The time limit for one input: thousands of times what the slowest takes, so load does not
+/// matter, but a loop that grows with a number in the input is noticed.
+const LIMIT: Duration = Duration::from_secs(60);
 
 fn files(kind: &str, target: &str) -> Vec<PathBuf> {
     let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz").join(kind).join(target);
@@ -31,7 +30,8 @@ fn files(kind: &str, target: &str) -> Vec<PathBuf> {
     files
 }
 
-/// Replays the inputs of one kind: the names of those that break a property. Ends with the first that takes too long.
+/// Replays the inputs of one kind and returns the names of those that break a property. Stops at
+/// the first that takes too long.
 fn replay(inputs: Vec<(PathBuf, Target)>) -> Vec<String> {
     let (tell, told) = mpsc::channel();
     let all = inputs.clone();
@@ -47,7 +47,7 @@ fn replay(inputs: Vec<(PathBuf, Target)>) -> Vec<String> {
     });
     let mut broken = Vec::new();
     for (input, _) in inputs {
-        match told.recv_timeout(PATIENCE) {
+        match told.recv_timeout(LIMIT) {
             Ok(true) => {}
             Ok(false) => broken.push(input.display().to_string()),
             Err(_) => {
@@ -65,7 +65,7 @@ fn all(kind: &str) -> Vec<(PathBuf, Target)> {
 }
 
 #[test]
-fn what_the_fuzzer_found_once_stays_mended() {
+fn fixed_findings_stay_fixed() {
     let inputs = all("regressions");
     assert!(!inputs.is_empty());
     assert_eq!(replay(inputs), [""; 0]);
@@ -79,7 +79,7 @@ fn every_input_of_the_corpus_keeps_the_properties() {
     assert_eq!(replay(all("corpus")), [""; 0]);
 }
 
-/// A directory that no target has is a corpus that nobody replays.
+/// A corpus directory without a target would never be replayed.
 #[test]
 fn every_corpus_has_its_target() {
     for kind in ["corpus", "regressions"] {

@@ -1,4 +1,4 @@
-//! `groma dd`: what it writes is what it reads, what is wrong is found, and what was not meant is not done.
+//! `groma dd`: it writes what it reads, detects wrong data, and refuses what was not meant.
 
 mod common;
 use common::{Ended, Place, ended, send, until};
@@ -12,14 +12,14 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 #[test]
-fn a_pattern_is_written_checked_and_found_wrong() {
+fn a_pattern_is_written_and_checked_and_errors_are_found() {
     let place = Place::new();
     let data = place.path("data").display().to_string();
     let (of, input) = (format!("of={data}"), format!("if={data}"));
     let written = place.groma(&["dd", &of, "bs=64K", "move=1000K", "opat=1", "fsync=1", "json=1"]);
     assert_eq!(written.code, Some(0), "{written:?}");
-    let said: Value = serde_json::from_str(&written.err).expect("statistics");
-    assert_eq!((&said["bytes"], &said["writes_s"]["transfers"]), (&1_024_000.into(), &16.into()));
+    let statistics: Value = serde_json::from_str(&written.err).expect("statistics");
+    assert_eq!((&statistics["bytes"], &statistics["writes_s"]["transfers"]), (&1_024_000.into(), &16.into()));
     assert_eq!(std::fs::metadata(&data).expect("it is there").len(), 1_024_000);
 
     let checked = place.groma(&["dd", &input, "bs=4K", "ipat=1", "rand=1000K", "norepeat=1", "hist=1"]);
@@ -33,13 +33,13 @@ fn a_pattern_is_written_checked_and_found_wrong() {
     assert_eq!(wrong.code, Some(4), "{wrong:?}");
     assert!(wrong.err.contains("off=500000 want=7a120 got=7a121"), "{wrong:?}");
 
-    // What comes out on a standard stream is the file and nothing else.
+    // Standard output carries the file's data and nothing else.
     let piped = place.groma(&["dd", &format!("if={data}"), "of=-", "bs=120", "count=1"]);
     assert_eq!(piped.out.len(), 120, "{}", piped.err);
 }
 
 #[test]
-fn what_cannot_be_done_is_said() {
+fn impossible_requests_are_refused_with_a_reason() {
     let place = Place::new();
     let data = place.path("data").display().to_string();
     std::fs::write(&data, vec![0u8; 10_000]).expect("a file");
@@ -61,9 +61,9 @@ fn what_cannot_be_done_is_said() {
     }
 }
 
-/// A run that is refused before anything is changed.
+/// Runs a command that must be refused before anything is changed.
 fn refused(place: &Place, args: &[&str], why: &str) {
-    // The system looks at a disk whenever somebody has closed it after writing, and has it to itself meanwhile.
+    // The system itself opens a disk for a moment whenever somebody has closed it after writing.
     let ended = until("a disk that nobody looks at", || {
         Some(place.groma(args)).filter(|ended| why.contains("in use") || !ended.err.contains("in use"))
     });
@@ -71,19 +71,20 @@ fn refused(place: &Place, args: &[&str], why: &str) {
     assert!(ended.err.contains(why) && ended.err.trim_end().lines().count() == 1, "{args:?}: {ended:?}");
 }
 
-/// Runs another program; whether that went well.
-fn made(program: &str, args: &[&str]) -> bool {
+/// Runs another program; returns whether it succeeded.
+fn succeeds(program: &str, args: &[&str]) -> bool {
     Command::new(program).args(args).output().is_ok_and(|output| output.status.success())
 }
 
 #[test]
-fn what_keeps_its_data_is_written_to_only_on_demand() {
+fn devices_are_written_only_with_destroy() {
     let place = Place::new();
     let node = |name: &str, kind: &str, major: &str, minor: &str| {
         let path = place.path(name).display().to_string();
-        made("mknod", &[&path, kind, major, minor]).then(|| format!("of={path}"))
+        succeeds("mknod", &[&path, kind, major, minor]).then(|| format!("of={path}"))
     };
-    // Numbers are looked at, not names, and before the device is opened: for most of these there is no driver.
+    // The check uses device numbers, not names, and comes before the device is opened: most of
+    // these have no driver here.
     for (name, kind, major, minor) in
         [("null", "c", "1", "1"), ("tape", "c", "9", "0"), ("flash", "c", "90", "0"), ("disk", "b", "259", "4095")]
     {
@@ -137,14 +138,14 @@ fn a_file_is_not_written_onto_itself() {
         assert!(ended.code == Some(2) && ended.err.contains("is the same file as if="), "{ended:?}");
         assert!(intact());
     }
-    // Another file is written as before, and what it held beyond is cut off.
+    // Another file is written as before and truncated to the new length.
     let other = place.path("other");
     std::fs::write(&other, vec![1u8; 200_000]).expect("a file");
     assert_eq!(place.groma(&["dd", &input, &format!("of={}", other.display())]).code, Some(0));
     assert_eq!(std::fs::read(&other).expect("it is there"), vec![7u8; 100_000]);
 }
 
-/// A loop device over a file, gone when dropped.
+/// A loop device over a file, detached when dropped.
 struct Loop(String);
 
 impl Loop {
@@ -156,13 +157,14 @@ impl Loop {
 
 impl Drop for Loop {
     fn drop(&mut self) {
-        made("losetup", &["--detach", &self.0]);
+        succeeds("losetup", &["--detach", &self.0]);
     }
 }
 
 #[test]
 fn a_disk_in_use_is_not_written_to() {
-    /// As `open(2)` says of block devices: only if nobody else has opened them like that, as who mounts them does.
+    /// Per `open(2)` on block devices: fails if somebody else has opened the device like that, as a
+    /// mount does.
     const O_EXCL: i32 = 0o200;
     let place = Place::new();
     let file = place.path("image");
@@ -190,24 +192,25 @@ fn a_disk_in_use_is_not_written_to() {
 }
 
 #[test]
-fn a_fifo_is_waited_for_and_says_so() {
+fn waiting_for_a_fifo_is_reported() {
     let place = Place::new();
     let fifo = place.path("fifo");
-    assert!(made("mkfifo", &[&fifo.display().to_string()]));
+    assert!(succeeds("mkfifo", &[&fifo.display().to_string()]));
     let of = format!("of={}", fifo.display());
-    let said = place.path("said");
+    let messages = place.path("messages");
     let start = |args: &[&str]| {
-        let said = File::create(&said).expect("a file");
-        place.command(args).stderr(said).spawn().expect("the program starts")
+        let messages = File::create(&messages).expect("a file");
+        place.command(args).stderr(messages).spawn().expect("the program starts")
     };
     let ended_by = |child: &mut Child| until("its end", || child.try_wait().expect("it is ours")).signal();
-    // Nobody reads: it says so, and an interrupt ends it.
+    // Without a reader: it says that it waits, and an interrupt ends it.
     let mut alone = start(&["dd", &of, "count=1"]);
     let wanted = format!("groma: {of}: waiting for a reader of this FIFO\n");
-    until("a remark", || std::fs::read_to_string(&said).is_ok_and(|text| text == wanted).then_some(()));
+    until("a remark", || std::fs::read_to_string(&messages).is_ok_and(|text| text == wanted).then_some(()));
     send(alone.id() as i32, 2);
     assert_eq!(ended_by(&mut alone), Some(2));
-    // Somebody reads, in pieces: nothing is lost, and nothing fails because the FIFO is full.
+    // With a reader that reads in pieces: nothing is lost, and nothing fails because the FIFO is
+    // full.
     let copy = place.path("copy");
     let to = File::create(&copy).expect("a file");
     let mut reader = Command::new("timeout").args(["60", "cat"]).arg(&fifo).stdout(to).spawn().expect("cat");
@@ -218,7 +221,7 @@ fn a_fifo_is_waited_for_and_says_so() {
     assert_eq!((writer.code, data.len()), (Some(0), 1 << 20), "{writer:?}");
     let right = data.as_chunks::<8>().0.iter().enumerate().all(|(i, word)| u64::from_le_bytes(*word) == 8 * i as u64);
     assert!(right, "not the pattern");
-    // Somebody has it open and does not read: an interrupt ends that as well.
+    // A reader that has it open and does not read: an interrupt ends that as well.
     let _reader = OpenOptions::new().read(true).write(true).open(&fifo).expect("it is there");
     let mut stuck = start(&["dd", &of, "bs=64K", "time=1h"]);
     let sleeps = || std::fs::read_to_string(format!("/proc/{}/stat", stuck.id())).is_ok_and(|s| s.contains(") S "));
@@ -228,9 +231,9 @@ fn a_fifo_is_waited_for_and_says_so() {
 }
 
 #[test]
-fn memory_does_not_grow_with_transfers_or_places() {
+fn memory_does_not_grow_with_transfers_or_offsets() {
     let place = Place::new();
-    // Kibibytes resident at most, of a run with so many transfers.
+    // The peak resident memory, in KiB, of a run with this number of transfers.
     let most = |count: &str, more: &[&str]| {
         let mut command = place.command(&[&["dd", "of=/dev/null", "bs=8", count, "json=1"], more].concat());
         let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn();
@@ -241,7 +244,7 @@ fn memory_does_not_grow_with_transfers_or_places() {
     };
     let (few, many) = (most("count=1000", &[]), most("count=2000000", &[]));
     // How much of the program's own file is resident differs by 7 MiB from run to run; eight bytes
-    // a transfer would be 15 MiB.
+    // per transfer would be 15 MiB.
     const SPREAD: u64 = 10 * 1024;
     assert!(many < few + SPREAD, "{few} KiB for a thousand transfers, {many} KiB for two million");
     let anywhere = most("count=1000", &["rand=1T", "norepeat=1"]);

@@ -1,7 +1,7 @@
-//! The documents against the program: the list of benchmarks is what `groma list` says, the commands that the README shows
-//! are understood, the links lead somewhere.
+//! The documents against the program: docs/benchmarks.md matches `groma list`, the commands in the
+//! README work, links and citations name files and sections that exist.
 //!
-//! `GROMA_UPDATE=1 cargo test -p groma --test documents` writes docs/benchmarks.md anew.
+//! `GROMA_UPDATE=1 cargo test -p groma --test documents` rewrites docs/benchmarks.md.
 
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -24,10 +24,10 @@ fn texts(list: &Value) -> Vec<&str> {
     list.as_array().expect("a list").iter().map(|v| v.as_str().expect("a text")).collect()
 }
 
-/// docs/benchmarks.md, as the catalogue wants it. Without the benchmarks by which groma tests itself.
+/// The contents of docs/benchmarks.md, made from the catalogue. Without groma's self-tests.
 fn benchmarks() -> String {
-    let said = Command::new(GROMA).args(["list", "--json"]).output().expect("groma can be started");
-    let all: Vec<Value> = serde_json::from_slice(&said.stdout).expect("groma lists JSON");
+    let output = Command::new(GROMA).args(["list", "--json"]).output().expect("groma can be started");
+    let all: Vec<Value> = serde_json::from_slice(&output.stdout).expect("groma lists JSON");
     let all: Vec<&Value> = all.iter().filter(|b| b["family"] != "selftest").collect();
     let mut out = "# What groma measures\n\n<!-- Made from `groma list --json` by crates/groma/tests/documents.rs; not to be edited. -->\n\n\
                    `groma explain ID` says of each how it is measured, what it does not measure, and what can go wrong; \
@@ -59,7 +59,7 @@ fn benchmarks() -> String {
             outputs.join(", ")
         );
     }
-    // The same list seen from where people come from.
+    // The same list by origin.
     let mut by_source: BTreeMap<&str, BTreeMap<&str, Vec<&str>>> = BTreeMap::new();
     for bench in &all {
         for lineage in texts(&bench["lineage"]) {
@@ -77,7 +77,7 @@ fn benchmarks() -> String {
         let _ =
             write!(out, "\n## {title}\n\nWhat is not here has no counterpart yet.\n\n| {head} | groma |\n|---|---|\n");
         let mut rows: Vec<_> = by_source.remove(source).unwrap_or_default().into_iter().collect();
-        // table7 before table12.
+        // Sorts table7 before table12.
         rows.sort_by_key(|(what, _)| (what.trim_end_matches(|c: char| c.is_ascii_digit()), what.len(), *what));
         for (what, ids) in rows {
             let ids: Vec<_> = ids.iter().map(|id| format!("`{id}`")).collect();
@@ -111,7 +111,7 @@ fn benchmarks() -> String {
 }
 
 #[test]
-fn the_list_of_benchmarks_is_that_of_the_program() {
+fn the_list_of_benchmarks_is_up_to_date() {
     let wanted = benchmarks();
     if std::env::var_os("GROMA_UPDATE").is_some() {
         fs::write(root().join("docs/benchmarks.md"), wanted).expect("the list can be written");
@@ -126,11 +126,11 @@ fn commands(document: &str) -> Vec<String> {
     let text = read(document);
     let code = text.split("\n```").skip(1).step_by(2);
     let lines = code.flat_map(str::lines).map(str::trim).filter(|line| line.starts_with("groma "));
-    // What others make of the output is theirs.
+    // What stands behind a pipe is not groma's.
     lines.map(|line| line.split(" | ").next().unwrap_or(line).to_owned()).collect()
 }
 
-/// Runs a command line as a reader's shell would; what would measure only plans.
+/// Runs a command line in a shell. Commands that would measure only plan.
 fn shell(line: &str, dir: &Path) -> Output {
     let script = format!("groma() {{ {GROMA} \"$@\" $PLAN; }}\n{line}");
     let plan = if line.starts_with("groma run") && !line.contains("--dry-run") { "--dry-run" } else { "" };
@@ -140,15 +140,15 @@ fn shell(line: &str, dir: &Path) -> Output {
 }
 
 #[test]
-fn the_commands_that_documents_show_are_understood() {
-    /// What needs a run in the store, a second of gauging, or an address of its own; all else is run.
+fn commands_in_documents_work() {
+    /// Commands that need a run in the store, a second of gauging, or an address.
     const LEFT_OUT: [&str; 5] = ["groma serve", "groma show", "groma runs", "groma plot", "groma machine"];
     let mut run = 0;
     for document in ["README.md", "CONTRIBUTING.md", "docs/writing-benchmarks.md"] {
         for line in commands(document).iter().filter(|line| !LEFT_OUT.iter().any(|verb| line.starts_with(verb))) {
             let dir = tempfile::tempdir().expect("a temporary directory");
-            let said = shell(line, dir.path());
-            assert!(said.status.success(), "{document}: {line}\n{}", String::from_utf8_lossy(&said.stderr));
+            let output = shell(line, dir.path());
+            assert!(output.status.success(), "{document}: {line}\n{}", String::from_utf8_lossy(&output.stderr));
             run += 1;
         }
     }
@@ -156,7 +156,7 @@ fn the_commands_that_documents_show_are_understood() {
 }
 
 #[test]
-fn links_lead_somewhere() {
+fn links_are_not_broken() {
     let mut links = 0;
     let documents = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"].map(str::to_owned);
     let more = fs::read_dir(root().join("docs")).expect("docs").flatten();
@@ -174,4 +174,140 @@ fn links_lead_somewhere() {
         }
     }
     assert!(links > 5, "only {links} links found");
+}
+
+/// Every source file, script and document of the repository, by its path from the root.
+fn sources() -> Vec<String> {
+    fn collect(dir: &Path, found: &mut Vec<PathBuf>) {
+        for entry in fs::read_dir(dir).unwrap_or_else(|e| panic!("{}: {e}", dir.display())).flatten() {
+            let (path, name) = (entry.path(), entry.file_name());
+            let name = name.to_string_lossy();
+            // Build output, snapshots of output, and inputs of the fuzzer are not text that cites.
+            if path.is_dir() && !["target", ".git", "corpus", "regressions", "snapshots"].contains(&&*name) {
+                collect(&path, found);
+            } else if [".rs", ".md", ".toml", ".c", ".sh", ".sql"].iter().any(|end| name.ends_with(end)) {
+                found.push(path);
+            }
+        }
+    }
+    let root = root();
+    let mut found = Vec::new();
+    collect(&root, &mut found);
+    found.iter().map(|path| path.strip_prefix(&root).expect("below it").to_string_lossy().into_owned()).collect()
+}
+
+/// The anchors of a page: its headings as GitHub spells them.
+fn anchors(page: &str) -> Vec<String> {
+    let mut code = false;
+    let mut found = Vec::new();
+    for line in page.lines() {
+        code ^= line.starts_with("```");
+        if let Some(heading) = line.strip_prefix('#').filter(|_| !code) {
+            let kept = |c: &char| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_');
+            let text = heading.trim_start_matches('#').trim().to_lowercase();
+            found.push(text.chars().filter(kept).map(|c| if c == ' ' { '-' } else { c }).collect());
+        }
+    }
+    found
+}
+
+/// The comment in a line of code; a document is text throughout.
+fn prose<'l>(path: &str, line: &'l str) -> Option<&'l str> {
+    if path.ends_with(".rs") { line.find("//").map(|at| &line[at..]) } else { Some(line) }
+}
+
+#[test]
+fn citations_name_a_section_that_exists() {
+    const PAGES: &str = "docs/methods/";
+    let mut cited = 0;
+    for path in sources() {
+        let text = read(&path);
+        for rest in text.split(PAGES).skip(1) {
+            let word: String =
+                rest.chars().take_while(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '#')).collect();
+            let word = word.trim_end_matches('.');
+            let (page, anchor) = word.split_once('#').unwrap_or((word, ""));
+            if !page.ends_with(".md") || path == file!() || path.ends_with("tests/documents.rs") {
+                continue;
+            }
+            let page = root().join(PAGES).join(page);
+            let text = fs::read_to_string(&page).unwrap_or_else(|e| panic!("{path}: {}: {e}", page.display()));
+            assert!(anchor.is_empty() || anchors(&text).iter().any(|a| a == anchor), "{path}: {word}: no such section");
+            // A page says where; code must say exactly where.
+            assert!(!anchor.is_empty() || !path.ends_with(".rs"), "{path}: {word}: name the section");
+            cited += 1;
+        }
+    }
+    assert!(cited > 100, "only {cited} citations found: this test looks in the wrong place");
+}
+
+#[test]
+fn citations_can_be_opened() {
+    /// Pages that were never part of this repository.
+    const OUTSIDE: [&str; 7] = [
+        "harness-methods",
+        "os-methods",
+        "memory-methods",
+        "lmbench-inventory",
+        "dependencies.md",
+        "design.md",
+        "../shared",
+    ];
+    /// Words in the form of a code that are known in the field: Arm's manual has a section D12.
+    const KNOWN: [(&str, &str); 1] = [("crates/sys/src/arch/aarch64/mod.rs", "D12")];
+    let mut bad = Vec::new();
+    for path in sources().iter().filter(|path| !path.ends_with("tests/documents.rs")) {
+        for (n, line) in read(path).lines().enumerate() {
+            let outside = OUTSIDE.iter().find(|page| line.contains(*page)).map(|page| (*page).to_owned());
+            let code = prose(path, line).filter(|_| path.ends_with(".rs")).and_then(|text| bare_code(text));
+            let code = code.filter(|code| !KNOWN.contains(&(path, code)));
+            if let Some(what) = outside.or(code) {
+                bad.push(format!("{path}:{}: {what}", n + 1));
+            }
+        }
+    }
+    assert!(bad.is_empty(), "readers cannot look these up:\n{}", bad.join("\n"));
+}
+
+/// The first word of a comment that only its author could look up: `V12`, `(3.10)`, `finding 8`.
+fn bare_code(comment: &str) -> Option<String> {
+    let is_code = |word: &str| {
+        let mut chars = word.chars();
+        let letter = chars.next().is_some_and(|c| "VMDNHSBX".contains(c));
+        let digits = chars.as_str();
+        letter && (1..=2).contains(&digits.len()) && digits.bytes().all(|b| b.is_ascii_digit())
+    };
+    let is_section = |inner: &str| {
+        inner.split(", ").all(|part| {
+            part.split_once('.').is_some_and(|(chapter, section)| {
+                matches!(chapter, "1" | "2" | "3" | "4") && section.parse::<u8>().is_ok_and(|n| n > 0 && n < 30)
+            })
+        })
+    };
+    let words = comment.split(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '_' | '`' | '.' | '-' | '#' | '/')));
+    let code = words.map(|word| word.trim_end_matches('.')).find(|word| is_code(word)).map(str::to_owned);
+    let inner = comment.split('(').skip(1).filter_map(|rest| rest.split_once(')')).map(|(inner, _)| inner);
+    let section = inner.into_iter().find(|inner| is_section(inner)).map(|inner| format!("({inner})"));
+    let finding = comment.contains("finding ").then(|| {
+        comment
+            .split("finding ")
+            .nth(1)
+            .filter(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
+            .map(|_| "finding N")
+    });
+    code.or(section).or(finding.flatten().map(str::to_owned))
+}
+
+#[test]
+fn bare_codes_are_distinguished_from_words() {
+    for code in
+        ["// see V12", "/// limit (M5: 64 %)", "// (3.10), label C", "// twice (3.6).", "// N5, D8", "// finding 8"]
+    {
+        assert!(bare_code(code).is_some(), "{code}");
+    }
+    for word in
+        ["// L2 and L3", "// Linux (6.18)", "// `V4(SocketAddrV4)`", "// an M1-like chip", "// 3.10 ns", "// (5.14)"]
+    {
+        assert_eq!(bare_code(word), None, "{word}");
+    }
 }

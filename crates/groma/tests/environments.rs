@@ -1,6 +1,7 @@
-//! Everything that a plain run measures, briefly, wherever groma may have to run: as an ordinary user, on one CPU, under a filter
-//! of system calls, among few processes, without a directory to write in. Each time all metrics come back with a state, those
-//! that could not be measured with a reason, and nothing is left behind.
+//! Runs every default benchmark briefly wherever groma may have to run: as an ordinary user, on one
+//! CPU, under a system call filter, with few processes, without a writable directory. Each time
+//! every metric has a state, those that could not be measured have a reason, and nothing is left
+//! behind.
 
 mod common;
 use common::{Ended, Place, before_and_after, ended, is_executable};
@@ -13,7 +14,7 @@ use std::process::Command;
 
 const EPERM: i32 = 1;
 
-/// One round of everything, with all the time that it needs.
+/// One round of every benchmark, with enough time.
 const EVERYTHING: [&str; 8] = ["run", "*", "--profile", "quick", "--rounds", "1", "--budget", "300s"];
 const JSON: &str = "--json";
 
@@ -21,7 +22,7 @@ fn everything() -> Vec<&'static str> {
     EVERYTHING.into_iter().chain([JSON]).collect()
 }
 
-/// The ids of the metrics of a plain run, as the plan has them.
+/// The ids of the metrics of a plain run, from the catalogue.
 fn planned(place: &Place) -> BTreeSet<String> {
     let listed = place.json(&["list", "--json"]);
     let benches = listed.as_array().expect("a list").iter().filter(|b| b["default"] == true);
@@ -32,7 +33,8 @@ fn planned(place: &Place) -> BTreeSet<String> {
         .collect()
 }
 
-/// The run is complete: every metric has a state, and a reason unless all is well; none failed or hung.
+/// Asserts that the run is complete: every metric has a state, and a reason unless it is `ok`; none
+/// failed or hung. Returns the run.
 fn complete(place: &Place, ended: &Ended) -> Value {
     let run: Value = serde_json::from_str(&ended.out).unwrap_or_else(|e| panic!("{e}: {ended:?}"));
     let metrics = run["metrics"].as_array().expect("metrics");
@@ -43,7 +45,7 @@ fn complete(place: &Place, ended: &Ended) -> Value {
         let (state, reason) = (m["state"].as_str().expect("a state"), m["reason"].as_str().expect("a reason"));
         let fine = match state {
             "ok" => true,
-            // One round has no interval, and the machine of a test is busy.
+            // One round has no interval, and the test machine may be busy.
             "noisy" | "unresolved" | "unsupported" | "denied" => !reason.is_empty(),
             _ => false,
         };
@@ -63,8 +65,9 @@ fn states<'v>(run: &'v Value, family: &str) -> Vec<(&'v str, &'v str)> {
     own.map(|m| (m["state"].as_str().expect("a state"), m["reason"].as_str().expect("a reason"))).collect()
 }
 
-/// Runs `before`, the program, and `after` in namespaces of their own, where nobody else makes processes, sockets, IPC objects or
-/// mounts; `None`, and the reason, where the system does not allow it.
+/// Runs `before`, the program and `after` in new namespaces, where nobody else creates processes,
+/// sockets, IPC objects or mounts. `None`, with the reason printed, if the system does not allow
+/// it.
 fn in_namespaces(place: &Place, script: &str, args: &[&str]) -> Option<Ended> {
     let mut unshare = vec!["unshare", "--net", "--ipc", "--mount", "--pid", "--fork", "--mount-proc"];
     if !is_root() {
@@ -83,7 +86,8 @@ fn in_namespaces(place: &Place, script: &str, args: &[&str]) -> Option<Ended> {
     Some(ended(place.wrapped(&unshare, args).output().expect("it starts")))
 }
 
-/// What is there: processes but this shell and its helpers, sockets, IPC objects, message queues, mounts, files.
+/// Lists what exists: processes other than this shell and its helpers, sockets, IPC objects,
+/// message queues, mounts, files.
 const SNAPSHOT: &str = r#"
 ip link set lo up
 mount -t tmpfs none /dev/shm
@@ -124,7 +128,8 @@ fn as_an_ordinary_user() {
     for dir in [place.path("."), place.tmp()] {
         std::fs::set_permissions(&dir, std::fs::Permissions::from_mode(0o777)).expect("permissions");
     }
-    // The program may lie where that user cannot look; a copy in the place can be run.
+    // That user may have no access to the program's directory; a copy in the test's directory can
+    // be run.
     let program = place.path("groma");
     std::fs::copy(env!("CARGO_BIN_EXE_groma"), &program).expect("a copy");
     let nobody = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups", "--"];
@@ -153,7 +158,7 @@ fn on_one_cpu() {
 #[test]
 fn under_a_filter_that_denies_io_uring_and_perf() {
     let place = Place::new();
-    // Filters are a thread's own, and pass on to what it starts.
+    // A filter belongs to a thread and is inherited by what it starts.
     let filtered = std::thread::spawn({
         let mut command = place.command(&everything());
         move || match filter::deny(&filter::URING_AND_PERF, EPERM) {
@@ -185,7 +190,7 @@ fn among_64_processes() {
     complete(&place, &run);
 }
 
-/// A control group that holds so many processes, removed afterwards.
+/// A control group limited to a number of processes, removed afterwards.
 struct PidsGroup {
     path: String,
 }

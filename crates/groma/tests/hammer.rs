@@ -1,11 +1,12 @@
-//! `groma hammer` as a person uses it: lines in the SLB's words, a run in the store, orders that are refused.
+//! `groma hammer` end to end: output in the format of SLB, a run in the store, and rejected
+//! arguments.
 
 mod common;
 use common::{Place, metric, until};
 use serde_json::Value;
 
 #[test]
-fn it_hammers_alone_and_together_and_keeps_it() {
+fn single_and_parallel_runs_are_stored() {
     let place = Place::new();
     let ended = place.groma(&["hammer", "64", "50"]);
     assert_eq!(ended.code, Some(0), "{ended:?}");
@@ -26,7 +27,7 @@ fn it_hammers_alone_and_together_and_keeps_it() {
 }
 
 #[test]
-fn json_is_that_of_a_run() {
+fn json_has_the_form_of_a_run() {
     let place = Place::new();
     let first = groma_harness::sys::affinity::allowed().expect("a mask")[0].to_string();
     let run = place.json(&["hammer", "16", "3", "--cpus", &first, "--variant", "own", "--json", "--no-store"]);
@@ -36,7 +37,7 @@ fn json_is_that_of_a_run() {
 }
 
 #[test]
-fn orders_that_cannot_be_are_refused_in_a_line() {
+fn impossible_arguments_are_refused_in_one_line() {
     let place = Place::new();
     let first = groma_harness::sys::affinity::allowed().expect("a mask")[0].to_string();
     let twice = format!("{first},{first}");
@@ -57,7 +58,7 @@ fn orders_that_cannot_be_are_refused_in_a_line() {
 }
 
 #[test]
-fn a_signal_keeps_the_parts_that_were_done() {
+fn completed_parts_survive_a_signal() {
     let place = Place::new();
     let first = groma_harness::sys::affinity::allowed().expect("a mask")[0].to_string();
     // Nine parts of a few tenths of a second each.

@@ -1,6 +1,6 @@
-//! What a network can do to `groma serve` and to `groma run --host`: servers that never end,
+//! A hostile network against `groma serve` and `groma run --host`: servers that never stop sending,
 //! strangers that only wait, proofs that are recorded, reflected or wrong, and clients that have
-//! the token and want too much.
+//! the token and ask for too much.
 
 mod common;
 #[path = "common/serve.rs"]
@@ -22,7 +22,7 @@ use std::time::Duration;
 const SIGINT: i32 = 2;
 const TOKEN: &str = "Correct-Horse-77";
 
-/// A server of a test, for one client.
+/// A fake server, for one client.
 fn fake<T: Send + 'static>(serve: impl FnOnce(Wire) -> T + Send + 'static) -> (String, JoinHandle<T>) {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("loopback");
     let address = listener.local_addr().expect("bound").to_string();
@@ -35,14 +35,14 @@ fn welcome(wire: &mut Wire) {
     for _ in 0..2 {
         let line = wire.line() + "\n";
         match server.take(line.as_bytes(), TOKEN) {
-            Step::Say(line) | Step::Welcome(line) => wire.say(&line),
+            Step::Say(line) | Step::Welcome(line) => wire.send(&line),
             other => panic!("{line:?}: {other:?}"),
         }
     }
     assert_eq!(wire.line(), "facts");
 }
 
-/// What `groma run --host` makes of a server, which ends as a usage error does and in one line.
+/// The error of `groma run --host` about a server: a usage error in one line.
 fn complaint(place: &Place, address: &str) -> String {
     let ended = place.groma(&["run", "net.tcp_rtt", "--no-store", "--host", address, "--token", TOKEN]);
     assert_eq!(ended.code, Some(2), "{ended:?}");
@@ -52,7 +52,7 @@ fn complaint(place: &Place, address: &str) -> String {
 }
 
 #[test]
-fn an_endless_server_is_left_at_once() {
+fn a_server_that_never_stops_sending_is_dropped_at_once() {
     let place = Place::new();
     let line = "y".repeat(500);
     let endless = [
@@ -66,39 +66,39 @@ fn an_endless_server_is_left_at_once() {
             welcome(&mut wire);
             let mut connection = wire.connection();
             let mut taken = 0u64;
-            // An error ends it: the client has hung up.
+            // A write fails once the client has hung up.
             while let Ok(n) = connection.write(text.as_bytes()) {
                 taken += n as u64;
             }
             taken
         });
         assert_eq!(complaint(&place, &address), why);
-        // What the kernel holds for both ends of a connection is at most some 10 MB.
+        // The kernel buffers at most about 10 MB for both ends of a connection.
         let taken = serving.join().expect("no panic");
         assert!(taken < 32 << 20, "{taken} bytes were taken before the client hung up");
     }
-    // A server that talks before it is greeted, and one that speaks something else.
+    // A server that talks before it is greeted, and one that speaks another protocol.
     for text in ["SSH-2.0-OpenSSH_9.2\r\n", "HTTP/1.1 400 Bad Request\r\n\r\n", "nonce\tff\n", "\u{1b}[2J\n"] {
         let (address, serving) = fake(move |mut wire| {
-            wire.say(text);
+            wire.send(text);
             wire.rest();
         });
         assert_eq!(complaint(&place, &address), "what listens there is no groma serve");
         serving.join().expect("no panic");
     }
-    // The server of protocol 1 heard the token in clear, and still hears only the greeting.
+    // The server of protocol 1 was sent the token in clear; it must still see only the greeting.
     let (address, serving) = fake(|mut wire| {
-        wire.say("refused\tit is groma 0.1.0 with protocol 1, you are groma 0.1.0 with protocol 2: use one version\n");
+        wire.send("refused\tit is groma 0.1.0 with protocol 1, you are groma 0.1.0 with protocol 2: use one version\n");
         wire.rest()
     });
     assert_eq!(complaint(&place, &address), "an older groma serve listens there: use one version on both machines");
     assert!(!serving.join().expect("no panic").contains(TOKEN));
 }
 
-/// One that never stops and never says much is left at the client's deadline (a test of `remote.rs`
-/// in the harness) or when the user has had enough.
+/// A server that sends single bytes for ever is dropped at the client's deadline (tested in
+/// `remote.rs` of the harness) or when the user interrupts.
 #[test]
-fn the_user_can_leave_a_server_that_drips() {
+fn a_slow_server_can_be_interrupted() {
     let place = Place::new();
     let (greeted, is_greeted) = mpsc::channel();
     let (address, serving) = fake(move |mut wire| {
@@ -112,13 +112,14 @@ fn the_user_can_leave_a_server_that_drips() {
     is_greeted.recv_timeout(Duration::from_secs(60)).expect("it greets");
     running.signal(SIGINT);
     let ended = running.wait();
-    // By the signal, or by what a shell makes of it; not by the deadline, which is a usage error.
+    // Ended by the signal, or with the code a shell reports for it; not by the deadline, which is a
+    // usage error.
     assert!([None, Some(130)].contains(&ended.code) && ended.err.is_empty(), "{ended:?}");
     serving.join().expect("no panic");
 }
 
 #[test]
-fn strangers_do_not_shut_a_client_out() {
+fn strangers_do_not_lock_out_a_client() {
     let place = Place::new();
     let serve = Serve::start(&place, &[], &["--bind", "0.0.0.0:0", "--token", TOKEN]);
     let to = SocketAddr::new(Ipv4Addr::LOCALHOST.into(), serve.address().port());
@@ -126,30 +127,30 @@ fn strangers_do_not_shut_a_client_out() {
     let flood = {
         let stop = Arc::clone(&stop);
         thread::spawn(move || {
-            let (mut waiting, mut knocked) = (std::collections::VecDeque::new(), 0u64);
+            let (mut waiting, mut opened) = (std::collections::VecDeque::new(), 0u64);
             while !stop.load(Ordering::Relaxed) {
-                // From three addresses more than there are places, again and again, since each is
-                // kept for two seconds only.
-                let from = SocketAddr::new(Ipv4Addr::new(127, 0, 0, 2 + (knocked % 3) as u8).into(), 0);
+                // From three addresses, more than there are places, again and again, since each
+                // connection is kept for two seconds only.
+                let from = SocketAddr::new(Ipv4Addr::new(127, 0, 0, 2 + (opened % 3) as u8).into(), 0);
                 waiting.push_back(connect_from(from, to).expect("it listens"));
                 if waiting.len() > 200 {
                     waiting.pop_front();
                 }
-                knocked += 1;
+                opened += 1;
                 thread::sleep(Duration::from_millis(1));
             }
-            knocked
+            opened
         })
     };
-    // Some from the client's own address, which are there before it.
+    // Some come from the client's own address and are there before it.
     let _beside: Vec<TcpStream> = (0..20).map(|_| TcpStream::connect(to).expect("it listens")).collect();
     until("the last place to be taken", || (descriptors(serve.pid()) >= full).then_some(()));
     let to = to.to_string();
     let args = ["run", "net.tcp_rtt", "--param", "family=v4", "--rounds", "1", "--json", "--no-store"];
     let run = place.json(&[&args[..], &["--host", &to, "--token", TOKEN]].concat());
     stop.store(true, Ordering::Relaxed);
-    let knocked = flood.join().expect("no panic");
-    assert!(knocked > 128, "{knocked}");
+    let opened = flood.join().expect("no panic");
+    assert!(opened > 128, "{opened}");
     let record = metric(&run, "net.tcp_rtt");
     assert!(["ok", "noisy"].contains(&record["state"].as_str().expect("a state")), "{record:#}");
     assert!(descriptors(serve.pid()) <= full + 4, "more strangers than places");
@@ -163,36 +164,38 @@ fn faults_of_children(pid: i32) -> u64 {
 }
 
 #[test]
-fn a_stranger_is_told_a_nonce_and_gets_two_seconds_and_no_process() {
+fn a_stranger_gets_a_nonce_two_seconds_and_no_process() {
     let place = Place::new();
     let serve = Serve::start(&place, &[], &["--bind", "127.0.0.1:0", "--token", TOKEN]);
     let nonce = "00".repeat(32);
     let greeting = format!("groma\t{PROTOCOL}\t{nonce}\n");
 
-    // Who says nothing, and who never ends a line, is told nothing, and is closed by the server.
-    let mut silent = serve.knock();
-    let mut dripping = serve.knock();
+    // A client that sends nothing, and one that never ends a line, get no answer and are closed by
+    // the server.
+    let mut silent = serve.connect();
+    let mut dripping = serve.connect();
     let mut tap = dripping.connection().try_clone().expect("a descriptor");
     let drip = thread::spawn(move || {
         while tap.write_all(b"g").is_ok() {
             thread::sleep(Duration::from_millis(50));
         }
     });
-    // What is no handshake of this protocol is told nothing either, and what is gets a nonce.
+    // Other text than a handshake of this protocol gets no answer either; a proper greeting gets a
+    // nonce.
     for text in ["GET / HTTP/1.1\r\n\r\n", "groma\t1\t0.1.0\tanything\n", "facts\n", &"x".repeat(5000), "\0\n"] {
-        let mut wire = serve.knock();
-        wire.say(text);
+        let mut wire = serve.connect();
+        wire.send(text);
         assert_eq!(wire.rest(), "", "{text:?}");
     }
     let mut nonces = Vec::new();
     for proof in ["proof\t".to_owned() + &nonce, "proof\t".to_owned(), "proof".to_owned()] {
-        let mut wire = serve.knock();
-        wire.say(&greeting);
+        let mut wire = serve.connect();
+        wire.send(&greeting);
         nonces.push(wire.line());
         let digits = nonces.last().and_then(|line| line.strip_prefix("nonce\t")).expect("a nonce");
         assert!(digits.len() == 64 && digits.bytes().all(|b| b.is_ascii_hexdigit()), "{digits}");
-        wire.say(&format!("{proof}\n"));
-        // Nothing of its version, nor why.
+        wire.send(&format!("{proof}\n"));
+        // Neither its version nor the reason.
         assert!(["refused\n", ""].contains(&wire.rest().as_str()), "{proof}");
     }
     nonces.sort();
@@ -200,13 +203,13 @@ fn a_stranger_is_told_a_nonce_and_gets_two_seconds_and_no_process() {
     assert_eq!(nonces.len(), 3, "a nonce came twice");
     assert_eq!((silent.rest().as_str(), dripping.rest().as_str()), ("", ""));
     drip.join().expect("no panic");
-    // A hundred at once, of which half have greeted.
-    let mut waiting: Vec<Wire> = (0..50).map(|_| serve.knock()).collect();
+    // A hundred at once, of which half have sent a greeting.
+    let mut waiting: Vec<Wire> = (0..50).map(|_| serve.connect()).collect();
     for wire in &mut waiting {
-        wire.say(&greeting);
+        wire.send(&greeting);
         assert!(wire.line().starts_with("nonce\t"));
     }
-    let idle: Vec<Wire> = (0..50).map(|_| serve.knock()).collect();
+    let idle: Vec<Wire> = (0..50).map(|_| serve.connect()).collect();
     assert_eq!(children(serve.pid()).len(), 0);
 
     assert_eq!(faults_of_children(serve.pid()), 0, "a process was started for a stranger");
@@ -216,9 +219,9 @@ fn a_stranger_is_told_a_nonce_and_gets_two_seconds_and_no_process() {
     until("the end of a session", || (faults_of_children(serve.pid()) > 0).then_some(()));
 }
 
-/// Hands on what both sides of one connection say, and keeps it.
+/// Forwards both directions of one connection and records them.
 fn recorder(to: SocketAddr) -> (String, JoinHandle<[String; 2]>) {
-    let hand_on = |mut from: TcpStream, mut to: TcpStream, kept: Arc<Mutex<Vec<u8>>>| {
+    let forward = |mut from: TcpStream, mut to: TcpStream, kept: Arc<Mutex<Vec<u8>>>| {
         thread::spawn(move || {
             let mut bytes = [0; 4096];
             while let Ok(n) = from.read(&mut bytes) {
@@ -235,12 +238,12 @@ fn recorder(to: SocketAddr) -> (String, JoinHandle<[String; 2]>) {
         let server = TcpStream::connect(to).expect("it listens");
         let kept = [Arc::default(), Arc::default()];
         let ways = [
-            hand_on(
+            forward(
                 client.try_clone().expect("a descriptor"),
                 server.try_clone().expect("a descriptor"),
                 Arc::clone(&kept[0]),
             ),
-            hand_on(server, client, Arc::clone(&kept[1])),
+            forward(server, client, Arc::clone(&kept[1])),
         ];
         for way in ways {
             way.join().expect("no panic");
@@ -250,7 +253,7 @@ fn recorder(to: SocketAddr) -> (String, JoinHandle<[String; 2]>) {
 }
 
 #[test]
-fn a_recorded_handshake_tells_no_token_and_opens_nothing() {
+fn a_recorded_handshake_reveals_no_token_and_cannot_be_replayed() {
     let place = Place::new();
     let serve = Serve::start(&place, &[], &["--bind", "127.0.0.1:0", "--token", TOKEN]);
     let (address, recording) = recorder(serve.address());
@@ -259,65 +262,69 @@ fn a_recorded_handshake_tells_no_token_and_opens_nothing() {
     assert!(facts.iter().any(|fact| fact.key == "remote.kernel.release"));
     let [client, server] = recording.join().expect("no panic");
     assert!(server.contains("fact\tkernel.release\t"), "the handshake failed: {server}");
-    for said in [&client, &server] {
-        let said = said.to_lowercase();
-        assert!(!said.contains(&TOKEN.to_lowercase()) && !said.contains(&hexadecimal(TOKEN.as_bytes())), "{said}");
+    for answer in [&client, &server] {
+        let answer = answer.to_lowercase();
+        assert!(
+            !answer.contains(&TOKEN.to_lowercase()) && !answer.contains(&hexadecimal(TOKEN.as_bytes())),
+            "{answer}"
+        );
     }
-    // Before the proof the server says its nonce and nothing else.
+    // Before the proof the server sends its nonce and nothing else.
     let (nonce, after) = server.split_once('\n').expect("two lines");
     assert!(nonce.starts_with("nonce\t") && !nonce.contains(VERSION) && after.starts_with("welcome\t"), "{server}");
 
     let mut lines = client.split_inclusive('\n');
-    let mut wire = serve.knock();
-    wire.say(lines.next().expect("a greeting"));
+    let mut wire = serve.connect();
+    wire.send(lines.next().expect("a greeting"));
     assert_ne!(wire.line(), nonce);
-    wire.say(lines.next().expect("a proof"));
+    wire.send(lines.next().expect("a proof"));
     assert_eq!(wire.rest(), "refused\n");
     serve.idle();
 }
 
 #[test]
-fn a_server_without_the_token_is_found_out() {
+fn a_server_without_the_token_is_rejected() {
     let place = Place::new();
-    // It has the client's own nonce and proof to give back, and the proof of another handshake would be no better.
+    // It sends back the client's own nonce and proof; the proof of another handshake would be no
+    // better.
     let (address, serving) = fake(|mut wire| {
         let nonce = wire.line().rsplit('\t').next().expect("a nonce").to_owned();
-        wire.say(&format!("nonce\t{nonce}\n"));
+        wire.send(&format!("nonce\t{nonce}\n"));
         let proof = wire.line().rsplit('\t').next().expect("a proof").to_owned();
-        wire.say(&format!("welcome\t{proof}\t{PROTOCOL}\t{VERSION}\n"));
+        wire.send(&format!("welcome\t{proof}\t{PROTOCOL}\t{VERSION}\n"));
         wire.rest()
     });
     assert_eq!(complaint(&place, &address), "what listens there cannot prove that it has the token (--token)");
-    assert_eq!(serving.join().expect("no panic"), "", "it was asked for something all the same");
+    assert_eq!(serving.join().expect("no panic"), "", "it was sent a request");
 }
 
 #[test]
-fn a_session_has_a_handful_of_requests() {
+fn the_requests_of_a_session_are_limited() {
     let place = Place::new();
     let serve = Serve::start(&place, &[], &["--bind", "127.0.0.1:0"]);
     let mut wire = serve.proven("");
-    wire.say(&"facts\n".repeat(1000));
-    let said = wire.rest();
-    assert_eq!(said.lines().filter(|line| line.starts_with("fact\tkernel.release\t")).count(), 1, "{said}");
-    assert!(said.ends_with("end\nrefused\tthat is no word of a session\n"), "{said}");
+    wire.send(&"facts\n".repeat(1000));
+    let answer = wire.rest();
+    assert_eq!(answer.lines().filter(|line| line.starts_with("fact\tkernel.release\t")).count(), 1, "{answer}");
+    assert!(answer.ends_with("end\nrefused\tthat is no word of a session\n"), "{answer}");
 
     let mut wire = serve.proven("");
-    wire.say(&"service\tno.such\t0\t0\n".repeat(1000));
-    let said = wire.rest();
-    assert!(said.lines().count() == 9 && said.ends_with("refused\ttoo many requests\n"), "{said}");
+    wire.send(&"service\tno.such\t0\t0\n".repeat(1000));
+    let answer = wire.rest();
+    assert!(answer.lines().count() == 9 && answer.ends_with("refused\ttoo many requests\n"), "{answer}");
 
     let mut wire = serve.proven("");
-    wire.say("service\tnet.udp_rtt\t-1\tmany\n");
+    wire.send("service\tnet.udp_rtt\t-1\tmany\n");
     assert_eq!(wire.rest(), "refused\tthe limits of a service are two numbers\n");
     serve.idle();
 }
 
 #[test]
-fn a_service_talks_to_its_client_only() {
+fn a_service_accepts_its_client_only() {
     let place = Place::new();
     let serve = Serve::start(&place, &[], &["--bind", "0.0.0.0:0", "--token", TOKEN]);
     let mut wire = serve.proven(TOKEN);
-    wire.say("service\tnet.tcp_rtt\t0\t0\n");
+    wire.send("service\tnet.tcp_rtt\t0\t0\n");
     let answer = wire.line();
     let port: u16 = answer.strip_prefix("port\t").and_then(|port| port.parse().ok()).expect("a port");
     let from = |last: u8| {
@@ -326,7 +333,8 @@ fn a_service_talks_to_its_client_only() {
         connection.set_read_timeout(Some(Duration::from_millis(500))).expect("a time-out");
         connection
     };
-    // The kernel accepts whoever comes; the service hangs up on an address that is not its client's.
+    // The kernel accepts any connection; the service hangs up on an address other than its
+    // client's.
     let hung_up = |mut connection: TcpStream| match connection.read(&mut [0; 1]) {
         Ok(0) => true,
         Ok(_) => false,
@@ -340,7 +348,8 @@ fn a_service_talks_to_its_client_only() {
 fn a_session_ends_at_its_deadline() {
     let place = Place::new();
     let serve = Serve::start(&place, &[], &["--bind", "127.0.0.1:0", "--deadline", "1s"]);
-    // A client that is there and says nothing: only the deadline ends it. Its service goes as well.
+    // A client that stays connected and sends nothing: only the deadline ends it, and its service
+    // with it.
     let (mut wire, service) = serve.service("net.tcp_rtt");
     assert_eq!(wire.rest(), "");
     serve.idle();
@@ -352,13 +361,13 @@ fn a_session_ends_at_its_deadline() {
 }
 
 #[test]
-fn more_sessions_than_there_are_places_for_are_refused_in_words() {
+fn surplus_sessions_are_refused_with_a_message() {
     let place = Place::new();
     let serve = Serve::start(&place, &[], &["--bind", "127.0.0.1:0", "--token", TOKEN]);
-    // Each with a service, since a session that asks for nothing ends soon.
+    // Each with a service, since a session without a request ends soon.
     let sessions = (0..64).map(|_| {
         let mut wire = serve.proven(TOKEN);
-        wire.say("service\tnet.tcp_rtt\t0\t0\n");
+        wire.send("service\tnet.tcp_rtt\t0\t0\n");
         assert!(wire.line().starts_with("port\t"));
         wire
     });

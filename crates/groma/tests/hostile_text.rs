@@ -1,5 +1,5 @@
-//! A store, a server and a command line that hold what would steer a terminal: every view shows it
-//! and obeys none of it.
+//! Terminal control sequences in a store, in a server's answers and on the command line: every view
+//! shows them and executes none.
 
 mod common;
 use common::{Ended, Place, ended, is_executable};
@@ -9,13 +9,14 @@ use serde_json::Value;
 use std::io::{Read, Write};
 use std::net::TcpListener;
 
-/// Sets a title, clears the screen, colours by a control of Latin-1, reverses what follows, hides,
-/// ends lines and cells, calls a program from a spreadsheet, and is markup.
+/// Sets a title, clears the screen, sets colours by a Latin-1 control, reverses the text direction,
+/// hides text, ends lines and cells, starts a program from a spreadsheet, and is markup.
 const HOSTILE: &str =
     "=cmd()<script>&\x1b]0;owned\x07\x1b[2J\x1b[8m\u{9b}31m\u{202e}live\u{2066}\u{200b}\u{2028}\x7f\t\r\n| `x` |\\";
 
-/// What must not be printed, written out once more so that this does not trust the list that it checks.
-fn steers(c: char) -> bool {
+/// Characters that must not be printed. Defined here a second time, so that the test does not rely
+/// on the list it checks.
+fn controls(c: char) -> bool {
     let code = u32::from(c);
     let control = code < 0x20 && c != '\n' || (0x7f..0xa0).contains(&code);
     let order = [0x61c, 0x200e, 0x200f].contains(&code)
@@ -27,15 +28,15 @@ fn steers(c: char) -> bool {
 
 #[track_caller]
 fn is_harmless(what: &str, text: &str) {
-    let found = text.char_indices().find(|(_, c)| steers(*c));
+    let found = text.char_indices().find(|(_, c)| controls(*c));
     if let Some((at, c)) = found {
         let around: String = text[..at].chars().rev().take(60).collect::<Vec<_>>().into_iter().rev().collect();
         panic!("{what}: {c:?} behind {around:?}");
     }
 }
 
-/// A run whose every text was altered, in a store of its own: what `groma run` kept, with hostile
-/// points and rounds beside the real ones, which still draw curves and the page of the hardware.
+/// A store with a run in which every text was replaced: the run that `groma run` stored, with
+/// hostile points and rounds next to the real ones, which still give curves and the hardware page.
 fn hostile_store(place: &Place) -> String {
     let args =
         ["run", "mem.bandwidth", "syscall.getppid", "--param", "size=16K,1M,4M", "--profile", "quick", "--rounds", "2"];
@@ -55,7 +56,7 @@ fn hostile_store(place: &Place) -> String {
     head.environment.facts.iter_mut().filter(is_text).for_each(|fact| fact.value += HOSTILE);
     head.environment.facts.push(Fact::new(format!("odd.{HOSTILE}"), HOSTILE));
     for (point, rounds) in &mut run.points {
-        // On a busy machine all samples may have been disturbed; here they are to have values.
+        // On a busy machine all samples may have been disturbed; here they must have values.
         for round in rounds.iter_mut() {
             round
                 .result
@@ -107,7 +108,7 @@ fn has_fact(json: &Value) -> bool {
     facts.iter().any(|fact| fact["value"] == HOSTILE)
 }
 
-/// The records of a CSV text by the rules of RFC 4180.
+/// Parses CSV text by the rules of RFC 4180.
 fn records(text: &str) -> Vec<Vec<(String, bool)>> {
     let (mut all, mut record, mut field) = (Vec::new(), Vec::new(), (String::new(), false));
     let mut quoted = false;
@@ -129,7 +130,7 @@ fn records(text: &str) -> Vec<Vec<(String, bool)>> {
 }
 
 #[test]
-fn no_view_of_a_hostile_store_steers_a_terminal() {
+fn no_view_of_a_hostile_store_controls_the_terminal() {
     let place = Place::new();
     let store = hostile_store(&place);
     let svg = place.path("plot.svg").display().to_string();
@@ -166,7 +167,7 @@ fn no_view_of_a_hostile_store_steers_a_terminal() {
             assert_eq!(ended.err, "", "{args:?}");
         }
     }
-    // What people look at shows what is odd instead of dropping it.
+    // The human-readable views escape odd characters and do not drop them.
     for args in [&["runs"][..], &["show", "--all"], &["show", "--format", "markdown"], &["show", "--hardware"]] {
         let shown = ask("200", args).out;
         assert!(shown.contains("\\u{1b}"), "{args:?}: {shown}");
@@ -179,7 +180,7 @@ fn no_view_of_a_hostile_store_steers_a_terminal() {
     let markdown = ask("100", &["show", "--format", "markdown"]).out;
     assert_eq!(markdown.matches("<script").count(), markdown.matches("\\<script").count(), "{markdown}");
 
-    // JSON means what it meant; a spreadsheet calculates nothing, and numbers are numbers.
+    // JSON keeps its meaning; a spreadsheet calculates nothing, and numbers are numbers.
     let json: Value = serde_json::from_str(&ask("100", &["show", "--format", "json"]).out).expect("JSON");
     assert!(has_fact(&json), "{:#}", json["run"]);
     assert!(json["metrics"].as_array().expect("metrics").iter().any(|m| m["reason"] == HOSTILE));
@@ -223,13 +224,13 @@ fn no_view_of_a_hostile_store_steers_a_terminal() {
         let ended = ask("100", args);
         assert_eq!((ended.code, ended.out.as_str()), (Some(2), ""), "{args:?}: {ended:?}");
         is_harmless(&args.join(" "), &ended.err);
-        // No message of ours is made to look like two.
+        // No message of groma is made to look like two.
         let ours = ended.err.starts_with("groma: ");
         assert!(!ours || ended.err.lines().count() == 1, "{args:?}: {ended:?}");
     }
     let found = ask("100", &["show", "nothing"]).err;
     assert!(found.contains("\\u{1b}]0;owned\\u{7}"), "{found}");
-    // An error of the command line has several lines, and none that was typed.
+    // An error of the command line has several lines, but none that was typed.
     let typed = ask("100", &["run", "--budget", HOSTILE]).err;
     assert!(typed.contains("| `x` |") && !typed.contains("\n|"), "{typed}");
     let mut by_variable = place.command(&["run", "--dry-run"]);
@@ -237,14 +238,14 @@ fn no_view_of_a_hostile_store_steers_a_terminal() {
     assert_eq!(refused.code, Some(2), "{refused:?}");
     is_harmless("an error of a variable", &refused.err);
 
-    // A message in passing.
+    // A passing notice.
     let after = ask("100", &["run", "syscall.getppid", "--profile", "quick", "--budget", "2s", "--rounds", "1"]);
     assert!(after.err.starts_with("groma: run killed=cmd()"), "{after:?}");
-    is_harmless("what is said of a killed run", &after.err);
+    is_harmless("the notice about a killed run", &after.err);
 }
 
 #[test]
-fn on_a_terminal_only_our_own_colours_pass() {
+fn on_a_terminal_only_groma_s_own_colours_pass() {
     if !is_executable("script") {
         eprintln!("skipped: no script (util-linux), which makes a terminal");
         return;
@@ -269,18 +270,18 @@ fn on_a_terminal_only_our_own_colours_pass() {
         let bare = colours.iter().fold(text.clone(), |text, colour| text.replace(&format!("\x1b[{colour}m"), ""));
         is_harmless(args, &bare);
         assert!(bare != text || args == "show nothing", "{args}: {text}");
-        // A plot has room for a part of its words.
+        // A plot shows only a part of its words.
         assert!(text.contains("\\u{1b}") || args == "plot mem.bandwidth", "{args}: {text}");
     }
 }
 
 #[test]
-fn the_answer_of_a_server_does_not_steer_a_terminal() {
+fn the_answer_of_a_server_does_not_control_the_terminal() {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("an address").to_string();
     let answers = std::thread::spawn(move || {
         let (mut connection, _) = listener.accept().expect("a client");
-        // Whoever speaks first: neither side waits for more than a moment for the other.
+        // Works whichever side speaks first: neither waits more than a moment for the other.
         connection.set_read_timeout(Some(std::time::Duration::from_millis(200))).expect("a time-out");
         let _ = connection.read(&mut [0; 512]);
         let _ = connection.write_all(format!("refused\t{}\n", HOSTILE.replace('\n', " ")).as_bytes());

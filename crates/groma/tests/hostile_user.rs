@@ -1,5 +1,6 @@
-//! Another user of this machine who can write where groma makes its files: no run hangs, follows a
-//! link of theirs, or removes what is not its own. And what may block can be interrupted.
+//! Another user of this machine who can write where groma creates its files: no run hangs, follows
+//! a link of theirs, or removes files that are not its own. Calls that may block can be
+//! interrupted.
 
 mod common;
 use common::{Ended, Place, before_and_after, ended, is_executable, send, until};
@@ -12,17 +13,17 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// `nobody`, on every system.
+/// The user `nobody` on every system.
 const OTHER: u32 = 65534;
 const SIGINT: i32 = 2;
 const SIGKILL: i32 = 9;
 const SIGTERM: i32 = 15;
 
-/// A run that needs files, and is over soon.
+/// A short run that needs files.
 const SHORT: [&str; 9] =
     ["run", "syscall.fstat", "file.readdir", "--profile", "quick", "--rounds", "1", "--no-store", "--json"];
 
-/// A directory in which everybody may make names and remove their own.
+/// A directory in which everybody may create names and remove their own.
 fn shared_place() -> Option<Place> {
     if !is_root() {
         println!("skipped: only root can be two users");
@@ -34,19 +35,20 @@ fn shared_place() -> Option<Place> {
     Some(place)
 }
 
-/// What the other user does there.
+/// Runs a script as the other user.
 fn as_other(place: &Place, script: &str) {
     let mut sh = Command::new("sh");
     sh.args(["-ec", script]).current_dir(place.tmp()).uid(OTHER).gid(OTHER);
     assert!(sh.status().expect("sh").success(), "{script}");
 }
 
-/// The program, which has two minutes.
+/// Runs the program with a time limit of two minutes.
 fn bounded(place: &Place, args: &[&str]) -> Ended {
     ended(place.wrapped(&["timeout", "-s", "KILL", "120"], args).output().expect("timeout"))
 }
 
-/// What `find` says of everything there but times of directories: kind, owner, mode, size, name, target.
+/// The output of `find` for everything there except times of directories: kind, owner, mode, size,
+/// name, target.
 fn listing(dir: &Path) -> String {
     let found = Command::new("find").arg(dir).args(["-printf", "%y %U %m %s %P -> %l\\n"]).output().expect("find");
     let mut lines: Vec<String> = String::from_utf8_lossy(&found.stdout).lines().map(str::to_owned).collect();
@@ -55,13 +57,13 @@ fn listing(dir: &Path) -> String {
 }
 
 #[test]
-fn names_of_others_neither_hang_a_run_nor_are_removed() {
+fn files_of_others_neither_hang_a_run_nor_are_removed() {
     let Some(place) = shared_place() else { return };
     let (tmp, elsewhere) = (place.tmp(), place.path("elsewhere"));
     fs::create_dir(&elsewhere).expect("a directory");
     fs::write(elsewhere.join("file"), "ours").expect("a file");
 
-    // What a killed run left, with links to elsewhere in it.
+    // The directory of a killed run, with links to elsewhere in it.
     let killed = place.start(&["run", "file.readdir", "--rounds", "500", "--no-store", "--json"]);
     let left = until("a round's directory", || {
         let dir = place.left_behind().into_iter().find(|name| name.starts_with("groma-work-"))?;
@@ -75,7 +77,7 @@ fn names_of_others_neither_hang_a_run_nor_are_removed() {
     fs::remove_dir(left.join("replaced")).expect("a directory");
     symlink(&elsewhere, left.join("replaced")).expect("a link");
 
-    // What the other user and we have there under such names.
+    // Files of the other user and of this one under such names.
     as_other(
         &place,
         &format!(
@@ -106,7 +108,7 @@ fn names_of_others_neither_hang_a_run_nor_are_removed() {
 }
 
 #[test]
-fn a_run_without_files_makes_no_directory() {
+fn a_run_without_files_creates_no_directory() {
     let place = Place::new();
     fs::set_permissions(place.tmp(), fs::Permissions::from_mode(0o555)).expect("permissions");
     let running = place.start(&["run", "selftest.spin", "--rounds", "500", "--no-store", "--budget", "60s"]);
@@ -114,17 +116,17 @@ fn a_run_without_files_makes_no_directory() {
     assert!(place.left_behind().is_empty());
     running.signal(SIGKILL);
     running.wait();
-    assert!(place.left_behind().is_empty(), "not even SIGKILL leaves what was not made");
+    assert!(place.left_behind().is_empty(), "a directory was created");
 }
 
 #[test]
-fn an_output_that_nobody_reads_can_be_interrupted() {
+fn an_output_without_a_reader_can_be_interrupted() {
     let place = Place::new();
     let fifo = place.path("fifo");
     assert!(Command::new("mkfifo").arg(&fifo).status().expect("mkfifo").success());
     let fifo = fifo.display().to_string();
     let running = place.start(&["run", "syscall.fstat", "--no-store", "--out", &fifo]);
-    // It waits in open for a reader. Whenever the signal comes it must be the end.
+    // It waits in `open` for a reader. The signal must end it whenever it comes.
     until("the program", || {
         fs::read_to_string(format!("/proc/{}/comm", running.pid())).ok().filter(|c| c == "groma\n")
     });
@@ -135,11 +137,11 @@ fn an_output_that_nobody_reads_can_be_interrupted() {
 }
 
 #[test]
-fn a_pipe_that_is_full_can_be_interrupted_and_the_directory_goes() {
+fn a_full_pipe_can_be_interrupted_and_the_directory_is_removed() {
     let place = Place::new();
     let (reader, mut writer) = std::io::pipe().expect("a pipe");
     let full = writer.try_clone().expect("a descriptor");
-    // Filled by a thread that then blocks, until the reader is gone.
+    // Filled by a thread that then blocks until the reader is gone.
     let filler = std::thread::spawn(move || while writer.write_all(&[b'x'; 4096]).is_ok() {});
     let mut command =
         place.command(&["run", "file.readdir", "--profile", "quick", "--rounds", "1", "--no-store", "--out", "-"]);
@@ -147,7 +149,8 @@ fn a_pipe_that_is_full_can_be_interrupted_and_the_directory_goes() {
     drop(command);
     let pid = child.id() as i32;
     until("the work directory", || (!place.left_behind().is_empty()).then_some(()));
-    // The head of the stream is due when the preflight is over, and has nowhere to go: no worker runs any more.
+    // The head of the stream is due when the preflight is over, and cannot be written: no worker
+    // runs any more.
     until("the end of the preflight", || common::children(pid).is_empty().then_some(()));
     send(pid, SIGINT);
     let status = until("its end", || child.try_wait().expect("wait"));
@@ -167,11 +170,12 @@ fn a_server_that_does_not_answer_can_be_interrupted() {
     running.signal(SIGTERM);
     until("its end", || (!common::exists(running.pid())).then_some(()));
     let ended = running.wait();
-    // By the signal itself: no code, and no word of a server that is not well after five seconds.
+    // By the signal itself: no exit code, and no error about an unreachable server after five
+    // seconds.
     assert_eq!((ended.code, ended.err.as_str()), (None, ""));
 }
 
-/// What is there: processes of ours, IPC objects, mounts, files.
+/// Lists what exists: this user's processes, IPC objects, mounts, files.
 const SNAPSHOT: &str = r#"
 snapshot() {
     for p in /proc/[0-9]*; do
@@ -186,7 +190,7 @@ snapshot() {
 mount -t tmpfs none /dev/shm
 "#;
 
-/// As long as the file is there: makes names that a run could take for its own, and takes them away again.
+/// While the file exists: creates names that a run could take for its own, and removes them again.
 const NUISANCE: &str = r#"
 while [ -e busy ]; do
     for i in 1 2 3; do
@@ -197,7 +201,7 @@ done
 "#;
 
 #[test]
-fn a_run_beside_a_hostile_user_leaves_what_it_found() {
+fn a_run_next_to_a_hostile_user_changes_nothing() {
     let Some(place) = shared_place() else { return };
     let unshare = ["unshare", "--ipc", "--mount", "--pid", "--fork", "--mount-proc"];
     let tried = Command::new(unshare[0]).args(&unshare[1..]).arg("true").status();

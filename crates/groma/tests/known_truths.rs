@@ -1,11 +1,12 @@
-//! V1, V2, V5 and V16 on real time: what is known beforehand comes out. Ratios and identities only; they hold at load 20.
+//! Known truths, measured in real time (docs/methods/timing.md#tests-of-the-harness): ratios and
+//! identities only, which hold at load 20.
 
 mod common;
 use common::{Place, metric};
 use serde_json::Value;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// These tests would be each other's neighbours: one at a time.
+/// Concurrent tests would disturb each other: one at a time.
 static ALONE: Mutex<()> = Mutex::new(());
 
 fn alone() -> MutexGuard<'static, ()> {
@@ -16,9 +17,10 @@ fn value(m: &Value) -> f64 {
     m["value"].as_f64().unwrap_or_else(|| panic!("no value: {m}"))
 }
 
-/// V1: a spin of known length comes out within 0.5 % or two clock steps.
+/// A spin of known length is measured within 0.5 % or two clock steps
+/// (docs/methods/timing.md#tests-of-the-harness).
 #[test]
-fn a_spin_of_known_length_has_that_length() {
+fn a_spin_of_known_length_is_measured_right() {
     let _alone = alone();
     let place = Place::new();
     let run = place.json(&["run", "selftest.spin", "--rounds", "9", "--budget", "60s", "--json"]);
@@ -26,21 +28,23 @@ fn a_spin_of_known_length_has_that_length() {
     let cost = run["run"]["host"]["clock_cost_ns"].as_f64().expect("a cost") * 1e-9;
     for m in run["metrics"].as_array().expect("metrics") {
         let known = m["params"]["span_ns"].as_f64().expect("a span") * 1e-9;
-        // A spin ends with the first read at or after its end: half a read late on the average, and as much at its start.
+        // A spin ends with the first read at or after its end: half a read late on average, and the
+        // same at its start.
         let allowed = (0.005 * known).max(2.0 * step) + cost;
         assert!((value(m) - known).abs() <= allowed, "{known} came out as {} ({m})", value(m));
     }
 }
 
-/// V2: twice the work takes twice the time.
+/// Twice the work takes twice the time (docs/methods/timing.md#tests-of-the-harness).
 #[test]
 fn twice_the_additions_take_twice_as_long() {
     let _alone = alone();
     let place = Place::new();
     let args =
         ["run", "selftest.add_chain", "--param", "ops=6400,12800,25600", "--rounds", "9", "--budget", "60s", "--json"];
-    // The three are compared within one run, in cycles: many hosts change the core's clock by percents between rounds. One
-    // that changes it between a frequency probe and the samples beside it is given more chances.
+    // The three are compared within one run, in cycles: many hosts change the core's clock by
+    // percents between rounds. A host that changes it between a frequency probe and the samples
+    // next to it is given more chances.
     let mut seen = Vec::new();
     for _ in 0..8 {
         let run = place.json(&args);
@@ -56,9 +60,10 @@ fn twice_the_additions_take_twice_as_long() {
     panic!("off by {seen:?} in every run");
 }
 
-/// V5: competitors on the same CPU do not move the headline; they show in the labels.
+/// Competitors on the same CPU do not move the headline; they show in the labels
+/// (docs/methods/timing.md#labels).
 #[test]
-fn competitors_show_in_the_labels_and_not_in_the_value() {
+fn competitors_change_the_labels_but_not_the_value() {
     let _alone = alone();
     let place = Place::new();
     let cpu = first_cpu();
@@ -76,8 +81,8 @@ fn competitors_show_in_the_labels_and_not_in_the_value() {
         "--json",
     ];
     let known = 6400.0;
-    // In cycles, of which an addition takes one: hosts change the core's clock between the two runs. One that changes it
-    // within the rounds is given more chances.
+    // In cycles, of which an addition takes one: hosts change the core's clock between the two
+    // runs. A host that changes it within the rounds is given more chances.
     let mut seen = Vec::new();
     for _ in 0..4 {
         let quiet = place.json(&args);
@@ -87,7 +92,8 @@ fn competitors_show_in_the_labels_and_not_in_the_value() {
         let (q, b) = (metric(&quiet, "selftest.add_chain"), metric(&busy, "selftest.add_chain"));
         let cycles = |m: &Value| m["cycles"].as_f64().unwrap_or_else(|| panic!("no cycles: {m}"));
         let right = |m: &Value| (cycles(m) / known - 1.0).abs() <= 0.02;
-        // A turn lost shows as a preemption, or as time that nobody gave where the competitor came with an interrupt.
+        // A lost time slice shows as a preemption, or as stolen time if the competitor came with an
+        // interrupt.
         let share =
             |m: &Value, label: &str| m["labels"][label].as_f64().unwrap_or(0.0) / m["samples"].as_f64().unwrap_or(1.0);
         let disturbed = |m: &Value| share(m, "P") + share(m, "S");
@@ -123,7 +129,8 @@ fn first_cpu() -> String {
     list.split([',', '-']).next().expect("a CPU").to_owned()
 }
 
-/// V16 and the smoke test of everything: each benchmark comes back with a state, and none of its loops was optimised away.
+/// The scaling proof (docs/methods/timing.md#scaling-proof) and a smoke test: every benchmark
+/// returns with a state, and none of its loops was optimised away.
 #[test]
 fn every_benchmark_runs_and_its_time_grows_with_its_work() {
     let _alone = alone();
@@ -133,7 +140,8 @@ fn every_benchmark_runs_and_its_time_grows_with_its_work() {
         let (state, reason) = (m["state"].as_str().expect("a state"), m["reason"].as_str().unwrap_or(""));
         match state {
             "ok" | "noisy" => assert!(m["value"].is_number(), "{m}"),
-            // One round on a machine at load 20 may not have six undisturbed samples; and a benchmark may say what it cannot tell.
+            // One round at load 20 may not have six undisturbed samples, and a benchmark may report
+            // that it cannot tell.
             "unresolved" => {
                 assert!(["undisturbed", "zero", "cannot tell: "].iter().any(|r| reason.contains(r)), "{m}");
             }

@@ -1,25 +1,27 @@
-//! The five documents against `groma list --json`: every row that concerns the operating system has a metric, and every
-//! lineage that a benchmark claims names a row that exists. Rows of processor and memory that wait for their survey are listed
-//! as open, and leave that list when they have a metric.
+//! Checks the coverage of five earlier suites and papers against `groma list --json`: every row
+//! that concerns the operating system has a metric, and every lineage that a benchmark claims names
+//! an existing row. Processor and memory rows that wait for the hardware survey are listed as open,
+//! and leave that list when they have a metric.
 
 mod common;
 use common::Place;
 use serde_json::Value;
 use std::collections::BTreeSet;
 
-/// All rows: the document, its rows, and of these the open ones.
+/// A suite or paper: its rows, and those of them that are open.
 struct Document {
     name: &'static str,
     rows: &'static [&'static str],
-    /// Of processor and memory; without a metric until the hardware survey.
+    /// Processor and memory rows without a metric until the hardware survey.
     open: &'static [&'static str],
-    /// What may be claimed besides: programs, tables and figures that are no row to be covered.
+    /// What may be claimed in addition: programs, tables and figures that are not rows to cover.
     besides: &'static [&'static str],
 }
 
-/// lmbench3: the rows of its Table II, latency, bandwidth and other. Besides: its programs that have no row there.
-/// lmbench 1996: Tables 2 to 17; Table 1 lists the machines. Ousterhout 1990: Tables 2 to 10; Table 1 lists the machines and
-/// their MIPS. CSE 221: the sections of the report. SLB: its one program.
+/// lmbench3: the rows of its Table II, latency, bandwidth and other; in addition, its programs
+/// without a row there. lmbench 1996: Tables 2 to 17; Table 1 lists the machines. Ousterhout 1990:
+/// Tables 2 to 10; Table 1 lists the machines and their MIPS. CSE 221: the sections of the report.
+/// SLB: its one program.
 const DOCUMENTS: [Document; 5] = [
     Document {
         name: "lmbench3",
@@ -115,7 +117,7 @@ fn claims() -> Vec<(String, String)> {
         .collect()
 }
 
-/// `lmbench3:lat_sig catch` is a claim on the row `lat_sig`.
+/// `lmbench3:lat_sig catch` claims the row `lat_sig`.
 fn row_of(claim: &str) -> Option<(&str, &str)> {
     let (document, rest) = claim.split_once(':')?;
     Some((document, rest.split(' ').next().unwrap_or(rest)))

@@ -1,16 +1,18 @@
-//! Processor and memory, briefly, where there is little memory: under a limit of the address space and in a control group. All
-//! metrics come back, nothing fails and nothing is killed; what does not fit says which limit it met.
+//! Processor and memory benchmarks, briefly, with little memory: under an address space limit and
+//! in a control group. Every metric has a state, nothing fails and nothing is killed; what does not
+//! fit names the limit.
 
 mod common;
 use common::{Ended, Place, ended};
 use serde_json::Value;
 use std::collections::BTreeSet;
 
-/// One round of processor and memory, with all the time that it needs.
+/// One round of all processor and memory benchmarks, with enough time.
 const RUN: [&str; 10] = ["run", "cpu", "mem", "--profile", "quick", "--rounds", "1", "--budget", "300s", "--json"];
 const MIB: u64 = 1 << 20;
 
-/// All planned metrics came back well or unsupported with a reason; the reasons of those that name `limit`.
+/// Asserts that all planned metrics are `ok` or have a reason; returns the reasons of the
+/// unsupported ones that name `limit`.
 fn complete(place: &Place, ended: &Ended, limit: &str) -> Vec<String> {
     assert_eq!(ended.code, Some(0), "{ended:?}");
     let run: Value = serde_json::from_str(&ended.out).unwrap_or_else(|e| panic!("{e}: {ended:?}"));
@@ -31,7 +33,7 @@ fn complete(place: &Place, ended: &Ended, limit: &str) -> Vec<String> {
         let (state, reason) = (m["state"].as_str().expect("a state"), m["reason"].as_str().expect("a reason"));
         let fine = match state {
             "ok" => true,
-            // One round has no interval, and the machine of a test is busy.
+            // One round has no interval, and the test machine may be busy.
             "noisy" | "unresolved" | "unsupported" | "denied" => !reason.is_empty(),
             _ => false,
         };
@@ -49,11 +51,12 @@ fn complete(place: &Place, ended: &Ended, limit: &str) -> Vec<String> {
 #[test]
 fn with_little_address_space() {
     let place = Place::new();
-    // In KiB, as the shell counts: 1 GiB holds the program and the sizes of a quick run but for the largest.
+    // In KiB, the shell's unit: 1 GiB holds the program and the sizes of a quick run except the
+    // largest.
     for (kib, script) in [(1 << 20, "ulimit -v 1048576; exec \"$@\""), (300 << 10, "ulimit -v 307200; exec \"$@\"")] {
         let mut args = RUN.to_vec();
         if kib == 1 << 20 {
-            // Half of a gigabyte fits nowhere.
+            // Half a gigabyte does not fit.
             args.extend(["--param", "size=64K,768M"]);
             args.retain(|a| *a != "cpu");
         }
@@ -82,7 +85,8 @@ fn in_a_control_group_of_256_mib() {
     let place = Place::new();
     let join = format!("echo $$ > {}/cgroup.procs && exec \"$@\"", group.path);
     let run = ended(place.wrapped(&["sh", "-c", &join, "sh"], &RUN).output().expect("sh"));
-    // Without what is above the group: in a container that holds an identifier, which a kept run does not tell.
+    // Without the part above the group: in a container it holds an identifier, which stored runs
+    // leave out.
     let below = group.limit_file.find("groma-test-").map_or("", |at| &group.limit_file[at..]);
     let named = complete(&place, &run, &format!("{below} of 256 MiB"));
     println!("{named:#?}");
@@ -90,8 +94,8 @@ fn in_a_control_group_of_256_mib() {
     assert!(group.most_used().is_none_or(|most| most < 256 * MIB), "{:?}", group.most_used());
 }
 
-/// A control group with so much memory, inside the one that this process is in (whose limits go on to bind), removed
-/// afterwards.
+/// A control group with a memory limit, inside the group of this process (whose limits still
+/// apply), removed afterwards.
 struct MemoryGroup {
     path: String,
     limit_file: String,
@@ -128,7 +132,7 @@ impl MemoryGroup {
         None
     }
 
-    /// How many tasks of the group the kernel has killed.
+    /// The number of tasks of the group that the kernel has killed.
     fn killed(&self) -> Option<u64> {
         ["memory.events", "memory.oom_control"].iter().find_map(|file| {
             let text = std::fs::read_to_string(format!("{}/{file}", self.path)).ok()?;

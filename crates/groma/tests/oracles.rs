@@ -35,8 +35,9 @@ const BAND: f64 = 1.5;
 /// catches a difference of two loops that is divided by the calls of the longer one (64 for 48).
 const EXACT: f64 = 1.15;
 /// The band for operations that neither sleep nor depend on the layout of memory. Seen: 0.81 to
-/// 1.05.
-const TIGHT: f64 = 1.3;
+/// 1.05 on a Zen 5 guest. On a Zen 4 guest the same loop of getppid takes 148 or 197 ns, depending
+/// on where the compiler puts it: after a system call, one branch of the loop may be mispredicted.
+const TIGHT: f64 = 1.4;
 /// The band for two CPUs, whose distance the host of a guest changes while both sides run (27 and
 /// 41 us for the same trip within a minute at load 15). The same operation on one CPU has the band
 /// of the rest, so units are seen there; a peer on the wrong CPU is 0.14 to 0.34.
@@ -51,7 +52,7 @@ const TURNS: usize = 10;
 const STATES: usize = 3;
 
 /// Both sides run at the highest priority that the user may have: at load 26 a turn then took 39 s
-/// instead of 89. Where the kernel refuses, `nice` says so and runs its command all the same.
+/// instead of 89. Where the kernel refuses, `nice` prints a warning and runs its command anyway.
 const FIRST: &[&str] = &["nice", "-n", "-20"];
 
 /// The runs of groma in a turn. Benchmarks that need different values of a parameter of the same
@@ -234,10 +235,10 @@ const fn memory(id: &'static str, point: &'static str, oracle: &'static str) -> 
 struct Sides {
     ours: Option<f64>,
     oracle: Option<f64>,
-    /// All that the oracle has said, for rows that have several true numbers.
+    /// All numbers of the oracle, for rows that have several true numbers.
     states: Vec<f64>,
     why: String,
-    /// Whether groma said that this machine cannot do it.
+    /// Whether groma reported it unsupported on this machine.
     unsupported: bool,
     turns: usize,
 }
@@ -280,15 +281,15 @@ fn measure() -> Measured {
         for run in Run::ALL {
             let open: Vec<usize> = open.iter().copied().filter(|i| ROWS[*i].run == run).collect();
             if !open.is_empty() {
-                ours(&place, &oracle, run, turn, &open, &mut sides);
-                theirs(&oracle, &open, &mut sides);
+                run_groma(&place, &oracle, run, turn, &open, &mut sides);
+                run_oracles(&oracle, &open, &mut sides);
             }
         }
         open.iter().for_each(|i| sides[*i].turns = turn);
     }
     println!("{}", table(&sides));
     let in_order =
-        (0..FEWEST).map(|_| oracle.says("latency 67108864 256 base in_order", false)).fold(f64::INFINITY, f64::min);
+        (0..FEWEST).map(|_| oracle.run("latency 67108864 256 base in_order", false)).fold(f64::INFINITY, f64::min);
     Measured { sides, in_order: in_order * 1e-9 }
 }
 
@@ -313,7 +314,7 @@ fn better(kept: &mut Option<f64>, new: f64, higher: bool) {
 }
 
 /// Runs groma once and takes its numbers for these rows.
-fn ours(place: &Place, oracle: &Oracle, run: Run, turn: usize, open: &[usize], sides: &mut [Sides]) {
+fn run_groma(place: &Place, oracle: &Oracle, run: Run, turn: usize, open: &[usize], sides: &mut [Sides]) {
     let mut ids: Vec<String> = open.iter().map(|i| ROWS[*i].benchmark()).collect();
     ids.sort();
     ids.dedup();
@@ -338,10 +339,10 @@ fn ours(place: &Place, oracle: &Oracle, run: Run, turn: usize, open: &[usize], s
     args.extend(ids);
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
     let out = ended(place.wrapped(FIRST, &args).output().expect("the program starts"));
-    let told: Value = serde_json::from_str(&out.out).unwrap_or_else(|e| panic!("{args:?}: {e}: {out:?}"));
+    let json: Value = serde_json::from_str(&out.out).unwrap_or_else(|e| panic!("{args:?}: {e}: {out:?}"));
     for &i in open {
         let row = &ROWS[i];
-        let metrics = told["metrics"].as_array().expect("metrics");
+        let metrics = json["metrics"].as_array().expect("metrics");
         let found: Vec<&Value> = metrics.iter().filter(|m| row.is_of(m)).collect();
         assert_eq!(found.len(), 1, "{}: {found:#?}", row.name());
         let (metric, state) = (found[0], found[0]["state"].as_str().expect("a state"));
@@ -381,7 +382,7 @@ impl Sides {
 }
 
 /// Runs the oracles of these rows.
-fn theirs(oracle: &Oracle, open: &[usize], sides: &mut [Sides]) {
+fn run_oracles(oracle: &Oracle, open: &[usize], sides: &mut [Sides]) {
     for &i in open.iter().filter(|i| !sides[**i].unsupported).collect::<Vec<_>>() {
         let row = &ROWS[i];
         let higher = row.id.contains("bandwidth") || row.id == "file.reread";
@@ -389,7 +390,7 @@ fn theirs(oracle: &Oracle, open: &[usize], sides: &mut [Sides]) {
         // later. The best of one side may be of another moment than the best of the other.
         let has_states = row.oracle == "core_to_core";
         for _ in 0..if has_states { STATES } else { 1 } {
-            let value = oracle.says(row.oracle, row.run == Run::Apart) * if higher { 1.0 } else { 1e-9 };
+            let value = oracle.run(row.oracle, row.run == Run::Apart) * if higher { 1.0 } else { 1e-9 };
             better(&mut sides[i].oracle, value, higher);
             if has_states {
                 sides[i].states.push(value);
@@ -451,7 +452,7 @@ impl Oracle {
     }
 
     /// Runs one oracle. `apart` puts its second process on the other CPU.
-    fn says(&self, name: &str, apart: bool) -> f64 {
+    fn run(&self, name: &str, apart: bool) -> f64 {
         let peer = if apart { self.other.unwrap_or(self.cpu) } else { self.cpu };
         let mut command = Command::new(FIRST[0]);
         command.args(&FIRST[1..]).arg(self.dir.path().join("oracle"));
@@ -502,88 +503,95 @@ fn judge(family: &str) {
 }
 
 #[test]
-fn computing_and_calling_cost_what_c_says() {
+fn computing_and_calls_agree_with_c() {
     judge("cpu");
 }
 
 #[test]
-fn clocks_and_sleeps_cost_what_c_says() {
+fn clocks_and_sleeps_agree_with_c() {
     judge("clock");
 }
 
 #[test]
-fn system_calls_cost_what_c_says() {
+fn system_calls_agree_with_c() {
     judge("syscall");
 }
 
 #[test]
-fn signals_cost_what_c_says() {
+fn signals_agree_with_c() {
     judge("signal");
 }
 
 #[test]
-fn locks_cost_what_c_says() {
+fn locks_agree_with_c() {
     judge("lock");
 }
 
 #[test]
-fn processes_and_threads_cost_what_c_says() {
+fn processes_and_threads_agree_with_c() {
     judge("task");
 }
 
 #[test]
-fn context_switches_cost_what_c_says() {
+fn context_switches_agree_with_c() {
     judge("switch");
 }
 
 #[test]
-fn round_trips_and_streams_cost_what_c_says() {
+fn round_trips_and_streams_agree_with_c() {
     judge("trip");
 }
 
 #[test]
-fn faults_and_mappings_cost_what_c_says() {
+fn faults_and_mappings_agree_with_c() {
     judge("fault");
 }
 
 #[test]
-fn files_cost_what_c_says() {
+fn files_agree_with_c() {
     judge("file");
 }
 
 #[test]
-fn memory_is_as_fast_as_c_says() {
+fn memory_agrees_with_c() {
     judge("memory");
 }
 
 /// groma's number for a row; `None` where the machine cannot do it.
-fn said(id: &str, point: &str) -> Option<f64> {
+fn measured(id: &str, point: &str) -> Option<f64> {
     let found = ROWS.iter().zip(MEASURED.sides.iter()).find(|(row, _)| row.id == id && row.point == point);
     found.unwrap_or_else(|| panic!("no row {id} {point}")).1.ours
 }
 
-/// Relations that hold on every machine, whatever the oracles say.
+/// Relations that hold on every machine, independent of the oracles.
 #[test]
-fn what_is_more_work_takes_longer() {
-    let fork = |point| said("proc.fork_exit", point);
-    let latency = |point| said("mem.latency", point);
+fn more_work_takes_longer() {
+    let fork = |point| measured("proc.fork_exit", point);
+    let latency = |point| measured("mem.latency", point);
     let orders = [
-        vec![said("vdso.clock_gettime", "clock=monotonic"), said("vdso.clock_gettime.syscall", "clock=monotonic")],
-        vec![said("syscall.getppid", ""), said("signal.catch", ""), fork("resident=0")],
-        vec![said("syscall.getppid", ""), said("syscall.stat", ""), said("syscall.open_close", "")],
-        vec![said("lock.mutex", ""), said("lock.futex", "op=wake"), said("ipc.futex_rtt", "")],
-        vec![said("proc.vfork_exit", ""), said("proc.exec", "target=bare"), said("proc.exec", "target=dynamic")],
-        vec![fork("resident=8388608 pages=huge"), fork("resident=8388608 pages=base")],
-        vec![said("vm.fault", "kind=zero_page"), said("vm.fault", "kind=anon_write")],
-        vec![said("vm.map", "touch=none"), said("vm.map", "touch=all")],
         vec![
-            said("cpu.operation", "op=i64.add"),
+            measured("vdso.clock_gettime", "clock=monotonic"),
+            measured("vdso.clock_gettime.syscall", "clock=monotonic"),
+        ],
+        vec![measured("syscall.getppid", ""), measured("signal.catch", ""), fork("resident=0")],
+        vec![measured("syscall.getppid", ""), measured("syscall.stat", ""), measured("syscall.open_close", "")],
+        vec![measured("lock.mutex", ""), measured("lock.futex", "op=wake"), measured("ipc.futex_rtt", "")],
+        vec![
+            measured("proc.vfork_exit", ""),
+            measured("proc.exec", "target=bare"),
+            measured("proc.exec", "target=dynamic"),
+        ],
+        vec![fork("resident=8388608 pages=huge"), fork("resident=8388608 pages=base")],
+        vec![measured("vm.fault", "kind=zero_page"), measured("vm.fault", "kind=anon_write")],
+        vec![measured("vm.map", "touch=none"), measured("vm.map", "touch=all")],
+        vec![
+            measured("cpu.operation", "op=i64.add"),
             latency("size=16384 chain=amortised pages=base"),
             latency("size=524288 chain=included pages=base"),
             latency("size=67108864 chain=amortised pages=base"),
         ],
-        vec![said("mem.bandwidth", "size=67108864 op=read"), said("mem.bandwidth", "size=16384 op=read")],
-        vec![said("mem.bandwidth", "size=67108864 op=copy"), said("mem.bandwidth", "size=16384 op=copy")],
+        vec![measured("mem.bandwidth", "size=67108864 op=read"), measured("mem.bandwidth", "size=16384 op=read")],
+        vec![measured("mem.bandwidth", "size=67108864 op=copy"), measured("mem.bandwidth", "size=16384 op=copy")],
     ];
     for (n, order) in orders.iter().enumerate() {
         let known: Vec<f64> = order.iter().copied().flatten().collect();
@@ -594,8 +602,8 @@ fn what_is_more_work_takes_longer() {
 /// Prefetchers hide most of the latency of memory when addresses are in order. So a chain that is
 /// in order by mistake cannot agree with the oracle's random one.
 #[test]
-fn memory_in_order_is_another_thing_than_memory_at_random() {
-    let Some(random) = said("mem.latency", "size=67108864 chain=amortised pages=base") else { return };
+fn sequential_and_random_memory_differ() {
+    let Some(random) = measured("mem.latency", "size=67108864 chain=amortised pages=base") else { return };
     let in_order = MEASURED.in_order;
     assert!(random > 3.0 * in_order, "at random {random}, in order {in_order}");
 }
@@ -614,7 +622,7 @@ fn a_factor_of_two_never_agrees() {
     for (ours, fits) in [(26.0, true), (124.0, true), (52.0, false), (13.0, false), (252.0, false), (63.0, false)] {
         assert_eq!(sides(ours, &seen).agree(BAND), fits, "{ours}");
     }
-    assert!(!Sides { oracle: Some(1.0), ..Sides::default() }.agree(BAND), "groma said nothing");
+    assert!(!Sides { oracle: Some(1.0), ..Sides::default() }.agree(BAND), "groma has no number");
 }
 
 /// No row is measured without being judged.

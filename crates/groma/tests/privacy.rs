@@ -1,4 +1,4 @@
-//! What a run keeps does not tell who measured, on whose files, and with which other machine.
+//! A stored run does not reveal who measured, on whose files, and with which other machine.
 
 mod common;
 use common::{Place, ended, metric};
@@ -8,18 +8,18 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 const USER: &str = "quentin";
-/// On the loopback, and no address that anything else in a run has.
+/// On the loopback, and not used by anything else in a run.
 const ADDRESS: &str = "127.77.66.55";
 const SECRETS: [&str; 7] = [USER, ADDRESS, "192.0.2.99", "2001:db8::99", "hunter2", "marge", "s3cret-token"];
 
-/// All bytes of the files in a directory: the store with its log, and the streams.
+/// The contents of all files in a directory: the store with its log, and the streams.
 fn bytes_in(dir: &Path) -> Vec<(PathBuf, String)> {
     let files = fs::read_dir(dir).expect("a directory").flatten().map(|e| e.path()).filter(|p| p.is_file());
     files.map(|p| (p.clone(), String::from_utf8_lossy(&fs::read(&p).expect("a file")).into_owned())).collect()
 }
 
 #[test]
-fn neither_store_nor_stream_tells_who_and_where() {
+fn neither_store_nor_stream_reveals_who_and_where() {
     let place = Place::new();
     let home = place.path(&format!("home/{USER}"));
     let kept = home.join("kept");
@@ -59,7 +59,7 @@ fn neither_store_nor_stream_tells_who_and_where() {
     assert_eq!(params[0], params[2], "runs of one command are known as such");
     assert_ne!(params[0], params[1], "runs of different commands are told apart");
     for run in &commands {
-        // What was hidden from readers was not hidden from the worker.
+        // The path is hidden from readers, not from the worker.
         assert!(metric(run, "mix.command")["value"].is_number(), "{run:#}");
         assert!(run["run"]["args"].as_array().expect("args").iter().any(|arg| arg == "--work-dir=~"), "{run:#}");
     }
@@ -70,10 +70,10 @@ fn neither_store_nor_stream_tells_who_and_where() {
 
     // Another machine.
     let mut serve = place.command(&["serve", "--bind", &format!("{ADDRESS}:0")]).spawn().expect("it starts");
-    let mut said = String::new();
-    BufReader::new(serve.stdout.take().expect("a pipe")).read_line(&mut said).expect("a line");
-    let address = said.split("--host ").nth(1).and_then(|rest| rest.split_ascii_whitespace().next()).map(str::to_owned);
-    let address = address.unwrap_or_else(|| panic!("no address in '{said}'"));
+    let mut line = String::new();
+    BufReader::new(serve.stdout.take().expect("a pipe")).read_line(&mut line).expect("a line");
+    let address = line.split("--host ").nth(1).and_then(|rest| rest.split_ascii_whitespace().next()).map(str::to_owned);
+    let address = address.unwrap_or_else(|| panic!("no address in '{line}'"));
     let remote = run(&["net.tcp_rtt", "--param", "family=v4", "--host", &address]);
     serve.kill().expect("it can be ended");
     serve.wait().expect("it ends");
@@ -91,6 +91,6 @@ fn neither_store_nor_stream_tells_who_and_where() {
             assert!(at.is_none(), "{}: {secret} in {around:?}", file.display());
         }
     }
-    // The bytes were looked at: what is no secret is there.
+    // The control: text that is not secret is found.
     assert!(files.iter().any(|(_, text)| text.contains("tool #")));
 }

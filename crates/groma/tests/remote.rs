@@ -1,4 +1,5 @@
-//! `groma serve` and `--host`: what is measured, who is turned away, and that nothing is left when either side goes.
+//! `groma serve` and `--host`: what is measured, who is refused, and that nothing is left when
+//! either side ends.
 
 mod common;
 #[path = "common/serve.rs"]
@@ -11,7 +12,7 @@ use std::process::Command;
 const SIGINT: i32 = 2;
 const SIGKILL: i32 = 9;
 
-/// All kinds of services.
+/// One benchmark of each kind of service.
 const REMOTE: [&str; 6] =
     ["net.tcp_rtt", "net.udp_rtt", "net.tcp_connect", "net.tcp_crr", "net.tcp_bandwidth", "net.udp_bandwidth"];
 
@@ -31,7 +32,7 @@ fn all_are_measured(place: &Place, run: &[&str]) {
 }
 
 #[test]
-fn another_machine_is_the_other_side() {
+fn remote_benchmarks_measure_against_another_machine() {
     let place = Place::new();
     let serve = Serve::start(&place, &[], &["--bind", "127.0.0.1:0"]);
     let open = descriptors(serve.pid());
@@ -39,7 +40,7 @@ fn another_machine_is_the_other_side() {
     all_are_measured(&place, &[&args[..], &REMOTE].concat());
     serve.idle();
     assert_eq!(descriptors(serve.pid()), open, "it keeps a descriptor of a session");
-    // Without --host nobody is asked, and nothing is remote.
+    // Without --host no server is contacted, and nothing is remote.
     let plan = place.groma(&["run", "net", "--dry-run"]);
     assert!(!plan.out.contains("remote"), "{plan:?}");
 }
@@ -61,14 +62,14 @@ fn a_client_that_is_killed_leaves_no_session() {
 }
 
 #[test]
-fn a_server_that_goes_is_said() {
+fn a_server_that_ends_is_reported() {
     let place = Place::new();
     let mut serve = Serve::start(&place, &[], &["--bind", "127.0.0.1:0"]);
     let running = place.start(&["run", "net.tcp_rtt", "--host", &serve.address, "--rounds", "500", "--json"]);
     let service = until("a service", || serve.sessions().iter().find_map(|s| children(*s).first().copied()));
     common::send(serve.pid(), SIGINT);
     assert_eq!(serve.child.wait().expect("it ends").code(), Some(130));
-    // It was killed with its session, and may take a moment to be gone.
+    // It was killed with its session and may take a moment to disappear.
     until("the end of the service", || (!exists(service)).then_some(()));
     let ended = running.wait();
     assert_eq!(ended.code, Some(4), "{ended:?}");
@@ -77,10 +78,10 @@ fn a_server_that_goes_is_said() {
 }
 
 #[test]
-fn whoever_is_not_welcome_is_told_why_in_one_line() {
+fn refused_clients_get_one_line_with_the_reason() {
     let place = Place::new();
     let serve = Serve::start(&place, &[], &["--bind", "127.0.0.1:0", "--token", "right"]);
-    assert!(!serve.said.contains("right"), "a token that somebody chose is not printed");
+    assert!(!serve.printed.contains("right"), "a chosen token is not printed");
     for token in ["", "wrong", "righ", "rightt"] {
         let mut args = vec!["run", "net.tcp_rtt", "--no-store", "--host", &serve.address];
         if !token.is_empty() {
@@ -91,9 +92,12 @@ fn whoever_is_not_welcome_is_told_why_in_one_line() {
         assert_eq!(ended.err, format!("groma: --host {}: the token is wrong (--token)\n", serve.address));
     }
     let mut wire = serve.proven("right");
-    wire.say("service\tno.such\t0\t0\nfacts of life\n");
-    let said = wire.rest();
-    assert!(said.contains("there is no service 'no.such'") && said.ends_with("no word of a session\n"), "{said:?}");
+    wire.send("service\tno.such\t0\t0\nfacts of life\n");
+    let answer = wire.rest();
+    assert!(
+        answer.contains("there is no service 'no.such'") && answer.ends_with("no word of a session\n"),
+        "{answer:?}"
+    );
     serve.idle();
     drop(serve);
 
@@ -106,13 +110,13 @@ fn whoever_is_not_welcome_is_told_why_in_one_line() {
 }
 
 #[test]
-fn beyond_the_loopback_a_long_token_is_wanted() {
+fn beyond_the_loopback_a_long_token_is_required() {
     let place = Place::new();
     let serve = Serve::start(&place, &[], &["--bind", "0.0.0.0:0"]);
-    let token = serve.said.split("--token ").nth(1).map(str::trim).expect("it made one");
+    let token = serve.printed.split("--token ").nth(1).map(str::trim).expect("it made one");
     assert!(token.len() == 32 && token.bytes().all(|b| b.is_ascii_hexdigit()), "{token}");
     let other = Serve::start(&place, &[], &["--bind", "0.0.0.0:0"]);
-    assert_ne!(Some(token), other.said.split("--token ").nth(1).map(str::trim));
+    assert_ne!(Some(token), other.printed.split("--token ").nth(1).map(str::trim));
     for short in ["", "short", "fifteen-letters"] {
         let refused = place.groma(&["serve", "--bind", "0.0.0.0:0", "--token", short]);
         assert_eq!(refused.code, Some(2), "{refused:?}");
@@ -120,14 +124,15 @@ fn beyond_the_loopback_a_long_token_is_wanted() {
         assert_eq!(refused.err, why);
     }
     Serve::start(&place, &[], &["--bind", "0.0.0.0:0", "--token", "sixteen-letters."]);
-    // A client does not even try: a proof of a short token would tell it to whoever listens.
+    // The client does not even try: a proof made with a short token would reveal it to whoever
+    // listens.
     let tried = place.groma(&["run", "net.tcp_rtt", "--no-store", "--host", "192.0.2.1:1", "--token", "short"]);
     assert_eq!(tried.code, Some(2), "{tried:?}");
     let why = "192.0.2.1:1: beyond the loopback a token of 16 or more characters is needed (--token)";
     assert_eq!(tried.err, format!("groma: --host {why}\n"));
 }
 
-/// Two network namespaces joined by a pair of virtual interfaces; gone when it is dropped.
+/// Two network namespaces joined by a veth pair; removed when dropped.
 struct TwoMachines {
     names: [String; 2],
 }
@@ -178,19 +183,19 @@ fn two_network_namespaces_are_two_machines() {
     let place = Place::new();
     let [here, there] = &two.names;
     let serve = Serve::start(&place, &["ip", "netns", "exec", there], &["--bind", "10.213.7.2"]);
-    let token = serve.said.split("--token ").nth(1).map(str::trim).expect("a token").to_owned();
+    let token = serve.printed.split("--token ").nth(1).map(str::trim).expect("a token").to_owned();
     let args = ["run", "--host", &serve.address, "--token", &token, "--rounds", "2", "--budget", "60s", "--json"];
     let run = place.wrapped(&["ip", "netns", "exec", here], &[&args[..], &["syscall.getppid"], &REMOTE].concat());
     let ended = common::ended({ run }.output().expect("the program starts"));
     let parsed: serde_json::Value = serde_json::from_str(&ended.out).unwrap_or_else(|e| panic!("{e}: {ended:?}"));
-    assert!(!ended.out.contains(&token), "the record tells the token");
+    assert!(!ended.out.contains(&token), "the record contains the token");
     for id in REMOTE {
         let record = metric(&parsed, id);
         assert!(["ok", "noisy"].contains(&record["state"].as_str().expect("a state")), "{record:#}");
         println!("{id}: {}", record["value"]);
     }
     serve.idle();
-    // From outside nobody is there: neither namespace is this one.
+    // Unreachable from outside: neither namespace is this one.
     let outside = place.groma(&["run", "net.tcp_rtt", "--host", "10.213.7.2", "--no-store", "--deadline", "2s"]);
     assert_eq!(outside.code, Some(2), "{outside:?}");
 }

@@ -1,4 +1,4 @@
-//! Whole runs: what they print, what they keep, and that both are the same.
+//! Whole runs: what they print, what they store, and that both agree.
 
 mod common;
 use common::{Place, metric};
@@ -17,7 +17,7 @@ fn a_run_is_complete_in_every_form() {
     let planned = plan.out.lines().count() - 1;
     assert_eq!(run["metrics"].as_array().expect("metrics").len(), planned, "a missing line is a bug");
 
-    // NDJSON: one run line, a line for each metric, one end line.
+    // NDJSON: one `run` line, a line for each metric, one `end` line.
     let text = std::fs::read_to_string(&out).expect("the NDJSON file");
     let lines: Vec<Value> = text.lines().map(|l| serde_json::from_str(l).expect("a JSON line")).collect();
     assert_eq!(lines[0]["kind"], "run");
@@ -65,14 +65,15 @@ fn a_run_is_complete_in_every_form() {
     let counted: u64 = end["states"].as_object().expect("states").values().filter_map(Value::as_u64).sum();
     assert_eq!(counted, planned as u64);
 
-    // V15: what the store gives back, recomputed from the rounds, is what was printed.
+    // Records recomputed from stored rounds equal the printed ones
+    // (docs/methods/timing.md#tests-of-the-harness).
     let shown = place.json(&["show", "--format", "json", "--samples"]);
     assert_eq!(shown["metrics"], run["metrics"]);
     assert_eq!(shown["run"], run["run"]);
     assert!(place.left_behind().is_empty());
 }
 
-/// The rounds of a run in the order in which they were measured, as (metric, round).
+/// The rounds of a run in the order of measurement, as (metric, round).
 fn order(run: &Value) -> Vec<(String, u64)> {
     let mut seen = Vec::new();
     for m in run["metrics"].as_array().expect("metrics") {
@@ -87,7 +88,7 @@ fn order(run: &Value) -> Vec<(String, u64)> {
 }
 
 #[test]
-fn the_same_seed_gives_the_same_order_and_another_gives_another() {
+fn the_seed_determines_the_order() {
     let place = Place::new();
     let run = |seed: &str| {
         let args =
@@ -110,8 +111,8 @@ fn each_metric_gets_the_rounds_of_the_profile_in_fresh_processes() {
     let mut pids: Vec<u64> = rounds.iter().filter_map(|r| r["result"]["pid"].as_u64()).collect();
     pids.sort_unstable();
     pids.dedup();
-    assert_eq!(pids.len(), 6, "each round is a process of its own");
-    // The count is found once and frozen for the run.
+    assert_eq!(pids.len(), 6, "each round is a fresh process");
+    // The iteration count is determined once and frozen for the run.
     let counts: BTreeMap<u64, usize> =
         rounds.iter().filter_map(|r| r["result"]["series"][0]["iters"].as_u64()).fold(BTreeMap::new(), |mut all, n| {
             *all.entry(n).or_default() += 1;
@@ -121,12 +122,12 @@ fn each_metric_gets_the_rounds_of_the_profile_in_fresh_processes() {
 }
 
 #[test]
-fn the_budget_is_a_contract_and_what_was_not_reached_is_said() {
+fn the_budget_is_kept_and_unreached_metrics_are_reported() {
     let place = Place::new();
     let started = std::time::Instant::now();
     let run = place.json(&["run", "mem", "syscall", "ipc", "--budget", "2s", "--json"]);
     let took = started.elapsed().as_secs_f64();
-    // 5 %, and the start of the program itself on a machine at load 20.
+    // 5 %, plus the start of the program on a machine at load 20.
     assert!(took < 2.0 * 1.05 + 1.0, "a budget of 2 s took {took:.2} s");
     assert!(run["end"]["wall_s"].as_f64().is_some_and(|s| s <= 2.0 * 1.05 + 0.5), "{}", run["end"]);
     for m in run["metrics"].as_array().expect("metrics") {
@@ -158,6 +159,43 @@ fn worker_groups_of_processes_and_threads_prove_their_overlap() {
             assert_eq!(workers.len() as u64, m["workers"].as_u64().expect("a number"));
         }
     }
+}
+
+#[test]
+fn a_run_and_show_print_the_same() {
+    let place = Place::new();
+    // Enough of the hardware survey for a page.
+    let run = place.groma(&["run", "cpu.frequency", "cpu.call", "mem.line", "clock.rate", "--profile", "quick"]);
+    assert!(run.out.contains("hardware") && run.out.contains("core clock"), "{run:?}");
+    assert_eq!(run.out, place.groma(&["show"]).out);
+}
+
+#[test]
+fn plot_and_show_take_the_latest_run_that_has_the_metric() {
+    let place = Place::new();
+    let quick = |ids: &[&str]| {
+        let run = place.json(&[&["run", "--profile", "quick", "--rounds", "1", "--json"], ids].concat());
+        run["run"]["run"].as_str().expect("an id").to_owned()
+    };
+    let with = quick(&["mem.latency"]);
+    let without = quick(&["syscall.getppid"]);
+    for args in [&["plot", "mem.latency"][..], &["show", "--select", "mem.latency"]] {
+        let shown = place.groma(args);
+        assert_eq!(shown.code, Some(0), "{shown:?}");
+        assert!(shown.err.contains(&format!("the latest run that holds mem.latency is {with}")), "{shown:?}");
+    }
+    // A run that is named is that run, and a metric that no run has is in none.
+    for args in [
+        &["plot", "mem.latency", "--run", &without][..],
+        &["show", &without, "--select", "mem.latency"],
+        &["plot", "mem.stream"],
+        &["show", "--select", "mem.stream"],
+    ] {
+        let refused = place.groma(args);
+        assert!(refused.code != Some(0) && refused.err.contains(&without), "{refused:?}");
+    }
+    let latest = place.groma(&["show", "--select", "syscall"]);
+    assert!(latest.out.contains(&without) && latest.err.is_empty(), "{latest:?}");
 }
 
 #[test]

@@ -1,14 +1,14 @@
-//! Sizes that no machine holds, asked of real workers: each says so in a line, and none has begun to take the memory.
+//! Sizes that no machine has: each worker refuses them in one line, before it takes any memory.
 //!
-//! Whether every size of the catalogue is checked is a test of groma-benches (`tests/sizes.rs`).
-//! This one is a program of its own, because what its children used at most would otherwise be that
-//! of other tests.
+//! Whether every size of the catalogue is checked is tested in groma-benches (`tests/sizes.rs`).
+//! This test is a program of its own because the peak memory of its children would otherwise
+//! include that of other tests.
 
 mod common;
 use common::Place;
 use groma_harness::sys::counters::Usage;
 
-/// Of each way in which a size is used, one.
+/// One benchmark for each way of using a size.
 const SIZED: [&str; 8] = [
     "ipc.pipe_bandwidth",
     "net.tcp_rtt",
@@ -21,9 +21,9 @@ const SIZED: [&str; 8] = [
 ];
 
 #[test]
-fn workers_refuse_what_no_machine_holds_without_taking_it() {
+fn workers_refuse_impossible_sizes_without_allocating() {
     let place = Place::new();
-    // Four members as well: what each takes adds up before any of them exists.
+    // With four members as well: their sizes are added up before any of them exists.
     for (size, workers) in [("1T", "1"), ("16777215T", "4")] {
         let param = format!("size={size}");
         let how =

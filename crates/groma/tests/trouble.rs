@@ -1,4 +1,5 @@
-//! Signals, kills, crashes and hangs, each in the middle of a run: what is left, what is kept, what is said.
+//! Signals, kills, crashes and hangs in the middle of a run: what is left behind, what is kept and
+//! what is reported.
 
 mod common;
 use common::{Place, children, exists, metric, send, until, with_arguments};
@@ -11,7 +12,7 @@ const SIGKILL: i32 = 9;
 const SIGTERM: i32 = 15;
 const SIGSTOP: i32 = 19;
 
-/// A run that would take long, to be disturbed in the middle.
+/// A long run, to be disturbed in the middle.
 const LONG: [&str; 6] = ["run", "selftest.spin", "syscall.getppid", "--rounds", "500", "--json"];
 
 /// Waits until some rounds are in the store.
@@ -28,7 +29,7 @@ fn some_rounds(place: &Place) {
 }
 
 #[test]
-fn an_interrupted_run_keeps_what_it_measured() {
+fn an_interrupted_run_keeps_its_rounds() {
     for (signal, code) in [(SIGINT, 130), (SIGTERM, 143)] {
         let place = Place::new();
         let running = place.start(&LONG);
@@ -97,7 +98,7 @@ fn a_killed_run_leaves_no_process_and_loses_only_the_round_in_flight() {
     assert!(rounds >= 4, "{rounds}");
     assert!(shown["end"].is_null());
     assert!(place.groma(&["runs"]).out.contains("killed"));
-    // The next start says so, once, and cleans up.
+    // The next start reports it once and cleans up.
     let next = place.groma(&["run", "syscall.getppid", "--profile", "quick"]);
     assert!(next.err.contains(" was killed; its "), "{next:?}");
     let after = place.groma(&["run", "syscall.getppid", "--profile", "quick"]);
@@ -105,7 +106,7 @@ fn a_killed_run_leaves_no_process_and_loses_only_the_round_in_flight() {
     assert!(place.left_behind().is_empty(), "{:?}", place.left_behind());
 }
 
-/// The worker that hangs: it is still there after longer than the preflight or any short round takes.
+/// The hanging worker: it is still there after longer than the preflight or any short round takes.
 fn hanging(running: &common::Running) -> i32 {
     until("the worker that hangs", || {
         let first = children(running.pid()).first().copied()?;
@@ -165,7 +166,7 @@ fn a_stopped_worker_meets_its_deadline() {
 }
 
 #[test]
-fn every_way_to_go_wrong_is_told_apart() {
+fn each_kind_of_failure_has_its_state() {
     let place = Place::new();
     let cases = [
         ("selftest.panic", "failed", "panicked: "),
@@ -183,10 +184,10 @@ fn every_way_to_go_wrong_is_told_apart() {
         assert!(m["reason"].as_str().is_some_and(|r| r.contains(reason)), "{id}: {}", m["reason"]);
         assert!(m["value"].is_null(), "{id} must not look like a number");
     }
-    // What is printed cannot corrupt a result.
+    // Printed text cannot corrupt a result.
     let run = place.json(&["run", "selftest.print", "--rounds", "2", "--json"]);
     assert!(metric(&run, "selftest.print")["value"].is_number());
-    // What is left running is ended, what is left lying is removed.
+    // Remaining processes are ended, remaining files are removed.
     let run = place.json(&["run", "selftest.orphan", "--rounds", "2", "--json"]);
     assert!(metric(&run, "selftest.orphan")["value"].is_number(), "{run}");
     assert!(place.left_behind().is_empty());
@@ -223,8 +224,9 @@ fn unique_sleep() -> String {
     format!("{}.{}", 100_000 + std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed))
 }
 
-/// A command that has left group and session twice over, and is two processes there, before this file exists.
-fn hide(seconds: &str, started: &std::path::Path) -> String {
+/// A command whose two processes have left their process group and session twice by the time that
+/// the file `started` exists.
+fn daemonise(seconds: &str, started: &std::path::Path) -> String {
     let started = started.display();
     format!(
         "setsid sh -c \"setsid sh -c 'sleep {seconds} & echo > {started}; wait' & exit 0\"; \
@@ -239,14 +241,14 @@ fn command_args<'a>(param: &'a str, more: &[&'a str]) -> Vec<&'a str> {
 }
 
 #[test]
-fn a_command_that_hides_is_ended_with_its_round() {
+fn a_daemonised_command_is_ended_with_its_round() {
     if !common::is_executable("setsid") {
         println!("skipped: no setsid");
         return;
     }
     let place = Place::new();
     let seconds = unique_sleep();
-    let param = format!("command={}", hide(&seconds, &place.path("started")));
+    let param = format!("command={}", daemonise(&seconds, &place.path("started")));
     let run = place.json(&command_args(&param, &[]));
     let m = metric(&run, "mix.command");
     assert!(!["failed", "timeout"].contains(&m["state"].as_str().expect("a state")), "{m}");
@@ -255,7 +257,7 @@ fn a_command_that_hides_is_ended_with_its_round() {
 }
 
 #[test]
-fn a_command_that_hides_is_ended_at_the_deadline_and_at_a_signal() {
+fn a_daemonised_command_is_ended_at_the_deadline_and_at_a_signal() {
     if !common::is_executable("setsid") {
         println!("skipped: no setsid");
         return;
@@ -263,7 +265,7 @@ fn a_command_that_hides_is_ended_at_the_deadline_and_at_a_signal() {
     for signal in [None, Some(SIGINT), Some(SIGTERM)] {
         let place = Place::new();
         let (hidden, plain) = (unique_sleep(), unique_sleep());
-        let param = format!("command={}; sleep {plain}", hide(&hidden, &place.path("started")));
+        let param = format!("command={}; sleep {plain}", daemonise(&hidden, &place.path("started")));
         let deadline = if signal.is_some() { "50s" } else { "3s" };
         let running = place.start(&command_args(&param, &["--deadline", deadline]));
         until("the command", || place.path("started").exists().then_some(()));
@@ -280,15 +282,15 @@ fn a_command_that_hides_is_ended_at_the_deadline_and_at_a_signal() {
 }
 
 #[test]
-fn a_command_that_starts_itself_again_and_again_is_caught() {
+fn a_command_that_keeps_restarting_itself_is_caught() {
     if !common::is_executable("setsid") {
         println!("skipped: no setsid");
         return;
     }
     let place = Place::new();
     let script = place.path("again");
-    // It starts the next one in a session of its own and ends: nobody has the same id or parent for
-    // long. It gives up by itself if nobody catches it.
+    // Each starts the next in a session of its own and exits, so no process keeps the same id or
+    // parent for long. Stops by itself if nothing catches it.
     let next = "#!/bin/sh\n[ $1 -gt 3000 ] && exit\nsetsid sh $0 $(($1 + 1)) &\n";
     std::fs::write(&script, next).expect("a script");
     let param = format!("command=sh {} 0; sleep 0.05", script.display());
@@ -305,7 +307,7 @@ fn a_command_that_starts_itself_again_and_again_is_caught() {
 }
 
 #[test]
-fn a_command_goes_with_a_run_that_is_killed() {
+fn a_command_ends_with_a_killed_run() {
     let place = Place::new();
     let seconds = unique_sleep();
     let param = format!("command=sleep {seconds}");
@@ -318,10 +320,10 @@ fn a_command_goes_with_a_run_that_is_killed() {
 }
 
 #[test]
-fn a_run_ends_no_child_that_it_did_not_start() {
+fn a_run_does_not_end_children_that_it_did_not_start() {
     let place = Place::new();
     let seconds = unique_sleep();
-    // The shell becomes the program, which so has a child from its first moment on.
+    // The shell becomes the program, which thus has a child from the start.
     let script = format!("sleep {seconds} >/dev/null 2>&1 & exec \"$@\"");
     let run =
         place.wrapped(&["sh", "-c", &script, "sh"], &["run", "selftest.orphan", "--rounds", "1", "--json"]).output();
@@ -332,8 +334,9 @@ fn a_run_ends_no_child_that_it_did_not_start() {
 }
 
 #[test]
-fn a_guardian_unmakes_what_it_guards_when_its_worker_is_killed() {
-    /// In an IPC namespace of its own, where nobody else makes anything: 99 when nothing was ever made.
+fn a_guardian_cleans_up_when_its_worker_is_killed() {
+    /// In an IPC namespace of its own, where nobody else creates anything. Exits with 99 if nothing
+    /// was ever created.
     const SCRIPT: &str = r#"
 objects() { cat /proc/sysvipc/msg /proc/sysvipc/sem /proc/sysvipc/shm | grep -vc key; }
 "$@" & run=$!

@@ -1,30 +1,32 @@
-//! What the words of parameters make a worker ask of the kernel.
+//! Which system calls a worker makes for each value of a parameter.
 //!
-//! A benchmark proves that its operation happened as often as it is credited. A word that leads to
+//! A benchmark proves that its operation happened as often as it is credited. A value that leads to
 //! another operation (`kind=sendfile` that copies by `read` and `write`, a private futex that is
 //! shared, an `overwrite` that is not synced) keeps all of these proofs and reports the cost of
-//! something else. Here each word runs for a moment in a worker under `strace`, and its system calls
-//! are compared with what the word says.
+//! something else. Here each value runs for a moment in a worker under `strace`, and its system
+//! calls are compared with what the value promises.
 //!
-//! The worker gets its job straight from the test, without supervisor and preflight: a row takes a
-//! tenth of a second. Where there is no `strace`, or it may not trace, the tests say so and pass.
+//! The worker gets its job directly from the test, without supervisor and preflight: a row takes a
+//! tenth of a second. Without `strace`, or where it may not trace, the tests print that and pass.
 #![cfg(target_os = "linux")]
 
 mod common;
 use common::{Place, is_executable};
+use groma_harness::model::{Host, Job, Params, Placement, State, Value, WorkerKind};
+use groma_harness::protocol;
 use std::io::Write as _;
 use std::process::{Command, Stdio};
 
-/// Calls that count as the operation: less than any row makes (timed operations and warm-up), more
-/// than set-up and clean-up make of any call that a row names.
+/// The number of calls that counts as the operation: fewer than any row makes (timed operations and
+/// warm-up), more than set-up and clean-up make of any call that a row names.
 const SOME: usize = 8;
 
-/// A benchmark, its parameters, calls of which one has to be made again and again (`|` between
-/// those that may stand for each other), and one that must not be.
+/// A benchmark, its parameters, the calls of which one must be made repeatedly (`|` between
+/// alternatives), and one that must not be.
 type Row = (&'static str, &'static str, &'static str, &'static str);
 
-/// The system calls of a worker and of all that it forks, as `strace` writes them, or nothing where
-/// the benchmark has not run. `on` are the CPUs of the two sides.
+/// The system calls of a worker and of everything it forks, as `strace` writes them, or nothing
+/// where the benchmark has not run. `on` are the CPUs of the two sides.
 fn traced(id: &str, params: &str, on: Option<u32>) -> Option<Vec<String>> {
     if !is_executable("strace") {
         println!("not here: there is no strace");
@@ -33,22 +35,30 @@ fn traced(id: &str, params: &str, on: Option<u32>) -> Option<Vec<String>> {
     let place = Place::new();
     let trace = place.path("trace");
     let param = |(name, value): (&str, &str)| {
-        let kind = if value.parse::<u64>().is_ok() { "int" } else { "word" };
-        format!("{kind}\t{name}\t{value}\n")
+        let value = value.parse().map_or_else(|_| Value::Word(value.to_owned()), Value::Int);
+        (name.to_owned(), value)
     };
-    let params_text: String = params.split_whitespace().filter_map(|p| p.split_once('=')).map(param).collect();
-    let placement = match on {
-        Some(cpu) => format!("placement\tsame-cpu\ncpu\t{cpu}\ncpu\t{cpu}\n"),
-        None => "placement\tpinned\n".to_owned(),
+    // 11 intervals of 200 us, within 4 ms. A clock cost far below the real one does no harm here.
+    let job = Job {
+        id: id.to_owned(),
+        params: Params(params.split_whitespace().filter_map(|p| p.split_once('=')).map(param).collect()),
+        placement: if on.is_some() { Placement::SameCpu } else { Placement::Pinned },
+        cpus: on.map_or(Vec::new(), |cpu| vec![cpu; 2]),
+        workers: 1,
+        worker_kind: WorkerKind::Processes,
+        round: 0,
+        seed: 1,
+        intervals: 11,
+        time_limit_ns: 4_000_000,
+        warm_ns: 1_000_000,
+        frozen: Vec::new(),
+        work_dir: Some(place.tmp()),
+        remote: None,
+        host: Host { clock_step_ns: 1.0, clock_cost_ns: 1.0, timeslice_ns: 4e6, interval_ns: 2e5, ..Host::UNKNOWN },
     };
-    // 11 intervals of 200 us, within 4 ms: a clock that is far too cheap disturbs nobody here.
-    let job = format!(
-        "parent\t{}\nid\t{id}\n{params_text}{placement}workers\t1\tprocesses\nround\t0\t1\t11\t4000000\t1000000\n\
-         dir\t{}\nhost\t1\t1\t4000000\t0\t200000\t-\t-\ngo\n",
-        std::process::id(),
-        place.tmp().display(),
-    );
-    // -D: the tracer stands aside, and the worker is a child of this process, as its job says.
+    let job = protocol::write_job(std::process::id() as i32, &job);
+    // -D: the tracer is a detached grandchild, so the worker is a child of this process, as its job
+    // says.
     let mut worker = Command::new("strace")
         .args(["-D", "-f", "-s", "16", "-o"])
         .arg(&trace)
@@ -59,23 +69,23 @@ fn traced(id: &str, params: &str, on: Option<u32>) -> Option<Vec<String>> {
         .spawn()
         .expect("strace starts");
     worker.stdin.take().expect("piped").write_all(job.as_bytes()).expect("the worker reads its job");
-    // Its tracer holds the standard error open until the trace is written.
+    // The tracer keeps standard error open until the trace is written.
     let ended = common::ended(worker.wait_with_output().expect("it ends"));
     if ended.err.contains("ptrace") {
         println!("not here: {}", ended.err);
         return None;
     }
-    let state = ended.out.lines().find_map(|line| line.strip_prefix("end\t"));
-    let state = state.unwrap_or_else(|| panic!("{id} {params}: {ended:?}"));
-    if state.starts_with("unsupported") || state.starts_with("denied") {
-        println!("not here: {id} {params}: {state}");
+    let result = protocol::read_result(&ended.out).unwrap_or_else(|why| panic!("{id} {params}: {why}: {ended:?}"));
+    if matches!(result.state, State::Unsupported | State::Denied) {
+        println!("not here: {id} {params}: {}", result.reason);
         return None;
     }
     let lines = std::fs::read_to_string(&trace).expect("a trace");
     Some(lines.lines().map(|line| line.split_once(' ').map_or("", |(_, call)| call.trim_start()).to_owned()).collect())
 }
 
-/// Asserts that the words of these rows do what they say, and not what another word says.
+/// Asserts that the parameter values of these rows do what they say, and not what another value
+/// says.
 fn check(rows: &[Row]) {
     let mut wrong = Vec::new();
     for (id, params, does, never) in rows {
@@ -94,7 +104,7 @@ fn check(rows: &[Row]) {
 }
 
 #[test]
-fn words_of_locks_and_tasks_ask_for_what_they_say() {
+fn parameters_of_locks_and_tasks_choose_the_system_call() {
     check(&[
         ("lock.futex", "op=wake key=private object=private", "FUTEX_WAKE_PRIVATE", "FUTEX_WAIT"),
         ("lock.futex", "op=wake key=shared object=private", "FUTEX_WAKE,", "FUTEX_WAKE_PRIVATE"),
@@ -115,7 +125,7 @@ fn words_of_locks_and_tasks_ask_for_what_they_say() {
 }
 
 #[test]
-fn words_of_files_ask_for_what_they_say() {
+fn parameters_of_files_choose_the_system_call() {
     check(&[
         (
             "file.copy",
@@ -140,7 +150,7 @@ fn words_of_files_ask_for_what_they_say() {
 }
 
 #[test]
-fn words_of_memory_ask_for_what_they_say() {
+fn parameters_of_memory_choose_the_system_call() {
     check(&[
         ("vm.remap", "kind=move size=65536 pages=present", "MREMAP_FIXED", ""),
         ("vm.remap", "kind=grow size=65536 pages=present", "mremap(", "MREMAP_FIXED"),
@@ -163,7 +173,7 @@ fn words_of_memory_ask_for_what_they_say() {
 }
 
 #[test]
-fn words_of_waiting_ask_for_what_they_say() {
+fn parameters_of_waiting_choose_the_system_call() {
     let ways = [
         ("nanosleep", "nanosleep("),
         ("clock_nanosleep_abs", "TIMER_ABSTIME"),
@@ -192,10 +202,10 @@ fn words_of_waiting_ask_for_what_they_say() {
     ]);
 }
 
-/// The last change of the timer slack is what the sleeps have: the default of 50 us is more than
-/// what many of them are late by.
+/// The last change of the timer slack applies to the sleeps: the default of 50 us is more than many
+/// of them are late by.
 #[test]
-fn sleeps_have_the_timer_slack_that_was_asked_for() {
+fn sleeps_have_the_requested_timer_slack() {
     for (id, params, slack) in [
         ("sched.periodic", "policy=other cpus=one", 1),
         ("timer.sleep", "interface=nanosleep length=100us slack=1ns policy=other", 1),
@@ -211,7 +221,7 @@ fn sleeps_have_the_timer_slack_that_was_asked_for() {
 }
 
 #[test]
-fn reads_at_random_are_in_no_order() {
+fn random_reads_are_in_random_order() {
     let Some(calls) = traced("file.pread_random", "size=1048576 where=work_dir object=private", None) else { return };
     let offset = |call: &String| call.split_once(", 4096, ")?.1.split(')').next()?.parse::<u64>().ok();
     let offsets: Vec<u64> = calls.iter().filter(|call| call.starts_with("pread64(")).filter_map(offset).collect();
@@ -221,9 +231,9 @@ fn reads_at_random_are_in_no_order() {
     assert!(in_order < offsets.len() / 8, "{in_order} of {} reads follow the one before", offsets.len());
 }
 
-/// Where a search ends with the first that is ready, its place decides what the call costs.
+/// Where a search ends at the first ready descriptor, its position decides the cost of the call.
 #[test]
-fn the_descriptor_that_is_ready_is_the_one_that_was_named() {
+fn the_ready_descriptor_is_the_named_one() {
     for (ready, at) in [("first", 0), ("last", 3)] {
         let Some(calls) = traced("ready.poll", &format!("count=4 kind=pipe ready={ready}"), None) else { return };
         // ppoll([{fd=3, ...}, ..., {fd=6, ...}], 4, ...) = 1 ([{fd=6, revents=POLLIN}], ...)

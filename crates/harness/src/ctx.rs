@@ -396,13 +396,10 @@ impl<'j> Ctx<'j> {
 mod tests {
     use super::*;
     use crate::benchmark::{Benchmark, Run};
-    use crate::model::{Need, Output, Param, ParamKind, Timing, WorkerKind};
+    use crate::model::{Need, Output, Param, Timing, WorkerKind};
 
     static INFO: Info = Info {
-        params: &[
-            Param { name: "n", help: "", kind: ParamKind::Count, quick: &[], default: &["7"], full: &[] },
-            Param { name: "w", help: "", kind: ParamKind::Word(&["a", "b"]), quick: &[], default: &["b"], full: &[] },
-        ],
+        params: &[Param::count("n", "").quick(&["7"]), Param::word("w", "", &["a", "b"]).quick(&["b"]).named(&["a"])],
         needs: &[Need::WorkDir],
         ..Info::new("test.ctx")
     };
@@ -527,14 +524,9 @@ mod tests {
     static MEASURES: Benchmark = Benchmark {
         info: Info {
             outputs: &[Output::MAIN],
-            params: &[Param {
-                name: "how",
-                help: "",
-                kind: ParamKind::Word(&["plain", "per", "staged", "probe"]),
-                quick: &[],
-                default: &["plain"],
-                full: &[],
-            }],
+            params: &[Param::word("how", "", &["plain", "per", "staged", "probe"])
+                .quick(&["plain"])
+                .named(&["per", "staged", "probe"])],
             ..Info::new("cpu.measures")
         },
         run: Run::Here(|ctx| {

@@ -29,6 +29,7 @@ pub mod worker_group;
 pub use benchmark::{BenchError, Benchmark, Context, Outcome, Run};
 pub use ctx::{Ctx, Variant};
 pub use groma_model as model;
+pub use groma_stats as stats;
 pub use groma_stats::rng::Rng;
 pub use groma_sys as sys;
 pub use needs::check_memory;
@@ -42,7 +43,7 @@ pub mod prelude {
     pub use crate::ctx::{Ctx, Variant};
     pub use crate::model::{
         About, Better, Derivation, Info, Interference, Memory, Need, Output, Param, ParamKind, Placement, Quantity,
-        Scaling, Timing, Workers,
+        Scaling, Tier, Timing,
     };
     pub use crate::probe::Cost;
     pub use crate::sampler::Stopwatch;

@@ -183,7 +183,9 @@ mod tests {
     use std::path::Path;
 
     const fn param(name: &'static str, kind: ParamKind) -> Param {
-        Param { name, help: "", kind, quick: &[], default: &["1"], full: &[] }
+        let mut param = Param::count(name, "").quick(&["1"]);
+        param.kind = kind;
+        param
     }
 
     const PLACE: Param = param("where", ParamKind::Word(&["work_dir", "tmpfs"]));

@@ -1,13 +1,13 @@
 //! What a run finds out once, before its first round: the clock, the scheduler's quantum, the interval, the noise.
 //!
-//! It runs in a worker like everything that measures; the supervisor turns its facts into the [`Host`] of every job. Not
+//! It runs in a worker like everything that measures; the supervisor gives the [`Host`] that it found to every job. Not
 //! here: what the machine declares about itself (`groma-sys`'s facts).
 
 use crate::benchmark::BenchError;
 use crate::clock_properties::{self, ASSUMED_QUANTUM_NS};
 use crate::ctx::Ctx;
 use crate::instruments::Real;
-use crate::model::{Host, NoiseVerdict, Remark, RoundResult};
+use crate::model::{Host, Noise, Preflight, Remark};
 use crate::sys::arch;
 use crate::sys::clock::{Clock, Monotonic};
 use crate::sys::counters::Usage;
@@ -182,57 +182,55 @@ fn agreed(rates: &[f64]) -> Result<f64, String> {
     Ok(middle)
 }
 
-/// Runs the preflight within about `time_limit_ns` and leaves its facts.
+/// What spinning on all CPUs at once says of the noise; `None` where no CPU could be watched.
+fn noise(spins: &[Spin]) -> Option<Noise> {
+    let lost: Vec<f64> = spins.iter().map(|s| s.lost_ns as f64 / s.wall_ns.max(1) as f64).collect();
+    Some(Noise {
+        lost: lost.iter().sum::<f64>() / lost.len() as f64,
+        worst_cpu_lost: lost.iter().copied().reduce(f64::max)?,
+        longest_gap_ns: spins.iter().map(|s| s.longest_ns).max()?,
+    })
+}
+
+/// Runs the preflight within about the time limit of the round.
 pub(crate) fn run(ctx: &mut Ctx) -> Result<(), BenchError> {
     let budget = ctx.time_limit_ns();
     let clock = Monotonic::choose();
-    ctx.fact("clock", clock);
-    ctx.fact("clock.getres_ns", crate::sys::clock::claimed_resolution_ns());
-    let facts =
+    let properties =
         clock_properties::poll(&Monotonic).ok_or_else(|| BenchError::Failed(format!("{clock} stands still")))?;
-    if facts.backwards > 0 {
-        return Err(BenchError::Failed(format!("{clock} ran backwards {} times", facts.backwards)));
+    if properties.backwards > 0 {
+        return Err(BenchError::Failed(format!("{clock} ran backwards {} times", properties.backwards)));
     }
-    ctx.fact("clock.step_ns", facts.step_ns);
-    ctx.fact("clock.cost_ns", facts.cost_ns);
-    ctx.fact("clock.cost_p999_ns", facts.cost_p999_ns);
-
-    match counter_hz() {
-        Ok(hz) => ctx.fact("counter.hz", hz),
-        Err(why) => ctx.remark(Remark::CounterUnused { reason: why }),
-    }
+    let counter_hz = counter_hz().map_err(|reason| ctx.remark(Remark::CounterUnused { reason })).ok();
 
     let cpus = affinity::allowed()?;
     let spins = gauge(&cpus, budget / 2);
-    let lost = |s: &Spin| s.lost_ns as f64 / s.wall_ns.max(1) as f64;
-    if spins.is_empty() {
+    let noise = noise(&spins);
+    if noise.is_none() {
         ctx.note("the noise could not be gauged: no thread could be started");
-    } else {
-        let share = spins.iter().map(lost).sum::<f64>() / spins.len() as f64;
-        ctx.fact("noise.lost", share);
-        ctx.fact("noise.worst_cpu_lost", spins.iter().map(lost).fold(0.0, f64::max));
-        ctx.fact("noise.longest_gap_ns", spins.iter().map(|s| s.longest_ns).max().unwrap_or(0));
-        ctx.fact("noise.verdict", NoiseVerdict::of_lost(share).word());
     }
 
     // Turns of two spinners; where the machine is so busy that the spinners above were in turn with others already, those
     // turns count as well.
-    let mut turns = timeslice(cpus[cpus.len() - 1], budget / 4);
-    if turns.is_none() {
+    let turns = timeslice(cpus[cpus.len() - 1], budget / 4).or_else(|| {
         let all: Vec<f64> = spins.iter().flat_map(|s| s.turns.iter().copied()).collect();
-        turns = middle_turn(&all);
-    }
-    ctx.fact("timeslice_ns", turns.unwrap_or(ASSUMED_QUANTUM_NS));
-    ctx.fact("quantum.assumed", turns.is_none());
+        middle_turn(&all)
+    });
+    let timeslice_ns = turns.unwrap_or(ASSUMED_QUANTUM_NS);
 
     affinity::pin(crate::sys::counters::current_cpu())?;
-    let timeslice_ns = turns.unwrap_or(ASSUMED_QUANTUM_NS);
-    let first = clock_properties::interval_ns(&facts, timeslice_ns);
-    let (interval_ns, error) = verified_interval(first, timeslice_ns, |ns| proportionality(ns, ctx.rng()));
-    ctx.fact("interval_ns", interval_ns);
-    if let Some(error) = error {
-        ctx.fact("interval.proportionality", error);
-    }
+    let first = clock_properties::interval_ns(&properties, timeslice_ns);
+    let (interval_ns, proportionality) = verified_interval(first, timeslice_ns, |ns| proportionality(ns, ctx.rng()));
+    let host = Host {
+        clock_step_ns: properties.step_ns,
+        clock_cost_ns: properties.cost_ns,
+        timeslice_ns,
+        timeslice_assumed: turns.is_none(),
+        interval_ns,
+        proportionality,
+        counter_hz,
+    };
+    ctx.output.preflight = Some(Preflight { host, noise });
     Ok(())
 }
 
@@ -256,24 +254,9 @@ fn verified_interval(first: f64, timeslice_ns: f64, mut check: impl FnMut(f64) -
     best
 }
 
-/// Reads a preflight's facts into what every job is given.
-pub fn host(result: &RoundResult) -> Option<Host> {
-    let number = |key: &str| result.fact(key)?.parse::<f64>().ok();
-    Some(Host {
-        clock_step_ns: number("clock.step_ns")?,
-        clock_cost_ns: number("clock.cost_ns")?,
-        timeslice_ns: number("timeslice_ns")?,
-        timeslice_assumed: result.fact("quantum.assumed") == Some("true"),
-        interval_ns: number("interval_ns")?,
-        proportionality: number("interval.proportionality"),
-        counter_hz: number("counter.hz"),
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{Fact, RoundOutput};
     use std::cell::Cell;
 
     /// A clock whose reads take so many nanoseconds, in turn, and 100 after them.
@@ -377,39 +360,13 @@ mod tests {
     }
 
     #[test]
-    fn the_facts_of_a_preflight_become_the_host_of_all_jobs() {
-        let facts = [
-            ("clock.step_ns", "1.5"),
-            ("clock.cost_ns", "25"),
-            ("timeslice_ns", "3e6"),
-            ("quantum.assumed", "true"),
-            ("interval_ns", "2e5"),
-            ("interval.proportionality", "0.0004"),
-            ("counter.hz", "2.1e9"),
-        ];
-        let result = |without: &str| {
-            let facts = facts.iter().filter(|(key, _)| *key != without);
-            RoundResult::ok(RoundOutput {
-                facts: facts.map(|(k, v)| Fact::new(*k, v)).collect(),
-                ..RoundOutput::default()
-            })
-        };
-        let full = Host {
-            clock_step_ns: 1.5,
-            clock_cost_ns: 25.0,
-            timeslice_ns: 3e6,
-            timeslice_assumed: true,
-            interval_ns: 2e5,
-            proportionality: Some(0.0004),
-            counter_hz: Some(2.1e9),
-        };
-        assert_eq!(host(&result("")), Some(full));
-        assert_eq!(host(&result("quantum.assumed")), Some(Host { timeslice_assumed: false, ..full }));
-        assert_eq!(host(&result("interval.proportionality")), Some(Host { proportionality: None, ..full }));
-        assert_eq!(host(&result("counter.hz")), Some(Host { counter_hz: None, ..full }));
-        for needed in ["clock.step_ns", "clock.cost_ns", "timeslice_ns", "interval_ns"] {
-            assert_eq!(host(&result(needed)), None, "{needed}");
-        }
+    fn the_noise_is_the_mean_over_cpus_and_names_the_worst() {
+        let spin = |lost_ns, longest_ns| Spin { wall_ns: 1000, lost_ns, longest_ns, ..Spin::default() };
+        assert_eq!(
+            noise(&[spin(10, 7), spin(200, 5), spin(0, 0)]),
+            Some(Noise { lost: 0.07, worst_cpu_lost: 0.2, longest_gap_ns: 7 })
+        );
+        assert_eq!(noise(&[]), None);
     }
 
     #[test]
@@ -422,11 +379,13 @@ mod tests {
         let ran = run(&mut ctx);
         affinity::restrict(&before).expect("all CPUs again");
         ran.expect("it runs everywhere");
-        let result = RoundResult::ok(std::mem::take(&mut ctx.output));
-        let host = host(&result).expect("complete");
+        let Some(Preflight { host, noise }) = ctx.output.preflight else { panic!("{:?}", ctx.output) };
         assert!(host.clock_step_ns > 0.0 && host.clock_cost_ns > 0.0 && host.timeslice_ns > 0.0, "{host:?}");
         assert!(host.interval_ns >= 100_000.0, "{host:?}");
-        let noise = |key: &str| result.fact(key).and_then(|v| v.parse::<f64>().ok()).expect("a share");
-        assert!((0.0..=1.0).contains(&noise("noise.lost")) && noise("noise.worst_cpu_lost") >= noise("noise.lost"));
+        let noise = noise.expect("a thread can be started");
+        assert!((0.0..=1.0).contains(&noise.lost) && noise.worst_cpu_lost >= noise.lost, "{noise:?}");
+        // Either the counter is used, or the run says why not.
+        let why = ctx.output.remarks.iter().any(|remark| matches!(remark, Remark::CounterUnused { .. }));
+        assert_eq!(why, host.counter_hz.is_none(), "{:?}", ctx.output.remarks);
     }
 }

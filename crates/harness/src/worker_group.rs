@@ -32,8 +32,8 @@ pub const MOST_MEMBERS: u32 = 4096;
 
 /// Samples that a slot holds; with its head it fills 512 bytes, the limit of V13.
 const SLOT_SAMPLES: usize = 8;
-/// Words for what the first member says beside its samples.
-const REPORT_WORDS: usize = 2048;
+/// Words for what the first member says beside its samples: 1 MiB, of which only what is written takes memory.
+const REPORT_WORDS: usize = 128 << 10;
 /// Words for the reason of the first failure.
 const REASON_WORDS: usize = 256;
 /// The stack of a member that is a thread. 64 KiB suffice for release builds; debug builds want the double.
@@ -45,8 +45,6 @@ const WATCH: Duration = Duration::from_millis(20);
 const PATIENCE: Duration = Duration::from_secs(120);
 /// The same for each member: in a crowded crew they get their turns one after another.
 const PATIENCE_EACH: Duration = Duration::from_millis(100);
-/// The phase that has the time of its intervals besides, as it is told.
-const MEASURED: &str = "taken their samples";
 
 const PARKED: u32 = 0;
 const WARM: u32 = 1;
@@ -375,7 +373,14 @@ fn member(board: &Board, index: u32, bench: &Benchmark, job: &Job, timetable: Ti
                 return;
             }
             if index == 0 {
-                board.head().report.write(&report(std::mem::take(&mut ctx.output)));
+                let report = report(std::mem::take(&mut ctx.output));
+                // A part of it could not be read.
+                if report.len() > REPORT_WORDS * 8 {
+                    let (bytes, most) = (report.len(), REPORT_WORDS * 8);
+                    board.fail(index, &format!("member 0 reports {bytes} bytes beside its samples, more than {most}"));
+                    return;
+                }
+                board.head().report.write(&report);
             }
             board.end(index, 1);
         }
@@ -504,13 +509,11 @@ enum Missing {
 
 fn coordinate(board: &Board, group: &mut Members, timetable: Timetable, patience: Duration) -> Result<(), Missing> {
     let members = board.slots.len() as u32;
-    // Waits until the word counts all members.
-    let mut until = |word: &AtomicU32, phase: &str| -> Result<(), Missing> {
+    // Waits until the word counts all members, for `extra_ns` longer than the general limit.
+    let mut until = |word: &AtomicU32, phase: &str, extra_ns: u64| -> Result<(), Missing> {
         let start = Monotonic.now_ns();
         let mut looked = 0;
-        // A measurement lasts as long as its intervals do, and more where members wait for a CPU.
-        let measuring = u64::from(timetable.intervals.max(1)) * timetable.interval_ns * 4;
-        let limit = patience.as_nanos() as u64 + if phase == MEASURED { measuring } else { 0 };
+        let limit = patience.as_nanos() as u64 + extra_ns;
         loop {
             let seen = word.load(SeqCst);
             if board.head().failure.0.load(SeqCst) != 0 {
@@ -537,15 +540,17 @@ fn coordinate(board: &Board, group: &mut Members, timetable: Timetable, patience
             shared::wait(word, seen, Some(WATCH));
         }
     };
+    // A measurement lasts as long as its intervals do, and more where members wait for a CPU.
+    let measuring_ns = u64::from(timetable.intervals.max(1)) * timetable.interval_ns * 4;
     let head = board.head();
-    until(&head.ready.0, "come")?;
+    until(&head.ready.0, "come", 0)?;
     board.set_phase(WARM);
-    until(&head.started.0, "started")?;
+    until(&head.started.0, "started", 0)?;
     std::thread::sleep(Duration::from_nanos(timetable.warm_ns));
     board.set_phase(MEASURE);
-    until(&head.done.0, MEASURED)?;
+    until(&head.done.0, "taken their samples", measuring_ns)?;
     board.set_phase(STOP);
-    until(&head.ended.0, "ended")
+    until(&head.ended.0, "ended", 0)
 }
 
 /// The span in which every member was provably at work, as the members stamped it.
@@ -1023,6 +1028,33 @@ mod tests {
             board.reason();
         }
         assert!(began.elapsed() < Duration::from_secs(10), "it waits a second each time");
+    }
+
+    /// What it says takes this many bytes.
+    static LONG_FACT: AtomicU32 = AtomicU32::new(0);
+
+    static TALKS: Benchmark = Benchmark {
+        info: crate::model::Info::new("cpu.talks"),
+        run: Run::Here(|ctx| {
+            ctx.measure(|iters| {
+                crate::sys::arch::add_chain(iters * 64);
+                Ok(())
+            })?;
+            ctx.fact("long", "x".repeat(LONG_FACT.load(SeqCst) as usize));
+            Ok(())
+        }),
+    };
+
+    #[test]
+    fn what_the_first_member_says_comes_whole_or_not_at_all() {
+        let said = |bytes: u32| {
+            LONG_FACT.store(bytes, SeqCst);
+            run(&crate::instruments::Real, &TALKS, &job(2)).map(|samples| samples.output)
+        };
+        let long = said(40_000).expect("a report of 40 000 bytes");
+        assert_eq!(long.fact("long").map(str::len), Some(40_000));
+        let longer = said(2 << 20).map(|_| ());
+        assert!(matches!(&longer, Err(BenchError::Failed(why)) if why.contains("beside its samples")), "{longer:?}");
     }
 
     static AT_WORK: AtomicU32 = AtomicU32::new(0);

@@ -1,7 +1,7 @@
 //! The static descriptor of a benchmark: everything that `list`, `explain`, help, the manual, the plan and the reports
 //! know of it.
 
-use crate::{Better, Label, Labels, Param, Params, Placement, Quantity};
+use crate::{Better, Label, Labels, Param, Params, Placement, Quantity, Tier};
 
 /// The text of a benchmark's module comment: what it measures and what not, its method, its traps, its source.
 #[derive(Clone, Copy, Debug)]
@@ -32,10 +32,14 @@ pub struct Info {
     pub params: &'static [Param],
     /// How it scales, and why not otherwise.
     pub scaling: Scaling,
-    /// Which combinations of the default values a plain run measures; values that a person names are all measured.
-    pub plain: fn(&Params) -> bool,
-    /// The worker groups that a plain run measures; `-P` asks for others.
-    pub workers: &'static [Workers],
+    /// The smallest run that measures it when no benchmark is named on the command line.
+    pub tier: Tier,
+    /// The smallest run that measures this combination of parameter values, where it is larger than
+    /// that of each value. With `--param`, every combination is measured.
+    pub combination_tier: fn(&Params) -> Tier,
+    /// The smallest run that also measures a worker group with one member pinned to each allowed CPU;
+    /// one worker alone belongs to every run, and `-P` asks for other sizes.
+    pub group_tier: Tier,
     /// The placements that make sense; those that this machine does not offer come back `unsupported`.
     pub placements: &'static [Placement],
     /// What it needs.
@@ -46,10 +50,6 @@ pub struct Info {
     pub interference: Interference,
     /// Relative half-width of the interval at which it is precise enough, as a fraction.
     pub target_half_width: f64,
-    /// Whether a plain `groma run` measures it; the others must be named.
-    pub default: bool,
-    /// Whether a plain quick run does too: its ten seconds hold the one of several kin that stands for them.
-    pub quick: bool,
 }
 
 impl Info {
@@ -67,21 +67,38 @@ impl Info {
             outputs: &[Output::MAIN],
             params: &[],
             scaling: Scaling::BOTH,
-            plain: everything,
-            workers: &[Workers::One],
+            tier: Tier::Quick,
+            combination_tier: |_| Tier::Quick,
+            group_tier: Tier::Named,
             placements: &[Placement::Pinned],
             needs: &[],
             lineage: &[],
             interference: Interference::Cpu,
             target_half_width: 0.01,
-            default: true,
-            quick: true,
         }
     }
 
     /// The part of the id before the first dot: the family, a group in selections and tables.
     pub fn family(&self) -> &'static str {
         self.id.split('.').next().unwrap_or(self.id)
+    }
+
+    /// The smallest run that measures the benchmark with these parameters, once the benchmark itself
+    /// is selected: the highest tier of the values and of their combination.
+    pub fn params_tier(&self, params: &Params) -> Tier {
+        let of_value = |param: &Param| params.get(param.name).map_or(Tier::Quick, |value| param.tier(value));
+        let of_values = self.params.iter().map(of_value).max().unwrap_or(Tier::Quick);
+        of_values.max((self.combination_tier)(params))
+    }
+
+    /// The parameters of all points that a run of this tier measures once the benchmark is selected;
+    /// for [`Tier::Named`] all combinations of the declared values.
+    pub fn points(&self, tier: Tier) -> Vec<Params> {
+        let parsed = |param: &Param| param.values(tier).iter().filter_map(|text| param.parse(text).ok()).collect();
+        let values: Vec<_> = self.params.iter().map(|param| (param.name, parsed(param))).collect();
+        let mut all = Params::combinations(&values);
+        all.retain(|params| self.params_tier(params) <= tier);
+        all
     }
 
     /// The processes or threads that each member of a worker group consists of: two where a placement says
@@ -100,11 +117,6 @@ impl Info {
             None => self.quantity.better(),
         }
     }
-}
-
-/// All combinations.
-const fn everything(_: &Params) -> bool {
-    true
 }
 
 /// How iterations are timed.
@@ -142,6 +154,46 @@ impl Output {
     /// The main output: the samples of the series without a name.
     pub const MAIN: Output =
         Output { suffix: "", summary: "", derivation: Derivation::Series(""), quantity: None, detail: false };
+
+    /// A further output: the samples of the series of the same name.
+    pub const fn named(suffix: &'static str, summary: &'static str) -> Output {
+        Output { suffix, summary, derivation: Derivation::Series(suffix), ..Output::MAIN }
+    }
+
+    /// Taken from the series of this name.
+    pub const fn series(self, of: &'static str) -> Output {
+        Output { derivation: Derivation::Series(of), ..self }
+    }
+
+    /// One series minus another, round by round.
+    pub const fn difference(self, of: &'static str, minus: &'static str) -> Output {
+        Output { derivation: Derivation::Difference { of, minus, per: 1.0 }, ..self }
+    }
+
+    /// One series minus another, divided by a constant: the operations by which they differ.
+    pub const fn difference_per(self, of: &'static str, minus: &'static str, per: f64) -> Output {
+        Output { derivation: Derivation::Difference { of, minus, per }, ..self }
+    }
+
+    /// One series over another, round by round.
+    pub const fn ratio(self, of: &'static str, to: &'static str) -> Output {
+        Output { derivation: Derivation::Ratio { of, to }, ..self }
+    }
+
+    /// A series times the fact of this key.
+    pub const fn scaled(self, of: &'static str, by: &'static str) -> Output {
+        Output { derivation: Derivation::Scaled { of, by }, ..self }
+    }
+
+    /// Of another quantity than the benchmark's.
+    pub const fn quantity(self, quantity: Quantity) -> Output {
+        Output { quantity: Some(quantity), ..self }
+    }
+
+    /// A control or a raw loop: kept, and left out of large tables.
+    pub const fn detail(self) -> Output {
+        Output { detail: true, ..self }
+    }
 }
 
 /// How a metric comes from the series of a round.
@@ -213,15 +265,6 @@ impl Scaling {
     pub const fn alone(why: &'static str) -> Scaling {
         Scaling { processes: false, threads: false, why }
     }
-}
-
-/// The size of a worker group that a plain run measures.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Workers {
-    /// One, alone.
-    One,
-    /// As many as there are allowed CPUs, each pinned to one.
-    Cpus,
 }
 
 /// Something that a benchmark cannot do without; checked in the worker, which says what is missing.
@@ -319,6 +362,14 @@ pub enum Profile {
 }
 
 impl Profile {
+    /// The tier of a run with this profile; `--full` raises it to [`Tier::Full`].
+    pub const fn tier(self) -> Tier {
+        match self {
+            Profile::Quick => Tier::Quick,
+            Profile::Standard | Profile::Rigorous => Tier::Standard,
+        }
+    }
+
     /// The word used on the command line and in records.
     pub const fn word(self) -> &'static str {
         match self {

@@ -2,6 +2,10 @@
 
 use crate::{Fact, Params, Placement, Proof, Remark, Series, State};
 
+/// The fact of a round that says how long it took, the start and end of its worker included, in
+/// milliseconds.
+pub const ROUND_WALL: &str = "round.wall_ms";
+
 /// What the members of a worker group are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
@@ -57,6 +61,7 @@ impl Host {
 
 /// A `groma serve` on another machine, as the other side of network benchmarks.
 #[derive(Clone, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Remote {
     /// Where it listens.
     pub address: std::net::SocketAddr,
@@ -73,6 +78,7 @@ impl std::fmt::Debug for Remote {
 
 /// One round of one metric: everything a worker needs to know.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Job {
     /// The benchmark's id.
     pub id: String,
@@ -99,11 +105,65 @@ pub struct Job {
     /// Iterations per interval found by an earlier round of the same metric, by series.
     pub frozen: Vec<(String, u64)>,
     /// The private directory that this round may write in.
+    #[cfg_attr(feature = "serde", serde(with = "path"))]
     pub work_dir: Option<std::path::PathBuf>,
     /// Who the other side is when it is on another machine.
     pub remote: Option<Remote>,
     /// What the preflight found.
     pub host: Host,
+}
+
+#[cfg(feature = "serde")]
+mod path {
+    //! A path is a string where it is UTF-8, and the list of its bytes where it is not.
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+    use std::ffi::OsString;
+    use std::os::unix::ffi::{OsStrExt, OsStringExt};
+    use std::path::PathBuf;
+
+    #[derive(Serialize, Deserialize)]
+    #[serde(untagged)]
+    enum Path {
+        Text(String),
+        Bytes(Vec<u8>),
+    }
+
+    pub(super) fn serialize<S: Serializer>(path: &Option<PathBuf>, serializer: S) -> Result<S::Ok, S::Error> {
+        let path = path.as_ref().map(|path| match path.to_str() {
+            Some(text) => Path::Text(text.to_owned()),
+            None => Path::Bytes(path.as_os_str().as_bytes().to_vec()),
+        });
+        path.serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<PathBuf>, D::Error> {
+        Ok(Option::<Path>::deserialize(deserializer)?.map(|path| match path {
+            Path::Text(text) => PathBuf::from(text),
+            Path::Bytes(bytes) => PathBuf::from(OsString::from_vec(bytes)),
+        }))
+    }
+}
+
+/// What a preflight found. Only the preflight's own round has one.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Preflight {
+    /// What every job is given.
+    pub host: Host,
+    /// How much of the time went to others; `None` where no CPU could be watched.
+    pub noise: Option<Noise>,
+}
+
+/// How much of the time others took from tasks that spun on all CPUs at once.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Noise {
+    /// The share of the time lost in gaps of more than 5 us, from 0 to 1: the mean over CPUs.
+    pub lost: f64,
+    /// The same of the CPU that lost most.
+    pub worst_cpu_lost: f64,
+    /// The longest gap, in nanoseconds.
+    pub longest_gap_ns: u64,
 }
 
 /// What a round brought beside its end: the one type from the sampler to the store.
@@ -121,6 +181,9 @@ pub struct RoundOutput {
     pub remarks: Vec<Remark>,
     /// The core's clock as the frequency probe saw it in this round, in hertz.
     pub core_hz: Option<f64>,
+    /// What the round found if it was the preflight's; no such round is stored.
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
+    pub preflight: Option<Preflight>,
 }
 
 impl RoundOutput {
@@ -135,6 +198,7 @@ impl RoundOutput {
             (Some(a), Some(b)) => Some(a.max(b)),
             (a, b) => a.or(b),
         };
+        self.preflight = self.preflight.or(more.preflight);
     }
 
     /// The series of that name.

@@ -5,8 +5,11 @@
 //! sample, record, run), and a type is named for the word.
 #![forbid(unsafe_code)]
 
+pub mod family;
 mod info;
 mod job;
+#[cfg(feature = "serde")]
+mod json;
 mod label;
 mod param;
 mod placement;
@@ -16,11 +19,13 @@ mod remark;
 mod sample;
 mod state;
 mod text;
+mod verdict;
 
-pub use info::{About, Derivation, Info, Interference, Need, Output, Profile, Scaling, Timing, Workers};
-pub use job::{Host, Job, Remote, RoundOutput, RoundResult, WorkerKind};
+pub use family::{Families, Family};
+pub use info::{About, Derivation, Info, Interference, Need, Output, Profile, Scaling, Timing};
+pub use job::{Host, Job, Noise, Preflight, ROUND_WALL, Remote, RoundOutput, RoundResult, WorkerKind};
 pub use label::{Label, Labels};
-pub use param::{Memory, Param, ParamKind, Params, Value, parse_size, size_text};
+pub use param::{Memory, Param, ParamKind, Params, Tier, Value, parse_size, size_text};
 pub use placement::Placement;
 pub use quantity::{Better, Quantity, Unit};
 pub use record::{End, Fact, LabelCounts, Machine, Metric, NoiseVerdict, Point, Record, Round, RunHeader, StateCounts};
@@ -28,6 +33,7 @@ pub use remark::Remark;
 pub use sample::{Proof, Sample, Series};
 pub use state::State;
 pub use text::{is_plain, plain, plain_json, plain_lines};
+pub use verdict::{Flag, Reason};
 
 /// The version of everything that is written: store rows and NDJSON lines carry it.
 ///

@@ -58,7 +58,36 @@ impl Memory {
     pub const UNDECLARED: Memory = Memory::PerSide(2);
 }
 
-/// A parameter as a descriptor declares it.
+/// The smallest run that measures something: a benchmark, a value of a parameter, a combination of
+/// values, a worker group.
+///
+/// A point belongs to a run when the highest tier of its parts is within the tier of the run
+/// ([`crate::Profile::tier`]).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Tier {
+    /// A quick run of ten seconds, and every larger one.
+    Quick,
+    /// A standard or rigorous run.
+    Standard,
+    /// A run with `--full`.
+    Full,
+    /// No run, unless it is named on the command line.
+    Named,
+}
+
+/// A parameter as a descriptor declares it, with the tier of each value.
+///
+/// The tier of a value is the lowest whose list holds it. A run measures the values of its own tier
+/// and of those below: sizes and counts in ascending order, words in the order of their declaration.
+///
+/// ```
+/// use groma_model::{Param, Tier};
+/// const SIZE: Param = Param::size("size", "bytes in the message").quick(&["1"]).full(&["64", "4K"]);
+/// const KIND: Param = Param::word("kind", "what is done", &["read", "write", "sync"]).quick(&["write"]).standard(&["read"]);
+/// assert_eq!(SIZE.values(Tier::Standard), ["1"]);
+/// assert_eq!(KIND.values(Tier::Standard), ["read", "write"]);
+/// assert_eq!(KIND.values(Tier::Full), ["read", "write", "sync"]);
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Param {
     /// Its name, as typed in `--param name=value`.
@@ -67,12 +96,10 @@ pub struct Param {
     pub help: &'static str,
     /// How its values are read.
     pub kind: ParamKind,
-    /// The values of the `quick` profile; empty means the first of the default set.
-    pub quick: &'static [&'static str],
-    /// The values measured when nothing is asked for.
-    pub default: &'static [&'static str],
-    /// The values measured with `--full`; empty means those of the default set.
-    pub full: &'static [&'static str],
+    quick: &'static [&'static str],
+    standard: &'static [&'static str],
+    full: &'static [&'static str],
+    named: &'static [&'static str],
 }
 
 /// One value of a parameter.
@@ -118,6 +145,20 @@ impl Params {
             Value::Word(w) => Some(w),
             Value::Int(_) => None,
         }
+    }
+}
+
+impl Params {
+    /// All combinations of one value of each parameter, in order.
+    pub fn combinations(of: &[(&str, Vec<Value>)]) -> Vec<Params> {
+        of.iter().fold(vec![Params::default()], |all, (name, values)| {
+            let with = |params: &Params, value: &Value| {
+                let mut params = params.clone();
+                params.0.push(((*name).to_owned(), value.clone()));
+                params
+            };
+            all.iter().flat_map(|params| values.iter().map(|value| with(params, value))).collect()
+        })
     }
 }
 
@@ -190,14 +231,126 @@ impl ParamKind {
 }
 
 impl Param {
-    /// The values of the `quick` profile.
-    pub fn quick_values(&self) -> &'static [&'static str] {
-        if self.quick.is_empty() { self.default.get(..1).unwrap_or_default() } else { self.quick }
+    const fn new(name: &'static str, help: &'static str, kind: ParamKind) -> Param {
+        Param { name, help, kind, quick: &[], standard: &[], full: &[], named: &[] }
     }
 
-    /// The values measured with `--full`.
-    pub fn full_values(&self) -> &'static [&'static str] {
-        if self.full.is_empty() { self.default } else { self.full }
+    /// A size in bytes; see [`ParamKind::Size`] for the memory that it takes.
+    pub const fn size(name: &'static str, help: &'static str) -> Param {
+        Param::new(name, help, ParamKind::Size)
+    }
+
+    /// A count of things that take no memory.
+    pub const fn count(name: &'static str, help: &'static str) -> Param {
+        Param::new(name, help, ParamKind::Count)
+    }
+
+    /// One of these words. A word that is in no tier's list belongs to [`Tier::Full`].
+    pub const fn word(name: &'static str, help: &'static str, words: &'static [&'static str]) -> Param {
+        Param::new(name, help, ParamKind::Word(words))
+    }
+
+    /// Any text: a path, a command.
+    pub const fn text(name: &'static str, help: &'static str) -> Param {
+        Param::new(name, help, ParamKind::Text)
+    }
+
+    /// The memory or disk space that each byte of the size, or each thing counted, takes.
+    ///
+    /// # Panics
+    /// In a word or a text, which take none: a compile error in a descriptor.
+    pub const fn takes(mut self, memory: Memory) -> Param {
+        self.kind = match self.kind {
+            ParamKind::Size | ParamKind::SizeOf(_) => ParamKind::SizeOf(memory),
+            ParamKind::Count | ParamKind::CountOf(_) => ParamKind::CountOf(memory),
+            ParamKind::Word(_) | ParamKind::Text => panic!("only sizes and counts take memory"),
+        };
+        self
+    }
+
+    /// The values that every run measures.
+    pub const fn quick(mut self, values: &'static [&'static str]) -> Param {
+        self.quick = values;
+        self
+    }
+
+    /// The values that standard, rigorous and full runs measure as well.
+    pub const fn standard(mut self, values: &'static [&'static str]) -> Param {
+        self.standard = values;
+        self
+    }
+
+    /// The values that only `--full` adds.
+    pub const fn full(mut self, values: &'static [&'static str]) -> Param {
+        self.full = values;
+        self
+    }
+
+    /// The words that no run measures unless `--param` names them.
+    pub const fn named(mut self, words: &'static [&'static str]) -> Param {
+        self.named = words;
+        self
+    }
+
+    /// The values that a run of this tier measures, in order; for [`Tier::Named`] all that are
+    /// declared.
+    pub fn values(&self, tier: Tier) -> Vec<&'static str> {
+        let lists = [(Tier::Quick, self.quick), (Tier::Standard, self.standard), (Tier::Full, self.full)];
+        if let ParamKind::Word(words) = self.kind {
+            return words.iter().copied().filter(|word| self.tier_of_text(word) <= tier).collect();
+        }
+        let within = lists.iter().filter(|(of, _)| *of <= tier);
+        let mut values: Vec<&str> = within.flat_map(|(_, values)| values.iter().copied()).collect();
+        // What is no number stays where it is; `check` refuses it.
+        values.sort_by_key(|text| match self.parse(text) {
+            Ok(Value::Int(n)) => n,
+            _ => 0,
+        });
+        values.dedup_by_key(|text| self.parse(text));
+        values
+    }
+
+    /// Whether the declaration is sound.
+    ///
+    /// # Errors
+    /// Says what is wrong: a listed value that cannot be read, or no value for a standard run.
+    pub fn check(&self) -> Result<(), String> {
+        for text in [self.quick, self.standard, self.full, self.named].iter().copied().flatten() {
+            self.parse(text)?;
+        }
+        self.usual().map(|_| ()).ok_or_else(|| "a standard run has no value".to_owned())
+    }
+
+    /// The value of a round that names none: the first of a standard run.
+    pub fn usual(&self) -> Option<&'static str> {
+        self.values(Tier::Standard).first().copied()
+    }
+
+    /// The smallest run that measures this value; [`Tier::Named`] for one that no list has.
+    pub fn tier(&self, value: &Value) -> Tier {
+        match (self.kind, value) {
+            (ParamKind::Word(_) | ParamKind::Text, Value::Word(text)) => self.tier_of_text(text),
+            _ => self.tier_where(|text| self.parse(text).as_ref() == Ok(value)).unwrap_or(Tier::Named),
+        }
+    }
+
+    fn tier_of_text(&self, text: &str) -> Tier {
+        let unlisted = match self.kind {
+            ParamKind::Word(words) if words.contains(&text) => Tier::Full,
+            _ => Tier::Named,
+        };
+        self.tier_where(|listed| listed == text).unwrap_or(unlisted)
+    }
+
+    /// The tier of the list that holds such a value.
+    fn tier_where(&self, mut is: impl FnMut(&str) -> bool) -> Option<Tier> {
+        let lists = [
+            (Tier::Quick, self.quick),
+            (Tier::Standard, self.standard),
+            (Tier::Full, self.full),
+            (Tier::Named, self.named),
+        ];
+        lists.iter().find(|(_, values)| values.iter().any(|text| is(text))).map(|(tier, _)| *tier)
     }
 
     /// Reads one value as typed.
@@ -326,17 +479,53 @@ mod tests {
 
     #[test]
     fn words_are_checked() {
-        let param = Param {
-            name: "kind",
-            help: "",
-            kind: ParamKind::Word(&["read", "write"]),
-            quick: &[],
-            default: &["read", "write"],
-            full: &[],
-        };
-        assert_eq!((param.quick_values(), param.full_values()), (&["read"][..], &["read", "write"][..]));
+        let param = Param::word("kind", "", &["read", "write"]);
         assert_eq!(param.parse("read"), Ok(Value::Word("read".into())));
         assert_eq!(param.parse("reed"), Err("'reed' is not one of read, write".to_owned()));
+    }
+
+    #[test]
+    fn a_run_measures_the_values_of_its_tier_and_of_those_below() {
+        let runs = |param: Param| [Tier::Quick, Tier::Standard, Tier::Full, Tier::Named].map(|tier| param.values(tier));
+        let size = Param::size("size", "").quick(&["4K"]).standard(&["1", "1M"]).full(&["64", "64K"]);
+        let all = vec!["1", "64", "4K", "64K", "1M"];
+        assert_eq!(runs(size), [vec!["4K"], vec!["1", "4K", "1M"], all.clone(), all]);
+        assert_eq!(size.usual(), Some("1"));
+        let word = Param::word("kind", "", &["a", "b", "c", "d"]).quick(&["c"]).standard(&["b"]).named(&["a"]);
+        assert_eq!(runs(word), [vec!["c"], vec!["b", "c"], vec!["b", "c", "d"], vec!["a", "b", "c", "d"]]);
+        assert_eq!(word.usual(), Some("b"));
+        let text = Param::text("path", "").quick(&["/tmp"]);
+        assert_eq!(runs(text), [(); 4].map(|()| vec!["/tmp"]));
+        assert_eq!(Param::count("n", "").usual(), None);
+
+        let of = |texts: &[&str], param: Param| -> Vec<Tier> {
+            texts.iter().map(|text| param.tier(&param.parse(text).expect("a value"))).collect()
+        };
+        use Tier::{Full, Named, Quick, Standard};
+        assert_eq!(of(&["4096", "1", "64", "2"], size), [Quick, Standard, Full, Named]);
+        assert_eq!(of(&["c", "b", "d", "a"], word), [Quick, Standard, Full, Named]);
+        assert_eq!(of(&["/tmp", "/"], text), [Quick, Named]);
+    }
+
+    #[test]
+    fn a_declaration_that_a_run_could_not_read_is_found() {
+        let size = Param::size("size", "").quick(&["4K"]);
+        assert_eq!(size.check(), Ok(()));
+        assert!(size.full(&["4Q"]).check().is_err_and(|why| why.contains("4Q")));
+        assert_eq!(Param::size("size", "").full(&["1"]).check(), Err("a standard run has no value".to_owned()));
+        let word = Param::word("kind", "", &["a", "b"]).quick(&["a"]);
+        assert_eq!(word.check(), Ok(()));
+        assert!(word.named(&["c"]).check().is_err_and(|why| why.contains("'c'")));
+    }
+
+    #[test]
+    fn combinations_vary_the_last_parameter_first() {
+        let ints = |ns: &[u64]| ns.iter().map(|n| Value::Int(*n)).collect::<Vec<_>>();
+        let all = Params::combinations(&[("a", ints(&[1, 2])), ("b", ints(&[3, 4]))]);
+        let texts: Vec<String> = all.iter().map(Params::to_string).collect();
+        assert_eq!(texts, ["a=1 b=3", "a=1 b=4", "a=2 b=3", "a=2 b=4"]);
+        assert_eq!(Params::combinations(&[]), [Params::default()]);
+        assert_eq!(Params::combinations(&[("a", Vec::new())]), []);
     }
 
     #[test]

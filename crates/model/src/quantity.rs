@@ -6,6 +6,9 @@
 pub enum Quantity {
     /// Time for one operation.
     Latency,
+    /// Time for each gigabyte (decimal: 10^9 bytes) that is moved.
+    #[cfg_attr(feature = "serde", serde(rename = "time_per_gigabyte"))]
+    TimePerGigabyte,
     /// Bytes per second (decimal: 1 GB/s = 10^9 B/s).
     Bandwidth,
     /// Events per second.
@@ -25,6 +28,9 @@ pub enum Unit {
     /// Seconds.
     #[cfg_attr(feature = "serde", serde(rename = "s"))]
     Seconds,
+    /// Seconds per gigabyte (10^9 bytes).
+    #[cfg_attr(feature = "serde", serde(rename = "s/GB"))]
+    SecondsPerGigabyte,
     /// Bytes per second.
     #[cfg_attr(feature = "serde", serde(rename = "B/s"))]
     BytesPerSecond,
@@ -56,6 +62,7 @@ impl Quantity {
     pub const fn unit(self) -> Unit {
         match self {
             Quantity::Latency => Unit::Seconds,
+            Quantity::TimePerGigabyte => Unit::SecondsPerGigabyte,
             Quantity::Bandwidth => Unit::BytesPerSecond,
             Quantity::Rate => Unit::PerSecond,
             Quantity::Count | Quantity::Ratio => Unit::One,
@@ -66,7 +73,7 @@ impl Quantity {
     /// The direction that is an improvement unless a descriptor says otherwise.
     pub const fn better(self) -> Better {
         match self {
-            Quantity::Latency => Better::Lower,
+            Quantity::Latency | Quantity::TimePerGigabyte => Better::Lower,
             Quantity::Bandwidth | Quantity::Rate => Better::Higher,
             Quantity::Count | Quantity::Size | Quantity::Ratio => Better::Neither,
         }
@@ -76,6 +83,7 @@ impl Quantity {
     pub const fn word(self) -> &'static str {
         match self {
             Quantity::Latency => "latency",
+            Quantity::TimePerGigabyte => "time_per_gigabyte",
             Quantity::Bandwidth => "bandwidth",
             Quantity::Rate => "rate",
             Quantity::Count => "count",
@@ -86,10 +94,11 @@ impl Quantity {
 }
 
 impl Unit {
-    /// The symbol used in records: `s`, `B/s`, `1/s`, `B` or `1`.
+    /// The symbol used in records: `s`, `s/GB`, `B/s`, `1/s`, `B` or `1`.
     pub const fn symbol(self) -> &'static str {
         match self {
             Unit::Seconds => "s",
+            Unit::SecondsPerGigabyte => "s/GB",
             Unit::BytesPerSecond => "B/s",
             Unit::PerSecond => "1/s",
             Unit::Bytes => "B",

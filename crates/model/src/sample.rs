@@ -52,7 +52,8 @@ pub struct Proof {
     pub name: String,
     /// What it has to be, in words: `0.99..1.01`.
     pub expected: String,
-    /// What was seen.
+    /// What was seen. JSON has no number for what is not finite: it is written as null and read as NaN.
+    #[cfg_attr(feature = "serde", serde(deserialize_with = "crate::json::number"))]
     pub seen: f64,
     /// Whether it holds; a metric with a broken proof is `failed`.
     pub holds: bool,
@@ -69,8 +70,9 @@ mod columns {
     pub(super) struct Columns {
         name: String,
         iters: u64,
+        #[serde(deserialize_with = "crate::json::number")]
         per_iter: f64,
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "crate::json::numbers")]
         values: Vec<f64>,
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         t0: Vec<u64>,

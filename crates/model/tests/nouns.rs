@@ -1,9 +1,9 @@
 //! What the plain data says of itself: words, texts, orders, thresholds.
 
 use groma_model::{
-    About, Better, Derivation, Fact, Info, Interference, Label, Labels, Machine, NoiseVerdict, Output, Param,
-    ParamKind, Params, Placement, Point, Profile, Quantity, Remote, RoundResult, Scaling, Series, State, Timing, Unit,
-    Value, WorkerKind, parse_size, size_text,
+    About, Better, Derivation, Fact, Info, Interference, Label, Labels, Machine, NoiseVerdict, Output, Param, Params,
+    Placement, Point, Profile, Quantity, Remote, RoundResult, Scaling, Series, State, Tier, Timing, Unit, Value,
+    WorkerKind, parse_size, size_text,
 };
 
 /// Each word once, and none empty.
@@ -40,9 +40,10 @@ fn words_are_those_of_the_documents() {
 
 #[test]
 fn quantities_have_their_units_and_directions() {
-    use Quantity::{Bandwidth, Count, Latency, Rate, Ratio, Size};
+    use Quantity::{Bandwidth, Count, Latency, Rate, Ratio, Size, TimePerGigabyte};
     for (quantity, word, unit, symbol, better) in [
         (Latency, "latency", Unit::Seconds, "s", Better::Lower),
+        (TimePerGigabyte, "time_per_gigabyte", Unit::SecondsPerGigabyte, "s/GB", Better::Lower),
         (Bandwidth, "bandwidth", Unit::BytesPerSecond, "B/s", Better::Higher),
         (Rate, "rate", Unit::PerSecond, "1/s", Better::Higher),
         (Count, "count", Unit::One, "1", Better::Neither),
@@ -77,7 +78,7 @@ fn the_noise_verdict_changes_at_its_thresholds() {
 fn a_descriptor_answers_for_itself() {
     let info = Info::new("ipc.pipe_rtt");
     assert_eq!((info.family(), info.better()), ("ipc", Better::Lower));
-    assert!((info.plain)(&Params::default()), "all combinations, unless it says otherwise");
+    assert_eq!(info.params_tier(&Params::default()), Tier::Quick, "all combinations, unless it says otherwise");
     let rate = Info { quantity: Quantity::Rate, about: About("text"), ..info };
     assert_eq!(rate.better(), Better::Higher);
     assert_eq!(Info { better: Some(Better::Neither), ..rate }.better(), Better::Neither);
@@ -153,19 +154,13 @@ fn parameters_are_found_by_name_and_kind() {
 
 #[test]
 fn a_parameter_reads_and_shows_its_values() {
-    let param = |kind| Param { name: "p", help: "", kind, quick: &["1"], default: &["2", "3"], full: &["4"] };
-    let size = param(ParamKind::Size);
-    assert_eq!((size.quick_values(), size.full_values()), (&["1"][..], &["4"][..]));
-    let plain = Param { quick: &[], full: &[], ..size };
-    assert_eq!((plain.quick_values(), plain.full_values()), (&["2"][..], &["2", "3"][..]));
-    assert!(Param { default: &[], ..plain }.quick_values().is_empty());
-
+    let size = Param::size("p", "");
     assert_eq!(size.parse("64K"), Ok(Value::Int(65536)));
     assert_eq!((size.show(&Value::Int(65536)), size.show(&Value::Word("x".into()))), ("64 KiB".into(), "x".into()));
-    let count = param(ParamKind::Count);
+    let count = Param::count("p", "");
     assert_eq!((count.parse("16"), count.show(&Value::Int(65536))), (Ok(Value::Int(16)), "65536".into()));
     assert_eq!(count.parse("1K"), Err("'1K' is not a count (a whole number such as 16)".into()));
-    let text = param(ParamKind::Text);
+    let text = Param::text("p", "");
     assert_eq!(
         (text.parse("any thing"), text.parse("")),
         (Ok(Value::Word("any thing".into())), Ok(Value::Word(String::new())))

@@ -1,11 +1,11 @@
-//! A benchmark explained: its module text, reflowed, and all that its descriptor says.
+//! `groma explain`: the text of a benchmark's module comment, rewrapped, and the data of its descriptor.
 
 use groma_model::Info;
 
 use crate::list::facts;
 use crate::style::{Ink, Style, wrap_behind};
 
-/// What a benchmark measures, how, with which traps avoided and after whom. Nothing of the module text is left out.
+/// What a benchmark measures, how, its pitfalls and its sources. Shows the whole module comment.
 pub fn explain(info: &Info, style: &Style) -> String {
     let mut out = style.paint(Ink::Strong, info.id) + &format!("  version {}\n", info.version);
     let letters =
@@ -29,15 +29,21 @@ pub fn explain(info: &Info, style: &Style) -> String {
     out + &wrap_behind(&format!("{:<12}", "disturbance"), info.interference.meaning(), style.width)
 }
 
-/// Text as written in a module comment, broken anew to the width: paragraphs flow, items of lists hang, headings stand
-/// alone, and what is indented by four blanks, fenced, or a row of a table stays as it is.
+/// Rewraps the text of a module comment to the width. Paragraphs flow, list items hang, a heading has a
+/// line of its own, and a label (`**Measures:**`) that opens a paragraph loses its asterisks and is
+/// emphasised. Lines that are indented by four blanks, fenced, or rows of a table stay as they are.
 fn reflow(text: &str, style: &Style) -> String {
     let mut out = String::new();
     let mut pending: Option<(String, String)> = None;
     let mut fenced = false;
     let flush = |out: &mut String, pending: &mut Option<(String, String)>| {
-        if let Some((first, text)) = pending.take() {
-            out.push_str(&wrap_behind(&first, &text, style.width));
+        let Some((first, text)) = pending.take() else { return };
+        match label(&text) {
+            Some((label, rest)) => {
+                let shown = wrap_behind(&first, &format!("{label}{rest}"), style.width);
+                out.push_str(&shown.replacen(label, &style.paint(Ink::Strong, label), 1));
+            }
+            None => out.push_str(&wrap_behind(&first, &text, style.width)),
         }
     };
     for line in text.trim_end().lines() {
@@ -70,6 +76,11 @@ fn reflow(text: &str, style: &Style) -> String {
     out
 }
 
+/// The label that opens a paragraph, without its `**`, and the rest of the paragraph.
+fn label(text: &str) -> Option<(&str, &str)> {
+    text.strip_prefix("**")?.split_once("**")
+}
+
 /// The length of the marker that begins an item of a list: `- `, `* `, `12. `.
 fn marker(line: &str) -> Option<usize> {
     if line.starts_with("- ") || line.starts_with("* ") {
@@ -93,6 +104,17 @@ mod tests {
     #[test]
     fn without_a_text() {
         insta::assert_snapshot!(explain(&FREQUENCY, &Style::plain(80)));
+    }
+
+    #[test]
+    fn a_label_is_emphasised_and_loses_its_asterisks() {
+        let text = "**Pitfalls:** Pitfalls: an\nodd ** pair.\n- **item** of a list\n\n**not closed\n";
+        assert_eq!(
+            reflow(text, &Style::plain(80)),
+            "Pitfalls: Pitfalls: an odd ** pair.\n- item of a list\n\n**not closed\n"
+        );
+        let coloured = reflow(text, &Style { colour: true, ..Style::plain(80) });
+        assert!(coloured.starts_with("\x1b[1mPitfalls:\x1b[0m Pitfalls: an"), "{coloured:?}");
     }
 
     #[test]

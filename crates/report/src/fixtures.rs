@@ -4,6 +4,13 @@
 
 mod survey;
 
+/// The families of the catalogue: the snapshots hold their sentences.
+pub(crate) fn families() -> groma_model::Families<'static> {
+    static ALL: std::sync::LazyLock<Vec<&'static groma_model::Family>> =
+        std::sync::LazyLock::new(groma_benches::families);
+    groma_model::Families(&ALL)
+}
+
 pub(crate) use survey::{guest, nodes, pairs, two_caches};
 
 use groma_model::{

@@ -1,8 +1,8 @@
 //! The formats in which a run is shown, and the one way to show it.
 
-use groma_model::{End, Record, RunHeader};
+use groma_model::{End, Families, Record, RunHeader};
 
-use crate::{Style, csv, json, markdown, table};
+use crate::{Style, csv, hardware, json, markdown, table};
 
 /// A format of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -39,13 +39,35 @@ impl Format {
 }
 
 /// A run in a format. JSON and CSV hold every digit and ignore `style`; Markdown heeds `style.all` only. `end` is missing
-/// while the run goes on, or when it was killed.
-pub fn render(run: &RunHeader, records: &[Record], end: Option<&End>, format: Format, style: &Style) -> String {
+/// while the run goes on, or when it was killed. `families` are those whose sentences and rows are shown.
+pub fn render(
+    families: Families<'_>,
+    run: &RunHeader,
+    records: &[Record],
+    end: Option<&End>,
+    format: Format,
+    style: &Style,
+) -> String {
     match format {
-        Format::Table => table::table(run, records, end, style),
+        Format::Table => table::table(families, run, records, end, style),
         Format::Json => json::json(run, records, end),
         Format::Csv => csv::csv(run, records),
-        Format::Markdown => markdown::markdown(run, records, end, style),
+        Format::Markdown => markdown::markdown(families, run, records, end, style),
+    }
+}
+
+/// A run as people are shown it, at its end and later: the hardware page where it holds enough for one, then its table.
+pub fn page_and_table(
+    families: Families<'_>,
+    run: &RunHeader,
+    records: &[Record],
+    end: Option<&End>,
+    style: &Style,
+) -> String {
+    let table = table::table(families, run, records, end, style);
+    match hardware::hardware(families, run, records, style) {
+        Some(page) => format!("{page}\n{table}"),
+        None => table,
     }
 }
 
@@ -84,12 +106,14 @@ mod tests {
             for unicode in [true, false] {
                 let style = Style { colour: true, width, unicode, all: width == 40 };
                 for format in Format::ALL {
-                    render(&run, &records, Some(&end), format, &style);
+                    render(fixtures::families(), &run, &records, Some(&end), format, &style);
                 }
                 for record in &records {
                     crate::live_line(record, &style);
                     let same: Vec<&Record> = records.iter().filter(|r| r.id == record.id).collect();
-                    for chart in [crate::plot(&same, None), crate::histogram(record)].into_iter().flatten() {
+                    for chart in
+                        [crate::plot(fixtures::families(), &same, None), crate::histogram(record)].into_iter().flatten()
+                    {
                         chart.terminal(&style);
                         chart.svg();
                     }
@@ -103,7 +127,14 @@ mod tests {
         let records = fixtures::records();
         let style = Style { all: true, ..Style::plain(120) };
         for format in Format::ALL {
-            let text = render(&fixtures::header(), &records, Some(&fixtures::end(&records)), format, &style);
+            let text = render(
+                fixtures::families(),
+                &fixtures::header(),
+                &records,
+                Some(&fixtures::end(&records)),
+                format,
+                &style,
+            );
             assert!(text.ends_with('\n'), "{format:?}");
             for record in &records {
                 assert!(text.contains(&record.id), "{format:?} lacks {}", record.id);

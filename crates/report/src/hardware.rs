@@ -2,18 +2,17 @@
 //!
 //! A view over the records of the hardware survey and the facts of the machine. A row whose records are missing is left out;
 //! what was tried and could not be told says so, and why stands below. What is declared is never taken for what is measured:
-//! where both are there, a rule of `hardware/claims.rs` says whether they agree.
+//! where both are there, a rule of `groma_analysis::claims` says whether they agree.
 
 mod claims;
 mod speeds;
 
-use groma_model::{Record, RunHeader, State};
+use groma_analysis::claims::{Claim, Seen, Verdict, claims, hierarchies};
+use groma_model::{Families, Record, RunHeader};
 
 use crate::grid::{Align, Cell, Grid};
-use crate::point::measured;
+use crate::machine::host;
 use crate::style::{Ink, Style, wrap_behind};
-use crate::summary::host;
-use claims::Claim;
 
 /// Fewer rows than this are no page of their own: the tables say the same.
 const FEWEST: usize = 3;
@@ -42,35 +41,13 @@ struct Line {
     is_measured: bool,
 }
 
-/// The records of a run, asked by id.
-struct Seen<'a>(&'a [Record]);
-
-impl<'a> Seen<'a> {
-    /// The records of a metric, without those of worker groups that were asked for.
-    fn all(&self, id: &str) -> impl Iterator<Item = &'a Record> + use<'a> {
-        let id = id.to_owned();
-        self.0.iter().filter(move |r| r.id == id && r.workers == 1)
-    }
-
-    /// The first record of a metric that passes, one with a value before one without.
-    fn first(&self, id: &str, keep: impl Fn(&Record) -> bool) -> Option<&'a Record> {
-        let of_it = || self.all(id).filter(|r| keep(r));
-        of_it().find(|r| measured(r).is_some()).or_else(|| of_it().next())
-    }
-
-    /// The value of a metric that has one point.
-    fn value(&self, id: &str) -> Option<f64> {
-        self.first(id, |_| true).and_then(measured)
-    }
-}
-
 /// The page of a run; `None` where the run holds too little of the hardware survey for one.
-pub(crate) fn page(run: &RunHeader, records: &[Record]) -> Option<Page> {
-    let seen = Seen(records);
-    let hierarchies = claims::hierarchies(&seen);
-    let claims = claims::claims(&run.environment, &seen, &hierarchies);
-    let bandwidth = speeds::bandwidth(&seen, &hierarchies);
-    let lines = speeds::lines(&seen);
+pub(crate) fn page(families: Families<'_>, run: &RunHeader, records: &[Record]) -> Option<Page> {
+    let (seen, rows) = (Seen(records), families.rows());
+    let hierarchies = hierarchies(&rows, &seen);
+    let claims = claims(&rows, &run.environment, &seen, &hierarchies);
+    let bandwidth = rows.iter().find_map(|row| speeds::bandwidth(row, &seen, &hierarchies));
+    let lines: Vec<Line> = rows.iter().filter_map(|row| speeds::line(row, &seen)).collect();
     let told = claims.iter().filter(|c| c.is_measured()).count();
     let measured_lines = lines.iter().filter(|l| l.is_measured).count();
     let rows = told + bandwidth.as_ref().map_or(0, |t| t.rows.len()) + measured_lines;
@@ -79,8 +56,8 @@ pub(crate) fn page(run: &RunHeader, records: &[Record]) -> Option<Page> {
 
 /// The hardware of a run on one page for a terminal or a pipe: declared beside measured, bandwidth, latencies. `None` where
 /// the run holds too little of it.
-pub fn hardware(run: &RunHeader, records: &[Record], style: &Style) -> Option<String> {
-    let page = page(run, records)?;
+pub fn hardware(families: Families<'_>, run: &RunHeader, records: &[Record], style: &Style) -> Option<String> {
+    let page = page(families, run, records)?;
     let mut out = style.paint(Ink::Strong, "hardware") + "\n";
     if !page.machine.is_empty() {
         out += &wrap_behind("", &style.text(&page.machine), style.width);
@@ -126,23 +103,25 @@ fn claim_table(claims: &[Claim], style: &Style) -> String {
     grid.row(HEADS.iter().map(|h| Cell::ink(*h, Ink::Faint)).collect());
     for claim in claims {
         let ink = match claim.verdict {
-            Some(claims::Verdict::Disagree) => Ink::Warning,
+            Some(Verdict::Disagree) => Ink::Warning,
             _ => Ink::Faint,
         };
-        let mut cells: Vec<Cell> = claim.cells().map(Cell::new).into();
-        cells.push(Cell::ink(claim.verdict.map_or("", claims::Verdict::words), ink));
+        let mut cells: Vec<Cell> = claims::cells(claim).map(Cell::new).into();
+        cells.push(Cell::ink(claims::verdict(claim), ink));
         grid.row(cells);
     }
     grid.render()
 }
 
 /// Why, for each claim that has a reason; those with the same reason together.
-fn notes(claims: &[Claim]) -> Vec<(String, &str)> {
-    let mut notes: Vec<(String, &str)> = Vec::new();
-    for claim in claims.iter().filter(|c| !c.why.is_empty()) {
-        match notes.iter_mut().find(|(_, why)| *why == claim.why) {
-            Some((what, _)) => *what += &format!(", {}", claim.what),
-            None => notes.push((claim.what.clone(), &claim.why)),
+fn notes(claims: &[Claim]) -> Vec<(String, String)> {
+    let mut notes: Vec<(String, String)> = Vec::new();
+    for claim in claims {
+        let (name, note) = (claims::name(claim.subject), claims::note(claim));
+        match notes.iter_mut().find(|(_, same)| *same == note) {
+            _ if note.is_empty() => {}
+            Some((what, _)) => *what += &format!(", {name}"),
+            None => notes.push((name.to_owned(), note)),
         }
     }
     notes
@@ -153,8 +132,8 @@ pub(crate) fn markdown(page: &Page) -> Vec<Part> {
     let mut parts = Vec::new();
     if !page.claims.is_empty() {
         let rows = page.claims.iter().map(|claim| {
-            let mut cells: Vec<String> = claim.cells().into();
-            cells.push(claim.verdict.map_or("", claims::Verdict::words).to_owned());
+            let mut cells: Vec<String> = claims::cells(claim).into();
+            cells.push(claims::verdict(claim).to_owned());
             cells
         });
         parts.push(Part::Table(HEADS.map(str::to_owned).into(), rows.collect()));
@@ -176,20 +155,17 @@ pub(crate) enum Part {
     List(Vec<String>),
 }
 
-/// A record without a value in few words: how it ended, and why.
-fn ended(record: &Record) -> (String, String) {
-    let state = if record.state == State::Ok { State::Unresolved } else { record.state };
-    (state.word().to_owned(), record.reason.clone())
-}
-
 #[cfg(test)]
 mod tests {
+    use super::claims::cells;
     use super::*;
     use crate::fixtures;
     use crate::style::columns;
+    use groma_model::family::Row;
+    use groma_model::{Fact, Machine, State};
 
     fn shown(machine: (RunHeader, Vec<Record>), style: &Style) -> String {
-        hardware(&machine.0, &machine.1, style).expect("it holds a survey")
+        hardware(fixtures::families(), &machine.0, &machine.1, style).expect("it holds a survey")
     }
 
     #[test]
@@ -240,8 +216,8 @@ mod tests {
     #[test]
     fn a_run_without_a_survey_has_no_page() {
         let records = [fixtures::record("syscall.getppid", "", groma_model::Quantity::Latency, 1e-7)];
-        assert!(hardware(&fixtures::header(), &records, &Style::plain(80)).is_none());
-        assert!(hardware(&fixtures::header(), &[], &Style::plain(80)).is_none());
+        assert!(hardware(fixtures::families(), &fixtures::header(), &records, &Style::plain(80)).is_none());
+        assert!(hardware(fixtures::families(), &fixtures::header(), &[], &Style::plain(80)).is_none());
     }
 
     #[test]
@@ -250,12 +226,38 @@ mod tests {
         let ids: std::collections::BTreeSet<String> = records.iter().map(|r| r.id.clone()).collect();
         for id in &ids {
             let without: Vec<Record> = records.iter().filter(|r| r.id != *id).cloned().collect();
-            hardware(&run, &without, &Style::plain(80));
+            hardware(fixtures::families(), &run, &without, &Style::plain(80));
             let alone: Vec<Record> = records.iter().filter(|r| r.id == *id).cloned().collect();
-            hardware(&run, &alone, &Style::plain(80));
+            hardware(fixtures::families(), &run, &alone, &Style::plain(80));
         }
         let failed: Vec<Record> =
             records.into_iter().map(|r| fixtures::without(r, State::Unsupported, "there is none here")).collect();
-        assert!(hardware(&run, &failed, &Style::plain(80)).is_none());
+        assert!(hardware(fixtures::families(), &run, &failed, &Style::plain(80)).is_none());
+    }
+
+    fn shared(declared: &str, records: &[Record]) -> Claim {
+        let machine = Machine { facts: vec![Fact::new("cache.l3.shared", declared)] };
+        let rows = [&Row::SharedCache("cpu.core_to_core")];
+        claims(&rows, &machine, &Seen(records), &[]).pop().expect("there are pairs")
+    }
+
+    #[test]
+    fn who_shares_a_cache_is_told_by_transfers() {
+        let halves = fixtures::pairs(8, "cas1", |a, b| if a / 4 == b / 4 { 25.0 } else { 100.0 });
+        let claim = shared("0-3", &halves);
+        assert_eq!((claim.verdict, cells(&claim)[2].as_str()), (Some(Verdict::Agree), "0-3 | 4-7"));
+        // A hypervisor that calls two caches one.
+        let claim = shared("0-7", &halves);
+        assert_eq!((claim.verdict, cells(&claim)[2].as_str()), (Some(Verdict::Disagree), "0-3 | 4-7"));
+        let threads = fixtures::pairs(8, "cas1", |a, b| if a / 2 == b / 2 { 9.0 } else { 30.0 });
+        assert_eq!(shared("0-7", &threads).verdict, Some(Verdict::Agree));
+        let claim = shared("0-1", &halves);
+        assert_eq!((claim.verdict, cells(&claim)[2].as_str()), (Some(Verdict::Disagree), "0-3 | 4-7"));
+        let even = fixtures::pairs(4, "cas1", |_, _| 60.0);
+        assert_eq!(shared("0-3", &even).verdict, Some(Verdict::Agree));
+        assert_eq!(shared("0", &even).verdict, Some(Verdict::Disagree));
+        // A missing pair is no group.
+        assert_eq!(shared("0-3", &halves[1..]).verdict, Some(Verdict::NotDeterminable));
+        assert_eq!(shared("0-1", &even[..1]).verdict, Some(Verdict::NotDeterminable));
     }
 }

@@ -6,7 +6,7 @@
 //!
 //! | To see | Call |
 //! | --- | --- |
-//! | a run | [`render`] in any [`Format`], [`summary()`] for its last lines, [`live_line`] while it goes on |
+//! | a run | [`page_and_table`], [`render`] in any [`Format`], [`summary()`] for its last lines, [`live_line`] while it goes on |
 //! | the hardware of a run on one page | [`hardware()`] |
 //! | a curve, a distribution, a matrix | [`plot()`], then [`Chart::svg`], [`Chart::png`] or [`Chart::terminal`] |
 //! | the catalogue | [`list()`], [`list_json`], [`explain()`] |
@@ -20,7 +20,6 @@
 pub mod units;
 
 mod csv;
-mod curve;
 mod explain;
 mod format;
 mod grid;
@@ -29,7 +28,6 @@ mod json;
 mod list;
 mod machine;
 mod markdown;
-mod matrix;
 mod plot;
 mod point;
 mod rows;
@@ -40,15 +38,14 @@ mod summary;
 mod table;
 mod times;
 
-mod summarise;
-pub use summarise::{round_values, summarise};
-
 #[cfg(test)]
 mod fixtures;
+#[cfg(test)]
+mod hierarchy;
 
 pub use csv::csv_samples;
 pub use explain::explain;
-pub use format::{Format, render};
+pub use format::{Format, page_and_table, render};
 pub use hardware::hardware;
 pub use list::{list, list_json};
 pub use machine::{machine, machine_json};
@@ -57,4 +54,4 @@ pub use plot::{Chart, histogram, plot, takes};
 pub use runs::{RunLine, RunStatus, runs, runs_json};
 pub use style::{Style, for_terminal};
 pub use summary::{live_line, summary};
-pub use times::{BenchTime, ROUND_WALL, bench_times, times, times_json};
+pub use times::{BenchTime, bench_times, times, times_json};

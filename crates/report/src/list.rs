@@ -1,6 +1,8 @@
 //! The catalogue as a list.
 
-use groma_model::{Better, Info, Need, Output, Param, ParamKind, Placement, Profile, Scaling, Timing, Unit, Value};
+use groma_model::{
+    Better, Info, Need, Output, Param, ParamKind, Placement, Profile, Scaling, Tier, Timing, Unit, Value,
+};
 use serde_json::{Value as Json, json};
 
 use crate::grid::{Align, Cell, Grid};
@@ -19,7 +21,7 @@ pub fn list(infos: &[&Info], long: bool, style: &Style) -> String {
                 family = info.family();
                 grid.line(Cell::ink(family, Ink::Strong));
             }
-            let star = if info.default { "" } else { " *" };
+            let star = if info.tier == Tier::Named { " *" } else { "" };
             grid.row(vec![Cell::new(format!("  {}{star}", info.id)), Cell::new(info.summary)]);
         } else {
             out += &entry(info, style);
@@ -27,7 +29,7 @@ pub fn list(infos: &[&Info], long: bool, style: &Style) -> String {
         }
     }
     out += &grid.render();
-    let named = infos.iter().filter(|i| !i.default).count();
+    let named = infos.iter().filter(|i| i.tier == Tier::Named).count();
     out += &match (infos.len(), named) {
         (1, _) => "1 benchmark".to_owned(),
         (n, _) => format!("{n} benchmarks"),
@@ -57,12 +59,13 @@ pub(crate) fn facts(info: &Info) -> Vec<(&'static str, String)> {
     facts.push(("scales", scaling(&info.scaling)));
     facts.push(("needs", words(info.needs, need)));
     facts.push(("lineage", info.lineage.join(", ")));
-    if !info.default {
-        facts.push(("selection", "only measured when named".to_owned()));
-    }
-    if info.default && !info.quick {
-        facts.push(("selection", "not by a plain quick run".to_owned()));
-    }
+    let selection = match info.tier {
+        Tier::Quick => "",
+        Tier::Standard => "not by a plain quick run",
+        Tier::Full => "only with --full",
+        Tier::Named => "only measured when named",
+    };
+    facts.push(("selection", selection.to_owned()));
     facts.retain(|(_, text)| !text.is_empty());
     facts
 }
@@ -90,18 +93,22 @@ fn timing(timing: Timing) -> &'static str {
     }
 }
 
+/// The tiers of runs that name nothing.
+const RUNS: [Tier; 3] = [Tier::Quick, Tier::Standard, Tier::Full];
+
 /// `size=1, 4 KiB, with --full 64 KiB: bytes in a message`.
 fn param(param: &Param) -> String {
     let show = |texts: &[&str]| {
         let values = texts.iter().map(|t| param.parse(t).map_or((*t).to_owned(), |v: Value| param.show(&v)));
         values.collect::<Vec<_>>().join(", ")
     };
-    let mut text = format!("{}={}", param.name, show(param.default));
-    if param.quick_values() != param.default {
-        text += &format!("; {}: {}", Profile::Quick.word(), show(param.quick_values()));
+    let [quick, standard, full] = RUNS.map(|tier| param.values(tier));
+    let mut text = format!("{}={}", param.name, show(&standard));
+    if quick != standard {
+        text += &format!("; {}: {}", Profile::Quick.word(), show(&quick));
     }
-    if !param.full.is_empty() {
-        text += &format!("; with --full: {}", show(param.full));
+    if full != standard {
+        text += &format!("; with --full: {}", show(&full));
     }
     if let ParamKind::Word(words) = param.kind {
         text += &format!("; one of {}", words.join(", "));
@@ -157,14 +164,15 @@ fn object(info: &Info) -> Json {
                 ParamKind::Word(words) => ("word", words),
                 ParamKind::Text => ("text", &[]),
             };
+            let [quick, standard, full] = RUNS.map(|tier| p.values(tier));
             json!({
                 "name": p.name,
                 "help": p.help,
                 "kind": kind,
                 "words": words,
-                "quick": p.quick_values(),
-                "default": p.default,
-                "full": p.full_values(),
+                "quick": quick,
+                "default": standard,
+                "full": full,
             })
         })
         .collect();
@@ -199,24 +207,24 @@ fn object(info: &Info) -> Json {
         "drops": info.interference.drops().letters(),
         "lineage": info.lineage,
         "outputs": outputs,
-        "default": info.default,
-        "quick": info.default && info.quick,
+        "default": info.tier <= Tier::Standard,
+        "quick": info.tier == Tier::Quick,
     })
 }
 
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use groma_model::{About, Derivation, Interference, Quantity};
+    use groma_model::{About, Interference, Quantity};
 
     pub(crate) const PIPE: Info = Info {
         summary: "round trip of a message between two processes over two pipes",
         about: About(
             "Round trip of a message between two processes over two pipes.\n\n\
-             What is measured: one process writes a message, the other reads it and writes it\n\
+             **Measures:** one process writes a message, the other reads it and writes it\n\
              back. Both sides block, so each round trip holds two switches when the sides share\n\
              a CPU, and two wake-ups of a possibly sleeping CPU when they do not.\n\n\
-             Traps:\n\
+             **Pitfalls:**\n\
              - placement decides the result by a factor of six; it is part of the metric, and a free placement \
              is what applications get\n\
              - an orphaned peer would wait for ever: it dies with its parent\n\n    \
@@ -226,24 +234,8 @@ pub(crate) mod tests {
         ),
         iteration: "a write and a read on either side",
         timing: Timing::Each,
-        outputs: &[
-            Output::MAIN,
-            Output {
-                suffix: "one_way",
-                summary: "half of it",
-                derivation: Derivation::Difference { of: "", minus: "control", per: 2.0 },
-                quantity: None,
-                detail: false,
-            },
-        ],
-        params: &[Param {
-            name: "size",
-            help: "bytes in a message",
-            kind: ParamKind::Size,
-            quick: &[],
-            default: &["1"],
-            full: &["1", "4K", "64K"],
-        }],
+        outputs: &[Output::MAIN, Output::named("one_way", "half of it").difference_per("", "control", 2.0)],
+        params: &[Param::size("size", "bytes in a message").quick(&["1"]).full(&["4K", "64K"])],
         scaling: Scaling::processes("the peer is forked, and a process with threads must not fork"),
         placements: &[Placement::SameCpu, Placement::Smt, Placement::SameLlc, Placement::Free],
         needs: &[Need::Cpus(2), Need::System("Linux")],
@@ -255,7 +247,7 @@ pub(crate) mod tests {
     pub(crate) const FREQUENCY: Info = Info {
         summary: "clock rate of the core, from a chain of dependent additions",
         quantity: Quantity::Rate,
-        default: false,
+        tier: Tier::Named,
         ..Info::new("cpu.frequency")
     };
 

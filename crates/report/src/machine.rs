@@ -4,9 +4,9 @@ use groma_model::{Fact, Machine, NoiseVerdict, size_text};
 use serde_json::{Map, Value as Json, json};
 
 use crate::json::pretty;
-use crate::point::family;
 use crate::style::{Ink, Style, columns, wrap_behind};
 use crate::units;
+use groma_analysis::point::family;
 
 /// The facts under the first part of their keys, and how disturbed the host is: the verdict and the share of time lost.
 pub fn machine(machine: &Machine, noise: Option<NoiseVerdict>, lost: Option<f64>, style: &Style) -> String {
@@ -64,6 +64,28 @@ fn value(fact: &Fact) -> String {
         Ok(bytes) if size => size_text(bytes),
         _ => fact.value.clone(),
     }
+}
+
+/// What a machine is, in one line, of the facts that are there.
+pub(crate) fn host(machine: &Machine) -> String {
+    let mut parts = Vec::new();
+    if let Some(name) = machine.get("host.name") {
+        parts.push(name.to_owned());
+    }
+    match (machine.get("cpu.model"), machine.get("cpu.count")) {
+        (Some(model), Some("1")) => parts.push(format!("{model}, 1 CPU")),
+        (Some(model), Some(n)) if n.parse::<u32>().is_ok() => parts.push(format!("{model}, {n} CPUs")),
+        (Some(model), _) => parts.push(model.to_owned()),
+        (None, _) => {}
+    }
+    let kernel: Vec<&str> = ["kernel.name", "kernel.release"].into_iter().filter_map(|key| machine.get(key)).collect();
+    if !kernel.is_empty() {
+        parts.push(kernel.join(" "));
+    }
+    if let Some(hypervisor) = machine.get("virt.hypervisor") {
+        parts.push(format!("a guest of {hypervisor}"));
+    }
+    parts.join(", ")
 }
 
 #[cfg(test)]

@@ -1,13 +1,20 @@
 //! A run as tables that GitHub and its like show: the columns of the wide table, a table a family.
 
-use groma_model::{End, Record, RunHeader, plain};
+use groma_model::{End, Families, Record, RunHeader, plain};
 
 use crate::Style;
 use crate::hardware::{self, Page, Part};
+use crate::machine::host;
 use crate::rows::{Body, HEADS, groups};
-use crate::summary::{host, summary};
+use crate::summary::summary;
 
-pub(crate) fn markdown(run: &RunHeader, records: &[Record], end: Option<&End>, style: &Style) -> String {
+pub(crate) fn markdown(
+    families: Families<'_>,
+    run: &RunHeader,
+    records: &[Record],
+    end: Option<&End>,
+    style: &Style,
+) -> String {
     let plain = Style { colour: false, width: usize::MAX, unicode: true, all: style.all };
     let mut out =
         format!("## {}\n\n", escape(&format!("run {}, {}, groma {}", run.run, run.profile.word(), run.groma)));
@@ -15,10 +22,10 @@ pub(crate) fn markdown(run: &RunHeader, records: &[Record], end: Option<&End>, s
     if !here.is_empty() {
         out += &format!("{}\n\n", escape(&here));
     }
-    if let Some(page) = hardware::page(run, records) {
+    if let Some(page) = hardware::page(families, run, records) {
         push_hardware(&mut out, "", &page);
     }
-    for group in groups(records, &plain) {
+    for group in groups(families, records, &plain) {
         out += &format!("### {}\n\n{}.\n\n", escape(group.family), escape(&group.says));
         line(&mut out, ["metric", "point"].into_iter().chain(HEADS).chain(["state"]));
         line(&mut out, ["---", "---", "--:", "--:", "--:", "--:", "--:", "---"]);
@@ -76,9 +83,9 @@ fn push(out: &mut String, part: &Part) {
 }
 
 /// The hardware of a run on one page of Markdown; `None` where the run holds too little of it.
-pub fn hardware_markdown(run: &RunHeader, records: &[Record]) -> Option<String> {
+pub fn hardware_markdown(families: Families<'_>, run: &RunHeader, records: &[Record]) -> Option<String> {
     let mut out = String::new();
-    push_hardware(&mut out, &host(&run.environment), &hardware::page(run, records)?);
+    push_hardware(&mut out, &host(&run.environment), &hardware::page(families, run, records)?);
     Some(out)
 }
 
@@ -137,6 +144,7 @@ mod tests {
     fn a_run() {
         let records = fixtures::records();
         insta::assert_snapshot!(markdown(
+            fixtures::families(),
             &fixtures::header(),
             &records,
             Some(&fixtures::end(&records)),
@@ -147,7 +155,7 @@ mod tests {
     #[test]
     fn hardware_on_a_page() {
         let (run, records) = fixtures::guest();
-        insta::assert_snapshot!(hardware_markdown(&run, &records).expect("it holds a survey"));
+        insta::assert_snapshot!(hardware_markdown(fixtures::families(), &run, &records).expect("it holds a survey"));
     }
 
     #[test]
@@ -185,7 +193,7 @@ mod tests {
             record.id += hostile;
             record.params_text += hostile;
         }
-        let text = markdown(&fixtures::header(), &records, None, &Style::plain(80));
+        let text = markdown(fixtures::families(), &fixtures::header(), &records, None, &Style::plain(80));
         let rows: Vec<&str> = text.lines().filter(|l| l.starts_with('|')).collect();
         assert!(rows.len() > 20, "{text}");
         assert!(rows.iter().all(|row| cells(row) == 8), "{text}");

@@ -10,11 +10,13 @@ mod png;
 mod svg;
 mod terminal;
 
-use groma_model::{Quantity, Record, Sample, Series};
+use groma_analysis::curve::{Curve, Level, curves, for_levels, levels, numbers, widest};
+use groma_analysis::matrix::{Matrix, protocol};
+use groma_analysis::point::{WORKERS, measured, same_point};
+use groma_model::family::Row;
+use groma_model::{Families, Quantity, Record, Sample, Series};
 
-use crate::curve::{Curve, curves, for_levels, levels, numbers, widest};
-use crate::matrix::{Matrix, protocol};
-use crate::point::{WORKERS, measured, name, point_without, same_point};
+use crate::point::{level_name, name, point_without, rest};
 use crate::style::Style;
 use crate::units::{self, Scale};
 use axis::{Axis, Growth};
@@ -89,10 +91,14 @@ struct Bar {
 ///
 /// # Errors
 /// Says why there is nothing to plot, in one line.
-pub fn plot(records: &[&Record], over: Option<&str>) -> Result<Chart, String> {
+pub fn plot(families: Families<'_>, records: &[&Record], over: Option<&str>) -> Result<Chart, String> {
     let Some(first) = records.first() else { return Err("there are no records of it".to_owned()) };
-    if over.is_none() && first.id == LOADED {
-        return loaded(records);
+    let shape = Shape::of(families, &first.id);
+    if over.is_none()
+        && let Shape::Loaded(ids) = shape
+        && first.id == ids[0]
+    {
+        return loaded(ids, records);
     }
     if records.iter().any(|r| r.id != first.id || r.unit != first.unit) {
         return Err("these are records of different metrics".to_owned());
@@ -106,8 +112,8 @@ pub fn plot(records: &[&Record], over: Option<&str>) -> Result<Chart, String> {
         }
         return curve(records, over);
     }
-    if let Some(of) = [CORES, NODES].into_iter().find(|of| family_of(&first.id, of)) {
-        return matrix(records, of);
+    if let Shape::Cores | Shape::Nodes = shape {
+        return matrix(records, shape);
     }
     let (over, values) = widest(records).unwrap_or_default();
     if values >= 2 {
@@ -122,35 +128,55 @@ pub fn plot(records: &[&Record], over: Option<&str>) -> Result<Chart, String> {
     }
 }
 
-/// Latency under load, whose bandwidth and 95th percentile are metrics beside it.
-const LOADED: &str = "mem.loaded_latency";
-/// What is measured between two CPUs.
-const CORES: &str = "cpu.core_to_core";
-/// What is measured between two nodes.
-const NODES: &str = "mem.numa";
+/// What a plot of a metric is, by the row of the hardware page that shows it.
+#[derive(Clone, Copy)]
+enum Shape<'a> {
+    /// A curve over one of its numbers, or a distribution.
+    Curve,
+    /// Latency over bandwidth: the ids of the median, the 95th percentile and the bandwidth.
+    Loaded([&'a str; 3]),
+    /// A matrix of CPUs.
+    Cores,
+    /// A matrix of nodes.
+    Nodes,
+}
+
+impl<'a> Shape<'a> {
+    fn of(families: Families<'a>, id: &str) -> Shape<'a> {
+        let shape = |row: &&'a Row| match **row {
+            Row::LoadedLatency { median, p95, bandwidth } if belongs(id, median) => {
+                Some(Shape::Loaded([median, p95, bandwidth]))
+            }
+            Row::Transfers(cores) if belongs(id, cores) => Some(Shape::Cores),
+            Row::Nodes(nodes) if belongs(id, nodes) => Some(Shape::Nodes),
+            _ => None,
+        };
+        families.rows().iter().find_map(shape).unwrap_or(Shape::Curve)
+    }
+}
 
 /// Whether an id is that of a benchmark or of one of its outputs.
-fn family_of(id: &str, of: &str) -> bool {
-    id.strip_prefix(of).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+fn belongs(id: &str, to: &str) -> bool {
+    id.strip_prefix(to).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
 }
 
 /// Whether a plot of a metric takes the records of this id: its own, and of latency under load all that was measured with it.
-pub fn takes(metric: &str, id: &str) -> bool {
-    id == metric || metric == LOADED && family_of(id, LOADED)
+pub fn takes(families: Families<'_>, metric: &str, id: &str) -> bool {
+    let loaded = || matches!(Shape::of(families, metric), Shape::Loaded([median, ..]) if metric == median);
+    id == metric || belongs(id, metric) && loaded()
 }
 
 /// Latency over the bandwidth that was there with it, joined in the order of the pace: never over the pace, whose numbers mean
 /// nothing on another machine.
-fn loaded(records: &[&Record]) -> Result<Chart, String> {
+fn loaded([median_id, slow, bandwidth]: [&str; 3], records: &[&Record]) -> Result<Chart, String> {
     let with = |id: &str, of: &Record| {
         let same = |r: &&&Record| r.id == id && same_point(r, of);
         records.iter().find(same).and_then(|r| measured(r))
     };
-    let mut main: Vec<&Record> = records.iter().copied().filter(|r| r.id == LOADED && measured(r).is_some()).collect();
+    let mut main: Vec<&Record> =
+        records.iter().copied().filter(|r| r.id == median_id && measured(r).is_some()).collect();
     // The most spacious pace first; one that is no number is that without load.
     main.sort_by_key(|r| std::cmp::Reverse(r.params.int("pace").unwrap_or(u64::MAX)));
-    let bandwidth = format!("{LOADED}.bandwidth");
-    let slow = format!("{LOADED}.p95");
     let mut kinds: Vec<String> = main.iter().map(|r| point_without(r, &["pace"])).collect();
     kinds.sort();
     kinds.dedup();
@@ -160,22 +186,22 @@ fn loaded(records: &[&Record]) -> Result<Chart, String> {
         let prefix = if kinds.len() > 1 { format!("{kind} ") } else { String::new() };
         let median = of_it
             .iter()
-            .filter_map(|r| Some(Point { x: with(&bandwidth, r)?, y: measured(r)?, interval: r.ci_display }));
+            .filter_map(|r| Some(Point { x: with(bandwidth, r)?, y: measured(r)?, interval: r.ci_display }));
         lines.push(Line { label: format!("{prefix}median"), points: median.collect() });
         let late =
-            of_it.iter().filter_map(|r| Some(Point { x: with(&bandwidth, r)?, y: with(&slow, r)?, interval: None }));
+            of_it.iter().filter_map(|r| Some(Point { x: with(bandwidth, r)?, y: with(slow, r)?, interval: None }));
         lines.push(Line { label: format!("{prefix}95 %"), points: late.collect() });
     }
     lines.retain(|l| l.points.len() >= 2);
     let Some(first) = main.first().filter(|_| !lines.is_empty()) else {
-        return Err(format!("{LOADED} was measured with its bandwidth at fewer than two paces"));
+        return Err(format!("{median_id} was measured with its bandwidth at fewer than two paces"));
     };
     let ends = |of: fn(&Point) -> f64| -> Vec<f64> { lines.iter().flat_map(|l| l.points.iter().map(of)).collect() };
     let (mut xs, ys) = (ends(|p| p.x), ends(|p| p.y));
     xs.push(0.0);
     Ok(Chart {
         title: "latency over bandwidth".to_owned(),
-        subtitle: format!("{LOADED}: {}", first.summary),
+        subtitle: format!("{median_id}: {}", first.summary),
         field: Field::Plane(Plane {
             x: Axis::over(&xs, Growth::Even, Scale::Bandwidth).named("bandwidth"),
             y: Axis::values(&ys, Growth::of(&ys), Scale::Time, 1.0).named("latency"),
@@ -187,9 +213,9 @@ fn loaded(records: &[&Record]) -> Result<Chart, String> {
 }
 
 /// A matrix of CPUs or of nodes.
-fn matrix(records: &[&Record], of: &str) -> Result<Chart, String> {
+fn matrix(records: &[&Record], of: Shape<'_>) -> Result<Chart, String> {
     let first = records[0];
-    let cores = of == CORES;
+    let cores = matches!(of, Shape::Cores);
     let found = if cores { Matrix::of_cores(records, None) } else { Matrix::of_nodes(records) };
     let axes = if cores { ["CPU", "CPU"] } else { ["node of the CPU", "node of the memory"] };
     let heat = found.and_then(|m| Heat::new(&m, Scale::of(first), axes));
@@ -250,7 +276,7 @@ fn line(curve: &Curve<'_>, label: String) -> Line {
 }
 
 fn plateaus(curve: &Curve<'_>) -> Vec<Plateau> {
-    let plateau = |level: crate::curve::Level| {
+    let plateau = |level: Level| {
         let capacity = level.capacity.map(|c| format!(" {}", units::size(c)));
         let cycles = level.cycles.map(|c| format!(", {}", units::cycles(c)));
         let time = units::time(level.latency);
@@ -258,7 +284,7 @@ fn plateaus(curve: &Curve<'_>) -> Vec<Plateau> {
             from: level.span[0],
             to: level.span[1],
             y: level.latency,
-            name: level.name + &capacity.unwrap_or_default(),
+            name: level_name(level.rank) + &capacity.unwrap_or_default(),
             cost: time + &cycles.unwrap_or_default(),
         }
     };
@@ -295,9 +321,10 @@ fn subtitle(curves: &[Curve<'_>], first: &Record) -> String {
     let planned: usize = curves.iter().map(|c| c.points.len()).sum();
     let mut text = first.summary.clone();
     if let [only] = curves
-        && !only.rest.is_empty()
+        && let rest = rest(only)
+        && !rest.is_empty()
     {
-        text += &format!("; {}", only.rest);
+        text += &format!("; {rest}");
     }
     if points < planned { format!("{text}; {points} of {planned} measured") } else { text }
 }
@@ -415,8 +442,8 @@ mod tests {
     /// What a plot of a metric of the larger machine shows.
     fn survey(metric: &str, over: Option<&str>) -> Chart {
         let (_, records) = fixtures::two_caches();
-        let records: Vec<&Record> = records.iter().filter(|r| takes(metric, &r.id)).collect();
-        plot(&records, over).expect("it was measured")
+        let records: Vec<&Record> = records.iter().filter(|r| takes(fixtures::families(), metric, &r.id)).collect();
+        plot(fixtures::families(), &records, over).expect("it was measured")
     }
 
     pub(super) fn charts() -> Vec<(&'static str, Chart)> {
@@ -427,16 +454,23 @@ mod tests {
         let scaling =
             of("mem.bandwidth", |r| r.params.word("kernel") == Some("read") && r.params.int("size") == Some(512 << 20));
         vec![
-            ("latency", plot(&of("mem.latency", |_| true), None).expect("a curve")),
-            ("bandwidth", plot(&of("mem.bandwidth", |r| r.workers == 1), None).expect("curves")),
-            ("scaling", plot(&scaling, Some("P")).expect("a scaling curve")),
-            ("histogram", plot(&[&fixtures::sampled()], None).expect("a distribution")),
+            ("latency", plot(fixtures::families(), &of("mem.latency", |_| true), None).expect("a curve")),
+            ("bandwidth", plot(fixtures::families(), &of("mem.bandwidth", |r| r.workers == 1), None).expect("curves")),
+            ("scaling", plot(fixtures::families(), &scaling, Some("P")).expect("a scaling curve")),
+            ("histogram", plot(fixtures::families(), &[&fixtures::sampled()], None).expect("a distribution")),
             ("stores", survey("mem.bandwidth", None)),
             ("hierarchy", survey("mem.latency", None)),
-            ("loaded", survey(LOADED, None)),
-            ("cores", survey(CORES, None)),
-            ("nodes", plot(&fixtures::nodes().iter().collect::<Vec<_>>(), None).expect("a matrix")),
-            ("many", plot(&fixtures::pairs(96, "cas1", many).iter().collect::<Vec<_>>(), None).expect("a matrix")),
+            ("loaded", survey("mem.loaded_latency", None)),
+            ("cores", survey("cpu.core_to_core", None)),
+            (
+                "nodes",
+                plot(fixtures::families(), &fixtures::nodes().iter().collect::<Vec<_>>(), None).expect("a matrix"),
+            ),
+            (
+                "many",
+                plot(fixtures::families(), &fixtures::pairs(96, "cas1", many).iter().collect::<Vec<_>>(), None)
+                    .expect("a matrix"),
+            ),
         ]
     }
 
@@ -497,34 +531,34 @@ mod tests {
             ..fixtures::record("syscall.getppid", "", Quantity::Latency, 1e-7)
         };
         let (one, two, four) = (of(1, Placement::Pinned), of(2, Placement::Free), of(4, Placement::Free));
-        let chart = plot(&[&one, &two, &four], Some("P")).expect("a curve");
+        let chart = plot(fixtures::families(), &[&one, &two, &four], Some("P")).expect("a curve");
         let Field::Plane(plane) = &chart.field else { panic!("it is a curve") };
         let xs: Vec<Vec<f64>> = plane.lines.iter().map(|l| l.points.iter().map(|p| p.x).collect()).collect();
         assert_eq!(xs, [[1.0, 2.0, 4.0]]);
         // Those that somebody placed are another.
         let placed = of(2, Placement::Spread);
-        assert!(plot(&[&one, &placed], Some("P")).is_err());
+        assert!(plot(fixtures::families(), &[&one, &placed], Some("P")).is_err());
     }
 
     #[test]
     fn what_cannot_be_plotted_says_why() {
         let why = |plot: Result<Chart, String>| plot.map(|chart| chart.title).expect_err("there is nothing to plot");
-        assert_eq!(why(plot(&[], None)), "there are no records of it");
+        assert_eq!(why(plot(fixtures::families(), &[], None)), "there are no records of it");
         let one = fixtures::record("syscall.getppid", "", Quantity::Latency, 1e-7);
-        assert!(why(plot(&[&one], None)).contains("only one point"));
+        assert!(why(plot(fixtures::families(), &[&one], None)).contains("only one point"));
         let other = fixtures::record("syscall.read", "", Quantity::Latency, 1e-7);
-        assert!(why(plot(&[&one, &other], None)).contains("different metrics"));
+        assert!(why(plot(fixtures::families(), &[&one, &other], None)).contains("different metrics"));
         let point = |size| {
             let r = fixtures::record("mem.latency", size, Quantity::Latency, 1e-9);
             fixtures::without(r, State::Unresolved, "not reached")
         };
         let (a, b) = (point("size=1 MiB"), point("size=2 MiB"));
-        assert!(why(plot(&[&a, &b], None)).contains("fewer than two points"));
+        assert!(why(plot(fixtures::families(), &[&a, &b], None)).contains("fewer than two points"));
         assert_eq!(
-            why(plot(&[&a, &b], Some("stride"))),
+            why(plot(fixtures::families(), &[&a, &b], Some("stride"))),
             "mem.latency has no number 'stride' to plot over (known: size, P)"
         );
-        assert!(why(plot(&[&a, &b], Some("P"))).contains("fewer than two points over members"));
+        assert!(why(plot(fixtures::families(), &[&a, &b], Some("P"))).contains("fewer than two points over members"));
         assert!(why(histogram(&one)).contains("not kept"));
     }
 }

@@ -1,11 +1,9 @@
 //! What a record is called: its family, its point (parameters, placement, crew), and the text of one parameter.
 
-use groma_model::{Params, Placement, Record, State, Value, WorkerKind};
-
-/// The part of an id before the first dot.
-pub(crate) fn family(id: &str) -> &str {
-    id.split('.').next().unwrap_or(id)
-}
+use groma_analysis::curve::{Curve, Rank};
+use groma_analysis::point::{WORKERS, is_unplaced, text_of};
+use groma_model::{Placement, Record, WorkerKind};
+use std::collections::BTreeSet;
 
 /// Everything but the id that tells one metric from another: `size=64 KiB same-llc 4 threads`.
 pub(crate) fn point(record: &Record) -> String {
@@ -18,9 +16,7 @@ pub(crate) fn point_without(record: &Record, without: &[&str]) -> String {
         .filter(|(name, _)| !without.contains(name))
         .map(|(name, text)| format!("{name}={text}"))
         .collect();
-    // Alone it is pinned, and nobody pins a worker group unless asked: over the members of the worker group that is one curve.
-    let unplaced = [Placement::Pinned, Placement::Free].contains(&record.placement);
-    if record.placement != Placement::Pinned && !(unplaced && without.contains(&WORKERS)) {
+    if record.placement != Placement::Pinned && !(is_unplaced(record) && without.contains(&WORKERS)) {
         parts.push(record.placement.to_string());
     }
     if record.workers != 1 && !without.contains(&WORKERS) {
@@ -29,8 +25,32 @@ pub(crate) fn point_without(record: &Record, without: &[&str]) -> String {
     parts.join(" ")
 }
 
-/// The name by which [`point_without`] and curves know the members of a worker group.
-pub(crate) const WORKERS: &str = "workers";
+/// What the records of a curve have in common besides the id: `chain=amortised`.
+pub(crate) fn rest(curve: &Curve<'_>) -> String {
+    curve.points.first().map_or(String::new(), |(_, record)| point_without(record, &[&curve.over]))
+}
+
+/// The name of a level of a memory hierarchy: `L2`, `memory`.
+pub(crate) fn level_name(rank: Rank) -> String {
+    match rank {
+        Rank::Cache(number) => format!("L{number}"),
+        Rank::Memory => "memory".to_owned(),
+        Rank::Beyond => "beyond".to_owned(),
+    }
+}
+
+/// A set as `0-3,8`.
+pub(crate) fn cpu_list(cpus: &BTreeSet<u32>) -> String {
+    let mut runs: Vec<(u32, u32)> = Vec::new();
+    for cpu in cpus {
+        match runs.last_mut() {
+            Some((_, last)) if *last + 1 == *cpu => *last = *cpu,
+            _ => runs.push((*cpu, *cpu)),
+        }
+    }
+    let text = |(a, b): &(u32, u32)| if a == b { a.to_string() } else { format!("{a}-{b}") };
+    runs.iter().map(text).collect::<Vec<_>>().join(",")
+}
 
 /// `4 threads`.
 pub(crate) fn workers(record: &Record) -> String {
@@ -52,41 +72,11 @@ pub(crate) fn params(record: &Record) -> impl Iterator<Item = (&str, &str)> {
     record.params.0.iter().map(|(name, _)| (name.as_str(), text_of(&record.params, &record.params_text, name)))
 }
 
-/// The text of one parameter: what stands in `params_text` between `name=` and the next parameter. A text may have spaces
-/// (`size=64 KiB`), so the names of the others are what ends it.
-fn text_of<'a>(params: &Params, text: &'a str, name: &str) -> &'a str {
-    let start_of = |name: &str| {
-        let key = format!("{name}=");
-        text.match_indices(&key)
-            .find(|(at, _)| *at == 0 || text[..*at].ends_with(' '))
-            .map(|(at, _)| (at, at + key.len()))
-    };
-    let Some((_, from)) = start_of(name) else { return "" };
-    let next = params.0.iter().filter_map(|(n, _)| start_of(n)).map(|(at, _)| at).filter(|at| *at > from).min();
-    text[from..next.unwrap_or(text.len())].trim_end()
-}
-
-/// Whether a numeric parameter is a size: its text carries a unit of bytes.
-pub(crate) fn is_size(record: &Record, name: &str) -> bool {
-    matches!(record.params.get(name), Some(Value::Int(_)))
-        && text_of(&record.params, &record.params_text, name).ends_with('B')
-}
-
-/// Whether two records of one benchmark are of one point.
-pub(crate) fn same_point(a: &Record, b: &Record) -> bool {
-    a.params == b.params && a.placement == b.placement && a.workers == b.workers
-}
-
-/// The value of a record that was measured.
-pub(crate) fn measured(record: &Record) -> Option<f64> {
-    let usable = matches!(record.state, State::Ok | State::Noisy);
-    record.value.filter(|v| usable && v.is_finite())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::fixtures::record;
+    use groma_analysis::point::is_size;
     use groma_model::Quantity;
 
     #[test]

@@ -1,9 +1,10 @@
 //! The rows of a result table, before anybody aligns them: what the table for a terminal and the one in Markdown share.
 
-use groma_model::{Record, State};
+use groma_analysis::curve::{Curve, curves, for_levels, levels, widest};
+use groma_analysis::point::{family, measured};
+use groma_model::{Families, Record, State};
 
-use crate::curve::{Curve, curves, for_levels, levels, widest};
-use crate::point::{family, measured, point};
+use crate::point::{level_name, point, rest};
 use crate::says::says;
 use crate::style::Style;
 use crate::units::{self, NONE, Scale};
@@ -45,11 +46,12 @@ pub(crate) enum Body {
 }
 
 /// The rows of a run, in the order of the records, families and metrics brought together.
-pub(crate) fn groups<'a>(records: &'a [Record], style: &Style) -> Vec<Group<'a>> {
+pub(crate) fn groups<'a>(families: Families<'_>, records: &'a [Record], style: &Style) -> Vec<Group<'a>> {
     by(records.iter(), |r| family(&r.id))
         .into_iter()
         .map(|(family, members)| {
-            let mut group = Group { family, says: says(family, &members), rows: Vec::new(), curves: Vec::new() };
+            let mut group =
+                Group { family, says: says(families, family, &members), rows: Vec::new(), curves: Vec::new() };
             for (id, members) in by(members.into_iter(), |r| r.id.as_str()) {
                 metric(&mut group, id, &members, style);
             }
@@ -80,13 +82,13 @@ fn metric<'a>(group: &mut Group<'a>, id: &'a str, records: &[&'a Record], style:
         return;
     };
     let curves = curves(records, &over);
-    let with_levels = for_levels(&curves).map(|c| c.rest.as_str());
+    let with_levels = for_levels(&curves);
     group.curves.push(id);
     for curve in &curves {
         if curve.points.len() <= MOST_ROWS {
             group.rows.extend(curve.points.iter().map(|(_, r)| row(id, r)));
         } else {
-            curve_rows(group, id, curve, with_levels == Some(&curve.rest), style);
+            curve_rows(group, id, curve, with_levels.is_some_and(|with| std::ptr::eq(with, curve)), style);
         }
     }
 }
@@ -132,7 +134,7 @@ fn curve_rows<'a>(group: &mut Group<'a>, id: &'a str, curve: &Curve<'a>, has_lev
         text += &format!(", {noisy} noisy");
     }
     let line = sparkline(&values, style.unicode);
-    group.rows.push(Row { id, point: curve.rest.clone(), part: false, body: Body::Curve { line, text } });
+    group.rows.push(Row { id, point: rest(curve), part: false, body: Body::Curve { line, text } });
     if has_levels {
         for level in levels(curve) {
             let mut to = level.capacity.map(|c| format!(" to {}", number(c)));
@@ -143,7 +145,7 @@ fn curve_rows<'a>(group: &mut Group<'a>, id: &'a str, curve: &Curve<'a>, has_lev
             numbers[0] = units::time(level.latency);
             numbers[2] = level.cycles.map_or(NONE.to_owned(), units::bare_cycles);
             let body = Body::Values { numbers, ended: None };
-            group.rows.push(part(level.name + &to.unwrap_or_default(), body));
+            group.rows.push(part(level_name(level.rank) + &to.unwrap_or_default(), body));
         }
     } else {
         let measured_records: Vec<_> = curve.points.iter().filter(|(_, r)| measured(r).is_some()).collect();

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use groma_model::{is_plain, plain, plain_lines};
+use groma_model::{State, is_plain, plain, plain_lines};
 
 /// How a view for people is to look.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -145,6 +145,15 @@ impl Ink {
             Ink::Fifth => Some("34"),
             Ink::Sixth => Some("31"),
         }
+    }
+}
+
+/// The colour of a state.
+pub(crate) fn ink(state: State) -> Ink {
+    match state {
+        State::Ok | State::Unsupported => Ink::Faint,
+        State::Noisy | State::Unresolved => Ink::Warning,
+        State::Denied | State::Timeout | State::Failed => Ink::Bad,
     }
 }
 

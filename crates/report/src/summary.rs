@@ -1,10 +1,9 @@
 //! The last lines of a run, and the one line that progress shows of a metric.
 
-use groma_model::{End, Machine, Record, RunHeader, State};
+use groma_model::{End, Record, RunHeader, State};
 
 use crate::point::name;
-use crate::style::{Ink, Style, columns, wrap_behind};
-use crate::table::ink;
+use crate::style::{Ink, Style, columns, ink, wrap_behind};
 use crate::units;
 
 /// One metric in one line, of at most `style.width` columns unless its name alone is longer: its name, its value with the
@@ -102,28 +101,6 @@ fn closing(run: &RunHeader, end: Option<&End>) -> String {
 
 fn budget(seconds: f64) -> String {
     if seconds.fract() == 0.0 && seconds < 120.0 { format!("{seconds} s") } else { units::wall(seconds) }
-}
-
-/// What a machine is, in one line, of the facts that are there.
-pub(crate) fn host(machine: &Machine) -> String {
-    let mut parts = Vec::new();
-    if let Some(name) = machine.get("host.name") {
-        parts.push(name.to_owned());
-    }
-    match (machine.get("cpu.model"), machine.get("cpu.count")) {
-        (Some(model), Some("1")) => parts.push(format!("{model}, 1 CPU")),
-        (Some(model), Some(n)) if n.parse::<u32>().is_ok() => parts.push(format!("{model}, {n} CPUs")),
-        (Some(model), _) => parts.push(model.to_owned()),
-        (None, _) => {}
-    }
-    let kernel: Vec<&str> = ["kernel.name", "kernel.release"].into_iter().filter_map(|key| machine.get(key)).collect();
-    if !kernel.is_empty() {
-        parts.push(kernel.join(" "));
-    }
-    if let Some(hypervisor) = machine.get("virt.hypervisor") {
-        parts.push(format!("a guest of {hypervisor}"));
-    }
-    parts.join(", ")
 }
 
 #[cfg(test)]

@@ -3,12 +3,13 @@
 //! One block a family: its name and the columns' heads, a row a metric, and what the block says. A metric without a value
 //! shows its state and reason instead of numbers; a reason too long for its row stands in full in the summary below.
 
-use groma_model::{End, Record, RunHeader, State};
+use groma_model::{End, Families, Record, RunHeader, State};
 
 use crate::grid::{Align, Cell, Grid};
+use crate::machine::host;
 use crate::rows::{Body, Group, HEADS, Row, groups};
-use crate::style::{Ink, Style, wrap_behind};
-use crate::summary::{host, summary};
+use crate::style::{Ink, Style, ink, wrap_behind};
+use crate::summary::summary;
 
 /// From this width on, the point has a column of its own, if all points fit.
 const WIDE: usize = 110;
@@ -23,10 +24,16 @@ const FEW: usize = 30;
 const SECOND_QUANTILE: usize = 3;
 
 /// The whole of a run.
-pub(crate) fn table(run: &RunHeader, records: &[Record], end: Option<&End>, style: &Style) -> String {
+pub(crate) fn table(
+    families: Families<'_>,
+    run: &RunHeader,
+    records: &[Record],
+    end: Option<&End>,
+    style: &Style,
+) -> String {
     let hidden = !style.all && records.len() > FEW;
     let shown: Vec<Record> = records.iter().filter(|r| !(hidden && r.detail)).cloned().collect();
-    let groups = groups(&shown, style);
+    let groups = groups(families, &shown, style);
     let laid_out = |wide| {
         let mut grid = Grid::new(&aligns(style, wide), style);
         groups.iter().for_each(|group| add(&mut grid, group, style, wide));
@@ -138,15 +145,6 @@ fn add_row(grid: &mut Grid, row: &Row<'_>, mut cells: Vec<Cell>, style: &Style) 
     }
 }
 
-/// The colour of a state.
-pub(crate) fn ink(state: State) -> Ink {
-    match state {
-        State::Ok | State::Unsupported => Ink::Faint,
-        State::Noisy | State::Unresolved => Ink::Warning,
-        State::Denied | State::Timeout | State::Failed => Ink::Bad,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -155,7 +153,7 @@ mod tests {
 
     fn shown(style: &Style) -> String {
         let records = fixtures::records();
-        table(&fixtures::header(), &records, Some(&fixtures::end(&records)), style)
+        table(fixtures::families(), &fixtures::header(), &records, Some(&fixtures::end(&records)), style)
     }
 
     #[test]
@@ -197,7 +195,7 @@ mod tests {
             records.push(fixtures::record(id, long, groma_model::Quantity::Latency, 1e-6));
         }
         for width in [80, 100, 120, 132, 200] {
-            let text = table(&fixtures::header(), &records, None, &Style::plain(width));
+            let text = table(fixtures::families(), &fixtures::header(), &records, None, &Style::plain(width));
             assert!(text.contains(long), "{text}");
             for line in text.lines().filter(|line| !line.trim_end().ends_with(long)) {
                 assert!(columns(line) <= width, "{width}: {line}");
@@ -222,7 +220,7 @@ mod tests {
 
     #[test]
     fn a_run_without_records_is_not_an_error() {
-        let text = table(&fixtures::header(), &[], None, &Style::plain(80));
+        let text = table(fixtures::families(), &fixtures::header(), &[], None, &Style::plain(80));
         assert!(text.contains("0 metrics"), "{text}");
     }
 }

@@ -19,6 +19,8 @@ pub const NONE: &str = "–";
 pub enum Scale {
     /// Seconds: `4.49 µs`.
     Time,
+    /// Seconds per gigabyte: `53.6 ms/GB`.
+    TimePerGigabyte,
     /// Bytes per second: `12.4 GB/s`.
     Bandwidth,
     /// Hertz: `3.40 GHz`.
@@ -34,6 +36,7 @@ pub enum Scale {
 }
 
 const TIME: [(f64, &str); 4] = [(1.0, " s"), (1e-3, " ms"), (1e-6, " µs"), (1e-9, " ns")];
+const TIME_PER_GIGABYTE: [(f64, &str); 4] = [(1.0, " s/GB"), (1e-3, " ms/GB"), (1e-6, " µs/GB"), (1e-9, " ns/GB")];
 const BANDWIDTH: [(f64, &str); 5] = [(1e12, " TB/s"), (1e9, " GB/s"), (1e6, " MB/s"), (1e3, " kB/s"), (1.0, " B/s")];
 const FREQUENCY: [(f64, &str); 4] = [(1e9, " GHz"), (1e6, " MHz"), (1e3, " kHz"), (1.0, " Hz")];
 const EVENTS: [(f64, &str); 4] = [(1e9, " G/s"), (1e6, " M/s"), (1e3, " k/s"), (1.0, " /s")];
@@ -46,6 +49,7 @@ impl Scale {
     pub fn of(record: &Record) -> Scale {
         match record.unit {
             Unit::Seconds => Scale::Time,
+            Unit::SecondsPerGigabyte => Scale::TimePerGigabyte,
             Unit::BytesPerSecond => Scale::Bandwidth,
             Unit::PerSecond if record.id.contains("frequency") => Scale::Frequency,
             Unit::PerSecond => Scale::Events,
@@ -59,6 +63,7 @@ impl Scale {
     fn units(self) -> &'static [(f64, &'static str)] {
         match self {
             Scale::Time => &TIME,
+            Scale::TimePerGigabyte => &TIME_PER_GIGABYTE,
             Scale::Bandwidth => &BANDWIDTH,
             Scale::Frequency => &FREQUENCY,
             Scale::Events => &EVENTS,
@@ -217,6 +222,14 @@ mod tests {
 
     fn time(v: f64) -> String {
         value(v, Scale::Time, None)
+    }
+
+    #[test]
+    fn a_time_for_a_gigabyte_says_per_what() {
+        let mut record =
+            crate::fixtures::record("ipc.pipe_bandwidth.cpu_reader", "", Quantity::TimePerGigabyte, 0.0536);
+        record.ci_display = None;
+        assert_eq!(headline(&record).as_deref(), Some("53.6 ms/GB"));
     }
 
     #[test]

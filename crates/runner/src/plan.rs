@@ -7,9 +7,7 @@
 use crate::request::RunRequest;
 use anyhow::{Context, Result, bail};
 use groma_harness::Benchmark;
-use groma_harness::model::{
-    Info, Metric, Param, ParamKind, Params, Placement, Point, Profile, Value, WorkerKind, Workers,
-};
+use groma_harness::model::{Info, Metric, ParamKind, Params, Placement, Point, Tier, Value, WorkerKind};
 use groma_harness::sys::topology::{Relation, Topology};
 
 /// One point of the plan.
@@ -53,7 +51,7 @@ pub fn plan(benches: &[&'static Benchmark], args: &RunRequest, topology: &Topolo
     for bench in benches {
         for params in combinations(&bench.info, args)? {
             for (layout, workers) in layouts(&bench.info, args, topology) {
-                for placement in spelled_out(layout, args.full, topology) {
+                for placement in spelled_out(layout, args.tier() == Tier::Full, topology) {
                     points.push(planned(&bench.info, params.clone(), placement, workers, args.threads, topology));
                 }
             }
@@ -67,46 +65,28 @@ pub fn plan(benches: &[&'static Benchmark], args: &RunRequest, topology: &Topolo
 
 /// All combinations of the wanted values of a benchmark's parameters.
 fn combinations(info: &Info, args: &RunRequest) -> Result<Vec<Params>> {
-    let mut all = vec![Params::default()];
-    let mut chosen = args.full;
+    let typed = |name: &str| args.params.iter().find(|(typed, _)| typed == name).map(|(_, values)| values);
+    if !info.params.iter().any(|param| typed(param.name).is_some()) {
+        return Ok(info.points(args.tier()));
+    }
+    // With values that somebody names, every combination is measured.
+    let mut wanted = Vec::new();
     for param in info.params {
-        let typed = args.params.iter().find(|(name, _)| name == param.name).map(|(_, values)| values);
-        chosen |= typed.is_some();
+        let typed = typed(param.name);
         // A text is one value, commas and all.
         let whole = typed.filter(|_| param.kind == ParamKind::Text).map(|values| values.join(","));
         let texts: Vec<&str> = match typed {
             Some(_) if whole.is_some() => whole.as_deref().into_iter().collect(),
             Some(values) => values.iter().map(String::as_str).collect(),
-            None => defaults(param, args).to_vec(),
+            None => param.values(args.tier()),
         };
         let values: Vec<Value> = texts
             .iter()
             .map(|text| param.parse(text).map_err(|why| anyhow::anyhow!("--param {}: {why}", param.name)))
             .collect::<Result<_>>()?;
-        all = all
-            .into_iter()
-            .flat_map(|params| {
-                values.iter().map(move |value| {
-                    let mut params = params.clone();
-                    params.0.push((param.name.to_owned(), value.clone()));
-                    params
-                })
-            })
-            .collect();
+        wanted.push((param.name, values));
     }
-    // What a plain run thins out is measured when somebody names values.
-    if !chosen {
-        all.retain(|params| (info.plain)(params));
-    }
-    Ok(all)
-}
-
-fn defaults(param: &Param, args: &RunRequest) -> &'static [&'static str] {
-    match args.profile {
-        _ if args.full => param.full_values(),
-        Profile::Quick => param.quick_values(),
-        Profile::Standard | Profile::Rigorous => param.default,
-    }
+    Ok(Params::combinations(&wanted))
 }
 
 /// Where, and by how many, a benchmark is to be run.
@@ -131,15 +111,11 @@ fn layouts(info: &Info, args: &RunRequest, topology: &Topology) -> Vec<(Placemen
         _ => {
             let here = info.placements.iter().filter(|p| **p != Placement::Remote).cloned();
             // A quick run has time for one placement of each.
-            here.take(if !args.full && args.profile == Profile::Quick { 1 } else { usize::MAX }).collect()
+            here.take(if args.tier() == Tier::Quick { 1 } else { usize::MAX }).collect()
         }
     };
     let mut workers: Vec<u32> = if args.parallel.is_empty() {
-        let default = |w: &Workers| match w {
-            Workers::One => 1,
-            Workers::Cpus => cpus,
-        };
-        info.workers.iter().map(default).collect()
+        if info.group_tier <= args.tier() { vec![1, cpus] } else { vec![1] }
     } else {
         args.parallel.clone()
     };

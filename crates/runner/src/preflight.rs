@@ -83,10 +83,10 @@ pub(crate) fn preflight(
         Ended::OutOfBudget => Err(NotMeasured::Failed("the preflight did not end".to_owned())),
         Ended::Result(result) if result.state != State::Ok => Err(NotMeasured::Failed(result.reason)),
         Ended::Result(result) => {
-            let host = host_preflight::host(&result)
-                .ok_or_else(|| NotMeasured::Failed("the preflight left facts out".to_owned()))?;
-            let lost = result.fact("noise.lost").and_then(|lost| lost.parse().ok());
-            Ok((host, lost, result.output.remarks))
+            let found = result.output.preflight;
+            let found =
+                found.ok_or_else(|| NotMeasured::Failed("the preflight did not say what it found".to_owned()))?;
+            Ok((found.host, found.noise.map(|noise| noise.lost), result.output.remarks))
         }
     }
 }

@@ -1,7 +1,7 @@
 //! What a run is asked for.
 
 use crate::effort::Effort;
-use groma_harness::model::{NoiseVerdict, Placement, Profile, Remote};
+use groma_harness::model::{NoiseVerdict, Placement, Profile, Remote, Tier};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -54,6 +54,11 @@ impl RunRequest {
             require: None,
             work_dir: None,
         }
+    }
+
+    /// The highest tier that the run measures.
+    pub fn tier(&self) -> Tier {
+        if self.full { Tier::Full } else { self.profile.tier() }
     }
 
     /// The time for the whole run: what was asked for, or that of the profile.

@@ -1,6 +1,7 @@
 //! Finds the benchmarks that texts name: ids, groups, patterns, and a suggestion where none fits.
 
 use groma_harness::Benchmark;
+use groma_harness::model::Tier;
 use std::fmt;
 
 /// A text that names no benchmark.
@@ -21,18 +22,18 @@ impl fmt::Display for UnknownBenchmark {
 
 impl std::error::Error for UnknownBenchmark {}
 
-/// The benchmarks that the texts name, in the order of the catalogue. No text means the default
-/// set, or that of a quick run.
+/// The benchmarks that the texts name, in the order of the catalogue. No text means what a run
+/// of this tier measures.
 ///
 /// # Errors
 /// Names the first text that fits nothing, with the closest id.
 pub fn select(
     all: &[&'static Benchmark],
     texts: &[String],
-    quick: bool,
+    tier: Tier,
 ) -> Result<Vec<&'static Benchmark>, UnknownBenchmark> {
     if texts.is_empty() {
-        return Ok(all.iter().copied().filter(|b| b.info.default && (b.info.quick || !quick)).collect());
+        return Ok(all.iter().copied().filter(|b| b.info.tier <= tier).collect());
     }
     for text in texts {
         if !all.iter().any(|b| fits(text, b)) {
@@ -45,11 +46,11 @@ pub fn select(
 /// Whether a text names a benchmark: its id, one of its metrics, its family, or a pattern.
 fn fits(text: &str, bench: &Benchmark) -> bool {
     let info = &bench.info;
-    if text == info.id || (text == info.family() && info.default) {
+    if text == info.id || (text == info.family() && info.tier != Tier::Named) {
         return true;
     }
     if text.contains(['*', '?']) {
-        return info.default && glob(text.as_bytes(), info.id.as_bytes());
+        return info.tier != Tier::Named && glob(text.as_bytes(), info.id.as_bytes());
     }
     info.outputs.iter().any(|o| !o.suffix.is_empty() && text == format!("{}.{}", info.id, o.suffix))
 }

@@ -17,10 +17,9 @@ use crate::shares;
 use crate::supervise::{Ended, Supervisor};
 use crate::workdir::WorkDir;
 use anyhow::Result;
+use groma_analysis::is_precise;
 use groma_harness::Rng;
-use groma_harness::model::{Fact, Host, Job, Remote, Round, RoundResult, State};
-use groma_report::{ROUND_WALL, round_values};
-use groma_stats::rounds::{checkpoints, should_stop};
+use groma_harness::model::{Fact, Host, Job, ROUND_WALL, Remote, Round, RoundResult, State};
 use std::time::{Duration, Instant};
 
 /// A run that can begin.
@@ -163,7 +162,7 @@ impl<'p> Going<'p> {
             let point = &self.points[i];
             point.rounds.len() < full.most_rounds as usize
                 && point.spent < POINT_CAP
-                && !precise(&self.plan[i], &point.rounds)
+                && !is_precise(&self.plan[i].point, &point.rounds)
         });
         (imprecise.collect(), false)
     }
@@ -360,16 +359,6 @@ impl Survey {
     fn group_sampling(&self, effort: &Effort, points: usize) -> Duration {
         effort.sampling.max(self.budget / 12 / points.max(1) as u32)
     }
-}
-
-/// Whether every metric of the point has the interval that the stopping rule asks for.
-fn precise(planned: &Planned, rounds: &[Round]) -> bool {
-    let point = &planned.point;
-    point.metrics.iter().take(1).all(|metric| {
-        let values = round_values(point, metric, rounds);
-        // The rule is applied at checkpoints only; between them, go on.
-        checkpoints().contains(&values.len()) && should_stop(&values, point.target_half_width)
-    })
 }
 
 #[cfg(test)]

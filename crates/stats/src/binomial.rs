@@ -1,9 +1,11 @@
-//! The binomial distribution of n fair coins: the chance that a given number of values falls below the true median.
+//! The binomial distribution of n fair coins: the probability that a given number of values falls
+//! below the true median.
 
-/// P(X <= k) for k = 0..=n, X the number of heads of `n` fair coins.
+/// P(X <= k) for k = 0..=n, where X is the number of heads of `n` fair coins.
 ///
-/// Weights grow from the centre outward by the ratio of neighbours, and are divided by their own sum: no factorial, no
-/// logarithm, no 2^-n that would underflow. Tails too small for an `f64` are 0.
+/// Computes the weights from the centre outward by the ratio of adjacent terms and divides them by
+/// their sum, which avoids factorials, logarithms and a 2^-n that would underflow. Tails too small
+/// for an `f64` are 0.
 pub(crate) fn cumulative(n: usize) -> Vec<f64> {
     let centre = n / 2;
     let mut weight = vec![0.0; n + 1];
@@ -14,7 +16,7 @@ pub(crate) fn cumulative(n: usize) -> Vec<f64> {
     for k in centre + 1..=n {
         weight[k] = weight[n - k];
     }
-    // The smallest first, so that a tail is as exact as its parts.
+    // Adds the smallest first, so a tail is as exact as its terms.
     let mut sum = 0.0;
     let mut cumulative: Vec<f64> = weight
         .iter()

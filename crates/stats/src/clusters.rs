@@ -1,28 +1,32 @@
-//! Groups of things from how far they are from one another: CPUs by the time that a cache line takes between two of them.
+//! Groups items by the distances between them: CPUs by cache-line transfer latency.
 //!
-//! Single linkage on the logarithm of the distances (memory-methods.md M12): two are in one group when a way leads from one to
-//! the other without a step longer than the group's. Where the lengths of the steps that join groups leave a gap, a level
-//! ends: the threads of a core, the cores below a cache, the packages. How many levels there are is not assumed.
+//! Single linkage on the logarithm of the distances (docs/methods/statistics.md#clusters): two
+//! items are in one group if a path leads from one to the other without a link longer than the
+//! group's. A level ends where the lengths of the links that join groups leave a gap: the threads
+//! of a core, the cores below a cache, the packages. The number of levels is not assumed.
 
-/// Steps belong to different levels when one is longer by this factor: the page that a line is on moves it by 10 to 20 %, and
-/// the nearest two levels known are 1.5 apart (load and store between threads of a core, and between cores of one cache).
+/// Two successive links belong to different levels if one is longer by this factor. The page that a
+/// line is on moves the latency by 10 to 20 %, and the closest two levels known are a factor of 1.5
+/// apart (load and store between threads of a core, and between cores of one cache).
 const GAP: f64 = 1.3;
 
-/// A level: how the things fall into groups when steps beyond its gap are not taken.
+/// A level: the groups that remain when links longer than `within` are ignored.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Grouping {
-    /// The longest step within a group.
+    /// The longest link within a group.
     pub within: f64,
-    /// The shortest step between two groups.
+    /// The shortest link between two groups.
     pub between: f64,
-    /// The groups, each sorted, by their first member.
+    /// The groups, each sorted, ordered by their first member.
     pub groups: Vec<Vec<usize>>,
 }
 
-/// The levels of a square matrix of distances, the finest first; empty where all are equally far apart.
+/// The levels of a square matrix of distances, the finest first; empty if all items are equally far
+/// apart.
 ///
-/// A distance that is known in both directions counts by the smaller one, for interference only adds. `None` when a pair is
-/// known in neither, or is no positive number: a group that was not measured must not be told.
+/// Of the two directions of a pair the smaller distance counts, because interference only adds.
+/// Returns `None` if a pair has no positive, finite distance in either direction: with a pair
+/// missing, no grouping is reported.
 #[must_use]
 pub fn clusters(distances: &[Vec<Option<f64>>]) -> Option<Vec<Grouping>> {
     let n = distances.len();
@@ -37,7 +41,7 @@ pub fn clusters(distances: &[Vec<Option<f64>>]) -> Option<Vec<Grouping>> {
         }
     }
     steps.sort_by(|x, y| x.0.total_cmp(&y.0));
-    // The steps that join two groups (Kruskal): what single linkage looks at.
+    // The links that join two groups (Kruskal), as single linkage needs them.
     let mut group: Vec<usize> = (0..n).collect();
     let mut joins: Vec<(f64, usize, usize)> = Vec::new();
     for step in steps {
@@ -58,7 +62,7 @@ pub fn clusters(distances: &[Vec<Option<f64>>]) -> Option<Vec<Grouping>> {
     Some(levels)
 }
 
-/// Makes one group of two; whether they were two.
+/// Merges the groups of `a` and `b`; returns whether they were two.
 fn join(group: &mut [usize], a: usize, b: usize) -> bool {
     let (one, other) = (group[a], group[b]);
     let (keep, give) = (one.min(other), one.max(other));
@@ -68,7 +72,7 @@ fn join(group: &mut [usize], a: usize, b: usize) -> bool {
     one != other
 }
 
-/// Who is in which group.
+/// The members of each group.
 fn members(group: &[usize]) -> Vec<Vec<usize>> {
     let of = |first: usize| (0..group.len()).filter(|i| group[*i] == first).collect::<Vec<_>>();
     (0..group.len()).map(of).filter(|members| !members.is_empty()).collect()
@@ -79,7 +83,8 @@ mod tests {
     use super::*;
     use crate::rng::Rng;
 
-    /// Distances by a rule, each moved by up to so much, in the upper half of the matrix only.
+    /// A matrix of distances given by a rule, upper half only. Each distance is enlarged by up to
+    /// `noise`, as a share of itself.
     fn matrix(n: usize, noise: f64, distance: impl Fn(usize, usize) -> f64) -> Vec<Vec<Option<f64>>> {
         let mut rng = Rng::new(5);
         let mut moved = |d: f64| d * (1.0 + noise * (rng.below(1001) as f64 / 1000.0));
@@ -91,7 +96,7 @@ mod tests {
 
     #[test]
     fn threads_caches_and_packages_are_three_levels() {
-        // 32 CPUs: threads of a core 16 apart, four cores below a cache, eight cores a package.
+        // 32 CPUs: sibling threads 16 apart, four cores below a cache, eight cores a package.
         let distance = |a: usize, b: usize| match (a % 16, b % 16) {
             (x, y) if x == y => 7.0,
             (x, y) if x / 4 == y / 4 => 25.0,
@@ -111,7 +116,7 @@ mod tests {
 
     #[test]
     fn a_mesh_and_a_pair_have_no_groups() {
-        // On a mesh the way grows by the hop: 45 to 75, and nearest neighbours are alike.
+        // On a mesh latency grows by the hop, 45 to 75, and nearest neighbours are alike.
         let mesh = |a: usize, b: usize| 45.0 + 5.0 * ((a % 4).abs_diff(b % 4) + (a / 4).abs_diff(b / 4)) as f64;
         assert_eq!(clusters(&matrix(16, 0.05, mesh)), Some(vec![]));
         assert_eq!(clusters(&matrix(2, 0.0, |_, _| 50.0)), Some(vec![]));
@@ -128,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn the_smaller_direction_counts_and_what_is_unknown_is_not_told() {
+    fn the_smaller_direction_counts_and_an_unknown_pair_gives_no_groups() {
         let mut both = matrix(3, 0.0, |a, _| if a == 0 { 90.0 } else { 30.0 });
         both[2][1] = Some(500.0);
         let levels = clusters(&both).expect("all are known");

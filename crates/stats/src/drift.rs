@@ -1,7 +1,9 @@
-//! Whether values change with time: is the warm-up over, did the machine drift during the run.
+//! Whether values change with time: whether the warm-up is over, and whether the machine drifted
+//! during the run.
 //!
-//! Everything here rests on ranks and medians, so a few disturbed samples neither make a trend nor hide one. All
-//! comparisons of pairs: the time is quadratic in the number of values, meant for hundreds.
+//! Everything here uses ranks and medians, so a few disturbed samples neither create a trend nor
+//! hide one. All pairs of values are compared: the running time is quadratic in their number, which
+//! is fine for hundreds.
 
 use std::cmp::Ordering;
 
@@ -9,50 +11,52 @@ use crate::normal::two_sided_tail;
 use crate::order::{median, sorted};
 use crate::rounds::round_medians;
 
-/// How many of the latest values decide whether a benchmark is warm (3.6).
+/// The number of latest values that decide whether a benchmark is warm
+/// (docs/methods/statistics.md#drift).
 const STEADY_WINDOW: usize = 10;
 
-/// The change, as a share of the median, that counts: below, a trend is harmless even where it is certain (3.6).
+/// The smallest change that counts, as a share of the median. A smaller one is harmless even when
+/// it is certain (docs/methods/statistics.md#drift).
 const TOLERATED_CHANGE: f64 = 0.01;
 
-/// The chance of a trend as strong as the one seen, were there none, below which it counts as seen (3.6).
+/// A trend counts as significant if p is below this (docs/methods/statistics.md#drift).
 const SIGNIFICANCE: f64 = 0.01;
 
-/// The outcome of the test of Mann and Kendall.
+/// The result of the Mann-Kendall test.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Trend {
-    /// Pairs that rise with time less pairs that fall.
+    /// The number of pairs that rise with time less the number that fall.
     pub s: i64,
-    /// `s`, less 1 towards 0, in standard deviations, ties accounted for.
+    /// `s`, moved towards 0 by 1, in standard deviations, with correction for ties.
     pub z: f64,
-    /// The chance of so large a |z| without a trend: two-sided, by the normal approximation (from 9 values on it errs
-    /// to the safe side).
+    /// The two-sided probability of such a |z| without a trend, by the normal approximation, which
+    /// is conservative from 9 values on.
     pub p: f64,
     /// The change per step: [`theil_sen_slope`].
     pub slope: f64,
 }
 
-/// A change over the whole time looked at.
+/// A change over the whole period.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Change {
-    /// The chance of so clear a trend without a change.
+    /// The probability of so strong a trend without a change.
     pub p: f64,
     /// The change from the first to the last value as a share of the median; negative for a fall.
     pub relative: f64,
 }
 
-/// A drift that was seen; at least one of the two is present.
+/// A detected drift; at least one of the two is present.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Drift {
     /// From round to round: the machine changed during the run.
     pub between_rounds: Option<Change>,
-    /// From the start to the end of rounds, in all of them together: a warm-up that did not end, or a leak.
+    /// From start to end of the rounds, all of them together: an unfinished warm-up, or a leak.
     pub within_rounds: Option<Change>,
 }
 
-/// The change per step of values at equal distances: the median of the slopes of all pairs (Theil 1950; Sen, "Estimates
-/// of the regression coefficient based on Kendall's tau", JASA 1968). `None` below 2 values, or with one that is not
-/// finite.
+/// The change per step of equally spaced values: the median of the slopes of all pairs (Theil 1950;
+/// Sen, "Estimates of the regression coefficient based on Kendall's tau", JASA 1968). `None` for
+/// fewer than 2 values or if one is not finite.
 #[must_use]
 pub fn theil_sen_slope(values: &[f64]) -> Option<f64> {
     let slopes: Vec<f64> = (1..values.len())
@@ -61,8 +65,8 @@ pub fn theil_sen_slope(values: &[f64]) -> Option<f64> {
     median(&slopes)
 }
 
-/// The test of Mann (Econometrica 1945) and Kendall for a rise or fall of values in the order of time, with correction
-/// for ties. `None` below 3 values, or with one that is not finite.
+/// The test of Mann (Econometrica 1945) and Kendall for a trend of values in time order, with
+/// correction for ties. `None` for fewer than 3 values or if one is not finite.
 #[must_use]
 pub fn mann_kendall(values: &[f64]) -> Option<Trend> {
     if values.len() < 3 {
@@ -73,8 +77,9 @@ pub fn mann_kendall(values: &[f64]) -> Option<Trend> {
     Some(Trend { s: order.s, z: order.z(), p: two_sided_tail(order.z()), slope })
 }
 
-/// Whether the latest 10 values are steady: the trend over them, and the step from their first half to their second,
-/// are both below 1 % of their median (3.6). Fewer than 10 values are not steady yet.
+/// Whether the latest 10 values are steady: the trend over them, and the step from the median of
+/// their first half to that of the second, are both below 1 % of their median
+/// (docs/methods/statistics.md#drift). Fewer than 10 values are not steady yet.
 #[must_use]
 pub fn steady(values: &[f64]) -> bool {
     let Some(latest) = values.last_chunk::<STEADY_WINDOW>() else {
@@ -90,13 +95,15 @@ pub fn steady(values: &[f64]) -> bool {
     }
 }
 
-/// The drift over `rounds`, each the values of one process in the order of time: p < 1 % and a total change of more
-/// than 1 %, over the medians of the rounds or within the rounds (3.6).
+/// The drift over `rounds`, each the values of one process in time order: p < 1 % and a total
+/// change of more than 1 %, over the medians of the rounds or within the rounds
+/// (docs/methods/statistics.md#drift).
 ///
-/// Within rounds the pairs of all rounds are counted together, and the change is the median of the rounds' changes:
-/// what the rounds have in common, not one that was disturbed (Hirsch, Slack, Smith, "Techniques of trend analysis for
-/// monthly water quality data", Water Resources Research 1982). Values of one process depend on each other, so the
-/// chance is too small there; the size of the change is what keeps false alarms rare. `None`: no drift seen.
+/// Within rounds, the pairs of all rounds are counted together and the change is the median of the
+/// rounds' changes, so that one disturbed round does not count (Hirsch, Slack, Smith, "Techniques
+/// of trend analysis for monthly water quality data", Water Resources Research 1982). Values of one
+/// process depend on each other, so p is too small there; the required size of the change keeps
+/// false alarms rare. `None`: no drift detected.
 #[must_use]
 pub fn drift(rounds: &[Vec<f64>]) -> Option<Drift> {
     let medians = round_medians(rounds);
@@ -109,13 +116,13 @@ pub fn drift(rounds: &[Vec<f64>]) -> Option<Drift> {
     (between.is_some() || within.is_some()).then_some(Drift { between_rounds: between, within_rounds: within })
 }
 
-/// The change that the slope makes from the first to the last value, as a share of the median.
+/// The rise of the Theil-Sen line from the first to the last value, as a share of the median.
 fn relative_rise(values: &[f64]) -> Option<f64> {
     let rise = theil_sen_slope(values)? * (values.len() - 1) as f64 / median(values)?.abs();
     rise.is_finite().then_some(rise)
 }
 
-/// Kendall's S and its variance where there is no trend.
+/// Kendall's S and its variance under the hypothesis of no trend.
 struct Concordance {
     s: i64,
     variance: f64,
@@ -140,7 +147,7 @@ impl Concordance {
         }
     }
 
-    /// `relative` as a change, if it is both certain and large.
+    /// `relative` as a change, if it is both significant and large.
     fn change(&self, relative: Option<f64>) -> Option<Change> {
         let change = Change { p: two_sided_tail(self.z()), relative: relative? };
         (change.p < SIGNIFICANCE && change.relative.abs() > TOLERATED_CHANGE).then_some(change)
@@ -189,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_comes_of_nothing() {
+    fn too_few_or_non_finite_values_give_no_answer() {
         assert_eq!(theil_sen_slope(&[1.0]), None);
         assert_eq!(theil_sen_slope(&[1.0, f64::NAN, 2.0]), None);
         assert_eq!(mann_kendall(&[1.0, 2.0]), None);
@@ -207,7 +214,8 @@ mod tests {
         assert!(!steady(&[[1.0; 10], [f64::NAN; 10]].concat()));
     }
 
-    /// The halves of a line differ by half of its rise, so the slope is the stricter of the two here.
+    /// The halves of a line differ by half of its rise, so the slope is the stricter criterion
+    /// here.
     #[test]
     fn a_slope_is_not_steady() {
         let line = |step: f64| (0..10).map(|index| 1.0 + step * f64::from(index)).collect::<Vec<f64>>();
@@ -216,7 +224,7 @@ mod tests {
         assert!(!steady(&line(-0.0012)));
     }
 
-    /// Values are seconds as a rule, so far below 1: what is tolerated is a share of them.
+    /// Values are usually seconds, far below 1, so the tolerance must be relative.
     #[test]
     fn steadiness_does_not_depend_on_the_unit() {
         let line = |step: f64, unit: f64| (0..10).map(|i| unit * (1.0 + step * f64::from(i))).collect::<Vec<f64>>();
@@ -226,7 +234,7 @@ mod tests {
         }
     }
 
-    /// Up and down again: no slope at all, but the halves differ.
+    /// Up and down again: no slope, but the halves differ.
     #[test]
     fn a_step_is_not_steady() {
         let hump =
@@ -260,15 +268,16 @@ mod tests {
     }
 
     #[test]
-    fn drift_must_be_both_certain_and_large() {
+    fn drift_must_be_both_significant_and_large() {
         assert_eq!(drift(&rounds(9, 0.001, 0.0)), None, "certain, but 0.8 %");
         assert_eq!(drift(&rounds(9, 0.0, 0.0004)), None, "certain, but 0.96 %");
-        assert_eq!(drift(&rounds(5, 0.01, 0.0)), None, "4 %, but five rounds in order are no proof");
+        assert_eq!(drift(&rounds(5, 0.01, 0.0)), None, "4 %, but five rounds in order are not significant");
     }
 
-    /// Each round rises by 2 %, but in 3 or 4 of 9 steps: the rounds together are no proof of a rise.
+    /// Each round rises by 2 %, but in only 3 or 4 of 9 steps: all rounds together do not make it
+    /// significant.
     #[test]
-    fn a_large_change_that_is_not_certain_is_no_drift() {
+    fn a_large_change_that_is_not_significant_is_not_drift() {
         let wavy = [1.00, 1.04, 0.97, 1.03, 1.00, 0.98, 1.05, 0.99, 1.04, 1.02];
         assert!(relative_rise(&wavy).is_some_and(|rise| rise > TOLERATED_CHANGE));
         assert_eq!(drift(&vec![wavy.to_vec(); 3]), None);
@@ -285,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn one_disturbed_value_of_ten_makes_nothing_unsteady_and_hides_nothing() {
+    fn one_disturbed_value_of_ten_does_not_change_the_verdict() {
         // The mean of the second half is 200 times that of the first; its median is the same.
         let mut values = vec![100.0; 10];
         values[7] = 100_000.0;

@@ -1,22 +1,23 @@
-//! Counts over a logarithmic axis, for plots and text.
+//! Histograms with a logarithmic axis, for plots and text.
 
 use crate::order::sorted;
 
-/// A stretch of values and how many fell into it.
+/// A range of values and the number that fell into it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Bin {
     /// The lower end, which belongs to the bin.
     pub low: f64,
     /// The upper end, which belongs to the next bin, or to this one if it is the last.
     pub high: f64,
-    /// How many values.
+    /// The number of values.
     pub count: usize,
 }
 
-/// `bins` adjacent stretches of equal ratio from the smallest to the largest value, with their counts.
+/// `bins` adjacent ranges of equal ratio from the smallest to the largest value, with their counts.
 ///
-/// Values that are not positive and finite have no place on such an axis and are not counted: compare the sum with the
-/// number of values where there may be some. Equal values give one bin without width. Empty without values or bins.
+/// Values that are not positive and finite are not counted: where there may be some, compare the
+/// sum of the counts with the number of values. Equal values give one bin of zero width. Empty if
+/// there are no values or no bins.
 #[must_use]
 pub fn log_histogram(values: &[f64], bins: usize) -> Vec<Bin> {
     let mut sorted = sorted(values);
@@ -56,7 +57,7 @@ mod tests {
         }
     }
 
-    /// The logarithm of the least value is 0 above: here neither end has that.
+    /// Above, the logarithm of the smallest value is 0; here neither end has that.
     #[test]
     fn bins_of_equal_ratio_start_at_any_value() {
         let bins = log_histogram(&[1e-7, 2e-7, 5e-6, 1e-5], 2);

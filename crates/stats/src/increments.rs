@@ -1,37 +1,41 @@
 //! The step of a clock, from the differences of its readings.
 //!
-//! The clock's own word (`clock_getres`) lies, and so do the smallest difference and the greatest common divisor of
-//! all: one odd reading destroys both (M1: a smallest difference of 0.39 ns where the step is 10 ns). What most
-//! readings say does not.
+//! `clock_getres` reports a step that the clock does not have, and one odd reading is enough to
+//! spoil both the smallest difference and the greatest common divisor of all: a smallest difference
+//! of 0.39 ns was seen where the step is 10 ns (docs/methods/timing.md#clock-resolution). The step
+//! that most readings show is reliable.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The share of the differences that a common step may leave unexplained: 0.1 % (`memory-methods.md` M0.7).
+/// The share of the differences that a common step may leave unexplained: 0.1 %
+/// (docs/methods/statistics.md#increments).
 const UNEXPLAINED: f64 = 0.001;
 
-/// The step of a clock as the commonest positive difference of successive readings, the smaller of two equally common
-/// ones.
+/// The step of a clock as the most frequent positive difference of successive readings; of equally
+/// frequent ones, the smaller.
 ///
-/// Where reading the clock takes longer than its step this is too large, which is safe for choosing how long to time.
-/// `None` without a positive difference.
+/// Too large if reading the clock takes longer than its step, which is safe for choosing the length
+/// of timed intervals. `None` without a positive difference.
 #[must_use]
 pub fn mode_step(deltas: &[u64]) -> Option<u64> {
     by_frequency(deltas).first().map(|&(delta, _)| delta)
 }
 
-/// The step of a clock as the largest number of which at least 99.9 % of the positive differences are multiples.
+/// The step of a clock as the largest number of which at least 99.9 % of the positive differences
+/// are multiples.
 ///
-/// Finer than [`mode_step`] where a reading takes several steps. For a clock whose step is no whole number of units
-/// (41.67 ns) it is 1, though: it never reports a step that the readings contradict. `None` without a positive
-/// difference.
+/// Finer than [`mode_step`] if a reading takes several steps. For a clock whose step is not a whole
+/// number of units (41.67 ns) the result is 1: it never reports a step that the readings
+/// contradict. `None` without a positive difference.
 #[must_use]
 pub fn common_step(deltas: &[u64]) -> Option<u64> {
     let counts = by_frequency(deltas);
     let total: usize = counts.iter().map(|(_, count)| count).sum();
     let unexplained = (total as f64 * UNEXPLAINED) as usize;
 
-    // Together too frequent to be left unexplained: the step divides at least one of these.
+    // Stops at differences that are together too frequent to stay unexplained: the step divides at
+    // least one of them.
     let mut seen = 0;
     let frequent = counts.iter().take_while(|(_, count)| {
         let needed = seen <= unexplained;
@@ -45,7 +49,8 @@ pub fn common_step(deltas: &[u64]) -> Option<u64> {
     frequent.flat_map(|&(delta, _)| common_divisors(delta, &counts)).filter(explains).max()
 }
 
-/// The positive differences with their numbers, the most frequent first, the smaller first among equally frequent ones.
+/// The positive differences with their counts, the most frequent first; of equally frequent ones,
+/// the smaller first.
 fn by_frequency(deltas: &[u64]) -> Vec<(u64, usize)> {
     let mut counts = BTreeMap::new();
     for &delta in deltas.iter().filter(|&&delta| delta > 0) {
@@ -56,7 +61,7 @@ fn by_frequency(deltas: &[u64]) -> Vec<(u64, usize)> {
     counts
 }
 
-/// The greatest common divisors of `delta` with any selection of the others.
+/// The greatest common divisors of `delta` with every subset of the others.
 fn common_divisors(delta: u64, counts: &[(u64, usize)]) -> BTreeSet<u64> {
     let mut divisors = BTreeSet::from([delta]);
     for &(other, _) in counts {
@@ -74,7 +79,8 @@ fn gcd(a: u64, b: u64) -> u64 {
 mod tests {
     use super::*;
 
-    /// Table M1: a step of 10, one odd reading that makes the minimum 3 and the greatest common divisor 1.
+    /// A step of 10 with one odd reading that makes the minimum 3 and the greatest common divisor 1
+    /// (docs/methods/timing.md#clock-resolution).
     #[test]
     fn one_odd_reading_changes_nothing() {
         let mut deltas = [20, 20, 20, 30, 0, 20, 30, 40, 20, 20].repeat(1000);
@@ -83,9 +89,10 @@ mod tests {
         assert_eq!(common_step(&deltas), Some(10));
     }
 
-    /// `memory-methods.md` M0.7: readings in ticks of 26, with one reading of 1 as the divisor's downfall.
+    /// Readings in ticks of 26, and one reading of 1 that reduces the greatest common divisor to 1
+    /// (docs/methods/statistics.md#increments).
     #[test]
-    fn a_step_that_the_divisor_of_all_misses() {
+    fn a_step_that_the_common_divisor_of_all_misses() {
         let mut deltas: Vec<u64> = (0..100_000).map(|index| 26 * (2 + index % 5)).collect();
         deltas.push(53);
         assert_eq!(deltas.iter().copied().fold(0, gcd), 1);
@@ -99,7 +106,8 @@ mod tests {
         assert_eq!(common_step(&with_odd(3)), Some(1));
     }
 
-    /// Steps of 10 ns, 1 us, 1 ms and 10 ms, read every 37 ns or so (V3).
+    /// Steps of 10 ns, 1 us, 1 ms and 10 ms, read about every 37 ns
+    /// (docs/methods/statistics.md#increments).
     #[test]
     fn steps_of_fake_clocks() {
         let mut rng = crate::Rng::new(3);
@@ -122,14 +130,14 @@ mod tests {
 
     /// 24.576 MHz: 40.69 ns. No whole number of nanoseconds explains 40 and 41.
     #[test]
-    fn a_step_of_no_whole_number_of_units() {
+    fn a_step_that_is_not_a_whole_number_of_units() {
         let ticks = |tick: u64| tick * 1_000_000 / 24_576;
         let deltas: Vec<u64> = (0..10_000).map(|tick| ticks(tick + 1) - ticks(tick)).collect();
         assert_eq!(mode_step(&deltas), Some(41));
         assert_eq!(common_step(&deltas), Some(1));
     }
 
-    /// No difference occurs twice, so the frequent ones are many; a step of 6 all the same.
+    /// No difference occurs twice, so many must be examined; the step is still 6.
     #[test]
     fn a_step_among_differences_that_all_differ() {
         let deltas: Vec<u64> = (1..=5_000).map(|index| 6 * index).chain([35]).collect();

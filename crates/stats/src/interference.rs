@@ -1,9 +1,10 @@
-//! How much of the time went to something else.
+//! The amount of time lost to something else.
 
 use crate::order::median;
 
-/// The mean as a multiple of the median: near 1 on an idle machine, larger the more the samples were disturbed, while
-/// the median holds. `None` without values, with one that is not finite, or where the median is not positive.
+/// Mean divided by median: near 1 on an idle machine, and larger the more samples were disturbed,
+/// while the median holds. `None` without values, if one is not finite, or if the median is not
+/// positive (docs/methods/statistics.md#contention).
 #[must_use]
 pub fn interference(values: &[f64]) -> Option<f64> {
     let middle = median(values).filter(|&middle| middle > 0.0)?;
@@ -22,7 +23,7 @@ mod tests {
     }
 
     #[test]
-    fn no_ratio_to_nothing() {
+    fn no_interference_without_a_positive_median() {
         for values in [&[][..], &[0.0, 0.0], &[-1.0], &[1.0, f64::NAN]] {
             assert_eq!(interference(values), None, "{values:?}");
         }

@@ -1,6 +1,7 @@
-//! Confidence intervals of a median from order statistics: no bootstrap, no normal theory (tables M5, M6).
+//! Confidence intervals of a median from order statistics, without bootstrap or normal theory
+//! (docs/methods/statistics.md#order-statistics, docs/methods/statistics.md#rejected-intervals).
 //!
-//! Intervals are closed: with ties, a true median that equals an end is inside.
+//! Intervals are closed: with ties, a true median equal to an end is inside.
 
 use crate::binomial;
 use crate::order::{ends_are_finite, median_sorted, sorted};
@@ -21,8 +22,8 @@ impl Interval {
         (self.low..=self.high).contains(&value)
     }
 
-    /// Half of the width as a share of the size of `center`; `None` where that has no meaning: a center of 0 or not
-    /// finite.
+    /// Half of the width as a share of the absolute value of `center`; `None` if `center` is 0 or
+    /// not finite.
     #[must_use]
     pub fn half_width_relative(&self, center: f64) -> Option<f64> {
         let relative = (self.high - self.low) / 2.0 / center.abs();
@@ -30,11 +31,13 @@ impl Interval {
     }
 }
 
-/// The exact interval of the median that covers with *at least* `confidence`, whatever the distribution: from the k-th
-/// smallest to the k-th largest of independent values, k the largest that the binomial distribution allows.
+/// The exact interval of the median, which covers with *at least* `confidence` for every
+/// distribution: from the k-th smallest to the k-th largest of independent values, with the largest
+/// k that the binomial distribution allows.
 ///
-/// At 95 %: ranks 1 to n for n = 6..8, (2, 10) for n = 11, (10, 22) for n = 31, (41, 61) for n = 101. `None` where even
-/// minimum to maximum covers less (n < 6 at 95 %), for values that are not finite, and for a confidence outside (0, 1).
+/// At 95 %: ranks 1 to n for n = 6..8, (2, 10) for n = 11, (10, 22) for n = 31, (41, 61) for n =
+/// 101. `None` if even minimum to maximum covers less (n < 6 at 95 %), for values that are not
+/// finite, and for a confidence outside (0, 1).
 #[must_use]
 pub fn median_interval(values: &[f64], confidence: f64) -> Option<Interval> {
     median_interval_sorted(&sorted(values), confidence)
@@ -47,12 +50,13 @@ pub fn median_interval_sorted(sorted: &[f64], confidence: f64) -> Option<Interva
     from_rank(sorted, ranks.low)
 }
 
-/// The interval of the median that covers with *about* `confidence`: between the exact interval and the next narrower
-/// one, interpolated after Hettmansperger and Sheather, "Confidence intervals based on interpolated order statistics",
-/// Statistics & Probability Letters 1986. It covered 93.7-96.2 % on every independent distribution tried (M5): to be
-/// shown, not to be judged by.
+/// The interval of the median that covers with *about* `confidence`: between the exact interval and
+/// the next narrower one, interpolated after Hettmansperger and Sheather, "Confidence intervals
+/// based on interpolated order statistics", Statistics & Probability Letters 1986. It covered
+/// 93.7-96.2 % on every independent distribution tried (docs/methods/statistics.md#interpolation).
+/// Use it for display only, not for verdicts.
 ///
-/// `None` as for [`median_interval`].
+/// `None` in the same cases as [`median_interval`].
 #[must_use]
 pub fn median_interval_interpolated(values: &[f64], confidence: f64) -> Option<Interval> {
     median_interval_interpolated_sorted(&sorted(values), confidence)
@@ -73,14 +77,17 @@ pub fn median_interval_interpolated_sorted(sorted: &[f64], confidence: f64) -> O
     })
 }
 
-/// [`median_interval`] for values of one process in the order of time, its ranks pushed outward because such values
-/// depend on each other. **Within-process only**: it knows nothing of how processes differ, which is most of the truth
-/// (M6), so it must never stand beside a headline.
+/// [`median_interval`] for values of one process in time order, its ranks pushed outward because
+/// such values depend on each other. **Within-process only**: it does not see the difference
+/// between processes, which is most of the variation (docs/methods/statistics.md#rounds), so never
+/// show it next to a headline.
 ///
-/// The distance of the ranks from the middle is multiplied by the root of D = 1 + 2 (sum of the autocorrelations of
-/// "above or below the median"), the sum ending at the first pair that is not positive (Geyer, "Practical Markov chain
-/// Monte Carlo", Statistical Science 1992). It covers too little where regimes last long against n (M5: 64 % at n =
-/// 31), and never reaches past the minimum and the maximum. `None` as for [`median_interval`].
+/// The distance of the ranks from the middle is multiplied by the root of D = 1 + 2 (sum of the
+/// autocorrelations of "above or below the median"); the sum ends at the first pair that is not
+/// positive (Geyer, "Practical Markov chain Monte Carlo", Statistical Science 1992). It covers too
+/// little where regimes last long compared with n (64 % at n = 31,
+/// docs/methods/statistics.md#serial-correlation), and never reaches past the minimum and the
+/// maximum. `None` in the same cases as [`median_interval`].
 #[must_use]
 pub fn widened_interval(in_time_order: &[f64], confidence: f64) -> Option<Interval> {
     let sorted = sorted(in_time_order);
@@ -91,11 +98,12 @@ pub fn widened_interval(in_time_order: &[f64], confidence: f64) -> Option<Interv
     from_rank(&sorted, rank.max(1.0) as usize)
 }
 
-/// The ranks of the exact interval, counted from 1: `low` from below, and as many from above.
+/// The ranks of the exact interval, counted from 1: `low` from below, and the same number from
+/// above.
 struct Ranks {
     low: usize,
     coverage: f64,
-    /// The coverage one rank further in on both sides: less than what was asked for.
+    /// The coverage one rank further in on both sides, which is less than requested.
     coverage_inner: f64,
 }
 
@@ -104,7 +112,8 @@ impl Ranks {
         if !(confidence > 0.0 && confidence < 1.0) {
             return None;
         }
-        // The median lies below the k-th smallest value when at most k - 1 values are below the median.
+        // The median lies below the k-th smallest value when at most k - 1 values are below the
+        // median.
         let at_most = binomial::cumulative(n);
         let coverage = |rank: usize| 1.0 - 2.0 * at_most[rank - 1];
         let low = at_most.partition_point(|tail| 1.0 - 2.0 * tail >= confidence);
@@ -120,7 +129,8 @@ fn from_rank(sorted: &[f64], rank: usize) -> Option<Interval> {
     Some(Interval { low: *sorted.get(rank - 1)?, high: *sorted.get(sorted.len() - rank)? })
 }
 
-/// By how much dependence inflates the variance of the number of values below the median; at least 1.
+/// The factor by which dependence inflates the variance of the number of values below the median;
+/// at least 1.
 fn variance_inflation(in_time_order: &[f64], median: f64) -> f64 {
     let side: Vec<f64> =
         in_time_order.iter().map(|&value| if value == median { 0.0 } else { (value - median).signum() }).collect();
@@ -179,12 +189,13 @@ mod tests {
     }
 
     #[test]
-    fn nonsense_has_no_interval() {
+    fn invalid_arguments_have_no_interval() {
         let mut values = one_to(20);
         for confidence in [0.0, 1.0, -1.0, f64::NAN] {
             assert_eq!(median_interval(&values, confidence), None, "{confidence}");
         }
-        // Of so many values the outermost ranks miss the median with a chance that is 0 in 64 bits.
+        // With this many values the probability that the outermost ranks miss the median is 0 in 64
+        // bits.
         assert_eq!(median_interval(&one_to(2000), 1.0), None);
         values[7] = f64::NAN;
         assert_eq!(median_interval(&values, 0.95), None);
@@ -192,7 +203,8 @@ mod tests {
         assert_eq!(widened_interval(&values, 0.95), None);
     }
 
-    /// Expected values from Python, with scipy's binomial distribution in the formula of Hettmansperger and Sheather.
+    /// Expected values from Python, with scipy's binomial distribution in the formula of
+    /// Hettmansperger and Sheather.
     #[test]
     fn interpolated_golden_values() {
         let values = [1.0, 1.5, 2.5, 4.0, 6.0, 8.5, 11.5, 15.0, 19.0, 23.5, 28.5];
@@ -220,7 +232,8 @@ mod tests {
         assert_eq!(widened_interval(&values, 0.95), Some(Interval { low: 1.4, high: 6.1 }));
     }
 
-    /// By hand: autocovariances 8, 5, 2, -1, then negative; in pairs 13/8 and 1/8, twice their sum less 1.
+    /// By hand: autocovariances 8, 5, 2, -1, then negative; in pairs 13/8 and 1/8, twice their sum
+    /// less 1.
     #[test]
     fn variance_grows_by_the_autocorrelation_up_to_the_first_pair_that_is_not_positive() {
         let halves = [2.0, 2.0, 2.0, 2.0, 1.0, 1.0, 1.0, 1.0];

@@ -2,13 +2,14 @@
 
 use std::ops::Range;
 
-/// The non-decreasing sequence with the least sum of absolute deviations from `values`, by pooling adjacent violators
-/// (Ayer et al., Annals of Mathematical Statistics 1955; Robertson, Wright, Dykstra, "Order restricted statistical
-/// inference", 1988, for medians): where a value lies below its predecessors, it and they are replaced by their median,
-/// the lower of two middle ones.
+/// The non-decreasing sequence with the least sum of absolute deviations from `values`, by pooling
+/// adjacent violators (Ayer et al., Annals of Mathematical Statistics 1955; Robertson, Wright,
+/// Dykstra, "Order restricted statistical inference", 1988, for medians): if a value lies below its
+/// predecessors, it and they are replaced by their median, the lower of two middle ones.
 ///
-/// Medians, not means: one disturbed value would lift the mean of every later value up to the next rise, while it does
-/// not move a median. As long as `values`; a value that is not finite leaves nothing to fit, and the answer is empty.
+/// Medians instead of means: one disturbed value would lift the mean of every later value up to the
+/// next rise, while it does not move a median (docs/methods/statistics.md#isotonic-regression). The
+/// result is as long as `values`, or empty if a value is not finite.
 #[must_use]
 pub fn isotonic(values: &[f64]) -> Vec<f64> {
     if !values.iter().all(|value| value.is_finite()) {
@@ -26,7 +27,7 @@ pub fn isotonic(values: &[f64]) -> Vec<f64> {
     pools.into_iter().flat_map(|(pool, level)| pool.map(move |_| level)).collect()
 }
 
-/// The lower of the two middle values, or the middle one, of a pool, which is never empty.
+/// The middle value of a pool, or the lower of two; a pool is never empty.
 fn lower_median(pool: &[f64]) -> f64 {
     let mut pool = pool.to_vec();
     let middle = (pool.len() - 1) / 2;
@@ -57,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn no_fit_to_what_is_not_finite() {
+    fn non_finite_values_have_no_fit() {
         for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
             assert_eq!(isotonic(&[1.0, bad, 2.0]), [] as [f64; 0]);
         }

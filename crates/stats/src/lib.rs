@@ -1,15 +1,16 @@
 //! Statistics for measurements of time: pure functions from slices of numbers to numbers.
 //!
-//! There is no clock, no input or output, no unit and no benchmark in here, and no randomness but [`Rng`], which is
-//! seeded. Nothing panics on any input: where there is no answer (no values, too few of them, a value that is not
-//! finite) the answer is `None`, so that a missing number can never be taken for a small one.
+//! This crate has no clock, no input or output, no units and no benchmarks, and its only randomness
+//! is the seeded [`Rng`]. No input makes a function panic: without an answer (no values, too few,
+//! one that is not finite) it returns `None`, so a missing number can never be taken for a small
+//! one.
 //!
-//! The rule behind the headline figures: **the independent unit is the fresh process** (a *round*), not the interval
-//! that is timed within it. [`headline`] therefore takes one value per round, and [`widened_interval`], which looks
-//! inside one process, is for diagnosis only.
+//! The rule behind the headline figures: **the independent unit is the fresh process** (a *round*),
+//! not the interval timed within it (docs/methods/statistics.md#rounds). [`headline`] therefore
+//! takes one value per round; [`widened_interval`], which looks inside one process, is for
+//! diagnosis only.
 //!
-//! "M" and "V" numbers in the documentation of functions and constants are the tables and tests of
-//! `harness-methods.md`.
+//! The items cite the sections with the methods, their measurements and the rejected alternatives.
 
 #![forbid(unsafe_code)]
 
@@ -40,7 +41,7 @@ pub use interference::interference;
 pub use interval::{Interval, median_interval, median_interval_interpolated, widened_interval};
 pub use isotonic::isotonic;
 pub use modes::{Modality, Mode, modality, split_between_rounds};
-pub use order::{median, quantile, quantile_if_enough, sorted};
+pub use order::{greatest, least, median, nearest_rank, quantile, quantile_if_enough, sorted, upper_median};
 pub use permutation::Permutation;
 pub use plateaus::{Level, find_levels};
 pub use quantised::quantised;

@@ -1,55 +1,61 @@
-//! Whether values fall into several groups, and whether the groups are whole rounds.
+//! Whether values fall into several groups (modes), and whether the groups are whole rounds.
 //!
-//! The detector looks for a gap: the widest between neighbours, set against the spread on both sides of it (table M10).
-//! It is tuned to flag hardly anything that has one mode, heavy tails included, and to see modes that matter: 5 % apart
-//! and more.
+//! The detector looks for the widest gap between adjacent values and compares it with the spread on
+//! both sides (docs/methods/statistics.md#modes). It is tuned to flag almost no distribution with a
+//! single mode, heavy tails included, and to find modes that matter: those 5 % or more apart.
 
 use crate::order::{ends_are_finite, median, median_sorted, quantile_sorted, sorted};
 
-/// Below so many values there is no verdict: 10-30 % of single modes would be flagged (M10).
+/// With fewer values there is no verdict: 10-30 % of single modes would be flagged
+/// (docs/methods/statistics.md#modes).
 const LEAST_VALUES: usize = 31;
 
-/// From so many values on a smaller gap is evidence (M10).
+/// From this number of values on, a smaller gap is evidence (docs/methods/statistics.md#modes).
 const MANY_VALUES: usize = 101;
 
-/// When a gap tells two modes apart.
+/// The conditions under which a gap separates two modes.
 struct Rule {
-    /// It is wider than this, in spreads.
+    /// The gap is wider than this, in spreads.
     gap: f64,
-    /// It leaves this share of the values on either side, or more.
+    /// The gap leaves at least this share of the values on either side.
     share: f64,
 }
 
-/// Among few values (M10).
+/// For few values (docs/methods/statistics.md#modes).
 const FEW: Rule = Rule { gap: 0.75, share: 0.15 };
 
-/// Among many values. M10 has 15 % here too, which misses a mode that holds 20 % of 101 values one time in eight; at 10
-/// % the tail of a single mode is flagged in 3.6 % of cases; at 12 %, in 1.7 %.
+/// For many values (docs/methods/statistics.md#modes). A share of 15 % here too would miss a mode
+/// that holds 20 % of 101 values one time in eight; at 10 % the tail of a single mode is flagged in
+/// 3.6 % of cases; at 12 %, in 1.7 %.
 const MANY: Rule = Rule { gap: 0.5, share: 0.12 };
 
-/// Ashman's D that tells two modes apart among many values, whatever the gap (M10).
+/// Ashman's D above which two modes are distinct among many values, whatever the gap
+/// (docs/methods/statistics.md#modes).
 const ASHMAN_D: f64 = 5.0;
 
-/// Modes are apart by more than this share of their size, or they do not matter (3.9).
+/// Modes closer than this share of their size do not matter (docs/methods/statistics.md#modes).
 const LEAST_SEPARATION: f64 = 0.02;
 
-/// The gap is more than so many quanta wide, or it is a step of the clock (3.9, M10).
+/// A gap that is not wider than this number of quanta may be a step of the clock
+/// (docs/methods/statistics.md#modes).
 const LEAST_QUANTA: f64 = 3.0;
 
-/// The standard deviation of a normal distribution in median absolute deviations: 1 / the normal 75 % quantile.
+/// The standard deviation of a normal distribution in median absolute deviations: 1 / the normal 75
+/// % quantile.
 const MAD_TO_SIGMA: f64 = 1.482_602_218_505_602;
 
-/// Modes are split between rounds if more than this share of the variance of "which mode" is between rounds.
+/// Modes are split between rounds if more than this share of the variance of "which mode" is
+/// between rounds.
 const BETWEEN: f64 = 0.5;
 
-/// What is known of the number of modes.
+/// What is known about the number of modes.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Modality {
-    /// Too few values to say (below 31), or some that have no logarithm.
+    /// Too few values (fewer than 31), or some without a logarithm.
     Unknown,
     /// No sign of more than one mode.
     One,
-    /// Two modes or more, the smallest center first.
+    /// Two or more modes, the smallest center first.
     Several(Vec<Mode>),
 }
 
@@ -62,11 +68,13 @@ pub struct Mode {
     pub share: f64,
 }
 
-/// The modes of `values`, `quantum` being the step of the clock for one operation in the same unit (0 for none).
+/// The modes of `values`; `quantum` is the step of the clock for one operation in the same unit, or
+/// 0.
 ///
-/// Values are split at their widest gap on a logarithmic axis, and the parts again, as long as a gap is wide against
-/// the spread (p10 to p90) on both sides of it, or, among 101 values and more, the medians of the sides are far apart
-/// by Ashman's D (Ashman, Bird, Zepf, Astronomical Journal 1994; here with median absolute deviations).
+/// Values are split at their widest gap on a logarithmic axis, and so are the parts, as long as a
+/// gap is wide compared with the spread (p10 to p90) on both sides or, among 101 values or more,
+/// the medians of the sides are far apart by Ashman's D (Ashman, Bird, Zepf, Astronomical Journal
+/// 1994; here with median absolute deviations).
 #[must_use]
 pub fn modality(values: &[f64], quantum: f64) -> Modality {
     let sorted = sorted(values);
@@ -82,12 +90,12 @@ pub fn modality(values: &[f64], quantum: f64) -> Modality {
     if modes.len() > 1 { Modality::Several(modes) } else { Modality::One }
 }
 
-/// Whether `modes` separate *between* rounds, as placement does (true), or each round visits several, as under
-/// interference (false).
+/// Whether `modes` separate *between* rounds, as placement does (true), or each round visits
+/// several, as under interference (false).
 ///
-/// Every value belongs to the mode that is nearest by ratio; the modes are between rounds if knowing the round removes
-/// more than half of the variance of that (the tau of Goodman and Kruskal, JASA 1954). False where there is nothing to
-/// separate.
+/// Every value belongs to the nearest mode by ratio. The modes are between rounds if knowing the
+/// round removes more than half of the variance of the mode (the tau of Goodman and Kruskal, JASA
+/// 1954). False if there is nothing to separate.
 #[must_use]
 pub fn split_between_rounds<R: AsRef<[f64]>>(rounds: &[R], modes: &[Mode]) -> bool {
     let counts: Vec<Vec<usize>> = rounds.iter().map(|round| members(round.as_ref(), modes)).collect();
@@ -108,7 +116,7 @@ fn groups(sorted: &[f64], whole: usize, quantum: f64) -> Vec<&[f64]> {
     }
 }
 
-/// The two sides of the gap that tells modes apart, if there is one.
+/// The two sides of the gap that separates modes, if there is one.
 fn split(sorted: &[f64], whole: usize, quantum: f64) -> Option<(&[f64], &[f64])> {
     if sorted.len() < LEAST_VALUES {
         return None;
@@ -153,7 +161,7 @@ impl Sides<'_> {
         self.log_gap() / (spread(self.left) + spread(self.right))
     }
 
-    /// From median to median, by ratio.
+    /// The distance of the medians, by ratio.
     fn separation(&self) -> f64 {
         log_quantile(self.right, 0.5) - log_quantile(self.left, 0.5)
     }
@@ -174,7 +182,7 @@ fn log_quantile(sorted: &[f64], p: f64) -> f64 {
     quantile_sorted(sorted, p).map_or(f64::NAN, f64::ln)
 }
 
-/// How many of `values` are nearest to each mode; those without a logarithm are nearest to none.
+/// The number of `values` nearest to each mode; values without a logarithm are not counted.
 fn members(values: &[f64], modes: &[Mode]) -> Vec<usize> {
     let mut counts = vec![0; modes.len()];
     for &value in values.iter().filter(|&&value| value > 0.0 && value.is_finite()) {
@@ -187,7 +195,7 @@ fn members(values: &[f64], modes: &[Mode]) -> Vec<usize> {
     counts
 }
 
-/// The variance of "which mode" among values counted by mode, times their number: 0 where all are in one.
+/// The variance of the mode among values counted by mode, times their number: 0 if all are in one.
 fn variance(counts: &[usize]) -> f64 {
     let total = counts.iter().sum::<usize>() as f64;
     let same: f64 = counts.iter().map(|&count| (count * count) as f64).sum();
@@ -232,10 +240,10 @@ mod tests {
         assert_eq!((modes[0].share, modes[1].share), (0.6, 0.4));
     }
 
-    /// The spread p10 to p90 of a group is 1.6 % of its center, of both together 3.2 %: a gap of 0.75 spreads is 2.4 %,
-    /// so the centers are 4.4 % apart. Of 0.5 spreads: 3.6 %.
+    /// The spread p10 to p90 of a group is 1.6 % of its center, of both together 3.2 %: a gap of
+    /// 0.75 spreads is 2.4 %, so the centers are 4.4 % apart. Of 0.5 spreads: 3.6 %.
     #[test]
-    fn the_gap_that_counts_depends_on_the_number() {
+    fn the_required_gap_depends_on_the_number_of_values() {
         assert!(!several(&two(1.042, 40), 0.0));
         assert!(several(&two(1.047, 40), 0.0));
         assert!(!several(&two(1.033, 80), 0.0));
@@ -250,14 +258,14 @@ mod tests {
     }
 
     #[test]
-    fn a_step_of_the_clock_is_no_mode() {
+    fn a_clock_step_is_not_a_mode() {
         let values = [vec![100.0; 50], vec![130.0; 50]].concat();
         assert!(several(&values, 9.9));
         assert!(!several(&values, 10.0));
     }
 
     #[test]
-    fn a_few_outliers_are_no_mode() {
+    fn a_few_outliers_are_not_a_mode() {
         let share = |outliers: usize| several(&[group(100.0, 40 - outliers), group(300.0, outliers)].concat(), 0.0);
         assert!(!share(5), "5 of 40 are below 15 %");
         assert!(share(6));
@@ -304,7 +312,7 @@ mod tests {
     }
 
     /// Medians 0.2 apart on the logarithmic axis, and median absolute deviations of 0.01 on both
-    /// sides: wherever they lie.
+    /// sides, at any position.
     #[test]
     fn ashman_s_d_is_the_distance_in_deviations() {
         let side = |from: f64| [0.0, 0.01, 0.02, 0.03, 0.04].map(|step| (from + step).exp());

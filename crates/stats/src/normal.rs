@@ -2,17 +2,18 @@
 
 use std::f64::consts::{FRAC_1_SQRT_2, PI};
 
-/// The chance that a standard normal number is at least as far from 0 as `z`.
+/// The probability that a standard normal variable is at least as far from 0 as `z`.
 pub(crate) fn two_sided_tail(z: f64) -> f64 {
     let x = z.abs() * FRAC_1_SQRT_2;
     if x < SERIES_BELOW { 1.0 - erf_series(x) } else { erfc_fraction(x) }
 }
 
-/// Where the series, whose terms are all positive, hands over to the continued fraction: both are right to 10 digits
-/// here.
+/// Below this the series is used, whose terms are all positive, above it the continued fraction;
+/// both are right to 10 digits here.
 const SERIES_BELOW: f64 = 2.5;
 
-/// erf by its series 2/sqrt(pi) e^(-x^2) sum of 2^k x^(2k+1) / (1 3 5 ... (2k+1)) (Abramowitz and Stegun 7.1.6).
+/// erf by its series 2/sqrt(pi) e^(-x^2) sum of 2^k x^(2k+1) / (1 3 5 ... (2k+1)) (Abramowitz and
+/// Stegun 7.1.6).
 fn erf_series(x: f64) -> f64 {
     let mut term = x;
     let mut sum = x;

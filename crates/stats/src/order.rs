@@ -27,6 +27,33 @@ pub fn median_sorted(sorted: &[f64]) -> Option<f64> {
     quantile_sorted(sorted, 0.5)
 }
 
+/// The upper median: the middle value, or the greater of the two middle ones, so that it is one of the values. `None` of
+/// none. No arithmetic is done with the values: what is not finite sorts to an end.
+#[must_use]
+pub fn upper_median(values: &[f64]) -> Option<f64> {
+    sorted(values).get(values.len() / 2).copied()
+}
+
+/// The value below which this share of the values lies, by nearest rank: the smallest value that at least this share of
+/// them does not exceed. `None` of none, and for a share above 1. As [`upper_median`], it is one of the values.
+#[must_use]
+pub fn nearest_rank(values: &[f64], share: f64) -> Option<f64> {
+    let rank = (share * values.len() as f64).ceil() as usize;
+    sorted(values).get(rank.max(1) - 1).copied()
+}
+
+/// The least value; `None` of none.
+#[must_use]
+pub fn least(values: &[f64]) -> Option<f64> {
+    values.iter().copied().min_by(f64::total_cmp)
+}
+
+/// The greatest value; `None` of none.
+#[must_use]
+pub fn greatest(values: &[f64]) -> Option<f64> {
+    values.iter().copied().max_by(f64::total_cmp)
+}
+
 /// The `p`-quantile, 0 <= p <= 1, by linear interpolation between the order statistics around rank 1 + (n - 1) p: type
 /// 7 of Hyndman and Fan, "Sample quantiles in statistical packages", The American Statistician 1996. Takes linear time.
 ///
@@ -68,8 +95,8 @@ pub fn quantile_if_enough_sorted(sorted: &[f64], p: f64) -> Option<f64> {
     if sorted.len() < enough_for(p)? { None } else { quantile_sorted(sorted, p) }
 }
 
-/// The least number of values with which the `p`-quantile has a finite two-sided, equal-tailed 95 % interval (table M5:
-/// 6 for the median, 36 for p10 and p90, 368 for p99).
+/// The least number of values with which the `p`-quantile has a finite two-sided, equal-tailed 95 % interval: 6
+/// for the median, 36 for p10 and p90, 368 for p99 (docs/methods/statistics.md#quantiles).
 ///
 /// The widest interval there is, minimum to maximum, misses on one side when all n values fall on the other side of the
 /// quantile: with chance p^n or (1 - p)^n, and neither may exceed 2.5 %. `None` unless 0 < p < 1: no number of values
@@ -137,6 +164,27 @@ mod tests {
     }
 
     #[test]
+    fn what_is_one_of_the_values_is_never_between_two() {
+        let values = [4.0, 1.0, 9.0, 2.0];
+        assert_eq!(
+            (upper_median(&values), upper_median(&values[..3]), upper_median(&[])),
+            (Some(4.0), Some(4.0), None)
+        );
+        for (share, expected) in
+            [(0.0, 1.0), (0.25, 1.0), (0.26, 2.0), (0.5, 2.0), (0.75, 4.0), (0.76, 9.0), (1.0, 9.0)]
+        {
+            assert_eq!(nearest_rank(&values, share), Some(expected), "{share}");
+        }
+        assert_eq!((nearest_rank(&values, 1.1), nearest_rank(&[], 0.5)), (None, None));
+        assert_eq!((least(&values), greatest(&values), least(&[]), greatest(&[])), (Some(1.0), Some(9.0), None, None));
+        // What is not finite is an end, not an error.
+        assert_eq!(
+            (upper_median(&[1.0, 2.0, f64::INFINITY]), nearest_rank(&[f64::NAN, 3.0], 0.5)),
+            (Some(2.0), Some(3.0))
+        );
+    }
+
+    #[test]
     fn no_answer_is_better_than_a_wrong_one() {
         for values in [&[][..], &[f64::NAN], &[1.0, f64::NAN, 3.0], &[1.0, -f64::NAN, 3.0], &[1.0, f64::INFINITY, 2.0]]
         {
@@ -148,9 +196,9 @@ mod tests {
         }
     }
 
-    /// Table M5, and 6 for the median.
+    /// docs/methods/statistics.md#quantiles, and 6 for the median.
     #[test]
-    fn enough_is_what_a_finite_interval_needs() {
+    fn enough_values_for_a_finite_interval() {
         let table = [(0.5, 6), (0.75, 13), (0.9, 36), (0.95, 72), (0.99, 368), (0.999, 3688)];
         for (p, n) in table {
             assert_eq!(enough_for(p), Some(n), "p = {p}");

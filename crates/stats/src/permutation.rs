@@ -1,43 +1,44 @@
-//! All whole numbers below a bound in random order, without a list of them.
+//! The whole numbers below a bound in random order, without storing a list of them.
 
 use crate::Rng;
 use crate::rng::mix;
 
-/// A random order of the numbers from 0 to `n` - 1: each of them is at exactly one place.
+/// A random order of the numbers from 0 to `n` - 1; each occurs at exactly one place.
 ///
-/// A Feistel network permutes the numbers of an even count of bits; what comes out beyond `n` goes
+/// A Feistel network permutes the numbers of an even count of bits; an output of `n` or more goes
 /// in again until it is below ("cycle walking": Black and Rogaway, "Ciphers with arbitrary finite
-/// domains", CT-RSA 2002). At most four times `n` numbers have so many bits, so this takes four
-/// rounds of the network on average at worst. A linear congruential generator of full period was
-/// rejected: its neighbours are a constant distance apart, which read-ahead can learn.
+/// domains", CT-RSA 2002). At most four times `n` numbers have that many bits, so this takes at
+/// worst four passes through the network on average. A linear congruential generator of full period
+/// was rejected: its neighbours are a constant distance apart, which read-ahead can learn
+/// (docs/methods/statistics.md#random-numbers).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Permutation {
     n: u64,
-    /// Bits of each half.
+    /// The number of bits of each half.
     half: u32,
     keys: [u64; ROUNDS],
 }
 
-/// Three give a pseudo-random permutation, four a strong one (Luby and Rackoff 1988). Two more,
-/// since the round function is a good mixer and no cipher, and halves may have one bit.
+/// Three give a pseudo-random permutation, four a strong one (Luby and Rackoff 1988). There are two
+/// more because the round function is a good mixer but not a cipher, and halves may have one bit.
 const ROUNDS: usize = 6;
 
 impl Permutation {
-    /// An order that follows from the generator's next draws.
+    /// An order determined by the next outputs of the generator.
     #[must_use]
     pub fn new(n: u64, rng: &mut Rng) -> Self {
         let bits = u64::BITS - n.saturating_sub(1).leading_zeros();
         Self { n, half: bits.div_ceil(2).max(1), keys: std::array::from_fn(|_| rng.next_u64()) }
     }
 
-    /// The number at that place, `None` from `n` on.
+    /// The number at that place; `None` from `n` on.
     #[must_use]
     pub fn at(&self, place: u64) -> Option<u64> {
         if place >= self.n {
             return None;
         }
         let mut number = self.permute(place);
-        // It comes back below `n` at the latest when its cycle has come round to `place`.
+        // The value falls below `n` at the latest when the cycle returns to `place`.
         while number >= self.n {
             number = self.permute(number);
         }
@@ -83,9 +84,9 @@ mod tests {
         }
     }
 
-    /// Distances between neighbours, rises and the average of a part are those of a random order,
-    /// whose chances of being outside of these bounds are below one in a thousand; the seeds are
-    /// fixed.
+    /// The number of adjacent successors, of rises and of distinct distances, and the average of a
+    /// part, are those of a random order. The probability of leaving these bounds is below one in a
+    /// thousand; the seeds are fixed.
     #[test]
     fn the_order_is_random_and_follows_from_the_seed() {
         const N: u64 = 10_000;
@@ -114,7 +115,7 @@ mod tests {
         assert_ne!(numbers(3), numbers(4));
     }
 
-    /// The first two outputs of splitmix64 with seed 0, as its authors' C program prints them.
+    /// The first two outputs of splitmix64 with seed 0, as the authors' C program prints them.
     #[test]
     fn the_finaliser_is_that_of_splitmix64() {
         const GAMMA: u64 = 0x9e37_79b9_7f4a_7c15;

@@ -1,44 +1,46 @@
 //! The levels of a memory hierarchy, from a curve of latency over buffer size.
 //!
-//! The procedure is M3 of `memory-methods.md`. It takes the points as they are: medians over allocations, at any
-//! spacing, with points missing. It does not know what a level is called, nor what the machine declares.
+//! Implements docs/methods/statistics.md#levels-of-a-memory-curve. It takes the points as they are:
+//! medians over allocations, at any spacing, with points missing. It does not know the names of the
+//! levels or what the machine declares.
 
 use std::ops::RangeInclusive;
 
 use crate::isotonic::isotonic;
 use crate::order::median;
 
-/// From its first to its last point a level rises by less than this factor.
+/// A level rises by less than this factor from its first to its last point.
 const FLAT: f64 = 1.08;
 
-/// A level spans at least so many octaves of size...
+/// A level spans at least this number of octaves of size...
 const LEAST_OCTAVES: f64 = 0.75;
 
-/// ...short of what rounding to whole lines may take: at 4 KiB, a line of 64 B is 0.022 octaves.
+/// ...less what rounding to whole lines may take: at 4 KiB, a line of 64 B is 0.022 octaves.
 const ROUNDING_OCTAVES: f64 = 0.025;
 
-/// ...and has at least so many points.
+/// ...and has at least this number of points.
 const LEAST_POINTS: usize = 3;
 
-/// Neighbours whose latencies differ by less than this factor are one level.
+/// Adjacent levels whose latencies differ by less than this factor are one level.
 const DISTINCT: f64 = 1.25;
 
-/// The share of a level's octaves, from below, that its latency is taken from: the upper end is where the next level
-/// seeps in.
+/// The lower share of a level's octaves from which its latency is taken: at the upper end the next
+/// level seeps in.
 const CORE: f64 = 2.0 / 3.0;
 
-/// A level: a stretch of sizes with about the same latency.
+/// A level: a range of sizes with about the same latency.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Level {
     /// The smallest size on the level.
     pub from: f64,
     /// The largest size on the level.
     pub to: f64,
-    /// The last size before the curve leaves the level, which is `to`; `None` where the curve ends before it has risen
-    /// to where another level could be (25 %), so that the capacity was not seen.
+    /// The last size before the curve leaves the level, which is `to`; `None` if the curve ends
+    /// before it has risen to where another level could be (25 %), because then the capacity was
+    /// not seen.
     pub capacity_hard: Option<f64>,
-    /// The size at which the curve crosses the geometric mean of this latency and the next level's; `None` without a
-    /// next level.
+    /// The size at which the curve crosses the geometric mean of this latency and the next level's;
+    /// `None` for the last level.
     pub capacity_soft: Option<f64>,
     /// The median latency of the points in the lower two thirds of the level.
     pub latency: f64,
@@ -46,9 +48,10 @@ pub struct Level {
 
 /// The levels of a curve of points (size, latency), the smallest first.
 ///
-/// Latency cannot fall with size, so the curve is first made non-decreasing; a level is then a longest stretch that is
-/// flat. Points may come in any order; those that are not positive and finite are left out, and those of equal size are
-/// one point, their median. No level is found on a curve that rises all the time, or with fewer than 3 points.
+/// Latency cannot fall with size, so the curve is first made non-decreasing; a level is then a
+/// longest flat run. Points may come in any order; those that are not positive and finite are
+/// dropped, and those of equal size become one point, their median. A curve that rises all the
+/// time, or has fewer than 3 points, has no levels.
 #[must_use]
 pub fn find_levels(points: &[(f64, f64)]) -> Vec<Level> {
     let curve = Curve::of(points);
@@ -105,7 +108,8 @@ impl Curve {
         (self.sizes[to] / self.sizes[from]).log2()
     }
 
-    /// The flat stretches among the points from `start` to before `end`: the longest, and those on either side of it.
+    /// The flat runs among the points from `start` to before `end`: the longest, and those on
+    /// either side of it.
     fn flat_runs(&self, start: usize, end: usize) -> Vec<RangeInclusive<usize>> {
         let flat_from = |first: usize| {
             let flat = self.fit[first..end].partition_point(|level| level - self.fit[first] < FLAT.ln());
@@ -115,7 +119,8 @@ impl Curve {
             run.end() - run.start() + 1 >= LEAST_POINTS
                 && self.octaves(*run.start(), *run.end()) >= LEAST_OCTAVES - ROUNDING_OCTAVES
         };
-        // The last of equals wins in max_by, so look from the right: the leftmost of equally long stretches.
+        // `max_by` returns the last of equals, so iterate from the right to get the leftmost of
+        // equally long runs.
         let longest = (start..end)
             .rev()
             .map(flat_from)
@@ -131,7 +136,7 @@ impl Curve {
         runs
     }
 
-    /// The latency of a run, from the points as they were measured.
+    /// The latency of a run, from the measured points.
     fn latency(&self, run: &RangeInclusive<usize>) -> f64 {
         let core = CORE * self.octaves(*run.start(), *run.end());
         let points: Vec<f64> = run
@@ -142,8 +147,8 @@ impl Curve {
         median(&points).unwrap_or(self.latencies[*run.start()])
     }
 
-    /// The size at which the fit passes the geometric mean of the latencies of two runs, along a straight line between
-    /// points on logarithmic axes.
+    /// The size at which the fit passes the geometric mean of the latencies of two runs, by linear
+    /// interpolation on logarithmic axes.
     fn crossing(&self, run: &RangeInclusive<usize>, next: &RangeInclusive<usize>) -> Option<f64> {
         let middle = f64::midpoint(self.latency(run).ln(), self.latency(next).ln());
         let before =
@@ -177,8 +182,8 @@ mod tests {
         sweep().into_iter().map(|size| (size, latency(size))).collect()
     }
 
-    /// Beyond a capacity some accesses still hit: what is left of the smaller level fades out over an octave and a
-    /// half.
+    /// Beyond a capacity some accesses still hit: the share of the smaller level fades out over an
+    /// octave and a half.
     fn slopes(levels: &[(f64, f64)]) -> Vec<(f64, f64)> {
         let latency = |size: f64| {
             levels.windows(2).fold(levels[0].1, |latency, pair| {
@@ -189,7 +194,7 @@ mod tests {
         sweep().into_iter().map(|size| (size, latency(size))).collect()
     }
 
-    /// Every latency times a factor of up to `amount` more or less.
+    /// Multiplies every latency by a random factor of up to `amount` more or less.
     fn noisy(mut points: Vec<(f64, f64)>, amount: f64, rng: &mut Rng) -> Vec<(f64, f64)> {
         for point in &mut points {
             point.1 *= 1.0 + amount * (2.0 * rng.unit() - 1.0);
@@ -197,8 +202,8 @@ mod tests {
         points
     }
 
-    /// That `levels` are those of the machine: latencies within `tolerance`, hard and soft capacities within a factor
-    /// of `edge`.
+    /// Asserts that `levels` are those of the machine: latencies within `tolerance`, hard and soft
+    /// capacities within a factor of `edge`.
     fn assert_machine(levels: &[Level], machine: &[(f64, f64)], tolerance: f64, edge: f64, case: &str) {
         assert_eq!(levels.len(), machine.len(), "{case}: {levels:#?}");
         for (level, &(capacity, latency)) in levels.iter().zip(machine) {
@@ -222,8 +227,8 @@ mod tests {
         assert_eq!((levels[3].to, levels[3].capacity_soft), (1024.0 * MIB, None));
     }
 
-    /// On a cliff between two points the curve passes the geometric mean of the latencies at the geometric mean of the
-    /// sizes.
+    /// On a cliff between two points the curve passes the geometric mean of the latencies at the
+    /// geometric mean of the sizes.
     #[test]
     fn the_soft_edge_is_where_the_curve_passes_the_geometric_mean() {
         let levels = find_levels(&cliffs(&MACHINE));
@@ -250,8 +255,8 @@ mod tests {
         }
     }
 
-    /// A lucky allocation keeps a size fast, an unlucky one slows it down: at every place but the last, where it looks
-    /// like an edge.
+    /// A lucky allocation keeps a size fast and an unlucky one slows it down, at every place but
+    /// the last, where it looks like an edge.
     #[test]
     fn dips_and_spikes() {
         let points = cliffs(&MACHINE);
@@ -286,7 +291,7 @@ mod tests {
         assert_eq!(find_levels(&shuffled), find_levels(&points));
     }
 
-    /// A shared cache of which others take a part: it rises by 4 % per octave, 23 % in all, and is one level.
+    /// A cache shared with others: it rises by 4 % per octave, 23 % in all, and is one level.
     #[test]
     fn a_gradual_level_is_one_level() {
         let mut points = cliffs(&MACHINE);
@@ -299,7 +304,8 @@ mod tests {
         assert_eq!(levels.len(), 4, "{levels:#?}");
         assert!((11.0..13.5).contains(&levels[2].latency), "{:?}", levels[2]);
         let (hard, soft) = (levels[2].capacity_hard.expect("an edge"), levels[2].capacity_soft.expect("a next level"));
-        // What is left after the last flat stretch is too short to be one: the hard edge is early by a point.
+        // What is left after the last flat run is too short to be one: the hard edge is early by a
+        // point.
         assert!(
             (22.0 * MIB..=32.0 * MIB).contains(&hard) && (32.0 * MIB..46.0 * MIB).contains(&soft),
             "{:?}",
@@ -320,9 +326,9 @@ mod tests {
         assert_eq!(find_levels(&cliffs(&with_third(12.6))).len(), 4);
     }
 
-    /// The same latency over 45 to 64 KiB: half an octave. Over 45 to 76: three quarters.
+    /// The same latency from 45 to 64 KiB is half an octave; from 45 to 76, three quarters.
     #[test]
-    fn a_short_flat_stretch_is_no_level() {
+    fn a_short_flat_run_is_not_a_level() {
         let with_step = |end: f64| {
             let machine = [(38.1 * KIB, 1.0), (end * KIB, 2.0), (MIB, 4.0), (f64::INFINITY, 60.0)];
             find_levels(&cliffs(&machine)).len()
@@ -331,7 +337,7 @@ mod tests {
         assert_eq!(with_step(77.0), 4);
     }
 
-    /// Flat is less than 8 % within three quarters of an octave: four points at four per octave.
+    /// Flat means less than 8 % within three quarters of an octave: four points at four per octave.
     #[test]
     fn a_steady_rise_is_a_level_only_if_it_is_slow() {
         let levels = |per_octave: f64| find_levels(&rising(per_octave)).len();
@@ -350,7 +356,7 @@ mod tests {
 
     /// Two points an octave apart are flat by accident; three are a level.
     #[test]
-    fn two_points_are_no_level() {
+    fn two_points_are_not_a_level() {
         let with_points = |count: usize| {
             let far = (0..count).map(|step| (64.0 * MIB * (step as f64).exp2(), 300.0));
             let near = (0..20).map(|step| (4.0 * KIB * (f64::from(step) / 4.0).exp2(), 1.0));
@@ -359,7 +365,7 @@ mod tests {
         assert_eq!((with_points(2), with_points(3)), (1, 2));
     }
 
-    /// The upper third of a level is where the next one seeps in.
+    /// In the upper third of a level the next one seeps in.
     #[test]
     fn latency_is_that_of_the_lower_two_thirds() {
         let points: Vec<(f64, f64)> = (0..=12)
@@ -379,7 +385,7 @@ mod tests {
         assert_eq!(find_levels(&rising), []);
     }
 
-    /// A disturbed end of the last level is not an edge; the beginning of a rise that goes on is one.
+    /// A disturbed end of the last level is not an edge; the beginning of a continued rise is.
     #[test]
     fn an_edge_is_followed_by_a_rise() {
         let with_end = |factor: f64| {
@@ -399,9 +405,10 @@ mod tests {
         assert_eq!((levels[0].capacity_hard, levels[0].capacity_soft), (None, None));
     }
 
-    /// The last point of the first stretch is near the second one as well; it belongs to the first alone.
+    /// The last point of the first run is near the second one as well; it belongs to the first
+    /// alone.
     #[test]
-    fn stretches_share_no_point() {
+    fn runs_share_no_point() {
         let fit = vec![0.0, 0.0, 0.0, 0.0, 0.07, 0.10, 0.10, 0.10];
         let curve = Curve {
             sizes: (0..8).map(|i| f64::from(1 << i)).collect(),

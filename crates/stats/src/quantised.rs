@@ -1,12 +1,14 @@
-//! Whether the clock's step shows through the values.
+//! Whether the clock's step is visible in the values.
 
 use crate::order::sorted;
 
-/// So many different values may hold more than half of the samples before they count as quantised (3.8).
+/// If this number of different values holds more than half of the samples, they are quantised
+/// (docs/methods/statistics.md#quantised-data).
 const VALUES: usize = 3;
 
-/// Whether more than half of the samples share at most 3 values: differences between them are then steps of the clock,
-/// not of the machine, and intervals are wider than they look. A value that occurs once is not shared.
+/// Whether more than half of the samples share at most 3 values. Differences between them are then
+/// steps of the clock, not of the machine, and intervals are wider than they look. A value that
+/// occurs once is not shared.
 #[must_use]
 pub fn quantised(values: &[f64]) -> bool {
     let sorted = sorted(values);
@@ -29,7 +31,7 @@ mod tests {
     }
 
     #[test]
-    fn four_values_with_half_each_of_them_a_quarter() {
+    fn seven_values_of_equal_share_are_not_quantised() {
         let values: Vec<f64> = (0..100).map(|index| f64::from(index % 7)).collect();
         assert!(!quantised(&values), "three of seven values are 43 %");
     }

@@ -1,16 +1,17 @@
-//! A small, fast, seeded generator: the same seed gives the same run order for ever, on every machine.
+//! A small, fast, seeded generator: the same seed gives the same run order on every machine, in
+//! every version.
 //!
-//! It is for shuffling, jitter and simulation. It is not for secrets.
+//! For shuffling, jitter and simulation; not for secrets.
 
-/// Pseudo-random numbers by xoshiro256++ (Blackman and Vigna, "Scrambled linear pseudorandom number generators", ACM
-/// TOMS 2021), its state filled by splitmix64 as the authors advise.
+/// Pseudo-random numbers by xoshiro256++ (Blackman and Vigna, "Scrambled linear pseudorandom number
+/// generators", ACM TOMS 2021), its state filled by splitmix64 as the authors recommend.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rng {
     state: [u64; 4],
 }
 
 impl Rng {
-    /// A generator whose whole stream follows from `seed`. Every seed is good, 0 too.
+    /// A generator whose whole stream is determined by `seed`. Every seed is good, including 0.
     #[must_use]
     pub fn new(seed: u64) -> Self {
         let mut position = seed;
@@ -30,10 +31,10 @@ impl Rng {
         result
     }
 
-    /// A whole number from 0 to `n` - 1, every one equally likely; 0 where `n` is 0.
+    /// A uniformly distributed whole number from 0 to `n` - 1; 0 if `n` is 0.
     ///
-    /// Lemire, "Fast random integer generation in an interval", ACM TOMACS 2019: a product instead of a division, and
-    /// the few draws that would favour some numbers are drawn again.
+    /// Lemire, "Fast random integer generation in an interval", ACM TOMACS 2019: multiplies instead
+    /// of dividing, and rejects the few outputs that would favour some numbers.
     pub fn below(&mut self, n: u64) -> u64 {
         if n == 0 {
             return 0;
@@ -47,21 +48,21 @@ impl Rng {
         }
     }
 
-    /// A number in [0, 1): a multiple of 2^-53, every one equally likely.
+    /// A uniformly distributed multiple of 2^-53 in [0, 1).
     pub fn unit(&mut self) -> f64 {
         (self.next_u64() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
     }
 
     /// A standard normal number (Box and Muller 1958).
     ///
-    /// Unlike the other draws it goes through the platform's logarithm and cosine, so its last bit may differ between
-    /// platforms.
+    /// Unlike the other functions it uses the platform's logarithm and cosine, so its last bit may
+    /// differ between platforms.
     pub fn normal(&mut self) -> f64 {
         let radius = (-2.0 * (1.0 - self.unit()).ln()).sqrt();
         radius * (std::f64::consts::TAU * self.unit()).cos()
     }
 
-    /// Puts `items` in random order, every order equally likely (Fisher and Yates).
+    /// Shuffles `items`, every order equally likely (Fisher and Yates).
     pub fn shuffle<T>(&mut self, items: &mut [T]) {
         for last in (1..items.len()).rev() {
             let other = self.below(last as u64 + 1) as usize;
@@ -69,10 +70,10 @@ impl Rng {
         }
     }
 
-    /// A generator of its own for `label`, unrelated to this one and to those of other labels.
+    /// A generator for `label` whose stream is unrelated to this one and to those of other labels.
     ///
-    /// This generator does not move: what one label's stream is used for never changes another's. The same label twice,
-    /// without a draw in between, gives the same stream twice.
+    /// This generator does not advance, so the use of one label's stream never changes another's.
+    /// The same label twice, without an output in between, gives the same stream twice.
     #[must_use]
     pub fn fork(&self, label: u64) -> Self {
         let seed = self
@@ -83,11 +84,12 @@ impl Rng {
     }
 }
 
-/// The step of splitmix64: 2^64 divided by the golden ratio, odd (Steele, Lea, Flood, "Fast splittable pseudorandom
-/// number generators", OOPSLA 2014).
+/// The step of splitmix64: 2^64 divided by the golden ratio, odd (Steele, Lea, Flood, "Fast
+/// splittable pseudorandom number generators", OOPSLA 2014).
 const GOLDEN_GAMMA: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// The output function of splitmix64: every input bit changes every output bit with a chance of about one half.
+/// The output function of splitmix64: every input bit changes every output bit with a chance of
+/// about one half.
 pub(crate) fn mix(word: u64) -> u64 {
     let word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -111,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_made_of_the_stream_never_changes() {
+    fn derived_numbers_never_change() {
         let mut rng = Rng::new(42);
         assert_eq!([rng.unit(), rng.unit(), rng.unit()], [0.8143051451229099, 0.3188210400616611, 0.9838941681774888]);
 
@@ -119,7 +121,7 @@ mod tests {
         let digits: Vec<u64> = (0..12).map(|_| rng.below(10)).collect();
         assert_eq!(digits, [8, 3, 9, 7, 7, 5, 1, 6, 2, 9, 5, 8]);
 
-        // Half of all draws are refused here.
+        // Half of all outputs are rejected here.
         let mut rng = Rng::new(42);
         let large: Vec<u64> = (0..4).map(|_| rng.below((1 << 63) + 1)).collect();
         assert_eq!(large, [2940605065665682376, 9074821957992740550, 6466834469879552732, 5581269471817655715]);
@@ -163,19 +165,20 @@ mod tests {
     }
 
     #[test]
-    fn a_fork_leaves_its_parent_alone_and_has_its_own_stream() {
+    fn a_fork_does_not_advance_its_parent_and_has_its_own_stream() {
         let parent = Rng::new(3);
         let (mut one, mut two, mut same) = (parent.fork(1), parent.fork(2), parent.fork(1));
         assert_eq!(parent, Rng::new(3));
         let pairs: Vec<(u64, u64)> = (0..1000).map(|_| (one.next_u64(), two.next_u64())).collect();
         assert!(pairs.iter().all(|(one, _)| *one == same.next_u64()));
-        // Independent bits differ in half of the 64 000 places, give or take 4 standard deviations of 126.
+        // Independent bits differ in half of the 64 000 places, give or take 4 standard deviations
+        // of 126.
         let different: u32 = pairs.iter().map(|(one, two)| (one ^ two).count_ones()).sum();
         assert!(different.abs_diff(32_000) < 506, "{different}");
     }
 
     #[test]
-    fn nothing_to_choose_from_is_no_reason_to_panic() {
+    fn an_empty_range_does_not_panic() {
         let mut rng = Rng::new(4);
         assert_eq!((rng.below(0), rng.below(1)), (0, 0));
         rng.shuffle::<u8>(&mut []);

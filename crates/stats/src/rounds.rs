@@ -1,36 +1,41 @@
 //! The headline of a metric, from one value per round, and when to stop adding rounds.
 //!
-//! A round is one fresh process. Its value is the median (for some metrics another quantile) of its clean intervals.
-//! Intervals of several rounds are never pooled: a pooled interval covered 4 % where it promised 95 % (M5).
+//! A round is one fresh process. Its value is the median (for some metrics another quantile) of its
+//! clean intervals. Samples of several rounds are never pooled: a pooled interval covered 4 %
+//! instead of 95 % (docs/methods/statistics.md#rounds).
 
 use crate::interval::{Interval, median_interval_interpolated_sorted, median_interval_sorted};
 use crate::order::{CONFIDENCE, median, median_sorted, sorted};
 
-/// From so many rounds on, the interval that is shown is the interpolated one; below, it is the exact one. Where rounds
-/// fall into two modes of nearly equal share, the interpolated one covers only 90.5 % at 9 rounds and 92.3 % at 12, and
-/// from 13 on more than 93.5 % (simulated as V7); little is lost, as at 9 rounds the exact one covers 96.1 %.
+/// From this number of rounds on, the interval shown is the interpolated one; below, it is the
+/// exact one. If rounds fall into two modes of nearly equal share, the interpolated one covers only
+/// 90.5 % at 9 rounds and 92.3 % at 12, and from 13 on more than 93.5 %; little is lost, as at 9
+/// rounds the exact one covers 96.1 % (docs/methods/statistics.md#interpolation).
 const INTERPOLATE_FROM: usize = 13;
 
-/// The confidence of the second interval that is looked at before stopping, and the multiple of the target that it may
-/// be wide. Found by simulation (V9): at 2 times the target modes slip through that matter, at 1.25 one mode needs 30 %
-/// more rounds.
+/// The confidence of the second interval that is checked before stopping, and how wide it may be as
+/// a multiple of the target. Found by simulation: at 2 times the target, modes slip through that
+/// matter; at 1.25, one mode needs 30 % more rounds (docs/methods/statistics.md#stopping).
 const GUARD_CONFIDENCE: f64 = 0.99;
 const GUARD_WIDTH: f64 = 1.5;
 
-/// The figure that stands for a metric, and how well it is known.
+/// The figure that stands for a metric, and how precisely it is known.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Headline {
     /// The median over the rounds.
     pub value: f64,
-    /// The exact interval, which covers with at least 95 %: for stopping and for judging. `None` below 6 rounds.
+    /// The exact interval, which covers with at least 95 %: for stopping and for verdicts. `None`
+    /// below 6 rounds.
     pub interval: Option<Interval>,
-    /// The interval to be shown: about 95 % (interpolated), or the exact one below 13 rounds. `None` below 6.
+    /// The interval to be shown: about 95 % (interpolated), or the exact one below 13 rounds.
+    /// `None` below 6.
     pub display: Option<Interval>,
-    /// Half of the width of `interval` as a share of `value`; `None` without an interval, or where `value` is 0.
+    /// Half of the width of `interval` as a share of `value`; `None` without an interval, or where
+    /// `value` is 0.
     pub relative_half_width: Option<f64>,
 }
 
-/// The headline of one value per round. `None` without rounds, or with a value that is not finite.
+/// The headline of one value per round. `None` without rounds, or if a value is not finite.
 #[must_use]
 pub fn headline(round_values: &[f64]) -> Option<Headline> {
     let sorted = sorted(round_values);
@@ -45,33 +50,34 @@ pub fn headline(round_values: &[f64]) -> Option<Headline> {
     Some(Headline { value, interval, display, relative_half_width })
 }
 
-/// One value per round: the median of each round's values. A round without values (or with one that is not finite) has
-/// no value and is left out.
+/// One value per round: the median of each round's values. A round without values, or with one that
+/// is not finite, is left out.
 #[must_use]
 pub fn round_medians<R: AsRef<[f64]>>(rounds: &[R]) -> Vec<f64> {
     rounds.iter().filter_map(|round| median(round.as_ref())).collect()
 }
 
-/// The numbers of rounds at which one may look and stop; the last is the cap. Each is a number for which the exact
-/// interval is tight (95.1-96.1 %, M5), and there are few, because every look is a chance to stop on a lucky narrow
-/// interval (M7).
+/// The numbers of rounds after which a run may stop; the last is the cap. At each of them the exact
+/// interval is tight (95.1-96.1 %). They are few because every look is a chance to stop on a narrow
+/// interval by luck (docs/methods/statistics.md#stopping).
 #[must_use]
 pub const fn checkpoints() -> [usize; 5] {
     [9, 17, 25, 37, 63]
 }
 
-/// Whether the rounds suffice: their number is a checkpoint, the exact interval, the same that is reported, has a
-/// relative half-width of at most `target_rel_half_width`, and that is no accident: the exact 99 % interval is at most
-/// 1.5 times as wide as that.
+/// Whether the rounds suffice. Their number must be a checkpoint, the exact interval (the one that
+/// is reported) must have a relative half-width of at most `target_rel_half_width`, and the exact
+/// 99 % interval must be at most 1.5 times as wide as that.
 ///
-/// The last condition is for rounds that fall into two modes. There the interval is narrow only when most rounds
-/// happened to fall into one mode, and then it is wrong: without the condition 87 % of the reported intervals cover at
-/// 52:48, with it 94 %. It costs up to 20 % more rounds where there is one mode, and half more (16 instead of 11) where
-/// one round in ten is an outlier. Modes whose distance is 2 to 3 times the target (half of it 1 to 1.5 times) still
-/// slip through: 91 %.
+/// The last condition is for rounds that fall into two modes. There the interval is narrow only
+/// when most rounds happened to fall into one mode, and then it is wrong: without the condition 87
+/// % of the reported intervals cover at 52:48, with it 94 %. It costs up to 20 % more rounds with
+/// one mode, and half more (16 instead of 11) where one round in ten is an outlier. Modes whose
+/// distance is 2 to 3 times the target (half of it 1 to 1.5 times) still slip through: 91 %.
 ///
-/// To be asked after every round: between checkpoints it says no, so that asking often does not add looks. It does not
-/// know the cap: at the last checkpoint it may still say no, and the metric is then reported as imprecise.
+/// Call it after every round: between checkpoints it returns false, so frequent calls do not add
+/// looks. It does not know the cap: at the last checkpoint it may still return false, and the
+/// metric is then reported as imprecise.
 #[must_use]
 pub fn should_stop(round_values: &[f64], target_rel_half_width: f64) -> bool {
     if !checkpoints().contains(&round_values.len()) {
@@ -129,7 +135,7 @@ mod tests {
         assert_eq!(round_medians(&rounds), [2.0, 5.0]);
     }
 
-    /// 9 rounds: the exact interval is ranks 2 to 8, the second look is minimum to maximum.
+    /// 9 rounds: the exact interval is ranks 2 to 8, the 99 % interval is minimum to maximum.
     #[test]
     fn stops_when_the_exact_interval_is_narrow() {
         let rounds = |end: f64| [1.0 - end, 0.99, 1.0, 1.0, 1.0, 1.0, 1.0, 1.01, 1.0 + end];

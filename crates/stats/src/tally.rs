@@ -2,11 +2,13 @@
 
 use crate::order::enough_for;
 
-/// Counts of whole numbers (nanoseconds, say) in bins whose width grows with the value: 128 bins for each power of two.
+/// Counts of whole numbers (for example nanoseconds) in bins whose width grows with the value: 128
+/// bins for each power of two.
 ///
-/// The number of values, the least and the greatest are exact. A quantile is exact below 256 and otherwise within 1/256
-/// (0.4 %) of what the sorted values would give. Takes 58 KiB, however many values there are. A reservoir of random
-/// values was rejected: its p99 rests on a hundredth of what it holds.
+/// The number of values, the minimum and the maximum are exact. A quantile is exact below 256 and
+/// otherwise within 1/256 (0.4 %) of the quantile of the sorted values. Takes 58 KiB for any number
+/// of values. A reservoir of random values was rejected: its p99 rests on a hundredth of what it
+/// holds (docs/methods/statistics.md#histograms).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tally {
     bins: Vec<u64>,
@@ -15,7 +17,7 @@ pub struct Tally {
     most: u64,
 }
 
-/// Values below twice this have bins of their own; each power of two above has so many.
+/// Values below twice this have bins of their own; each power of two above has this number of bins.
 const PER_OCTAVE: u64 = 128;
 /// The bins of all values of 64 bits.
 const BINS: usize = PER_OCTAVE as usize * (2 + 63 - PER_OCTAVE.ilog2() as usize);
@@ -49,25 +51,25 @@ impl Tally {
         self.most = self.most.max(value);
     }
 
-    /// How many values there were.
+    /// The number of values.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.count
     }
 
-    /// The least value.
+    /// The minimum.
     #[must_use]
     pub fn least(&self) -> Option<u64> {
         (self.count > 0).then_some(self.least)
     }
 
-    /// The greatest value.
+    /// The maximum.
     #[must_use]
     pub fn most(&self) -> Option<u64> {
         (self.count > 0).then_some(self.most)
     }
 
-    /// The `p`-quantile as [`crate::quantile_if_enough`] defines it: `None` where the values are too few.
+    /// The `p`-quantile as [`crate::quantile_if_enough`] defines it: `None` for too few values.
     #[must_use]
     pub fn quantile_if_enough(&self, p: f64) -> Option<f64> {
         if self.count < enough_for(p)? as u64 {
@@ -79,7 +81,7 @@ impl Tally {
         Some(below + (above - below) * place.fract())
     }
 
-    /// The value at that place of the sorted ones, from 0.
+    /// The value at that rank, counted from 0.
     fn at(&self, rank: u64) -> Option<f64> {
         let mut before = 0;
         let found = self.bins.iter().position(|count| {
@@ -112,7 +114,7 @@ mod tests {
     fn quantiles_are_those_of_the_values_within_half_a_percent() {
         let mut rng = Rng::new(7);
         for scale in [3.0, 1e4, 1e9] {
-            // Two modes and a long tail, as latencies have them.
+            // Two modes and a long tail, as latencies have.
             let values: Vec<u64> = (0..5000)
                 .map(|i| (scale * (1.0 + rng.unit() + if i % 10 == 0 { 40.0 * rng.unit() } else { 0.0 })) as u64)
                 .collect();

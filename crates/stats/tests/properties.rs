@@ -1,4 +1,4 @@
-//! What holds for any values whatever.
+//! Properties that hold for arbitrary values.
 
 use groma_stats::interval::Interval;
 use groma_stats::{
@@ -11,7 +11,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 
 fn values(sizes: std::ops::Range<usize>) -> impl Strategy<Value = Vec<f64>> {
-    // Ties are common among times.
+    // Ties are common among measured times.
     vec(prop_oneof![-1e6..1e6f64, (0..20i32).prop_map(f64::from)], sizes)
 }
 
@@ -19,7 +19,7 @@ fn positive(sizes: std::ops::Range<usize>) -> impl Strategy<Value = Vec<f64>> {
     vec(1e-3..1e9f64, sizes)
 }
 
-/// Anything that an `f64` can be.
+/// Any `f64`, NaN and infinities included.
 fn anything() -> impl Strategy<Value = Vec<f64>> {
     vec(any::<f64>(), 0..120)
 }
@@ -35,7 +35,7 @@ fn ends(interval: Interval) -> [f64; 2] {
 }
 
 proptest! {
-    // A failure prints its input, which then becomes a unit test; no file is left behind.
+    // A failing input is printed and becomes a unit test; no file is written.
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
@@ -43,7 +43,7 @@ proptest! {
         let sorted = sorted(&values);
         let at = |p: f64| quantile(&values, p).expect("there are values");
         prop_assert!(sorted[0] <= at(p) && at(p) <= sorted[sorted.len() - 1]);
-        // Equal up to rounding, as both are interpolated.
+        // Equal up to rounding, because both are interpolated.
         prop_assert!(at(f64::min(p, q)) <= at(f64::max(p, q)) + 1e-9);
         prop_assert_eq!(quantile(&values, p), order::quantile_sorted(&sorted, p));
         prop_assert_eq!(at(0.0), sorted[0]);
@@ -112,8 +112,8 @@ proptest! {
         prop_assert_eq!(isotonic(&fit), fit);
     }
 
-    /// The least absolute deviation among all non-decreasing sequences, by dynamic programming over the values
-    /// themselves.
+    /// The least absolute deviation among all non-decreasing sequences, by dynamic programming over
+    /// the values themselves.
     #[test]
     fn isotonic_is_the_best_fit(values in values(1..9)) {
         let levels = sorted(&values);
@@ -191,7 +191,7 @@ proptest! {
         prop_assert!(rng.normal().is_finite());
     }
 
-    /// Not one function panics, whatever the bits, and no answer holds a value that is not a number.
+    /// No function panics on any bit pattern, and no answer contains NaN.
     #[test]
     fn nothing_panics(values in anything(), p in any::<f64>(), ticks in vec(any::<u64>(), 0..50), bins in 0..50usize) {
         for answer in [median(&values), quantile(&values, p), quantile_if_enough(&values, p), interference(&values), theil_sen_slope(&values)] {

@@ -1,4 +1,4 @@
-//! The errors of stores and streams, each one line that names the file.
+//! The errors of a store or a stream. Each is one line that names the file.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 use rusqlite::ErrorCode;
 use rusqlite::ffi;
 
-/// An error of a store or a stream.
+/// Why an operation on a store or a stream failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StoreError {
-    /// The file is not a store of groma; it was not touched.
+    /// The file at the path is not a groma store; it was not touched.
     #[error("{}: not a groma store: {what}", path.display())]
     NotAStore {
         /// The file.
@@ -18,7 +18,7 @@ pub enum StoreError {
         /// What it is instead.
         what: String,
     },
-    /// A newer groma wrote the file: it can be read, not written.
+    /// A newer groma wrote the file: it can be read but must not be written.
     #[error(
         "{}: written by a newer groma (store version {found}, this one knows {known}): it can be read, not written",
         path.display()
@@ -28,10 +28,10 @@ pub enum StoreError {
         path: PathBuf,
         /// Its version.
         found: u32,
-        /// Ours.
+        /// The newest that this groma knows.
         known: u32,
     },
-    /// A newer groma wrote the run, with a newer meaning of its fields.
+    /// A run whose schema is newer than this groma knows.
     #[error("{}: run {run} was written by groma {groma} (schema {found}, this one knows {known})", path.display())]
     NewerRun {
         /// The file.
@@ -42,16 +42,16 @@ pub enum StoreError {
         groma: String,
         /// The schema of its JSON.
         found: u32,
-        /// Ours.
+        /// The newest that this groma knows.
         known: u32,
     },
-    /// No space is left; everything written before is kept.
+    /// No space is left; rounds acknowledged before are kept.
     #[error("{}: no space left", path.display())]
     Full {
         /// The file.
         path: PathBuf,
     },
-    /// The place refuses to be written: permissions, a read-only file system, a missing directory.
+    /// The file cannot be written: permissions, a read-only file system, a missing directory.
     #[error("{}: cannot be written: {reason}", path.display())]
     Unwritable {
         /// The file.
@@ -59,7 +59,7 @@ pub enum StoreError {
         /// Why.
         reason: String,
     },
-    /// The file is there and cannot be read.
+    /// The file exists and cannot be read.
     #[error("{}: cannot be read: {reason}", path.display())]
     Unreadable {
         /// The file.
@@ -67,7 +67,7 @@ pub enum StoreError {
         /// Why.
         reason: String,
     },
-    /// Another process held the store for longer than the 10 s that we wait.
+    /// Another process held the store for longer than the timeout of 10 s.
     #[error("{}: held by another process for more than 10 s", path.display())]
     Busy {
         /// The file.
@@ -81,15 +81,15 @@ pub enum StoreError {
         /// What SQLite says.
         reason: String,
     },
-    /// A run of this id is in the store already.
-    #[error("{}: run {run} is in it already", path.display())]
+    /// The store already has a run with this id.
+    #[error("{}: run {run} already exists", path.display())]
     Taken {
         /// The file.
         path: PathBuf,
         /// The run.
         run: String,
     },
-    /// The store holds no run at all.
+    /// The store has no runs.
     #[error("{}: holds no runs yet", path.display())]
     Empty {
         /// The file.
@@ -102,38 +102,38 @@ pub enum StoreError {
         path: PathBuf,
         /// What was looked for.
         text: String,
-        /// The newest runs there are.
+        /// The newest runs.
         latest: Vec<String>,
     },
-    /// More than one run begins so.
-    #[error("{}: '{text}' fits {} runs: {}", path.display(), candidates.len(), listed(candidates))]
+    /// The prefix matches more than one run.
+    #[error("{}: '{text}' matches {} runs: {}", path.display(), candidates.len(), listed(candidates))]
     Ambiguous {
         /// The file.
         path: PathBuf,
         /// What was looked for.
         text: String,
-        /// All runs that begin so, newest first.
+        /// All runs with this prefix, newest first.
         candidates: Vec<String>,
     },
-    /// Something in the store is not what this groma writes, or was not written because it could
-    /// not be read back.
-    #[error("{}: {what} does not read as groma writes it: {source}", path.display())]
+    /// A value in the store is not in the form that this groma writes, or a value was refused
+    /// because it could not be read back.
+    #[error("{}: {what} is malformed: {source}", path.display())]
     Malformed {
         /// The file.
         path: PathBuf,
         /// Which part.
         what: String,
-        /// What is wrong with it.
+        /// The parse error.
         source: serde_json::Error,
     },
-    /// A round or an end came before the head of its run.
-    #[error("{}: a run was continued before it began", path.display())]
+    /// A round or an end was written before the head of its run.
+    #[error("{}: a round or an end was written before the head of its run", path.display())]
     NotBegun {
         /// The file.
         path: PathBuf,
     },
     /// The reader of the stream has closed it.
-    #[error("{name}: the reader has gone")]
+    #[error("{name}: the reader has closed the stream")]
     BrokenPipe {
         /// The stream.
         name: String,
@@ -146,7 +146,7 @@ pub enum StoreError {
         /// Why.
         source: io::Error,
     },
-    /// Any other error of SQLite.
+    /// Any other SQLite error.
     #[error("{}: {source}", path.display())]
     Sqlite {
         /// The file.
@@ -156,7 +156,7 @@ pub enum StoreError {
     },
 }
 
-/// The first five runs, and the number of others.
+/// The first five runs and the number of the others.
 fn listed(runs: &[String]) -> String {
     let more = runs.len().saturating_sub(5);
     let shown = runs[..runs.len() - more].join(", ");
@@ -164,7 +164,7 @@ fn listed(runs: &[String]) -> String {
 }
 
 impl StoreError {
-    /// Maps SQLite's error codes to the variants that a caller can act on.
+    /// Maps SQLite's codes to the variants that a caller can act on.
     pub(crate) fn sqlite(path: &Path, source: rusqlite::Error) -> StoreError {
         let path = path.to_owned();
         let rusqlite::Error::SqliteFailure(code, text) = &source else {
@@ -172,7 +172,7 @@ impl StoreError {
         };
         let reason = || text.clone().unwrap_or_else(|| code.to_string());
         match (code.code, code.extended_code) {
-            // The shared-memory file beside the store is the first to find a small disk full.
+            // On a small full disk the shared-memory file beside the store fails first.
             (ErrorCode::DiskFull, _) | (_, ffi::SQLITE_IOERR_SHMSIZE) => StoreError::Full { path },
             (ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied, _) => {
                 StoreError::Unwritable { path, reason: reason() }
@@ -184,7 +184,7 @@ impl StoreError {
         }
     }
 
-    /// Maps an error of the system while writing a stream.
+    /// Maps the system's error on a stream.
     pub(crate) fn output(name: &str, source: io::Error) -> StoreError {
         match source.kind() {
             io::ErrorKind::BrokenPipe => StoreError::BrokenPipe { name: name.to_owned() },

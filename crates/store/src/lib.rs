@@ -1,9 +1,9 @@
-//! Keeps runs in one SQLite file, or writes them as a stream of NDJSON lines.
+//! Storage of runs: one SQLite file, and the same run as a stream of NDJSON lines.
 //!
-//! Rounds are stored as they arrive, one transaction each, so that a program killed at any moment
-//! loses at most the round in flight. Records are recomputed from points and rounds when they are
-//! shown; the store computes no statistics and formats nothing for people. `docs/records.md`
-//! documents the schema.
+//! The rounds of a run are the primary data. They are stored as they arrive, one transaction each,
+//! so a program killed at any moment loses at most the round in flight. Records are recomputed from
+//! points and rounds each time they are shown; the store computes no statistics and formats nothing
+//! for people. The schema is documented in `docs/records.md`.
 #![forbid(unsafe_code)]
 
 mod error;
@@ -23,31 +23,32 @@ pub use schema::VERSION;
 pub use store::{HOST_NAME, RunRow, RunStatus, Store, StoredRun};
 pub use writer::RunWriter;
 
-/// Takes the parts of a run as they come: header, rounds, records, end, in this order.
+/// A consumer of the parts of a run: head, rounds, records, end, in this order.
 ///
-/// Each call returns when its part is committed to the store, or handed to the system.
+/// Each call returns when its part is as durable as this sink makes it: committed to the store, or
+/// passed to the system.
 pub trait Sink {
-    /// Takes the header of the run and all points of its plan.
+    /// Takes the head of the run and everything that it plans to measure.
     ///
     /// # Errors
-    /// When it cannot be written; the run then has no place in this sink.
+    /// When it cannot be written; nothing else of the run can then be written to this sink.
     fn begin(&mut self, head: &RunHeader, points: &[Point]) -> Result<(), StoreError>;
 
     /// Takes one round of `points[point]`.
     ///
     /// # Errors
-    /// When it cannot be written; what came before stays.
+    /// When it cannot be written; what was written before is kept.
     fn round(&mut self, point: usize, round: &Round) -> Result<(), StoreError>;
 
-    /// Takes the record of one metric.
+    /// Takes the statistics of the rounds of one metric.
     ///
     /// # Errors
-    /// When it cannot be written; what came before stays.
+    /// When it cannot be written; what was written before is kept.
     fn record(&mut self, record: &Record) -> Result<(), StoreError>;
 
     /// Takes the end of the run.
     ///
     /// # Errors
-    /// When it cannot be written; the run then looks like one that did not end.
+    /// When it cannot be written; the run then appears not to have ended.
     fn end(&mut self, end: &End) -> Result<(), StoreError>;
 }

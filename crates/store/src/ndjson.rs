@@ -1,6 +1,6 @@
-//! A run as lines of JSON: `run`, one `metric` for each record, `end`. One line, one write, one
-//! flush, so that whoever follows the stream sees whole lines as they come. No rounds, except those
-//! that a record carries.
+//! A run as lines of JSON: `run`, one `metric` for each record, `end`. Each line is one write and
+//! one flush, so readers that follow the stream see whole lines. Rounds are not written, except
+//! those that a record carries.
 
 use std::io::Write;
 
@@ -10,7 +10,8 @@ use serde::Serialize;
 use crate::{Sink, StoreError};
 
 /// Writes a run as NDJSON (docs/records.md). Floats are written with as many digits as they need to
-/// read back the same; a number that is not finite is null; what would steer a terminal is escaped.
+/// read back the same; a number that is not finite is null; terminal control characters are
+/// escaped.
 #[derive(Debug)]
 pub struct Ndjson<W> {
     out: W,
@@ -26,12 +27,12 @@ struct Line<'a, T> {
 }
 
 impl<W: Write> Ndjson<W> {
-    /// A stream to `out`; errors call it `name`: the file's path, or `standard output`.
+    /// A stream to `out`. `name` identifies it in errors: the file's path, or `standard output`.
     pub fn new(out: W, name: impl Into<String>) -> Ndjson<W> {
         Ndjson { out, name: name.into(), line: Vec::new() }
     }
 
-    /// Gives the output back.
+    /// Returns the output.
     pub fn into_inner(self) -> W {
         self.out
     }
@@ -41,7 +42,7 @@ impl<W: Write> Ndjson<W> {
         serde_json::to_writer(&mut self.line, &Line { kind, body })
             .map_err(|e| StoreError::Output { name: self.name.clone(), source: e.into() })?;
         self.line.push(b'\n');
-        // JSON is UTF-8: nothing is lost, and most lines are not even copied.
+        // JSON is UTF-8, so nothing is lost, and most lines are not copied.
         let text = String::from_utf8_lossy(&self.line);
         self.out
             .write_all(plain_json(&text).as_bytes())
@@ -55,7 +56,7 @@ impl<W: Write> Sink for Ndjson<W> {
         self.write("run", head)
     }
 
-    /// Does nothing: a stream holds records.
+    /// Writes nothing: a stream holds records.
     fn round(&mut self, _: usize, _: &Round) -> Result<(), StoreError> {
         Ok(())
     }

@@ -1,37 +1,38 @@
-//! The schema of the SQLite file: how it is recognised, its version, and the numbered migrations.
+//! The SQLite file's owner, version and migrations.
 
 use std::time::Duration;
 
 use rusqlite::{Connection, Result, Transaction, TransactionBehavior};
 
-/// Marks the file as ours, in `PRAGMA application_id`: the letters `grma`.
+/// Marks the file as a groma store, in `PRAGMA application_id`: the letters `grma`.
 const APPLICATION_ID: i32 = i32::from_be_bytes(*b"grma");
 
-/// Step n leads from version n to n + 1. A released step is never edited: the next one fixes it.
+/// Step n leads from version n to n + 1. A released step is never edited: errors are fixed in a new
+/// step.
 const MIGRATIONS: &[&str] = &[include_str!("migrations/0001_rounds.sql")];
 
 /// The version of the SQLite file that this groma writes, in `PRAGMA user_version`. The meaning of
-/// what is in the JSON columns has its own version, [`groma_model::SCHEMA`].
+/// the JSON columns has its own version, [`groma_model::SCHEMA`].
 pub const VERSION: u32 = MIGRATIONS.len() as u32;
 
-/// How long to wait while another process writes.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
+/// How long to wait for a lock held by another process.
+pub(crate) const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The program that a database belongs to.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Owner {
-    /// None: it is empty.
+    /// None: the database is empty.
     Nobody,
-    /// groma, with this version of the schema.
+    /// groma, with this version.
     Ours(u32),
-    /// Another program, with this application id.
+    /// Another program, with its application id.
     Other(i32),
 }
 
-/// Reads the owner of a database and changes nothing.
+/// Determines the owner without changing anything.
 pub(crate) fn owner(db: &Connection) -> Result<Owner> {
-    // One statement, so that a database that is being created by another process is seen before or
-    // after, not between.
+    // One statement, so that a database that another process is creating is seen before or after,
+    // not in between.
     let sql = "SELECT a.application_id, v.user_version, (SELECT count(*) FROM sqlite_schema)
                FROM pragma_application_id a, pragma_user_version v";
     let (id, version, tables): (i32, u32, u32) =
@@ -43,7 +44,7 @@ pub(crate) fn owner(db: &Connection) -> Result<Owner> {
     })
 }
 
-/// Brings the database to [`VERSION`] in one transaction; another process may be doing the same.
+/// Brings the database to [`VERSION`] in one transaction. Safe if another process does the same.
 pub(crate) fn migrate(db: &Connection) -> Result<()> {
     migrate_with(db, MIGRATIONS)
 }
@@ -61,12 +62,13 @@ fn migrate_with(db: &Connection, migrations: &[&str]) -> Result<()> {
     step.commit()
 }
 
-/// Chooses how commits reach the disk: a write-ahead log, so that readers and one writer do not
-/// wait for each other; where the file system cannot have one, SQLite's rollback journal.
+/// Sets how commits reach the disk: through a write-ahead log, so that readers and one writer do
+/// not wait for each other; on file systems that do not support one, through SQLite's rollback
+/// journal.
 pub(crate) fn choose_journal(db: &Connection) -> Result<()> {
-    // An error means no log; if nothing at all can be written here, the first write will say so.
+    // An error means no log; if nothing can be written here, the first write reports it.
     let chosen = db.pragma_update_and_check(None, "journal_mode", "wal", |row| row.get::<_, String>(0));
-    // With a log, a commit outlives the death of this process without waiting for the disk.
+    // With a log, a commit survives the death of this process without waiting for the disk.
     db.pragma_update(None, "synchronous", if chosen.is_ok_and(|mode| mode == "wal") { "NORMAL" } else { "FULL" })
 }
 
@@ -113,7 +115,7 @@ mod tests {
     #[test]
     fn a_file_system_without_shared_memory_gets_a_rollback_journal() {
         let dir = tempfile::tempdir().expect("tempdir");
-        // This locking mode is like such a file system: it has no shared memory, which the log
+        // This locking method emulates such a file system: it has no shared memory, which the log
         // needs.
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
         let db = Connection::open_with_flags_and_vfs(dir.path().join("s.db"), flags, c"unix-dotfile").expect("open");

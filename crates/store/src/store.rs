@@ -1,4 +1,4 @@
-//! Opens and reads the SQLite file. `writer.rs` writes runs into it.
+//! The SQLite file: opening and reading it. Writing a run is in `writer.rs`.
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
@@ -12,7 +12,7 @@ use serde::de::DeserializeOwned;
 use crate::schema::{self, Owner, VERSION};
 use crate::{RunWriter, StoreError, json};
 
-/// The key of the fact in a run's environment that becomes [`RunRow::host`].
+/// The key of the environment fact that becomes [`RunRow::host`].
 pub const HOST_NAME: &str = "host.name";
 
 /// A store of runs in one SQLite file.
@@ -20,28 +20,28 @@ pub const HOST_NAME: &str = "host.name";
 pub struct Store {
     pub(crate) db: Connection,
     pub(crate) path: PathBuf,
-    /// The version of the file, when it is not one that we may write.
+    /// The version of the file, if it is newer than the one this groma writes.
     newer: Option<u32>,
-    /// Why it cannot be written, when it cannot.
-    sealed: Option<&'static str>,
+    /// Why it cannot be written, if it cannot.
+    read_only: Option<&'static str>,
 }
 
 /// How far a run got.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RunStatus {
-    /// It began and has not ended: it still runs, or was killed and is not marked so yet.
+    /// It has begun and not ended: it is still running, or it was killed and not marked yet.
     Running,
     /// It ended normally.
     Complete,
-    /// A signal ended it; its last rounds and its end are complete.
+    /// It was stopped by a signal and ended in order.
     Interrupted,
     /// Its process was found dead, see [`Store::mark_killed`].
     Killed,
 }
 
 impl RunStatus {
-    /// The word in the store.
+    /// The status as stored.
     pub const fn word(self) -> &'static str {
         match self {
             RunStatus::Running => "running",
@@ -52,7 +52,7 @@ impl RunStatus {
     }
 }
 
-/// A run in the list of runs.
+/// A run as a row of the history.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunRow {
     /// Its id.
@@ -67,43 +67,44 @@ pub struct RunRow {
     pub groma: String,
     /// The machine's name: the fact [`HOST_NAME`] of its environment.
     pub host: Option<String>,
-    /// How far it got.
+    /// Its status.
     pub status: RunStatus,
-    /// The owner that [`Store::writer`] was given.
+    /// The owner that was passed to [`Store::writer`].
     pub owner: String,
-    /// How many points it planned.
+    /// The number of planned points.
     pub points: u64,
-    /// How many rounds are kept.
+    /// The number of stored rounds.
     pub rounds: u64,
-    /// Its end, when it came to one.
+    /// Its end, if it has ended.
     pub end: Option<End>,
 }
 
-/// A run with all its rounds.
+/// Everything stored about a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StoredRun {
-    /// Its header.
+    /// Its head.
     pub header: RunHeader,
-    /// The points of its plan, each with its rounds in order.
+    /// The planned points, each with its rounds in order.
     pub points: Vec<(Point, Vec<Round>)>,
-    /// Its end, when it came to one.
+    /// Its end, if it has ended.
     pub end: Option<End>,
-    /// How far it got.
+    /// Its status.
     pub status: RunStatus,
 }
 
 impl Store {
-    /// Opens the store at `path`; makes it, and the directories above it (mode 0700), where there
-    /// is nothing yet, and brings an older file to this version.
+    /// Opens the store at `path`. Creates it, and missing parent directories (mode 0700), if
+    /// nothing is there, and migrates an older file to this version.
     ///
-    /// A file of a newer groma is opened read-only, and so is one in a place that cannot be
-    /// written; [`Store::is_newer`] tells the first, the error of [`Store::writer`] both.
+    /// A file written by a newer groma is opened read-only, and so is one in a place that cannot be
+    /// written. [`Store::is_newer`] reports the first case, the error of [`Store::writer`] both.
     ///
     /// # Errors
-    /// When there is something else at the path (it is left alone), or nothing can be made or read
+    /// When something else is at the path (it is left alone), or nothing can be created or read
     /// there.
     pub fn open(path: &Path) -> Result<Store, StoreError> {
-        // Absolute, so that SQLite takes every name for a file, even `:memory:` and an empty one.
+        // Absolute, so that SQLite takes every name as a file: `:memory:` or an empty name would
+        // mean something else.
         let path = std::path::absolute(path)
             .map_err(|e| StoreError::Unwritable { path: path.to_owned(), reason: e.to_string() })?;
         if !is_file(&path)? {
@@ -112,11 +113,11 @@ impl Store {
         let fail = |e| StoreError::sqlite(&path, e);
         let db = match connect(&path) {
             Ok(db) => db,
-            Err(e) => connect_to_sealed(&path).ok_or_else(|| fail(e))?,
+            Err(e) => connect_read_only(&path).ok_or_else(|| fail(e))?,
         };
-        let sealed = db.is_readonly("main").map_err(fail)?.then_some("it is read-only here");
-        let mut store = Store { db, path: path.clone(), newer: None, sealed };
-        match (schema::owner(&store.db).map_err(fail)?, sealed) {
+        let read_only = db.is_readonly("main").map_err(fail)?.then_some("it is read-only");
+        let mut store = Store { db, path: path.clone(), newer: None, read_only };
+        match (schema::owner(&store.db).map_err(fail)?, read_only) {
             (Owner::Other(id), _) => {
                 let what = format!("the database of another program (application id {id:#x})");
                 return Err(StoreError::NotAStore { path, what });
@@ -142,8 +143,8 @@ impl Store {
         self.newer.is_some()
     }
 
-    /// A writer of one run. `owner` is kept with it for [`RunRow::owner`]: a text by which the
-    /// program can tell later whether the process that wrote the run still lives.
+    /// A writer of one run. `owner` is stored with it for [`RunRow::owner`]: a text from which
+    /// groma can tell later whether the process that wrote the run is still alive.
     ///
     /// # Errors
     /// When the store cannot be written: [`StoreError::Newer`], [`StoreError::Unwritable`].
@@ -152,7 +153,7 @@ impl Store {
         Ok(RunWriter::new(self, owner))
     }
 
-    /// The runs, newest first.
+    /// The history, newest first.
     ///
     /// # Errors
     /// When the store cannot be read.
@@ -180,15 +181,34 @@ impl Store {
         })
     }
 
-    /// The id of the run that a user means: a whole id, the only one that begins so, or `latest`.
+    /// The ids of all runs, newest first.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn run_ids(&self) -> Result<Vec<String>, StoreError> {
+        self.collect("SELECT run FROM runs ORDER BY started DESC, run DESC", [], |row| Ok(row.get(0)?))
+    }
+
+    /// The points of a run, in the order of its plan, without their rounds; none where there is no such run.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn points(&self, run: &str) -> Result<Vec<Point>, StoreError> {
+        let sql = "SELECT point, definition FROM points WHERE run = ?1 ORDER BY point";
+        self.collect(sql, [run], |row| {
+            let (number, definition): (u32, String) = row.try_into()?;
+            self.parse(&definition, run, &format!("point {number}")).map_err(RowError::Store)
+        })
+    }
+
+    /// Resolves what a user typed to a run's id: a whole id, a unique prefix, or `latest`.
     ///
     /// # Errors
     /// [`StoreError::Empty`], [`StoreError::NoRun`] or [`StoreError::Ambiguous`], which name the
     /// candidates; or when the store cannot be read.
     pub fn find(&self, text: &str) -> Result<String, StoreError> {
         let path = || self.path.clone();
-        let all: Vec<String> =
-            self.collect("SELECT run FROM runs ORDER BY started DESC, run DESC", [], |row| Ok(row.get(0)?))?;
+        let all = self.run_ids()?;
         let Some(latest) = all.first() else { return Err(StoreError::Empty { path: path() }) };
         if text == "latest" {
             return Ok(latest.clone());
@@ -210,14 +230,16 @@ impl Store {
         }
     }
 
-    /// Loads the run with this id, as of one moment; it may still be running.
+    /// Everything stored about the run with this id, as a consistent snapshot; it may still be
+    /// running.
     ///
     /// # Errors
-    /// When there is no such run, when a newer groma gave its fields another meaning, or when the
-    /// store cannot be read.
+    /// When there is no such run, when its schema is newer than this groma knows, or when the store
+    /// cannot be read.
     pub fn load(&self, run: &str) -> Result<StoredRun, StoreError> {
-        // One transaction: a writer may add rounds between our statements.
-        let moment = Transaction::new_unchecked(&self.db, TransactionBehavior::Deferred).map_err(|e| self.error(e))?;
+        // A snapshot: a writer may add rounds between these statements.
+        let snapshot =
+            Transaction::new_unchecked(&self.db, TransactionBehavior::Deferred).map_err(|e| self.error(e))?;
         let sql = "SELECT schema, groma, header, ending, status FROM runs WHERE run = ?1";
         type Head = (u32, String, String, Option<String>, String);
         let head: Option<Head> =
@@ -256,12 +278,12 @@ impl Store {
             end: ending.map(|text| self.parse(&text, run, "end")).transpose()?,
             status: self.status(&status, run)?,
         };
-        moment.commit().map_err(|e| self.error(e))?;
+        snapshot.commit().map_err(|e| self.error(e))?;
         Ok(stored)
     }
 
-    /// Marks a run as killed whose owner was found dead. Returns whether this call did it: a run
-    /// that has ended or was marked already stays as it is.
+    /// Marks a run killed whose owner was found dead. Returns whether this call changed it: a run
+    /// that has ended or is already marked stays as it is.
     ///
     /// # Errors
     /// When the store cannot be written.
@@ -281,7 +303,7 @@ impl Store {
 
     fn writable(&self) -> Result<(), StoreError> {
         let path = self.path.clone();
-        match (self.newer, self.sealed) {
+        match (self.newer, self.read_only) {
             (Some(found), _) => Err(StoreError::Newer { path, found, known: VERSION }),
             (_, Some(reason)) => Err(StoreError::Unwritable { path, reason: reason.to_owned() }),
             _ => Ok(()),
@@ -296,8 +318,8 @@ impl Store {
         serde_json::from_value(word.into()).map_err(|e| self.malformed(format!("run {run}, status"), e))
     }
 
-    /// The rows of a query, each converted by `make`, which may fail with an error of SQLite or of
-    /// ours.
+    /// The rows of a query, each converted by a function that may fail with an SQLite or a store
+    /// error.
     fn collect<T>(
         &self,
         sql: &str,
@@ -320,7 +342,7 @@ impl Store {
     }
 }
 
-/// What can be wrong with a row.
+/// An error in converting a row.
 enum RowError {
     Sqlite(rusqlite::Error),
     Store(StoreError),
@@ -338,8 +360,8 @@ impl From<StoreError> for RowError {
     }
 }
 
-/// Whether there is a file already; refuses, without touching it, what is certainly no SQLite
-/// database.
+/// Whether a file exists at the path. Refuses, without touching it, anything that is certainly not
+/// an SQLite database.
 fn is_file(path: &Path) -> Result<bool, StoreError> {
     let refuse = |what: &str| Err(StoreError::NotAStore { path: path.to_owned(), what: what.to_owned() });
     let unreadable = |reason: String| StoreError::Unreadable { path: path.to_owned(), reason };
@@ -355,8 +377,7 @@ fn is_file(path: &Path) -> Result<bool, StoreError> {
     if start.is_empty() || start == b"SQLite format 3\0" { Ok(true) } else { refuse("not an SQLite database") }
 }
 
-/// Creates an empty file and its directories: the errors of the system are clearer than those of
-/// SQLite.
+/// Creates an empty file and its parent directories: the system's errors are clearer than SQLite's.
 fn make(path: &Path) -> Result<(), StoreError> {
     let mut directories = fs::DirBuilder::new();
     let mut file = File::options();
@@ -379,19 +400,19 @@ fn make(path: &Path) -> Result<(), StoreError> {
         })
 }
 
-/// A connection that was used to read the file once.
+/// A connection that has read the file once.
 fn connect(path: &Path) -> rusqlite::Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let db = Connection::open_with_flags(path, flags)?;
-    db.busy_timeout(schema::PATIENCE)?;
+    db.busy_timeout(schema::LOCK_TIMEOUT)?;
     db.pragma_update(None, "foreign_keys", true)?;
     schema::owner(&db)?;
     Ok(db)
 }
 
-/// A connection to a file whose write-ahead log cannot be opened because its directory cannot be
-/// written. Only where no log is left: otherwise its rounds would be missing silently.
-fn connect_to_sealed(path: &Path) -> Option<Connection> {
+/// A connection to a file whose write-ahead log cannot be opened because nothing can be written
+/// next to it. Only if the log is empty: otherwise the rounds in it would be missing silently.
+fn connect_read_only(path: &Path) -> Option<Connection> {
     let mut log = path.as_os_str().to_owned();
     log.push("-wal");
     if !path.is_file() || fs::metadata(log).is_ok_and(|m| m.len() > 0) {
@@ -403,7 +424,7 @@ fn connect_to_sealed(path: &Path) -> Option<Connection> {
     Some(db)
 }
 
-/// A path as part of a URI.
+/// A path, percent-encoded for a URI.
 fn escaped(path: &OsStr) -> String {
     let plain = |b: u8| b.is_ascii_alphanumeric() || b"/-._~".contains(&b);
     path.as_encoded_bytes()

@@ -8,13 +8,13 @@ use serde::de::DeserializeOwned;
 
 use crate::{HOST_NAME, RunStatus, Sink, Store, StoreError, json};
 
-/// The length of the write-ahead log, in pages of 4 KiB, at which a commit copies it into the
-/// database (a checkpoint): SQLite's default, and 64 MiB.
+/// How far the log may grow, in pages of 4 KiB, before a commit checkpoints it: SQLite's default,
+/// and 64 MiB during a run.
 const LOG_PAGES: u32 = 1000;
 const LOG_PAGES_DURING_A_RUN: u32 = 16384;
 
-/// Writes one run; made by [`Store::writer`]. When a call has returned, what it wrote outlives this
-/// process.
+/// Writes one run; created by [`Store::writer`]. When a call has returned, its data survives the
+/// death of this process.
 ///
 /// During the run, rounds go to the write-ahead log only, which does not wait for the disk: a
 /// checkpoint does, and would disturb the next measurement.
@@ -102,13 +102,13 @@ impl Sink for RunWriter<'_> {
         let result = serde_json::to_string(&round.result)
             .map_err(|e| self.store.malformed(format!("run {run}, point {point}, round {}", round.round), e))?;
         let row = params![run, point as i64, round.round, round.result.state.word(), round.result.reason, result];
-        // A single statement is a transaction of its own.
+        // A single statement is its own transaction.
         let sql = "INSERT INTO rounds (run, point, round, state, reason, result) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
         let insert = self.store.db.prepare_cached(sql).and_then(|mut insert| insert.execute(row));
         insert.map(|_| ()).map_err(|e| self.store.error(e))
     }
 
-    /// Does nothing: records are computed from the rounds when they are shown.
+    /// Writes nothing: records are recomputed from the rounds.
     fn record(&mut self, _: &Record) -> Result<(), StoreError> {
         Ok(())
     }
@@ -119,8 +119,8 @@ impl Sink for RunWriter<'_> {
         let ending = self.checked(end, format!("run {run}, end"))?;
         let fail = |e| self.store.error(e);
         let db = &self.store.db;
-        // This commit waits for the disk and for all rounds before it: a run that ended outlives a
-        // power failure.
+        // This commit waits for the disk and includes all earlier rounds: a run that has ended
+        // survives a power failure.
         let usual: u32 = db.pragma_query_value(None, "synchronous", |row| row.get(0)).map_err(fail)?;
         db.pragma_update(None, "synchronous", "FULL").map_err(fail)?;
         db.pragma_update(None, "wal_autocheckpoint", LOG_PAGES).map_err(fail)?;

@@ -1,4 +1,4 @@
-//! What one round costs, in time and in bytes:
+//! The cost of a round, in time and in bytes:
 //! `cargo test --release -p groma-store --test cost -- --ignored --nocapture`
 
 mod common;

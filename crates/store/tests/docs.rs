@@ -10,12 +10,12 @@ use std::collections::BTreeSet;
 
 const DOC: &str = include_str!("../../../docs/records.md");
 
-/// The names of all fields, down to the last.
+/// The names of all fields, recursively.
 fn fields(json: &Value, found: &mut BTreeSet<String>) {
     match json {
         Value::Object(map) => map.iter().for_each(|(name, value)| {
             found.insert(name.clone());
-            // The names in these are data.
+            // The names in these objects are data.
             if !["params", "labels", "states"].contains(&name.as_str()) {
                 fields(value, found);
             }
@@ -88,7 +88,7 @@ fn the_queries_work() {
         DOC.split("```sql").skip(1).map(|rest| rest.split("```").next().expect("an end")).collect();
     assert_eq!(queries.len(), 2);
     // Two runs of three rounds, each with three samples of 25 labelled P and O.
-    assert_eq!(answer(queries[0]), ["P | preempted | 18", "O | crew not complete for the whole sample | 18"]);
+    assert_eq!(answer(queries[0]), ["P | preempted | 18", "O | worker group not complete for the whole sample | 18"]);
     let fastest = common::rounds()
         .iter()
         .filter(|(point, _)| *point == 0)

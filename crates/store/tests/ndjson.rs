@@ -23,7 +23,7 @@ fn lines() -> Vec<String> {
 }
 
 #[test]
-fn the_lines_are_these() {
+fn lines_byte_for_byte() {
     let lines = lines();
     assert_eq!(lines.len(), 4);
     assert_eq!(
@@ -68,7 +68,7 @@ fn the_lines_are_these() {
 }
 
 #[test]
-fn a_line_reads_back_as_what_it_was() {
+fn a_line_reads_back_as_written() {
     let lines = lines();
     let header: RunHeader = serde_json::from_str(&lines[0]).expect("run");
     assert_eq!(header, common::header("10"));
@@ -76,7 +76,7 @@ fn a_line_reads_back_as_what_it_was() {
     assert_eq!(metric["ci"][1].as_f64(), Some(0.1 + 0.2));
 }
 
-/// Counts the writes and flushes, and fails at the end of its room.
+/// Counts writes and flushes, and fails after `room` writes.
 #[derive(Default)]
 struct Narrow {
     room: usize,
@@ -111,25 +111,25 @@ fn each_line_is_one_write_and_flushed() {
 }
 
 #[test]
-fn a_reader_that_has_gone_is_told_apart() {
-    let told = |error| {
+fn a_closed_reader_is_a_broken_pipe() {
+    let error_of = |error| {
         let mut pipe = Narrow { room: 1, error: Some(error), ..Narrow::default() };
         let mut out = Ndjson::new(&mut pipe, "out.ndjson");
         out.begin(&common::header("10"), &[]).expect("begin");
         out.record(&common::record()).expect_err("no room")
     };
-    let error = told(io::ErrorKind::BrokenPipe);
+    let error = error_of(io::ErrorKind::BrokenPipe);
     assert!(matches!(error, StoreError::BrokenPipe { .. }), "{error}");
-    assert_eq!(error.to_string(), "out.ndjson: the reader has gone");
-    let error = told(io::ErrorKind::StorageFull);
+    assert_eq!(error.to_string(), "out.ndjson: the reader has closed the stream");
+    let error = error_of(io::ErrorKind::StorageFull);
     assert!(matches!(error, StoreError::Full { .. }), "{error}");
     assert_eq!(error.to_string(), "out.ndjson: no space left");
-    let error = told(io::ErrorKind::PermissionDenied);
+    let error = error_of(io::ErrorKind::PermissionDenied);
     assert_eq!(error.to_string(), "out.ndjson: cannot be written: permission denied");
 }
 
 #[test]
-fn a_line_does_not_steer_the_terminal_that_it_is_shown_on() {
+fn terminal_control_characters_are_escaped() {
     let odd = "\x1b]0;t\x07\u{9b}2J\u{7f}\u{202e}\u{200b}\u{2028}\u{e0041}\r\n\"\\";
     let mut head = common::header("11");
     head.args = vec![odd.to_owned()];

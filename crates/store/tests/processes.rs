@@ -1,6 +1,8 @@
-//! Stores under attack: several writers at once, SIGKILL at any moment, a full disk, a place that cannot be written.
+//! Stores under stress: several writers at once, SIGKILL at any moment, a full disk, a read-only
+//! file system.
 //!
-//! The tests start this very program again, with one test selected and a variable that tells it its part.
+//! The tests start this test program again with one test selected and an environment variable that
+//! gives the child its task.
 #![cfg(unix)]
 
 mod common;
@@ -18,12 +20,12 @@ use rusqlite::Connection;
 
 const PART: &str = "GROMA_STORE_TEST_PART";
 
-/// What this process was started for, if it is a part of a test.
+/// The task of this process, if a test started it.
 fn part() -> Option<String> {
     std::env::var(PART).ok()
 }
 
-/// This program, to run one test in another process.
+/// This test program, to run one test in another process.
 fn this_program(test: &str, part: &str) -> Command {
     let mut command = Command::new(std::env::current_exe().expect("own path"));
     command.args(["--exact", test, "--nocapture", "--include-ignored"]).env(PART, part);
@@ -34,23 +36,24 @@ fn random(below: u64) -> u64 {
     RandomState::new().hash_one(0) % below
 }
 
-/// Rounds of different lengths; what is in them follows from the number.
+/// Rounds of different lengths; their contents follow from the number.
 fn numbered(number: u32) -> groma_model::Round {
     common::round(number, if number.is_multiple_of(3) { 500 } else { 25 })
 }
 
-/// Asserts that the run holds its first n rounds, in turn of point 0 and point 1, each as it was written; returns n.
+/// Asserts that the run holds its first n rounds, alternating between points 0 and 1, each as it
+/// was written; returns n.
 fn intact_rounds(store: &Store, run: &str) -> u32 {
     let stored = store.load(run).expect("load");
     let [even, odd] = [0, 1].map(|point| &stored.points[point].1);
-    assert!(even.len() == odd.len() || even.len() == odd.len() + 1, "run {run}: not as of one moment");
+    assert!(even.len() == odd.len() || even.len() == odd.len() + 1, "run {run}: not a consistent snapshot");
     for rounds in [even, odd] {
         rounds.iter().enumerate().for_each(|(i, round)| assert_eq!(*round, numbered(i as u32), "run {run}"));
     }
     (even.len() + odd.len()) as u32
 }
 
-/// Writes the round that comes after `number` others.
+/// Writes round `number`, counted over both points.
 fn write_next(writer: &mut impl Sink, number: u32) -> Result<(), StoreError> {
     writer.round(number as usize % 2, &numbered(number / 2))
 }
@@ -61,7 +64,7 @@ fn assert_sound(path: &Path) {
     assert_eq!(verdict, "ok");
 }
 
-/// The part `STORE RUN ROUNDS`: writes a run and says on standard error which rounds are acknowledged.
+/// The task `STORE RUN ROUNDS`: writes a run and prints each acknowledged round to standard error.
 #[test]
 #[ignore = "a part of the other tests"]
 fn writer() {
@@ -94,7 +97,7 @@ fn four_writers_lose_nothing() {
     let runs = ["11", "12", "13", "14"];
     // They also race to create the store.
     let mut writers: Vec<Child> = runs.iter().map(|run| start_writer(&path, run, 200)).collect();
-    // Somebody looks meanwhile.
+    // A reader looks meanwhile.
     let mut looks = 0;
     let reader = Store::open(&path).expect("a reader");
     while writers.iter_mut().any(|w| w.try_wait().expect("wait").is_none()) {
@@ -102,7 +105,7 @@ fn four_writers_lose_nothing() {
             intact_rounds(&reader, &row.run);
         }
         looks += 1;
-        // Empty the pipes: a writer must not wait for us.
+        // Drain the pipes, so that no writer blocks on them.
         if looks == 1 {
             writers.iter_mut().for_each(|w| {
                 let pipe = w.stderr.take().expect("pipe");
@@ -119,7 +122,7 @@ fn four_writers_lose_nothing() {
 }
 
 #[test]
-fn what_was_acknowledged_outlives_a_kill() {
+fn acknowledged_rounds_survive_a_kill() {
     let dir = tempfile::tempdir().expect("tempdir");
     let path = dir.path().join("groma.db");
     for kill in 10..30 {
@@ -137,7 +140,7 @@ fn what_was_acknowledged_outlives_a_kill() {
         let moment = Instant::now() + Duration::from_nanos(random(1_000_000));
         while Instant::now() < moment {}
         writer.kill().expect("kill");
-        // What it could still say counts.
+        // Rounds that it acknowledged before it died count.
         lines.for_each(|line| acknowledged = line.parse::<u32>().map_or(acknowledged, |number| number + 1));
         assert!(!writer.wait().expect("wait").success());
 
@@ -153,12 +156,12 @@ fn what_was_acknowledged_outlives_a_kill() {
 }
 
 #[test]
-fn a_kill_while_the_store_is_made_does_no_harm() {
+fn a_kill_while_the_store_is_created_does_no_harm() {
     let dir = tempfile::tempdir().expect("tempdir");
     for attempt in 0..20 {
         let path = dir.path().join(format!("{attempt}.db"));
         let mut writer = start_writer(&path, "10", 1);
-        // From before the file is there until after it is done.
+        // From before the file exists until after it is complete.
         let deadline = Instant::now() + Duration::from_secs(10);
         while attempt % 2 == 0 && !path.exists() && Instant::now() < deadline {}
         std::thread::sleep(Duration::from_micros(random(8000)));
@@ -171,8 +174,8 @@ fn a_kill_while_the_store_is_made_does_no_harm() {
     }
 }
 
-/// A directory with a file system of its own that only this process sees; `None` in the process that the test was
-/// started in, which has then seen it through in another one.
+/// A directory with a file system of its own that only this process sees. `None` in the process
+/// that the test was started in, after it has run the test in a child.
 fn own_disk(test: &str, size: &str) -> Option<PathBuf> {
     if let Some(dir) = part() {
         let mount = Command::new("mount").args(["-t", "tmpfs", "-o", size, "none", &dir]).status().expect("mount");
@@ -198,8 +201,10 @@ fn own_disk(test: &str, size: &str) -> Option<PathBuf> {
 }
 
 #[test]
-fn a_full_disk_keeps_what_it_has_and_goes_on_with_room() {
-    let Some(dir) = own_disk("a_full_disk_keeps_what_it_has_and_goes_on_with_room", "size=600k") else { return };
+fn a_full_disk_keeps_acknowledged_rounds_and_resumes_with_space() {
+    let Some(dir) = own_disk("a_full_disk_keeps_acknowledged_rounds_and_resumes_with_space", "size=600k") else {
+        return;
+    };
     fs::write(dir.join("ballast"), vec![0; 200 << 10]).expect("ballast");
     let path = dir.join("groma.db");
     let store = Store::open(&path).expect("open");
@@ -218,12 +223,12 @@ fn a_full_disk_keeps_what_it_has_and_goes_on_with_room() {
     assert_eq!(intact_rounds(&store, "10"), kept);
 
     fs::remove_file(dir.join("ballast")).expect("remove");
-    write_next(&mut writer, kept).expect("a round with room again");
+    write_next(&mut writer, kept).expect("a round with space again");
     writer.end(&common::end(false)).expect("end");
     drop(store);
     assert_sound(&path);
 
-    // No room at all: not even for an empty store.
+    // No space at all, not even for an empty store.
     fs::write(dir.join("ballast"), vec![0; 600 << 10]).expect_err("a full disk");
     let other = dir.join("other.db");
     let error = Store::open(&other).expect_err("a store on a full disk");
@@ -231,8 +236,8 @@ fn a_full_disk_keeps_what_it_has_and_goes_on_with_room() {
 }
 
 #[test]
-fn a_read_only_place_can_be_read() {
-    let Some(dir) = own_disk("a_read_only_place_can_be_read", "size=10m") else { return };
+fn a_read_only_file_system_can_be_read() {
+    let Some(dir) = own_disk("a_read_only_file_system_can_be_read", "size=10m") else { return };
     let remount = |how: &str| {
         let mount = Command::new("mount").arg("-o").arg(format!("remount,{how}")).arg(&dir).status();
         assert!(mount.expect("mount").success());
@@ -245,7 +250,7 @@ fn a_read_only_place_can_be_read() {
     lines.by_ref().find(|line| line.as_ref().is_ok_and(|l| l == "5")).expect("5 rounds").expect("line");
     killed.kill().expect("kill");
     killed.wait().expect("wait");
-    // A log without its index, which cannot be made again in a place that cannot be written.
+    // A log without its index, which cannot be rebuilt on a read-only file system.
     for (from, to) in [("killed.db", "lost.db"), ("killed.db-wal", "lost.db-wal")] {
         fs::copy(dir.join(from), dir.join(to)).expect(from);
     }
@@ -254,18 +259,18 @@ fn a_read_only_place_can_be_read() {
     let store = Store::open(&path).expect("open");
     assert_eq!(store.load("10").expect("load").header, common::header("10"));
     assert!(!store.is_newer());
-    let told = format!("{}: cannot be written: it is read-only here", path.display());
-    assert_eq!(store.writer("").expect_err("a writer").to_string(), told);
-    assert_eq!(store.mark_killed("10").expect_err("a mark").to_string(), told);
+    let expected = format!("{}: cannot be written: it is read-only", path.display());
+    assert_eq!(store.writer("").expect_err("a writer").to_string(), expected);
+    assert_eq!(store.mark_killed("10").expect_err("a mark").to_string(), expected);
 
     let other = dir.join("other.db");
-    let told = format!("{}: cannot be written: Read-only file system (os error 30)", other.display());
-    assert_eq!(Store::open(&other).expect_err("a new store").to_string(), told);
+    let expected = format!("{}: cannot be written: Read-only file system (os error 30)", other.display());
+    assert_eq!(Store::open(&other).expect_err("a new store").to_string(), expected);
     let below = dir.join("x/other.db");
     let error = Store::open(&below).expect_err("a new directory").to_string();
     assert!(error.contains("cannot make the directory") && error.contains("Read-only file system"), "{error}");
 
-    // Rounds that are only in the log are there, or there is an error; they are never missing without a word.
+    // Rounds that are only in the log are found, or opening fails; they are never missing silently.
     let left = Store::open(&dir.join("killed.db")).expect("a log with its index");
     assert!(intact_rounds(&left, "10") >= 6);
     let error = Store::open(&dir.join("lost.db")).expect_err("a log without its index");

@@ -1,4 +1,5 @@
-//! What goes into a store comes out of it, and what is no store of ours is refused or left alone.
+//! A run reads back as it was written, and a file that is not a groma store is refused and left
+//! alone.
 
 mod common;
 
@@ -47,7 +48,7 @@ fn every_kind_of_float_comes_back() {
     let store = Store::open(&path).expect("open");
     let mut writer = store.writer("").expect("writer");
     writer.begin(&common::header("10"), &common::points()).expect("begin");
-    // A walk through the bit patterns of all finite floats.
+    // Samples of the bit patterns of all finite floats.
     let floats: Vec<f64> =
         (1..4000u64).map(|i| f64::from_bits(i.wrapping_mul(0x9E37_79B9_7F4A_7C15))).filter(|f| f.is_finite()).collect();
     let mut round = common::round_of_two(0);
@@ -85,12 +86,12 @@ fn numbers_that_are_not_finite_come_back_as_nan() {
     let mut points = common::points();
     points[1].target_half_width = f64::NAN;
     let error = store.writer("").expect("writer").begin(&common::header("12"), &points).expect_err("such a point");
-    assert!(error.to_string().contains("run 12, point 1, definition does not read"), "{error}");
+    assert!(error.to_string().contains("run 12, point 1, definition is malformed"), "{error}");
     assert_eq!(store.runs().expect("runs").len(), 1, "half a run was kept");
 }
 
 #[test]
-fn a_run_without_an_end_is_running_until_it_is_marked() {
+fn a_run_without_an_end_is_running_until_marked_killed() {
     let (_dir, path) = place();
     let store = Store::open(&path).expect("open");
     common::write_unended(&store, "10");
@@ -146,16 +147,16 @@ fn find_takes_an_id_a_prefix_or_latest() {
     assert_eq!(store.find("2").expect("prefix"), "20");
     assert_eq!(store.find("12").expect("an id that begins another"), "12");
     assert_eq!(store.find("123").expect("id"), "123");
-    assert_eq!(text(store.find("1").expect_err("two")), "PATH: '1' fits 2 runs: 12, 123");
+    assert_eq!(text(store.find("1").expect_err("two")), "PATH: '1' matches 2 runs: 12, 123");
     assert_eq!(text(store.find("%").expect_err("no pattern")), "PATH: no run '%'; the latest: 9%, 31, 20, 12, 123");
-    assert_eq!(text(store.find("").expect_err("all")), "PATH: '' fits 5 runs: 9%, 31, 20, 12, 123");
+    assert_eq!(text(store.find("").expect_err("all")), "PATH: '' matches 5 runs: 9%, 31, 20, 12, 123");
     assert_eq!(text(store.load("7").expect_err("none")), "PATH: no run '7'; the latest: 9%, 31, 20, 12, 123");
     store.writer("").expect("writer").begin(&common::header("32"), &[]).expect("begin");
-    assert_eq!(text(store.find("").expect_err("six")), "PATH: '' fits 6 runs: 9%, 32, 31, 20, 12 and 1 more");
+    assert_eq!(text(store.find("").expect_err("six")), "PATH: '' matches 6 runs: 9%, 32, 31, 20, 12 and 1 more");
 }
 
 #[test]
-fn a_writer_wants_its_order_and_a_new_id() {
+fn a_writer_requires_its_order_and_a_new_id() {
     let (_dir, path) = place();
     let store = Store::open(&path).expect("open");
     let mut writer = store.writer("").expect("writer");
@@ -171,7 +172,7 @@ fn a_writer_wants_its_order_and_a_new_id() {
 }
 
 #[test]
-fn the_file_says_whose_it_is_and_has_a_log() {
+fn the_file_has_an_application_id_and_a_log() {
     let (dir, _) = place();
     let path = dir.path().join("a/b/groma.db");
     let store = Store::open(&path).expect("open");
@@ -217,29 +218,29 @@ fn a_newer_file_is_read_and_never_written() {
     let store = Store::open(&path).expect("open");
     assert!(store.is_newer());
     assert_eq!(store.load("10").expect("load").header, common::header("10"));
-    let told = format!(
+    let expected = format!(
         "{}: written by a newer groma (store version 99, this one knows 1): it can be read, not written",
         path.display()
     );
-    assert_eq!(store.writer("").expect_err("a writer").to_string(), told);
-    assert_eq!(store.mark_killed("10").expect_err("a mark").to_string(), told);
+    assert_eq!(store.writer("").expect_err("a writer").to_string(), expected);
+    assert_eq!(store.mark_killed("10").expect_err("a mark").to_string(), expected);
     drop(store);
     assert_eq!(fs::read(&path).expect("read"), before, "the file was changed");
 }
 
 #[test]
-fn a_run_of_a_newer_schema_is_listed_and_not_misread() {
+fn a_run_of_a_newer_schema_is_listed_but_not_loaded() {
     let (_dir, path) = place();
     let store = Store::open(&path).expect("open");
     common::write(&store, "10");
     sql(&path, "UPDATE runs SET schema = 2, groma = '7.0'");
     assert_eq!(store.runs().expect("runs").len(), 1);
-    let told = format!("{}: run 10 was written by groma 7.0 (schema 2, this one knows 1)", path.display());
-    assert_eq!(store.load("10").expect_err("load").to_string(), told);
+    let expected = format!("{}: run 10 was written by groma 7.0 (schema 2, this one knows 1)", path.display());
+    assert_eq!(store.load("10").expect_err("load").to_string(), expected);
 }
 
 #[test]
-fn a_new_field_alone_is_read_over() {
+fn unknown_fields_are_ignored() {
     let (_dir, path) = place();
     let store = Store::open(&path).expect("open");
     common::write(&store, "10");
@@ -253,18 +254,18 @@ fn a_new_field_alone_is_read_over() {
 }
 
 #[test]
-fn what_is_damaged_is_named() {
+fn errors_name_the_damaged_part() {
     let (_dir, path) = place();
     let store = Store::open(&path).expect("open");
     common::write(&store, "10");
     sql(&path, "UPDATE rounds SET result = '{' WHERE point = 0 AND round = 2");
     let error = store.load("10").expect_err("load").to_string();
-    assert!(error.contains("run 10, point 0, round 2 does not read"), "{error}");
+    assert!(error.contains("run 10, point 0, round 2 is malformed"), "{error}");
     assert!(!error.contains('\n'));
 }
 
 #[test]
-fn what_is_no_store_is_left_alone() {
+fn a_file_that_is_not_a_store_is_left_alone() {
     let (dir, path) = place();
     let refused = |path: &PathBuf, what: &str| {
         let before = fs::read(path).ok();
@@ -296,7 +297,7 @@ fn an_empty_file_becomes_a_store() {
 }
 
 #[test]
-fn a_place_that_cannot_be_is_named() {
+fn an_impossible_path_is_named_in_the_error() {
     let (dir, _) = place();
     fs::write(dir.path().join("file"), "").expect("write");
     let path = dir.path().join("file/groma.db");
@@ -305,7 +306,7 @@ fn a_place_that_cannot_be_is_named() {
 }
 
 #[test]
-fn a_writer_waits_for_its_turn() {
+fn a_writer_waits_for_a_lock() {
     let (_dir, path) = place();
     let store = Store::open(&path).expect("open");
     let mut writer = store.writer("").expect("writer");
@@ -323,20 +324,20 @@ fn a_writer_waits_for_its_turn() {
 }
 
 #[test]
-fn the_log_comes_home_at_the_end_of_a_run() {
+fn the_log_is_checkpointed_at_the_end_of_a_run() {
     let (_dir, path) = place();
     let store = Store::open(&path).expect("open");
     let mut writer = store.writer("").expect("writer");
     writer.begin(&common::header("10"), &common::points()).expect("begin");
     (0..300).for_each(|n| writer.round(0, &common::round(n, 500)).expect("round"));
     let size = || fs::metadata(&path).expect("metadata").len();
-    assert!(size() < 1 << 20, "{} bytes came home during the run", size());
+    assert!(size() < 1 << 20, "{} bytes were checkpointed during the run", size());
     writer.end(&common::end(false)).expect("end");
-    assert!(size() > 5 << 20, "only {} bytes came home", size());
+    assert!(size() > 5 << 20, "only {} bytes were checkpointed", size());
 }
 
 #[test]
-fn a_store_gets_its_log_back_from_a_slow_reader() {
+fn opening_a_store_waits_for_a_reader_to_restore_the_log() {
     let (_dir, path) = place();
     common::write(&Store::open(&path).expect("open"), "10");
     sql(&path, "PRAGMA journal_mode = DELETE");
@@ -354,7 +355,7 @@ fn a_store_gets_its_log_back_from_a_slow_reader() {
 }
 
 #[test]
-fn a_look_at_a_run_is_of_one_moment() {
+fn loading_a_run_is_a_snapshot() {
     let (_dir, path) = place();
     let store = Store::open(&path).expect("open");
     std::thread::scope(|scope| {
@@ -378,7 +379,7 @@ fn a_look_at_a_run_is_of_one_moment() {
 }
 
 #[test]
-fn the_views_say_what_the_rounds_say() {
+fn views_agree_with_the_rounds() {
     let (_dir, path) = place();
     let store = Store::open(&path).expect("open");
     common::write(&store, "10");

@@ -1,7 +1,8 @@
 //! Which CPUs a thread may run on.
 //!
-//! Masks are byte vectors of whatever length the kernel wants: lmbench's 32-bit shift over 64-bit words was wrong from
-//! CPU 31 on (os-methods.md D6), and a fixed 1024-bit set is wrong on the largest machines.
+//! Masks are byte vectors of whatever length the kernel accepts. lmbench's 32-bit shift over 64-bit
+//! words was wrong from CPU 31 up, and a fixed 1024-bit set is wrong on the largest machines
+//! (`docs/methods/operating-system.md#placement-and-cpu-masks`).
 //!
 //! # Safety
 //! Each call passes a buffer and its true length.
@@ -9,7 +10,7 @@
 
 use std::io;
 
-/// Masks start at this many bytes (8192 CPUs) and double until the kernel takes them.
+/// Masks start at this many bytes (8192 CPUs) and double until the kernel accepts them.
 const FIRST_MASK_BYTES: usize = 1024;
 
 /// The CPUs that the calling thread may run on, in ascending order.
@@ -27,7 +28,8 @@ pub fn allowed() -> io::Result<Vec<u32>> {
 pub fn allowed_to(thread: i32) -> io::Result<Vec<u32>> {
     let mut mask = vec![0u8; FIRST_MASK_BYTES];
     loop {
-        // SAFETY: the buffer is as long as it says and writable; the kernel writes whole words into it.
+        // SAFETY: the buffer is as long as it says and writable; the kernel writes whole words into
+        // it.
         let got = unsafe { libc::syscall(libc::SYS_sched_getaffinity, thread, mask.len(), mask.as_mut_ptr()) };
         if got >= 0 {
             let bits = |(i, byte): (usize, &u8)| {
@@ -47,7 +49,8 @@ pub fn allowed_to(thread: i32) -> io::Result<Vec<u32>> {
 /// Restricts the calling thread to these CPUs.
 ///
 /// # Errors
-/// `InvalidInput` for an empty list; those of `sched_setaffinity` (a CPU that is offline or outside the cpuset).
+/// `InvalidInput` for an empty list; those of `sched_setaffinity` (a CPU that is offline or outside
+/// the cpuset).
 pub fn restrict(cpus: &[u32]) -> io::Result<()> {
     let Some(&last) = cpus.iter().max() else {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "no CPU to run on"));
@@ -62,10 +65,10 @@ pub fn restrict(cpus: &[u32]) -> io::Result<()> {
     if done < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
-/// Pins the calling thread to one CPU and makes sure that it was obeyed.
+/// Pins the calling thread to one CPU and checks that it runs there.
 ///
 /// # Errors
-/// Those of [`restrict`]; `Other` when the thread is found elsewhere afterwards.
+/// Those of [`restrict`]; `Other` when the thread runs elsewhere afterwards.
 pub fn pin(cpu: u32) -> io::Result<()> {
     restrict(&[cpu])?;
     let seen = allowed()?;

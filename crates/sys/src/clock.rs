@@ -1,8 +1,10 @@
-//! The monotonic clock, behind a trait so that tests can run the harness on fake ones.
+//! The monotonic clock, behind a trait so that tests can run the harness on fake clocks.
 //!
-//! `CLOCK_MONOTONIC_RAW` through the vDSO: free of system calls, comparable across processes, not slewed by NTP
-//! (harness-methods.md 3.1). Not here: the cycle counter (see [`crate::arch`]) and CPU time (see [`crate::counters`]),
-//! which is evidence, never a headline.
+//! `CLOCK_MONOTONIC_RAW` through the vDSO: no system call, comparable across processes, not slewed
+//! by NTP (`docs/methods/timing.md#clock`).
+//!
+//! Not here: the cycle counter (see [`crate::arch`]) and CPU time (see [`crate::counters`]), which
+//! is evidence, never a headline.
 //!
 //! # Safety
 //! The only unsafe code passes a valid, owned `timespec` to `clock_gettime` and `clock_getres`.
@@ -10,7 +12,7 @@
 
 use std::sync::atomic::{AtomicI32, Ordering};
 
-/// A source of nanoseconds that does not run backwards, unless it is a fake one made to.
+/// A source of nanoseconds that does not run backwards, except for fakes that are made to.
 pub trait Clock {
     /// Now, in nanoseconds from an arbitrary start.
     fn now_ns(&self) -> u64;
@@ -20,11 +22,11 @@ pub trait Clock {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Monotonic;
 
-/// The chosen `clockid_t`. RAW until `choose` finds it slow.
+/// The chosen `clockid_t`: RAW until `choose` finds it slow.
 static CLOCK_ID: AtomicI32 = AtomicI32::new(libc::CLOCK_MONOTONIC_RAW);
 
-/// RAW is given up where a read costs more than this: kernels before 5.3 serve it by a system call
-/// (harness-methods.md 3.1).
+/// RAW is not used where a read costs more than this: kernels before 5.3 serve it by a system call
+/// (`docs/methods/timing.md#clock`).
 const SLOW_RAW_NS: u64 = 200;
 
 fn read(id: libc::clockid_t) -> u64 {
@@ -63,8 +65,8 @@ impl Clock for Monotonic {
     }
 }
 
-/// The clock's resolution as `clock_getres` claims it, in nanoseconds; a remark only: it says 1 where the real step is
-/// 10 (harness-methods.md finding 10).
+/// The clock's resolution as `clock_getres` reports it, in nanoseconds. Only for a remark: it
+/// reports 1 where the real step is 10 (`docs/methods/timing.md#clock-resolution`).
 pub fn claimed_resolution_ns() -> u64 {
     let mut t = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: `t` is a valid timespec that lives across the call.

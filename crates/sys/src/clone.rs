@@ -1,10 +1,11 @@
-//! `clone3` itself: processes and threads as the kernel makes them, without what libc does around it.
+//! `clone3` itself: processes and threads as the kernel creates them, without what libc adds.
 //!
 //! # Safety
-//! A child that shares memory runs on a stack of its own, which is exclusively borrowed until it has left: a process
-//! suspends its maker for that long (`CLONE_VFORK`), a thread is waited for before anybody else may use the stack. A thread
-//! has no thread-local storage of its own but that of its maker, so it only reads the clock (whose success touches none)
-//! and writes atomics. A child that got a copy of the memory only calls `_exit`.
+//! A child that shares memory runs on a stack of its own, which is exclusively borrowed until it
+//! has exited: a process suspends its parent for that time (`CLONE_VFORK`), and a thread is waited
+//! for before anyone else may use the stack. A thread shares the thread-local storage of its
+//! creator, so it only reads the clock (which touches none on success) and writes atomics. A child
+//! with a copy of the memory only calls `_exit`.
 #![expect(unsafe_code, reason = "clone3")]
 
 use crate::arch::clone3_call;
@@ -15,7 +16,7 @@ use rustix::process::{WaitId, WaitIdOptions, waitid};
 use std::io;
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
-/// The kernel's `struct clone_args` of Linux 5.3 (the first that has it), zero where nothing is asked for.
+/// The kernel's `struct clone_args` of Linux 5.3 (the first with it), zero where unused.
 #[derive(Default)]
 #[repr(C)]
 struct Args {
@@ -42,7 +43,8 @@ impl Args {
     /// # Safety
     /// That of [`clone3_call`].
     unsafe fn call(&self, body: extern "C" fn(usize) -> i32, argument: usize) -> io::Result<i32> {
-        // SAFETY: the structure is the kernel's and lives across the call; the caller vouches for the rest.
+        // SAFETY: the structure is the kernel's and lives across the call; the caller vouches for
+        // the rest.
         match unsafe { clone3_call(std::ptr::from_ref(self) as usize, size_of::<Args>(), body, argument) } {
             e if e < 0 => Err(io::Error::from_raw_os_error(-e as i32)),
             id => Ok(id as i32),
@@ -51,12 +53,12 @@ impl Args {
 }
 
 extern "C" fn process_body(task: usize) -> i32 {
-    // SAFETY: the number is the `&Task` that the functions below pass; in a copy of the memory it is as good, and in the
-    // same memory its owner is suspended until this child has left.
+    // SAFETY: the number is the `&Task` that the functions below pass. It is valid in a copy of the
+    // memory too; in shared memory its owner is suspended until this child has exited.
     unsafe { &*(task as *const Task<'_>) }.run()
 }
 
-/// A process with a copy of the memory, as `fork` makes it, that does its task; returns its id.
+/// A process with a copy of the memory, as `fork` creates it, that runs its task; returns its id.
 ///
 /// # Errors
 /// Those of `clone3`.
@@ -65,7 +67,8 @@ pub fn fork(task: &Task<'_>) -> io::Result<i32> {
     unsafe { Args::of_process(0).call(process_body, std::ptr::from_ref(task) as usize) }
 }
 
-/// A process that borrows the memory until it has done its task (`CLONE_VM | CLONE_VFORK`); returns its id.
+/// A process that shares the memory until it has run its task (`CLONE_VM | CLONE_VFORK`); returns
+/// its id.
 ///
 /// # Errors
 /// Those of `clone3`.
@@ -82,14 +85,15 @@ pub fn vfork(task: &Task<'_>, stack: &mut Stack) -> io::Result<i32> {
 pub fn fork_pidfd(task: &Task<'_>) -> io::Result<OwnedFd> {
     let mut fd = -1i32;
     let args = Args { pidfd: &raw mut fd as u64, ..Args::of_process(libc::CLONE_PIDFD) };
-    // SAFETY: see the module's Safety section; the kernel writes the descriptor, which is new and nobody else's.
+    // SAFETY: see the module's Safety section; the kernel writes the descriptor, which is new and
+    // nobody else's.
     unsafe {
         args.call(process_body, std::ptr::from_ref(task) as usize)?;
         Ok(OwnedFd::from_raw_fd(fd))
     }
 }
 
-/// Waits for the process behind such a descriptor, and reaps it: the code it left with, if it left by itself.
+/// Waits for the process of this descriptor, and reaps it; returns its exit code, if it exited.
 ///
 /// # Errors
 /// Those of `waitid`.
@@ -104,8 +108,8 @@ pub fn wait_pidfd(fd: &OwnedFd) -> io::Result<Option<i32>> {
     }
 }
 
-/// Makes a thread that answers `number` with the next one, and waits for it on the word that the kernel clears when the
-/// thread has gone: its answer, and if it was asked to `stamp`, when it began to run.
+/// Creates a thread that returns `number` plus one, and waits for it on the word that the kernel
+/// clears when the thread has exited. Returns its result and, if `stamp`, when it began to run.
 ///
 /// # Errors
 /// Those of `clone3`.
@@ -117,7 +121,8 @@ pub fn thread(number: usize, stamp: bool, stack: &mut Stack) -> io::Result<(usiz
         alive: AtomicU32,
     }
     extern "C" fn body(errand: usize) -> i32 {
-        // SAFETY: the number is the `&Errand` below, whose owner waits until this thread has gone.
+        // SAFETY: the number is the `&Errand` below, whose owner waits until this thread has
+        // exited.
         let errand = unsafe { &*(errand as *const Errand) };
         if errand.stamp {
             errand.at_ns.store(Monotonic.now_ns(), Ordering::Relaxed);
@@ -148,7 +153,7 @@ mod tests {
     use crate::process;
     use crate::spawn::ChildAction;
 
-    /// Sandboxes answer that there is no such call; then there is nothing to test.
+    /// Sandboxes report that there is no such call; then there is nothing to test.
     fn missing(error: &io::Error) -> bool {
         matches!(error.raw_os_error(), Some(libc::ENOSYS | libc::EPERM))
     }
@@ -156,7 +161,7 @@ mod tests {
     #[test]
     fn every_kind_of_process_does_its_task() {
         let counter = AtomicU64::new(0);
-        let task = Task { code: 9, deed: ChildAction::Count(&counter) };
+        let task = Task { code: 9, action: ChildAction::Count(&counter) };
         let pid = match fork(&task) {
             Err(e) if missing(&e) => return,
             pid => pid.expect("clone3"),

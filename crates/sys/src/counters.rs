@@ -1,12 +1,13 @@
-//! What the kernel counted for a thread, a process or its children: the evidence behind labels and proofs.
+//! The kernel's counters of a thread, a process or its children: evidence for labels and proofs.
 //!
-//! Read outside timed regions only: a read costs a third of a microsecond (harness-methods.md M1).
+//! Read outside timed regions only: a read takes a third of a microsecond
+//! (`docs/methods/timing.md#cost-of-reading`).
 //!
 //! # Safety
 //! Each call passes a valid, owned out-parameter.
 #![expect(unsafe_code, reason = "getrusage, clock_gettime of CPU clocks, sched_getcpu")]
 
-/// Counters of one thread, process or set of children, as `getrusage` tells them.
+/// Counters of one thread, process or set of children, from `getrusage`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
     /// Voluntary context switches.
@@ -32,7 +33,8 @@ pub struct Usage {
 impl Usage {
     fn of(who: libc::c_int) -> Usage {
         let mut raw = std::mem::MaybeUninit::<libc::rusage>::zeroed();
-        // SAFETY: `raw` is a valid, zeroed rusage, for which all-zero is a legal value, and lives across the call.
+        // SAFETY: `raw` is a valid, zeroed rusage, for which all-zero is a legal value, and lives
+        // across the call.
         let raw = unsafe {
             libc::getrusage(who, raw.as_mut_ptr());
             raw.assume_init()
@@ -66,12 +68,12 @@ impl Usage {
         Usage::of(libc::RUSAGE_SELF)
     }
 
-    /// Of the children that were waited for.
+    /// Those of children that were waited for.
     pub fn children() -> Usage {
         Usage::of(libc::RUSAGE_CHILDREN)
     }
 
-    /// What was added since `earlier` (`max_resident` stays as it is now).
+    /// The increase since `earlier` (`max_resident` stays as it is now).
     pub fn since(&self, earlier: &Usage) -> Usage {
         Usage {
             voluntary: self.voluntary.wrapping_sub(earlier.voluntary),
@@ -93,7 +95,7 @@ impl Usage {
     }
 }
 
-/// CPU time that the calling thread was given, in nanoseconds.
+/// CPU time of the calling thread, in nanoseconds.
 pub fn thread_cpu_ns() -> u64 {
     let mut t = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: `t` is a valid timespec that lives across the call.
@@ -101,8 +103,8 @@ pub fn thread_cpu_ns() -> u64 {
     t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64
 }
 
-/// CPU time of this process and of the children that it has waited for, in nanoseconds; the children's part moves in
-/// microsecond steps, when they are waited for.
+/// CPU time of this process and of the children that it waited for, in nanoseconds. The children's
+/// part advances in microsecond steps, when they are waited for.
 pub fn family_cpu_ns() -> u64 {
     let mut t = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: `t` is a valid timespec that lives across the call.
@@ -117,7 +119,8 @@ pub fn current_cpu() -> u32 {
     u32::try_from(unsafe { libc::sched_getcpu() }).unwrap_or(0)
 }
 
-/// Resident bytes of this process by kind, from `/proc/self/statm`: (total, shared); `None` without `/proc`.
+/// Resident bytes of this process by kind, from `/proc/self/statm`: (total, shared); `None` without
+/// `/proc`.
 pub fn resident() -> Option<(u64, u64)> {
     let text = std::fs::read_to_string("/proc/self/statm").ok()?;
     let mut fields = text.split_ascii_whitespace().skip(1).map(|f| f.parse::<u64>().ok());
@@ -125,24 +128,25 @@ pub fn resident() -> Option<(u64, u64)> {
     Some((fields.next()?? * page, fields.next()?? * page))
 }
 
-/// Processes and threads that the kernel has made since it started, for everybody; `None` where `/proc/stat` does not say
-/// (some sandboxes say 0).
+/// Processes and threads that the kernel has created since boot, for everyone; `None` where
+/// `/proc/stat` does not say (some sandboxes report 0).
 pub fn tasks_created() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/stat").ok()?;
     let count = text.lines().find_map(|line| line.strip_prefix("processes "))?;
     count.trim().parse().ok().filter(|n| *n > 0)
 }
 
-/// Calls of the `read` and of the `write` family that the kernel has counted for the calling thread, failed ones
-/// included; `None` where it does not count or `/proc` is missing. To read it costs a few reads itself.
+/// Calls of the `read` and of the `write` family that the kernel counted for the calling thread,
+/// failed ones included; `None` where it does not count or `/proc` is missing. Reading it costs a
+/// few reads itself.
 pub fn io_calls() -> Option<(u64, u64)> {
     let text = std::fs::read_to_string("/proc/thread-self/io").ok()?;
     let count = |key| text.lines().find_map(|l| l.strip_prefix(key))?.trim().parse().ok();
     Some((count("syscr:")?, count("syscw:")?))
 }
 
-/// TLB shootdowns that these CPUs have received, as `/proc/interrupts` counts them; `None` where the kernel counts none
-/// (they are no interrupts on Arm) or `/proc` is missing.
+/// TLB shootdowns that these CPUs received, from `/proc/interrupts`; `None` where the kernel counts
+/// none (on Arm they are not interrupts) or `/proc` is missing.
 pub fn tlb_shootdowns(cpus: &[u32]) -> Option<u64> {
     let text = std::fs::read_to_string("/proc/interrupts").ok()?;
     let columns: Vec<u32> = text
@@ -163,7 +167,7 @@ mod tests {
     #[test]
     fn what_children_worked_belongs_to_the_family() {
         const WORK_NS: u64 = 40_000_000;
-        // In a process of its own: the other tests of this one work as well.
+        // In a process of its own, because other tests run in this one.
         let child = crate::fork::fork(|| {
             let (family, own) = (family_cpu_ns(), thread_cpu_ns());
             let made = crate::fork::fork(|| {

@@ -4,8 +4,9 @@ use rustix::fs::{IFlags, ioctl_getflags, ioctl_setflags};
 use std::fs::File;
 use std::io;
 
-/// Tells the file system that the directories made below this one have nothing to do with each other (`chattr +T`): ext4
-/// then puts each into another part of the disk, chosen by its name. Others ignore it or refuse.
+/// Tells the file system that the directories below this one are unrelated (`chattr +T`): ext4 then
+/// places each in another part of the disk, chosen by its name. Other file systems ignore or refuse
+/// it.
 ///
 /// # Errors
 /// Those of `ioctl`: `ENOTTY` and `EOPNOTSUPP` where there is no such flag.

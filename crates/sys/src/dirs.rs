@@ -1,12 +1,14 @@
-//! Directories held by descriptors: made, locked, renamed and removed a name at a time.
+//! Directories held by descriptors: created, locked, renamed and removed one name at a time.
 //!
-//! For directories in places that others can write to. A path is looked up anew each time it is used, and whoever owns
-//! one of its directories decides what it then leads to; a descriptor stays what it was. So names are looked up one at
-//! a time from a descriptor, symbolic links are never followed, mount points never crossed, and nothing is opened that
-//! could block, such as a FIFO. `std::fs::remove_dir_all` was rejected: it crosses mount points, and starts at a path.
+//! For directories in places where others can write. A path is resolved again at each use, and
+//! whoever owns one of its directories decides where it leads; a descriptor always refers to the
+//! same directory. Names are therefore resolved one at a time from a descriptor, symbolic links are
+//! never followed, mount points never crossed, and nothing that could block, such as a FIFO, is
+//! opened. `std::fs::remove_dir_all` was rejected: it crosses mount points and starts from a path.
 //!
 //! # Safety
-//! Only a test needs it: it calls `unshare` in a freshly forked child with one thread, for a mount namespace.
+//! Only a test needs it: it calls `unshare` in a freshly forked child with one thread, for a mount
+//! namespace.
 #![cfg_attr(test, expect(unsafe_code, reason = "unshare, in a test"))]
 
 use rustix::fs::{AtFlags, CWD, FlockOperation, Mode, OFlags, RenameFlags, ResolveFlags, Stat, StatxFlags};
@@ -22,37 +24,39 @@ use std::time::{Duration, SystemTime};
 #[derive(Debug)]
 pub struct Dir(OwnedFd);
 
-/// Directories below the one that is removed are held open down to here, each by a descriptor. What
-/// is deeper is moved up first, so that a deep tree cannot exhaust the descriptors or the stack.
+/// Directories below the one being removed are held open down to this depth, one descriptor each.
+/// What is deeper is moved up first, so that a deep tree cannot exhaust descriptors or stack.
 const DEEPEST: u32 = 32;
-/// So many names are read before they are removed: bounds memory in a directory of millions.
+/// Names read before they are removed: bounds memory in a directory of millions.
 const BATCH: usize = 1024;
-/// After so many names that cannot be removed no more are tried.
+/// After this many names that cannot be removed, no more are tried.
 const MOST_FAILURES: usize = 64;
 
 impl Dir {
-    /// Opens a directory that the user named: symbolic links in its path are followed.
+    /// Opens a directory that the user named; symbolic links in its path are followed.
     ///
     /// # Errors
     /// Those of `open`: `ENOTDIR` when it is something else.
     pub fn open(path: &Path) -> io::Result<Dir> {
-        // A path only: to make something in a directory takes no permission to list it.
+        // A path only (`O_PATH`): creating something in a directory does not require permission to
+        // list it.
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         Ok(Dir(rustix::fs::openat(CWD, path, flags, Mode::empty())?))
     }
 
-    /// The directory of that name in this one; neither a symbolic link to one nor a mount point.
+    /// The directory of this name in this one; neither a symbolic link to one nor a mount point.
     ///
     /// # Errors
-    /// Those of `openat2`: `ENOTDIR` or `ELOOP` when it is no directory, `EXDEV` when something is mounted there.
+    /// Those of `openat2`: `ENOTDIR` or `ELOOP` when it is no directory, `EXDEV` when something is
+    /// mounted there.
     pub fn directory(&self, name: &OsStr) -> io::Result<Dir> {
         Ok(Dir(open_name(self.0.as_fd(), name, OFlags::RDONLY | OFlags::DIRECTORY)?))
     }
 
-    /// Makes a directory that only this user can enter.
+    /// Creates a directory that only this user can enter.
     ///
     /// # Errors
-    /// Those of `mkdirat` and `openat2`; `PermissionDenied` when somebody else put another one in its place.
+    /// Those of `mkdirat` and `openat2`; `PermissionDenied` when somebody replaced it.
     pub fn make(&self, name: &OsStr) -> io::Result<Dir> {
         check_name(name)?;
         rustix::fs::mkdirat(&self.0, name, Mode::RWXU)?;
@@ -60,7 +64,7 @@ impl Dir {
         if !dir.is_ours()? {
             return Err(io::Error::new(io::ErrorKind::PermissionDenied, "another user replaced it"));
         }
-        // What a parent passes on (set-group-id) and a default access list adds is taken away.
+        // Removes what the parent passes on (set-group-id) and what a default access list adds.
         rustix::fs::fchmod(&dir.0, Mode::RWXU)?;
         Ok(dir)
     }
@@ -73,7 +77,8 @@ impl Dir {
         Ok(owned(&rustix::fs::fstat(&self.0)?))
     }
 
-    /// For how long nothing has been made, renamed or removed in it. Zero when the clock was set back.
+    /// The time since something was last created, renamed or removed in it. Zero when the clock was
+    /// set back.
     ///
     /// # Errors
     /// Those of `fstat`.
@@ -82,7 +87,8 @@ impl Dir {
         Ok(SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default().saturating_sub(changed))
     }
 
-    /// Takes the lock of the directory, unless another process holds it. It goes with the descriptor.
+    /// Locks the directory unless another process holds the lock. Closing the descriptor releases
+    /// it.
     ///
     /// # Errors
     /// Those of `flock`: `EWOULDBLOCK` when it is held; others where the file system has no locks.
@@ -106,7 +112,7 @@ impl Dir {
         Ok(names)
     }
 
-    /// Makes a file of this content that only this user can read.
+    /// Creates a file with this content that only this user can read.
     ///
     /// # Errors
     /// Those of `openat` and `write`: `EEXIST` when the name is taken.
@@ -120,7 +126,7 @@ impl Dir {
     /// Up to `most` bytes of a regular file that this user owns.
     ///
     /// # Errors
-    /// Those of `openat2` and `read`; `InvalidData` when it is no such file.
+    /// Those of `openat2` and `read`; `InvalidData` when it is not such a file.
     pub fn read_own(&self, name: &OsStr, most: usize) -> io::Result<Vec<u8>> {
         let file = open_name(self.0.as_fd(), name, OFlags::RDONLY)?;
         let stat = rustix::fs::fstat(&file)?;
@@ -139,7 +145,7 @@ impl Dir {
         Ok(content)
     }
 
-    /// Gives an entry another name in this directory, which must be free.
+    /// Renames an entry within this directory; the new name must be free.
     ///
     /// # Errors
     /// Those of `renameat2`: `EEXIST` when the name is taken.
@@ -147,7 +153,7 @@ impl Dir {
         check_name(from)?;
         check_name(to)?;
         match rustix::fs::renameat_with(&self.0, from, &self.0, to, RenameFlags::NOREPLACE) {
-            // Neither every file system knows the flag nor every kernel or filter the call.
+            // Not every file system supports the flag, and not every kernel or filter the call.
             Err(Errno::INVAL | Errno::NOSYS | Errno::PERM) => {
                 if rustix::fs::statat(&self.0, to, AtFlags::SYMLINK_NOFOLLOW).is_ok() {
                     return Err(Errno::EXIST.into());
@@ -158,7 +164,7 @@ impl Dir {
         }
     }
 
-    /// Removes the name of something that is no directory; what it led to, if it was a symbolic link, stays.
+    /// Removes the name of anything but a directory; the target of a symbolic link stays.
     ///
     /// # Errors
     /// Those of `unlinkat`.
@@ -167,15 +173,15 @@ impl Dir {
         Ok(rustix::fs::unlinkat(&self.0, name, AtFlags::empty())?)
     }
 
-    /// Removes everything in it but what is called `keep`.
+    /// Removes everything in it except the entry named `keep`.
     ///
     /// # Errors
-    /// The first, when something could not be removed; the rest is gone all the same.
+    /// The first error, when something could not be removed; everything else is removed.
     pub fn clear(&self, keep: Option<&OsStr>) -> io::Result<()> {
         Ok(Removal { top: self.0.as_fd(), moved: 0 }.clear(self.0.as_fd(), 0, keep)?)
     }
 
-    /// Whether this name leads to the directory that `dir` holds.
+    /// Whether this name refers to the directory that `dir` holds.
     ///
     /// # Errors
     /// Those of `fstatat`.
@@ -184,15 +190,15 @@ impl Dir {
         Ok(leads_to(self.0.as_fd(), name, dir.0.as_fd())?)
     }
 
-    /// Removes the empty directory of that name in this one, if it is the one that `dir` holds.
+    /// Removes the empty directory of this name, if it is the one that `dir` holds.
     ///
     /// # Errors
-    /// Those of `unlinkat`; `ESTALE` when the name leads to something else by now.
+    /// Those of `unlinkat`; `ESTALE` when the name refers to something else by now.
     pub fn remove_empty(&self, name: &OsStr, dir: &Dir) -> io::Result<()> {
         Ok(remove_empty(self.0.as_fd(), name, dir.0.as_fd())?)
     }
 
-    /// Removes the directory of that name in this one, with all that is in it.
+    /// Removes the directory of this name with everything in it.
     ///
     /// # Errors
     /// As for [`Dir::directory`], [`Dir::clear`] and [`Dir::remove_empty`].
@@ -216,21 +222,22 @@ fn check_name(name: &OsStr) -> rustix::io::Result<()> {
     }
 }
 
-/// What is in a directory, read through a descriptor of its own: that of the directory may be of its path only.
+/// The entries of a directory, read through a descriptor of their own, because that of the
+/// directory may be `O_PATH`.
 fn entries(dir: BorrowedFd<'_>) -> rustix::io::Result<rustix::fs::Dir> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     rustix::fs::Dir::new(rustix::fs::openat(dir, c".", flags, Mode::empty())?)
 }
 
-/// Opens what has this name in a directory, on the same mount, and no symbolic link.
+/// Opens the entry of this name in a directory, on the same mount, and not a symbolic link.
 fn open_name(dir: BorrowedFd<'_>, name: &OsStr, flags: OFlags) -> rustix::io::Result<OwnedFd> {
     check_name(name)?;
-    // A FIFO that nobody writes to would block; a terminal would become ours.
+    // A FIFO without a writer would block; a terminal would become the controlling one.
     let flags = flags | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_XDEV;
     match rustix::fs::openat2(dir, name, flags, Mode::empty(), resolve) {
-        // Linux before 5.6 lacks the call, and filters that do not know it deny it. One name at a
-        // time the older call does the same, but for mount points.
+        // Linux before 5.6 lacks the call, and filters that do not know it deny it. For one name
+        // the older call does the same, except for mount points.
         Err(Errno::NOSYS | Errno::PERM) => {
             let file = rustix::fs::openat(dir, name, flags, Mode::empty())?;
             if mount_of(file.as_fd())? == mount_of(dir)? { Ok(file) } else { Err(Errno::XDEV) }
@@ -239,8 +246,8 @@ fn open_name(dir: BorrowedFd<'_>, name: &OsStr, flags: OFlags) -> rustix::io::Re
     }
 }
 
-/// What differs between mounts: the device, and since Linux 5.8 the mount's own number, which tells bind mounts of one
-/// device apart.
+/// The identity of a mount: the device, and since Linux 5.8 the mount's own number, which
+/// distinguishes bind mounts of one device.
 fn mount_of(fd: BorrowedFd<'_>) -> rustix::io::Result<(u64, Option<u64>)> {
     let device = rustix::fs::fstat(fd)?.st_dev;
     let told = rustix::fs::statx(fd, "", AtFlags::EMPTY_PATH, StatxFlags::MNT_ID).ok();
@@ -261,9 +268,9 @@ fn remove_empty(parent: BorrowedFd<'_>, name: &OsStr, dir: BorrowedFd<'_>) -> ru
     rustix::fs::unlinkat(parent, name, AtFlags::REMOVEDIR)
 }
 
-/// The removal of all that is in a directory.
+/// The removal of everything in a directory.
 struct Removal<'d> {
-    /// Where what is too deep is moved to.
+    /// The place that what is too deep is moved to.
     top: BorrowedFd<'d>,
     /// How much has been moved there.
     moved: u64,
@@ -275,7 +282,8 @@ impl Removal<'_> {
         let mut failed: Vec<OsString> = Vec::new();
         let mut first = None;
         loop {
-            // Names are removed between readings, never during one: what a reading then shows is undefined.
+            // Names are removed between listings, never during one, when what a listing returns is
+            // undefined.
             let mut batch = Vec::new();
             while batch.len() < BATCH
                 && let Some(entry) = entries.read()
@@ -304,7 +312,7 @@ impl Removal<'_> {
 
     fn remove(&mut self, dir: BorrowedFd<'_>, name: &OsStr, depth: u32) -> rustix::io::Result<()> {
         match rustix::fs::unlinkat(dir, name, AtFlags::empty()) {
-            // POSIX has EPERM for a directory, Linux EISDIR.
+            // POSIX returns EPERM for a directory, Linux EISDIR.
             Err(Errno::ISDIR | Errno::PERM) => {}
             done => return done,
         }
@@ -317,7 +325,8 @@ impl Removal<'_> {
         remove_empty(dir, name, child.as_fd())
     }
 
-    /// Moves a directory that is not empty to the top, where it is found again; whether it was moved.
+    /// Moves a directory that is not empty to the top, where it is found again; returns whether it
+    /// moved.
     fn move_up(&mut self, dir: BorrowedFd<'_>, name: &OsStr) -> rustix::io::Result<bool> {
         match rustix::fs::unlinkat(dir, name, AtFlags::REMOVEDIR) {
             Err(Errno::NOTEMPTY | Errno::EXIST) => {}
@@ -326,7 +335,7 @@ impl Removal<'_> {
         loop {
             self.moved += 1;
             match rustix::fs::renameat(dir, name, self.top, format!("moved-up-{}", self.moved)) {
-                // Somebody's own name: the next number is free, or the one after it.
+                // The name is taken: the next number is free, or one after it.
                 Err(Errno::NOTEMPTY | Errno::EXIST | Errno::NOTDIR) => {}
                 done => return done.map(|()| true),
             }
@@ -383,8 +392,8 @@ mod tests {
         done.map_or_else(|e| e.raw_os_error().unwrap_or(-1), |_| 0)
     }
 
-    /// Runs a check as it is, and in a child that has no `openat2` and no `renameat2`, whether
-    /// these are missing or denied.
+    /// Runs a check as it is, and in a child without `openat2` and `renameat2`, both missing and
+    /// denied.
     fn with_and_without_openat2(check: impl Fn() + Copy) {
         check();
         for error in [libc::ENOSYS, libc::EPERM] {
@@ -488,7 +497,8 @@ mod tests {
                 at.write_new(name("file"), b"x").expect("a file");
                 at = at.make(name("d")).expect("a directory");
             }
-            // Other tests of this process hold descriptors as well. Each level of the tree would take one at least.
+            // Other tests of this process hold descriptors too. Each level of the tree would need
+            // at least one.
             let most = Some(at.0.as_raw_fd() as u64 + 4 * u64::from(DEEPEST));
             let limit = rustix::process::Rlimit { current: most, maximum: most };
             rustix::process::setrlimit(rustix::process::Resource::Nofile, limit).expect("fewer is allowed");
@@ -505,7 +515,7 @@ mod tests {
         place.write("source/file");
         place.write("top/inside");
         fs::create_dir(place.0.join("top/mounted")).expect("a directory");
-        // A bind mount has the device of what it is bound to: only the mount itself is another one.
+        // A bind mount has the device of its source; only the mount itself differs.
         let child = fork::fork(|| {
             let flags = rustix::thread::UnshareFlags::NEWNS;
             // SAFETY: a freshly forked child with one thread; mount namespaces hold no descriptors.

@@ -1,7 +1,7 @@
-//! Files and devices past the page cache: direct reads and writes, and how large a device is.
+//! Files and devices without the page cache: direct reads and writes, and the size of a device.
 //!
-//! Buffers, offsets and lengths are multiples of [`ALIGNMENT`], which suits every device; a page-aligned mapping
-//! ([`crate::pages::Map`]) is such a buffer.
+//! Buffers, offsets and lengths are multiples of [`ALIGNMENT`], which suits every device; a
+//! page-aligned mapping ([`crate::pages::Map`]) is such a buffer.
 
 use rustix::fs::{Mode, OFlags};
 use std::fs::File;
@@ -9,19 +9,20 @@ use std::io;
 use std::os::fd::BorrowedFd;
 use std::path::Path;
 
-/// What direct transfers are aligned to: the largest logical block of common devices.
+/// Alignment of direct transfers: the largest logical block of common devices.
 pub const ALIGNMENT: usize = 4096;
 
-/// Opens what is there for direct reading; it cannot be written through this.
+/// Opens an existing file for direct reading only.
 ///
 /// # Errors
-/// Those of `open`: `EINVAL` where the file system has no direct transfers, `EACCES` where it is not allowed.
+/// Those of `open`: `EINVAL` where the file system has no direct I/O, `EACCES` where it is not
+/// allowed.
 pub fn open_to_read(path: &Path) -> io::Result<File> {
     let flags = OFlags::RDONLY | OFlags::DIRECT | OFlags::CLOEXEC;
     Ok(File::from(rustix::fs::open(path, flags, Mode::empty())?))
 }
 
-/// Makes a file for direct reading and writing, where none may be.
+/// Creates a file for direct reading and writing, which must not exist.
 ///
 /// # Errors
 /// Those of `open`.
@@ -57,7 +58,7 @@ pub fn sync_data(fd: BorrowedFd<'_>) -> io::Result<()> {
     Ok(rustix::fs::fdatasync(fd)?)
 }
 
-/// How many bytes a file or a device holds, by moving to its end: nothing is read.
+/// The size of a file or a device in bytes, by seeking to its end.
 ///
 /// # Errors
 /// Those of `lseek`.
@@ -67,7 +68,7 @@ pub fn size(fd: BorrowedFd<'_>) -> io::Result<u64> {
     Ok(size)
 }
 
-/// How many bytes the file system holds on which this path lies.
+/// The size in bytes of the file system of this path.
 ///
 /// # Errors
 /// Those of `statvfs`.
@@ -76,7 +77,8 @@ pub fn file_system_size(path: &Path) -> io::Result<u64> {
     Ok(stat.f_blocks * stat.f_frsize)
 }
 
-/// Whether files of this path's file system have a disk below them: not those that live in memory (tmpfs, ramfs).
+/// Whether a disk backs the files of this path's file system: not for those in memory (tmpfs,
+/// ramfs).
 ///
 /// # Errors
 /// Those of `statfs`.

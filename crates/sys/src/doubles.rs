@@ -1,9 +1,10 @@
-//! STREAM's loops: the safe face of the kernels that compute on arrays of doubles.
+//! The safe interface to STREAM's loops on arrays of doubles ([`crate::arch::DoublesKernel`]).
 //!
 //! # Safety
 //!
-//! A [`Pass`] exists only for a kernel out of the list of what the CPU can run and for arrays that [`Loop::over`] has measured;
-//! it holds them as Rust slices, so they are alive, not shared and do not overlap. Every bit pattern is a double.
+//! A [`Pass`] exists only for a kernel from the list of what the CPU can run and for arrays that
+//! [`Loop::over`] checked. It holds them as Rust slices, so they are alive, not shared and do not
+//! overlap. Every bit pattern is a double.
 #![expect(unsafe_code, reason = "calls the kernels")]
 
 pub use crate::arch::{DOUBLES_SCALAR, Doubles, DoublesKernel};
@@ -16,7 +17,8 @@ pub struct Loop {
 }
 
 impl Loop {
-    /// The kernel for `op`, with stores past the caches or without, with the instructions `isa` or the widest there are.
+    /// The kernel for `op`, with or without non-temporal stores, with the instructions `isa` or the
+    /// widest available.
     ///
     /// # Errors
     ///
@@ -72,10 +74,12 @@ pub struct Pass<'a> {
 }
 
 impl Pass<'_> {
-    /// Goes over the arrays `passes` times; the sum of all, if sums are what it makes.
+    /// Passes `passes` times over the arrays; returns the sum over all passes, for loops that have
+    /// one.
     #[inline]
     pub fn run(&mut self, passes: u64) -> f64 {
-        // SAFETY: `Loop::over` checked address and length of the arrays that the kernel uses; their alignment is a line's.
+        // SAFETY: `Loop::over` checked address and length of the arrays that the kernel uses; their
+        // alignment is a line's.
         unsafe {
             (self.kernel.run)(
                 self.a.as_mut_ptr().cast(),

@@ -1,14 +1,15 @@
-//! A pipe in which programs that were started leave one byte each: the evidence that they ran, and how many of them.
+//! A pipe to which each started program writes one byte: the evidence that they ran, and how many.
 //!
-//! The end that they write to stays open across `execve`, under a number that they are told as an argument. Neither end
-//! blocks: a program that finds the pipe full fails instead of waiting for its parent, who is waiting for it.
+//! The write end stays open across `execve`, under a number that the programs get as an argument.
+//! Neither end blocks: a program that finds the pipe full fails instead of waiting for its parent,
+//! which waits for it.
 
 use rustix::fd::{AsRawFd, OwnedFd};
 use rustix::io::{Errno, FdFlags};
 use rustix::pipe::PipeFlags;
 use std::io;
 
-/// The pipe, and how many bytes have come out of it.
+/// The pipe, and the number of bytes read from it.
 #[derive(Debug)]
 pub struct Witness {
     out: OwnedFd,
@@ -17,7 +18,7 @@ pub struct Witness {
 }
 
 impl Witness {
-    /// A pipe that nothing has been written to.
+    /// An empty pipe.
     ///
     /// # Errors
     /// Those of `pipe2` and `fcntl`.
@@ -32,7 +33,7 @@ impl Witness {
         self.write_end.as_raw_fd()
     }
 
-    /// Takes out what was written up to now; all bytes since the beginning.
+    /// Reads what was written so far; returns all bytes since the start.
     ///
     /// # Errors
     /// Those of `read`.

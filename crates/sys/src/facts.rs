@@ -1,16 +1,18 @@
-//! What kind of machine this is, in words: the preflight that is kept with every run.
+//! What kind of machine this is: the facts that are kept with every run.
 //!
-//! [`facts`] returns flat dotted keys (`kernel.release`, `cpu.governor`) with short values, in groups. It is
-//! unprivileged, takes a few milliseconds, and never fails: a fact that this machine does not have is absent, and one
-//! that it hides has the value `unreadable: ` and the system's words. [`work_dir_facts`] does the same for a
-//! directory; [`host_counters`] is what to read before and after a run.
+//! [`facts`] returns flat dotted keys (`kernel.release`, `cpu.governor`) with short values, in
+//! groups. It is unprivileged, takes a few milliseconds, and never fails: a fact that this machine
+//! does not have is absent, and one that it hides has the value `unreadable: ` with the system's
+//! error. [`work_dir_facts`] does the same for a directory; [`host_counters`] are read before and
+//! after a run.
 //!
-//! It is not a measurement: everything here is what the kernel declares. And it is no inventory of the owner: no serial
-//! numbers, no network or hardware addresses, no user names; in texts that others composed, such as the kernel's command
-//! line, they are replaced by `(hidden)`.
+//! Everything here is declared by the kernel, not measured. It is also no inventory of the owner:
+//! no serial numbers, no network or hardware addresses, no user names. In texts that others
+//! composed, such as the kernel's command line, they are replaced by `(hidden)`.
 //!
-//! Everything is read from `/proc` and `/sys` and from a few harmless system calls. Where `/proc` is not mounted (an
-//! initramfs, another operating system), there are fewer facts, and `proc = missing` is one of them.
+//! Everything is read from `/proc` and `/sys` and from a few harmless system calls. Where `/proc`
+//! is not mounted (an initramfs, another operating system), there are fewer facts, and
+//! `proc = missing` is one of them.
 
 mod cgroup;
 mod counters;
@@ -22,32 +24,31 @@ mod redact;
 mod system;
 #[cfg(test)]
 mod tests;
-mod tree;
 
 pub use counters::{HostChange, HostCounters, host_counters};
 pub use redact::{HIDDEN, hide_addresses};
 pub use system::user;
-pub(crate) use tree::Tree;
 
 use crate::topology::{Topology, allowed_cpus};
+use crate::tree::{self, Tree};
 use std::fmt::Display;
 use std::path::Path;
 
-/// The facts of this machine and this process, grouped by the first part of their keys. Within a group, the order is
-/// that of a reader.
+/// The facts of this machine and this process, grouped by the first part of their keys, in reading
+/// order within a group.
 pub fn facts() -> Vec<(String, String)> {
     facts_below(Path::new("/"), &allowed_cpus())
 }
 
-/// The facts of the directory a benchmark works in: file system, mount options, device, room. Empty when the path does
-/// not exist.
+/// The facts of the directory that a benchmark works in: file system, mount options, device, free
+/// space. Empty when the path does not exist.
 pub fn work_dir_facts(path: &Path) -> Vec<(String, String)> {
     let mut book = Book::of(Path::new("/"));
     mounts::work_dir(&mut book, path);
     book.facts
 }
 
-/// [`facts`] of a machine whose root directory is somewhere else, for tests on trees that were never ours.
+/// [`facts`] of a machine whose root directory is elsewhere, for tests on recorded trees.
 #[doc(hidden)]
 pub fn facts_below(root: &Path, allowed: &[u32]) -> Vec<(String, String)> {
     let topology = Topology::from_tree(root, allowed);
@@ -70,7 +71,7 @@ pub fn facts_below(root: &Path, allowed: &[u32]) -> Vec<(String, String)> {
     book.facts
 }
 
-/// The facts in the making, and where they are read from.
+/// The facts so far, and where they are read from.
 struct Book {
     tree: Tree,
     facts: Vec<(String, String)>,
@@ -81,8 +82,8 @@ impl Book {
         Book { tree: Tree::at(root), facts: Vec::new() }
     }
 
-    /// Writes a fact down. White space is made single, and an empty value is no fact; neither is
-    /// one whose key, which may end in the name of a file, is not a word.
+    /// Adds a fact, with white space normalised. Ignores an empty value, and a key that is not a
+    /// single word (it may end in a file name).
     fn say(&mut self, key: impl Into<String>, value: impl Display) {
         let key = key.into();
         let value = value.to_string().split_whitespace().collect::<Vec<_>>().join(" ");
@@ -97,12 +98,12 @@ impl Book {
         }
     }
 
-    /// Writes down what a file says, or that it is there but cannot be read.
+    /// Adds the content of a file, or that it exists but cannot be read.
     fn copy(&mut self, key: impl Into<String>, path: &str) {
         self.copy_as(key, path, |text| Some(text.to_owned()));
     }
 
-    /// Writes down what a file means.
+    /// Adds the meaning of a file.
     fn copy_as(&mut self, key: impl Into<String>, path: &str, meaning: impl FnOnce(&str) -> Option<String>) {
         match self.tree.read(path) {
             Ok(text) => self.say_if(key, meaning(&text)),
@@ -111,7 +112,7 @@ impl Book {
         }
     }
 
-    /// Writes down the chosen one of the words in a file such as `always [madvise] never`.
+    /// Adds the chosen word of a file such as `always [madvise] never`.
     fn copy_choice(&mut self, key: impl Into<String>, path: &str) {
         self.copy_as(key, path, |text| Some(chosen(text).to_owned()));
     }
@@ -143,7 +144,7 @@ fn binary(bytes: u64) -> String {
     format!("{value} {}", units[unit])
 }
 
-/// The values, each once, in the order met.
+/// The distinct values, in order of appearance.
 fn each_once(values: impl IntoIterator<Item = String>) -> String {
     let mut seen: Vec<String> = Vec::new();
     for value in values {
@@ -154,16 +155,17 @@ fn each_once(values: impl IntoIterator<Item = String>) -> String {
     seen.join(", ")
 }
 
-/// Memory that this process may still take without pushing anything out, without meeting a limit of a control group, of the
-/// address space or of its data, in bytes; `None` where nothing is known.
+/// Memory in bytes that this process can still allocate without evicting anything and without
+/// reaching a limit of a control group, of its address space or of its data; `None` where nothing
+/// is known.
 pub fn available_memory() -> Option<u64> {
     memory_headroom().map(|room| room.bytes)
 }
 
 pub use memory_headroom::{MemoryPressure, Room, file_room, memory_headroom, memory_pressure, total_memory};
 
-/// What is read below another root besides [`facts_below`], for tests on trees that were never
-/// ours: the facts of a work directory, the counters of the host, and the memory that is left.
+/// What is read below another root besides [`facts_below`], for tests on recorded trees: the facts
+/// of a work directory, the counters of the host, and the memory headroom.
 #[doc(hidden)]
 pub fn readings_below(root: &Path, work_dir: &Path) -> (Vec<(String, String)>, HostCounters, Option<Room>) {
     let mut book = Book::of(root);

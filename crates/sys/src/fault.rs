@@ -1,22 +1,24 @@
-//! A memory access that the hardware refuses, for the tests that must see a worker crash.
+//! A memory access that raises SIGSEGV, for tests that must see a worker crash.
 //!
-//! `raise(SIGSEGV)` would not do: the Rust runtime's handler returns from it, and the process goes on.
+//! `raise(SIGSEGV)` does not work: the Rust runtime's handler returns from it, and the process
+//! continues.
 //!
 //! # Safety
-//! The page that is read belongs to us and holds nothing; the kernel answers the read with SIGSEGV, and no instruction
-//! after it runs.
+//! The page belongs to us and is not readable; the kernel responds with SIGSEGV, and no instruction
+//! after the read runs.
 #![expect(unsafe_code, reason = "reads a page without permission, on purpose")]
 
 use std::io;
 
-/// Reads a page that may not be read: the kernel ends this process with SIGSEGV.
+/// Reads an unreadable page: the kernel ends this process with SIGSEGV.
 ///
 /// # Errors
-/// Those of `mmap`, if there is no page to be had; `Other` if the read went through, which no kernel allows.
+/// Those of `mmap`, if there is no page to be had; `Other` if the read went through, which no
+/// kernel allows.
 pub fn read_forbidden_page() -> io::Result<()> {
     let page = crate::pages::page_size();
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
-    // SAFETY: a fresh mapping at an address of the kernel's choice touches nothing that exists.
+    // SAFETY: a new mapping at an address that the kernel chooses affects nothing that exists.
     let at = unsafe { libc::mmap(std::ptr::null_mut(), page, libc::PROT_NONE, flags, -1, 0) };
     if at == libc::MAP_FAILED {
         return Err(io::Error::last_os_error());

@@ -1,4 +1,4 @@
-//! Locks on files, of the three kinds that Linux has. All are advisory: they stop only those who ask.
+//! File locks of the three kinds that Linux has. All are advisory: they only affect those who ask.
 //!
 //! # Safety
 //! `fcntl` gets a valid `struct flock`; descriptors are owned.
@@ -20,7 +20,7 @@ pub enum Kind {
     Whole,
 }
 
-/// An opened file that locks are asked for on.
+/// An open file to lock.
 #[derive(Debug)]
 pub struct LockFile {
     fd: OwnedFd,
@@ -28,7 +28,7 @@ pub struct LockFile {
 }
 
 impl LockFile {
-    /// Opens it; makes it where it is not there.
+    /// Opens it, and creates it if necessary.
     ///
     /// # Errors
     /// Those of `open`.
@@ -37,10 +37,11 @@ impl LockFile {
         Ok(LockFile { fd: file.into(), kind })
     }
 
-    /// Waits until nobody else holds the byte (or, by its kind, the file), and takes it.
+    /// Waits until nobody else holds the byte (or the file, depending on the kind), and takes it.
     ///
     /// # Errors
-    /// Those of `fcntl` and `flock`: `EDEADLK` where the one who has it waits for this process, `ENOLCK` at a limit.
+    /// Those of `fcntl` and `flock`: `EDEADLK` where the holder waits for this process, `ENOLCK` at
+    /// a limit.
     #[inline]
     pub fn lock(&self, byte: i64) -> io::Result<()> {
         self.set(libc::F_WRLCK, libc::LOCK_EX, byte)
@@ -65,7 +66,7 @@ impl LockFile {
                 return checked(unsafe { libc::flock(self.fd.as_raw_fd(), whole) });
             }
         };
-        // SAFETY: integers only; open file locks want the process id 0.
+        // SAFETY: integers only; open file locks require process id 0.
         let mut lock: libc::flock = unsafe { std::mem::zeroed() };
         lock.l_type = range as libc::c_short;
         lock.l_whence = libc::SEEK_SET as libc::c_short;
@@ -75,7 +76,7 @@ impl LockFile {
         checked(unsafe { libc::fcntl(self.fd.as_raw_fd(), command, &raw const lock) })
     }
 
-    /// Whether somebody else holds the byte (or the file); looks by trying to take it, and gives it back.
+    /// Whether someone else holds the byte (or the file), by trying to take it and releasing it.
     ///
     /// # Errors
     /// Those of `fcntl` and `flock`.

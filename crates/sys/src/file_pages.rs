@@ -1,12 +1,14 @@
-//! Pages of a file, each mapped by itself: memory of which every page faults alone.
+//! Pages of a file, each in a mapping of its own, so that every page faults alone.
 //!
-//! A read of a mapped file maps up to 16 pages that the cache holds around the one that was touched, and a large folio as
-//! a whole: the touches of an ordinary mapping are many times its faults. A mapping of one page ends where it begins. The
-//! kernel merges neighbours that continue each other, so neighbours here come from distant places of the file.
+//! A read of a mapped file maps up to 16 cached pages around the one that faults, and a large folio
+//! as a whole, so an ordinary mapping has far fewer faults than accesses. A mapping of one page
+//! prevents that. The kernel merges neighbours that are consecutive in the file, so neighbours here
+//! come from distant places of it (`docs/methods/operating-system.md#page-faults`).
 //!
 //! # Safety
-//! The range is reserved first and then covered page by page with mappings of our own; it is unmapped once, as a whole.
-//! The file is at least as long as the last page mapped, and the caller, who owns it, does not cut it.
+//! The range is reserved first and then covered page by page with mappings of our own; it is
+//! unmapped once, as a whole. The file is at least as long as the last page mapped, and the caller,
+//! who owns it, does not truncate it.
 #![expect(unsafe_code, reason = "mmap, madvise, munmap")]
 
 use crate::pages::page_size;
@@ -15,10 +17,10 @@ use std::io;
 use std::ops::{Deref, DerefMut};
 use std::os::fd::AsRawFd;
 
-/// What may be done to mapped pages of a file, and whose writes they are.
+/// How mapped pages of a file may be accessed, and who sees writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// Read, privately; a write is answered with SIGSEGV.
+    /// Read-only, private; a write raises SIGSEGV.
     Read,
     /// Written to copies of one's own.
     Private,
@@ -34,10 +36,11 @@ pub struct FilePages {
 }
 
 impl FilePages {
-    /// Maps these pages of the file one after the other, given by their numbers.
+    /// Maps these pages of the file, by number, one after the other.
     ///
     /// # Errors
-    /// Those of `mmap` (`ENOMEM` at the limit of mappings); `UnexpectedEof` when the file is shorter.
+    /// Those of `mmap` (`ENOMEM` at the limit of mappings); `UnexpectedEof` when the file is
+    /// shorter.
     pub fn map(file: &File, pages: &[u64], access: Access) -> io::Result<FilePages> {
         let page = page_size();
         let last = pages.iter().max().copied().unwrap_or(0);
@@ -46,12 +49,12 @@ impl FilePages {
         }
         let len = pages.len() * page;
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
-        // SAFETY: a fresh range at an address of the kernel's choice touches nothing that exists.
+        // SAFETY: a new range at an address that the kernel chooses affects nothing that exists.
         let base = unsafe { libc::mmap(std::ptr::null_mut(), len, libc::PROT_NONE, flags, -1, 0) };
         if base == libc::MAP_FAILED {
             return Err(io::Error::last_os_error());
         }
-        // From here on dropped, hence unmapped, on failure.
+        // From here on dropped, and so unmapped, on failure.
         let area = FilePages { base, len };
         for (i, number) in pages.iter().enumerate() {
             let (kind, protection) = match access {
@@ -71,13 +74,14 @@ impl FilePages {
         Ok(area)
     }
 
-    /// Unmaps the pages from the mappings, so that the next touch of each faults; they stay in the page cache, and copies
-    /// of one's own are lost.
+    /// Drops the pages from the mappings, so that the next access to each faults. They stay in the
+    /// page cache; private copies are lost.
     ///
     /// # Errors
     /// Those of `madvise`.
     pub fn drop_pages(&mut self) -> io::Result<()> {
-        // SAFETY: the range is ours, and the bytes of the file are as good as those that were written to copies of them.
+        // SAFETY: the range is ours, and the bytes of the file are as valid as those written to
+        // private copies.
         let done = unsafe { libc::madvise(self.base, self.len, libc::MADV_DONTNEED) };
         if done < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
     }
@@ -87,15 +91,16 @@ impl Deref for FilePages {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
-        // SAFETY: every page of the range is a readable mapping within the file, borrowed from self.
+        // SAFETY: every page of the range is a readable mapping within the file, borrowed from
+        // self.
         unsafe { std::slice::from_raw_parts(self.base.cast(), self.len) }
     }
 }
 
 impl DerefMut for FilePages {
     fn deref_mut(&mut self) -> &mut [u8] {
-        // SAFETY: as for `deref`, and `&mut self` makes the access exclusive; a write to pages that may only be read raises
-        // SIGSEGV, which is no memory unsafety.
+        // SAFETY: as for `deref`, and `&mut self` makes the access exclusive; a write to read-only
+        // pages raises SIGSEGV, which does not violate memory safety.
         unsafe { std::slice::from_raw_parts_mut(self.base.cast(), self.len) }
     }
 }
@@ -107,8 +112,8 @@ impl Drop for FilePages {
     }
 }
 
-/// Asks the kernel to forget which bytes of a file it holds in memory; it keeps what is dirty or mapped, and what has no
-/// other place.
+/// Asks the kernel to drop the cached pages of a file; it keeps those that are dirty, mapped, or
+/// have no other copy.
 ///
 /// # Errors
 /// Those of `posix_fadvise`.

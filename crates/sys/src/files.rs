@@ -1,7 +1,7 @@
-//! System calls on names and files, each one call and no more: what `std` does beside them (paths made into C strings,
-//! retries, buffers) is not there.
+//! System calls on names and files, one call each: without what `std` adds (conversion of paths,
+//! retries, buffers).
 //!
-//! The calls are rustix's, which enters the kernel by number on the systems that it knows.
+//! The calls are rustix's, which enters the kernel directly on the systems that it knows.
 
 use rustix::fs::{AtFlags, FallocateFlags, Mode, OFlags, RawDir};
 use std::ffi::CStr;
@@ -10,7 +10,7 @@ use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::BorrowedFd;
 
-/// Renames; what had the new name is gone.
+/// Renames; replaces what had the new name.
 ///
 /// # Errors
 /// Those of `renameat`.
@@ -37,10 +37,11 @@ pub fn remove_dir(dir: BorrowedFd<'_>, name: &CStr) -> io::Result<()> {
     Ok(rustix::fs::unlinkat(dir, name, AtFlags::REMOVEDIR)?)
 }
 
-/// Gives a file a second name in the same directory.
+/// Creates a second name for a file in the same directory.
 ///
 /// # Errors
-/// Those of `linkat`: `EMLINK` when it has too many, `EPERM` where the file system has no such thing.
+/// Those of `linkat`: `EMLINK` when it has too many names, `EPERM` where the file system has no
+/// links.
 #[inline]
 pub fn link(dir: BorrowedFd<'_>, old: &CStr, new: &CStr) -> io::Result<()> {
     Ok(rustix::fs::linkat(dir, old, dir, new, AtFlags::empty())?)
@@ -64,7 +65,7 @@ pub fn open(dir: BorrowedFd<'_>, name: &CStr) -> io::Result<File> {
     Ok(rustix::fs::openat(dir, name, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?.into())
 }
 
-/// Makes a file that must not be there yet, for writing.
+/// Creates a new file for writing, which must not exist.
 ///
 /// # Errors
 /// Those of `openat`.
@@ -83,10 +84,10 @@ pub fn set_len(file: &File, len: u64) -> io::Result<()> {
     Ok(rustix::fs::ftruncate(file, len)?)
 }
 
-/// Reserves room for the first `len` bytes of a file, which becomes so long.
+/// Allocates the first `len` bytes of a file, which becomes that long.
 ///
 /// # Errors
-/// Those of `fallocate`: `EOPNOTSUPP` where the file system cannot.
+/// Those of `fallocate`: `EOPNOTSUPP` where the file system does not support it.
 #[inline]
 pub fn allocate(file: &File, len: u64) -> io::Result<()> {
     Ok(rustix::fs::fallocate(file, FallocateFlags::empty(), 0, len)?)
@@ -118,7 +119,7 @@ pub fn write_at(file: &File, buf: &[u8], at: u64) -> io::Result<usize> {
     Ok(rustix::io::pwrite(file, buf, at)?)
 }
 
-/// Copies within the kernel between the same places of two files, by `copy_file_range`.
+/// Copies within the kernel between the same offsets of two files, by `copy_file_range`.
 ///
 /// # Errors
 /// Those of `copy_file_range`.
@@ -127,7 +128,8 @@ pub fn copy_range(from: &File, to: &File, at: u64, len: usize) -> io::Result<usi
     Ok(rustix::fs::copy_file_range(from, Some(&mut { at }), to, Some(&mut { at }), len)?)
 }
 
-/// Copies within the kernel from a place of a file to where the other one stands, by `sendfile`.
+/// Copies within the kernel from an offset of a file to the current position of the other, by
+/// `sendfile`.
 ///
 /// # Errors
 /// Those of `sendfile`.
@@ -136,7 +138,7 @@ pub fn send(from: &File, to: &File, at: u64, len: usize) -> io::Result<usize> {
     Ok(rustix::fs::sendfile(to, from, Some(&mut { at }), len)?)
 }
 
-/// Makes the second file share the blocks of the first, where the file system can.
+/// Makes the second file share the blocks of the first, where the file system supports it.
 ///
 /// # Errors
 /// Those of `ioctl`.
@@ -144,7 +146,7 @@ pub fn share_blocks(from: &File, to: &File) -> io::Result<()> {
     Ok(rustix::fs::ioctl_ficlone(to, from)?)
 }
 
-/// Room for the entries of one `getdents64`, as much as C libraries take.
+/// Buffer size of one `getdents64`, as C libraries choose it.
 #[derive(Debug)]
 pub struct DirRoom(Box<[MaybeUninit<u8>]>);
 
@@ -161,7 +163,8 @@ impl Default for DirRoom {
     }
 }
 
-/// Reads a directory from its first entry to its last and calls `each` with every name, `.` and `..` among them.
+/// Reads a directory from its first entry to its last and calls `each` with every name, including
+/// `.` and `..`.
 ///
 /// # Errors
 /// Those of `lseek` and `getdents64`.
@@ -175,7 +178,7 @@ pub fn read_dir(dir: BorrowedFd<'_>, room: &mut DirRoom, mut each: impl FnMut(&C
     Ok(())
 }
 
-/// What the block device below a file has been asked for since the system started, by everybody.
+/// Requests to the block device below a file since boot, by everyone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DeviceWrites {
     /// Bytes written.
@@ -184,20 +187,21 @@ pub struct DeviceWrites {
     pub flushes: Option<u64>,
 }
 
-/// The counters of the device; `None` where the file lies on none (tmpfs, overlay, a network), `/sys` is missing, or the
-/// device was told not to count (`queue/iostats`).
+/// The counters of the device; `None` where the file is on none (tmpfs, overlay, a network), `/sys`
+/// is missing, or counting is disabled (`queue/iostats`).
 pub fn device_writes(file: &File) -> Option<DeviceWrites> {
     let device = rustix::fs::fstat(file).ok()?.st_dev;
     let (major, minor) = (rustix::fs::major(device), rustix::fs::minor(device));
     let about = |file: &str| std::fs::read_to_string(format!("/sys/dev/block/{major}:{minor}/{file}")).ok();
-    // A partition has the queue of its disk.
+    // A partition uses the queue of its disk.
     if about("queue/iostats").or_else(|| about("../queue/iostats")).is_some_and(|counts| counts.trim() == "0") {
         return None;
     }
     device_writes_in(&about("stat")?)
 }
 
-/// Fields 7 and 16 of the kernel's `Documentation/block/stat.rst`; a sector is 512 bytes there, whatever the device's.
+/// Fields 7 and 16 of the kernel's `Documentation/block/stat.rst`; a sector is 512 bytes there,
+/// whatever the device's.
 fn device_writes_in(stat: &str) -> Option<DeviceWrites> {
     let field = |n: usize| stat.split_ascii_whitespace().nth(n - 1)?.parse::<u64>().ok();
     Some(DeviceWrites { bytes: field(7)? * 512, flushes: field(16) })

@@ -1,8 +1,9 @@
-//! A process cut off from the kernel: the exact test of whether a call enters it.
+//! A process without system calls: the exact test of whether a call enters the kernel.
 //!
-//! CPU time in the kernel cannot tell: most kernels count it by ticks of 4 ms, so that in a round of 20 ms one in twenty
-//! loops of nothing but system calls seems to have spent none. A filter (seccomp) that answers every call with an error
-//! number that no error has can tell for each single one.
+//! CPU time in the kernel cannot tell: most kernels account it by ticks of 4 ms, so in a round of
+//! 20 ms one in twenty loops that only make system calls seems to have spent none. A filter
+//! (seccomp) that fails every call with an unused error number shows each single one
+//! (`docs/methods/operating-system.md#vdso`).
 //!
 //! # Safety
 //! The filter program is a valid array that outlives the call which copies it.
@@ -10,12 +11,13 @@
 
 use std::io;
 
-/// What every filtered call fails with: the largest number that counts as an error, which no error has.
+/// The error of every filtered call: the largest number that counts as an error, which no error
+/// has.
 pub const PLANTED: i32 = 4095;
 
-/// From now on every system call of the calling thread but the exit fails with [`PLANTED`], for ever.
+/// Makes every system call of the calling thread except exit fail with [`PLANTED`], permanently.
 ///
-/// Only for a freshly forked child that has nothing to do but to try calls and to exit.
+/// Only for a freshly forked child that only tries calls and exits.
 ///
 /// # Errors
 /// Those of `prctl`: `EINVAL` where the kernel has no filters.
@@ -24,8 +26,8 @@ pub fn cut_off() -> io::Result<()> {
     install(&allowed, libc::SECCOMP_RET_ALLOW, libc::SECCOMP_RET_ERRNO | PLANTED as u32)
 }
 
-/// From now on these system calls fail with this error number in the calling thread and in all that it starts, for ever: what
-/// a container's profile does.
+/// Makes these system calls fail with this error number in the calling thread and everything that
+/// it starts, permanently, as a container's profile does.
 ///
 /// # Errors
 /// As [`cut_off`].
@@ -33,11 +35,11 @@ pub fn deny(calls: &[libc::c_long], errno: i32) -> io::Result<()> {
     install(calls, libc::SECCOMP_RET_ERRNO | errno as u32, libc::SECCOMP_RET_ALLOW)
 }
 
-/// The calls that a container's profile commonly denies and that concern a benchmark: io_uring and perf.
+/// The calls relevant to benchmarks that a container's profile commonly denies: io_uring and perf.
 pub const URING_AND_PERF: [libc::c_long; 4] =
     [libc::SYS_io_uring_setup, libc::SYS_io_uring_enter, libc::SYS_io_uring_register, libc::SYS_perf_event_open];
 
-/// Installs a filter: one answer for the calls that are listed, another for the rest.
+/// Installs a filter: one result for the listed calls, another for the rest.
 fn install(calls: &[libc::c_long], listed: u32, others: u32) -> io::Result<()> {
     const LOAD: u16 = (libc::BPF_LD | libc::BPF_W | libc::BPF_ABS) as u16;
     const JUMP_IF: u16 = (libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K) as u16;

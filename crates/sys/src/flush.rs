@@ -1,9 +1,9 @@
-//! Cache-line management: the safe face of its kernels.
+//! The safe interface to cache-line management ([`crate::arch::flush`]).
 //!
 //! # Safety
 //!
-//! A [`Flush`] exists only for a kernel out of the list of what the CPU can run. Managing a line changes no contents: it only
-//! has to be mapped.
+//! A [`Flush`] exists only for a kernel from the list of what the CPU can run. Managing a line does
+//! not change its contents; the line only has to be mapped.
 #![expect(unsafe_code, reason = "calls the kernels")]
 
 pub use crate::arch::flush::Effect;
@@ -57,22 +57,22 @@ impl Flush {
     ///
     /// # Panics
     ///
-    /// If `lines` is no whole number of batches.
+    /// If `lines` is not a whole number of batches.
     ///
     /// # Safety
     ///
-    /// They all lie in memory that is mapped and may be written.
+    /// All lines are in memory that is mapped and writable.
     pub(crate) unsafe fn run(self, start: *const u8, stride: usize, lines: usize, batch: usize) {
         assert!(batch > 0 && lines.is_multiple_of(batch), "{lines} lines in batches of {batch}");
         // SAFETY: as promised; the CPU has the instruction.
         unsafe { (self.kernel.run)(start, stride, batch as u64, (lines / batch) as u64) };
     }
 
-    /// Loads from two places of a buffer and drops both lines, again and again.
+    /// Loads from two places of a buffer and evicts both lines, repeatedly.
     ///
     /// # Panics
     ///
-    /// If a place and the 8 bytes there are not within the buffer.
+    /// If a place and its 8 bytes are not within the buffer.
     #[inline]
     pub fn pair(self, buffer: &mut [u8], a: usize, b: usize, rounds: u64) {
         let at = |place: usize| buffer[place..place + 8].as_ptr();

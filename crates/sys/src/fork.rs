@@ -1,14 +1,15 @@
 //! The one place that forks.
 //!
-//! A child made by [`fork`] runs a closure, never returns into its caller, leaves by `_exit`, and dies with its parent.
-//! In a worker the calling process must have exactly one thread: a lock held by another thread at that moment would stay
-//! locked in the child for ever. Benchmarks that use threads therefore do not fork afterwards, and the check makes the
-//! rule. Unit tests run on threads; there the check is off and the closures must be as careful as in C.
+//! A child of [`fork`] runs a closure, never returns into its caller, exits by `_exit`, and dies
+//! with its parent. In a worker the calling process must have exactly one thread: a lock held by
+//! another thread at that moment would stay locked in the child forever. Benchmarks that use
+//! threads therefore do not fork afterwards, and a check enforces it. Unit tests run on threads;
+//! there the check is off, and the closures must be as careful as in C.
 //!
 //! # Safety
-//! `fork` duplicates a process with one thread (or, in tests, runs a closure that takes no lock); the child ends by
-//! `_exit`, so no destructor of the parent runs twice.
-//! The handlers of a [`PeerWatch`] store to an atomic and call `setitimer`, which any moment allows.
+//! `fork` duplicates a process with one thread (or, in tests, runs a closure that takes no lock).
+//! The child ends by `_exit`, so no destructor of the parent runs twice. The handlers of a
+//! [`PeerWatch`] store to an atomic and call `setitimer`, both async-signal-safe.
 #![expect(unsafe_code, reason = "fork, _exit, the handlers of a peer_watch")]
 
 use crate::process::{self, Exit};
@@ -17,12 +18,12 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// The exit code of a child whose closure panicked, as Rust programs have it.
+/// The exit code of a child whose closure panicked, as for Rust programs.
 const PANICKED: i32 = 101;
 
 static ONE_THREAD_RULE: AtomicBool = AtomicBool::new(false);
 
-/// From now on [`fork`] refuses to fork a process with several threads. A worker calls it first of all.
+/// Makes [`fork`] refuse a process with several threads. A worker calls it first.
 pub fn enforce_one_thread() {
     ONE_THREAD_RULE.store(true, Ordering::Relaxed);
 }
@@ -32,18 +33,18 @@ pub(crate) fn one_thread_is_enforced() -> bool {
     ONE_THREAD_RULE.load(Ordering::Relaxed)
 }
 
-/// A forked child that is ended and reaped when it is dropped.
+/// A forked child; dropping it kills and reaps it.
 #[derive(Debug)]
 pub struct Child {
     pid: i32,
-    /// Its end, once it has been reaped: the kernel tells it only once.
+    /// Its result, once reaped: the kernel reports it only once.
     exit: Option<Exit>,
 }
 
 /// Forks; the child runs `body` and exits with what it returns.
 ///
 /// # Errors
-/// `Other` when the process has more than one thread; those of `fork` (`EAGAIN` at a limit of tasks).
+/// `Other` when the process has more than one thread; those of `fork` (`EAGAIN` at a task limit).
 pub fn fork(body: impl FnOnce() -> i32) -> io::Result<Child> {
     if ONE_THREAD_RULE.load(Ordering::Relaxed) {
         let threads = crate::thread::count();
@@ -66,37 +67,39 @@ pub fn fork(body: impl FnOnce() -> i32) -> io::Result<Child> {
     }
 }
 
-/// Closes a child's copies of descriptors that belong to its parent, which the child never drops.
+/// Closes a child's copies of its parent's descriptors, which the child never drops.
 ///
-/// Only for a freshly forked child: it must not use or drop the owners of these afterwards.
+/// Only for a freshly forked child, which must not use or drop the owners of these afterwards.
 pub fn close_copies(fds: &[BorrowedFd<'_>]) {
     for fd in fds {
-        // SAFETY: the descriptors are this process's own copies; their owners live in stack frames above the fork, to which
-        // the child never returns.
+        // SAFETY: the descriptors are this process's own copies; their owners live in stack frames
+        // above the fork, to which the child never returns.
         unsafe { libc::close(fd.as_raw_fd()) };
     }
 }
 
 static ENDED: AtomicBool = AtomicBool::new(false);
 
-/// While this lives, the end of a child interrupts every blocking call of this process, again and again: whoever waits for an answer
-/// over a channel that has no end (a queue, a semaphore, a counter) gets `EINTR` and can look after the other side.
+/// While this exists, the end of a child interrupts every blocking call of this process repeatedly.
+/// A process that waits for a peer over a channel without end-of-file (a queue, a semaphore, a
+/// counter) gets `EINTR` and can check the peer.
 #[derive(Debug)]
 pub struct PeerWatch(());
 
 extern "C" fn keep_interrupting(_signal: libc::c_int) {
     ENDED.store(true, Ordering::Relaxed);
-    // The call that is to be interrupted may begin only after this signal.
+    // The call to be interrupted may begin only after this signal.
     set_timer(20_000);
 }
 
 extern "C" fn interrupt(_signal: libc::c_int) {}
 
-/// SIGALRM every so many microseconds; never for 0.
+/// SIGALRM every `microseconds`; never for 0.
 fn set_timer(micros: libc::suseconds_t) {
     let every = libc::timeval { tv_sec: 0, tv_usec: micros };
     let timer = libc::itimerval { it_interval: every, it_value: every };
-    // SAFETY: a valid structure; no old one is asked for. (musl's and glibc's wrappers are the bare call, but for time64.)
+    // SAFETY: a valid structure; the old value is not asked for. (The wrappers of musl and glibc
+    // are the plain call, except for time64.)
     unsafe { libc::setitimer(libc::ITIMER_REAL, &timer, std::ptr::null_mut()) };
 }
 
@@ -113,8 +116,8 @@ fn handle(signal: i32, handler: extern "C" fn(libc::c_int)) -> io::Result<()> {
 }
 
 impl PeerWatch {
-    /// Over this child, and whatever other children there are. `None` in a process that may have several threads, since a signal
-    /// interrupts any of them: in unit tests.
+    /// Watches this child, and any other children. `None` in a process that may have several
+    /// threads, such as a unit test, since a signal interrupts any of them.
     ///
     /// # Errors
     /// Those of `sigaction` and `wait4`.
@@ -132,7 +135,7 @@ impl PeerWatch {
         Ok(Some(peer_watch))
     }
 
-    /// Whether a child has ended under the eyes of the last peer_watch.
+    /// Whether a child has ended during the last watch.
     #[inline]
     pub fn saw_an_end() -> bool {
         ENDED.load(Ordering::Relaxed)
@@ -142,14 +145,14 @@ impl PeerWatch {
 impl Drop for PeerWatch {
     fn drop(&mut self) {
         crate::signals::restore_default(libc::SIGCHLD);
-        // What is pending is delivered before the handler goes.
+        // Delivers what is pending before the handler is removed.
         set_timer(0);
         crate::signals::restore_default(libc::SIGALRM);
         ENDED.store(false, Ordering::Relaxed);
     }
 }
 
-/// Leaves the process at once, without destructors or exit handlers.
+/// Exits the process at once, without destructors or exit handlers.
 pub fn exit_now(code: i32) -> ! {
     // SAFETY: `_exit` does not return and touches no memory of ours.
     unsafe { libc::_exit(code) }
@@ -174,7 +177,7 @@ impl Child {
         Ok(exit)
     }
 
-    /// Its end, if it has ended.
+    /// Its result, if it has ended.
     ///
     /// # Errors
     /// Those of `wait4`.
@@ -185,7 +188,7 @@ impl Child {
         Ok(self.exit)
     }
 
-    /// Ends it, if it still runs, and reaps it.
+    /// Kills it if it still runs, and reaps it.
     ///
     /// # Errors
     /// Those of `wait4`.
@@ -201,7 +204,7 @@ impl Drop for Child {
     fn drop(&mut self) {
         if self.exit.is_none() {
             process::kill(self.pid);
-            // Reaped so that it does not stay as a zombie; its end is of no interest any more.
+            // Reaped so that it does not stay a zombie; its result no longer matters.
             drop(process::wait(self.pid));
         }
     }
@@ -243,7 +246,7 @@ mod tests {
 
     #[test]
     fn a_vigil_interrupts_who_waits_for_a_child_that_ended() {
-        /// A worker, whose other side ends without a word: before the peer_watch, or after.
+        /// A worker whose peer ends silently, before the watch or after it.
         fn worker(late: bool) -> io::Result<()> {
             use crate::io::{pipe, read, write_full};
             use std::os::fd::AsFd;

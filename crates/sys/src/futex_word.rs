@@ -1,21 +1,24 @@
-//! One word by which two tasks hand something over: a futex for threads of one process, or for processes.
+//! One word through which two tasks take turns: a futex for threads of one process, or for
+//! processes.
 //!
-//! [`crate::shared`] has the futex of worker groups, which is always one between processes and takes part in no measurement.
-//! Here the call itself is the subject: by number, with what the kernel answered, and private where both tasks are
-//! threads.
+//! [`crate::shared`] has the futex of worker groups, which is always between processes and takes
+//! part in no measurement. Here the call itself is the subject: by number, with the kernel's
+//! result, and private where both tasks are threads
+//! (`docs/methods/operating-system.md#round-trips`).
 //!
 //! # Safety
-//! The word is a live, aligned 32-bit atomic for as long as the call lasts; no time-out and no second word are passed.
+//! The word is a live, aligned 32-bit atomic for the duration of the call; no timeout and no second
+//! word are passed.
 #![expect(unsafe_code, reason = "futex by number")]
 
 use std::sync::atomic::AtomicU32;
 
-/// Who may sleep on the word.
+/// Who may wait on the word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
-    /// Threads of this process only: the kernel looks the word up by its address.
+    /// Threads of this process only: the kernel uses the address.
     Private,
-    /// Whoever maps the memory: the kernel looks up the page behind the address.
+    /// Whoever maps the memory: the kernel uses the page behind the address.
     Shared,
 }
 
@@ -41,14 +44,14 @@ impl Scope {
         }
     }
 
-    /// `FUTEX_WAKE` of one sleeper; how many it woke, or the error as a negative number.
+    /// `FUTEX_WAKE` of one waiter; the number woken, or the error as a negative number.
     #[inline(always)]
     pub fn wake_one(self, word: &AtomicU32) -> isize {
         self.futex(word, libc::FUTEX_WAKE, 1)
     }
 
-    /// `FUTEX_WAIT` while the word holds `value`; 0 when woken, else the error as a negative number. Returns without
-    /// having slept ([`CHANGED`]) when the word holds something else.
+    /// `FUTEX_WAIT` while the word holds `value`; 0 when woken, otherwise the error as a negative
+    /// number. Returns without sleeping ([`CHANGED`]) when the word holds something else.
     #[inline(always)]
     pub fn wait_while(self, word: &AtomicU32, value: u32) -> isize {
         self.futex(word, libc::FUTEX_WAIT, value)
@@ -58,7 +61,7 @@ impl Scope {
 /// What `wait_while` returns when the word does not hold the value.
 pub const CHANGED: isize = -(libc::EAGAIN as isize);
 
-/// Whether what `wait_while` returned is in order: woken, nothing to wait for, or a signal in between.
+/// Whether the result of `wait_while` is expected: woken, nothing to wait for, or a signal.
 #[inline(always)]
 pub fn is_wait(returned: isize) -> bool {
     returned == 0 || returned == CHANGED || returned == -(libc::EINTR as isize)

@@ -1,13 +1,15 @@
-//! Things that outlive every process, owned by one that outlives the worker: System V ids.
+//! System V objects, owned by a process that outlives the worker.
 //!
-//! A message queue or a semaphore set of System V has no descriptor, so nothing takes it away when its users are gone,
-//! and it cannot be removed early: that ends those who wait on it. So it belongs to a guardian: a process in a session
-//! of its own, which neither the death of the worker nor SIGKILL to its group reaches. The guardian makes the thing
-//! before it tells its number, and unmakes it when it is told to, or when the pipe to the worker ends, which the kernel
-//! sees to whatever becomes of the worker. There is no moment at which the thing exists without its guardian.
+//! A message queue or a semaphore set of System V has no descriptor, so nothing removes it when its
+//! users are gone, and it cannot be removed early: that fails those who wait on it. It therefore
+//! belongs to a guardian, a process in a session of its own, which neither the death of the worker
+//! nor SIGKILL to its group reaches. The guardian creates the object before it reports its id, and
+//! removes it on request or when the pipe to the worker ends, which happens however the worker
+//! ends. The object never exists without its guardian
+//! (`docs/methods/operating-system.md#clean-up`).
 //!
-//! A private IPC namespace would do the same without a process, but for the superuser only, and with limits
-//! (`kernel.msgmax` and others) that are not those of the system being measured.
+//! A private IPC namespace would do the same without a process, but only for the superuser, and
+//! with limits (`kernel.msgmax` and others) that are not those of the system being measured.
 
 use crate::fork::{self, Child};
 use crate::io::{pipe, read, read_full, write_full};
@@ -15,7 +17,8 @@ use rustix::process::{set_parent_process_death_signal, setsid};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-/// The owner of a thing known by a number. Dropping it unmakes the thing and waits until that is done.
+/// The owner of an object known by a number. Dropping it removes the object and waits until that is
+/// done.
 #[derive(Debug)]
 pub struct Guardian {
     thing: i32,
@@ -24,7 +27,7 @@ pub struct Guardian {
 }
 
 impl Guardian {
-    /// A process that makes something now and unmakes it in the end.
+    /// A process that creates something now and removes it at the end.
     ///
     /// # Errors
     /// Those of `make` and of the fork.
@@ -32,7 +35,7 @@ impl Guardian {
         let (leash_end, leash) = pipe()?;
         let (news, news_end) = pipe()?;
         let child = fork::fork(|| {
-            // Its own copy of the leash would keep the pipe from ending.
+            // Its own copy of the pipe's write end would keep the pipe from ending.
             fork::close_copies(&[leash.as_fd()]);
             i32::from(guard(make, unmake, leash_end.as_fd(), news_end.as_fd()).is_err())
         })?;
@@ -47,7 +50,7 @@ impl Guardian {
         Ok(Guardian { thing, leash, child: Some(child) })
     }
 
-    /// The number of what was made.
+    /// The number of the object.
     pub fn thing(&self) -> i32 {
         self.thing
     }
@@ -67,14 +70,14 @@ fn guard(
     let thing = *made.as_ref().unwrap_or(&0);
     let told = write_full(news, &[thing.to_ne_bytes(), error.to_ne_bytes()].concat());
     let thing = made?;
-    // A byte, the end, or an error: there is nothing else to wait for.
+    // A byte, end-of-file, or an error: there is nothing else to wait for.
     let _ = told.and_then(|()| read(leash, &mut [0]));
     unmake(thing)
 }
 
 impl Drop for Guardian {
     fn drop(&mut self) {
-        // Not by closing: children forked meanwhile hold copies of the leash.
+        // Not by closing: children forked in the meantime hold copies.
         let _ = write_full(self.leash.as_fd(), &[0]);
         if let Some(child) = self.child.take() {
             let _ = child.wait();

@@ -1,10 +1,10 @@
-//! Stores at random places of a buffer, and the reference that says where they went: the safe face of the hammer kernels
-//! ([`crate::arch::hammer`] has the sequence).
+//! The safe interface to random updates of memory ([`crate::arch::hammer`] has the sequence), and
+//! the reference for where they went.
 //!
 //! # Safety
 //!
-//! A `Hammer` holds its buffer exclusively, and was made for one that begins at a multiple of a page of the hammer and has as
-//! many pages as the kernels are told.
+//! A `Hammer` holds its buffer exclusively. The buffer starts at a multiple of the kernels' page
+//! and has as many pages as the kernels are given.
 #![expect(unsafe_code, reason = "calls the kernels")]
 
 use crate::arch::hammer::{
@@ -13,14 +13,14 @@ use crate::arch::hammer::{
 };
 use std::collections::HashMap;
 
-/// What is done at a random place.
+/// The operation at a random place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A store of 8 bytes in the first 64 bytes of a random page, as `memhammer` does it.
     Store,
     /// A store of 8 bytes anywhere in a random page.
     Line,
-    /// An atomic addition anywhere in a random page, the next place waiting for its answer.
+    /// An atomic addition anywhere in a random page; the next place depends on its result.
     Own,
 }
 
@@ -28,7 +28,7 @@ impl Kind {
     /// All of them.
     pub const ALL: [Kind; 3] = [Kind::Store, Kind::Line, Kind::Own];
 
-    /// The word used for it.
+    /// Its name.
     pub const fn word(self) -> &'static str {
         match self {
             Kind::Store => "store",
@@ -37,7 +37,7 @@ impl Kind {
         }
     }
 
-    /// The kind of this word.
+    /// The kind of this name.
     pub fn from_word(word: &str) -> Option<Kind> {
         Kind::ALL.into_iter().find(|kind| kind.word() == word)
     }
@@ -58,12 +58,12 @@ impl Kind {
     }
 }
 
-/// Where the sequence stands.
+/// The state of the sequence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Standing {
     /// The counter.
     pub counter: u64,
-    /// The last answer; 0 for stores.
+    /// The last result; 0 for stores.
     pub answer: u64,
 }
 
@@ -77,7 +77,7 @@ pub struct Hammer<'m> {
 }
 
 impl<'m> Hammer<'m> {
-    /// Over whole pages of 4 KiB, with the sequence that begins at `seed`.
+    /// Over whole pages of 4 KiB, with the sequence that starts at `seed`.
     ///
     /// # Errors
     ///
@@ -96,11 +96,12 @@ impl<'m> Hammer<'m> {
         Ok(Hammer { memory, pages, kind, standing: Standing { counter: seed, answer: 0 } })
     }
 
-    /// Does `ops` operations; for stores, which come in pairs, one more where that is odd.
+    /// Performs `ops` operations, rounded up to even for stores, which come in pairs.
     #[inline]
     pub fn run(&mut self, ops: u64) {
         let (base, at) = (self.memory.as_mut_ptr(), &mut self.standing);
-        // SAFETY: `new` saw to the length and the address, and the buffer is borrowed for this alone.
+        // SAFETY: `new` saw to the length and the address, and the buffer is borrowed for this
+        // alone.
         unsafe {
             match self.kind {
                 Kind::Own => {
@@ -112,12 +113,13 @@ impl<'m> Hammer<'m> {
         }
     }
 
-    /// Where the sequence stands now.
+    /// The current state of the sequence.
     pub fn standing(&self) -> Standing {
         self.standing
     }
 
-    /// How many operations the counter has gone through since it was at `before`; the step is odd, so there is one answer.
+    /// The number of operations since the counter was at `before`. The step is odd, so it is
+    /// unambiguous.
     pub fn ops_since(&self, before: Standing) -> u64 {
         ops_between(self.kind, before, self.standing)
     }
@@ -130,7 +132,8 @@ impl<'m> Hammer<'m> {
         u64::from_ne_bytes(bytes)
     }
 
-    /// How many words of what the reference says are not there: `ops` operations from `before` on a buffer of zeros.
+    /// The number of words that differ from the reference: `ops` operations from `before` on a
+    /// buffer of zeros.
     pub fn wrong_words(&self, before: Standing, ops: u64) -> usize {
         let (words, standing) = replay(self.kind, self.pages, before, ops);
         let wrong = words.iter().filter(|(place, value)| self.at(**place) != **value).count();
@@ -138,7 +141,8 @@ impl<'m> Hammer<'m> {
     }
 }
 
-/// The places of `ops` operations worked out, and nothing done there: what of an operation is not the memory's.
+/// Computes the places of `ops` operations and does nothing there: the cost of an operation without
+/// memory.
 #[derive(Debug)]
 pub struct Bare {
     pages: u64,
@@ -147,17 +151,17 @@ pub struct Bare {
 }
 
 impl Bare {
-    /// The generator of a [`Hammer`] of so many bytes.
+    /// The generator of a [`Hammer`] of this many bytes.
     pub fn new(bytes: usize, kind: Kind, seed: u64) -> Bare {
         Bare { pages: (bytes / HAMMER_PAGE) as u64, kind, standing: Standing { counter: seed, answer: 0 } }
     }
 
-    /// Operations since the generator stood there, as its counter tells them.
+    /// Operations since the generator was in that state, from its counter.
     pub fn ops_since(&self, before: Standing) -> u64 {
         ops_between(self.kind, before, self.standing)
     }
 
-    /// Where the generator stands.
+    /// The state of the generator.
     pub fn standing(&self) -> Standing {
         self.standing
     }
@@ -176,7 +180,8 @@ impl Bare {
     }
 }
 
-/// What `ops` operations leave in a buffer of zeros, by place, and where the sequence then stands.
+/// What `ops` operations leave in a buffer of zeros, by place, and the state of the sequence
+/// afterwards.
 pub fn replay(kind: Kind, pages: u64, from: Standing, ops: u64) -> (HashMap<u64, u64>, Standing) {
     let mut words = HashMap::new();
     let mut at = from;
@@ -200,13 +205,14 @@ pub fn replay(kind: Kind, pages: u64, from: Standing, ops: u64) -> (HashMap<u64,
     (words, at)
 }
 
-/// How many operations lead from one standing to the other.
+/// The number of operations from one state to the other.
 const fn ops_between(kind: Kind, before: Standing, after: Standing) -> u64 {
     let steps = after.counter.wrapping_sub(before.counter).wrapping_mul(inverse(STEP));
     if matches!(kind, Kind::Own) { steps } else { steps * 2 }
 }
 
-/// The inverse of an odd number modulo 2^64, by Newton's iteration: each step doubles the bits that are right, from 3.
+/// The inverse of an odd number modulo 2^64 by Newton's iteration: the number of correct bits, 3 at
+/// first, doubles with each step.
 const fn inverse(odd: u64) -> u64 {
     let mut x = odd;
     let mut bits = 3;

@@ -1,12 +1,13 @@
-//! How often each kind of interrupt came to some CPUs, as `/proc/interrupts` and `/proc/softirqs` count them.
+//! Interrupts of each kind on some CPUs, from `/proc/interrupts` and `/proc/softirqs`.
 
 use std::collections::BTreeMap;
 
 /// The counts by kind: `LOC`, `24`, `TIMER`.
 pub type Counts = BTreeMap<String, u64>;
 
-/// Of hardware and of the kernel's own, on these CPUs together, at this moment; empty where neither file can be read. Each
-/// file is read once, however many CPUs there are: the kernel counts a table of all of them together for each reading.
+/// Hardware and software interrupts on these CPUs together, now; empty where neither file is
+/// readable. Each file is read once, however many CPUs there are, because the kernel computes the
+/// whole table for each reading.
 pub fn of_cpus(cpus: &[u32]) -> Counts {
     ["/proc/interrupts", "/proc/softirqs"]
         .into_iter()
@@ -15,18 +16,19 @@ pub fn of_cpus(cpus: &[u32]) -> Counts {
         .collect()
 }
 
-/// What came after `before`, kinds that did not move left out.
+/// The increase since `before`, without kinds that did not change.
 pub fn since(after: &Counts, before: &Counts) -> Counts {
     let added = |(kind, n): (&String, &u64)| {
         let before = before.get(kind).copied().unwrap_or(0);
-        // The kernel counts in 32 bits (LOC: 50 days at 1000 Hz).
+        // The kernel counts in 32 bits (LOC wraps after 50 days at 1000 Hz).
         let n = n.checked_sub(before).unwrap_or_else(|| (n + (1 << 32)).saturating_sub(before));
         (n > 0).then(|| (kind.clone(), n))
     };
     after.iter().filter_map(added).collect()
 }
 
-/// The sum of the columns of these CPUs: the first line names the CPUs, each other one begins with a kind and a colon.
+/// The sum of the columns of these CPUs: the first line names the CPUs, each other one starts with
+/// a kind and a colon.
 fn columns(text: &str, cpus: &[u32]) -> Vec<(String, u64)> {
     let mut lines = text.lines();
     let head = lines.next().unwrap_or_default().split_ascii_whitespace();

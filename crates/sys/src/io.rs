@@ -1,7 +1,8 @@
-//! `read`, `write` and friends on borrowed descriptors, for timed loops: one libc call each, no retry, no buffer.
+//! `read`, `write` and similar calls on borrowed descriptors, for timed loops: one libc call each,
+//! no retry, no buffer.
 //!
-//! These go through libc's wrappers, as a program does; where the system call itself is the subject, benchmarks use
-//! [`crate::arch`]'s raw ones.
+//! They use libc's wrappers, as programs do. Where the system call itself is the subject,
+//! benchmarks use the raw calls of [`crate::arch`].
 //!
 //! # Safety
 //! Each call passes a slice and its length; descriptors are borrowed, so they are open.
@@ -37,7 +38,7 @@ pub fn write(fd: BorrowedFd<'_>, buf: &[u8]) -> io::Result<usize> {
 /// Reads until the buffer is full.
 ///
 /// # Errors
-/// Those of `read`; `UnexpectedEof` when the other side closed.
+/// Those of `read`; `UnexpectedEof` when the peer closed.
 #[inline]
 pub fn read_full(fd: BorrowedFd<'_>, mut buf: &mut [u8]) -> io::Result<()> {
     while !buf.is_empty() {
@@ -73,16 +74,16 @@ pub fn pipe() -> io::Result<(OwnedFd, OwnedFd)> {
     if unsafe { libc::pipe2(fds.as_mut_ptr(), libc::O_CLOEXEC) } < 0 {
         return Err(io::Error::last_os_error());
     }
-    // SAFETY: both descriptors are fresh and owned by nobody else.
+    // SAFETY: both descriptors are new and have no other owner.
     Ok(unsafe { (OwnedFd::from_raw_fd(fds[0]), OwnedFd::from_raw_fd(fds[1])) })
 }
 
-/// Makes `target` (a descriptor number such as 1 for standard output) another name of `fd`.
+/// Makes `target` (a descriptor number such as 1 for standard output) a duplicate of `fd`.
 ///
 /// # Errors
 /// Those of `dup2`.
 pub fn redirect(fd: BorrowedFd<'_>, target: i32) -> io::Result<()> {
-    // SAFETY: `fd` is open; what `target` named before is closed, and only the standard streams are passed here.
+    // SAFETY: `fd` is open; `target` is one of the standard streams, and its old file is closed.
     if unsafe { libc::dup2(fd.as_raw_fd(), target) } < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
@@ -100,20 +101,21 @@ pub fn duplicate(number: i32) -> io::Result<OwnedFd> {
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
-/// Which of these descriptors can be read (or have ended) within the time, by index; none when the time is over.
+/// The indices of those descriptors that become readable (or end) within the time; none when it
+/// expires.
 pub fn readable(fds: &[BorrowedFd<'_>], wait: std::time::Duration) -> Vec<usize> {
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
     let mut polled: Vec<PollFd<'_>> = fds.iter().map(|fd| PollFd::new(fd, PollFlags::IN)).collect();
     let timeout = Timespec { tv_sec: wait.as_secs() as i64, tv_nsec: i64::from(wait.subsec_nanos()) };
     if poll(&mut polled, Some(&timeout)).is_err() {
-        // Interrupted: the caller looks at its clock and comes again.
+        // Interrupted: the caller checks its clock and calls again.
         return Vec::new();
     }
     polled.iter().enumerate().filter(|(_, p)| !p.revents().is_empty()).map(|(i, _)| i).collect()
 }
 
-/// Waits until `out` takes some bytes without blocking, or one of the others can be read; whether
-/// it is `out`, which goes first.
+/// Waits until `out` is writable, or one of the others is readable; returns whether it is `out`,
+/// which has priority.
 pub fn writable(out: BorrowedFd<'_>, others: &[BorrowedFd<'_>]) -> bool {
     use rustix::event::{PollFd, PollFlags, poll};
     let mut polled = vec![PollFd::new(&out, PollFlags::OUT)];
@@ -129,7 +131,7 @@ pub fn writable(out: BorrowedFd<'_>, others: &[BorrowedFd<'_>]) -> bool {
     }
 }
 
-/// Columns of the terminal that standard output is, if it is one.
+/// Columns of the terminal on standard output, if it is one.
 pub fn terminal_columns() -> Option<usize> {
     let size = rustix::termios::tcgetwinsize(std::io::stdout()).ok()?;
     (size.ws_col > 0).then_some(usize::from(size.ws_col))

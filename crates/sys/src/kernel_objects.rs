@@ -1,4 +1,4 @@
-//! Small objects of the kernel that are descriptors and no more: FIFOs without a name, event counters.
+//! Small kernel objects that are only descriptors: FIFOs without a name, event counters.
 
 use rustix::event::EventfdFlags;
 use rustix::fs::{CWD, FileType, Mode, OFlags};
@@ -6,9 +6,10 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::path::Path;
 
-/// A FIFO made at `path`, opened at both ends (read end, write end), its name taken away again.
+/// A FIFO created at `path`, opened at both ends (read end, write end), and unlinked.
 ///
-/// The read end is opened first and without waiting: each end otherwise waits for somebody to open the other.
+/// The read end is opened first and without blocking, because each end otherwise waits for the
+/// other.
 ///
 /// # Errors
 /// Those of `mknod`, `open`, `unlink`; `EPERM` on a file system without FIFOs.

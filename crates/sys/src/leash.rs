@@ -1,14 +1,14 @@
-//! Ends what a worker has started when the worker is gone.
+//! Kills what a worker started when the worker is gone.
 //!
-//! A child that [`crate::fork`] makes dies with its parent. A program of somebody else's, which
-//! `posix_spawn` starts, does not: were supervisor and worker killed together, nobody would be left
-//! to end it. So a process in the worker's group waits for the end of the worker, which a pipe
-//! tells, and then kills that group, itself included. Being in the group it keeps the group's
-//! number from becoming another one's.
+//! A child of [`crate::fork`] dies with its parent. A foreign program that `posix_spawn` starts
+//! does not: if supervisor and worker were killed together, nobody would end it. A process in the
+//! worker's group therefore waits for the end of the worker, which a pipe reports, and then kills
+//! that group, itself included. As a member of the group it keeps the group's id from being reused
+//! (`docs/methods/operating-system.md#clean-up`).
 //!
-//! A program that leaves the group by `setsid` is out of its reach: those the worker and the
-//! supervisor find among their descendants, as long as one of them lives. A control group would
-//! hold them, but for the superuser only, and it would itself be left behind by a kill.
+//! A program that leaves the group by `setsid` is out of its reach. Worker and supervisor find
+//! those among their descendants, as long as one of them lives. A control group would hold them,
+//! but only for the superuser, and a kill would leave the group itself behind.
 
 use crate::fork::{self, Child};
 use crate::io::{pipe, read, read_full, write_full};
@@ -17,23 +17,23 @@ use rustix::process::{Signal, getpgrp, kill_current_process_group, set_parent_pr
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-/// The process that waits. Dropping it ends that process and nothing else.
+/// The process that waits. Dropping it ends only that process.
 #[derive(Debug)]
 pub struct Leash {
-    // Before the pipe: it must be gone when the pipe ends.
+    // Declared before the pipe: it must be gone when the pipe ends.
     _waiting: Child,
     _held: OwnedFd,
 }
 
 impl Leash {
-    /// For the group of this worker. `None` in a process that is in somebody else's group: in unit
-    /// tests, or when it was started by hand.
+    /// For the group of this worker. `None` in a process that does not lead its group: in unit
+    /// tests, or when started by hand.
     ///
     /// # Errors
     /// Those of `pipe` and of the fork.
     pub fn new() -> io::Result<Option<Leash>> {
         let group = getpgrp().as_raw_pid();
-        // A worker leads its group; the members of a worker group are its children.
+        // A worker leads its group; group members are its children.
         let own = group == process::id() || group == process::parent_id();
         if !(own && fork::one_thread_is_enforced()) {
             return Ok(None);

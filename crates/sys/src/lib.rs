@@ -1,14 +1,15 @@
-//! Whatever must be asked of the CPU or of the kernel, behind safe faces.
+//! Safe interfaces to the CPU and the kernel.
 //!
-//! This is the one room that knows architectures and operating systems: all assembly is in [`arch`], all `unsafe` that
-//! talks to the kernel is in the small modules beside it, and `grep -rn 'expect(unsafe_code' crates` lists the audit. It
-//! does not know what a benchmark is, and nothing here prints, stores or computes a statistic.
+//! This is the one crate that knows architectures and operating systems. All assembly is in
+//! [`arch`]; all `unsafe` code that talks to the kernel is in the small modules beside it, and
+//! `grep -rn 'expect(unsafe_code' crates` lists both for an audit. The crate does not know what a
+//! benchmark is, and nothing here prints, stores or computes a statistic.
 
+pub mod access;
 pub mod affinity;
 pub mod arch;
-pub mod atomics;
-pub mod chain;
-pub mod chains;
+pub mod atomic;
+pub mod chase;
 pub mod clock;
 pub mod clone;
 pub mod counters;
@@ -25,7 +26,6 @@ pub mod files;
 pub mod filter;
 pub mod flush;
 pub mod fork;
-pub mod forward;
 pub mod futex_word;
 pub mod guardian;
 pub mod hammer;
@@ -45,6 +45,7 @@ pub mod numa;
 pub mod opened;
 pub mod operation;
 pub mod pages;
+pub mod parallel_chase;
 pub mod process;
 pub mod pthread;
 pub mod random;
@@ -60,6 +61,7 @@ pub mod socket;
 pub mod spawn;
 pub mod splice;
 pub mod split;
+pub mod store_forward;
 pub mod stream;
 pub mod sync;
 pub mod sysv;
@@ -68,6 +70,7 @@ pub mod tlb;
 pub mod tmpfs;
 pub mod topology;
 pub mod trap;
+mod tree;
 pub mod unix;
 pub mod uring;
 pub mod vdso;

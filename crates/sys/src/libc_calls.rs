@@ -1,7 +1,9 @@
-//! Calls through libc's wrappers where the wrapper is a part of what is measured: the other half of [`crate::raw`].
+//! Calls through libc's wrappers, where the wrapper is part of what is measured: the counterpart of
+//! [`crate::raw`].
 //!
-//! One wrapper and nothing around it: the first `ret` after a system call can cost half as much as the call, and each
-//! further one still some nanoseconds (dependencies.md section 8), so the standard library's own layer would show.
+//! One wrapper and nothing around it: the first `ret` after a system call can cost half as much as
+//! the call, and each further one still some nanoseconds, so the standard library's own layer would
+//! show (`docs/methods/operating-system.md#calls-by-number`).
 //!
 //! # Safety
 //! Out-parameters are owned and valid.
@@ -29,14 +31,14 @@ pub fn getpid() -> i32 {
 pub struct StatRoom(MaybeUninit<libc::stat>);
 
 impl StatRoom {
-    /// Empty room.
+    /// An empty buffer.
     pub const fn new() -> StatRoom {
         StatRoom(MaybeUninit::zeroed())
     }
 
-    /// Whether `fstat` has written here: no file has a mode of 0.
+    /// Whether `fstat` has written here: no file has mode 0.
     pub fn filled(&self) -> bool {
-        // SAFETY: made of zeroes, which are valid for its integers, or filled by `fstat`.
+        // SAFETY: zeroes, which are valid for its integers, or filled by `fstat`.
         unsafe { self.0.assume_init_ref() }.st_mode != 0
     }
 }
@@ -47,10 +49,10 @@ impl Default for StatRoom {
     }
 }
 
-/// `fstat`, which glibc has for years answered by `newfstatat` with an empty path; 0 or -1.
+/// `fstat`, which glibc has long implemented as `newfstatat` with an empty path; 0 or -1.
 #[inline(always)]
 pub fn fstat(fd: BorrowedFd<'_>, room: &mut StatRoom) -> i32 {
-    // SAFETY: the room is that of a struct stat and exclusively borrowed.
+    // SAFETY: the buffer is a struct stat and exclusively borrowed.
     unsafe { libc::fstat(fd.as_raw_fd(), room.0.as_mut_ptr()) }
 }
 

@@ -1,9 +1,10 @@
-//! `memcpy`, `memmove`, `bcopy` and `memset` of the C library that this program is linked with, by calls of a given size.
+//! `memcpy`, `memmove`, `bcopy` and `memset` of the C library that this program is linked with, in
+//! calls of a given size.
 //!
 //! # Safety
 //!
-//! Each call gets ranges of the slices that were handed in; the functions are called through pointers that the compiler
-//! cannot see through, or it would put its own instructions in their place.
+//! Each call gets ranges of the given slices. The functions are called through pointers that the
+//! compiler cannot see through; otherwise it would emit its own instructions.
 #![expect(unsafe_code, reason = "calls the C library")]
 
 use std::hint::black_box;
@@ -13,21 +14,21 @@ use std::hint::black_box;
 pub enum Function {
     /// `memcpy`
     Memcpy,
-    /// `memmove`, which `bcopy` is another name of.
+    /// `memmove` under its other name.
     Memmove,
     /// `memset`
     Memset,
 }
 
-/// The byte that `memset` stores: not zero, which it might treat as a case of its own.
+/// The byte that `memset` stores: not zero, which it might special-case.
 pub const SET: u8 = 0x5a;
 
-/// Goes over the whole of `dst` in calls of `call` bytes (the last one may be shorter), copying from the same places of
-/// `src`, or setting to [`SET`]. Returns the number of calls.
+/// Covers the whole of `dst` in calls of `call` bytes (the last one may be shorter), copying from
+/// the same offsets of `src`, or setting to [`SET`]. Returns the number of calls.
 ///
 /// # Panics
 ///
-/// If `call` is 0, or `src` is shorter than `dst` and is to be copied.
+/// If `call` is 0, or `src` is to be copied and shorter than `dst`.
 #[inline]
 pub fn go_over(function: Function, dst: &mut [u8], src: &[u8], call: usize) -> u64 {
     assert!(call > 0 && (function == Function::Memset || src.len() >= dst.len()), "buffers do not fit");

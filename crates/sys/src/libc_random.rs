@@ -1,9 +1,11 @@
-//! The C library's random-number generators, as its `stdlib.h` has them: one state in the process, shared by all who ask.
+//! The C library's random-number generators of `stdlib.h`: one state per process, shared by all
+//! callers.
 //!
 //! # Safety
 //!
-//! `drand48` and `lrand48` change their state without a lock: one [`Generator`] exists in a process at a time and it does not
-//! leave its thread, and nothing else in these rooms calls them. `getrandom` writes into eight bytes of our own.
+//! `drand48` and `lrand48` change their state without a lock: one [`Generator`] exists in a process
+//! at a time and does not leave its thread, and nothing else in this project calls them.
+//! `getrandom` writes to eight bytes of our own.
 #![expect(unsafe_code, reason = "calls of libc without the standard library's layer")]
 
 use std::ffi::{c_int, c_long};
@@ -11,7 +13,7 @@ use std::marker::PhantomData;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 unsafe extern "C" {
-    // POSIX; not in every version of the libc crate.
+    // POSIX, but not in every version of the libc crate.
     fn srand(seed: u32);
     fn rand() -> c_int;
     fn srandom(seed: u32);
@@ -24,12 +26,12 @@ unsafe extern "C" {
 /// Whether there is one.
 static TAKEN: AtomicBool = AtomicBool::new(false);
 
-/// The process's generators, for one at a time.
+/// The process's generators, for one user at a time.
 #[derive(Debug)]
 pub struct Generator(PhantomData<*const ()>);
 
 impl Generator {
-    /// Takes them; `None` while somebody has them.
+    /// Takes them; `None` while they are taken.
     pub fn take() -> Option<Generator> {
         (!TAKEN.swap(true, Ordering::Acquire)).then_some(Generator(PhantomData))
     }
@@ -72,7 +74,7 @@ impl Generator {
         unsafe { lrand48() as i64 }
     }
 
-    /// `getrandom` of eight bytes; `None` where it gave fewer.
+    /// `getrandom` of eight bytes; `None` where it returned fewer.
     #[cfg(target_os = "linux")]
     #[inline(always)]
     pub fn getrandom(&mut self) -> Option<u64> {

@@ -1,12 +1,14 @@
-//! Making, moving and removing mappings as the subject of a measurement: each call by number, and nothing around it.
+//! Creating, moving and removing mappings as the subject of a measurement: each call by number, and
+//! nothing around it.
 //!
-//! [`crate::pages`] has memory to work in; here the calls themselves are what is wanted.
+//! [`crate::pages`] provides memory to work in; here the calls themselves are the subject.
 //!
 //! # Safety
-//! Every range that is changed was made here and is owned by one value, which unmaps it once; slices are bounded by its
-//! borrow. No call takes an address that it does not own: a new mapping's is the kernel's choice, a move goes from one own
-//! range to another, and growth that would meet somebody else's mapping fails. The break is moved by a process with one
-//! thread, which asks where it is before each stretch of calls, and it is back there before anything else can ask for memory.
+//! Every range that is changed was created here and is owned by one value, which unmaps it once;
+//! slices are bounded by its borrow. No call takes an address that it does not own: the kernel
+//! chooses that of a new mapping, a move goes between two owned ranges, and growth into another
+//! mapping fails. The break is moved in a process with one thread, which reads it before each
+//! series of calls and restores it before anything else can allocate.
 #![expect(unsafe_code, reason = "mmap, munmap, mremap, brk by number")]
 
 use crate::arch::{syscall1, syscall2, syscall4, syscall5, syscall6};
@@ -20,7 +22,7 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 
 const WRITABLE: usize = (libc::PROT_READ | libc::PROT_WRITE) as usize;
 
-/// What is behind a mapping.
+/// What backs a mapping.
 #[derive(Clone, Copy, Debug)]
 pub enum Backing<'f> {
     /// Private zeroes.
@@ -31,7 +33,7 @@ pub enum Backing<'f> {
     File(BorrowedFd<'f>),
 }
 
-/// A readable and writable mapping at an address of the kernel's choice; it is unmapped when it is dropped.
+/// A readable and writable mapping at an address that the kernel chooses; dropping it unmaps it.
 #[derive(Debug)]
 pub struct Mapping<'f> {
     at: usize,
@@ -52,17 +54,17 @@ impl<'f> Mapping<'f> {
             Backing::File(fd) => (libc::MAP_SHARED, fd.as_raw_fd()),
         };
         let flags = if populate { kind | libc::MAP_POPULATE } else { kind };
-        // SAFETY: a fresh mapping at an address of the kernel's choice touches nothing that exists.
+        // SAFETY: a new mapping at an address that the kernel chooses affects nothing that exists.
         let at =
             unsafe { syscall6(libc::SYS_mmap as usize, 0, len, WRITABLE, flags as usize, fd as isize as usize, 0) };
-        // Addresses of the upper half would be negative; errors are the last 4095 of them.
+        // Addresses in the upper half are negative too; errors are the last 4095 of them.
         if (-4095..0).contains(&at) {
             return Err(io::Error::from_raw_os_error(-at as i32));
         }
         Ok(Mapping { at: at as usize, len, file: PhantomData })
     }
 
-    /// One `munmap`, whose answer is told.
+    /// One `munmap`, and its result.
     ///
     /// # Errors
     /// Those of `munmap`.
@@ -70,11 +72,11 @@ impl<'f> Mapping<'f> {
     pub fn unmap(self) -> io::Result<()> {
         let (at, len) = (self.at, self.len);
         std::mem::forget(self);
-        // SAFETY: the range was made with this length and belongs to nobody from here on.
+        // SAFETY: the range was mapped with this length and is not used after this.
         checked(unsafe { syscall2(libc::SYS_munmap as usize, at, len) })
     }
 
-    /// Forbids to touch it: it stays where it is, and the kernel merges no other mapping with it.
+    /// Makes it inaccessible: it stays where it is, and the kernel merges no other mapping with it.
     ///
     /// # Errors
     /// Those of `mprotect`.
@@ -84,7 +86,7 @@ impl<'f> Mapping<'f> {
         if done < 0 { Err(io::Error::last_os_error()) } else { Ok(Fence(self)) }
     }
 
-    /// How many base pages of it are resident, as `mincore` says.
+    /// The number of its resident base pages, from `mincore`.
     ///
     /// # Errors
     /// Those of `mincore`.
@@ -97,7 +99,8 @@ impl Deref for Mapping<'_> {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
-        // SAFETY: readable memory of that length, initialised by the kernel, and borrowed from self.
+        // SAFETY: readable memory of that length, initialised by the kernel, and borrowed from
+        // self.
         unsafe { std::slice::from_raw_parts(self.at as *const u8, self.len) }
     }
 }
@@ -111,17 +114,17 @@ impl DerefMut for Mapping<'_> {
 
 impl Drop for Mapping<'_> {
     fn drop(&mut self) {
-        // SAFETY: the range was made with this length and is unmapped once, here.
+        // SAFETY: the range was mapped with this length and is unmapped once, here.
         unsafe { syscall2(libc::SYS_munmap as usize, self.at, self.len) };
     }
 }
 
-/// A mapping that only takes up addresses.
+/// A mapping that only occupies addresses.
 #[derive(Debug)]
 pub struct Fence<'f>(#[expect(dead_code, reason = "held to be unmapped")] Mapping<'f>);
 
-/// The permissions, as in `rw-p`, of the kernel's mapping that is exactly this memory; `None` when there is none, because
-/// it was merged with a neighbour or is gone, or without `/proc`.
+/// The permissions, such as `rw-p`, of the kernel's mapping that is exactly this memory; `None`
+/// when there is none, because it was merged with a neighbour or is gone, or without `/proc`.
 pub fn permissions(memory: &[u8]) -> Option<String> {
     let from = memory.as_ptr() as usize;
     let range = format!("{from:08x}-{:08x}", from + memory.len());
@@ -130,7 +133,8 @@ pub fn permissions(memory: &[u8]) -> Option<String> {
     Some(rest.split_ascii_whitespace().next()?.to_owned())
 }
 
-/// A file of so many zeroes that exists in memory only and has no name (tmpfs, whatever is mounted).
+/// A file of `len` zeroes that exists only in memory and has no name (tmpfs, independent of
+/// mounts).
 ///
 /// # Errors
 /// Those of `memfd_create` and `ftruncate`.
@@ -141,7 +145,7 @@ pub fn memory_file(len: u64) -> io::Result<File> {
     Ok(file)
 }
 
-/// Memory that moves between two ranges of addresses; both stay its own.
+/// Memory that moves between two address ranges; both remain its own.
 #[derive(Debug)]
 pub struct Mover {
     base: usize,
@@ -150,7 +154,8 @@ pub struct Mover {
 }
 
 impl Mover {
-    /// Base pages, `len` bytes, room for as many elsewhere, and pages that nobody may touch around both.
+    /// `len` bytes of base pages, a free range of the same size elsewhere, and inaccessible pages
+    /// around both.
     ///
     /// # Errors
     /// Those of `mmap` and `mprotect`.
@@ -169,7 +174,8 @@ impl Mover {
         self.base + page_size() + if self.there { self.len + page_size() } else { 0 }
     }
 
-    /// One `mremap`: all pages go to the other range, and an empty mapping stays behind (`MREMAP_DONTUNMAP`, 5.7).
+    /// One `mremap`: all pages move to the other range, and an empty mapping stays behind
+    /// (`MREMAP_DONTUNMAP`, Linux 5.7).
     ///
     /// # Errors
     /// Those of `mremap`.
@@ -179,7 +185,7 @@ impl Mover {
         self.there = !self.there;
         let to = self.at();
         let flags = (libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED | libc::MREMAP_DONTUNMAP) as usize;
-        // SAFETY: both ranges are ours, and `&mut self` says that nobody looks at either.
+        // SAFETY: both ranges are ours, and `&mut self` excludes other references.
         let got = unsafe { syscall5(libc::SYS_mremap as usize, from, self.len, self.len, flags, to) };
         if got == to as isize {
             return Ok(());
@@ -212,7 +218,7 @@ impl Drop for Mover {
     }
 }
 
-/// Memory with room behind it to grow into.
+/// Memory with free addresses after it to grow into.
 #[derive(Debug)]
 pub struct Grower {
     base: usize,
@@ -221,7 +227,8 @@ pub struct Grower {
 }
 
 impl Grower {
-    /// Base pages, `len` bytes, unmapped addresses for `room` more, and pages that nobody may touch around both.
+    /// `len` bytes of base pages, `room` bytes of unmapped addresses after them, and inaccessible
+    /// pages around both.
     ///
     /// # Errors
     /// Those of `mmap`, `mprotect` and `munmap`.
@@ -229,7 +236,7 @@ impl Grower {
         let base = reserve(len + room + 2 * page_size())?;
         let grower = Grower { base, len, room };
         make_writable(grower.at(), len)?;
-        // SAFETY: the room is part of our reservation; from here on it belongs to nobody.
+        // SAFETY: the room is part of our reservation and is free from here on.
         checked(unsafe { syscall2(libc::SYS_munmap as usize, grower.at() + len, room) })?;
         Ok(grower)
     }
@@ -238,19 +245,20 @@ impl Grower {
         self.base + page_size()
     }
 
-    /// Two `mremap`: the memory grows into its room, and gives it up again.
+    /// Two `mremap`: the memory grows into its room, and shrinks again.
     ///
     /// # Errors
-    /// Those of `mremap`: `ENOMEM` when somebody else has mapped something into the room.
+    /// Those of `mremap`: `ENOMEM` when something else is mapped in the room.
     #[inline]
     pub fn grow_and_shrink(&mut self) -> io::Result<()> {
         let (at, long) = (self.at(), self.len + self.room);
-        // SAFETY: without leave to move the kernel only takes addresses that nobody has; they are given back at once.
+        // SAFETY: without MREMAP_MAYMOVE the kernel takes only free addresses, which are released
+        // at once.
         let grown = unsafe { syscall4(libc::SYS_mremap as usize, at, self.len, long, 0) };
         if grown != at as isize {
             return Err(moved_elsewhere(grown));
         }
-        // SAFETY: what is unmapped is what has just been added.
+        // SAFETY: unmaps what has just been added.
         let shrunk = unsafe { syscall4(libc::SYS_mremap as usize, at, long, self.len, 0) };
         if shrunk == at as isize { Ok(()) } else { Err(moved_elsewhere(shrunk)) }
     }
@@ -275,7 +283,8 @@ impl DerefMut for Grower {
 impl Drop for Grower {
     fn drop(&mut self) {
         let behind = self.at() + self.len + self.room;
-        // SAFETY: the memory with the page before it, and the page behind the room; the room itself may be somebody else's.
+        // SAFETY: the memory with the page before it, and the page after the room; the room itself
+        // may belong to another mapping.
         unsafe {
             syscall2(libc::SYS_munmap as usize, self.base, page_size() + self.len);
             syscall2(libc::SYS_munmap as usize, behind, page_size());
@@ -283,15 +292,15 @@ impl Drop for Grower {
     }
 }
 
-/// Addresses that nobody may touch.
+/// Reserves inaccessible addresses.
 fn reserve(len: usize) -> io::Result<usize> {
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
-    // SAFETY: a fresh mapping at an address of the kernel's choice touches nothing that exists.
+    // SAFETY: a new mapping at an address that the kernel chooses affects nothing that exists.
     let base = unsafe { libc::mmap(std::ptr::null_mut(), len, libc::PROT_NONE, flags, -1, 0) };
     if base == libc::MAP_FAILED { Err(io::Error::last_os_error()) } else { Ok(base as usize) }
 }
 
-/// Makes base pages of reserved addresses of the caller's.
+/// Backs reserved addresses of the caller with base pages.
 fn make_writable(at: usize, len: usize) -> io::Result<()> {
     let at = at as *mut libc::c_void;
     // SAFETY: the caller has reserved the range.
@@ -299,13 +308,13 @@ fn make_writable(at: usize, len: usize) -> io::Result<()> {
         if libc::mprotect(at, len, WRITABLE as i32) < 0 {
             return Err(io::Error::last_os_error());
         }
-        // A kernel without transparent huge pages answers EINVAL, and has base pages anyway.
+        // A kernel without transparent huge pages returns EINVAL, and has base pages anyway.
         libc::madvise(at, len, libc::MADV_NOHUGEPAGE);
     }
     Ok(())
 }
 
-/// Why `mremap` did not return the address that it was to return.
+/// Why `mremap` returned another address.
 fn moved_elsewhere(returned: isize) -> io::Error {
     match checked(returned) {
         Err(e) => e,
@@ -321,7 +330,7 @@ impl Break {
     /// For a process that may move it.
     ///
     /// # Errors
-    /// `Other` when the process has several threads: any of them may move it at any time.
+    /// `Other` when the process has several threads, any of which may move the break.
     pub fn alone() -> io::Result<Break> {
         match thread::count() {
             1 => Ok(Break(())),
@@ -329,13 +338,13 @@ impl Break {
         }
     }
 
-    /// So many times two `brk`: the heap grows by `len` bytes, of which a byte in each page is written if that is wanted, and
-    /// is given up. One call before them asks where it ends: allocators move that, and to go up from where it was some time
-    /// ago would take away what they have handed out since.
+    /// `times` times two `brk`: the heap grows by `len` bytes, of which a byte in each page is
+    /// optionally written, and shrinks again. One call before them reads the break: allocators move
+    /// it, and growing from an old value would take away what they have allocated since.
     ///
     /// # Errors
-    /// `OutOfMemory` when the kernel does not move the break: a limit, or a mapping in the way; `Other` when it does not
-    /// take it back.
+    /// `OutOfMemory` when the kernel does not move the break (a limit, or a mapping in the way);
+    /// `Other` when it does not move it back.
     #[inline]
     pub fn up_and_down(&mut self, len: usize, touch: bool, times: u64) -> io::Result<u64> {
         let start = brk(0);
@@ -361,7 +370,7 @@ impl Break {
 /// The break after it was asked to be there.
 #[inline]
 fn brk(at: usize) -> usize {
-    // SAFETY: callers only ask where it is, raise it, or take back what they have raised.
+    // SAFETY: callers only read the break, raise it, or undo a raise.
     unsafe { syscall1(libc::SYS_brk as usize, at) as usize }
 }
 
@@ -405,19 +414,20 @@ mod tests {
     fn memory_grows_and_keeps_what_it_holds() {
         let mut memory = Grower::new(page_size(), page_size()).expect("memory");
         memory[1] = 3;
-        // Other tests map memory meanwhile, and may have taken the room.
+        // Other tests map memory at the same time, and may have taken the room.
         drop(memory.grow_and_shrink());
         assert_eq!((memory[1], memory.len()), (3, page_size()));
     }
 
     #[test]
     fn the_break_goes_up_and_down() {
-        // In a process with one thread: nobody else may move it.
+        // In a process with one thread, so that nothing else moves it.
         let child = fork::fork(|| {
             let Ok(mut heap) = Break::alone() else { return 1 };
             let before = brk(0);
             let first = heap.up_and_down(3 * page_size(), true, 2);
-            // An allocator takes two pages: what they hold has to be there after the next calls, of one page.
+            // An allocator takes two pages: their contents must survive the following calls of one
+            // page.
             let taken = brk(before + 2 * page_size());
             let byte = (taken - 1) as *mut u8;
             // SAFETY: within what was added, and this process has one thread.

@@ -1,8 +1,8 @@
-//! On which memory nodes pages may lie, and where they do.
+//! The memory nodes that pages may be on, and those that they are on.
 //!
 //! # Safety
-//! `mbind` changes where future pages of a mapping that the caller holds exclusively come from; `move_pages` without a list
-//! of nodes only reads. Both get buffers of the lengths that they are told.
+//! `mbind` changes where future pages of an exclusively held mapping come from; `move_pages`
+//! without a list of nodes only reads. Both get buffers of the lengths that they are given.
 #![expect(unsafe_code, reason = "mbind and move_pages")]
 
 use crate::pages::{Map, page_size};
@@ -12,14 +12,15 @@ use std::io;
 /// Only the named nodes, and an error where they have no memory left (`linux/mempolicy.h`).
 const MPOL_BIND: i32 = 2;
 
-/// From now on new pages of the mapping come from this node.
+/// Allocates new pages of the mapping on this node.
 ///
 /// # Errors
-/// Those of `mbind`: `EINVAL` for a node that is not there or not allowed, `ENOSYS` where the kernel has no nodes.
+/// Those of `mbind`: `EINVAL` for a node that does not exist or is not allowed, `ENOSYS` where the
+/// kernel has no nodes.
 pub fn bind(map: &mut Map, node: u32) -> io::Result<()> {
     let mut mask = vec![0u64; node as usize / 64 + 1];
     mask[node as usize / 64] |= 1 << (node % 64);
-    // The kernel takes one bit less than it is told.
+    // The kernel uses one bit less than it is given.
     let bits = mask.len() * 64 + 1;
     // SAFETY: see the module's Safety section.
     let done =
@@ -27,7 +28,8 @@ pub fn bind(map: &mut Map, node: u32) -> io::Result<()> {
     if done < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
-/// The node of each of up to `samples` pages of the mapping, spread evenly over it; `None` for a page that is not there.
+/// The node of each of up to `samples` pages of the mapping, evenly spread; `None` for a page that
+/// is not present.
 ///
 /// # Errors
 /// Those of `move_pages`: `ENOSYS` where the kernel has no nodes.
@@ -46,7 +48,7 @@ pub fn nodes(map: &Map, samples: usize) -> io::Result<Vec<Option<u32>>> {
     Ok(status.into_iter().map(|node| u32::try_from(node).ok()).collect())
 }
 
-/// The nodes that have memory, in ascending order; `None` where the kernel does not tell.
+/// The nodes with memory, in ascending order; `None` where the kernel does not say.
 pub fn with_memory() -> Option<Vec<u32>> {
     let list = std::fs::read_to_string("/sys/devices/system/node/has_memory").ok()?;
     parse_cpus(list.trim()).ok()

@@ -1,8 +1,10 @@
-//! Mixes of reads and writes: the safe face of the kernels that read one stream and write another.
+//! The safe interface to the kernels that read one stream and write another
+//! ([`crate::arch::MixKernel`]).
 //!
 //! # Safety
 //!
-//! As [`crate::stream`]: the kernel is one that the CPU can run, and both buffers were measured and are held as slices.
+//! As [`crate::stream`]: the kernel is one that the CPU can run, and both buffers were measured and
+//! are held as slices.
 #![expect(unsafe_code, reason = "calls the kernels")]
 
 pub use crate::arch::{MIX_GROUPS, MIX_LINE, MIXES, MixKernel};
@@ -15,7 +17,8 @@ pub struct Mix {
 }
 
 impl Mix {
-    /// The kernel for so many lines read and so many written in turn, with the instructions `isa` or the widest there are.
+    /// The kernel for `reads` lines read and `writes` lines written in turn, with the instructions
+    /// `isa` or the widest available.
     ///
     /// # Errors
     ///
@@ -38,13 +41,13 @@ impl Mix {
         self.kernel
     }
 
-    /// Bytes of the source that one turn reads, and of the destination that it writes.
+    /// Bytes that one turn reads from the source, and writes to the destination.
     pub fn turn(&self) -> (usize, usize) {
         let group = MIX_GROUPS * MIX_LINE;
         (group * self.kernel.reads, group * self.kernel.writes)
     }
 
-    /// Goes `passes` times over both buffers, which hold the same number of whole turns.
+    /// Passes `passes` times over both buffers, which hold the same number of whole turns.
     ///
     /// # Errors
     ///
@@ -64,7 +67,8 @@ impl Mix {
         if !aligned(src.as_ptr(), read) || !aligned(dst.as_ptr(), written) {
             return Err(format!("both streams must begin at a multiple of {STREAM_ALIGN} bytes"));
         }
-        // SAFETY: both buffers hold `turns` turns, checked above, and are aligned where they are used.
+        // SAFETY: both buffers hold `turns` turns, checked above, and are aligned where they are
+        // used.
         unsafe { (self.kernel.run)(dst.as_mut_ptr(), src.as_ptr(), turns, passes) };
         Ok(())
     }

@@ -1,10 +1,12 @@
-//! POSIX message queues, by system call: libraries have them in different places.
+//! POSIX message queues by system call, because libraries have them in different places.
 //!
-//! A queue is a descriptor with a name; the name is taken away as soon as the queue is open, so that it goes with the
-//! last descriptor. (SIGKILL between these two calls, a microsecond, would leave the name.)
+//! A queue is a descriptor with a name. The name is removed as soon as the queue is open, so the
+//! queue goes with the last descriptor. (SIGKILL between these two calls, a microsecond, would
+//! leave the name.)
 //!
 //! # Safety
-//! Names are NUL-terminated, buffers are passed with their true length, the attributes are a valid structure.
+//! Names are NUL-terminated, buffers are passed with their true length, the attributes are a valid
+//! structure.
 #![expect(unsafe_code, reason = "mq_open, mq_unlink, mq_timedsend, mq_timedreceive")]
 
 use std::ffi::CString;
@@ -22,14 +24,14 @@ struct Attributes {
     reserved: [libc::c_long; 4],
 }
 
-/// A queue without a name that holds `messages` of up to `size` bytes.
+/// A queue without a name for `messages` messages of up to `size` bytes.
 ///
 /// # Errors
-/// Those of `mq_open`: `EINVAL` for more than the system allows, `EMFILE` at the user's limit of bytes in queues
-/// (RLIMIT_MSGQUEUE), `ENOSYS` without POSIX queues in the kernel.
+/// Those of `mq_open`: `EINVAL` for more than the system allows, `EMFILE` at the user's limit of
+/// bytes in queues (RLIMIT_MSGQUEUE), `ENOSYS` without POSIX queues in the kernel.
 pub fn queue(messages: usize, size: usize) -> io::Result<OwnedFd> {
     static MADE: AtomicU32 = AtomicU32::new(0);
-    // The kernel's names have no slash; the one that programs write is the library's.
+    // The kernel's names have no slash; the one that programs write belongs to the library.
     let name = format!("groma-{}-{}", crate::process::id(), MADE.fetch_add(1, Relaxed));
     let name = CString::new(name)?;
     let attributes = Attributes {
@@ -47,7 +49,7 @@ pub fn queue(messages: usize, size: usize) -> io::Result<OwnedFd> {
     }
     // SAFETY: as above.
     let unlinked = unsafe { libc::syscall(libc::SYS_mq_unlink, name.as_ptr()) };
-    // SAFETY: the descriptor is fresh and owned by nobody else.
+    // SAFETY: the descriptor is new and has no other owner.
     let queue = unsafe { OwnedFd::from_raw_fd(fd as i32) };
     if unlinked < 0 { Err(io::Error::last_os_error()) } else { Ok(queue) }
 }
@@ -66,7 +68,8 @@ pub fn send(queue: BorrowedFd<'_>, message: &[u8]) -> io::Result<()> {
     if done < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
-/// Waits for a message; returns its length. The buffer must be as long as the longest that the queue holds.
+/// Waits for a message; returns its length. The buffer must be as long as the longest message of
+/// the queue.
 ///
 /// # Errors
 /// Those of `mq_receive`.
@@ -87,12 +90,12 @@ pub fn receive(queue: BorrowedFd<'_>, message: &mut [u8]) -> io::Result<usize> {
     if n < 0 { Err(io::Error::last_os_error()) } else { Ok(n as usize) }
 }
 
-/// Whether it is the error of a user who has as many bytes in queues as he may (`EMFILE`).
+/// Whether it is the error of a user at the limit of bytes in queues (`EMFILE`).
 pub fn is_limit_of_user(error: &io::Error) -> bool {
     error.raw_os_error() == Some(libc::EMFILE)
 }
 
-/// The most bytes of a message that the system allows a user without privileges.
+/// The largest message that the system allows an unprivileged user.
 pub fn most_bytes() -> Option<u64> {
     std::fs::read_to_string("/proc/sys/fs/mqueue/msgsize_max").ok()?.trim().parse().ok()
 }

@@ -1,5 +1,5 @@
-//! What the kernel counted for one TCP connection and for all of a network namespace, and a close that leaves no port behind.
-//! Making sockets is in [`crate::socket`].
+//! The kernel's counters of one TCP connection and of a network namespace, and a close that does
+//! not occupy a port. [`crate::socket`] creates sockets.
 //!
 //! # Safety
 //! `getsockopt` gets a zeroed structure of integers and its true size.
@@ -10,7 +10,7 @@ use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::time::Duration;
 
-/// Lets the close of this socket send a reset, so that no side waits in TIME_WAIT with a port that nobody can use.
+/// Makes the close of this socket send a reset, so that neither side keeps a port in TIME_WAIT.
 ///
 /// # Errors
 /// Those of `setsockopt`.
@@ -23,18 +23,20 @@ pub fn longest_backlog() -> Option<u64> {
     std::fs::read_to_string("/proc/sys/net/core/somaxconn").ok()?.trim().parse().ok()
 }
 
-/// What the kernel knows of one connection.
+/// What the kernel knows about one connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Connection {
-    /// The handshake is complete; the other side may have closed its half since.
+    /// The handshake is complete; the peer may have closed its half since.
     pub established: bool,
-    /// Segments sent again over its whole life, those of the handshake included.
+    /// Segments retransmitted over its whole life, those of the handshake included.
     pub retransmits: u64,
-    /// Bytes received in order; `None` where the kernel does not count them (before 4.1, and some emulations).
+    /// Bytes received in order; `None` where the kernel does not count them (before 4.1, and some
+    /// emulations).
     pub received: Option<u64>,
 }
 
-/// The beginning of the kernel's `struct tcp_info`, as far as it is read here: an interface that only grows at its end.
+/// The start of the kernel's `struct tcp_info`, as far as it is used here: an interface that only
+/// grows at its end.
 #[repr(C)]
 #[derive(Clone, Copy)]
 struct Raw {
@@ -54,10 +56,11 @@ const _: () = assert!(std::mem::offset_of!(Raw, bytes_received) == 128);
 const ESTABLISHED: u8 = 1;
 const CLOSE_WAIT: u8 = 8;
 
-/// What the kernel knows of the connection of this socket.
+/// What the kernel knows about the connection of this socket.
 ///
 /// # Errors
-/// Those of `getsockopt`: `EOPNOTSUPP` when it is no TCP socket; `Unsupported` when the answer holds no retransmits.
+/// Those of `getsockopt`: `EOPNOTSUPP` when it is not a TCP socket; `Unsupported` when the result
+/// has no retransmits.
 pub fn connection(socket: BorrowedFd<'_>) -> io::Result<Connection> {
     let mut raw = Raw {
         state: 0,
@@ -84,14 +87,14 @@ pub fn connection(socket: BorrowedFd<'_>) -> io::Result<Connection> {
     })
 }
 
-/// What goes wrong with connections in a network namespace, whoever owns them.
+/// Failures of connections in a network namespace, whoever owns them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Dropped {
-    /// Handshakes that found the queue of accepted connections full.
+    /// Handshakes that found the accept queue full.
     pub overflows: u64,
     /// Handshakes dropped by listening sockets for this or another reason.
     pub drops: u64,
-    /// First segments of handshakes sent again.
+    /// First segments of handshakes retransmitted.
     pub syn_retransmits: u64,
 }
 
@@ -117,7 +120,7 @@ impl Dropped {
         Some(all)
     }
 
-    /// What was added since `earlier`.
+    /// The increase since `earlier`.
     pub fn since(&self, earlier: &Dropped) -> Dropped {
         Dropped {
             overflows: self.overflows.wrapping_sub(earlier.overflows),
@@ -162,7 +165,8 @@ mod tests {
         assert!(connection(unix.as_fd()).is_err());
     }
 
-    /// The proof of `net.tcp_connect` relies on it: a connection whose first segment was dropped says so afterwards.
+    /// The proof of `net.tcp_connect` relies on it: a connection whose first segment was dropped
+    /// shows it afterwards.
     #[test]
     fn a_handshake_that_was_repeated_shows() {
         let (listener, to) = listening(0);

@@ -1,17 +1,19 @@
-//! NUMA: memory bound to a node, where pages really are, and how far the firmware says that nodes are from one another.
+//! NUMA: memory bound to a node, the node of each page, and the distances that the firmware
+//! declares.
 //!
 //! # Safety
-//! Both calls are given ranges of memory that the caller borrows, masks and lists with their true lengths. Binding changes
-//! where pages come from and may move them, never what they hold.
+//! Both calls get ranges of memory that the caller borrows, and masks and lists of their true
+//! lengths. Binding changes where pages come from and may move them, never what they hold.
 #![expect(unsafe_code, reason = "mbind and move_pages")]
 
 use crate::arch::syscall6;
 use crate::pages::{checked, page_size};
 use std::io;
 
-/// `MPOL_BIND`, from the kernel's `linux/mempolicy.h`: memory of these nodes or none.
+/// `MPOL_BIND` of the kernel's `linux/mempolicy.h`: memory of these nodes or none.
 const MPOL_BIND: usize = 2;
-/// `MPOL_MF_STRICT` and `MPOL_MF_MOVE`: pages that are elsewhere are moved, and it fails when one cannot be.
+/// `MPOL_MF_STRICT` and `MPOL_MF_MOVE`: moves pages that are elsewhere, and fails when one cannot
+/// be moved.
 const MPOL_MF_STRICT_AND_MOVE: usize = 1 | 2;
 /// The kernel takes off one bit of the mask's length before it looks (`get_nodes`).
 const ONE_MORE: usize = 1;
@@ -19,21 +21,21 @@ const ONE_MORE: usize = 1;
 /// Binds memory to a node: every page of it, those to come as well.
 ///
 /// # Errors
-/// Those of `mbind`: `EINVAL` for a node without memory, `EIO` when a page is elsewhere and stays there, `EPERM` under some
-/// filters, `ENOSYS` without NUMA.
+/// Those of `mbind`: `EINVAL` for a node without memory, `EIO` when a page is elsewhere and stays
+/// there, `EPERM` under some filters, `ENOSYS` without NUMA.
 pub fn bind(memory: &mut [u8], node: u32) -> io::Result<()> {
     let bits = usize::BITS as usize;
     let mut mask = vec![0usize; node as usize / bits + 1];
     mask[node as usize / bits] |= 1 << (node as usize % bits);
     let (at, len, most) = (memory.as_mut_ptr() as usize, memory.len(), mask.len() * bits + ONE_MORE);
-    // SAFETY: the range is borrowed exclusively, the mask is as long as it says and only read. The kernel refuses a range that
-    // does not begin at a page.
+    // SAFETY: the range is borrowed exclusively, the mask is as long as it says and only read. The
+    // kernel refuses a range that does not begin at a page.
     checked(unsafe {
         syscall6(libc::SYS_mbind as usize, at, len, MPOL_BIND, mask.as_ptr() as usize, most, MPOL_MF_STRICT_AND_MOVE)
     })
 }
 
-/// The node of the page that each of these offsets lies in; `None` where there is no page.
+/// The node of the page at each of these offsets; `None` where there is no page.
 ///
 /// # Errors
 /// Those of `move_pages`.
@@ -50,16 +52,17 @@ pub fn nodes_of(memory: &[u8], offsets: &[usize]) -> io::Result<Vec<Option<u32>>
         .collect();
     let mut found = vec![i32::MIN; pages.len()];
     let (addresses, status) = (pages.as_ptr() as usize, found.as_mut_ptr() as usize);
-    // SAFETY: process 0 is this one; without a list of nodes nothing is moved; both lists have as many entries as said.
+    // SAFETY: process 0 is this one; without a list of nodes nothing is moved; both lists have as
+    // many entries as said.
     checked(unsafe { syscall6(libc::SYS_move_pages as usize, 0, pages.len(), addresses, 0, status, 0) })?;
     Ok(found.into_iter().map(|node| u32::try_from(node).ok()).collect())
 }
 
-/// The relative distance that the firmware declares (SLIT): 10 is the own node's.
+/// The relative distance that the firmware declares (SLIT): 10 for the node itself.
 pub fn distance(from: u32, to: u32) -> Option<u32> {
     let nodes = "/sys/devices/system/node";
     let row = std::fs::read_to_string(format!("{nodes}/node{from}/distance")).ok()?;
-    // A column for each node that is online, in their order.
+    // A column for each online node, in their order.
     let online = std::fs::read_to_string(format!("{nodes}/online")).ok()?;
     let column = crate::topology::parse_cpus(online.trim()).ok()?.iter().position(|node| *node == to)?;
     row.split_whitespace().nth(column)?.parse().ok()
@@ -70,7 +73,7 @@ mod tests {
     use super::*;
     use crate::pages::{Map, Policy};
 
-    /// What a kernel without NUMA, or a filter, answers.
+    /// The error of a kernel without NUMA, or of a filter.
     fn refused(e: &io::Error) -> bool {
         matches!(e.raw_os_error(), Some(libc::ENOSYS | libc::EPERM | libc::EACCES))
     }

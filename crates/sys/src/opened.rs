@@ -1,8 +1,8 @@
-//! What a person named to be read or written: what it is, told before it is opened and again afterwards.
+//! What a user named to be read or written: identified before it is opened and again afterwards.
 //!
-//! Opening alone does something on some devices (a watchdog starts, a tape rewinds, a terminal
-//! waits for a carrier), so a path is looked at first. A name may come to mean something else in
-//! between, so whoever opens compares the two.
+//! Opening alone has an effect on some devices (a watchdog starts, a tape rewinds, a terminal waits
+//! for a carrier), so a path is checked first. A name may refer to something else in between, so
+//! whoever opens compares the two.
 
 use rustix::fs::{FileType, Mode, OFlags, Stat, fstat, major, minor, stat};
 use std::fs::File;
@@ -10,7 +10,7 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::path::Path;
 
-/// What kind of thing it is, as far as that decides what writing to it destroys.
+/// The kind of file, as far as it decides what writing to it destroys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A regular file.
@@ -23,7 +23,7 @@ pub enum Kind {
     Socket,
     /// A block device.
     Block,
-    /// `/dev/null` or `/dev/zero`, by their numbers: what is written is dropped.
+    /// `/dev/null` or `/dev/zero`, by number: what is written is dropped.
     Sink,
     /// A terminal.
     Terminal,
@@ -36,13 +36,13 @@ pub enum Kind {
 pub struct Identity {
     /// What it is.
     pub kind: Kind,
-    /// The file system and the inode; of a device a number that no file system has and its own: all
-    /// its nodes are the same device.
+    /// The file system and the inode; for a device a number that no file system has, and the
+    /// device's own: all its nodes are the same device.
     at: (u64, u64),
 }
 
 impl Identity {
-    /// What a path leads to.
+    /// The file that a path refers to.
     ///
     /// # Errors
     /// Those of `stat`.
@@ -50,7 +50,7 @@ impl Identity {
         Ok(Identity::of_stat(&stat(path)?))
     }
 
-    /// What an open descriptor is.
+    /// The file that a descriptor is open on.
     ///
     /// # Errors
     /// Those of `fstat`.
@@ -76,7 +76,7 @@ impl Identity {
             FileType::Socket => (Kind::Socket, inode),
             FileType::BlockDevice => (Kind::Block, (u64::MAX, device)),
             FileType::CharacterDevice => (character(major(device), minor(device)), (u64::MAX - 1, device)),
-            // `stat` follows links and knows all kinds of files; what it does not know is not written to.
+            // `stat` follows links and knows all kinds of files; unknown kinds are not written to.
             FileType::Symlink | FileType::Unknown => (Kind::Character, inode),
         };
         Identity { kind, at }
@@ -87,17 +87,19 @@ impl Identity {
         self.at == other.at
     }
 
-    /// Whether reading the one reads what was written to the other. Sockets and terminals have two
-    /// directions, and devices that drop what is written have nothing to read it from.
+    /// Whether reading one returns what was written to the other. Sockets and terminals have two
+    /// directions, and devices that drop writes have nothing to read them from.
     pub fn is_read_back_from(&self, other: &Identity) -> bool {
         self.is(other) && !matches!(self.kind, Kind::Socket | Kind::Terminal | Kind::Sink)
     }
 }
 
-/// The kind of a character device, by the numbers in `Documentation/admin-guide/devices.txt` of the kernel.
+/// The kind of a character device, by the numbers in `Documentation/admin-guide/devices.txt` of the
+/// kernel.
 fn character(major: u32, minor: u32) -> Kind {
     const MEMORY: u32 = 1;
-    // 4, 5: consoles, serial lines, /dev/tty; 136 to 143: pseudo-terminals. Neither of the last two is in /sys.
+    // 4, 5: consoles, serial lines, /dev/tty; 136 to 143: pseudo-terminals. /sys has neither of the
+    // last two.
     let listed = matches!(major, 4 | 5 | 136..=143);
     let in_sysfs = || {
         let subsystem = std::fs::read_link(format!("/sys/dev/char/{major}:{minor}/subsystem"));
@@ -115,29 +117,30 @@ fn character(major: u32, minor: u32) -> Kind {
 pub struct Writing {
     /// Makes it where it is missing.
     pub create: bool,
-    /// Every write goes to the end.
+    /// Every write appends.
     pub append: bool,
     /// Past the page cache.
     pub direct: bool,
     /// Each write waits until it is on the device.
     pub sync: bool,
-    /// Of a block device: only if nobody else uses it, as a mounted file system does.
+    /// For a block device: only if nobody else uses it, as a mounted file system does.
     pub alone: bool,
-    /// Waits for the other side of a FIFO.
+    /// Waits for the peer of a FIFO.
     pub wait: bool,
 }
 
-/// Opens for writing, and changes nothing: what is there is not truncated.
+/// Opens for writing without truncating.
 ///
 /// # Errors
-/// Those of `open`: `ENXIO` for a FIFO without a reader unless that is waited for, `EBUSY` for a device in use.
+/// Those of `open`: `ENXIO` for a FIFO without a reader unless waiting is allowed, `EBUSY` for a
+/// device in use.
 pub fn to_write(path: &Path, how: Writing) -> io::Result<File> {
     let flags = [
         (how.create, OFlags::CREATE),
         (how.append, OFlags::APPEND),
         (how.direct, OFlags::DIRECT),
         (how.sync, OFlags::SYNC),
-        // Without CREATE it means the exclusive use of a block device, see open(2).
+        // Without CREATE it means exclusive use of a block device, see open(2).
         (how.alone, OFlags::EXCL),
         (!how.wait, OFlags::NONBLOCK),
     ];
@@ -148,7 +151,7 @@ pub fn to_write(path: &Path, how: Writing) -> io::Result<File> {
     Ok(file.into())
 }
 
-/// Opens for reading. A FIFO waits for a writer, nothing else for anybody.
+/// Opens for reading. A FIFO waits for a writer; nothing else waits.
 ///
 /// # Errors
 /// Those of `open`.
@@ -165,7 +168,7 @@ pub fn to_read(path: &Path, direct: bool) -> io::Result<File> {
     Ok(file.into())
 }
 
-/// Opens what a descriptor of this process is open on once more, for nothing but to hold a block device alone.
+/// Opens the file of a descriptor once more, only to hold a block device exclusively.
 ///
 /// # Errors
 /// Those of `open`: `EBUSY` for a device in use, `ENOENT` without `/proc`.
@@ -182,7 +185,7 @@ fn blocking(file: impl AsFd) -> io::Result<()> {
     Ok(rustix::fs::fcntl_setfl(&file, flags & !OFlags::NONBLOCK)?)
 }
 
-/// `open` refused a FIFO that nobody reads.
+/// `open` refused a FIFO without a reader.
 pub fn nobody_reads(error: &io::Error) -> bool {
     error.raw_os_error() == Some(rustix::io::Errno::NXIO.raw_os_error())
 }

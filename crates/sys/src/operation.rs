@@ -1,21 +1,22 @@
-//! Operations: the safe face of the loops of one instruction, with their answers.
+//! The safe interface to the loops of one arithmetic instruction, with their expected results
+//! ([`crate::arch::operation`]).
 //!
-//! [`Operation::new`] gives an operation that this CPU has, or says why not; its two loops start from the same state at every
-//! call, and leave what they ended with to be looked at.
+//! [`Operation::new`] returns an operation that this CPU has, or says why not. Its two loops start
+//! from the same state at every call and keep the state they end with.
 //!
 //! # Safety
 //!
-//! An `Operation` exists only for a kernel whose instructions the CPU has. State and operands are its own, made by the
-//! reference of that operation, whose divisors never become 0 (tested).
+//! An `Operation` exists only for a kernel whose instructions the CPU has. State and operands are
+//! its own, made by the reference of that operation, whose divisors never become 0 (tested).
 #![expect(unsafe_code, reason = "calls the kernels")]
 
-use crate::arch::ops::{OP_KERNELS, OpKernel, OpLoop, Operands, State, op_isa_here};
-use crate::arch::portable::ops::Reference;
+use crate::arch::operation::{OPERATION_KERNELS, Operands, OperationKernel, OperationLoop, State, operation_isa_here};
+use crate::arch::portable::operation::Reference;
 
 /// An operation that this CPU has.
 #[derive(Debug)]
 pub struct Operation {
-    kernel: &'static OpKernel,
+    kernel: &'static OperationKernel,
     /// Each step waits for the one before.
     pub chain: Loop,
     /// As many independent chains as there are registers for.
@@ -25,7 +26,7 @@ pub struct Operation {
 /// One of its two loops.
 #[derive(Debug)]
 pub struct Loop {
-    kernel: &'static OpLoop,
+    kernel: &'static OperationLoop,
     reference: &'static Reference,
     operands: Operands,
     start: State,
@@ -40,14 +41,14 @@ impl Operation {
     /// Says why this CPU does not do it.
     pub fn new(name: &str) -> Result<Operation, String> {
         let arch = std::env::consts::ARCH;
-        let Some(kernel) = OP_KERNELS.iter().find(|kernel| kernel.name == name) else {
+        let Some(kernel) = OPERATION_KERNELS.iter().find(|kernel| kernel.name == name) else {
             return Err(format!("there is no one instruction for {name} in what was written for {arch}"));
         };
-        if !op_isa_here(kernel.isa) {
+        if !operation_isa_here(kernel.isa) {
             return Err(format!("{name} needs {}, which this CPU or system does not have", kernel.isa));
         }
         let Some(reference) = Reference::find(name) else { return Err(format!("{name} has no reference")) };
-        let new = |of: &'static OpLoop| Loop {
+        let new = |of: &'static OperationLoop| Loop {
             kernel: of,
             reference,
             operands: reference.operand_registers(),
@@ -58,7 +59,7 @@ impl Operation {
     }
 
     /// All that is known about it.
-    pub fn kernel(&self) -> &'static OpKernel {
+    pub fn kernel(&self) -> &'static OperationKernel {
         self.kernel
     }
 }
@@ -74,18 +75,20 @@ impl Loop {
         self.kernel.chains
     }
 
-    /// Makes so many turns from the start, and returns how many operations they held.
+    /// Runs `turns` turns from the start, and returns the number of operations in them.
     #[inline]
     pub fn run(&mut self, turns: u64) -> u64 {
         self.state.clone_from(&self.start);
         if turns > 0 {
-            // SAFETY: the CPU has the instructions (`Operation::new`); both pointers are to values of our own.
+            // SAFETY: the CPU has the instructions (`Operation::new`); both pointers are to values
+            // of our own.
             unsafe { (self.kernel.run)(&raw mut self.state, &raw const self.operands, turns) };
         }
         turns * self.ops()
     }
 
-    /// Makes so many turns, and says in how many chains the reference ends otherwise.
+    /// Runs `turns` turns, and returns the number of chains that differ from the reference
+    /// afterwards.
     pub fn wrong_after(&mut self, turns: u64) -> usize {
         self.run(turns);
         let expected = self.reference.after(self.kernel, turns);
@@ -93,7 +96,8 @@ impl Loop {
         self.state.0.iter().zip(expected.0.iter()).filter(|pair| differ(*pair)).count()
     }
 
-    /// Floating-point values that the last run left and that are not normal numbers: with those, instructions may take longer.
+    /// The number of floating-point values left by the last run that are not normal numbers, with
+    /// which instructions may take longer.
     pub fn abnormal(&self) -> usize {
         self.reference.abnormal(&self.state, self.kernel.chains)
     }

@@ -1,8 +1,9 @@
-//! Memory straight from the kernel: mappings with one page policy, and what became of it.
+//! Memory mappings with one page policy, and how the kernel backed them.
 //!
 //! # Safety
-//! A [`Map`] owns its mapping exclusively: it was made by `mmap` with the length it holds, is unmapped once, and hands
-//! out slices bounded by its own borrow. File mappings are private or made over files that the caller owns.
+//! A [`Map`] owns its mapping exclusively: `mmap` made it with the length it holds, it is unmapped
+//! once, and its slices are bounded by its own borrow. File mappings are private or over files that
+//! the caller owns.
 #![expect(unsafe_code, reason = "mmap, madvise, munmap, mincore")]
 
 use crate::arch::syscall3;
@@ -17,24 +18,24 @@ pub fn page_size() -> usize {
     rustix::param::page_size()
 }
 
-/// The size of a transparent huge page, in bytes; `None` where there is none.
+/// The size of a transparent huge page, in bytes; `None` where there are none.
 pub fn huge_page_size() -> Option<usize> {
     std::fs::read_to_string("/sys/kernel/mm/transparent_hugepage/hpage_pmd_size").ok()?.trim().parse().ok()
 }
 
-/// Which pages back a mapping: exactly one policy (memory-methods.md M1).
+/// The pages that back a mapping: exactly one policy (`docs/methods/memory.md#page-policy`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Policy {
-    /// Base pages, huge ones refused by `MADV_NOHUGEPAGE`.
+    /// Base pages; `MADV_NOHUGEPAGE` refuses huge ones.
     Base,
-    /// Transparent huge pages asked for by `MADV_HUGEPAGE` in a range aligned to them.
+    /// Transparent huge pages, requested by `MADV_HUGEPAGE` in an aligned range.
     Transparent,
     /// Reserved huge pages of the default size (`MAP_HUGETLB`).
     Reserved,
 }
 
-/// `madvise` that makes pages present and writable (5.14); from the kernel's `asm-generic/mman-common.h`: libc does not name
-/// it for every target.
+/// `madvise` that makes pages present and writable (Linux 5.14). The number is that of the kernel's
+/// `asm-generic/mman-common.h`, because libc does not define it for every target.
 pub const MADV_POPULATE_WRITE: i32 = 23;
 
 pub use libc::{MADV_COLD, MADV_DONTNEED, MADV_FREE, MADV_RANDOM};
@@ -52,14 +53,14 @@ pub struct Map {
     len: usize,
 }
 
-// SAFETY: a Map owns its memory like a Box<[u8]>; nothing about it is bound to a thread.
+// SAFETY: a Map owns its memory like a Box<[u8]> and is not bound to a thread.
 unsafe impl Send for Map {}
 // SAFETY: shared access only gives `&[u8]`.
 unsafe impl Sync for Map {}
 
 impl Map {
     fn raw(len: usize, offset: usize, protection: i32, flags: i32, fd: i32, file_at: i64) -> io::Result<Map> {
-        // SAFETY: a fresh mapping at an address of the kernel's choice touches nothing that exists.
+        // SAFETY: a new mapping at an address that the kernel chooses affects nothing that exists.
         let base = unsafe { libc::mmap(std::ptr::null_mut(), len, protection, flags, fd, file_at) };
         if base == libc::MAP_FAILED {
             return Err(io::Error::last_os_error());
@@ -67,7 +68,7 @@ impl Map {
         Ok(Map { base, mapped: len, offset, len: len - offset })
     }
 
-    /// Fresh private memory, not yet touched, of `len` bytes rounded up to whole pages of the policy.
+    /// New private memory, not yet touched, of `len` bytes rounded up to whole pages of the policy.
     ///
     /// # Errors
     /// Those of `mmap`; `ENOMEM` for `Reserved` when too few huge pages are reserved.
@@ -79,7 +80,8 @@ impl Map {
             Policy::Base => Map::raw(round_up(len, page_size()), 0, writable, flags, -1, 0)?,
             Policy::Reserved => Map::raw(round_up(len, huge), 0, writable, flags | libc::MAP_HUGETLB, -1, 0)?,
             Policy::Transparent => {
-                // One huge page more than asked for, so that an aligned range of the full length lies inside.
+                // One huge page more than requested, so that an aligned range of the full length is
+                // inside.
                 let want = round_up(len, huge);
                 let mut map = Map::raw(want + huge, 0, writable, flags, -1, 0)?;
                 map.offset = round_up(map.base as usize, huge) - map.base as usize;
@@ -88,7 +90,7 @@ impl Map {
             }
         };
         match policy {
-            // A kernel without transparent huge pages answers EINVAL, and has base pages anyway.
+            // A kernel without transparent huge pages returns EINVAL, and has base pages anyway.
             Policy::Base => drop(map.advise(libc::MADV_NOHUGEPAGE)),
             Policy::Transparent => map.advise(libc::MADV_HUGEPAGE)?,
             Policy::Reserved => {}
@@ -96,8 +98,8 @@ impl Map {
         Ok(map)
     }
 
-    /// Fresh private memory of base pages between two pages that nobody may touch: a mapping that the kernel neither
-    /// merges with a neighbour nor finds merged, whatever is done to it.
+    /// New private memory of base pages between two inaccessible pages: a mapping that the kernel
+    /// never merges with a neighbour.
     ///
     /// # Errors
     /// Those of `mmap` and `mprotect`.
@@ -111,14 +113,15 @@ impl Map {
         Ok(map)
     }
 
-    /// Cuts the memory into `parts` of the same number of whole pages, each for one owner: one mapping, several users.
+    /// Splits the memory into `parts` of equal numbers of whole pages, each for one owner: one
+    /// mapping, several users.
     pub fn split(self, parts: usize) -> Vec<Part> {
         let len = self.len / page_size() / parts.max(1) * page_size();
         let whole = Arc::new(self);
         (0..parts).map(|i| Part { from: i * len, len, whole: Arc::clone(&whole) }).collect()
     }
 
-    /// Memory shared with the children forked later, zeroed and present.
+    /// Memory shared with children forked later, zeroed and present.
     ///
     /// # Errors
     /// Those of `mmap`.
@@ -127,8 +130,8 @@ impl Map {
         Map::raw(round_up(len, page_size()), 0, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0)
     }
 
-    /// Memory shared with the children forked later, not yet touched: each page comes into being on the CPU, and in the NUMA
-    /// node, of whoever writes to it first.
+    /// Memory shared with children forked later, not yet touched: each page is allocated on the
+    /// NUMA node of whoever writes to it first.
     ///
     /// # Errors
     /// Those of `mmap`.
@@ -137,7 +140,8 @@ impl Map {
         Map::raw(round_up(len, page_size()), 0, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0)
     }
 
-    /// `len` bytes of a file from its start: private (writes are copied) or shared, readable and writable.
+    /// `len` bytes of a file from its start: private (writes are copied) or shared, readable and
+    /// writable.
     ///
     /// # Errors
     /// Those of `mmap`.
@@ -147,8 +151,8 @@ impl Map {
         Map::raw(len, 0, writable, kind, file.as_raw_fd(), 0)
     }
 
-    /// `len` bytes of a file from its start, as they are in the page cache, to be read and not written; with all pages
-    /// mapped at once if so wished.
+    /// `len` bytes of a file from its start, read-only, from the page cache; with `populate` all
+    /// pages are mapped at once.
     ///
     /// # Errors
     /// Those of `mmap`.
@@ -162,26 +166,28 @@ impl Map {
     /// # Errors
     /// Those of `madvise`.
     pub fn advise(&mut self, advice: i32) -> io::Result<()> {
-        // SAFETY: the range belongs to this mapping. Advice that drops contents (MADV_DONTNEED) leaves zeroes, which
-        // are valid bytes, and `&mut self` says that nobody looks at them meanwhile.
+        // SAFETY: the range belongs to this mapping. Advice that drops contents (MADV_DONTNEED)
+        // leaves zeroes, which are valid bytes, and `&mut self` excludes other references.
         unsafe { madvise(self.base as usize + self.offset, self.len, advice) }
     }
 
-    /// Makes every page present and writable from this CPU, so that no fault is left for the timed region.
+    /// Makes every page present and writable from this CPU, so that no fault falls into the timed
+    /// region.
     ///
-    /// `MADV_POPULATE_WRITE` where the kernel has it (5.14), else one write a page.
+    /// `MADV_POPULATE_WRITE` where the kernel has it (5.14), otherwise one write per page.
     pub fn populate(&mut self) {
         if self.advise(MADV_POPULATE_WRITE).is_err() {
             let page = page_size();
             for byte in self.iter_mut().step_by(page) {
-                // SAFETY: `byte` is a valid, exclusive reference; volatile so that the write of a zero is not elided.
+                // SAFETY: `byte` is a valid, exclusive reference; volatile so that the write of a
+                // zero is not elided.
                 unsafe { std::ptr::write_volatile(byte, 0) };
             }
         }
     }
 
-    /// Gives the pages of the aligned part back, so that the next touch of each faults; the mapping stays.
-    /// Anonymous memory reads as zeroes afterwards, private file memory as the file.
+    /// Returns the pages of the aligned part to the kernel, so that the next access to each faults;
+    /// the mapping stays. Anonymous memory then reads as zeroes, private file memory as the file.
     ///
     /// # Errors
     /// Those of `madvise`.
@@ -189,7 +195,7 @@ impl Map {
         self.advise(libc::MADV_DONTNEED)
     }
 
-    /// Which base pages of the mapping are resident, as `mincore` says.
+    /// Which base pages of the mapping are resident, from `mincore`.
     ///
     /// # Errors
     /// Those of `mincore`.
@@ -197,7 +203,7 @@ impl Map {
         residency(self)
     }
 
-    /// How many base pages of the mapping are resident, as `mincore` says.
+    /// The number of resident base pages of the mapping, from `mincore`.
     ///
     /// # Errors
     /// Those of `mincore`.
@@ -205,12 +211,14 @@ impl Map {
         Ok(self.residency()?.into_iter().filter(|there| *there).count())
     }
 
-    /// Bytes of the mapping that transparent huge pages back, from `/proc/self/smaps`; `None` without it.
+    /// Bytes of the mapping that transparent huge pages back, from `/proc/self/smaps`; `None`
+    /// without it.
     pub fn huge_bytes(&self) -> Option<u64> {
         self.smaps_bytes("AnonHugePages")
     }
 
-    /// Bytes of the mapping that `/proc/self/smaps` counts under this name (`Referenced`, `LazyFree`); `None` without it.
+    /// Bytes of the mapping under this name in `/proc/self/smaps` (`Referenced`, `LazyFree`);
+    /// `None` without it.
     pub fn smaps_bytes(&self, name: &str) -> Option<u64> {
         let start = self.base as usize + self.offset;
         let smaps = std::fs::read_to_string("/proc/self/smaps").ok()?;
@@ -229,14 +237,14 @@ impl Map {
         Some(total.min(self.len as u64))
     }
 
-    /// Changes the protection of the aligned part to read-only or back to writable.
+    /// Makes the aligned part read-only, or writable again.
     ///
     /// # Errors
     /// Those of `mprotect`.
     pub fn protect(&mut self, writable: bool) -> io::Result<()> {
         let protection = if writable { libc::PROT_READ | libc::PROT_WRITE } else { libc::PROT_READ };
-        // SAFETY: the range belongs to this mapping; writing through the slice while read-only raises SIGSEGV, which
-        // is what callers of this are after, and is no memory unsafety.
+        // SAFETY: the range belongs to this mapping. Writing through the slice while it is
+        // read-only raises SIGSEGV, which callers want, and does not violate memory safety.
         checked(unsafe {
             syscall3(libc::SYS_mprotect as usize, self.base as usize + self.offset, self.len, protection as usize)
         })
@@ -247,7 +255,8 @@ impl Deref for Map {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
-        // SAFETY: the aligned part is readable memory of that length, initialised by the kernel, and borrowed from self.
+        // SAFETY: the aligned part is readable memory of that length, initialised by the kernel,
+        // and borrowed from self.
         unsafe { std::slice::from_raw_parts(self.base.byte_add(self.offset).cast(), self.len) }
     }
 }
@@ -266,7 +275,7 @@ impl Drop for Map {
     }
 }
 
-/// A part of a mapping that several share; each owner has a part alone.
+/// A part of a shared mapping, with an owner of its own.
 #[derive(Debug)]
 pub struct Part {
     whole: Arc<Map>,
@@ -284,12 +293,13 @@ impl Part {
         self.whole.base as usize + self.whole.offset + self.from
     }
 
-    /// Gives its pages back, as [`Map::drop_pages`].
+    /// Returns its pages to the kernel, as [`Map::drop_pages`].
     ///
     /// # Errors
     /// Those of `madvise`.
     pub fn drop_pages(&mut self) -> io::Result<()> {
-        // SAFETY: the part lies within the mapping, which `whole` keeps, and `&mut self` says that nobody looks at it.
+        // SAFETY: the part is within the mapping, which `whole` keeps, and `&mut self` excludes
+        // other references.
         unsafe { madvise(self.at(), self.len, libc::MADV_DONTNEED) }
     }
 }
@@ -306,7 +316,7 @@ impl Deref for Part {
 impl DerefMut for Part {
     fn deref_mut(&mut self) -> &mut [u8] {
         let base = self.whole.base;
-        // SAFETY: as for `deref`; the mapping itself is owned by `whole`, which hands out nothing while it is split.
+        // SAFETY: as for `deref`; `whole` owns the mapping and returns no slices while it is split.
         unsafe { std::slice::from_raw_parts_mut(base.byte_add(self.whole.offset + self.from).cast(), self.len) }
     }
 }
@@ -314,13 +324,13 @@ impl DerefMut for Part {
 /// `madvise` by number.
 ///
 /// # Safety
-/// The range belongs to the caller, and nobody minds what the advice does to its contents.
+/// The range belongs to the caller, who accepts what the advice does to its contents.
 unsafe fn madvise(at: usize, len: usize, advice: i32) -> io::Result<()> {
     // SAFETY: as promised.
     checked(unsafe { syscall3(libc::SYS_madvise as usize, at, len, advice as usize) })
 }
 
-/// Which pages of memory that is mapped are resident, as `mincore` says.
+/// Which pages of mapped memory are resident, from `mincore`.
 pub(crate) fn residency(memory: &[u8]) -> io::Result<Vec<bool>> {
     let mut pages = vec![0u8; memory.len().div_ceil(page_size())];
     let (at, into) = (memory.as_ptr() as usize, pages.as_mut_ptr() as usize);
@@ -329,13 +339,13 @@ pub(crate) fn residency(memory: &[u8]) -> io::Result<Vec<bool>> {
     Ok(pages.into_iter().map(|page| page & 1 == 1).collect())
 }
 
-/// What a system call by number returned, where only failure says anything.
+/// The result of a system call by number, where only failure matters.
 #[inline]
 pub(crate) fn checked(returned: isize) -> io::Result<()> {
     if returned < 0 { Err(io::Error::from_raw_os_error(-returned as i32)) } else { Ok(()) }
 }
 
-/// The smallest multiple of `unit` that is not below `n`.
+/// The smallest multiple of `unit` that is at least `n`.
 pub fn round_up(n: usize, unit: usize) -> usize {
     n.div_ceil(unit) * unit
 }
@@ -379,7 +389,8 @@ mod tests {
         let Some(huge) = huge_page_size() else { return };
         let mut map = match Map::anonymous(huge, Policy::Transparent) {
             Ok(map) => map,
-            // A kernel with THP compiled out or switched off answers EINVAL; then there is nothing to check.
+            // A kernel with THP compiled out or disabled returns EINVAL; then there is nothing to
+            // check.
             Err(e) => return assert_eq!(e.raw_os_error(), Some(libc::EINVAL)),
         };
         map.populate();

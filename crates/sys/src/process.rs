@@ -1,7 +1,7 @@
-//! What a process must do to be a clean child and a clean parent: die with its parent, be ended as a group, be reaped.
+//! Parents and children: dying with a parent, killing a group, reaping.
 //!
-//! Nothing here starts processes: forks are in [`crate::fork`], spawns of other programs in [`crate::spawn`], and the
-//! supervisor starts its workers through `std::process`.
+//! Nothing here starts processes: [`crate::fork`] forks, [`crate::spawn`] starts other programs,
+//! and the supervisor starts its workers through `std::process`.
 //!
 //! # Safety
 //! Process ids are passed by value; out-parameters are owned and valid.
@@ -13,7 +13,7 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-/// How a child ended, and what the kernel counted for it.
+/// How a child ended, and the kernel's counters for it.
 #[derive(Clone, Copy, Debug)]
 pub struct Exit {
     /// The child.
@@ -25,7 +25,7 @@ pub struct Exit {
 }
 
 impl Exit {
-    /// Its exit code, if it left by itself.
+    /// Its exit code, if it exited.
     pub fn code(&self) -> Option<i32> {
         libc::WIFEXITED(self.status).then(|| libc::WEXITSTATUS(self.status))
     }
@@ -79,18 +79,19 @@ pub fn id() -> i32 {
     std::process::id() as i32
 }
 
-/// The parent's id as the kernel knows it now.
+/// The parent's current id.
 pub fn parent_id() -> i32 {
     std::os::unix::process::parent_id() as i32
 }
 
-/// Asks the kernel to end this process with SIGKILL when its parent ends, and makes sure that it has not ended already.
+/// Asks the kernel to kill this process with SIGKILL when its parent ends, and verifies that the
+/// parent has not ended already.
 ///
-/// `parent` is the id that the parent told: never compare with 1, a container's first process is a legal parent
-/// (lmbench-inventory.md H5).
+/// `parent` is the id that the parent gave. Never compare with 1: the first process of a container
+/// is a legal parent (`docs/methods/operating-system.md#process-control`).
 ///
 /// # Errors
-/// Those of `prctl`; `Other` when the parent is already another one.
+/// Those of `prctl`; `Other` when the parent has changed already.
 pub fn die_with_parent(parent: i32) -> io::Result<()> {
     // SAFETY: PR_SET_PDEATHSIG takes a signal number by value.
     if unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) } < 0 {
@@ -102,7 +103,7 @@ pub fn die_with_parent(parent: i32) -> io::Result<()> {
     Ok(())
 }
 
-/// Makes this process inherit the orphans among its descendants, so that [`reap`] finds them.
+/// Makes this process the subreaper of its descendants, so that [`reap`] finds orphans.
 ///
 /// # Errors
 /// Those of `prctl`.
@@ -111,39 +112,40 @@ pub fn adopt_orphans() -> io::Result<()> {
     if unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1) } < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
-/// Keeps the kernel from writing a core file of this process: tests crash on purpose.
+/// Prevents core files of this process: tests crash on purpose.
 pub fn no_core_file() {
     // SAFETY: PR_SET_DUMPABLE takes a flag by value.
     unsafe { libc::prctl(libc::PR_SET_DUMPABLE, 0) };
 }
 
-/// Refuses transparent huge pages for this whole process, so that khugepaged cannot change pages during a run.
+/// Disables transparent huge pages for this whole process, so that khugepaged cannot change pages
+/// during a run.
 pub fn refuse_huge_pages() {
-    // SAFETY: PR_SET_THP_DISABLE takes flags by value; kernels without it answer EINVAL.
+    // SAFETY: PR_SET_THP_DISABLE takes flags by value; kernels without it return EINVAL.
     unsafe { libc::prctl(libc::PR_SET_THP_DISABLE, 1, 0, 0, 0) };
 }
 
-/// Takes [`refuse_huge_pages`] back, which a process inherits from its parent.
+/// Undoes [`refuse_huge_pages`], which a process inherits from its parent.
 pub fn allow_huge_pages() {
     // SAFETY: as for `refuse_huge_pages`.
     unsafe { libc::prctl(libc::PR_SET_THP_DISABLE, 0, 0, 0, 0) };
 }
 
-/// Whether this process refuses transparent huge pages.
+/// Whether transparent huge pages are disabled for this process.
 pub fn huge_pages_refused() -> bool {
-    // SAFETY: PR_GET_THP_DISABLE takes flags by value; kernels without it answer with a negative number.
+    // SAFETY: PR_GET_THP_DISABLE takes flags by value; kernels without it return a negative number.
     unsafe { libc::prctl(libc::PR_GET_THP_DISABLE, 0, 0, 0, 0) > 0 }
 }
 
-/// Ends a whole process group. A group that is gone is no error.
+/// Kills a whole process group. A group that is gone is not an error.
 pub fn kill_group(group: i32) {
     if group > 1 {
-        // SAFETY: plain system call; the group was made for a worker of ours.
+        // SAFETY: plain system call; the group was created for one of our workers.
         unsafe { libc::kill(-group, libc::SIGKILL) };
     }
 }
 
-/// Sends SIGKILL to one process of ours that has not been waited for.
+/// Sends SIGKILL to one of our processes that has not been reaped.
 pub fn kill(pid: i32) {
     if pid > 1 {
         // SAFETY: plain system call; an unreaped child keeps its id.
@@ -151,16 +153,16 @@ pub fn kill(pid: i32) {
     }
 }
 
-/// Whether a process of that id exists (it may be another one by now).
+/// Whether a process with this id exists (it may be another one by now).
 pub fn exists(pid: i32) -> bool {
     // SAFETY: signal 0 only checks.
     pid > 0 && (unsafe { libc::kill(pid, 0) } == 0 || io::Error::last_os_error().raw_os_error() == Some(libc::EPERM))
 }
 
-/// Waits for a child to end; interrupted waits go on.
+/// Waits for a child to end; continues after interruptions.
 ///
 /// # Errors
-/// Those of `wait4`: `ECHILD` when it is no child of ours.
+/// Those of `wait4`: `ECHILD` when it is not our child.
 pub fn wait(pid: i32) -> io::Result<Exit> {
     loop {
         match wait4(pid, 0) {
@@ -172,7 +174,7 @@ pub fn wait(pid: i32) -> io::Result<Exit> {
     }
 }
 
-/// The end of some child that has ended, if one has; -1 asks for any.
+/// The result of a child that has ended, if there is one; -1 accepts any child.
 ///
 /// # Errors
 /// Those of `wait4`: `ECHILD` when there is no child.
@@ -180,11 +182,11 @@ pub fn reap(pid: i32) -> io::Result<Option<Exit>> {
     wait4(pid, libc::WNOHANG)
 }
 
-/// Whether a child has ended, without reaping it: until it is reaped its id, and that of its process group, belongs to
-/// nobody else, so that [`kill_group`] still reaches the right processes.
+/// Whether a child has ended, without reaping it. Until it is reaped, its id and that of its
+/// process group are not reused, so [`kill_group`] still reaches the right processes.
 ///
 /// # Errors
-/// Those of `waitid`: `ECHILD` when it is no child of ours or was reaped already.
+/// Those of `waitid`: `ECHILD` when it is not our child or was reaped already.
 pub fn has_ended(pid: i32) -> io::Result<bool> {
     use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
     let child = Pid::from_raw(pid).ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))?;
@@ -207,10 +209,11 @@ fn wait4(pid: i32, options: i32) -> io::Result<Option<Exit>> {
     }
 }
 
-/// The path by which this program can be started again.
+/// The path from which this program can be started again.
 ///
-/// `/proc/self/exe` follows the file even when it was replaced or moved; without `/proc` (an initramfs) the kernel's
-/// `AT_EXECFN` tells what was executed, relative to the directory of that moment, so call this before any `chdir`.
+/// `/proc/self/exe` follows the file even when it was replaced or moved. Without `/proc` (an
+/// initramfs) the kernel's `AT_EXECFN` is what was executed, relative to the directory at that
+/// time, so call this before any `chdir`.
 ///
 /// # Errors
 /// `NotFound` when neither is there.
@@ -219,7 +222,8 @@ pub fn program() -> io::Result<PathBuf> {
     if std::fs::read_link(link).is_ok() {
         return Ok(link.to_owned());
     }
-    // SAFETY: AT_EXECFN is zero or points to a NUL-terminated string that lives as long as the process.
+    // SAFETY: AT_EXECFN is zero or points to a NUL-terminated string that lives as long as the
+    // process.
     let name = unsafe {
         let at = libc::getauxval(libc::AT_EXECFN) as *const libc::c_char;
         (!at.is_null()).then(|| CStr::from_ptr(at))
@@ -228,8 +232,8 @@ pub fn program() -> io::Result<PathBuf> {
     std::path::absolute(OsStr::from_bytes(name.to_bytes()))
 }
 
-/// From now on this process and its children may have no more than `more` tasks beyond those that the user has now. Whether the
-/// kernel will keep to it: the superuser is not bound.
+/// Limits this process and its children to `more` tasks beyond those that the user has now. Returns
+/// whether the kernel will enforce it: the superuser is not bound.
 ///
 /// # Errors
 /// Those of `setrlimit`.
@@ -257,20 +261,22 @@ pub fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }
 
-/// The ids of this process's children that have not been reaped, as `/proc` lists them; `None` where it does not.
+/// The ids of this process's children that have not been reaped, from `/proc`; `None` where it does
+/// not list them.
 pub fn children() -> Option<Vec<i32>> {
     let mut all = Vec::new();
     for task in std::fs::read_dir("/proc/self/task").ok()?.flatten() {
         match std::fs::read_to_string(task.path().join("children")) {
             Ok(list) => all.extend(list.split_ascii_whitespace().filter_map(|pid| pid.parse::<i32>().ok())),
-            // A thread that has just ended, or a kernel without CONFIG_PROC_CHILDREN: the slow way knows all.
+            // A thread that has just ended, or a kernel without CONFIG_PROC_CHILDREN: the slow way
+            // finds all.
             Err(_) => return Some(all_processes()?.into_iter().filter(|p| p.parent == id()).map(|p| p.pid).collect()),
         }
     }
     Some(all)
 }
 
-/// A process as `/proc` shows it at some moment.
+/// A process as `/proc` showed it at some moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Seen {
     pid: i32,
@@ -295,13 +301,13 @@ fn all_processes() -> Option<Vec<Seen>> {
     Some(entries.filter_map(|e| look_at(e.file_name().to_str()?.parse().ok()?)).collect())
 }
 
-/// All that descend from this process and have not ended.
+/// All descendants of this process that have not ended.
 fn descendants() -> Vec<Seen> {
     let mut left = all_processes().unwrap_or_default();
     let mut found = vec![];
     let mut parents = vec![id()];
     while let Some(parent) = parents.pop() {
-        // The children of one that has ended are somebody else's already.
+        // The children of a process that has ended belong to another parent already.
         left.retain(|p| {
             if p.parent == parent && !p.ended {
                 found.push(*p);
@@ -313,21 +319,21 @@ fn descendants() -> Vec<Seen> {
     found
 }
 
-/// Sends a signal to a process that was seen, unless its id has gone to another one since.
+/// Sends a signal to a process seen before, unless its id has been reused since.
 fn signal_seen(seen: Seen, signal: rustix::process::Signal) {
     use rustix::process::{Pid, PidfdFlags, kill_process, pidfd_open, pidfd_send_signal};
     let Some(pid) = Pid::from_raw(seen.pid) else { return };
-    // An error is that it has ended meanwhile, or another user's program that we may not end:
-    // whoever looks again sees it.
+    // An error means that it has ended in the meantime, or is another user's program that we may
+    // not kill: the next look shows it.
     match pidfd_open(pid, PidfdFlags::empty()) {
         Ok(held) => {
-            // Now that it is held its id cannot become another's: if that is still the one we saw,
-            // the signal reaches it.
+            // While the descriptor is held, the id cannot be reused: if it still names the process
+            // we saw, the signal reaches that one.
             if look_at(seen.pid).is_some_and(|now| now.parent == seen.parent || now.parent == id()) {
                 let _ = pidfd_send_signal(held, signal);
             }
         }
-        // Linux before 5.3. An id of a child is its own until we reap it.
+        // Linux before 5.3. The id of a child is not reused before we reap it.
         Err(_) if seen.parent == id() => drop(kill_process(pid, signal)),
         Err(_) => {}
     }
@@ -340,11 +346,11 @@ pub struct Strays {
     pub ended: usize,
     /// Descendants that still ran.
     pub running: usize,
-    /// Children that could not be ended in time.
+    /// Children that did not end in time.
     pub left: usize,
 }
 
-/// Reaps the children that have ended: how many, and whether there are others.
+/// Reaps the children that have ended: their number, and whether there are others.
 fn reap_ended() -> (usize, bool) {
     let mut reaped = 0;
     loop {
@@ -356,13 +362,13 @@ fn reap_ended() -> (usize, bool) {
     }
 }
 
-/// Waits until one of this process's children ends, but not for long.
+/// Waits a short time for one of this process's children to end.
 fn await_an_end() {
     use rustix::process::{Pid, PidfdFlags, pidfd_open};
     use std::os::fd::AsFd;
-    /// A new child of a child that ends shows no sign; it is found by looking again.
+    /// A new child of a child that ends causes no event; the next look finds it.
     const LOOK_AGAIN: std::time::Duration = std::time::Duration::from_millis(5);
-    /// No more are held at once: descriptors are limited.
+    /// The most held at once: descriptors are limited.
     const MOST: usize = 64;
     let children = children().unwrap_or_default();
     let held: Vec<_> = children
@@ -378,14 +384,14 @@ fn await_an_end() {
     }
 }
 
-/// Ends and reaps whatever descends from this process, wherever it hid: in groups and sessions of
-/// its own, behind parents that have ended. For a process that [adopts orphans](adopt_orphans) and
-/// waits for no child any more. Who is to be `spared` is waited for and not ended.
+/// Kills and reaps all descendants of this process, wherever they are: in groups and sessions of
+/// their own, behind parents that have ended. For a process that [adopts orphans](adopt_orphans)
+/// and waits for no child any more. Those to be `spared` are waited for and not killed.
 ///
-/// A program that forks as fast as it is killed would never be caught one process at a time, so all
-/// are stopped first, until a look finds no new one: what is stopped does not fork, and keeps the
-/// place that a limit of tasks would give to another. Then all are killed. That is repeated until
-/// there is no child, or until `patience` ends.
+/// A program that forks as fast as it is killed would never be caught one process at a time. All
+/// are therefore stopped first, until no new one appears: a stopped process does not fork, and
+/// keeps its place within a task limit. Then all are killed. This repeats until there is no child,
+/// or until `patience` ends.
 pub fn end_descendants(patience: std::time::Duration, spared: impl Fn(i32) -> bool) -> Strays {
     use rustix::process::Signal;
     use std::collections::BTreeSet;
@@ -446,7 +452,7 @@ mod tests {
             assert!(Instant::now() < patience, "it never ended");
             std::thread::yield_now();
         }
-        // Asking took nothing away: it still has its id, and its end can still be had.
+        // Asking does not reap: it still has its id and can be waited for.
         assert!(has_ended(child.pid()).expect("it is not reaped") && exists(child.pid()));
         let pid = child.pid();
         assert_eq!(child.wait().expect("its end").code(), Some(0));
@@ -454,7 +460,7 @@ mod tests {
         assert_eq!(has_ended(0).map_err(|e| e.kind()), Err(io::ErrorKind::InvalidInput));
     }
 
-    /// A child that does this as the parent of all orphans below it, and must come back with 0.
+    /// A child that runs this as the subreaper of all its descendants, and must exit with 0.
     fn as_a_parent(body: impl FnOnce() -> io::Result<bool>) {
         let mut child = fork::fork(|| match adopt_orphans().and_then(|()| body()) {
             Ok(true) => 0,
@@ -475,7 +481,7 @@ mod tests {
 
     const PATIENCE: Duration = Duration::from_secs(30);
 
-    /// Becomes a daemon `depth` times over: a session of its own, and a parent that has ended. The
+    /// Becomes a daemon `depth` times over: a new session, and a parent that has ended. The
     /// innermost writes its id.
     fn hide(depth: u32, tell: std::os::fd::BorrowedFd<'_>) -> io::Result<()> {
         use std::os::fd::AsFd;
@@ -496,7 +502,7 @@ mod tests {
             };
             i32::from(go().is_err())
         });
-        // Neither ended nor waited for; but it needs its parent until it no longer dies with it.
+        // Neither killed nor waited for; but it needs its parent until it no longer dies with it.
         std::mem::forget(deeper?);
         crate::io::read_full(ready.as_fd(), &mut [0])
     }

@@ -1,18 +1,19 @@
-//! Threads straight from libc, without what std adds to them (a shared result, a stack for the handler of overflows).
+//! Threads directly from libc, without what std adds (a shared result, a stack for the overflow
+//! handler).
 //!
 //! # Safety
-//! The thread runs a function of ours that touches nothing but its errand, which is lent to it alone until it has been
-//! joined, and that is before [`Maker::create_join`] returns.
+//! The thread runs a function of ours that only accesses its errand, which is lent to it
+//! exclusively until it has been joined, before [`Maker::create_join`] returns.
 #![expect(unsafe_code, reason = "pthread_create, pthread_join, sysconf")]
 
 use crate::clock::{Clock, Monotonic};
 use std::io;
 use std::mem::MaybeUninit;
 
-/// What threads are made with.
+/// Attributes of the threads.
 #[derive(Debug)]
 pub struct Maker {
-    // In a box: the attributes of some libcs point into themselves.
+    // Boxed, because the attributes of some libcs contain pointers to themselves.
     attributes: Box<MaybeUninit<libc::pthread_attr_t>>,
 }
 
@@ -20,7 +21,7 @@ fn checked(error: libc::c_int) -> io::Result<()> {
     if error == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(error)) }
 }
 
-/// Bytes of the smallest stack that libc makes a thread with: 16 KiB on x86-64, 128 KiB on aarch64 with glibc.
+/// Bytes of the smallest stack that libc allows: 16 KiB on x86-64, 128 KiB on aarch64 with glibc.
 pub fn least_stack() -> usize {
     // SAFETY: a number by value.
     let told = unsafe { libc::sysconf(libc::_SC_THREAD_STACK_MIN) };
@@ -28,7 +29,7 @@ pub fn least_stack() -> usize {
 }
 
 impl Maker {
-    /// Threads with a stack of `stack` bytes, or of as many as libc wants at least ([`least_stack`]).
+    /// Threads with a stack of `stack` bytes, or the minimum that libc allows ([`least_stack`]).
     ///
     /// # Errors
     /// Those of `pthread_attr_setstacksize`.
@@ -44,11 +45,11 @@ impl Maker {
         }
     }
 
-    /// Makes a thread that answers `number` with the next one, and waits for its end: its answer, and if it was asked to
+    /// Creates a thread that returns `number` plus one, and joins it. Returns its result and, if
     /// `stamp`, when it began to run.
     ///
     /// # Errors
-    /// Those of `pthread_create` (`EAGAIN` at a limit of tasks) and `pthread_join`.
+    /// Those of `pthread_create` (`EAGAIN` at a task limit) and `pthread_join`.
     #[inline]
     pub fn create_join(&self, number: usize, stamp: bool) -> io::Result<(usize, u64)> {
         struct Errand {
@@ -57,7 +58,8 @@ impl Maker {
             at_ns: u64,
         }
         extern "C" fn body(errand: *mut libc::c_void) -> *mut libc::c_void {
-            // SAFETY: the pointer is that of the errand below, which nobody else touches until this thread is joined.
+            // SAFETY: the pointer is that of the errand below, which nobody else accesses until
+            // this thread is joined.
             let errand = unsafe { &mut *errand.cast::<Errand>() };
             if errand.stamp {
                 errand.at_ns = Monotonic.now_ns();
@@ -68,11 +70,12 @@ impl Maker {
         let mut errand = Errand { number, stamp, at_ns: 0 };
         let mut thread = MaybeUninit::uninit();
         let argument = (&raw mut errand).cast();
-        // SAFETY: the attributes are initialised; the errand outlives the thread, which is joined once.
+        // SAFETY: the attributes are initialised; the errand outlives the thread, which is joined
+        // once.
         unsafe {
             checked(libc::pthread_create(thread.as_mut_ptr(), self.attributes.as_ptr(), body, argument))?;
             checked(libc::pthread_join(thread.assume_init(), std::ptr::null_mut()))?;
-            // Through the pointer that the thread has written through.
+            // Read through the pointer that the thread wrote through.
             let errand = &*argument.cast::<Errand>();
             Ok((errand.number, errand.at_ns))
         }
@@ -102,7 +105,7 @@ mod tests {
     #[test]
     fn a_stack_that_is_too_small_becomes_the_smallest() {
         assert!(least_stack() >= libc::PTHREAD_STACK_MIN);
-        // One byte is what libc itself refuses.
+        // libc itself refuses one byte.
         assert!(Maker::new(1).is_ok());
     }
 }

@@ -1,17 +1,17 @@
 //! Random bytes from the kernel, for secrets and nonces. What only has to vary (an order, a seed)
-//! takes a generator with a seed instead, so that a run can be repeated.
+//! uses a seeded generator instead, so that a run can be repeated.
 
 use rustix::rand::{GetRandomFlags, getrandom};
 use std::io;
 
-/// So many bytes that nobody can predict. Waits, once after boot, until the kernel's generator is seeded.
+/// `N` unpredictable bytes. Waits, only just after boot, until the kernel's generator is seeded.
 ///
 /// # Errors
 /// Those of `getrandom`: `ENOSYS` before Linux 3.17.
 pub fn bytes<const N: usize>() -> io::Result<[u8; N]> {
     let mut bytes = [0; N];
     let mut have = 0;
-    // A signal cuts long requests short; the shortest that it can cut is 256 bytes.
+    // A signal can interrupt requests of 256 bytes or more.
     while have < N {
         match getrandom(&mut bytes[have..], GetRandomFlags::empty()) {
             Ok(n) => have += n,

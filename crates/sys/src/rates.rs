@@ -1,11 +1,12 @@
-//! The clock rates that the machine declares, by the CPU itself and by the kernel: what measured ones are held against.
+//! Clock rates that the machine declares, from the CPU itself and from the kernel. Reports show
+//! them beside measured rates.
 
 pub use crate::arch::rates::declared_counter;
 use std::fs::read_to_string;
 
 const CPUS: &str = "/sys/devices/system/cpu";
 
-/// The declared clock of a core: where it is written, and hertz; the highest clock first where it is known.
+/// The declared clock of a core: its source, and hertz; the highest first where known.
 pub fn declared_core(cpu: u32) -> Vec<(&'static str, f64)> {
     // Documentation/admin-guide/pm/cpufreq.rst and intel_pstate.rst: kilohertz.
     let files = [("cpuinfo_max_freq", "cpuinfo_max_freq"), ("base_frequency", "base_frequency")];
@@ -18,7 +19,7 @@ pub fn declared_core(cpu: u32) -> Vec<(&'static str, f64)> {
     rates
 }
 
-/// The kernel's source of time: `tsc`, `kvm-clock`, `arch_sys_counter`.
+/// The kernel's clock source: `tsc`, `kvm-clock`, `arch_sys_counter`.
 pub fn clock_source() -> Option<String> {
     let text = read_to_string("/sys/devices/system/clocksource/clocksource0/current_clocksource").ok()?;
     Some(text.trim().to_owned()).filter(|name| !name.is_empty())

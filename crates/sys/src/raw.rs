@@ -1,8 +1,9 @@
-//! System calls by number, each a safe face over the architecture's bare instruction: for benchmarks whose subject is the
-//! call itself.
+//! System calls by number, each a safe interface to the architecture's instruction, for benchmarks
+//! whose subject is the call itself.
 //!
-//! They return what the kernel returned: a negative error number on failure, which the benchmark checks once outside its
-//! loop or sums up inside it. Calls through libc, as programs make them, are in [`crate::io`].
+//! They return the kernel's result: a negative error number on failure, which the benchmark checks
+//! once outside its loop or sums up inside it. Calls through libc, as programs make them, are in
+//! [`crate::io`] (`docs/methods/operating-system.md#calls-by-number`).
 //!
 //! # Safety
 //! Every pointer passed comes from a reference that outlives the call, with its true length.
@@ -19,9 +20,10 @@ pub fn getppid() -> isize {
     unsafe { syscall0(libc::SYS_getppid as usize) }
 }
 
-/// A call whose number no kernel gives to anything: `-ENOSYS`, unless a filter answers before the kernel does.
+/// A call with a number that no kernel uses: `-ENOSYS`, unless a filter responds before the kernel.
 ///
-/// Far above the numbers in use (below 500 in 2026), and without the bit that x86 keeps for its x32 programs.
+/// Far above the numbers in use (below 500 in 2026), and without the bit that x86 uses for its x32
+/// programs.
 #[inline(always)]
 pub fn no_such_call() -> isize {
     // SAFETY: no arguments; a number without a call does nothing.
@@ -35,10 +37,10 @@ pub fn seek_to(fd: BorrowedFd<'_>, offset: usize) -> isize {
     unsafe { syscall3(libc::SYS_lseek as usize, fd.as_raw_fd() as usize, offset, libc::SEEK_SET as usize) }
 }
 
-/// `dup`, then `close` of what it gave; the number that was given, or the error of either.
+/// `dup`, then `close` of the result; the new number, or the error of either.
 #[inline(always)]
 pub fn dup_close(fd: BorrowedFd<'_>) -> isize {
-    // SAFETY: an integer by value; the descriptor that is closed was made here.
+    // SAFETY: an integer by value; closes the descriptor that was created here.
     unsafe {
         let copy = syscall1(libc::SYS_dup as usize, fd.as_raw_fd() as usize);
         if copy < 0 {
@@ -73,13 +75,13 @@ pub fn write(fd: BorrowedFd<'_>, buf: &[u8]) -> isize {
     unsafe { syscall3(libc::SYS_write as usize, fd.as_raw_fd() as usize, buf.as_ptr() as usize, buf.len()) }
 }
 
-/// Room for the kernel's `struct stat`, whatever its layout here: no architecture's exceeds 256 bytes.
+/// A buffer for the kernel's `struct stat`, whatever its layout: none exceeds 256 bytes.
 #[derive(Debug)]
 #[repr(align(16))]
 pub struct StatRoom([u8; 256]);
 
 impl StatRoom {
-    /// Empty room.
+    /// An empty buffer.
     pub const fn new() -> StatRoom {
         StatRoom([0; 256])
     }
@@ -96,10 +98,10 @@ impl Default for StatRoom {
     }
 }
 
-/// `fstat` itself, not the `newfstatat` with an empty path that libc makes of it (half as much again).
+/// `fstat` itself, not libc's `newfstatat` with an empty path (half as expensive again).
 #[inline(always)]
 pub fn fstat(fd: BorrowedFd<'_>, room: &mut StatRoom) -> isize {
-    // SAFETY: the room is larger than any struct stat.
+    // SAFETY: the buffer is larger than any struct stat.
     unsafe { syscall2(libc::SYS_fstat as usize, fd.as_raw_fd() as usize, room.0.as_mut_ptr() as usize) }
 }
 
@@ -107,11 +109,12 @@ pub fn fstat(fd: BorrowedFd<'_>, room: &mut StatRoom) -> isize {
 #[inline(always)]
 pub fn stat_at(dir: BorrowedFd<'_>, name: &CStr, room: &mut StatRoom) -> isize {
     let (dir, room) = (dir.as_raw_fd() as usize, room.0.as_mut_ptr() as usize);
-    // SAFETY: the name is NUL-terminated; the room is larger than any struct stat.
+    // SAFETY: the name is NUL-terminated; the buffer is larger than any struct stat.
     unsafe { syscall4(libc::SYS_newfstatat as usize, dir, name.as_ptr() as usize, room, 0) }
 }
 
-/// `openat` read-only of a name below an open directory, then `close` of what it gave; 0 when both worked.
+/// `openat` read-only of a name below an open directory, then `close` of the result; 0 when both
+/// succeed.
 #[inline(always)]
 pub fn open_close_at(dir: BorrowedFd<'_>, name: &CStr) -> isize {
     let flags = (libc::O_RDONLY | libc::O_CLOEXEC) as usize;
@@ -122,12 +125,13 @@ pub fn open_close_at(dir: BorrowedFd<'_>, name: &CStr) -> isize {
     }
 }
 
-/// `openat` of a name that must not exist yet, `write` of the content unless it is empty, `close`; 0 when all worked,
-/// `-ENOSPC` when only a part was written.
+/// `openat` of a name that must not exist yet, `write` of the content unless it is empty, `close`;
+/// 0 when all succeed, `-ENOSPC` when only a part was written.
 #[inline(always)]
 pub fn create_at(dir: BorrowedFd<'_>, name: &CStr, content: &[u8]) -> isize {
     let flags = (libc::O_CREAT | libc::O_EXCL | libc::O_WRONLY | libc::O_CLOEXEC) as usize;
-    // SAFETY: the name is NUL-terminated, the content as long as it says; the descriptor was opened here.
+    // SAFETY: the name is NUL-terminated, the content as long as it says; the descriptor was opened
+    // here.
     unsafe {
         let fd = syscall4(libc::SYS_openat as usize, dir.as_raw_fd() as usize, name.as_ptr() as usize, flags, 0o666);
         if fd < 0 {
@@ -154,7 +158,7 @@ pub fn unlink_at(dir: BorrowedFd<'_>, name: &CStr) -> isize {
     unsafe { syscall3(libc::SYS_unlinkat as usize, dir.as_raw_fd() as usize, name.as_ptr() as usize, 0) }
 }
 
-/// `kill` with signal 0 to a process: permission checks and no signal.
+/// `kill` with signal 0 to a process: permission checks without a signal.
 #[inline(always)]
 pub fn kill_nothing(pid: i32) -> isize {
     // SAFETY: integers by value; signal 0 sends nothing.

@@ -1,11 +1,13 @@
-//! Asking which of many descriptors are ready, by number, and things to be ready.
+//! Which of many descriptors are ready, by number; and things that become ready.
 //!
-//! The calls are those that every architecture has: `pselect6`, `ppoll` and `epoll_pwait` without a signal mask. `select`,
-//! `poll` and `epoll_wait` are the same code in the kernel, where they exist at all.
+//! The calls are those that every architecture has: `pselect6`, `ppoll` and `epoll_pwait` without a
+//! signal mask. `select`, `poll` and `epoll_wait` are the same code in the kernel, where they exist
+//! at all (`docs/methods/operating-system.md#readiness`).
 //!
 //! # Safety
-//! Sets, arrays and timeouts are owned, initialised, and as long as the kernel is told. A descriptor that is closed
-//! meanwhile makes an answer wrong, and no memory unsafe: the kernel is given numbers.
+//! Sets, arrays and timeouts are owned, initialised, and as long as the kernel is told. A
+//! descriptor that is closed in the meantime makes a result wrong, but no memory unsafe: the kernel
+//! gets numbers.
 #![expect(unsafe_code, reason = "raw pselect6, ppoll, epoll_pwait, epoll_ctl")]
 
 use crate::arch::{syscall4, syscall5, syscall6};
@@ -14,38 +16,38 @@ use rustix::time::{Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, 
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
-/// A way to ask, without waiting, which of some descriptors can be read.
+/// A way to ask, without waiting, which of some descriptors are readable.
 pub trait Asking {
-    /// Asks; how many are ready, or a negative error number.
+    /// Asks; returns the number that are ready, or a negative error number.
     fn ask(&mut self) -> isize;
-    /// Which ones the last answer named, by their places among those asked about.
+    /// The ones that the last call returned, by their position among those asked about.
     fn told(&self) -> Vec<usize>;
 }
 
 const NOW: libc::timespec = libc::timespec { tv_sec: 0, tv_nsec: 0 };
 
-/// The numbers that `select` can ask about are below this.
+/// `select` can only ask about numbers below this.
 pub const SELECT_LIMIT: usize = libc::FD_SETSIZE;
 
 const WORD: usize = usize::BITS as usize;
 
 type FdSet = [usize; SELECT_LIMIT / WORD];
 
-/// `select` for reading. The kernel overwrites the set, so each call begins by copying it.
+/// `select` for reading. The kernel overwrites the set, so each call starts by copying it.
 #[derive(Debug)]
 pub struct Select {
     fds: Vec<usize>,
     wanted: FdSet,
     told: FdSet,
-    /// The highest number and one: what the kernel looks through.
+    /// The highest number plus one: how far the kernel scans.
     numbers: usize,
 }
 
 impl Select {
-    /// Over these; the number that is too high where one is.
+    /// Over these; fails with the first number that is too high.
     ///
     /// # Errors
-    /// That number: not below [`SELECT_LIMIT`].
+    /// That number: at least [`SELECT_LIMIT`].
     pub fn over(fds: &[BorrowedFd<'_>]) -> Result<Select, usize> {
         let fds: Vec<usize> = fds.iter().map(|fd| fd.as_raw_fd() as usize).collect();
         let highest = fds.iter().copied().max().unwrap_or(0);
@@ -59,7 +61,7 @@ impl Select {
         Ok(Select { fds, wanted, told: FdSet::default(), numbers: highest + 1 })
     }
 
-    /// How many numbers the kernel looks through.
+    /// The number of descriptors that the kernel scans.
     pub fn numbers(&self) -> usize {
         self.numbers
     }
@@ -116,7 +118,7 @@ pub struct Epoll {
 const EVENT: libc::epoll_event = libc::epoll_event { events: libc::EPOLLIN as u32, u64: 0 };
 
 impl Epoll {
-    /// Over these, with room for all of them in one answer.
+    /// Over these, with space for all of them in one result.
     ///
     /// # Errors
     /// Those of `epoll_create1` and `epoll_ctl`: `ENOSPC` beyond the user's `max_user_watches`.
@@ -148,13 +150,13 @@ impl Epoll {
         unsafe { syscall4(libc::SYS_epoll_ctl as usize, own, operation as usize, fd, at) }
     }
 
-    /// `epoll_ctl`: one more, which answers name by this place; 0 or a negative error number.
+    /// `epoll_ctl`: adds one, which results name by this position; 0 or a negative error number.
     #[inline]
     pub fn add(&self, fd: BorrowedFd<'_>, place: usize) -> isize {
         self.control(libc::EPOLL_CTL_ADD, fd, place)
     }
 
-    /// `epoll_ctl`: says again what is wanted of one.
+    /// `epoll_ctl`: modifies one without a change.
     #[inline]
     pub fn modify(&self, fd: BorrowedFd<'_>, place: usize) -> isize {
         self.control(libc::EPOLL_CTL_MOD, fd, place)
@@ -171,7 +173,7 @@ impl Asking for Epoll {
     #[inline]
     fn ask(&mut self) -> isize {
         let (own, room) = (self.fd.as_raw_fd() as usize, self.events.as_mut_ptr() as usize);
-        // SAFETY: the room is as long as it says; no mask.
+        // SAFETY: the buffer is as long as it says; no mask.
         let answer = unsafe { syscall6(libc::SYS_epoll_pwait as usize, own, room, self.events.len(), 0, 0, 0) };
         self.answered = answer.max(0) as usize;
         answer
@@ -184,7 +186,7 @@ impl Asking for Epoll {
     }
 }
 
-/// A timer to be read when it has expired (`timerfd`), not started.
+/// A timer that becomes readable when it expires (`timerfd`), not started.
 ///
 /// # Errors
 /// Those of `timerfd_create`.
@@ -203,7 +205,7 @@ pub fn expire(timer: BorrowedFd<'_>) -> io::Result<()> {
     Ok(())
 }
 
-/// The same open file under a number that is not below `floor`; the old number is free afterwards.
+/// The same open file under a number of at least `floor`; the old number is free afterwards.
 ///
 /// # Errors
 /// Those of `fcntl`: `EMFILE`, or `EINVAL` where the floor is beyond the limit.
@@ -211,8 +213,8 @@ pub fn move_up(fd: OwnedFd, floor: usize) -> io::Result<OwnedFd> {
     Ok(rustix::io::fcntl_dupfd_cloexec(&fd, floor as i32)?)
 }
 
-/// Lets this process number its descriptors up to `wanted`, as far as the hard limit goes; what that limit is where it is
-/// too low.
+/// Raises the limit of descriptor numbers of this process to `wanted`, or to the hard limit, which
+/// it returns where that is lower.
 ///
 /// # Errors
 /// The hard limit, where that is below `wanted`.
@@ -246,7 +248,7 @@ mod tests {
                 write_full(pipes[*last].1.as_fd(), &[1]).expect("write");
             }
             for way in &mut ways {
-                // Twice: what is ready stays so.
+                // Twice: level-triggered readiness stays.
                 assert_eq!((way.ask(), way.ask()), (ready.len() as isize, ready.len() as isize));
                 assert_eq!(way.told(), ready);
             }

@@ -1,7 +1,7 @@
-//! What a task may ask of the scheduler, and what the scheduler tells about it.
+//! Scheduling: what a task may request, and what the scheduler reports about it.
 //!
 //! # Safety
-//! All arguments are integers by value but for one structure, which is owned and outlives its call.
+//! All arguments are integers by value except one structure, which is owned and outlives its call.
 #![expect(unsafe_code, reason = "sched_yield, sched_setscheduler, prctl")]
 
 use std::io;
@@ -13,8 +13,8 @@ pub fn yield_now() -> isize {
     unsafe { crate::arch::syscall0(libc::SYS_sched_yield as usize) }
 }
 
-/// Makes the calling thread an ordinary task, `SCHED_OTHER`. One that is ordinary already may be one where the system
-/// refuses to change anything.
+/// Makes the calling thread an ordinary task, `SCHED_OTHER`. Succeeds for an ordinary task even
+/// where the system refuses any change.
 ///
 /// # Errors
 /// Those of `sched_setscheduler`.
@@ -24,8 +24,8 @@ pub fn be_ordinary() -> io::Result<()> {
     if now == libc::c_long::from(libc::SCHED_OTHER) { Ok(()) } else { set_scheduler(libc::SCHED_OTHER, 0) }
 }
 
-/// Makes the calling thread a real-time one, `SCHED_FIFO`, of the lowest priority: before all ordinary tasks, and
-/// behind whatever the kernel does at its own real-time priorities.
+/// Makes the calling thread a real-time task, `SCHED_FIFO`, of the lowest priority: ahead of all
+/// ordinary tasks, and behind the kernel's own real-time tasks.
 ///
 /// # Errors
 /// Those of `sched_setscheduler`: `EPERM` without the privilege.
@@ -33,7 +33,8 @@ pub fn be_real_time() -> io::Result<()> {
     set_scheduler(libc::SCHED_FIFO, 1)
 }
 
-/// Makes the calling thread, and those it starts, tasks that no wake-up lets in before others: `SCHED_BATCH`.
+/// Makes the calling thread, and those that it starts, `SCHED_BATCH` tasks, which do not preempt
+/// others on wake-up.
 ///
 /// # Errors
 /// Those of `sched_setscheduler`.
@@ -41,7 +42,7 @@ pub fn be_batch() -> io::Result<()> {
     set_scheduler(libc::SCHED_BATCH, 0)
 }
 
-/// By number: musl's function of that name refuses everything.
+/// By number: musl's function of that name always fails.
 fn set_scheduler(policy: libc::c_int, priority: libc::c_int) -> io::Result<()> {
     // `struct sched_param` is one int to the kernel; libc's type is larger on musl.
     let param = [priority];
@@ -50,7 +51,8 @@ fn set_scheduler(policy: libc::c_int, priority: libc::c_int) -> io::Result<()> {
     if done < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
-/// By how much the kernel may delay a timer of the calling thread in order to serve several at once, in nanoseconds.
+/// The time by which the kernel may delay a timer of the calling thread to coalesce several, in
+/// nanoseconds.
 ///
 /// # Errors
 /// Those of `prctl`: `EINVAL` where the kernel has no such thing.
@@ -70,8 +72,8 @@ pub fn set_timer_slack(ns: u64) -> io::Result<()> {
     if done < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
-/// How long the calling thread has been ready to run while another task had its CPU, in nanoseconds since it started;
-/// `None` where the kernel does not count it or `/proc` is missing.
+/// The time that the calling thread has been runnable while another task had its CPU, in
+/// nanoseconds since it started; `None` where the kernel does not count it or `/proc` is missing.
 pub fn run_delay_ns() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
     text.split_ascii_whitespace().nth(1)?.parse().ok()

@@ -1,11 +1,11 @@
 //! Memory shared between the members of a worker group, and the futex that they wait on.
 //!
-//! An anonymous shared mapping, made before the members are forked: no descriptor per member, nothing in the file
-//! system, gone with the last process.
+//! An anonymous shared mapping, created before the members are forked: no descriptor per member,
+//! nothing in the file system, gone with the last process.
 //!
 //! # Safety
-//! [`Shared`] places values of a `Sync` type that is valid as zeroes into zeroed, suitably aligned memory and only ever
-//! hands out shared references to them; interior mutability is that of the type's atomics.
+//! [`Shared`] places values of a `Sync` type that is valid as zeroes in zeroed, aligned memory and
+//! only returns shared references to them; interior mutability is that of the type's atomics.
 #![expect(unsafe_code, reason = "typed view of a shared mapping; futex system call")]
 
 use crate::pages::Map;
@@ -14,7 +14,8 @@ use std::ops::Deref;
 use std::sync::atomic::AtomicU32;
 use std::time::Duration;
 
-/// Types that may live in shared memory: made of atomics, valid when all bytes are zero, without pointers or `Drop`.
+/// Types that may be in shared memory: atomics only, valid when all bytes are zero, without
+/// pointers or `Drop`.
 ///
 /// # Safety
 /// The implementer promises just that.
@@ -45,7 +46,8 @@ impl<T: Zeroed> Shared<T> {
         Ok(Shared { map: Map::shared(len.max(1) * size_of::<T>())?, len, _values: std::marker::PhantomData })
     }
 
-    /// `len` values, all bytes zero, whose pages are not there yet: each is made where it is written to first.
+    /// `len` values, all bytes zero, whose pages are not present: each is allocated where it is
+    /// first written.
     ///
     /// # Errors
     /// Those of `mmap`.
@@ -55,8 +57,8 @@ impl<T: Zeroed> Shared<T> {
         Ok(Shared { map, len, _values: std::marker::PhantomData })
     }
 
-    /// `len` values at the start of a file, which becomes as long as they need: all processes that do this share them.
-    /// The file is an empty one, or one that others use so.
+    /// `len` values at the start of a file, which grows as needed: all processes that do this share
+    /// them. The file is empty, or used by others in the same way.
     ///
     /// # Errors
     /// Those of `ftruncate` and `mmap`.
@@ -77,25 +79,26 @@ impl<T: Zeroed> Deref for Shared<T> {
     type Target = [T];
 
     fn deref(&self) -> &[T] {
-        // SAFETY: the mapping is page-aligned, zeroed, at least `len * size_of::<T>()` long, and `T: Zeroed` is valid
-        // there and `Sync`; the reference lives no longer than the mapping.
+        // SAFETY: the mapping is page-aligned, zeroed, at least `len * size_of::<T>()` long, and
+        // `T: Zeroed` is valid there and `Sync`; the reference lives no longer than the mapping.
         unsafe { std::slice::from_raw_parts(self.map.as_ptr().cast::<T>(), self.len) }
     }
 }
 
-/// Sleeps until somebody calls [`wake`] on the word, unless it no longer holds `expected`; spurious returns happen.
+/// Sleeps until [`wake`] is called on the word, unless it no longer holds `expected`; may return
+/// spuriously.
 pub fn wait(word: &AtomicU32, expected: u32, timeout: Option<Duration>) {
     let timeout = timeout.map(|t| libc::timespec {
         tv_sec: t.as_secs() as libc::time_t,
         tv_nsec: libc::c_long::from(t.subsec_nanos() as i32),
     });
     let timeout = timeout.as_ref().map_or(std::ptr::null(), |t| t as *const libc::timespec);
-    // SAFETY: the word is a live, aligned 32-bit atomic; the timeout is null or a valid timespec. Not FUTEX_PRIVATE: the
-    // waker may be another process.
+    // SAFETY: the word is a live, aligned 32-bit atomic; the timeout is null or a valid timespec.
+    // Not FUTEX_PRIVATE: the waker may be another process.
     unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAIT, expected, timeout) };
 }
 
-/// Wakes everybody who sleeps on the word.
+/// Wakes all waiters of the word.
 pub fn wake(word: &AtomicU32) {
     // SAFETY: the word is a live, aligned 32-bit atomic.
     unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAKE, i32::MAX) };
@@ -118,7 +121,7 @@ mod tests {
     fn untouched_pages_come_with_the_first_write() {
         let words = Shared::<AtomicU32>::untouched(3 * crate::pages::page_size() / 4).expect("memory");
         let present = || words.map.resident_pages().expect("mincore");
-        // mincore of shared memory tells of the object, which nobody has written to.
+        // mincore of shared memory reports the object, which nobody has written to.
         assert_eq!(present(), 0);
         words[0].store(1, Ordering::Relaxed);
         assert_eq!((present(), words[0].load(Ordering::Relaxed)), (1, 1));

@@ -1,7 +1,9 @@
-//! Signals: watched by the supervisor through a descriptor, installed and counted by the signal benchmarks.
+//! Signals: the supervisor watches them through a descriptor, and the signal benchmarks install and
+//! count them.
 //!
 //! # Safety
-//! Signal sets and actions are owned and initialised before they are passed; the only handler adds to an atomic.
+//! Signal sets and actions are owned and initialised before they are passed; the only handler adds
+//! to an atomic.
 #![expect(unsafe_code, reason = "signalfd, sigaction, tgkill")]
 
 use std::io;
@@ -9,10 +11,10 @@ use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Signals turned into a readable descriptor, so that one `poll` waits for them and for everything else.
+/// Signals as a readable descriptor, so that one `poll` waits for them and for everything else.
 ///
-/// The signals stay blocked in this thread as long as this lives; `std::process` unblocks them in
-/// the programs that it starts. When it is dropped, those that came and were not asked for act as
+/// The signals stay blocked in this thread as long as this exists; `std::process` unblocks them in
+/// the programs that it starts. After it is dropped, signals that arrived and were not read act as
 /// usual.
 #[derive(Debug)]
 pub struct Watch {
@@ -67,13 +69,13 @@ impl AsFd for Watch {
 
 impl Drop for Watch {
     fn drop(&mut self) {
-        // SAFETY: the mask is the one that pthread_sigmask told.
+        // SAFETY: the mask is the one that pthread_sigmask returned.
         unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &self.before, std::ptr::null_mut()) };
     }
 }
 
-/// Whether this process ignores a signal, as one that `nohup` started ignores SIGHUP. A signal that
-/// is ignored is queued all the same where it is blocked, so a [`Watch`] would see it.
+/// Whether this process ignores a signal, as under `nohup` SIGHUP. An ignored signal is still
+/// queued where it is blocked, so a [`Watch`] would see it.
 pub fn is_ignored(signal: i32) -> bool {
     let mut action = MaybeUninit::<libc::sigaction>::zeroed();
     // SAFETY: a zeroed sigaction is legal, and is written by the call, which changes nothing.
@@ -94,7 +96,7 @@ extern "C" fn count(_signal: libc::c_int) {
     CAUGHT.fetch_add(1, Ordering::Relaxed);
 }
 
-/// How many signals the counting handler has caught in this process.
+/// The number of signals that the counting handler has caught in this process.
 pub fn caught() -> u64 {
     CAUGHT.load(Ordering::Relaxed)
 }
@@ -126,8 +128,8 @@ pub struct RawAction {
 }
 
 impl RawAction {
-    /// An action that names the counting handler. Without a restorer it must never be delivered: `signal.install`
-    /// installs it for a signal that nobody sends, then puts the default back.
+    /// An action that names the counting handler. Without a restorer it must never be delivered:
+    /// `signal.install` installs it for a signal that nobody sends, then restores the default.
     pub fn never_delivered() -> RawAction {
         RawAction { handler: count as extern "C" fn(libc::c_int) as usize, flags: 0, restorer: 0, mask: 0 }
     }
@@ -135,9 +137,9 @@ impl RawAction {
     /// `rt_sigaction` by number; returns what the kernel returned.
     #[inline]
     pub fn install(&self, signal: i32) -> isize {
-        // SAFETY: the action is a valid kernel sigaction (the restorer's place is unused padding where the architecture
-        // has none, and the mask is the last field the kernel reads), no old action is asked for, and the set size is the
-        // kernel's.
+        // SAFETY: the action is a valid kernel sigaction (the restorer's place is unused padding
+        // where the architecture has none, and the mask is the last field the kernel reads), no old
+        // action is asked for, and the set size is the kernel's.
         unsafe {
             crate::arch::syscall4(
                 libc::SYS_rt_sigaction as usize,
@@ -150,9 +152,11 @@ impl RawAction {
     }
 }
 
-/// Two actions for one signal that replace each other, turn by turn; the kernel tells each time what was replaced.
+/// Two actions for one signal that replace each other in turn; the kernel returns each time which
+/// it replaced.
 ///
-/// Like [`RawAction::never_delivered`], only for a signal that nobody sends. Dropping it puts the default action back.
+/// Like [`RawAction::never_delivered`], only for a signal that nobody sends. Dropping it restores
+/// the default action.
 #[derive(Debug)]
 pub struct Swap {
     signal: i32,
@@ -167,7 +171,8 @@ impl Swap {
     /// # Errors
     /// Those of `rt_sigaction`.
     pub fn new(signal: i32) -> io::Result<Swap> {
-        // Told apart by their flags: these have the same place in the kernel's structure on every architecture.
+        // Distinguished by their flags, which have the same place in the kernel's structure on
+        // every architecture.
         let other = RawAction { flags: libc::SA_RESTART as u64, ..RawAction::never_delivered() };
         let actions = [RawAction::never_delivered(), other];
         match actions[0].install(signal) {
@@ -176,12 +181,12 @@ impl Swap {
         }
     }
 
-    /// `rt_sigaction` by number: installs the one that is not installed, and takes the old one out; whether the call
-    /// succeeded and the old one was the other of the two.
+    /// `rt_sigaction` by number: installs the one that is not installed, and replaces the other.
+    /// Returns whether the call succeeded and the replaced one was the other of the two.
     #[inline]
     pub fn turn(&mut self) -> bool {
-        // SAFETY: as in `RawAction::install`; the old action is written to a structure of the same layout that is
-        // exclusively borrowed.
+        // SAFETY: as in `RawAction::install`; the old action is written to a structure of the same
+        // layout that is exclusively borrowed.
         let result = unsafe {
             crate::arch::syscall4(
                 libc::SYS_rt_sigaction as usize,
@@ -203,8 +208,8 @@ impl Drop for Swap {
     }
 }
 
-/// The largest frame that the kernel puts on the stack to deliver a signal on this CPU, in bytes; its size follows the
-/// vector registers. `None` where the kernel does not tell.
+/// The largest frame that the kernel pushes on the stack to deliver a signal on this CPU, in bytes;
+/// its size follows the vector registers. `None` where the kernel does not say.
 pub fn largest_frame() -> Option<u64> {
     /// `linux/auxvec.h`; x86 and 64-bit Arm have it.
     const AT_MINSIGSTKSZ: libc::c_ulong = 51;
@@ -212,7 +217,7 @@ pub fn largest_frame() -> Option<u64> {
     Some(unsafe { libc::getauxval(AT_MINSIGSTKSZ) }).filter(|n| *n > 0)
 }
 
-/// Puts the default action of a signal back.
+/// Restores the default action of a signal.
 pub fn restore_default(signal: i32) {
     // SAFETY: SIG_DFL is a legal disposition.
     unsafe { libc::signal(signal, libc::SIG_DFL) };
@@ -232,7 +237,8 @@ impl Myself {
         Myself { process: crate::process::id(), thread: unsafe { libc::gettid() } }
     }
 
-    /// `tgkill` to this very thread, by number; an unblocked signal is delivered before the call returns.
+    /// `tgkill` to this thread, by number; an unblocked signal is delivered before the call
+    /// returns.
     #[inline]
     pub fn send(&self, signal: i32) -> isize {
         // SAFETY: three integers by value.
@@ -253,8 +259,8 @@ impl Default for Myself {
     }
 }
 
-/// Children that end are kept until they are waited for, also where whoever started this program ignored SIGCHLD, which
-/// lasts across `execve`: every `wait` would fail.
+/// Keeps children that end until they are waited for, even if whoever started this program ignored
+/// SIGCHLD, which survives `execve` and makes every `wait` fail.
 pub fn keep_children() {
     restore_default(libc::SIGCHLD);
 }
@@ -284,7 +290,7 @@ mod tests {
         assert_eq!(me.send(signal), 0);
         let while_watched = caught();
         drop(watch);
-        // Other tests of this process count arrivals of their own.
+        // Other tests of this process count signals of their own.
         assert!(caught() > while_watched && while_watched >= before);
         restore_default(signal);
         assert!(!is_ignored(signal));

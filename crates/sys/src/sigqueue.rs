@@ -1,4 +1,4 @@
-//! Signals that are queued and taken, not caught: each carries a value from one thread to another.
+//! Signals that are queued and taken, not caught; each carries a value from one thread to another.
 //!
 //! # Safety
 //! Sets and informations are owned and initialised before they are passed.
@@ -8,7 +8,7 @@ use crate::arch::syscall4;
 use std::io;
 use std::mem::MaybeUninit;
 
-/// The signal that is sent: a real-time one, of which the kernel keeps every single one in order.
+/// The signal that is sent: a real-time one, which the kernel queues in order without merging.
 fn signal() -> libc::c_int {
     libc::SIGRTMIN() + 7
 }
@@ -23,7 +23,7 @@ struct Sent {
     room: [u64; 12],
 }
 
-/// From here the kernel aligns as pointers are.
+/// From here the kernel aligns like pointers.
 #[repr(C)]
 struct Rest {
     _align: [usize; 0],
@@ -48,7 +48,7 @@ impl Task {
         Task { process: crate::process::id(), thread: unsafe { libc::gettid() } }
     }
 
-    /// The first thread of a process: its only one, in a process forked here.
+    /// The first thread of a process, its only one in a process forked here.
     pub fn main_of(process: i32) -> Task {
         Task { process, thread: process }
     }
@@ -80,8 +80,8 @@ pub enum Arrived {
     ChildEnded,
 }
 
-/// The signal blocked in the calling thread, and in processes that it forks, so that it can be waited for; and with it the one
-/// that tells of children.
+/// The signal, blocked in the calling thread and in processes that it forks, so that it can be
+/// waited for; and with it SIGCHLD.
 #[derive(Debug)]
 pub struct Blocked {
     set: libc::sigset_t,
@@ -108,21 +108,21 @@ impl Blocked {
         }
     }
 
-    /// `rt_sigtimedwait` by number, without a time: takes the next signal.
+    /// `rt_sigtimedwait` by number, without a timeout: takes the next signal.
     ///
     /// # Errors
-    /// Those of the call; `InvalidData` when somebody else sent one.
+    /// Those of the call; `InvalidData` when someone else sent one.
     #[inline]
     pub fn wait(&self) -> io::Result<Arrived> {
         const EINTR: isize = -(libc::EINTR as isize);
-        /// The kernel's sets have 64 signals, and libc's begin with them.
+        /// The kernel's sets have 64 signals; libc's start with them.
         const SET: usize = 8;
         let mut sent = MaybeUninit::<Sent>::zeroed();
         let set = std::ptr::from_ref(&self.set) as usize;
         loop {
             // SAFETY: the set is longer than the kernel's, the information as long as the kernel's.
             let took = unsafe { syscall4(libc::SYS_rt_sigtimedwait as usize, set, sent.as_mut_ptr() as usize, 0, SET) };
-            // SAFETY: zeroes, or what the kernel wrote: integers all.
+            // SAFETY: zeroes, or what the kernel wrote: all integers.
             let sent = unsafe { sent.assume_init_ref() };
             return match took {
                 // SIGCONT after SIGSTOP, or a tracer.
@@ -138,7 +138,7 @@ impl Blocked {
 
 impl Drop for Blocked {
     fn drop(&mut self) {
-        // SAFETY: the set is what the kernel told.
+        // SAFETY: the set is the one that the kernel returned.
         unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &raw const self.before, std::ptr::null_mut()) };
     }
 }

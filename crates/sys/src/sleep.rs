@@ -1,12 +1,13 @@
-//! The ways in which a program may sleep for a time, behind one face.
+//! The ways a program can sleep for a time, behind one interface.
 //!
-//! A [`Sleeper`] sleeps for its length again and again and says each time how late it was woken, by `CLOCK_MONOTONIC`:
-//! the clock that the kernel's timers run on. The harness's own clock is not slewed by NTP and would see a sleep of 10
-//! ms end up to 5 us early.
+//! A [`Sleeper`] sleeps repeatedly for its length and returns each time how late it woke, by
+//! `CLOCK_MONOTONIC`, the clock of the kernel's timers. The harness's own clock is not slewed by
+//! NTP and would see a sleep of 10 ms end up to 5 us early
+//! (`docs/methods/operating-system.md#sleep`).
 //!
 //! # Safety
-//! Every call is given owned values that live across it; descriptors are owned by the sleeper; the timer of a signal is
-//! deleted, and the signal taken out, before the signal is let through again.
+//! Every call gets owned values that live across it. The sleeper owns its descriptors. It deletes a
+//! signal's timer and consumes the signal before it unblocks the signal.
 #![expect(unsafe_code, reason = "nanosleep and its relatives, timers, sigtimedwait")]
 
 use crate::io::read;
@@ -40,13 +41,13 @@ fn checked(returned: libc::c_int) -> io::Result<()> {
     if returned < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
-/// Sleeps until `CLOCK_MONOTONIC` shows that time.
+/// Sleeps until `CLOCK_MONOTONIC` reaches this time.
 ///
 /// # Errors
 /// Those of `clock_nanosleep`: `Interrupted` when a signal was caught.
 pub fn until(ns: u64) -> io::Result<()> {
     let at = timespec(ns);
-    // SAFETY: the time is valid and owned; what is left is not asked for.
+    // SAFETY: the time is valid and owned; the remaining time is not asked for.
     match unsafe { libc::clock_nanosleep(libc::CLOCK_MONOTONIC, libc::TIMER_ABSTIME, &at, null_mut()) } {
         0 => Ok(()),
         error => Err(io::Error::from_raw_os_error(error)),
@@ -58,25 +59,25 @@ pub fn until(ns: u64) -> io::Result<()> {
 pub enum Way {
     /// `nanosleep`: relative.
     Nanosleep,
-    /// `clock_nanosleep` until a time of `CLOCK_MONOTONIC`.
+    /// `clock_nanosleep` with an absolute time of `CLOCK_MONOTONIC`.
     ClockNanosleepAbs,
-    /// `select` on nothing, with a time-out.
+    /// `select` without descriptors, with a timeout.
     Select,
-    /// `ppoll` on nothing, with a time-out: `poll` for less than a millisecond.
+    /// `ppoll` without descriptors, with a timeout: `poll` with less than a millisecond.
     Ppoll,
-    /// `epoll_pwait2` on an empty set, with a time-out (Linux 5.11).
+    /// `epoll_pwait2` on an empty set, with a timeout (Linux 5.11).
     EpollPwait2,
     /// `timerfd_settime` and the `read` that waits for it.
     Timerfd,
     /// `setitimer` and the wait for its signal.
     Itimer,
-    /// `timer_settime` and the wait for its signal, sent to this very thread.
+    /// `timer_settime` and the wait for its signal, sent to this thread.
     PosixTimer,
-    /// `FUTEX_WAIT` with a time-out on a word that nobody wakes.
+    /// `FUTEX_WAIT` with a timeout on a word that nobody wakes.
     Futex,
 }
 
-/// What a way needs beside the calls.
+/// What a way of sleeping needs besides the calls.
 #[derive(Debug)]
 enum Kit {
     Nothing,
@@ -98,8 +99,8 @@ impl Sleeper {
     /// Prepares to sleep for `length_ns`, whole microseconds.
     ///
     /// # Errors
-    /// Those of what the way needs: `ENOSYS` where the kernel lacks it. `Other` for `setitimer` in a process with
-    /// several threads: its signal may be given to any of them.
+    /// Those of what this way of sleeping needs: `ENOSYS` where the kernel lacks it. `Other` for
+    /// `setitimer` in a process with several threads, any of which may get the signal.
     pub fn new(way: Way, length_ns: u64) -> io::Result<Sleeper> {
         let owned = |fd: libc::c_int| {
             checked(fd)?;
@@ -126,12 +127,12 @@ impl Sleeper {
         Ok(Sleeper { way, length_ns, kit })
     }
 
-    /// Sleeps once; how late it was woken, in nanoseconds, negative when early. The call that sets a timer belongs to
-    /// the sleep, as it does in `nanosleep`.
+    /// Sleeps once; returns how late it woke, in nanoseconds, negative when early. The call that
+    /// sets a timer is part of the sleep, as in `nanosleep`.
     ///
     /// # Errors
-    /// Those of the calls: `Interrupted` when a signal was caught, `InvalidData` when something else than the time
-    /// ended the sleep.
+    /// Those of the calls: `Interrupted` when a signal was caught, `InvalidData` when something
+    /// other than the timeout ended the sleep.
     pub fn sleep(&self) -> io::Result<i64> {
         let target = now_ns() + self.length_ns;
         self.wait(target)?;
@@ -141,8 +142,8 @@ impl Sleeper {
     fn wait(&self, target: u64) -> io::Result<()> {
         let mut length = timespec(self.length_ns);
         let mut short = timeval(self.length_ns);
-        // SAFETY (of all calls below): pointers are null where the kernel takes null, or to owned values of the right
-        // type.
+        // SAFETY (of all calls below): pointers are null where the kernel takes null, or to owned
+        // values of the right type.
         let ended = match (self.way, &self.kit) {
             // SAFETY: as above.
             (Way::Nanosleep, _) => unsafe { libc::nanosleep(&length, null_mut()) },
@@ -168,7 +169,8 @@ impl Sleeper {
             }
             (Way::Itimer, Kit::Signal(signal)) => {
                 let once = libc::itimerval { it_interval: timeval(0), it_value: short };
-                // SAFETY: as above; by number, since the type of the first argument differs between libcs.
+                // SAFETY: as above; by number, since the type of the first argument differs between
+                // libcs.
                 let set = unsafe { libc::syscall(libc::SYS_setitimer, 0, &once, null_mut::<libc::itimerval>()) };
                 checked(set as i32)?;
                 return signal.wait();
@@ -186,7 +188,7 @@ impl Sleeper {
                 let ended = unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), operation, 0, &mut length) };
                 match io::Error::last_os_error().raw_os_error() {
                     Some(libc::ETIMEDOUT) if ended < 0 => 0,
-                    // Woken by nobody we know.
+                    // Woken by something unknown.
                     _ if ended == 0 => 1,
                     _ => -1,
                 }
@@ -194,7 +196,8 @@ impl Sleeper {
             _ => return Err(io::Error::other("a sleeper without its kit")),
         };
         checked(ended)?;
-        // Something else than the time: a ready descriptor, a wake-up, a timer that expired twice.
+        // Something other than the timeout: a ready descriptor, a wake-up, a timer that expired
+        // twice.
         if ended == 0 { Ok(()) } else { Err(io::ErrorKind::InvalidData.into()) }
     }
 }
@@ -202,7 +205,7 @@ impl Sleeper {
 impl Drop for Sleeper {
     fn drop(&mut self) {
         match &self.kit {
-            // SAFETY: the timer is this sleeper's own.
+            // SAFETY: the timer belongs to this sleeper.
             Kit::Timer(timer, _) => drop(unsafe { libc::syscall(libc::SYS_timer_delete, *timer) }),
             Kit::Signal(_) => {
                 let never = libc::itimerval { it_interval: timeval(0), it_value: timeval(0) };
@@ -214,12 +217,13 @@ impl Drop for Sleeper {
     }
 }
 
-/// A timer of the kernel's that sends the signal to the calling thread. By number: the function is in a library of its
-/// own on some systems.
+/// A kernel timer that sends the signal to the calling thread. By number, because some systems have
+/// the function in a separate library.
 fn make_timer(signal: i32) -> io::Result<i32> {
     let mut event = MaybeUninit::<libc::sigevent>::zeroed();
     let mut timer: libc::c_int = 0;
-    // SAFETY: a zeroed sigevent is legal, its fields are set before the call, and both live across it.
+    // SAFETY: a zeroed sigevent is legal, its fields are set before the call, and both live across
+    // it.
     unsafe {
         let event = event.assume_init_mut();
         event.sigev_notify = libc::SIGEV_THREAD_ID;
@@ -231,7 +235,7 @@ fn make_timer(signal: i32) -> io::Result<i32> {
     Ok(timer)
 }
 
-/// A signal that this thread waits for instead of catching it.
+/// A signal that this thread waits for instead of catching.
 struct Blocked {
     signal: i32,
     set: libc::sigset_t,
@@ -248,8 +252,8 @@ impl Blocked {
     fn new(signal: i32) -> io::Result<Blocked> {
         let mut set = MaybeUninit::<libc::sigset_t>::zeroed();
         let mut before = MaybeUninit::<libc::sigset_t>::zeroed();
-        // SAFETY: `set` is initialised by sigemptyset before it is used; `before` is written by pthread_sigmask, and is
-        // a legal, empty set where that failed.
+        // SAFETY: `set` is initialised by sigemptyset before it is used; `before` is written by
+        // pthread_sigmask, and is a legal, empty set where that failed.
         unsafe {
             libc::sigemptyset(set.as_mut_ptr());
             libc::sigaddset(set.as_mut_ptr(), signal);
@@ -271,7 +275,8 @@ impl Blocked {
 impl Drop for Blocked {
     fn drop(&mut self) {
         let at_once = timespec(0);
-        // SAFETY: initialised sets. What is still pending is taken out first: its default action would end the process.
+        // SAFETY: initialised sets. A pending signal is consumed first, because its default action
+        // would end the process.
         unsafe {
             libc::sigtimedwait(&self.set, null_mut(), &at_once);
             libc::pthread_sigmask(libc::SIG_SETMASK, &self.before, null_mut());

@@ -1,4 +1,5 @@
-//! Sockets of any address, with the options that a server and its client need and `std::net` does not have.
+//! Sockets of any address family, with the options that a server and its client need and `std::net`
+//! lacks.
 
 use rustix::net::{AddressFamily, SendFlags, SocketFlags, SocketType, sockopt};
 use std::io;
@@ -6,7 +7,7 @@ use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::Duration;
 
-/// A TCP socket for addresses like this one, not connected yet, closed on exec.
+/// A TCP socket for addresses like this one, unconnected, closed on exec.
 ///
 /// # Errors
 /// Those of `socket`: `EAFNOSUPPORT` on a machine without IPv6.
@@ -24,7 +25,7 @@ pub fn connect(socket: BorrowedFd<'_>, to: &SocketAddr) -> io::Result<()> {
     Ok(rustix::net::connect(socket, to)?)
 }
 
-/// A connection from an address of one's own choice; the kernel chooses the port where it is 0.
+/// A connection from a given local address; the kernel chooses the port where it is 0.
 ///
 /// # Errors
 /// Those of `socket`, `bind` and `connect`.
@@ -35,7 +36,8 @@ pub fn connect_from(from: SocketAddr, to: SocketAddr) -> io::Result<TcpStream> {
     Ok(socket.into())
 }
 
-/// A socket that listens there, with a backlog of one's own; the kernel cuts it to [`crate::net::longest_backlog`].
+/// A listening socket at this address, with this backlog, which the kernel limits to
+/// [`crate::net::longest_backlog`].
 ///
 /// # Errors
 /// Those of `socket`, `bind` and `listen`.
@@ -66,7 +68,7 @@ pub fn udp(at: SocketAddr) -> io::Result<UdpSocket> {
     UdpSocket::bind(at)
 }
 
-/// Lets the kernel find out within half a minute that the machine at the other end is gone without a word.
+/// Makes the kernel detect within half a minute that the machine at the other end has vanished.
 ///
 /// # Errors
 /// Those of `setsockopt`.
@@ -77,20 +79,22 @@ pub fn notice_silence(connection: &TcpStream) -> io::Result<()> {
     Ok(sockopt::set_socket_keepalive(connection, true)?)
 }
 
-/// The longest packet on the way of this connection, in bytes; `None` where the kernel does not tell.
+/// The longest packet on the path of this connection, in bytes; `None` where the kernel does not
+/// say.
 pub fn path_mtu(connection: &TcpStream) -> Option<u32> {
     let v4 = connection.local_addr().ok()?.is_ipv4();
     let mtu = if v4 { sockopt::ip_mtu(connection) } else { sockopt::ipv6_mtu(connection) };
     mtu.ok()
 }
 
-/// Whether this can be read, or has ended, at this moment.
+/// Whether this is readable, or at end-of-file, now.
 pub fn is_ready(fd: impl AsFd) -> bool {
     !crate::io::readable(&[fd.as_fd()], Duration::ZERO).is_empty()
 }
 
-/// Asks for so much room in each direction, and tells what the kernel grants (it counts its own overhead, and has limits):
-/// for sending, for receiving. To be asked for before connecting: the window's scale is agreed upon then.
+/// Requests buffer sizes, and returns what the kernel grants for sending and for receiving (it
+/// counts its own overhead, and has limits). Call before connecting: the window scale is negotiated
+/// then.
 ///
 /// # Errors
 /// Those of `setsockopt` and `getsockopt`.
@@ -100,7 +104,7 @@ pub fn set_buffers(socket: BorrowedFd<'_>, bytes: usize) -> io::Result<(usize, u
     Ok((sockopt::socket_send_buffer_size(socket)?, sockopt::socket_recv_buffer_size(socket)?))
 }
 
-/// Asks for room for so many bytes that are sent and not yet read; the kernel grants what its limit allows.
+/// Requests a buffer for this many bytes sent and not yet read; the kernel grants up to its limit.
 ///
 /// # Errors
 /// Those of `setsockopt`.
@@ -108,7 +112,7 @@ pub fn set_send_buffer(socket: BorrowedFd<'_>, bytes: usize) -> io::Result<()> {
     Ok(sockopt::set_socket_send_buffer_size(socket, bytes)?)
 }
 
-/// The room that there is for them, the kernel's own overhead included.
+/// The size of that buffer, including the kernel's own overhead.
 ///
 /// # Errors
 /// Those of `getsockopt`.
@@ -116,7 +120,7 @@ pub fn send_buffer(socket: BorrowedFd<'_>) -> io::Result<usize> {
     Ok(sockopt::socket_send_buffer_size(socket)?)
 }
 
-/// Sends some of it and says that more follows: TCP waits for that before it sends a segment that is not full.
+/// Sends a part and announces more: TCP then waits before it sends a segment that is not full.
 ///
 /// # Errors
 /// Those of `send`.
@@ -129,7 +133,7 @@ pub fn send_more(socket: BorrowedFd<'_>, bytes: &[u8]) -> io::Result<usize> {
 pub struct UnixName(rustix::net::SocketAddrUnix);
 
 impl UnixName {
-    /// A name that is in no directory and goes with the socket.
+    /// An abstract name, which disappears with the socket.
     ///
     /// # Errors
     /// `ENAMETOOLONG` beyond 107 bytes.
@@ -137,7 +141,7 @@ impl UnixName {
         Ok(UnixName(rustix::net::SocketAddrUnix::new_abstract_name(name.as_bytes())?))
     }
 
-    /// A file that the bind makes and nobody removes.
+    /// A file that `bind` creates and nobody removes.
     ///
     /// # Errors
     /// As above.
@@ -145,7 +149,7 @@ impl UnixName {
         Ok(UnixName(rustix::net::SocketAddrUnix::new(path)?))
     }
 
-    /// A stream socket, not connected yet, closed on exec.
+    /// A stream socket, unconnected, closed on exec.
     ///
     /// # Errors
     /// Those of `socket`.

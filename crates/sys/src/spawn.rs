@@ -1,13 +1,13 @@
-//! The ways of making a process, each as bare as a benchmark needs it.
+//! The ways to create a process, each with as little around it as a benchmark needs.
 //!
-//! The child does nothing but leave or become another program. Not for benchmarks' helpers: those are made by
-//! [`crate::fork::fork`], which watches over them. Whoever calls these waits for the child with
+//! The child only exits or executes another program. Not for the helper processes of benchmarks:
+//! [`crate::fork::fork`] creates those and watches them. Callers wait for the child with
 //! [`crate::process::wait`].
 //!
 //! # Safety
-//! After `fork` or `clone` the child only calls `_exit` or `execve`, both async-signal-safe. The `CLONE_VM` child runs
-//! on a stack of its own while its parent is suspended (`CLONE_VFORK`), and writes nothing else but an atomic that its
-//! parent lends it.
+//! After `fork` or `clone` the child only calls `_exit` or `execve`, both async-signal-safe. The
+//! `CLONE_VM` child runs on a stack of its own while its parent is suspended (`CLONE_VFORK`), and
+//! writes only an atomic that its parent lends it.
 #![expect(unsafe_code, reason = "fork, clone, execve, posix_spawn, mmap of a stack")]
 
 use crate::clock::{Clock, Monotonic};
@@ -19,14 +19,14 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The code with which a child leaves when `execve` failed; no target of ours returns it.
+/// The exit code of a child whose `execve` failed; no program that we run returns it.
 pub const EXEC_FAILED: i32 = 127;
 
-/// A program, its fixed argument vector and an empty environment, laid out before timing starts.
+/// A program, its argument vector and an empty environment, prepared before timing starts.
 #[derive(Debug)]
 pub struct Command {
     path: CString,
-    /// The program itself, where it is no file but only in memory.
+    /// The program's file, where it exists only in memory.
     memory: Option<OwnedFd>,
     /// Owns what `argv` points to.
     _args: Vec<CString>,
@@ -35,10 +35,10 @@ pub struct Command {
 }
 
 impl Command {
-    /// The program at `path` with `args` (the first of which is the name it is told).
+    /// The program at `path` with `args`, of which the first is its name.
     ///
     /// # Errors
-    /// `InvalidInput` when a text holds a NUL.
+    /// `InvalidInput` when a string contains a NUL.
     pub fn new(path: impl AsRef<OsStr>, args: &[impl AsRef<OsStr>]) -> io::Result<Command> {
         let text = |t: &OsStr| CString::new(t.as_bytes()).map_err(|e| io::Error::new(io::ErrorKind::InvalidInput, e));
         let args: Vec<CString> = args.iter().map(|a| text(a.as_ref())).collect::<io::Result<_>>()?;
@@ -46,13 +46,13 @@ impl Command {
         Ok(Command { path: text(path.as_ref())?, memory: None, _args: args, argv, envp: [std::ptr::null()] })
     }
 
-    /// The program whose file is `elf`, in memory that no path leads to (`memfd_create`).
+    /// The program whose file is `elf`, in memory without a path (`memfd_create`).
     ///
     /// # Errors
-    /// Those of `memfd_create` (`EACCES` where the system allows no program there) and `write`.
+    /// Those of `memfd_create` (`EACCES` where the system forbids programs there) and `write`.
     pub fn in_memory(elf: &[u8], args: &[&str]) -> io::Result<Command> {
         let make = |flags| memfd_create(c"target", MemfdFlags::CLOEXEC | flags);
-        // Kernels before 6.3 do not know the flag, and allow it without.
+        // Kernels before 6.3 do not know the flag, and allow execution without it.
         let memory =
             make(MemfdFlags::EXEC).or_else(|e| if e == Errno::INVAL { make(MemfdFlags::empty()) } else { Err(e) });
         let memory = memory?;
@@ -67,7 +67,8 @@ impl Command {
     }
 
     fn exec(&self) -> ! {
-        // SAFETY: path, argv and envp are NUL-terminated and live in `self`; on failure the child leaves at once.
+        // SAFETY: path, argv and envp are NUL-terminated and live in `self`; on failure the child
+        // exits at once.
         unsafe {
             match &self.memory {
                 None => drop(libc::execve(self.path.as_ptr(), self.argv.as_ptr(), self.envp.as_ptr())),
@@ -101,7 +102,8 @@ impl Command {
     /// Those of `clone`. A failed `execve` shows as exit code [`EXEC_FAILED`].
     pub fn vfork_exec(&self, stack: &mut Stack) -> io::Result<i32> {
         extern "C" fn child(command: *mut libc::c_void) -> libc::c_int {
-            // SAFETY: the pointer is the `&Command` passed below; its owner is suspended until this child has exec'ed.
+            // SAFETY: the pointer is the `&Command` passed below; its owner is suspended until this
+            // child has executed the program.
             unsafe { &*command.cast::<Command>() }.exec()
         }
         vfork(child, stack, (self as *const Command).cast_mut().cast())
@@ -113,7 +115,8 @@ impl Command {
     /// Those of `posix_spawn`, which reports a failed `execve` itself.
     pub fn posix_spawn(&self) -> io::Result<i32> {
         let mut pid = 0;
-        // SAFETY: path, argv and envp are NUL-terminated and live in `self`; no file actions, no attributes.
+        // SAFETY: path, argv and envp are NUL-terminated and live in `self`; no file actions, no
+        // attributes.
         let error = unsafe {
             libc::posix_spawn(
                 &mut pid,
@@ -128,31 +131,32 @@ impl Command {
     }
 }
 
-/// All that a child does which becomes no other program.
+/// What a child does that does not execute another program.
 #[derive(Clone, Copy, Debug)]
 pub struct Task<'a> {
-    /// What it leaves with, by `_exit`.
+    /// Its exit code, by `_exit`.
     pub code: u8,
-    /// What it does before.
-    pub deed: ChildAction<'a>,
+    /// What it does before it exits.
+    pub action: ChildAction<'a>,
 }
 
-/// What a child leaves as evidence. A child whose memory is a copy needs the number in a [`crate::shared::Shared`] one.
+/// What a child leaves as evidence. A child with a copy of the memory needs the number in a
+/// [`crate::shared::Shared`].
 #[derive(Clone, Copy, Debug)]
 pub enum ChildAction<'a> {
     /// Nothing.
     Nothing,
     /// It adds 1.
     Count(&'a AtomicU64),
-    /// It says when it began to run, in nanoseconds of [`Monotonic`].
+    /// It stores when it began to run, in nanoseconds of [`Monotonic`].
     Stamp(&'a AtomicU64),
 }
 
 impl Task<'_> {
-    /// What the child does.
+    /// Runs the task, in the child.
     #[inline]
     pub(crate) fn run(&self) -> ! {
-        match self.deed {
+        match self.action {
             ChildAction::Nothing => {}
             ChildAction::Count(counter) => drop(counter.fetch_add(1, Ordering::Relaxed)),
             ChildAction::Stamp(stamp) => stamp.store(Monotonic.now_ns(), Ordering::Relaxed),
@@ -161,7 +165,7 @@ impl Task<'_> {
     }
 }
 
-/// `fork` whose child does its task; returns the child's id.
+/// `fork` whose child runs its task; returns the child's id.
 ///
 /// # Errors
 /// Those of `fork`.
@@ -175,7 +179,8 @@ pub fn fork_exit(task: &Task<'_>) -> io::Result<i32> {
     }
 }
 
-/// A stack for children that share memory, straight from the kernel; without a guard, which they do not need.
+/// A stack for children that share memory, mapped directly and without a guard page, which they do
+/// not need.
 #[derive(Debug)]
 pub struct Stack(*mut libc::c_void);
 
@@ -183,19 +188,19 @@ impl Stack {
     /// Such a child calls `execve` or `_exit`, or reads the clock, and little else.
     const BYTES: usize = 64 << 10;
 
-    /// One that nobody has touched.
+    /// A stack that has not been touched.
     ///
     /// # Errors
     /// Those of `mmap`.
     pub fn new() -> io::Result<Stack> {
         let (flags, writable) =
             (libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_STACK, libc::PROT_READ | libc::PROT_WRITE);
-        // SAFETY: a fresh mapping at an address of the kernel's choice touches nothing that exists.
+        // SAFETY: a new mapping at an address that the kernel chooses affects nothing that exists.
         let base = unsafe { libc::mmap(std::ptr::null_mut(), Stack::BYTES, writable, flags, -1, 0) };
         if base == libc::MAP_FAILED { Err(io::Error::last_os_error()) } else { Ok(Stack(base)) }
     }
 
-    /// Where it begins, and its length in bytes.
+    /// Its start address and its length in bytes.
     pub(crate) fn range(&mut self) -> (u64, u64) {
         (self.0 as u64, Stack::BYTES as u64)
     }
@@ -203,7 +208,8 @@ impl Stack {
 
 impl Drop for Stack {
     fn drop(&mut self) {
-        // SAFETY: the mapping is this one's own; a child on it is waited for while it is borrowed.
+        // SAFETY: the mapping belongs to this stack; a child on it is waited for while it is
+        // borrowed.
         unsafe { libc::munmap(self.0, Stack::BYTES) };
     }
 }
@@ -215,19 +221,22 @@ fn vfork(
 ) -> io::Result<i32> {
     // SAFETY: one past the end of the mapping.
     let top = unsafe { stack.0.byte_add(Stack::BYTES) };
-    // SAFETY: `top` is the aligned end of an exclusively borrowed stack; CLONE_VFORK suspends this thread until the child
-    // has left or exec'ed, so stack and argument outlive its use of them.
+    // SAFETY: `top` is the aligned end of an exclusively borrowed stack. CLONE_VFORK suspends this
+    // thread until the child has exited or executed a program, so stack and argument outlive their
+    // use.
     let pid = unsafe { libc::clone(child, top, libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD, argument) };
     if pid < 0 { Err(io::Error::last_os_error()) } else { Ok(pid) }
 }
 
-/// `clone(CLONE_VM | CLONE_VFORK)` whose child does its task in the memory of its parent; returns the child's id.
+/// `clone(CLONE_VM | CLONE_VFORK)` whose child runs its task in its parent's memory; returns the
+/// child's id.
 ///
 /// # Errors
 /// Those of `clone`.
 pub fn vfork_exit(task: &Task<'_>, stack: &mut Stack) -> io::Result<i32> {
     extern "C" fn child(task: *mut libc::c_void) -> libc::c_int {
-        // SAFETY: the pointer is the `&Task` passed below; its owner is suspended until this child has left.
+        // SAFETY: the pointer is the `&Task` passed below; its owner is suspended until this child
+        // has exited.
         unsafe { &*task.cast::<Task<'_>>() }.run()
     }
     vfork(child, stack, std::ptr::from_ref(task).cast_mut().cast())
@@ -242,8 +251,8 @@ mod tests {
     fn every_way_ends_with_the_expected_code() {
         let mut stack = Stack::new().expect("memory");
         let code = |pid: io::Result<i32>| wait(pid.expect("a child")).expect("wait").code();
-        assert_eq!(code(fork_exit(&Task { code: 3, deed: ChildAction::Nothing })), Some(3));
-        assert_eq!(code(vfork_exit(&Task { code: 4, deed: ChildAction::Nothing }, &mut stack)), Some(4));
+        assert_eq!(code(fork_exit(&Task { code: 3, action: ChildAction::Nothing })), Some(3));
+        assert_eq!(code(vfork_exit(&Task { code: 4, action: ChildAction::Nothing }, &mut stack)), Some(4));
         let shell = Command::new("/bin/sh", &["sh", "-c", "exit 5"]).expect("command");
         assert_eq!(code(shell.fork_exec()), Some(5));
         assert_eq!(code(shell.vfork_exec(&mut stack)), Some(5));
@@ -258,7 +267,7 @@ mod tests {
     #[test]
     fn a_child_that_shares_memory_counts_in_ours() {
         let (mut stack, counter) = (Stack::new().expect("memory"), AtomicU64::new(5));
-        let pid = vfork_exit(&Task { code: 6, deed: ChildAction::Count(&counter) }, &mut stack).expect("clone");
+        let pid = vfork_exit(&Task { code: 6, action: ChildAction::Count(&counter) }, &mut stack).expect("clone");
         assert_eq!(wait(pid).expect("wait").code(), Some(6));
         assert_eq!(counter.load(Ordering::Relaxed), 6);
     }
@@ -267,10 +276,10 @@ mod tests {
     fn a_child_says_when_it_began() {
         let stamps = crate::shared::Shared::<AtomicU64>::new(2).expect("memory");
         let before = Monotonic.now_ns();
-        let pid = fork_exit(&Task { code: 7, deed: ChildAction::Stamp(&stamps[0]) }).expect("fork");
+        let pid = fork_exit(&Task { code: 7, action: ChildAction::Stamp(&stamps[0]) }).expect("fork");
         assert_eq!(wait(pid).expect("wait").code(), Some(7));
         let pid =
-            vfork_exit(&Task { code: 8, deed: ChildAction::Stamp(&stamps[1]) }, &mut Stack::new().expect("memory"))
+            vfork_exit(&Task { code: 8, action: ChildAction::Stamp(&stamps[1]) }, &mut Stack::new().expect("memory"))
                 .expect("clone");
         assert_eq!(wait(pid).expect("wait").code(), Some(8));
         let seen: Vec<u64> = stamps.iter().map(|s| s.load(Ordering::Relaxed)).collect();

@@ -1,9 +1,10 @@
-//! Moving bytes between files, pipes and sockets without a buffer of the program's own, and how much a pipe holds.
+//! Moves bytes between files, pipes and sockets without a user-space buffer; and the capacity of
+//! pipes.
 //!
 //! # Safety
-//! `vmsplice` gets the write end of a pipe and a slice, from which the kernel only reads; it holds the pages,
-//! not the address, so that even an unmapped buffer stays valid for it. What a reader sees of a buffer that is changed
-//! before it was read is the caller's concern: other bytes, never foreign memory.
+//! `vmsplice` gets the write end of a pipe and a slice, which the kernel only reads. It holds the
+//! pages, not the address, so even an unmapped buffer stays valid for it. If a buffer changes
+//! before it is read, a reader sees other bytes, never foreign memory.
 #![expect(unsafe_code, reason = "vmsplice")]
 
 use rustix::fs::MemfdFlags;
@@ -20,7 +21,7 @@ pub fn pipe_holds(pipe: BorrowedFd<'_>) -> io::Result<u64> {
     Ok(fcntl_getpipe_size(pipe)? as u64)
 }
 
-/// Lets a pipe hold so many bytes, rounded up as the kernel likes.
+/// Sets the capacity of a pipe, which the kernel rounds up.
 ///
 /// # Errors
 /// Those of `fcntl`: `EPERM` beyond [`largest_pipe`] or the user's share.
@@ -29,12 +30,12 @@ pub fn resize_pipe(pipe: BorrowedFd<'_>, bytes: u64) -> io::Result<()> {
     Ok(())
 }
 
-/// Bytes that a pipe may hold without privilege; `None` without `/proc`.
+/// The largest capacity without privilege, in bytes; `None` without `/proc`.
 pub fn largest_pipe() -> Option<u64> {
     std::fs::read_to_string("/proc/sys/fs/pipe-max-size").ok()?.trim().parse().ok()
 }
 
-/// A file in memory, without a name and gone with its last descriptor.
+/// A file in memory without a name, gone with its last descriptor.
 ///
 /// # Errors
 /// Those of `memfd_create`.
@@ -42,15 +43,15 @@ pub fn memory_file() -> io::Result<File> {
     Ok(rustix::fs::memfd_create("groma", MemfdFlags::CLOEXEC)?.into())
 }
 
-/// Puts the pages of the whole buffer into the pipe. They are not copied: the buffer must stay as it is until they are
-/// read.
+/// Puts the pages of the whole buffer into the pipe without copying: the buffer must not change
+/// until they are read.
 ///
 /// # Errors
 /// Those of `vmsplice`.
 pub fn vmsplice_full(pipe: BorrowedFd<'_>, mut buffer: &[u8]) -> io::Result<()> {
     while !buffer.is_empty() {
         let part = [IoSliceRaw::from_slice(buffer)];
-        // SAFETY: as the module says; no page is given away (SPLICE_F_GIFT).
+        // SAFETY: see the module's Safety section; no page is given away (SPLICE_F_GIFT).
         let n = unsafe { rustix::pipe::vmsplice(pipe, &part, SpliceFlags::empty()) }?;
         buffer = &buffer[moved(n)?..];
     }
@@ -71,7 +72,8 @@ pub fn sendfile_full(to: BorrowedFd<'_>, file: BorrowedFd<'_>, mut offset: u64, 
     Ok(())
 }
 
-/// As [`sendfile_full`] by `splice`: one of the two ends must be a pipe. `offset` is `None` where `from` has none.
+/// As [`sendfile_full`] by `splice`: one of the two ends must be a pipe. `offset` is `None` where
+/// `from` has none.
 ///
 /// # Errors
 /// Those of `splice`; `UnexpectedEof` when there is no more.
@@ -89,7 +91,7 @@ pub fn splice_full(
     Ok(())
 }
 
-/// Nothing moved is an end, and no reason to try for ever.
+/// A result of 0 is end-of-file.
 fn moved(n: usize) -> io::Result<usize> {
     if n == 0 { Err(io::ErrorKind::UnexpectedEof.into()) } else { Ok(n) }
 }

@@ -1,9 +1,10 @@
-//! Loads and stores at any four addresses of a buffer: the safe face of [`crate::arch::split`].
+//! The safe interface to loads and stores at any four addresses of a buffer
+//! ([`crate::arch::split`]).
 //!
 //! # Safety
 //!
-//! A [`Split`] borrows its buffer for itself alone and exists only where all that it loads and stores is inside, and
-//! where the CPU may do that at such addresses.
+//! A [`Split`] borrows its buffer exclusively. It exists only where everything that it accesses is
+//! inside the buffer and the CPU allows the alignment.
 #![expect(unsafe_code, reason = "runs the kernels over a checked buffer")]
 
 pub use crate::arch::split::{SPLITS, unaligned_usable};
@@ -37,7 +38,7 @@ impl<'a> Split<'a> {
         Ok(Self { buffer, at })
     }
 
-    /// Loads from each in turn, `turns` times [`SPLITS`] in all; returns the sum.
+    /// Loads from each in turn, `turns` times [`SPLITS`] loads in total; returns the sum.
     #[inline]
     pub fn load(&self, turns: u64) -> u64 {
         let start = self.buffer.as_ptr();
@@ -45,7 +46,8 @@ impl<'a> Split<'a> {
         unsafe { split_loads(self.at.map(|at| start.add(at)), turns) }
     }
 
-    /// Stores `value` to each in turn, `turns` times [`SPLITS`] in all; returns how often that is.
+    /// Stores `value` to each in turn, `turns` times [`SPLITS`] stores in total; returns that
+    /// number.
     #[inline]
     pub fn store(&mut self, turns: u64, value: u64) -> u64 {
         let start = self.buffer.as_mut_ptr();

@@ -1,13 +1,15 @@
-//! Streams: the safe face of the kernels that read, write or copy a buffer from front to back.
+//! The safe interface to the kernels that read, write or copy a buffer front to back
+//! ([`crate::arch::StreamKernel`]).
 //!
-//! [`Stream`] is a kernel that this CPU has, chosen once; [`Stream::over`] checks the buffers, once, and gives a
-//! [`Pass`] that can no longer be wrong and whose `run` is nothing but the kernel. Which sizes, how often and what the
-//! clock says is the caller's business.
+//! [`Stream`] is a kernel that this CPU has, chosen once. [`Stream::over`] checks the buffers once
+//! and returns a [`Pass`], whose `run` is the kernel and nothing else. Sizes, repetitions and
+//! clocks are the caller's business.
 //!
 //! # Safety
 //!
-//! A `Pass` exists only for a kernel out of the list of what the CPU can run and for buffers that [`Stream::over`] has
-//! measured; it holds both as Rust slices, so they are alive, not shared and do not overlap.
+//! A `Pass` exists only for a kernel from the list of what the CPU can run and for buffers that
+//! [`Stream::over`] checked. It holds both as Rust slices, so they are alive, not shared and do not
+//! overlap.
 #![expect(unsafe_code, reason = "calls the kernels")]
 
 pub use crate::arch::{Op, STREAM_ALIGN, StreamKernel};
@@ -23,7 +25,7 @@ pub struct Stream {
 }
 
 impl Stream {
-    /// The kernel for `op` with the instructions `isa`, or with the widest there are.
+    /// The kernel for `op` with the instructions `isa`, or with the widest available.
     ///
     /// # Errors
     ///
@@ -43,9 +45,11 @@ impl Stream {
         }
     }
 
-    /// All kernels for `op` that might be the fastest here: the native ones, or the portable one where there are no others.
+    /// All kernels for `op` that may be the fastest here: the native ones, or the portable one
+    /// where there are none.
     ///
-    /// Which of them is fastest depends on the CPU and on where the buffer is: it has to be tried.
+    /// Which one is fastest depends on the CPU and on where the buffer is, so it has to be tried
+    /// (`docs/methods/memory.md#kernel-choice`).
     ///
     /// # Errors
     ///
@@ -62,13 +66,13 @@ impl Stream {
         self.kernel
     }
 
-    /// The largest size the kernel can be run over that is not above `bytes`.
+    /// The largest size up to `bytes` that the kernel can run over.
     pub fn round_down(&self, bytes: usize) -> usize {
         bytes - bytes % self.kernel.step
     }
 
-    /// Fixes the buffers: `dst` is what is written, `src` what is read; the one that the operation does not use is
-    /// ignored and may be empty. For a copy it matters how they lie to each other: see [`apart`].
+    /// Fixes the buffers: `dst` is written, `src` is read; one that the operation does not use is
+    /// ignored and may be empty. For a copy their relative position matters: see [`apart`].
     ///
     /// # Errors
     ///
@@ -101,7 +105,8 @@ pub struct Pass<'a> {
 }
 
 impl Pass<'_> {
-    /// Goes over the buffers `passes` times, and returns the bytes that the program has read and written, added up.
+    /// Passes `passes` times over the buffers, and returns the bytes that the program read plus
+    /// those it wrote.
     #[inline]
     pub fn run(&mut self, passes: u64) -> u64 {
         // SAFETY: `Stream::over` checked address and length of the buffers that the kernel uses.
@@ -109,27 +114,31 @@ impl Pass<'_> {
         passes * self.program_bytes()
     }
 
-    /// Bytes that the program reads and writes in one pass, added up.
+    /// Bytes that the program reads plus those it writes in one pass.
     pub fn program_bytes(&self) -> u64 {
         let op = self.kernel.op;
         self.bytes as u64 * (op.read_per_byte() + op.written_per_byte())
     }
 
-    /// Bytes that memory moves in one pass under the write-allocate model, if nothing is found in a cache.
+    /// Bytes that memory moves in one pass under the write-allocate model, if no cache holds the
+    /// buffers.
     pub fn modelled_bytes(&self) -> u64 {
         self.bytes as u64 * self.kernel.op.modelled_per_byte()
     }
 }
 
-/// How far source and destination of a copy should be from agreeing in the low twelve bits of their addresses.
+/// Bytes by which the addresses of source and destination of a copy should differ in their low
+/// twelve bits.
 ///
-/// A load whose address agrees in those bits with a store still under way waits for it (4 KiB aliasing). Loads run ahead
-/// of stores, so the bad place is a destination *just above* the source, modulo 4096, and half a page is far from it on
-/// both sides. On a Golden Cove core in L1, an AVX2 copy moved 121 bytes per cycle at 2048, and 101 to 109 at 64 to 256.
+/// A load whose address agrees in those bits with a store still in flight waits for it (4 KiB
+/// aliasing). Loads run ahead of stores, so the worst place is a destination *just above* the
+/// source, modulo 4096; half a page is far from it on both sides. On a Golden Cove core in L1, an
+/// AVX2 copy moved 121 bytes per cycle at 2048, and 101 to 109 at 64 to 256
+/// (`docs/methods/memory.md#bandwidth-kernels`).
 pub const APART: usize = 2048;
 
-/// Cuts the destination and the source of a copy, in this order, out of one buffer: `bytes` each, and `apart` bytes from
-/// equal in the low twelve address bits ([`APART`] for the best case).
+/// Cuts the destination and the source of a copy, in this order, from one buffer: `bytes` each, and
+/// `apart` bytes from equal in the low twelve address bits ([`APART`] is best).
 ///
 /// # Errors
 ///

@@ -1,9 +1,9 @@
-//! The C library's semaphores and mutexes, which programs synchronise with, and the futex call that they fall back on.
+//! The C library's semaphores and mutexes, and the futex call that they fall back on.
 //!
 //! # Safety
-//! Semaphores live in a mapping that outlives them, are initialised when they are made, and hold no pointers; a mutex
-//! is in a box, so it never moves, and is unlocked by the thread that has locked it, or an error is returned. A futex
-//! word is a live, aligned atomic.
+//! Semaphores are in a mapping that outlives them, are initialised when created, and hold no
+//! pointers. A mutex is boxed, so it never moves, and is unlocked by the thread that locked it, or
+//! an error is returned. A futex word is a live, aligned atomic.
 #![expect(unsafe_code, reason = "sem_post and sem_wait, pthread_mutex_lock and _unlock, futex by number")]
 
 use crate::arch::syscall4;
@@ -17,7 +17,7 @@ use std::sync::atomic::AtomicU32;
 #[repr(C, align(128))]
 struct Semaphore(UnsafeCell<libc::sem_t>);
 
-// SAFETY: sem_t is made to be shared; its functions synchronise.
+// SAFETY: sem_t is designed to be shared; its functions synchronise.
 unsafe impl Sync for Semaphore {}
 // SAFETY: integers only, for all libcs of Linux, and initialised before it is used.
 unsafe impl Zeroed for Semaphore {}
@@ -26,7 +26,7 @@ unsafe impl Zeroed for Semaphore {}
 pub struct Semaphores(Shared<Semaphore>);
 
 impl Semaphores {
-    /// So many, all 0, for this process and its children.
+    /// `len` semaphores, all 0, for this process and its children.
     ///
     /// # Errors
     /// Those of `mmap`.
@@ -36,8 +36,8 @@ impl Semaphores {
         Ok(semaphores)
     }
 
-    /// Those in a file, for all processes that map it. Whoever finds it empty initialises them, and the others wait
-    /// until that is done.
+    /// Those in a file, for all processes that map it. Whoever finds it empty initialises them
+    /// while the others wait.
     ///
     /// # Errors
     /// Those of `flock`, `ftruncate`, `mmap`.
@@ -55,7 +55,7 @@ impl Semaphores {
     /// Only where nobody uses them yet.
     fn initialise(&self) -> io::Result<()> {
         self.0.iter().try_for_each(|semaphore| {
-            // SAFETY: room for a sem_t that nobody uses yet.
+            // SAFETY: memory for a sem_t that nobody uses yet.
             checked(unsafe { libc::sem_init(semaphore.0.get(), 1, 0) })
         })
     }
@@ -80,13 +80,13 @@ impl Semaphores {
         checked(unsafe { libc::sem_wait(self.0[which].0.get()) })
     }
 
-    /// What it is at now.
+    /// Its current value.
     ///
     /// # Errors
     /// Those of `sem_getvalue`.
     pub fn value(&self, which: usize) -> io::Result<i32> {
         let mut value = 0;
-        // SAFETY: an initialised semaphore and room for the answer.
+        // SAFETY: an initialised semaphore and a place for the result.
         checked(unsafe { libc::sem_getvalue(self.0[which].0.get(), &mut value) })?;
         Ok(value)
     }
@@ -121,7 +121,8 @@ impl Drop for Mutex {
     }
 }
 
-/// Who may wait on a futex word: whether the kernel looks it up by this process's address or by what lies behind it.
+/// Who may wait on a futex word: whether the kernel uses this process's address or what is behind
+/// it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Key {
     /// Threads of this process.
@@ -139,7 +140,7 @@ impl Key {
     }
 }
 
-/// Wakes one who sleeps on the word; how many were woken, or a negative error number.
+/// Wakes one waiter of the word; the number woken, or a negative error number.
 #[inline(always)]
 pub fn futex_wake(word: &AtomicU32, key: Key) -> isize {
     let operation = (libc::FUTEX_WAKE | key.flag()) as usize;
@@ -151,11 +152,11 @@ pub fn futex_wake(word: &AtomicU32, key: Key) -> isize {
 #[inline(always)]
 pub fn futex_wait(word: &AtomicU32, expected: u32, key: Key) -> isize {
     let operation = (libc::FUTEX_WAIT | key.flag()) as usize;
-    // SAFETY: the word outlives the call; no time-out.
+    // SAFETY: the word outlives the call; no timeout.
     unsafe { syscall4(libc::SYS_futex as usize, word.as_ptr() as usize, operation, expected as usize, 0) }
 }
 
-/// What a wait on a word with another value answers.
+/// The result of a wait on a word with another value.
 pub const OTHER_VALUE: isize = -(libc::EAGAIN as isize);
 
 #[cfg(test)]

@@ -1,10 +1,11 @@
 //! Message queues and semaphores of System V.
 //!
-//! Private ones (`IPC_PRIVATE`): nobody finds them by a key. Each belongs to a [`Guardian`], which removes it.
+//! They are private (`IPC_PRIVATE`): nobody finds them by a key. Each belongs to a [`Guardian`],
+//! which removes it.
 //!
 //! # Safety
-//! A [`Message`] is a type word and as many bytes as its length says, in memory of its own; operations on semaphores
-//! are a valid structure that outlives the call. Ids are numbers, which the kernel checks.
+//! A [`Message`] is a type word and as many bytes as its length says, in memory of its own.
+//! Operations on semaphores are a valid structure that outlives the call. The kernel checks ids.
 #![expect(unsafe_code, reason = "msgget, msgsnd, msgrcv, semget, semop")]
 
 use crate::guardian::Guardian;
@@ -17,7 +18,7 @@ fn checked(answer: i32) -> io::Result<i32> {
 /// For this user only.
 const MODE: i32 = 0o600;
 
-/// A message queue; removed when dropped, and when this process ends in whatever way.
+/// A message queue; removed when dropped, and however this process ends.
 #[derive(Debug)]
 pub struct Queue(Guardian);
 
@@ -36,7 +37,7 @@ impl Queue {
         Ok(Queue(guardian))
     }
 
-    /// Its number, which the processes forked later know it by.
+    /// Its id, by which processes forked later use it.
     pub fn id(&self) -> i32 {
         self.0.thing()
     }
@@ -59,11 +60,11 @@ impl Message {
     /// The text.
     pub fn text(&mut self) -> &mut [u8] {
         let text = &mut self.words[1..];
-        // SAFETY: the words are as many bytes and more, exclusively borrowed.
+        // SAFETY: the buffer is at least that long and exclusively borrowed.
         unsafe { std::slice::from_raw_parts_mut(text.as_mut_ptr().cast(), self.len) }
     }
 
-    /// Sends it as one of type `kind`, which is positive.
+    /// Sends it with type `kind`, which is positive.
     ///
     /// # Errors
     /// Those of `msgsnd`.
@@ -74,24 +75,24 @@ impl Message {
         checked(unsafe { libc::msgsnd(queue, self.words.as_ptr().cast(), self.len, 0) }).map(drop)
     }
 
-    /// Waits for one of type `kind`; returns the length of its text.
+    /// Waits for a message of type `kind`; returns the length of its text.
     ///
     /// # Errors
     /// Those of `msgrcv`: `E2BIG` for one that is longer, `EIDRM` when the queue is removed.
     #[inline]
     pub fn receive(&mut self, queue: i32, kind: libc::c_long) -> io::Result<usize> {
-        // SAFETY: room for a type word and `len` bytes.
+        // SAFETY: a buffer for a type word and `len` bytes.
         let n = unsafe { libc::msgrcv(queue, self.words.as_mut_ptr().cast(), self.len, kind, 0) };
         if n < 0 { Err(io::Error::last_os_error()) } else { Ok(n as usize) }
     }
 }
 
-/// A set of two semaphores, both 0; removed when dropped, and when this process ends in whatever way.
+/// A set of two semaphores, both 0; removed when dropped, and however this process ends.
 #[derive(Debug)]
 pub struct Semaphores(Guardian);
 
 impl Semaphores {
-    /// A set of two. Linux makes them 0, which POSIX leaves open.
+    /// A set of two. Linux initialises them to 0, which POSIX leaves open.
     ///
     /// # Errors
     /// Those of `semget`: `ENOSPC` at the limit of sets, `ENOSYS` without System V in the kernel.
@@ -105,13 +106,13 @@ impl Semaphores {
         Ok(Semaphores(guardian))
     }
 
-    /// Its number, which the processes forked later know it by.
+    /// Its id, by which processes forked later use it.
     pub fn id(&self) -> i32 {
         self.0.thing()
     }
 }
 
-/// Adds `n` to a semaphore of a set; where that would be below 0, waits until it is not.
+/// Adds `n` to a semaphore of a set; waits while the result would be below 0.
 ///
 /// # Errors
 /// Those of `semop`: `EIDRM` when the set is removed.
@@ -122,7 +123,7 @@ pub fn add(set: i32, semaphore: u16, n: i16) -> io::Result<()> {
     checked(unsafe { libc::semop(set, &mut operation, 1) }).map(drop)
 }
 
-/// What a semaphore of a set is at now.
+/// The current value of a semaphore of a set.
 ///
 /// # Errors
 /// Those of `semctl`.
@@ -131,7 +132,7 @@ pub fn value(set: i32, semaphore: u16) -> io::Result<i32> {
     checked(unsafe { libc::semctl(set, i32::from(semaphore), libc::GETVAL) })
 }
 
-/// A limit of the kernel for System V by its name in /proc/sys/kernel, such as `msgmax`.
+/// A System V limit of the kernel by its name in /proc/sys/kernel, such as `msgmax`.
 pub fn limit(name: &str) -> Option<u64> {
     std::fs::read_to_string(format!("/proc/sys/kernel/{name}")).ok()?.trim().parse().ok()
 }
@@ -195,7 +196,7 @@ mod tests {
     #[test]
     fn nothing_is_left_when_the_owner_and_its_group_are_killed() {
         fn life(tell: BorrowedFd<'_>) -> io::Result<()> {
-            // As a worker: the leader of its own process group.
+            // Like a worker: the leader of its own process group.
             rustix::process::setpgid(None, None)?;
             let (queue, set) = (Queue::new()?, Semaphores::new()?);
             write_full(tell, &[queue.id().to_ne_bytes(), set.id().to_ne_bytes()].concat())?;
@@ -214,7 +215,8 @@ mod tests {
         assert!(queue_exists(queue) && set_exists(set));
         crate::process::kill_group(child.pid());
         assert_eq!(child.wait().expect("wait").signal(), Some(libc::SIGKILL));
-        // The guardians need the CPU for a moment, and children of other tests may hold copies of the leash.
+        // The guardians need the CPU for a moment, and children of other tests may hold copies of
+        // the pipe.
         let patience = Instant::now() + Duration::from_secs(60);
         while queue_exists(queue) || set_exists(set) {
             assert!(Instant::now() < patience, "the guardians have not removed them");

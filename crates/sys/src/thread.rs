@@ -1,10 +1,12 @@
-//! Threads started under count, so that the one-thread rule of [`crate::fork`] can be checked even without `/proc`.
+//! Counted threads, so that the one-thread rule of [`crate::fork`] can be checked even without
+//! `/proc`.
 
 use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::{Builder, JoinHandle};
 
-/// Threads started through [`spawn`] that have not ended; what the check falls back on where `/proc` is missing.
+/// Threads started through [`spawn`] that have not ended: the fallback of the check where `/proc`
+/// is missing.
 static STARTED: AtomicUsize = AtomicUsize::new(0);
 
 struct Counted;

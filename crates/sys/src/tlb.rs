@@ -1,10 +1,11 @@
-//! What the CPU declares of its translation caches: data TLBs by level and page size.
+//! The translation caches that the CPU declares: data TLBs by level and page size.
 //!
-//! x86 alone says it to programs (CPUID); elsewhere there is nothing to read. A hypervisor may hide it (leaf 0x18 of zeroes) and
-//! may declare anything, so it belongs beside a measurement, never in its place.
+//! Only x86 tells programs (CPUID); elsewhere there is nothing to read. A hypervisor may hide it
+//! (leaf 0x18 of zeroes) and may declare anything, so it is shown beside a measurement, never
+//! instead of one (`docs/methods/memory.md#tlb`).
 //!
-//! Sources: Intel SDM vol. 2A, CPUID leaves 2 (table 3-12) and 0x18; AMD APM vol. 3, appendix E, leaves 8000_0005, 8000_0006 and
-//! 8000_0019.
+//! Sources: Intel SDM vol. 2A, CPUID leaves 2 (table 3-12) and 0x18; AMD APM vol. 3, appendix E,
+//! leaves 8000_0005, 8000_0006 and 8000_0019.
 
 /// A level of data TLB for one size of pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,8 +32,8 @@ pub fn declared() -> Vec<Tlb> {
     Vec::new()
 }
 
-/// The declared entries of one level for pages of that size; the most where several TLBs are of one level (Intel has one for loads
-/// and one for stores).
+/// The declared entries of one level for pages of that size; the largest where several TLBs are of
+/// one level (Intel has one for loads and one for stores).
 pub fn declared_entries(level: u32, page: u64) -> Option<u32> {
     entries(&declared(), level, page)
 }
@@ -71,7 +72,7 @@ fn intel(last: u32, cpuid: &impl Fn(u32, u32) -> [u32; 4]) -> Vec<Tlb> {
         let most = cpuid(0x18, 0)[0].min(64);
         for sub in 0..=most {
             let [_, ebx, sets, edx] = cpuid(0x18, sub);
-            // Types: 1 data, 3 unified, 4 loads only, 5 stores only. The chases load.
+            // Types: 1 data, 3 unified, 4 loads only, 5 stores only. The pointer chases load.
             if !matches!(edx & 0x1f, 1 | 3 | 4) {
                 continue;
             }
@@ -84,7 +85,8 @@ fn intel(last: u32, cpuid: &impl Fn(u32, u32) -> [u32; 4]) -> Vec<Tlb> {
         }
     }
     if all.is_empty() && last >= 2 {
-        // The lowest byte of eax is a count that is always 1; a register with bit 31 says nothing.
+        // The lowest byte of eax is a count that is always 1. A register with bit 31 set is
+        // invalid.
         for (i, word) in cpuid(2, 0).into_iter().enumerate() {
             let bytes = word.to_le_bytes();
             let said = if word >> 31 == 1 { &[][..] } else { &bytes[usize::from(i == 0)..] };
@@ -132,7 +134,7 @@ fn amd(cpuid: &impl Fn(u32, u32) -> [u32; 4]) -> Vec<Tlb> {
         say(1, MIB2, huge >> 16 & 0xff);
         say(1, KIB4, base >> 16 & 0xff);
     }
-    // From the second level on an associativity of 0 means that there is none.
+    // From the second level up an associativity of 0 means that there is none.
     let wide = |word: u32| if word >> 28 == 0 { 0 } else { word >> 16 & 0xfff };
     if last >= 0x8000_0006 {
         let [huge, base, ..] = cpuid(0x8000_0006, 0);
@@ -165,7 +167,8 @@ mod tests {
 
     #[test]
     fn leaf_18_as_golden_cove_fills_it() {
-        // Loads: 96 entries of 6 ways for 4 KiB, 32 for 2 MiB; stores: 16; unified: 2048 of 16 ways for both; instructions: 256.
+        // Loads: 96 entries of 6 ways for 4 KiB, 32 for 2 MiB; stores: 16; unified: 2048 of 16 ways
+        // for both; instructions: 256.
         let leaves = [
             (0x18, 0, [8, 0, 0, 0]),
             (0x18, 1, [0, 0x0008_0001, 32, 0x22]),
@@ -191,11 +194,12 @@ mod tests {
 
     #[test]
     fn a_hypervisor_that_hides_it_leaves_nothing() {
-        // As this project's own machine says it: leaf 2 refers to leaf 0x18, which is zero.
+        // As on the Emerald Rapids guest used for development: leaf 2 refers to leaf 0x18, which is
+        // zero.
         assert_eq!(machine(0x1c, INTEL, &[(2, 0, [0x00fe_ff01, 0xf0, 0, 0])]), []);
         assert_eq!(machine(0, INTEL, &[]), []);
         assert_eq!(machine(0x1c, [0, 0, 0], &[(2, 0, [0x03_01, 0, 0, 0])]), []);
-        // Bit 31 makes a register mean nothing.
+        // A register with bit 31 set is invalid.
         assert_eq!(machine(2, INTEL, &[(2, 0, [1, 0x8000_0003, 0, 0])]), []);
     }
 

@@ -1,14 +1,15 @@
-//! A file system in memory of our own, that no path leads to.
+//! A private file system in memory that has no path.
 //!
-//! The mount is never attached to the tree: it is there as long as somebody holds its descriptor, and the kernel
-//! dissolves it with the last one, SIGKILL included. A directory in `/dev/shm` would outlive a killed process, and a
-//! guardian process that removes it can be killed as well.
+//! The mount is never attached to the tree. It exists as long as its descriptor is open, and the
+//! kernel removes it with the last one, after SIGKILL too. A directory in `/dev/shm` would outlive
+//! a killed process, and a guardian process that removes it can be killed as well.
 //!
-//! Mounting is the superuser's. For others a child makes the mount in a user namespace of its own, in which their id is
-//! its own, hands the descriptor over and ends.
+//! Mounting requires the superuser. For other users a child mounts in a user namespace of its own,
+//! in which it keeps its ids, passes the descriptor on and exits.
 //!
 //! # Safety
-//! `unshare` is called in a freshly forked child with one thread, for namespaces that hold no descriptors.
+//! `unshare` is called in a freshly forked child with one thread, for namespaces that hold no
+//! descriptors.
 #![expect(unsafe_code, reason = "unshare")]
 
 use crate::fork;
@@ -25,7 +26,7 @@ use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-/// What a directory that lies on such a file system has in its `f_type`.
+/// The `f_type` of a directory on such a file system.
 const MAGIC: rustix::fs::FsWord = 0x0102_1994;
 
 /// The error of a kernel that has no tmpfs.
@@ -41,14 +42,14 @@ impl Tmpfs {
     /// An empty one that holds up to `bytes`.
     ///
     /// # Errors
-    /// Those of `fsopen`, `fsmount` and `unshare`: `EPERM` and the like where neither the superuser nor user
-    /// namespaces are to be had, `ENOSYS` and `ENODEV` where the kernel has no such thing; for others than the
-    /// superuser also those of [`fork::fork`].
+    /// Those of `fsopen`, `fsmount` and `unshare`: `EPERM` and the like without the superuser or
+    /// user namespaces, `ENOSYS` and `ENODEV` where the kernel lacks the feature; for users other
+    /// than the superuser also those of [`fork::fork`].
     pub fn new(bytes: u64) -> io::Result<Tmpfs> {
         Tmpfs::with(bytes, MountAttrFlags::empty())
     }
 
-    /// An empty one that cannot be written to.
+    /// An empty, read-only one.
     ///
     /// # Errors
     /// Those of [`Tmpfs::new`].
@@ -74,7 +75,7 @@ impl Tmpfs {
     }
 }
 
-/// Whether a file lies on a file system in memory.
+/// Whether a file is on a file system in memory.
 ///
 /// # Errors
 /// Those of `fstatfs`.
@@ -89,7 +90,7 @@ fn mount(bytes: u64, attributes: MountAttrFlags) -> rustix::io::Result<OwnedFd> 
     fsmount(making.as_fd(), FsMountFlags::FSMOUNT_CLOEXEC, attributes)
 }
 
-/// Lets a child mount it in namespaces of its own and takes its descriptor over.
+/// Makes a child mount it in namespaces of its own and receives its descriptor.
 fn mount_in_namespace(bytes: u64, attributes: MountAttrFlags) -> io::Result<OwnedFd> {
     let (ours, theirs) = socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
     let child = fork::fork(|| {
@@ -124,7 +125,7 @@ fn hand_over(to: BorrowedFd<'_>, mount: BorrowedFd<'_>) -> io::Result<()> {
     Ok(())
 }
 
-/// The descriptor that was handed over; `None` when the other side ended without.
+/// The descriptor that was passed on; `None` when the peer ended without one.
 fn take_over(from: BorrowedFd<'_>) -> io::Result<Option<OwnedFd>> {
     let mut room = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
     let mut control = RecvAncillaryBuffer::new(&mut room);
@@ -177,7 +178,8 @@ mod tests {
 
     #[test]
     fn a_killed_process_takes_it_along() {
-        // What the kernel has in memory for all such file systems, of which the killed one is the largest by far.
+        // The kernel's memory for all such file systems, of which the killed one is by far the
+        // largest.
         let held = || {
             let text = std::fs::read_to_string("/proc/meminfo").expect("/proc");
             let line = text.lines().find_map(|l| l.strip_prefix("Shmem:")).expect("Shmem").trim().to_owned();

@@ -1,14 +1,15 @@
-//! Which CPUs this process may use, what they share, and which of them to choose for a placement.
+//! The CPUs that this process may use, what they share, and the choice of CPUs for a placement.
 //!
-//! [`Topology::read`] asks sysfs about the CPUs that `sched_getaffinity` allows (a cgroup cpuset shows through it).
-//! What it says is *declared*: a hypervisor may declare anything, and only the memory benchmarks measure. Nothing is
-//! pinned here, and nothing is guessed: where sysfs is silent, every CPU is its own core, the caches are unknown, and
-//! [`Topology::notes`] says so.
+//! [`Topology::read`] asks sysfs about the CPUs that `sched_getaffinity` allows (which reflects a
+//! cgroup cpuset). The result is *declared*: a hypervisor may declare anything, and only the memory
+//! benchmarks measure. Nothing is pinned here, and nothing is guessed: where sysfs has no
+//! information, every CPU is its own core, the caches are unknown, and [`Topology::notes`] says so.
 //!
-//! CPUs are numbers in sorted lists; there is no mask arithmetic, so no machine is too large. A group of CPUs (a core, a
-//! die, a shared cache) is named by its lowest CPU: kernel ids such as `core_id` repeat in every package.
+//! CPUs are numbers in sorted lists, without mask arithmetic, so no machine is too large. A group
+//! of CPUs (a core, a die, a shared cache) is named by its lowest CPU, because kernel ids such as
+//! `core_id` repeat in every package.
 
-use crate::facts::Tree;
+use crate::tree::Tree;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fmt;
 use std::path::Path;
@@ -16,14 +17,14 @@ use std::path::Path;
 const CPUS: &str = "sys/devices/system/cpu";
 const NODES: &str = "sys/devices/system/node";
 
-/// How two CPUs lie to each other: part of a metric's identity.
+/// The relation of two CPUs: part of a metric's identity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Relation {
     /// One CPU, twice.
     SameCpu,
     /// Two hardware threads of one core.
     Smt,
-    /// Two cores below one last-level cache, in one NUMA node where possible.
+    /// Two cores that share a last-level cache, in one NUMA node where possible.
     SameLlc,
     /// Two last-level caches in one NUMA node.
     CrossLlc,
@@ -36,7 +37,8 @@ impl Relation {
     pub const ALL: [Relation; 5] =
         [Relation::SameCpu, Relation::Smt, Relation::SameLlc, Relation::CrossLlc, Relation::CrossNode];
 
-    /// The name of this relation as it appears in metrics: `same-cpu`, `smt`, `same-llc`, `cross-llc`, `cross-node`.
+    /// The name of this relation as it appears in metrics: `same-cpu`, `smt`, `same-llc`,
+    /// `cross-llc`, `cross-node`.
     pub fn name(self) -> &'static str {
         match self {
             Relation::SameCpu => "same-cpu",
@@ -61,7 +63,8 @@ pub struct Cpu {
     pub id: u32,
     /// The package (socket), as the kernel numbers it; 0 when it does not say.
     pub package: u32,
-    /// The die, named by its lowest CPU; the lowest CPU of the package where the kernel knows no dies.
+    /// The die, named by its lowest CPU; the lowest CPU of the package where the kernel knows no
+    /// dies.
     pub die: u32,
     /// The core, named by its lowest CPU.
     pub core: u32,
@@ -77,7 +80,8 @@ pub struct Cpu {
     pub llc: Option<u32>,
     /// The NUMA node.
     pub node: Option<u32>,
-    /// The kind of core on a hybrid machine: 0 for the most capable, and for all CPUs of any other machine.
+    /// The kind of core on a hybrid machine: 0 for the most capable, and for all CPUs of any other
+    /// machine.
     pub class: u32,
     /// Whether the kernel runs it now.
     pub online: bool,
@@ -94,7 +98,7 @@ pub enum CacheKind {
     Unified,
 }
 
-/// One cache as sysfs declares it. What a field does not know, sysfs did not say.
+/// One cache as sysfs declares it. `None` is what sysfs does not say.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cache {
     /// 1 is nearest to the core.
@@ -138,8 +142,8 @@ impl Topology {
         Topology::from_tree(Path::new("/"), &allowed_cpus())
     }
 
-    /// The topology that the `sys` directory below `root` declares for the `allowed` CPUs. Never fails: what is missing
-    /// is unknown, and noted.
+    /// The topology that the `sys` directory below `root` declares for the `allowed` CPUs. Never
+    /// fails: what is missing is unknown, and noted.
     pub fn from_tree(root: &Path, allowed: &[u32]) -> Topology {
         read_tree(&Tree::at(root), allowed)
     }
@@ -154,23 +158,26 @@ impl Topology {
         &self.caches
     }
 
-    /// The NUMA nodes that have memory, sorted: those without CPUs as well. Empty where the kernel knows no nodes.
+    /// The NUMA nodes with memory, sorted, including those without CPUs. Empty where the kernel
+    /// reports no nodes.
     pub fn memory_nodes(&self) -> &[u32] {
         &self.memory_nodes
     }
 
-    /// How the kernel says that two CPUs lie to each other; `None` where it does not say, or where one is not allowed.
+    /// The relation of two CPUs as the kernel declares it; `None` where it does not, or where one
+    /// is not allowed.
     pub fn relation(&self, a: u32, b: u32) -> Option<Relation> {
         let find = |id: u32| self.cpus.iter().find(|cpu| cpu.id == id);
         let (first, second) = (find(a)?, find(b)?);
         if a == b {
             return Some(Relation::SameCpu);
         }
-        // Nearest first; nodes within one last-level cache are the nearer of the two relations.
+        // Nearest first. Two nodes that share a last-level cache count as `SameLlc`, the nearer
+        // relation.
         Relation::ALL.into_iter().find(|relation| holds(*relation, first, second))
     }
 
-    /// What could not be read and what was assumed instead: sentences for the record.
+    /// What could not be read and what was assumed instead, as sentences for the record.
     pub fn notes(&self) -> &[String] {
         &self.notes
     }
@@ -184,10 +191,11 @@ impl Topology {
         self.cpus.iter().filter(|cpu| cpu.online)
     }
 
-    /// Two CPUs that lie to each other as asked, or the reason why this process has none.
+    /// Two CPUs with this relation, or the reason why this process has none.
     ///
-    /// Always the same pair on the same machine: of equal cores if possible (the most capable ones first), and the
-    /// lowest numbers. Two CPUs below one last-level cache share nothing nearer than that if possible.
+    /// Always the same pair on the same machine: equal cores if possible (the most capable first),
+    /// and the lowest numbers. Two CPUs that share a last-level cache share nothing nearer if
+    /// possible.
     pub fn pair(&self, relation: Relation) -> Result<(u32, u32), String> {
         let Some(first) = self.online().min_by_key(|cpu| (cpu.class, cpu.id)) else {
             return Err("no CPU is allowed and online".to_owned());
@@ -212,7 +220,7 @@ impl Topology {
     fn why_no_pair(&self, relation: Relation) -> String {
         let llc_known = self.online().any(|cpu| cpu.llc.is_some());
         match relation {
-            // The caller returned before, with a pair.
+            // The caller has returned a pair before.
             Relation::SameCpu => "no CPU is allowed and online".to_owned(),
             Relation::Smt => match self.online().find(|cpu| cpu.siblings.len() > 1) {
                 None => "no SMT here".to_owned(),
@@ -235,17 +243,18 @@ impl Topology {
         }
     }
 
-    /// CPUs for a worker group of `n` that is kept together: SMT siblings first, then the next core below the same last-level
-    /// cache, then the next cache. Beyond the last CPU it begins again. Empty only when no CPU is usable.
+    /// CPUs for a compact worker group of `n`: sibling threads first, then the next core with the
+    /// same last-level cache, then the next cache. Wraps around after the last CPU. Empty only when
+    /// no CPU is usable.
     pub fn compact(&self, n: usize) -> Vec<u32> {
         let mut order: Vec<&Cpu> = self.online().collect();
         order.sort_by_key(|cpu| (cpu.package, cpu.node, cpu.llc, cpu.class, cpu.l2, cpu.core, cpu.smt));
         order.iter().map(|cpu| cpu.id).cycle().take(n).collect()
     }
 
-    /// CPUs for a worker group of `n` that keeps its distance: by turns over the packages, in each over the NUMA nodes, in each
-    /// over the last-level caches, in each over the cores; second threads of cores only when no core is left without a
-    /// first one. Beyond the last CPU it begins again. Empty only when no CPU is usable.
+    /// CPUs for a spread worker group of `n`: in turn over the packages, within each over the NUMA
+    /// nodes, the last-level caches and the cores; sibling threads only after every core has one.
+    /// Wraps around after the last CPU. Empty only when no CPU is usable.
     pub fn spread(&self, n: usize) -> Vec<u32> {
         let levels: [fn(&Cpu) -> Option<u32>; 3] = [|cpu| Some(cpu.package), |cpu| cpu.node, |cpu| cpu.llc];
         let mut by_thread: BTreeMap<u32, Vec<&Cpu>> = BTreeMap::new();
@@ -260,7 +269,8 @@ impl Topology {
         order.into_iter().cycle().take(n).collect()
     }
 
-    /// Whether every CPU of an explicit list can be used; the error names the first that cannot, and those that can.
+    /// Whether every CPU of an explicit list can be used; the error names the first that cannot,
+    /// and the usable ones.
     pub fn check(&self, list: &[u32]) -> Result<(), String> {
         if list.is_empty() {
             return Err("the CPU list is empty".to_owned());
@@ -273,7 +283,7 @@ impl Topology {
     }
 }
 
-/// Whether two different CPUs are related so.
+/// Whether two different CPUs have this relation.
 fn holds(relation: Relation, a: &Cpu, b: &Cpu) -> bool {
     match relation {
         Relation::SameCpu => false,
@@ -284,7 +294,7 @@ fn holds(relation: Relation, a: &Cpu, b: &Cpu) -> bool {
     }
 }
 
-/// In how many ways a pair that holds is not the plainest example of its relation.
+/// The number of ways in which a pair is not the plainest example of its relation.
 fn drawbacks(relation: Relation, a: &Cpu, b: &Cpu) -> u32 {
     let found = match relation {
         Relation::SameCpu | Relation::Smt => [false, false],
@@ -295,7 +305,8 @@ fn drawbacks(relation: Relation, a: &Cpu, b: &Cpu) -> u32 {
     found.into_iter().map(u32::from).sum()
 }
 
-/// The CPUs dealt out by turns over the groups of the first level, and inside each group over those of the next.
+/// The CPUs in turn over the groups of the first level, and inside each group over those of the
+/// next.
 fn by_turns(cpus: &[&Cpu], levels: &[fn(&Cpu) -> Option<u32>]) -> Vec<u32> {
     let Some((level, below)) = levels.split_first() else {
         return cpus.iter().map(|cpu| cpu.id).collect();
@@ -312,8 +323,8 @@ fn by_turns(cpus: &[&Cpu], levels: &[fn(&Cpu) -> Option<u32>]) -> Vec<u32> {
     dealt
 }
 
-/// The CPUs that the calling thread may use, sorted: what `sched_getaffinity` says; where that does not work, what
-/// `/proc` says; where that is missing, as many as the standard library counts.
+/// The CPUs that the calling thread may use, sorted: from `sched_getaffinity`; where that fails,
+/// from `/proc`; where that is missing, as many as the standard library counts.
 pub fn allowed_cpus() -> Vec<u32> {
     let asked = crate::affinity::allowed().ok().filter(|cpus| !cpus.is_empty());
     asked.or_else(|| allowed_by_proc(&Tree::at(Path::new("/")))).unwrap_or_else(|| {
@@ -328,8 +339,8 @@ fn allowed_by_proc(tree: &Tree) -> Option<Vec<u32>> {
     parse_cpus(list.trim()).ok().filter(|cpus| !cpus.is_empty())
 }
 
-/// A CPU list as people and the kernel write it, `0-3,8`: the numbers in the order given, repetitions kept.
-/// White space alone is the empty list, which the kernel writes for an empty set.
+/// Parses a CPU list as the kernel writes it, `0-3,8`: the numbers in the order given, repetitions
+/// kept. White space alone is the empty list, which the kernel writes for an empty set.
 pub fn parse_cpus(text: &str) -> Result<Vec<u32>, String> {
     /// Far above any kernel's NR_CPUS, far below what would exhaust memory.
     const MOST: u32 = 1 << 16;
@@ -360,7 +371,8 @@ pub fn parse_cpus(text: &str) -> Result<Vec<u32>, String> {
     Ok(cpus)
 }
 
-/// A CPU list as people and the kernel write it: `0-3,8`. Runs of consecutive numbers become ranges; the order is kept.
+/// Formats a CPU list as the kernel writes it: `0-3,8`. Runs of consecutive numbers become ranges;
+/// the order is kept.
 pub fn format_cpus(cpus: &[u32]) -> String {
     let runs = cpus.chunk_by(|a, b| a.checked_add(1) == Some(*b));
     let words: Vec<String> = runs
@@ -408,7 +420,7 @@ fn read_tree(tree: &Tree, allowed: &[u32]) -> Topology {
         let either = |new: &str, old: &str| {
             cpu_list(tree, &format!("{topology}/{new}")).or_else(|| cpu_list(tree, &format!("{topology}/{old}")))
         };
-        // A list that does not hold the CPU itself describes something else.
+        // A list without the CPU itself describes something else.
         let siblings = either("core_cpus_list", "thread_siblings_list").filter(|list| list.contains(&id));
         if siblings.is_none() {
             alone.push(id);
@@ -452,7 +464,8 @@ fn read_tree(tree: &Tree, allowed: &[u32]) -> Topology {
     ];
     let notes = notes.into_iter().flatten().collect();
     caches.list.sort_by_key(|cache| (cache.level, cache.kind));
-    // Where nobody says which nodes have memory, all of them count: binding to one without says so.
+    // Where nothing says which nodes have memory, all of them count: binding to one without fails
+    // with a clear error.
     let memory_nodes = cpu_list(tree, &format!("{NODES}/has_memory")).unwrap_or_else(|| {
         let number = |name: &String| name.strip_prefix("node")?.parse::<u32>().ok();
         sorted(tree.names(NODES).iter().filter_map(number).collect())
@@ -472,7 +485,8 @@ fn read_nodes(tree: &Tree) -> HashMap<u32, u32> {
     node_of
 }
 
-/// The kind of core of each CPU on a hybrid machine: from the PMU devices of x86, else from `cpu_capacity`.
+/// The kind of core of each CPU on a hybrid machine: from the PMU devices of x86, else from
+/// `cpu_capacity`.
 fn read_classes(tree: &Tree, allowed: &[u32]) -> HashMap<u32, u32> {
     let mut class_of = HashMap::new();
     for (class, device) in (0..).zip(["cpu_core", "cpu_atom", "cpu_lowpower"]) {
@@ -495,7 +509,7 @@ fn read_classes(tree: &Tree, allowed: &[u32]) -> HashMap<u32, u32> {
     class_of
 }
 
-/// The caches met so far, each once.
+/// The caches found so far, each once.
 #[derive(Default)]
 struct Caches {
     list: Vec<Cache>,
@@ -512,7 +526,8 @@ struct Groups {
 }
 
 impl Caches {
-    /// Reads the cache directories of one CPU; the details of a cache are read for the first of its CPUs only.
+    /// Reads the cache directories of one CPU; the details of a cache are read for the first of its
+    /// CPUs only.
     fn read(&mut self, tree: &Tree, id: u32) -> Groups {
         let mut groups = Groups::default();
         let mut last_level = 0;

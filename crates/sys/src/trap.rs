@@ -1,16 +1,18 @@
-//! A page whose access the hardware refuses, and a handler that lets it be refused again and again.
+//! A page that refuses accesses, and a handler that lets each access be refused repeatedly.
 //!
-//! The handler of a refused access returns, the instruction is run again, and is refused again: so many times as was asked
-//! for, with no other system call between. The last time the handler opens the page, the access succeeds, and the loop is
-//! left. Nothing is jumped over, so this is the same on every CPU. (The crash of tests is in [`crate::fault`].)
+//! The handler of a refused access returns, the instruction runs again, and is refused again, as
+//! often as requested, with no other system call in between. The last time the handler opens the
+//! page, and the access succeeds. No instruction is skipped, so this is the same on every CPU
+//! (`docs/methods/operating-system.md#refused-accesses`). [`crate::fault`] has the crash for tests.
 //!
-//! The handlers of a process are one for all its threads: there is one [`Trap`] at a time. A refused access anywhere else goes
-//! to whoever handled it before.
+//! A process has one handler for all its threads, so there is one [`Trap`] at a time. A refused
+//! access anywhere else goes to the previous handler.
 //!
 //! # Safety
-//! The page is a mapping of our own that nothing borrows: it is touched by volatile accesses through its address alone. The
-//! handler uses atomics and the system calls `mprotect` and `ftruncate`, no more; it is installed while the page is mapped,
-//! and what it finds in the statics was stored before the access that it handles.
+//! The page is a mapping of our own that nothing borrows: it is only accessed by volatile accesses
+//! through its address. The handler uses atomics and the system calls `mprotect` and `ftruncate`
+//! only. It is installed while the page is mapped, and what it reads from the statics was stored
+//! before the access that it handles.
 #![expect(unsafe_code, reason = "a handler of SIGSEGV and SIGBUS, accesses that are refused")]
 
 use std::io;
@@ -22,15 +24,16 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// Why an access is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refused {
-    /// A write to a page that may only be read.
+    /// A write to a read-only page.
     Write,
-    /// A read of a page that may not be touched.
+    /// A read of an inaccessible page.
     Read,
     /// A read of a page of a mapped file that lies beyond the file's end.
     PastEnd,
 }
 
-/// What the handler knows: where the page is, how it is opened, how many accesses it is still to refuse, how many it has.
+/// The handler's state: the address of the page, how to open it, and the numbers of accesses still
+/// to refuse and refused so far.
 static PAGE: AtomicUsize = AtomicUsize::new(0);
 static PAGE_SIZE: AtomicUsize = AtomicUsize::new(0);
 static OPENED_BY: AtomicI32 = AtomicI32::new(0);
@@ -41,15 +44,17 @@ static TAKEN: AtomicU64 = AtomicU64::new(0);
 static ONE: Mutex<()> = Mutex::new(());
 
 extern "C" fn refused(signal: libc::c_int, info: *mut libc::siginfo_t, _context: *mut libc::c_void) {
-    // SAFETY: the kernel passes a valid siginfo, whose address is that of the access for both signals.
+    // SAFETY: the kernel passes a valid siginfo, whose address is that of the access for both
+    // signals.
     let at = unsafe { (*info).si_addr() } as usize;
     if at & !(PAGE_SIZE.load(Relaxed) - 1) != PAGE.load(Relaxed) || !open_at_last() {
-        // Not ours, or not to be opened: run again without this handler, the access ends the process.
+        // Not ours, or not to be opened: run again without this handler, the access ends the
+        // process.
         crate::signals::restore_default(signal);
     }
 }
 
-/// Counts; whether the access may be tried again.
+/// Counts a refusal; returns whether the access may be tried again.
 fn open_at_last() -> bool {
     TAKEN.fetch_add(1, Relaxed);
     match LEFT.fetch_sub(1, Relaxed) {
@@ -62,14 +67,14 @@ fn open_at_last() -> bool {
 fn open() -> bool {
     let (page, size) = (PAGE.load(Relaxed), PAGE_SIZE.load(Relaxed));
     match OPENED_BY.load(Relaxed) {
-        // SAFETY: an integer by value; the file is the trap's own.
+        // SAFETY: an integer by value; the file belongs to the trap.
         0 => unsafe { libc::ftruncate(FILE.load(Relaxed), size as libc::off_t) == 0 },
-        // SAFETY: the page is the trap's own, and nothing borrows it.
+        // SAFETY: the page belongs to the trap, and nothing borrows it.
         protection => unsafe { libc::mprotect(std::ptr::without_provenance_mut(page), size, protection) == 0 },
     }
 }
 
-/// The page, the handler, and the stack that it runs on; all put back when it is dropped.
+/// The page, the handler, and the handler's stack; dropping it restores everything.
 #[derive(Debug)]
 pub struct Trap {
     kind: Refused,
@@ -80,13 +85,14 @@ pub struct Trap {
     _only: MutexGuard<'static, ()>,
 }
 
-/// What a refused access is told by.
+/// The signals of a refused access.
 const SIGNALS: [libc::c_int; 2] = [libc::SIGSEGV, libc::SIGBUS];
-/// A stack for a handler: four times what the largest frame of the largest vector registers wants.
+/// Bytes of a stack for a handler: four times the largest frame of the largest vector registers.
 const STACK: usize = 64 << 10;
 
 impl Trap {
-    /// Maps the page, closed, and installs the handler: on the thread's own stack, or on an alternate one.
+    /// Maps the page, closed, and installs the handler, on the thread's own stack or on an
+    /// alternate one.
     ///
     /// # Errors
     /// Those of `memfd_create`, `mmap`, `sigaltstack` and `sigaction`.
@@ -105,7 +111,7 @@ impl Trap {
         };
         let fd = file.as_ref().map_or(-1, AsRawFd::as_raw_fd);
         let fence = fence(3 * size)?;
-        // SAFETY: the middle of the three pages is ours, and nobody can have touched it.
+        // SAFETY: the middle of the three pages is ours, and nothing has accessed it.
         let page = unsafe { libc::mmap(fence.add(size).cast(), size, protection, flags | libc::MAP_FIXED, fd, 0) };
         if page == libc::MAP_FAILED {
             let error = io::Error::last_os_error();
@@ -133,8 +139,8 @@ impl Trap {
     }
 
     fn install(&mut self, alternate: bool) -> io::Result<()> {
-        // SAFETY: zeroes are valid for these plain structures; the stack outlives its use, since dropping puts the old one
-        // back; the handler is async-signal-safe.
+        // SAFETY: zeroes are valid for these plain structures; the stack outlives its use, since
+        // dropping puts the old one back; the handler is async-signal-safe.
         unsafe {
             if alternate {
                 let mut room = vec![0u8; STACK];
@@ -153,14 +159,14 @@ impl Trap {
         Ok(())
     }
 
-    /// Accesses the page, and is refused `times` times: the last one also opens it.
+    /// Accesses the page, and is refused `times` times; the last one also opens it.
     #[inline]
     pub fn touch(&self, times: u64) {
         LEFT.store(times, Relaxed);
         self.touch_open();
     }
 
-    /// Accesses the page: fails nothing where it is open.
+    /// Accesses the page: no effect where it is open.
     #[inline]
     pub fn touch_open(&self) {
         // SAFETY: see the module's Safety section: the access ends only when it succeeds.
@@ -172,7 +178,7 @@ impl Trap {
         }
     }
 
-    /// Opens the page as the handler does; whether that worked.
+    /// Opens the page as the handler does; returns whether that worked.
     #[inline]
     pub fn open(&self) -> bool {
         open()
@@ -187,14 +193,14 @@ impl Trap {
         let protection = match self.kind {
             Refused::Write => libc::PROT_READ,
             Refused::Read => libc::PROT_NONE,
-            // SAFETY: an integer by value; the file is the trap's own.
+            // SAFETY: an integer by value; the file belongs to the trap.
             Refused::PastEnd => return check(unsafe { libc::ftruncate(FILE.load(Relaxed), 0) }),
         };
-        // SAFETY: the page is the trap's own, and nothing borrows it.
+        // SAFETY: the page belongs to the trap, and nothing borrows it.
         check(unsafe { libc::mprotect(self.page.cast(), PAGE_SIZE.load(Relaxed), protection) })
     }
 
-    /// Accesses that were refused since the process began.
+    /// Accesses refused since the process started.
     pub fn taken(&self) -> u64 {
         TAKEN.load(Relaxed)
     }
@@ -202,8 +208,8 @@ impl Trap {
 
 impl Drop for Trap {
     fn drop(&mut self) {
-        // SAFETY: what was there before was told by the kernel (or is the default: zeroes); the page was mapped between two
-        // others, and all three are unmapped once.
+        // SAFETY: the kernel returned the previous state (or it is the default: zeroes); the page
+        // was mapped between two others, and all three are unmapped once.
         unsafe {
             for (signal, before) in SIGNALS.into_iter().zip(&self.before) {
                 libc::sigaction(signal, before, std::ptr::null_mut());
@@ -221,11 +227,12 @@ fn check(result: libc::c_int) -> io::Result<()> {
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
-/// Pages that nobody may touch, of a kind that the kernel merges with none: it would merge the page with a neighbour each
-/// time that it is opened, and part them each time that it is closed: 6.4 us for a write barrier instead of 5.0.
+/// Inaccessible pages of a kind that the kernel merges with no other. It would merge the page with
+/// a neighbour each time it is opened, and split them each time it is closed: 6.4 us for a write
+/// barrier instead of 5.0.
 fn fence(len: usize) -> io::Result<*mut u8> {
     let flags = libc::MAP_SHARED | libc::MAP_ANONYMOUS;
-    // SAFETY: a fresh mapping at an address of the kernel's choice touches nothing that exists.
+    // SAFETY: a new mapping at an address that the kernel chooses affects nothing that exists.
     let at = unsafe { libc::mmap(std::ptr::null_mut(), len, libc::PROT_NONE, flags, -1, 0) };
     if at == libc::MAP_FAILED { Err(io::Error::last_os_error()) } else { Ok(at.cast()) }
 }
@@ -236,7 +243,7 @@ mod tests {
     use crate::mapping::{Backing, Mapping};
 
     impl Trap {
-        /// Whether the kernel has a mapping of the page alone; also where it does not tell.
+        /// Whether the kernel has a mapping of the page alone, or does not say.
         fn is_apart(&self) -> bool {
             let (from, to) = (self.page as usize, self.page as usize + crate::pages::page_size());
             let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
@@ -244,12 +251,14 @@ mod tests {
         }
     }
 
-    /// One test: the child of another one would find the one trap of the process taken for ever.
+    /// One test, because the child of another would find the one trap of the process in use
+    /// forever.
     #[test]
     fn so_many_accesses_are_refused_as_were_asked_for_and_all_elsewhere() {
         for alternate in [false, true] {
             for kind in [Refused::Write, Refused::Read, Refused::PastEnd] {
-                // Neighbours, which the page would be merged with: one by one they leave it no hole among the others.
+                // Neighbours that the page would be merged with: one by one they leave it no gap
+                // among the others.
                 let _neighbours = [(); 64].map(|()| Mapping::new(crate::pages::page_size(), Backing::Anonymous, false));
                 let trap = Trap::new(kind, alternate).expect("a page");
                 assert!(trap.is_apart(), "{kind:?}");

@@ -1,6 +1,6 @@
-//! Pairs of connected Unix sockets, of each kind, made as a pair or by address.
+//! Pairs of connected Unix sockets of each kind, created as a pair or by address.
 //!
-//! Addresses are abstract: they are no files, and go with their sockets.
+//! Addresses are abstract: not files, and gone with their sockets.
 
 use rustix::net::{
     AddressFamily, SocketAddrUnix, SocketFlags, SocketType, accept_with, bind, connect, listen, socket_with, socketpair,
@@ -38,7 +38,7 @@ pub fn pair(kind: Kind) -> io::Result<(OwnedFd, OwnedFd)> {
     Ok(socketpair(AddressFamily::UNIX, kind.raw(), SocketFlags::CLOEXEC, None)?)
 }
 
-/// Two sockets connected through addresses, as those of two programs that do not descend from each other.
+/// Two sockets connected through addresses, like those of two unrelated programs.
 ///
 /// # Errors
 /// Those of `socket`, `bind`, `listen`, `connect`, `accept`.
@@ -65,12 +65,12 @@ fn bound(kind: Kind) -> io::Result<(OwnedFd, SocketAddrUnix)> {
     Ok((socket, address))
 }
 
-/// The longest message that a socket for messages takes.
+/// The longest message that a message socket accepts.
 ///
 /// # Errors
 /// Those of `getsockopt`.
 pub fn longest_message(socket: BorrowedFd<'_>) -> io::Result<usize> {
-    /// What the kernel keeps of the buffer for itself.
+    /// The kernel's own overhead in the buffer.
     const KEPT: usize = 32;
     Ok(rustix::net::sockopt::socket_send_buffer_size(socket)?.saturating_sub(KEPT))
 }
@@ -90,7 +90,7 @@ mod tests {
                     assert_eq!(write(from.as_fd(), b"one").expect("write"), 3);
                     assert_eq!(write(from.as_fd(), b"two").expect("write"), 3);
                     let mut room = [0; 8];
-                    // Only a stream forgets where a message ends.
+                    // Only a stream does not preserve message boundaries.
                     let expected = if kind == Kind::Stream { 6 } else { 3 };
                     assert_eq!(read(to.as_fd(), &mut room).expect("read"), expected);
                     if kind != Kind::Stream {

@@ -1,68 +1,28 @@
-//! The rings of io_uring, with nothing between: `io_uring_setup`, `io_uring_enter`, `mmap`.
+//! io_uring without a library: `io_uring_setup`, `io_uring_enter` and the mapped rings.
 //!
-//! One ring of submissions and one of completions, one thread at a time. Made plainly: no polling thread, no registered files
-//! or buffers. And why there is no ring, where there is none.
+//! One submission ring and one completion ring, for one thread at a time. No polling thread, no
+//! registered files or buffers (`docs/methods/operating-system.md#io_uring`). [`missing`] says why
+//! there are no rings, where there are none.
 //!
 //! # Safety
-//! The mappings are those of a ring descriptor that is open as long as they are, with the lengths that the kernel's offsets
-//! imply. Entries in the ring's shared memory are written before the tail that publishes them (release) and completions read
-//! after the tail that publishes them (acquire), at indices below the sizes that the kernel told. The kernel only ever gets
-//! the address of a buffer that is borrowed until all operations on it have completed.
+//! The mappings are those of a ring descriptor that is open as long as they exist, with the lengths
+//! that the kernel's offsets imply. Entries are written before the tail that publishes them
+//! (release) and completions read after the tail that publishes them (acquire), at indices below
+//! the sizes that the kernel gave. The kernel only gets addresses of buffers that are borrowed
+//! until all operations on them have completed.
 #![expect(unsafe_code, reason = "io_uring_setup, io_uring_enter, shared rings")]
 
 use crate::arch::syscall6;
+use rustix::io_uring::{
+    IORING_OFF_CQ_RING, IORING_OFF_SQ_RING, IORING_OFF_SQES, IoringEnterFlags, IoringOp, IoringSqeFlags,
+    io_uring_params, io_uring_setup,
+};
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// `struct io_sqring_offsets`.
-#[repr(C)]
-#[derive(Default)]
-struct SubmissionOffsets {
-    head: u32,
-    tail: u32,
-    mask: u32,
-    entries: u32,
-    flags: u32,
-    dropped: u32,
-    array: u32,
-    _reserved: u32,
-    _user: u64,
-}
-
-/// `struct io_cqring_offsets`.
-#[repr(C)]
-#[derive(Default)]
-struct CompletionOffsets {
-    head: u32,
-    tail: u32,
-    mask: u32,
-    entries: u32,
-    overflow: u32,
-    cqes: u32,
-    flags: u32,
-    _reserved: u32,
-    _user: u64,
-}
-
-/// `struct io_uring_params`.
-#[repr(C)]
-#[derive(Default)]
-struct Params {
-    sq_entries: u32,
-    cq_entries: u32,
-    flags: u32,
-    _thread: [u32; 2],
-    _features: u32,
-    _wq: u32,
-    _reserved: [u32; 3],
-    sq: SubmissionOffsets,
-    cq: CompletionOffsets,
-}
-
-const _: () = assert!(size_of::<Params>() == 120);
-
-/// `struct io_uring_sqe`: one operation.
+/// `struct io_uring_sqe`: one operation. Not rustix's, whose unions would change how the timed
+/// loops fill it in.
 #[repr(C)]
 #[derive(Clone, Copy, Default)]
 struct Submission {
@@ -80,11 +40,11 @@ struct Submission {
 
 const _: () = assert!(size_of::<Submission>() == 64);
 
-/// `struct io_uring_cqe`: the end of one operation.
+/// `struct io_uring_cqe`: the result of one operation.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Completion {
-    /// What its operation was given to be known by.
+    /// The data of its operation.
     pub data: u64,
     /// The operation's result, or a negative error number.
     pub result: i32,
@@ -92,22 +52,17 @@ pub struct Completion {
     pub flags: u32,
 }
 
-/// The operations, by the kernel's numbers (`enum io_uring_op`).
-const NOP: u8 = 0;
-const POLL_ADD: u8 = 6;
-const READ: u8 = 22;
-const MSG_RING: u8 = 40;
-/// A success is not told (`IOSQE_CQE_SKIP_SUCCESS`, 5.17).
-const SKIP_SUCCESS: u8 = 1 << 6;
-/// Wait for completions (`IORING_ENTER_GETEVENTS`).
-const GET_EVENTS: usize = 1;
-/// The number of the call that makes rings, for those who filter it.
+// The operations, as the kernel's numbers.
+const NOP: u8 = IoringOp::Nop as u8;
+const POLL_ADD: u8 = IoringOp::PollAdd as u8;
+const READ: u8 = IoringOp::Read as u8;
+const MSG_RING: u8 = IoringOp::MsgRing as u8;
+/// No completion for an operation that succeeds (Linux 5.17).
+const SKIP_SUCCESS: u8 = IoringSqeFlags::CQE_SKIP_SUCCESS.bits();
+/// Wait for completions.
+const GET_EVENTS: usize = IoringEnterFlags::GETEVENTS.bits() as usize;
+/// The number of the call that creates rings, for those who filter it.
 pub const SETUP: libc::c_long = libc::SYS_io_uring_setup;
-/// What is mapped, by the offset it is mapped at.
-const SUBMISSION_RING: libc::off_t = 0;
-const COMPLETION_RING: libc::off_t = 0x800_0000;
-const SUBMISSIONS: libc::off_t = 0x1000_0000;
-
 /// One mapping of the ring's memory.
 #[derive(Debug)]
 struct Shared {
@@ -116,14 +71,15 @@ struct Shared {
 }
 
 impl Shared {
-    fn map(fd: BorrowedFd<'_>, len: usize, what: libc::off_t) -> io::Result<Shared> {
+    fn map(fd: BorrowedFd<'_>, len: usize, what: u64) -> io::Result<Shared> {
         let (protection, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_SHARED | libc::MAP_POPULATE);
-        // SAFETY: a fresh mapping at an address of the kernel's choice touches nothing that exists.
-        let at = unsafe { libc::mmap(std::ptr::null_mut(), len, protection, flags, fd.as_raw_fd(), what) };
+        // SAFETY: a new mapping at an address that the kernel chooses affects nothing that exists.
+        let at =
+            unsafe { libc::mmap(std::ptr::null_mut(), len, protection, flags, fd.as_raw_fd(), what as libc::off_t) };
         if at == libc::MAP_FAILED { Err(io::Error::last_os_error()) } else { Ok(Shared { at: at.cast(), len }) }
     }
 
-    /// The word at this offset, which the kernel told.
+    /// The word at this offset, which the kernel gave.
     fn word(&self, offset: u32) -> &AtomicU32 {
         assert!(offset as usize + 4 <= self.len && offset.is_multiple_of(4), "an offset outside of the ring");
         // SAFETY: inside the mapping, aligned, and shared with the kernel as an atomic.
@@ -153,7 +109,7 @@ pub struct Ring {
     head: u32,
 }
 
-/// The kernel's offsets of what is used in every turn.
+/// The kernel's offsets of what every operation uses.
 #[derive(Debug)]
 struct Offsets {
     submission_tail: u32,
@@ -164,29 +120,26 @@ struct Offsets {
 }
 
 impl Ring {
-    /// Rings for so many operations at once, a power of two.
+    /// Rings for `entries` operations at once, a power of two.
     ///
     /// # Errors
     /// Those of `io_uring_setup` and `mmap`.
     pub fn new(entries: u32) -> io::Result<Ring> {
-        let mut params = Params::default();
-        let fd = {
-            // SAFETY: the parameters are those of the call, and live across it; the descriptor is fresh and owned.
-            unsafe {
-                let at = std::ptr::from_mut(&mut params) as usize;
-                match crate::arch::syscall2(libc::SYS_io_uring_setup as usize, entries as usize, at) {
-                    error if error < 0 => return Err(io::Error::from_raw_os_error(-error as i32)),
-                    fd => OwnedFd::from_raw_fd(fd as i32),
-                }
-            }
-        };
-        let (sq, cq) = (&params.sq, &params.cq);
+        let mut params = io_uring_params::default();
+        // SAFETY: the parameters are plain: no flag makes the kernel take a descriptor or an
+        // address from them.
+        let fd = unsafe { io_uring_setup(entries, &mut params) }?;
+        let (sq, cq) = (&params.sq_off, &params.cq_off);
         let submission_bytes = sq.array as usize + params.sq_entries as usize * size_of::<u32>();
         let completion_bytes = cq.cqes as usize + params.cq_entries as usize * size_of::<Completion>();
         let ring = Ring {
-            submission_ring: Shared::map(fd.as_fd(), submission_bytes, SUBMISSION_RING)?,
-            completion_ring: Shared::map(fd.as_fd(), completion_bytes, COMPLETION_RING)?,
-            submissions: Shared::map(fd.as_fd(), params.sq_entries as usize * size_of::<Submission>(), SUBMISSIONS)?,
+            submission_ring: Shared::map(fd.as_fd(), submission_bytes, IORING_OFF_SQ_RING)?,
+            completion_ring: Shared::map(fd.as_fd(), completion_bytes, IORING_OFF_CQ_RING)?,
+            submissions: Shared::map(
+                fd.as_fd(),
+                params.sq_entries as usize * size_of::<Submission>(),
+                IORING_OFF_SQES,
+            )?,
             fd,
             at: Offsets {
                 submission_tail: sq.tail,
@@ -199,7 +152,7 @@ impl Ring {
             tail: 0,
             head: 0,
         };
-        // The ring of submissions holds numbers of entries: here each place its own, for ever.
+        // The submission ring holds indices of entries: here each place always has its own.
         for i in 0..params.sq_entries {
             ring.submission_ring.word(sq.array + 4 * i).store(i, Ordering::Relaxed);
         }
@@ -211,12 +164,14 @@ impl Ring {
         self.entries
     }
 
-    /// Writes an operation; the next [`Ring::enter`] publishes it. Never more than [`Ring::entries`] between two of those.
+    /// Writes an operation; the next [`Ring::enter`] publishes it. At most [`Ring::entries`]
+    /// between two of those.
     #[inline]
     fn push(&mut self, operation: Submission) {
         let place = (self.tail & (self.entries - 1)) as usize;
-        // SAFETY: the place is below the number of entries, which is a power of two; the kernel reads no entry that was not
-        // published, and has copied those that were when `enter` returned.
+        // SAFETY: the place is below the number of entries, which is a power of two. The kernel
+        // reads no entry that was not published, and has copied the published ones when `enter`
+        // returns.
         unsafe { self.submissions.at.cast::<Submission>().add(place).write(operation) };
         self.tail = self.tail.wrapping_add(1);
     }
@@ -227,16 +182,18 @@ impl Ring {
         self.push(Submission { opcode: NOP, fd: -1, data, ..Submission::default() });
     }
 
-    /// Waits once until the descriptor can be read.
+    /// Waits once until the descriptor is readable.
     #[inline]
     pub fn push_poll(&mut self, fd: BorrowedFd<'_>, data: u64) {
-        // The kernel wants the mask in words of the CPU's order, the 16 bits of `poll` first.
+        // The kernel expects the mask in 32-bit words of the CPU's byte order, the 16 bits of
+        // `poll` first.
         let mask = u32::from(libc::POLLIN as u16);
         let operation_flags = if cfg!(target_endian = "big") { mask.rotate_left(16) } else { mask };
         self.push(Submission { opcode: POLL_ADD, fd: fd.as_raw_fd(), operation_flags, data, ..Submission::default() });
     }
 
-    /// Puts a completion with this data and result into another ring; of a success nothing is told in this one.
+    /// Posts a completion with this data and result to another ring; success causes no completion
+    /// in this one.
     #[inline]
     pub fn push_message(&mut self, to: BorrowedFd<'_>, data: u64, result: u32) {
         self.push(Submission {
@@ -250,15 +207,16 @@ impl Ring {
         });
     }
 
-    /// Publishes what was written, and waits for so many completions: one `io_uring_enter`. How many operations the kernel
-    /// took, or a negative error number; what it did not take is forgotten.
+    /// Publishes what was written, and waits for `wait` completions: one `io_uring_enter`. Returns
+    /// the number of operations that the kernel took, or a negative error number; what it did not
+    /// take is dropped.
     #[inline]
     pub fn enter(&mut self, wait: u32) -> isize {
         let tail = self.submission_ring.word(self.at.submission_tail);
         let before = tail.load(Ordering::Relaxed);
         tail.store(self.tail, Ordering::Release);
         let (fd, new) = (self.fd.as_raw_fd() as usize, self.tail.wrapping_sub(before) as usize);
-        // SAFETY: integers by value; what the operations point to is borrowed by whoever pushed them.
+        // SAFETY: integers by value; those who pushed the operations borrow what they point to.
         let took = unsafe { syscall6(libc::SYS_io_uring_enter as usize, fd, new, wait as usize, GET_EVENTS, 0, 0) };
         if took < new as isize {
             self.tail = before.wrapping_add(took.max(0) as u32);
@@ -274,7 +232,8 @@ impl Ring {
             return None;
         }
         let place = (self.head & self.at.completion_mask) as usize;
-        // SAFETY: the place is below the number of completions; the kernel has written it before it moved the tail.
+        // SAFETY: the place is below the number of completions; the kernel wrote it before it
+        // advanced the tail.
         let completion =
             unsafe { self.completion_ring.at.add(self.at.completions as usize).cast::<Completion>().add(place).read() };
         self.head = self.head.wrapping_add(1);
@@ -282,8 +241,8 @@ impl Ring {
         Some(completion)
     }
 
-    /// Reads the beginning of a file into each of the equal parts of a buffer, all by one `io_uring_enter`; how many parts
-    /// were filled.
+    /// Reads the start of a file into each of the equal parts of a buffer, all with one
+    /// `io_uring_enter`; returns the number of parts filled.
     ///
     /// # Errors
     /// Those of `io_uring_enter`.
@@ -304,7 +263,8 @@ impl Ring {
             return Err(io::Error::from_raw_os_error(-took as i32));
         }
         let (mut ended, mut filled) = (0, 0);
-        // The buffer is the kernel's until the last of those it took has ended: whatever it takes.
+        // The kernel owns the buffer until the last operation that it took has completed, however
+        // long that takes.
         while ended < took {
             match self.pop() {
                 Some(completion) => {
@@ -324,26 +284,28 @@ impl AsFd for Ring {
     }
 }
 
-/// Why there are no rings, as far as can be seen from here.
+/// Why there are no rings, as far as a program can tell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Missing {
     /// The kernel was built without them.
     NotBuilt,
-    /// A filter of system calls says that the call does not exist.
+    /// A system call filter reports that the call does not exist.
     FilteredAway,
-    /// A filter of system calls forbids the call.
+    /// A system call filter forbids the call.
     Forbidden,
-    /// The setting `kernel.io_uring_disabled` has this value: 1 for all but some, 2 for all.
+    /// The setting `kernel.io_uring_disabled` has this value: 1 for all but some processes, 2 for
+    /// all.
     Disabled(u32),
-    /// Forbidden by something else: a security module, most likely.
+    /// Forbidden by something else, most likely a security module.
     Refused,
-    /// No memory for them: before Linux 5.12 they count as locked memory, of which others than root may have little.
+    /// No memory: before Linux 5.12 rings count as locked memory, which is limited for all but
+    /// root.
     NoMemory,
     /// Neither: some other error.
     Other,
 }
 
-/// Tells them apart by the error of `io_uring_setup` and by what `/proc` says.
+/// Determines the reason from the error of `io_uring_setup` and from `/proc`.
 pub fn missing(error: &io::Error) -> Missing {
     let disabled = std::fs::read_to_string("/proc/sys/kernel/io_uring_disabled").ok();
     // Of this thread: a filter is its own.
@@ -369,7 +331,7 @@ mod tests {
     use super::*;
     use crate::io::{pipe, write_full};
 
-    /// A ring, or nothing where this machine has none for the reason that is printed.
+    /// A ring, or `None` where this machine has none, for the reason that is printed.
     fn ring(entries: u32) -> Option<Ring> {
         match Ring::new(entries) {
             Ok(ring) => Some(ring),
@@ -443,7 +405,7 @@ mod tests {
         assert_eq!(tell_apart(Some(libc::EMFILE), None, true), Missing::Other);
     }
 
-    /// As under a container's profile: a filter is its thread's own, and so ends with it.
+    /// As under a container's profile: a filter belongs to its thread and ends with it.
     #[test]
     fn a_filter_is_recognised() {
         let off = |text: String| text.trim() != "0";

@@ -1,5 +1,6 @@
-//! What the kernel lets a program do without entering it: through libc, which asks the vDSO where it can, and the same by
-//! number, which does enter the kernel.
+//! What a program can do without entering the kernel: through libc, which uses the vDSO where it
+//! can, and the same by number, which does enter the kernel
+//! (`docs/methods/operating-system.md#vdso`).
 //!
 //! # Safety
 //! Out-parameters are owned and valid.
@@ -46,7 +47,7 @@ impl ClockId {
     }
 }
 
-/// The CPU that this thread runs on, as libc knows it; -1 where it does not.
+/// The CPU of this thread from libc; -1 where it does not know.
 #[inline(always)]
 pub fn cpu() -> i32 {
     // SAFETY: no arguments.

@@ -1,14 +1,19 @@
 #!/bin/sh
-# Runs the tests of this crate for another CPU, under qemu's user emulation, on Debian 12, without touching the system:
+# Runs the tests of the kernels for another CPU, under qemu's user emulation, on Debian 12, without
+# changing the system:
 #
 #     crates/sys/tests/cross.sh aarch64        (or riscv64; more arguments go to `cargo test`)
 #
-# Wanted: apt-get install gcc-CPU-linux-gnu libc6-dev-DEBCPU-cross qemu-user-static.
-# The compiler is Debian's own `rustc-web` of the security archive, because the next release has its standard library
-# for every CPU, of the same version; all is unpacked below target/cross and nothing installed. So is the emulator of RISC-V, of
-# the next release: that of Debian 12 answers no hwprobe, and what the kernels are chosen by would not be tried. Emulated
-# *times* mean nothing: the suite asserts none there.
-# QEMU_CPU before the command names one CPU instead of those below: max,sve-default-vector-length=16, or max,sve=off.
+# Needs: apt-get install gcc-CPU-linux-gnu libc6-dev-DEBCPU-cross qemu-user-static.
+#
+# The compiler is Debian's own `rustc-web` of the security archive, because the next release has its
+# standard library for every CPU, in the same version. Everything is unpacked below target/cross and
+# nothing installed. The emulator of RISC-V is that of the next release too: Debian 12's does not
+# answer hwprobe, which chooses the kernels. Emulated *times* mean nothing, and no test asserts one
+# there.
+#
+# QEMU_CPU before the command names one CPU instead of those below, for example
+# max,sve-default-vector-length=16 or max,sve=off.
 set -eu
 cpu=$1; shift
 case $cpu in
@@ -24,7 +29,7 @@ cd "$(dirname "$0")/../../.."
 here=$PWD/target/cross; root=$here/root; debs=$here/debs
 mkdir -p "$root" "$debs" "$here/lists/partial" "$here/cache/archives/partial"
 
-# apt-get on the mirror that this machine already uses, one release further on, in lists of our own.
+# apt-get on the mirror that this machine already uses, for the next release, with lists of our own.
 next() {
     apt-get -o Dir::Etc::SourceList="$here/trixie.list" -o Dir::Etc::SourceParts=/dev/null \
         -o Dir::State::Lists="$here/lists" -o Dir::Cache="$here/cache" \
@@ -58,7 +63,7 @@ export LD_LIBRARY_PATH="$root/usr/lib/x86_64-linux-gnu" RUSTC="$root/usr/bin/rus
 name=$(echo "$target" | tr a-z- A-Z_)
 export "CARGO_TARGET_${name}_LINKER=$cpu-linux-gnu-gcc"
 export "CARGO_TARGET_${name}_RUNNER=$qemu -L /usr/$cpu-linux-gnu"
-# What tells of kernels; the others ask the machine itself, which is emulated badly.
+# The tests of kernels; the others ask about the machine, which is emulated badly.
 tests=$(cd crates/sys/tests && ls kernels*.rs disassembly.rs | sed 's/\.rs$//; s/^/--test /')
 for model in $models; do
     echo "As $model:"

@@ -1,8 +1,10 @@
-//! The instruction that a kernel claims is really in it, as often as it should be, and no other touches memory: the
-//! loops are looked up, by address, in the disassembly of this very test program.
+//! Each kernel really contains the instruction that it claims, as often as it should, and no other
+//! instruction accesses memory: the loops are found, by address, in the disassembly of this test
+//! program.
 //!
-//! `objdump` of GNU binutils does the work (for a foreign program the one that comes with its linker). Where there is
-//! none, the tests say so and pass, and only the chase is checked, by its bytes.
+//! `objdump` of GNU binutils disassembles (for a foreign program the one that comes with its
+//! linker). Without it the tests say so and pass, and only the chase is checked, by its bytes
+//! (`docs/methods/processor.md#kernel-checks`).
 //!
 //! # Safety
 //!
@@ -19,7 +21,7 @@ use groma_sys::arch::{Doubles, MIX_GROUPS, MIX_LINE};
 use objdump::{Instruction, disassemble, in_file, innermost};
 use std::collections::HashSet;
 
-/// What the loops consist of, in the spelling of GNU objdump.
+/// The instructions of the loops, in the spelling of GNU objdump.
 #[cfg(target_arch = "x86_64")]
 mod expected {
     pub(super) const CHASE: &[&str] = &["mov rax,QWORD PTR [rax]"];
@@ -57,7 +59,7 @@ mod expected {
 }
 #[cfg(target_arch = "riscv64")]
 mod expected {
-    // Without aliases, whose spelling changes from version to version. (c.: in two bytes instead of four.)
+    // Without aliases, whose spelling changes between versions. (c.: in two bytes instead of four.)
     pub(super) const CHASE: &[&str] = &["c.ld a0,0(a0)"];
     pub(super) const CHASE_BYTES: &[u8] = &[0x08, 0x61];
     pub(super) const ADD: &[&str] = &["c.add a0,a1"];
@@ -71,7 +73,8 @@ mod expected {
     pub(super) const SYSCALL: &str = "ecall";
 }
 
-/// Asserts that the innermost loop of `function` is `body`, `times` times, and two instructions that count and jump.
+/// Asserts that the innermost loop of `function` is `body`, `times` times, and two instructions
+/// that count and jump.
 fn assert_loop(function: usize, body: &[&str], times: u64) {
     let Some(function) = disassemble(in_file(function)) else { return };
     let found = innermost(&function);
@@ -117,16 +120,17 @@ fn call_loops_call_a_function_that_returns() {
             assert_eq!(1, targets.iter().collect::<HashSet<_>>().len());
             let leaf = disassemble(targets[0].unwrap()).unwrap();
             assert_eq!(expected::RETURN, leaf[0].text);
-            // x86-64 makes room for the seventh argument and takes it away again.
+            // x86-64 allocates space for the seventh argument and releases it again.
             let stack = if cfg!(target_arch = "x86_64") && k == 7 { 2 } else { 0 };
-            // RISC-V makes a distant address in two steps, of which `auipc` is the first.
+            // RISC-V computes a distant address in two steps, the first of which is `auipc`.
             let rest = body.iter().filter(|i| i.name() != "auipc").count();
             assert_eq!(calls as usize * (k + 1 + stack) + 2, rest, "{k} arguments: {body:#?}");
         }
     }
 }
 
-/// How often execution comes to `address` while `work` runs: the trap flag stops the CPU after every instruction.
+/// How often execution reaches `address` while `work` runs: the trap flag stops the CPU after every
+/// instruction.
 #[cfg(target_arch = "x86_64")]
 fn visits(address: usize, work: impl FnOnce()) -> u64 {
     use std::arch::asm;
@@ -141,7 +145,8 @@ fn visits(address: usize, work: impl FnOnce()) -> u64 {
     }
     ADDRESS.store(address, Relaxed);
     VISITS.store(0, Relaxed);
-    // SAFETY: the handler touches nothing but the atomics; the flag belongs to this thread and is cleared again.
+    // SAFETY: the handler only accesses the atomics; the flag belongs to this thread and is cleared
+    // again.
     unsafe {
         let mut action: libc::sigaction = std::mem::zeroed();
         action.sa_sigaction = trap as *const () as usize;
@@ -154,7 +159,7 @@ fn visits(address: usize, work: impl FnOnce()) -> u64 {
     VISITS.load(Relaxed)
 }
 
-/// Results show how often a chain or a chase turns, not how often calls were made.
+/// Results show how often a chain or a chase turns, but not how often calls were made.
 #[test]
 #[cfg(target_arch = "x86_64")]
 fn call_loops_turn_as_often_as_told() {
@@ -170,8 +175,9 @@ fn call_loops_turn_as_often_as_told() {
     }
 }
 
-/// What a loop loads, stores and fetches, and where: the instruction, the address as written, and how often the register in it was
-/// added to before. Each is there once if every byte of a turn is moved, and none twice.
+/// What a loop loads, stores and prefetches, and where: the instruction, the address as written,
+/// and how often the register in it was advanced before. Each occurs once if every byte of a turn
+/// is moved, and none twice.
 fn addresses(body: &[Instruction]) -> Vec<(&str, &str, usize)> {
     let mut all = Vec::new();
     for (at, i) in body.iter().enumerate() {
@@ -193,13 +199,13 @@ fn streams_use_the_instruction_they_claim() {
         let Some(function) = disassemble(in_file(kernel.run as usize)) else { return };
         let body = innermost(&function);
         if matches!(kernel.isa, "string" | "line") {
-            // One instruction that moves a whole pass, or one that zeroes a line.
+            // One instruction that moves a whole pass, or that zeroes a line.
             let count = body.iter().filter(|i| i.text.starts_with(kernel.instruction)).count();
             let memory = body.iter().filter(|i| i.memory().is_some()).count();
             assert_eq!((1, usize::from(kernel.isa == "string")), (count, memory), "{kernel:?}: {body:#?}");
             continue;
         }
-        // Lines fetched beforehand, one for each that plain stores of an eightfold kernel go to.
+        // Lines prefetched, one for each that plain stores of an `x8` kernel write.
         assert!(all_differ(&addresses(body)), "{kernel:?}: {body:#?}");
         let fetch = |i: &&Instruction| i.name() == "prefetchw" || i.text.starts_with("prfm pstl1keep");
         let (ahead, body): (Vec<_>, Vec<_>) = body.iter().partition(fetch);
@@ -211,7 +217,7 @@ fn streams_use_the_instruction_they_claim() {
         let memory: Vec<_> = body.iter().filter(|i| i.memory().is_some()).map(|i| i.name()).collect();
         assert_eq!(moves * directions, memory.len(), "{kernel:?}: {body:#?}");
         assert!(memory.iter().all(|name| claimed.contains(name)), "{kernel:?}: {body:#?}");
-        // As many of the one as of the other.
+        // As many of one as of the other.
         let first = memory.iter().filter(|name| **name == claimed[0]).count();
         assert_eq!(if claimed[0] == claimed[claimed.len() - 1] { memory.len() } else { moves }, first, "{kernel:?}");
         // Vectors of the claimed width.
@@ -227,12 +233,12 @@ fn streams_use_the_instruction_they_claim() {
         for i in body.iter().filter(|i| i.memory().is_some()) {
             assert!(i.text.contains(vector), "{}", i.text);
         }
-        // RISC-V's instructions do not say how many registers they are about.
+        // RISC-V's instructions do not encode the number of registers.
         #[cfg(target_arch = "riscv64")]
         if kernel.isa == "rvv" {
             riscv64::assert_groups_of_eight(&function);
         }
-        // What orders non-temporal stores, after the loop.
+        // The fence for non-temporal stores, after the loop.
         if matches!(kernel.op, Op::WriteNt | Op::CopyNt) {
             let fence = if cfg!(target_arch = "x86_64") { "sfence" } else { "dsb" };
             assert_eq!(1, function.iter().filter(|i| i.name() == fence).count());
@@ -240,14 +246,14 @@ fn streams_use_the_instruction_they_claim() {
     }
 }
 
-/// What the loops on doubles, or the mixes, of a set of instructions are written with.
+/// The mnemonics of an instruction set in the loops on doubles or the mixes.
 #[derive(Debug)]
 #[cfg(not(target_arch = "riscv64"))]
 struct Words {
-    /// Bytes that one load or store moves, and bytes of a vector.
+    /// Bytes of one load or store, and bytes of a vector.
     width: usize,
     lanes: usize,
-    /// How one of its vectors is written.
+    /// The spelling of one of its vectors.
     vector: &'static str,
     load: &'static [&'static str],
     store: &'static str,
@@ -303,13 +309,13 @@ impl Words {
         }
     }
 
-    /// Asserts that the inner loop of the function at `run` moves so many bytes from memory and so many to it, multiplies and
-    /// adds so many, and does nothing else but count.
+    /// Asserts that the inner loop of the function at `run` moves these numbers of bytes from and
+    /// to memory, multiplies and adds this often, and otherwise only counts.
     fn assert_loop(&self, run: usize, nt: bool, read: usize, written: usize, multiplied: usize, added: usize) {
         let Some(function) = disassemble(in_file(run)) else { return };
         let body = innermost(&function);
         let told = || format!("{self:?}: {body:#?}");
-        // x86 says first where it stores to, and has a register there if it does not.
+        // x86 names the destination first, which is a register where it is not memory.
         let stores = |i: &&Instruction| {
             i.name().starts_with("st")
                 || cfg!(target_arch = "x86_64") && i.text.split(',').next().is_some_and(|first| first.contains('['))
@@ -385,25 +391,26 @@ fn counters_and_system_calls_are_inlined() {
     }
 }
 
-/// What the loops on doubles and the mixes of RISC-V consist of.
+/// The instructions of the loops on doubles and of the mixes of RISC-V.
 #[cfg(target_arch = "riscv64")]
 mod riscv64 {
     use super::objdump::{Instruction, disassemble, in_file, innermost};
     use groma_sys::arch::{self, Doubles, MIX_GROUPS, MIX_LINE};
     use std::collections::HashSet;
 
-    // objdump knows no instructions but of the extensions that a program is marked with, and the mark says what a compiler may
-    // use.
+    // objdump only decodes the extensions that a program is marked with, and the mark says what a
+    // compiler may use.
     std::arch::global_asm!(r#".attribute arch, "rv64gcv_zicbom_zicboz""#);
 
-    /// Asserts that vectors are set up once, before the loop, as groups of eight registers of words.
+    /// Asserts that vectors are configured once, before the loop, as groups of eight registers of
+    /// words.
     pub(super) fn assert_groups_of_eight(function: &[Instruction]) {
         let set: Vec<_> = function.iter().filter(|i| i.name().starts_with("vset")).collect();
         assert!(matches!(&*set, [i] if i.text.ends_with(",e64,m8,ta,ma")), "{set:#?}");
     }
 
-    /// Asserts that so many instructions load, each from an address of its own, that so many store, each to one of its own, and that
-    /// no other goes to memory.
+    /// Asserts that this many instructions load, each from a different address, and that this many
+    /// store, each to a different one, and that no other accesses memory.
     fn assert_moves(body: &[Instruction], [load, store]: [&str; 2], loads: usize, stores: usize) {
         let memory: Vec<_> = body.iter().filter_map(|i| Some((name(i), i.memory()?))).collect();
         assert_eq!(loads + stores, memory.len(), "{body:#?}");
@@ -413,7 +420,7 @@ mod riscv64 {
         }
     }
 
-    /// The name, whether it is in two bytes or in four.
+    /// The name, in its two-byte or its four-byte form.
     fn name(instruction: &Instruction) -> &str {
         instruction.name().trim_start_matches("c.")
     }
@@ -423,14 +430,14 @@ mod riscv64 {
         for kernel in arch::doubles_kernels().into_iter().filter(|kernel| kernel.isa != "portable") {
             let Some(function) = disassemble(in_file(kernel.run as usize)) else { return };
             let body = innermost(&function);
-            // How many are in a turn, and the names of those that load and store, multiply and add.
+            // How many are in a turn, and the names of those that load, store, multiply and add.
             let (each, moves, arithmetic) = match kernel.isa {
                 "scalar" => (kernel.step / 8, ["fld", "fsd"], ["fmul.d", "fadd.d"]),
                 "rvv" => (2, ["vle64.v", "vse64.v"], ["vfmul.vf", "vfadd.vv"]),
                 isa => panic!("what a loop with {isa} consists of is not written here"),
             };
             assert_moves(body, moves, kernel.op.reads() as usize * each, kernel.op.writes() as usize * each);
-            // Products and sums apart, none of them fused.
+            // Products and sums separately, none of them fused.
             let (products, sums) = match kernel.op {
                 Doubles::Copy | Doubles::Fill => (0, 0),
                 Doubles::Scale => (each, 0),
@@ -447,8 +454,8 @@ mod riscv64 {
         }
     }
 
-    /// Asserts that so many instructions load and so many store eight words, a line, that each address goes on by a line after it was
-    /// used, and that there is nothing else but what counts.
+    /// Asserts that this many instructions load and this many store eight words, a line, that each
+    /// address advances by a line after its use, and that the rest only counts.
     fn assert_lines(function: &[Instruction], body: &[Instruction], loads: usize, stores: usize) {
         let set: Vec<_> = function.iter().filter(|i| i.name().starts_with("vset")).collect();
         assert!(matches!(&*set, [i] if i.text == "vsetivli zero,8,e64,m4,ta,ma"), "{set:#?}");

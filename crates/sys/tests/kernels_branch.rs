@@ -1,5 +1,5 @@
-//! Kernels of branches, of store forwarding, of splits and of wide vectors against their references: counts, states and
-//! values, never a time.
+//! Kernels of branches, store forwarding, split accesses and wide vectors against their references:
+//! counts, states and values, never a time.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
@@ -10,8 +10,8 @@ use groma_sys::arch::branch::{
 };
 use groma_sys::arch::wide::{WIDE_STEP, WIDE_UNROLL, vector_work};
 use groma_sys::arch::{CHAIN_OPERAND, portable};
-use groma_sys::forward::{FORWARDS, Forward, Forwarding};
 use groma_sys::split::{SPLIT_BYTES, SPLITS, Split, unaligned_usable};
+use groma_sys::store_forward::{FORWARDS, Forward, Forwarding};
 
 const SEED: u64 = 0x9e37_79b9_7f4a_7c15;
 
@@ -39,8 +39,8 @@ fn branches_are_taken_or_not_as_told() {
     }
 }
 
-/// Branches that are taken one after the other in the same 16 bytes cost more on many CPUs: the layout is part of what
-/// is measured.
+/// Consecutive taken branches in the same 16 bytes cost more on many CPUs: the layout is part of
+/// what is measured.
 #[test]
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 fn taken_branches_are_as_far_apart_as_their_layout_says() {
@@ -59,7 +59,7 @@ fn taken_branches_are_as_far_apart_as_their_layout_says() {
     }
 }
 
-/// What the generator chooses, in the plainest way.
+/// The generator's decisions, in the simplest way.
 fn chosen(steps: u64, mask: u64) -> Drawn {
     let mut drawn = Drawn { state: SEED, taken: 0 };
     for _ in 0..steps {
@@ -91,7 +91,7 @@ fn the_generator_is_fair_and_without_short_memory() {
     let taken = chosen(steps, 1).taken;
     // Six standard deviations of 128.
     assert!(taken.abs_diff(steps / 2) < 768, "{taken} of {steps}");
-    // The same as up to 64 outcomes before in half of the cases.
+    // Equal to the outcome up to 64 earlier in half of the cases.
     let mut state = SEED;
     let bits: Vec<u64> = (0..steps)
         .map(|_| {
@@ -136,7 +136,7 @@ fn forwarded(kind: Forward, memory: &mut [u8], store: usize, load: usize, steps:
 
 #[test]
 fn loads_see_what_was_stored() {
-    // In a line, across two lines, and across two pages of 4 KiB as far as the buffer goes.
+    // Within a line, across two lines, and across two pages of 4 KiB as far as the buffer reaches.
     for store in [64, 60, 4092] {
         if store % 8 != 0 && unaligned_usable().is_err() {
             continue;

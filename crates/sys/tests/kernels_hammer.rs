@@ -1,7 +1,8 @@
-//! The hammer kernels against the portable ones: places, values, answers, counters; never a time.
+//! The kernels of random updates against the portable ones: places, values, results, counters;
+//! never a time.
 //!
 //! # Safety
-//! The kernels get buffers of the length that they are told.
+//! The kernels get buffers of the length that they are given.
 #![expect(unsafe_code, reason = "calls the raw kernels")]
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -20,7 +21,8 @@ fn memory(pages: u64) -> Map {
 
 #[test]
 fn known_words_and_places() {
-    // wyrand's own: the product of a counter and the flipped counter, folded. RunOutcome out with Python's long integers.
+    // wyrand itself: the product of a counter and the inverted counter, folded. Computed with
+    // Python's integers.
     let by_hand = |c: u64| {
         let product = u128::from(c) * u128::from(c ^ 0xe703_7ed1_a0b4_28db);
         (product >> 64) as u64 ^ (product & u128::from(u64::MAX)) as u64
@@ -29,7 +31,7 @@ fn known_words_and_places() {
         assert_eq!(word(c), by_hand(c));
     }
     assert_eq!(word(1), 0xe703_7ed1_a0b4_28da);
-    // A half of the range is the middle page, at its start.
+    // Half of the range is the middle page, at its start.
     assert_eq!(place(0x8000_0000, 10, ANY_WORD), 5 * 4096);
     assert_eq!(place(u32::MAX, 10, ANY_WORD), 9 * 4096 + 4088);
     assert_eq!(place(u32::MAX, 10, FIRST_LINE), 9 * 4096 + 56);
@@ -40,7 +42,7 @@ fn known_words_and_places() {
 fn stores_go_where_the_reference_goes() {
     for (pages, pairs, mask) in [(1, 0, MASKS[0]), (1, 1, MASKS[1]), (3, 7, MASKS[0]), (100, 5000, MASKS[1])] {
         let (mut native, mut reference) = (memory(pages), memory(pages));
-        // SAFETY: both have so many pages.
+        // SAFETY: both have that many pages.
         let counters = unsafe {
             [
                 hammer::hammer_store(native.as_mut_ptr(), pages, mask, 42, pairs),
@@ -59,7 +61,7 @@ fn stores_go_where_the_reference_goes() {
 fn ownership_answers_as_the_reference_does() {
     for (pages, ops) in [(1, 0), (1, 1), (2, 3000), (100, 5000)] {
         let (mut native, mut reference) = (memory(pages), memory(pages));
-        // SAFETY: both have so many pages.
+        // SAFETY: both have that many pages.
         let ends = unsafe {
             [
                 hammer::hammer_own(native.as_mut_ptr(), pages, ANY_WORD, 42, 9, ops),
@@ -77,7 +79,7 @@ fn ownership_answers_as_the_reference_does() {
         assert_eq!(bare[0], bare[1]);
         assert_eq!(bare[0].0, 42u64.wrapping_add(STEP.wrapping_mul(ops)));
     }
-    // The answer turns the sequence: another one, other places.
+    // The result changes the sequence: a different one, different places.
     let ends = [9, 10].map(|answer| hammer::hammer_own_bare(100, ANY_WORD, 42, answer, 3).1);
     assert_ne!(ends[0], ends[1]);
 }
@@ -92,14 +94,15 @@ fn a_replay_is_what_the_memory_holds() {
         assert_eq!(hammer.wrong_words(before, 3000), 0, "{kind:?}");
         let (words, standing) = replay(kind, 64, before, 3000);
         assert_eq!((standing, hammer.ops_since(before)), (hammer.standing(), 3000));
-        // And nothing else was touched.
+        // And nothing else was accessed.
         let touched = map.chunks_exact(8).filter(|w| w.iter().any(|b| *b != 0)).count();
         assert_eq!(touched, words.values().filter(|v| **v != 0).count(), "{kind:?}");
         Bare::new(map.len(), kind, 7).run(3000);
     }
 }
 
-/// Every page equally often, every place in it too, and one page says nothing of the next: chi squared.
+/// Every page equally often, every place in it too, and one page is independent of the next: chi
+/// squared.
 #[test]
 fn places_are_spread_evenly() {
     for kind in Kind::ALL {
@@ -125,7 +128,8 @@ fn places_are_spread_evenly() {
             let expected = seen / cells.len() as f64;
             let chi: f64 = cells.iter().map(|n| (n - expected).powi(2) / expected).sum();
             let freedom = cells.len() as f64 - 1.0;
-            // Five standard deviations on either side; the sequence is fixed, so it holds for ever.
+            // Five standard deviations on either side; the sequence is fixed, so the result never
+            // changes.
             assert!((chi - freedom).abs() < 5.0 * (2.0 * freedom).sqrt(), "{kind:?}: {chi} of {freedom}");
         }
     }
@@ -141,7 +145,7 @@ fn the_end_of_the_buffer_is_respected() {
     }
 }
 
-/// Two stores a turn in the one, none in the other; one atomic addition in the chain.
+/// Two stores a turn in one, none in the other; one atomic addition in the chain.
 #[test]
 #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64")))]
 fn the_claimed_instructions_are_in_the_loops_and_no_other_goes_to_memory() {
@@ -162,7 +166,7 @@ fn the_claimed_instructions_are_in_the_loops_and_no_other_goes_to_memory() {
     assert_eq!((seen.len(), seen.iter().filter(|i| i.starts_with(store)).count()), (2, 2), "{stores:#?}");
     let bare = function(hammer::hammer_bare as *const ()).unwrap();
     assert_eq!(to_memory(&bare).len(), 0, "{bare:#?}");
-    // But for the stores, and what adds the base to an address, the two are the same loop.
+    // Except for the stores, and for adding the base to an address, the two loops are the same.
     let multiplies = |function: &[objdump::Instruction]| function.iter().filter(|i| i.text.contains("mul")).count();
     assert_eq!(multiplies(&stores), multiplies(&bare));
     let chain = function(hammer::hammer_own as *const ()).unwrap();

@@ -1,4 +1,4 @@
-//! The topology on machines that we do not have, and on the one that we have.
+//! The topology of machines that we do not have, and of this one.
 
 #[path = "fixtures/mod.rs"]
 mod fixtures;
@@ -121,7 +121,7 @@ fn hybrid_pairs_are_of_equal_cores_and_the_capable_ones_first() {
     assert_eq!(topology.pair(Relation::SameLlc), Ok((4, 6)));
     assert_eq!(topology.compact(4), [4, 5, 6, 7]);
     assert_eq!(topology.spread(8), [4, 6, 0, 1, 2, 3, 5, 7]);
-    // Four cores that share a second-level cache: a pair there is the best that is left.
+    // Four cores that share a second-level cache: a pair there is the best available.
     assert_eq!(hybrid().topology([0, 1, 4]).pair(Relation::SameLlc), Ok((0, 1)));
 }
 
@@ -150,7 +150,8 @@ fn cpus_above_32_64_and_256_are_themselves() {
     assert_eq!(reason(&topology, Relation::Smt), "no SMT here");
     let spread = topology.spread(320);
     assert_eq!(spread.iter().collect::<BTreeSet<_>>().len(), 320, "every CPU once");
-    // The lmbench defect: with more than 32 CPUs, several copies landed on one.
+    // The lmbench defect: with more than 32 CPUs, several copies landed on one
+    // (`docs/methods/operating-system.md#placement-and-cpu-masks`).
     assert_eq!(spread[..4], [0, 160, 8, 168]);
     let caches: BTreeSet<u32> = spread[..40].iter().map(|cpu| cpu / 8).collect();
     assert_eq!(caches.len(), 40, "a last-level cache for each while there are any");

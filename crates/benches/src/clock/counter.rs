@@ -1,17 +1,23 @@
-//! Reading the CPU's own counter of time: `tsc` on x86-64, `cntvct_el0` on aarch64, `time` on riscv64.
+//! Reading the CPU's time counter: `tsc` on x86-64, `cntvct_el0` on aarch64, `time` on riscv64.
 //!
-//! Measures one read with the fences around it that keep the work to be timed on its side of the reading: what the
-//! shortest measurements pay. Not the counter's step, and not cycles of the core: this counter ticks at one rate whatever
-//! the core's clock does.
+//! **Measures:** One read with the fences around it that keep the timed work on its side of the
+//! reading: the overhead of the shortest measurements.
 //!
-//! Method: many reads back to back in one short interval. Each is compared with the one before, and the rate that the
-//! whole measurement shows with the rate that the run began with: a virtual machine that was moved in between, or a
-//! counter that stops in sleep, shows itself here.
+//! **Does not measure:** The counter's step, or core cycles: this counter ticks at a constant rate,
+//! whatever the core clock does.
 //!
-//! Traps: without fences neighbouring reads overlap each other and the work; a counter whose rate changes with the core's
-//! clock is no clock (then this is unsupported, with the reason).
+//! **Method:** Many reads back to back in one short interval. Each is compared with the one before,
+//! and the counter's rate over the whole measurement with its rate at the start of the run. That
+//! detects a virtual machine that was migrated in between, and a counter that stops in sleep
+//! states.
 //!
-//! Source: CSE 221 "measurement overhead"; the counter replaces lmbench's `gettimeofday`.
+//! **Pitfalls:**
+//! - Without fences, neighbouring reads overlap each other and the work.
+//! - A counter whose rate follows the core clock is no clock. The benchmark is then unsupported,
+//!   with the reason.
+//!
+//! **Sources:** CSE 221 "measurement overhead"; the counter replaces lmbench's `gettimeofday`. See
+//! docs/methods/processor.md#counter-read.
 
 use crate::work;
 use groma_harness::prelude::*;
@@ -20,18 +26,18 @@ use groma_harness::sys::clock::{Clock, Monotonic};
 
 pub(crate) static BENCH: Benchmark = Benchmark {
     info: Info {
-        summary: "Reading the CPU's counter of time, between fences",
+        summary: "Reading the CPU's time counter, between fences",
         about: about!("counter.rs"),
         iteration: "one read between fences",
         lineage: &["cse221:measurement_overhead"],
-        quick: false,
+        tier: Tier::Standard,
         ..Info::new("clock.counter")
     },
     run: Run::Here(run),
 };
 
-/// How far the rate may be from that of the preflight. Both are good to a few millionths; a wrong counter is off by more
-/// than this.
+/// How far the rate may be from that of the preflight. Both are accurate to a few ppm; a faulty
+/// counter is off by more than this.
 const RATE_ERROR: f64 = 500e-6;
 
 fn run(ctx: &mut Ctx) -> Outcome {
@@ -61,7 +67,8 @@ fn run(ctx: &mut Ctx) -> Outcome {
     Ok(())
 }
 
-/// The counter, and the clock in the middle of reading it: of several tries the one that nothing came between.
+/// The counter, and the clock at the middle of reading it. Of 16 tries, the one with the narrowest
+/// bracket, in which nothing interrupted the reads.
 fn counter_and_clock() -> (u64, f64) {
     let tries = (0..16).map(|_| {
         let before = Monotonic.now_ns();

@@ -1,17 +1,21 @@
-//! What a loop costs: one turn of the emptiest counted loop.
+//! Loop overhead: one turn of the emptiest counted loop.
 //!
-//! Measures counting down and jumping back, and nothing else: what the loop around an operation adds to it. The harness
-//! takes nothing off for it anywhere: where it matters (an operation of a few cycles), the operation is repeated within
-//! the loop, or the loop is a control beside it.
+//! **Measures:** Counting down and jumping back, and nothing else: what the loop around an
+//! operation adds to it.
 //!
-//! Method: the very kind of loop that the benchmarks are written with, compiled as they are, around a body that is empty
-//! but may not be left out.
+//! **Method:** The kind of loop that the benchmarks use, compiled like them, around an empty body
+//! that the compiler must keep. The harness never subtracts this overhead. Where it matters (an
+//! operation of a few cycles), the operation is repeated within the loop, or the loop runs beside
+//! it as a control.
 //!
-//! Traps: a compiler removes an empty loop, or does several turns at once (time then does not grow with the turns, or the
-//! turn comes out at a fraction of a cycle); some cores do two turns of so small a loop a cycle, so that beside real work
-//! it costs nothing and alone it costs half a cycle.
+//! **Pitfalls:**
+//! - A compiler removes an empty loop or merges turns. Time then does not grow with the number of
+//!   turns, or a turn takes a fraction of a cycle.
+//! - Some cores run two turns of such a small loop in one cycle. The loop then costs half a cycle
+//!   alone, and nothing beside real work.
 //!
-//! Source: CSE 221 "measurement overhead" (the loop), lmbench3 `loop_o`.
+//! **Sources:** CSE 221 "measurement overhead" (the loop); lmbench3 `loop_o`. See
+//! docs/methods/processor.md#loop-cost.
 
 use crate::work::Done;
 use groma_harness::prelude::*;
@@ -39,11 +43,11 @@ fn run(ctx: &mut Ctx) -> Outcome {
     Ok(())
 }
 
-/// Not inlined: its code must not depend on what stands around it.
+/// Not inlined: its code must not depend on its caller.
 #[inline(never)]
 fn turns(n: u64) -> u64 {
     for _ in 0..n {
-        // Nothing that the compiler can see through, and no instruction.
+        // Opaque to the compiler, and no instruction.
         black_box(());
     }
     n

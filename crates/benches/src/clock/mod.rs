@@ -1,5 +1,7 @@
-//! The harness's own instruments: what it costs to read the time, and how finely it is told.
+//! The harness's own instruments: the cost of reading the time, and the resolution of the clock.
 
+use groma_harness::model::Family;
+use groma_harness::model::family::{Figure, Row, Say, first};
 use groma_harness::{Benchmark, Ctx};
 
 mod counter;
@@ -8,6 +10,17 @@ mod offset;
 mod rate;
 mod read;
 mod step;
+
+/// What the family says about itself.
+pub(crate) static ABOUT: Family = Family {
+    name: "clock",
+    summary: "What reading the clocks costs, and how finely they tell the time",
+    says: Say::Led(&[
+        Say::Text("reading the clock costs {}", &[Figure::Value(first("clock.read"))]),
+        Say::Text("; polled, it moves by {} at a time", &[Figure::Value(first("clock.step"))]),
+    ]),
+    rows: &[Row::CounterRate("clock.rate")],
+};
 
 pub(crate) const ALL: &[&Benchmark] =
     &[&read::BENCH, &counter::BENCH, &step::BENCH, &rate::BENCH, &offset::BENCH, &r#loop::BENCH];

@@ -1,23 +1,28 @@
-//! How far the counters of different CPUs are apart.
+//! Offset between the counters of different CPUs.
 //!
-//! Measures the difference of the CPU's own counter of time (`tsc`, `cntvct_el0`, `time`) between the first allowed CPU
-//! and each of the others (of more than 32, of 32 spread evenly), in seconds: the main value is the largest that was
-//! seen, without its sign, and `bound` is the largest that it can be, which is the former and half of the round trip that it was
-//! seen with. Where the main value is below half a round trip (the fact `offset.uncertainty`) the counters cannot
-//! be told apart; a larger one is a finding, and a note says so. A program that takes a time on one CPU and
-//! subtracts it from a time on another is wrong by so much.
+//! **Measures:** The difference of the CPU's time counter (`tsc`, `cntvct_el0`, `time`) between the
+//! first allowed CPU and each of the others (32 evenly spaced ones if there are more than 32), in
+//! seconds. The main value is the largest absolute offset seen. `bound` is the largest possible
+//! offset: the offset seen plus half the round trip that it was seen with. A main value below half
+//! a round trip (the fact `offset.uncertainty`) cannot be distinguished from zero; a larger one is
+//! a finding, and a note says so. A program that subtracts a time taken on one CPU from a time
+//! taken on another is wrong by this amount.
 //!
-//! Method: the two CPUs pass a word to and fro through their caches. One reads its counter, sends, waits for the answer and
-//! reads again; the other reads its own between. If both ways take as long, its reading belongs to the middle of the two:
-//! the difference is the offset, and whatever the ways take it is not further off than half of the round trip. Of all trips
-//! of a pair the shortest counts.
+//! **Method:** Two CPUs pass a word back and forth through their caches. One reads its counter,
+//! sends, waits for the answer and reads again; the other reads its own counter in between. If both
+//! directions take equally long, the other's reading belongs to the middle of the two, and the
+//! difference is the offset. However the round trip divides, the error is at most half of it. The
+//! shortest round trip of a pair counts.
 //!
-//! Proofs: every trip was answered with its own number.
+//! **Proofs:** Every round trip was answered with its own number.
 //!
-//! Traps: two CPUs of which one is busy with other work meet only sometimes, so a pair is tried for some 10 ms and stated
-//! only after a hundred trips; the ways of a round trip need not be alike, which is why the bound is the safe number.
+//! **Pitfalls:**
+//! - If one of the CPUs is busy with other work, the two processes rarely run at the same time. A
+//!   pair is tried for about 10 ms, and reported only after a hundred round trips.
+//! - The two directions need not take equally long, so `bound` is the safe number.
 //!
-//! Source: memory-methods.md M14 and M12; Cristian, "Probabilistic clock synchronization" (1989).
+//! **Sources:** Cristian, "Probabilistic clock synchronization" (1989). See
+//! docs/methods/processor.md#counter-offset.
 
 use crate::cpus;
 use groma_harness::prelude::*;
@@ -34,39 +39,35 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         timing: Timing::Stated,
         outputs: &[
             Output::MAIN,
-            Output {
-                suffix: "bound",
-                summary: "the largest difference that there can be: with half the round trip",
-                derivation: Derivation::Series("bound"),
-                quantity: None,
-                detail: false,
-            },
+            Output::named("bound", "the largest difference that there can be: with half the round trip"),
         ],
         scaling: Scaling::alone("it goes to all CPUs itself, and states values"),
         placements: &[Placement::Free],
         needs: &[Need::Cpus(2)],
         // Nanoseconds of noise around zero: what counts is the bound.
         target_half_width: 0.5,
-        quick: false,
+        tier: Tier::Standard,
         ..Info::new("clock.offset")
     },
     run: Run::Here(run),
 };
 
-/// CPUs that are held against the first at most.
+/// The most CPUs that are compared with the first.
 const MOST: usize = 32;
-/// Trips that a pair is given, and how many it has to make to be stated.
+/// Round trips wanted of a pair, and the fewest with which its offset is reported.
 const TRIPS: u64 = 2000;
 const FEWEST: u64 = 100;
-/// For how long a pair is tried, in nanoseconds, when one of the two does not run; and how often as long where it has not made
-/// the fewest.
+/// Time limit of a pair in nanoseconds, which matters when one of the two does not run. A pair that
+/// has not made [`FEWEST`] trips gets [`PATIENCE`] times as long.
 const PAIR_NS: u64 = 10_000_000;
 const PATIENCE: u64 = 10;
-/// Looks at a word between two at the clock.
+/// Polls of the word between two reads of the clock.
 const LOOKS: u32 = 1 << 10;
 
-/// The words between the two, each on a line of its own (no processor has lines above 256 bytes): the number of the trip; the
-/// number of the answer, with the reading beside it; where the other side has to go.
+// The shared words: the number of the trip (`ASK`); the number of the answer with the reading
+// beside it; the CPU that the peer has to move to, plus one (`GO`).
+
+/// Distance between words with a line each, in words: no processor has lines above 256 bytes.
 const APART: usize = 32;
 const ASK: usize = 0;
 const ANSWER: usize = APART;
@@ -74,11 +75,12 @@ const READING: usize = APART + 1;
 const GO: usize = 2 * APART;
 const WORDS: usize = 3 * APART;
 
-/// What `GO` and `ANSWER` hold besides: the end, and that a CPU could not be had.
+/// In `GO`: the peer has to exit.
 const END: u64 = u64::MAX;
+/// In `ANSWER`: the peer could not be pinned to the CPU.
 const REFUSED: u64 = u64::MAX;
 
-/// A round trip: read here, there, and here again, in ticks.
+/// A round trip: the counter here, on the other CPU, and here again, in ticks.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Trip {
     sent: u64,
@@ -91,13 +93,14 @@ impl Trip {
         self.back.wrapping_sub(self.sent) as f64 / 2.0
     }
 
-    /// How far the other counter is ahead of this one.
+    /// How far the other counter is ahead of this one, in ticks.
     fn offset(&self) -> f64 {
         self.there.wrapping_sub(self.sent) as i64 as f64 - self.half()
     }
 }
 
-/// Of the pairs the largest offset, the largest that one can be, and the largest half round trip; in ticks.
+/// The largest offset, the largest possible offset and the largest half round trip of all pairs, in
+/// ticks.
 fn largest(pairs: &[Trip]) -> Option<(f64, f64, f64)> {
     let largest = |of: &dyn Fn(&Trip) -> f64| pairs.iter().map(of).reduce(f64::max);
     Some((
@@ -107,7 +110,7 @@ fn largest(pairs: &[Trip]) -> Option<(f64, f64, f64)> {
     ))
 }
 
-/// The other side: goes where it is told, and answers.
+/// The peer: moves to the CPU in `GO`, and answers.
 fn answer(words: &[AtomicU64]) -> i32 {
     let (mut at, mut answered) = (0, 0);
     loop {
@@ -117,7 +120,7 @@ fn answer(words: &[AtomicU64]) -> i32 {
         }
         if go != at {
             at = go;
-            // 0 is where nobody has said anything yet.
+            // 0: no CPU was written yet.
             if go > 0 && affinity::pin(go as u32 - 1).is_err() {
                 answered = REFUSED;
                 words[ANSWER].store(REFUSED, Release);
@@ -135,7 +138,8 @@ fn answer(words: &[AtomicU64]) -> i32 {
     }
 }
 
-/// Round trips to where the other side is: the shortest, and how many there were; `None` when it refused.
+/// Makes round trips to the CPU of the peer. Returns the shortest and their number; `None` when the
+/// peer could not be pinned there.
 fn trips(ctx: &Ctx, words: &[AtomicU64], number: &mut u64) -> Option<(Option<Trip>, u64)> {
     let start = ctx.now_ns();
     let (mut best, mut done) = (None::<Trip>, 0);
@@ -182,8 +186,8 @@ fn run(ctx: &mut Ctx) -> Outcome {
         return Err(BenchError::Unsupported("there is one CPU only".to_owned()));
     }
     let home = affinity::allowed().context("reading the allowed CPUs")?;
-    let words = Shared::<AtomicU64>::new(WORDS).context("sharing memory with the other side")?;
-    affinity::pin(*first).context("going to the first CPU")?;
+    let words = Shared::<AtomicU64>::new(WORDS).context("sharing memory with the peer")?;
+    affinity::pin(*first).context("pinning to the first CPU")?;
     let other = ctx.fork_peer(&[], || answer(&words))?;
     let (mut pairs, mut number, mut made) = (Vec::new(), 0, 0);
     for cpu in cpus::evenly(others, MOST) {
@@ -199,17 +203,17 @@ fn run(ctx: &mut Ctx) -> Outcome {
                 pairs.push(trip);
                 made += done;
             }
-            Some((_, done)) => ctx.note(format!("CPU {cpu} answered {done} times only: not stated")),
+            Some((_, done)) => ctx.note(format!("CPU {cpu} answered only {done} times: not reported")),
             None => {
-                ctx.note(format!("CPU {cpu} could not be had"));
+                ctx.note(format!("CPU {cpu} could not be used"));
                 break;
             }
         }
     }
     words[GO].store(END, Release);
-    let exit = other.wait().context("waiting for the other side")?;
-    affinity::restrict(&home).context("going back to the CPUs of before")?;
-    ctx.prove("exit status of the other side", "0", f64::from(u8::from(!exit.success())), 0.0..=0.0);
+    let exit = other.wait().context("waiting for the peer")?;
+    affinity::restrict(&home).context("restoring the CPU affinity")?;
+    ctx.prove("exit status of the peer", "0", f64::from(u8::from(!exit.success())), 0.0..=0.0);
     let Some((offset, bound, half)) = largest(&pairs) else {
         ctx.unresolved("", "no other CPU answered often enough");
         return Ok(());

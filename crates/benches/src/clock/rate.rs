@@ -1,23 +1,27 @@
-//! At what rate the CPU's own counter of time counts.
+//! Rate of the CPU's time counter.
 //!
-//! Measures ticks of the counter (`tsc`, `cntvct_el0`, `time`) per second of the harness's clock, CLOCK_MONOTONIC_RAW where
-//! it is cheap: what has to be known to turn ticks into time. `error` is how far the value can be off because a reading of
-//! the counter and one of the clock are never at the same moment; `spread`, a detail, is how much the rates of single
-//! intervals differ. Not the clock of the core, and not an absolute frequency: where the kernel keeps time by this very
-//! counter (the fact `clock.source` says so) the measurement returns the kernel's own idea of it, which is the one that
-//! its clocks are made of.
+//! **Measures:** Ticks of the counter (`tsc`, `cntvct_el0`, `time`) per second of the harness's
+//! clock (CLOCK_MONOTONIC_RAW where it is cheap): the factor that turns ticks into time. `error`
+//! bounds the error that arises because counter and clock are never read at the same moment.
+//! `spread`, a detail, is the spread of the rates of single intervals.
 //!
-//! Method: twenty intervals of 2 ms, at each end of which the counter is read between two readings of the clock, several
-//! times, and the narrowest such bracket is kept. The rate is that between the narrowest of the first three ends and the
-//! narrowest of the last three; its error is bound by their widths. What CPUID, the hypervisor, the generic timer or the
-//! device tree declare is a fact beside it; more than 100 ppm between a declared rate and the measured one is a finding,
-//! which a note tells, and no failure.
+//! **Does not measure:** The core clock, or an absolute frequency. Where the kernel keeps time by
+//! this counter (the fact `clock.source` says so), the result is the kernel's own calibration, from
+//! which its clocks are made.
 //!
-//! Traps: counters that change their rate are refused (CPUID promises an invariant one); an interruption between two
-//! readings makes a bracket wide, not the rate wrong; a virtual machine that has moved to another host may have
-//! another rate than the one declared when it was booted.
+//! **Method:** Twenty intervals of 2 ms. At each end the counter is read several times between two
+//! readings of the clock, and the narrowest such bracket is kept. The rate is that between the
+//! narrowest of the first three brackets and the narrowest of the last three; their widths bound
+//! its error. Rates declared by CPUID, the hypervisor, the generic timer or the device tree are
+//! facts. A difference of more than 100 ppm between a declared and the measured rate is a finding:
+//! it is reported as a note, and is no failure.
 //!
-//! Source: memory-methods.md M14.
+//! **Pitfalls:**
+//! - Counters that change their rate are refused (CPUID must promise an invariant one).
+//! - An interruption between two readings widens a bracket; it does not falsify the rate.
+//! - A migrated virtual machine may have another rate than the one declared when it booted.
+//!
+//! **Sources:** docs/methods/processor.md#counter-rate.
 
 use groma_harness::prelude::*;
 use groma_harness::sys::arch::{COUNTER_NAME, counter_start, counter_usable};
@@ -25,7 +29,7 @@ use groma_harness::sys::rates;
 
 pub(crate) static BENCH: Benchmark = Benchmark {
     info: Info {
-        summary: "Rate of the CPU's counter of time against the system's clock",
+        summary: "Rate of the CPU's time counter against the system's clock",
         about: about!("rate.rs"),
         quantity: Quantity::Rate,
         better: Some(Better::Neither),
@@ -33,41 +37,36 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         timing: Timing::Stated,
         outputs: &[
             Output::MAIN,
-            Output {
-                suffix: "error",
-                summary: "how far it can be off, as a fraction: half the widths of the readings over the time between",
-                derivation: Derivation::Series("error"),
-                quantity: Some(Quantity::Ratio),
-                detail: false,
-            },
-            Output {
-                suffix: "spread",
-                summary: "half the distance of the quartiles of single intervals, as a fraction",
-                derivation: Derivation::Series("spread"),
-                quantity: Some(Quantity::Ratio),
-                detail: true,
-            },
+            Output::named(
+                "error",
+                "how far it can be off, as a fraction: half the widths of the readings over the time between",
+            )
+            .quantity(Quantity::Ratio),
+            Output::named("spread", "half the distance of the quartiles of single intervals, as a fraction")
+                .quantity(Quantity::Ratio)
+                .detail(),
         ],
         scaling: Scaling::alone("there is one rate, and it states a value instead of taking samples"),
-        quick: false,
+        tier: Tier::Standard,
         ..Info::new("clock.rate")
     },
     run: Run::Here(run),
 };
 
-/// Intervals, and how long one is in nanoseconds.
+/// Number of intervals, and the length of one in nanoseconds.
 const INTERVALS: usize = 20;
 const INTERVAL_NS: u64 = 2_000_000;
-/// Readings at each end, of which the narrowest is kept.
+/// Brackets at each end, of which the narrowest is kept.
 const TRIES: usize = 8;
-/// Ends at the beginning and at the end among which the narrowest is chosen.
+/// The number of ends at the beginning, and at the end, of which the narrowest is used.
 const ENDS: usize = 3;
-/// More than this between a declared rate and the measured one is a finding: crystals are good to 50 ppm and less.
+/// A larger difference between a declared rate and the measured one is a finding: crystals are
+/// accurate to 50 ppm or better.
 const FINDING: f64 = 100e-6;
-/// The most that the error may be. A worse one says nothing about a finding.
+/// The largest acceptable error. With a larger one, findings would mean nothing.
 const ERROR: f64 = 50e-6;
 
-/// A reading of the counter between two of the clock.
+/// A reading of the counter between two readings of the clock.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Bracket {
     before: u64,
@@ -85,14 +84,15 @@ impl Bracket {
     }
 }
 
-/// The rate between two readings in hertz, and how far off it can be, as a fraction.
+/// The rate between two brackets in hertz, and the bound of its error as a fraction.
 fn rate(from: &Bracket, to: &Bracket) -> (f64, f64) {
     let ns = to.middle() - from.middle();
     let rate = to.ticks.wrapping_sub(from.ticks) as f64 / ns * 1e9;
     (rate, (from.width() + to.width()) as f64 / 2.0 / ns)
 }
 
-/// The rate from the first to the last of the readings, how far off it can be, and how much the rates in between spread.
+/// The rate from the first to the last of the brackets, the bound of its error, and the spread of
+/// the rates in between.
 fn rates_of(brackets: &[Bracket]) -> Option<(f64, f64, f64)> {
     if brackets.len() < 2 * ENDS {
         return None;
@@ -106,14 +106,14 @@ fn rates_of(brackets: &[Bracket]) -> Option<(f64, f64, f64)> {
     Some((hz, error, (single[single.len() - 1 - quarter] - single[quarter]) / 2.0 / hz))
 }
 
-/// What there is to say about a declared rate: nothing within [`FINDING`].
+/// The note about a declared rate; none within [`FINDING`].
 fn finding(name: &str, declared: f64, measured: f64) -> Option<String> {
     let off = measured / declared - 1.0;
     let finding = off.abs() > FINDING;
     finding.then(|| format!("finding: the counter runs {:+.0} ppm off what {name} declares", off * 1e6))
 }
 
-/// The counter between two readings of the clock: of several tries the narrowest.
+/// The narrowest of several brackets.
 fn bracket(ctx: &Ctx) -> Bracket {
     let once = || Bracket { before: ctx.now_ns(), ticks: counter_start(), after: ctx.now_ns() };
     (1..TRIES).map(|_| once()).fold(once(), |best, now| if now.width() < best.width() { now } else { best })
@@ -124,7 +124,8 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let mut brackets = vec![bracket(ctx)];
     let start = brackets[0].after;
     for i in 1..=INTERVALS as u64 {
-        // Spinning: a sleeping CPU may wake up on another clock, and reads more slowly at first.
+        // Spin: a CPU that slept may wake at another clock frequency, and reads more slowly at
+        // first.
         while ctx.now_ns().saturating_sub(start) < i * INTERVAL_NS {
             std::hint::spin_loop();
         }

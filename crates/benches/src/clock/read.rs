@@ -1,17 +1,23 @@
-//! Reading the clock that everything else is timed with.
+//! Reading the clock that all benchmarks are timed with.
 //!
-//! Measures one read of the harness's own clock (CLOCK_MONOTONIC_RAW, or MONOTONIC where that one is slow) through the C
-//! library and, where the kernel offers it, the vDSO: what the two readings around an interval add to it. Not the cycle
-//! counter (`clock.counter`).
+//! **Measures:** One read of the harness's clock (CLOCK_MONOTONIC_RAW, or MONOTONIC where RAW is
+//! slow) through the C library and, where the kernel offers it, the vDSO: what the two readings
+//! around an interval add to it.
 //!
-//! Method: many reads back to back in one short interval. Each is compared with the one before: a clock that runs
-//! backwards disqualifies all other results.
+//! **Does not measure:** The cycle counter (`clock.counter`).
 //!
-//! Traps: where the kernel's clock source is no counter of the CPU (hpet, acpi_pm, old xen), each read is a system call
-//! and many times as dear; the figure is right then, and every short interval is worth less for it. Reads back to back
-//! overlap a little; one that has to wait for the work before it costs more.
+//! **Method:** Many reads back to back in one short interval. Each is compared with the one before:
+//! a clock that runs backwards disqualifies all other results.
 //!
-//! Source: CSE 221 "measurement overhead" (the cost of reading time, from 250,000 pairs), lmbench3 `timing_o`.
+//! **Pitfalls:**
+//! - Where the kernel's clock source is no counter of the CPU (hpet, acpi_pm, old xen), each read
+//!   is a system call and many times as expensive. The figure is then right, but every short
+//!   interval is less accurate.
+//! - Reads back to back overlap a little. A read that has to wait for the work before it costs
+//!   more.
+//!
+//! **Sources:** CSE 221 "measurement overhead" (the cost of reading time, from 250,000 pairs);
+//! lmbench3 `timing_o`. See docs/methods/processor.md#clock-read.
 
 use crate::work;
 use groma_harness::prelude::*;
@@ -43,7 +49,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     })?;
     super::prove_forwards(ctx, backwards);
     work::once_each(ctx, "readings compared, per read credited", moved + stood + backwards, ctx.iterations());
-    // A clock coarser than its reads moves at a few of them only: as many as reads fit in a step.
+    // A clock whose step is longer than a read moves only once in as many reads as fit in a step.
     let least = 0.5 * (ctx.host().clock_cost_ns / ctx.host().clock_step_ns).min(1.0);
     let share = moved as f64 / ctx.iterations().max(1) as f64;
     ctx.prove("share of reads at which the clock had moved", &format!("{least:.1e} or more"), share, least..=1.0);

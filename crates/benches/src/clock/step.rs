@@ -1,16 +1,19 @@
-//! How finely the harness's clock tells the time.
+//! Resolution of the harness's clock.
 //!
-//! States the step by which the clock advances, as a program that reads it over and over sees it: the commonest
-//! difference of successive readings that differ. Where a read takes longer than the clock's own step this is the time
-//! of a read, an upper bound, and safe for choosing how long to time. It describes; smaller is not better.
+//! **Measures:** The step by which the clock advances, as seen by a program that reads it
+//! repeatedly: the most frequent difference of successive readings that differ. Where a read takes
+//! longer than the step, this is the time of a read: an upper bound, and safe for choosing how long
+//! to time. The value describes the clock; smaller is not better.
 //!
-//! Method: a hundred thousand readings in a row, and the mode of their increments. What the system claims
-//! (`clock_getres`) is a fact beside it, no more.
+//! **Method:** 100,000 consecutive readings, and the mode of their increments. The claimed
+//! resolution (`clock_getres`) is only a fact beside it.
 //!
-//! Traps: the claim says 1 ns where clocks advance by 10 ns or 4 ms; the smallest increment and the greatest common
-//! divisor of all are ruined by one odd reading.
+//! **Pitfalls:**
+//! - The claim says 1 ns where clocks advance by 10 ns or 4 ms.
+//! - A single odd reading ruins the smallest increment and the greatest common divisor of all.
 //!
-//! Source: lmbench3 `enough`, which asks the same question of `gettimeofday`; harness-methods.md 3.2.
+//! **Sources:** lmbench3 `enough`, which does the same for `gettimeofday`. See
+//! docs/methods/processor.md#clock-step.
 
 use groma_harness::clock_properties;
 use groma_harness::prelude::*;
@@ -18,14 +21,14 @@ use groma_harness::sys::clock::{Monotonic, claimed_resolution_ns};
 
 pub(crate) static BENCH: Benchmark = Benchmark {
     info: Info {
-        summary: "Step of the harness's own clock, as successive readings show it",
+        summary: "Resolution of the harness's own clock, from successive readings",
         about: about!("step.rs"),
         iteration: "100000 readings",
         better: Some(Better::Neither),
         timing: Timing::Stated,
         scaling: Scaling::alone("there is one clock, and it states a value instead of taking samples"),
         lineage: &["lmbench3:enough"],
-        quick: false,
+        tier: Tier::Standard,
         ..Info::new("clock.step")
     },
     run: Run::Here(run),

@@ -1,50 +1,50 @@
-//! Atomic operations, fences and the hint of a waiting loop, on a line that nobody else uses.
+//! Atomic operations, fences and the spin-loop hint, on a cache line that no other CPU uses.
 //!
-//! Measures instructions that order memory, where there is nothing to wait for: compare-and-swap that succeeds, fetch-and-add, swap,
-//! each on one word in the first-level cache and each needing the last; fences with nothing outstanding; `store_fence` a store
-//! and the fence that lets later loads see it done; `pause`, the hint of a loop that waits. All atomic operations are
-//! sequentially consistent. With `kind=counter`, `random` and `cpuid` also reading the CPU's counter, its random numbers and
-//! its identity, which in a virtual machine asks the hypervisor. Not contention: that is between cores.
+//! **Measures:** Instructions that order memory, without contention. By `kind`:
+//! - `cas` (compare-and-swap that succeeds), `add` (fetch-and-add) and `swap`: on one word in the
+//!   L1 cache, each dependent on the one before, all sequentially consistent.
+//! - `fence`, `fence_load`, `fence_store`: fences with nothing outstanding.
+//! - `store_fence`: a store, and the fence that lets later loads see it done.
+//! - `pause`: the hint of a spin loop.
+//! - `counter`, `random`, `cpuid`: reading the CPU's time counter, its random numbers, and its
+//!   identity, which in a virtual machine asks the hypervisor.
 //!
-//! Method: 32 in a row in assembly (`cpuid`: one), each on the same word.
+//! **Does not measure:** Contention between cores (`cpu.contention`).
 //!
-//! Proofs: the word or a register has counted every one of them, in every interval.
+//! **Method:** 32 instructions in a row in assembly (`cpuid`: one), each on the same word.
 //!
-//! Traps: a fence without stores before it is cheaper than one behind a store; `pause` takes 4 to 140 cycles depending on the
-//! core, and is caught by some hypervisors; `lfence` waits for instructions on Intel, and on AMD only as the kernel sets it.
+//! **Proofs:** The word or a register has counted every operation, in every interval.
 //!
-//! Source: memory-methods.md M19.
+//! **Pitfalls:**
+//! - A fence without stores before it is cheaper than one behind a store.
+//! - `pause` takes 4 to 140 cycles depending on the core, and some hypervisors intercept it.
+//! - `lfence` waits for instructions on Intel, and on AMD only if the kernel sets it so.
+//!
+//! **Sources:** docs/methods/processor.md#atomics-and-fences.
 
 use crate::work;
 use groma_harness::prelude::*;
 use groma_harness::sys::arch::{ADD_TAKES_ONE_CYCLE, CHAIN_UNROLL, add_chain, chain_added};
-use groma_harness::sys::atomics::Atomic;
+use groma_harness::sys::atomic::Atomic;
 
 pub(crate) static BENCH: Benchmark = Benchmark {
     info: Info {
-        summary: "Atomic operation or fence on a line that nobody else uses",
+        summary: "Atomic operation or fence on a line that no other CPU uses",
         about: about!("atomic.rs"),
         iteration: "32 of them (cpuid: one), and 64 additions beside them",
         timing: Timing::Floor,
         outputs: &[
-            Output { derivation: Derivation::Series("each"), ..Output::MAIN },
-            Output {
-                suffix: "cycles",
-                summary: "The same in cycles",
-                derivation: Derivation::Ratio { of: "each", to: "cycle" },
-                quantity: Some(Quantity::Count),
-                detail: false,
-            },
+            Output::MAIN.series("each"),
+            Output::named("cycles", "The same in cycles").ratio("each", "cycle").quantity(Quantity::Count),
         ],
-        params: &[Param {
-            name: "kind",
-            help: "what is executed; fences order loads and stores, loads only, or stores only",
-            kind: ParamKind::Word(KINDS),
-            quick: &[],
-            default: &["cas", "add", "swap", "fence", "store_fence", "pause"],
-            full: KINDS,
-        }],
-        quick: false,
+        params: &[Param::word(
+            "kind",
+            "what is executed; fences order loads and stores, loads only, or stores only",
+            KINDS,
+        )
+        .quick(&["cas"])
+        .standard(&["add", "swap", "fence", "store_fence", "pause"])],
+        tier: Tier::Standard,
         target_half_width: 0.02,
         ..Info::new("cpu.atomic")
     },

@@ -1,71 +1,66 @@
-//! How the clock rises when an idle core begins to compute.
+//! Clock ramp: how the clock rises when an idle core starts to compute.
 //!
-//! Measures the time from the end of a sleep until the core's clock is within 1 % of the one that it settles at; `first`
-//! is the clock of the first sample. Where the first sample is there already no time is stated, and a note says "no
-//! ramp seen": the ramp, if any, was over within a sample. Nor is there a time where the clock falls from the first
-//! sample on, or does not settle (it hops with what the neighbours do). Not the latency of the wake-up itself.
+//! **Measures:** The time from the end of a sleep until the core's clock is within 1 % of the clock
+//! at which it settles. `first` is the clock of the first sample. No time is reported, and a note
+//! says "no ramp seen", where the first sample is there already (the ramp, if any, was over within
+//! a sample), where the clock falls from the first sample on, or where it does not settle (it
+//! changes with the load of neighbours).
 //!
-//! Method: a sleep of 20 ms by a timer, which is what lets the core go idle, then a hundred samples of some 135 us without
-//! a pause. A sample is three chains of dependent additions, and the fastest counts, so that one interruption does not
-//! look like a low clock. The clock that it settles at is the median of the second half.
+//! **Does not measure:** The latency of the wake-up itself.
 //!
-//! Traps: on a busy machine the CPU is not idle while this process sleeps, and there is no ramp; the governor counts too
-//! (`schedutil` remembers, `performance` does not let the clock down); a virtual machine's idle core is the host's to
-//! lend.
+//! **Method:** A timer sleep of 20 ms, which lets the core go idle, then a hundred samples of about
+//! 135 us without a pause. A sample is three chains of dependent additions, of which the fastest
+//! counts, so that one interruption does not look like a low clock. The settled clock is the median
+//! of the second half.
 //!
-//! Source: memory-methods.md M13; the idea of clamchowder's BoostClockChecker.
+//! **Pitfalls:**
+//! - On a busy machine the CPU is not idle while this process sleeps, and there is no ramp.
+//! - The governor matters: `schedutil` remembers past load, `performance` keeps the clock up.
+//! - In a virtual machine, the host decides what an idle core does.
+//!
+//! **Sources:** The idea of clamchowder's BoostClockChecker. See
+//! docs/methods/processor.md#boost-ramp.
 
 use groma_harness::prelude::*;
+use groma_harness::stats::upper_median;
 use groma_harness::sys::arch::{ADD_TAKES_ONE_CYCLE, add_chain, chain_ops};
 use groma_harness::sys::counters;
 use groma_harness::sys::sleep::{Sleeper, Way};
 
 pub(crate) static BENCH: Benchmark = Benchmark {
     info: Info {
-        summary: "Time until an idle core's clock has risen to within 1 % of where it settles",
+        summary: "Time until an idle core's clock is within 1 % of the clock at which it settles",
         about: about!("boost.rs"),
         iteration: "a sleep of 20 ms and a hundred samples of the clock",
         timing: Timing::Stated,
         outputs: &[
             Output::MAIN,
-            Output {
-                suffix: "first",
-                summary: "the clock of the first sample",
-                derivation: Derivation::Series("first"),
-                quantity: Some(Quantity::Rate),
-                detail: false,
-            },
-            Output {
-                suffix: "settled",
-                summary: "the clock of the second half of the samples",
-                derivation: Derivation::Series("settled"),
-                quantity: Some(Quantity::Rate),
-                detail: false,
-            },
+            Output::named("first", "the clock of the first sample").quantity(Quantity::Rate),
+            Output::named("settled", "the clock of the second half of the samples").quantity(Quantity::Rate),
         ],
         scaling: Scaling::alone("it states what one core does after being idle"),
         target_half_width: 0.1,
-        quick: false,
+        tier: Tier::Standard,
         ..Info::new("cpu.boost")
     },
     run: Run::Here(run),
 };
 
-/// How long the core may be idle, in nanoseconds: longer than a tick of a kernel with 100 of them a second.
+/// Length of the sleep in nanoseconds: longer than a timer tick at 100 Hz.
 const IDLE_NS: u64 = 20_000_000;
-/// Samples, and chains in one.
+/// Number of samples, and of chains in one.
 const SAMPLES: usize = 100;
 const CHAINS: usize = 3;
 /// Additions in a chain: 45 us at 3 GHz, three of which make a sample of 135 us.
 const OPS: u64 = chain_ops(135_000);
-/// How near the settled clock is near.
+/// A sample within this fraction of the settled clock is near it.
 const NEAR: f64 = 0.01;
-/// Of the second half so many have to be near, else it does not settle.
+/// The share of the second half that has to be near; otherwise the clock does not settle.
 const SETTLED_SHARE: f64 = 0.75;
-/// Samples below the settled clock that make a ramp: one may be anything.
+/// The fewest samples below the settled clock that make a ramp: a single one may have any cause.
 const RAMP_SAMPLES: usize = 2;
 
-/// A sample: when it ended, in seconds since the sleep did, and the clock.
+/// A sample: its end, in seconds since the end of the sleep, and the clock.
 #[derive(Clone, Copy, Debug)]
 struct Sample {
     end: f64,
@@ -75,9 +70,9 @@ struct Sample {
 /// What a series of samples shows.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Ramp {
-    /// It rises, and the first sample of those near the settled clock ended after so many seconds.
+    /// It rises; the first sample near the settled clock ended after this number of seconds.
     Rises(f64),
-    /// It is there from the first sample on.
+    /// It is at the settled clock from the first sample on.
     None,
     /// It starts above where it settles.
     Falls,
@@ -88,17 +83,17 @@ enum Ramp {
 /// The ramp of the samples, and the clock where they settle.
 fn ramp(samples: &[Sample]) -> Option<(Ramp, f64)> {
     let half = &samples[samples.len() / 2..];
-    let settled = super::median(half.iter().map(|s| s.hz).collect())?;
+    let settled = upper_median(&half.iter().map(|s| s.hz).collect::<Vec<_>>())?;
     let off = |s: &Sample| s.hz / settled - 1.0;
     let near = |s: &Sample| off(s).abs() <= NEAR;
     let calm = half.iter().filter(|s| near(s)).count() as f64 >= SETTLED_SHARE * half.len() as f64;
-    // An interruption longer than a sample looks like a low clock: of the next four all but one have to be near.
+    // An interruption longer than a sample looks like a low clock, so one of these four may be off.
     let arrives = |i: usize| samples[i..].iter().take(4).filter(|s| near(s)).count() >= 3;
     let first = (0..samples.len()).find(|i| near(&samples[*i]) && arrives(*i));
     let shape = match first {
         _ if !calm => Ramp::Restless,
         None => Ramp::Restless,
-        // Up to one sample of another clock says nothing.
+        // A single sample at another clock is no ramp.
         Some(first) if first < RAMP_SAMPLES => Ramp::None,
         Some(first) if samples[..first].iter().all(|s| off(s) < -NEAR) => Ramp::Rises(samples[first].end),
         Some(first) if samples[..first].iter().all(|s| off(s) > NEAR) => Ramp::Falls,
@@ -114,7 +109,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     super::declare_clock(ctx, counters::current_cpu());
     let sleeper = Sleeper::new(Way::ClockNanosleepAbs, IDLE_NS).context("preparing to sleep")?;
     let mut samples = Vec::with_capacity(SAMPLES);
-    // The code is in memory before the core goes idle.
+    // Loads the code before the core goes idle.
     add_chain(OPS);
     sleeper.sleep().context("sleeping")?;
     let start = ctx.now_ns();

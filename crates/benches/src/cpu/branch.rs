@@ -1,28 +1,39 @@
-//! Branches: what one costs that goes where it was predicted to go, and what one costs more that does not.
+//! Branches: the cost of a predicted branch, and the penalty of a mispredicted one.
 //!
-//! Measures, by kind: `taken` and `not_taken`, conditional branches that always go the same way, and `indirect`, jumps
-//! through a register each to one target: the time until the next can start. `mispredicted`: what a conditional branch
-//! that goes the wrong way costs more than one that goes the right way: the work begun in vain and the refilled pipeline;
-//! `indirect_2`, `_4`, `_16`: the same of an indirect jump that has so many targets. Calls and returns are `cpu.call`.
-//! Mitigations against speculation that compilers put into programs (retpolines) are not in these loops.
+//! **Measures:** By `kind`:
+//! - `taken`, `not_taken`: conditional branches that always go the same way; `indirect`: jumps
+//!   through a register, each with a single target. The value is the time until the next branch can
+//!   start.
+//! - `mispredicted`: the extra cost of a conditional branch that is predicted wrongly: the
+//!   discarded work and the refilled pipeline.
+//! - `indirect_2`, `_4`, `_16`: the same for an indirect jump with that number of targets.
 //!
-//! Method: two loops in assembly in turn, of which one has what the other lacks; their difference is divided by what they
-//! differ in. Predicted: 64 branches a turn and 16, so the loop falls out. Mispredicted: the outcome is a bit of a
-//! generator in registers (xorshift), masked: without the mask a branch is random, with it always the same, and both
-//! loops run the same instructions. Of random outcomes no predictor guesses more than one in two (of k targets one in k),
-//! so the difference is divided by the half (by (k - 1) / k) of the branches.
+//! **Does not measure:** Calls and returns (`cpu.call`), or the mitigations against speculation
+//! that compilers build into programs (retpolines).
 //!
-//! Proofs: as many branches as there were, and the generator's last state, against a reference that counts; over
-//! all of the round random branches were taken half of the time.
+//! **Method:** Two assembly loops run in turn, and one has branches that the other lacks. Their
+//! difference is divided by the number of those branches.
+//! - Predicted: 64 and 16 branches a turn, so the loop itself drops out.
+//! - Mispredicted: the outcome is a bit of a xorshift generator in registers, with a mask. Without
+//!   the mask a branch is random, with it always the same, and both loops run the same
+//!   instructions. No predictor guesses more than one in two random outcomes (one in k of k
+//!   targets), so the difference is divided by half of the branches (by (k - 1) / k of them).
 //!
-//! Traps: a stored pattern is learned, even of ten thousand outcomes (memory-methods.md M18: 16384 of them cost 2.9
-//! cycles, predicted); the penalty depends on when the branch is executed: here its condition is ready some six cycles
-//! after the branch before, and one that waits for memory costs that wait besides; branches that lie close share the
-//! predictor's entries, so their distance is fixed: `taken` 16 bytes, `not_taken` 4 (8 where all instructions are 4 long).
-//! Taken branches are what hardware threads share: where the sibling is busy one can cost twice what it costs alone (on
-//! Sapphire Rapids 0.9 and 2 cycles were both seen, at high load).
+//! **Proofs:** The number of branches and the final state of the generator agree with a reference
+//! that counts; over the whole round, random branches were taken half of the time.
 //!
-//! Source: memory-methods.md M18; Fog, "The microarchitecture of Intel, AMD and VIA CPUs".
+//! **Pitfalls:**
+//! - A stored pattern is learned, even one of ten thousand outcomes: 16384 of them cost 2.9 cycles
+//!   a branch, predicted (AMD Zen 4 guest).
+//! - The penalty depends on when the branch is executed. Here its condition is ready about six
+//!   cycles after the previous branch; one that waits for memory costs that wait as well.
+//! - Branches that lie close together share predictor entries, so their distance is fixed: `taken`
+//!   16 bytes, `not_taken` 4 (8 where all instructions are 4 bytes long).
+//! - Hardware threads share what taken branches need. With a busy sibling thread, one can cost
+//!   twice as much (Sapphire Rapids: 0.9 and 2 cycles were both seen, at high load).
+//!
+//! **Sources:** Fog, "The microarchitecture of Intel, AMD and VIA CPUs". See
+//! docs/methods/processor.md#branches.
 
 use crate::work;
 use groma_harness::prelude::*;
@@ -34,49 +45,22 @@ use std::cell::Cell;
 
 pub(crate) static BENCH: Benchmark = Benchmark {
     info: Info {
-        summary: "A branch: predicted ones each, mispredicted ones what they cost more",
+        summary: "Cost of a predicted branch, or penalty of a mispredicted one",
         about: about!("branch.rs"),
         iteration: "one turn of a loop with the branches in question, and of one without them beside it",
         timing: Timing::Floor,
         outputs: &[
-            Output {
-                suffix: "",
-                summary: "",
-                derivation: Derivation::Difference { of: "with", minus: "without", per: 1.0 },
-                quantity: None,
-                detail: false,
-            },
-            Output {
-                suffix: "with",
-                summary: "The loop with them (longer, or random), over the branches in question",
-                derivation: Derivation::Series("with"),
-                quantity: None,
-                detail: true,
-            },
-            Output {
-                suffix: "without",
-                summary: "The loop without them (shorter, or always the same), over as many",
-                derivation: Derivation::Series("without"),
-                quantity: None,
-                detail: true,
-            },
+            Output::MAIN.difference("with", "without"),
+            Output::named("with", "The loop with them (longer, or random), over the branches in question").detail(),
+            Output::named("without", "The loop without them (shorter, or always the same), over as many").detail(),
         ],
-        params: &[Param {
-            name: "kind",
-            help: "mispredicted: conditional; indirect_K: mispredicted among K targets; the others are predicted",
-            kind: ParamKind::Word(&[
-                "mispredicted",
-                "taken",
-                "not_taken",
-                "indirect",
-                "indirect_2",
-                "indirect_4",
-                "indirect_16",
-            ]),
-            quick: &[],
-            default: &["mispredicted", "taken", "not_taken", "indirect", "indirect_2"],
-            full: &["mispredicted", "taken", "not_taken", "indirect", "indirect_2", "indirect_4", "indirect_16"],
-        }],
+        params: &[Param::word(
+            "kind",
+            "mispredicted: conditional; indirect_K: mispredicted among K targets; the others are predicted",
+            &["mispredicted", "taken", "not_taken", "indirect", "indirect_2", "indirect_4", "indirect_16"],
+        )
+        .quick(&["mispredicted"])
+        .standard(&["taken", "not_taken", "indirect", "indirect_2"])],
         target_half_width: 0.02,
         ..Info::new("cpu.branch")
     },
@@ -85,7 +69,8 @@ pub(crate) static BENCH: Benchmark = Benchmark {
 
 /// Turns that are compared with the reference.
 const COMPARED: u64 = 256;
-/// How far the share of taken branches may be from a half, in standard deviations. One in a million rounds is beyond five.
+/// How far the share of taken branches may be from a half, in standard deviations. One in a million
+/// rounds exceeds five.
 const DEVIATIONS: f64 = 6.0;
 
 /// The targets of an indirect jump of this kind; `None` for the others.
@@ -93,7 +78,7 @@ fn targets(kind: &str) -> Option<u64> {
     kind.strip_prefix("indirect_")?.parse().ok()
 }
 
-/// The share of random choices among so many targets that a predictor which does its best gets wrong.
+/// The share of random choices among `targets` that the best possible predictor gets wrong.
 fn missed(targets: u64) -> f64 {
     (targets - 1) as f64 / targets as f64
 }
@@ -134,7 +119,7 @@ fn predicted(ctx: &mut Ctx, layout: Layout, taken: bool) -> Outcome {
     Ok(())
 }
 
-/// Branches by a generator: conditional ones, or jumps among so many targets.
+/// Branches decided by a random generator: conditional ones, or jumps among `targets`.
 fn mispredicted(ctx: &mut Ctx, targets: Option<u64>) -> Outcome {
     let seed = ctx.rng().below(u64::MAX - 1) + 1;
     let in_a_turn = if targets.is_some() { JUMPS_RANDOM } else { BRANCHES_RANDOM };
@@ -168,14 +153,15 @@ fn mispredicted(ctx: &mut Ctx, targets: Option<u64>) -> Outcome {
         .per_iter(misses),
     ])?;
     let drawn = ctx.iterations_of("with") * in_a_turn;
-    // The generator is where so many steps lead, and nowhere else: its period is 2^64 - 1.
+    // Only the credited number of steps leads to this state: the generator's period is 2^64 - 1.
     for (name, stands) in [("with", random.state), ("without", constant.state)] {
         let steps = ctx.iterations_of(name) * in_a_turn;
         let expected = (0..steps).fold(seed, |state, _| branch::xorshift(state));
-        let what = format!("generator that stands where the steps credited lead, {name} outcomes");
+        let what = format!("generator is where the credited steps lead, {name} outcomes");
         ctx.prove(&what, "1", f64::from(u8::from(stands == expected)), 1.0..=1.0);
     }
-    // The mean of 0 to k - 1, over k - 1: a half. Fair choices among k spread less than those among two.
+    // The mean of 0 to k - 1, divided by k - 1, is a half. Choices among k spread less than among
+    // two.
     let share = random.taken as f64 / (drawn * (targets.unwrap_or(2) - 1)) as f64;
     let off = DEVIATIONS * 0.5 / (drawn as f64).sqrt();
     let expected = format!("0.5 within {off:.5}");

@@ -1,18 +1,24 @@
 //! Calling a function with 0 to 7 arguments, and returning from it.
 //!
-//! Measures a direct call of a function that is not inlined and only returns, with its arguments put where the system's
-//! convention wants them (registers, the seventh on the stack on x86-64). The callee does not use them, and nothing waits
-//! for it: this is what calls cost a program that has other work to do, the time until the next can start. Not an
-//! indirect call, and no prologue or saved registers.
+//! **Measures:** A direct call of a function that is not inlined and only returns. Its arguments
+//! are placed where the calling convention wants them (registers; the seventh on the stack on
+//! x86-64). The callee does not use them and nothing waits for it, so this is the time until the
+//! next call can start: the cost of a call in a program that has other work to do.
 //!
-//! Method: two loops in assembly, one with 64 calls a turn and one with 16; the difference of their turns divided by 48
-//! is one call, and the loop itself falls out. The raw value is the turn of 64.
+//! **Does not measure:** Indirect calls, prologues, or saved registers.
 //!
-//! Traps: a compiler inlines the callee, or moves constant arguments out of the loop; timing one call with two reads of
-//! the clock reports the clock (CSE 221: 25 to 32 cycles, where this gives 4.2 to 4.7). Below a cycle the number of
-//! arguments matters less than where the calls happen to lie: 0 arguments are no cheaper here than 7.
+//! **Method:** Two assembly loops, one with 64 calls a turn and one with 16. The difference of
+//! their turns divided by 48 is one call, and the loop itself drops out. The raw value is the turn
+//! of 64.
 //!
-//! Source: CSE 221 "procedure call".
+//! **Pitfalls:**
+//! - A compiler inlines the callee, or moves constant arguments out of the loop.
+//! - Timing one call with two clock reads reports the clock (CSE 221: 25 to 32 cycles, where this
+//!   benchmark gives 4.2 to 4.7).
+//! - Below a cycle, the position of the calls in memory matters more than the number of arguments:
+//!   0 arguments are no cheaper here than 7.
+//!
+//! **Sources:** CSE 221 "procedure call". See docs/methods/processor.md#calls.
 
 use crate::work::Done;
 use groma_harness::prelude::*;
@@ -25,33 +31,12 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         iteration: "one turn of 64 calls, and one of 16 beside it",
         timing: Timing::Floor,
         outputs: &[
-            Output {
-                suffix: "",
-                summary: "",
-                derivation: Derivation::Difference {
-                    of: "long",
-                    minus: "short",
-                    per: (CALLS_LONG - CALLS_SHORT) as f64,
-                },
-                quantity: None,
-                detail: false,
-            },
-            Output {
-                suffix: "long",
-                summary: "One turn of a loop of 64 calls, loop included",
-                derivation: Derivation::Series("long"),
-                quantity: None,
-                detail: true,
-            },
+            Output::MAIN.difference_per("long", "short", (CALLS_LONG - CALLS_SHORT) as f64),
+            Output::named("long", "One turn of a loop of 64 calls, loop included").detail(),
         ],
-        params: &[Param {
-            name: "args",
-            help: "integer arguments, 0 to 7",
-            kind: ParamKind::Count,
-            quick: &["0", "7"],
-            default: &["0", "1", "2", "3", "4", "5", "6", "7"],
-            full: &[],
-        }],
+        params: &[Param::count("args", "integer arguments, 0 to 7")
+            .quick(&["0", "7"])
+            .standard(&["1", "2", "3", "4", "5", "6"])],
         lineage: &["cse221:procedure_call"],
         target_half_width: 0.02,
         ..Info::new("cpu.call")
@@ -78,8 +63,8 @@ fn run(ctx: &mut Ctx) -> Outcome {
             Ok(())
         }),
     ])?;
-    // What the loops were told: empty functions leave nothing to be counted. That they make so many
-    // calls is tested beside them.
+    // The numbers passed to the loops: empty functions leave nothing to count. The kernels' own
+    // tests check the number of calls.
     in_long.prove_of(ctx, "long", "turns of the long loop, per turn credited");
     in_short.prove_of(ctx, "short", "turns of the short loop, per turn credited");
     Ok(())

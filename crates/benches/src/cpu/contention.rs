@@ -1,24 +1,30 @@
 //! Two CPUs that add to one word as fast as they can.
 //!
-//! Measures atomic additions (`fetch_add`, on x86 `lock xadd`) by both CPUs to one word. The main value is the time from one
-//! addition of a CPU to its next, the mean of both; `rate` is what both do together, `fairness` what the slower one does
-//! over what the faster one does, and `alone` is an addition to the same word by one CPU with nobody beside it.
+//! **Measures:** Atomic additions (`fetch_add`, on x86 `lock xadd`) by both CPUs to one word. The
+//! main value is the time from one addition of a CPU to its next, the mean of both. `rate` is the
+//! additions of both per second, `fairness` the slower CPU's count over the faster one's, and
+//! `alone` an addition by one CPU without a competitor.
 //!
-//! Method: as `cpu.core_to_core`: two pinned processes, fresh pages, windows of 50 us that do not count when the kernel took a
-//! CPU away. Each addition returns what the word held, so one side knows what the other one did between its own first and
-//! last, without a second clock. The median window counts, and of these the median page: arbitration is a game of chance, and
-//! its fastest window is one in which one side had the line to itself.
+//! **Does not measure:** Contention of more than two CPUs, which is another number.
 //!
-//! Proofs: the words hold as many additions as both sides made; both sides were on their CPUs.
+//! **Method:** As `cpu.core_to_core`: two pinned processes, fresh pages, and windows of 50 us that
+//! do not count when the kernel took a CPU away. Each addition returns what the word held, so one
+//! process knows what the other did between its own first and last addition, without a second
+//! clock. The median window counts, and of these the median page: arbitration is a matter of
+//! chance, and the fastest window is one in which one process had the line to itself.
 //!
-//! Traps: threads that start one after the other have the word to themselves for a while; additions in batches hide the
-//! unfairness; more than two CPUs are another number.
+//! **Proofs:** The words hold as many additions as both processes made; both were on their CPUs.
 //!
-//! Source: memory-methods.md M12.
+//! **Pitfalls:**
+//! - Threads that start one after the other have the word to themselves for a while.
+//! - Additions in batches hide the unfairness.
+//!
+//! **Sources:** docs/methods/processor.md#contention.
 
 use super::pair::{self, Pair, SharedState, Window};
 use crate::work;
 use groma_harness::prelude::*;
+use groma_harness::stats::median;
 use groma_harness::sys::clock::{Clock, Monotonic};
 use std::io;
 use std::sync::atomic::AtomicU64;
@@ -26,39 +32,22 @@ use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 
 pub(crate) static BENCH: Benchmark = Benchmark {
     info: Info {
-        summary: "Atomic additions by two CPUs to one word: time from one of a CPU's to its next",
+        summary: "Atomic additions by two CPUs to one word: time between two additions of a CPU",
         about: about!("contention.rs"),
         iteration: "one atomic addition by each of the two",
         timing: Timing::Stated,
         outputs: &[
             Output::MAIN,
-            Output {
-                suffix: "rate",
-                summary: "Additions by both per second",
-                derivation: Derivation::Series("rate"),
-                quantity: Some(Quantity::Rate),
-                detail: false,
-            },
-            Output {
-                suffix: "fairness",
-                summary: "What the slower one does over what the faster one does",
-                derivation: Derivation::Series("fairness"),
-                quantity: Some(Quantity::Ratio),
-                detail: false,
-            },
-            Output {
-                suffix: "alone",
-                summary: "The same addition by one CPU alone",
-                derivation: Derivation::Series("alone"),
-                quantity: None,
-                detail: true,
-            },
+            Output::named("rate", "Additions by both per second").quantity(Quantity::Rate),
+            Output::named("fairness", "What the slower one does over what the faster one does")
+                .quantity(Quantity::Ratio),
+            Output::named("alone", "The same addition by one CPU alone").detail(),
         ],
         scaling: Scaling::alone("it is about two CPUs"),
         placements: &[Placement::SameLlc, Placement::Smt, Placement::CrossLlc, Placement::CrossNode],
         needs: &[Need::Cpus(2)],
         target_half_width: 0.05,
-        quick: false,
+        tier: Tier::Standard,
         ..Info::new("cpu.contention")
     },
     run: Run::Here(run),
@@ -66,12 +55,12 @@ pub(crate) static BENCH: Benchmark = Benchmark {
 
 /// The length of a window.
 const WINDOW_NS: u64 = 50_000;
-/// Additions between two looks at the clock, or at whether the window is over.
+/// Additions between two reads of the clock, or two checks whether the window is over.
 const BATCH: u64 = 64;
-/// Additions until both are at it.
+/// Additions before the clock starts, so that both processes are adding.
 const WARM: u64 = 4 * BATCH;
 
-/// Adds so many times, and returns what the word held before the last one.
+/// Adds `times` times, and returns what the word held before the last addition.
 #[inline(never)]
 fn add(word: &AtomicU64, times: u64) -> u64 {
     let mut held = 0;
@@ -81,7 +70,7 @@ fn add(word: &AtomicU64, times: u64) -> u64 {
     held
 }
 
-/// What was seen in a window.
+/// The result of a window: its length, and the additions of this process and of the peer.
 #[derive(Clone, Copy)]
 struct Seen {
     ns: f64,
@@ -111,7 +100,8 @@ fn contend(window: &Window<'_>) -> io::Result<(Seen, u64)> {
             break ns;
         }
     };
-    // From the last addition before the clock started to the last one before it stopped.
+    // The peer's additions from the last own one before the clock started to the last own one
+    // before it stopped.
     Ok((Seen { ns: ns as f64, own: own as f64, others: (last - first - own) as f64 }, WARM + own))
 }
 
@@ -127,7 +117,7 @@ fn add_until_over(window: &Window<'_>) -> io::Result<u64> {
 fn run(ctx: &mut Ctx) -> Outcome {
     let shared = SharedState::new(0, 64)?;
     let alone = work::probe(ctx, 5, BATCH, |iters| {
-        // Not in a place: those are untouched.
+        // Not in a place of the pool: those must stay untouched.
         let word = AtomicU64::new(0);
         add(&word, iters * BATCH);
         Ok(word.load(Relaxed))
@@ -139,7 +129,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
         ctx,
         &mut pair,
         |seen: &[pair::Measured<Seen>]| {
-            let blocks = pair::by_block(seen, Seen::per_addition, pair::median);
+            let blocks = pair::by_block(seen, Seen::per_addition, median);
             seen.len() >= wanted && blocks.iter().all(Option::is_some)
         },
         contend,
@@ -150,11 +140,11 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let held: u64 = places.map(|place| place.first().load(Relaxed)).sum();
     ctx.prove("additions that the words do not hold", "0", (work + answered) as f64 - held as f64, 0.0..=0.0);
     ctx.fact("windows.clean", windows.iter().filter(|w| w.clean).count());
-    let per_addition = pair::by_block(&windows, Seen::per_addition, pair::median);
-    let fairness = pair::by_block(&windows, Seen::fairness, pair::median);
+    let per_addition = pair::by_block(&windows, Seen::per_addition, median);
+    let fairness = pair::by_block(&windows, Seen::fairness, median);
     let Some(ns) = pair::enough_blocks(ctx, &per_addition) else { return Ok(()) };
     let known: Vec<f64> = fairness.into_iter().flatten().collect();
-    if let (Some(ns), Some(fairness)) = (pair::median(&ns), pair::median(&known)) {
+    if let (Some(ns), Some(fairness)) = (median(&ns), median(&known)) {
         ctx.state(ns * 1e-9);
         ctx.state_as("rate", 2e9 / ns);
         ctx.state_as("fairness", fairness);

@@ -1,29 +1,44 @@
-//! Handing a cache line over from one CPU to another: one way, by the way in which it is done.
+//! Core-to-core latency: the one-way hand-over of a cache line between two CPUs, by protocol.
 //!
-//! "Core to core" is at least four numbers, and each is named:
-//! `cas1`, both sides spin with compare-and-swap on one word; `ldst1`, each spins with plain loads and then stores, on one
-//! word; `flag2`, each spins on a word that only the other one stores to, on two lines; `payload4`, as `ldst1`, with four
-//! lines read and written before each hand-over that the other side wrote last (their stores, the word's and the other
-//! side's loads follow one another, so even one line costs two more transfers). The main value is half of the fastest round
-//! trips on the median page, `least` and `most` are those of the best and the worst page: where lines have their home on the
-//! chip. Does not measure more than two CPUs (`cpu.contention`), nor stores beside each other (`cpu.false_sharing`).
+//! **Measures:** Half of a round trip. "Core to core" is several numbers, so each protocol is
+//! named:
+//! - `cas1`: both processes spin with compare-and-swap on one word.
+//! - `ldst1`: each spins with plain loads and then stores, on one word.
+//! - `flag2`: each spins on a word that only the other one stores to; two lines.
+//! - `payload1`, `payload4`, `payload16`: as `ldst1`, and 1, 4 or 16 lines that the other process
+//!   wrote last are read and written before each hand-over. Their stores, the word's and the loads
+//!   of the other process follow one another, so even one line costs two more transfers.
 //!
-//! Method: a process pinned to each of the two CPUs, in shared memory. Six pages that nobody has touched, three touched first by
-//! each side, four lines in each; a window is 400 round trips after 16 that are not counted, 30 to 60 us. The least window of
-//! a page is its value, and windows in which the kernel took a CPU away do not count; a side spins with loads, without
-//! `pause`. One way is half a round trip: both ways are the same on no chip for certain, and two clocks cannot tell.
+//! The main value is that of the fastest round trips on the median page. `least` and `most` are
+//! those of the best and the worst page, which depend on where lines have their home on the chip.
 //!
-//! Proofs: both sides made as many hand-overs, and the words hold their number; lines that went along were written each
-//! time; both sides were on their CPUs.
+//! **Does not measure:** More than two CPUs (`cpu.contention`), or stores to neighbouring words
+//! (`cpu.false_sharing`).
 //!
-//! Traps: on a busy machine one side waits while the other has no CPU, and a mean then shows 1000 ns for 50; a page used before
-//! stays at home elsewhere (core-to-core-latency, issues 97 and 155); in a virtual machine the CPUs may lie elsewhere a minute
-//! later; what the system says of the pair is the fact `relation`, and what its time says is to be held against it.
+//! **Method:** Shared memory and two processes, one pinned to each CPU. Six pages that nobody has
+//! touched, three of them touched first by each process, four lines in each. A window is 400 round
+//! trips after 16 that are not counted, 30 to 60 us. The fastest window of a page is its value.
+//! Windows in which the kernel took a CPU away do not count. Both spin with loads, without `pause`.
+//! One way is half a round trip: the two directions need not be alike on any chip, and two clocks
+//! cannot tell them apart.
 //!
-//! Source: memory-methods.md M12; nviennot's core-to-core-latency, c2clat.
+//! **Proofs:** Both processes made the same number of hand-overs, and the words hold their number;
+//! payload lines were written each time; both processes were on their CPUs.
+//!
+//! **Pitfalls:**
+//! - On a busy machine one process waits while the other has no CPU, and a mean then shows 1000 ns
+//!   instead of 50.
+//! - A page that was used before keeps its home elsewhere (core-to-core-latency, issues 97 and
+//!   155).
+//! - In a virtual machine the CPUs may be on other cores a minute later. The declared relation of
+//!   the pair is the fact `relation`; compare it with the time.
+//!
+//! **Sources:** nviennot's core-to-core-latency; c2clat. See
+//! docs/methods/processor.md#core-to-core-latency.
 
 use super::pair::{self, Pair, Place, SharedState, Window, until};
 use groma_harness::prelude::*;
+use groma_harness::stats::{greatest, least, median};
 use groma_harness::sys::clock::{Clock, Monotonic};
 use groma_harness::sys::topology::Topology;
 use std::io;
@@ -37,29 +52,16 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         timing: Timing::Stated,
         outputs: &[
             Output::MAIN,
-            Output {
-                suffix: "least",
-                summary: "On the page whose lines lie best",
-                derivation: Derivation::Series("least"),
-                quantity: None,
-                detail: false,
-            },
-            Output {
-                suffix: "most",
-                summary: "On the page whose lines lie worst",
-                derivation: Derivation::Series("most"),
-                quantity: None,
-                detail: false,
-            },
+            Output::named("least", "On the page whose lines lie best"),
+            Output::named("most", "On the page whose lines lie worst"),
         ],
-        params: &[Param {
-            name: "protocol",
-            help: "compare-and-swap, or load and store, on one line; a line for each way; 1, 4 or 16 lines that go along",
-            kind: ParamKind::Word(&["cas1", "ldst1", "flag2", "payload1", "payload4", "payload16"]),
-            quick: &["cas1"],
-            default: &["cas1", "ldst1", "flag2"],
-            full: &["cas1", "ldst1", "flag2", "payload1", "payload4", "payload16"],
-        }],
+        params: &[Param::word(
+            "protocol",
+            "compare-and-swap, or load and store, on one line; a line for each way; 1, 4 or 16 lines that go along",
+            &["cas1", "ldst1", "flag2", "payload1", "payload4", "payload16"],
+        )
+        .quick(&["cas1"])
+        .standard(&["ldst1", "flag2"])],
         scaling: Scaling::alone("a side that spins while the other one waits for a CPU measures the scheduler"),
         placements: &[Placement::EveryPair],
         needs: &[Need::Cpus(2)],
@@ -69,11 +71,12 @@ pub(crate) static BENCH: Benchmark = Benchmark {
     run: Run::Here(run),
 };
 
-/// Round trips of a window: long enough for the clock (memory-methods.md M12: 400 to 1000), short against a time slice.
+/// Round trips of a window: long enough for the clock, short against a time slice. See
+/// docs/methods/processor.md#core-to-core-latency.
 const TRIPS: u64 = 400;
-/// Round trips before the clock is started: one side may have been asleep.
+/// Round trips before the clock is started: one process may have been asleep.
 const WARM: u64 = 16;
-/// Windows of each place that a round wants.
+/// Windows of each place in a round.
 const VISITS: usize = 2;
 
 /// How a line is handed over.
@@ -84,7 +87,8 @@ enum Protocol {
     Flag2,
 }
 
-/// One side's hand-overs from `from` on, both sides' counted; `own` is 0 for the side that begins and 1 for the other.
+/// One process's part of `trips` round trips. `from` is the number of hand-overs before, those of
+/// both processes counted; `own` is 0 for the process that begins and 1 for the peer.
 #[inline(always)]
 fn play(protocol: Protocol, place: Place<'_>, own: u64, from: u64, trips: u64) -> io::Result<()> {
     let (word, back) = (place.first(), place.apart());
@@ -99,7 +103,7 @@ fn play(protocol: Protocol, place: Place<'_>, own: u64, from: u64, trips: u64) -
                 }
                 word.store(mine + 1, Release);
             }
-            // Each word holds how often its side has stored: from/2 before this window.
+            // Each word holds the number of stores of its process: from / 2 before this window.
             Protocol::Flag2 if own == 0 => {
                 until(|| back.load(Acquire) == from / 2 + i)?;
                 word.store(from / 2 + i + 1, Release);
@@ -113,18 +117,18 @@ fn play(protocol: Protocol, place: Place<'_>, own: u64, from: u64, trips: u64) -
     Ok(())
 }
 
-/// The hand-overs that came before, on the place of this window.
+/// The number of earlier hand-overs on the place of this window.
 fn from(window: &Window<'_>) -> u64 {
     window.slot.visit * 2 * (WARM + TRIPS)
 }
 
-/// The side that answers.
+/// The part of the process that answers.
 fn answer(protocol: Protocol, window: &Window<'_>) -> io::Result<u64> {
     play(protocol, window.place, 1, from(window), WARM + TRIPS)?;
     Ok(WARM + TRIPS)
 }
 
-/// The side that begins; nanoseconds of a round trip.
+/// The part of the process that begins. Returns the nanoseconds of a round trip.
 fn begin(protocol: Protocol, window: &Window<'_>) -> io::Result<(f64, u64)> {
     let (place, from) = (window.place, from(window));
     play(protocol, place, 0, from, WARM)?;
@@ -147,7 +151,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let shared = SharedState::new(lines, line)?;
     let mut pair = Pair::start(ctx, &shared, |window| answer(protocol, window))?;
     let wanted = pair::BLOCKS * pair::PLACES * VISITS;
-    let values = |windows: &[pair::Measured<f64>]| pair::by_block(windows, |ns| *ns, pair::least);
+    let values = |windows: &[pair::Measured<f64>]| pair::by_block(windows, |ns| *ns, least);
     let windows = pair::windows(
         ctx,
         &mut pair,
@@ -157,7 +161,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let work = pair.work;
     let answered = pair.end(ctx)?;
     ctx.prove("hand-overs of one side less those of the other", "0", work as f64 - answered as f64, 0.0..=0.0);
-    // Whatever was lost on the way is missing in the words.
+    // A lost hand-over is missing in the words.
     let mut held = 0;
     let mut gone_along = 0;
     for place in (0..pair::BLOCKS * pair::PLACES).map(|i| shared.pool.place(pair::Slot::of(i as u32))) {
@@ -174,22 +178,18 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let one_way = |round_trip: f64| round_trip / 2.0 * 1e-9;
     for (name, here) in [("here", true), ("there", false)] {
         let own: Vec<f64> = (0..pair::BLOCKS).filter(|b| (b % 2 == 0) == here).filter_map(|b| blocks[b]).collect();
-        if let Some(ns) = pair::median(&own) {
+        if let Some(ns) = median(&own) {
             ctx.fact(&format!("one_way_s.pages_first_touched_{name}"), format!("{:.3e}", one_way(ns)));
         }
     }
     let Some(known) = pair::enough_blocks(ctx, &blocks) else { return Ok(()) };
-    let sides = [("", pair::median(&known)), ("least", pair::least(&known)), ("most", most(&known))];
+    let sides = [("", median(&known)), ("least", least(&known)), ("most", greatest(&known))];
     for (series, value) in sides {
         if let Some(ns) = value {
             ctx.state_as(series, one_way(ns));
         }
     }
     Ok(())
-}
-
-fn most(values: &[f64]) -> Option<f64> {
-    values.iter().copied().max_by(f64::total_cmp)
 }
 
 #[cfg(test)]

@@ -1,23 +1,29 @@
-//! Two CPUs that write different words of one cache line, against words with a line each.
+//! False sharing: two CPUs that write different words of one cache line.
 //!
-//! Measures writes, each CPU to a word that nobody else writes: `shared`, both words in one line, 32 bytes apart; `apart`,
-//! on a line each. The main value is how many times as long a write takes in a shared line: `op=add`, an atomic addition, as
-//! statistics of threads are counted; `op=store`, plain stores one after the other.
+//! **Measures:** Writes, each CPU to a word that nobody else writes: `shared`, both words in one
+//! line, 32 bytes apart; `apart`, on a line each. The main value is the ratio of the two times.
+//! `op=add` is an atomic addition, as in per-thread statistics; `op=store` is plain stores, one
+//! after the other.
 //!
-//! Method: as `cpu.core_to_core`: two pinned processes, fresh pages, windows of 50 us, those in one line and those in two by
-//! turns on the same pages; windows in which the kernel took a CPU away do not count. The median window of both counts.
+//! **Method:** As `cpu.core_to_core`: two pinned processes, fresh pages, windows of 50 us. Windows
+//! with one line and with two alternate on the same pages. Windows in which the kernel took a CPU
+//! away do not count. The median window of each kind counts.
 //!
-//! Proofs: each word holds as many writes as its side made; the other side wrote in every window that counts; both sides
-//! were on their CPUs.
+//! **Proofs:** Each word holds as many writes as its process made; the peer wrote in every window
+//! that counts; both processes were on their CPUs.
 //!
-//! Traps: plain stores gather in a buffer while the line is elsewhere, and a burst of them goes with one visit of it: a
-//! shared line then costs little (here 1.2 times) where additions, of which each waits for the line, cost many times as much;
-//! neither is the other. A compiler may keep a counter in a register, which an atomic store forbids it.
+//! **Pitfalls:**
+//! - Plain stores gather in the store buffer while the line is elsewhere, and a burst of them costs
+//!   a single transfer. A shared line then costs little (1.2 times; machine not recorded), while
+//!   atomic additions, each of which waits for the line, cost many times as much. Neither stands
+//!   for the other.
+//! - A compiler may keep a counter in a register; an atomic store prevents that.
 //!
-//! Source: memory-methods.md M12.
+//! **Sources:** docs/methods/processor.md#false-sharing.
 
 use super::pair::{self, Pair, SharedState, Window};
 use groma_harness::prelude::*;
+use groma_harness::stats::median;
 use groma_harness::sys::clock::{Clock, Monotonic};
 use std::io;
 use std::sync::atomic::AtomicU64;
@@ -25,42 +31,25 @@ use std::sync::atomic::Ordering::Relaxed;
 
 pub(crate) static BENCH: Benchmark = Benchmark {
     info: Info {
-        summary: "Writes by two CPUs to words of one line: times as long as to words with a line each",
+        summary: "False sharing: time of a write to a line that two CPUs write, over one to separate lines",
         about: about!("false_sharing.rs"),
         quantity: Quantity::Ratio,
         better: Some(Better::Lower),
         iteration: "one write by each of the two",
         timing: Timing::Stated,
         outputs: &[
-            Output { derivation: Derivation::Ratio { of: "shared", to: "apart" }, ..Output::MAIN },
-            Output {
-                suffix: "shared",
-                summary: "A write to a line that the other CPU writes as well",
-                derivation: Derivation::Series("shared"),
-                quantity: Some(Quantity::Latency),
-                detail: false,
-            },
-            Output {
-                suffix: "apart",
-                summary: "A write to a line of its own beside it",
-                derivation: Derivation::Series("apart"),
-                quantity: Some(Quantity::Latency),
-                detail: true,
-            },
+            Output::MAIN.ratio("shared", "apart"),
+            Output::named("shared", "A write to a line that the other CPU writes as well").quantity(Quantity::Latency),
+            Output::named("apart", "A write to a line of its own beside it").quantity(Quantity::Latency).detail(),
         ],
-        params: &[Param {
-            name: "op",
-            help: "an atomic addition, or a plain store",
-            kind: ParamKind::Word(&["add", "store"]),
-            quick: &[],
-            default: &["add", "store"],
-            full: &[],
-        }],
+        params: &[Param::word("op", "an atomic addition, or a plain store", &["add", "store"])
+            .quick(&["add"])
+            .standard(&["store"])],
         scaling: Scaling::alone("it is about two CPUs"),
         placements: &[Placement::SameLlc, Placement::Smt, Placement::CrossLlc, Placement::CrossNode],
         needs: &[Need::Cpus(2)],
         target_half_width: 0.1,
-        quick: false,
+        tier: Tier::Standard,
         ..Info::new("cpu.false_sharing")
     },
     run: Run::Here(run),
@@ -68,10 +57,10 @@ pub(crate) static BENCH: Benchmark = Benchmark {
 
 /// The length of a window.
 const WINDOW_NS: u64 = 50_000;
-/// Writes between two looks at the clock, or at whether the window is over.
+/// Writes between two reads of the clock, or two checks whether the window is over.
 const BATCH: u64 = 256;
 
-/// Stores the numbers after `held`, one by one.
+/// Stores the numbers after `held`, one by one. Returns the last.
 #[inline(never)]
 fn store(word: &AtomicU64, held: u64) -> u64 {
     for number in held..held + BATCH {
@@ -80,7 +69,7 @@ fn store(word: &AtomicU64, held: u64) -> u64 {
     held + BATCH
 }
 
-/// Adds one again and again to a word that nobody else writes; what it holds then.
+/// Adds one repeatedly to a word that nobody else writes. Returns what it holds then.
 #[inline(never)]
 fn add(word: &AtomicU64, held: u64) -> u64 {
     for _ in 0..BATCH {
@@ -89,17 +78,17 @@ fn add(word: &AtomicU64, held: u64) -> u64 {
     held + BATCH
 }
 
-/// Writes a batch to a word that holds so much.
+/// Writes a batch to a word that holds the given value, and returns what it holds then.
 type Write = fn(&AtomicU64, u64) -> u64;
 
-/// What was seen in a window: nanoseconds a write, and whether the other side wrote meanwhile.
+/// The result of a window: nanoseconds per write, and whether the peer wrote during it.
 #[derive(Clone, Copy)]
 struct Seen {
     ns: f64,
     accompanied: bool,
 }
 
-/// Where the other side writes: beside this one in even visits, on another line in odd ones.
+/// Where the peer writes: on the same line in even visits, on another line in odd ones.
 fn other<'a>(window: &Window<'a>) -> &'a AtomicU64 {
     if is_shared(window.slot) { window.place.beside() } else { window.place.apart() }
 }
@@ -112,7 +101,7 @@ fn here(write: Write, window: &Window<'_>) -> io::Result<(Seen, u64)> {
     let (word, other) = (window.place.first(), other(window));
     let first = word.load(Relaxed);
     let mut held = write(word, first);
-    // The other side is there, and writes.
+    // Wait until the peer writes.
     let before = other.load(Relaxed);
     pair::until(|| other.load(Relaxed) != before)?;
     let (start, from, seen) = (Monotonic.now_ns(), held, other.load(Relaxed));
@@ -142,12 +131,12 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let shared = SharedState::new(0, 64)?;
     let mut pair = Pair::start(ctx, &shared, |window| there(write, window))?;
     let places = pair::BLOCKS * pair::PLACES;
-    // One line, two lines.
+    // The median times of writes to one line and to two lines.
     let both = |windows: &[pair::Measured<Seen>]| {
         let of = |shared: bool| {
             let counts = |w: &&pair::Measured<Seen>| w.clean && w.seen.accompanied && is_shared(w.slot) == shared;
             let ns: Vec<f64> = windows.iter().filter(counts).map(|w| w.seen.ns).collect();
-            if ns.len() >= places / 4 { pair::median(&ns) } else { None }
+            if ns.len() >= places / 4 { median(&ns) } else { None }
         };
         (of(true), of(false))
     };

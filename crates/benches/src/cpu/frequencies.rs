@@ -1,77 +1,71 @@
 //! The clock of every CPU, one after the other.
 //!
-//! Measures the clock of each allowed CPU (of more than 64, of 64 spread evenly) while it computes, the others left to
-//! whatever they do: the main value is the median CPU's, `lowest` and `highest` are what the names say, and each CPU's is
-//! a fact. It tells kinds of cores apart, and cores that a limit or a busy sibling holds back. Not the clock with all CPUs
-//! at work.
+//! **Measures:** The clock of each allowed CPU (64 evenly spaced ones if there are more than 64)
+//! while it computes; the other CPUs continue with whatever they do. The main value is the median
+//! CPU's clock, `lowest` and `highest` are the extremes, and each CPU's clock is a fact. This
+//! distinguishes kinds of cores, and cores that a limit or a busy sibling thread holds back.
 //!
-//! Method: the process goes to a CPU, computes until its clock has risen, and takes chains of 32000 and 160000 dependent
-//! additions, as `cpu.frequency` does, some eight times; of those that nothing interrupted the middle one counts. A CPU
-//! of which none is left is not stated, and a note says so.
+//! **Does not measure:** The clock with all CPUs busy.
 //!
-//! Traps: the time on each CPU is short, so this is the clock of a core that has just begun; where CPUs are hardware
-//! threads their sibling's work does not change the chain's time unless it takes the whole core.
+//! **Method:** The process moves to a CPU, computes until its clock has risen, and times chains of
+//! 32000 and 160000 dependent additions, as `cpu.frequency` does, about eight times. The median of
+//! the uninterrupted ones counts. A CPU without any is not reported, and a note says so.
 //!
-//! Source: memory-methods.md M13.
+//! **Pitfalls:**
+//! - The time on each CPU is short, so this is the clock of a core that has just started to work.
+//! - Where CPUs are hardware threads, the sibling thread's work does not change the chain's time
+//!   unless it takes the whole core.
+//!
+//! **Sources:** docs/methods/processor.md#clock-of-every-cpu.
 
 use crate::cpus;
 use groma_harness::prelude::*;
+use groma_harness::stats::upper_median;
 use groma_harness::sys::arch::{ADD_TAKES_ONE_CYCLE, add_chain, chain_ops};
 use groma_harness::sys::{affinity, counters};
 
 pub(crate) static BENCH: Benchmark = Benchmark {
     info: Info {
-        summary: "Clock of every CPU in turn: the median one",
+        summary: "Clock of every CPU in turn: the median",
         about: about!("frequencies.rs"),
         quantity: Quantity::Rate,
         iteration: "a millisecond on each CPU",
         timing: Timing::Stated,
         outputs: &[
             Output::MAIN,
-            Output {
-                suffix: "lowest",
-                summary: "the slowest CPU",
-                derivation: Derivation::Series("lowest"),
-                quantity: None,
-                detail: false,
-            },
-            Output {
-                suffix: "highest",
-                summary: "the fastest CPU",
-                derivation: Derivation::Series("highest"),
-                quantity: None,
-                detail: false,
-            },
+            Output::named("lowest", "the slowest CPU"),
+            Output::named("highest", "the fastest CPU"),
         ],
         scaling: Scaling::alone("it goes to all CPUs itself"),
         placements: &[Placement::Free],
-        quick: false,
+        tier: Tier::Standard,
         ..Info::new("cpu.frequencies")
     },
     run: Run::Here(run),
 };
 
-/// CPUs that are visited at most.
+/// The most CPUs that are visited.
 const MOST: usize = 64;
 /// Time for the clock to rise, in nanoseconds.
 const WARM_NS: u64 = 300_000;
-/// Undisturbed pairs of chains that are wanted of a CPU.
+/// Undisturbed pairs of chains wanted of a CPU.
 const WANTED: usize = 8;
-/// Pairs that are tried for it.
+/// The most pairs that are tried.
 const TRIES: usize = 32;
 /// The lengths of a chain: about 10 and 50 us at 3 GHz.
 const LENGTHS: [u64; 2] = [chain_ops(32_000), chain_ops(160_000)];
-/// How far the clock of the short chain may be from that of the difference: hops are 3 %, the clock's step is 0.3 %.
+/// How far the clock of the short chain may be from that of the difference: clock changes are 3 %,
+/// the resolution is 0.3 %. See docs/methods/processor.md#clock-of-every-cpu.
 const SAME: f64 = 0.02;
 
-/// The clock by two chains, in hertz, from the nanoseconds that each took; `None` when they disagree.
+/// The clock in hertz, from the nanoseconds of the two chains; `None` when they disagree.
 fn clock(ns: [u64; 2]) -> Option<f64> {
     let long = (LENGTHS[1] - LENGTHS[0]) as f64 / ns[1].checked_sub(ns[0]).filter(|ns| *ns > 0)? as f64 * 1e9;
     let short = LENGTHS[0] as f64 / ns[0].max(1) as f64 * 1e9;
     ((long / short - 1.0).abs() <= SAME).then_some(long)
 }
 
-/// The clock of the CPU that this runs on; `None` when it was disturbed all the time.
+/// The clock of the current CPU; `None` when every try was disturbed.
 fn of_this_cpu(ctx: &Ctx) -> Option<f64> {
     let start = ctx.now_ns();
     while ctx.now_ns().saturating_sub(start) < WARM_NS {
@@ -92,7 +86,7 @@ fn of_this_cpu(ctx: &Ctx) -> Option<f64> {
             break;
         }
     }
-    super::median(clocks)
+    upper_median(&clocks)
 }
 
 fn run(ctx: &mut Ctx) -> Outcome {
@@ -105,7 +99,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     super::declare_clock(ctx, visited.first().copied().unwrap_or(0));
     let (mut clocks, mut elsewhere) = (Vec::new(), 0);
     for &cpu in &visited {
-        // A CPU may have gone since.
+        // A CPU may have gone offline since.
         if let Err(e) = affinity::pin(cpu) {
             ctx.note(format!("CPU {cpu} was left out: {e}"));
             continue;
@@ -120,12 +114,12 @@ fn run(ctx: &mut Ctx) -> Outcome {
             None => ctx.note(format!("CPU {cpu} was disturbed all the time: no clock")),
         }
     }
-    affinity::restrict(&home).context("going back to the CPUs of before")?;
+    affinity::restrict(&home).context("restoring the CPU affinity")?;
     ctx.fact("cpus.visited", visited.len());
     ctx.prove("CPUs on which it was found elsewhere", "0", f64::from(elsewhere), 0.0..=0.0);
     let lowest = clocks.iter().copied().fold(f64::INFINITY, f64::min);
     let highest = clocks.iter().copied().fold(0.0, f64::max);
-    let Some(middle) = super::median(clocks) else {
+    let Some(middle) = upper_median(&clocks) else {
         ctx.unresolved("", "every CPU was disturbed all the time");
         return Ok(());
     };

@@ -1,29 +1,42 @@
-//! The core's clock, without any counter of cycles.
+//! The core's clock, without a cycle counter.
 //!
-//! Measures how many dependent additions of registers the core does in a second: each takes one cycle, so that is its
-//! clock while it computes, boost and all; not the rated clock, nor that of the counter which `tsc` names. With `class`
-//! the same clock while the core works on vectors (fused multiply-adds of 128, 256 or 512 bits, or of SVE's length): cores may
-//! lower it for that.
+//! **Measures:** The dependent register additions that the core executes in a second. Each takes
+//! one cycle, so this is the clock of the core while it computes, boost included. With `class`, the
+//! same clock while the core works on vectors (fused multiply-adds of 128, 256 or 512 bits, or of
+//! SVE's length), for which some cores lower it.
 //!
-//! Method: chains of 32000 and of 160000 additions, one after the other; the difference leaves out the clock reads and the
-//! entry. Chains of multiplications and of rotations follow in the same turn, a third of a millisecond in all. Whatever
-//! the cycle is, one of theirs must take a whole number of times as long: 3 and 1 on x86-64. A turn whose ratios are not
-//! whole was interrupted, or the clock changed within it, and does not count; with fewer than three whole ones no clock is told. Of a class of
-//! vectors the additions stand between the operations on vectors, two behind each and then four: a turn is whole where the second
-//! loop takes twice as long as the first, so that the chain of additions and not the vectors is what takes the time. A millisecond
-//! of it goes before, and its sums are a proof. What the system declares is a fact beside it: the highest clock that CPUID (leaf
-//! 16H) or the kernel (`cpuinfo_max_freq`) names, and the others by name.
+//! **Does not measure:** The rated clock, or the rate of the time counter (`clock.rate`).
 //!
-//! Traps: additions of small constants are done while registers are renamed on some cores, and read up to five times the
-//! clock (these are of registers); a clock that was lowered for vectors is back 10 us after them on some cores, and later on
-//! others, so that a chain behind them sees neither; cores change their clock within milliseconds (here between 3.0 and 3.6 GHz in steps of
-//! 0.1, by what their neighbours do), so the fastest chains of a round need not be of the same clock, and the highest
-//! clock seen grows with the time spent looking; intervals of 10 ms and more report the neighbours (lmbench's `mhz`: 15 to
-//! 297 s, then "too busy").
+//! **Method:** Chains of 32000 and of 160000 additions, one after the other; the difference removes
+//! the clock reads and the entry. Chains of multiplications and of rotations follow in the same
+//! turn, which takes a third of a millisecond in all. Each must take a whole number of cycles: 3
+//! and 1 on x86-64. A turn whose ratios are not whole was interrupted, or the clock changed within
+//! it, and does not count. With fewer than three whole turns no clock is reported.
 //!
-//! Source: lmbench3 `mhz` (the greatest common divisor of several operations' times), memory-methods.md M13.
+//! In a vector class, the additions stand between the vector operations, two behind each in one
+//! loop and four in another. A turn is whole where the second loop takes twice as long as the
+//! first: the chain of additions, not the vectors, then determines the time. A millisecond of
+//! vector work comes first, and its sums are a proof.
+//!
+//! Declared clocks are facts: the highest that CPUID (leaf 16H) or the kernel (`cpuinfo_max_freq`)
+//! names, and the others by name.
+//!
+//! **Pitfalls:**
+//! - Some cores execute additions of small constants at register renaming, which reads up to five
+//!   times the clock. These are additions of registers.
+//! - A clock that was lowered for vectors is back 10 us after them on some cores, and later on
+//!   others. A chain behind the vectors would see neither clock.
+//! - Cores change their clock within milliseconds (between 3.0 and 3.6 GHz in steps of 0.1 with the
+//!   load of neighbours; machine not recorded). The fastest chains of a round need not be of one
+//!   clock, and the highest clock seen grows with the time spent looking.
+//! - Intervals of 10 ms and more report the neighbours (lmbench's `mhz`: 15 to 297 s, then "too
+//!   busy").
+//!
+//! **Sources:** lmbench3 `mhz` (the greatest common divisor of the times of several operations).
+//! See docs/methods/processor.md#core-clock and docs/methods/processor.md#clock-under-vectors.
 
 use groma_harness::prelude::*;
+use groma_harness::stats::upper_median;
 use groma_harness::sys::arch::wide::{WIDE_ADDITIONS, WIDE_STEP, WIDE_UNROLL, Work, vector_work};
 use groma_harness::sys::arch::{ADD_TAKES_ONE_CYCLE, add_chain, chain_ops, mul_chain, rotate_chain};
 use groma_harness::sys::counters;
@@ -35,14 +48,10 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         quantity: Quantity::Rate,
         iteration: "chains of 32000 and 160000 additions, multiplications and rotations",
         timing: Timing::Stated,
-        params: &[Param {
-            name: "class",
-            help: "what the core computes meanwhile",
-            kind: ParamKind::Word(&["integer", "vector128", "vector256", "vector512", "sve"]),
-            quick: &[],
-            default: CLASSES,
-            full: &[],
-        }],
+        params: &[Param::word("class", "what the core computes meanwhile", WORDS)
+            .quick(&["integer"])
+            .standard(CLASSES)
+            .named(WORDS)],
         scaling: Scaling::alone("it states a rate of one core instead of taking samples that could overlap"),
         lineage: &["lmbench3:mhz"],
         ..Info::new("cpu.frequency")
@@ -51,6 +60,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
 };
 
 /// The classes that this architecture may have.
+const WORDS: &[&str] = &["integer", "vector128", "vector256", "vector512", "sve"];
 const CLASSES: &[&str] = if cfg!(target_arch = "x86_64") {
     &["integer", "vector256", "vector512"]
 } else if cfg!(target_arch = "aarch64") {
@@ -58,36 +68,37 @@ const CLASSES: &[&str] = if cfg!(target_arch = "x86_64") {
 } else {
     &["integer"]
 };
-/// How long vectors are worked on before the first turn, in nanoseconds: the clock follows within half a millisecond (Intel
-/// Optimization Reference Manual, "Skylake server power management").
+/// Duration of the vector work before the first turn, in nanoseconds: the clock follows within half
+/// a millisecond (Intel Optimization Reference Manual, "Skylake server power management").
 const WORK_NS: u64 = 1_000_000;
-/// Turns of the vector work between two looks at the clock: 10 and 20 us at 3 GHz.
+/// Turns of the vector work between two reads of the clock: 10 and 20 us at 3 GHz.
 const WORK_TURNS: u64 = 500;
 /// The lengths of a chain: about 10 and 50 us at 3 GHz.
 const LENGTHS: [u64; 2] = [chain_ops(32_000), chain_ops(160_000)];
-/// Turns at least, whatever the time box says.
+/// The fewest turns, whatever the time limit.
 const FEWEST: usize = 8;
-/// How many times as long as the time box turns are taken while the median turn is not whole.
+/// Multiple of the time limit for which turns are taken until [`WHOLE_TURNS`] of them were whole.
 const PATIENCE: u64 = 8;
-/// Turns without a disturbance that a clock needs. On a busy machine, or one whose clock hops, most turns have one: then the
-/// median turn is not whole, and the rest are all the same.
+/// Undisturbed turns that a clock needs. On a busy machine, or one whose clock changes often, most
+/// turns are disturbed: the median turn is then not whole, and the undisturbed ones are still
+/// right.
 const WHOLE_TURNS: usize = 3;
-/// Tries of the harness's own chain, 50 us each.
+/// Runs of the harness's own chain, 50 us each.
 const FREQUENCY_PROBES: u32 = 16;
 
-/// So many dependent operations in a row, and the last value.
+/// Runs the given number of dependent operations, and returns the last value.
 type Chain = fn(u64) -> u64;
 
-/// What a turn's other time is held against that of the additions for: its proof's name, and the ratio on x86-64.
+/// A check of a turn: the name of its proof, and the ratio to the time of the additions on x86-64.
 type Check = (&'static str, f64);
 
 const CHECKS: [Check; 2] = [("cycles of a dependent multiplication", 3.0), ("cycles of a dependent rotation", 1.0)];
 const CHAINS: [Chain; 2] = [mul_chain, rotate_chain];
 const VECTOR_CHECKS: [Check; 1] = [("time of twice as many additions beside as many vectors", 2.0)];
-/// How far a ratio may be from the whole number that it has to be, relative to that.
+/// Relative tolerance of a ratio that has to be a whole number.
 const ERROR: f64 = if cfg!(target_arch = "x86_64") { 0.005 } else { 0.01 };
 
-/// The same of the median of turns that were disturbed.
+/// The same for the median of disturbed turns.
 const DISTURBED: f64 = 0.15;
 
 /// The whole number that a ratio has to be: known on x86-64, the nearest elsewhere.
@@ -110,14 +121,7 @@ fn per_op(ctx: &Ctx, chain: Chain) -> f64 {
     (long - short) / (LENGTHS[1] - LENGTHS[0]) as f64
 }
 
-/// The middle one; `NaN` of none.
-fn median(values: impl Iterator<Item = f64>) -> f64 {
-    let mut values: Vec<f64> = values.collect();
-    values.sort_by(f64::total_cmp);
-    values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
-}
-
-/// Nanoseconds of some turns of that work, and whether its sum was wrong.
+/// The nanoseconds of [`WORK_TURNS`] turns of the vector work, and whether its sum was wrong.
 fn of_vectors(ctx: &Ctx, work: Work) -> (f64, bool) {
     let start = ctx.now_ns();
     let sum = work(WORK_TURNS);
@@ -135,7 +139,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     };
     super::declare_clock(ctx, counters::current_cpu());
     let checks: &[Check] = if work.is_some() { &VECTOR_CHECKS } else { &CHECKS };
-    // Clocks that were low while there was nothing to do rise first.
+    // Lets the clock rise if it was low while the core was idle.
     let start = ctx.now_ns();
     while ctx.now_ns().saturating_sub(start) < ctx.time_limit_ns() / 4 {
         add_chain(LENGTHS[1]);
@@ -149,7 +153,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
         wrong += u64::from(of_vectors(ctx, work).1);
     }
     let start = ctx.now_ns();
-    // Ratios of each turn, and the clocks of those whose ratios were whole.
+    // The ratios of each turn, and the clocks of the turns whose ratios were whole.
     let (mut turns, mut clocks) = (Vec::new(), Vec::new());
     loop {
         let (add, ratios) = match work {
@@ -160,7 +164,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
             Some(works) => {
                 let [few, many] = works.map(|work| of_vectors(ctx, work));
                 wrong += u64::from(few.1) + u64::from(many.1);
-                // The difference leaves out the entry, as that of two lengths does.
+                // The difference removes the entry, as that of two lengths does.
                 let additions = WORK_TURNS * WIDE_UNROLL * (WIDE_ADDITIONS[1] - WIDE_ADDITIONS[0]);
                 ((many.0 - few.0) / additions as f64, vec![many.0 / few.0])
             }
@@ -183,15 +187,16 @@ fn run(ctx: &mut Ctx) -> Outcome {
         ctx.prove("sums of vectors that were wrong", "0", wrong as f64, 0.0..=0.0);
     }
     let few = clocks.len() < WHOLE_TURNS;
-    // Of few whole turns all turns are looked at: a crowded machine spoils them without changing what they are about, and a
-    // chain that is not what it claims is wrong by a cycle.
+    // With few whole turns, all turns are checked: a busy machine disturbs them without changing
+    // their ratios much, while a chain that is not what it claims is off by a cycle.
     let error = if few { DISTURBED } else { ERROR };
     for (i, &(name, x86_64)) in checks.iter().enumerate() {
-        let ratio = median(turns.iter().filter(|t| few || are_whole(t, checks)).map(|ratios| ratios[i]));
+        let ratios = turns.iter().filter(|t| few || are_whole(t, checks)).map(|ratios| ratios[i]);
+        let ratio = upper_median(&ratios.collect::<Vec<_>>()).unwrap_or(f64::NAN);
         let whole = whole(ratio, x86_64);
         let expected = format!("{whole} within {} %", error * 100.0);
         let range = whole * (1.0 - error)..=whole * (1.0 + error);
-        // Where vectors are what takes the time there is no clock to be seen, and that is no fault.
+        // Where the vectors determine the time, the clock cannot be seen. That is no failure.
         if work.is_none() || !few {
             ctx.prove(name, &expected, ratio, range);
         }
@@ -202,10 +207,10 @@ fn run(ctx: &mut Ctx) -> Outcome {
         ctx.unresolved("", &found);
         return Ok(());
     }
-    // The harness counts the cycles of other results by a chain of its own, timed whole: another way to the same number,
-    // or to one between what it was before and after.
+    // The harness computes the cycles of other results from a chain of its own, timed as a whole.
+    // It must give the same clock, or the clocks before and after must enclose this one.
     let after = ctx.core_hz(FREQUENCY_PROBES);
-    let clock = median(clocks.iter().copied());
+    let clock = upper_median(&clocks).unwrap_or(f64::NAN);
     let frequency_probe = clock.clamp(before.min(after), before.max(after));
     ctx.prove("clock over that of the harness's own chain", "1 within 20 %", clock / frequency_probe, 1.0 / 1.2..=1.2);
     for clock in clocks {

@@ -1,5 +1,7 @@
-//! The core itself: its clock, and the cheapest things it does.
+//! The core itself: its clock, its cheapest instructions, and cache lines shared by two CPUs.
 
+use groma_harness::model::Family;
+use groma_harness::model::family::{Figure, Row, Say, Select, first, least};
 use groma_harness::sys::rates;
 use groma_harness::{Benchmark, Ctx};
 
@@ -18,6 +20,27 @@ mod random;
 mod split;
 mod store_forward;
 
+/// What the family says about itself.
+pub(crate) static ABOUT: Family = Family {
+    name: "cpu",
+    summary: "The core: its clock and its cheapest operations",
+    says: Say::Led(&[
+        Say::Text("the core runs at {}", &[Figure::Value(first("cpu.frequency"))]),
+        Say::Text("; a call and its return cost {}", &[Figure::WithCycles(least("cpu.call"))]),
+        Say::Text(
+            "; a line goes from one core to another in {} (cas1)",
+            &[Figure::Span(Select::Word("cpu.core_to_core", "protocol", "cas1"))],
+        ),
+    ]),
+    rows: &[
+        Row::CoreClock { rate: "cpu.frequency", lowest: "cpu.frequencies.lowest", highest: "cpu.frequencies.highest" },
+        Row::SharedCache("cpu.core_to_core"),
+        Row::Transfers("cpu.core_to_core"),
+        Row::Operations { latency: "cpu.operation", throughput: "cpu.operation.throughput" },
+        Row::Branches("cpu.branch"),
+    ],
+};
+
 pub(crate) const ALL: &[&Benchmark] = &[
     &frequency::BENCH,
     &frequencies::BENCH,
@@ -34,7 +57,8 @@ pub(crate) const ALL: &[&Benchmark] = &[
     &false_sharing::BENCH,
 ];
 
-/// States what is declared of a CPU's clock: the highest as `declared`, all by where they are written.
+/// Records the declared clocks of a CPU as facts: the highest as `declared`, and each by its
+/// source.
 fn declare_clock(ctx: &mut Ctx, cpu: u32) {
     let declared = rates::declared_core(cpu);
     if let Some((_, hz)) = declared.first() {
@@ -43,10 +67,4 @@ fn declare_clock(ctx: &mut Ctx, cpu: u32) {
     for (name, hz) in declared {
         ctx.fact(&format!("clock.{}", name.replace(' ', "_")), hz);
     }
-}
-
-/// The middle one of some values; `None` of none.
-fn median(mut values: Vec<f64>) -> Option<f64> {
-    values.sort_by(f64::total_cmp);
-    values.get(values.len() / 2).copied()
 }

@@ -1,32 +1,45 @@
-//! Arithmetic: how long one operation takes, and how often one can start.
+//! Arithmetic: the latency and the throughput of one operation.
 //!
-//! Measures single instructions on registers: the latency of one that waits for the one before, and the time for each where
-//! eight to twenty chains do not wait for one another (reciprocal throughput). Their ratio is how many are under way at once,
-//! which lmbench calls parallelism. The two are given in cycles as well. Does not measure operands in memory (`cpu.load`), what
-//! a compiler makes of an expression, or operations that trap.
+//! **Measures:** Single instructions on registers: the latency of one that waits for the one
+//! before, and the time for each in eight to twenty independent chains (reciprocal throughput).
+//! Their ratio is the number in flight at once, which lmbench calls parallelism. Both are also
+//! given in cycles.
 //!
-//! Method: two loops of one instruction in assembly, 130 in a row in one chain, and 144 to 540 in the independent ones together, so that
-//! the two instructions which count are below 1 %; and beside them a chain of additions, which take a cycle each. The three are
-//! measured in turn: the cycles are ratios of paired times, and need neither a counter nor a declared clock. Intervals of 512-bit
-//! vectors begin with 50 us of the operation before the watch is started, because the unit comes on slowly. If the core lowers its
-//! clock for them, their nanoseconds are right and their cycles too many by that: the additions run at the clock of scalar code.
+//! **Does not measure:** Operands in memory (`mem.latency`), compiled expressions, or operations
+//! that trap.
 //!
-//! What waits for what: additions, products and bit operations `x op y`; quotients of integers `y / x` (unsigned; `div` of a full
-//! word by half as many bits, `_small` of numbers below 2^16), with the moves to and from fixed registers that x86-64 asks for;
-//! remainders `(x + z) mod y`, whose addition is a part of the number, because remainders alone only shrink (lmbench: a
-//! remainder and an or); roots of the number before 1, at which a chain of roots comes to rest; `fma` through its sum, as in a dot
-//! product.
+//! **Method:** Two assembly loops of one instruction: 130 in a row in one chain, and 144 to 540 in
+//! all independent chains together, so that the two instructions which count turns are below 1 %. A
+//! chain of additions, which take a cycle each, runs beside them. The three are measured in turn,
+//! so cycles are ratios of paired times and need neither a counter nor a declared clock. Intervals
+//! of 512-bit vectors begin with 50 us of the operation before the watch starts, because the unit
+//! powers up slowly. If the core lowers its clock for them, their nanoseconds are right and their
+//! cycles too many by that factor: the additions run at the clock of scalar code.
 //!
-//! Proofs: both loops give what plain Rust gives; no floating-point value has become subnormal, infinite or zero; operations
-//! known to take whole cycles on x86-64 do.
+//! What depends on what:
+//! - Additions, products and bit operations: `x op y`.
+//! - Integer quotients: `y / x` (unsigned; `div` divides a full word by one of half as many bits,
+//!   `div_small` numbers below 2^16), with the moves to and from fixed registers that x86-64 needs.
+//! - Remainders: `(x + z) mod y`. The addition is part of the number, because remainders alone only
+//!   shrink (lmbench: a remainder and an or).
+//! - Roots: of the number just below 1, at which a chain of roots comes to rest.
+//! - `fma`: through its sum, as in a dot product.
 //!
-//! Traps: a compiler folds constants (lmbench's additions take 0.01 ns, its multiplications vanish); additions of immediates, moves
-//! and zeros are done without executing anything (here: no immediates, no moves but those of division, no zeros); divisions
-//! depend on their operands (lmbench's floats overflow to infinity, which some cores divide faster); subtracting one loop's time
-//! from another's (lmbench's products less its sums); a busy sibling thread, which may be another virtual machine's, doubles
-//! throughputs and leaves latencies (seen here; the fastest tenth of the intervals counts).
+//! **Proofs:** Both loops give what plain Rust gives; no floating-point value has become subnormal,
+//! infinite or zero; operations known to take whole cycles on x86-64 do.
 //!
-//! Source: lmbench3 `lat_ops`, `par_ops`; memory-methods.md M19; for values uops.info.
+//! **Pitfalls:**
+//! - A compiler folds constants (lmbench's additions take 0.01 ns, its multiplications vanish).
+//! - Additions of immediates, moves and zeros complete without execution. These loops have no
+//!   immediates, no zeros, and no moves but those of division.
+//! - Division depends on its operands (lmbench's floats overflow to infinity, which some cores
+//!   divide faster).
+//! - Subtracting one loop's time from another's is unsafe (lmbench's products less its sums).
+//! - A busy sibling thread, which may belong to another virtual machine, doubles throughputs and
+//!   leaves latencies unchanged. The fastest tenth of the intervals counts.
+//!
+//! **Sources:** lmbench3 `lat_ops`, `par_ops`; uops.info for comparison values. See
+//! docs/methods/processor.md#operation-latency and docs/methods/processor.md#operation-throughput.
 
 use crate::work;
 use groma_harness::prelude::*;
@@ -35,44 +48,27 @@ use groma_harness::sys::operation::{Loop, Operation};
 
 pub(crate) static BENCH: Benchmark = Benchmark {
     info: Info {
-        summary: "Latency of one arithmetic operation that waits for the one before",
+        summary: "Latency of a dependent arithmetic operation",
         about: about!("operation.rs"),
         iteration: "one turn of each loop: 130 dependent operations; 144 to 540 in independent chains; 64 additions",
         timing: Timing::Floor,
         outputs: &[
-            output("", "", Derivation::Series("chain"), None),
-            output("throughput", "Time for each of many independent ones", Derivation::Series("parallel"), None),
-            output(
-                "parallelism",
-                "Latency over throughput: how many are under way at once",
-                Derivation::Ratio { of: "chain", to: "parallel" },
-                Some(Quantity::Ratio),
-            ),
-            output(
-                "cycles",
-                "Latency in cycles of scalar code",
-                Derivation::Ratio { of: "chain", to: "cycle" },
-                Some(Quantity::Count),
-            ),
-            output(
-                "throughput_cycles",
-                "Cycles of scalar code for each of many independent ones",
-                Derivation::Ratio { of: "parallel", to: "cycle" },
-                Some(Quantity::Count),
-            ),
-            Output {
-                detail: true,
-                ..output("cycle", "One dependent addition beside them: a cycle", Derivation::Series("cycle"), None)
-            },
+            Output::MAIN.series("chain"),
+            Output::named("throughput", "Time for each of many independent ones").series("parallel"),
+            Output::named("parallelism", "Latency over throughput: how many are under way at once")
+                .ratio("chain", "parallel")
+                .quantity(Quantity::Ratio),
+            Output::named("cycles", "Latency in cycles of scalar code")
+                .ratio("chain", "cycle")
+                .quantity(Quantity::Count),
+            Output::named("throughput_cycles", "Cycles of scalar code for each of many independent ones")
+                .ratio("parallel", "cycle")
+                .quantity(Quantity::Count),
+            Output::named("cycle", "One dependent addition beside them: a cycle").detail(),
         ],
-        params: &[Param {
-            name: "op",
-            help: "type, lanes of a vector, and operation",
-            kind: ParamKind::Word(OPS),
-            quick: &["i64.add", "i64.mul", "f64.mul"],
-            default: &[
-                "i64.add",
-                "i64.mul",
+        params: &[Param::word("op", "type, lanes of a vector, and operation", OPS)
+            .quick(&["i64.add", "i64.mul", "f64.mul"])
+            .standard(&[
                 "i64.div",
                 "i64.div_small",
                 "i64.mod",
@@ -83,7 +79,6 @@ pub(crate) static BENCH: Benchmark = Benchmark {
                 "i32.div",
                 "i32.mod",
                 "f64.add",
-                "f64.mul",
                 "f64.div",
                 "f64.sqrt",
                 "f64.fma",
@@ -93,24 +88,13 @@ pub(crate) static BENCH: Benchmark = Benchmark {
                 "f64x2.fma",
                 "f64x4.fma",
                 "f64x8.fma",
-            ],
-            full: OPS,
-        }],
+            ])],
         lineage: &["lmbench3:lat_ops", "lmbench3:par_ops"],
         target_half_width: 0.02,
         ..Info::new("cpu.operation")
     },
     run: Run::Here(run),
 };
-
-const fn output(
-    suffix: &'static str,
-    summary: &'static str,
-    derivation: Derivation<&'static str>,
-    quantity: Option<Quantity>,
-) -> Output {
-    Output { suffix, summary, derivation, quantity, detail: false }
-}
 
 /// All that there are references for.
 const OPS: &[&str] = &[
@@ -164,26 +148,29 @@ const OPS: &[&str] = &[
     "i32x16.mul",
 ];
 
-/// Turns after which the answers of the loops are looked at: odd, so that operands taken in turn have not cancelled out.
+/// Turns after which the results of the loops are checked: odd, so that alternating operands have
+/// not cancelled out.
 const CHECKED_TURNS: u64 = 3;
 /// Windows of the proof that an operation takes whole cycles.
 const WINDOWS: u32 = 6;
-/// What an interval of wide vectors begins with, in seconds: more than such a unit takes to come on (10 to 20 us:
-/// memory-methods.md M19; here up to 27).
+/// Warm-up of an interval of wide vectors, in seconds: longer than the unit takes to power up (10
+/// to 20 us, up to 27 seen). See docs/methods/processor.md#wide-vectors.
 const WARM: f64 = 50e-6;
-/// Additions that separate it from the interval before: about 30 us at 3 GHz, three times what the clock took to come back here.
+/// Additions that separate the warm-up from the interval before: about 30 us at 3 GHz, three times
+/// what the clock took to recover. See docs/methods/processor.md#wide-vectors.
 const SCALAR: u64 = 100_000;
-/// Windows that tell how many turns that is.
+/// Windows from which the turns of the warm-up are computed.
 const WARM_WINDOWS: u32 = 2;
-/// How far from whole they may be: half of what would make them another number. The clock of a shared core hops by 3 to 4 %, and
-/// may have hopped within a window and back: three cycles were seen as 2.89 and as 3.08.
+/// Tolerance of whole cycles: half of what would make them another number. The clock of a shared
+/// core changes by 3 to 4 %, possibly within a window and back: three cycles were seen as 2.89 and
+/// as 3.08. See docs/methods/processor.md#whole-cycles.
 const NOT_WHOLE: f64 = 0.25;
-/// How often they are looked at until they are: a busy sibling thread slows the clock's sample and not the window beside it (2.39
-/// for three cycles, once under load). An instruction of another number of cycles is off each time.
+/// Tries until the cycles are whole: a busy sibling thread can slow the frequency probe and not the
+/// window beside it (2.39 for three cycles, once under load). A wrong instruction is off each time.
 const TRIES: u32 = 8;
 
-/// Cycles that an operation takes on every x86-64 core since 2013 (Haswell, Zen: uops.info), as a proof that the instruction was
-/// executed as it was meant.
+/// Cycles that an operation takes on every x86-64 core since 2013 (Haswell, Zen: uops.info), as a
+/// proof that the intended instruction was executed.
 fn known_cycles(op: &str) -> Option<f64> {
     let known = match op {
         "i64.add" | "i64.xor" | "i64.shift" | "i64.rotate" | "i32.add" | "i32.xor" | "i32.shift" | "i32.rotate"
@@ -194,9 +181,11 @@ fn known_cycles(op: &str) -> Option<f64> {
     cfg!(target_arch = "x86_64").then_some(known)
 }
 
-/// One interval of a loop. That of wide vectors begins, before the watch, with scalar code and with some of the loop itself: wide
-/// units are off until they are used, and run at a part of their speed while they come on (200 us of 512 bits read 4 to 13 %
-/// too slow here); and a clock that an interval before has lowered stays so for as long as wide vectors follow.
+/// One interval of a loop. An interval of wide vectors begins, before the watch starts, with scalar
+/// code and some turns of the loop itself. Wide units are off until they are used, and run at part
+/// of their speed while they power up (intervals of 200 us of 512-bit code then read 4 to 13 % too
+/// slow). A clock that the interval before has lowered stays low for as long as wide vectors
+/// follow. See docs/methods/processor.md#wide-vectors.
 fn timed(each: &mut Loop, warm_turns: Option<u64>, turns: u64, watch: &mut Stopwatch<'_>) -> u64 {
     if let Some(warm_turns) = warm_turns {
         add_chain(SCALAR);
@@ -227,7 +216,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
             let cost = work::probe(ctx, WINDOWS, per_turn, |turns| Ok(operation.chain.run(turns)))?;
             let cycles = cost.cycles / ops;
             let off = |cycles: f64| (cycles - known).abs();
-            // Where every window was disturbed nothing is proven.
+            // Where every window was disturbed, nothing is proven.
             if cost.clean > 0 && seen.is_none_or(|before| off(cycles) < off(before)) {
                 seen = Some(cycles);
             }
@@ -289,7 +278,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     if ADD_TAKES_ONE_CYCLE {
         work::once_each(ctx, "additions per addition credited", added, ctx.iterations_of("cycle") * CHAIN_UNROLL);
     }
-    // All intervals of a round make as many turns, so the last stands for them.
+    // All intervals of a round make the same number of turns, so the last one stands for all.
     let abnormal = operation.chain.abnormal() + operation.parallel.abnormal();
     ctx.prove("values that are no normal numbers at the end", "0", abnormal as f64, 0.0..=0.0);
     Ok(())
@@ -298,15 +287,15 @@ fn run(ctx: &mut Ctx) -> Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use groma_harness::sys::arch::portable::ops::REFERENCES;
+    use groma_harness::sys::arch::portable::operation::REFERENCES;
     use groma_harness::testing::try_failing;
 
     #[test]
     fn every_operation_gives_what_the_reference_gives() {
         let mut here = 0;
         for op in OPS {
-            // Whatever becomes of the proof about cycles: where a neighbour has the core's other thread, additions of
-            // vectors take twice as long.
+            // The proof about cycles may fail here: with a busy sibling thread, vector additions
+            // take twice as long.
             match try_failing(&BENCH, &[("op", op)], None) {
                 Ok(tried) => {
                     here += 1;

@@ -1,20 +1,24 @@
 //! A random number from the C library.
 //!
-//! Measures one call of `rand`, `random`, `drand48` or `lrand48`, as a C program makes it: through the linker's table where the
-//! program is dynamic, with the lock that `rand` and `random` take in glibc, from a state in the process's memory. `getrandom`
-//! is the same call for eight bytes of the kernel's generator: a system call up to glibc 2.40, shared code of the kernel from 2.41
-//! on. Not how random the numbers are, nor several threads that share a state.
+//! **Measures:** One call of `rand`, `random`, `drand48` or `lrand48`, as a C program makes it:
+//! through the procedure linkage table where the program is dynamic, with the lock that `rand` and
+//! `random` take in glibc, on state in the process's memory. `getrandom` reads eight bytes of the
+//! kernel's generator: a system call up to glibc 2.40, the vDSO from 2.41 on.
 //!
-//! Method: the calls in a row, their answers added up, so that one addition belongs to each. Every round begins with the same
-//! seed. Calls wait for one another, since each needs the state that the last one left.
+//! **Does not measure:** The quality of the numbers, or threads that share a state.
 //!
-//! Proofs: the mean of the numbers is that of their range within four standard deviations; the first numbers after equal seeds are
-//! equal, and others after another seed.
+//! **Method:** Consecutive calls whose results are summed, so each call includes one addition.
+//! Every round begins with the same seed. Calls wait for one another, since each needs the state
+//! that the last one left.
 //!
-//! Traps: these functions differ between C libraries; lmbench tests for `rand` in a branch that Linux never takes, and
-//! publishes two of the four.
+//! **Proofs:** The mean of the numbers is that of their range within four standard deviations;
+//! equal seeds give equal first numbers, and another seed gives others.
 //!
-//! Source: lmbench3 `lat_rand`.
+//! **Pitfalls:**
+//! - These functions differ between C libraries.
+//! - lmbench tests for `rand` in a branch that Linux never takes, and publishes two of the four.
+//!
+//! **Sources:** lmbench3 `lat_rand`. See docs/methods/processor.md#random-numbers.
 
 use crate::work;
 use groma_harness::prelude::*;
@@ -26,17 +30,12 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         about: about!("random.rs"),
         iteration: "one call",
         timing: Timing::Floor,
-        params: &[Param {
-            name: "kind",
-            help: "the function",
-            kind: ParamKind::Word(&["drand48", "lrand48", "rand", "random", "getrandom"]),
-            quick: &[],
-            default: &["drand48", "lrand48", "rand", "random"],
-            full: &["drand48", "lrand48", "rand", "random", "getrandom"],
-        }],
+        params: &[Param::word("kind", "the function", &["drand48", "lrand48", "rand", "random", "getrandom"])
+            .quick(&["drand48"])
+            .standard(&["lrand48", "rand", "random"])],
         scaling: Scaling::processes("threads would share the one state, which drand48 changes without a lock"),
         lineage: &["lmbench3:lat_rand"],
-        quick: false,
+        tier: Tier::Standard,
         target_half_width: 0.02,
         ..Info::new("cpu.random")
     },
@@ -50,7 +49,8 @@ const NUMBERS: u32 = 4096;
 /// Standard deviations that the mean may be off by.
 const DEVIATIONS: f64 = 4.0;
 
-/// The next number, from 0 up to 1. (`rand` of glibc and musl has 31 bits, as POSIX demands of the others.)
+/// The next number, scaled to [0, 1). (`rand` of glibc and musl has 31 bits, as POSIX requires of
+/// the others.)
 fn next(generator: &mut Generator, kind: &str) -> Option<f64> {
     let bits31 = |n: i64| n as f64 / 2f64.powi(31);
     Some(match kind {
@@ -64,7 +64,7 @@ fn next(generator: &mut Generator, kind: &str) -> Option<f64> {
     })
 }
 
-/// How far the mean of `n` numbers, evenly spread from 0 to 1, is from its place, in its standard deviations.
+/// How far the mean of `n` uniform numbers is from 0.5, in standard deviations of the mean.
 fn deviations(mean: f64, n: f64) -> f64 {
     ((mean - 0.5) * (12.0 * n).sqrt()).abs()
 }
@@ -89,7 +89,8 @@ fn run(ctx: &mut Ctx) -> Outcome {
         sum += next(&mut generator, kind).ok_or_else(none)?;
     }
     let off = deviations(sum / f64::from(NUMBERS), f64::from(NUMBERS));
-    // The seeded ones are the same in every round; eight of the kernel's in a billion are further off than six.
+    // Seeded numbers are the same in every round. Of the kernel's, two means in a billion are more
+    // than six standard deviations off.
     let most = if kind == "getrandom" { DEVIATIONS + 2.0 } else { DEVIATIONS };
     ctx.prove("standard deviations of the mean from the middle", &format!("up to {most}"), off, 0.0..=most);
 
@@ -111,7 +112,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
             Ok(())
         }),
         _ => {
-            // The choice is made once, not at each call.
+            // The function is chosen once, not at each call.
             let mut calls = |draw: fn(&mut Generator) -> i64| {
                 ctx.measure(|iters| {
                     let total = (0..iters).fold(0, |total: i64, _| {

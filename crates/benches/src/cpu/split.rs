@@ -1,21 +1,26 @@
-//! Loads and stores across the boundary of a cache line or of a page.
+//! Loads and stores across the boundary of a cache line or a page.
 //!
-//! Measures how often an eight-byte load or store can be done that crosses a boundary in its middle, everything in the
-//! first cache; `aligned` beside it does the same within a line, and `slowdown` is how many times as long the crossing
-//! one takes. Throughput, not latency (a crossing load that waits for a store is `cpu.store_forward`). Not atomic
-//! operations, which some systems trap.
+//! **Measures:** The throughput of eight-byte loads or stores that cross a boundary in their
+//! middle, all in the L1 cache. `aligned` is the same within a line, and `slowdown` the ratio of
+//! the two times.
 //!
-//! Method: 64 loads or stores a turn at four places in turn, each in another page, with nothing that makes one wait for
-//! another (loads are added up in four registers). Both loops are one kernel, in turn, over the same pages; only
-//! the place within the page differs.
+//! **Does not measure:** Latency (`cpu.store_forward` has a crossing load that waits for a store),
+//! or atomic operations, which some systems trap.
 //!
-//! Proofs: loads add up to what was in memory, stores are found there.
+//! **Method:** 64 loads or stores a turn at four places in rotation, each in another page, without
+//! dependences (loads are summed in four registers). Both loops are the same kernel, run in turn
+//! over the same pages; only the offset within the page differs.
 //!
-//! Traps: places a power of two apart share a set of the cache: four do not fill one; most loads of a program that are
-//! not aligned cross no line (one of eight bytes does in 7 of 64 places), so this is the worst case, not the mean; where
-//! the CPU traps and the kernel emulates (RISC-V says so by hwprobe) it is `unsupported`.
+//! **Proofs:** Loads add up to what was in memory; stores are found there.
 //!
-//! Source: memory-methods.md M20.
+//! **Pitfalls:**
+//! - Places a power of two apart share a cache set; four do not fill one.
+//! - Most unaligned loads of a program cross no line (one of eight bytes does at 7 of 64 offsets),
+//!   so this is the worst case, not the mean.
+//! - Where the CPU traps and the kernel emulates (RISC-V reports it by hwprobe), the benchmark is
+//!   `unsupported`.
+//!
+//! **Sources:** docs/methods/processor.md#split-accesses.
 
 use groma_harness::prelude::*;
 use groma_harness::sys::pages::{Map, Policy, page_size};
@@ -23,47 +28,23 @@ use groma_harness::sys::split::{SPLIT_BYTES, SPLITS, Split};
 
 pub(crate) static BENCH: Benchmark = Benchmark {
     info: Info {
-        summary: "A load or store across the boundary of a line or page, against one within a line",
+        summary: "A load or store across the boundary of a line or page, compared with one within a line",
         about: about!("split.rs"),
         iteration: "64 loads or stores across a boundary, and 64 within lines beside them",
         timing: Timing::Floor,
         outputs: &[
-            Output { suffix: "", summary: "", derivation: Derivation::Series("split"), quantity: None, detail: false },
-            Output {
-                suffix: "aligned",
-                summary: "The same within a line",
-                derivation: Derivation::Series("aligned"),
-                quantity: None,
-                detail: false,
-            },
-            Output {
-                suffix: "slowdown",
-                summary: "How many times as long it takes",
-                derivation: Derivation::Ratio { of: "split", to: "aligned" },
-                quantity: Some(Quantity::Ratio),
-                detail: false,
-            },
+            Output::MAIN.series("split"),
+            Output::named("aligned", "The same within a line"),
+            Output::named("slowdown", "How many times as long it takes")
+                .ratio("split", "aligned")
+                .quantity(Quantity::Ratio),
         ],
         params: &[
-            Param {
-                name: "kind",
-                help: "the boundary that is crossed",
-                kind: ParamKind::Word(&["line", "page"]),
-                quick: &[],
-                default: &["line", "page"],
-                full: &[],
-            },
-            Param {
-                name: "op",
-                help: "what crosses it",
-                kind: ParamKind::Word(&["load", "store"]),
-                quick: &[],
-                default: &["load", "store"],
-                full: &[],
-            },
+            Param::word("kind", "the boundary that is crossed", &["line", "page"]).quick(&["line"]).standard(&["page"]),
+            Param::word("op", "what crosses it", &["load", "store"]).quick(&["load"]).standard(&["store"]),
         ],
         target_half_width: 0.02,
-        quick: false,
+        tier: Tier::Standard,
         ..Info::new("cpu.split")
     },
     run: Run::Here(run),
@@ -72,7 +53,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
 /// What the stores write.
 const VALUE: u64 = 0x0123_4567_89ab_cdef;
 
-/// Four places, one to a page, that cross nothing, and four that cross a line or a page in their middle.
+/// Four places, one in each page, that cross nothing, and four that cross a line or a page.
 fn places(kind: &str, line: usize, page: usize) -> [[usize; 4]; 2] {
     let middle = page / 2;
     let crossing = if kind == "page" { page - SPLIT_BYTES / 2 } else { middle + line - SPLIT_BYTES / 2 };
@@ -89,7 +70,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
         map.iter_mut().for_each(|byte| *byte = rng.below(256) as u8);
         Ok(map)
     };
-    // A buffer each, since each is borrowed for itself.
+    // A buffer each, since both are borrowed mutably.
     let (mut one, mut other) = (map()?, map()?);
     let mut split = Split::new(&mut one, crossing).map_err(BenchError::Unsupported)?;
     let mut inside = Split::new(&mut other, aligned).map_err(BenchError::Unsupported)?;
@@ -99,8 +80,8 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let (mut wrong, mut seen) = ([0u64; 2], [0u64; 2]);
     {
         let ([wrong_split, wrong_inside], [seen_split, seen_inside]) = (&mut wrong, &mut seen);
-        // Of loads the sum of what was loaded, of stores how many the loop was told to make: they
-        // leave the last one only.
+        // For loads, the sum of what was loaded. For stores, the number requested: memory holds
+        // only the last value.
         let variant = |split: &mut Split<'_>, wrong: &mut u64, seen: &mut u64, expected: u64, iters: u64| {
             if load {
                 let sum = split.load(iters);
@@ -157,7 +138,7 @@ mod tests {
                 assert!(aligned.iter().all(|at| !crosses(*at, line) && at.is_multiple_of(SPLIT_BYTES)));
                 assert!(crossing.iter().all(|at| crosses(*at, line) && crosses(*at, page) == (kind == "page")));
                 assert!(crossing.iter().all(|at| at + SPLIT_BYTES <= 5 * page));
-                // Half of the bytes on each side.
+                // Half of the bytes on each side of the boundary.
                 assert!(crossing.iter().all(|at| (at + SPLIT_BYTES / 2).is_multiple_of(line)));
             }
         }

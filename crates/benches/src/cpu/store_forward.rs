@@ -1,85 +1,58 @@
-//! Loading what has just been stored, before it is in the cache.
+//! Store forwarding: loading what has just been stored, before it is in the cache.
 //!
-//! Measures the time from a store to the use of a load that wants the stored bytes, by how the load lies to the store:
-//! `same` bytes, through another register; `renamed`, the same through one register; `narrower`, the last four of eight; `wider`, four stored and eight loaded, so that no store has all and
-//! most cores wait until the store has left its buffer; `two_stores`, eight loaded of two stores of four; `line_split` and
-//! `page_split`, the same eight bytes across the boundary of a cache line or a page; `alias4k`, a load of *other* bytes at
-//! the same place within another 4 KiB, which cores that compare twelve bits of the address take for the stored ones;
-//! `apart`, that load from anywhere else: the latency of the first cache, for comparison. Not the throughput.
+//! **Measures:** The time from a store to the use of a load that needs the stored bytes. By `kind`:
+//! - `same`: the same eight bytes, through another register; `renamed`: through the same register.
+//! - `narrower`: the last four of the eight bytes; `wider`: four bytes stored and eight loaded, so
+//!   that no single store has all of them and most cores wait until the store has left its buffer;
+//!   `two_stores`: eight bytes loaded of two stores of four.
+//! - `line_split`, `page_split`: the same eight bytes across the boundary of a cache line or a
+//!   page.
+//! - `alias4k`: a load of *other* bytes at the same offset of another 4 KiB, which cores that
+//!   compare twelve address bits take for the stored ones.
+//! - `apart`: other bytes at another offset: the L1 latency, for comparison.
 //!
-//! Method: a chain in assembly, 64 steps in a row: store, load, and an addition to what was loaded, which the next step
-//! stores. A chain of the additions alone runs in turn with it, and their difference is the store and the load.
+//! **Does not measure:** Throughput.
 //!
-//! Proofs: the value that the chain has come to is computed by the portable reference as well.
+//! **Method:** An assembly chain of 64 steps a turn: store, load, and an addition to the loaded
+//! value, which the next step stores. A chain of the additions alone runs in turn with it; the
+//! difference is the store and the load.
 //!
-//! Traps: a chain that stores and loads one and the same value could be predicted by its value, so every step adds. Cores
-//! that rename memory hand the value from store to load before either has an address: `same` and `renamed` then take
-//! no time that can be told from zero (Sapphire Rapids: 0.03 cycles a step, and 5 from the first cache), which is what
-//! programs get for variables on the stack, not an error; `chain` beside it is the step with its addition, never zero.
-//! `alias4k` costs nothing more than `apart` where the store's address is known as early as here, or where all of it is
-//! compared.
+//! **Proofs:** The portable reference computes the same value as the chain.
 //!
-//! Source: memory-methods.md M20; the method of Wong, "Store-to-Load Forwarding and Memory Disambiguation in x86
-//! Processors" (2014).
+//! **Pitfalls:**
+//! - A chain that stores and loads a constant could be value-predicted, so every step adds.
+//! - Cores that rename memory pass the value from store to load before either has an address.
+//!   `same` and `renamed` then cannot be distinguished from zero (Sapphire Rapids: 0.03 cycles a
+//!   step, where L1 takes 5). This is no error: programs get it for variables on the stack.
+//!   `chain`, the step with its addition, is never zero.
+//! - `alias4k` costs no more than `apart` where the store's address is known as early as here, or
+//!   where all address bits are compared.
+//!
+//! **Sources:** Wong, "Store-to-Load Forwarding and Memory Disambiguation in x86 Processors"
+//! (2014), for the method. See docs/methods/processor.md#store-forwarding.
 
 use crate::work;
 use groma_harness::prelude::*;
 use groma_harness::sys::arch::{add_chain, chain_added};
-use groma_harness::sys::forward::{FORWARDS, Forward, Forwarding};
 use groma_harness::sys::pages::{Map, Policy, page_size};
+use groma_harness::sys::store_forward::{FORWARDS, Forward, Forwarding};
 
 pub(crate) static BENCH: Benchmark = Benchmark {
     info: Info {
-        summary: "From a store to the use of a load of the same bytes, by how the load lies to the store",
+        summary: "Store forwarding: time from a store to the use of a load, by how the two overlap",
         about: about!("store_forward.rs"),
         iteration: "64 steps of store, load and addition, and 64 additions beside them",
         timing: Timing::Floor,
-        outputs: &[
-            Output {
-                suffix: "",
-                summary: "",
-                derivation: Derivation::Difference { of: "chain", minus: "additions", per: 1.0 },
-                quantity: None,
-                detail: false,
-            },
-            Output {
-                suffix: "chain",
-                summary: "A step with its addition",
-                derivation: Derivation::Series("chain"),
-                quantity: None,
-                detail: false,
-            },
-        ],
-        params: &[Param {
-            name: "kind",
-            help: "how the load lies to the store",
-            kind: ParamKind::Word(&[
-                "same",
-                "renamed",
-                "narrower",
-                "wider",
-                "two_stores",
-                "line_split",
-                "page_split",
-                "alias4k",
-                "apart",
-            ]),
-            quick: &[],
-            default: &["same", "narrower", "wider", "line_split", "alias4k"],
-            full: &[
-                "same",
-                "renamed",
-                "narrower",
-                "wider",
-                "two_stores",
-                "line_split",
-                "page_split",
-                "alias4k",
-                "apart",
-            ],
-        }],
+        outputs: &[Output::MAIN.difference("chain", "additions"), Output::named("chain", "A step with its addition")],
+        params: &[Param::word(
+            "kind",
+            "how the load lies to the store",
+            &["same", "renamed", "narrower", "wider", "two_stores", "line_split", "page_split", "alias4k", "apart"],
+        )
+        .quick(&["same"])
+        .standard(&["narrower", "wider", "line_split", "alias4k"])],
         target_half_width: 0.02,
-        quick: false,
+        tier: Tier::Standard,
         ..Info::new("cpu.store_forward")
     },
     run: Run::Here(run),
@@ -90,7 +63,7 @@ const ALIAS: usize = 4096;
 /// Turns that are compared with the reference.
 const COMPARED: u64 = 4;
 
-/// Where a kind stores and where it loads, in a buffer that starts at a page.
+/// The offsets at which a kind stores and loads, in a page-aligned buffer.
 fn places(kind: &str, line: usize, page: usize) -> (Forward, usize, usize) {
     // The middle of a line in the middle of a page: nothing is crossed.
     let inside = page / 2 + line / 2;
@@ -102,7 +75,7 @@ fn places(kind: &str, line: usize, page: usize) -> (Forward, usize, usize) {
         "line_split" => (Forward::Same, page / 2 + line - 4, page / 2),
         "page_split" => (Forward::Same, page - 4, page / 2),
         "alias4k" => (Forward::Other, inside, inside + ALIAS),
-        // Three lines away in the next 4 KiB, so that no part of the address is the same by chance.
+        // Three lines further in the next 4 KiB, so that the low address bits differ.
         "apart" => (Forward::Other, inside, inside + ALIAS + 3 * line),
         _ => (Forward::Same, inside, inside),
     }
@@ -137,8 +110,8 @@ fn run(ctx: &mut Ctx) -> Outcome {
         .per_iter(FORWARDS as f64),
     ])?;
     let turns = ctx.iterations_of("chain");
-    // What the loop was told: of some kinds the value does not change any more. Where it does, the
-    // reference ends elsewhere.
+    // The number requested: for some kinds the value stops changing. Where it changes, the
+    // comparison with the reference below detects a wrong number.
     work::once_each(ctx, "stores and loads per pair credited", forwarded, turns * FORWARDS);
     let same = reference.run(turns) == chain.value() && chain.memory() == reference.memory();
     ctx.prove("value and memory as the reference has them in the end", "1", f64::from(u8::from(same)), 1.0..=1.0);

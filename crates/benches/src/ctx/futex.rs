@@ -1,25 +1,33 @@
-//! Handing over the CPU by a futex: two tasks on one CPU take turns at a word.
+//! Handing over the CPU with a futex: two tasks on one CPU take turns at a word.
 //!
-//! Measures one hand-over: a store, `FUTEX_WAKE`, `FUTEX_WAIT`, and the switch to the other task, between two threads
-//! of a process (a private futex) or two processes (a shared one). Nothing else is between the tasks: no pipe, no file
-//! table, no copy. Does not measure wake-ups on another CPU (`sched.wakeup` does).
+//! **Measures:** One hand-over: a store, `FUTEX_WAKE`, `FUTEX_WAIT`, and the switch to the other
+//! task, between two threads of a process (private futex) or two processes (shared futex). Nothing
+//! else lies between the tasks: no pipe, no file table, no copy.
 //!
-//! Method: both tasks are pinned to one CPU, and turn is taken there and back, two hand-overs, timed alone. The control
-//! runs in turn with it: as many calls of both kinds on a word that nobody sleeps on, so both return at once. The
-//! difference (`net`) is the sleep, the wake-up and the switch. It is the second estimator of what `ctx.switch.net`
-//! says of two tasks without a working set, by other means: they should lie within a fraction of each other, and not
-//! below `ctx.yield.net`.
+//! **Does not measure:** Wake-ups on another CPU (`sched.wakeup` does).
 //!
-//! Proofs: the word counts hand-overs, and each task finds its own number on it; the kernel counted a switch for each.
+//! **Method:** Both tasks are pinned to one CPU. One iteration is a round trip, two hand-overs,
+//! timed alone. The control runs in turn with it: the same number of both calls on a word that
+//! nobody sleeps on, so both return at once. The difference (`net`) is the sleep, the wake-up and
+//! the switch. It estimates by other means what `ctx.switch.net` says of two tasks without a
+//! working set: the two should lie within a fraction of each other, and not below `ctx.yield.net`.
 //!
-//! Traps: a task that is woken may preempt its waker at once, which then never comes to its own wait: half of the
-//! sleeps are missing, and the control has made calls that the hand-over did not (0.09 waits of this task a trip here,
-//! rounds 10 to 30 % apart). So both tasks are of the class SCHED_BATCH, which a wake-up does not let in before others.
-//! The fact futex.waits says how it was: 1 in some rounds here, 0.6 to 0.7 in others, why is not known; their medians
-//! are the same within 1 to 2 %. A private futex between processes never wakes; two CPUs instead of one measure idle
-//! states.
+//! **Proofs:** The word counts hand-overs, and each task finds the number that it expects; the
+//! kernel counts one switch for each hand-over.
 //!
-//! Source: os-methods.md 2.5; the quantity is that of lmbench 1996 table 10 and of CSE 221 "context switch".
+//! **Pitfalls:**
+//! - A woken task may preempt its waker at once, which then never reaches its own wait. Half of the
+//!   sleeps are missing, and the control has made calls that the hand-over has not (0.09 waits of
+//!   this task per round trip, rounds 10 to 30 % apart, on a 2-vCPU KVM guest). So both tasks are
+//!   SCHED_BATCH: a wake-up then does not preempt.
+//! - The fact futex.waits is the number of waits per round trip: 1 in some rounds, 0.6 to 0.7 in
+//!   others, for unknown reasons (same guest). The medians of both kinds of rounds agree within 1
+//!   to 2 %.
+//! - A private futex between processes never wakes anyone.
+//! - On two CPUs instead of one, the value would be that of idle states.
+//!
+//! **Sources:** The quantity is that of lmbench 1996 table 10 and of CSE 221 "context switch". See
+//! docs/methods/operating-system.md#context-switches.
 
 use super::tasks::Tasks;
 use crate::work;
@@ -35,32 +43,20 @@ pub(crate) static BENCH: Benchmark = Benchmark {
     info: Info {
         summary: "Handing over the CPU between two tasks by a futex, one way",
         about: about!("futex.rs"),
-        iteration: "there and back: two hand-overs",
+        iteration: "one round trip: two hand-overs",
         timing: Timing::Each,
         outputs: &[
-            Output { derivation: Derivation::Series("turns"), ..Output::MAIN },
-            Output {
-                suffix: "calls",
-                summary: "control: the same calls with nobody to wake and nothing to wait for",
-                derivation: Derivation::Series("calls"),
-                detail: true,
-                ..Output::MAIN
-            },
-            Output {
-                suffix: "net",
-                summary: "sleep, wake-up and switch: a hand-over less its calls",
-                derivation: Derivation::Difference { of: "turns", minus: "calls", per: 1.0 },
-                ..Output::MAIN
-            },
+            Output::MAIN.series("turns"),
+            Output::named("calls", "control: the same calls with nobody to wake and nothing to wait for").detail(),
+            Output::named("net", "sleep, wake-up and switch: a hand-over less its calls").difference("turns", "calls"),
         ],
-        params: &[Param {
-            name: "kind",
-            help: "what the tasks are: threads with a private futex, processes with a shared one",
-            kind: ParamKind::Word(&["thread", "process"]),
-            quick: &[],
-            default: &["thread", "process"],
-            full: &[],
-        }],
+        params: &[Param::word(
+            "kind",
+            "what the tasks are: threads with a private futex, processes with a shared one",
+            &["thread", "process"],
+        )
+        .quick(&["thread"])
+        .standard(&["process"])],
         scaling: Scaling::processes("a pair of processes is forked, which a process with threads must not"),
         placements: &[Placement::SameCpu],
         lineage: &["lmbench1996:table10", "lmbench3:lat_ctx", "ousterhout1990:table3", "cse221:context_switch"],
@@ -71,10 +67,10 @@ pub(crate) static BENCH: Benchmark = Benchmark {
     run: Run::Here(run),
 };
 
-/// Hand-overs of an iteration.
+/// Hand-overs per iteration.
 const TURNS: f64 = 2.0;
 
-/// What both tasks see: whose turn it is, and whether it is over.
+/// State shared by both tasks: whose turn it is, and whether the measurement is over.
 struct Turns {
     words: Shared<AtomicU32>,
     scope: Scope,
@@ -82,8 +78,8 @@ struct Turns {
 
 const TURN: usize = 0;
 const OVER: usize = 1;
-/// The control's, which nobody sleeps on. It lies beside the others: the kernel looks a shared futex up by the page that
-/// it is on, and another way where that page is of private memory.
+/// The control's word, which nobody sleeps on. It lies next to the others because the kernel finds
+/// a shared futex by its page, and takes another path if that page is private memory.
 const IDLE: usize = 2;
 const WORDS: usize = 3;
 
@@ -92,14 +88,16 @@ impl Turns {
         &self.words[TURN]
     }
 
-    /// Hands over by storing `number`, and wakes whoever sleeps until then; whether the kernel took the call.
+    /// Stores `number` and wakes the task that sleeps until then. Returns whether the kernel
+    /// accepted the call.
     #[inline]
     fn hand_over(&self, number: u32) -> bool {
         self.turn().store(number, SeqCst);
         self.scope.wake_one(self.turn()) >= 0
     }
 
-    /// Sleeps while the word holds `number`; how many waits it took, `None` when the kernel refused one.
+    /// Sleeps while the word holds `number`. Returns the number of waits, or `None` if the kernel
+    /// refused one.
     #[inline]
     fn wait_while(&self, number: u32) -> Option<u64> {
         let mut waits = 0;
@@ -112,7 +110,7 @@ impl Turns {
         Some(waits)
     }
 
-    /// The life of the other task: answers each odd number with the even one that follows.
+    /// The body of the other task: answers each odd number with the next even one.
     fn answer(&self) -> i32 {
         let mut mine = 0u32;
         loop {
@@ -132,7 +130,7 @@ impl Turns {
         }
     }
 
-    /// There and back: two hand-overs.
+    /// A round trip: two hand-overs.
     #[inline]
     fn round_trip(&self, mine: u32) -> Result<u64, BenchError> {
         let waits = self.hand_over(mine.wrapping_add(1)).then(|| self.wait_while(mine.wrapping_add(1))).flatten();
@@ -144,7 +142,7 @@ impl Turns {
         }
     }
 
-    /// The other task leaves.
+    /// Makes the other task exit.
     fn end(&self) {
         self.words[OVER].store(1, SeqCst);
         self.hand_over(self.turn().load(SeqCst).wrapping_add(1));
@@ -203,7 +201,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     Ok(())
 }
 
-/// The calls of the control came back as they should: nobody woken, nothing waited for.
+/// Fails unless the control's calls woke nobody and did not wait.
 fn check_idle(woken: isize, waited: isize) -> Outcome {
     if woken == 0 && waited == CHANGED {
         return Ok(());

@@ -1,12 +1,18 @@
-//! Handing the CPU from one task to another.
+//! Context switches: handing the CPU from one task to another.
 //!
-//! Three ways to hand it over, which share a switch and nothing else, check each other: in `ctx.switch` a pipe wakes
-//! the next task, in `ctx.futex` a futex does, and in `ctx.yield` nobody sleeps and nobody is woken. With two tasks and
-//! an empty working set, `ctx.yield.net` is the switch alone (and the scheduler's choice); `ctx.futex.net` adds a sleep
-//! and a wake-up; so does `ctx.switch.net`, through a pipe. So between threads yield <= futex, and futex and switch lie
-//! within a fraction of each other; a result far outside says that one of the three measures something else. Processes
-//! cost a change of address space more than threads.
+//! Three ways to hand over the CPU, which share a switch and nothing else, check each other:
+//! - `ctx.switch`: a pipe wakes the next task.
+//! - `ctx.futex`: a futex wakes the next task.
+//! - `ctx.yield`: nobody sleeps and nobody is woken.
+//!
+//! With two tasks and no working set, `ctx.yield.net` is the switch alone (and the scheduler's
+//! choice); `ctx.futex.net` adds a sleep and a wake-up; so does `ctx.switch.net`, through a pipe.
+//! So between threads yield <= futex, and futex and switch lie within a fraction of each other. A
+//! result far outside shows that one of the three measures something else. Processes cost more than
+//! threads by a change of the address space. See docs/methods/operating-system.md#context-switches.
 
+use groma_harness::model::Family;
+use groma_harness::model::family::{Figure, Say, Select};
 use groma_harness::prelude::*;
 use groma_harness::sys::affinity;
 use groma_harness::sys::counters::{self, Usage};
@@ -16,13 +22,25 @@ mod switch;
 mod tasks;
 mod r#yield;
 
+/// What the family says about itself.
+pub(crate) static ABOUT: Family = Family {
+    name: "ctx",
+    summary: "Switching the CPU from one task to another",
+    says: Say::FirstOf(&[
+        Say::Text("a switch costs {}", &[Figure::Range(Select::Metric("ctx.switch.net"))]),
+        Say::Text("a switch costs {}", &[Figure::Range(Select::Metric("ctx.switch"))]),
+    ]),
+    rows: &[],
+};
+
 pub(crate) const ALL: &[&Benchmark] = &[&switch::BENCH, &futex::BENCH, &r#yield::BENCH];
 
-/// Puts this task, and those it starts, on one CPU: then a hand-over cannot happen without a switch.
+/// Pins this task, and those it starts, to one CPU, so that every hand-over needs a switch.
 ///
-/// Alone and in a worker group that was placed, that is the CPU where it already is. The members of a worker group that nobody placed
-/// go round the allowed CPUs: they would else all stay where they were forked. A placement on two CPUs, which anybody can
-/// ask for, would have the processes of a ring on both, and the threads on one.
+/// Alone, and in a worker group with a placement, that is the CPU on which it already runs. Members
+/// of a worker group without a placement are spread over the allowed CPUs, because all of them
+/// would otherwise stay where they were forked. A placement on two CPUs, which a user can ask for,
+/// is refused: it would spread the processes of a ring over both CPUs and keep threads on one.
 fn on_one_cpu(ctx: &Ctx) -> Outcome {
     refuse_apart(counters::current_cpu(), ctx.peer_cpu())?;
     let allowed = affinity::allowed().context("reading the allowed CPUs")?;
@@ -33,7 +51,7 @@ fn on_one_cpu(ctx: &Ctx) -> Outcome {
     affinity::pin(cpu).context("pinning the tasks")
 }
 
-/// Refuses another CPU for the other side.
+/// Refuses a placement of the peer on another CPU.
 fn refuse_apart(here: u32, there: Option<u32>) -> Outcome {
     match there {
         Some(there) if there != here => {
@@ -43,13 +61,13 @@ fn refuse_apart(here: u32, there: Option<u32>) -> Outcome {
     }
 }
 
-/// Context switches of all these tasks, whoever wanted them.
+/// Context switches of all these tasks, voluntary and involuntary.
 fn switches<'u>(tasks: impl Iterator<Item = &'u Usage>) -> u64 {
     tasks.map(|usage| usage.voluntary + usage.involuntary).sum()
 }
 
-/// One switch for each hand-over, or two where whoever is woken preempts its waker. A kernel that counted none at all among
-/// tasks that slept counts none.
+/// Proves one switch per hand-over, or up to two where the woken task preempts its waker. If the
+/// count is 0 although tasks slept, the kernel does not count switches, and there is no proof.
 fn prove_switches(ctx: &mut Ctx, name: &str, switches: u64, hand_overs: f64) {
     if switches == 0 {
         return ctx.note("the kernel counts no switches; on one CPU nothing is handed over without one");

@@ -1,32 +1,45 @@
-//! Handing the CPU from one task to the next: a token goes round a ring of tasks on one CPU.
+//! Handing the CPU from one task to the next: a token passes around a ring of tasks on one CPU.
 //!
-//! Measures one hand-over: a write that wakes the next task, a read that puts this one to sleep, the switch between
-//! them, and the working set that each task touches while it holds the token. Does not measure wake-ups on another CPU
-//! (`ipc.pipe_rtt` does), nor a scheduler under load.
+//! **Measures:** One hand-over: a write that wakes the next task, a read that puts this one to
+//! sleep, the switch between them, and the working set that each task touches while it holds the
+//! token.
 //!
-//! Method: all tasks are pinned to one CPU, so a hand-over cannot happen without a switch. Each lap of the ring is
-//! timed alone. Two controls run in turn with it in the same process: one task sends itself the same token through as
-//! many pipes and touches the same lines, either in one buffer (`hot`) or in as many buffers as there are tasks
-//! (`rotating`). The ring less `hot` (`net`) is the switch, the wake-up and the refilling of the cache; the ring less
-//! `rotating` (`net_rotating`) leaves out the cache misses that the sheer amount of memory causes. The ring itself is
-//! the main value, and no difference is clamped. Processes and threads run the same code. The working set is one 8-byte
-//! word in every 64 bytes, in one random order that all tasks share, 4 bytes a word: read, increased and written back,
-//! or with `access=read` only read, and its lines stay clean. With threads the control is dearer by a fifth: a process
-//! with several threads counts who uses a descriptor at every call. Several rings at once (`-P 4 --placement free`) are
-//! a worker group of rings: each keeps to one CPU, and they go round the allowed ones; with more rings than CPUs the rings wait
-//! for each other, and that wait is in the value.
+//! **Does not measure:** Wake-ups on another CPU (`ipc.pipe_rtt` does), or a scheduler under load.
 //!
-//! Proofs: the token counts the tasks that it has been through, and a lap with another count fails at once; every task
-//! finds its words increased, or their sum right, as often as it had the token; the kernel counted a switch for every
-//! hand-over.
+//! **Method:** All tasks are pinned to one CPU, so every hand-over needs a switch. Each lap of the
+//! ring is timed alone; the ring itself is the main value. Processes and threads run the same code.
+//! Two controls run in turn with it in the same process: one task passes the token to itself
+//! through as many pipes and touches the same lines.
+//! - `hot`: in one buffer. The ring minus `hot` (`net`) is the switch, the wake-up and the refill
+//!   of the cache.
+//! - `rotating`: in as many buffers as there are tasks. The ring minus `rotating` (`net_rotating`)
+//!   leaves out the cache misses caused by the sheer amount of memory.
 //!
-//! Traps: scheduler placement (lmbench `lat_ctx` 4 against 116-135 us on one machine); an overhead taken from another
-//! process and a result that is dropped when it is not positive (lmbench); threads by one method and processes by
-//! another (CSE 221); one working set at the same virtual address in every process, as programs have it; huge pages,
-//! refused.
+//! No difference is clamped. With threads the controls cost a fifth more: a process with several
+//! threads counts users of a descriptor at every call.
 //!
-//! Source: lmbench 1996 table 10 and figure 2, lmbench3 `lat_ctx`, Ousterhout 1990 table 3, CSE 221 "context switch";
-//! the two controls are those of hbench-OS.
+//! The working set is one 8-byte word per 64 bytes, in a random order that all tasks share (4 bytes
+//! of index per word). Each word is read, incremented and written back, or with `access=read` only
+//! read, so that its lines stay clean.
+//!
+//! Several rings at once (`-P 4 --placement free`) are a worker group of rings. Each keeps to one
+//! CPU, and they are spread over the allowed ones. With more rings than CPUs the rings wait for
+//! each other, and that wait is in the value.
+//!
+//! **Proofs:** The token counts the tasks that it has passed, and a lap with another count fails at
+//! once; every task finds its words incremented, or their sum correct, as often as it had the
+//! token; the kernel counts a switch for every hand-over.
+//!
+//! **Pitfalls:**
+//! - The scheduler's placement: lmbench `lat_ctx` printed 4 us and 116 to 135 us on one machine.
+//! - lmbench takes the overhead from another process, and drops results that are not positive.
+//! - CSE 221 measures threads by one method and processes by another.
+//! - Every process has its working set at the same virtual address, as programs do.
+//! - Huge pages are refused.
+//!
+//! **Sources:** lmbench 1996 table 10 and figure 2; lmbench3 `lat_ctx`; Ousterhout 1990 table 3;
+//! CSE 221 "context switch"; hbench-OS for the two controls. See
+//! docs/methods/operating-system.md#context-switches.
 
 use super::tasks::Tasks;
 use crate::work;
@@ -47,69 +60,33 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         iteration: "the token once around the ring: as many hand-overs as tasks",
         timing: Timing::Each,
         outputs: &[
-            Output { derivation: Derivation::Series("ring"), ..Output::MAIN },
-            Output {
-                suffix: "hot",
-                summary: "control: one task, as many pipes, one buffer",
-                derivation: Derivation::Series("hot"),
-                detail: true,
-                ..Output::MAIN
-            },
-            Output {
-                suffix: "rotating",
-                summary: "control: one task, as many pipes and buffers",
-                derivation: Derivation::Series("rotating"),
-                detail: true,
-                ..Output::MAIN
-            },
-            Output {
-                suffix: "net",
-                summary: "switch, wake-up and cache refill: the ring less hot",
-                derivation: Derivation::Difference { of: "ring", minus: "hot", per: 1.0 },
-                ..Output::MAIN
-            },
-            Output {
-                suffix: "net_rotating",
-                summary: "the same without the misses of so much memory: the ring less rotating",
-                derivation: Derivation::Difference { of: "ring", minus: "rotating", per: 1.0 },
-                ..Output::MAIN
-            },
+            Output::MAIN.series("ring"),
+            Output::named("hot", "control: one task, as many pipes, one buffer").detail(),
+            Output::named("rotating", "control: one task, as many pipes and buffers").detail(),
+            Output::named("net", "switch, wake-up and cache refill: the ring less hot").difference("ring", "hot"),
+            Output::named("net_rotating", "the same without the misses of so much memory: the ring less rotating")
+                .difference("ring", "rotating"),
         ],
         params: &[
-            Param {
-                name: "tasks",
-                help: "tasks in the ring",
-                kind: ParamKind::CountOf(Memory::PerMember(Memory::TASK)),
-                quick: &[],
-                default: &["2", "8"],
-                full: &["2", "4", "8", "16", "32", "96"],
-            },
-            Param {
-                name: "working_set",
-                help: "bytes that each task touches while it has the token",
-                kind: ParamKind::SizeOf(Memory::Times(4, "tasks")),
-                quick: &[],
-                default: &["0", "16K"],
-                full: &["0", "4K", "16K", "64K", "256K"],
-            },
-            Param {
-                name: "kind",
-                help: "what the tasks are",
-                kind: ParamKind::Word(&["process", "thread"]),
-                quick: &[],
-                default: &["process", "thread"],
-                full: &[],
-            },
-            Param {
-                name: "access",
-                help: "what a task does to its working set: reads it, or reads it and writes it back",
-                kind: ParamKind::Word(&["update", "read"]),
-                quick: &[],
-                default: &["update"],
-                full: &["update", "read"],
-            },
+            Param::count("tasks", "tasks in the ring")
+                .takes(Memory::PerMember(Memory::TASK))
+                .quick(&["2"])
+                .standard(&["8"])
+                .full(&["4", "16", "32", "96"]),
+            Param::size("working_set", "bytes that each task touches while it has the token")
+                .takes(Memory::Times(4, "tasks"))
+                .quick(&["0"])
+                .standard(&["16K"])
+                .full(&["4K", "64K", "256K"]),
+            Param::word("kind", "what the tasks are", &["process", "thread"]).quick(&["process"]).standard(&["thread"]),
+            Param::word(
+                "access",
+                "what a task does to its working set: reads it, or reads it and writes it back",
+                &["update", "read"],
+            )
+            .quick(&["update"]),
         ],
-        plain,
+        combination_tier,
         scaling: Scaling::processes("each ring forks its tasks, which a process with threads must not"),
         placements: &[Placement::SameCpu],
         lineage: &[
@@ -126,17 +103,20 @@ pub(crate) static BENCH: Benchmark = Benchmark {
     run: Run::Here(run),
 };
 
-/// A plain run takes both kinds for the smallest ring, and a larger ring of processes with a working set.
-fn plain(params: &Params) -> bool {
+/// Without `--full`: both kinds for the smallest ring, and a larger ring of processes with a working
+/// set.
+fn combination_tier(params: &Params) -> Tier {
     match (params.int("tasks"), params.int("working_set"), params.word("kind")) {
-        (Some(2), set, _) => set == Some(0),
-        (_, set, kind) => set != Some(0) && kind == Some("process"),
+        (Some(2), Some(0), _) => Tier::Quick,
+        (Some(2), ..) | (_, Some(0), _) => Tier::Full,
+        (.., Some("process")) => Tier::Quick,
+        _ => Tier::Full,
     }
 }
 
-/// Bytes of a working set for each word that is touched: a cache line of most CPUs, half of one on the others.
+/// Bytes of working set per touched word: a cache line of most CPUs, half a line of the others.
 const LINE: usize = 64;
-/// What a task returns when its working set does not show what it did.
+/// Exit code of a task whose working set does not match its laps.
 const WRONG_WORDS: i32 = 2;
 
 #[derive(Clone, Copy, Default)]
@@ -150,13 +130,13 @@ const _: () = assert!(size_of::<Line>() == LINE);
 /// How the tasks of a ring touch their working sets.
 #[derive(Clone)]
 struct Walk {
-    /// The words in the order in which each task comes to them.
+    /// The order in which each task touches the words.
     order: Arc<[u32]>,
-    /// Read and write, not only read.
+    /// Read and write, instead of only read.
     update: bool,
 }
 
-/// A working set, how often it was touched, and what has been read of it.
+/// A working set, the number of times it was touched, and the sum of what was read.
 struct WorkingSet {
     lines: Vec<Line>,
     touched: u64,
@@ -164,8 +144,8 @@ struct WorkingSet {
 }
 
 impl WorkingSet {
-    /// One line for each word of the walk. Words that are only read hold their place, from 1 on; the others count from
-    /// 0.
+    /// One line per word of the walk. Words that are only read hold their index plus 1; the others
+    /// count from 0.
     fn new(walk: &Walk) -> WorkingSet {
         let first = |i: usize| if walk.update { 0 } else { i as u64 + 1 };
         let lines = (0..walk.order.len()).map(|i| Line { word: first(i) }).collect();
@@ -179,7 +159,7 @@ impl WorkingSet {
                 self.lines[i as usize].word += 1;
             }
         } else {
-            // The compiler may not add words up once and multiply.
+            // Keeps the compiler from adding the words up once and multiplying.
             let lines = black_box(&self.lines);
             self.sum = walk.order.iter().fold(self.sum, |sum, &i| sum.wrapping_add(lines[i as usize].word));
         }
@@ -195,7 +175,7 @@ impl WorkingSet {
     }
 }
 
-/// Where a task gets the token from and where it passes it on.
+/// The pipe ends of a task: where it takes the token and where it passes it on.
 struct Ends {
     input: OwnedFd,
     output: OwnedFd,
@@ -203,7 +183,8 @@ struct Ends {
 
 type Token = [u8; 8];
 
-/// The life of a task: takes the token, touches its working set, passes the token on, until the one before it has left.
+/// The body of a task: takes the token, touches its working set, passes the token on, until the
+/// task before it has exited.
 fn pass_on(input: BorrowedFd<'_>, output: BorrowedFd<'_>, walk: &Walk) -> i32 {
     let mut set = WorkingSet::new(walk);
     let mut token = Token::default();
@@ -222,7 +203,8 @@ fn pass_on(input: BorrowedFd<'_>, output: BorrowedFd<'_>, walk: &Walk) -> i32 {
     }
 }
 
-/// A pipe for each task, cut into the two ends that each one holds: task `i` reads what task `i - 1` writes.
+/// One pipe per task, split into the ends that each task holds: task `i` reads what task `i - 1`
+/// writes.
 fn ring_of_pipes(tasks: usize) -> Result<Vec<Ends>, BenchError> {
     let pipes: Vec<_> =
         (0..tasks).map(|_| pipe()).collect::<io::Result<_>>().context("making the pipes of the ring")?;
@@ -231,7 +213,7 @@ fn ring_of_pipes(tasks: usize) -> Result<Vec<Ends>, BenchError> {
     Ok(inputs.into_iter().zip(outputs).map(|(input, output)| Ends { input, output }).collect())
 }
 
-/// Lines of so many bytes, the last of which may be one in part.
+/// The number of lines in `bytes` bytes, rounded up.
 fn lines_of(bytes: u64) -> u32 {
     bytes.div_ceil(LINE as u64) as u32
 }
@@ -241,7 +223,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     if tasks < 2 {
         return Err(BenchError::Unsupported("a ring has two tasks or more".to_owned()));
     }
-    // A ring is on one CPU by definition, whatever the placement says; its tasks inherit it.
+    // A ring is on one CPU whatever the placement says; its tasks inherit the affinity.
     super::on_one_cpu(ctx)?;
     process::refuse_huge_pages();
     let mut order: Vec<u32> = (0..lines_of(ctx.int("working_set"))).collect();
@@ -279,7 +261,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
         Variant::new("rotating", |laps| to_itself(laps, &pipes, |i| rotating[i].touch(&walk))).per_iter(hand_overs),
     ])?;
     let here = Usage::thread().since(&before);
-    // The end of the ring: the next task finds its pipe closed, and leaves, and so on.
+    // Ends the ring: the next task finds its pipe closed and exits, and so on.
     drop(own);
     let ended = others.wait()?;
 
@@ -305,7 +287,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     Ok(())
 }
 
-/// The control: one task passes the token to itself, through a pipe for each task that the ring has.
+/// The control: one task passes the token to itself through as many pipes as the ring has tasks.
 fn to_itself(laps: u64, pipes: &[(OwnedFd, OwnedFd)], mut touch: impl FnMut(usize)) -> Outcome {
     for _ in 0..laps {
         let mut token = Token::default();
@@ -320,7 +302,7 @@ fn to_itself(laps: u64, pipes: &[(OwnedFd, OwnedFd)], mut touch: impl FnMut(usiz
     Ok(())
 }
 
-/// The token has been through every task.
+/// Fails unless the token has passed every task.
 fn check_count(seen: u64, tasks: u64) -> Outcome {
     if seen == tasks {
         return Ok(());
@@ -331,7 +313,7 @@ fn check_count(seen: u64, tasks: u64) -> Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use groma_harness::model::{Value, WorkerKind};
+    use groma_harness::model::WorkerKind;
     use groma_harness::sys::affinity;
     use groma_harness::testing::{try_group, try_out};
 
@@ -366,7 +348,7 @@ mod tests {
             let tried = try_group(&BENCH, &[("kind", kind)], None, 2, WorkerKind::Processes).expect("two rings");
             let samples = tried.result.series("ring").map_or(&[][..], |s| &s.samples);
             let cpus = [0, 1].map(|member| samples.iter().find(|s| s.worker == member).expect("a sample").cpu);
-            // Where there is a CPU for each, each has one.
+            // With a CPU for each ring, each ring has one.
             assert_eq!(cpus[0] != cpus[1], affinity::allowed().expect("an affinity").len() > 1, "{kind}: {cpus:?}");
             assert!(tried.proven(SWITCHES) < 1.5, "{kind}: {:?}", tried.result.output.proofs);
         }
@@ -397,22 +379,12 @@ mod tests {
     }
 
     #[test]
-    fn a_plain_run_takes_three_points() {
-        let mut taken = Vec::new();
-        for tasks in [2, 8] {
-            for set in [0, 16 << 10] {
-                for kind in ["process", "thread"] {
-                    let params = Params(vec![
-                        ("tasks".into(), Value::Int(tasks)),
-                        ("working_set".into(), Value::Int(set)),
-                        ("kind".into(), Value::Word(kind.into())),
-                    ]);
-                    if plain(&params) {
-                        taken.push((tasks, set, kind));
-                    }
-                }
-            }
-        }
-        assert_eq!(taken, [(2, 0, "process"), (2, 0, "thread"), (8, 16 << 10, "process")]);
+    fn a_standard_run_takes_three_points() {
+        let texts: Vec<String> = BENCH.info.points(Tier::Standard).iter().map(Params::to_string).collect();
+        assert_eq!(
+            texts[..2],
+            ["tasks=2 working_set=0 kind=process access=update", "tasks=2 working_set=0 kind=thread access=update"]
+        );
+        assert_eq!(texts[2..], ["tasks=8 working_set=16384 kind=process access=update"]);
     }
 }

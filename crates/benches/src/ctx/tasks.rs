@@ -1,4 +1,4 @@
-//! The other tasks of a benchmark that may be processes or threads: the same life, either way.
+//! The other tasks of a benchmark, processes or threads that run the same code.
 
 use groma_harness::prelude::*;
 use groma_harness::sys::counters::Usage;
@@ -6,24 +6,24 @@ use groma_harness::sys::{fork, thread};
 use std::io;
 use std::os::fd::BorrowedFd;
 
-/// The stack of a task that is a thread: it makes system calls and little else.
+/// Stack size of a thread: it makes system calls and little else.
 const STACK: usize = 128 << 10;
 
-/// The tasks beside the one that measures. They end by themselves when they are told to, each in its own way; processes
-/// also when this is dropped.
+/// The tasks besides the measuring one. They exit when told to, each benchmark in its own way;
+/// processes also when this is dropped.
 pub(super) enum Tasks {
     Processes(Vec<fork::Child>),
     Threads(Vec<std::thread::JoinHandle<(i32, Usage)>>),
 }
 
 impl Tasks {
-    /// None yet, of a kind: `thread` or `process`.
+    /// No tasks yet, of the kind `thread` or `process`.
     pub(super) fn of(kind: &str) -> Tasks {
         if kind == "thread" { Tasks::Threads(Vec::new()) } else { Tasks::Processes(Vec::new()) }
     }
 
-    /// Starts one more; `close` are the descriptors that a process must not keep open. What `life` owns is the new
-    /// task's.
+    /// Starts another task. `close` lists the descriptors that a process must not keep open. The
+    /// new task owns what `life` owns.
     pub(super) fn start(
         &mut self,
         ctx: &Ctx,
@@ -40,7 +40,7 @@ impl Tasks {
         Ok(())
     }
 
-    /// Waits for all of them: how each one ended, and what the kernel counted for it.
+    /// Waits for all tasks. Returns their exit codes and what the kernel counted for each.
     pub(super) fn wait(self) -> Result<Vec<(i32, Usage)>, BenchError> {
         match self {
             Tasks::Processes(children) => children

@@ -1,26 +1,32 @@
-//! Handing over the CPU by `sched_yield`: two threads on one CPU, of which neither ever sleeps.
+//! Handing over the CPU with `sched_yield`: two threads on one CPU, of which neither ever sleeps.
 //!
-//! Measures one hand-over: the call, the scheduler's choice of the other thread, the switch. Nobody is put to sleep and
-//! nobody is woken, so this is the cheapest switch there is, and the third estimator beside `ctx.switch` and
-//! `ctx.futex`, whose net values should not lie below this one's. Does not measure a yield with nobody to yield to, but
-//! as its control.
+//! **Measures:** One hand-over: the call, the scheduler's choice of the other thread, and the
+//! switch. Nobody goes to sleep and nobody is woken, so this is the cheapest possible switch. It is
+//! the third estimator beside `ctx.switch` and `ctx.futex`, whose net values should not lie below
+//! this one's.
 //!
-//! Method: this thread yields until the other one has run, and the other one yields at once: two hand-overs. The
-//! control (`alone`) is the same call while the other thread sleeps, so that it returns to its caller; the difference
-//! (`net`) is the switch. Threads only: the CPU time of a process shows what its threads had, so an interval in which a
-//! third task used the CPU is seen and dropped. A yield to a third task costs its whole turn.
+//! **Does not measure:** A yield with nobody to yield to, except as the control.
 //!
-//! Proofs: a switch is not taken for granted. A scheduler may return to the caller, as EEVDF does when the other
-//! thread is not due yet (Linux 6.18 here switches at every yield), and then there is nothing to divide by. The word
-//! that only the other thread writes proves each hand-over; and where the kernel counted fewer switches than yields,
-//! by more than a twentieth, the result is `unsupported` and tells the ratio: a time with yields in it that switched
-//! to nobody would be a mixture of two costs in unknown proportions.
+//! **Method:** This thread yields until the other one has run, and the other one yields at once:
+//! two hand-overs. The control (`alone`) is the same call while the other thread sleeps, so it
+//! returns to its caller. The difference (`net`) is the switch. Only threads are measured: the CPU
+//! time of a process includes that of its threads, so an interval in which a third task used the
+//! CPU is detected and dropped. A yield to a third task costs the whole time slice of that task.
 //!
-//! Traps: a loop of yields divided by their number, whatever happened (the two threads may run their loops one after
-//! the other); two CPUs; SCHED_FIFO, where a yield goes round its own priority only.
+//! **Proofs:** A switch is not taken for granted. A scheduler may return to the caller, as EEVDF
+//! does if the other thread is not due yet (Linux 6.18 switched at every yield on the development
+//! machines). The word that only the other thread writes proves each hand-over. Where the kernel
+//! counts less than 0.95 switches per yield, the result is `unsupported` and states the ratio: the
+//! time would be a mixture of two costs in unknown proportions.
 //!
-//! Source: os-methods.md 2.5; perf bench has no such test, will-it-scale `sched_yield` has one task and nobody to yield
-//! to.
+//! **Pitfalls:**
+//! - The time of a loop of yields divided by their number proves nothing: the two threads may run
+//!   their loops one after the other.
+//! - On two CPUs nothing is handed over.
+//! - Under SCHED_FIFO a yield reaches only tasks of the same priority.
+//!
+//! **Sources:** will-it-scale `sched_yield` has one task and nobody to yield to; perf bench has no
+//! such test. See docs/methods/operating-system.md#context-switches.
 
 use super::tasks::Tasks;
 use crate::work;
@@ -36,47 +42,37 @@ pub(crate) static BENCH: Benchmark = Benchmark {
     info: Info {
         summary: "Handing over the CPU between two threads by sched_yield, one way",
         about: about!("yield.rs"),
-        iteration: "there and back: two yields, two switches",
+        iteration: "one round trip: two yields, two switches",
         outputs: &[
-            Output { derivation: Derivation::Series("turns"), ..Output::MAIN },
-            Output {
-                suffix: "alone",
-                summary: "control: sched_yield with nobody to yield to",
-                derivation: Derivation::Series("alone"),
-                detail: true,
-                ..Output::MAIN
-            },
-            Output {
-                suffix: "net",
-                summary: "the switch: a yield to the other thread less one to nobody",
-                derivation: Derivation::Difference { of: "turns", minus: "alone", per: 1.0 },
-                ..Output::MAIN
-            },
+            Output::MAIN.series("turns"),
+            Output::named("alone", "control: sched_yield with nobody to yield to").detail(),
+            Output::named("net", "the switch: a yield to the other thread less one to nobody")
+                .difference("turns", "alone"),
         ],
         scaling: Scaling::processes("two threads of one process each: as threads they would share its CPU clock"),
         placements: &[Placement::SameCpu],
         lineage: &["lmbench1996:table10", "cse221:context_switch", "wis:sched_yield"],
         interference: Interference::Tasks,
         target_half_width: 0.02,
-        quick: false,
+        tier: Tier::Standard,
         ..Info::new("ctx.yield")
     },
     run: Run::Here(run),
 };
 
-/// Hand-overs of an iteration.
+/// Hand-overs per iteration.
 const TURNS: f64 = 2.0;
-/// The fewest switches per yield that let the time of a yield be that of a switch.
+/// The fewest switches per yield for which the time of a yield is that of a switch.
 const SWITCHING: f64 = 0.95;
-/// Fewer than this, and nothing was yielded at all.
+/// Fewer switches per yield than this mean that the loop does not yield at all.
 const HARDLY_EVER: f64 = 0.01;
 
-/// What the other thread is to do.
+/// Commands for the other thread.
 const RUN: u32 = 0;
 const SLEEP: u32 = 1;
 const LEAVE: u32 = 2;
 
-/// What both threads see.
+/// State shared by both threads.
 struct Words(Shared<AtomicU32>);
 
 impl Words {
@@ -84,17 +80,17 @@ impl Words {
         &self.0[0]
     }
 
-    /// How often the other thread has run: written by nobody else.
+    /// How often the other thread has run; only that thread writes it.
     fn ran(&self) -> &AtomicU32 {
         &self.0[1]
     }
 
-    /// The command that the other thread is about to obey.
+    /// The last command that the other thread has seen.
     fn obeyed(&self) -> &AtomicU32 {
         &self.0[2]
     }
 
-    /// The life of the other thread: yields each time it gets the CPU, unless it is to sleep.
+    /// The body of the other thread: yields each time it gets the CPU, unless it has to sleep.
     fn yield_back(&self) -> i32 {
         let mut ran = 0u32;
         loop {
@@ -112,7 +108,7 @@ impl Words {
         }
     }
 
-    /// Gives the other thread a command and lets it come to it.
+    /// Gives the other thread a command and yields until the thread has seen it.
     fn command_and_wait(&self, command: u32) {
         self.command().store(command, SeqCst);
         Scope::Private.wake_one(self.command());
@@ -121,7 +117,7 @@ impl Words {
         }
     }
 
-    /// Yields until the other thread has run; how many yields it took.
+    /// Yields until the other thread has run; returns the number of yields.
     #[inline]
     fn there_and_back(&self) -> u64 {
         let before = self.ran().load(SeqCst);
@@ -159,7 +155,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
         .per_iter(TURNS),
         Variant::staged("alone", |iters, watch| {
             words.command_and_wait(SLEEP);
-            // It has said so, and goes to sleep when it has the CPU next.
+            // It has seen the command, and goes to sleep the next time it has the CPU.
             yield_now();
             let before = words.ran().load(SeqCst);
             watch.start();
@@ -184,9 +180,9 @@ fn run(ctx: &mut Ctx) -> Outcome {
     } else {
         ctx.note("the kernel counts no switches; that the other thread ran at each yield is proven by what it wrote");
     }
-    // More than one yield per trip with a switch each: a third task was given the CPU.
+    // More than one yield per round trip with a switch each: the CPU went to a third task.
     ctx.fact("yield.yields_per_trip", yields as f64 / trips.max(1) as f64);
-    // Each turn of the other thread ends with one switch of its own.
+    // Each turn of the other thread ends with one switch.
     if switches > 0 {
         let theirs = super::switches(ended.iter().map(|(_, usage)| usage)) as f64 / trips.max(1) as f64;
         ctx.prove("context switches of the other thread per trip", "1 (0.95 or more)", theirs, SWITCHING..);
@@ -195,17 +191,18 @@ fn run(ctx: &mut Ctx) -> Outcome {
     Ok(())
 }
 
-/// Whether the time of a yield is that of a switch: the switches that the kernel counted for each yield, or `None` where it
-/// counts none and none is needed, since the other thread ran at every yield.
+/// Checks that the time of a yield is that of a switch. Returns the switches that the kernel
+/// counted per yield, or `None` where it does not count switches and the other thread ran at every
+/// yield, so that no count is needed.
 fn switches_per_yield(trips: u64, yields: u64, switches: u64) -> Result<Option<f64>, BenchError> {
     let per_yield = switches as f64 / yields.max(1) as f64;
     let futile = yields as f64 * SWITCHING > trips as f64;
     match switches {
-        0 if futile => {
-            Err(BenchError::Unsupported("no switches are counted, and some yields came to nothing".to_owned()))
-        }
+        0 if futile => Err(BenchError::Unsupported(
+            "no switches are counted, and some yields did not reach the other thread".to_owned(),
+        )),
         0 => Ok(None),
-        // With two threads on one CPU no scheduler is like that: the loop is.
+        // No scheduler behaves like that with two threads on one CPU: the loop is wrong.
         _ if per_yield < HARDLY_EVER => Err(BenchError::Failed(format!("{yields} yields, and {switches} switches"))),
         _ if per_yield < SWITCHING => Err(BenchError::Unsupported(format!(
             "the scheduler returns to the task that yields: {per_yield:.3} switches per sched_yield"
@@ -237,7 +234,7 @@ mod tests {
     #[test]
     fn only_yields_that_switched_are_timed() {
         assert_eq!(switches_per_yield(100, 100, 100), Ok(Some(1.0)));
-        // A third task was given the CPU twenty times.
+        // The CPU went to a third task twenty times.
         assert_eq!(switches_per_yield(100, 120, 120), Ok(Some(1.0)));
         assert!(
             matches!(switches_per_yield(100, 200, 100), Err(BenchError::Unsupported(why)) if why.contains("0.500"))

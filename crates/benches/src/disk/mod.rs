@@ -1,7 +1,11 @@
-//! Disks, past the page cache: through a file of our own by default; a device only when it is named, and then only read.
+//! Disks, bypassing the page cache.
+//!
+//! The benchmarks use a file of our own by default. A device is used only if named, and only read.
 
 use crate::scratch::Scratch;
 use crate::work::{self, Done};
+use groma_harness::model::Family;
+use groma_harness::model::family::{Figure, Say, greatest, least};
 use groma_harness::prelude::*;
 use groma_harness::sys::counters::Usage;
 use groma_harness::sys::disk;
@@ -18,53 +22,54 @@ mod seek;
 mod size;
 mod sync_write;
 
+/// What the family says about itself.
+pub(crate) static ABOUT: Family = Family {
+    name: "disk",
+    summary: "Disks, past the page cache",
+    says: Say::Each(&[
+        Say::Text("4 KiB at random take {}", &[Figure::Value(least("disk.random_read"))]),
+        Say::Text("1 MiB comes at {}", &[Figure::Value(greatest("disk.read"))]),
+    ]),
+    rows: &[],
+};
+
 pub(crate) const ALL: &[&Benchmark] =
     &[&size::BENCH, &read::BENCH, &random_read::BENCH, &seek::BENCH, &overhead::BENCH, &sync_write::BENCH];
 
-/// Bytes of a small request: a page, and the block of most file systems.
+/// Bytes per small request: a page, and the block of most file systems.
 const REQUEST: usize = 4096;
-/// Bytes of a large request, as lmbench's `disk` has them.
+/// Bytes per large request, as in lmbench's `disk`.
 const LARGE: usize = 1 << 20;
 /// The value of `on` that stands for a file of our own.
 const OWN_FILE: &str = "file";
 
 /// Where: a file in the work directory, or what was named.
-const ON: Param = Param {
-    name: "on",
-    help: "a file of our own, or the path of a device or file that is only read: /dev/sdb",
-    kind: ParamKind::Text,
-    quick: &[],
-    default: &[OWN_FILE],
-    full: &[],
-};
+const ON: Param = Param::text("on", "a file of our own, or the path of a device or file that is only read: /dev/sdb")
+    .quick(&[OWN_FILE]);
 
-/// The file of our own lies in the work directory.
+/// Our own file lies in the work directory.
 const NEEDS: &[Need] = &[Need::WorkDirFor { param: "on", values: &[OWN_FILE] }];
 
 /// How large the file of our own is.
-const SIZE: Param = Param {
-    name: "size",
-    help: "bytes of the file of our own; what was named is as large as it is",
-    kind: ParamKind::SizeOf(Memory::Files { copies: 1, buffers: 0, in_memory: None, shared: None }),
-    quick: &[],
-    default: &["8M"],
-    full: &["8M", "256M"],
-};
+const SIZE: Param = Param::size("size", "bytes of the file of our own; what was named is as large as it is")
+    .takes(Memory::Files { copies: 1, buffers: 0, in_memory: None, shared: None })
+    .quick(&["8M"])
+    .full(&["256M"]);
 
 /// What is read or written.
 struct Target {
     file: File,
     size: u64,
-    /// The file's directory, which goes with the round.
+    /// The file's directory, removed at the end of the round.
     _scratch: Option<Scratch>,
     before: Usage,
-    /// What was read up to now.
+    /// Bytes read so far.
     bytes: Done,
 }
 
 impl Target {
-    /// Opens what `on` names; makes the file and writes all of it, past the page cache, where that is our own. What was
-    /// never written would come as zeroes at the speed of memory.
+    /// Opens what `on` names. Our own file is created and written completely, bypassing the page
+    /// cache: blocks that were never written would be read as zeroes at memory speed.
     fn open(ctx: &mut Ctx) -> Result<Target, BenchError> {
         let on = ctx.word("on");
         let (file, size, scratch) = if on == OWN_FILE {
@@ -87,32 +92,34 @@ impl Target {
         self.file.as_fd()
     }
 
-    /// Reads all of it from there.
+    /// Fills the buffer from offset `at`.
     fn read(&self, buffer: &mut [u8], at: u64) -> Outcome {
         read_whole(self.fd(), buffer, at)?;
         self.bytes.add(buffer.len() as u64);
         Ok(())
     }
 
-    /// An aligned offset from which `len` bytes can be read, within this part (0 to 1) of the whole.
+    /// A random aligned offset from which `len` bytes can be read, within this part (0 to 1) of the
+    /// target.
     fn offset(&self, ctx: &mut Ctx, len: usize, part: std::ops::Range<f64>) -> u64 {
         aligned(self.size, len, part, |n| ctx.rng().below(n))
     }
 
-    /// All that was asked for came from a disk: the kernel counts it. What lies below some file systems (a network, another
-    /// file system) is not counted, and then nothing is known.
+    /// Proves by the kernel's count that all requested bytes came from a disk. What lies below some
+    /// file systems (a network, another file system) is not counted; then nothing is known, and the
+    /// result is `unsupported`.
     fn prove_disk(&self, ctx: &mut Ctx, bytes_each: usize) -> Outcome {
         /// The kernel's unit of `ru_inblock`.
         const BLOCK: f64 = 512.0;
-        /// Seen on ext4: 20 KiB beside 96 reads of 4 KiB.
+        /// What a file system may read for itself: ext4 read 20 KiB beside 96 reads of 4 KiB.
         const OWN_BLOCKS: f64 = 65536.0;
         let read = Usage::thread().since(&self.before).blocks_in as f64 * BLOCK;
         let credited = ctx.iterations() * bytes_each as u64;
         work::once_each(ctx, "bytes read per byte credited", self.bytes.count(), credited);
         if read == 0.0 && self.bytes.count() == credited {
-            return Err(BenchError::Unsupported("the kernel counted nothing that came from a disk for it".to_owned()));
+            return Err(BenchError::Unsupported("the kernel counted no reads from a disk".to_owned()));
         }
-        // A file system reads some blocks of its own (extents, bitmaps): a few, however short the round was.
+        // A file system reads some blocks of its own (extents, bitmaps), even in a short round.
         let most = 1.05 + OWN_BLOCKS / credited as f64;
         ctx.prove(
             "bytes that came from a disk, of those asked for",
@@ -124,7 +131,8 @@ impl Target {
     }
 }
 
-/// An aligned offset from which `len` bytes fit into `size`, at random within a part of all such offsets.
+/// A random aligned offset from which `len` bytes fit into `size`, within a part of all such
+/// offsets.
 fn aligned(size: u64, len: usize, part: std::ops::Range<f64>, below: impl FnOnce(u64) -> u64) -> u64 {
     let unit = REQUEST as u64;
     let last = size.saturating_sub(len as u64) / unit;
@@ -133,7 +141,8 @@ fn aligned(size: u64, len: usize, part: std::ops::Range<f64>, below: impl FnOnce
     (from + below(to - from + 1)) * unit
 }
 
-/// A file of random bytes, which no device can compress, without a name: not even SIGKILL leaves it.
+/// A file of random bytes, which no device can compress. It has no name, so that not even SIGKILL
+/// leaves it behind.
 fn own_file(ctx: &mut Ctx, scratch: &Scratch) -> Result<File, BenchError> {
     let size = ctx.int("size");
     if !size.is_multiple_of(REQUEST as u64) {
@@ -163,7 +172,7 @@ fn own_file(ctx: &mut Ctx, scratch: &Scratch) -> Result<File, BenchError> {
     Ok(file)
 }
 
-/// An error of opening for direct transfers, told.
+/// Explains an error of opening for direct transfers.
 fn refused(error: io::Error, what: &str) -> Result<File, BenchError> {
     match error.kind() {
         io::ErrorKind::InvalidInput => {
@@ -181,7 +190,7 @@ fn buffer(len: usize) -> Result<Map, BenchError> {
     Ok(buffer)
 }
 
-/// Reads all of the buffer at the offset, or fails.
+/// Fills the buffer from the offset, or fails.
 #[inline]
 fn read_whole(fd: BorrowedFd<'_>, buffer: &mut [u8], offset: u64) -> Outcome {
     let n = disk::read_at(fd, buffer, offset).context("reading")?;
@@ -197,7 +206,7 @@ mod tests {
     use crate::scratch::testing::Place;
     use groma_harness::testing::{Tried, try_out};
 
-    /// Runs a benchmark on a file of 4 MiB; `None` where there is no disk below the temporary directory.
+    /// Runs a benchmark on a file of 4 MiB; `None` if the temporary directory is not on a disk.
     pub(super) fn on_a_file(bench: &Benchmark, more: &[(&str, &str)]) -> Option<Tried> {
         let place = Place::new();
         let chosen = [&[("size", "4M")], more].concat();

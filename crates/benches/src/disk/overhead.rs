@@ -1,17 +1,22 @@
-//! What a request to a disk costs beside the disk.
+//! What a disk request costs apart from the disk.
 //!
-//! Measures a direct read (O_DIRECT) of the same 4 KiB again and again, which every device has in its own memory after the
-//! first: what is left is the system call, the block layer, the driver, the interrupt, and the device's shortest way. The
-//! second output is the CPU time of a request, the part that more disks would multiply. Does not measure the
-//! page cache, which is not asked.
+//! **Measures:** A direct read (O_DIRECT) of the same 4 KiB again and again, which every device has
+//! in its own memory after the first: what remains is the system call, the block layer, the driver,
+//! the interrupt, and the device's shortest path. The second output is the CPU time of a request,
+//! the part that more disks would multiply.
 //!
-//! Method: every read is timed alone and has to give all of its bytes. File, device and proof as in `disk.random_read`. CPU
-//! time is that of the reading thread, read around each request, with one reading of that clock and two of the watch's in
-//! it (some tenths of a microsecond); interrupts that hit another CPU are not.
+//! **Does not measure:** The page cache, which is bypassed.
 //!
-//! Traps: devices without a cache of their own, and hosts that do the reads themselves, pay more than an overhead here.
+//! **Method:** Every read is timed alone and has to return all of its bytes. File, device and proof
+//! are as in `disk.random_read`. CPU time is that of the reading thread, read around each request;
+//! it includes one reading of that clock and two of the stopwatch (some tenths of a microsecond),
+//! but not interrupts that hit another CPU.
 //!
-//! Source: lmbench 1996 table 17 (sequential reads of 512 B on a raw SCSI device, out of its track buffer).
+//! **Pitfalls:** Devices without a cache, and hosts that do the reads themselves, pay more than an
+//! overhead here.
+//!
+//! **Sources:** lmbench 1996 table 17 (sequential reads of 512 B from a raw SCSI device, out of its
+//! track buffer). See docs/methods/operating-system.md#disk.
 
 use super::{NEEDS, ON, REQUEST, SIZE, Target, buffer};
 use groma_harness::prelude::*;
@@ -19,25 +24,17 @@ use groma_harness::sys::counters::thread_cpu_ns;
 
 pub(crate) static BENCH: Benchmark = Benchmark {
     info: Info {
-        summary: "Direct read of the same 4 KiB of a disk: what a request costs beside the disk",
+        summary: "Direct read of the same 4 KiB of a disk: what a request costs apart from the disk",
         about: about!("overhead.rs"),
         iteration: "one read",
         timing: Timing::Each,
-        outputs: &[
-            Output::MAIN,
-            Output {
-                suffix: "cpu",
-                summary: "CPU time of a request",
-                derivation: Derivation::Series("cpu"),
-                ..Output::MAIN
-            },
-        ],
+        outputs: &[Output::MAIN, Output::named("cpu", "CPU time of a request")],
         params: &[ON, SIZE],
         scaling: Scaling::alone("members would wait for each other's block"),
         lineage: &["lmbench1996:table17"],
         interference: Interference::Blocking,
         target_half_width: 0.05,
-        quick: false,
+        tier: Tier::Standard,
         needs: NEEDS,
         ..Info::new("disk.overhead")
     },
@@ -51,7 +48,8 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let mut cpu = Vec::new();
     ctx.measure_staged(|iters, watch| {
         for _ in 0..iters {
-            // Around the read alone: the harness, which looks at its counters between the reads, works as well.
+            // Around the read alone: the harness also works between the reads, when it samples its
+            // counters.
             let before = thread_cpu_ns();
             watch.start();
             let read = target.read(&mut buffer, at);

@@ -1,18 +1,26 @@
 //! Reading 4 KiB at random from a disk.
 //!
-//! Measures one direct read (O_DIRECT) of 4 KiB at a random aligned place, past the page cache: the kernel's way to the
-//! device, the device, and the way back. One request at a time; worker groups (`-P 32`) keep as many under way as they have members,
-//! which others call queue depth. Does not measure buffered reads, nor a file system's own cost of finding the blocks, which
-//! it knows.
+//! **Measures:** One direct read (O_DIRECT) of 4 KiB at a random aligned offset, bypassing the page
+//! cache: the kernel's path to the device, the device, and the way back. One request is in flight
+//! at a time; members of a worker group (`-P 32`) have one each, so the size of the group is the
+//! queue depth.
 //!
-//! Method: every read is timed alone and has to give all of its bytes. The file of our own is written through first: blocks
-//! that never were would come as zeroes at the speed of memory. Its name is gone before anything is written. A device is
-//! only used when it is named, and only read. The proof is the kernel's count of what came from a disk.
+//! **Does not measure:** Buffered reads, or a file system's search for the blocks, whose places it
+//! already knows.
 //!
-//! Traps: the caches of hosts below virtual machines, volumes that are loaded at their first touch, credit for bursts (the
-//! samples are kept in their order: a drift is flagged); a small file lies in the device's own cache.
+//! **Method:** Every read is timed alone and has to return all of its bytes. Our own file is
+//! written completely first: blocks that were never written would be read as zeroes at memory
+//! speed. Its name is removed before anything is written. A device is used only if named, and only
+//! read. The proof is the kernel's count of what came from a disk.
 //!
-//! Source: fio's random read; lmbench3 `disk` and `seek` come nearest among the ancestors.
+//! **Pitfalls:**
+//! - The host of a virtual machine may have the blocks in its cache.
+//! - Some volumes are loaded at their first access.
+//! - Burst credits run out: the samples are kept in order, and a drift is flagged.
+//! - A small file lies in the device's own cache.
+//!
+//! **Sources:** fio's random read; among the predecessors lmbench3 `disk` and `seek` come closest.
+//! See docs/methods/operating-system.md#disk.
 
 use super::{NEEDS, ON, REQUEST, SIZE, Target, buffer};
 use groma_harness::prelude::*;
@@ -36,7 +44,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
 fn run(ctx: &mut Ctx) -> Outcome {
     let target = Target::open(ctx)?;
     let mut buffer = buffer(REQUEST)?;
-    // Drawn beforehand: the loop holds nothing but reads.
+    // Drawn beforehand, so that the loop contains only reads.
     let places: Vec<u64> = (0..1024).map(|_| target.offset(ctx, REQUEST, 0.0..1.0)).collect();
     let mut next = places.iter().cycle();
     ctx.measure(|iters| {

@@ -1,17 +1,23 @@
-//! Bytes per second from a disk, by where on it they lie.
+//! Bytes per second from a disk, by position.
 //!
-//! Measures direct reads (O_DIRECT) of 1 MiB, one at a time, in one part of the disk: rotating disks are faster outside
-//! (lmbench's zone bandwidth), others should not care. Does not measure several requests at once (worker groups do), nor the page
-//! cache.
+//! **Measures:** Direct reads (O_DIRECT) of 1 MiB, one at a time, in one part of the disk. Rotating
+//! disks are faster on the outside (lmbench's zone bandwidth); other disks should show no
+//! difference.
 //!
-//! Method: each request of 1 MiB goes to a random place within a hundredth of the whole around `position`, and is timed
-//! alone after an untimed read of 4 KiB before it, which brings a head to its track. The file of our own is written through
-//! first, and its name is gone before. A device is only used when it is named, and only read. The proof is the
-//! kernel's count of what came from a disk.
+//! **Does not measure:** Several requests at once (worker groups do), or the page cache.
 //!
-//! Traps: lmbench `disk` goes through the page cache and reads ahead; see `disk.random_read` for those of hosts and volumes.
+//! **Method:** Each request of 1 MiB goes to a random place within a hundredth of the disk around
+//! `position`. It is timed alone, after an untimed read of the 4 KiB before it, which brings a head
+//! to its track. Our own file is written completely first, and its name is removed before that. A
+//! device is used only if named, and only read. The proof is the kernel's count of what came from a
+//! disk.
 //!
-//! Source: lmbench3 `disk` (150 requests of 1 MiB over the whole device) and `lmdd`.
+//! **Pitfalls:**
+//! - lmbench `disk` goes through the page cache and reads ahead.
+//! - Hosts and volumes: see `disk.random_read`.
+//!
+//! **Sources:** lmbench3 `disk` (150 requests of 1 MiB over the whole device) and `lmdd`. See
+//! docs/methods/operating-system.md#disk.
 
 use super::{LARGE, NEEDS, ON, REQUEST, SIZE, Target, buffer};
 use groma_harness::prelude::*;
@@ -26,14 +32,9 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         params: &[
             ON,
             SIZE,
-            Param {
-                name: "position",
-                help: "where on the disk, in percent of its size",
-                kind: ParamKind::Count,
-                quick: &[],
-                default: &["0"],
-                full: &["0", "10", "20", "30", "40", "50", "60", "70", "80", "90", "100"],
-            },
+            Param::count("position", "where on the disk, in percent of its size")
+                .quick(&["0"])
+                .full(&["10", "20", "30", "40", "50", "60", "70", "80", "90", "100"]),
         ],
         lineage: &["lmbench3:disk", "lmbench3:lmdd"],
         interference: Interference::Blocking,

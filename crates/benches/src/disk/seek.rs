@@ -1,15 +1,21 @@
-//! Reading 4 KiB from a disk at a distance from the last place read.
+//! Reading 4 KiB from a disk at a distance from the previous read.
 //!
-//! Measures a direct read (O_DIRECT) after an untimed one so many percent of the disk away: on a rotating disk the seek and
-//! half a turn, on others only what their own tables cost, for which the word seek is too large. Does not measure the head
-//! alone; no disk tells.
+//! **Measures:** A direct read (O_DIRECT) after an untimed one, a given percentage of the disk
+//! away: on a rotating disk the seek and half a turn. On other disks it is only the cost of their
+//! own tables, and the word seek is too large for it.
 //!
-//! Method: the first place is random within what leaves room for the distance; both reads have to give all of their
-//! bytes; the second is timed alone. File, device and proof as in `disk.random_read`.
+//! **Does not measure:** The head alone; no disk reports that.
 //!
-//! Traps: seeks under 1 ms thrown away (lmbench `disk`, hence nothing at all from a flash disk); the page cache; read-ahead.
+//! **Method:** The first place is random, with room left for the distance. Both reads have to
+//! return all of their bytes; the second is timed alone. File, device and proof are as in
+//! `disk.random_read`.
 //!
-//! Source: lmbench3 `disk` (seek times by distance).
+//! **Pitfalls:**
+//! - lmbench `disk` drops seeks below 1 ms, and so prints nothing at all for a flash disk.
+//! - The page cache and read-ahead would hide the seek; direct reads bypass both.
+//!
+//! **Sources:** lmbench3 `disk` (seek times by distance). See
+//! docs/methods/operating-system.md#disk.
 
 use super::{NEEDS, ON, REQUEST, SIZE, Target, buffer};
 use groma_harness::prelude::*;
@@ -18,24 +24,19 @@ pub(crate) static BENCH: Benchmark = Benchmark {
     info: Info {
         summary: "Direct read of 4 KiB at a distance from the last one",
         about: about!("seek.rs"),
-        iteration: "one read after one elsewhere",
+        iteration: "one read after an untimed one elsewhere",
         timing: Timing::Each,
         params: &[
             ON,
             SIZE,
-            Param {
-                name: "distance",
-                help: "how far, in percent of the disk",
-                kind: ParamKind::Count,
-                quick: &[],
-                default: &["50"],
-                full: &["0", "1", "2", "5", "10", "20", "50", "75", "95"],
-            },
+            Param::count("distance", "how far, in percent of the disk")
+                .quick(&["50"])
+                .full(&["0", "1", "2", "5", "10", "20", "75", "95"]),
         ],
         lineage: &["lmbench3:disk", "lmbench3:seek"],
         interference: Interference::Blocking,
         target_half_width: 0.05,
-        quick: false,
+        tier: Tier::Standard,
         needs: NEEDS,
         ..Info::new("disk.seek")
     },
@@ -53,7 +54,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let pairs: Vec<(u64, u64)> = (0..512)
         .map(|i| {
             let low = target.offset(ctx, REQUEST + step as usize, 0.0..1.0);
-            // There and back in turn: no direction is better than the other.
+            // Forwards and backwards in turn, to favour neither direction.
             if i % 2 == 0 { (low, low + step) } else { (low + step, low) }
         })
         .collect();
@@ -81,7 +82,7 @@ mod tests {
             let Some(tried) = on_a_file(&BENCH, &[("distance", distance)]) else { return };
             assert!(tried.samples("") >= 3);
             assert!(tried.proven("bytes that came from a disk, of those asked for") >= 0.99);
-            // The read that brings the disk to the first place passes between two timed ones.
+            // The read that moves the disk to the first place lies between two timed ones.
             let samples = &tried.result.series("").expect("samples").samples;
             let middle = |mut ns: Vec<u64>| {
                 ns.sort_unstable();

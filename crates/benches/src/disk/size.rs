@@ -1,14 +1,19 @@
-//! How much a disk holds.
+//! The capacity of a disk.
 //!
-//! Measures nothing by time: states the size of the device or file that was named, or of the file system on which the work
-//! directory lies. Does not say what of it is free.
+//! **Measures:** Nothing by time: states the size of the named device or file, or of the file
+//! system of the work directory.
 //!
-//! Method: the device is asked for its end (`lseek`), the file system for its blocks (`statvfs`). Nothing is read.
+//! **Does not measure:** How much of it is free.
 //!
-//! Traps: looking for the end by reading at ever larger offsets (lmbench `disk` takes hours on some devices, and hangs on
-//! others); 32-bit sizes.
+//! **Method:** The device is asked for its end (`lseek`), the file system for its blocks
+//! (`statvfs`). Nothing is read.
 //!
-//! Source: lmbench3 `disk`.
+//! **Pitfalls:**
+//! - lmbench `disk` looks for the end by reading at ever larger offsets, which takes hours on some
+//!   devices and hangs on others.
+//! - 32-bit sizes overflow.
+//!
+//! **Sources:** lmbench3 `disk`. See docs/methods/operating-system.md#disk.
 
 use super::{NEEDS, ON, OWN_FILE};
 use groma_harness::prelude::*;
@@ -18,10 +23,10 @@ use std::os::fd::AsFd;
 
 pub(crate) static BENCH: Benchmark = Benchmark {
     info: Info {
-        summary: "What the disk, or the file system of the work directory, holds",
+        summary: "Capacity of a disk, or of the work directory's file system",
         about: about!("size.rs"),
         quantity: Quantity::Size,
-        iteration: "one look",
+        iteration: "one query",
         timing: Timing::Stated,
         params: &[ON],
         scaling: Scaling::alone("a size is that of one disk, however many look at it"),
@@ -60,7 +65,7 @@ mod tests {
         let held = file.set_len(large);
         let tried = try_out(&BENCH, &[("on", &path.display().to_string())], None);
         std::fs::remove_file(&path).expect("it goes");
-        // Some file systems hold no files of 5 TiB.
+        // Some file systems cannot hold files of 5 TiB.
         if held.is_ok() {
             let values = tried.expect("it is there").result.series("").expect("a size").values.clone();
             assert_eq!(values, [large as f64]);

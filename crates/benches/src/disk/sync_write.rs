@@ -1,16 +1,22 @@
-//! Writing 4 KiB to a disk and waiting until it is there.
+//! Writing 4 KiB to a disk and waiting until it is stored.
 //!
-//! Measures a direct write (O_DIRECT) of 4 KiB over a random block of a file, and `fdatasync`: what a database pays for a
-//! commit in place. Does not measure growing files (`file.durable kind=append`), nor the file system's journal, which an
-//! overwrite of written blocks does not need; never writes to a device.
+//! **Measures:** A direct write (O_DIRECT) of 4 KiB over a random block of a file, and `fdatasync`:
+//! what a database pays for a commit in place.
 //!
-//! Method: write and sync are timed as one, alone. The file is written through first, so that no block is allocated in the
-//! timed part. The proof is the kernel's count of what went to a disk.
+//! **Does not measure:** Growing files (`file.durable kind=append`), or the file system's journal,
+//! which overwriting written blocks does not need. It never writes to a device.
 //!
-//! Traps: devices and hosts that say "done" with the data in a cache that a power cut empties: no program can tell; syncing
-//! a file also waits for what others have in the device's queue.
+//! **Method:** Write and sync are timed together, each pair alone. The file is written completely
+//! first, so that no block is allocated in the timed part. The proof is the kernel's count of what
+//! went to a disk.
 //!
-//! Source: fio with `fdatasync=1`; `pg_test_fsync`; no ancestor has it.
+//! **Pitfalls:**
+//! - Devices and hosts that report completion with the data in a cache that a power cut empties: no
+//!   program can tell.
+//! - Syncing a file also waits for what others have in the device's queue.
+//!
+//! **Sources:** fio with `fdatasync=1`; `pg_test_fsync`; no predecessor measures it. See
+//! docs/methods/operating-system.md#disk.
 
 use super::{NEEDS, ON, OWN_FILE, REQUEST, SIZE, Target, buffer};
 use crate::work;
@@ -61,10 +67,10 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let written = Usage::thread().since(&before).blocks_out as f64 * 512.0;
     work::once_each(ctx, "requests written and synced per request credited", done, ctx.iterations());
     if written == 0.0 && done == ctx.iterations() {
-        return Err(BenchError::Unsupported("the kernel counted nothing that went to a disk for it".to_owned()));
+        return Err(BenchError::Unsupported("the kernel counted no writes to a disk".to_owned()));
     }
     let share = written / (ctx.iterations().max(1) as f64 * REQUEST as f64);
-    // The journal's own writes are its thread's.
+    // The journal's own writes are counted for its own thread.
     ctx.prove("bytes that went to a disk, of those written", "1 or more", share, 0.99..);
     Ok(())
 }

@@ -1,7 +1,8 @@
-//! A file that the kernel holds in memory, and the evidence for it: what all who read files again share.
+//! A file in the page cache, and the proof of it, for the benchmarks that read files again.
 //!
-//! The file is of random bytes, which nothing can compress or share. Its sums are taken block by block when it is made,
-//! so that no byte is counted that did not come and no compiler can leave one out.
+//! The file consists of random bytes, which nothing can compress or share. Its sums are taken block
+//! by block when it is created, so that no byte is counted that was not read, and no compiler can
+//! leave one out.
 
 use super::directory_of_object;
 use crate::scratch::Scratch;
@@ -13,32 +14,27 @@ use groma_harness::sys::topology::Topology;
 use std::ffi::CStr;
 use std::fs::File;
 
-/// Bytes of one block, as in all ancestors but Ousterhout's (16 KiB).
+/// Bytes per block, as in all predecessors except Ousterhout's (16 KiB).
 pub(super) const BLOCK: usize = 64 << 10;
 
-/// How large the file is.
-pub(super) const SIZE: Param = Param {
-    name: "size",
-    help: "bytes of the file, in blocks of 64 KiB",
-    // The file and, in `file.copy`, its copy; mapped once.
-    kind: ParamKind::SizeOf(Memory::Files {
+/// How large the file is. It takes room for the file and, in `file.copy`, its copy; it is mapped once.
+pub(super) const SIZE: Param = Param::size("size", "bytes of the file, in blocks of 64 KiB")
+    .takes(Memory::Files {
         copies: 2,
         buffers: 1,
         in_memory: Some(("where", "tmpfs")),
         shared: Some(("object", "shared")),
-    }),
-    quick: &[],
-    default: &["8M"],
-    full: &["1M", "8M", "64M", "512M"],
-};
+    })
+    .quick(&["8M"])
+    .full(&["1M", "64M", "512M"]);
 
-/// By which the file can be opened again.
+/// The name by which the file can be opened again.
 const NAME: &CStr = c"cached";
-/// Pages of the program itself may have left memory, on a machine that is short of it or that has
-/// just built the program: one or two such faults were seen in a round. The file has thousands of
-/// pages.
+/// Major faults that are allowed. Pages of the program itself may have left memory on a machine
+/// that is short of it or that has just built the program: one or two such faults were seen in a
+/// round. The file has thousands of pages.
 const OWN_FAULTS: f64 = 8.0;
-/// Blocks of 512 bytes that such a fault reads: the kernel's read-around of 128 KiB.
+/// Blocks of 512 bytes that one such fault reads: the kernel's read-around of 128 KiB.
 const FAULT_BLOCKS: f64 = 256.0;
 
 /// The file.
@@ -46,17 +42,17 @@ pub(super) struct Cached {
     pub(super) scratch: Scratch,
     /// Opened for reading and writing, at its start.
     pub(super) file: File,
-    /// All of it, every page present.
+    /// A mapping of the whole file, every page present.
     pub(super) map: Map,
-    /// What each block sums to.
+    /// The sum of each block.
     pub(super) sums: Vec<u64>,
     resident: usize,
     before: Usage,
 }
 
 impl Cached {
-    /// Makes the file of the size that the parameter says; without a name unless one is wanted or the members of the
-    /// crew share it.
+    /// Creates a file of the size given by the parameter. It has no name unless `named` is set or
+    /// the members of the worker group share it.
     pub(super) fn new(ctx: &mut Ctx, named: bool) -> Result<Cached, BenchError> {
         let size = ctx.int("size");
         let shared = ctx.word("object") == "shared";
@@ -78,13 +74,14 @@ impl Cached {
         Ok(Cached { scratch, file, map, sums, resident, before })
     }
 
-    /// Opens it again by its name.
+    /// Opens the file again by its name.
     #[inline]
     pub(super) fn reopen(&self) -> Result<File, BenchError> {
         sys::files::open(self.scratch.dir(), NAME).context("opening the file")
     }
 
-    /// All of it was in memory before and after, and nothing came from a disk.
+    /// Proves that the whole file was in memory before and after, and that nothing came from a
+    /// disk.
     pub(super) fn prove(&self, ctx: &mut Ctx) -> Outcome {
         let pages = self.map.len() / page_size();
         let resident = self.resident.min(self.map.resident_pages().context("mincore")?);
@@ -96,8 +93,8 @@ impl Cached {
     }
 }
 
-/// Whole blocks, and all files together no more than an eighth of the memory that is available: pages pushed out by our
-/// own would be read from the disk.
+/// Refuses sizes that are not whole blocks, and files that together take more than an eighth of the
+/// available memory: pages pushed out by our own would have to be read from the disk.
 fn check_size(size: u64, files: u32, available: Option<u64>) -> Outcome {
     if size == 0 || !size.is_multiple_of(BLOCK as u64) {
         return Err(BenchError::Unsupported(format!("{size} B are no whole blocks of {BLOCK} B")));
@@ -111,14 +108,14 @@ fn check_size(size: u64, files: u32, available: Option<u64>) -> Outcome {
     }
 }
 
-/// The sum of a block, by words.
+/// The sum of the words of a block.
 #[inline]
 pub(super) fn sum(block: &[u8]) -> u64 {
     let (words, _) = block.as_chunks::<8>();
     words.iter().fold(0, |sum, word| sum.wrapping_add(u64::from_ne_bytes(*word)))
 }
 
-/// The block is the one that was written.
+/// Fails unless the block is the one that was written.
 #[inline]
 pub(super) fn same(seen: u64, written: u64) -> Outcome {
     if seen == written {
@@ -128,7 +125,7 @@ pub(super) fn same(seen: u64, written: u64) -> Outcome {
     }
 }
 
-/// A call brought all that it was to bring.
+/// Fails unless a call transferred all bytes.
 #[inline]
 pub(super) fn whole(n: usize, wanted: usize) -> Outcome {
     if n == wanted { Ok(()) } else { Err(BenchError::Failed(format!("a call brought {n} B instead of {wanted}"))) }
@@ -148,8 +145,8 @@ pub(super) mod testing {
         tried.proven("blocks read from a disk");
     }
 
-    /// Everything holds for each word of a parameter: alone, where the bytes per iteration are these, on a tmpfs, and
-    /// in a worker group.
+    /// All proofs hold for each word of a parameter: alone, where an iteration has the given number
+    /// of bytes, on a tmpfs, and in a worker group.
     pub(in crate::file) fn holds(bench: &Benchmark, parameter: &str, words: &[(&str, f64)]) {
         for (word, per_iter) in words {
             let chosen = [(parameter, *word), ("size", "1M")];

@@ -1,18 +1,24 @@
-//! Copying a file that the kernel holds in memory, without and with the bytes coming to the program.
+//! Copying a cached file, with and without passing the bytes through the program.
 //!
-//! Measures how fast the bytes of one file get into another, by kind: `copy_file_range` and `sendfile`, where the
-//! kernel copies from page cache to page cache, and `read_write`, where they pass through a buffer of the program. All
-//! by calls of 64 KiB. Does not measure a disk.
+//! **Measures:** How fast the bytes of one file get into another, by calls of 64 KiB:
+//! `copy_file_range` and `sendfile`, where the kernel copies from page cache to page cache, and
+//! `read_write`, where the bytes pass through a buffer of the program.
 //!
-//! Method: an iteration is one block of 64 KiB; the blocks follow each other through both files, round and round. The
-//! pages of the copy are there already. Every call has to move a whole block. The proofs are those of `file.reread` for
-//! the original, and that every block of the copy is that of the original, after the copy was blanked.
+//! **Does not measure:** A disk.
 //!
-//! Traps: file systems that share blocks instead of copying them, which are asked beforehand: `copy_file_range` is then
-//! `unsupported` here, for it would count bytes that were not moved. A copy of which too much is dirty makes its writer
-//! wait for the disk, so large sizes measure that as well.
+//! **Method:** An iteration is one block of 64 KiB; the blocks follow each other through both
+//! files, again and again. The pages of the copy exist already. Every call has to move a whole
+//! block. The proofs are those of `file.reread` for the original, and that every block of the copy,
+//! which was blanked before, equals that of the original.
 //!
-//! Source: the read side is lmbench3's `bw_file_rd`; the ancestors measure copies in memory only.
+//! **Pitfalls:**
+//! - Some file systems share blocks instead of copying them. They are asked beforehand, and
+//!   `copy_file_range` is then `unsupported`, because it would count bytes that were not moved.
+//! - A writer of too many dirty pages has to wait for the disk, so large sizes measure that as
+//!   well.
+//!
+//! **Sources:** lmbench3 `bw_file_rd` for the read side; predecessors only measure copies in
+//! memory. See docs/methods/operating-system.md#cached-reads.
 
 use super::cached::{BLOCK, Cached, SIZE, same, sum, whole};
 use super::{OBJECT, WHERE};
@@ -29,21 +35,19 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         quantity: Quantity::Bandwidth,
         iteration: "one block of 64 KiB",
         params: &[
-            Param {
-                name: "kind",
-                help: "the call, or the two calls, that move the bytes",
-                kind: ParamKind::Word(&["copy_file_range", "sendfile", "read_write"]),
-                quick: &[],
-                default: &["copy_file_range"],
-                full: &["copy_file_range", "sendfile", "read_write"],
-            },
-            Param { full: &["1M", "8M", "64M"], ..SIZE },
+            Param::word(
+                "kind",
+                "the call, or the two calls, that move the bytes",
+                &["copy_file_range", "sendfile", "read_write"],
+            )
+            .quick(&["copy_file_range"]),
+            SIZE.full(&["1M", "64M"]),
             WHERE,
             OBJECT,
         ],
         needs: &[Need::WorkDir],
         target_half_width: 0.03,
-        quick: false,
+        tier: Tier::Standard,
         ..Info::new("file.copy")
     },
     run: Run::Here(run),
@@ -82,7 +86,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let mut next = offsets(&cached).cycle();
     ctx.measure_per(BLOCK as f64, |iters| next.by_ref().take(iters as usize).try_for_each(&mut copy))?;
     done.prove(ctx, "blocks copied per block credited");
-    // To the end of the file, where the measuring has not come so far.
+    // Copies the rest of the file, up to where the measurement has not come.
     next.take_while(|at| *at != 0).try_for_each(&mut copy)?;
 
     let map = Map::file_read(&to, cached.map.len(), false).context("mapping the copy")?;
@@ -93,7 +97,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     cached.prove(ctx)
 }
 
-/// Where the blocks begin.
+/// The offsets of the blocks.
 fn offsets(cached: &Cached) -> impl Iterator<Item = u64> + Clone + use<> {
     (0..cached.map.len() as u64).step_by(BLOCK)
 }

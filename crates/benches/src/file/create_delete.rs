@@ -1,32 +1,42 @@
-//! Making a small file, and removing one.
+//! Creating a small file, and removing one.
 //!
-//! Measures `create_delete`: open a new file, write its contents in one piece, close it; and `create_delete.delete`:
-//! remove the name of a file that was closed long ago, and with it the file. Does not measure storage: everything
-//! happens in memory, and the file system writes what it must seconds later. What a file costs that has to survive is
-//! `file.durable`.
+//! **Measures:** `create_delete`: open a new file, write its contents in one piece, close it.
+//! `create_delete.delete`: remove the name of a file that was closed long before, and with it the
+//! file.
 //!
-//! Method: besides the names that the parameter asks for, the directory holds 16 files, give or take 8: files are made
-//! and the oldest removed in turn, a few at a time, in the same rounds; where one side gets ahead of the other (in a
-//! group), it does the other's work beside the watch. Each operation is timed alone. Names are taken in turn; calls are
-//! made by number, from the open directory. The control on a tmpfs is the same where no disk and no journal is below.
-//! Members of a worker group have a directory each, or one in common. The proof is the directory at the end: as many files as
-//! were made and not removed, each with the contents that were written.
+//! **Does not measure:** Storage: everything happens in memory, and the file system writes what it
+//! must seconds later. `file.durable` measures a file that has to survive.
 //!
-//! Traps: errors that are ignored (on a full disk lmbench gets fast); as many files in the directory as the machine is
-//! fast (lmbench); a directory that `TMPDIR` silently moves to memory. The file system and its options are recorded
-//! with every result: ext4 and tmpfs differ by factors. Commits of a journal make the tail, not the median. An ext4
-//! without a journal passes over every inode that was freed near by in the last minutes, so a file costs the more to
-//! make, the more were removed before, by this program too (3.2 us at first, 165 us after sixty rounds with 100 files
-//! each, seen here): the files are few, a directory is made full with names of the same files, and the file system is
-//! told to put each round's directory elsewhere (`chattr +T`). Nothing is synced: files this young are never written,
-//! and the kernel's later commit is a few blocks.
+//! **Method:** Besides the names that the parameter asks for, the directory holds 16 files, give or
+//! take 8. Files are created and the oldest removed in turn, a few at a time, in the same rounds.
+//! Where one side gets ahead of the other (in a worker group), it does the other's work untimed.
+//! Each operation is timed alone. Names are reused in turn; calls are made by number, relative to
+//! the open directory.
 //!
-//! Source: lmbench 1996 table 16, lmbench3 `lat_fs`, Ousterhout 1990 table 10 (whose files are read back as well:
-//! `file.create_write_read_delete`).
+//! The control on a tmpfs does the same without a disk or a journal. Members of a worker group have
+//! a directory each, or share one. The proof is the directory at the end: as many files as were
+//! created and not removed, each with the contents that were written.
+//!
+//! **Pitfalls:**
+//! - lmbench ignores errors: on a full disk it gets fast.
+//! - lmbench puts more files into the directory the faster the machine is.
+//! - `TMPDIR` may silently move the directory to memory. The file system and its options are
+//!   recorded with every result: ext4 and tmpfs differ by large factors.
+//! - Commits of a journal make the tail, not the median. Nothing is synced: files this young are
+//!   never written, and the kernel's later commit is a few blocks.
+//! - An ext4 without a journal passes over every inode freed nearby in the last minutes, so a file
+//!   costs more to create the more were removed before, by groma as well: 3.2 us at first, 165 us
+//!   after sixty rounds with 100 files each (2-vCPU KVM guest). So the files are few, full
+//!   directories are made of names of the same files, and the file system is told to put each
+//!   round's directory elsewhere (`chattr +T`).
+//!
+//! **Sources:** lmbench 1996 table 16; lmbench3 `lat_fs`; Ousterhout 1990 table 10, whose files are
+//! read back as well (see `file.create_write_read_delete`). See
+//! docs/methods/operating-system.md#metadata-operations.
 
 use super::crowd::made;
 use super::ring::{self, Maker};
-use super::{OBJECT, WHERE, directory_of_object, entries};
+use super::{ENTRIES, OBJECT, WHERE, directory_of_object};
 use groma_harness::prelude::*;
 use groma_harness::sys::raw;
 use std::ffi::CStr;
@@ -35,30 +45,18 @@ use std::path::Path;
 
 pub(crate) static BENCH: Benchmark = Benchmark {
     info: Info {
-        summary: "Making a file of some bytes; removing one",
+        summary: "Creating a file of a given size; removing one",
         about: about!("create_delete.rs"),
         iteration: "one file: open, write, close",
         timing: Timing::Each,
-        outputs: &[
-            Output { derivation: Derivation::Series("create"), ..Output::MAIN },
-            Output {
-                suffix: "delete",
-                summary: "removing one",
-                derivation: Derivation::Series("delete"),
-                quantity: None,
-                detail: false,
-            },
-        ],
+        outputs: &[Output::MAIN.series("create"), Output::named("delete", "removing one")],
         params: &[
-            Param {
-                name: "size",
-                help: "bytes in the file",
-                kind: super::files(ring::MOST_NAMES),
-                quick: &[],
-                default: &["0", "10K"],
-                full: &["0", "1K", "4K", "10K", "100K"],
-            },
-            entries(&["16"]),
+            Param::size("size", "bytes in the file")
+                .takes(super::files(ring::MOST_NAMES))
+                .quick(&["0"])
+                .standard(&["10K"])
+                .full(&["1K", "4K", "100K"]),
+            ENTRIES.quick(&["16"]),
             WHERE,
             OBJECT,
         ],

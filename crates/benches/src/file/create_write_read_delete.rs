@@ -1,17 +1,20 @@
-//! The short life of a temporary file: made, written, read back, removed.
+//! The short life of a temporary file: created, written, read back, removed.
 //!
-//! Measures the whole life as one operation: open a new file, write its contents in one piece, close it; open it again,
-//! read it, close it; remove it. It is what compilers do with the files between their passes. Does not measure storage:
-//! nothing of it reaches a disk.
+//! **Measures:** The whole life as one operation: open a new file, write its contents in one piece,
+//! close it; open it again, read it, close it; remove it. Compilers do this with the files between
+//! their passes.
 //!
-//! Method: each life is timed alone, under one of a few names taken in turn, in a directory that holds nothing else.
-//! Bytes count only when all came back; the contents of the last file are compared, beside the watch. The proof is the
-//! directory at the end, which has to be empty.
+//! **Does not measure:** Storage: nothing of it reaches a disk.
 //!
-//! Traps: errors that look fast; those of `file.create_delete`.
+//! **Method:** Each life is timed alone, under one of a few names used in turn, in an otherwise
+//! empty directory. Bytes count only if all came back; the contents of the last file are compared
+//! untimed. The proof is the directory at the end, which has to be empty.
 //!
-//! Source: Ousterhout 1990 table 10 (0, 10 and 100 KB). There Sprite, which did not write files at once, took a third
-//! of the time of the others on the same machine.
+//! **Pitfalls:** An operation that fails looks fast. Those of `file.create_delete` apply as well.
+//!
+//! **Sources:** Ousterhout 1990 table 10 (0, 10 and 100 KB). There Sprite, which did not write
+//! files at once, took a third of the time of the others on the same machine. See
+//! docs/methods/operating-system.md#metadata-operations.
 
 use super::crowd::{made, name};
 use super::{WHERE, directory};
@@ -22,19 +25,12 @@ use std::os::fd::AsFd;
 
 pub(crate) static BENCH: Benchmark = Benchmark {
     info: Info {
-        summary: "A temporary file: made, written, read back, removed",
+        summary: "A temporary file: created, written, read back, removed",
         about: about!("create_write_read_delete.rs"),
         iteration: "one file: open, write, close, open, read, close, unlink",
         timing: Timing::Each,
         params: &[
-            Param {
-                name: "size",
-                help: "bytes in the file",
-                kind: super::files(1),
-                quick: &[],
-                default: &["10K"],
-                full: &["0", "10K", "100K"],
-            },
+            Param::size("size", "bytes in the file").takes(super::files(1)).quick(&["10K"]).full(&["0", "100K"]),
             WHERE,
         ],
         needs: &[Need::WorkDir],
@@ -51,7 +47,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let dir = scratch.dir();
     let mut content = vec![0; ctx.int("size") as usize];
     content.fill_with(|| ctx.rng().next_u64() as u8);
-    // One byte more, so that a file that is too long is seen.
+    // One byte more, to detect a file that is too long.
     let mut back = vec![0; content.len() + 1];
     let names: Result<Vec<_>, BenchError> = (0..8).map(|n| name(format!("temporary-{n}"))).collect();
     let names = names?;

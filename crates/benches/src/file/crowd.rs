@@ -1,4 +1,4 @@
-//! A directory made as full as a parameter says.
+//! Filling a directory with as many names as a parameter says.
 
 use crate::scratch::Scratch;
 use groma_harness::prelude::*;
@@ -6,16 +6,18 @@ use groma_harness::sys::files;
 use groma_harness::sys::raw;
 use std::ffi::CString;
 
-/// Puts so many names into the directory and returns them, in the order of their making.
+/// Puts `names` names into the directory and returns them in the order of their creation.
 ///
-/// They are names of few files: what makes a directory full are its names, and a file for each would leave an inode to
-/// be passed over by everybody who makes one on an ext4 without a journal in the next minutes.
+/// They are names of a few files. What makes a directory full is its names, and a file for each
+/// would leave an inode that every later creation on an ext4 without a journal passes over for
+/// minutes.
 pub(super) fn crowd(ctx: &Ctx, scratch: &Scratch, names: u64) -> Result<Vec<CString>, BenchError> {
     let mut crowd: Vec<CString> = Vec::with_capacity(names as usize);
     let mut first = 0;
     for n in 0..names {
         let name = name(format!("crowd-{}-{n:06}", ctx.member()))?;
-        // Where a file has all the names it can have (65000 on ext4) or can have only one, another is made.
+        // If the file has all the names it can have (65000 on ext4), or can have only one, create
+        // another.
         if crowd.is_empty() || files::link(scratch.dir(), &crowd[first], &name).is_err() {
             made(raw::create_at(scratch.dir(), &name, &[]), "filling the directory")?;
             first = n as usize;
@@ -25,12 +27,12 @@ pub(super) fn crowd(ctx: &Ctx, scratch: &Scratch, names: u64) -> Result<Vec<CStr
     Ok(crowd)
 }
 
-/// A name for the kernel.
+/// A name as the kernel takes it.
 pub(super) fn name(text: String) -> Result<CString, BenchError> {
     CString::new(text).map_err(|e| BenchError::Failed(e.to_string()))
 }
 
-/// What the kernel answered, when the answer for success is 0.
+/// The outcome of a call that returns 0 on success.
 #[inline]
 pub(super) fn made(answer: isize, what: &str) -> Outcome {
     if answer == 0 {

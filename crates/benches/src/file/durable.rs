@@ -1,22 +1,27 @@
 //! Making 4 KiB survive a loss of power.
 //!
-//! Measures what programs do for it, as one operation, by kind. `append`: `write` to the end of a file and `fsync`, as
-//! a log does. `overwrite`: `pwrite` over bytes that the file has, and `fdatasync`, as a database does. `create`: a new
-//! file, `fsync` of it and of its directory, without which its name may be lost. `replace`: the same under another
-//! name, which is then renamed over the file that is there: the only way to change a small file so that always one of
-//! both versions is there.
+//! **Measures:** What programs do for it, as one operation, by kind:
+//! - `append`: `write` to the end of a file and `fsync`, as a log does.
+//! - `overwrite`: `pwrite` over existing bytes of a file and `fdatasync`, as a database does.
+//! - `create`: a new file, `fsync` of it and of its directory, without which its name may be lost.
+//! - `replace`: the same under another name, which is then renamed over the existing file: the only
+//!   way to change a small file so that one of the two versions always exists.
 //!
-//! Method: each operation is timed alone, with a disk at work; random bytes, which nothing can compress. The proofs are
-//! that the device has written at least as many bytes in the meantime, as the kernel counts them (where the file lies
-//! on a device of which it counts), and that the files hold in the end what was written last.
+//! **Method:** Each operation is timed alone; the bytes are random, so nothing can compress them.
+//! The proofs are that the device has written at least as many bytes in the meantime, as the kernel
+//! counts them (where the file lies on a device for which it counts), and that in the end the files
+//! hold what was written last.
 //!
-//! Traps: the caches on the way: a disk, a controller or the host of a virtual machine that says "written" when it has
-//! the bytes in its memory makes this as fast as they are. The device, its write cache and how often it was told to
-//! flush it are recorded; whether it obeys cannot be seen from here. On a tmpfs there is nothing that survives:
-//! `unsupported`. Others who write to the same disk are part of the result.
+//! **Pitfalls:**
+//! - A disk, a controller or the host of a virtual machine that reports completion when the bytes
+//!   are in its memory makes this as fast as that memory. The device, its write cache and the
+//!   number of flushes are recorded; whether it obeys cannot be seen.
+//! - On a tmpfs nothing survives: `unsupported`.
+//! - Other writers to the same disk are part of the result.
 //!
-//! Source: lmbench3 `lat_fs` has no such mode and says nothing of storage; Ousterhout 1990 table 10 shows what
-//! synchronous metadata cost.
+//! **Sources:** lmbench3 `lat_fs` has no such mode and says nothing of storage; Ousterhout 1990
+//! table 10 shows the cost of synchronous metadata. See
+//! docs/methods/operating-system.md#durability.
 
 use super::crowd::made;
 use crate::scratch::Scratch;
@@ -32,14 +37,13 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         about: about!("durable.rs"),
         iteration: "one write with its fsync or fdatasync (create, replace: two)",
         timing: Timing::Each,
-        params: &[Param {
-            name: "kind",
-            help: "at the end of a file, over bytes of it, as a new file, or as a file's new version",
-            kind: ParamKind::Word(&["append", "overwrite", "create", "replace"]),
-            quick: &[],
-            default: &["append", "overwrite"],
-            full: &["append", "overwrite", "create", "replace"],
-        }],
+        params: &[Param::word(
+            "kind",
+            "at the end of a file, over bytes of it, as a new file, or as a file's new version",
+            &["append", "overwrite", "create", "replace"],
+        )
+        .quick(&["append"])
+        .standard(&["overwrite"])],
         needs: &[Need::WorkDir],
         interference: Interference::Blocking,
         target_half_width: 0.1,
@@ -48,9 +52,9 @@ pub(crate) static BENCH: Benchmark = Benchmark {
     run: Run::Here(run),
 };
 
-/// Bytes of one operation: the block of most file systems and devices.
+/// Bytes per operation: the block of most file systems and devices.
 const PIECE: usize = 4096;
-/// Pieces of the file that is overwritten.
+/// The size of the file to overwrite, in pieces.
 const PIECES: u64 = 256;
 
 fn run(ctx: &mut Ctx) -> Outcome {
@@ -71,7 +75,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     Ok(())
 }
 
-/// Each operation has its own bytes.
+/// Gives each operation bytes of its own.
 fn stamp(content: &mut [u8], number: u64) {
     content[..8].copy_from_slice(&number.to_ne_bytes());
 }
@@ -148,7 +152,7 @@ fn prove_last(ctx: &mut Ctx, same: bool) {
     ctx.prove("last operations that can be read back", "1", f64::from(u8::from(same)), 1.0..=1.0);
 }
 
-/// The device's counters when the measuring begins.
+/// The device's counters at the start of the measurement.
 struct Device(Option<files::DeviceWrites>);
 
 impl Device {
@@ -156,14 +160,16 @@ impl Device {
         Device(files::device_writes(dir))
     }
 
-    /// At least the bytes of all operations were written; others may have written as well.
+    /// Proves that at least the bytes of all operations were written; others may have written as
+    /// well.
     fn prove(&self, ctx: &mut Ctx, dir: &File) {
         let (Some(before), Some(after)) = (self.0, files::device_writes(dir)) else {
             ctx.note("what the device has written is not counted here");
             return;
         };
         if after.bytes == 0 {
-            // Since the system started, with files synced here: a device that leaves the counting to those below it.
+            // Nothing since the system started, although files were synced here: this device leaves
+            // the counting to those below it.
             ctx.note("what the device has written is not counted by it");
             return;
         }

@@ -1,16 +1,22 @@
-//! Reserving room for a file.
+//! Reserving space for a file.
 //!
-//! Measures `fallocate` of an empty file: the file system finds the blocks and notes that they are the file's,
-//! unwritten. Does not measure writing to them, nor the journal's commit.
+//! **Measures:** `fallocate` of an empty file: the file system finds the blocks and marks them as
+//! the file's, unwritten.
 //!
-//! Method: each call is timed alone; the file is cut again beside the watch. After each call the file has to be as long
-//! and to have as much room as it was told.
+//! **Does not measure:** Writing to the blocks, or the journal's commit.
 //!
-//! Traps: C libraries that write zeroes where the file system cannot reserve (`posix_fallocate`): here that is
-//! `unsupported`. A tmpfs makes the pages and clears them. The room that was given back may be the room that is given
-//! next, and a device that is told of every free block (`discard`) makes a round of few operations.
+//! **Method:** Each call is timed alone; the file is truncated again untimed. After each call the
+//! file must have at least the requested space allocated.
 //!
-//! Source: none of the ancestors has it; databases and downloads begin with it.
+//! **Pitfalls:**
+//! - Where the file system cannot reserve, the `posix_fallocate` of C libraries writes zeroes; here
+//!   that is `unsupported`.
+//! - A tmpfs allocates the pages and clears them.
+//! - The space given back may be the space given next, and a device that is notified of every free
+//!   block (`discard`) leaves few operations in a round.
+//!
+//! **Sources:** No predecessor measures it; databases and downloads begin with it. See
+//! docs/methods/operating-system.md#metadata-operations.
 
 use super::{WHERE, directory};
 use crate::work::Done;
@@ -19,25 +25,21 @@ use groma_harness::sys::files;
 
 pub(crate) static BENCH: Benchmark = Benchmark {
     info: Info {
-        summary: "Reserving room for a file",
+        summary: "Reserving space for a file",
         about: about!("fallocate.rs"),
         iteration: "one fallocate of an empty file",
         timing: Timing::Each,
         params: &[
-            Param {
-                name: "size",
-                help: "bytes to make room for",
-                kind: super::files(1),
-                quick: &[],
-                default: &["1M"],
-                full: &["4K", "64K", "1M", "16M"],
-            },
+            Param::size("size", "bytes to make room for")
+                .takes(super::files(1))
+                .quick(&["1M"])
+                .full(&["4K", "64K", "16M"]),
             WHERE,
         ],
         needs: &[Need::WorkDir],
         interference: Interference::Blocking,
         target_half_width: 0.05,
-        quick: false,
+        tier: Tier::Standard,
         ..Info::new("file.fallocate")
     },
     run: Run::Here(run),

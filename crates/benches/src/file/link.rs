@@ -1,19 +1,24 @@
-//! Giving a file another name, and removing it.
+//! Giving a file another name, and removing that name.
 //!
-//! Measures, by kind, `link` (a second name of one file) or `symlink` (a name that leads to it), and as `link.unlink`
-//! the removal of that name, with which no file goes. Does not measure storage.
+//! **Measures:** By kind, `link` (a second name of the file) or `symlink` (a name that leads to
+//! it), and as `link.unlink` the removal of that name, which removes no file.
 //!
-//! Method: that of `file.create_delete`, for names of one file: made and the oldest removed in turn, each timed alone.
-//! The proof is the directory at the end: as many names as were made and not removed, each leading to that very file.
+//! **Does not measure:** Storage.
 //!
-//! Traps: a file system without hard links (`unsupported`); the most names that a file can have (65000 on ext4), which
-//! is far away here.
+//! **Method:** As in `file.create_delete`, for names of one file: created and the oldest removed in
+//! turn, each timed alone. The proof is the directory at the end: as many names as were created and
+//! not removed, each leading to that very file.
 //!
-//! Source: none of the ancestors has it; `ln`, package managers and mail queues are made of it.
+//! **Pitfalls:**
+//! - A file system without hard links is `unsupported`.
+//! - A file can have a limited number of names (65000 on ext4); this benchmark stays far below.
+//!
+//! **Sources:** No predecessor measures it; `ln`, package managers and mail queues depend on it.
+//! See docs/methods/operating-system.md#metadata-operations.
 
 use super::crowd::{made, name};
 use super::ring::{self, Maker};
-use super::{OBJECT, WHERE, directory_of_object, entries};
+use super::{ENTRIES, OBJECT, WHERE, directory_of_object};
 use groma_harness::prelude::*;
 use groma_harness::sys::files;
 use groma_harness::sys::raw;
@@ -28,33 +33,22 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         about: about!("link.rs"),
         iteration: "one link or symlink",
         timing: Timing::Each,
-        outputs: &[
-            Output { derivation: Derivation::Series("link"), ..Output::MAIN },
-            Output {
-                suffix: "unlink",
-                summary: "removing such a name",
-                derivation: Derivation::Series("unlink"),
-                quantity: None,
-                detail: false,
-            },
-        ],
+        outputs: &[Output::MAIN.series("link"), Output::named("unlink", "removing such a name")],
         params: &[
-            Param {
-                name: "kind",
-                help: "another name of the file itself, or one that leads to its name",
-                kind: ParamKind::Word(&["hard", "symbolic"]),
-                quick: &[],
-                default: &["hard"],
-                full: &["hard", "symbolic"],
-            },
-            entries(&["16"]),
+            Param::word(
+                "kind",
+                "another name of the file itself, or one that leads to its name",
+                &["hard", "symbolic"],
+            )
+            .quick(&["hard"]),
+            ENTRIES.quick(&["16"]),
             WHERE,
             OBJECT,
         ],
         needs: &[Need::WorkDir],
         interference: Interference::Blocking,
         target_half_width: 0.05,
-        quick: false,
+        tier: Tier::Standard,
         ..Info::new("file.link")
     },
     run: Run::Here(run),
@@ -62,7 +56,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
 
 fn run(ctx: &mut Ctx) -> Outcome {
     let scratch = directory_of_object(ctx)?;
-    // One for each member, so that they meet in the directory and not in a file.
+    // One for each member, so that members share the directory and not the file.
     let target = name(format!("linked-{}", ctx.member()))?;
     made(raw::create_at(scratch.dir(), &target, b"x"), "making a file")?;
     let path = scratch.path().join(format!("linked-{}", ctx.member()));
@@ -84,7 +78,7 @@ impl Maker for Names<'_> {
             return files::symlink(dir, self.target, name).context("making a symbolic link");
         }
         files::link(dir, self.target, name).map_err(|e| match e.kind() {
-            // What file systems without hard links answer (FAT, some networks).
+            // The answer of file systems without hard links (FAT, some networks).
             std::io::ErrorKind::PermissionDenied | std::io::ErrorKind::Unsupported => {
                 BenchError::Unsupported(format!("this file system makes no hard links: {e}"))
             }

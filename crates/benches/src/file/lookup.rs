@@ -1,24 +1,32 @@
-//! Asking for a name in a directory: one that is there, and one that is not.
+//! Looking up a name in a directory: one that exists, and one that does not.
 //!
-//! Measures `newfstatat` of a name below an open directory, by kind. `hit`: each name of the directory in turn, in a
-//! random order; the kernel has all of them in its cache of names. `negative`: a name that is not there and was asked
-//! for before; most file systems have the kernel remember that (tmpfs does not). `negative_new`: a name that nobody has
-//! asked for, so the file system searches the directory, whose blocks are in memory. Does not measure reads from a
-//! disk.
+//! **Measures:** `newfstatat` of a name below an open directory, by kind:
+//! - `hit`: each name of the directory in turn, in random order. The kernel has all of them in its
+//!   cache of names.
+//! - `negative`: an absent name that was looked up before. Most file systems let the kernel
+//!   remember that (tmpfs does not).
+//! - `negative_new`: a name that nobody has looked up, so the file system searches the directory,
+//!   whose blocks are in memory.
 //!
-//! Method: many calls in one short interval, by number. Every answer is looked at: 0 for a hit, `ENOENT` for the
-//! others. The new names differ in their digits, which are counted on within the loop (some nanoseconds of hundreds).
-//! The proof is the same loop in a child cut off from the kernel.
+//! **Does not measure:** Reads from a disk.
 //!
-//! Traps: an absent name that was asked for before is answered without the file system, so one and the same absent name
-//! measures the kernel's cache; the remembered names fill the memory with each new one (some megabytes a round, gone
-//! with the directory).
+//! **Method:** Many calls in one short interval, by number. Every answer is checked: 0 for a hit,
+//! `ENOENT` for the others. The new names differ in digits that are incremented within the loop
+//! (some nanoseconds out of hundreds). The proof is the same loop in a child cut off from the
+//! kernel.
 //!
-//! Source: lmbench3 `lat_syscall stat` asks for one name that is there; the search paths of shells, compilers and
-//! loaders are mostly misses.
+//! **Pitfalls:**
+//! - An absent name that was looked up before is answered without the file system, so always the
+//!   same absent name measures the kernel's cache.
+//! - Each new name is remembered and takes memory (some megabytes a round, freed with the
+//!   directory).
+//!
+//! **Sources:** lmbench3 `lat_syscall stat` looks up one existing name; the search paths of shells,
+//! compilers and loaders are mostly misses. See
+//! docs/methods/operating-system.md#metadata-operations.
 
 use super::crowd::{crowd, name};
-use super::{WHERE, directory, entries};
+use super::{ENTRIES, WHERE, directory};
 use crate::entry;
 use crate::work::Done;
 use groma_harness::prelude::*;
@@ -28,30 +36,29 @@ use std::os::fd::BorrowedFd;
 
 pub(crate) static BENCH: Benchmark = Benchmark {
     info: Info {
-        summary: "Asking for a name in a directory",
+        summary: "Looking up a name in a directory",
         about: about!("lookup.rs"),
         iteration: "one newfstatat",
         params: &[
-            Param {
-                name: "kind",
-                help: "a name that is there, one known to be absent, or one never asked for",
-                kind: ParamKind::Word(&["hit", "negative", "negative_new"]),
-                quick: &[],
-                default: &["negative", "negative_new"],
-                full: &["hit", "negative", "negative_new"],
-            },
-            entries(&["1000"]),
+            Param::word(
+                "kind",
+                "a name that is there, one known to be absent, or one never asked for",
+                &["hit", "negative", "negative_new"],
+            )
+            .quick(&["negative"])
+            .standard(&["negative_new"]),
+            ENTRIES.quick(&["1000"]),
             WHERE,
         ],
         needs: &[Need::WorkDir],
         target_half_width: 0.03,
-        quick: false,
+        tier: Tier::Standard,
         ..Info::new("file.lookup")
     },
     run: Run::Here(run),
 };
 
-/// The answer for a name that is not there: `ENOENT`.
+/// The answer for an absent name: `ENOENT`.
 const ABSENT: isize = -2;
 
 fn run(ctx: &mut Ctx) -> Outcome {
@@ -83,15 +90,15 @@ fn run(ctx: &mut Ctx) -> Outcome {
     }
 }
 
-/// 0 when the kernel answered as it has to.
+/// 0 if the kernel answered `wanted`, else a negative number.
 #[inline]
 fn wrong(dir: BorrowedFd<'_>, name: &CStr, room: &mut StatRoom, wanted: isize) -> isize {
     let answer = raw::stat_at(dir, name, room);
-    // An answer that is none of the two becomes an error number of its own.
+    // Any wrong answer becomes an error number.
     if answer == wanted { 0 } else { answer.min(-1) }
 }
 
-/// Measures the calls, of which each says 0 or the error number.
+/// Measures a call that returns 0 or a negative error number.
 fn measure(ctx: &mut Ctx, mut call: impl FnMut() -> isize) -> Outcome {
     let done = Done::new();
     let mut body = |iters| {
@@ -122,7 +129,7 @@ impl Fresh {
 
     #[inline]
     fn next(&mut self) -> &CStr {
-        // The first digits count fastest, so that one step is nearly always enough.
+        // The first digits change fastest, so that one step is nearly always enough.
         for digit in &mut self.0[..16] {
             if *digit < b'z' {
                 *digit += 1;

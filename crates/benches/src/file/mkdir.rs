@@ -1,20 +1,26 @@
-//! Making an empty directory, and removing one.
+//! Creating an empty directory, and removing one.
 //!
-//! Measures `mkdir` and, as `mkdir.rmdir`, its removal. Does not measure storage: both happen in memory and are written
-//! seconds later.
+//! **Measures:** `mkdir` and, as `mkdir.rmdir`, its removal.
 //!
-//! Method: that of `file.create_delete`: directories are made and the oldest removed in turn, in a directory that holds
-//! the names the parameter asks for, each operation timed alone. The proof is the directory at the end: as many as were
-//! made and not removed, each of them an empty directory.
+//! **Does not measure:** Storage: both happen in memory and are written seconds later.
 //!
-//! Traps: those of `file.create_delete`. A directory takes a block where a file takes none (ext4), or is a tree of its
-//! own (XFS, btrfs). An ext4 without a journal that is mounted with `discard` tells the device at once of every block
-//! that is free again: `rmdir` then waits for it (3.9 ms seen here, 1.2 us on a tmpfs).
+//! **Method:** As in `file.create_delete`: directories are created and the oldest removed in turn,
+//! in a directory that holds the names the parameter asks for, each operation timed alone. The
+//! proof is the directory at the end: as many as were created and not removed, each of them an
+//! empty directory.
 //!
-//! Source: none of the ancestors has it alone; the first phase of the Andrew benchmark makes directories.
+//! **Pitfalls:**
+//! - Those of `file.create_delete` apply as well.
+//! - A directory takes a block where a file takes none (ext4), or is a tree of its own (XFS,
+//!   btrfs).
+//! - An ext4 without a journal that is mounted with `discard` notifies the device at once of every
+//!   freed block: `rmdir` then waits for it (3.9 ms on a 2-vCPU KVM guest, 1.2 us on a tmpfs).
+//!
+//! **Sources:** No predecessor measures it alone; the first phase of the Andrew benchmark creates
+//! directories. See docs/methods/operating-system.md#metadata-operations.
 
 use super::ring::{self, Maker};
-use super::{OBJECT, WHERE, directory_of_object, entries};
+use super::{ENTRIES, OBJECT, WHERE, directory_of_object};
 use groma_harness::prelude::*;
 use groma_harness::sys::files;
 use std::ffi::CStr;
@@ -23,21 +29,12 @@ use std::path::Path;
 
 pub(crate) static BENCH: Benchmark = Benchmark {
     info: Info {
-        summary: "Making an empty directory; removing one",
+        summary: "Creating an empty directory; removing one",
         about: about!("mkdir.rs"),
         iteration: "one mkdir",
         timing: Timing::Each,
-        outputs: &[
-            Output { derivation: Derivation::Series("mkdir"), ..Output::MAIN },
-            Output {
-                suffix: "rmdir",
-                summary: "removing one",
-                derivation: Derivation::Series("rmdir"),
-                quantity: None,
-                detail: false,
-            },
-        ],
-        params: &[entries(&["16"]), WHERE, OBJECT],
+        outputs: &[Output::MAIN.series("mkdir"), Output::named("rmdir", "removing one")],
+        params: &[ENTRIES.quick(&["16"]), WHERE, OBJECT],
         needs: &[Need::WorkDir],
         interference: Interference::Blocking,
         target_half_width: 0.05,

@@ -1,19 +1,26 @@
-//! Reading a file again that the kernel still holds in memory, where it lies.
+//! Reading a cached file again, through a mapping.
 //!
-//! Measures how fast the program adds up the bytes of the file in a shared mapping of it. `mapped`: all pages are
-//! present. `open_close`: the file is opened, mapped and closed, read by faults, and unmapped. `populate`: the same
-//! with all pages mapped in advance by `MAP_POPULATE` instead of by faults. Does not measure a disk; what one fault
-//! costs is `vm.fault`.
+//! **Measures:** How fast the program adds up the bytes of the file in a shared mapping:
+//! - `mapped`: all pages are present.
+//! - `open_close`: the file is opened, mapped and closed, read by faults, and unmapped.
+//! - `populate`: the same, but `MAP_POPULATE` maps all pages in advance instead of faults.
 //!
-//! Method: an iteration is one block of 64 KiB, or the whole file where that is opened. Every sum has to be that of the
-//! block when it was written. The file and its proofs are those of `file.reread`; that the pages of a mapping came by
-//! faults, or without, is proven by the kernel's count of these.
+//! **Does not measure:** A disk. `vm.fault` measures one fault.
 //!
-//! Traps: a fault brings up to 16 pages or a large folio, so a kernel with these takes few faults for many pages;
-//! private writable mappings, which `MAP_POPULATE` fills with copies. With large sizes the last-level cache of a
-//! virtual machine is what its neighbours leave.
+//! **Method:** An iteration is one block of 64 KiB, or the whole file where that is opened. Every
+//! sum has to be that of the block when it was written. The file and its proofs are those of
+//! `file.reread`. Whether the pages of a mapping came by faults is proven by the kernel's count of
+//! faults.
 //!
-//! Source: lmbench 1996 table 5 (mmap), lmbench3 `bw_mmap_rd` (`mmap_only`, `open2close`).
+//! **Pitfalls:**
+//! - A fault brings up to 16 pages or a large folio, so a kernel with these takes few faults for
+//!   many pages.
+//! - `MAP_POPULATE` fills private writable mappings with copies.
+//! - With large sizes, a virtual machine has as much of the last-level cache as its neighbours
+//!   leave.
+//!
+//! **Sources:** lmbench 1996 table 5 (mmap); lmbench3 `bw_mmap_rd` (`mmap_only`, `open2close`). See
+//! docs/methods/operating-system.md#cached-reads.
 
 use super::cached::{BLOCK, Cached, SIZE, same, sum};
 use super::{OBJECT, WHERE};
@@ -24,19 +31,18 @@ use groma_harness::sys::pages::{Map, page_size};
 
 pub(crate) static BENCH: Benchmark = Benchmark {
     info: Info {
-        summary: "Reading a file again that is in memory, in a mapping",
+        summary: "Reading a cached file again, in a mapping",
         about: about!("mmap_reread.rs"),
         quantity: Quantity::Bandwidth,
         iteration: "one block of 64 KiB (open_close, populate: the whole file)",
         params: &[
-            Param {
-                name: "mode",
-                help: "in a mapping that is there, or opened, mapped (by faults or in advance), summed, closed",
-                kind: ParamKind::Word(&["mapped", "open_close", "populate"]),
-                quick: &[],
-                default: &["mapped", "open_close"],
-                full: &["mapped", "open_close", "populate"],
-            },
+            Param::word(
+                "mode",
+                "in a mapping that is there, or opened, mapped (by faults or in advance), summed, closed",
+                &["mapped", "open_close", "populate"],
+            )
+            .quick(&["mapped"])
+            .standard(&["open_close"]),
             SIZE,
             WHERE,
             OBJECT,
@@ -45,13 +51,13 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         lineage: &["lmbench1996:table5", "lmbench3:bw_mmap_rd"],
         interference: Interference::Faults,
         target_half_width: 0.03,
-        quick: false,
+        tier: Tier::Standard,
         ..Info::new("file.mmap_reread")
     },
     run: Run::Here(run),
 };
 
-/// What is proven.
+/// The name of the proof.
 const READ: &str = "bytes read per byte credited";
 
 fn run(ctx: &mut Ctx) -> Outcome {
@@ -72,7 +78,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
         })?;
         let faults = Usage::thread().since(&before).minor_faults as f64 / ctx.iterations() as f64;
         work::once_each(ctx, READ, done.count(), ctx.iterations() * BLOCK as u64);
-        // Those are the harness's own.
+        // These are the harness's own faults.
         ctx.prove("minor faults in an iteration", "less than 0.5", faults, 0.0..0.5);
     } else {
         let map = || Map::file_read(&cached.reopen()?, size, mode == "populate").context("mapping the file");
@@ -82,8 +88,8 @@ fn run(ctx: &mut Ctx) -> Outcome {
                 same(sum(block), *written)
             })
         };
-        // The kernel counts the pages that it maps in advance as faults as well; the program then takes none of its
-        // own.
+        // The kernel also counts the pages that it maps in advance as faults; the program then
+        // takes none.
         let once = map()?;
         let before = Usage::thread();
         read(&once)?;

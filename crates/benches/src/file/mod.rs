@@ -1,7 +1,10 @@
-//! Files: names made, moved and removed, data read again out of memory, and data that has to survive. Only
-//! `file.durable` waits for a disk.
+//! Files: names created, moved and removed, cached data read again, and data that has to survive.
+//!
+//! Only `file.durable` waits for a disk.
 
 use crate::scratch::Scratch;
+use groma_harness::model::Family;
+use groma_harness::model::family::{Figure, Say, greatest, least};
 use groma_harness::prelude::*;
 
 mod cached;
@@ -22,6 +25,17 @@ mod reread;
 mod ring;
 mod truncate;
 
+/// What the family says about itself.
+pub(crate) static ABOUT: Family = Family {
+    name: "file",
+    summary: "Files: names, cached data and durable writes",
+    says: Say::Each(&[
+        Say::Text("creating and deleting a file costs {}", &[Figure::Value(least("file.create_delete"))]),
+        Say::Text("a file in the page cache is read at {}", &[Figure::Value(greatest("file.reread"))]),
+    ]),
+    rows: &[],
+};
+
 pub(crate) const ALL: &[&Benchmark] = &[
     &create_delete::BENCH,
     &create_write_read_delete::BENCH,
@@ -40,51 +54,37 @@ pub(crate) const ALL: &[&Benchmark] = &[
 ];
 
 /// Where the files lie. The control is measured by a full run, or when it is named.
-const WHERE: Param = Param {
-    name: "where",
-    help: "in the work directory, or as a control on a tmpfs that is mounted for the round",
-    kind: ParamKind::Word(&["work_dir", "tmpfs"]),
-    quick: &[],
-    default: &["work_dir"],
-    full: &["work_dir", "tmpfs"],
-};
+const WHERE: Param = Param::word(
+    "where",
+    "in the work directory, or as a control on a tmpfs that is mounted for the round",
+    &["work_dir", "tmpfs"],
+)
+.quick(&["work_dir"]);
 
 /// Whose the files are. Without a worker group it is all one, so not even a full run measures both.
-const OBJECT: Param = Param {
-    name: "object",
-    help: "each member of a worker group its own, or one for all",
-    kind: ParamKind::Word(&["private", "shared"]),
-    quick: &[],
-    default: &["private"],
-    full: &[],
-};
+const OBJECT: Param =
+    Param::word("object", "each member of a worker group its own, or one for all", &["private", "shared"])
+        .quick(&["private"])
+        .named(&["shared"]);
 
-/// What a size takes that is the length of a file in [`WHERE`], of so many at a time.
-const fn files(copies: u64) -> ParamKind {
-    // What is written, and what is read back.
+/// The memory for a parameter that is the length of files in [`WHERE`], of which `copies` exist at
+/// a time.
+const fn files(copies: u64) -> Memory {
+    // One to write from, one to read back into.
     const BUFFERS: u64 = 2;
-    ParamKind::SizeOf(Memory::Files { copies, buffers: BUFFERS, in_memory: Some((WHERE.name, "tmpfs")), shared: None })
+    Memory::Files { copies, buffers: BUFFERS, in_memory: Some((WHERE.name, "tmpfs")), shared: None }
 }
 
-/// How full the directory is.
-const fn entries(default: &'static [&'static str]) -> Param {
-    Param {
-        name: "entries",
-        help: "names in the directory",
-        // Names here and entries in the kernel's cache of names.
-        kind: ParamKind::CountOf(Memory::PerMember(1 << 10)),
-        quick: &[],
-        default,
-        full: &["16", "1000", "100000"],
-    }
-}
+/// How full the directory is: names here and entries in the kernel's cache of names.
+const ENTRIES: Param =
+    Param::count("entries", "names in the directory").takes(Memory::PerMember(1 << 10)).full(&["16", "1000", "100000"]);
 
-/// A directory of this member's own, where the parameter [`WHERE`] says.
+/// A directory of this member's own, in the place given by the parameter [`WHERE`].
 fn directory(ctx: &mut Ctx) -> Result<Scratch, BenchError> {
     if ctx.word("where") == "tmpfs" { Scratch::tmpfs(ctx) } else { Scratch::apart(ctx) }
 }
 
-/// The same, or one for all members, as the parameter [`OBJECT`] says.
+/// The same, or one shared by all members, depending on the parameter [`OBJECT`].
 fn directory_of_object(ctx: &mut Ctx) -> Result<Scratch, BenchError> {
     match (ctx.word("object"), ctx.word("where")) {
         ("shared", "tmpfs") => Err(BenchError::Unsupported("a tmpfs that is on no path cannot be shared".to_owned())),
@@ -102,11 +102,12 @@ mod tests {
     use std::path::PathBuf;
     use sys::tmpfs::Tmpfs;
 
-    /// Tries every benchmark of the family in the root of a file system, with its largest plain values.
+    /// Tries every benchmark of the family in the root of a file system, with its largest plain
+    /// values.
     fn try_all_in(dir: &File) -> Vec<(&'static str, Outcome)> {
         let path = PathBuf::from(format!("/proc/self/fd/{}", dir.as_raw_fd()));
         let try_one = |bench: &&'static Benchmark| {
-            let params = bench.info.params.iter().map(|p| (p.name, *p.default.last().expect("a default")));
+            let params = bench.info.params.iter().map(|p| (p.name, *p.values(Tier::Standard).last().expect("a value")));
             let params: Vec<(&str, &str)> = params.collect();
             let tried = try_unchecked(bench, &params, Some(&path)).map(|_| ());
             assert_eq!(std::fs::read_dir(&path).expect("the directory").count(), 0, "{} left something", bench.info.id);
@@ -117,7 +118,7 @@ mod tests {
 
     #[test]
     fn a_full_disk_is_a_failure_with_its_reason_and_leaves_nothing() {
-        // The smallest that a page and a half fit into.
+        // The smallest tmpfs that a page and a half fit into.
         let root = match Tmpfs::new(8192).and_then(|tmpfs| tmpfs.root()) {
             Ok(root) => root,
             Err(e) => return eprintln!("skipped: {e}"),
@@ -129,7 +130,7 @@ mod tests {
                     assert!(why.contains("No space left"), "{id}: {why}");
                     full += 1;
                 }
-                // Names alone need no room there, and nothing is durable there.
+                // Names alone need no space there, and nothing is durable there.
                 Ok(()) | Err(BenchError::Unsupported(_)) => {}
                 Err(BenchError::Denied(why)) => panic!("{id}: {why}"),
             }

@@ -1,16 +1,21 @@
-//! Reading 4 KiB anywhere in a file that the kernel holds in memory.
+//! Reading 4 KiB anywhere in a cached file.
 //!
-//! Measures `pread` of a block of 4 KiB: the way into the kernel, the search for the page, and the copy. It is what a
-//! database pays for a page that only the kernel has. Does not measure a disk.
+//! **Measures:** `pread` of a block of 4 KiB: the entry into the kernel, the search for the page,
+//! and the copy. A database pays this for a page that only the kernel has.
 //!
-//! Method: the blocks of the file in a random order, each once before any comes again, many in one short interval.
-//! Every call has to give a whole block whose first word is the one that was written. The file and its proofs are those
-//! of `file.reread`.
+//! **Does not measure:** A disk.
 //!
-//! Traps: read-ahead, which has nothing to do in a file that is all there; offsets that repeat, so that the
-//! second-level cache is measured: up to there the size of the file decides where the bytes come from.
+//! **Method:** The blocks of the file are read in random order, each once before any is repeated,
+//! many in one short interval. Every call has to return a whole block whose first word is the one
+//! that was written. The file and its proofs are those of `file.reread`.
 //!
-//! Source: the cached half of what fio calls `randread`; the ancestors read in sequence only.
+//! **Pitfalls:**
+//! - Read-ahead has nothing to do in a file that is in memory.
+//! - Repeated offsets would measure the second-level cache: up to its size, the size of the file
+//!   decides where the bytes come from.
+//!
+//! **Sources:** The cached half of what fio calls `randread`; predecessors read in sequence only.
+//! See docs/methods/operating-system.md#cached-reads.
 
 use super::cached::{Cached, SIZE, whole};
 use super::{OBJECT, WHERE};
@@ -32,14 +37,14 @@ pub(crate) static BENCH: Benchmark = Benchmark {
     run: Run::Here(run),
 };
 
-/// Bytes of one call: the page of most databases and most CPUs.
+/// Bytes per call: the page of most databases and most CPUs.
 const PIECE: usize = 4096;
 
 fn run(ctx: &mut Ctx) -> Outcome {
     let cached = Cached::new(ctx, false)?;
     let mut buffer = Map::anonymous(PIECE, Policy::Base).context("mapping the buffer")?;
     buffer.populate();
-    // Where to read, and what has to be found there.
+    // Where to read, and the word that has to be found there.
     let mut pieces: Vec<(u64, u64)> =
         cached.map.chunks_exact(PIECE).zip(0..).map(|(piece, n)| (n * PIECE as u64, first_word(piece))).collect();
     ctx.rng().shuffle(&mut pieces);

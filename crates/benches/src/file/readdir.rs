@@ -1,19 +1,24 @@
 //! Reading all names of a directory.
 //!
-//! Measures `lseek` to the start and `getdents64` until no name is left, with a buffer of 32 KiB as C libraries have
-//! it, and the walk over the names in it: what `ls -f` or a shell's `*` does. The directory's blocks are in memory.
-//! Does not measure `stat` of each name, sorting, or a disk.
+//! **Measures:** `lseek` to the start and `getdents64` until no name is left, with a buffer of
+//! 32 KiB as in C libraries, and the walk over the names in it: what `ls -f` or a shell's `*` does.
+//! The directory's blocks are in memory.
 //!
-//! Method: each reading of the whole directory is timed alone. It has to bring as many names as the directory holds,
-//! with `.` and `..`, and as many letters as these names have.
+//! **Does not measure:** `stat` of each name, sorting, or a disk.
 //!
-//! Traps: a buffer so small that the calls are measured; directories that differ from machine to machine. An ext4 sorts
-//! the names by their hashes before it gives the first one.
+//! **Method:** Each reading of the whole directory is timed alone. It has to return as many names
+//! as the directory holds, including `.` and `..`, and as many letters as these names have.
 //!
-//! Source: none of the ancestors has it.
+//! **Pitfalls:**
+//! - With a very small buffer, the calls are measured.
+//! - Directories of the system differ from machine to machine.
+//! - An ext4 sorts the names by their hashes before it returns the first one.
+//!
+//! **Sources:** No predecessor measures it. See
+//! docs/methods/operating-system.md#metadata-operations.
 
 use super::crowd::crowd;
-use super::{WHERE, directory, entries};
+use super::{ENTRIES, WHERE, directory};
 use groma_harness::prelude::*;
 use groma_harness::sys::files::{self, DirRoom};
 
@@ -24,7 +29,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         iteration: "one reading of the whole directory",
         timing: Timing::Each,
         // A hundred thousand names take longer (60 ms) than a busy machine leaves anybody undisturbed.
-        params: &[Param { full: &["16", "1000", "10000"], ..entries(&["1000"]) }, WHERE],
+        params: &[ENTRIES.quick(&["1000"]).full(&["16", "10000"]), WHERE],
         needs: &[Need::WorkDir],
         target_half_width: 0.03,
         ..Info::new("file.readdir")
@@ -35,7 +40,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
 fn run(ctx: &mut Ctx) -> Outcome {
     let scratch = directory(ctx)?;
     let names = crowd(ctx, &scratch, ctx.int("entries"))?;
-    // And the three letters of the two names that every directory has.
+    // Plus the three letters of `.` and `..`.
     let letters = 3 + names.iter().map(|n| n.as_bytes().len()).sum::<usize>();
     let expected = (names.len() + 2, letters);
     let mut room = DirRoom::new();

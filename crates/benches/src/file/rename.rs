@@ -1,21 +1,29 @@
-//! Renaming a file, by where to.
+//! Renaming a file, by destination.
 //!
-//! Measures `rename` of an empty file: to a free name of the same directory (`same_dir`), to a free name of another
-//! directory on the same file system (`cross_dir`), over a file that is there and goes with it (`over`). Does not
-//! measure storage, nor the rename that makes a new version durable (`file.durable` with `kind=replace`).
+//! **Measures:** `rename` of an empty file:
+//! - `same_dir`: to a free name in the same directory.
+//! - `cross_dir`: to a free name in another directory of the same file system.
+//! - `over`: over an existing file, which is removed by it.
 //!
-//! Method: one file goes to and fro between two names, each way timed alone, in a directory that holds the names the
-//! parameter asks for (the other one of `cross_dir` is empty). For `over` the file to be renamed is made anew each
-//! time, beside the watch. The proof is taken at the end: the file, by its inode, is under the one name where an even
-//! or odd number of renames leaves it, and the other name is free.
+//! **Does not measure:** Storage, or the rename that makes a new version durable (`file.durable`
+//! with `kind=replace`).
 //!
-//! Traps: two names of one file, between which `rename` does nothing and succeeds: `over` uses different files. Between
-//! two directories the kernel takes a lock of the whole file system.
+//! **Method:** One file moves back and forth between two names, each rename timed alone, in a
+//! directory that holds the names the parameter asks for (the other directory of `cross_dir` is
+//! empty). For `over` the file to rename is created anew each time, untimed. The proof is taken at
+//! the end: the file, by its inode, has the name where an even or odd number of renames leaves it,
+//! and the other name is free.
 //!
-//! Source: none of the ancestors has it; it is how mail arrives and how editors save.
+//! **Pitfalls:**
+//! - Between two names of the same file `rename` does nothing and succeeds: `over` uses different
+//!   files.
+//! - Between two directories the kernel takes a lock of the whole file system.
+//!
+//! **Sources:** No predecessor measures it; mail delivery and editors depend on it. See
+//! docs/methods/operating-system.md#metadata-operations.
 
 use super::crowd::{crowd, made};
-use super::{WHERE, directory, entries};
+use super::{ENTRIES, WHERE, directory};
 use crate::work;
 use groma_harness::prelude::*;
 use groma_harness::sys::{files, raw};
@@ -32,15 +40,14 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         iteration: "one rename",
         timing: Timing::Each,
         params: &[
-            Param {
-                name: "kind",
-                help: "within a directory, to another directory, or over a file that is there",
-                kind: ParamKind::Word(&["same_dir", "cross_dir", "over"]),
-                quick: &[],
-                default: &["same_dir", "over"],
-                full: &["same_dir", "cross_dir", "over"],
-            },
-            entries(&["16"]),
+            Param::word(
+                "kind",
+                "within a directory, to another directory, or over a file that is there",
+                &["same_dir", "cross_dir", "over"],
+            )
+            .quick(&["same_dir"])
+            .standard(&["over"]),
+            ENTRIES.quick(&["16"]),
             WHERE,
         ],
         needs: &[Need::WorkDir],
@@ -84,7 +91,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
             }
             made(raw::create_at(here, THIS, &[]), "making a file")
         })?;
-        // One last time, to see the file arrive and the other go.
+        // One last time, to check that the file arrives and the other one goes.
         let file = inode(&this)?;
         files::rename(here, THIS, there, THAT).context("renaming a file")?;
         u32::from(inode(&that)? != file) + u32::from(inode(&this)?.is_some())
@@ -110,7 +117,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     Ok(())
 }
 
-/// The file under a name, if there is one.
+/// The inode of the file with this name, if it exists.
 fn inode(path: &Path) -> Result<Option<u64>, BenchError> {
     match std::fs::symlink_metadata(path) {
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(None),

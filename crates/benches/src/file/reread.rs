@@ -1,22 +1,34 @@
-//! Reading a file again that the kernel still holds in memory, by `read`.
+//! Reading a cached file again, with `read`.
 //!
-//! Measures how fast its bytes come to the program, by calls of 64 KiB into one buffer. `read`: hence the kernel's copy
-//! out of the page cache, and nothing done with it. `read_sum`: the same, and the program adds the bytes up.
-//! `open_close`: the same from the opening of the file to its closing. Does not measure a disk.
+//! **Measures:** How fast its bytes come to the program, by calls of 64 KiB into one buffer:
+//! - `read`: the kernel's copy out of the page cache, and nothing done with it.
+//! - `read_sum`: the same, and the program adds up the bytes.
+//! - `open_close`: the same, from the opening of the file to its closing.
 //!
-//! Method: an iteration is one block of 64 KiB; the blocks follow each other through the file, round and round (for
-//! `open_close` it is the whole file). Every call has to give a whole block, every sum has to be that of the block when
-//! it was written, so no byte is counted that did not come, and none can be left out by a compiler. The file is of
-//! random bytes, larger than second-level caches and smaller than most last-level ones; its size against the latter is
-//! recorded. It is never written back: nothing is synced, nothing left, and no disk is busy with it in later rounds.
-//! The proofs are that all its pages were in memory before and after, that no fault waited for a disk, and that no
-//! block was read from one. Members of a worker group have a file each, or one in common.
+//! **Does not measure:** A disk.
 //!
-//! Traps: bytes credited that were never read (lmbench prints 3.5 TB/s for a short file, and gigabytes per second for
-//! none at all); compilers that leave the sum out; file systems that compress or share blocks. With large sizes the
-//! last-level cache of a virtual machine is what its neighbours leave.
+//! **Method:** An iteration is one block of 64 KiB; the blocks follow each other through the file,
+//! again and again (for `open_close` it is the whole file). Every call has to return a whole block,
+//! and every sum has to be that of the block when it was written. So no byte is counted that was
+//! not read, and no compiler can leave one out.
 //!
-//! Source: lmbench 1996 table 5 (8 MiB by 64 KiB, summed), lmbench3 `bw_file_rd`, Ousterhout 1990 table 6 (not summed).
+//! The file consists of random bytes and is larger than second-level caches and smaller than most
+//! last-level ones; the ratio to the latter is recorded. It is never written back: nothing is
+//! synced, nothing stays, and no disk is busy with it in later rounds. Members of a worker group
+//! have a file each, or share one. The proofs are that all its pages were in memory before and
+//! after, that no fault waited for a disk, and that no block was read from one, with a small
+//! tolerance for pages of the program itself.
+//!
+//! **Pitfalls:**
+//! - Bytes may be credited that were never read: lmbench prints 3.5 TB/s for a short file, and
+//!   gigabytes per second for none at all.
+//! - A compiler may leave the sum out.
+//! - A file system may compress or share blocks.
+//! - With large sizes, a virtual machine has as much of the last-level cache as its neighbours
+//!   leave.
+//!
+//! **Sources:** lmbench 1996 table 5 (8 MiB by 64 KiB, summed); lmbench3 `bw_file_rd`; Ousterhout
+//! 1990 table 6 (not summed). See docs/methods/operating-system.md#cached-reads.
 
 use super::cached::{BLOCK, Cached, SIZE, same, sum, whole};
 use super::{OBJECT, WHERE};
@@ -29,19 +41,18 @@ use std::os::fd::AsFd;
 
 pub(crate) static BENCH: Benchmark = Benchmark {
     info: Info {
-        summary: "Reading a file again that is in memory, by read()",
+        summary: "Reading a cached file again, by read()",
         about: about!("reread.rs"),
         quantity: Quantity::Bandwidth,
         iteration: "one block of 64 KiB (open_close: the whole file)",
         params: &[
-            Param {
-                name: "mode",
-                help: "read, read and summed, or opened, read, summed and closed",
-                kind: ParamKind::Word(&["read", "read_sum", "open_close"]),
-                quick: &[],
-                default: &["read", "read_sum"],
-                full: &["read", "read_sum", "open_close"],
-            },
+            Param::word(
+                "mode",
+                "read, read and summed, or opened, read, summed and closed",
+                &["read", "read_sum", "open_close"],
+            )
+            .quick(&["read"])
+            .standard(&["read_sum"]),
             SIZE,
             WHERE,
             OBJECT,
@@ -90,7 +101,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
                 done.add(BLOCK as u64);
             }
             watch.stop();
-            // Beside the watch: the last block is the right one.
+            // Untimed: the last block is the right one.
             same(sum(&buffer), sums[next.saturating_sub(1)])
         });
         ctx.measure_variants(&mut [read_block.per_iter(BLOCK as f64)])?;

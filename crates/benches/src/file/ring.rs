@@ -1,8 +1,9 @@
-//! Names made and removed in turn: the loop that all who make names share.
+//! Names created and removed in turn: the loop shared by all benchmarks that create names.
 //!
-//! The directory holds 16 of them, give or take 8: names are made and the oldest removed, a few at a time, in the same
-//! rounds; where one side gets ahead of the other (in a worker group), it does the other's work beside the watch. Each
-//! operation is timed alone. At the end the directory has to hold as many as were made and not removed.
+//! The directory holds 16 of them, give or take 8. Names are created and the oldest removed, a few
+//! at a time, in the same rounds. Where one side gets ahead of the other (in a worker group), it
+//! does the other's work untimed. Each operation is timed alone. At the end the directory has to
+//! hold as many names as were created and not removed.
 
 use super::crowd::{crowd, name};
 use crate::scratch::Scratch;
@@ -13,24 +14,25 @@ use std::ffi::{CStr, CString};
 use std::os::fd::BorrowedFd;
 use std::path::Path;
 
-/// Names in the ring. Few, because each file that lives at the same time leaves an inode to be passed over in later
-/// rounds where those of 100 (lmbench 3) or 1000 (1996) multiplied the result.
+/// Names in the ring. Few, because each file that exists at the same time leaves an inode that
+/// later rounds pass over; those of 100 files (lmbench 3) or 1000 (1996) multiplied the result.
 const POPULATION: u64 = 16;
-/// How many more or fewer there may be: a group of operations timed alone.
+/// How many more or fewer names there may be: a batch of operations timed alone.
 const SLACK: u64 = 8;
 
-/// The names that there are at most at a time.
+/// The most names at a time.
 pub(super) const MOST_NAMES: u64 = POPULATION + SLACK + 1;
 
-/// What makes a name, and what removes it.
+/// Creates and removes a name.
 pub(super) trait Maker {
     fn make(&self, dir: BorrowedFd<'_>, name: &CStr) -> Outcome;
     fn remove(&self, dir: BorrowedFd<'_>, name: &CStr) -> Outcome;
-    /// Whether what is there under a name is what was made.
+    /// Whether the name leads to what was created.
     fn is_whole(&self, path: &Path) -> std::io::Result<bool>;
 }
 
-/// Measures a maker's two sides as the series `made` and `removed`, in a directory of so many names.
+/// Measures the two operations of a maker as the series `made` and `removed`, in a directory of
+/// `entries` names.
 pub(super) fn measure(
     ctx: &mut Ctx,
     scratch: &Scratch,
@@ -97,13 +99,13 @@ struct Ring<'s, M> {
 impl<'s, M: Maker> Ring<'s, M> {
     fn new(ctx: &Ctx, scratch: &'s Scratch, maker: &'s M) -> Result<Ring<'s, M>, BenchError> {
         let prefix = format!("ring-{}-", ctx.member());
-        // One more than there ever are at a time, so that a name is free when it comes round.
+        // One more than exist at a time, so that a name is free when it is used again.
         let names: Result<_, BenchError> =
             (0..=POPULATION + SLACK + 1).map(|n| name(format!("{prefix}{n:03}"))).collect();
         Ok(Ring { scratch, maker, prefix, names: names?, made: 0, removed: 0 })
     }
 
-    /// How many there are.
+    /// The number of names that exist.
     fn there(&self) -> u64 {
         self.made - self.removed
     }
@@ -122,7 +124,8 @@ impl<'s, M: Maker> Ring<'s, M> {
         self.maker.remove(self.scratch.dir(), name)
     }
 
-    /// How many of its names the directory has with what was made under them; an error when there is something else.
+    /// The number of names in the directory that lead to what was created; an error if one leads to
+    /// something else.
     fn whole(&self) -> Result<u64, BenchError> {
         let mut whole = 0;
         for entry in std::fs::read_dir(self.scratch.path()).context("reading the directory")? {
@@ -149,7 +152,8 @@ pub(super) mod testing {
 
     const WHOLE: &str = "names with what was made under them, of those that should be there";
 
-    /// Everything holds for each of these choices alone, and for a worker group whose directory is its own or common.
+    /// All proofs hold for each of these choices alone, and for a worker group with separate
+    /// directories or a shared one.
     pub(in crate::file) fn holds(bench: &Benchmark, series: [&str; 2], choices: &[&[(&str, &str)]]) {
         for choice in choices {
             let place = Place::new();

@@ -1,16 +1,22 @@
-//! Cutting a file to nothing, and making it longer without writing.
+//! Truncating a file to nothing, and extending it without writing.
 //!
-//! Measures `ftruncate` to 0 of a file whose bytes were just written, which frees its pages; and `truncate.extend`: of
-//! an empty file to that length, which only changes a number. Does not measure the freeing of blocks on a disk: the
-//! bytes have not been written there yet.
+//! **Measures:** `ftruncate` to 0 of a file whose bytes were just written, which frees its pages;
+//! and as `truncate.extend`, `ftruncate` of an empty file to that length, which only changes a
+//! number.
 //!
-//! Method: each call is timed alone; the bytes are written again beside the watch. After each call the length is looked
-//! at, and before each cut that the file holds bytes and not a hole.
+//! **Does not measure:** Freeing blocks on a disk: the bytes have not been written there yet.
 //!
-//! Traps: a hole, which is cut in no time; an ext4 or XFS that writes a file at once when it was cut before (data that
-//! replaces data), seconds later and outside of the watch.
+//! **Method:** Each call is timed alone; the bytes are written again untimed. After each call the
+//! length is checked, and each write before a truncation must have written all bytes, so that no
+//! hole is cut.
 //!
-//! Source: none of the ancestors has it.
+//! **Pitfalls:**
+//! - Truncating a hole takes no time.
+//! - An ext4 or XFS may write a file at once if it was truncated before (data that replaces data);
+//!   it does so seconds later, outside the timed part.
+//!
+//! **Sources:** No predecessor measures it. See
+//! docs/methods/operating-system.md#metadata-operations.
 
 use super::{WHERE, directory};
 use crate::work::Done;
@@ -19,35 +25,19 @@ use groma_harness::sys::files;
 
 pub(crate) static BENCH: Benchmark = Benchmark {
     info: Info {
-        summary: "Cutting a file to nothing; making it longer",
+        summary: "Truncating a file to nothing; extending it",
         about: about!("truncate.rs"),
         iteration: "one ftruncate",
         timing: Timing::Each,
-        outputs: &[
-            Output { derivation: Derivation::Series("cut"), ..Output::MAIN },
-            Output {
-                suffix: "extend",
-                summary: "of an empty file, to the same length",
-                derivation: Derivation::Series("extend"),
-                quantity: None,
-                detail: false,
-            },
-        ],
+        outputs: &[Output::MAIN.series("cut"), Output::named("extend", "of an empty file, to the same length")],
         params: &[
-            Param {
-                name: "size",
-                help: "bytes in the file",
-                kind: super::files(1),
-                quick: &[],
-                default: &["64K"],
-                full: &["4K", "64K", "1M"],
-            },
+            Param::size("size", "bytes in the file").takes(super::files(1)).quick(&["64K"]).full(&["4K", "1M"]),
             WHERE,
         ],
         needs: &[Need::WorkDir],
         interference: Interference::Blocking,
         target_half_width: 0.05,
-        quick: false,
+        tier: Tier::Standard,
         ..Info::new("file.truncate")
     },
     run: Run::Here(run),

@@ -1,4 +1,4 @@
-//! The client's side: one request, and its response read and checked in full.
+//! The HTTP client: one request, and its response read and checked in full.
 
 use super::message::{self, HEAD_MOST};
 use super::server::byte_at;
@@ -8,17 +8,17 @@ use std::io;
 use std::net::{SocketAddr, TcpStream};
 use std::os::fd::AsFd;
 
-/// Read in pieces of so many bytes, as lmbench's `lat_http` does.
+/// Bytes read at once, as in lmbench's `lat_http`.
 const PIECE: usize = 64 << 10;
 
 /// A client of one server.
 pub(super) struct Client {
     to: SocketAddr,
     request: Vec<u8>,
-    /// The connection that stays, unless each request is to have its own.
+    /// The persistent connection; `None` where each request has its own.
     kept: Option<TcpStream>,
     piece: Vec<u8>,
-    /// Segments that TCP sent again on connections that are closed.
+    /// Segments that TCP sent again on connections closed so far.
     again: u64,
 }
 
@@ -32,8 +32,8 @@ impl Client {
         Ok(Client { to, request: message::request(path, close), kept, piece: vec![0; PIECE], again: 0 })
     }
 
-    /// Asks once, on a connection of its own where each request has one, and reads the whole response; the connection,
-    /// which is to be given to [`Client::close`] when nobody counts the time.
+    /// Makes one request and reads the whole response. Where each request has its own connection,
+    /// returns it for [`Client::close`], which the caller calls outside the timed part.
     #[inline]
     pub(super) fn get(&mut self, length: u64) -> io::Result<Option<TcpStream>> {
         let fresh = if self.kept.is_none() { Some(TcpStream::connect(self.to)?) } else { None };
@@ -51,7 +51,7 @@ impl Client {
         Ok(())
     }
 
-    /// Segments that this side of TCP had to send again, in all.
+    /// Ends the client; returns the segments that this side's TCP sent again in all.
     pub(super) fn end(mut self) -> io::Result<u64> {
         let kept = self.kept.take();
         self.close(kept)?;
@@ -59,7 +59,7 @@ impl Client {
     }
 }
 
-/// The nanoseconds of CPU time that the server has used, and the bodies that it has sent.
+/// Asks the server for its CPU time in nanoseconds and the number of bodies that it has sent.
 pub(super) fn server_usage(to: SocketAddr) -> io::Result<[u64; 2]> {
     let connection = TcpStream::connect(to)?;
     net::reset_on_close(connection.as_fd())?;
@@ -79,7 +79,8 @@ pub(super) fn server_usage(to: SocketAddr) -> io::Result<[u64; 2]> {
     }
 }
 
-/// Sends the request, reads the response, and checks status, length, and the first and last byte of the body.
+/// Sends the request, reads the response, and checks the status, the length, and the first and last
+/// byte of each piece of the body.
 fn fetch(connection: &TcpStream, request: &[u8], length: u64, piece: &mut [u8]) -> io::Result<()> {
     write_full(connection.as_fd(), request)?;
     let mut have = 0;
@@ -98,7 +99,7 @@ fn fetch(connection: &TcpStream, request: &[u8], length: u64, piece: &mut [u8]) 
         Some((200, told)) if told == length => {}
         Some((200, _)) => return Err(wrong("the body has another length")),
         Some(_) => return Err(wrong("the status is not 200")),
-        None => return Err(wrong("the head of the response is not that of HTTP/1.1")),
+        None => return Err(wrong("the head of the response is not HTTP/1.1")),
     }
     let mut body = &piece[head..have];
     let (mut at, mut ends) = (0, true);
@@ -130,12 +131,12 @@ mod tests {
     use std::io::Write;
     use std::net::{Ipv4Addr, TcpListener};
 
-    /// A thread for the other side; the stack of a test's thread is large for what it does.
+    /// Runs the server in a thread; its default stack would be larger than needed.
     fn beside<T: Send + 'static>(side: impl FnOnce() -> T + Send + 'static) -> std::thread::JoinHandle<T> {
         groma_harness::sys::thread::spawn(256 << 10, side).expect("a thread")
     }
 
-    /// A response in pieces from a server that says just that.
+    /// Gets a response from a server that sends exactly these pieces.
     fn said(pieces: &'static [&'static [u8]], length: u64) -> io::Result<()> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("loopback");
         let to = listener.local_addr().expect("bound");
@@ -144,7 +145,7 @@ mod tests {
             connection.set_nodelay(true).expect("nodelay");
             read(connection.as_fd(), &mut [0; 100]).expect("a request");
             for piece in pieces {
-                // The client may have seen enough.
+                // The client may have closed already.
                 let _ = connection.write_all(piece);
                 std::thread::sleep(std::time::Duration::from_millis(3));
             }

@@ -1,21 +1,27 @@
-//! A `GET` of HTTP/1.1 from a small server in another process, until the last byte of the body has arrived.
+//! An HTTP/1.1 `GET` from a small server in another process, up to the last byte of the body.
 //!
-//! Measures request and response: over a connection that stays (`keep_alive`), or over one made for each request
-//! (`close`: `socket`, `connect`, the server's `poll` and `accept` and its close belong to it, the client's own close does not).
-//! The body comes from the server's memory by one `writev` with the head, or by `sendfile` from a file in memory. Does
-//! not measure any server that somebody uses, a disk, encryption, or names.
+//! **Measures:** Request and response, over a persistent connection (`keep_alive`) or over one per
+//! request (`close`). The latter includes `socket`, `connect`, and the server's `poll`, `accept`
+//! and close, but not the client's own close. The body comes from the server's memory by one
+//! `writev` together with the head, or by `sendfile` from a file in memory.
 //!
-//! Method: each request is timed alone, one after the other: a closed loop, whose tail is that of a server nobody waits
-//! for; under a rate of arrivals waiting would come on top. The client reads in pieces of 64 KiB, parses the status
-//! line, and compares the length and the first and last byte of every piece. The server tells before and after what it
-//! has used and sent: its CPU time for a request is a metric, and its count of bodies a proof. Connections of single
-//! requests are closed by the client's reset, so that none stays in TIME_WAIT.
+//! **Does not measure:** A production server, a disk, encryption, or name resolution.
 //!
-//! Traps: empty and failed responses that count as fast ones, a mean over another number of requests than were made, a
-//! server whose headers are malformed, that runs on after its stop and serves any path (lmbench `lat_http`, `lmhttp`);
-//! ports that run out; Nagle's algorithm with head and body in two writes.
+//! **Method:** Each request is timed alone, one after the other. This is a closed loop, whose tail
+//! is that of an idle server; under a fixed arrival rate, queueing would come on top. The client
+//! reads in pieces of 64 KiB, parses the status line, and checks the length and the first and last
+//! byte of every piece. The server reports before and after what it has used and sent: its CPU time
+//! per request is a metric, its count of bodies a proof. The client closes connections of single
+//! requests by a reset, so none stays in TIME_WAIT.
 //!
-//! Source: lmbench3 `lat_http`; RFC 9112.
+//! **Pitfalls:**
+//! - lmbench `lat_http` and `lmhttp`: empty and failed responses count as fast ones; the mean is
+//!   over another number of requests than were made; the server sends malformed headers, runs on
+//!   after its stop, and serves any path.
+//! - Ports can run out in TIME_WAIT.
+//! - Nagle's algorithm delays a response whose head and body are separate writes.
+//!
+//! **Sources:** lmbench3 `lat_http`; RFC 9112. See docs/methods/operating-system.md#http.
 
 use super::client::{Client, server_usage};
 use super::server::{BODY_MOST, SERVICE};
@@ -29,41 +35,18 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         about: about!("get.rs"),
         iteration: "one request, its response read to the end",
         timing: Timing::Each,
-        outputs: &[
-            Output::MAIN,
-            Output {
-                suffix: "cpu_server",
-                summary: "CPU time of the server for a request",
-                derivation: Derivation::Series("cpu_server"),
-                quantity: None,
-                detail: true,
-            },
-        ],
+        outputs: &[Output::MAIN, Output::named("cpu_server", "CPU time of the server for a request").detail()],
         params: &[
-            Param {
-                name: "size",
-                help: "bytes in the body",
-                kind: ParamKind::Size,
-                quick: &[],
-                default: &["1K"],
-                full: &["0", "1K", "10K", "100K", "1M"],
-            },
-            Param {
-                name: "connection",
-                help: "one that stays, or one for each request",
-                kind: ParamKind::Word(&["keep_alive", "close"]),
-                quick: &[],
-                default: &["keep_alive", "close"],
-                full: &["keep_alive", "close"],
-            },
-            Param {
-                name: "from",
-                help: "where the server has the body: a buffer, or a file that it sends by sendfile",
-                kind: ParamKind::Word(&["memory", "file"]),
-                quick: &[],
-                default: &["memory"],
-                full: &["memory", "file"],
-            },
+            Param::size("size", "bytes in the body").quick(&["1K"]).full(&["0", "10K", "100K", "1M"]),
+            Param::word("connection", "one that stays, or one for each request", &["keep_alive", "close"])
+                .quick(&["keep_alive"])
+                .standard(&["close"]),
+            Param::word(
+                "from",
+                "where the server has the body: a buffer, or a file that it sends by sendfile",
+                &["memory", "file"],
+            )
+            .quick(&["memory"]),
         ],
         scaling: Scaling::processes("each copy forks its own server, which a process with threads must not"),
         placements: &[Placement::SameCpu, Placement::SameLlc, Placement::Remote],
@@ -84,8 +67,9 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let path = format!("/{}/{size}", ctx.word("from"));
     let peer = Peer::start(ctx, &SERVICE)?;
     let to = peer.address();
-    // One request makes the body, and proves the way, before anything is counted. The server talks to one client at a
-    // time: its clock is asked for before the connection that stays is made, and after it has gone.
+    // The first request makes the server create the body, before anything is counted. The server
+    // serves one client at a time, so its usage is read before the persistent connection is made
+    // and after it is closed.
     let mut first = Client::new(to, &path, true).context("connecting")?;
     let connection = first.get(size).context("getting")?;
     first.close(connection).context("closing")?;
@@ -114,7 +98,8 @@ fn run(ctx: &mut Ctx) -> Outcome {
     ctx.prove("whole responses of status 200 per request", "1", whole as f64 / requests, 1.0..=1.0);
     let sent = sent_after.wrapping_sub(sent_before);
     ctx.prove("bodies that the server sent per request", "1", sent as f64 / requests, 1.0..=1.0);
-    // A request is one segment, which a busy machine may acknowledge so late that it is sent again (`net.tcp_rtt`).
+    // A request is one segment. A busy machine may acknowledge it so late that it is sent again
+    // (`net.tcp_rtt`).
     let (expected, most) =
         if far { ("below 0.5 per request", requests / 2.0) } else { ("0, or below 1 % when busy", requests / 100.0) };
     ctx.prove("segments that the client sent again", expected, again as f64, 0.0..=most);

@@ -1,19 +1,20 @@
-//! HTTP/1.1 (RFC 9112), as much of it as a `GET` takes: requests and the heads of responses, written and read.
+//! The part of HTTP/1.1 (RFC 9112) that a `GET` needs: requests and response heads.
 //!
-//! What is read is bounded: a head is [`HEAD_MOST`] bytes at most, a body as long as Content-Length says.
+//! Input is bounded: a head has at most [`HEAD_MOST`] bytes, and a body is as long as
+//! Content-Length says.
 
 use std::fmt::Write;
 
-/// Bytes of a head, at most.
+/// The most bytes in a head.
 pub(crate) const HEAD_MOST: usize = 1 << 10;
 
-/// A request for that path; `close` says that no other will follow on this connection.
+/// A request for `path`; `close` announces that no other will follow on this connection.
 pub(crate) fn request(path: &str, close: bool) -> Vec<u8> {
     let connection = if close { "Connection: close\r\n" } else { "" };
     format!("GET {path} HTTP/1.1\r\nHost: groma\r\n{connection}\r\n").into_bytes()
 }
 
-/// The head of a response.
+/// Writes the head of a response.
 pub(crate) fn response(status: &str, length: u64, close: bool, to: &mut String) {
     to.clear();
     let connection = if close { "Connection: close\r\n" } else { "" };
@@ -24,19 +25,19 @@ pub(crate) fn response(status: &str, length: u64, close: bool, to: &mut String) 
     );
 }
 
-/// How many bytes the head takes, its empty line included; `None` while it is not complete.
+/// The length of the head, including its empty line; `None` while it is incomplete.
 pub(crate) fn head_bytes(read: &[u8]) -> Option<usize> {
     read.windows(4).position(|four| four == b"\r\n\r\n").map(|at| at + 4)
 }
 
-/// What a server has to know of a request.
+/// The parts of a request that the server needs.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Asked<'a> {
     pub path: &'a str,
     pub close: bool,
 }
 
-/// Reads the head of a request; `None` when it is no `GET` in HTTP/1.1.
+/// Parses the head of a request; `None` unless it is an HTTP/1.1 `GET`.
 pub(crate) fn read_request(head: &[u8]) -> Option<Asked<'_>> {
     let (line, fields) = lines(head)?;
     let mut words = line.split(' ');
@@ -44,37 +45,37 @@ pub(crate) fn read_request(head: &[u8]) -> Option<Asked<'_>> {
     else {
         return None;
     };
-    // A path that is empty or holds control characters is not a request target (RFC 9112, 3.2).
+    // An empty path, or one with control characters, is not a request target (RFC 9112, 3.2).
     if path.is_empty() || !path.bytes().all(|b| b.is_ascii_graphic()) {
         return None;
     }
     Some(Asked { path, close: values(fields, "connection").any(|v| v.eq_ignore_ascii_case("close")) })
 }
 
-/// Reads the head of a response: its status and the length of its body.
+/// Parses the head of a response: its status and the length of its body.
 pub(crate) fn read_response(head: &[u8]) -> Option<(u16, u64)> {
     let (line, fields) = lines(head)?;
     let status = line.strip_prefix("HTTP/1.1 ")?.split(' ').next()?;
     if status.len() != 3 || status.starts_with('0') {
         return None;
     }
-    // Two lengths that differ are two bodies to different readers (RFC 9112, 6.3).
+    // With two different lengths, two readers would see different bodies (RFC 9112, 6.3).
     let mut lengths = values(fields, "content-length");
     let length = lengths.next()?;
     lengths.all(|other| other == length).then_some((number(status)? as u16, number(length)?))
 }
 
-/// A number as HTTP has it: digits and nothing else, where Rust would also take a sign.
+/// A number in HTTP: digits only, where Rust would also accept a sign.
 fn number(text: &str) -> Option<u64> {
     text.bytes().all(|b| b.is_ascii_digit()).then(|| text.parse().ok()).flatten()
 }
 
-/// The first line, and the fields below it.
+/// Splits a head into its first line and the fields below it.
 fn lines(head: &[u8]) -> Option<(&str, &str)> {
     std::str::from_utf8(head).ok()?.split_once("\r\n")
 }
 
-/// The values of all fields of that name.
+/// The values of all fields named `name`.
 fn values<'a>(fields: &'a str, name: &str) -> impl Iterator<Item = &'a str> {
     let all = fields.split("\r\n").filter_map(|line| line.split_once(':'));
     all.filter(move |(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, value)| value.trim_matches([' ', '\t']))

@@ -1,14 +1,24 @@
-//! Requests and responses of HTTP.
+//! HTTP requests and responses.
 
 use crate::peer::Service;
 use groma_harness::Benchmark;
+use groma_harness::model::Family;
+use groma_harness::model::family::{Figure, Say, Select};
 
 mod client;
 mod get;
 pub(crate) mod message;
 pub(crate) mod server;
 
+/// What the family says about itself.
+pub(crate) static ABOUT: Family = Family {
+    name: "http",
+    summary: "Requests and responses of HTTP",
+    says: Say::Text("a request over HTTP takes {}", &[Figure::Range(Select::Metric("http.get"))]),
+    rows: &[],
+};
+
 pub(crate) const ALL: &[&Benchmark] = &[&get::BENCH];
 
-/// The other sides of these, for another machine.
+/// The peers of these benchmarks, for another machine.
 pub(crate) const SERVICES: &[&Service] = &[&server::SERVICE];

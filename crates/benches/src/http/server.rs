@@ -1,9 +1,14 @@
-//! A small HTTP/1.1 server, the other side of this family: one client at a time, a process of its own.
+//! A small HTTP/1.1 server, the peer of this family's benchmark.
 //!
-//! It answers three kinds of paths and looks nothing up in any file system: `/memory/BYTES` is a body from a buffer,
-//! `/file/BYTES` the same by `sendfile` from a file in memory, `/usage` what it has used and done, as 16 bytes: its CPU
-//! time in nanoseconds, and the bodies that it has sent. Everything else is 404, and what is no `GET` of HTTP/1.1 is
-//! 400 and the end of the connection.
+//! It is a separate process that serves one client at a time. It answers three kinds of paths and
+//! looks up nothing in a file system:
+//! - `/memory/BYTES` is a body from a buffer.
+//! - `/file/BYTES` is the same body by `sendfile` from a file in memory.
+//! - `/usage` is 16 bytes: the server's CPU time in nanoseconds, and the number of bodies that it
+//!   has sent.
+//!
+//! Any other path gets a 404. A request that is not an HTTP/1.1 `GET` gets a 400 and ends the
+//! connection.
 
 use super::message::{self, Asked, HEAD_MOST, read_request};
 use crate::peer::{Service, Session, Transport};
@@ -19,15 +24,16 @@ use std::os::unix::fs::FileExt;
 
 pub(super) static SERVICE: Service = Service { name: "http.get", transport: Transport::Tcp, serve };
 
-/// No body is longer.
+/// Bytes of the longest body.
 pub(crate) const BODY_MOST: u64 = 64 << 20;
 
-/// The byte at this place of every body: neighbours differ, and so do blocks of a power of two.
+/// The byte at this offset of every body. Neighbours differ, and so do blocks whose size is a power
+/// of two.
 pub(super) fn byte_at(place: u64) -> u8 {
     (place % 251) as u8
 }
 
-/// What bodies are made of, as long as the longest that was asked for.
+/// The data of bodies, as long as the longest requested so far.
 #[derive(Default)]
 struct Content {
     bytes: Vec<u8>,
@@ -53,7 +59,7 @@ impl Content {
     }
 }
 
-/// What a path names.
+/// The resource that a path names.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Named {
     Memory(usize),
@@ -79,7 +85,7 @@ fn serve(session: Session) -> io::Result<()> {
     while let Some(connection) = session.accept()? {
         match talk(&connection, &mut content) {
             Ok(()) => {}
-            // How clients end that leave no port behind.
+            // Clients close by a reset, to leave no port in TIME_WAIT.
             Err(e) if matches!(e.kind(), io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe) => {}
             Err(e) => return Err(e),
         }
@@ -87,7 +93,7 @@ fn serve(session: Session) -> io::Result<()> {
     Ok(())
 }
 
-/// Answers one request after the other until the client closes, or has asked for that.
+/// Answers one request after the other until the client closes, or asks to close.
 fn talk(connection: &TcpStream, content: &mut Content) -> io::Result<()> {
     connection.set_nodelay(true)?;
     let mut input = [0; HEAD_MOST];
@@ -99,7 +105,7 @@ fn talk(connection: &TcpStream, content: &mut Content) -> io::Result<()> {
                 break end;
             }
             match read(connection.as_fd(), &mut input[have..])? {
-                // The client has closed, or its head is longer than any of ours.
+                // The client has closed, or its head exceeds the buffer.
                 0 => return Ok(()),
                 n => have += n,
             }
@@ -145,7 +151,7 @@ fn talk(connection: &TcpStream, content: &mut Content) -> io::Result<()> {
     }
 }
 
-/// Head and body by one call, as far as the socket takes them.
+/// Writes head and body by one call, and more only where the socket takes less.
 fn write_both(mut connection: &TcpStream, head: &[u8], body: &[u8]) -> io::Result<()> {
     let mut parts = [IoSlice::new(head), IoSlice::new(body)];
     let mut left = &mut parts[..];

@@ -1,4 +1,4 @@
-//! The ends of channels that are descriptors: streams of bytes, and messages that come whole or not at all.
+//! Ends of channels that are descriptors: byte streams and whole messages.
 
 use super::trip::End;
 use groma_harness::prelude::*;
@@ -6,15 +6,15 @@ use groma_harness::sys::io::{read, read_full, write, write_full};
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 
-/// The bytes of a message, all of them there before the measurement.
+/// The buffer of a message, allocated and written before the measurement.
 pub(crate) fn message(ctx: &Ctx) -> Result<Vec<u8>, BenchError> {
     match ctx.int("size") {
-        0 => Err(BenchError::Unsupported("a message has a byte or more".to_owned())),
+        0 => Err(BenchError::Unsupported("a message has at least 1 byte".to_owned())),
         size => Ok(vec![1; size as usize]),
     }
 }
 
-/// A message has so many bytes, or something is wrong.
+/// An error unless a message of the expected length was transferred whole.
 #[inline]
 pub(crate) fn all(seen: usize, expected: usize) -> io::Result<()> {
     if seen == expected {
@@ -23,7 +23,8 @@ pub(crate) fn all(seen: usize, expected: usize) -> io::Result<()> {
     Err(io::Error::other(format!("{seen} bytes of {expected}")))
 }
 
-/// An end of two streams, one for each direction: a message may come in pieces, and both sides go on until it is whole.
+/// An end of two streams, one for each direction. A message may arrive in pieces; both sides
+/// continue until it is whole.
 pub(crate) struct Stream {
     pub(crate) input: OwnedFd,
     pub(crate) output: OwnedFd,
@@ -31,7 +32,7 @@ pub(crate) struct Stream {
 }
 
 impl Stream {
-    /// The two ends that two one-way streams (read end, write end) have together.
+    /// The two ends of a channel made of two one-way streams, each given as (read end, write end).
     pub(crate) fn ends(
         (there_out, there_in): (OwnedFd, OwnedFd),
         (back_out, back_in): (OwnedFd, OwnedFd),
@@ -61,7 +62,7 @@ impl End for Stream {
 /// An end of a socket.
 pub(crate) struct Socket {
     pub(crate) fd: OwnedFd,
-    /// Whether the socket keeps messages whole.
+    /// Whether the socket preserves message boundaries.
     pub(crate) whole: bool,
     pub(crate) message: Vec<u8>,
 }

@@ -1,14 +1,18 @@
-//! A signal there and back between two processes over two event counters.
+//! Round trip of a signal between two processes over two eventfd counters.
 //!
-//! Measures a write and a read of an `eventfd` on each side: 8 bytes that are added to a number in the kernel, the
-//! smallest thing with a descriptor that one process can wait on and another wake. Does not measure `epoll` in between,
-//! nor one task that writes to itself (`lock.eventfd`).
+//! **Measures:** A write and a read of an `eventfd` on each side. A write adds an 8-byte number to
+//! a counter in the kernel: the smallest object with a descriptor that one process can wait on and
+//! another can signal.
 //!
-//! Method and proofs: as `ipc.pipe_rtt` (`trip.rs`); each read has to find a 1, so none is lost or counted twice.
+//! **Does not measure:** `epoll` in between, or one task that writes to itself (`lock.eventfd`).
 //!
-//! Traps: one task alone called IPC (will-it-scale `eventfd1`).
+//! **Method:** As `ipc.pipe_rtt` (`trip.rs`). Each read must return 1, so no signal is lost or
+//! counted twice.
 //!
-//! Source: os-methods; no table of the five papers has it.
+//! **Pitfalls:** will-it-scale `eventfd1` has one task that talks to itself, and calls it IPC.
+//!
+//! **Sources:** None of the reference papers measures it. See
+//! docs/methods/operating-system.md#round-trips.
 
 use super::trip::{self, End};
 use super::{NEAR, ONE_PROCESS_EACH};
@@ -33,7 +37,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
     run: Run::Here(run),
 };
 
-/// An end: the counter that it waits on, the counter that it adds to.
+/// An end: the counter that it waits on and the counter that it adds to.
 struct Counters {
     input: OwnedFd,
     output: OwnedFd,

@@ -1,16 +1,20 @@
-//! One message there and back between two processes over two FIFOs (named pipes).
+//! Round trip of one message between two processes over two FIFOs (named pipes).
 //!
-//! Measures what `ipc.pipe_rtt` measures, on pipes that were opened by a path: the inode lies on a file system, the way
-//! of the bytes should be the same. Does not measure the making or the opening.
+//! **Measures:** What `ipc.pipe_rtt` measures, on pipes opened by path. The inode is on a file
+//! system; the path of the bytes should be the same.
 //!
-//! Method and proofs: as `ipc.pipe_rtt` (`trip.rs`).
+//! **Does not measure:** Creating or opening a FIFO.
 //!
-//! Traps: each end waits for the other when it is opened, so two programs that open two FIFOs in different order wait
-//! for ever: here the read end is opened first and without waiting. A helper that survives its parent (lmbench's writes
-//! 48 MB of error lines in 20 s after it is terminated). The names are gone before the first message; a file system
-//! without FIFOs is reported as it is.
+//! **Method:** As `ipc.pipe_rtt` (`trip.rs`). The names are removed before the first message. A
+//! file system without FIFOs is reported with the kernel's error.
 //!
-//! Source: lmbench3 `lat_fifo`.
+//! **Pitfalls:**
+//! - Opening one end waits for the other, so two programs that open two FIFOs in different orders
+//!   deadlock. Here the read end is opened first and without waiting.
+//! - A helper process can outlive its parent: lmbench's writes 48 MB of error lines in 20 s after
+//!   its parent is terminated.
+//!
+//! **Sources:** lmbench3 `lat_fifo`. See docs/methods/operating-system.md#round-trips.
 
 use super::ends::{Stream, message};
 use super::{NEAR, ONE_PROCESS_EACH, sizes, trip};
@@ -31,7 +35,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         lineage: &["lmbench3:lat_fifo"],
         interference: Interference::Blocking,
         target_half_width: 0.02,
-        quick: false,
+        tier: Tier::Standard,
         ..Info::new("ipc.fifo_rtt")
     },
     run: Run::Here(run),

@@ -1,17 +1,21 @@
-//! A signal there and back between two processes over two words of shared memory and futexes.
+//! Round trip of a signal between two processes over two words of shared memory and futexes.
 //!
-//! Measures the smallest wake-up that there is between processes: a store, FUTEX_WAKE, and on the other side FUTEX_WAIT
-//! until the word has changed. All locks and semaphores of libraries come down to this when they have to wait. Does not
-//! measure spinning (`ipc.spin_rtt`).
+//! **Measures:** The smallest wake-up between processes: a store, FUTEX_WAKE, and on the other side
+//! FUTEX_WAIT until the word has changed. Every lock and semaphore of a library comes down to this
+//! when it has to wait.
 //!
-//! Method and proofs: as `ipc.pipe_rtt` (`trip.rs`); a word holds the number of its message. Both always ask the kernel
-//! to wake, as if they did not know that the other one sleeps. The words are on cache lines of their own, and the
-//! kernel looks them up as shared ones.
+//! **Does not measure:** Spinning (`ipc.spin_rtt`).
 //!
-//! Traps: wake-ups without a reason, which are waited through; the kernel's table of futexes, where others may be in
-//! the same bucket.
+//! **Method:** As `ipc.pipe_rtt` (`trip.rs`). A word holds the number of its message. Both sides
+//! always make the FUTEX_WAKE call, as if they did not know whether the other one sleeps. The words
+//! are on separate cache lines and use shared futex keys.
 //!
-//! Source: os-methods; perf bench futex measures many waiters instead.
+//! **Pitfalls:**
+//! - A wait can return without a reason; it is then repeated.
+//! - Futexes of other processes can share a bucket of the kernel's hash table.
+//!
+//! **Sources:** `perf bench futex` measures many waiters instead. See
+//! docs/methods/operating-system.md#round-trips.
 
 use super::trip::{self, End};
 use super::{NEAR, ONE_PROCESS_EACH};
@@ -36,10 +40,10 @@ pub(crate) static BENCH: Benchmark = Benchmark {
     run: Run::Here(run),
 };
 
-/// Words between two that are used: no processor has lines above 256 bytes.
+/// Distance of the two words, in words: no processor has cache lines above 256 bytes.
 const APART: usize = 64;
 
-/// An end: the word that it waits on, the word that it changes, and how often it has.
+/// An end: the word that it waits on, the word that it changes, and the number of messages so far.
 struct Words<'a> {
     input: &'a AtomicU32,
     output: &'a AtomicU32,

@@ -1,23 +1,29 @@
-//! A token there and back between two processes over locks on files.
+//! Round trip of a token between two processes over file locks.
 //!
-//! Measures contended locks: each side sleeps for a lock that the other holds, until it is given back. One round trip
-//! is two such hand-overs, and on each side one lock and one unlock. Does not measure a lock that nobody else wants
-//! (`lock.file`), nor a crowd that wants the same one.
+//! **Measures:** Contended locks: each side sleeps for a lock that the other holds until it is
+//! released. One round trip is two hand-overs, with one lock and one unlock on each side.
 //!
-//! Method: as `ipc.pipe_rtt` (`trip.rs`), with three locks. Whoever has the turn holds two of them, the other one holds
-//! the third and sleeps for one of the two; the turn goes over when that one is given back, and its new owner then
-//! holds two. No lock is asked for again before the other side has had it, so each hand-over has to happen, whoever
-//! runs first. With two files, as in lmbench, whoever gives a lock back can take it again before the other one has
-//! woken up, and then counts hand-overs that were none: that scheme in a script on one CPU made 20,000 iterations on
-//! one side and 5,220 on the other.
+//! **Does not measure:** An uncontended lock (`lock.file`), or many waiters for one lock.
 //!
-//! The locks are on three files, on the whole of each or on its first byte, as the kind is. The files are empty; their
-//! file system is recorded, since it may have locks of its own (NFS, FUSE).
+//! **Method:** As `ipc.pipe_rtt` (`trip.rs`), with three locks. The side whose turn it is holds two
+//! of them; the other side holds the third and sleeps for one of the two. Releasing that lock
+//! passes the turn, and its new owner then holds two. No lock is requested again before the other
+//! side has had it, so every hand-over has to happen, whichever side runs first.
 //!
-//! Traps: record locks belong to a process, the others to an open file: each side opens the files for itself. Closing
-//! any descriptor of a file gives up all record locks on it. The value is a whole round trip; lmbench prints half.
+//! With two files, as in lmbench, the side that releases a lock can take it again before the other
+//! has woken up, and counts hand-overs that never happened: a script that did so on one CPU counted
+//! 20,000 iterations on one side and 5,220 on the other.
 //!
-//! Source: lmbench3 `lat_fcntl`.
+//! The locks are on three files, on the whole file or on its first byte, depending on the kind. The
+//! files are empty. Their file system is recorded, since it may implement locks itself (NFS, FUSE).
+//!
+//! **Pitfalls:**
+//! - Record locks belong to a process, the other kinds to an open file, so each side opens the
+//!   files itself.
+//! - Closing any descriptor of a file releases all record locks on it.
+//! - The value is a whole round trip; lmbench prints half of one.
+//!
+//! **Sources:** lmbench3 `lat_fcntl`. See docs/methods/operating-system.md#round-trips.
 
 use super::trip::{self, End};
 use super::{NEAR, ONE_PROCESS_EACH};
@@ -41,13 +47,13 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         lineage: &["lmbench3:lat_fcntl"],
         interference: Interference::Blocking,
         target_half_width: 0.02,
-        quick: false,
+        tier: Tier::Standard,
         ..Info::new("ipc.lock_rtt")
     },
     run: Run::Here(run),
 };
 
-/// An end: the locks, which one it gives back next and which one it waits for next.
+/// An end: the locks, the one that it releases next and the one that it waits for next.
 struct Locks {
     files: [LockFile; 3],
     give: usize,
@@ -55,7 +61,8 @@ struct Locks {
 }
 
 impl Locks {
-    /// The files opened, nothing locked: the side that begins gives back the first lock and waits for the second.
+    /// Opens the files without locking any. The side that begins releases the first lock and waits
+    /// for the second.
     fn open(dir: &Path, kind: Kind, begins: bool) -> io::Result<Locks> {
         let open = |name| LockFile::open(&dir.join(name), kind);
         let files = [open("0")?, open("1")?, open("2")?];

@@ -1,6 +1,8 @@
-//! Talking between processes on one machine.
+//! Communication between processes on one machine.
 
 use groma_harness::Benchmark;
+use groma_harness::model::Family;
+use groma_harness::model::family::{Figure, Pick, Say, Select, Which};
 use groma_harness::prelude::*;
 
 mod ends;
@@ -22,6 +24,20 @@ mod sysv_sem_rtt;
 mod unix_bandwidth;
 mod unix_rtt;
 
+/// The round trip through pipes with both sides on one CPU.
+const ONE_CPU: Pick = Pick { which: Which::First, of: Select::OnOneCpu("ipc.pipe_rtt") };
+
+/// What the family says about itself.
+pub(crate) static ABOUT: Family = Family {
+    name: "ipc",
+    summary: "Communication between processes on one machine",
+    says: Say::Led(&[
+        Say::Text("a pipe round trip on one CPU takes {}", &[Figure::Value(ONE_CPU)]),
+        Say::Text(", between two CPUs {} as long", &[Figure::BetweenCpus("ipc.pipe_rtt")]),
+    ]),
+    rows: &[],
+};
+
 pub(crate) const ALL: &[&Benchmark] = &[
     &pipe_rtt::BENCH,
     &fifo_rtt::BENCH,
@@ -39,19 +55,19 @@ pub(crate) const ALL: &[&Benchmark] = &[
     &sendfile_bandwidth::BENCH,
 ];
 
-/// Where the two sides are unless told otherwise; every other placement can be asked for.
+/// The default placements of the two sides; every other placement can be requested.
 const NEAR: &[Placement] = &[Placement::SameCpu, Placement::SameLlc];
 
 /// How round trips scale.
 const ONE_PROCESS_EACH: Scaling =
     Scaling::processes("each copy forks its other side, which a process with threads must not");
 
-/// The length of a message, 1 byte unless told otherwise.
+/// The parameter for the length of a message, 1 byte by default.
 const fn sizes(full: &'static [&'static str]) -> Param {
-    Param { name: "size", help: "bytes in the message", kind: ParamKind::Size, quick: &[], default: &["1"], full }
+    Param::size("size", "bytes in the message").quick(&["1"]).full(full)
 }
 
-/// The text about a size that a limit of the system forbids.
+/// The error for a size that exceeds a limit of the system.
 fn beyond(size: usize, name: &str, limit: Option<u64>) -> BenchError {
     let limit = limit.map_or_else(|| "less".to_owned(), |n| n.to_string());
     BenchError::Unsupported(format!("a message of {size} bytes: {name} allows {limit}"))

@@ -1,18 +1,20 @@
-//! One message there and back between two processes over two POSIX message queues.
+//! Round trip of one message between two processes over two POSIX message queues.
 //!
-//! Measures `mq_send` and `mq_receive` on each side: a message is copied into the kernel, sorted by its priority (all
-//! have the same), handed to the process that waits, and copied out. Does not measure notification, priorities, or
-//! time-outs.
+//! **Measures:** `mq_send` and `mq_receive` on each side: a message is copied into the kernel,
+//! queued by priority (all have the same), handed to the waiting process, and copied out.
 //!
-//! Method and proofs: as `ipc.pipe_rtt` (`trip.rs`); the calls are made by number. A queue holds one message, which is
-//! all there ever is.
+//! **Does not measure:** Notification, priorities, or time-outs.
 //!
-//! Nothing stays: a queue loses its name as soon as it is open, and goes with its last descriptor.
+//! **Method:** As `ipc.pipe_rtt` (`trip.rs`); the calls are made by number. A queue has room for
+//! one message, and never holds more. A queue loses its name as soon as it is open and goes with
+//! its last descriptor, so nothing is left behind.
 //!
-//! Traps: limits. Without privileges a message has at most `fs.mqueue.msgsize_max` bytes (8192 unless changed) and a
-//! user 819,200 bytes in all queues (RLIMIT_MSGQUEUE); beyond them it is `unsupported`.
+//! **Pitfalls:** Limits apply. Without privilege a message has at most `fs.mqueue.msgsize_max`
+//! bytes (8192 by default) and a user 819,200 bytes in all queues (RLIMIT_MSGQUEUE). Larger sizes
+//! are `unsupported`.
 //!
-//! Source: os-methods; no table of the five papers has it.
+//! **Sources:** None of the reference papers measures it. See
+//! docs/methods/operating-system.md#round-trips.
 
 use super::ends::{all, message};
 use super::trip::{self, End};
@@ -38,7 +40,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
     run: Run::Here(run),
 };
 
-/// An end: the queue that it receives from, the queue that it sends to.
+/// An end: the queue that it receives from and the queue that it sends to.
 struct Queues {
     input: OwnedFd,
     output: OwnedFd,
@@ -61,12 +63,12 @@ impl End for Queues {
     }
 }
 
-/// A queue for messages of that size; `Unsupported` where a limit forbids it.
+/// Creates a queue for messages of `size` bytes; `Unsupported` where a limit forbids it.
 fn queue(size: usize) -> Result<OwnedFd, BenchError> {
     let queue = mq::queue(1, size);
     match queue.as_ref().map_err(io::Error::kind) {
         Err(io::ErrorKind::InvalidInput) => Err(beyond(size, "fs.mqueue.msgsize_max", mq::most_bytes())),
-        // EMFILE: the bytes of all queues of this user, not descriptors.
+        // EMFILE: the limit on the bytes in all queues of this user, not on descriptors.
         Err(_) if queue.as_ref().is_err_and(mq::is_limit_of_user) => {
             Err(BenchError::Unsupported("this user has as many bytes in queues as RLIMIT_MSGQUEUE allows".to_owned()))
         }
@@ -98,7 +100,7 @@ mod tests {
 
     #[test]
     fn a_message_beyond_every_limit_is_unsupported() {
-        // 16 MiB is the most that even the superuser gets.
+        // 16 MiB is the maximum even for the superuser.
         assert!(matches!(try_out(&BENCH, &[("size", "32M")], None), Err(BenchError::Unsupported(_))));
     }
 }

@@ -1,23 +1,34 @@
-//! Bytes per second through a pipe from one process to another.
+//! Bandwidth of a pipe from one process to another, in bytes per second.
 //!
-//! Measures a stream as a program uses it: the writer fills every word of its buffer before each transfer, the reader
-//! looks at every word afterwards, so filling and looking belong to the time, as do the copies into and out of the
-//! kernel and the switches or wake-ups. `buffer` is what the pipe holds: 64 KiB on most machines, or the most that a
-//! program without privilege may ask for (F_SETPIPE_SZ). `by` is how the writer passes a buffer on: `write` copies it,
-//! `vmsplice` lends its pages to the pipe; the reader copies them out in both cases. Does not measure TCP, nor streams
-//! whose data nobody looks at.
+//! **Measures:** A stream as programs use it: the writer fills every word of its buffer before each
+//! transfer, and the reader looks at every word afterwards. The time includes filling, checking,
+//! the copies into and out of the kernel, and context switches or wake-ups.
 //!
-//! Method: the reader measures, each mebibyte (or four times what the pipe holds) alone, after a pipe's worth that is
-//! not timed; every transfer carries its own number in every word, and the reader compares (`stream.rs` beside this
-//! file). All buffers are whole pages of their own. With `vmsplice` the writer goes round so many buffers that none is
-//! filled again before it was read: one more than the pipe holds. The CPU time of each side for a gigabyte is a metric.
+//! - `buffer` is the capacity of the pipe: the default (64 KiB on most machines), or the most that
+//!   an unprivileged program may request (F_SETPIPE_SZ).
+//! - `by` is how the writer passes a buffer on: `write` copies it, `vmsplice` lends its pages to
+//!   the pipe. The reader copies the data out in both cases.
 //!
-//! Traps: credited instead of counted bytes (lmbench `bw_unix` credits 10 MiB whatever it moved, `bw_pipe -M` nearly
-//! doubles a total that its chunks do not divide); data that nobody touches (lmbench compiles the touching out); 64 KiB
-//! stay in the cache and can beat a copy of memory; placement; helpers that survive their parent; lent pages that are
-//! changed before they were read; a user with many pipes gets smaller ones (what it holds is among the facts).
+//! **Does not measure:** TCP, or streams whose data nobody reads.
 //!
-//! Source: lmbench 1996 table 3, lmbench3 `bw_pipe`.
+//! **Method:** The reader measures, since bytes count when they arrive. It times each mebibyte
+//! alone (or four times the capacity of the pipe if that is more), after reading one pipe's worth
+//! untimed. Every transfer carries its own number in every word, and the reader compares them
+//! (`stream.rs`). All buffers are whole, private pages. With `vmsplice` the writer rotates one more
+//! buffer than the pipe can hold, so none is refilled before it was read. The CPU time of each side
+//! per gigabyte is a metric.
+//!
+//! **Pitfalls:**
+//! - Bytes credited instead of counted: lmbench `bw_unix` credits 10 MiB whatever it moved, and
+//!   `bw_pipe -M` nearly doubles a total that its chunks do not divide.
+//! - Data that nobody touches: the compiler removes lmbench's accesses.
+//! - 64 KiB stay in the cache and can beat a memory copy.
+//! - The placement of the two sides; helper processes that outlive their parent.
+//! - Lent pages that change before they are read.
+//! - A user with many pipes gets smaller ones; the capacity is a fact of the round.
+//!
+//! **Sources:** lmbench 1996 table 3; lmbench3 `bw_pipe`. See
+//! docs/methods/operating-system.md#streams.
 
 use super::stream::{self, Medium};
 use crate::payload::fill;
@@ -37,22 +48,10 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         outputs: stream::OUTPUTS,
         params: &[
             stream::SIZE,
-            Param {
-                name: "buffer",
-                help: "what the pipe holds: as it is made, or as much as it may",
-                kind: ParamKind::Word(&["default", "max"]),
-                quick: &[],
-                default: &["default"],
-                full: &["default", "max"],
-            },
-            Param {
-                name: "by",
-                help: "how the writer passes its buffer on: copied, or as pages lent",
-                kind: ParamKind::Word(&["write", "vmsplice"]),
-                quick: &[],
-                default: &["write"],
-                full: &["write", "vmsplice"],
-            },
+            Param::word("buffer", "what the pipe holds: as it is made, or as much as it may", &["default", "max"])
+                .quick(&["default"]),
+            Param::word("by", "how the writer passes its buffer on: copied, or as pages lent", &["write", "vmsplice"])
+                .quick(&["write"]),
         ],
         scaling: stream::SCALING,
         placements: &[
@@ -85,7 +84,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let holds = pipe_holds(write_end.as_fd()).context("asking what the pipe holds")?;
     let medium = Medium { read_end, write_end, holds };
     stream::run(ctx, medium, size, u64::MAX, || {
-        // A transfer takes a page of the pipe or more, however short it is.
+        // Even the shortest transfer occupies a page of the pipe.
         let buffers = if lends { (holds as usize).div_ceil(size.max(page_size())) + 1 } else { 1 };
         let apart = round_up(size, page_size());
         let mut map = stream::buffer(buffers * apart)?;
@@ -121,7 +120,7 @@ mod tests {
                     let facts = &tried.result.output.facts;
                     assert!(facts.iter().any(|f| f.key == "stream.holds"), "{facts:?}");
                 }
-                // A user with many pipes may not make a larger one.
+                // A user with many pipes is not allowed a larger one.
                 Err(BenchError::Denied(why)) if buffer == "max" => eprintln!("{chosen:?}: {why}"),
                 Err(stop) => panic!("{chosen:?}: {stop}"),
             }

@@ -1,17 +1,25 @@
-//! One message there and back between two processes over two pipes.
+//! Round trip of one message between two processes over two pipes.
 //!
-//! Measures the whole round trip: a write and a read on each side, two wake-ups, and where both sides share a CPU two
-//! context switches. Does not measure bandwidth, and never prints half of itself as "one way".
+//! **Measures:** The whole round trip: a write and a read on each side, two wake-ups, and two
+//! context switches where both sides share a CPU.
 //!
-//! Method: each round trip is timed alone (it costs 2 us and more), so that the median is that of undisturbed trips and
-//! the tail is seen. The placement of the two sides is part of the result: the same pipe takes several times as long
-//! between two CPUs as on one, and a benchmark that leaves it to the scheduler reports a mixture. The proof counts
-//! context switches on both sides, the answers of the other side, and its exit code (`trip.rs`).
+//! **Does not measure:** Bandwidth, or one-way latency: half of a round trip is never reported as
+//! "one way".
 //!
-//! Traps: scheduler placement (lmbench `lat_pipe` 8 against 92 us on one machine); helpers that survive their parent
-//! (the other side ends at the end of its pipe, and dies with its parent).
+//! **Method:** Each round trip is timed alone, since it takes 2 us and more: the median is then
+//! that of undisturbed trips, and the tail is visible. The placement of the two sides is part of
+//! the result. The same pipe takes several times as long between two CPUs as on one, and a
+//! benchmark that leaves placement to the scheduler reports a mixture. The proofs count context
+//! switches on both sides and check the peer's answers and its exit code (`trip.rs`).
 //!
-//! Source: lmbench 1996 table 11, lmbench3 `lat_pipe`, Ousterhout 1990 table 3 (`cswitch`: one byte through two pipes).
+//! **Pitfalls:**
+//! - The scheduler's placement dominates: lmbench `lat_pipe` gave 8 us and 92 us on one machine
+//!   (2-vCPU KVM guest, AMD EPYC (Zen 4), Linux 6.18).
+//! - Helper processes can outlive their parent. Here the peer ends at the end of its pipe, and dies
+//!   with its parent.
+//!
+//! **Sources:** lmbench 1996 table 11; lmbench3 `lat_pipe`; Ousterhout 1990 table 3 (`cswitch`: one
+//! byte through two pipes). See docs/methods/operating-system.md#round-trips.
 
 use super::ends::{Stream, message};
 use super::{ONE_PROCESS_EACH, sizes, trip};
@@ -30,7 +38,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         lineage: &["lmbench1996:table11", "lmbench3:lat_pipe", "ousterhout1990:table3", "perf_bench:sched pipe"],
         interference: Interference::Blocking,
         target_half_width: 0.02,
-        // 2: the other side reads a message with one call instead of two.
+        // 2: the peer reads a message with one call instead of two.
         version: 2,
         ..Info::new("ipc.pipe_rtt")
     },

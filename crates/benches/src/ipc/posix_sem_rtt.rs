@@ -1,17 +1,23 @@
-//! A signal there and back between two processes over two POSIX semaphores.
+//! Round trip of a signal between two processes over two POSIX semaphores.
 //!
-//! Measures the hand-over: `sem_post` on one semaphore, `sem_wait` on the other, through the C library, each side
-//! asleep until the other has posted. Does not measure a semaphore that nobody waits for, which never enters the kernel
+//! **Measures:** The hand-over: `sem_post` on one semaphore and `sem_wait` on the other, through
+//! the C library. Each side sleeps until the other has posted.
+//!
+//! **Does not measure:** An uncontended semaphore, which never enters the kernel
 //! (`lock.posix_sem`).
 //!
-//! Method and proofs: as `ipc.pipe_rtt` (`trip.rs`). The semaphores lie in shared memory, without a name, on cache
-//! lines of their own. A library may look at a semaphore for a while before it sleeps (musl does so a hundred times),
-//! and between two CPUs that can be enough: it belongs to what a program gets.
+//! **Method:** As `ipc.pipe_rtt` (`trip.rs`). The semaphores are unnamed, in shared memory, on
+//! separate cache lines. A library may spin on a semaphore before it sleeps (musl looks a hundred
+//! times), and between two CPUs that can suffice. The spinning is part of the value, as it is part
+//! of what a program gets.
 //!
-//! Traps: uncontended called contended (will-it-scale `posix_semaphore1` makes 54 million a second); half a round trip
-//! (lmbench prints its semaphores so).
+//! **Pitfalls:**
+//! - Uncontended operations reported as contended: will-it-scale `posix_semaphore1` makes 54
+//!   million a second.
+//! - Half a round trip, which is what lmbench prints for its semaphores.
 //!
-//! Source: os-methods; no table of the five papers has it.
+//! **Sources:** None of the reference papers measures it. See
+//! docs/methods/operating-system.md#round-trips.
 
 use super::trip::{self, End};
 use super::{NEAR, ONE_PROCESS_EACH};
@@ -29,13 +35,13 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         placements: NEAR,
         interference: Interference::Blocking,
         target_half_width: 0.02,
-        quick: false,
+        tier: Tier::Standard,
         ..Info::new("ipc.posix_sem_rtt")
     },
     run: Run::Here(run),
 };
 
-/// An end: the semaphore that it waits on; it posts the other one.
+/// An end: the index of the semaphore that it waits on; it posts the other one.
 struct Waits<'a> {
     semaphores: &'a Semaphores,
     input: usize,

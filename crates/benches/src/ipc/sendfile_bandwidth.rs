@@ -1,19 +1,27 @@
-//! Bytes per second from a file that the page cache holds to another process, through a pipe or a Unix socket.
+//! Bandwidth of a cached file sent to another process, through a pipe or a Unix socket.
 //!
-//! Measures what serving a file costs: the writer names a part of the file, the reader reads it and looks at every
-//! word. `by` is the way: `sendfile`; `splice`, which needs a pipe in between where the other side is a socket; or
-//! `read_write`, the plain way through a buffer of the writer's own, which the other two are there to avoid. The writer
-//! never looks at the data, so this is no copy of `ipc.pipe_bandwidth`. Does not measure the disk, nor files larger
-//! than the caches.
+//! **Measures:** The cost of serving a file: the writer sends a part of a file in the page cache,
+//! and the reader reads it and looks at every word. The writer never looks at the data, which
+//! distinguishes it from `ipc.pipe_bandwidth`. `by` is the way:
+//! - `sendfile`.
+//! - `splice`, which needs a pipe in between where the reader has a socket.
+//! - `read_write`, through a buffer of the writer's own: the copies that the other two avoid.
 //!
-//! Method: a file of 4 MiB or one transfer, whose parts carry their number in every word, sent from its start to its
-//! end again and again; the rest is that of `ipc.pipe_bandwidth` (`stream.rs` beside this file). The file lies in the
-//! directory to work in, without a name from the beginning; what file system that is, is among the facts.
+//! **Does not measure:** The disk, or files larger than the caches.
 //!
-//! Traps: lent pages are those of the cache: somebody who writes to the file changes what is under way (nobody does
-//! here); bytes that never arrive are counted by a reader, not by a writer; file systems differ in what they lend.
+//! **Method:** A file of 4 MiB, or of one transfer if that is larger, whose parts carry their
+//! number in every word, is sent from start to end over and over. The rest is as in
+//! `ipc.pipe_bandwidth` (`stream.rs`). The file is in the work directory and has no name while it
+//! is used; its file system is a fact of the round.
 //!
-//! Source: McVoy, "The splice I/O model", 1998; lmbench3 `lat_http` (a server that reads or maps its files).
+//! **Pitfalls:**
+//! - The pages sent are those of the page cache, so whoever writes to the file changes data in
+//!   flight. Nobody does here.
+//! - Bytes that never arrive are counted by a writer, but not by a reader.
+//! - File systems differ in which pages they lend.
+//!
+//! **Sources:** McVoy, "The splice I/O model", 1998; lmbench3 `lat_http` (a server that reads or
+//! maps its files). See docs/methods/operating-system.md#streams.
 
 use super::stream::{self, Medium};
 use super::unix_bandwidth::PIECE;
@@ -37,22 +45,9 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         outputs: stream::OUTPUTS,
         params: &[
             stream::SIZE,
-            Param {
-                name: "by",
-                help: "how the writer passes a part of the file on",
-                kind: ParamKind::Word(&["sendfile", "splice", "read_write"]),
-                quick: &[],
-                default: &["sendfile"],
-                full: &["sendfile", "splice", "read_write"],
-            },
-            Param {
-                name: "to",
-                help: "what the reader reads from",
-                kind: ParamKind::Word(&["socket", "pipe"]),
-                quick: &[],
-                default: &["socket"],
-                full: &["socket", "pipe"],
-            },
+            Param::word("by", "how the writer passes a part of the file on", &["sendfile", "splice", "read_write"])
+                .quick(&["sendfile"]),
+            Param::word("to", "what the reader reads from", &["socket", "pipe"]).quick(&["socket"]),
         ],
         scaling: stream::SCALING,
         placements: &[Placement::SameCpu, Placement::SameLlc],
@@ -60,13 +55,13 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         lineage: &[],
         interference: Interference::Blocking,
         target_half_width: 0.05,
-        quick: false,
+        tier: Tier::Standard,
         ..Info::new("ipc.sendfile_bandwidth")
     },
     run: Run::Here(run),
 };
 
-/// Bytes of the file: more than a pipe or a socket holds, little to write in each round.
+/// Bytes of the file: more than a pipe or a socket holds, yet quickly written in each round.
 const FILE: usize = 4 << 20;
 
 fn run(ctx: &mut Ctx) -> Outcome {
@@ -134,7 +129,7 @@ mod tests {
                 let chosen = [("size", size), ("by", by), ("to", to)];
                 match measured(&BENCH, &chosen, Some(place.path())) {
                     Ok(_) => {}
-                    // Not every file system lends its pages.
+                    // Not every file system can lend its pages.
                     Err(BenchError::Unsupported(why)) if by != "read_write" => eprintln!("{chosen:?}: {why}"),
                     Err(stop) => panic!("{chosen:?}: {stop}"),
                 }

@@ -1,18 +1,25 @@
-//! A word there and back between two CPUs through their caches: two processes that never sleep.
+//! Round trip of a word between two CPUs through their caches; neither process ever sleeps.
 //!
-//! Measures a store that the other side sees, and one that comes back: four transfers of a cache line at most, no
-//! kernel. It is the floor of everything that two CPUs can tell each other. Does not measure atomic operations on one
-//! word, nor more than two CPUs.
+//! **Measures:** A store that the other side sees, and one that comes back: at most four transfers
+//! of a cache line and no kernel. It is the lower bound for any communication between two CPUs.
 //!
-//! Method: as the other round trips (`trip.rs`), but in intervals of many: one takes some 100 ns. Each side spins on a
-//! word that only the other one writes, on a cache line of its own; a word holds the number of its message, so none can
-//! be missed. The proof is that the other side answered exactly as many.
+//! **Does not measure:** Atomic operations on one word, or more than two CPUs.
 //!
-//! Traps: on one CPU each side would spin until the scheduler takes the CPU away: that placement is `unsupported`. A
-//! side that is not running lets the other one spin for a time slice, so on a busy machine half of the intervals can be
-//! disturbed. Two hardware threads of one core share its first cache: another placement, another number.
+//! **Method:** As the other round trips (`trip.rs`), but in intervals of many, since one takes some
+//! 100 ns. Each side spins on a word that only the other one writes, on its own cache line. A word
+//! holds the number of its message, so none can be missed. The proof is that the peer answered
+//! exactly as many.
 //!
-//! Source: os-methods; no table of the five papers has it.
+//! **Pitfalls:**
+//! - On one CPU each side would spin until the scheduler preempts it; that placement is
+//!   `unsupported`.
+//! - A side that is not running makes the other one spin for a time slice, so on a busy machine
+//!   half of the intervals can be disturbed.
+//! - Two hardware threads of one core share its first-level cache. They are another placement with
+//!   another value.
+//!
+//! **Sources:** None of the reference papers measures it. See
+//! docs/methods/operating-system.md#round-trips.
 
 use super::trip::{self, End};
 use crate::proofs;
@@ -35,13 +42,13 @@ pub(crate) static BENCH: Benchmark = Benchmark {
     run: Run::Here(run),
 };
 
-/// Words between two that are used: no processor has lines above 256 bytes.
+/// Distance of the two words, in words: no processor has cache lines above 256 bytes.
 const APART: usize = 64;
 
-/// Looks at a word before the other side counts as gone: seconds, while time slices are milliseconds.
+/// Loads of a word before the peer counts as gone. They take seconds, and time slices milliseconds.
 const PATIENCE: u64 = 1 << 30;
 
-/// An end: the word that it waits on, the word that it changes, and how often it has.
+/// An end: the word that it waits on, the word that it changes, and the number of messages so far.
 struct Words<'a> {
     input: &'a AtomicU32,
     output: &'a AtomicU32,
@@ -77,7 +84,7 @@ impl End for Words<'_> {
 fn run(ctx: &mut Ctx) -> Outcome {
     if proofs::on_one_cpu(ctx) {
         return Err(BenchError::Unsupported(
-            "two that spin on one CPU wait for the scheduler, not for each other".to_owned(),
+            "two processes that spin on one CPU wait for the scheduler, not for each other".to_owned(),
         ));
     }
     let words = Shared::<AtomicU32>::new(2 * APART).context("sharing memory with the other side")?;

@@ -1,12 +1,15 @@
-//! A stream from one process to another, for the bandwidths of this family: which way the bytes go is said by the files
-//! beside this one.
+//! The stream between two processes that the bandwidth benchmarks of this family measure.
 //!
-//! The reader measures, because a byte counts when it has arrived. Every transfer carries its own number in every word,
-//! and the reader compares, so no byte can be lost, doubled or credited without having been moved. Each mebibyte is
-//! timed alone, or four times what the medium holds where that is more: the two sides run as in a long stream, and most
-//! are undisturbed on a busy machine (pipe, same CPU, 85 % of the machine's time taken by others: 5.9 and 5.6 GB/s; in
-//! intervals of 5 ms 4.5 and 5.4). Before each, what the medium holds is read and not timed, or what the writer put
-//! there while nobody was reading would count as speed.
+//! How the bytes travel is up to the benchmarks. The reader measures, because a byte counts when it
+//! has arrived. Every transfer carries its own number in every word and the reader compares them,
+//! so no byte can be lost, duplicated or credited without having been moved.
+//!
+//! Each mebibyte is timed alone, or four times the capacity of the medium where that is more. Both
+//! sides then run as in a long stream, and most intervals are undisturbed on a busy machine: a pipe
+//! on one CPU, with 85 % of the machine's time taken by others, gave 5.9 and 5.6 GB/s, and in
+//! intervals of 5 ms 4.5 and 5.4. Before each, as much as the medium holds is read untimed;
+//! otherwise what the writer buffered while nobody read would count as speed. See
+//! docs/methods/operating-system.md#streams.
 
 use crate::payload::holds;
 use crate::proofs;
@@ -27,25 +30,18 @@ pub(super) const OUTPUTS: &[Output] = &[
 ];
 
 const fn cpu(suffix: &'static str, summary: &'static str) -> Output {
-    let derivation = Derivation::Series(suffix);
-    Output { suffix, summary, derivation, quantity: Some(Quantity::Latency), detail: true }
+    Output::named(suffix, summary).quantity(Quantity::TimePerGigabyte).detail()
 }
 
-/// What streams of all kinds are measured with.
+/// How streams of all kinds scale.
 pub(super) const SCALING: Scaling =
     Scaling::processes("each copy forks its other side, which a process with threads must not");
 
 /// The transfer sizes of all streams.
-pub(super) const SIZE: Param = Param {
-    name: "size",
-    help: "bytes in one transfer",
-    kind: ParamKind::Size,
-    quick: &[],
-    default: &["64K"],
-    full: &["4K", "16K", "64K", "256K", "1M"],
-};
+pub(super) const SIZE: Param =
+    Param::size("size", "bytes in one transfer").quick(&["64K"]).full(&["4K", "16K", "256K", "1M"]);
 
-/// What the bytes go through.
+/// The channel that carries the bytes.
 pub(super) struct Medium {
     pub read_end: OwnedFd,
     pub write_end: OwnedFd,
@@ -53,28 +49,28 @@ pub(super) struct Medium {
     pub holds: u64,
 }
 
-/// How the writer passes on the transfer of that number; made in the other process.
+/// How the writer sends the transfer of a given number; created in the writer's process.
 pub(super) type Send<'a> = Box<dyn FnMut(BorrowedFd<'_>, u64) -> io::Result<()> + 'a>;
 
-/// Bytes timed at once, at least.
+/// The least bytes timed at once.
 const TIMED: u64 = 1 << 20;
-/// Decimal: bandwidths are.
+/// A gigabyte; bandwidths are decimal.
 const GB: f64 = 1e9;
 
-/// The words that the two sides share.
+/// Indices of the words that both sides share.
 const STOP: usize = 0;
 const WRITTEN: usize = 1;
 const CPU_NS: usize = 2;
 const ERRNO: usize = 3;
 
-/// A buffer of so many bytes, in pages of its own that are present.
+/// A buffer of `size` bytes in its own pages, all of them present.
 pub(super) fn buffer(size: usize) -> io::Result<Map> {
     let mut map = Map::anonymous(size, Policy::Base)?;
     map.populate();
     Ok(map)
 }
 
-/// The other side: one transfer after the other, until it is told to stop.
+/// The writer: makes one transfer after the other until `STOP` is set.
 fn write_until_stopped<'a>(
     to: BorrowedFd<'_>,
     size: usize,
@@ -94,14 +90,15 @@ fn write_until_stopped<'a>(
     Ok(())
 }
 
-/// Why the stream ended before its time: what the writer says, which knows more than the end that the reader saw.
+/// Why the stream ended early: the writer's error if it has one, since the reader sees only the end
+/// of the stream.
 fn broken(seen: &io::Error, shared: &[AtomicU64]) -> BenchError {
     let error = match shared[ERRNO].load(SeqCst) as i32 {
         0 => return BenchError::from_io("reading", seen),
         errno => io::Error::from_raw_os_error(errno),
     };
     match BenchError::from_io("writing", &error) {
-        // Too long for a message, or a way that this kernel, file system or socket does not go.
+        // Too long for a message, or not supported by this kernel, file system or socket.
         BenchError::Failed(why) if matches!(error.raw_os_error(), Some(EMSGSIZE | EINVAL | EOPNOTSUPP)) => {
             BenchError::Unsupported(why)
         }
@@ -114,8 +111,8 @@ const EINVAL: i32 = 22;
 const EMSGSIZE: i32 = 90;
 const EOPNOTSUPP: i32 = 95;
 
-/// Streams transfers of `size` bytes through the medium and measures. They are numbered from 0 to `cycle` - 1, again
-/// and again; `prepare` makes, in the other process, the function that passes one on.
+/// Streams transfers of `size` bytes through the medium and measures. Their numbers cycle through 0
+/// to `cycle` - 1. `prepare` runs in the writer's process and returns the function that sends one.
 pub(super) fn run<'a>(
     ctx: &mut Ctx,
     medium: Medium,
@@ -124,7 +121,7 @@ pub(super) fn run<'a>(
     prepare: impl FnOnce() -> io::Result<Send<'a>>,
 ) -> Outcome {
     if size == 0 {
-        return Err(BenchError::Unsupported("a transfer has a byte or more".to_owned()));
+        return Err(BenchError::Unsupported("a transfer has at least 1 byte".to_owned()));
     }
     let Medium { read_end, write_end, holds: held } = medium;
     let shared = Shared::<AtomicU64>::new(4).context("sharing four words")?;
@@ -194,7 +191,7 @@ pub(super) mod tests {
     use groma_harness::testing::{Tried, try_out};
     use std::path::Path;
 
-    /// A stream was measured, and nothing but what was moved and compared counts.
+    /// Asserts that a stream was measured, and that only what was moved and compared counts.
     pub(crate) fn measured(
         bench: &Benchmark,
         chosen: &[(&str, &str)],

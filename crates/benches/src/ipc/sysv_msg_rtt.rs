@@ -1,17 +1,20 @@
-//! One message there and back between two processes over a System V message queue.
+//! Round trip of one message between two processes over a System V message queue.
 //!
-//! Measures `msgsnd` and `msgrcv` on each side: one queue, one type of message for each direction, as a server and a
-//! client have it. Does not measure a queue with messages that wait, nor the making of one.
+//! **Measures:** `msgsnd` and `msgrcv` on each side: one queue with one message type for each
+//! direction, as a server and a client use it.
 //!
-//! Method and proofs: as `ipc.pipe_rtt` (`trip.rs`).
+//! **Does not measure:** A queue with a backlog, or creating a queue.
 //!
-//! Nothing stays, not even after SIGKILL: the queue belongs to a guardian (`groma_sys::guardian`), since it can neither
-//! be removed early, which wakes all who wait with an error, nor does it go with its users.
+//! **Method:** As `ipc.pipe_rtt` (`trip.rs`). The queue cannot be removed early, which would wake
+//! all waiters with an error, nor does it go with its users. So it belongs to a guardian
+//! (`groma_sys::guardian`), and nothing is left behind, not even after SIGKILL.
 //!
-//! Traps: queues that a killed benchmark leaves behind until the system has no more; a message has at most
-//! `kernel.msgmax` bytes (8192 unless changed), beyond which it is `unsupported`.
+//! **Pitfalls:**
+//! - Queues left behind by killed benchmarks, until the system has no more.
+//! - A message has at most `kernel.msgmax` bytes (8192 by default). Larger sizes are `unsupported`.
 //!
-//! Source: os-methods; no table of the five papers has it.
+//! **Sources:** None of the reference papers measures it. See
+//! docs/methods/operating-system.md#round-trips.
 
 use super::ends::all;
 use super::trip::{self, End};
@@ -31,13 +34,13 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         placements: NEAR,
         interference: Interference::Blocking,
         target_half_width: 0.02,
-        quick: false,
+        tier: Tier::Standard,
         ..Info::new("ipc.sysv_msg_rtt")
     },
     run: Run::Here(run),
 };
 
-/// An end: the queue, and the types that it receives and sends.
+/// An end: the queue, and the message types that it receives and sends.
 struct Typed {
     queue: i32,
     input: i64,

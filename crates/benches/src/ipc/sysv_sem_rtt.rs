@@ -1,17 +1,20 @@
-//! A signal there and back between two processes over two System V semaphores.
+//! Round trip of a signal between two processes over two System V semaphores.
 //!
-//! Measures the hand-over: `semop` that adds 1 to one semaphore of a set, `semop` that takes 1 from the other, each
-//! side asleep until the other has added. Does not measure a semaphore that nobody waits for (`lock.sysv_sem`).
+//! **Measures:** The hand-over: a `semop` that adds 1 to one semaphore of a set, and a `semop` that
+//! takes 1 from the other. Each side sleeps until the other has added.
 //!
-//! Method and proofs: as `ipc.pipe_rtt` (`trip.rs`). The value is a whole round trip, four calls. lmbench prints half
-//! of one, and takes from one semaphore and adds to the other in one call: two calls a round trip.
+//! **Does not measure:** An uncontended semaphore (`lock.sysv_sem`).
 //!
-//! Nothing stays, not even after SIGKILL: the set belongs to a guardian (`groma_sys::guardian`).
+//! **Method:** As `ipc.pipe_rtt` (`trip.rs`). The value is a whole round trip of four calls.
+//! lmbench prints half of one, and takes from one semaphore and adds to the other in a single call,
+//! so its round trip has two calls. The set belongs to a guardian (`groma_sys::guardian`): nothing
+//! is left behind, not even after SIGKILL.
 //!
-//! Traps: sets that a killed benchmark leaves behind (lmbench `lat_sem` after Ctrl-C); a signal handler that kills by a
-//! process id read from the wrong memory (the same).
+//! **Pitfalls:**
+//! - Sets left behind by a killed benchmark (lmbench `lat_sem` after Ctrl-C).
+//! - A signal handler that kills a process id read from the wrong memory (also `lat_sem`).
 //!
-//! Source: lmbench3 `lat_sem`.
+//! **Sources:** lmbench3 `lat_sem`. See docs/methods/operating-system.md#round-trips.
 
 use super::trip::{self, End};
 use super::{NEAR, ONE_PROCESS_EACH};
@@ -35,7 +38,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
     run: Run::Here(run),
 };
 
-/// An end: the set, and the semaphore that it waits on; it adds to the other one.
+/// An end: the set, and the index of the semaphore that it waits on; it adds to the other one.
 struct Waits {
     set: i32,
     input: u16,

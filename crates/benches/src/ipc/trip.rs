@@ -1,17 +1,19 @@
-//! The one loop of all round trips: a message goes to another process, which sends back an answer that only it can
-//! give.
+//! The loop shared by all round trips: a message to a peer process, and its answer.
 //!
-//! The two sides are the two [`End`]s of a channel. Each message carries a number in its first and its last byte; the
-//! other side checks that both are there and answers with the next number. Channels that carry no bytes (a counter, a
-//! semaphore, a lock) hand over a token instead. In the end the other side is told that it is the last message, and it
-//! has to have answered exactly as many as there were iterations.
+//! The two sides are the two [`End`]s of a channel. Each message carries a number in its first and
+//! last byte; the peer checks both and answers with the next number, so an answer proves that the
+//! peer received the message. Channels without bytes (a counter, a semaphore, a lock) hand over a
+//! token instead. The last message is marked as such, and the peer must have answered exactly as
+//! many as there were iterations.
 //!
-//! On one CPU a round trip cannot happen without two context switches, and they are proven. Between two CPUs it can: an
-//! answer that is there before this side has gone to sleep (1.73 switches a round trip over datagrams on a busy
-//! machine).
+//! On one CPU a round trip needs two context switches, and they are proven. Between two CPUs an
+//! answer can arrive before this side has gone to sleep (1.73 switches per round trip over
+//! datagrams on a busy machine), so nothing is proven there. See
+//! docs/methods/operating-system.md#round-trips.
 //!
-//! The other side ends by itself at an error, is killed when this side stops with one, and dies with the worker. When it is
-//! gone, this side stops: a channel with an end says so, and waiting for any other is interrupted ([`PeerWatch`]).
+//! The peer ends by itself at an error, is killed when this side fails, and dies with the worker.
+//! When it is gone, this side stops: the end of a channel reports it where the channel has one, and
+//! waiting on any other channel is interrupted ([`PeerWatch`]).
 
 use crate::proofs;
 use groma_harness::prelude::*;
@@ -22,7 +24,7 @@ use std::io;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed, Ordering::SeqCst};
 use std::time::Duration;
 
-/// One end of a channel that goes both ways, with the message that is to be sent or was received.
+/// One end of a two-way channel, with the buffer of the message to send or received.
 pub(crate) trait End {
     /// The message; empty where a channel carries none.
     fn message(&mut self) -> &mut [u8];
@@ -30,11 +32,11 @@ pub(crate) trait End {
     /// Sends the message.
     fn send(&mut self) -> io::Result<()>;
 
-    /// Waits for a message as long as this one, which it replaces.
+    /// Waits for a message of the same length, which replaces this one.
     fn receive(&mut self) -> io::Result<()>;
 }
 
-/// The words that the two sides share.
+/// Indices of the words that both sides share.
 const READY: usize = 0;
 const LAST: usize = 1;
 const ANSWERED: usize = 2;
@@ -50,13 +52,13 @@ fn stamp(message: &mut [u8], number: u8) {
     }
 }
 
-/// Whether the message carries the number in both places; one without bytes does.
+/// Whether the message carries the number in both places; true for a message without bytes.
 #[inline]
 fn carries(message: &[u8], number: u8) -> bool {
     message.first().is_none_or(|b| *b == number) && message.last().is_none_or(|b| *b == number)
 }
 
-/// Makes a message an answer to itself.
+/// Turns a message into its answer.
 #[inline]
 fn answer(message: &mut [u8]) -> io::Result<()> {
     let number = message.first().map_or(0, |b| *b);
@@ -67,7 +69,7 @@ fn answer(message: &mut [u8]) -> io::Result<()> {
     Ok(())
 }
 
-/// The life of the other side: answers until it is told that a message is the last; how many it has answered.
+/// The peer: answers until a message is marked as the last, and returns how many it has answered.
 fn answer_all(end: &mut impl End, board: &Shared<AtomicU32>) -> io::Result<u32> {
     let mut answered = 0u32;
     loop {
@@ -83,8 +85,9 @@ fn answer_all(end: &mut impl End, board: &Shared<AtomicU32>) -> io::Result<u32> 
 
 /// Measures round trips between `here` and the end that `there` makes in another process.
 ///
-/// `there` runs in that process, and the measurement waits until it has: what belongs to a process (a lock) is taken
-/// there. What it owns is closed on this side, so that a channel with an end notices when the other side is gone.
+/// `there` runs in the peer's process and acquires what belongs to that process (a lock); the
+/// measurement waits until it has. What `there` owns is closed on this side, so the end of the
+/// channel shows that the peer is gone.
 pub(crate) fn measure<E: End>(ctx: &mut Ctx, here: &mut impl End, there: impl FnOnce() -> io::Result<E>) -> Outcome {
     let board = Shared::<AtomicU32>::new(3).context("sharing memory with the other side")?;
     let mut peer = ctx.fork_peer(&[], || {
@@ -107,12 +110,12 @@ pub(crate) fn measure<E: End>(ctx: &mut Ctx, here: &mut impl End, there: impl Fn
     })?;
     while board[READY].load(SeqCst) == 0 {
         shared::wait(&board[READY], 0, Some(Duration::from_millis(20)));
-        if let Some(exit) = peer.poll().context("looking after the other side")? {
+        if let Some(exit) = peer.poll().context("checking on the other side")? {
             return Err(BenchError::Failed(format!("the other side {exit} before the first message")));
         }
     }
 
-    let peer_watch = PeerWatch::over(&mut peer).context("watching over the other side")?;
+    let peer_watch = PeerWatch::over(&mut peer).context("watching the other side")?;
     let here_before = Usage::thread();
     let mut number = 0u8;
     let measured = ctx.measure(|iters| {
@@ -122,7 +125,7 @@ pub(crate) fn measure<E: End>(ctx: &mut Ctx, here: &mut impl End, there: impl Fn
             here.receive().context("receiving")?;
             number = number.wrapping_add(1);
             if !carries(here.message(), number) {
-                return Err(BenchError::Failed("the answer is not that to the last message".to_owned()));
+                return Err(BenchError::Failed("the answer does not match the last message".to_owned()));
             }
         }
         Ok(())
@@ -138,21 +141,22 @@ pub(crate) fn measure<E: End>(ctx: &mut Ctx, here: &mut impl End, there: impl Fn
     here.send().context("sending the last message")?;
     let peer = peer.wait().context("waiting for the other side")?;
     proofs::peer_ended_well(ctx, &peer);
-    // Modulo 2^32, as the board counts.
+    // Modulo 2^32, like the counter in shared memory.
     let missing = (ctx.iterations() as u32).wrapping_sub(board[ANSWERED].load(SeqCst)) as i32;
     ctx.prove("round trips that the other side did not answer", "0", f64::from(missing), 0.0..=0.0);
     proofs::switches_on_one_cpu(ctx, &here_before, &peer);
     Ok(())
 }
 
-/// What the tests of all round trips have in common.
+/// Shared by the tests of all round trips.
 #[cfg(test)]
 pub(crate) mod testing {
     use crate::proofs::testing::try_on_one_cpu;
     use groma_harness::prelude::*;
     use std::path::Path;
 
-    /// Tries it on one CPU, where every round trip takes two context switches. `Unsupported` is said, and passes.
+    /// Tries it on one CPU, where every round trip takes two context switches. `Unsupported` is
+    /// printed, and passes.
     pub(crate) fn every_round_trip_switches(bench: &Benchmark, chosen: &[(&str, &str)], dir: Option<&Path>) {
         match try_on_one_cpu(bench, chosen, dir) {
             Err(BenchError::Unsupported(why)) => eprintln!("skipped: {why}"),
@@ -160,7 +164,7 @@ pub(crate) mod testing {
         }
     }
 
-    /// The other side has answered all of them and left well.
+    /// Asserts that the peer has answered all messages and exited with code 0.
     pub(crate) fn answered(tried: &groma_harness::testing::Tried) {
         assert_eq!(tried.proven("exit code of the other side"), 0.0);
         assert_eq!(tried.proven("round trips that the other side did not answer"), 0.0);
@@ -183,7 +187,8 @@ mod tests {
         }
     }
 
-    /// Waits for a word that nobody changes, as the other side of a benchmark whose channel has no end.
+    /// Waits for a word that nobody changes, like the end of a channel that does not report a dead
+    /// peer.
     struct Silent(Shared<AtomicU32>);
 
     impl End for Silent {
@@ -203,7 +208,7 @@ mod tests {
         }
     }
 
-    /// An end at which nothing can be received.
+    /// An end whose receive fails.
     struct Broken;
 
     impl End for Broken {
@@ -228,7 +233,7 @@ mod tests {
     #[test]
     fn a_dead_peer_is_noticed_where_the_channel_has_no_end() {
         use groma_harness::sys::fork;
-        // As in a worker, which has one thread.
+        // In a process with one thread, like a worker.
         let mut worker = fork::fork(|| {
             fork::enforce_one_thread();
             let tried = groma_harness::testing::try_out(&ENDLESS, &[], None);
@@ -237,7 +242,7 @@ mod tests {
             )
         })
         .expect("fork");
-        // A minute of looks; it takes some milliseconds.
+        // Polls for a minute at most; it takes some milliseconds.
         let mut looks = 0..12_000;
         let exit = loop {
             if let Some(exit) = worker.poll().expect("wait") {

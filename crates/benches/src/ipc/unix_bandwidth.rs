@@ -1,18 +1,24 @@
-//! Bytes per second through a Unix socket from one process to another.
+//! Bandwidth of a Unix socket from one process to another, in bytes per second.
 //!
-//! Measures a stream as `ipc.pipe_bandwidth` does: the writer fills every word, the reader looks at every word. `kind`
-//! is `stream`, or `seqpacket`, where each transfer is one message that arrives whole or not at all: the longest that
-//! fits into the buffer. `buffer` is what the socket holds: as it is made, or 4 MiB as far as a program without
-//! privilege may ask for them (SO_SNDBUF up to `net.core.wmem_max`). Does not measure datagrams, whose readers get no
-//! end.
+//! **Measures:** A stream as in `ipc.pipe_bandwidth`: the writer fills every word, the reader looks
+//! at every word.
 //!
-//! Method: a pair of connected sockets; the rest is that of `ipc.pipe_bandwidth` (`stream.rs` beside this file). The
-//! kernel counts its own overhead against the buffer, so less than it is under way.
+//! - `kind` is `stream`, or `seqpacket`, where each transfer is one message that arrives whole or
+//!   not at all; the largest is the one that fits into the buffer.
+//! - `buffer` is the capacity of the socket: the default, or 4 MiB as far as an unprivileged
+//!   program may request them (SO_SNDBUF up to `net.core.wmem_max`).
 //!
-//! Traps: credited instead of counted bytes, and a buffer that large transfers overrun (lmbench `bw_unix` credits 10
-//! MiB whatever it moved: 19,140 instead of 2000 MB/s); data that nobody touches; placement.
+//! **Does not measure:** Datagrams, whose readers see no end of the stream.
 //!
-//! Source: lmbench3 `bw_unix`.
+//! **Method:** A pair of connected sockets; the rest is as in `ipc.pipe_bandwidth` (`stream.rs`).
+//! The kernel charges its own overhead to the buffer, so fewer bytes than its size are in flight.
+//!
+//! **Pitfalls:**
+//! - Bytes credited instead of counted, and a buffer that large transfers overrun: lmbench
+//!   `bw_unix` credits 10 MiB whatever it moved, 19,140 instead of 2000 MB/s.
+//! - Data that nobody touches; the placement of the two sides.
+//!
+//! **Sources:** lmbench3 `bw_unix`. See docs/methods/operating-system.md#streams.
 
 use super::stream::{self, Medium};
 use crate::payload::fill;
@@ -32,22 +38,9 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         outputs: stream::OUTPUTS,
         params: &[
             stream::SIZE,
-            Param {
-                name: "kind",
-                help: "kind of the socket",
-                kind: ParamKind::Word(&["stream", "seqpacket"]),
-                quick: &[],
-                default: &["stream"],
-                full: &["stream", "seqpacket"],
-            },
-            Param {
-                name: "buffer",
-                help: "what the socket holds: as it is made, or up to 4 MiB",
-                kind: ParamKind::Word(&["default", "large"]),
-                quick: &[],
-                default: &["default"],
-                full: &["default", "large"],
-            },
+            Param::word("kind", "kind of the socket", &["stream", "seqpacket"]).quick(&["stream"]),
+            Param::word("buffer", "what the socket holds: as it is made, or up to 4 MiB", &["default", "large"])
+                .quick(&["default"]),
         ],
         scaling: stream::SCALING,
         placements: &[Placement::SameCpu, Placement::SameLlc],
@@ -59,9 +52,10 @@ pub(crate) static BENCH: Benchmark = Benchmark {
     run: Run::Here(run),
 };
 
-/// What the kernel takes at once (net/unix/af_unix.c): one piece more than the buffer holds may be under way.
+/// Bytes that the kernel takes at once (net/unix/af_unix.c): one piece more than the buffer holds
+/// may be in flight.
 pub(super) const PIECE: u64 = 32 << 10;
-/// What iperf and others ask for; the kernel cuts it to its limit.
+/// What iperf and others request; the kernel reduces it to its limit.
 const LARGE: usize = 4 << 20;
 
 fn run(ctx: &mut Ctx) -> Outcome {

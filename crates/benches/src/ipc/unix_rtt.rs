@@ -1,17 +1,24 @@
-//! One message there and back between two processes over Unix sockets.
+//! Round trip of one message between two processes over Unix sockets.
 //!
-//! Measures a write and a read on each side of a pair of sockets, of each kind: a stream, datagrams, messages over a
-//! connection. Does not measure the making of connections, nor the passing of descriptors.
+//! **Measures:** A write and a read on each side of a pair of sockets, for each kind: stream,
+//! datagrams, and messages over a connection (`seqpacket`).
 //!
-//! Method: as `ipc.pipe_rtt` (`trip.rs`). The two sockets are made as a pair, or connected through addresses as those
-//! of two programs are; addresses are abstract, so nothing lies in the file system. A stream's message is sent and read
-//! on until it is whole, however large; datagrams and messages come whole or not at all, and one above the socket's
-//! buffer is `unsupported`.
+//! **Does not measure:** Making connections, or passing descriptors.
 //!
-//! Traps: messages above the buffer that end the benchmark without a word (lmbench `lat_unix -m`); placement (9 against
-//! 34 us with lmbench on one machine); tools that let one task write to itself and call it IPC (will-it-scale `unix1`).
+//! **Method:** As `ipc.pipe_rtt` (`trip.rs`). The two sockets are made as a pair, or connected
+//! through addresses as two programs would do; the addresses are abstract, so nothing appears in
+//! the file system. A stream's message is sent and read until it is whole, whatever its size.
+//! Datagrams and messages arrive whole or not at all, and one above the socket's buffer is
+//! `unsupported`.
 //!
-//! Source: lmbench 1996 table 11, lmbench3 `lat_unix`.
+//! **Pitfalls:**
+//! - Messages larger than the buffer end lmbench `lat_unix -m` silently.
+//! - The placement of the two sides: 9 us against 34 us with lmbench on one machine (2-vCPU KVM
+//!   guest, AMD EPYC (Zen 4), Linux 6.18).
+//! - One task that writes to itself, reported as IPC (will-it-scale `unix1`).
+//!
+//! **Sources:** lmbench 1996 table 11; lmbench3 `lat_unix`. See
+//! docs/methods/operating-system.md#round-trips.
 
 use super::ends::{Socket, message};
 use super::{NEAR, ONE_PROCESS_EACH, beyond, sizes, trip};
@@ -27,22 +34,9 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         timing: Timing::Each,
         params: &[
             sizes(&["1", "64", "1K", "16K", "64K"]),
-            Param {
-                name: "kind",
-                help: "what the sockets carry",
-                kind: ParamKind::Word(&["stream", "dgram", "seqpacket"]),
-                quick: &[],
-                default: &["stream"],
-                full: &["stream", "dgram", "seqpacket"],
-            },
-            Param {
-                name: "socket",
-                help: "made as a pair, or connected through an abstract address",
-                kind: ParamKind::Word(&["pair", "named"]),
-                quick: &[],
-                default: &["pair"],
-                full: &["pair", "named"],
-            },
+            Param::word("kind", "what the sockets carry", &["stream", "dgram", "seqpacket"]).quick(&["stream"]),
+            Param::word("socket", "made as a pair, or connected through an abstract address", &["pair", "named"])
+                .quick(&["pair"]),
         ],
         scaling: ONE_PROCESS_EACH,
         placements: NEAR,

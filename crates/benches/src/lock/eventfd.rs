@@ -1,14 +1,15 @@
-//! An event counter that one task adds to and reads itself.
+//! An event counter (eventfd) that one task writes and reads itself.
 //!
-//! Measures a write and a read of an `eventfd`, through the C library, where neither waits. Does not measure a wake-up
-//! of another task (`ipc.eventfd_rtt`).
+//! **Measures:** A write and a read of an `eventfd`, through the C library, where neither waits.
 //!
-//! Method: many pairs in one short interval; each read has to find the 1 that was added. The proof is the same loop in
-//! a child cut off from the kernel.
+//! **Does not measure:** Waking another task (`ipc.eventfd_rtt`).
 //!
-//! Traps: this called communication (will-it-scale `eventfd1`).
+//! **Method:** Many pairs in one short interval; each read must return the 1 that was added. The
+//! proof is the same loop in a child cut off from the kernel.
 //!
-//! Source: will-it-scale `eventfd1`.
+//! **Pitfalls:** will-it-scale `eventfd1` measures this and calls it communication.
+//!
+//! **Sources:** will-it-scale `eventfd1`. See docs/methods/operating-system.md#locks.
 
 use crate::entry;
 use crate::work::Done;
@@ -23,7 +24,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         about: about!("eventfd.rs"),
         iteration: "one write and one read",
         lineage: &["wis:eventfd1"],
-        quick: false,
+        tier: Tier::Standard,
         ..Info::new("lock.eventfd")
     },
     run: Run::Here(run),
@@ -44,7 +45,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
         if sum == iters {
             Ok(())
         } else {
-            Err(BenchError::Failed(format!("the counter gave {sum} for {iters} times 1")))
+            Err(BenchError::Failed(format!("the reads of the counter add up to {sum}, not {iters}")))
         }
     };
     ctx.measure(&mut body)?;

@@ -1,18 +1,24 @@
-//! A lock on a file that nobody else wants: lock and unlock.
+//! An uncontended file lock: lock and unlock.
 //!
-//! Measures two calls, through the C library, of each kind: a lock of the process on one byte (POSIX record lock), of
-//! the open file on one byte, or of the open file on all of it (`flock`). Does not measure waiting for a lock
-//! (`ipc.lock_rtt`), nor the opening of the file.
+//! **Measures:** Two calls, through the C library, of each kind: a lock of the process on one byte
+//! (POSIX record lock), a lock of the open file on one byte, or a lock of the open file on all of
+//! it (`flock`).
 //!
-//! Method: many pairs in one short interval on an empty file of our own. With `object=shared` the members of a worker group
-//! open one file and lock a byte each: none ever waits, but all go through the file's one list of locks. The proofs:
-//! the same loop in a child cut off from the kernel, and another process finds the lock held while it is.
+//! **Does not measure:** Waiting for a lock (`ipc.lock_rtt`), or opening the file.
 //!
-//! Traps: `flock` has no bytes, so members that share a file would wait for each other: `unsupported`. Record locks
-//! belong to the process: among threads they would not exclude. The file system is recorded, since it may have locks of
-//! its own.
+//! **Method:** Many pairs in one short interval on our own empty file. With `object=shared` the
+//! members of a worker group open one file and each lock a byte of it: none ever waits, but all use
+//! the file's single list of locks. The proofs are the same loop in a child cut off from the
+//! kernel, and that another process finds the lock held exactly while it is.
 //!
-//! Source: will-it-scale `lock1`, `lock2` (which waits); the peer with two sides is lmbench3 `lat_fcntl`.
+//! **Pitfalls:**
+//! - `flock` has no byte ranges, so members that share a file would wait for each other:
+//!   `unsupported`.
+//! - Record locks belong to the process, so threads would not exclude each other.
+//! - The file system is recorded, since it may implement locks itself.
+//!
+//! **Sources:** will-it-scale `lock1` and `lock2` (which waits). lmbench3 `lat_fcntl`, with two
+//! sides, is `ipc.lock_rtt`. See docs/methods/operating-system.md#locks.
 
 use super::{LOCK_KIND, OBJECT, lock_kind};
 use crate::entry;
@@ -60,9 +66,10 @@ fn run(ctx: &mut Ctx) -> Outcome {
     excludes(ctx, &file, || LockFile::open(&path, kind)?.is_held_by_another(byte))
 }
 
-/// Another process finds the lock held exactly while it is.
+/// Proves that another process finds the lock held exactly while it is.
 fn excludes(ctx: &mut Ctx, file: &LockFile, look: impl Fn() -> io::Result<bool>) -> Outcome {
-    // Threads must not fork, and the processes of a worker group run the same code as one alone.
+    // Threads must not fork, and the processes of a worker group run the same code as a lone
+    // worker.
     if ctx.workers() > 1 {
         return Ok(());
     }

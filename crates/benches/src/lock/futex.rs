@@ -1,17 +1,22 @@
-//! The futex call when there is nothing to do: nobody sleeps, or the word has changed already.
+//! The futex call with nothing to do: no waiter to wake, or a word that has already changed.
 //!
-//! Measures FUTEX_WAKE that wakes nobody and FUTEX_WAIT that does not wait: entry, look-up of the word, and the
-//! kernel's bucket of sleepers. Locks call them when they lose a race. Does not measure a wake-up (`ipc.futex_rtt`).
+//! **Measures:** FUTEX_WAKE that wakes nobody and FUTEX_WAIT that does not wait: the entry into the
+//! kernel, the lookup of the word, and its bucket of waiters. Locks make these calls when they lose
+//! a race.
 //!
-//! Method: many calls by number in one short interval. A wake has to answer 0 and a wait EAGAIN, each of them. The word
-//! is looked up as a private one of the process, or as one that processes share, which takes the kernel longer. With
-//! `object=shared` all members of a worker group use one word in a mapped file, and with it one bucket. The proof is the same
-//! loop in a child cut off from the kernel.
+//! **Does not measure:** A wake-up (`ipc.futex_rtt`).
 //!
-//! Traps: a word without sleepers is answered without a look at its bucket's lock; kernels since 6.16 have a table for
-//! each process.
+//! **Method:** Many calls by number in one short interval. Every wake must return 0 and every wait
+//! EAGAIN. The word is looked up as private to the process, or as shared between processes, which
+//! takes the kernel longer. With `object=shared` all members of a worker group use one word in a
+//! mapped file, and therefore one bucket. The proof is the same loop in a child cut off from the
+//! kernel.
 //!
-//! Source: will-it-scale `futex1` to `futex4`.
+//! **Pitfalls:**
+//! - A wake of a word without waiters does not take its bucket's lock.
+//! - Kernels since 6.16 have a futex table per process.
+//!
+//! **Sources:** will-it-scale `futex1` to `futex4`. See docs/methods/operating-system.md#locks.
 
 use super::{OBJECT, each_gave, shared_file};
 use crate::entry;
@@ -27,22 +32,13 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         about: about!("futex.rs"),
         iteration: "one call",
         params: &[
-            Param {
-                name: "op",
-                help: "wake nobody, or wait on a word that has changed",
-                kind: ParamKind::Word(&["wake", "wait"]),
-                quick: &[],
-                default: &["wake"],
-                full: &["wake", "wait"],
-            },
-            Param {
-                name: "key",
-                help: "how the kernel looks the word up: for threads of a process, or for processes",
-                kind: ParamKind::Word(&["private", "shared"]),
-                quick: &[],
-                default: &["private"],
-                full: &["private", "shared"],
-            },
+            Param::word("op", "wake nobody, or wait on a word that has changed", &["wake", "wait"]).quick(&["wake"]),
+            Param::word(
+                "key",
+                "how the kernel looks the word up: for threads of a process, or for processes",
+                &["private", "shared"],
+            )
+            .quick(&["private"]),
             OBJECT,
         ],
         needs: &[Need::WorkDir],
@@ -69,7 +65,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     }
 }
 
-/// Measures a call that has to answer `expected`.
+/// Measures a call that must return `expected`.
 fn measure(ctx: &mut Ctx, expected: isize, call: impl Fn() -> isize) -> Outcome {
     let done = Done::new();
     let mut body = |iters| {

@@ -1,6 +1,10 @@
-//! Locks, semaphores and counters that nobody else waits for; those that are waited for are in `ipc`.
+//! Uncontended locks, semaphores and counters; contended ones are in `ipc`.
+//!
+//! See docs/methods/operating-system.md#locks.
 
 use groma_harness::Benchmark;
+use groma_harness::model::Family;
+use groma_harness::model::family::{Figure, Say, Select};
 use groma_harness::prelude::*;
 use groma_harness::sys::file_lock::Kind;
 use std::fs::File;
@@ -12,20 +16,26 @@ mod mutex;
 mod posix_sem;
 mod sysv_sem;
 
+/// What the family says about itself.
+pub(crate) static ABOUT: Family = Family {
+    name: "lock",
+    summary: "Uncontended locks, semaphores and counters",
+    says: Say::Text("taking and leaving what nobody else wants costs {}", &[Figure::Range(Select::AllBut(&[]))]),
+    rows: &[],
+};
+
 pub(crate) const ALL: &[&Benchmark] =
     &[&futex::BENCH, &mutex::BENCH, &posix_sem::BENCH, &sysv_sem::BENCH, &eventfd::BENCH, &file::BENCH];
 
 /// Whose lock it is.
-pub(crate) const LOCK_KIND: Param = Param {
-    name: "kind",
-    help: "lock of a process or of an open file on a byte (fcntl), or on the whole file (flock)",
-    kind: ParamKind::Word(&["record", "open-file", "flock"]),
-    quick: &[],
-    default: &["record"],
-    full: &["record", "open-file", "flock"],
-};
+pub(crate) const LOCK_KIND: Param = Param::word(
+    "kind",
+    "lock of a process or of an open file on a byte (fcntl), or on the whole file (flock)",
+    &["record", "open-file", "flock"],
+)
+.quick(&["record"]);
 
-/// The kind of lock that was chosen.
+/// The kind of lock that the parameter names.
 pub(crate) fn lock_kind(ctx: &Ctx) -> Kind {
     match ctx.word("kind") {
         "record" => Kind::Record,
@@ -35,16 +45,12 @@ pub(crate) fn lock_kind(ctx: &Ctx) -> Kind {
 }
 
 /// Whether the members of a worker group have an object each or one together.
-const OBJECT: Param = Param {
-    name: "object",
-    help: "each member of a worker group has its own, or all share one",
-    kind: ParamKind::Word(&["private", "shared"]),
-    quick: &[],
-    default: &["private"],
-    full: &["private", "shared"],
-};
+const OBJECT: Param =
+    Param::word("object", "each member of a worker group has its own, or all share one", &["private", "shared"])
+        .quick(&["private"]);
 
-/// The file that the members of a worker group share, where they are to share the object; it goes with the round.
+/// The file that the members of a worker group share with `object=shared`; it is removed with the
+/// round.
 fn shared_file(ctx: &Ctx) -> Result<Option<File>, BenchError> {
     if ctx.word("object") == "private" {
         return Ok(None);
@@ -54,10 +60,11 @@ fn shared_file(ctx: &Ctx) -> Result<Option<File>, BenchError> {
     file.map(Some).context("opening the file that the worker group shares")
 }
 
-/// The outcome of operations that should have given `expected` each, of which `wrong` is one that did not.
+/// The outcome of operations that should each return `expected`; `wrong` is an answer that
+/// differed, if any.
 fn each_gave(expected: isize, wrong: Option<isize>, what: &str) -> Outcome {
     match wrong {
         None => Ok(()),
-        Some(answer) => Err(BenchError::Failed(format!("{what} answered {answer}, not {expected}"))),
+        Some(answer) => Err(BenchError::Failed(format!("{what} returned {answer}, not {expected}"))),
     }
 }

@@ -1,16 +1,20 @@
-//! A mutex of the C library that nobody else wants: lock and unlock.
+//! An uncontended mutex of the C library: lock and unlock.
 //!
-//! Measures `pthread_mutex_lock` and `pthread_mutex_unlock` of a mutex of the default kind: an atomic operation each,
-//! no kernel. Does not measure waiting for a mutex, nor the mutex of Rust.
+//! **Measures:** `pthread_mutex_lock` and `pthread_mutex_unlock` of a mutex of the default kind:
+//! one atomic operation each, no kernel.
 //!
-//! Method: many pairs in one short interval. glibc leaves the atomic operations out while a process has a single
-//! thread, so it depends on that: with `process=threaded` another thread exists, and sleeps. The proof is the same loop
-//! in a child cut off from the kernel, made before there is a second thread; the path is the same but for those
-//! operations.
+//! **Does not measure:** Waiting for a mutex, or Rust's mutex.
 //!
-//! Traps: the mutex of a process with one thread taken for that of a program that needs one.
+//! **Method:** Many pairs in one short interval. glibc omits the atomic operations in a process
+//! with a single thread, so with `process=threaded` a second thread exists, and sleeps. The proof
+//! is the same loop in a child cut off from the kernel. It is made before there is a second thread;
+//! its path differs only in those operations.
 //!
-//! Source: will-it-scale `pthread_mutex2`, which has one thread where it runs as processes; libMicro `mutex`.
+//! **Pitfalls:** The cost of a mutex in a process with one thread is not that in a program that
+//! needs a mutex.
+//!
+//! **Sources:** will-it-scale `pthread_mutex2`, which has one thread where it runs as processes;
+//! libMicro `mutex`. See docs/methods/operating-system.md#locks.
 
 use crate::entry;
 use crate::work::Done;
@@ -24,26 +28,24 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         summary: "Mutex (pthread) that nobody else wants: lock and unlock, without the kernel",
         about: about!("mutex.rs"),
         iteration: "one lock and one unlock",
-        params: &[Param {
-            name: "process",
-            help: "whether the process has a second thread, which sleeps",
-            kind: ParamKind::Word(&["threaded", "single"]),
-            quick: &[],
-            default: &["threaded"],
-            full: &["threaded", "single"],
-        }],
+        params: &[Param::word(
+            "process",
+            "whether the process has a second thread, which sleeps",
+            &["threaded", "single"],
+        )
+        .quick(&["threaded"])],
         scaling: Scaling::processes("whether there are other threads is a parameter"),
         lineage: &["wis:pthread_mutex2", "libmicro:mutex"],
-        quick: false,
+        tier: Tier::Standard,
         ..Info::new("lock.mutex")
     },
     run: Run::Here(run),
 };
 
-/// Room for a thread that sleeps; debug builds want the double of release builds.
+/// Bytes of stack for a thread that sleeps; debug builds need twice as much as release builds.
 const STACK: usize = 128 << 10;
 
-/// What is proven.
+/// The name of the proof.
 const LOCKED: &str = "times locked and unlocked, per time credited";
 
 fn run(ctx: &mut Ctx) -> Outcome {
@@ -58,7 +60,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
         if right == iters {
             Ok(())
         } else {
-            Err(BenchError::Failed(format!("a mutex answered {}", mutex.lock_unlock())))
+            Err(BenchError::Failed(format!("a mutex returned {}", mutex.lock_unlock())))
         }
     };
     entry::never_asks_the_kernel(ctx, &mut body)?;

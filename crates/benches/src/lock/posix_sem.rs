@@ -1,16 +1,20 @@
-//! A POSIX semaphore that nobody waits for: up and down again.
+//! An uncontended POSIX semaphore: post and wait.
 //!
-//! Measures `sem_post` and `sem_wait` of the C library where the semaphore is never below 1 when it is waited for: two
-//! atomic operations, no kernel. Does not measure a hand-over between two tasks (`ipc.posix_sem_rtt`): that is another
+//! **Measures:** `sem_post` and `sem_wait` of the C library where the semaphore is never below 1
+//! when it is waited for: two atomic operations, no kernel.
+//!
+//! **Does not measure:** A hand-over between two tasks (`ipc.posix_sem_rtt`), which is another
 //! quantity, a hundred times as large.
 //!
-//! Method: many pairs in one short interval. Up comes first, so even where all members of a worker group share one semaphore
-//! (`object=shared`, in a mapped file) none ever waits: what they share is a cache line. The proof is the same loop in
-//! a child cut off from the kernel: it must not notice; and the semaphore is at 0 in the end.
+//! **Method:** Many pairs in one short interval. The post comes first, so nobody waits even where
+//! all members of a worker group share one semaphore (`object=shared`, in a mapped file); what they
+//! share is a cache line. The proofs are that the same loop succeeds in a child cut off from the
+//! kernel, and that the semaphore is 0 at the end.
 //!
-//! Traps: this number called the cost of a semaphore (will-it-scale `posix_semaphore1`).
+//! **Pitfalls:** will-it-scale `posix_semaphore1` reports this number as the cost of a semaphore,
+//! although nobody waits.
 //!
-//! Source: will-it-scale `posix_semaphore1`.
+//! **Sources:** will-it-scale `posix_semaphore1`. See docs/methods/operating-system.md#locks.
 
 use super::{OBJECT, shared_file};
 use crate::entry;
@@ -26,7 +30,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         params: &[OBJECT],
         needs: &[Need::WorkDir],
         lineage: &["wis:posix_semaphore1"],
-        quick: false,
+        tier: Tier::Standard,
         ..Info::new("lock.posix_sem")
     },
     run: Run::Here(run),
@@ -49,7 +53,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     };
     ctx.measure(&mut body)?;
     done.prove(ctx, "turns of the semaphore, per turn credited");
-    // The others of a worker group may be between up and down.
+    // Other members of a worker group may be between post and wait.
     if ctx.workers() == 1 {
         let left = semaphores.value(0).context("looking at the semaphore")?;
         ctx.prove("what the semaphore is at afterwards", "0", f64::from(left), 0.0..=0.0);

@@ -1,16 +1,19 @@
-//! A System V semaphore that nobody waits for: up and down again.
+//! An uncontended System V semaphore: up and down.
 //!
-//! Measures two `semop`, through the C library: the kernel looks the set up by its number, takes its lock, and changes
-//! a number. It enters the kernel each time, which a POSIX semaphore does not. Does not measure a hand-over between two
-//! tasks (`ipc.sysv_sem_rtt`), nor SEM_UNDO.
+//! **Measures:** Two `semop` calls, through the C library: the kernel looks up the set by its id,
+//! takes its lock, and changes a number. Unlike a POSIX semaphore, it enters the kernel each time.
 //!
-//! Method: many pairs in one short interval, up first, so it never waits. The proofs: the same loop in a child cut off
-//! from the kernel, and the semaphore is at 0 in the end. The set belongs to a guardian (`groma_sys::guardian`): nothing
-//! stays, not even after SIGKILL.
+//! **Does not measure:** A hand-over between two tasks (`ipc.sysv_sem_rtt`), or SEM_UNDO.
 //!
-//! Traps: sets that are left behind. Each member of a worker group has a set of its own.
+//! **Method:** Many pairs in one short interval, up first, so it never waits. The proofs are the
+//! same loop in a child cut off from the kernel, and that the semaphore is 0 at the end. The set
+//! belongs to a guardian (`groma_sys::guardian`), so nothing is left behind, not even after
+//! SIGKILL. Each member of a worker group has its own set.
 //!
-//! Source: os-methods; lmbench3 `lat_sem` is `ipc.sysv_sem_rtt`.
+//! **Pitfalls:** Sets that are left behind by a killed benchmark.
+//!
+//! **Sources:** lmbench3 `lat_sem` is `ipc.sysv_sem_rtt`. See
+//! docs/methods/operating-system.md#locks.
 
 use crate::entry;
 use crate::work::Done;

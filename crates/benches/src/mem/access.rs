@@ -1,33 +1,47 @@
 //! Load-to-use latency by what is done to the line: read, modified, owned, prefetched.
 //!
-//! Measures the time from one access to the next that needs its answer, along a closed chain of nodes in random order.
-//! `own`: one atomic addition of 0 to the next node's address, so that the line must be this core's alone before the next
-//! step can begin (a lookup that takes a lock); it contains the atomic instruction itself, which is what is left in the
-//! first-level cache. `dirty`: a word of each line is incremented and the next address loaded, which does not wait for
-//! it: a lap over lines that the lap before has modified, so that what is evicted has to be written back. `prefetched`: each
-//! node also holds the address of the node eight steps on, and prefetches it. `nt_load`: a load that says it will not be
-//! needed again (`movntdqa`, `ldnp`); in ordinary memory most cores take it for any other. Not measured: what ownership costs
-//! when another core has the line.
+//! **Measures:** The time from one access to the next that needs its result, along a closed chain
+//! of nodes in random order. By `kind`:
+//! - `own`: an atomic addition of 0 to the next node's address, so that the line must be exclusive
+//!   to this core before the next step can begin (as in a lookup that takes a lock). It includes
+//!   the atomic instruction itself, which is what remains in the L1 cache.
+//! - `dirty`: increments a word of each line and loads the next address, which does not wait for
+//!   the increment. Each lap is over lines that the lap before has modified, so evicted lines must
+//!   be written back.
+//! - `prefetched`: each node also holds the address of the node eight steps ahead, and prefetches
+//!   it.
+//! - `nt_load`: a non-temporal load (`movntdqa`, `ldnp`). In ordinary memory most cores treat it as
+//!   any other load.
 //!
-//! Method: the nodes of one buffer are dealt to two chains in turn. One is accessed so, the other only read, interval by
-//! interval: `over_read` is the one over the other in the same round, and the lines that are read are not those that are
-//! modified. Pages are visited in groups of 32, so translation is paid once a group, as in `mem.latency`. In buffers
-//! beyond the caches all lines are dropped before anything is measured, where the CPU has an instruction for it: writing the
-//! pointers left many of them there. (Not in smaller ones: a shared cache that takes what the private one evicts may refuse
-//! lines that come from memory and were used once; 8 MiB read 119 ns so on Sapphire Rapids, which is memory.) Afterwards the increments are counted, and the atomic additions
-//! have left the chain as it was.
+//! **Does not measure:** The cost of ownership when another core has the line.
 //!
-//! Traps: an exchange for the next address moves every address on by one node a lap; an addition of 0 written in a language
-//! becomes a load; a write-back is hidden behind a single chain of loads (a Zen 4 pays 2 %: under load it is different);
-//! ARM cores may do an atomic operation where the line is instead of fetching it, and then `own` is the time of that.
+//! **Method:** The nodes of one buffer are dealt to two chains in turn. One chain is accessed by
+//! `kind`, the other only read, interval by interval. `over_read` is the ratio of the two in the
+//! same round, and the lines that are read are not those that are modified. Pages are visited in
+//! groups of 32, so translation is paid once per page, as in `mem.latency`. In buffers larger than
+//! the caches all lines are flushed before anything is measured, where the CPU has an instruction
+//! for it, because writing the pointers left many of them in the caches. Smaller buffers are not
+//! flushed: a shared cache that takes what the private one evicts may refuse lines that come from
+//! memory and were used once; 8 MiB then read 119 ns on Sapphire Rapids, which is memory.
 //!
-//! Source: memory-methods.md M8; lmbench3 `lat_mem_rd` only reads.
+//! **Proofs:** The increments are counted afterwards, and the atomic additions have left the chain
+//! unchanged.
+//!
+//! **Pitfalls:**
+//! - An exchange with the next address would move each address on by one node per lap.
+//! - A compiler turns an addition of 0 into a load.
+//! - A write-back hides behind a single chain of loads: 2 % on Zen 4. Under load it is different.
+//! - ARM cores may execute an atomic operation at the line's home instead of fetching the line;
+//!   `own` is then the time of that.
+//!
+//! **Sources:** lmbench3 `lat_mem_rd`, which only reads. See docs/methods/memory.md#access-kinds.
 
 use crate::work;
 use groma_harness::prelude::*;
+use groma_harness::sys::access::Accessor;
 use groma_harness::sys::arch::access::{ACCESS_UNROLL, Access};
-use groma_harness::sys::chains::{Accessor, Chains, Link, Order};
 use groma_harness::sys::pages::{Map, Policy, page_size};
+use groma_harness::sys::parallel_chase::{Chains, Link, Order};
 
 pub(crate) static BENCH: Benchmark = Benchmark {
     info: Info {
@@ -37,41 +51,23 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         timing: Timing::Floor,
         outputs: &[
             Output::MAIN,
-            Output {
-                suffix: "over_read",
-                summary: "How many times as long as a plain load from the same buffer",
-                derivation: Derivation::Ratio { of: "", to: READ },
-                quantity: Some(Quantity::Ratio),
-                detail: false,
-            },
-            Output {
-                suffix: "read",
-                summary: "A plain load from the same buffer",
-                derivation: Derivation::Series(READ),
-                quantity: None,
-                detail: true,
-            },
+            Output::named("over_read", "How many times as long as a plain load from the same buffer")
+                .ratio("", READ)
+                .quantity(Quantity::Ratio),
+            Output::named("read", "A plain load from the same buffer").series(READ).detail(),
         ],
         params: &[
-            Param {
-                name: "kind",
-                help: "what a step does to its line",
-                kind: ParamKind::Word(&["own", "dirty", "read", "prefetched", "nt_load"]),
-                quick: &[],
-                default: &["own", "dirty"],
-                full: &["own", "dirty", "read", "prefetched", "nt_load"],
-            },
-            Param {
-                name: "size",
-                help: "bytes that the two chains span together",
-                kind: ParamKind::SizeOf(Memory::PerMember(1)),
-                quick: &[],
-                default: &["16K", "512K", "8M", "128M"],
-                full: &["16K", "512K", "8M", "128M", "512M"],
-            },
+            Param::word("kind", "what a step does to its line", &["own", "dirty", "read", "prefetched", "nt_load"])
+                .quick(&["own"])
+                .standard(&["dirty"]),
+            Param::size("size", "bytes that the two chains span together")
+                .takes(Memory::PerMember(1))
+                .quick(&["16K"])
+                .standard(&["512K", "8M", "128M"])
+                .full(&["512M"]),
         ],
         target_half_width: 0.02,
-        quick: false,
+        tier: Tier::Standard,
         ..Info::new("mem.access")
     },
     run: Run::Here(run),
@@ -79,9 +75,11 @@ pub(crate) static BENCH: Benchmark = Benchmark {
 
 /// The chain that is only read.
 const READ: &str = "read";
-/// Nodes that a prefetch is ahead: eight times a step is more than memory takes once seven others are under way.
+/// Nodes that a prefetch is ahead: eight steps take longer than a load from memory while seven
+/// others are in flight.
 const AHEAD: usize = 8;
-/// Buffers up to this size are walked through once before they are measured.
+/// Buffers of up to this size are walked once before they are measured; larger ones are flushed.
+/// See docs/methods/memory.md#warm-up.
 const WARM: u64 = 16 << 20;
 
 fn run(ctx: &mut Ctx) -> Outcome {
@@ -137,8 +135,8 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let counted = if kind == Access::Dirty { dirtied } else { 0 };
     let name = "increments that are missing";
     ctx.prove(name, "0", counted as f64 - chains.counted() as f64, 0.0..=0.0);
-    // Steps that come back exactly after as many as there are nodes, and not before, were on one closed chain: after 16
-    // laps in turns of 16. Small buffers only: it takes 16 laps.
+    // On one closed chain, 16 laps in turns of 16 steps end exactly where they began. Small buffers
+    // only, since it takes 16 laps.
     if size <= WARM / 16 {
         let at = chains.position(0, 1);
         chains.access(read, 1, ACCESS_UNROLL * lap);

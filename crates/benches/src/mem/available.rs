@@ -1,19 +1,22 @@
-//! How much memory a program can still take before it meets a limit.
+//! Available memory: how much a program can take before it meets a limit.
 //!
-//! Measures the least of what the machine says is available, what the control groups above this process leave (all of them,
-//! of version 1 and 2; pages of files that are given up first count as free), and what `RLIMIT_AS` and `RLIMIT_DATA` leave. The
-//! fact `limit` names the one that binds. Does not find out by filling memory, which is how a benchmark kills its
-//! neighbours.
+//! **Measures:** The least of what the machine reports as available, what the control groups above
+//! this process leave (all of them, versions 1 and 2; page cache that can be reclaimed counts as
+//! free), and what `RLIMIT_AS` and `RLIMIT_DATA` leave. The fact `limit` names the one that binds.
+//! Memory is not filled to find out, because that is how a benchmark kills its neighbours.
 //!
-//! Method: read, then checked by touching a small part of it, a sixteenth and at most 64 MiB: every page of that is there
-//! afterwards, each by one minor fault, and none came from a disk. What the whole machine swapped and how long tasks waited
-//! for memory meanwhile are facts beside it, since they belong to everybody.
+//! **Method:** The limits are read. As a check, a sixteenth of the result and at most 64 MiB is
+//! touched: every page of it must be resident afterwards, and none may come from a disk. Minor
+//! faults, and the swapping and memory pressure of the whole machine meanwhile, are facts.
 //!
-//! Traps: lmbench `memsize` touches more and more until it gets slow: it meets the out-of-memory killer first under a
-//! control group, reads none, and stops at 1 GiB unless told otherwise; configuration by `MemTotal`; memory that is promised
-//! (overcommitted) and not there; reading the shared page of zeros instead of writing.
+//! **Pitfalls:**
+//! - lmbench `memsize` touches more and more until it gets slow. Under a control group it meets the
+//!   out-of-memory killer first, and it stops at 1 GiB unless configured otherwise; its
+//!   configuration uses `MemTotal`.
+//! - Overcommitted memory is promised and not there.
+//! - Reading instead of writing touches only the shared zero page.
 //!
-//! Source: lmbench3 `memsize`; memory-methods.md M1, lmbench-inventory.md N30.
+//! **Sources:** lmbench3 `memsize`. See docs/methods/memory.md#available-memory.
 
 use groma_harness::prelude::*;
 use groma_harness::sys::counters::Usage;
@@ -22,7 +25,7 @@ use groma_harness::sys::pages::{Map, Policy, page_size};
 
 pub(crate) static BENCH: Benchmark = Benchmark {
     info: Info {
-        summary: "Memory that can be taken before a limit is met",
+        summary: "Memory that a program can take before it meets a limit",
         about: about!("available.rs"),
         quantity: Quantity::Size,
         better: Some(Better::Higher),
@@ -36,18 +39,19 @@ pub(crate) static BENCH: Benchmark = Benchmark {
     run: Run::Here(run),
 };
 
-/// The part that is touched, and the most of it: far from any limit, and a few milliseconds.
+/// The fraction that is touched (one in `PART`), and the most bytes: far from any limit, and a few
+/// milliseconds.
 const PART: u64 = 16;
 const MOST: u64 = 64 << 20;
 
-/// How much of the room is touched, in whole pages.
-fn part(room: u64, page: u64) -> u64 {
-    (room / PART).min(MOST) / page * page
+/// How much of the available memory is touched, in whole pages.
+fn part(available: u64, page: u64) -> u64 {
+    (available / PART).min(MOST) / page * page
 }
 
 fn run(ctx: &mut Ctx) -> Outcome {
     let Some(Room { bytes, limit }) = facts::memory_headroom() else {
-        return Err(BenchError::Unsupported("nothing here says how much memory is available (no /proc)".to_owned()));
+        return Err(BenchError::Unsupported("cannot tell how much memory is available (no /proc)".to_owned()));
     };
     ctx.state(bytes as f64);
     ctx.fact("limit", limit);
@@ -62,16 +66,16 @@ fn run(ctx: &mut Ctx) -> Outcome {
     }
     sys::process::refuse_huge_pages();
     let pressure = facts::memory_pressure();
-    let mut map = Map::anonymous(touched as usize, Policy::Base).context("mapping a part of it")?;
+    let mut map = Map::anonymous(touched as usize, Policy::Base).context("mapping a part of the memory")?;
     let before = Usage::thread();
     map.populate();
     let used = Usage::thread().since(&before);
     let pages = (touched / page_size() as u64) as f64;
-    let there = map.resident_pages().context("looking which pages are there")? as f64;
+    let there = map.resident_pages().context("reading which pages are resident")? as f64;
     ctx.prove("share of the touched pages that are there", "exactly 1", there / pages, 1.0..=1.0);
-    // Some of the program's own may; memory that was swapped out comes back by the thousand.
+    // A few pages of the program itself may have been evicted; swapping brings back thousands.
     ctx.prove("pages that came from a disk", "8 or fewer", used.major_faults as f64, ..=8.0);
-    // Kernels that populate a range in one go count no fault a page.
+    // Kernels that populate a range at once count fewer faults.
     ctx.fact("faults_per_page", format!("{:.3}", used.minor_faults as f64 / pages));
     for (key, added) in facts::memory_pressure().since(&pressure) {
         ctx.fact(&format!("meanwhile.{key}"), added);

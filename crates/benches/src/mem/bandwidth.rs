@@ -1,34 +1,51 @@
-//! How many bytes a second a program reads, writes or copies, by the size of what it goes over.
+//! Memory bandwidth: bytes per second that a program reads, writes or copies, by working set.
 //!
-//! Measures whole passes over a buffer with the CPU's loads and stores and nothing else. The
-//! size is that of all the memory gone over: a copy of size 16 KiB copies 8 KiB to 8 KiB. The main value counts the bytes
-//! that the program reads plus those that it writes, so a copied byte counts twice. `modelled` counts those that memory
-//! would have to move if no cache held any of them: a store first fetches its line and later writes it back, unless it
-//! bypasses the caches. It is a model: cores that recognise whole lines being stored move less, and where a cache holds
-//! the buffer nothing is moved at all. The operations: `read`, `write`, `copy` with ordinary loads and stores; `write_nt` and
-//! `copy_nt` with stores past the caches; `zero_line` by the instruction that zeroes a cache line (`clzero`, `dc zva`,
-//! `cbo.zero`); `rep_stos`, `rep_movs` and `rep_lods` with x86's string instructions, which choose their own way (whether they
-//! fetch the lines they overwrite is a finding; the model says yes). The C library's functions are `mem.libc`.
+//! **Measures:** Whole passes over a buffer with the CPU's loads and stores and nothing else.
+//! `size` is all the memory gone over: a copy of size 16 KiB copies 8 KiB to 8 KiB. The main value
+//! counts the bytes that the program reads plus those that it writes, so a copied byte counts
+//! twice. `modelled` counts what memory would move if no cache held any of it: a store first
+//! fetches its line and later writes it back, unless it bypasses the caches. It is a model: cores
+//! that recognise stores of whole lines move less, and where a cache holds the buffer nothing moves
+//! at all. By `op`:
+//! - `read`, `write`, `copy`: ordinary loads and stores.
+//! - `write_nt`, `copy_nt`: non-temporal stores, past the caches.
+//! - `zero_line`: the instruction that zeroes a cache line (`clzero`, `dc zva`, `cbo.zero`).
+//! - `rep_stos`, `rep_movs`, `rep_lods`: x86's string instructions, which choose their own
+//!   protocol. Whether they fetch the lines that they overwrite is a finding; the model assumes
+//!   that they do.
 //!
-//! Method: kernels in assembly, several per operation: sets of instructions, and for each a plain one, front to back, and
-//! `x8`, which goes over eight eighths in turn and fetches lines for plain stores beforehand. `best` tries all kernels for
-//! the operation on the very buffer, in turn, and takes the one with the fastest window; the widest plain one keeps its place unless
-//! another is 2 % faster. So it is the best of what is known for this CPU, this operation and this size, whatever the names
-//! promise: on a busy Emerald Rapids guest, from memory, always one of the two `x8` (AVX-512 or AVX2: rounds differ, within
-//! the noise), which read 7 to 30 % more than front to back, copied 16 % and wrote 55 % more. The trials last a millisecond and more, and the harness warms up after them, so
-//! that what wide vectors do to the clock has been done when time counts. Buffers beyond 64 KiB are gone over in pieces of that size,
-//! round and round, so that an interval is a fifth of a millisecond and more of a long stream (1 MiB at 5 GB/s), and one
-//! that was interrupted is one sample of many. Each round has fresh base pages, made present by the CPU that measures.
-//! Source and destination of a copy lie half a page apart in their low address bits. What was written is looked at
-//! afterwards; the source is written beforehand, for memory never written is one page of zeros that sits in the cache.
+//! **Does not measure:** The C library's functions (`mem.libc`).
 //!
-//! Traps: partial reads credited in full (lmbench `rd` touches a quarter and shows 143 GB/s where 214 is right and 557
-//! can be had); the C library's memcpy changes its way with the size of the call; a destination just above its source in
-//! the low twelve bits; caches full of dirty lines that a first lap of reads has to clean; huge pages by accident; a
-//! shared cache that holds what is meant to be memory: look at where the curve is flat.
+//! **Method:** Assembly kernels, several per operation: for each instruction set a plain one, front
+//! to back, and `x8`, which goes over eight eighths in turn and prefetches the lines of plain
+//! stores.
 //!
-//! Source: lmbench 1996 table 2, lmbench3 `bw_mem` and `stream`, Ousterhout 1990 table 5 (`bcopy`), CSE 221 "RAM
-//! bandwidth", memory-methods.md M9.
+//! `best` tries all kernels of the operation in turn on the very buffer and takes the one with the
+//! fastest window. The widest plain kernel stays unless another is 2 % faster. On a busy Emerald
+//! Rapids guest, from memory, an `x8` kernel always won (AVX-512 or AVX2: rounds differ, within the
+//! noise): it read 7 to 30 % more than front to back, copied 16 % more and wrote 55 % more. The
+//! trials last a millisecond and more and the harness warms up after them, so the effect of wide
+//! vectors on the clock precedes the timed part.
+//!
+//! Buffers beyond 64 KiB are gone over in pieces of that size, cyclically, so that an interval is
+//! 0.2 ms and more of a long stream (1 MiB at 5 GB/s), and an interrupted interval is one sample of
+//! many. Each round has fresh base pages, made present by the CPU that measures. Source and
+//! destination of a copy are half a page apart in their low address bits. The source is written
+//! beforehand, because memory that was never written is the shared zero page, which sits in the
+//! cache. The destination is checked afterwards.
+//!
+//! **Pitfalls:**
+//! - Partial reads credited in full: lmbench `rd` touches a quarter and shows 143 GB/s where 214 is
+//!   right; touching one word per line shows 557 (AMD Zen 4 guest).
+//! - The C library's memcpy changes its method with the size of the call.
+//! - A destination just above its source in the low twelve address bits is slow.
+//! - Caches full of dirty lines: a first lap of reads cleans them.
+//! - Huge pages by accident.
+//! - A shared cache that holds what should be memory: check where the curve is flat.
+//!
+//! **Sources:** lmbench 1996 table 2; lmbench3 `bw_mem` and `stream`; Ousterhout 1990 table 5
+//! (`bcopy`); CSE 221 "RAM bandwidth". See docs/methods/memory.md#bandwidth-kernels,
+//! docs/methods/memory.md#counting-bytes and docs/methods/memory.md#kernel-choice.
 
 use super::laps::{Laps, piece};
 use crate::work;
@@ -47,47 +64,37 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         iteration: "one pass over the buffer, or over 64 KiB of a larger one",
         outputs: &[
             Output::MAIN,
-            Output {
-                suffix: "modelled",
-                summary: "Bytes per second that memory moves if no cache holds any (write-allocate model)",
-                derivation: Derivation::Scaled { of: "", by: MODELLED },
-                quantity: None,
-                detail: true,
-            },
+            Output::named(
+                "modelled",
+                "Bytes per second that memory moves if no cache holds any (write-allocate model)",
+            )
+            .scaled("", MODELLED)
+            .detail(),
         ],
         params: &[
-            Param {
-                name: "op",
-                help: "what is done; _nt: stores past the caches, zero_line and rep_: by the instruction for it",
-                kind: ParamKind::Word(OPS),
-                quick: &["read", "copy", "write_nt"],
-                default: OPS,
-                full: &[],
-            },
-            Param {
-                name: "size",
-                help: "bytes gone over, source and destination together",
-                kind: ParamKind::SizeOf(Memory::PerMember(1)),
-                quick: &["16K", "128M"],
-                default: &["16K", "256K", "8M", "128M"],
-                full: &[
-                    "16K", "32K", "64K", "128K", "256K", "512K", "1M", "2M", "4M", "8M", "16M", "64M", "128M", "256M",
-                    "1G",
-                ],
-            },
-            Param {
-                name: "kernel",
-                help: "instructions: the fastest that the CPU has, or those named; x8: eight places at once",
-                kind: ParamKind::Word(KERNELS),
-                quick: &[],
-                default: &["best"],
-                full: KERNELS,
-            },
+            Param::word(
+                "op",
+                "what is done; _nt: stores past the caches, zero_line and rep_: by the instruction for it",
+                OPS,
+            )
+            .quick(&["read", "copy", "write_nt"])
+            .standard(OPS),
+            Param::size("size", "bytes gone over, source and destination together")
+                .takes(Memory::PerMember(1))
+                .quick(&["16K", "128M"])
+                .standard(&["256K", "8M"])
+                .full(&["32K", "64K", "128K", "512K", "1M", "2M", "4M", "16M", "64M", "256M", "1G"]),
+            Param::word(
+                "kernel",
+                "instructions: the fastest that the CPU has, or those named; x8: eight places at once",
+                KERNELS,
+            )
+            .quick(&["best"]),
         ],
         lineage: &["lmbench1996:table2", "lmbench3:bw_mem", "ousterhout1990:table5", "cse221:ram_bandwidth"],
         target_half_width: 0.02,
         version: 2,
-        plain,
+        combination_tier,
         ..Info::new("mem.bandwidth")
     },
     run: Run::Here(run),
@@ -100,29 +107,31 @@ const KERNELS: &[&str] = &[
     "portable",
 ];
 
-/// What a plain run measures: `rep lods` reads at the same pace everywhere (it is microcode), so once is enough, and copies by
-/// string instructions are looked at where the C library uses them.
-fn plain(params: &Params) -> bool {
-    let (op, size) = (params.word("op").unwrap_or_default(), params.int("size").unwrap_or_default());
-    match op {
-        "rep_lods" => size == 16 << 10,
-        "rep_movs" | "zero_line" => size == 16 << 10 || size == 8 << 20,
-        _ => true,
+/// Without `--full`, `rep lods` is measured once, since it is microcode and reads at the same rate
+/// everywhere, and copies by string instructions at the sizes for which the C library uses them.
+fn combination_tier(params: &Params) -> Tier {
+    match (params.word("op"), params.int("size")) {
+        (Some("rep_lods"), Some(size)) if size != 16 << 10 => Tier::Full,
+        (Some("rep_movs" | "zero_line"), Some(size)) if size != 16 << 10 && size != 8 << 20 => Tier::Full,
+        _ => Tier::Quick,
     }
 }
 
-/// The fact that says how many bytes memory moves for one of the program's.
+/// The fact that holds the bytes that memory moves for one byte of the program.
 const MODELLED: &str = "modelled_per_program_byte";
-/// Windows of a trial of one kernel, of a quarter of an interval each; there are two trials.
+/// Windows of a trial of one kernel, of a quarter of an interval each; there are two trials. See
+/// docs/methods/memory.md#kernel-choice.
 const WINDOWS: u32 = 3;
-/// By how much another kernel has to be faster than the first, as a fraction: what two trials of one kernel differ by.
-const CLEARLY: f64 = 0.02;
+/// How much faster than the first another kernel has to be, as a fraction: the difference of two
+/// trials of one kernel. See docs/methods/memory.md#kernel-choice.
+const CLEAR_GAIN: f64 = 0.02;
 /// Larger buffers are gone over in pieces of at most this size.
 const PIECE: usize = 64 << 10;
-/// Buffers up to this many words are looked at whole; of larger ones, one word in [`LOOKED_AT`].
-const LOOKED_AT_WHOLE: usize = 1 << 17;
-/// One word in so many, odd so that it is not always the same word of a line.
-const LOOKED_AT: usize = 257;
+/// Buffers of up to this many words are checked entirely; of larger ones, one word in
+/// [`CHECK_EVERY`].
+const CHECKED_WHOLE: usize = 1 << 17;
+/// One word in this many is checked; odd, so that it is not always the same word of a line.
+const CHECK_EVERY: usize = 257;
 
 fn run(ctx: &mut Ctx) -> Outcome {
     let op = Op::ALL.into_iter().find(|op| op.word() == ctx.word("op")).unwrap_or(Op::Read);
@@ -133,9 +142,10 @@ fn run(ctx: &mut Ctx) -> Outcome {
     };
     let kernel = candidates[0].kernel();
     let program = op.read_per_byte() + op.written_per_byte();
-    // A copy shares the size between its two sides.
+    // A copy divides the size between source and destination.
     let size = ctx.int("size");
-    // All steps are powers of two, so that what suits the largest suits all; one that is too large for the size is not tried.
+    // All steps are powers of two, so a length that fits the largest fits all; a kernel whose step
+    // is too large for the buffer is not tried.
     let unit = kernel.step as u64 * program;
     if size == 0 || !size.is_multiple_of(unit) {
         return Err(BenchError::Unsupported(format!(
@@ -148,7 +158,8 @@ fn run(ctx: &mut Ctx) -> Outcome {
     ctx.fact(MODELLED, op.modelled_per_byte() as f64 / program as f64);
 
     sys::process::refuse_huge_pages();
-    // A page more: the two sides of a copy are moved against each other by less than that.
+    // A page more: source and destination of a copy are shifted against each other by less than
+    // that.
     let mut buffer = Map::anonymous(size as usize + 4096, Policy::Base).context("mapping the buffer")?;
     buffer.populate();
     if let Some(huge) = buffer.huge_bytes() {
@@ -169,7 +180,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let piece = piece(bytes, step, PIECE);
     let mut walk = Walk { stream: candidates[0], dst, src, laps: Laps::new(bytes, piece), moved: 0 };
     if !writes {
-        // The lap that cleans the caches.
+        // A lap of reads cleans the caches of dirty lines.
         walk.pieces((bytes / piece) as u64)?;
     }
     let chosen = choose(ctx, &candidates, &mut walk)?;
@@ -193,13 +204,13 @@ fn run(ctx: &mut Ctx) -> Outcome {
     Ok(())
 }
 
-/// The fastest of several kernels on this buffer, by the fastest of a few windows each.
+/// The fastest kernel on this buffer, by the fastest of a few windows each.
 fn choose(ctx: &mut Ctx, candidates: &[Stream], walk: &mut Walk<'_>) -> Result<Stream, BenchError> {
     if candidates.len() == 1 {
         return Ok(candidates[0]);
     }
     let mut best = vec![f64::INFINITY; candidates.len()];
-    // Twice through, so that a disturbance of some milliseconds does not decide.
+    // Twice through, so that a disturbance of a few milliseconds does not decide.
     for _ in 0..2 {
         for (best, stream) in best.iter_mut().zip(candidates) {
             walk.stream = *stream;
@@ -209,13 +220,13 @@ fn choose(ctx: &mut Ctx, candidates: &[Stream], walk: &mut Walk<'_>) -> Result<S
     Ok(candidates[fastest(&best)])
 }
 
-/// The least of some costs; the first, unless another is less by [`CLEARLY`].
+/// The index of the lowest cost; 0 unless another is lower by [`CLEAR_GAIN`].
 fn fastest(costs: &[f64]) -> usize {
     let least = (0..costs.len()).min_by(|a, b| costs[*a].total_cmp(&costs[*b])).unwrap_or(0);
-    if costs.first().is_some_and(|first| costs[least] > first * (1.0 - CLEARLY)) { 0 } else { least }
+    if costs.first().is_some_and(|first| costs[least] > first * (1.0 - CLEAR_GAIN)) { 0 } else { least }
 }
 
-/// Goes over buffers piece by piece, round and round, in as few calls of the kernel as possible.
+/// Goes over buffers piece by piece, cyclically, in as few calls of the kernel as possible.
 struct Walk<'a> {
     stream: Stream,
     /// Empty where nothing is written.
@@ -223,7 +234,7 @@ struct Walk<'a> {
     /// Empty where nothing is read.
     src: &'a [u8],
     laps: Laps,
-    /// Bytes that the program has read and written, added up.
+    /// Bytes that the program has read and written in all.
     moved: u64,
 }
 
@@ -239,9 +250,9 @@ impl Walk<'_> {
     }
 }
 
-/// Writes the pattern that is looked for afterwards.
+/// Writes the pattern that is checked afterwards.
 fn fill(buffer: &mut [u8]) -> Outcome {
-    // Past the caches where that can be: twice as fast, and no dirty lines are left.
+    // Past the caches where possible: twice as fast, and it leaves no dirty lines.
     let write = Stream::new(Op::WriteNt, None).or_else(|_| Stream::new(Op::Write, None)).map_err(BenchError::Failed)?;
     let whole = write.round_down(buffer.len());
     let (most, rest) = buffer.split_at_mut(whole);
@@ -252,10 +263,10 @@ fn fill(buffer: &mut [u8]) -> Outcome {
     Ok(())
 }
 
-/// How many of the words looked at are not this one.
+/// How many of the checked words differ from `expected`.
 fn other_words(buffer: &[u8], expected: u64) -> usize {
     let words = buffer.chunks_exact(8);
-    let every = if words.len() <= LOOKED_AT_WHOLE { 1 } else { LOOKED_AT };
+    let every = if words.len() <= CHECKED_WHOLE { 1 } else { CHECK_EVERY };
     words.step_by(every).filter(|word| **word != expected.to_ne_bytes()).count()
 }
 

@@ -1,21 +1,27 @@
-//! The price of another row in the same bank of memory.
+//! DRAM row conflicts: the extra time of loads from different rows of one bank.
 //!
-//! Memory keeps one row (page) of each bank open. Measures how much longer it takes to load from two places and drop both
-//! lines again when they lie in different rows of one bank, so that each load closes the row that the other needs, than when
-//! they lie in different banks: the conflict of one turn of two loads. `share` is the fraction of random pairs that conflict:
-//! about one over the number of banks, all channels and ranks together.
+//! **Measures:** Memory keeps one row (page) of each bank open. The main value is how much longer
+//! it takes to load from two places and flush both lines again when they lie in different rows of
+//! one bank, where each load closes the row that the other needs, than when they lie in different
+//! banks: the conflict of one turn of two loads. `share` is the fraction of random pairs that
+//! conflict: about one over the number of banks, all channels and ranks together.
 //!
-//! Method: random pairs of lines of a large buffer, each loaded and flushed by turns, 16 turns a window, and the fastest of three
-//! windows. Where a pair's banks differ by chance it takes the time of nearly all others; the slowest ones and as many from
-//! the middle are then measured again, interleaved, the fastest of many windows, so that a pair that was merely
-//! disturbed falls back among the others. Only if the slow ones stay apart from the middle ones by several times the width
-//! of those, and agree with each other, are there two modes; otherwise nothing is stated.
+//! **Method:** Random pairs of lines of a large buffer are loaded and flushed alternately, 16 turns
+//! a window, and the fastest of three windows counts. Pairs in different banks all take about the
+//! same time. The slowest pairs and as many from the middle are then measured again, interleaved,
+//! by the fastest of many windows, so that a pair that was merely disturbed falls back among the
+//! others. There are two modes only if the slow pairs stay beyond the middle ones by several times
+//! the width of those, and agree with each other. Otherwise nothing is reported.
 //!
-//! Traps: groups of *virtual* pages say nothing about banks (lmbench's `lat_dram_page` printed 94 ns or 0 by the noise); a
-//! clock that steps by more than the difference; memory controllers that close rows at once, which show no conflict between
-//! accesses that are far apart; in a server one pair in several hundred conflicts, so that a few hundred pairs show none.
+//! **Pitfalls:**
+//! - Groups of *virtual* pages say nothing about banks (lmbench's `lat_dram_page` printed 94 ns or
+//!   0, depending on noise).
+//! - A clock step larger than the difference hides it.
+//! - Memory controllers that close rows at once show no conflict between distant accesses.
+//! - In a server one pair in several hundred conflicts, so a few hundred pairs show none.
 //!
-//! Source: lmbench3 `lat_dram_page`; the method is that of DRAMA (Pessl et al., USENIX Security 2016); memory-methods.md M17.
+//! **Sources:** lmbench3 `lat_dram_page`; the method of DRAMA (Pessl et al., USENIX Security 2016).
+//! See docs/methods/memory.md#dram-pages.
 
 use groma_harness::prelude::*;
 use groma_harness::sys::flush::Flush;
@@ -23,65 +29,59 @@ use groma_harness::sys::pages::{Map, Policy};
 
 pub(crate) static BENCH: Benchmark = Benchmark {
     info: Info {
-        summary: "Extra time of two loads from different rows of one bank of memory",
+        summary: "Extra time of two loads from different rows of one DRAM bank",
         about: about!("dram_page.rs"),
         iteration: "two loads and two flushes of each of some thousand random pairs",
         timing: Timing::Stated,
         outputs: &[
             Output::MAIN,
-            Output {
-                suffix: "share",
-                summary: "Random pairs that are in one bank and not in one row",
-                derivation: Derivation::Series("share"),
-                quantity: Some(Quantity::Ratio),
-                detail: false,
-            },
+            Output::named("share", "Random pairs that are in one bank and not in one row").quantity(Quantity::Ratio),
         ],
-        params: &[Param {
-            name: "size",
-            help: "bytes from which pairs are drawn",
-            kind: ParamKind::SizeOf(Memory::PerMember(1)),
-            quick: &[],
-            default: &["64M"],
-            full: &["64M", "512M"],
-        }],
+        params: &[Param::size("size", "bytes from which pairs are drawn")
+            .takes(Memory::PerMember(1))
+            .quick(&["64M"])
+            .full(&["512M"])],
         scaling: Scaling::alone("it sorts single pairs by time, which others' traffic would blur"),
         lineage: &["lmbench3:lat_dram_page"],
         target_half_width: 0.05,
-        quick: false,
+        tier: Tier::Standard,
         ..Info::new("mem.dram_page")
     },
     run: Run::Here(run),
 };
 
-/// Pairs that are looked at: of 512 banks some six conflict.
+/// Number of pairs: with 512 banks about six conflict.
 const PAIRS: usize = 3000;
-/// Turns of a window, and windows of a pair in the first look: 15 us at 300 ns a turn.
+/// Turns of a window, and windows of a pair in the first pass: 15 us in all at 300 ns a turn.
 const TURNS: u64 = 16;
 const LOOKS: usize = 3;
 /// The slowest pairs that are measured again, and as many from the middle.
 const AGAIN: usize = 48;
-/// Windows of each in the second look.
+/// Windows of each pair in the second pass.
 const AGAIN_WINDOWS: usize = 25;
-/// Slow pairs that there must be.
+/// The fewest slow pairs that make a mode.
 const FEWEST: usize = 3;
-/// How many widths of the others a slow pair has to be away from their median.
+/// How many widths of the others a slow pair has to lie beyond their median.
 const WIDTHS: f64 = 4.0;
-/// And by what fraction of it at least: a bank's precharge and activation take 25 ns and more, a turn 200 to 400.
+/// And the least distance as a fraction of the median: a bank's precharge and activation take 25 ns
+/// and more, a turn 200 to 400.
 const APART: f64 = 0.04;
 
 /// Two modes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Modes {
-    /// The median of the slow mode less that of the others.
+    /// The median of the slow mode minus that of the others, in seconds.
     gap: f64,
-    /// How many are slow.
+    /// The number of slow pairs.
     slow: usize,
-    /// Half-way between the two.
+    /// Half-way between the two modes, in seconds.
     limit: f64,
 }
 
-/// Whether some of the `candidates` form a mode of their own beyond the `others`, and which; or why not.
+/// The mode that some of the `candidates` form beyond the `others`.
+///
+/// # Errors
+/// The reason why they form none.
 fn modes(candidates: &[f64], others: &[f64]) -> Result<Modes, String> {
     let sorted = |values: &[f64]| {
         let mut values = values.to_vec();
@@ -107,7 +107,7 @@ fn modes(candidates: &[f64], others: &[f64]) -> Result<Modes, String> {
         ));
     }
     let gap = at(&slow, 0.5) - middle;
-    // A mode: most of it together, and next to nothing between it and the others.
+    // A mode: most of its pairs lie together, and hardly any between it and the others.
     let spread = at(&slow, 0.75) - at(&slow, 0.25);
     let between = candidates.iter().filter(|t| (limit..middle + gap / 2.0).contains(*t)).count();
     if spread > gap / 2.0 || between * 4 > slow.len() {
@@ -131,7 +131,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let line = super::line_size();
     let lines = size / line as u64;
     if lines < 2 {
-        return Err(BenchError::Unsupported(format!("{size} B are not two lines")));
+        return Err(BenchError::Unsupported(format!("{size} B is less than two lines")));
     }
     let mut draw = || ctx.rng().below(lines) as usize * line;
     let pairs: Vec<(usize, usize)> = (0..PAIRS).map(|_| (draw(), draw())).filter(|(a, b)| a != b).collect();
@@ -151,7 +151,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let chosen = seen[seen.len() - again..].iter().chain(&seen[middle - again / 2..middle - again / 2 + again]);
     let chosen: Vec<usize> = chosen.map(|(_, i)| *i).collect();
     let mut fastest = vec![f64::INFINITY; chosen.len()];
-    // By turns, so that what disturbs one disturbs the next as well.
+    // Interleaved, so that a disturbance affects pairs of both groups.
     for _ in 0..AGAIN_WINDOWS {
         for (best, &i) in fastest.iter_mut().zip(&chosen) {
             *best = best.min(time(ctx, pairs[i]));
@@ -160,18 +160,19 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let (candidates, others) = fastest.split_at(again);
     let quantile = |q: f64| seen[((seen.len() - 1) as f64 * q) as usize].0 * 1e9;
     ctx.fact("pairs", pairs.len());
-    let told = [0.0, 0.1, 0.5, 0.9, 0.99, 0.998, 1.0].map(|q| format!("{:.0}", quantile(q)));
-    ctx.fact("pairs.ns", told.join(" "));
-    let tell = |values: &[f64]| {
+    let quantiles = [0.0, 0.1, 0.5, 0.9, 0.99, 0.998, 1.0].map(|q| format!("{:.0}", quantile(q)));
+    ctx.fact("pairs.ns", quantiles.join(" "));
+    let sorted_ns = |values: &[f64]| {
         let mut values: Vec<f64> = values.iter().map(|t| t * 1e9).collect();
         values.sort_by(f64::total_cmp);
         values.iter().map(|t| format!("{t:.0}")).collect::<Vec<_>>().join(" ")
     };
-    ctx.fact("again.slowest_ns", tell(candidates));
-    ctx.fact("again.middle_ns", tell(others));
+    ctx.fact("again.slowest_ns", sorted_ns(candidates));
+    ctx.fact("again.middle_ns", sorted_ns(others));
     ctx.fact("flush.instruction", evict.name());
     let found = modes(candidates, others).map_err(|why| BenchError::Unsupported(format!("not shown: {why}")))?;
-    // Where all that were measured again are slow there are more: those of the first look count, with a few that were disturbed.
+    // If all pairs that were measured again are slow, there are more: then those of the first pass
+    // count, including a few that were merely disturbed.
     let first_look = || seen.iter().filter(|(t, _)| *t > found.limit).count();
     let slow = if found.slow < again { found.slow } else { first_look() };
     ctx.state(found.gap);

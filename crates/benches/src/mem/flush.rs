@@ -1,71 +1,51 @@
-//! What it costs to manage cache lines by instruction: write back and drop, or write back and keep.
+//! Cache-line management by instruction: write back and drop, or write back and keep.
 //!
-//! Measures the time for one line, in batches of 64 with one fence after each (how a program flushes a buffer to persistent
-//! memory or to a device), and `serial` with a fence after every line. `evict` and `clean` take the best instruction that the
-//! CPU has for it (`clflushopt`, `clwb`; `dc civac`, `dc cvac`; `cbo.flush`, `cbo.clean`: the fact `flush.instruction`), others are
-//! taken by name. The lines were loaded (`clean`), modified (`dirty`), or dropped before (`absent`). `reload` is what a dependent
-//! load takes afterwards, from lines in random order: that of memory where the line was dropped, that of a cache where it was
-//! kept. Some cores drop what `clwb` may keep.
+//! **Measures:** The time per line, in batches of 64 with one fence after each (how a program
+//! flushes a buffer to persistent memory or to a device). `serial` has a fence after every line.
+//! `evict` and `clean` take the best instruction that the CPU has for it (`clflushopt`, `clwb`; `dc
+//! civac`, `dc cvac`; `cbo.flush`, `cbo.clean`: the fact `flush.instruction`); other instructions
+//! are selected by name. The lines were loaded (`clean`), modified (`dirty`), or dropped before
+//! (`absent`). `reload` is a dependent load afterwards, from lines in random order: the latency of
+//! memory where the line was dropped, of a cache where it was kept. Some cores drop lines on
+//! `clwb`, which is allowed to keep them.
 //!
-//! Method: 2048 lines, 256 bytes apart, are put into their state outside the timed stretch: always dropped first, then loaded
-//! or modified. They lie in the second-level cache and in part in the first. The fence is `mfence` (`dsb ish`, `fence rw, rw`): it
-//! waits for the lines to be gone, where `sfence` only orders what follows.
+//! **Method:** 2048 lines, 256 bytes apart, are put into their state outside the timed part: always
+//! dropped first, then loaded or modified. They lie in the second-level cache and partly in the
+//! first. The fence is `mfence` (`dsb ish`, `fence rw, rw`), which waits until the lines are gone;
+//! `sfence` only orders what follows.
 //!
-//! Traps: lines that an earlier turn left modified; reloads in the order of their addresses, which are prefetched; an
-//! instruction that the CPU takes for another, older one; in a virtual machine the host may have more to do.
+//! **Pitfalls:**
+//! - Lines that an earlier turn left modified.
+//! - Reloads in address order, which are prefetched.
+//! - A CPU may execute an instruction as another, older one.
+//! - In a virtual machine the host may have additional work to do.
 //!
-//! Source: memory-methods.md M16.
+//! **Sources:** docs/methods/memory.md#cache-line-flush.
 
 use crate::work;
 use groma_harness::prelude::*;
-use groma_harness::sys::arch::chases::CHASES_UNROLL;
-use groma_harness::sys::chains::{Chains, Link, Order};
+use groma_harness::sys::arch::parallel_chase::PARALLEL_CHASE_UNROLL;
 use groma_harness::sys::flush::{Effect, Flush};
 use groma_harness::sys::pages::{Map, Policy, page_size};
+use groma_harness::sys::parallel_chase::{Chains, Link, Order};
 use std::cell::{Cell, RefCell};
 
 pub(crate) static BENCH: Benchmark = Benchmark {
     info: Info {
-        summary: "Managing a cache line by instruction, in batches of 64",
+        summary: "Flushing or writing back a cache line, in batches of 64",
         about: about!("flush.rs"),
         iteration: "64 lines, and a fence",
         timing: Timing::Floor,
         outputs: &[
             Output::MAIN,
-            Output {
-                suffix: "serial",
-                summary: "A line with a fence of its own",
-                derivation: Derivation::Series(SERIAL),
-                quantity: None,
-                detail: false,
-            },
-            Output {
-                suffix: "reload",
-                summary: "A dependent load from such a line afterwards",
-                derivation: Derivation::Series(RELOAD),
-                quantity: None,
-                detail: false,
-            },
+            Output::named("serial", "A line with a fence of its own").series(SERIAL),
+            Output::named("reload", "A dependent load from such a line afterwards").series(RELOAD),
         ],
         params: &[
-            Param {
-                name: "op",
-                help: "what is done to the line, or the instruction",
-                kind: ParamKind::Word(&[
-                    "evict",
-                    "clean",
-                    "clflush",
-                    "clflushopt",
-                    "clwb",
-                    "cldemote",
-                    "dc_civac",
-                    "dc_cvac",
-                    "cbo_flush",
-                    "cbo_clean",
-                ]),
-                quick: &[],
-                default: &["evict", "clean"],
-                full: &[
+            Param::word(
+                "op",
+                "what is done to the line, or the instruction",
+                &[
                     "evict",
                     "clean",
                     "clflush",
@@ -77,18 +57,19 @@ pub(crate) static BENCH: Benchmark = Benchmark {
                     "cbo_flush",
                     "cbo_clean",
                 ],
-            },
-            Param {
-                name: "state",
-                help: "what the line is before: loaded, modified, in no cache",
-                kind: ParamKind::Word(&["clean", "dirty", "absent"]),
-                quick: &[],
-                default: &["clean", "dirty", "absent"],
-                full: &[],
-            },
+            )
+            .quick(&["evict"])
+            .standard(&["clean"]),
+            Param::word(
+                "state",
+                "what the line is before: loaded, modified, in no cache",
+                &["clean", "dirty", "absent"],
+            )
+            .quick(&["clean"])
+            .standard(&["dirty", "absent"]),
         ],
         target_half_width: 0.03,
-        quick: false,
+        tier: Tier::Standard,
         ..Info::new("mem.flush")
     },
     run: Run::Here(run),
@@ -102,7 +83,8 @@ const BATCH: usize = 64;
 const BATCHES: usize = 32;
 /// Lines of the buffer.
 const LINES: usize = BATCH * BATCHES;
-/// From line to line: no neighbour is fetched with one (see `latency.rs`).
+/// Distance of two lines: no neighbour is fetched with a line. See
+/// docs/methods/memory.md#node-spacing.
 const SPACING: usize = 256;
 
 fn run(ctx: &mut Ctx) -> Outcome {
@@ -128,7 +110,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let modified = RefCell::new(0u64);
     let managed = [Cell::new(0u64), Cell::new(0)];
     let mut walked = 0;
-    // The first so many batches, as they are to be found.
+    // Puts the first `batches` batches into their state.
     let prepare = |lines: &mut Chains<'_>, batches: usize| {
         lines.manage(evict, 0, 0, batches * BATCH, BATCH);
         match state {
@@ -159,7 +141,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     };
     let reload = Variant::staged(RELOAD, |iters, watch| {
         let lines = &mut *shared.borrow_mut();
-        // All lines: the walk goes to any of them.
+        // All lines: the walk may visit any of them.
         prepare(lines, BATCHES);
         lines.manage(op, 0, 0, LINES, BATCH);
         watch.start();
@@ -180,7 +162,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     Ok(())
 }
 
-const _: () = assert!((BATCH as u64).is_multiple_of(CHASES_UNROLL), "a reload is whole turns");
+const _: () = assert!((BATCH as u64).is_multiple_of(PARALLEL_CHASE_UNROLL), "a reload is whole turns");
 
 #[cfg(test)]
 mod tests {

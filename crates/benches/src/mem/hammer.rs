@@ -1,24 +1,37 @@
-//! Stores at random places of memory: Closson's "Silly Little Benchmark".
+//! Stores at random places of memory: Closson's "Silly Little Benchmark" (SLB).
 //!
-//! Measures how many such stores a CPU gets done, not how long one takes: nothing waits for a store, so an out-of-order core
-//! has as many under way as its buffers hold, and each also misses the TLB. (The SLB calls the same number a latency; here a
-//! store takes a tenth of the latency of memory.) Three variants: `store` is that of the SLB, 8 bytes somewhere in the first
-//! 64 of a random 4 KiB page; its lines fall into a 64th of the sets of a cache, so less of them stays there. `line` is
-//! anywhere in the page. `own` is a latency: an atomic addition (x86 `lock xadd`) whose answer is needed for the next
-//! address, so that each waits until the line before is owned.
+//! **Measures:** How many such stores a CPU completes, not how long one takes: nothing waits for a
+//! store, so an out-of-order core has as many in flight as its buffers hold, and each also misses
+//! the TLB. (The SLB calls the same number a latency; a store takes a tenth of the latency of
+//! memory, machine not recorded.) By `variant`:
+//! - `store`: the SLB's, 8 bytes somewhere in the first 64 of a random 4 KiB page. Its lines fall
+//!   into 1/64 of a cache's sets, so less of them stays there.
+//! - `line`: anywhere in the page.
+//! - `own`: a latency. An atomic addition (x86 `lock xadd`) whose result is needed for the next
+//!   address, so each one waits until the line before is owned.
 //!
-//! Method: kernels in assembly with the random numbers made in registers; fresh pages in each round, present before the
-//! clock starts. The same loop without the memory runs in turn with it (`generator`), and its share is reported: beside
-//! independent stores it runs ahead of them and is hidden, in the chain it is part of the way. As a worker group, one on each CPU
-//! with memory of its own, it is the SLB's test: the same alone and together; `groma hammer` does it by count as the SLB did.
-//! `traffic` is a model: a store brings its line and writes it back, 128 bytes an operation, if no cache holds it.
+//! `traffic` is a model: if no cache holds it, a store fetches its line and writes it back, 128
+//! bytes per operation.
 //!
-//! Traps: calling it write latency; a generator that costs as much as the store, or depends on itself for longer (a linear
-//! congruential one four cycles, xorshift six); pages first touched in the timed part; huge pages by accident, which make
-//! half of it go away; a buffer that the shared cache holds. What was stored is looked up beforehand against a
-//! reference, and the counter of the generator tells how much was done.
+//! **Method:** Assembly kernels that generate the random numbers in registers, and fresh pages in
+//! each round, present before the clock starts. The same loop without the memory access runs in
+//! turn with it (`generator`), and its share is reported: the generator runs ahead of independent
+//! stores and is hidden, while in the chain of `own` it is part of the path. As a worker group, one
+//! on each CPU with memory of its own, this is the SLB's test, alone and together; `groma hammer`
+//! runs a fixed count as the SLB did.
 //!
-//! Source: Kevin Closson's SLB (`memhammer`), memory-methods.md M21.
+//! **Proofs:** The first stores are compared with a reference beforehand, and the generator's
+//! counter proves the number of operations.
+//!
+//! **Pitfalls:**
+//! - Calling the result a write latency.
+//! - A generator that costs as much as the store, or whose own dependence chain is longer (a linear
+//!   congruential one takes four cycles, xorshift six).
+//! - Pages first touched in the timed part.
+//! - Huge pages by accident, which remove half of the cost.
+//! - A buffer that the shared cache holds.
+//!
+//! **Sources:** Kevin Closson's SLB (`memhammer`). See docs/methods/memory.md#random-stores.
 
 use crate::work;
 use groma_harness::prelude::*;
@@ -34,55 +47,32 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         timing: Timing::Floor,
         outputs: &[
             Output::MAIN,
-            Output {
-                suffix: "rate",
-                summary: "Operations per second of all members together",
-                derivation: Derivation::Series(""),
-                quantity: Some(Quantity::Rate),
-                detail: false,
-            },
-            Output {
-                suffix: "traffic",
-                summary: "Bytes per second that memory moves if no cache holds any (two lines an operation)",
-                derivation: Derivation::Scaled { of: "", by: TRAFFIC },
-                quantity: Some(Quantity::Bandwidth),
-                detail: true,
-            },
-            Output {
-                suffix: "generator",
-                summary: "Time for the address of one operation alone",
-                derivation: Derivation::Series("generator"),
-                quantity: None,
-                detail: true,
-            },
-            Output {
-                suffix: "generator_share",
-                summary: "Time for the address over time per operation; hidden behind independent stores",
-                derivation: Derivation::Ratio { of: "generator", to: "" },
-                quantity: Some(Quantity::Ratio),
-                detail: true,
-            },
+            Output::named("rate", "Operations per second of all members together").series("").quantity(Quantity::Rate),
+            Output::named(
+                "traffic",
+                "Bytes per second that memory moves if no cache holds any (two lines an operation)",
+            )
+            .scaled("", TRAFFIC)
+            .quantity(Quantity::Bandwidth)
+            .detail(),
+            Output::named("generator", "Time for the address of one operation alone").detail(),
+            Output::named(
+                "generator_share",
+                "Time for the address over time per operation; hidden behind independent stores",
+            )
+            .ratio("generator", "")
+            .quantity(Quantity::Ratio)
+            .detail(),
         ],
         params: &[
             VARIANT,
-            Param {
-                name: "size",
-                help: "bytes of memory for each",
-                kind: ParamKind::SizeOf(Memory::PerMember(1)),
-                quick: &[],
-                default: &["128M"],
-                full: &["1M", "16M", "128M", "1G"],
-            },
-            Param {
-                name: "pages",
-                help: "base pages or transparent huge pages",
-                kind: ParamKind::Word(&["base", "huge"]),
-                quick: &[],
-                default: &["base"],
-                full: &["base", "huge"],
-            },
+            Param::size("size", "bytes of memory for each")
+                .takes(Memory::PerMember(1))
+                .quick(&["128M"])
+                .full(&["1M", "16M", "1G"]),
+            Param::word("pages", "base pages or transparent huge pages", &["base", "huge"]).quick(&["base"]),
         ],
-        workers: &[Workers::One, Workers::Cpus],
+        group_tier: Tier::Quick,
         lineage: &["slb:memhammer"],
         target_half_width: 0.05,
         ..Info::new("mem.hammer")
@@ -91,23 +81,23 @@ pub(crate) static BENCH: Benchmark = Benchmark {
 };
 
 /// What is done.
-pub(super) const VARIANT: Param = Param {
-    name: "variant",
-    help: "a store in the first line of a page, a store anywhere in it, or owning a line of it one after the other",
-    kind: ParamKind::Word(&["store", "line", "own"]),
-    quick: &["store"],
-    default: &["store", "own"],
-    full: &["store", "line", "own"],
-};
+pub(super) const VARIANT: Param = Param::word(
+    "variant",
+    "a store in the first line of a page, a store anywhere in it, or owning a line of it one after the other",
+    &["store", "line", "own"],
+)
+.quick(&["store"])
+.standard(&["own"]);
 
-/// The fact that says how many bytes memory moves for an operation.
+/// The fact that holds the bytes that memory moves for an operation.
 const TRAFFIC: &str = "hammer.modelled_bytes";
 /// Operations of one iteration, even: stores come in pairs.
 const OPS: u64 = 64;
-/// Operations that are looked up afterwards, as many as the reference replays in a few milliseconds of a debug build.
-pub(super) const LOOKED_UP: u64 = 4096;
+/// Operations that are compared with the reference: as many as it replays in a few milliseconds in
+/// a debug build.
+pub(super) const COMPARED: u64 = 4096;
 
-/// Whole pages of the hammer, one at least.
+/// Accepts only a whole number of the hammer's pages, at least one.
 pub(super) fn check_pages(bytes: u64) -> Outcome {
     if bytes == 0 || !bytes.is_multiple_of(HAMMER_PAGE as u64) {
         return Err(BenchError::Unsupported(format!("{bytes} B are no whole number of pages of {HAMMER_PAGE} B")));
@@ -115,16 +105,17 @@ pub(super) fn check_pages(bytes: u64) -> Outcome {
     Ok(())
 }
 
-/// The variant that is asked for.
+/// The requested variant.
 pub(super) fn kind(ctx: &Ctx) -> Kind {
     Kind::from_word(ctx.word(VARIANT.name)).unwrap_or(Kind::Store)
 }
 
-/// The first operations, on memory still zero, and how many of their words are not what the reference says.
-pub(super) fn look_up(hammer: &mut Hammer<'_>) -> usize {
+/// Runs the first operations, on memory that is still zero. Returns how many words differ from the
+/// reference.
+pub(super) fn wrong_in_first(hammer: &mut Hammer<'_>) -> usize {
     let before = hammer.standing();
-    hammer.run(LOOKED_UP);
-    hammer.wrong_words(before, LOOKED_UP)
+    hammer.run(COMPARED);
+    hammer.wrong_words(before, COMPARED)
 }
 
 fn run(ctx: &mut Ctx) -> Outcome {
@@ -143,7 +134,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
 
     let mut bare = Bare::new(size as usize, kind, seed);
     let mut hammer = Hammer::new(&mut buffer[..size as usize], kind, seed).map_err(BenchError::Unsupported)?;
-    let wrong = look_up(&mut hammer);
+    let wrong = wrong_in_first(&mut hammer);
     ctx.prove("words that are not what the reference stored", "0", wrong as f64, 0.0..=0.0);
 
     let before = hammer.standing();
@@ -162,7 +153,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
             Variant::new("generator", generator).per_iter(OPS as f64),
         ])?;
     } else {
-        // A member that only makes numbers would leave the memory to the others.
+        // A member that only generates numbers would leave the memory bandwidth to the others.
         ctx.measure_per(OPS as f64, main)?;
         let alone = ctx.probe(4, generator)?;
         ctx.state_as("generator", alone.seconds / OPS as f64);

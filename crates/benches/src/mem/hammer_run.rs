@@ -1,21 +1,26 @@
-//! A fixed number of stores at random places, by one writer or by several that start together: what `groma hammer` orders.
+//! A fixed number of random stores by writers that start together: `groma hammer`.
 //!
-//! Measures, for each writer, the time from its first operation to its last, as Closson's SLB prints it; `mem.hammer` says what
-//! an operation is, and that its time is a throughput. Everybody does the same number, so whoever is slower is alone at
-//! the end; `overlap` says for which part of the whole all were at work. Waiting for a CPU that others use is in it: see the
-//! fact `hammer.preemptions`.
+//! **Measures:** For each writer, the time from its first operation to its last, as Closson's SLB
+//! prints it. `mem.hammer` describes the operation, whose time is a throughput. All writers do the
+//! same number of operations, so a slower one is alone at the end; `overlap` is the part of the
+//! whole time in which all were working. The time includes waiting for a CPU that others use: see
+//! the fact `hammer.preemptions`.
 //!
-//! Method: a process for each writer, pinned to a CPU, its memory on that CPU's node or on the one named (`mbind`, looked up
-//! with `move_pages`), every page present and the first operations compared with a reference before it says that it is
-//! ready. The worker opens the gate when all are, and sleeps until they have ended. PAGES x LOOPS operations each, as in the
-//! SLB, where 262144 pages and 6000 loops are 1572864000.
+//! **Method:** A process for each writer, pinned to a CPU, with memory on that CPU's node or on the
+//! named one (`mbind`, checked with `move_pages`). Before a writer reports that it is ready, every
+//! page is present and its first operations have been compared with a reference. The worker opens
+//! the gate when all are ready, and sleeps until they have finished. Each does PAGES x LOOPS
+//! operations, as in the SLB, where 262144 pages and 6000 loops are 1572864000.
 //!
-//! Traps: one who begins while others still make their pages present; memory on another node than meant; one number for
-//! all, where one of them is starved.
+//! **Pitfalls:**
+//! - A writer that starts while others still make their pages present.
+//! - Memory on another node than intended.
+//! - One number for all writers, where one of them is starved.
 //!
-//! Source: Kevin Closson's SLB (`memhammer`, `create_sem`, `trigger`, `cpu_bind`), memory-methods.md M21.
+//! **Sources:** Kevin Closson's SLB (`memhammer`, `create_sem`, `trigger`, `cpu_bind`). See
+//! docs/methods/memory.md#random-stores.
 
-use super::hammer::{VARIANT, check_pages, kind, look_up};
+use super::hammer::{VARIANT, check_pages, kind, wrong_in_first};
 use groma_harness::prelude::*;
 use groma_harness::sys::arch::hammer::HAMMER_PAGE;
 use groma_harness::sys::clock::{Clock, Monotonic};
@@ -38,113 +43,67 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         timing: Timing::Stated,
         outputs: &[
             Output::MAIN,
-            Output {
-                suffix: "rate",
-                summary: "operations of all writers over the time from the first start to the last end",
-                derivation: Derivation::Series("rate"),
-                quantity: Some(Quantity::Rate),
-                detail: false,
-            },
-            Output {
-                suffix: "overlap",
-                summary: "share of that time in which all writers were at work",
-                derivation: Derivation::Series("overlap"),
-                quantity: Some(Quantity::Ratio),
-                detail: true,
-            },
-            Output {
-                suffix: "unfairness",
-                summary: "time of the slowest writer over that of the fastest",
-                derivation: Derivation::Series("unfairness"),
-                quantity: Some(Quantity::Ratio),
-                detail: true,
-            },
+            Output::named("rate", "operations of all writers over the time from the first start to the last end")
+                .quantity(Quantity::Rate),
+            Output::named("overlap", "share of that time in which all writers were at work")
+                .quantity(Quantity::Ratio)
+                .detail(),
+            Output::named("unfairness", "time of the slowest writer over that of the fastest")
+                .quantity(Quantity::Ratio)
+                .detail(),
         ],
         params: &[
             VARIANT,
-            Param {
-                name: "writers",
-                help: "how many writers",
-                kind: ParamKind::Count,
-                quick: &[],
-                default: &["1"],
-                full: &[],
-            },
-            Param {
-                name: "pages",
-                help: "4 KiB pages of memory for each",
-                kind: ParamKind::CountOf(Memory::Times(4096, "writers")),
-                quick: &[],
-                default: &["32768"],
-                full: &[],
-            },
-            Param {
-                name: "loops",
-                help: "operations per page, for each",
-                kind: ParamKind::Count,
-                quick: &[],
-                default: &["100"],
-                full: &[],
-            },
-            Param {
-                name: "cpus",
-                help: "the CPUs of the writers in their order, such as 0,2, or any",
-                kind: ParamKind::Text,
-                quick: &[],
-                default: &["any"],
-                full: &[],
-            },
-            Param {
-                name: "nodes",
-                help: "the nodes of their memory in their order, again and again, or local",
-                kind: ParamKind::Text,
-                quick: &[],
-                default: &["local"],
-                full: &[],
-            },
+            Param::count("writers", "how many writers").quick(&["1"]),
+            Param::count("pages", "4 KiB pages of memory for each")
+                .takes(Memory::Times(4096, "writers"))
+                .quick(&["32768"]),
+            Param::count("loops", "operations per page, for each").quick(&["100"]),
+            Param::text("cpus", "the CPUs of the writers in their order, such as 0,2, or any").quick(&["any"]),
+            Param::text("nodes", "the nodes of their memory in their order, again and again, or local")
+                .quick(&["local"]),
         ],
         scaling: Scaling::alone("it has writers of its own (writers=2)"),
         placements: &[Placement::Free],
         interference: Interference::Tasks,
         lineage: &["slb:memhammer"],
         target_half_width: 0.05,
-        default: false,
-        quick: false,
+        tier: Tier::Named,
         ..Info::new("mem.hammer_run")
     },
     run: Run::Here(run),
 };
 
-/// How long to sleep before looking whether the writers are alive.
+/// How long to sleep between two checks whether the writers are alive.
 const LOOK: Duration = Duration::from_millis(20);
-/// Pages whose node is looked up.
+/// Pages whose node is checked.
 const NODE_SAMPLES: usize = 256;
 
-/// The words of the gate.
+/// The words of the gate: the number of ready writers, and whether the gate is open.
 const READY: usize = 0;
 const OPEN: usize = 1;
 
-/// What a writer found: the words of its row.
+/// The results of a writer: the words of its row in shared memory.
 #[derive(Clone, Copy)]
 enum Found {
-    /// What went wrong ([`STEPS`], from 1), and the system's number for it.
+    /// The step that failed (an index of [`STEPS`], plus 1), and its errno.
     Step,
     Errno,
     /// Nanoseconds of the monotonic clock.
     Start,
     End,
-    /// Operations, as the generator's counter tells.
+    /// Operations, by the generator's counter.
     Ops,
     WrongWords,
     ElsewhereOnCpu,
     ElsewhereOnNode,
     Preempted,
     Faults,
-    /// How many there are.
+    /// The number of words.
     All,
 }
 
-/// What a writer does before it is ready.
+/// The steps of a writer before it is ready, as texts of errors.
 const STEPS: [&str; 3] = ["pinning a writer", "mapping its memory", "putting its memory on the node"];
 
 /// One of the writers.
@@ -159,7 +118,7 @@ struct Writer {
 }
 
 impl Writer {
-    /// Makes its memory, waits at the gate, does its operations and writes down what it found.
+    /// Prepares the memory, waits at the gate, runs the operations and stores the results.
     fn work(&self, gate: &[AtomicU32], row: &[AtomicU64]) -> i32 {
         let put = |what: Found, value: u64| row[what as usize].store(value, SeqCst);
         let mut map = match self.prepare() {
@@ -171,12 +130,12 @@ impl Writer {
             }
         };
         if let Some(node) = self.node {
-            // What cannot be looked up is not said to be wrong.
+            // Pages whose node cannot be read do not count as wrong.
             let seen = mempolicy::nodes(&map, NODE_SAMPLES).unwrap_or_default();
             put(Found::ElsewhereOnNode, seen.iter().filter(|n| **n != Some(node)).count() as u64);
         }
         let Ok(mut hammer) = Hammer::new(&mut map[..self.bytes], self.kind, self.seed) else { return 2 };
-        put(Found::WrongWords, look_up(&mut hammer) as u64);
+        put(Found::WrongWords, wrong_in_first(&mut hammer) as u64);
         gate[READY].fetch_add(1, SeqCst);
         shared::wake(&gate[READY]);
         while gate[OPEN].load(SeqCst) == 0 {
@@ -208,7 +167,8 @@ impl Writer {
     }
 }
 
-/// The writers' CPUs: those named, or those of the run, whose supervisor is not pinned as this process may be.
+/// The writers' CPUs: the named ones, or those of the run. They are read from the supervisor,
+/// because this process may be pinned.
 fn cpus(text: &str, writers: usize) -> Result<Vec<u32>, BenchError> {
     let named = match text {
         "any" => {
@@ -225,20 +185,20 @@ fn cpus(text: &str, writers: usize) -> Result<Vec<u32>, BenchError> {
     Ok(named[..writers].to_vec())
 }
 
-/// A list such as `2,0` in the order in which it was typed, ranges and all.
+/// Parses a list such as `2,0` or `4-6,1`, and keeps its order.
 fn in_order(list: &str) -> Result<Vec<u32>, String> {
     let parts: Vec<Vec<u32>> = list.split(',').map(parse_cpus).collect::<Result<_, _>>()?;
     Ok(parts.concat())
 }
 
-/// When all worked, when any did, how unequal they were.
+/// How the writers' times relate.
 #[derive(Debug, PartialEq)]
 struct Together {
     /// Nanoseconds from the first start to the last end.
     wall: f64,
-    /// Share of that in which all were at work; below 0 when one ended before another began.
+    /// The share of `wall` in which all were working; below 0 when one ended before another began.
     overlap: f64,
-    /// The longest time over the shortest.
+    /// The longest time of a writer over the shortest.
     unfairness: f64,
 }
 
@@ -267,7 +227,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let bytes = pages.saturating_mul(HAMMER_PAGE as u64);
     check_pages(bytes)?;
     let Some(ops) = pages.checked_mul(loops).filter(|ops| *ops > 0) else {
-        return Err(BenchError::Unsupported(format!("{pages} pages x {loops} loops are no number of operations")));
+        return Err(BenchError::Unsupported(format!("{pages} pages x {loops} loops is no valid number of operations")));
     };
     // Stores come in pairs.
     let ops = if kind == Kind::Own { ops } else { ops.next_multiple_of(2) };
@@ -299,7 +259,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
         }
         shared::wait(&gate[READY], ready, Some(LOOK));
         for (i, child) in children.iter_mut().enumerate() {
-            if let Some(exit) = child.poll().context("looking after the writers")? {
+            if let Some(exit) = child.poll().context("polling the writers")? {
                 return Err(ended_badly(i, exit.to_string()));
             }
         }
@@ -390,7 +350,7 @@ mod tests {
     fn overlap_is_what_all_had_of_the_whole() {
         let found = together(&[(100, 300), (150, 500)]).expect("times");
         assert_eq!(found, Together { wall: 400.0, overlap: 150.0 / 400.0, unfairness: 350.0 / 200.0 });
-        // One after the other: nothing, and less than that.
+        // One after the other: the overlap is negative.
         assert!(together(&[(0, 10), (30, 40)]).expect("times").overlap < 0.0);
         assert_eq!(together(&[(0, 10)]), Some(Together { wall: 10.0, overlap: 1.0, unfairness: 1.0 }));
         assert_eq!(together(&[(5, 5)]), None);

@@ -1,8 +1,8 @@
-//! Going over a buffer piece by piece, round and round, so that intervals are short and buffers large.
+//! Going over a buffer piece by piece, cyclically, so that intervals stay short for large buffers.
 
 use std::ops::Range;
 
-/// Where in a buffer of so many pieces the next one begins.
+/// The position in a buffer that is gone over piece by piece.
 #[derive(Clone, Debug)]
 pub(super) struct Laps {
     /// Bytes, or whatever the buffer is counted in.
@@ -22,15 +22,15 @@ impl Laps {
         (self.len / self.piece) as u64
     }
 
-    /// Hands `pieces` pieces, from where the last call ended, to `body` in as few stretches as possible: a range, and how
-    /// often to go over it.
+    /// Passes the next `pieces` pieces, from where the last call ended, to `body` in as few calls
+    /// as possible. `body` gets a range and the number of times to go over it.
     pub(super) fn pieces<E>(
         &mut self,
         mut pieces: u64,
         mut body: impl FnMut(Range<usize>, u64) -> Result<(), E>,
     ) -> Result<(), E> {
         while pieces > 0 {
-            // Whole laps at once; otherwise what is asked for, as far as the end.
+            // Whole laps at once; otherwise up to the end of the buffer.
             let (stretch, laps) = if self.at == 0 && pieces >= self.in_all() {
                 (self.in_all(), pieces / self.in_all())
             } else {
@@ -45,12 +45,12 @@ impl Laps {
         Ok(())
     }
 
-    /// Pieces gone over up to now, again and again included.
+    /// Pieces gone over up to now, repetitions included.
     pub(super) fn done(&self) -> u64 {
         self.done
     }
 
-    /// How often what is at `at` has been gone over.
+    /// How often the byte at `at` has been gone over.
     pub(super) fn times(&self, at: usize) -> u64 {
         self.done / self.in_all() + u64::from(((at / self.piece) as u64) < self.done % self.in_all())
     }
@@ -61,7 +61,8 @@ impl Laps {
     }
 }
 
-/// The largest piece of a buffer, up to `most`, of which there is a whole number, each a multiple of `step`.
+/// The largest piece of a buffer, up to `most`, of which there is a whole number, each a multiple
+/// of `step`.
 pub(super) fn piece(len: usize, step: usize, most: usize) -> usize {
     let mut piece = len;
     while piece > most && piece.is_multiple_of(2 * step) {

@@ -1,30 +1,36 @@
-//! Load-to-use latency of caches and memory, by the size of the working set.
+//! Load-to-use latency of caches and memory, by working set.
 //!
-//! Measures the time from one load to the next that needs its value, by following a closed chain of pointers through a
-//! buffer. Two chains answer two questions: `amortised` stays within a group of pages before it goes on to the next, so
-//! that address translation is paid once a group: the latency of a cache level or of memory. `included` goes anywhere at
-//! every step: what a program with random accesses pays, translation and all. Their difference is the price of
-//! translation.
+//! **Measures:** The time from one load to the next that needs its value, along a closed chain of
+//! pointers through a buffer. The two chains answer two questions:
+//! - `amortised` stays within a group of pages before it goes on to the next, so that address
+//!   translation is paid once per page: the latency of a cache level or of memory.
+//! - `included` jumps anywhere at every step: what a program with random accesses pays, translation
+//!   included. The difference of the two is the cost of translation.
 //!
-//! Method: the loop is nothing but dependent loads, 64 in a row. Each round is a fresh process with fresh pages (the
-//! spread over page placements exceeds the timing noise); the value of a round is the 10th percentile of its intervals,
-//! since interference only adds, and the headline the median over rounds. Nodes are a line apart in buffers up to half the
-//! declared last private cache, and 256 bytes apart beyond: as soon as a buffer begins to leave that cache, the neighbours
-//! of a missing line are fetched with it.
+//! **Method:** The loop consists of dependent loads only, 64 in a row. Each round is a fresh
+//! process with fresh pages, since the spread over page placements exceeds the timing noise. The
+//! value of a round is the 10th percentile of its intervals, since interference only adds time; the
+//! headline is the median over rounds. Nodes are a line apart in buffers of up to half the declared
+//! last private cache, and 256 bytes apart beyond: as soon as a buffer begins to leave that cache,
+//! the neighbours of a missing line are fetched with it.
 //!
-//! Traps: strided and page-local chains are prefetched (lmbench's default reports 2 ns at any size today), and so are
-//! random ones with nodes a line or two apart (on Sapphire Rapids 256 MiB take 55, 93 and 124 ns with nodes 64, 128 and
-//! 256 bytes apart, and no more beyond); chains over 4 KiB pages that ignore the TLB invent a cache level, and even
-//! `amortised` pays one translation a page, for sixteen nodes (there 8 % of the latency of memory: `pages=huge` is without);
-//! a virtual machine's shared cache is what its neighbours leave.
+//! **Pitfalls:**
+//! - Strided and page-local chains are prefetched (lmbench's default reports 2 ns at any size
+//!   today), and so are random ones with nodes a line or two apart: on Sapphire Rapids 256 MiB take
+//!   55, 93 and 124 ns with nodes 64, 128 and 256 bytes apart, and no more beyond.
+//! - Chains over 4 KiB pages that ignore the TLB show a cache level that does not exist. Even
+//!   `amortised` pays one translation per page, for sixteen nodes (8 % of the latency of memory on
+//!   Sapphire Rapids; `pages=huge` avoids it).
+//! - In a virtual machine, the shared cache is what the neighbours leave of it.
 //!
-//! Source: lmbench 1996 table 6 and figure 1, lmbench3 `lat_mem_rd`, CSE 221 "RAM access time".
+//! **Sources:** lmbench 1996 table 6 and figure 1; lmbench3 `lat_mem_rd`; CSE 221 "RAM access
+//! time". See docs/methods/memory.md#chain-construction and docs/methods/memory.md#latency-curve.
 
 use crate::work;
 use groma_harness::model::Params;
 use groma_harness::prelude::*;
 use groma_harness::sys::arch::CHASE_UNROLL;
-use groma_harness::sys::chain::Chain;
+use groma_harness::sys::chase::Chain;
 use groma_harness::sys::pages::{Map, Policy, page_size};
 
 pub(crate) static BENCH: Benchmark = Benchmark {
@@ -34,64 +40,56 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         iteration: "64 dependent loads",
         timing: Timing::Floor,
         params: &[
-            Param {
-                name: "size",
-                help: "bytes that the chain spans",
-                kind: ParamKind::SizeOf(Memory::PerMember(1)),
-                quick: &["16K", "32K", "128K", "512K", "1M", "8M", "64M"],
-                default: &[
-                    "4K", "8K", "16K", "24K", "32K", "48K", "64K", "96K", "128K", "192K", "256K", "384K", "512K",
-                    "768K", "1M", "1.5M", "2M", "3M", "4M", "6M", "8M", "12M", "16M", "24M", "32M", "48M", "64M",
-                    "96M", "128M", "256M",
-                ],
-                full: &[
-                    "4K", "5K", "6K", "7K", "8K", "10K", "12K", "14K", "16K", "20K", "24K", "28K", "32K", "40K", "48K",
-                    "56K", "64K", "80K", "96K", "112K", "128K", "160K", "192K", "224K", "256K", "320K", "384K", "448K",
-                    "512K", "640K", "768K", "896K", "1M", "1.25M", "1.5M", "1.75M", "2M", "2.5M", "3M", "3.5M", "4M",
-                    "5M", "6M", "7M", "8M", "10M", "12M", "14M", "16M", "20M", "24M", "28M", "32M", "40M", "48M",
-                    "56M", "64M", "80M", "96M", "112M", "128M", "192M", "256M", "384M", "512M", "1G",
-                ],
-            },
-            Param {
-                name: "chain",
-                help: "address translation: amortised over a group of pages, or included in every load",
-                kind: ParamKind::Word(&["amortised", "included"]),
-                quick: &["amortised"],
-                default: &["amortised", "included"],
-                full: &[],
-            },
-            Param {
-                name: "pages",
-                help: "base pages, transparent huge pages or reserved ones",
-                kind: ParamKind::Word(&["base", "huge", "hugetlb"]),
-                quick: &[],
-                default: &["base"],
-                full: &["base", "huge", "hugetlb"],
-            },
+            Param::size("size", "bytes that the chain spans")
+                .takes(Memory::PerMember(1))
+                .quick(&["16K", "32K", "128K", "512K", "1M", "8M", "64M"])
+                .standard(&[
+                    "4K", "8K", "24K", "48K", "64K", "96K", "192K", "256K", "384K", "768K", "1.5M", "2M", "3M", "4M",
+                    "6M", "12M", "16M", "24M", "32M", "48M", "96M", "128M", "256M",
+                ])
+                .full(&[
+                    "5K", "6K", "7K", "10K", "12K", "14K", "20K", "28K", "40K", "56K", "80K", "112K", "160K", "224K",
+                    "320K", "448K", "640K", "896K", "1.25M", "1.75M", "2.5M", "3.5M", "5M", "7M", "10M", "14M", "20M",
+                    "28M", "40M", "56M", "80M", "112M", "192M", "384M", "512M", "1G",
+                ]),
+            Param::word(
+                "chain",
+                "address translation: amortised over a group of pages, or included in every load",
+                &["amortised", "included"],
+            )
+            .quick(&["amortised"])
+            .standard(&["included"]),
+            Param::word("pages", "base pages, transparent huge pages or reserved ones", &["base", "huge", "hugetlb"])
+                .quick(&["base"]),
         ],
         lineage: &["lmbench1996:table6", "lmbench1996:figure1", "lmbench3:lat_mem_rd", "cse221:memory_latency"],
-        plain,
+        combination_tier,
         target_half_width: 0.02,
         ..Info::new("mem.latency")
     },
     run: Run::Here(run),
 };
 
-/// A plain run follows the chain with translation at every other octave only: it has no edges to be found, and each point
-/// costs as much as one of the other chain (a round of 256 MiB 0.3 to 0.4 s, most of it making pages present).
-fn plain(params: &Params) -> bool {
+/// The chain with translation included is followed at every other octave only, except with `--full`:
+/// it has no edges to be found, and each point costs as much as one of the other chain (a round of
+/// 256 MiB takes 0.3 to 0.4 s, most of it for making the pages present).
+fn combination_tier(params: &Params) -> Tier {
     let every_other_octave = |size: u64| size.is_power_of_two() && size.ilog2() % 2 == 1;
-    params.word("chain") == Some("amortised")
-        || params.int("size").is_some_and(|s| s >= 32 << 10 && every_other_octave(s))
+    match (params.word("chain"), params.int("size")) {
+        (Some("amortised"), _) => Tier::Quick,
+        (_, Some(size)) if size >= 32 << 10 && every_other_octave(size) => Tier::Quick,
+        _ => Tier::Full,
+    }
 }
 
 /// Loads of one iteration: the unrolled loop once.
 const LOADS: u64 = CHASE_UNROLL;
 
-/// Loads of warm-up: a whole lap up to this many nodes, and this many beyond (memory-methods.md M2).
+/// The most loads of warm-up: a whole lap of up to this many nodes. See
+/// docs/methods/memory.md#warm-up.
 const WARM_LOADS: u64 = 1 << 18;
 
-/// The chain that a word of the parameter `chain` names.
+/// The chain that the parameter `chain` names.
 fn chain_of<'a>(
     kind: &str,
     area: &'a mut [u8],
@@ -123,8 +121,6 @@ fn run(ctx: &mut Ctx) -> Outcome {
     };
     buffer.populate();
     super::prove_pages(ctx, &buffer, ctx.word("pages"))?;
-    // Half: with base pages a physically indexed cache loses lines long before it is full, and at its declared size nodes a
-    // line apart read a quarter too fast (Sapphire Rapids, 2 MiB: 10.5 ns against 13.9).
     let spacing = super::spacing(size);
     let area = &mut buffer[..size as usize];
     let kind = ctx.word("chain");
@@ -212,13 +208,14 @@ mod tests {
     }
 
     #[test]
-    fn a_plain_run_takes_the_translation_chain_at_every_other_octave_only() {
-        let point = |size, chain: &str| {
-            Params(vec![("size".into(), Value::Int(size)), ("chain".into(), Value::Word(chain.into()))])
+    fn only_a_full_run_takes_the_translation_chain_at_every_size() {
+        let tier = |size, chain: &str| {
+            let word = Value::Word(chain.to_owned());
+            combination_tier(&Params(vec![("size".into(), Value::Int(size)), ("chain".into(), word)]))
         };
-        assert!(plain(&point(24 << 10, "amortised")));
-        assert!(!plain(&point(24 << 10, "included")));
-        assert!(!plain(&point(64 << 10, "included")));
-        assert!(plain(&point(128 << 10, "included")));
+        assert_eq!(tier(24 << 10, "amortised"), Tier::Quick);
+        assert_eq!(tier(24 << 10, "included"), Tier::Full);
+        assert_eq!(tier(64 << 10, "included"), Tier::Full);
+        assert_eq!(tier(128 << 10, "included"), Tier::Quick);
     }
 }

@@ -1,18 +1,23 @@
 //! How fast the C library copies and sets memory, by the size of the call.
 //!
-//! Measures `memcpy`, `memmove` (which `bcopy` is another name of) and `memset` of the C library that this program is linked
-//! with, going over a buffer in calls of a given size, `whole` being one call for all of it. The library chooses another way for
-//! another size of call (loops, `rep` instructions, stores past the caches), so that the same buffer is gone over at different
-//! speeds. Bytes are counted as in `mem.bandwidth`: what the program reads plus what it writes. `modelled` takes every store for one that
-//! fetches its line first, which large calls often avoid.
+//! **Measures:** `memcpy`, `memmove` (of which `bcopy` is another name) and `memset` of the C
+//! library that this program is linked with, going over a buffer in calls of a given size; `whole`
+//! is one call for all of it. The library chooses its method by the size of the call (loops, `rep`
+//! instructions, non-temporal stores), so the same buffer is gone over at different speeds. Bytes
+//! are counted as in `mem.bandwidth`: bytes read plus bytes written. `modelled` assumes that every
+//! store first fetches its line, which large calls often avoid.
 //!
-//! Method: all calls of a pass, one after the other, front to back; buffers beyond what fits into an interval in pieces of 1 MiB and
-//! more. Called through pointers that the compiler cannot see through. The answer is looked at afterwards.
+//! **Method:** All calls of a pass run one after the other, front to back; a buffer that takes
+//! longer than an interval is gone over in pieces of 1 MiB and more. The functions are called
+//! through pointers that are opaque to the compiler. The destination is checked afterwards.
 //!
-//! Traps: a compiler that puts its own instructions in place of a call of known size; a `memset` to zero, which may be a case of
-//! its own; a static program has another library than a dynamic one, or another choice in it.
+//! **Pitfalls:**
+//! - A compiler replaces a call of known size by its own instructions.
+//! - A `memset` to zero may be a special case.
+//! - A static program has another library than a dynamic one, or another choice within it.
 //!
-//! Source: lmbench 1996 table 2, lmbench3 `bw_mem` (`bcopy`, `bzero`), Ousterhout 1990 table 5; memory-methods.md M9.
+//! **Sources:** lmbench 1996 table 2; lmbench3 `bw_mem` (`bcopy`, `bzero`); Ousterhout 1990 (table
+//! 5, `bcopy`). See docs/methods/memory.md#c-library-copies.
 
 use super::laps::{Laps, piece};
 use crate::work;
@@ -31,42 +36,25 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         iteration: "one pass over the buffer, or over a piece of a larger one",
         outputs: &[
             Output::MAIN,
-            Output {
-                suffix: "modelled",
-                summary: "Bytes per second that memory moves if no cache holds any (write-allocate model)",
-                derivation: Derivation::Scaled { of: "", by: MODELLED },
-                quantity: None,
-                detail: true,
-            },
+            Output::named(
+                "modelled",
+                "Bytes per second that memory moves if no cache holds any (write-allocate model)",
+            )
+            .scaled("", MODELLED)
+            .detail(),
         ],
         params: &[
-            Param {
-                name: "op",
-                help: "the function",
-                kind: ParamKind::Word(&["memcpy", "memset", "bcopy"]),
-                quick: &[],
-                default: &["memcpy", "memset"],
-                full: &["memcpy", "memset", "bcopy"],
-            },
-            Param {
-                name: "call",
-                help: "bytes of one call; whole: all of the buffer",
-                kind: ParamKind::Word(&["4K", "64", "64K", "1M", "whole"]),
-                quick: &[],
-                default: &["4K", "64", "64K", "1M", "whole"],
-                full: &[],
-            },
-            Param {
-                name: "buffer",
-                help: "bytes gone over, source and destination together",
-                kind: ParamKind::SizeOf(Memory::PerMember(1)),
-                quick: &[],
-                default: &["8M"],
-                full: &["16K", "256K", "8M", "128M"],
-            },
+            Param::word("op", "the function", &["memcpy", "memset", "bcopy"]).quick(&["memcpy"]).standard(&["memset"]),
+            Param::word("call", "bytes of one call; whole: all of the buffer", &["4K", "64", "64K", "1M", "whole"])
+                .quick(&["4K"])
+                .standard(&["64", "64K", "1M", "whole"]),
+            Param::size("buffer", "bytes gone over, source and destination together")
+                .takes(Memory::PerMember(1))
+                .quick(&["8M"])
+                .full(&["16K", "256K", "128M"]),
         ],
-        plain,
-        quick: false,
+        combination_tier,
+        tier: Tier::Standard,
         lineage: &["lmbench3:bw_mem", "lmbench1996:table2", "ousterhout1990:table5"],
         target_half_width: 0.02,
         ..Info::new("mem.libc")
@@ -75,11 +63,16 @@ pub(crate) static BENCH: Benchmark = Benchmark {
 };
 
 const MODELLED: &str = "modelled_per_program_byte";
-/// The largest piece, unless a call is larger: some tens of microseconds.
+/// The largest piece, unless a call is larger: tens of microseconds.
 const PIECE: usize = 1 << 20;
 
-fn plain(params: &Params) -> bool {
-    params.word("op") == Some("memcpy") || matches!(params.word("call"), Some("64" | "4K" | "whole"))
+/// Without `--full`, only `memcpy` is called with lengths other than 64 bytes, 4 KiB and the whole
+/// buffer.
+fn combination_tier(params: &Params) -> Tier {
+    match (params.word("op"), params.word("call")) {
+        (Some("memcpy"), _) | (_, Some("64" | "4K" | "whole")) => Tier::Quick,
+        _ => Tier::Full,
+    }
 }
 
 fn run(ctx: &mut Ctx) -> Outcome {
@@ -93,7 +86,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let size = ctx.int("buffer");
     let bytes = (size / sides) as usize;
     if bytes == 0 || !bytes.is_multiple_of(64) {
-        return Err(BenchError::Unsupported(format!("a buffer of {size} B is not whole lines")));
+        return Err(BenchError::Unsupported(format!("a buffer of {size} B is not a whole number of lines")));
     }
     let call = match ctx.word("call") {
         "64" => 64,

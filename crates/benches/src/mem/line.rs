@@ -1,20 +1,28 @@
-//! The size of a cache line, by what a miss brings along.
+//! Cache line size, by what a miss brings along.
 //!
-//! Measures how far from a word that was just loaded another one is free: within the line that came. The main value is that
-//! distance; `pair` is how many bytes come together, twice the line where lines come in pairs (sectors, or a prefetcher that
-//! always fetches the neighbour), else the line again. Does not measure the unit of coherence, which two threads on one line tell.
+//! **Measures:** How far from a word that was just loaded another one is free: the distance up to
+//! the end of the line that came. `pair` is the number of bytes that come together: twice the line
+//! where lines come in pairs (sectors, or a prefetcher that always fetches the neighbour),
+//! otherwise the line again.
 //!
-//! Method: a chain through pairs of words, `d` bytes apart, with the pairs at random places of half the last private cache, so that
-//! the first load of each misses the first level and the second hits it when its word came along. The cost of a pair steps up,
-//! from one hit of the first level to one of the second, at the `d` where a word is in another line (here 16 + 5 and 16 + 16
-//! cycles). Then once more with the first word a line further: a second line that comes along only in one of the two halves
-//! of a larger unit makes it a pair.
+//! **Does not measure:** The unit of coherence (`cpu.false_sharing`).
 //!
-//! Traps: in memory instead of the second level the neighbours of a missing line are prefetched, which blurs the step; a
-//! threshold in nanoseconds, or one ratio for all machines (lmbench's `line`: 30 and 15 %), fails where levels lie close. Where
-//! lines *always* come in pairs, no load tells them from lines twice as long: then the declared size is taken for the line.
+//! **Method:** A chain through pairs of words `d` bytes apart, with the pairs at random places of
+//! half the last private cache, so that the first load of each pair misses the first level, and the
+//! second hits it when its word came along. The cost of a pair steps up, from one first-level hit
+//! to one second-level hit, at the `d` where the second word is in another line (16 + 5 and 16 + 16
+//! cycles; machine not recorded). A second sweep has the first word one line further on: a second
+//! line that comes along only in one of the two halves of a larger unit makes it a pair.
 //!
-//! Source: lmbench3 `line`; memory-methods.md M4.
+//! **Pitfalls:**
+//! - In memory instead of the second level, the neighbours of a missing line are prefetched, which
+//!   blurs the step.
+//! - A threshold in nanoseconds, or one ratio for all machines (lmbench's `line`: 30 and 15 %),
+//!   fails where levels lie close together.
+//! - Where lines *always* come in pairs, no load distinguishes them from lines twice as long. The
+//!   declared size then decides.
+//!
+//! **Sources:** lmbench3 `line`. See docs/methods/memory.md#line-size.
 
 use super::search::{self, Load};
 use groma_harness::prelude::*;
@@ -27,16 +35,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         quantity: Quantity::Size,
         iteration: "64 loads along a chain of pairs",
         timing: Timing::Stated,
-        outputs: &[
-            Output::MAIN,
-            Output {
-                suffix: "pair",
-                summary: "bytes that come together: two lines where they come in pairs",
-                derivation: Derivation::Series("pair"),
-                quantity: None,
-                detail: false,
-            },
-        ],
+        outputs: &[Output::MAIN, Output::named("pair", "bytes that come together: two lines where they come in pairs")],
         scaling: Scaling::alone("it states a property of one core instead of taking samples that could overlap"),
         lineage: &["lmbench3:line"],
         ..Info::new("mem.line")
@@ -44,22 +43,26 @@ pub(crate) static BENCH: Benchmark = Benchmark {
     run: Run::Here(run),
 };
 
-/// Distances of the second word: each word around the sizes that lines have (16 to 256 bytes), and some beyond.
+/// Distances of the second word: the words around possible line sizes (16 to 256 bytes), and some
+/// beyond.
 const DISTANCES: [usize; 21] =
     [8, 16, 24, 32, 40, 48, 56, 64, 72, 80, 96, 120, 128, 136, 160, 192, 248, 256, 264, 384, 512];
-/// From one pair to the next: a pair and its shift fit in.
+/// Bytes from one pair to the next: a pair and its shift fit in.
 const SLOT: usize = 1024;
-/// The least and the most bytes that the pairs lie in: more than a first-level cache, and soon made present.
+/// The least and the most bytes that the pairs lie in: more than a first-level cache, and quickly
+/// made present.
 const AREA: [u64; 2] = [256 << 10, 4 << 20];
-/// Sweeps over all distances, of which the lowest counts; and at most, while they tell nothing.
+/// The fewest sweeps over all distances, of which the lowest cost counts; and the most, while they
+/// have no result.
 const SWEEPS: [u32; 2] = [2, 8];
-/// How much dearer a pair of two lines has to be, in cycles: the second level is further away than that everywhere.
+/// How much more a pair in two lines has to cost, in cycles: a second-level hit costs more than
+/// that everywhere.
 const LEAST_STEP: f64 = 2.5;
 
-/// What a pair costs at each distance, in cycles.
+/// The cost of a pair at each distance, in cycles.
 type Curve = [f64; DISTANCES.len()];
 
-/// Where the cost leaves its lower level, and where it reaches the upper one.
+/// The distances at which the cost leaves its lower level, and reaches the upper one.
 fn step(curve: &Curve) -> Result<(usize, usize), String> {
     let (low, high) = (curve[0], curve[DISTANCES.len() - 1]);
     if high - low < LEAST_STEP {
@@ -70,36 +73,40 @@ fn step(curve: &Curve) -> Result<(usize, usize), String> {
     }
     let above = |share: f64| curve.iter().position(|cost| *cost > low + share * (high - low)).unwrap_or(0);
     let (first, last) = (above(0.25), above(0.75));
-    // No line is of another size; a disturbed word at the end of one looks like a shorter one.
+    // All lines are powers of two; a disturbed word at the end of a line looks like a shorter line.
     if let Some(odd) = [first, last].into_iter().find(|i| !DISTANCES[*i].is_power_of_two()) {
         return Err(format!("the cost rises at {} bytes", DISTANCES[odd]));
     }
-    // After the step nothing is cheap again, or it is none.
+    // If the cost falls again beyond the step, it was no step.
     match DISTANCES.iter().zip(curve).skip(last).find(|(_, cost)| **cost < low + 0.75 * (high - low)) {
         Some((distance, _)) => Err(format!("the step at {} bytes is undone at {distance}", DISTANCES[last])),
         None => Ok((DISTANCES[first], DISTANCES[last])),
     }
 }
 
-/// The line and the pair, from the curve with pairs at the start of a slot, and from one with pairs `shift` further.
+/// The line and the pair, from the curve with pairs at the start of a slot, and from one with pairs
+/// `shift` bytes further.
 fn read(curve: &Curve, shift: usize, shifted: &Curve, declared: Option<usize>) -> Result<(usize, usize), String> {
     let (first, last) = step(curve)?;
     let (moved, _) = step(shifted)?;
     if first == last {
         return match declared {
-            // All of a unit comes at once; half of it is the line when the system says so and the shift agrees.
+            // A unit comes as a whole. Half of it is the line if that is declared and the shift
+            // agrees.
             Some(line) if line * 2 == first && shift == line && moved == line => Ok((line, first)),
             _ => Ok((first, first)),
         };
     }
-    // Two steps: the neighbour comes along now and then, in the first half of a pair and not in the second.
+    // Two steps: the neighbour comes along sometimes, in the first half of a pair and not in the
+    // second.
     if last == 2 * first && shift == first && moved == first {
         return Ok((first, last));
     }
     Err(format!("the cost rises at {first} and at {last} bytes, and {shift} bytes further at {moved}"))
 }
 
-/// How much further the pairs of the second curve lie: a declared half of what comes together, or the first of two steps.
+/// How much further the pairs of the second curve lie: the declared line if that is half of what
+/// comes together, otherwise the first step.
 fn shift(first: usize, last: usize, declared: Option<usize>) -> usize {
     if first == last { declared.filter(|line| line * 2 == first).unwrap_or(first) } else { first }
 }
@@ -127,32 +134,32 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let mut curve = [f64::INFINITY; DISTANCES.len()];
     let mut shifted = curve;
     let mut shifted_by = 0;
-    let mut told = Err("not measured".to_owned());
+    let mut found = Err("not measured".to_owned());
     for turn in 1..=SWEEPS[1] {
         sweep(ctx, 0, &mut curve)?;
         if let Ok((first, last)) = step(&curve) {
             let further = shift(first, last, declared);
             if further + DISTANCES[DISTANCES.len() - 1] >= SLOT {
-                // No line is as long: a disturbed sweep.
-                told = Err(format!("the cost seems to rise at {first} bytes only"));
+                // No line is that long: the sweep was disturbed.
+                found = Err(format!("the cost seems to rise at {first} bytes only"));
                 continue;
             }
             if further != shifted_by {
                 (shifted, shifted_by) = ([f64::INFINITY; DISTANCES.len()], further);
             }
             sweep(ctx, further, &mut shifted)?;
-            told = read(&curve, further, &shifted, declared);
+            found = read(&curve, further, &shifted, declared);
         }
-        if turn >= SWEEPS[0] && told.is_ok() {
+        if turn >= SWEEPS[0] && found.is_ok() {
             break;
         }
     }
-    // Whole cycles, so that rounds that agree say the same.
+    // Whole cycles, so that rounds that agree have the same fact.
     let words = |curve: &Curve| curve.map(|cost| format!("{cost:.0}")).join(" ");
     ctx.fact("line.distances", DISTANCES.map(|d| d.to_string()).join(" "));
     ctx.fact("line.cycles", words(&curve));
     ctx.fact("line.cycles_shifted", words(&shifted));
-    match told {
+    match found {
         Ok((line, pair)) => {
             ctx.state(line as f64);
             ctx.state_as("pair", pair as f64);
@@ -169,7 +176,8 @@ mod tests {
     use groma_harness::Rng;
     use groma_harness::testing::try_out;
 
-    /// A cache whose lines are `line` bytes; of units of `unit` bytes the other lines come along for `share` of the way.
+    /// A cache with lines of `line` bytes. Within a unit of `unit` bytes the other lines come along
+    /// for `share` of the way.
     fn cache(line: usize, unit: usize, share: f64, from: usize) -> Curve {
         DISTANCES.map(|d| match (from, from + d) {
             (a, b) if a / line == b / line => 21.0,
@@ -185,10 +193,11 @@ mod tests {
             assert_eq!(step(&curve), Ok((line, line)));
             for declared in [None, Some(64), Some(line)] {
                 let further = shift(line, line, declared);
-                let told = read(&curve, further, &cache(line, line, 1.0, further), declared);
-                // Lines of 128 bytes and always pairs of 64 are the same to every load: the declared size decides.
+                let found = read(&curve, further, &cache(line, line, 1.0, further), declared);
+                // No load distinguishes lines of 128 bytes from pairs of 64: the declared size
+                // decides.
                 let expected = if declared.is_some_and(|d| d * 2 == line) { (line / 2, line) } else { (line, line) };
-                assert_eq!(told, Ok(expected), "{line}, declared {declared:?}");
+                assert_eq!(found, Ok(expected), "{line}, declared {declared:?}");
             }
         }
     }
@@ -201,7 +210,7 @@ mod tests {
             let further = shift(64, 128, declared);
             assert_eq!(read(&curve, further, &cache(64, 128, 0.5, further), declared), Ok((64, 128)));
         }
-        // The same rise wherever the pairs lie is no pair.
+        // The same step wherever the pairs lie is no pair.
         assert!(read(&curve, 64, &cache(128, 128, 1.0, 0), None).is_err());
     }
 
@@ -230,8 +239,8 @@ mod tests {
                         *cost = cost.min(noisy(&mut rng, 3, true_cost));
                     }
                 }
-                if let (Ok(told), true) = (read(&curve, 64, &shifted, Some(64)), turn >= SWEEPS[0]) {
-                    assert_eq!(told, (64, 64));
+                if let (Ok(found), true) = (read(&curve, 64, &shifted, Some(64)), turn >= SWEEPS[0]) {
+                    assert_eq!(found, (64, 64));
                     break;
                 }
             }

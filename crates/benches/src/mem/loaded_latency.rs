@@ -1,29 +1,37 @@
-//! Latency of memory while other CPUs keep it busy: the latency, and the bandwidth at which it was seen.
+//! Loaded latency: the latency of memory while other CPUs keep it busy, with their bandwidth.
 //!
-//! One CPU follows a chain, all others (or `generators` of them) move bytes. How many is set by `pace`: the cycles that a generator
-//! idles after each KiB. The pace means nothing on another machine; what counts is the pair: the main value is the median
-//! latency of a load, `bandwidth` what the generators and the chase moved together meanwhile. `p95` is the 95th percentile
-//! over windows, each the mean of some thousand loads: not that of single loads. `idle` is the same chase a moment before,
-//! with the generators asleep.
+//! **Measures:** One CPU follows a chain, and all others (or `generators` of them) move bytes.
+//! `pace`, the cycles that a generator idles after each KiB, sets how many. The pace means nothing
+//! on another machine; the result is a pair: the main value is the median latency of a load, and
+//! `bandwidth` is what the generators and the chase moved together meanwhile. `p95` is the 95th
+//! percentile over windows, each the mean of thousands of loads, and not that of single loads.
+//! `idle` is the same chase just before, with the generators asleep.
 //!
-//! Method: the chase as in `mem.latency` (translation amortised, base pages), 128 MiB, or for
-//! `l3` four times the last private cache. Generators are processes pinned to their CPUs, each in 64 MiB of its own (transparent huge pages); each counts
-//! what it has done on a line of its own, every 4 KiB. Windows are 0.4 ms. A window counts when *every* generator went on at
-//! 0.9 to 1.1 times its own pace, which is the median of the windows in which it ran at more than half of its highest, and
-//! when the kernel took the CPU of the chase away from nobody.
+//! **Method:** The chase is that of `mem.latency` (translation amortised, base pages) over 128 MiB,
+//! or for `l3` over four times the last private cache. Generators are processes pinned to their
+//! CPUs, each with 64 MiB of its own (transparent huge pages), which publish the number of bytes
+//! moved on a line of their own every 4 KiB. Windows are 0.4 ms. A window counts when *every*
+//! generator ran at 0.9 to 1.1 times its own pace (the median of the windows in which it ran at
+//! more than half of its highest rate), and when the kernel did not preempt the chase.
 //!
-//! Traps: on a busy machine the generators often do not run at all while the chase does, and the result is the idle latency under
-//! another name: such windows do not count, and a round without enough others leaves the value open. One generator
-//! reaches a part of what memory can do, so on two CPUs this is the low end of the curve. Generators in the shared cache load nothing;
-//! idling by `pause` takes 10 to 140 cycles, by a chain of additions one each.
+//! **Pitfalls:**
+//! - On a busy machine the generators often do not run while the chase does, and the result is the
+//!   idle latency under another name. Such windows do not count, and a round without enough others
+//!   is unresolved.
+//! - One generator reaches only a part of the memory's bandwidth, so two CPUs show the low end of
+//!   the curve.
+//! - Generators whose buffers fit in the shared cache load nothing.
+//! - Idling by `pause` takes 10 to 140 cycles; a chain of additions takes one cycle each.
 //!
-//! Source: memory-methods.md M11; Intel MLC, multichase `multiload`, lmbench3 `par_mem`.
+//! **Sources:** Intel MLC; multichase `multiload`; lmbench3 `par_mem`. See
+//! docs/methods/memory.md#loaded-latency.
 
 use crate::work;
 use groma_harness::check_memory;
 use groma_harness::prelude::*;
+use groma_harness::stats::nearest_rank;
 use groma_harness::sys::arch::{CHASE_UNROLL, add_chain};
-use groma_harness::sys::chain::Chain;
+use groma_harness::sys::chase::Chain;
 use groma_harness::sys::counters::{Usage, current_cpu};
 use groma_harness::sys::fork::Child;
 use groma_harness::sys::pages::{Map, Policy, page_size};
@@ -36,107 +44,66 @@ use std::time::Duration;
 
 pub(crate) static BENCH: Benchmark = Benchmark {
     info: Info {
-        summary: "Latency of memory while the other CPUs keep it busy, with the bandwidth at which it was seen",
+        summary: "Latency of memory while the other CPUs keep it busy, with their bandwidth",
         about: about!("loaded_latency.rs"),
         iteration: "one dependent load",
         timing: Timing::Stated,
         outputs: &[
             Output::MAIN,
-            Output {
-                suffix: "p95",
-                summary: "95th percentile over windows of 0.4 ms",
-                derivation: Derivation::Series("p95"),
-                quantity: None,
-                detail: false,
-            },
-            Output {
-                suffix: "bandwidth",
-                summary: "Bytes that generators and chase moved per second meanwhile",
-                derivation: Derivation::Series("bandwidth"),
-                quantity: Some(Quantity::Bandwidth),
-                detail: false,
-            },
-            Output {
-                suffix: "idle",
-                summary: "The same chase a moment before, with the generators asleep",
-                derivation: Derivation::Series("idle"),
-                quantity: None,
-                detail: true,
-            },
+            Output::named("p95", "95th percentile over windows of 0.4 ms"),
+            Output::named("bandwidth", "Bytes that generators and chase moved per second meanwhile")
+                .quantity(Quantity::Bandwidth),
+            Output::named("idle", "The same chase a moment before, with the generators asleep").detail(),
         ],
         params: &[
-            Param {
-                name: "pace",
-                help: "cycles that a generator idles after each KiB",
-                kind: ParamKind::Count,
-                quick: &["0"],
-                default: &["0", "64", "256", "4096"],
-                full: &["0", "16", "32", "64", "128", "256", "512", "1024", "2048", "4096"],
-            },
-            Param {
-                name: "generators",
-                help: "CPUs that keep it busy; 0 for all others",
-                kind: ParamKind::Count,
-                quick: &[],
-                default: &["0"],
-                full: &[],
-            },
-            Param {
-                name: "mix",
-                help: "what they do: read, write past the caches, copy",
-                kind: ParamKind::Word(&["read", "write_nt", "copy"]),
-                quick: &[],
-                default: &["read"],
-                full: &["read", "write_nt", "copy"],
-            },
-            Param {
-                name: "level",
-                help: "what is chased: memory, or the shared cache",
-                kind: ParamKind::Word(&["dram", "l3"]),
-                quick: &[],
-                default: &["dram"],
-                full: &["dram", "l3"],
-            },
+            Param::count("pace", "cycles that a generator idles after each KiB")
+                .quick(&["0"])
+                .standard(&["64", "256", "4096"])
+                .full(&["16", "32", "128", "512", "1024", "2048"]),
+            Param::count("generators", "CPUs that keep it busy; 0 for all others").quick(&["0"]),
+            Param::word("mix", "what they do: read, write past the caches, copy", &["read", "write_nt", "copy"])
+                .quick(&["read"]),
+            Param::word("level", "what is chased: memory, or the shared cache", &["dram", "l3"]).quick(&["dram"]),
         ],
         scaling: Scaling::alone("it keeps all CPUs busy by itself"),
         needs: &[Need::Cpus(2)],
         target_half_width: 0.05,
-        quick: false,
+        tier: Tier::Standard,
         ..Info::new("mem.loaded_latency")
     },
     run: Run::Here(run),
 };
 
-/// Bytes that are chased in memory: twice what a shared cache lends to one CPU, and more.
+/// Bytes of the chase in memory: at least twice what one CPU gets of a shared cache.
 const CHASED: usize = 128 << 20;
 /// Bytes of each generator.
 const GENERATED: usize = 64 << 20;
-/// Bytes after which a generator says how far it is.
+/// Bytes after which a generator publishes its count.
 const PIECE: usize = 4096;
 /// The length of a window.
 const WINDOW_NS: f64 = 400_000.0;
-/// Windows before it is asked how many count.
+/// Windows between two checks whether enough of them count.
 const BATCH: usize = 8;
-/// Windows that count and are enough, that a 95th percentile needs, and that a median needs.
+/// Windows that have to count: enough to end the round, for a 95th percentile, and for a median.
 const ENOUGH: usize = 24;
 const FOR_P95: usize = 20;
 const FOR_MEDIAN: usize = 5;
 /// How far from its own pace a generator may be.
 const OWN_PACE: std::ops::RangeInclusive<f64> = 0.9..=1.1;
-/// From one counter to the next, in words.
+/// Distance of two counters, in words: a line each.
 const LINE: usize = 32;
-/// How long generators are waited for until somebody looks whether they live.
+/// How long to wait for the generators between two checks whether they are alive.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// What generators are told.
+/// The commands to the generators.
 const SLEEP: u32 = 0;
 const WORK: u32 = 1;
 const LEAVE: u32 = 2;
-/// The words of the board.
+/// The words of the board: the command, and the number of ready generators.
 const TOLD: usize = 0;
 const READY: usize = 32;
 
-/// What is shared with the generators.
+/// The memory that is shared with the generators.
 struct Board {
     words: Shared<AtomicU32>,
     bytes: Shared<AtomicU64>,
@@ -153,7 +120,7 @@ impl Board {
     }
 }
 
-/// The processes that keep memory busy; gone when dropped.
+/// The processes that keep memory busy; ended when dropped.
 struct Generators {
     board: Board,
     children: Vec<Child>,
@@ -188,14 +155,14 @@ impl Generators {
 
     fn all_alive(&mut self) -> Outcome {
         for child in &mut self.children {
-            if let Some(exit) = child.poll().context("looking after the generators")? {
+            if let Some(exit) = child.poll().context("polling the generators")? {
                 return Err(BenchError::Failed(format!("a generator {exit}")));
             }
         }
         Ok(())
     }
 
-    /// Lets them go; how many did not leave well.
+    /// Ends the generators. Returns how many did not exit with 0.
     fn end(mut self) -> usize {
         self.board.say(LEAVE);
         let well = |child: Child| child.wait().is_ok_and(|exit| exit.success());
@@ -203,11 +170,11 @@ impl Generators {
     }
 }
 
-/// The life of a generator.
+/// The main loop of a generator.
 fn generate(board: &Board, bytes: &AtomicU64, stream: Stream, op: Op, pace: u64) -> Outcome {
     let mut buffer = buffer(GENERATED, Policy::Transparent)?;
     let (source, target) = buffer[..GENERATED].split_at_mut(GENERATED / 2);
-    // Where both are needed they are halves, moved against each other as mem.bandwidth has it.
+    // Source and target are halves, shifted against each other as in mem.bandwidth.
     let target = &mut target[APART..];
     let copies = op == Op::Copy;
     let pieces = if copies { target.len() / PIECE } else { GENERATED / PIECE };
@@ -220,7 +187,7 @@ fn generate(board: &Board, bytes: &AtomicU64, stream: Stream, op: Op, pace: u64)
             SLEEP => shared::wait(&board.words[TOLD], SLEEP, None),
             _ => {
                 let from = at * PIECE;
-                // The halves one after the other, but for the copy.
+                // One half after the other, except for the copy, which uses both.
                 let (half, within) = (from / (GENERATED / 2), from % (GENERATED / 2));
                 let pass = match (op, half) {
                     (Op::Copy, _) => stream.over(&mut target[from..from + PIECE], &source[from..from + PIECE]),
@@ -245,13 +212,14 @@ fn generate(board: &Board, bytes: &AtomicU64, stream: Stream, op: Op, pace: u64)
     }
 }
 
-/// The last piece of the second half, which is shorter, begins earlier.
+/// The start of a piece in the second half, which is shorter: its last piece begins earlier.
 fn clamp(within: usize, len: usize) -> usize {
     within.min(len - PIECE)
 }
 
-/// Memory that is present. Generators have huge pages where there are any, because they move twice as much with them; the chase
-/// needs none, and for its 128 MiB the kernel would compact memory at times, for up to half a second.
+/// A buffer whose pages are present. Generators use huge pages where available, because they move
+/// twice as much with them. The chase does not: for its 128 MiB the kernel at times compacts memory
+/// for up to half a second. See docs/methods/memory.md#loaded-latency.
 fn buffer(bytes: usize, policy: Policy) -> Result<Map, BenchError> {
     let mapped = Map::anonymous(bytes, policy).or_else(|_| Map::anonymous(bytes, Policy::Base));
     let mut map = mapped.context("mapping a buffer")?;
@@ -263,13 +231,13 @@ fn buffer(bytes: usize, policy: Policy) -> Result<Map, BenchError> {
 #[derive(Clone, Debug)]
 struct Window {
     ns: f64,
-    /// What each generator moved meanwhile.
+    /// The bytes that each generator moved meanwhile.
     bytes: Vec<f64>,
-    /// Whether the kernel left the chase its CPU.
+    /// Whether the chase was not preempted.
     clean: bool,
 }
 
-/// The windows in which every generator went on at its own pace and the chase was not interrupted.
+/// The windows in which every generator ran at its own pace and the chase was not preempted.
 fn together(windows: &[Window]) -> Vec<&Window> {
     let generators = windows.first().map_or(0, |w| w.bytes.len());
     let rate = |w: &Window, i: usize| w.bytes[i] / w.ns;
@@ -277,7 +245,7 @@ fn together(windows: &[Window]) -> Vec<&Window> {
         .map(|i| {
             let highest = windows.iter().map(|w| rate(w, i)).fold(0.0, f64::max);
             let ran: Vec<f64> = windows.iter().map(|w| rate(w, i)).filter(|r| *r > highest / 2.0).collect();
-            quantile(&ran, 0.5)
+            nearest_rank(&ran, 0.5)
         })
         .collect();
     let at_pace = |w: &Window| {
@@ -286,19 +254,11 @@ fn together(windows: &[Window]) -> Vec<&Window> {
     windows.iter().filter(|w| w.clean && at_pace(w)).collect()
 }
 
-/// The value below which that share lies: nearest rank.
-fn quantile(values: &[f64], share: f64) -> Option<f64> {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    let rank = (share * sorted.len() as f64).ceil() as usize;
-    sorted.get(rank.max(1) - 1).copied()
-}
-
 /// The CPUs of the generators.
 fn others(wanted: u64) -> Result<Vec<u32>, BenchError> {
     let here = current_cpu();
     affinity::pin(here).context("pinning the chase")?;
-    // A worker is pinned; its supervisor knows what is allowed.
+    // A worker is pinned; its supervisor has the full affinity mask.
     let mut cpus = affinity::allowed_to(process::parent_id()).context("reading the allowed CPUs")?;
     cpus.retain(|cpu| *cpu != here);
     if cpus.is_empty() || wanted as usize > cpus.len() {
@@ -322,7 +282,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
         _ => CHASED,
     };
     check_memory((chased + cpus.len() * GENERATED) as u64)?;
-    // Forked while this process is small, and at work on their memory while it is at work on its own.
+    // Forked while this process is small; they prepare their memory while it prepares its own.
     let mut generators = Generators::start(ctx, &cpus, op, ctx.int("pace"))?;
     let mut memory = buffer(chased, Policy::Base)?;
     ctx.fact("generators", cpus.len());
@@ -331,7 +291,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let chain =
         Chain::translation_amortised(area, super::FAR_SPACING, super::GROUP_PAGES, page_size(), |n| rng.below(n));
     let mut chain = chain.map_err(BenchError::Unsupported)?;
-    // What was just written is in the cache, at the end of the lap: by then it is gone.
+    // What was just written is in the cache, at the end of the lap. It is evicted by then.
     chain.walk(CHASE_UNROLL);
 
     let idle = work::probe(ctx, 5, CHASE_UNROLL, |iters| Ok(chain.walk(iters * CHASE_UNROLL)))?;
@@ -376,14 +336,14 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let bandwidth = |w: &&Window| (w.bytes.iter().sum::<f64>() + loads as f64 * line) / (w.ns * 1e-9);
     let bandwidths: Vec<f64> = kept.iter().map(bandwidth).collect();
     if kept.len() < FOR_MEDIAN {
-        ctx.unresolved("", "not enough co-run windows: the generators were not let run beside the chase");
+        ctx.unresolved("", "not enough co-run windows: the generators did not run beside the chase");
         return Ok(());
     }
-    if let (Some(latency), Some(bandwidth)) = (quantile(&latencies, 0.5), quantile(&bandwidths, 0.5)) {
+    if let (Some(latency), Some(bandwidth)) = (nearest_rank(&latencies, 0.5), nearest_rank(&bandwidths, 0.5)) {
         ctx.state(latency);
         ctx.state_as("bandwidth", bandwidth);
     }
-    match quantile(&latencies, 0.95) {
+    match nearest_rank(&latencies, 0.95) {
         Some(p95) if kept.len() >= FOR_P95 => ctx.state_as("p95", p95),
         _ => ctx.unresolved("p95", "not enough co-run windows for a 95th percentile"),
     }
@@ -401,7 +361,8 @@ mod tests {
 
     #[test]
     fn only_windows_with_everybody_at_work_count() {
-        // Two generators; the second one sleeps through most windows, the first through one, and one is interrupted.
+        // Two generators: the second sleeps through most windows, the first through one, and one
+        // window is interrupted.
         let mut windows: Vec<Window> = (0..20).map(|i| window(100.0, &[1000.0 + f64::from(i), 0.0], true)).collect();
         assert!(together(&windows).is_empty(), "one that never ran has no pace");
         windows.extend((0..6).map(|i| window(100.0, &[1000.0, 500.0 + f64::from(i)], true)));
@@ -413,13 +374,6 @@ mod tests {
         windows.push(window(200.0, &[2000.0, 1000.0], true));
         assert_eq!(together(&windows).len(), 7);
         assert!(together(&[]).is_empty());
-    }
-
-    #[test]
-    fn quantiles_are_nearest_ranks() {
-        let values: Vec<f64> = (1..=20).rev().map(f64::from).collect();
-        assert_eq!((quantile(&values, 0.5), quantile(&values, 0.95)), (Some(10.0), Some(19.0)));
-        assert_eq!((quantile(&[3.0], 0.95), quantile(&[], 0.5)), (Some(3.0), None));
     }
 
     #[test]

@@ -1,15 +1,20 @@
-//! Bytes per second of a mix of reads and writes, by their ratio.
+//! Bandwidth of a mix of reads and writes, by their ratio.
 //!
-//! Measures one loop that reads so many lines of one stream and then writes so many of another, and so on: 1:0, 3:1, 2:1, 1:1, 1:2
-//! and 0:1. The main value counts the program's bytes. What memory sees is not that ratio: a plain store fetches its line first,
-//! so that a program's 1:1 is memory's 2:1. `modelled` counts the bytes that memory moves so, and the facts state both ratios,
-//! reads over all; with `store=nt` (past the caches) they are the same. Which it really was only the memory controller's
-//! counters know. Does not measure latency under such a load.
+//! **Measures:** One loop that alternately reads lines of one stream and writes lines of another:
+//! 1:0, 3:1, 2:1, 1:1, 1:2 and 0:1. The main value counts the program's bytes. Memory sees another
+//! ratio: a plain store fetches its line first, so a program's 1:1 is memory's 2:1. `modelled`
+//! counts the bytes that memory moves by this model, and the facts give both ratios, reads over
+//! all. With `store=nt` (past the caches) they are the same. Only the memory controller's counters
+//! know the true ratio.
 //!
-//! Method: kernels in assembly with the widest vectors, both streams front to back. `size` is both streams together; they are
-//! gone over in pieces of about 64 KiB. What was written is looked at afterwards, and the source is written beforehand.
+//! **Does not measure:** Latency under such a load (`mem.loaded_latency`).
 //!
-//! Source: the mixes that Intel's Memory Latency Checker shows; Mess (which names ratios by issued loads); memory-methods.md M10.
+//! **Method:** Assembly kernels with the widest vectors, both streams front to back. `size` is both
+//! streams together; they are gone over in pieces of about 64 KiB. The source is written
+//! beforehand, and the destination is checked afterwards.
+//!
+//! **Sources:** The mixes of Intel's Memory Latency Checker; Mess (which names ratios by issued
+//! loads). See docs/methods/memory.md#read-write-mixes.
 
 use super::laps::{Laps, piece};
 use crate::work;
@@ -27,42 +32,24 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         iteration: "about 64 KiB of both streams together",
         outputs: &[
             Output::MAIN,
-            Output {
-                suffix: "modelled",
-                summary: "Bytes per second that memory moves (write-allocate model)",
-                derivation: Derivation::Scaled { of: "", by: MODELLED },
-                quantity: None,
-                detail: true,
-            },
+            Output::named("modelled", "Bytes per second that memory moves (write-allocate model)")
+                .scaled("", MODELLED)
+                .detail(),
         ],
         params: &[
-            Param {
-                name: "mix",
-                help: "lines read and lines written, in turn",
-                kind: ParamKind::Word(&["1:1", "2:1", "3:1", "1:0", "1:2", "0:1"]),
-                quick: &[],
-                default: &["1:1", "2:1"],
-                full: &["1:0", "3:1", "2:1", "1:1", "1:2", "0:1"],
-            },
-            Param {
-                name: "store",
-                help: "ordinary stores, or such that bypass the caches",
-                kind: ParamKind::Word(&["plain", "nt"]),
-                quick: &[],
-                default: &["plain", "nt"],
-                full: &[],
-            },
-            Param {
-                name: "size",
-                help: "bytes of both streams together",
-                kind: ParamKind::SizeOf(Memory::PerMember(1)),
-                quick: &[],
-                default: &["128M"],
-                full: &["16K", "8M", "128M", "512M"],
-            },
+            Param::word("mix", "lines read and lines written, in turn", &["1:1", "2:1", "3:1", "1:0", "1:2", "0:1"])
+                .quick(&["1:1"])
+                .standard(&["2:1"]),
+            Param::word("store", "ordinary stores, or such that bypass the caches", &["plain", "nt"])
+                .quick(&["plain"])
+                .standard(&["nt"]),
+            Param::size("size", "bytes of both streams together")
+                .takes(Memory::PerMember(1))
+                .quick(&["128M"])
+                .full(&["16K", "8M", "512M"]),
         ],
-        plain,
-        quick: false,
+        combination_tier,
+        tier: Tier::Standard,
         target_half_width: 0.02,
         ..Info::new("mem.mix")
     },
@@ -73,8 +60,9 @@ const MODELLED: &str = "modelled_per_program_byte";
 /// Both streams are gone over in pieces of about this many bytes.
 const PIECE: usize = 64 << 10;
 
-fn plain(params: &Params) -> bool {
-    params.word("store") != Some("nt")
+/// Stores that bypass the caches belong to the full set.
+fn combination_tier(params: &Params) -> Tier {
+    if params.word("store") == Some("nt") { Tier::Full } else { Tier::Quick }
 }
 
 fn run(ctx: &mut Ctx) -> Outcome {
@@ -85,7 +73,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     };
     let mix = Mix::new(reads, writes, nt, None).map_err(BenchError::Unsupported)?;
     let (read, written) = mix.turn();
-    // As many turns as a power of two allows pieces of.
+    // A whole number of pieces, or a single smaller one.
     let per_piece = PIECE / (read + written);
     let wanted = ctx.int("size") as usize / (read + written);
     let turns = if wanted > per_piece { wanted - wanted % per_piece } else { wanted };
@@ -103,7 +91,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let mut map = Map::anonymous(bytes + 8192, Policy::Base).context("mapping both streams")?;
     map.populate();
     let (src, rest) = map.split_at_mut(turns * read);
-    // Not in step with the source in the low twelve bits of the address.
+    // 2 KiB apart from the source in the low twelve address bits.
     let at = (2048 + 4096 - turns * read % 4096) % 4096;
     let dst = &mut rest[at..at + turns * written];
     src.chunks_exact_mut(8).for_each(|word| word.copy_from_slice(&STREAM_PATTERN.to_ne_bytes()));
@@ -129,17 +117,17 @@ fn run(ctx: &mut Ctx) -> Outcome {
     Ok(())
 }
 
-/// Lines that are fetched to be written.
+/// Lines that are fetched because they are written.
 fn fetched(writes: usize, nt: bool) -> usize {
     if nt { 0 } else { writes }
 }
 
-/// Reads over all.
+/// Reads over all accesses.
 fn ratio(reads: usize, writes: usize) -> f64 {
     reads as f64 / (reads + writes) as f64
 }
 
-/// Bytes that memory moves for one of the program's.
+/// Bytes that memory moves for one byte of the program, by the model.
 fn modelled(reads: usize, writes: usize, nt: bool) -> f64 {
     (reads + writes + fetched(writes, nt)) as f64 / (reads + writes) as f64
 }

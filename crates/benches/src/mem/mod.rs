@@ -1,5 +1,7 @@
-//! Memory and caches, as a program meets them.
+//! Memory and caches: latency, bandwidth, and the structure of caches and TLBs.
 
+use groma_harness::model::Family;
+use groma_harness::model::family::{Figure, Row, Say, greatest};
 use groma_harness::prelude::*;
 use groma_harness::sys::pages::Map;
 use groma_harness::sys::topology::{CacheKind, Topology};
@@ -25,6 +27,46 @@ mod search;
 mod stream;
 mod tlb;
 mod ways;
+
+/// What the family says about itself.
+pub(crate) static ABOUT: Family = Family {
+    name: "mem",
+    summary: "Memory and caches, as programs use them",
+    says: Say::FirstOf(&[
+        Say::Led(&[
+            Say::Text("{}", &[Figure::Levels("mem.latency")]),
+            Say::Text(", huge pages {}", &[Figure::FactIs { bench: "mem.tlb", key: "verdict", text: "fractured" }]),
+        ]),
+        Say::Text(
+            "up to {} ({})",
+            &[Figure::Value(greatest("mem.bandwidth")), Figure::Params(greatest("mem.bandwidth"))],
+        ),
+    ]),
+    rows: &[
+        Row::Caches("mem.latency"),
+        Row::Memory("mem.available"),
+        Row::CacheLine { line: "mem.line", pair: "mem.line.pair" },
+        Row::Ways { ways: "mem.ways", way_size: "mem.ways.way_size" },
+        Row::Tlb {
+            first: "mem.tlb",
+            second: "mem.tlb.l2",
+            second_hit: "mem.tlb.l2_hit",
+            walks: ["mem.tlb.walk2", "mem.tlb.walk4", "mem.tlb.walk8"],
+            page: "mem.tlb.page",
+        },
+        Row::Nodes("mem.numa"),
+        Row::Bandwidth("mem.bandwidth"),
+        Row::Stream("mem.stream"),
+        Row::Parallelism { loads: "mem.parallelism", random: "mem.random_read" },
+        Row::Access("mem.access"),
+        Row::Prefetch { ratio: "mem.prefetch", chain: "mem.latency" },
+        Row::LoadedLatency {
+            median: "mem.loaded_latency",
+            p95: "mem.loaded_latency.p95",
+            bandwidth: "mem.loaded_latency.bandwidth",
+        },
+    ],
+};
 
 pub(crate) const ALL: &[&Benchmark] = &[
     &latency::BENCH,
@@ -58,14 +100,14 @@ pub(crate) fn line_size() -> usize {
     declared_line().unwrap_or(64)
 }
 
-/// The declared size of the last cache that a core has for itself, in bytes.
+/// The declared size of the last private cache of a core, in bytes.
 fn private_cache() -> Option<u64> {
     let topology = Topology::read();
     let private = topology.caches().iter().filter(|c| c.level <= 2 && c.kind != CacheKind::Instruction);
     private.filter_map(|c| c.size).max()
 }
 
-/// The declared size of the first-level data cache; a guess where none is declared.
+/// The declared size of the first-level data cache; 32 KiB where none is declared.
 fn first_cache() -> u64 {
     const ASSUMED: u64 = 32 << 10;
     let topology = Topology::read();
@@ -73,32 +115,38 @@ fn first_cache() -> u64 {
     first.and_then(|c| c.size).unwrap_or(ASSUMED)
 }
 
-/// Pages in a group that a chain visits before it goes on: fewer than any first-level TLB of the last ten years reaches (64
-/// and more), more than a prefetcher of regions follows (memory-methods.md M2).
+/// Pages in a group that a chain visits before it goes on: fewer than the entries of any
+/// first-level TLB of the last ten years (64 and more), more than a region prefetcher follows. See
+/// docs/methods/memory.md#page-groups.
 const GROUP_PAGES: usize = 32;
 
-/// Node distance where lines come from beyond the last private cache (memory-methods.md M2; measured here: `latency.rs`).
+/// Node spacing where lines come from beyond the last private cache. See
+/// docs/methods/memory.md#node-spacing.
 const FAR_SPACING: usize = 256;
 
-/// The last private cache where none is declared.
+/// Assumed size of the last private cache where none is declared.
 const ASSUMED_PRIVATE: u64 = 1 << 20;
 
-/// How far apart the nodes of a chain through `size` bytes are, so that no neighbour is fetched with a line: a line where all
-/// of it stays in the private cache, 256 bytes beyond half of that (see `latency.rs`).
+/// The node spacing of a chain through `size` bytes, such that no neighbour is fetched with a line:
+/// one line up to half the private cache, 256 bytes beyond. See
+/// docs/methods/memory.md#node-spacing.
 fn spacing(size: u64) -> usize {
     if size <= private_cache().unwrap_or(ASSUMED_PRIVATE) / 2 { line_size() } else { FAR_SPACING }
 }
 
-/// The least share of a buffer that has to be in huge pages where those were asked for: the part
-/// before the first boundary and after the last has none.
+/// The least share of a buffer that has to be in huge pages where those were requested: the parts
+/// before the first boundary and after the last have none. See docs/methods/memory.md#page-policy.
 const HUGE_SHARE: f64 = 0.9;
 
-/// Proves that the pages behind the buffer, all of them present, are of the kind that the parameter
-/// `pages` asks for, whatever was made of that on the way. Where the kernel has none of the huge
-/// ones to give, the answer is `Unsupported`: base pages under the name of huge ones would be
-/// another benchmark.
+/// Proves that the pages of the buffer, which must all be present, are of the kind that the
+/// parameter `pages` requests.
+///
+/// # Errors
+/// `Unsupported` where the kernel gave no huge pages although they were requested: with base pages
+/// it would be another benchmark.
 pub(crate) fn prove_pages(ctx: &mut Ctx, buffer: &Map, asked: &str) -> Outcome {
-    // Reserved ones are counted elsewhere, and a mapping of them is made of nothing else.
+    // A mapping of reserved pages consists of nothing else, and `AnonHugePages` does not count
+    // them.
     if asked == "hugetlb" {
         return Ok(());
     }
@@ -134,7 +182,7 @@ mod tests {
     use groma_harness::sys::pages::{Policy, huge_page_size};
     use groma_harness::testing::try_failing;
 
-    /// Pages of the wrong kind are noticed, whichever of the two was asked for.
+    /// Pages of the wrong kind are detected, whichever of the two was requested.
     #[test]
     fn base_pages_are_no_huge_pages_and_huge_ones_no_base_pages() {
         fn base(ctx: &mut Ctx) -> Outcome {

@@ -1,63 +1,56 @@
-//! Latency and bandwidth of one NUMA node's memory for a CPU of another, or of the same.
+//! NUMA: latency and bandwidth of one node's memory for a CPU of another node, or of the same.
 //!
-//! Each node with CPUs against each node with memory, those without CPUs (CXL, HBM) as well; the two directions between two
-//! nodes are two points. The main value is the latency of a chase that pays translation once a group of pages; `read` and
-//! `write_nt` are what one CPU reads, and writes past the caches, per second. Does not measure all CPUs of a node at once.
+//! **Measures:** Each node with CPUs against each node with memory, including nodes without CPUs
+//! (CXL, HBM); the two directions between two nodes are two points. The main value is the latency
+//! of a chase that pays translation once per page. `read` and `write_nt` are the bytes per second
+//! that one CPU reads, and writes past the caches.
 //!
-//! Method: memory bound to its node (`mbind`, `MPOL_BIND`, strict), transparent huge pages where they are to be had; the
-//! chase as in `mem.latency`, the streams as in `mem.bandwidth`, by turns.
+//! **Does not measure:** All CPUs of a node at once.
 //!
-//! Proofs: `move_pages` finds every page that it is asked about on the node that was wanted; the CPU is one of the other.
+//! **Method:** Memory is bound to its node (`mbind`, `MPOL_BIND`, strict), in transparent huge
+//! pages where available. The chase of `mem.latency` and the streams of `mem.bandwidth` run in
+//! turn.
 //!
-//! Traps: memory touched first is where it was touched; a kernel that balances nodes moves pages (`numa_balancing`); what the
-//! firmware declares (fact `declared`, SLIT: 10 is near) is a number without a unit that may be copied from another board.
+//! **Proofs:** `move_pages` finds every page that it is asked about on the wanted node; the CPU
+//! belongs to the other one.
 //!
-//! Source: memory-methods.md M15.
+//! **Pitfalls:**
+//! - Memory lands on the node of first touch.
+//! - A kernel that balances nodes moves pages (`numa_balancing`).
+//! - The distance that the firmware declares (fact `declared`, SLIT: 10 is near) has no unit and
+//!   may be copied from another board.
+//!
+//! **Sources:** docs/methods/memory.md#numa.
 
 use crate::work;
 use groma_harness::model::Placement;
 use groma_harness::prelude::*;
 use groma_harness::sys::arch::{CHASE_UNROLL, Op};
-use groma_harness::sys::chain::Chain;
+use groma_harness::sys::chase::Chain;
 use groma_harness::sys::numa;
 use groma_harness::sys::pages::{Map, Policy, page_size};
 use groma_harness::sys::stream::Stream;
 
 pub(crate) static BENCH: Benchmark = Benchmark {
     info: Info {
-        summary: "Latency and bandwidth of memory by the CPU's node and the memory's",
+        summary: "Latency and bandwidth of memory, by the node of the CPU and of the memory",
         about: about!("numa.rs"),
         iteration: "64 dependent loads, and 64 KiB of a stream beside them",
         timing: Timing::Floor,
         outputs: &[
             Output::MAIN,
-            Output {
-                suffix: "read",
-                summary: "Bytes that one CPU reads per second",
-                derivation: Derivation::Series("read"),
-                quantity: Some(Quantity::Bandwidth),
-                detail: false,
-            },
-            Output {
-                suffix: "write_nt",
-                summary: "Bytes that one CPU writes past the caches per second",
-                derivation: Derivation::Series("write_nt"),
-                quantity: Some(Quantity::Bandwidth),
-                detail: false,
-            },
+            Output::named("read", "Bytes that one CPU reads per second").quantity(Quantity::Bandwidth),
+            Output::named("write_nt", "Bytes that one CPU writes past the caches per second")
+                .quantity(Quantity::Bandwidth),
         ],
-        params: &[Param {
-            name: "size",
-            help: "bytes of the chase, and as many of each stream",
-            kind: ParamKind::SizeOf(Memory::PerMember(3)),
-            quick: &[],
-            default: &["64M"],
-            full: &["64M", "256M"],
-        }],
+        params: &[Param::size("size", "bytes of the chase, and as many of each stream")
+            .takes(Memory::PerMember(3))
+            .quick(&["64M"])
+            .full(&["256M"])],
         scaling: Scaling::alone("it is about one CPU; worker groups have mem.bandwidth"),
         placements: &[Placement::EveryNodePair],
         target_half_width: 0.05,
-        quick: false,
+        tier: Tier::Standard,
         ..Info::new("mem.numa")
     },
     run: Run::Here(run),
@@ -65,7 +58,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
 
 /// Bytes of a stream in one iteration.
 const PIECE: usize = 64 << 10;
-/// Pages asked about, evenly spaced.
+/// Pages whose node is checked, evenly spaced.
 const ASKED: usize = 256;
 
 fn run(ctx: &mut Ctx) -> Outcome {
@@ -75,7 +68,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     over(ctx, from, node)
 }
 
-/// One CPU of a node in the memory of a node.
+/// Measures a CPU of node `from` on the memory of node `node`.
 fn over(ctx: &mut Ctx, from: u32, node: u32) -> Outcome {
     let size = (ctx.int("size") as usize).next_multiple_of(PIECE);
     let mut chased = bound(size, node)?;
@@ -141,7 +134,7 @@ fn over(ctx: &mut Ctx, from: u32, node: u32) -> Outcome {
     Ok(())
 }
 
-/// Memory of a node, present there.
+/// Memory bound to a node, with all pages present.
 fn bound(size: usize, node: u32) -> Result<Map, BenchError> {
     let huge = Map::anonymous(size, Policy::Transparent);
     let mut map = huge.or_else(|_| Map::anonymous(size, Policy::Base)).context("mapping the buffer")?;

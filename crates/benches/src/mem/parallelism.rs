@@ -1,41 +1,54 @@
-//! How many cache misses one core has under way at once, by where they are served.
+//! Memory-level parallelism: how many cache misses one core overlaps, by where they are served.
 //!
-//! Measures loads from random places along 1, 2, 4, ... 64 independent chains at once. The main value is the time a load takes
-//! on one chain over the least time it takes on several: the loads that overlap on average at best. `chains` is the first
-//! number of chains beyond which more of them add less than 2 %, where there is one; `rate` the loads a second at best, `bandwidth`
-//! the bytes of the lines that they move. Not the number of a core's miss buffers: it is what they, the queues behind them
-//! and the instruction window let through, and what limits it is said as the fact `limiter`.
+//! **Measures:** Loads from random places along 1, 2, 4, ... 64 independent chains at once. The
+//! main value is the time of a load on one chain over the lowest time on several: the loads that
+//! overlap on average at best. `chains` is the first number of chains beyond which more of them add
+//! less than 2 %, where there is one; `rate` is the highest number of loads per second, and
+//! `bandwidth` the bytes of the lines that they move. The fact `limiter` names what limits the
+//! value.
 //!
-//! Method: the nodes of one shuffled buffer are dealt to the chains in turn, for each number of chains anew (a node holds a
-//! pointer for each), so that chains share no node, no chain runs behind another, and all are within the same 32 pages at
-//! any time: translation costs many chains what it costs one. In buffers beyond the caches all lines are dropped from
-//! them before the search, where the CPU can, and each number of chains begins where none has been. Every number is the
-//! fastest of some short windows, compared in cycles; cached buffers are gone over several times first, all numbers are taken
-//! twice there, after a lap of their own, and a single chain again at the end. Where more loads seem to overlap than there are chains, the one chain was
-//! served from further away than the others, and only the rate is stated. Beside them, in the same round: a stream of loads over the same buffer,
-//! and the same loops on a buffer in the first-level cache. Lines arriving at four fifths of the stream's rate are limited by
-//! `bandwidth`; loads done at four fifths of the rate in the first-level cache by `instructions`; a plateau at neither by
-//! `miss buffers`; and where the last step still adds 2 %, nothing was reached: `none up to N chains`, the value is a lower
-//! bound, and `chains` is left out.
+//! **Does not measure:** The number of a core's miss buffers. The value is what they, the queues
+//! behind them and the instruction window let through.
 //!
-//! Traps: several starting points in one cycle (one finds what the other fetched); too few chains (lmbench stops at 16,
-//! multichase at 10); chains whose addresses are in memory: each step then takes a store and a load more, which does not show
-//! behind memory, and does where a load takes 5 or 15 cycles. Buffers up to the private cache are therefore asked only with as
-//! many chains as there are registers, 12 on x86-64 and 24 elsewhere. Lines of the first-level cache do not move, so
-//! there `bandwidth` is left out.
+//! **Method:** The nodes of one shuffled buffer are dealt to the chains in turn, anew for each
+//! number of chains (a node holds a pointer for each). So chains share no node, no chain runs
+//! behind another, and all are within the same 32 pages at any time: translation costs many chains
+//! what it costs one. In buffers larger than the caches all lines are flushed before the search,
+//! where the CPU can, and each number of chains begins at a place not visited before. Every number
+//! is the fastest of some short windows, compared in cycles. Cached buffers are walked several
+//! times first, all numbers are taken twice there, each after a lap of its own, and a single chain
+//! is taken again at the end. Where more loads seem to overlap than there are chains, the single
+//! chain was served from further away than the others, and only the rate is reported.
 //!
-//! Source: lmbench3 `par_mem`, memory-methods.md M7.
+//! A stream of loads over the same buffer, and the same loops on a buffer in the L1 cache, are
+//! measured in the same round for the limiter:
+//! - `bandwidth`: lines arrive at four fifths of the stream's rate or more.
+//! - `instructions`: loads reach four fifths of their rate in the L1 cache.
+//! - `miss buffers`: a plateau at neither.
+//! - `none up to N chains`: the last step still adds 2 %. The value is a lower bound, and `chains`
+//!   is left out.
+//!
+//! **Pitfalls:**
+//! - Several starting points in one cycle: one chain finds what the other fetched.
+//! - Too few chains (lmbench stops at 16, multichase at 10).
+//! - Chains whose addresses are in memory: each step then takes one more store and load. That hides
+//!   behind memory latency, but not where a load takes 5 or 15 cycles. Buffers of up to the private
+//!   cache are therefore measured only with as many chains as there are registers, 12 on x86-64 and
+//!   24 elsewhere.
+//! - Lines in the L1 cache do not move, so `bandwidth` is left out there.
+//!
+//! **Sources:** lmbench3 `par_mem`. See docs/methods/memory.md#memory-level-parallelism.
 
 use crate::work;
 use groma_harness::prelude::*;
-use groma_harness::sys::arch::chases::{CHASES, CHASES_UNROLL};
-use groma_harness::sys::chains::{Chains, Link, Order};
+use groma_harness::sys::arch::parallel_chase::{PARALLEL_CHASE_UNROLL, PARALLEL_CHASES};
 use groma_harness::sys::pages::{Map, Policy, page_size};
+use groma_harness::sys::parallel_chase::{Chains, Link, Order};
 use groma_harness::sys::stream::{Op, Stream};
 
 pub(crate) static BENCH: Benchmark = Benchmark {
     info: Info {
-        summary: "Loads that overlap at best, by the size of the working set",
+        summary: "Loads that one core overlaps at best, by the size of the working set",
         about: about!("parallelism.rs"),
         quantity: Quantity::Ratio,
         better: Some(Better::Higher),
@@ -43,45 +56,19 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         timing: Timing::Stated,
         outputs: &[
             Output::MAIN,
-            Output {
-                suffix: "chains",
-                summary: "Chains beyond which more of them add less than 2 %",
-                derivation: Derivation::Series("chains"),
-                quantity: Some(Quantity::Count),
-                detail: false,
-            },
-            Output {
-                suffix: "rate",
-                summary: "Loads a second at best",
-                derivation: Derivation::Series("rate"),
-                quantity: Some(Quantity::Rate),
-                detail: false,
-            },
-            Output {
-                suffix: "bandwidth",
-                summary: "Bytes a second of the lines loaded at best",
-                derivation: Derivation::Series("bandwidth"),
-                quantity: Some(Quantity::Bandwidth),
-                detail: true,
-            },
+            Output::named("chains", "Chains beyond which more of them add less than 2 %").quantity(Quantity::Count),
+            Output::named("rate", "Loads a second at best").quantity(Quantity::Rate),
+            Output::named("bandwidth", "Bytes a second of the lines loaded at best")
+                .quantity(Quantity::Bandwidth)
+                .detail(),
         ],
         params: &[
-            Param {
-                name: "size",
-                help: "bytes that the chains span together",
-                kind: ParamKind::SizeOf(Memory::PerMember(1)),
-                quick: &["128M"],
-                default: &["16K", "512K", "8M", "128M"],
-                full: &["16K", "512K", "8M", "128M", "512M"],
-            },
-            Param {
-                name: "pages",
-                help: "base pages or transparent huge pages",
-                kind: ParamKind::Word(&["base", "huge"]),
-                quick: &[],
-                default: &["base"],
-                full: &["base", "huge"],
-            },
+            Param::size("size", "bytes that the chains span together")
+                .takes(Memory::PerMember(1))
+                .quick(&["128M"])
+                .standard(&["16K", "512K", "8M"])
+                .full(&["512M"]),
+            Param::word("pages", "base pages or transparent huge pages", &["base", "huge"]).quick(&["base"]),
         ],
         scaling: Scaling::alone(
             "it searches within a round instead of taking samples that could overlap: see mem.random_read",
@@ -93,30 +80,33 @@ pub(crate) static BENCH: Benchmark = Benchmark {
     run: Run::Here(run),
 };
 
-/// Windows for each number of chains: 50 us each, hence 70000 loads and less at 5 ns.
+/// Windows for each number of chains: 50 us each, hence at most 70000 loads at 5 ns.
 const WINDOWS: u32 = 5;
-/// A step that adds less is none.
+/// A larger number of chains that gains less counts as no gain.
 const GAIN: f64 = 1.02;
-/// The share of what else the core does with the same buffer, or the same loop elsewhere, that counts as all of it.
+/// A rate of this share of the stream's, or of the same loop's in L1, counts as limited by it.
 const ALL: f64 = 0.8;
-/// More than so many loads under way on each chain cannot be.
+/// The most overlapping loads per chain that can be true.
 const TOO_GOOD: f64 = 1.15;
-/// Laps that bring a buffer into the cache that is meant, and sweeps over the numbers of chains there: a shared cache takes
-/// lines in over several laps, and the first numbers would be those of memory.
+/// Laps that bring a buffer into the intended cache, and sweeps over the numbers of chains there. A
+/// shared cache takes lines in over several laps; without them the first numbers would be those of
+/// memory.
 const LAPS: u64 = 8;
 const SWEEPS: usize = 2;
-/// How many links a line of 64 bytes holds, in pointers of 8.
+/// Pointers in a line of 64 bytes.
 const IN_A_LINE: usize = 8;
-/// The second line of a node 256 bytes long that holds pointers: not the one that is fetched in a pair with the first.
+/// Offset of the second line with pointers in a node of 256 bytes: not the line that is fetched in
+/// a pair with the first.
 const SECOND: usize = 128;
 /// The buffer of the same loops in the first-level cache.
 const NEAR: usize = 8 << 10;
 /// Pieces in which a large buffer is streamed over.
 const PIECE: usize = 64 << 10;
-/// Buffers up to this size are walked through once.
+/// Buffers of up to this size count as cached: they are walked first, larger ones are flushed. See
+/// docs/methods/memory.md#warm-up.
 const WARM: u64 = 16 << 20;
 
-/// Loads on so many chains, and what one of them takes.
+/// The cost of a load on a number of chains.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Point {
     chains: usize,
@@ -124,26 +114,27 @@ struct Point {
     cycles: f64,
 }
 
-/// What a curve over numbers of chains says.
+/// The result of a curve over numbers of chains.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Found {
-    /// The point of the fewest cycles.
+    /// The point with the fewest cycles.
     best: Point,
-    /// Cycles on one chain over the fewest.
+    /// Cycles of a load on one chain over the fewest.
     parallelism: f64,
     /// The first number of chains after which no step adds 2 %, where that is not the last.
     plateau: Option<usize>,
-    /// Whether no number of chains overlaps more loads than it has: otherwise the lines of the one chain came from elsewhere.
+    /// Whether no number of chains overlaps more loads than it has. Otherwise the lines of the
+    /// single chain came from another level.
     one_level: bool,
 }
 
-/// Reads a curve. Noise only ever adds cycles, so a point counts as good as the best one up to it: a disturbed one is no
-/// plateau when those beyond are better.
+/// Reads a curve. Noise only adds cycles, so a disturbed point is no plateau if a point beyond it
+/// is better.
 fn read_curve(curve: &[Point]) -> Option<Found> {
     let first = curve.first().filter(|point| point.chains == 1)?;
     let best = *curve.iter().min_by(|a, b| a.cycles.total_cmp(&b.cycles))?;
     let plateau = curve[..curve.len() - 1].iter().position(|point| {
-        // What is to be had beyond this point, by however many more chains.
+        // The best of all points beyond this one.
         let beyond = curve.iter().filter(|later| later.chains > point.chains).map(|later| later.cycles);
         point.cycles < beyond.fold(f64::INFINITY, f64::min) * GAIN
     });
@@ -151,8 +142,8 @@ fn read_curve(curve: &[Point]) -> Option<Found> {
     Some(Found { best, parallelism: first.cycles / best.cycles, plateau: plateau.map(|i| curve[i].chains), one_level })
 }
 
-/// What the plateau is owed to, given the line's bytes per cycle at best and those of a stream, and loads per cycle at best
-/// and those of the same loop in the first-level cache.
+/// What limits the plateau. `bytes` is the bytes per cycle of the lines at best and of the stream,
+/// `loads` the loads per cycle at best and of the same loop in the L1 cache.
 fn limiter(found: &Found, most: usize, bytes: (f64, f64), loads: (f64, f64)) -> String {
     if found.plateau.is_none() {
         format!("none up to {most} chains")
@@ -165,20 +156,20 @@ fn limiter(found: &Found, most: usize, bytes: (f64, f64), loads: (f64, f64)) -> 
     }
 }
 
-/// The numbers of chains asked of a buffer: those in registers, or all.
+/// The numbers of chains that are measured: those in registers, or all.
 fn numbers(in_registers: bool) -> Vec<usize> {
-    let kernels = groma_harness::sys::arch::chases::chases_kernels();
+    let kernels = groma_harness::sys::arch::parallel_chase::parallel_chase_kernels();
     let some = kernels.iter().any(|kernel| kernel.in_registers);
     let asked = |kernel: &&_| !in_registers || !some || kernel_in_registers(kernel);
     kernels.iter().filter(asked).map(|kernel| kernel.chains).collect()
 }
 
-fn kernel_in_registers(kernel: &groma_harness::sys::arch::chases::ChasesKernel) -> bool {
+fn kernel_in_registers(kernel: &groma_harness::sys::arch::parallel_chase::ParallelChaseKernel) -> bool {
     kernel.in_registers
 }
 
-/// Where the pointers of each number of chains are, and where its walk begins: as many as fit into one line of a node, then a
-/// second line; those of one line begin in different parts of the order.
+/// Where the pointers of each number of chains are, and where its walk begins. The pointers fill
+/// one line of a node, then a second; those of one line begin in different parts of the order.
 fn links(numbers: &[usize], nodes: usize) -> Vec<Link> {
     let place = |(i, &chains): (usize, &usize)| Link {
         offset: i / IN_A_LINE * SECOND + i % IN_A_LINE * size_of::<u64>(),
@@ -200,7 +191,8 @@ fn run(ctx: &mut Ctx) -> Outcome {
     super::prove_pages(ctx, &buffer, ctx.word("pages"))?;
     let line = super::line_size();
     let spacing = super::spacing(size);
-    // Nodes of one line have room for the numbers of chains in registers only, one after the other.
+    // Nodes of one line hold a single pointer, which is relinked for each number of chains in
+    // registers.
     let near = spacing < 2 * SECOND;
     let numbers = numbers(near);
     let order = Order::Grouped { pages: super::GROUP_PAGES, page: page_size() };
@@ -220,7 +212,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let mut curve: Vec<Point> = Vec::new();
     let mut take = |ctx: &mut Ctx, chains: &mut Chains<'_>, i: usize| -> Outcome {
         let link = links[i];
-        // Few nodes are linked anew, in the same place.
+        // Few nodes: relinked in the same place.
         let here = if near {
             chains.link(&[Link { offset: 0, ..link }]).map_err(BenchError::Unsupported)?;
             0
@@ -228,12 +220,15 @@ fn run(ctx: &mut Ctx) -> Outcome {
             i
         };
         if cached {
-            // A lap of its own: what is loaded next is then what was loaded longest ago. After a lap from anywhere else the first
-            // lines would still be in a cache nearer than the one that is meant.
+            // After a lap of its own, the next line is the one loaded longest ago. After a lap that
+            // began elsewhere, the first lines could still be in a cache nearer than the intended
+            // one.
             chains.walk(here, (chains.nodes() / link.chains) as u64);
         }
-        let cost = work::probe(ctx, WINDOWS, CHASES_UNROLL, |iters| Ok(chains.walk(here, iters * CHASES_UNROLL)))?;
-        let loads = (CHASES_UNROLL * link.chains as u64) as f64;
+        let cost = work::probe(ctx, WINDOWS, PARALLEL_CHASE_UNROLL, |iters| {
+            Ok(chains.walk(here, iters * PARALLEL_CHASE_UNROLL))
+        })?;
+        let loads = (PARALLEL_CHASE_UNROLL * link.chains as u64) as f64;
         let point = Point { chains: link.chains, seconds: cost.seconds / loads, cycles: cost.cycles / loads };
         match curve.get_mut(i) {
             Some(before) if before.cycles <= point.cycles => {}
@@ -244,7 +239,8 @@ fn run(ctx: &mut Ctx) -> Outcome {
     };
     for _ in 0..if cached { SWEEPS } else { 1 } {
         for i in 0..links.len() {
-            // The lines that hold the pointers of this number and of those that follow, with as many chains as there are.
+            // Brings in the lines that hold the pointers of this number and of the following ones,
+            // with as many chains as possible.
             if cached && !near && i.is_multiple_of(IN_A_LINE) {
                 let last = (i + IN_A_LINE).min(links.len()) - 1;
                 chains.walk(last, LAPS * (chains.nodes() / links[last].chains) as u64);
@@ -253,7 +249,8 @@ fn run(ctx: &mut Ctx) -> Outcome {
         }
     }
     if cached {
-        // The one that all are divided by, again at the end. (Not beyond the caches: others have been there meanwhile.)
+        // The single chain, by which all are divided, again at the end. Not beyond the caches,
+        // where the other chains have loaded its lines meanwhile.
         take(ctx, &mut chains, 0)?;
     }
     let stream = stream_bytes_per_cycle(ctx, chains.bytes())?;
@@ -266,10 +263,10 @@ fn run(ctx: &mut Ctx) -> Outcome {
     ctx.fact("limiter.line_bytes_per_cycle", format!("{:.2}", bytes.0));
     ctx.fact("limiter.stream_bytes_per_cycle", format!("{:.2}", bytes.1));
     ctx.fact("limiter.near_cycles_per_load", format!("{near_cycles:.3}"));
-    let told: Vec<String> = curve.iter().map(|p| format!("{}={:.3}", p.chains, p.seconds * 1e9)).collect();
-    ctx.fact("curve.ns", told.join(" "));
-    let told: Vec<String> = curve.iter().map(|p| format!("{}={:.2}", p.chains, p.cycles)).collect();
-    ctx.fact("curve.cycles", told.join(" "));
+    let in_ns: Vec<String> = curve.iter().map(|p| format!("{}={:.3}", p.chains, p.seconds * 1e9)).collect();
+    ctx.fact("curve.ns", in_ns.join(" "));
+    let in_cycles: Vec<String> = curve.iter().map(|p| format!("{}={:.2}", p.chains, p.cycles)).collect();
+    ctx.fact("curve.cycles", in_cycles.join(" "));
     ctx.state_as("rate", 1.0 / found.best.seconds);
     if found.one_level {
         ctx.prove(
@@ -306,7 +303,7 @@ fn stream_bytes_per_cycle(ctx: &mut Ctx, buffer: &[u8]) -> Result<f64, BenchErro
     let cost = work::probe(ctx, WINDOWS, piece as u64, |iters| {
         let (mut left, mut bytes) = (iters, 0);
         while left > 0 {
-            // A buffer of one piece is gone over in one call.
+            // A buffer of a single piece is gone over in one call.
             let passes = if pieces == 1 { left } else { 1 };
             bytes += stream.over(&mut [], &buffer[at * piece..][..piece]).map_err(BenchError::Failed)?.run(passes);
             at = (at + 1) % pieces;
@@ -325,11 +322,13 @@ fn cycles_near(ctx: &mut Ctx, chains: usize) -> Result<f64, BenchError> {
     let mut near =
         Chains::new(&mut buffer[..NEAR], 64, Order::Anywhere, |n| rng.below(n)).map_err(BenchError::Failed)?;
     near.link(&[Link { offset: 0, chains, ahead: 1, start: 0 }]).map_err(BenchError::Failed)?;
-    let cost = work::probe(ctx, WINDOWS, CHASES_UNROLL, |iters| Ok(near.walk(0, iters * CHASES_UNROLL)))?;
-    Ok(cost.cycles / (CHASES_UNROLL * chains as u64) as f64)
+    let cost =
+        work::probe(ctx, WINDOWS, PARALLEL_CHASE_UNROLL, |iters| Ok(near.walk(0, iters * PARALLEL_CHASE_UNROLL)))?;
+    Ok(cost.cycles / (PARALLEL_CHASE_UNROLL * chains as u64) as f64)
 }
 
-const _: () = assert!(CHASES.len() <= 2 * IN_A_LINE, "two lines of a node hold a pointer for each number of chains");
+const _: () =
+    assert!(PARALLEL_CHASES.len() <= 2 * IN_A_LINE, "two lines of a node hold a pointer for each number of chains");
 
 #[cfg(test)]
 mod tests {
@@ -337,20 +336,22 @@ mod tests {
     use groma_harness::testing::try_out;
     use std::collections::BTreeSet;
 
-    /// A core with `buffers` miss buffers: a load takes `latency` cycles, and as many overlap as there are chains or buffers.
+    /// A core with `buffers` miss buffers: a load takes `latency` cycles, and as many overlap as
+    /// there are chains or buffers.
     fn core(latency: f64, buffers: f64, most: usize, noise: impl Fn(usize) -> f64) -> Vec<Point> {
         let point = |&chains: &usize| {
             let cycles = latency / (chains as f64).min(buffers) * noise(chains);
             Point { chains, seconds: cycles / 3e9, cycles }
         };
-        CHASES.iter().filter(|n| **n <= most).map(point).collect()
+        PARALLEL_CHASES.iter().filter(|n| **n <= most).map(point).collect()
     }
 
     #[test]
     fn a_curve_shows_its_plateau() {
         let found = read_curve(&core(300.0, 20.5, 64, |_| 1.0)).expect("a curve");
         assert!((found.parallelism - 20.5).abs() < 1e-9);
-        // 20 chains are within 2.5 % of the best, not within 2: 24 is the first from which nothing is to be had.
+        // 20 chains are within 2.5 % of the best, not within 2 %: 24 is the first without a gain
+        // beyond.
         assert_eq!(found.plateau, Some(24));
         let found = read_curve(&core(300.0, 16.0, 64, |_| 1.0)).expect("a curve");
         assert_eq!((found.plateau, found.best.chains), (Some(16), 16));
@@ -361,7 +362,7 @@ mod tests {
 
     #[test]
     fn a_disturbed_point_is_no_plateau_and_noise_moves_none() {
-        // Eight chains took half as long again: later ones are better all the same.
+        // Eight and ten chains took 1.5 times as long; later ones are better nevertheless.
         let found = read_curve(&core(300.0, 16.0, 64, |n| if n == 8 || n == 10 { 1.5 } else { 1.0 })).expect("a curve");
         assert_eq!((found.plateau, found.parallelism), (Some(16), 16.0));
         // A per cent of noise everywhere.
@@ -385,7 +386,8 @@ mod tests {
     fn more_loads_than_chains_are_not_believed() {
         let steady = read_curve(&core(300.0, 16.0, 64, |n| if n == 1 { 1.1 } else { 1.0 })).expect("a curve");
         assert!(steady.one_level);
-        // One chain was served by memory, the others by a cache: seen at 8 MiB on a busy machine (350 cycles, then 16).
+        // One chain was served by memory, the others by a cache: seen at 8 MiB on a busy machine
+        // (350 cycles, then 16).
         let mixed = read_curve(&core(70.0, 16.0, 64, |n| if n == 1 { 5.0 } else { 1.0 })).expect("a curve");
         assert!(!mixed.one_level);
     }
@@ -400,14 +402,14 @@ mod tests {
 
     #[test]
     fn every_number_of_chains_has_a_place_of_its_own() {
-        let links = links(&CHASES, 800);
+        let links = links(&PARALLEL_CHASES, 800);
         let offsets: BTreeSet<usize> = links.iter().map(|link| link.offset).collect();
-        assert_eq!(offsets.len(), CHASES.len());
+        assert_eq!(offsets.len(), PARALLEL_CHASES.len());
         assert!(links.iter().all(|link| link.offset % SECOND < 64 && link.offset < 256));
         // No two of a line begin at the same place.
         let begins: BTreeSet<(usize, usize)> = links.iter().map(|link| (link.offset / SECOND, link.start)).collect();
-        assert_eq!(begins.len(), CHASES.len());
-        assert_eq!(numbers(false), CHASES);
+        assert_eq!(begins.len(), PARALLEL_CHASES.len());
+        assert_eq!(numbers(false), PARALLEL_CHASES);
         assert!(numbers(true).len() >= 7);
     }
 

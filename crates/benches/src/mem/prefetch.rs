@@ -1,85 +1,80 @@
-//! Whether the prefetchers leave the chains of `mem.latency` alone: the self-test of its parameters.
+//! Prefetch check: whether prefetchers disturb the chains of `mem.latency`.
 //!
-//! Measures the latency of memory along chains with nodes S = 64 to 512 bytes apart that stay within groups of G = 1 to all pages,
-//! each over that of chains which nothing foresees (512 bytes apart, groups of 16 and 32 pages). The main value is that of the
-//! chain that `mem.latency` takes for memory (256 bytes, 32 pages): 1, when it is as clean. `lines` is the chain with a node
-//! in every line, `page_local` one that finishes each page before the next: how much of memory's latency the prefetchers of
-//! neighbouring lines and of regions hide from chains like those of other programs. All ratios are facts. Does not
-//! measure prefetchers of strides (nothing here has one), nor those that learn a lap: no lap is walked twice.
+//! **Measures:** The latency of memory along chains with nodes 64 to 512 bytes apart that stay
+//! within groups of 1 to all pages, each divided by that of chains which no prefetcher foresees
+//! (512 bytes apart, groups of 16 and 32 pages). The main value is that of the chain that
+//! `mem.latency` uses for memory (256 bytes, 32 pages): 1 if it is as clean. `lines` is the chain
+//! with a node in every line, `page_local` one that finishes each page before the next: they show
+//! how much of memory's latency the prefetchers of neighbouring lines and of regions hide from such
+//! programs. All ratios are facts.
 //!
-//! Method: an area and a chain of 16384 nodes for each pair of parameters, all built first; then their nodes are flushed out of
-//! all caches, and each chain is walked in three turns of short windows, of which the fastest counts, on parts not walked before.
-//! Where lines cannot be flushed (no `clflush`), a larger buffer is made present meanwhile, which takes the caches for itself.
+//! **Does not measure:** Prefetchers of strides (no chain has one), or those that learn a lap (no
+//! lap is walked twice).
 //!
-//! Huge pages, where there are any: every base page costs a translation, which chains with few nodes a page pay oftener. What is
-//! left between two spacings need not be a prefetcher alone: nodes of one row of a memory chip come faster as well.
+//! **Method:** An area and a chain of 16384 nodes for each pair of parameters, all built first.
+//! Then their nodes are flushed from all caches, and each chain is walked in two turns of three
+//! short windows, of which the fastest counts, on parts not walked before. Where lines cannot be
+//! flushed (no `clflush`), a larger buffer is made present instead, which displaces them. Huge
+//! pages are used where available: every base page costs a translation, which chains with few nodes
+//! a page pay more often. The difference of two spacings need not be due to a prefetcher alone:
+//! nodes of one DRAM row come faster as well. The fact `verdict` is `clean` when the chain of
+//! `mem.latency` reads at least 0.9 of the clean value, otherwise `polluted` (Sapphire Rapids is a
+//! border case: 0.88 to 0.97 within groups, 0.97 without, and 0.7 at 128 bytes).
 //!
-//! Fact `verdict`: `clean` when the parameters of `mem.latency` read at least 0.9 of what they should, else `polluted` (Sapphire
-//! Rapids lies on the border: 0.88 to 0.97 within groups, 0.97 without, and 0.7 at 128 bytes). Proof: none of the chains
-//! compared came to its start again.
+//! **Proofs:** None of the compared chains came round to its start.
 //!
-//! Traps: a chain that was just built lies in the last-level cache, however large the machine calls its memory; a second lap finds
-//! the nodes of the first there; at 64 bytes no group is large enough (memory-methods.md M2: 53 to 114 of 135 ns).
+//! **Pitfalls:**
+//! - A chain that was just built is in the last-level cache, whatever size counts as memory.
+//! - A second lap finds the nodes of the first in the cache.
+//! - At 64 bytes no group is large enough (53 to 114 of 135 ns, AMD Zen 4 guest).
 //!
-//! Source: memory-methods.md M2, finding 4.
+//! **Sources:** docs/methods/memory.md#prefetch-check and docs/methods/memory.md#page-groups.
 
 use super::{FAR_SPACING, GROUP_PAGES};
 use crate::work;
 use groma_harness::prelude::*;
 use groma_harness::sys::arch::CHASE_UNROLL;
-use groma_harness::sys::chain::Chain;
+use groma_harness::sys::chase::Chain;
 use groma_harness::sys::pages::{Map, Policy, page_size};
 
 pub(crate) static BENCH: Benchmark = Benchmark {
     info: Info {
-        summary: "Latency of memory along mem.latency's chain, over that of chains that nothing foresees",
+        summary: "Memory latency along mem.latency's chain, over that along chains that cannot be prefetched",
         about: about!("prefetch.rs"),
         quantity: Quantity::Ratio,
         iteration: "64 dependent loads from memory",
         timing: Timing::Stated,
         outputs: &[
             Output::MAIN,
-            Output {
-                suffix: "lines",
-                summary: "the same with a node in every line",
-                derivation: Derivation::Series("lines"),
-                quantity: None,
-                detail: false,
-            },
-            Output {
-                suffix: "page_local",
-                summary: "the same with each page finished before the next",
-                derivation: Derivation::Series("page_local"),
-                quantity: None,
-                detail: false,
-            },
+            Output::named("lines", "the same with a node in every line"),
+            Output::named("page_local", "the same with each page finished before the next"),
         ],
         scaling: Scaling::alone("it states ratios instead of taking samples that could overlap"),
-        quick: false,
+        tier: Tier::Standard,
         target_half_width: 0.05,
         ..Info::new("mem.prefetch")
     },
     run: Run::Here(run),
 };
 
-/// Distances of nodes, and pages in a group; the last means all.
+/// Node spacings in bytes, and pages in a group; the last means all.
 const SPACINGS: [usize; 4] = [64, 128, 256, 512];
 const GROUPS: [usize; 5] = [1, 4, 16, 32, usize::MAX];
-/// Nodes of a chain: several times what its windows walk.
+/// Nodes of a chain: several times as many as its windows visit.
 const NODES: usize = 16_384;
-/// Turns, and windows in each.
+/// Number of turns, and windows in each.
 const TURNS: usize = 2;
 const WINDOWS: u32 = 3;
-/// What is made present to empty the caches where lines cannot be flushed.
+/// Bytes that are made present to empty the caches where lines cannot be flushed.
 const OTHER: usize = 128 << 20;
-/// What of the clean value a chain reads that nothing foresees.
+/// The least share of the clean value with the verdict `clean`.
 const CLEAN: f64 = 0.9;
 
-/// Nanoseconds of a load by spacing and group.
+/// Nanoseconds per load, by spacing and group.
 type Grid = [[f64; GROUPS.len()]; SPACINGS.len()];
 
-/// The value that nothing foresees: nodes furthest apart, groups beyond what a prefetcher of regions follows, and below what the
-/// TLB reaches.
+/// The clean value: nodes furthest apart, in groups larger than a region prefetcher follows and
+/// smaller than the reach of the TLB.
 fn clean(grid: &Grid) -> f64 {
     let row = &grid[SPACINGS.len() - 1];
     (row[2] + row[3]) / 2.0
@@ -131,7 +126,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
 
     let mut grid: Grid = [[f64::INFINITY; GROUPS.len()]; SPACINGS.len()];
     let mut walked = vec![0u64; chains.len()];
-    // Each turn in another order, so that what disturbs it does not always meet the same chain.
+    // Each turn in another order, so that a disturbance does not always hit the same chain.
     let mut order: Vec<usize> = (0..chains.len()).collect();
     for _ in 0..TURNS {
         ctx.rng().shuffle(&mut order);
@@ -147,7 +142,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
             *ns = ns.min(cost.seconds * 1e9 / CHASE_UNROLL as f64);
         }
     }
-    // Where a chain was so fast that it came to its start again, it met its own lines in a cache.
+    // A chain that came round to its start found its own lines in a cache.
     let mut furthest = 0.0f64;
     for ((s, g, _), loads) in chains.iter().zip(&walked) {
         let laps = *loads as f64 / NODES as f64;
@@ -173,7 +168,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     for (name, spacing, group) in [("lines", SPACINGS[0], GROUP_PAGES), ("page_local", FAR_SPACING, GROUPS[0])] {
         match ratio(spacing, group).filter(|ratio| ratio.is_finite()) {
             Some(ratio) => ctx.state_as(name, ratio),
-            None => ctx.unresolved(name, "the chain came to its start again"),
+            None => ctx.unresolved(name, "the chain came round to its start"),
         }
     }
     Ok(())

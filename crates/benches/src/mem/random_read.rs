@@ -1,53 +1,50 @@
-//! Random reads a second, as many under way as a core allows: lookups in a table that no cache holds.
+//! Random reads per second, with many in flight: lookups in a table that no cache holds.
 //!
-//! Measures loads from random lines of a buffer along 16 independent chains, each load any line after any other, so that
-//! address translation is part of it. With `-P N` each worker has a buffer and a CPU of its own, and the sum is what the
-//! machine can do: `mem.parallelism` says what one core has under way and what limits it.
+//! **Measures:** Loads from random lines of a buffer along 16 independent chains. Any line may
+//! follow any other, so address translation is included. With `-P N` each worker has a buffer and a
+//! CPU of its own, and the sum is what the machine can do.
 //!
-//! Method: all lines of the buffer in one random order, dealt to the chains in turn; every line is loaded once a lap. Fresh base
-//! pages in every round.
+//! **Does not measure:** How many loads one core overlaps and what limits it (`mem.parallelism`).
 //!
-//! Traps: a shared cache that holds the buffer (a lap over 128 MiB is 2 million lines: where the cache is larger, name a
-//! larger size); neighbouring lines fetched in pairs, which here is a cost as in every program that reads at random; the
-//! number of chains, above 12 on x86-64, is kept in an array in the first-level cache, a few cycles a load.
+//! **Method:** All lines of the buffer in one random order, dealt to the chains in turn; every line
+//! is loaded once per lap. Fresh base pages in every round.
 //!
-//! Source: memory-methods.md M7; lmbench3 `par_mem`.
+//! **Pitfalls:**
+//! - A shared cache that holds the buffer. A lap over 128 MiB is 2 million lines; where the cache
+//!   is larger, name a larger size.
+//! - Neighbouring lines are fetched in pairs, which is a cost here, as in every program that reads
+//!   at random.
+//! - Above 12 chains on x86-64, their addresses are in an array in the L1 cache, which costs a few
+//!   cycles per load.
+//!
+//! **Sources:** lmbench3 `par_mem`. See docs/methods/memory.md#random-reads.
 
 use crate::work;
 use groma_harness::prelude::*;
-use groma_harness::sys::arch::chases::CHASES_UNROLL;
-use groma_harness::sys::chains::{Chains, Link, Order};
+use groma_harness::sys::arch::parallel_chase::PARALLEL_CHASE_UNROLL;
 use groma_harness::sys::pages::{Map, Policy};
+use groma_harness::sys::parallel_chase::{Chains, Link, Order};
 
 pub(crate) static BENCH: Benchmark = Benchmark {
     info: Info {
-        summary: "Random reads a second along many chains at once",
+        summary: "Random reads per second along many chains at once",
         about: about!("random_read.rs"),
         quantity: Quantity::Rate,
         iteration: "16 loads on each chain",
         timing: Timing::Floor,
         params: &[
-            Param {
-                name: "size",
-                help: "bytes of each worker's buffer",
-                kind: ParamKind::SizeOf(Memory::PerMember(1)),
-                quick: &[],
-                default: &["128M"],
-                full: &["8M", "128M", "1G"],
-            },
-            Param {
-                name: "chains",
-                help: "independent chains: 1, 2, 4 to 16 in twos, 20, 24, 28, 32, 40, 48 or 64",
-                kind: ParamKind::Count,
-                quick: &[],
-                default: &["16"],
-                full: &["1", "8", "16", "32", "64"],
-            },
+            Param::size("size", "bytes of each worker's buffer")
+                .takes(Memory::PerMember(1))
+                .quick(&["128M"])
+                .full(&["8M", "1G"]),
+            Param::count("chains", "independent chains: 1, 2, 4 to 16 in twos, 20, 24, 28, 32, 40, 48 or 64")
+                .quick(&["16"])
+                .full(&["1", "8", "32", "64"]),
         ],
-        workers: &[Workers::One, Workers::Cpus],
+        group_tier: Tier::Quick,
         lineage: &["lmbench3:par_mem"],
         target_half_width: 0.03,
-        quick: false,
+        tier: Tier::Standard,
         ..Info::new("mem.random_read")
     },
     run: Run::Here(run),
@@ -65,10 +62,10 @@ fn run(ctx: &mut Ctx) -> Outcome {
     nodes.link(&[Link { offset: 0, chains, ahead: 1, start: 0 }]).map_err(BenchError::Unsupported)?;
     ctx.fact("chain.nodes", nodes.nodes());
     ctx.fact("chain.in_registers", nodes.kernel(0).in_registers);
-    let each = CHASES_UNROLL * chains as u64;
+    let each = PARALLEL_CHASE_UNROLL * chains as u64;
     let mut steps = 0;
     ctx.measure_per(each as f64, |iters| {
-        steps += nodes.walk(0, iters * CHASES_UNROLL);
+        steps += nodes.walk(0, iters * PARALLEL_CHASE_UNROLL);
         Ok(())
     })?;
     work::once_each(ctx, "loads made per load credited", steps * chains as u64, ctx.iterations() * each);

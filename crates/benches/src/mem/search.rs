@@ -1,32 +1,36 @@
-//! What the searches of this family share: the price of a load along a chain through listed nodes, and the largest number of
-//! nodes for which it stays what it was.
+//! Shared parts of this family's searches.
 //!
-//! Both rest on one thing: disturbances only add. A low price is believed at once, a high one when it was seen again and again;
-//! so a search can end too low, by a disturbance that lasts, and looks once more at the end, but it cannot end too high.
+//! They are the cost of a load along a chain through listed nodes, and the largest number of nodes
+//! for which the cost stays what it was.
+//!
+//! Both rest on the fact that disturbances only add. A low cost is believed at once, a high one
+//! only when it was seen repeatedly. So a search can end too low, by a disturbance that lasts, and
+//! therefore checks again at the end; it cannot end too high. See docs/methods/memory.md#searches.
 
 use crate::work;
 use groma_harness::prelude::*;
 use groma_harness::sys::arch::CHASE_UNROLL;
-use groma_harness::sys::chain::Chain;
+use groma_harness::sys::chase::Chain;
 
 /// Windows of a probe.
 const WINDOWS: u32 = 4;
-/// Loads of warm-up at most: two laps of the shorter chains, and of longer ones what brings in the tables of pages.
+/// The most loads of warm-up: two laps of the shorter chains; for longer ones, enough to bring in
+/// the page tables.
 const WARM_LOADS: u64 = 1 << 16;
-/// How often a high price has to be seen before it is believed.
+/// How often a high cost has to be seen before it is believed.
 const TRIES: u32 = 3;
 
-/// The price of a load.
+/// The cost of a load.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Load {
     pub(super) cycles: f64,
-    /// The core's clock meanwhile.
+    /// The core's clock meanwhile, in hertz.
     pub(super) hz: f64,
-    /// Whether a window without any disturbance says so.
+    /// Whether it comes from a window without any disturbance.
     pub(super) clean: bool,
 }
 
-/// The price of a load along a chain through these nodes of the buffer, in this order.
+/// The cost of a load along a chain through these nodes of the buffer, in this order.
 pub(super) fn load(ctx: &mut Ctx, buffer: &mut [u8], nodes: &[usize]) -> Result<Load, BenchError> {
     let mut chain = Chain::through(buffer, nodes).map_err(BenchError::Failed)?;
     chain.walk((2 * nodes.len() as u64).min(WARM_LOADS));
@@ -34,7 +38,7 @@ pub(super) fn load(ctx: &mut Ctx, buffer: &mut [u8], nodes: &[usize]) -> Result<
     Ok(Load { cycles: cost.cycles / CHASE_UNROLL as f64, hz: cost.core_hz, clean: cost.clean > 0 })
 }
 
-/// The lowest price in several looks at the same chain, of undisturbed ones where there are any.
+/// The lowest cost of several looks at the same chain, preferring undisturbed ones.
 pub(super) fn lowest(looks: u32, mut look: impl FnMut() -> Result<Load, BenchError>) -> Result<Load, BenchError> {
     let mut best = look()?;
     for _ in 1..looks {
@@ -46,12 +50,13 @@ pub(super) fn lowest(looks: u32, mut look: impl FnMut() -> Result<Load, BenchErr
     Ok(best)
 }
 
-/// How far up something holds. Of several searches the furthest is right, since none ends too high.
+/// The largest number for which something holds. Of several searches the largest is right, since
+/// none ends too high.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Reach {
     /// Not even for the first number.
     Nowhere,
-    /// For this number, and not for the next.
+    /// For this number, and not for the next one.
     To(usize),
     /// For the last number.
     Everywhere,
@@ -67,7 +72,8 @@ impl std::fmt::Display for Reach {
     }
 }
 
-/// How far from `first` to `last`, in steps of `step`, `holds` says that it holds. A `Some(true)` is believed; `None` is no answer.
+/// The largest number from `first` to `last`, in steps of `step`, for which `holds` returns
+/// `Some(true)`. A `Some(true)` is believed at once; `None` is no answer.
 pub(super) fn reach(
     first: usize,
     last: usize,
@@ -88,7 +94,7 @@ pub(super) fn reach(
     };
     let value = |i: usize| first + i * step;
     let end = last.saturating_sub(first) / step;
-    // Everything hangs on the first.
+    // Everything depends on the first number.
     if !ask(first, 3 * TRIES)? {
         return Ok(Reach::Nowhere);
     }
@@ -111,7 +117,8 @@ pub(super) fn reach(
             high = middle;
         }
     }
-    // What was refused may have been disturbed all the time that it was asked: once more, and one further up.
+    // The number that was refused may have been disturbed throughout: ask again, and for the next
+    // one too.
     let mut ahead = 1;
     while ahead <= 2 && low + ahead <= end {
         if ask(value(low + ahead), TRIES)? {
@@ -126,10 +133,11 @@ pub(super) fn reach(
 
 #[cfg(test)]
 pub(in crate::mem) mod made_up {
-    //! Curves with noise as this machine has it: most looks are right within a thousandth, others are slower by anything.
+    //! Curves with the noise of a busy machine: most looks are right within a thousandth, others
+    //! are slower by any amount.
     use groma_harness::Rng;
 
-    /// A price as a busy machine shows it: one look in `one_in` is disturbed.
+    /// A cost as seen on a busy machine: one look in `one_in` is disturbed.
     pub(in crate::mem) fn noisy(rng: &mut Rng, one_in: u64, cycles: f64) -> f64 {
         let jitter = 1.0 + rng.below(1000) as f64 * 2e-6;
         let disturbed = if rng.below(one_in) == 0 { 1.05 + rng.below(3000) as f64 * 1e-3 } else { 1.0 };

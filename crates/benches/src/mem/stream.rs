@@ -1,23 +1,32 @@
 //! McCalpin's STREAM and STREAM2: simple loops over arrays of doubles, one element after the other.
 //!
-//! Measures copy (`a = b`), scale (`a = 3 b`), add (`a = b + c`) and triad (`a = b + 3 c`) of STREAM, and fill (`a = 3`), daxpy
-//! (`a = a + 3 b`) and sum of STREAM2. The main value counts bytes as their author does: 16, 16, 24, 24 for an element of STREAM,
-//! 8, 24, 8 for one of STREAM2; nothing is counted for fetching the lines that stores overwrite. `modelled` counts that too: 24,
-//! 24, 32, 32, 16, 24, 8. With `store=nt` stores bypass the caches, and both are the same. Does not measure what memory
-//! can give at most: that is `mem.bandwidth`, whose kernels go over eight places at once. Here it is the loop as published, for
-//! comparison with its published numbers, which are those of all CPUs together (`-P`).
+//! **Measures:** Copy (`a = b`), scale (`a = 3 b`), add (`a = b + c`) and triad (`a = b + 3 c`) of
+//! STREAM, and fill (`a = 3`), daxpy (`a = a + 3 b`) and sum of STREAM2. The main value counts
+//! bytes as their author does: 16, 16, 24 and 24 for an element of STREAM, 8, 24 and 8 for one of
+//! STREAM2, and nothing for fetching the lines that stores overwrite. `modelled` counts those too:
+//! 24, 24, 32, 32 and 16, 24, 8. With `store=nt` stores bypass the caches, and both are the same.
 //!
-//! Method: kernels in assembly with the widest vectors, front to back, multiplication and addition apart. `size` is that of all
-//! arrays that the loop has, together; STREAM's rule is four times the caches for each array, and the default holds to it for
-//! caches up to 16 MiB: look at where `mem.bandwidth` is flat, and give more. Arrays are gone over in pieces of 32 KiB, round and
-//! round, and each begins elsewhere in its page. The result is checked as STREAM checks it, by the answer that is known, exactly,
-//! because all values are small whole numbers.
+//! **Does not measure:** The highest bandwidth of memory. That is `mem.bandwidth`, whose kernels go
+//! over eight places at once. These are the loops as published, for comparison with the published
+//! numbers, which are those of all CPUs together (`-P`).
 //!
-//! Traps: compilers turn copy into `memcpy` and choose non-temporal stores or not, so that the same source counts differently;
-//! arrays smaller than a cache; one block of memory aligned alike for all arrays; an average over what was disturbed.
+//! **Method:** Assembly kernels with the widest vectors, front to back, with separate
+//! multiplication and addition. `size` is that of all arrays of the loop together. STREAM's rule is
+//! four times the caches for each array, which the default satisfies for caches of up to 16 MiB;
+//! beyond, check where `mem.bandwidth` is flat and choose a larger size. Arrays are gone over in
+//! pieces of 32 KiB, cyclically, and each begins at another offset in its page. The result is
+//! checked as STREAM checks it, against the known answer, and exactly, because all values are small
+//! whole numbers.
 //!
-//! Source: J. D. McCalpin, "Memory bandwidth and machine balance in current high performance computers", 1995, and STREAM2;
-//! lmbench3 `stream`; memory-methods.md M9.
+//! **Pitfalls:**
+//! - Compilers turn copy into `memcpy`, and choose non-temporal stores or not, so the same source
+//!   counts differently.
+//! - Arrays smaller than a cache.
+//! - One block of memory that aligns all arrays alike.
+//! - An average that includes disturbed passes.
+//!
+//! **Sources:** J. D. McCalpin, "Memory bandwidth and machine balance in current high performance
+//! computers", 1995, and STREAM2; lmbench3 `stream`. See docs/methods/memory.md#stream.
 
 use super::laps::{Laps, piece};
 use crate::work;
@@ -34,50 +43,28 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         iteration: "one piece of 32 KiB of each array",
         outputs: &[
             Output::MAIN,
-            Output {
-                suffix: "modelled",
-                summary: "Bytes per second that memory moves (write-allocate model)",
-                derivation: Derivation::Scaled { of: "", by: MODELLED },
-                quantity: None,
-                detail: true,
-            },
+            Output::named("modelled", "Bytes per second that memory moves (write-allocate model)")
+                .scaled("", MODELLED)
+                .detail(),
         ],
         params: &[
-            Param {
-                name: "op",
-                help: "the loop",
-                kind: ParamKind::Word(OPS),
-                quick: &["triad"],
-                default: OPS,
-                full: &[],
-            },
-            Param {
-                name: "store",
-                help: "ordinary stores, or such that bypass the caches",
-                kind: ParamKind::Word(&["plain", "nt"]),
-                quick: &["plain"],
-                default: &["plain", "nt"],
-                full: &[],
-            },
-            Param {
-                name: "size",
-                help: "bytes of all arrays of the loop together",
-                kind: ParamKind::SizeOf(Memory::PerMember(1)),
-                quick: &[],
-                default: &["128M"],
-                full: &["96K", "8M", "128M", "512M"],
-            },
-            Param {
-                name: "kernel",
-                help: "instructions: the widest that the CPU has, or those named",
-                kind: ParamKind::Word(&["best", "avx512", "avx2", "sve", "neon", "rvv", "scalar", "portable"]),
-                quick: &[],
-                default: &["best"],
-                full: &["best", "avx512", "avx2", "sve", "neon", "rvv", "scalar", "portable"],
-            },
+            Param::word("op", "the loop", OPS).quick(&["triad"]).standard(OPS),
+            Param::word("store", "ordinary stores, or such that bypass the caches", &["plain", "nt"])
+                .quick(&["plain"])
+                .standard(&["nt"]),
+            Param::size("size", "bytes of all arrays of the loop together")
+                .takes(Memory::PerMember(1))
+                .quick(&["128M"])
+                .full(&["96K", "8M", "512M"]),
+            Param::word(
+                "kernel",
+                "instructions: the widest that the CPU has, or those named",
+                &["best", "avx512", "avx2", "sve", "neon", "rvv", "scalar", "portable"],
+            )
+            .quick(&["best"]),
         ],
-        plain,
-        quick: false,
+        combination_tier,
+        tier: Tier::Standard,
         lineage: &["lmbench3:stream"],
         target_half_width: 0.02,
         ..Info::new("mem.stream")
@@ -90,19 +77,22 @@ const OPS: &[&str] = &["triad", "copy", "scale", "add", "fill", "daxpy", "sum"];
 const MODELLED: &str = "modelled_per_program_byte";
 /// Each array is gone over in pieces of at most this many bytes.
 const PIECE: usize = 32 << 10;
-/// Values repeat after so many elements, which divides every piece.
+/// Values repeat after this number of elements, which divides every piece.
 const PERIOD: usize = 256;
-/// Of arrays larger than this many elements one in [`LOOKED_AT`] is checked.
-const LOOKED_AT_WHOLE: usize = 1 << 16;
-const LOOKED_AT: usize = 257;
-/// How far apart arrays are in the low twelve bits of their addresses: a third of a page, in whole lines.
+/// Of arrays larger than this many elements, one element in [`CHECK_EVERY`] is checked.
+const CHECKED_WHOLE: usize = 1 << 16;
+const CHECK_EVERY: usize = 257;
+/// Distance of two arrays in the low twelve address bits: a third of a page, in whole lines.
 const APART: usize = 1344;
 
-/// STREAM's four, and how much bypassing the caches changes; STREAM2's others are in the full set.
-fn plain(params: &Params) -> bool {
-    match params.word("store") {
-        Some("nt") => params.word("op") == Some("triad"),
-        _ => ["triad", "copy", "scale", "add"].map(Some).contains(&params.word("op")),
+/// The four loops of STREAM, and by how much bypassing the caches changes one of them; the loops of
+/// STREAM2 belong to the full set.
+fn combination_tier(params: &Params) -> Tier {
+    match (params.word("store"), params.word("op")) {
+        (Some("nt"), Some("triad")) => Tier::Quick,
+        (Some("nt"), _) => Tier::Full,
+        (_, Some("triad" | "copy" | "scale" | "add")) => Tier::Quick,
+        _ => Tier::Full,
     }
 }
 
@@ -112,7 +102,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let isa = Some(ctx.word("kernel")).filter(|isa| *isa != "best");
     let kernel = Loop::new(op, nt, isa).map_err(BenchError::Unsupported)?;
     let step = kernel.kernel().step.max(PERIOD * 8);
-    // Whole pieces, or of small arrays whole steps.
+    // Whole pieces; for small arrays, whole steps.
     let each = ctx.int("size") as usize / op.arrays() as usize;
     let bytes = each - each % if each >= 2 * PIECE { PIECE } else { step };
     if bytes == 0 {
@@ -128,7 +118,8 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let all = arrays * (bytes + 4096);
     let mut map = Map::anonymous(all, Policy::Base).context("mapping the arrays")?;
     map.populate();
-    // Each array in its own stretch of `bytes` and a page, begun elsewhere in the first page of it.
+    // Each array has a region of `bytes` and a page, and begins at another offset in its first
+    // page.
     let mut parts = map.chunks_exact_mut(bytes + 4096).enumerate().map(|(i, part)| {
         let at = i * APART;
         &mut part[at..at + bytes]
@@ -176,7 +167,7 @@ enum Array {
     C,
 }
 
-/// What an array holds at first: small whole numbers that differ from array to array and element to element.
+/// The initial values of an array: small whole numbers, different for each array and element.
 fn start(array: Array, i: usize) -> f64 {
     let i = (i % PERIOD) as f64;
     match array {
@@ -186,7 +177,7 @@ fn start(array: Array, i: usize) -> f64 {
     }
 }
 
-/// What `a` holds after so many passes over element `i`.
+/// What element `i` of `a` holds after a number of passes.
 fn answer(op: Doubles, i: usize, passes: u64) -> f64 {
     let (a, b, c) = (start(Array::A, i), start(Array::B, i), start(Array::C, i));
     match op {
@@ -201,7 +192,7 @@ fn answer(op: Doubles, i: usize, passes: u64) -> f64 {
     }
 }
 
-/// Writes `value(i)` to each element: one period, and then the period again and again.
+/// Writes `value(i)` to each element, repeating one period.
 fn fill(array: &mut [u8], value: impl Fn(usize) -> f64) {
     let period: Vec<u8> = (0..PERIOD).flat_map(|i| value(i).to_ne_bytes()).collect();
     for part in array.chunks_mut(period.len()) {
@@ -209,10 +200,10 @@ fn fill(array: &mut [u8], value: impl Fn(usize) -> f64) {
     }
 }
 
-/// How many of the elements looked at differ from what they should be.
+/// How many of the checked elements differ from the expected value.
 fn wrong(array: &[u8], expected: impl Fn(usize) -> f64) -> usize {
     let elements = array.chunks_exact(8).enumerate();
-    let every = if elements.len() <= LOOKED_AT_WHOLE { 1 } else { LOOKED_AT };
+    let every = if elements.len() <= CHECKED_WHOLE { 1 } else { CHECK_EVERY };
     elements.step_by(every).filter(|(i, element)| **element != expected(*i).to_ne_bytes()).count()
 }
 
@@ -247,13 +238,10 @@ mod tests {
     }
 
     #[test]
-    fn a_plain_run_has_five_points() {
-        let all = OPS.iter().flat_map(|op| ["plain", "nt"].map(|store| (*op, store)));
-        let params = |(op, store): (&str, &str)| {
-            let word = |name: &str, word: &str| (name.to_owned(), groma_harness::model::Value::Word(word.to_owned()));
-            Params(vec![word("op", op), word("store", store)])
-        };
-        assert_eq!(all.filter(|point| plain(&params(*point))).count(), 5);
+    fn a_standard_run_measures_five_loops() {
+        let size = BENCH.info.params.iter().find(|p| p.name == "size").expect("it has one");
+        let sizes = size.values(Tier::Standard).len();
+        assert_eq!(BENCH.info.points(Tier::Standard).len(), 5 * sizes);
     }
 
     #[test]

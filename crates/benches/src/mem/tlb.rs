@@ -1,28 +1,35 @@
-//! How many pages the TLBs hold, what a miss in them costs, and how large a page is to them.
+//! TLBs: how many pages they hold, the cost of a miss, and the page size that they hold.
 //!
-//! Measures the entries of the first-level data TLB (the main value) and of the second level (`l2`), and what an access
-//! takes longer that misses the first and hits the second (`l2_hit`), or misses both: `walk2`, `walk4` and `walk8`, at two, four and
-//! eight times the second level's reach, since the price of a walk is a curve: the further, the less of the page tables are in a
-//! cache. `page` is how large a page the TLB holds: what was asked for need not be what there is. Does not measure the TLBs for
-//! instructions or for stores.
+//! **Measures:** The entries of the first-level data TLB (the main value) and of the second level
+//! (`l2`); the extra time of an access that misses the first and hits the second (`l2_hit`), or
+//! misses both: `walk2`, `walk4` and `walk8`, at two, four and eight times the reach of the second
+//! level. The cost of a walk is a curve: the further the pages spread, the fewer page tables are in
+//! a cache. `page` is the page size that the TLB holds, which need not be the requested one.
 //!
-//! Method: a chain through one line of each of K pages in random order, the lines in different sets of the caches; from its cost
-//! that of a chain through as many lines side by side is taken away, measured at the same K. The first level's end is searched to
-//! the page: the largest K whose loads take at most 5 % longer than those side by side. The second level ends softly (its
-//! sets are hashed, and hold other things besides), so that its end is where the cost crosses the geometric mean of a hit and
-//! of what twice as many pages cost, to a sixty-fourth. With `layout=scattered` pages are 17 apart.
+//! **Does not measure:** The TLBs for instructions or for stores.
 //!
-//! `page`: for huge pages, one of them is walked through in steps of base pages. When the TLB runs out within it, it
-//! holds parts of it: `fractured`, as in a virtual machine whose host has base pages, where the smaller of the two counts
-//! and only the walk is shorter. Else it is `effective`, and counted in steps of huge pages; the second level is not told then, since
-//! it reaches over gigabytes. For base pages, neighbouring pages are held against scattered ones: a longer reach means
-//! that the TLB takes neighbours together (`coalesced`).
+//! **Method:** A chain through one line of each of K pages in random order, the lines in different
+//! cache sets. From its cost, that of a chain through as many lines side by side is subtracted,
+//! measured at the same K. The end of the first level is found to the page: the largest K whose
+//! loads take at most 5 % longer than those side by side. The second level ends softly (its sets
+//! are hashed, and hold other entries too), so its end is where the cost crosses the geometric mean
+//! of a hit and of the cost of twice as many pages, to a sixty-fourth. With `layout=scattered`
+//! pages are 17 apart.
 //!
-//! Traps: `AnonHugePages` of the kernel says what the guest's page tables say; the end of the first level is hidden by
-//! the first ratio above a threshold where the lines collide in a cache (lmbench's `tlb` gave 31 pages for 72); page tables
-//! of a few megabytes fit in the second-level cache, and walks then look cheap.
+//! For `page`, one huge page is walked in steps of base pages. If the TLB runs out within it, it
+//! holds parts of it: `fractured`, as in a virtual machine whose host has base pages, where the
+//! smaller of the two counts and only the walk is shorter. Otherwise it is `effective`, and entries
+//! are counted in steps of huge pages; the second level is then not reported, since it reaches over
+//! gigabytes. For base pages, neighbouring pages are compared with scattered ones: a longer reach
+//! means that the TLB holds neighbours together (`coalesced`).
 //!
-//! Source: lmbench3 `tlb`; memory-methods.md M6.
+//! **Pitfalls:**
+//! - `AnonHugePages` of the kernel reports the guest's page tables, not the hardware's pages.
+//! - A search for the first ratio above a threshold finds colliding cache lines instead of the end
+//!   of the first level (lmbench's `tlb` gave 31 pages for 72).
+//! - Page tables of a few megabytes fit in the second-level cache, and walks then look cheap.
+//!
+//! **Sources:** lmbench3 `tlb`. See docs/methods/memory.md#tlb.
 
 use super::search::{self, Load, Reach, reach};
 use groma_harness::check_memory;
@@ -40,83 +47,63 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         timing: Timing::Stated,
         outputs: &[
             Output::MAIN,
-            Output {
-                suffix: "l2",
-                summary: "pages that the second level holds",
-                derivation: Derivation::Series("l2"),
-                quantity: None,
-                detail: false,
-            },
-            Output {
-                suffix: "page",
-                summary: "size of a page as the TLB holds it",
-                derivation: Derivation::Series("page"),
-                quantity: Some(Quantity::Size),
-                detail: false,
-            },
+            Output::named("l2", "pages that the second level holds"),
+            Output::named("page", "size of a page as the TLB holds it").quantity(Quantity::Size),
             longer("l2_hit", "what an access takes longer that hits the second level only"),
             longer("walk2", "what it takes longer at twice the second level's reach"),
             longer("walk4", "the same at four times the reach"),
             longer("walk8", "the same at eight times the reach"),
         ],
         params: &[
-            Param {
-                name: "pages",
-                help: "base pages, transparent huge pages or reserved ones",
-                kind: ParamKind::Word(&["base", "huge", "hugetlb"]),
-                quick: &[],
-                default: &["base", "huge"],
-                full: &["base", "huge", "hugetlb"],
-            },
-            Param {
-                name: "layout",
-                help: "pages side by side, or 17 apart",
-                kind: ParamKind::Word(&["contiguous", "scattered"]),
-                quick: &[],
-                default: &["contiguous"],
-                full: &["contiguous", "scattered"],
-            },
+            Param::word("pages", "base pages, transparent huge pages or reserved ones", &["base", "huge", "hugetlb"])
+                .quick(&["base"])
+                .standard(&["huge"]),
+            Param::word("layout", "pages side by side, or 17 apart", &["contiguous", "scattered"])
+                .quick(&["contiguous"]),
         ],
         scaling: Scaling::alone("it states properties of one core instead of taking samples that could overlap"),
         lineage: &["lmbench3:tlb"],
-        // Walks differ by where the page tables came to lie; the entries, which matter most, are the same at once.
+        // Walks differ with the position of the page tables; the entries, which matter most, agree
+        // at once.
         target_half_width: 0.1,
-        quick: false,
+        tier: Tier::Standard,
         ..Info::new("mem.tlb")
     },
     run: Run::Here(run),
 };
 
-/// An output that is a difference of two chains' costs.
+/// An output that is the difference of two chains' costs.
 const fn longer(suffix: &'static str, summary: &'static str) -> Output {
-    let derivation = Derivation::Series(suffix);
-    Output { suffix, summary, derivation, quantity: Some(Quantity::Latency), detail: false }
+    Output::named(suffix, summary).quantity(Quantity::Latency)
 }
 
-/// Pages that the search for the first level's end begins and ends with: the largest first-level data TLBs hold 256.
+/// The range of pages in which the end of the first level is searched: the largest first-level data
+/// TLBs hold 256.
 const FIRST: [usize; 2] = [8, 512];
-/// How much longer than side by side a load may take while the first level holds all pages. One page too many in one of 16 sets
-/// costs half a cycle here.
-const DEARER: f64 = 1.05;
-/// Pages at most: eight times the largest second level known (4096).
+/// The cost of a load, over that of one side by side, up to which the first level holds all pages.
+/// One page too many in one of 16 sets costs half a cycle.
+const TOLERANCE: f64 = 1.05;
+/// The most pages: eight times the largest second level known (4096).
 const MOST: usize = 32_768;
-/// Distance of scattered pages: odd, so that they are of as many sets as neighbours are; more than is ever held together (16).
+/// Distance of scattered pages: odd, so that they use as many sets as neighbours do, and more than
+/// hardware joins (16).
 const APART: usize = 17;
-/// Huge pages at most, of which every one has to be zeroed first.
+/// The most huge pages, each of which has to be zeroed first.
 const MOST_HUGE: usize = 128;
-/// Base pages, or as much in huge ones, that it takes at least: four times what common second levels hold (2048).
+/// The fewest base pages, or as much memory in huge ones: four times what common second levels hold
+/// (2048).
 const LEAST: usize = 8192;
-/// A second level ends where loads take this many times longer than a hit, at the least.
+/// The least rise of the cost, over that of a hit, at the end of a second level.
 const LEAST_RISE: f64 = 2.0;
-/// Looks at prices that are kept, of which the lowest counts.
+/// Looks at costs that are kept, of which the lowest counts.
 const LOOKS: u32 = 3;
 
-/// What a load takes at a number of pages.
+/// The cost of a load at a number of pages.
 #[derive(Clone, Copy, Debug)]
 struct Price {
-    /// Cycles longer than side by side.
+    /// Cycles more than side by side.
     longer: f64,
-    /// Cycles side by side.
+    /// Cycles of a load from lines side by side.
     dense: f64,
     hz: f64,
     clean: bool,
@@ -127,24 +114,24 @@ impl Price {
         self.longer / self.hz
     }
 
-    /// Whether the first level still holds all pages; `None` where a look was disturbed.
+    /// Whether the first level holds all pages; `None` where a look was disturbed.
     fn first_level_holds(self) -> Option<bool> {
-        self.clean.then_some(self.longer <= self.dense * (DEARER - 1.0))
+        self.clean.then_some(self.longer <= self.dense * (TOLERANCE - 1.0))
     }
 }
 
-/// What there was to find beyond the first level.
+/// The findings beyond the first level.
 #[derive(Debug, Default)]
 struct Beyond {
     hit: Option<Price>,
     l2: Option<usize>,
     /// At 2, 4 and 8 times `l2`.
     walks: [Option<Price>; 3],
-    /// Pages and cycles, as they were looked at.
+    /// Pages and cycles, in the order of the looks.
     curve: Vec<(usize, f64)>,
 }
 
-/// The lowest of some looks.
+/// The lowest cost of several looks, preferring undisturbed ones.
 fn lowest(
     looks: u32,
     pages: usize,
@@ -160,23 +147,25 @@ fn lowest(
     Ok(best)
 }
 
-/// The second level's end and prices, from `first` pages of the first level; at most `most` pages.
+/// The end of the second level and its costs, given `first` entries of the first level; at most
+/// `most` pages.
 fn beyond(
     first: usize,
     most: usize,
     mut look: impl FnMut(usize) -> Result<Price, BenchError>,
 ) -> Result<Beyond, BenchError> {
     let mut found = Beyond::default();
-    // Four times: whatever the first level's sets and replacement, it holds next to none of them until they come again.
+    // Four times: whatever its sets and replacement, the first level then holds hardly any page
+    // until it is visited again.
     let start = 4 * first;
     if start > most {
         return Ok(found);
     }
-    // Every end is measured by it.
+    // Everything that follows is compared with the hit.
     let hit = lowest(2 * LOOKS, start, &mut look)?;
     found.hit = Some(hit);
     found.curve.push((start, hit.longer));
-    // Half octaves, until what lies two steps up tells that the level ended.
+    // Half octaves, until the size two steps up shows that the level ended.
     let sizes = (1..).map(|i| (start as f64 * 2f64.powf(f64::from(i) / 2.0)) as usize).take_while(|k| *k <= most);
     for pages in sizes {
         let price = lowest(2, pages, &mut look)?;
@@ -184,7 +173,7 @@ fn beyond(
         if knee(&found.curve, hit.longer).is_none() {
             continue;
         }
-        // A disturbed price makes an end where none is: those that decide are looked at again.
+        // A disturbed cost looks like an end: measure those that decide again.
         let decide = found.curve.len().saturating_sub(4)..found.curve.len();
         for i in decide {
             let again = lowest(LOOKS, found.curve[i].0, &mut look)?;
@@ -200,7 +189,7 @@ fn beyond(
             found.l2 = Some(k);
             break;
         }
-        // Both hold, or none: the end is elsewhere, or nowhere.
+        // Both ends hold, or neither: the level ends elsewhere, or not at all.
     }
     if let Some(l2) = found.l2 {
         for (walk, times) in found.walks.iter_mut().zip([2, 4, 8]) {
@@ -214,25 +203,28 @@ fn beyond(
     Ok(found)
 }
 
-/// Between which two sizes of a curve in half octaves the level with that hit ends, and the cost that decides between.
+/// The two sizes of a curve in half octaves between which the level with cost `hit` ends, and the
+/// cost that decides between them.
 fn knee(curve: &[(usize, f64)], hit: f64) -> Option<(usize, usize, f64)> {
     let [.., below, end, _, twice] = curve else { return None };
     let limit = (hit * twice.1).sqrt();
     (hit > 0.0 && twice.1 >= LEAST_RISE * hit && end.1 > limit).then_some((below.0, end.0, limit))
 }
 
-/// How many base pages the TLB holds in one entry: the power of two that is nearest to the quotient of two reaches.
+/// How many base pages the TLB holds in one entry: the power of two nearest to the ratio of two
+/// reaches.
 fn together(reach: usize, scattered: usize) -> usize {
     let power = (reach as f64 / scattered as f64).log2().round().max(0.0);
     1 << power as u32
 }
 
-/// A chain through one line of each of `pages` pages, `apart` bytes apart, against one through as many lines side by side.
+/// A chain through one line of each page, `apart` bytes apart, compared with one through as many
+/// lines side by side.
 struct Pages<'b> {
     buffer: &'b mut [u8],
     line: usize,
     apart: usize,
-    /// Lines of a page that take turns.
+    /// Number of lines of a page that are used in rotation.
     turns: usize,
     /// Costs of lines side by side, by their number.
     dense: BTreeMap<usize, Load>,
@@ -250,7 +242,7 @@ impl<'b> Pages<'b> {
 
     fn price(&mut self, ctx: &mut Ctx, pages: usize) -> Result<Price, BenchError> {
         let mut nodes: Vec<usize> = (0..pages).map(|i| i * self.line).collect();
-        // Side by side there is little that could differ from one look to the next; the first was perhaps disturbed.
+        // Looks side by side hardly differ, so they are kept; two, since one may be disturbed.
         let dense = match self.dense.get(&pages) {
             Some(dense) => *dense,
             None => {
@@ -268,8 +260,8 @@ impl<'b> Pages<'b> {
         Ok(Price { longer, dense: dense.cycles, hz: load.hz, clean: load.clean && dense.clean })
     }
 
-    /// How many pages the first level holds, of `last` at most: the better of two searches, since what shares the core may
-    /// take entries for as long as one lasts.
+    /// How many pages the first level holds, up to `last`: the better of two searches, since
+    /// whatever shares the core may occupy entries during all of one.
     fn first_level(&mut self, ctx: &mut Ctx, last: usize) -> Result<Reach, BenchError> {
         Ok(self.search(ctx, last)?.max(self.search(ctx, last)?))
     }
@@ -278,7 +270,7 @@ impl<'b> Pages<'b> {
         reach(FIRST[0], last.min(self.most()), 1, |k| {
             let price = self.price(ctx, k)?;
             if price.first_level_holds() != Some(true) {
-                // What it was held against may be what was disturbed.
+                // The look side by side may have been the disturbed one.
                 self.dense.remove(&k);
             }
             Ok(price.first_level_holds())
@@ -286,9 +278,9 @@ impl<'b> Pages<'b> {
     }
 }
 
-/// At how many base pages within its first huge page the TLB runs out, walked in steps of base pages; `None` where it
-/// does not: then the TLB holds the huge page as one.
-pub(super) fn splinters(ctx: &mut Ctx, huge: &mut [u8]) -> Result<Option<usize>, BenchError> {
+/// The number of base pages of the buffer's first huge page at which the TLB runs out, walked in
+/// steps of base pages; `None` where it does not, because the TLB holds the huge page as one.
+pub(super) fn fractured_at(ctx: &mut Ctx, huge: &mut [u8]) -> Result<Option<usize>, BenchError> {
     let in_one = huge_page_size().unwrap_or(page_size()).min(huge.len());
     let mut parts = Pages::new(&mut huge[..in_one], page_size(), 1);
     match parts.first_level(ctx, FIRST[1])? {
@@ -298,7 +290,8 @@ pub(super) fn splinters(ctx: &mut Ctx, huge: &mut [u8]) -> Result<Option<usize>,
     }
 }
 
-/// The buffer, of which only what a chain goes through is ever made present; and why it is smaller than wanted, if it is.
+/// The buffer, of which only the pages of the chains become present; and the reason if it is
+/// smaller than intended.
 fn map(pages: &str, apart: usize) -> Result<(Map, Option<String>), BenchError> {
     let base = page_size();
     match (pages, huge_page_size()) {
@@ -312,7 +305,8 @@ fn map(pages: &str, apart: usize) -> Result<(Map, Option<String>), BenchError> {
             fitting(MOST_HUGE, least, huge, |n| Map::anonymous(n * huge, Policy::Transparent))
         }
         (_, Some(huge)) => {
-            // As many as there are: one tells whether they are whole, 128 how many the TLB holds.
+            // As many as are available: one shows whether they are effective, 128 how many the TLB
+            // holds.
             let tried = [MOST_HUGE, MOST_HUGE / 2, MOST_HUGE / 4, 1];
             let map = tried.into_iter().find_map(|n| Map::anonymous(n * huge, Policy::Reserved).ok());
             let none = || BenchError::Unsupported("no huge pages are reserved (vm.nr_hugepages)".to_owned());
@@ -321,7 +315,8 @@ fn map(pages: &str, apart: usize) -> Result<(Map, Option<String>), BenchError> {
     }
 }
 
-/// As many pages as there is room for: `most`, or half as many again and again, down to `least`; and why not `most`.
+/// As many pages as fit in memory: `most`, halved repeatedly down to `least`; and the reason if not
+/// `most`.
 fn fitting(
     most: usize,
     least: usize,
@@ -352,7 +347,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     if let Some(why) = smaller {
         ctx.note(&why);
     }
-    // In every case: how many base pages are held that nothing takes together.
+    // Always: how many scattered base pages are held, which the TLB cannot join.
     let mut small = Map::anonymous(FIRST[1] * APART * base, Policy::Base).context("mapping the scattered pages")?;
     let scattered = Pages::new(&mut small, base, APART).first_level(ctx, FIRST[1])?;
     let held = match kind {
@@ -364,9 +359,9 @@ fn run(ctx: &mut Ctx) -> Outcome {
                 return Err(BenchError::Unsupported("the kernel gave no huge page".to_owned()));
             }
             ctx.fact("declared.page", huge);
-            match splinters(ctx, &mut buffer)? {
+            match fractured_at(ctx, &mut buffer)? {
                 Some(entries) => Reach::To(entries),
-                // Huge pages as they should be.
+                // The TLB holds whole huge pages.
                 None => return effective(ctx, &mut buffer, huge),
             }
         }
@@ -400,11 +395,11 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let mut pages = Pages::new(&mut buffer, base, apart);
     let most = pages.most().min(MOST);
     let found = beyond(entries, most, |k| pages.price(ctx, k))?;
-    say(ctx, &found, most);
+    state_beyond(ctx, &found, most);
     Ok(())
 }
 
-/// Huge pages that are huge to the TLB: counted in steps of themselves.
+/// Counts the entries for huge pages that the TLB holds whole, in steps of huge pages.
 fn effective(ctx: &mut Ctx, buffer: &mut Map, huge: usize) -> Outcome {
     declare(ctx, huge);
     ctx.fact("verdict", "effective");
@@ -438,7 +433,7 @@ fn declare(ctx: &mut Ctx, page: usize) {
     }
 }
 
-fn say(ctx: &mut Ctx, found: &Beyond, most: usize) {
+fn state_beyond(ctx: &mut Ctx, found: &Beyond, most: usize) {
     match found.hit {
         Some(hit) => ctx.state_as("l2_hit", hit.seconds()),
         None => ctx.unresolved("l2_hit", &format!("more than {most} pages")),
@@ -478,7 +473,7 @@ mod tests {
         assert!(whole.1.is_none());
     }
 
-    /// A core with TLBs of so many entries, as its prices are seen with noise.
+    /// A core with TLBs of the given numbers of entries, as its costs are seen with noise.
     fn core(first: usize, sets: usize, second: usize, rng: &mut Rng, one_in: u64, pages: usize) -> Price {
         // Least recently used: a set with one page too many misses with all of them.
         let ways = first / sets;
@@ -513,7 +508,7 @@ mod tests {
             let hit = found.hit.expect("a price").longer;
             assert!((hit - 7.0).abs() < 0.2, "{hit}");
             let walks = found.walks.map(|w| w.expect("enough pages").longer);
-            // A disturbed price is too high, never too low.
+            // A disturbed cost is too high, never too low.
             assert!(walks[0] > 40.0 && walks[1] > 45.0 && walks[2] > 55.0, "{walks:?}");
         }
     }
@@ -536,9 +531,9 @@ mod tests {
         // A bump where the lines leave the first-level cache is no end.
         let bump = beyond(96, MOST, |k| Ok(price(if k == 768 { 9.0 } else { 7.0 }))).expect("prices");
         assert_eq!(bump.l2, None);
-        // No room for the first point.
+        // Too few pages for the first point.
         assert!(beyond(96, 100, |_| Ok(price(7.0))).expect("prices").hit.is_none());
-        // Walks that would need more pages than there are stay away.
+        // Walks that would need more pages than there are, are missing.
         let small = beyond(96, 5000, |k| Ok(price(if k <= 2000 { 7.0 } else { 60.0 }))).expect("prices");
         assert!(small.l2.is_some_and(|l2| (1900..=2000).contains(&l2)), "{small:?}");
         assert!(small.walks[0].is_some() && small.walks[1].is_none() && small.walks[2].is_none());

@@ -1,20 +1,28 @@
-//! How many lines of one set a cache holds, and how far apart lines of one set are.
+//! Cache associativity: how many lines of one set a cache holds, and how far apart they are.
 //!
-//! Measures the associativity of the first-level data cache, and with huge pages that of the second level: `way_size` is the
-//! distance at which addresses come back to the same set, the main value how many of them stay. Their product is the size. Does not
-//! measure how many sets there are where addresses are hashed, nor a shared last level, which is sliced.
+//! **Measures:** The associativity of the first-level data cache, and with huge pages that of the
+//! second level. `way_size` is the distance at which addresses come back to the same set; the main
+//! value is how many of them stay in the cache. Their product is the size.
 //!
-//! Method: a chain through lines a stride apart, and the largest number of them that still takes the time of the level. Each
-//! doubling of the stride halves it, until all lines are of one set: from there on it stays. Lines are looked at in other sets at
-//! each try, since what else runs on the core keeps lines in some of them. The first number whose lines take longer counts, not
-//! the slowest one.
+//! **Does not measure:** The number of sets where addresses are hashed, or a shared last level,
+//! which is sliced.
 //!
-//! Traps: beyond a page the second level sees physical addresses, so it needs huge pages that are huge in the hardware, too; in most
-//! virtual machines they are not (`mem.tlb`). Strides of many pages run out of sets of the TLB before those of the cache (here six
-//! entries at 64 KiB, +7 cycles), so the search ends at the second stride that keeps the number. Way prediction makes one
-//! line too many look worse than two (AMD).
+//! **Method:** A chain through lines a stride apart, and the largest number of them that still
+//! takes the time of the level. Each doubling of the stride halves that number, until all lines are
+//! of one set; from there on it stays. Each try uses other sets, since whatever else runs on the
+//! core occupies lines in some of them. The first number that takes longer counts, not the slowest
+//! one.
 //!
-//! Source: memory-methods.md M5; lmbench3 `cache` looks for sizes only, by exchanging pages.
+//! **Pitfalls:**
+//! - The second level is indexed by physical addresses beyond a page, so it needs huge pages that
+//!   are huge in hardware as well. In most virtual machines they are not (`mem.tlb`).
+//! - Strides of many pages exhaust the sets of the TLB before those of the cache (six entries at 64
+//!   KiB, +7 cycles; machine not recorded), so the search ends at the second stride that keeps the
+//!   number.
+//! - Way prediction makes one line too many look worse than two (AMD).
+//!
+//! **Sources:** lmbench3 `cache`, which finds sizes only, by exchanging pages. See
+//! docs/methods/memory.md#associativity.
 
 use super::search::{self, Load, Reach, reach};
 use super::tlb;
@@ -31,47 +39,42 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         timing: Timing::Stated,
         outputs: &[
             Output::MAIN,
-            Output {
-                suffix: "way_size",
-                summary: "distance of addresses of one set",
-                derivation: Derivation::Series("way_size"),
-                quantity: Some(Quantity::Size),
-                detail: false,
-            },
+            Output::named("way_size", "distance of addresses of one set").quantity(Quantity::Size),
         ],
-        params: &[Param {
-            name: "level",
-            help: "the first-level data cache, or the second level (in huge pages)",
-            kind: ParamKind::Word(&["l1", "l2"]),
-            quick: &[],
-            default: &["l1"],
-            full: &["l1", "l2"],
-        }],
+        params: &[Param::word(
+            "level",
+            "the first-level data cache, or the second level (in huge pages)",
+            &["l1", "l2"],
+        )
+        .quick(&["l1"])],
         scaling: Scaling::alone("it states a property of one core instead of taking samples that could overlap"),
         lineage: &["lmbench3:cache"],
-        quick: false,
+        tier: Tier::Standard,
         ..Info::new("mem.ways")
     },
     run: Run::Here(run),
 };
 
-/// The strides of a level, the least first: below the smallest way (1 KiB: 16 ways of 16 KiB; 16 KiB: 16 ways of 256 KiB).
+/// The strides of a level, the smallest first: no larger than the smallest way (1 KiB: 16 ways of
+/// 16 KiB; 16 KiB: 16 ways of 256 KiB).
 const STRIDES: [[usize; 7]; 2] = [doubling(1 << 10), doubling(16 << 10)];
 
 const fn doubling(s: usize) -> [usize; 7] {
     [s, 2 * s, 4 * s, 8 * s, 16 * s, 32 * s, 64 * s]
 }
 
-/// Lines at most, and bytes that they may span.
+/// The most lines, and the most bytes that they span at each level.
 const MOST_LINES: usize = 512;
 const SPAN: [usize; 2] = [2 << 20, 32 << 20];
-/// How much dearer than the level a load may be. One line too many costs a share of its loads a miss, at best one in all that the
-/// set holds: an eighth of 10 cycles and more.
-const DEARER: [f64; 2] = [1.05, 1.25];
+/// The cost of a load, over that of the level, up to which the level holds all lines. One line too
+/// many costs at least one miss for each lap over a set: an eighth of 10 cycles and more.
+const TOLERANCE: [f64; 2] = [1.05, 1.25];
 
-/// Ways and the size of a way, from the largest number of lines at each stride, the strides doubling.
+/// The ways and the size of a way, from the largest number of lines at each stride; the strides
+/// double.
 fn read(held: &[(usize, usize)]) -> Result<(usize, usize), String> {
-    // A disturbance makes a number too small, never too large: so numbers are kept, not exactly the same.
+    // A disturbance makes a number too small, never too large, so a number may be kept without
+    // being exactly the same.
     let keeps = |i: usize| held.get(i + 1).is_some_and(|next| next.1 * 4 > held[i].1 * 3);
     let Some(i) = (0..held.len()).find(|&i| keeps(i) && keeps(i + 1)) else {
         return Err(format!("no stride keeps the number of lines: {held:?}"));
@@ -91,7 +94,7 @@ fn settled(held: &[(usize, usize)]) -> bool {
     held.len() >= 3 && held[held.len() - 3..].windows(2).all(|pair| pair[1].1 * 4 > pair[0].1 * 3)
 }
 
-/// Lines of one set: the same line of every stride, in random order.
+/// The cost of a load along lines of one set: the same line of every stride, in random order.
 fn look(ctx: &mut Ctx, buffer: &mut [u8], line: usize, stride: usize, lines: usize) -> Result<Load, BenchError> {
     let rng = ctx.rng();
     let set = rng.below((stride / line).min(64) as u64) as usize * line;
@@ -112,7 +115,8 @@ fn run(ctx: &mut Ctx) -> Outcome {
     }
     let line = super::line_size();
     let span = SPAN[level];
-    // Two megabytes that lie together physically do no harm to the first level, and help where a way is larger than a page.
+    // Physically contiguous memory does not matter to the first level, except that it helps where a
+    // way is larger than a page.
     let huge = Map::anonymous(span, Policy::Transparent);
     let mut buffer = match (huge, level) {
         (Ok(buffer), _) => buffer,
@@ -125,9 +129,9 @@ fn run(ctx: &mut Ctx) -> Outcome {
         if !whole_huge {
             return Err(BenchError::Unsupported("the kernel gave no huge pages for the whole buffer".to_owned()));
         }
-        if let Some(entries) = tlb::splinters(ctx, &mut buffer)? {
+        if let Some(entries) = tlb::fractured_at(ctx, &mut buffer)? {
             return Err(BenchError::Unsupported(format!(
-                "not determinable: huge pages are splintered (the TLB ran out at {entries} base pages of one of them), so \
+                "not determinable: huge pages are fractured (the TLB ran out at {entries} base pages of one of them), so \
                  lines of one set cannot be chosen"
             )));
         }
@@ -137,8 +141,9 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let base = match level {
         0 => first,
         _ => {
-            // Twice what the first level holds at a stride that has come back to its set, but much less than the second.
-            let held = reach(2, 64, 1, |n| told(look(ctx, STRIDES[1][0], n)?, first * DEARER[0]))?;
+            // Twice as many lines as one set of the first level holds, far fewer than the second
+            // level holds.
+            let held = reach(2, 64, 1, |n| within(look(ctx, STRIDES[1][0], n)?, first * TOLERANCE[0]))?;
             let Reach::To(ways) = held else {
                 return Err(BenchError::Unsupported("the first level does not end".to_owned()));
             };
@@ -149,7 +154,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let mut held = Vec::new();
     for stride in STRIDES[level] {
         let most = (span / stride).min(MOST_LINES);
-        match reach(least, most, 1, |lines| told(look(ctx, stride, lines)?, base * DEARER[level]))? {
+        match reach(least, most, 1, |lines| within(look(ctx, stride, lines)?, base * TOLERANCE[level]))? {
             Reach::To(lines) => held.push((stride, lines)),
             Reach::Nowhere if level == 0 => held.push((stride, 1)),
             Reach::Nowhere | Reach::Everywhere => {}
@@ -173,8 +178,8 @@ fn run(ctx: &mut Ctx) -> Outcome {
     Ok(())
 }
 
-/// The answer of a look: `None` where it was disturbed.
-fn told(load: Load, limit: f64) -> Result<Option<bool>, BenchError> {
+/// Whether the cost is within the limit; `None` where the look was disturbed.
+fn within(load: Load, limit: f64) -> Result<Option<bool>, BenchError> {
     Ok(load.clean.then_some(load.cycles <= limit))
 }
 
@@ -185,15 +190,15 @@ mod tests {
     use groma_harness::Rng;
     use groma_harness::testing::try_out;
 
-    /// The largest number of lines at each stride in a cache of that many ways, looked at with noise.
+    /// The largest number of lines at each stride in a cache of that many ways, seen with noise.
     fn survey(ways: usize, way: usize, rng: &mut Rng, one_in: u64) -> Vec<(usize, usize)> {
         let mut held = Vec::new();
         for stride in STRIDES[0] {
             let fit = if stride >= way { ways } else { ways * (way / stride) };
             let found = reach(2, (SPAN[0] / stride).min(MOST_LINES), 1, |n| {
-                // One line more costs a miss in all that the set holds, at best.
+                // One line more costs at least one miss per lap over the set.
                 let price = if n <= fit { 5.0 } else { 5.0 + 11.0 / ways as f64 };
-                Ok(Some(noisy(rng, one_in, price) <= 5.0 * DEARER[0]))
+                Ok(Some(noisy(rng, one_in, price) <= 5.0 * TOLERANCE[0]))
             });
             match found {
                 Ok(Reach::To(lines)) => held.push((stride, lines)),
@@ -221,10 +226,10 @@ mod tests {
     fn what_does_not_settle_is_not_told() {
         assert!(read(&[]).is_err());
         assert!(read(&[(1024, 48), (2048, 24), (4096, 12)]).is_err());
-        // Kept from the first stride on: the way is smaller than that, and how small nobody knows.
+        // Kept from the first stride on: the way is smaller, and its size is unknown.
         assert!(read(&[(1024, 12), (2048, 12), (4096, 12)]).is_err());
         assert!(read(&[(1024, 48), (2048, 16), (4096, 12), (8192, 12), (16384, 12)]).is_err());
-        // One number too small, by a line of somebody else's.
+        // One number too small, because of a line of other code.
         assert_eq!(read(&[(1024, 48), (2048, 24), (4096, 11), (8192, 12), (16384, 12)]), Ok((12, 4096)));
         assert_eq!(read(&[(1024, 47), (2048, 24), (4096, 12), (8192, 12), (16384, 11)]), Ok((12, 4096)));
     }

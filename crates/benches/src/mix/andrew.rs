@@ -1,20 +1,30 @@
-//! A mixture of file operations and programs, as building software makes it: the Andrew benchmark, modified.
+//! The modified Andrew benchmark: the mixture of file operations and programs of a software build.
 //!
-//! Measures seven phases on a tree of generated sources, one after the other: making its directories anew, copying every file,
-//! looking at the state of every file (`stat`), reading every byte, compiling every file (a process each, `jobs` at once), linking the
-//! objects to one file, deleting all that was made. The main value is their sum. This is a mix of the operating system's
-//! work, mostly in memory: not a test of storage (slowing a disk's reads 32 times has moved such benchmarks by a few percent),
-//! and not of a real compiler.
+//! **Measures:** Seven phases on a tree of generated sources, one after the other: creating its
+//! directories anew, copying every file, `stat` of every file, reading every byte, compiling every
+//! file (a process each, `jobs` at once), linking the objects into one file, and deleting
+//! everything created. The main value is their sum.
 //!
-//! Method: names, sizes and contents of the tree follow from a fixed seed, so it is the same everywhere; sizes are spread
-//! evenly over their logarithms. It is written before the clock starts. The compiler is our own (`carried/compiler.rs`, a program that
-//! is linked with the system's libc): it cuts the source into tokens and writes a name for each, as Ousterhout compiled
-//! for one fixed processor on all machines. Everything that is read is summed, every object begins with the number and hash of its
-//! tokens, every compiler has to end with code 0; all of it is compared with what was computed beforehand.
+//! **Does not measure:** Storage or a real compiler. This is a mix of the operating system's work,
+//! mostly in memory; slowing a disk's reads 32 times has moved such benchmarks by a few percent.
 //!
-//! Traps: a compiler that is another one on each machine; work that a cache of compilations leaves out; leftovers.
+//! **Method:** Names, sizes and contents of the tree follow from a fixed seed, so it is the same
+//! everywhere; sizes are spread evenly over their logarithms. It is written before the clock
+//! starts. The compiler is our own (`carried/compiler.rs`, linked with the system's libc). It
+//! splits the source into tokens and writes a name for each; Ousterhout likewise compiled for one
+//! fixed processor on all machines.
 //!
-//! Source: Ousterhout 1990 tables 7 and 8 (the modified Andrew benchmark: mkdir, copy, scan, read, make); Howard et al. 1988.
+//! Everything that is read is summed, every object begins with the number and the hash of its
+//! tokens, and every compiler has to exit with code 0. All of it is compared with what was computed
+//! beforehand.
+//!
+//! **Pitfalls:**
+//! - A real compiler differs from machine to machine.
+//! - A compilation cache skips work.
+//! - Leftovers of an earlier pass change the work.
+//!
+//! **Sources:** Ousterhout 1990 tables 7 and 8 (the modified Andrew benchmark: mkdir, copy, scan,
+//! read, make); Howard et al. 1988. See docs/methods/operating-system.md#mixes.
 
 use crate::executable;
 use crate::scratch::Scratch;
@@ -34,7 +44,7 @@ use tokens::{HEAD, Tokens};
 
 pub(crate) static BENCH: Benchmark = Benchmark {
     info: Info {
-        summary: "The modified Andrew benchmark: a tree is copied, looked at, read, compiled and deleted",
+        summary: "The modified Andrew benchmark: a tree is copied, scanned, read, compiled and deleted",
         about: about!("andrew.rs"),
         iteration: "all phases on the whole tree",
         timing: Timing::Each,
@@ -49,22 +59,14 @@ pub(crate) static BENCH: Benchmark = Benchmark {
             phase("delete", "deleting all that was made"),
         ],
         params: &[
-            Param {
-                name: "tree",
-                help: "20 files of 100 KiB, 70 of 0.3 MiB as Andrew's, or 700 of 30 MiB, about (large wants --deadline 60s)",
-                kind: ParamKind::Word(&["small", "andrew", "large"]),
-                quick: &[],
-                default: &["small"],
-                full: &["small", "andrew"],
-            },
-            Param {
-                name: "jobs",
-                help: "compilers at once",
-                kind: ParamKind::Count,
-                quick: &[],
-                default: &["1"],
-                full: &["1", "2", "4"],
-            },
+            Param::word(
+                "tree",
+                "20 files of 100 KiB, 70 of 0.3 MiB as Andrew's, or 700 of 30 MiB, about (large wants --deadline 60s)",
+                &["small", "andrew", "large"],
+            )
+            .quick(&["small"])
+            .named(&["large"]),
+            Param::count("jobs", "compilers at once").quick(&["1"]).full(&["2", "4"]),
         ],
         scaling: Scaling::processes("a process with threads must not fork"),
         placements: &[Placement::Free],
@@ -72,36 +74,36 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         lineage: &["ousterhout1990:table7", "ousterhout1990:table8"],
         interference: Interference::Tasks,
         target_half_width: 0.05,
-        quick: false,
+        tier: Tier::Standard,
         ..Info::new("mix.andrew")
     },
     run: Run::Here(run),
 };
 
-/// The output of one phase.
+/// The output for one phase.
 const fn phase(suffix: &'static str, summary: &'static str) -> Output {
-    Output { suffix, summary, derivation: Derivation::Series(suffix), detail: true, ..Output::MAIN }
+    Output::named(suffix, summary).detail()
 }
 
 const PHASES: [&str; 7] = ["mkdir", "copy", "stat", "read", "compile", "link", "delete"];
 
 /// The compiler, see `build.rs`.
 const COMPILER: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/target-compiler"));
-/// Why it is missing, if it is.
+/// Why the compiler is missing, if it is.
 const NO_COMPILER: &str = env!("GROMA_NO_TARGET_COMPILER");
 
-/// The seed of every tree: the same tree everywhere.
+/// The seed of every tree, so that it is the same everywhere.
 const SEED: u64 = 1990;
-/// Bytes of one read or write.
+/// Bytes per read or write.
 const BLOCK: usize = 64 << 10;
-/// Compilers at once, at most.
+/// The most compilers at once.
 const MOST_JOBS: u64 = 256;
 
-/// How a tree is made.
+/// The dimensions of a tree.
 struct Shape {
     directories: usize,
     files: usize,
-    /// Bytes of a file, at least and at most.
+    /// The smallest and the largest size of a file, in bytes.
     bytes: [f64; 2],
 }
 
@@ -115,7 +117,7 @@ impl Shape {
     }
 }
 
-/// A source: its path below the tree, and what reading and compiling it must give.
+/// A source: its path below the tree, and the expected results of reading and compiling it.
 struct Source {
     path: PathBuf,
     bytes: u64,
@@ -123,19 +125,19 @@ struct Source {
     tokens: Tokens,
 }
 
-/// A tree of sources as it was generated.
+/// A generated tree of sources.
 struct Tree {
     directories: Vec<PathBuf>,
     sources: Vec<Source>,
 }
 
 impl Tree {
-    /// Writes it below `root`.
+    /// Generates the tree below `root`.
     fn grow(root: &Path, shape: &Shape) -> io::Result<Tree> {
         let mut rng = Rng::new(SEED);
         let mut directories: Vec<PathBuf> = Vec::with_capacity(shape.directories);
         for i in 0..shape.directories {
-            // Below one that is there already, or at the top.
+            // Below an existing directory, or at the top.
             let above = rng.below(i as u64 + 1) as usize;
             let name = format!("directory{i}");
             directories.push(directories.get(above).map_or_else(|| PathBuf::from(&name), |d| d.join(&name)));
@@ -147,7 +149,7 @@ impl Tree {
         for i in 0..shape.files {
             let path = directories[rng.below(directories.len() as u64) as usize].join(format!("source{i}.c"));
             let [least, most] = shape.bytes;
-            // Evenly over the logarithm: the i-th of as many, shuffled by the directories.
+            // Evenly over the logarithm, by index; the random directories shuffle them.
             let share = i as f64 / (shape.files - 1).max(1) as f64;
             let text = source_text((least * (most / least).powf(share)) as usize, &mut rng);
             fs::write(root.join(&path), &text)?;
@@ -181,8 +183,9 @@ fn source_text(bytes: usize, rng: &mut Rng) -> Vec<u8> {
     text
 }
 
-/// Goes on with a sum that a swap of words changes. By words: byte by byte it would take longer than the reading that it
-/// proves. Pieces of a whole give its sum when all but the last are whole words.
+/// Continues a sum that also changes if words are swapped. It works by words: by bytes it would
+/// take longer than the reading that it proves. Summing a text in pieces gives the sum of the whole
+/// if all pieces but the last are whole words.
 fn sum_on(before: u64, bytes: &[u8]) -> u64 {
     let (words, rest) = bytes.as_chunks::<8>();
     let add = |sum: u64, word: u64| sum.rotate_left(1).wrapping_add(word);
@@ -249,18 +252,18 @@ fn run(ctx: &mut Ctx) -> Outcome {
     Ok(())
 }
 
-/// The copy of a tree and what becomes of it.
+/// The copy of a tree and what is built from it.
 struct Build<'t> {
     tree: &'t Tree,
     original: PathBuf,
     copy: PathBuf,
     program: PathBuf,
     jobs: usize,
-    /// For each source, how it is compiled.
+    /// The command that compiles each source.
     compilers: Vec<Command>,
     objects_at: Vec<PathBuf>,
     buffer: Vec<u8>,
-    /// Files that were read as they were written, and objects that had the right tokens, in all passes.
+    /// Files that were read as written, and objects with the right tokens, in all passes.
     read: u64,
     objects: u64,
 }
@@ -312,7 +315,8 @@ impl<'t> Build<'t> {
         self.tree.directories.iter().try_for_each(|d| fs::create_dir(self.copy.join(d)))
     }
 
-    /// By read and write, as `cp` did it: `std::fs::copy` lets some file systems share the blocks.
+    /// By read and write, like `cp` of the time: `std::fs::copy` lets some file systems share the
+    /// blocks.
     fn copy_files(&mut self) -> io::Result<()> {
         for source in &self.tree.sources {
             let mut from = File::open(self.original.join(&source.path))?;
@@ -327,7 +331,7 @@ impl<'t> Build<'t> {
         Ok(())
     }
 
-    /// Every entry of every directory, and its state.
+    /// Reads every directory, and stats every entry.
     fn look(&self) -> Outcome {
         let (mut files, mut bytes) = (0, 0);
         let mut unseen = vec![self.copy.clone()];
@@ -382,7 +386,7 @@ impl<'t> Build<'t> {
         running.into_iter().try_for_each(finish)
     }
 
-    /// One file of all objects, each of which has to be that of its source.
+    /// Joins all objects to one file and checks that each is that of its source.
     fn link(&mut self) -> Outcome {
         let mut program = File::create_new(&self.program).context("making the program")?;
         for (source, path) in self.tree.sources.iter().zip(&self.objects_at) {
@@ -396,7 +400,8 @@ impl<'t> Build<'t> {
     }
 }
 
-/// A limit on tasks, or a directory without execution, is the system's refusal.
+/// The error for a compiler that could not be started. A limit on tasks or a noexec mount is a
+/// refusal by the system.
 fn no_compiler(error: &io::Error) -> BenchError {
     match error.kind() {
         io::ErrorKind::WouldBlock => BenchError::Denied(format!("starting a compiler: {error} (a limit on tasks)")),
@@ -421,7 +426,7 @@ mod tests {
         for jobs in ["1", "3"] {
             let place = Place::new();
             let tried = match try_out(&BENCH, &[("jobs", jobs)], Some(place.path())) {
-                // Built where there is no linker for it.
+                // Built where no linker was found for it.
                 Err(BenchError::Unsupported(why)) if COMPILER.is_empty() => return println!("not here: {why}"),
                 tried => tried.expect("a tree"),
             };
@@ -448,7 +453,7 @@ mod tests {
         fs::remove_dir_all(&one).and_then(|()| fs::remove_dir_all(&two)).expect("they go");
         assert_ne!(sum_on(0, b"01234567abcdefgh"), sum_on(0, b"abcdefgh01234567"));
         assert_eq!(sum_on(sum_on(0, b"01234567"), b"abc"), sum_on(0, b"01234567abc"));
-        // What must not change without the version of the benchmark.
+        // These must not change without a new version of the benchmark.
         let hash = grown[0].sources.iter().fold(0u64, |h, s| h.rotate_left(7) ^ s.tokens.hash);
         assert_eq!((bytes, hash), (TREE_BYTES, TREE_HASH));
     }

@@ -1,21 +1,29 @@
 //! Any command, from its start to its end.
 //!
-//! Measures making the process (`posix_spawn`), all that it does, and waiting for it. What that is, only its user knows: compare
-//! commands with themselves. Crews (`-P 4`) run as many copies at once, provably. Does not measure a shell, unless the
-//! command has characters that only a shell understands; then `/bin/sh -c` runs it, which is stated.
+//! **Measures:** Creating the process (`posix_spawn`), everything that it does, and waiting for it.
+//! Only its user knows what that is: compare a command with itself only. Worker groups (`-P 4`) run
+//! as many copies at once, provably.
 //!
-//! Method: each run is timed alone. Its input is empty, its standard output goes nowhere, its
-//! environment is empty. It must end with code 0 each time. Tasks are limited to 256 beyond those
-//! that the user has, where the kernel binds the user to that: the superuser it does not. Whatever
-//! the command leaves running is ended with the round, in sessions of its own as well, and at the
-//! deadline all of it. When groma itself is killed by SIGKILL, what the command has started goes
-//! with it, but for what left its process group (`setsid`): no process is left then that could know
-//! it.
+//! **Does not measure:** A shell, unless the command has characters that only a shell understands:
+//! then `/bin/sh -c` runs it, which is stated.
 //!
-//! Traps: lmbench `lat_cmd` compares the result of `fork` with the character 0, so that its children go on forking, and prints a
-//! time all the same; commands that fail faster than they work; commands that do nothing the second time (`make`).
+//! **Method:** Each run is timed alone, with empty input, discarded standard output and an empty
+//! environment. It must exit with code 0 each time. The command may have 256 tasks beyond those
+//! that the user already has, where the kernel enforces it; the superuser is not bound.
 //!
-//! Source: lmbench3 `lat_cmd`; hyperfine for the way of typing it.
+//! Whatever the command leaves running, in sessions of its own as well, is ended with the round,
+//! and at the deadline everything is. If groma itself is killed by SIGKILL, the processes that the
+//! command started die with it, except those that have left its process group (`setsid`): then no
+//! process is left that could find them.
+//!
+//! **Pitfalls:**
+//! - lmbench `lat_cmd` compares the result of `fork` with the character 0, so its children go on
+//!   forking, and it prints a time all the same.
+//! - A command may fail faster than it works.
+//! - Some commands do nothing the second time (`make`).
+//!
+//! **Sources:** lmbench3 `lat_cmd`; hyperfine for the way of giving the command. See
+//! docs/methods/operating-system.md#mixes.
 
 use groma_harness::prelude::*;
 use groma_harness::sys::io;
@@ -32,34 +40,27 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         about: about!("command.rs"),
         iteration: "one run of the command",
         timing: Timing::Each,
-        params: &[Param {
-            name: "command",
-            help: "the program and its arguments: 'gzip -kf data'",
-            kind: ParamKind::Text,
-            quick: &[],
-            default: &["true"],
-            full: &[],
-        }],
+        params: &[Param::text("command", "the program and its arguments: 'gzip -kf data'").quick(&["true"])],
         scaling: Scaling::processes("a process with threads must not fork"),
         placements: &[Placement::Free],
         lineage: &["lmbench3:lat_cmd"],
         interference: Interference::Tasks,
         target_half_width: 0.05,
-        default: false,
+        tier: Tier::Named,
         ..Info::new("mix.command")
     },
     run: Run::Here(run),
 };
 
-/// Tasks beyond those that the user has.
+/// Tasks allowed beyond those that the user already has.
 const MORE_TASKS: u64 = 256;
-/// Where programs are looked for: the environment of a worker has no other path.
+/// Where programs are searched: the environment of a worker has no PATH.
 const PATH: [&str; 5] = ["/usr/local/bin", "/usr/bin", "/bin", "/usr/sbin", "/sbin"];
 const SHELL: &str = "/bin/sh";
-/// What only a shell understands.
+/// Characters that only a shell understands.
 const FOR_A_SHELL: &str = "|&;<>()$`\\\"'*?[]#~={}\n";
 
-/// The file of a program that was typed by its name or its path.
+/// The file of a program given by its name or its path.
 fn find(name: &str) -> Option<PathBuf> {
     if name.contains('/') {
         return Some(PathBuf::from(name)).filter(|p| p.is_file());
@@ -81,15 +82,15 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let path = path.display().to_string();
     ctx.fact("command.path", &path);
     let command = Command::new(&path, &words).context("naming the command")?;
-    // Results go another way; what the command says, nobody reads.
-    let nothing = File::options().read(true).write(true).open("/dev/null").context("opening /dev/null")?;
+    // The results do not pass through standard output, and nobody reads the command's output.
+    let dev_null = File::options().read(true).write(true).open("/dev/null").context("opening /dev/null")?;
     let _leash = Leash::new().context("forking a process that ends the command if this one is killed")?;
     let limited = process::limit_tasks(MORE_TASKS).context("limiting the tasks")?;
     ctx.fact("command.tasks_limited", if limited { "yes" } else { "no: the superuser is not bound" });
-    let spoken = io::duplicate(1).context("keeping standard output")?;
-    let listened = io::duplicate(0).context("keeping standard input")?;
-    io::redirect(nothing.as_fd(), 1)
-        .and_then(|()| io::redirect(nothing.as_fd(), 0))
+    let stdout = io::duplicate(1).context("keeping standard output")?;
+    let stdin = io::duplicate(0).context("keeping standard input")?;
+    io::redirect(dev_null.as_fd(), 1)
+        .and_then(|()| io::redirect(dev_null.as_fd(), 0))
         .context("silencing the command")?;
     let mut runs = 0u64;
     let measured = ctx.measure(|iters| {
@@ -103,7 +104,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
         }
         Ok(())
     });
-    let back = io::redirect(spoken.as_fd(), 1).and_then(|()| io::redirect(listened.as_fd(), 0));
+    let back = io::redirect(stdout.as_fd(), 1).and_then(|()| io::redirect(stdin.as_fd(), 0));
     measured?;
     back.context("giving standard output back")?;
     ctx.prove(

@@ -1,21 +1,27 @@
-//! Several jobs started at once, as a parallel make does, and the time until the last of them is done.
+//! Several jobs started at once, as by a parallel make: the time until the last one is done.
 //!
-//! Measures the makespan: the parent makes the jobs one after the other and waits for all. A job computes in registers for a
-//! given time and ends. `ratio` is the makespan against the ideal, in which the CPUs share the work without a gap and
-//! nothing else costs anything; `slowdown` is how much longer than alone each job took, of which the record keeps the quantiles. So
-//! this says what a CPU is worth when all are busy, what the scheduler makes of more jobs than CPUs, and what making
-//! them costs. Does not measure files or memory, which jobs do not touch.
+//! **Measures:** The makespan: the parent creates the jobs one after the other and waits for all. A
+//! job computes in registers for a given time and exits. `ratio` is the makespan divided by the
+//! ideal, in which the CPUs share the work without a gap and nothing else costs anything;
+//! `slowdown` is how much longer each job took than alone, with its quantiles in the record.
+//! Together they show what a CPU is worth when all are busy, how the scheduler handles more jobs
+//! than CPUs, and what creating the jobs costs.
 //!
-//! Method: the length of the work is found in this process, now: a chain of dependent additions is timed alone, the fastest of
-//! several, and as many are done as fill the given time. That is done once more at the end, and the change is stated. The
-//! scheduler places the jobs. Equal jobs, or `heavy`, where the n-th has an n-th of the work of the first: then the longest alone
-//! may bound the ideal. Every job leaves its result and its time in shared memory, and the proof is that
-//! each did the whole chain.
+//! **Does not measure:** Files or memory, which the jobs do not touch.
 //!
-//! Traps: workers whose end is taken for the death of a helper (lmbench `lat_pmake` never prints a value); a length of work
-//! that was calibrated at another clock speed.
+//! **Method:** The length of the work is found in this process at this moment: a chain of dependent
+//! additions is timed alone, the fastest of several probes counts, and a job does as many additions
+//! as fill the given time. The probe is repeated at the end, and the change is stated. The
+//! scheduler places the jobs. They are equal, or with `heavy` the n-th has an n-th of the work of
+//! the first; then the longest job alone may bound the ideal. Every job leaves its result and its
+//! time in shared memory, and the proof is that each did the whole chain.
 //!
-//! Source: lmbench3 `lat_pmake`.
+//! **Pitfalls:**
+//! - lmbench `lat_pmake` takes the exit of its workers for the death of a helper process and never
+//!   prints a value.
+//! - Work calibrated at another clock speed has the wrong length.
+//!
+//! **Sources:** lmbench3 `lat_pmake`. See docs/methods/operating-system.md#mixes.
 
 use groma_harness::prelude::*;
 use groma_harness::sys::arch::{self, chain_ops};
@@ -30,58 +36,20 @@ pub(crate) static BENCH: Benchmark = Benchmark {
     info: Info {
         summary: "Makespan of several jobs that compute, started at once",
         about: about!("jobs.rs"),
-        iteration: "all jobs made, done and waited for",
+        iteration: "all jobs created, run and waited for",
         timing: Timing::Each,
         outputs: &[
             Output::MAIN,
-            Output {
-                suffix: "ratio",
-                summary: "makespan against the ideal",
-                derivation: Derivation::Series("ratio"),
-                quantity: Some(Quantity::Ratio),
-                ..Output::MAIN
-            },
-            Output {
-                suffix: "slowdown",
-                summary: "time of each job against the same job alone",
-                derivation: Derivation::Series("slowdown"),
-                quantity: Some(Quantity::Ratio),
-                ..Output::MAIN
-            },
+            Output::named("ratio", "makespan against the ideal").quantity(Quantity::Ratio),
+            Output::named("slowdown", "time of each job against the same job alone").quantity(Quantity::Ratio),
         ],
         params: &[
-            Param {
-                name: "jobs",
-                help: "how many",
-                kind: ParamKind::Count,
-                quick: &[],
-                default: &["4"],
-                full: &["1", "2", "4", "8", "16", "32"],
-            },
-            Param {
-                name: "work_us",
-                help: "microseconds of work in a job, of the mean one if they differ",
-                kind: ParamKind::Count,
-                quick: &[],
-                default: &["1000"],
-                full: &["100", "1000", "10000"],
-            },
-            Param {
-                name: "kind",
-                help: "what a job is",
-                kind: ParamKind::Word(&["process", "thread"]),
-                quick: &[],
-                default: &["process"],
-                full: &["process", "thread"],
-            },
-            Param {
-                name: "work",
-                help: "equal jobs, or a few with most of the work",
-                kind: ParamKind::Word(&["equal", "heavy"]),
-                quick: &[],
-                default: &["equal"],
-                full: &["equal", "heavy"],
-            },
+            Param::count("jobs", "how many").quick(&["4"]).full(&["1", "2", "8", "16", "32"]),
+            Param::count("work_us", "microseconds of work in a job, of the mean one if they differ")
+                .quick(&["1000"])
+                .full(&["100", "10000"]),
+            Param::word("kind", "what a job is", &["process", "thread"]).quick(&["process"]),
+            Param::word("work", "equal jobs, or a few with most of the work", &["equal", "heavy"]).quick(&["equal"]),
         ],
         scaling: Scaling::alone("it fills the CPUs by itself"),
         placements: &[Placement::Free],
@@ -93,18 +61,18 @@ pub(crate) static BENCH: Benchmark = Benchmark {
     run: Run::Here(run),
 };
 
-/// Jobs at most: enough for every CPU of a large machine, few enough for the limits of most users.
+/// The most jobs: enough for every CPU of a large machine, few enough for the limits of most users.
 const MOST_JOBS: u64 = 1024;
-/// Additions between two looks at the time while calibrating: about 50 us at 3 GHz.
+/// Additions per probe: about 50 us at 3 GHz.
 const PROBE: u64 = 150_016;
-/// Probes of which the fastest counts.
+/// The number of probes, of which the fastest counts.
 const PROBES: u32 = 20;
-/// Additions of the smallest job: one turn of the chain.
+/// Additions of the smallest job: one pass through the unrolled chain.
 const FEWEST: u64 = arch::CHAIN_UNROLL;
-/// The stack of a job that is a thread: it calls nothing.
+/// Stack size of a job that is a thread: it makes no calls.
 const STACK: usize = 128 << 10;
 
-/// Nanoseconds of one addition of the chain, alone on this CPU at this moment.
+/// Nanoseconds per addition of the chain, alone on this CPU at this moment.
 fn addition_ns() -> f64 {
     let one = |_| {
         let from = Monotonic.now_ns();
@@ -114,7 +82,7 @@ fn addition_ns() -> f64 {
     (0..PROBES).map(one).min().unwrap_or(1) as f64 / chain_ops(PROBE) as f64
 }
 
-/// How the work is divided: for each job its part of the total, in units of the mean job.
+/// The work of each job, in units of the mean job.
 fn parts(jobs: usize, heavy: bool) -> Vec<f64> {
     if !heavy {
         return vec![1.0; jobs];
@@ -125,7 +93,7 @@ fn parts(jobs: usize, heavy: bool) -> Vec<f64> {
     parts
 }
 
-/// What a job leaves behind: the additions that it did, and how long they took.
+/// The results of the jobs: how many additions each did, and how long they took.
 struct Slots(Shared<AtomicU64>);
 
 impl Slots {
@@ -149,7 +117,8 @@ fn run(ctx: &mut Ctx) -> Outcome {
         parts.iter().map(|part| ((part * work_us as f64 * 1e3 / before) as u64).max(FEWEST)).collect();
     let alone: Vec<f64> = additions.iter().map(|n| chain_ops(*n) as f64 * before).collect();
     let longest = alone.iter().copied().fold(0.0, f64::max);
-    // The least that any scheduler can do, who may move jobs: five equal ones on four CPUs need no two whole turns.
+    // The least that any scheduler can achieve. It may move jobs, so five equal ones on four CPUs
+    // do not take two whole turns.
     let ideal = longest.max(alone.iter().sum::<f64>() / cpus);
     let slots = Arc::new(Slots(Shared::new(2 * jobs as usize).context("sharing memory")?));
     let threads = ctx.word("kind") == "thread";
@@ -219,7 +188,8 @@ fn as_threads(slots: &Arc<Slots>, additions: &[u64]) -> Outcome {
     refused.map_or(Ok(()), Err)
 }
 
-/// A limit on tasks is the system's refusal, and no fault of this program.
+/// The error for a job that could not be created. A limit on tasks is a refusal by the system and
+/// not a failure of groma.
 fn too_many(error: &std::io::Error) -> BenchError {
     match error.kind() {
         std::io::ErrorKind::WouldBlock => BenchError::Denied(format!("making a job: {error} (a limit on tasks)")),

@@ -2,6 +2,8 @@
 
 use crate::peer::Service;
 use groma_harness::Benchmark;
+use groma_harness::model::Family;
+use groma_harness::model::family::{Figure, Say, least};
 use groma_harness::prelude::*;
 use std::io;
 
@@ -14,6 +16,17 @@ mod udp_bandwidth;
 mod udp_rtt;
 mod unix_connect;
 
+/// What the family says about itself.
+pub(crate) static ABOUT: Family = Family {
+    name: "net",
+    summary: "Sockets, over the loopback or to another machine",
+    says: Say::Each(&[
+        Say::Text("a TCP round trip over loopback takes {}", &[Figure::Value(least("net.tcp_rtt"))]),
+        Say::Text("a connection takes {}", &[Figure::Value(least("net.tcp_connect"))]),
+    ]),
+    rows: &[],
+};
+
 pub(crate) const ALL: &[&Benchmark] = &[
     &tcp_rtt::BENCH,
     &udp_rtt::BENCH,
@@ -25,7 +38,7 @@ pub(crate) const ALL: &[&Benchmark] = &[
     &udp_bandwidth::BENCH,
 ];
 
-/// The other sides of these, for another machine.
+/// The peers of these benchmarks, for another machine.
 pub(crate) const SERVICES: &[&Service] = &[
     &tcp_rtt::SERVICE,
     &udp_rtt::SERVICE,
@@ -35,20 +48,15 @@ pub(crate) const SERVICES: &[&Service] = &[
     &udp_bandwidth::SERVICE,
 ];
 
-/// On one CPU, on two that share a cache, and to another machine; the others are there to be named.
+/// The default placements: one CPU, two that share a cache, and another machine. Others can be
+/// requested.
 const PLACEMENTS: &[Placement] = &[Placement::SameCpu, Placement::SameLlc, Placement::Remote];
 
 /// Which loopback.
-const FAMILY: Param = Param {
-    name: "family",
-    help: "addresses of IPv4 (127.0.0.1) or of IPv6 (::1)",
-    kind: ParamKind::Word(&["v4", "v6"]),
-    quick: &[],
-    default: &["v4"],
-    full: &["v4", "v6"],
-};
+const FAMILY: Param =
+    Param::word("family", "addresses of IPv4 (127.0.0.1) or of IPv6 (::1)", &["v4", "v6"]).quick(&["v4"]);
 
-/// A number that came from the network as a size, if it is no larger than a benchmark would ask for.
+/// Converts a number from the network to a size; an error unless it is 1 to `most`.
 fn within(size: u64, most: u64) -> io::Result<usize> {
     if (1..=most).contains(&size) { Ok(size as usize) } else { Err(io::ErrorKind::InvalidData.into()) }
 }

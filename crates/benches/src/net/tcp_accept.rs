@@ -1,18 +1,22 @@
 //! Both ends of a TCP connection in one task: `connect`, then `accept`.
 //!
-//! Measures what the two calls cost the machine when nobody has to be woken, and as a detail `accept` alone, of a connection that
-//! waits. Does not measure the sockets' making, their closing, or a server's wake-up: that is in `net.tcp_crr`.
+//! **Measures:** The cost of the two calls when no process has to be woken, and as a detail
+//! (`.alone`) `accept` of a connection that is already waiting.
 //!
-//! Method: on the loopback a connection is established without the server's doing anything, and waits in the queue; so one
-//! task can do both, one after the other, without a scheduler in between. Two loops in turn: both calls are timed, or only the second.
-//! Sockets are made before and closed after, by a reset, with the watch stopped.
+//! **Does not measure:** Creating the sockets, closing them, or waking a server (`net.tcp_crr`).
 //!
-//! Proofs: each connection is established, nothing of it was sent again (TCP_INFO), and each accept brings the connection that
-//! was just made.
+//! **Method:** On the loopback a connection is established without the server doing anything, and
+//! waits in its queue. One task can therefore do both ends one after the other, without a scheduler
+//! in between. Two loops take turns: one times both calls, the other only the second. Sockets are
+//! created before and closed after (by a reset) with the watch stopped.
 //!
-//! Traps: those of `net.tcp_connect`.
+//! **Proofs:** Each connection is established, none of its segments was sent again (TCP_INFO), and
+//! each accept returns the connection that was just made.
 //!
-//! Source: libmicro `connection` and `accept`-like modes; os part of lmbench 1996 table 15.
+//! **Pitfalls:** Those of `net.tcp_connect`.
+//!
+//! **Sources:** libMicro `connection` and its `accept`-like modes; the operating-system part of
+//! lmbench 1996 table 15. See docs/methods/operating-system.md#tcp-connections.
 
 use super::FAMILY;
 use crate::peer::Family;
@@ -28,27 +32,18 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         about: about!("tcp_accept.rs"),
         iteration: "one connect and one accept",
         timing: Timing::Each,
-        outputs: &[
-            Output::MAIN,
-            Output {
-                suffix: "alone",
-                summary: "Accepting a TCP connection that waits",
-                derivation: Derivation::Series("alone"),
-                quantity: None,
-                detail: true,
-            },
-        ],
+        outputs: &[Output::MAIN, Output::named("alone", "Accepting a TCP connection that waits").detail()],
         params: &[FAMILY],
         needs: &[Need::Loopback],
         lineage: &["libmicro:connection"],
         target_half_width: 0.02,
-        quick: false,
+        tier: Tier::Standard,
         ..Info::new("net.tcp_accept")
     },
     run: Run::Here(run),
 };
 
-/// One connection waits at a time.
+/// The backlog; only one connection waits at a time.
 const BACKLOG: u16 = 128;
 
 fn run(ctx: &mut Ctx) -> Outcome {
@@ -105,7 +100,8 @@ mod tests {
         let tried = try_out(&BENCH, &[], None).expect("loopback");
         assert!(tried.samples("") >= 3 && tried.samples("alone") >= 3);
         assert_eq!(tried.proven("connections established and accepted per connect"), 1.0);
-        // A handshake is more than ten times an accept of one that is made; both variants take turns.
+        // A handshake takes more than ten times as long as an accept of an established connection;
+        // the variants take turns.
         let [both, alone] = ["", "alone"].map(|name| {
             let mut ns: Vec<f64> =
                 tried.result.series(name).expect("samples").samples.iter().map(per_iteration).collect();

@@ -1,22 +1,35 @@
-//! How fast bytes go through a TCP connection between two processes.
+//! Bandwidth of a TCP connection between two processes.
 //!
-//! Measures a stream that the other side sends and this side reads, both of which touch every byte, on the loopback or with
-//! `--host` from another machine. Does not measure several connections at once (`-P` does), or a card's offloads as such.
+//! **Measures:** A stream that the peer sends and this side reads; both touch every byte. It runs
+//! on the loopback, or with `--host` from another machine.
 //!
-//! Method: this side asks for a stretch of 4 MiB, between machines 8, and reads it in transfers of the given size; it is timed
-//! from the asking to its last byte. So every byte that counts was sent and received while the watch ran, however much the
-//! buffers hold, at the price of one wake-up in a stretch (here 1 to 4 % of it). Tried and rejected: to read a stream, or to begin
-//! after the first bytes. TCP queues some megabytes while the reader waits for its CPU, which then arrive at the speed of memory
-//! (14.7 GB/s where 4.5 are true). Before anything is measured 8 MiB have passed, and between machines 100 ms, for TCP
-//! to open its window.
-//! Each transfer carries its number in every word, and the reader compares. With `by=sendfile` the sender sends one file
-//! again and again and touches nothing; the reader compares all the same. `buffers=4M` asks for 4 MiB in each direction;
-//! what is granted is a fact, and the kernel then no longer tunes them. The CPU time of each side for a gigabyte is an output.
+//! **Does not measure:** Several connections at once (use `-P`), or the offloads of a network card
+//! as such.
 //!
-//! Traps: bytes that are credited, not counted; data that nobody touches (lmbench compiles the touching out); slow start; 64 KiB
-//! that stay in the cache; a loopback whose packets are 64 KiB long is no Ethernet.
+//! **Method:** This side requests a stretch of 4 MiB (8 MiB between machines), reads it in
+//! transfers of the given size, and times it from the request to its last byte. So every byte that
+//! counts was sent and received while the watch ran, whatever the buffers hold, at the price of one
+//! wake-up per stretch (1 to 4 % of it).
 //!
-//! Source: lmbench 1996 tables 3 (loopback) and 4 (between machines), lmbench3 `bw_tcp`.
+//! Reading a running stream, or starting after the first bytes, was tried and rejected: TCP queues
+//! some megabytes while the reader waits for its CPU, and they then arrive at the speed of memory
+//! (14.7 GB/s where 4.5 are true). 8 MiB pass before anything is measured, and between machines 100
+//! ms, for TCP to open its window.
+//!
+//! Each transfer carries its number in every word, and the reader compares it. With `by=sendfile`
+//! the sender sends one file over and over and touches nothing; the reader still compares.
+//! `buffers=4M` requests 4 MiB in each direction, which stops the kernel's tuning of them; the
+//! granted sizes are facts. The CPU time of each side per gigabyte is an output.
+//!
+//! **Pitfalls:**
+//! - Bytes that are credited, not counted.
+//! - Data that nobody touches: the compiler removes lmbench's accesses.
+//! - Slow start, if the first bytes are timed.
+//! - A buffer of 64 KiB stays in the cache.
+//! - The loopback's packets are 64 KiB long, unlike those of Ethernet.
+//!
+//! **Sources:** lmbench 1996 tables 3 (loopback) and 4 (between machines); lmbench3 `bw_tcp`. See
+//! docs/methods/operating-system.md#tcp-bandwidth.
 
 use super::{FAMILY, PLACEMENTS, within};
 use crate::payload::{fill, holds};
@@ -46,30 +59,19 @@ pub(crate) static BENCH: Benchmark = Benchmark {
             cpu("cpu_receiver", "CPU time of the receiver for a gigabyte"),
         ],
         params: &[
-            Param {
-                name: "size",
-                help: "bytes in one write, up to 1M",
-                kind: ParamKind::Size,
-                quick: &[],
-                default: &["64K"],
-                full: &["4K", "64K", "1M"],
-            },
-            Param {
-                name: "buffers",
-                help: "the sockets' buffers: as the kernel tunes them, or 4 MiB asked for",
-                kind: ParamKind::Word(&["default", "4M"]),
-                quick: &[],
-                default: &["default"],
-                full: &["default", "4M"],
-            },
-            Param {
-                name: "by",
-                help: "how the sender sends: from memory that it writes each time, or from a file",
-                kind: ParamKind::Word(&["write", "sendfile"]),
-                quick: &[],
-                default: &["write"],
-                full: &["write", "sendfile"],
-            },
+            Param::size("size", "bytes in one write, up to 1M").quick(&["64K"]).full(&["4K", "1M"]),
+            Param::word(
+                "buffers",
+                "the sockets' buffers: as the kernel tunes them, or 4 MiB asked for",
+                &["default", "4M"],
+            )
+            .quick(&["default"]),
+            Param::word(
+                "by",
+                "how the sender sends: from memory that it writes each time, or from a file",
+                &["write", "sendfile"],
+            )
+            .quick(&["write"]),
             FAMILY,
         ],
         scaling: Scaling::processes("each copy forks its other side, which a process with threads must not"),
@@ -83,25 +85,26 @@ pub(crate) static BENCH: Benchmark = Benchmark {
     run: Run::Here(run),
 };
 
-/// What a side spends.
+/// An output for the CPU time of one side.
 const fn cpu(suffix: &'static str, summary: &'static str) -> Output {
-    Output { suffix, summary, derivation: Derivation::Series(suffix), quantity: Some(Quantity::Latency), detail: true }
+    Output::named(suffix, summary).quantity(Quantity::TimePerGigabyte).detail()
 }
 
-/// Bytes timed at once on this machine; and between machines, where more may be on the way.
+/// Bytes timed at once on this machine, and between machines, where more may be in flight.
 const TIMED: u64 = 4 << 20;
 const TIMED_FAR: u64 = 8 << 20;
-/// Bytes that pass before anything is measured, and between machines the time.
+/// Bytes that pass before anything is measured, and between machines the least time that they take.
 const OPENING: u64 = 8 << 20;
 const OPENING_NS: u64 = 100_000_000;
 const LONGEST: u64 = 1 << 20;
 /// `buffers=4M`.
 const BUFFERS: usize = 4 << 20;
 
-/// The other side.
+/// The peer.
 pub(super) static SERVICE: Service = Service { name: "net.tcp_bandwidth", transport: Transport::Tcp, serve };
 
-/// Sends as many transfers as it is asked for; asked for none, it tells its CPU time and how many there were.
+/// Sends the requested number of transfers. A request for 0 is answered with its CPU time, the
+/// number of transfers and the segments sent again, and ends it.
 fn serve(session: Session) -> io::Result<()> {
     let Some(connection) = session.accept()? else { return Ok(()) };
     let [size, wide, from_file] = hear(&connection)?;
@@ -134,7 +137,8 @@ fn serve(session: Session) -> io::Result<()> {
             let used = Usage::thread().since(&before);
             let again = net::connection(connection.as_fd())?.retransmits;
             say(&connection, [used.user_ns + used.system_ns, number, again])?;
-            // The client closes, by a reset, so that no port waits; whoever closes first would have to.
+            // The client closes by a reset, so no port stays in TIME_WAIT. Had this side closed
+            // first, its port would.
             let _ = hear::<1>(&connection);
             return Ok(());
         }
@@ -192,12 +196,12 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let receiver = Usage::thread().since(&before);
 
     ask(0)?;
-    let [sender_ns, sent, again] = hear(&here).context("hearing what was sent")?;
+    let [sender_ns, sent, again] = hear(&here).context("reading what was sent")?;
     let credited = ctx.iterations() * timed + opening;
     ctx.prove("transfers compared per transfer credited", "1", number as f64 / credited as f64, 1.0..=1.0);
     ctx.prove("transfers read per transfer sent", "1", number as f64 / sent as f64, 1.0..=1.0);
     let seconds_per_gb = |ns: u64, transfers: u64| ns as f64 / (transfers * size) as f64;
-    // Nanoseconds for a byte are seconds for a gigabyte.
+    // Nanoseconds per byte equal seconds per gigabyte.
     ctx.state_as("cpu_sender", seconds_per_gb(sender_ns, sent));
     ctx.state_as("cpu_receiver", seconds_per_gb(receiver.user_ns + receiver.system_ns, sent - opening));
     if again > 0 {

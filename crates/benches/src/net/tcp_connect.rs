@@ -1,26 +1,36 @@
 //! Making a TCP connection, on the loopback or to another machine: `connect` alone.
 //!
-//! Measures the one call, from which the caller returns when the handshake of three segments is complete. Does not measure
-//! making the socket, accepting, or closing, which happen outside the timed part.
+//! **Measures:** One call, which returns when the handshake of three segments is complete.
 //!
-//! Method: each connect is timed alone. The other side, a process of its own, takes the connection afterwards, when it is
-//! told so over a connection that stays (`acceptor=later`): so there is nobody to wake in the timed part. With `acceptor=waiting` it sleeps in `accept` as
-//! a server does, and its wake-up belongs to the call; where both share a CPU it is the scheduler that decides, for a whole
-//! round, whether its work comes before the caller returns (here 6.1 or 11.4 us). In both cases the next
-//! connect follows when the last connection was taken: the queue never holds more than one, whatever runs beside us.
-//! Connections are closed by a reset (SO_LINGER 0): an orderly close would leave each port in TIME_WAIT for 60 s, and a
-//! few runs would use up the 28,232 of a default machine, their own and their neighbours'; a rotation of source
-//! addresses only puts that off. The reset comes after the clock has stopped and makes no difference to `connect`
-//! (12.51 against 12.45 us).
+//! **Does not measure:** Creating the socket, accepting, or closing, which all happen outside the
+//! timed part.
 //!
-//! Proofs: each connection says that it is established and that no segment of it was sent again (TCP_INFO, retransmits
-//! of the handshake included), and the other side counted as many as were made. The counters of the network namespace
-//! (`/proc/net/netstat`) are noted when they move, since others move them too.
+//! **Method:** Each connect is timed alone. The peer is another process. With `acceptor=later` it
+//! accepts the connection afterwards, when it is told to over a connection that stays, so nobody is
+//! woken in the timed part. With `acceptor=waiting` it sleeps in `accept` as a server does, and its
+//! wake-up is part of the call. Where both share a CPU, the scheduler then decides for a whole
+//! round whether the peer's work comes before the caller returns (6.1 or 11.4 us). In both cases
+//! the next connect follows when the last connection was accepted, so the queue never holds more
+//! than one, whatever runs beside the benchmark.
 //!
-//! Traps: a backlog that overflows drops handshakes, and each is repeated a second later (lmbench `lat_connect` 3971 us
-//! against 12.5, its result the retransmission timer); no server, and refused connections are timed; TIME_WAIT.
+//! Connections are closed by a reset (SO_LINGER 0). An orderly close would leave each port in
+//! TIME_WAIT for 60 s, and a few runs would use up the 28,232 ports of a default machine, for
+//! themselves and for other programs; rotating source addresses only postpones that. The reset
+//! comes after the clock has stopped and does not change `connect` (12.51 against 12.45 us).
 //!
-//! Source: lmbench 1996 table 15, lmbench3 `lat_connect` (both with `socket` and `close`).
+//! **Proofs:** Each connection reports that it is established and that none of its segments was
+//! sent again (TCP_INFO, retransmits of the handshake included), and the peer counted as many as
+//! were made. Counters of the network namespace (`/proc/net/netstat`) are only noted when they
+//! move, since other programs move them too.
+//!
+//! **Pitfalls:**
+//! - A backlog that overflows drops handshakes, and each is repeated a second later: lmbench
+//!   `lat_connect` printed 3971 us against 12.5, its result being the retransmission timer.
+//! - Without a server, refused connections are timed.
+//! - Ports in TIME_WAIT.
+//!
+//! **Sources:** lmbench 1996 table 15; lmbench3 `lat_connect` (both with `socket` and `close`). See
+//! docs/methods/operating-system.md#tcp-connections.
 
 use super::{FAMILY, PLACEMENTS};
 use crate::peer::{Family, Peer, Service, Session, Socket, Transport, hear, say};
@@ -41,14 +51,12 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         iteration: "one connect",
         timing: Timing::Each,
         params: &[
-            Param {
-                name: "acceptor",
-                help: "takes connections later, outside the timed part, or waits for them and must be woken",
-                kind: ParamKind::Word(&["later", "waiting"]),
-                quick: &[],
-                default: &["later"],
-                full: &["later", "waiting"],
-            },
+            Param::word(
+                "acceptor",
+                "takes connections later, outside the timed part, or waits for them and must be woken",
+                &["later", "waiting"],
+            )
+            .quick(&["later"]),
             FAMILY,
         ],
         scaling: Scaling::processes("each copy forks its other side, which a process with threads must not"),
@@ -62,10 +70,11 @@ pub(crate) static BENCH: Benchmark = Benchmark {
     run: Run::Here(run),
 };
 
-/// The other side.
+/// The peer.
 pub(super) static SERVICE: Service = Service { name: "net.tcp_connect", transport: Transport::Tcp, serve };
 
-/// Accepts, closes, counts; only what was made, unless it waits. The first connection stays: over it the two sides talk.
+/// Accepts, closes and counts connections; unless it waits in `accept`, only after each has been
+/// announced. The first connection stays open as the control connection.
 fn serve(session: Session) -> io::Result<()> {
     let Some(line) = session.accept()? else { return Ok(()) };
     line.set_nodelay(true)?;
@@ -79,12 +88,12 @@ fn serve(session: Session) -> io::Result<()> {
         let connection = loop {
             match listener.accept()? {
                 (connection, from) if session.is_client(from.ip()) => break connection,
-                // Somebody else's; the client's is still to come.
+                // From another address; the client's is still to come.
                 _ => {}
             }
         };
         if waits == 1 && socket::is_ready(&line) {
-            // The last one only wakes us.
+            // The last connection only wakes this process.
             net::reset_on_close(connection.as_fd())?;
             return net::reset_on_close(line.as_fd());
         }
@@ -100,7 +109,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let address = peer.address();
     let line = TcpStream::connect(address).context("connecting")?;
     line.set_nodelay(true).context("setting TCP_NODELAY")?;
-    say(&line, [u64::from(waits)]).context("talking to the other side")?;
+    say(&line, [u64::from(waits)]).context("writing to the other side")?;
 
     let dropped = Dropped::read();
     let (mut made, mut retransmits, mut established, mut accepted) = (0u64, 0, 0u32, 0);
@@ -120,9 +129,9 @@ fn run(ctx: &mut Ctx) -> Outcome {
             }
             established += 1;
             if !waits {
-                say(&line, [made]).context("talking to the other side")?;
+                say(&line, [made]).context("writing to the other side")?;
             }
-            [accepted] = hear(&line).context("listening to the other side")?;
+            [accepted] = hear(&line).context("reading from the other side")?;
             if accepted != made {
                 return Err(BenchError::Failed(format!("made {made} connections, of which {accepted} were accepted")));
             }

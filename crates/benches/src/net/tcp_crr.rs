@@ -1,19 +1,27 @@
-//! A whole TCP exchange on a connection of its own: connect, a byte there, a byte back, close.
+//! A whole TCP exchange on its own connection: connect, one byte there, one byte back, close.
 //!
-//! Measures what a client of an old-fashioned server waits for, on the loopback or with `--host` to another machine: socket, handshake,
-//! a round trip with two wake-ups, and the client's close. The server's close may come before or after it.
+//! **Measures:** What a client of a server without persistent connections waits for, on the
+//! loopback or with `--host` to another machine: socket, handshake, a round trip with two wake-ups,
+//! and the client's close. The server's close may come before or after it.
 //!
-//! Method: each exchange is timed alone; TCP is asked in between, with the watch stopped, what became of the connection. The server
-//! waits in `accept`, one connection at a time, and the next follows when the last was answered: its queue never holds more than one.
-//! With `close=reset`, the default, the client closes by a reset (SO_LINGER 0), and no port waits in TIME_WAIT; `close=orderly` says
-//! goodbye as programs do, and leaves each port of a server that is gone unused for 60 s. At the end the server tells how many
-//! bytes it has answered.
+//! **Method:** Each exchange is timed alone. With the watch stopped in between, the state of the
+//! connection is read from TCP_INFO. The server waits in `accept`, one connection at a time, and
+//! the next exchange follows when the last was answered, so its queue never holds more than one.
+//! With `close=reset`, the default, the client closes by a reset (SO_LINGER 0), and no port stays
+//! in TIME_WAIT. `close=orderly` closes as programs do, and leaves each connection in TIME_WAIT for
+//! 60 s, even after its server is gone. At the end the server reports how many bytes it has
+//! answered.
 //!
-//! Proofs: one connection, established, for each exchange; as many answers as exchanges; nothing sent again on the loopback.
+//! **Proofs:** One established connection for each exchange, as many answers as exchanges, and no
+//! segment sent again on the loopback.
 //!
-//! Traps: those of `net.tcp_connect`; running out of ports by TIME_WAIT; Nagle's algorithm does not matter to the first byte.
+//! **Pitfalls:**
+//! - Those of `net.tcp_connect`.
+//! - Ports can run out in TIME_WAIT.
+//! - Nagle's algorithm does not affect the first byte.
 //!
-//! Source: netperf's `TCP_CRR`; os-level parts of lmbench3 `lat_connect` and `lat_http`.
+//! **Sources:** netperf's `TCP_CRR`; the operating-system parts of lmbench3 `lat_connect` and
+//! `lat_http`. See docs/methods/operating-system.md#tcp-connections.
 
 use super::{FAMILY, PLACEMENTS};
 use crate::peer::{Family, Peer, Service, Session, Socket, Transport, hear, say};
@@ -32,14 +40,12 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         iteration: "one connection with one exchange",
         timing: Timing::Each,
         params: &[
-            Param {
-                name: "close",
-                help: "by a reset, which leaves no port in TIME_WAIT, or as programs do",
-                kind: ParamKind::Word(&["reset", "orderly"]),
-                quick: &[],
-                default: &["reset"],
-                full: &["reset", "orderly"],
-            },
+            Param::word(
+                "close",
+                "by a reset, which leaves no port in TIME_WAIT, or as programs do",
+                &["reset", "orderly"],
+            )
+            .quick(&["reset"]),
             FAMILY,
         ],
         scaling: Scaling::processes("each copy forks its other side, which a process with threads must not"),
@@ -53,17 +59,17 @@ pub(crate) static BENCH: Benchmark = Benchmark {
     run: Run::Here(run),
 };
 
-/// A request, and the one that asks how many there were.
+/// An ordinary request, and the request for the number of requests so far.
 const REQUEST: u8 = 1;
 const COUNT: u8 = 0;
 
-/// The other side.
+/// The peer.
 pub(super) static SERVICE: Service = Service { name: "net.tcp_crr", transport: Transport::Tcp, serve };
 
 fn serve(session: Session) -> io::Result<()> {
     let mut answered = 0u64;
-    // In `accept` itself, with no `poll` before it: its work would belong to every exchange. A client that goes without asking for the
-    // count ends this process.
+    // It waits in `accept` itself: a `poll` before it would be part of every exchange. A client
+    // that leaves without asking for the count ends this process.
     let Socket::Listener(listener) = &session.socket else { return Err(io::ErrorKind::InvalidInput.into()) };
     loop {
         let (connection, from) = listener.accept()?;
@@ -108,7 +114,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     })?;
     let last = TcpStream::connect(address).context("connecting for the last time")?;
     write_full(last.as_fd(), &[COUNT]).context("asking for the count")?;
-    let [answered] = hear(&last).context("hearing the count")?;
+    let [answered] = hear(&last).context("reading the count")?;
     net::reset_on_close(last.as_fd()).context("setting SO_LINGER")?;
     drop(last);
     let far = peer.is_remote();

@@ -1,20 +1,27 @@
-//! One message there and back between two processes over a TCP connection.
+//! Round trip of one message between two processes over a TCP connection.
 //!
-//! Measures the whole round trip on a connection that stays, on the loopback or with `--host` to another machine: a write and a
-//! read on each side, the protocol in between, and two wake-ups. Does not measure the making of connections (`net.tcp_connect`).
+//! **Measures:** The whole round trip on a connection that stays, on the loopback or with `--host`
+//! to another machine: a write and a read on each side, the protocol in between, and two wake-ups.
 //!
-//! Method: as `ipc.pipe_rtt`: each round trip is timed alone, messages are sent and read in full whatever pieces they come
-//! in, and the placement of the two sides is part of the result. The first and last byte of each message carry its number
-//! and are compared in the answer. TCP_NODELAY is set unless the parameter says otherwise. The proofs are TCP's own
-//! counters of this one connection (TCP_INFO): as many bytes received as round trips took, and hardly a segment sent again;
-//! the counters of the whole machine move with other programs. At the end the other side answers with a reset, so that no
-//! port stays in TIME_WAIT.
+//! **Does not measure:** Making connections (`net.tcp_connect`).
 //!
-//! Traps: no server, and write and read on no socket at all are timed (lmbench 0.8 against 41 us); short reads (lmbench
-//! `lat_tcp` hangs or crashes with large messages); the softirq that delivers runs on the sender's CPU; packet filters
-//! and connection tracking in containers; Nagle's algorithm only delays what is sent while something is unacknowledged.
+//! **Method:** As in `ipc.pipe_rtt`, each round trip is timed alone, messages are sent and read in
+//! full whatever pieces they arrive in, and the placement of the two sides is part of the result.
+//! The first and last byte of each message carry its number and are compared in the answer.
+//! TCP_NODELAY is set unless the parameter says otherwise. The proofs are TCP's own counters of
+//! this one connection (TCP_INFO), since those of the whole machine move with other programs: as
+//! many bytes received as the round trips took, and hardly a segment sent again. At the end the
+//! peer closes by a reset, so no port stays in TIME_WAIT.
 //!
-//! Source: lmbench 1996 table 12, lmbench3 `lat_tcp` (both with Nagle's algorithm on).
+//! **Pitfalls:**
+//! - Without a server, writes and reads that fail are timed (lmbench 0.8 against 41 us).
+//! - Short reads: lmbench `lat_tcp` hangs or crashes with large messages.
+//! - The softirq that delivers runs on the sender's CPU.
+//! - Packet filters and connection tracking in containers.
+//! - Nagle's algorithm delays only what is sent while something is unacknowledged.
+//!
+//! **Sources:** lmbench 1996 table 12; lmbench3 `lat_tcp` (both with Nagle's algorithm on). See
+//! docs/methods/operating-system.md#tcp-round-trips.
 
 use super::{FAMILY, PLACEMENTS, within};
 use crate::echo::echo;
@@ -36,22 +43,8 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         iteration: "one round trip: a write and a read on each side",
         timing: Timing::Each,
         params: &[
-            Param {
-                name: "size",
-                help: "bytes in the message",
-                kind: ParamKind::Size,
-                quick: &[],
-                default: &["1"],
-                full: &["1", "64", "1K", "16K", "64K"],
-            },
-            Param {
-                name: "nodelay",
-                help: "TCP_NODELAY; off is Nagle's algorithm",
-                kind: ParamKind::Word(&["on", "off"]),
-                quick: &[],
-                default: &["on"],
-                full: &["on", "off"],
-            },
+            Param::size("size", "bytes in the message").quick(&["1"]).full(&["64", "1K", "16K", "64K"]),
+            Param::word("nodelay", "TCP_NODELAY; off is Nagle's algorithm", &["on", "off"]).quick(&["on"]),
             FAMILY,
         ],
         scaling: Scaling::processes("each copy forks its other side, which a process with threads must not"),
@@ -65,17 +58,18 @@ pub(crate) static BENCH: Benchmark = Benchmark {
     run: Run::Here(run),
 };
 
-/// A segment is sent again when its acknowledgement is 200 ms late, which a host that takes the CPU away for so long makes it; in
-/// so few round trips it leaves the median alone.
+/// The share of segments that may be sent again. A segment is sent again when its acknowledgement
+/// is 200 ms late, which happens when the host takes the CPU away for that long. So few do not
+/// affect the median.
 pub(super) const AGAIN_WHEN_BUSY: f64 = 0.01;
-/// Messages up to this size go in one segment. Of several, TCP sends the last again when nobody answers for some
-/// milliseconds, as on a busy machine where the reader has to wait for its CPU; in less than half of the round trips that
-/// leaves the median alone.
+/// Messages up to this size are one segment. Of several segments TCP sends the last again when no
+/// acknowledgement arrives for some milliseconds, as on a busy machine where the reader waits for
+/// its CPU. In less than half of the round trips that does not affect the median.
 const ONE_SEGMENT: usize = 16 << 10;
-/// Longer messages are another benchmark (`net.tcp_bandwidth`).
+/// The longest message; longer ones are the subject of `net.tcp_bandwidth`.
 const LONGEST: u64 = 16 << 20;
 
-/// The other side.
+/// The peer.
 pub(super) static SERVICE: Service = Service { name: "net.tcp_rtt", transport: Transport::Tcp, serve };
 
 fn serve(session: Session) -> io::Result<()> {
@@ -102,7 +96,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     here.set_nodelay(nodelay).context("setting TCP_NODELAY")?;
     say(&here, [message.len() as u64, u64::from(nodelay)]).context("writing to the socket")?;
 
-    // The other side looks at its own, and does not answer where it differs.
+    // The peer checks its own option, and does not answer if it differs.
     let set = f64::from(u8::from(here.nodelay().context("asking for TCP_NODELAY")?));
     let asked = f64::from(u8::from(nodelay));
     ctx.prove("TCP_NODELAY as the kernel has it", &asked.to_string(), set, asked..=asked);
@@ -118,7 +112,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
             write_full(here.as_fd(), &message).context("writing to the socket")?;
             read_full(here.as_fd(), &mut answer).context("reading from the socket")?;
             if (answer[0], answer[last]) != (trip, trip) {
-                return Err(BenchError::Failed("the answer is not that to the last message".to_owned()));
+                return Err(BenchError::Failed("the answer does not match the last message".to_owned()));
             }
             trips += 1;
         }

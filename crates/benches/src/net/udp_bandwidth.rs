@@ -1,23 +1,32 @@
-//! How many bytes a second arrive of a stream of datagrams, and what share is lost.
+//! Bytes per second that arrive of a stream of datagrams, and the share that is lost.
 //!
-//! Measures what a receiver gets of datagrams that are sent as fast as the sender can, on the loopback or with `--host` from another
-//! machine. Does not measure a rate without loss: UDP has no brakes, and what the receiver's buffer cannot hold is dropped.
+//! **Measures:** What a receiver gets of datagrams that are sent as fast as the sender can, on the
+//! loopback or with `--host` from another machine.
 //!
-//! Method: this side asks for a batch of 1 MiB (1024 datagrams at most) and takes what comes until
-//! the sender says that it has sent all. A batch counts from the asking to its last datagram, so
-//! that nothing is credited that was received faster than it was sent; each gives one value, and
-//! one for its loss. Each datagram is filled with its batch and number, and is compared. The sender
-//! repeats its last word every 2 ms until the next batch is asked for, for a second at most. The
-//! size and the number of datagrams are agreed upon beforehand, over the connection that proved the
-//! token, and the sender sends no more than that at once. A batch that nobody answers within a
-//! second is asked for anew.
+//! **Does not measure:** A rate without loss: UDP has no flow control, and what the receiver's
+//! buffer cannot hold is dropped.
 //!
-//! Proofs: what arrives is what was sent, in order on the loopback, and something arrives of nearly every batch.
+//! **Method:** This side requests a batch of 1 MiB (at most 1024 datagrams) and receives until the
+//! sender reports that it has sent all. A batch counts from the request to its last datagram, so
+//! nothing is credited as received faster than it was sent. Each batch gives one value, and one for
+//! its loss. Each datagram is filled with its batch and number, and is compared.
 //!
-//! Traps: what is sent is taken for what arrives; on one CPU the sender fills the buffer before the receiver can run, and most is
-//! lost, which is the truth about UDP there; lmbench's `bw_udp` was never built.
+//! The sender repeats its end-of-batch message every 2 ms until the next batch is requested, for at
+//! most a second. Size and number of datagrams are agreed upon beforehand, over the connection that
+//! proved the token, and the sender sends no more than that at once. A batch that is not answered
+//! within a second is requested again.
 //!
-//! Source: lmbench3 `bw_udp` (as intended), iperf's datagram mode.
+//! **Proofs:** What arrives is what was sent, in order on the loopback, and something arrives of
+//! nearly every batch.
+//!
+//! **Pitfalls:**
+//! - What is sent is taken for what arrives.
+//! - On one CPU the sender fills the buffer before the receiver can run, and most is lost. That is
+//!   how UDP behaves there.
+//! - lmbench's `bw_udp` was never built.
+//!
+//! **Sources:** lmbench3 `bw_udp` (as intended); iperf's datagram mode. See
+//! docs/methods/operating-system.md#udp.
 
 use super::udp_rtt::{connected, receive};
 use super::{FAMILY, PLACEMENTS, within};
@@ -37,23 +46,12 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         timing: Timing::Stated,
         outputs: &[
             Output::MAIN,
-            Output {
-                suffix: "loss",
-                summary: "Share of the datagrams that do not arrive",
-                derivation: Derivation::Series("loss"),
-                quantity: Some(Quantity::Ratio),
-                detail: true,
-            },
+            Output::named("loss", "Share of the datagrams that do not arrive").quantity(Quantity::Ratio).detail(),
         ],
         params: &[
-            Param {
-                name: "size",
-                help: "bytes in the datagram, 8 to 65507; 1472 fill a frame of Ethernet",
-                kind: ParamKind::Size,
-                quick: &[],
-                default: &["1472"],
-                full: &["64", "1472", "8K", "60K"],
-            },
+            Param::size("size", "bytes in the datagram, 8 to 65507; 1472 fill a frame of Ethernet")
+                .quick(&["1472"])
+                .full(&["64", "8K", "60K"]),
             FAMILY,
         ],
         scaling: Scaling::alone("its values are stated, not timed together with those of others"),
@@ -62,7 +60,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         lineage: &["lmbench3:bw_udp"],
         interference: Interference::Blocking,
         target_half_width: 0.05,
-        quick: false,
+        tier: Tier::Standard,
         ..Info::new("net.udp_bandwidth")
     },
     run: Run::Here(run),
@@ -71,25 +69,27 @@ pub(crate) static BENCH: Benchmark = Benchmark {
 /// Bytes in a batch, and datagrams at most.
 const BATCH: usize = 1 << 20;
 const MOST: usize = 1024;
-/// The number with which the sender says that it has sent all.
+/// The datagram number that reports the end of a batch.
 const LAST: u32 = u32::MAX;
 const SHORTEST: usize = 8;
 const LONGEST: usize = 65_507;
-/// Batches that are taken whatever time they need.
+/// The least number of batches, whatever time they need.
 const FEWEST: u32 = 3;
-/// Turns of 50 ms without a word after which a batch is asked for anew, and with which nobody is there.
+/// Receives that time out (50 ms each) before a batch is requested again, and before the peer is
+/// given up.
 const ANEW: u32 = 20;
 const MOST_SILENCE: u32 = 160;
 const ANEW_NS: u64 = 1_000_000_000;
 
-/// So often is the last word said: for a second of silence, after which a client asks anew.
+/// How often the end of a batch is reported: for a second, after which a client repeats its
+/// request.
 const MOST_LAST_WORDS: u32 = 500;
 
-/// The other side.
+/// The peer.
 pub(super) static SERVICE: Service = Service { name: "net.udp_bandwidth", transport: Transport::Udp, serve };
 
-/// A request is the number of a batch. Nothing else comes from the network while it sends: how much
-/// that is was said over the connection that proved the token.
+/// A request is the number of a batch, and the only input from the network. Size and number of
+/// datagrams were agreed upon over the connection that proved the token.
 fn serve(session: Session) -> io::Result<()> {
     let Limits { size, count } = session.limits;
     let size = within(size.into(), LONGEST as u64)?;
@@ -135,7 +135,7 @@ fn serve(session: Session) -> io::Result<()> {
     Ok(())
 }
 
-/// Whether there is still somebody to send to. A datagram for which there is no room is lost like others.
+/// Whether there is still a receiver. A datagram that finds no buffer space counts as lost.
 fn sent(result: io::Result<usize>) -> io::Result<bool> {
     match result {
         Ok(_) => Ok(true),
@@ -145,15 +145,15 @@ fn sent(result: io::Result<usize>) -> io::Result<bool> {
     }
 }
 
-/// The queue of the interface is full.
+/// The error number for a full queue of the interface, on Linux.
 const ENOBUFS: i32 = 105;
 
-/// What fills a datagram.
+/// The number that fills every word of a datagram.
 fn number(batch: u32, index: u32) -> u64 {
     u64::from(batch) << 32 | u64::from(index)
 }
 
-/// What became of the datagrams of a batch, from the request to the last one that arrived.
+/// What arrived of a batch, and the time from its request to the last datagram that arrived.
 struct Seen {
     sent: u32,
     arrived: u32,
@@ -166,7 +166,7 @@ impl Seen {
         1.0 - f64::from(self.arrived) / f64::from(self.sent)
     }
 
-    /// Bytes per second that arrived: what was lost on the way is none of them.
+    /// Bytes per second that arrived; lost datagrams do not count.
     fn rate(&self, size: usize) -> f64 {
         f64::from(self.arrived) * size as f64 / (self.ns as f64 * 1e-9)
     }
@@ -184,7 +184,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let mut buffer = vec![0; LONGEST];
     let (mut batch, mut batches, mut arrived, mut empty, mut disorder, mut changed) = (0u32, 0u32, 0u64, 0u32, 0, 0);
     let until = ctx.now_ns() + ctx.time_limit_ns();
-    // The first is for warming up.
+    // The first batch is the warm-up.
     while batches <= FEWEST || ctx.now_ns() < until {
         batch += 1;
         let start = ctx.now_ns();
@@ -201,7 +201,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
             let Some(word) = buffer[..n].first_chunk().map(|word| u64::from_le_bytes(*word)) else { continue };
             let (of, index) = ((word >> 32) as u32, word as u32);
             if of != batch {
-                // The sender goes on saying that an earlier batch is over: it may have never heard of this one.
+                // The sender still reports the end of an earlier batch: this request may be lost.
                 if got == 0 && ctx.now_ns() - start > ANEW_NS {
                     break false;
                 }
@@ -245,12 +245,12 @@ fn run(ctx: &mut Ctx) -> Outcome {
     if far {
         ctx.fact("datagrams.out_of_order", disorder);
     } else {
-        // A sender that moves to another CPU overtakes what it left in the queue of the first.
+        // A sender that moves to another CPU overtakes datagrams still queued on the first.
         let most = if ctx.peer_cpu().is_some() { 0.0 } else { arrived as f64 / 100.0 };
         ctx.prove("datagrams out of order", "0, or below 1 % where the sender moves", f64::from(disorder), 0.0..=most);
     }
     if empty > 0 {
-        ctx.note(format!("{empty} batches were asked for again"));
+        ctx.note(format!("{empty} batches were requested again"));
     }
     Ok(())
 }
@@ -263,7 +263,7 @@ mod tests {
     use groma_harness::sys::thread::spawn;
     use groma_harness::testing::try_out;
 
-    /// A service within these limits: where it is, what holds it, and its thread.
+    /// Starts a service with these limits: its address, what keeps it alive, and its thread.
     fn serving(
         limits: Limits,
     ) -> (std::net::SocketAddr, std::os::fd::OwnedFd, std::thread::JoinHandle<io::Result<()>>) {
@@ -281,7 +281,8 @@ mod tests {
         client.set_read_timeout(Some(Duration::from_secs(60))).expect("a time-out");
         let mut buffer = vec![0; LONGEST];
         for batch in [1u32, 2] {
-            // Asked for more in the old way of three numbers, it still sends what was agreed upon.
+            // A request in the old form of three numbers that asks for more still gets what was
+            // agreed upon.
             let asked = [batch.to_be_bytes(), 1024u32.to_be_bytes(), 60_000u32.to_be_bytes()];
             client.send(asked.as_flattened()).expect("loopback");
             let mut lengths = Vec::new();
@@ -321,7 +322,7 @@ mod tests {
         }
     }
 
-    /// The loopback loses nothing: only here does it show which of the two is counted.
+    /// The loopback loses nothing, so only this test shows that lost datagrams do not count.
     #[test]
     fn what_is_lost_is_not_counted_as_moved() {
         let seen = Seen { sent: 200, arrived: 150, ns: 1_000_000 };

@@ -1,21 +1,30 @@
-//! One datagram there and back between two processes over UDP.
+//! Round trip of one datagram between two processes over UDP.
 //!
-//! Measures the whole round trip, on the loopback or with `--host` to another machine: a send and a receive on each side, the
-//! protocol in between, and two wake-ups. Does not measure fragments on a wire: what is longer than the path allows is cut by IP.
+//! **Measures:** The whole round trip, on the loopback or with `--host` to another machine: a send
+//! and a receive on each side, the protocol in between, and two wake-ups.
 //!
-//! Method: as `net.tcp_rtt`, each round trip timed alone. Each datagram carries its number in its first four bytes, and only the answer
-//! with the same number and length ends the trip. An answer that does not come within 50 ms is asked for again, with the same
-//! number; what was sent and answered is counted on this side, and what came late is waited for at the end, so that a datagram is
-//! called lost only when it is. Both sockets are connected: nobody else's datagrams are taken.
+//! **Does not measure:** Fragmentation on a wire: IP fragments whatever is longer than the path's
+//! MTU.
 //!
-//! Proofs: on the loopback hardly anything is lost, since only one datagram is ever on the way, unless it was asked for again and
-//! again while the other side waited for its CPU; between machines losses are noted.
-//! A trip that had to be asked for again stays among the samples, and shows in their tail.
+//! **Method:** As in `net.tcp_rtt`, each round trip is timed alone. Each datagram carries its
+//! number in its first four bytes, and only an answer with the same number and length ends the
+//! trip. If the answer does not come within 50 ms, the datagram is sent again with the same number.
+//! This side counts what was sent and answered and waits at the end for late answers, so a datagram
+//! counts as lost only when it is. A trip with a repetition stays among the samples and shows in
+//! the tail. Both sockets are connected, so no other program's datagrams are received.
 //!
-//! Traps: a lost datagram hangs the benchmark (lmbench `lat_udp`, until an alarm after 15 s per interval); sizes that no
-//! datagram has (its `-m` takes 10 MiB, UDP 65507 bytes); a fixed port in the range of ephemeral ones.
+//! **Proofs:** On the loopback hardly anything is lost, since only one datagram is ever in flight,
+//! unless it was sent repeatedly while the peer waited for its CPU. Between machines losses are
+//! facts.
 //!
-//! Source: lmbench 1996 tables 13 and 14, lmbench3 `lat_udp`.
+//! **Pitfalls:**
+//! - A lost datagram hangs the benchmark: lmbench `lat_udp` waits for an alarm after 15 s per
+//!   interval.
+//! - Sizes that no datagram has: its `-m` takes 10 MiB, UDP 65,507 bytes.
+//! - A fixed port in the range of ephemeral ports.
+//!
+//! **Sources:** lmbench 1996 tables 13 and 14; lmbench3 `lat_udp`. See
+//! docs/methods/operating-system.md#udp.
 
 use super::tcp_rtt::AGAIN_WHEN_BUSY;
 use super::{FAMILY, PLACEMENTS, within};
@@ -35,14 +44,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         iteration: "one round trip: a send and a receive on each side",
         timing: Timing::Each,
         params: &[
-            Param {
-                name: "size",
-                help: "bytes in the datagram, 4 to 65507",
-                kind: ParamKind::Size,
-                quick: &[],
-                default: &["4"],
-                full: &["4", "64", "1K", "16K", "60K"],
-            },
+            Param::size("size", "bytes in the datagram, 4 to 65507").quick(&["4"]).full(&["64", "1K", "16K", "60K"]),
             FAMILY,
         ],
         scaling: Scaling::processes("each copy forks its other side, which a process with threads must not"),
@@ -56,21 +58,21 @@ pub(crate) static BENCH: Benchmark = Benchmark {
     run: Run::Here(run),
 };
 
-/// The number that a datagram begins with.
+/// Bytes of the number that a datagram begins with.
 const NUMBER: usize = 4;
-/// What UDP over IPv4 carries at most.
+/// The most bytes that a UDP datagram carries over IPv4.
 const LONGEST: usize = 65_507;
-/// An answer is asked for again after this time.
+/// A datagram without an answer is sent again after this time.
 pub(super) const PATIENCE: Duration = Duration::from_millis(50);
-/// After this many times in a row nobody is thought to be there.
+/// After this many repetitions in a row the peer counts as gone.
 const MOST_TIMES: u32 = 100;
 
-/// The other side.
+/// The peer.
 pub(super) static SERVICE: Service = Service { name: "net.udp_rtt", transport: Transport::Udp, serve };
 
-/// Answers each datagram with itself, so that nobody is sent more than was sent in that name.
+/// Echoes each datagram, so a forged source address never receives more than was sent in its name.
 fn serve(session: Session) -> io::Result<()> {
-    // One byte more than will be asked for tells a datagram that is longer.
+    // One byte more than agreed upon detects a longer datagram.
     let size = within(session.limits.size.into(), LONGEST as u64)?;
     let mut buffer = vec![0; size + 1];
     let Some((len, from)) = session.receive(&mut buffer)? else { return Ok(()) };
@@ -98,14 +100,15 @@ pub(super) fn receive(socket: &UdpSocket, buffer: &mut [u8]) -> io::Result<Optio
         return match socket.recv(buffer) {
             Ok(n) => Ok(Some(n)),
             Err(e) if matches!(e.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) => Ok(None),
-            // A receive with a time-out is not restarted after a signal, whatever SA_RESTART says (signal(7)).
+            // A receive with a time-out is not restarted after a signal, even with SA_RESTART
+            // (signal(7)).
             Err(e) if e.kind() == io::ErrorKind::Interrupted => continue,
             Err(e) => Err(e),
         };
     }
 }
 
-/// A socket of the same kind of address, connected there.
+/// A socket of the address's family, connected to it.
 pub(super) fn connected(to: SocketAddr) -> Result<UdpSocket, BenchError> {
     let any = if to.is_ipv4() { "0.0.0.0:0" } else { "[::]:0" };
     let socket = UdpSocket::bind(any).context("making a UDP socket")?;
@@ -154,14 +157,14 @@ fn run(ctx: &mut Ctx) -> Outcome {
         }
         Ok(())
     })?;
-    // What was asked for twice may have been answered twice.
+    // A datagram that was sent twice may be answered twice.
     for _ in 0..MOST_TIMES {
         if received >= sent {
             break;
         }
         received += u64::from(receive(&socket, &mut answer).context("receiving a datagram")?.is_some());
     }
-    // An empty datagram says goodbye: the other side would notice 50 ms later that we are gone.
+    // An empty datagram ends the peer, which would otherwise notice only after 50 ms.
     socket.send(&[]).context("sending a datagram")?;
     let far = peer.is_remote();
     if let Some(peer) = peer.end()? {
@@ -172,7 +175,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     if far {
         ctx.fact("datagrams.lost", lost);
     } else {
-        // What is asked for again while nobody reads may find the buffer full.
+        // A repetition can find the buffer full while the peer does not run.
         let most = sent as f64 * AGAIN_WHEN_BUSY;
         ctx.prove("datagrams lost", "0, or below 1 % when busy", lost, 0.0..=most);
     }
@@ -180,7 +183,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     done.prove(ctx, "round trips answered per round trip credited");
     ctx.prove("answers per round trip", "1 or more", received as f64 / trips, 1.0..);
     if late > 0 {
-        ctx.note(format!("{late} of {trips} answers did not come within 50 ms and were asked for again"));
+        ctx.note(format!("{late} of {trips} datagrams had no answer within 50 ms and were sent again"));
     }
     Ok(())
 }
@@ -204,7 +207,8 @@ mod tests {
         let serving =
             spawn(256 << 10, move || serve(Session { socket, hold, client: None, limits })).expect("a thread");
         let mut buffer = vec![0; LONGEST];
-        // They are taken in their order, so that the first answer is the answer to the first that has one.
+        // Datagrams are received in order, so the first answer belongs to the first that is
+        // answered.
         for (number, len) in [(1, 65), (2, LONGEST), (3, 64), (4, 65), (5, 4)] {
             client.send(&vec![number; len]).expect("loopback");
         }

@@ -1,17 +1,23 @@
 //! Making a connection between Unix sockets: `connect` alone.
 //!
-//! Measures the one call to a socket that listens under a name in no directory (`name=abstract`) or in a file system
-//! (`name=path`, which adds the look-up). Does not measure making the socket, accepting, closing, or the wake-up of a server.
+//! **Measures:** One call to a socket that listens under an abstract name (`name=abstract`) or
+//! under a path (`name=path`, which adds the path lookup).
 //!
-//! Method: a connect returns as soon as it is in the other's queue; so one task holds both ends, and nobody is woken. As many
-//! sockets as fit well below the shortest backlog are made, connected in one timed stretch, then accepted and closed.
+//! **Does not measure:** Creating the socket, accepting, closing, or waking a server.
 //!
-//! Proofs: as many connections are accepted as were made.
+//! **Method:** A connect returns as soon as it is in the listener's queue, so one task holds both
+//! ends and nobody is woken. As many sockets as fit well below the shortest backlog are created,
+//! connected in one timed stretch, then accepted and closed.
 //!
-//! Traps: a full queue makes `connect` sleep (lmbench `lat_unix_connect` accepts in another process, and measures its scheduler); a
-//! fixed name in /tmp, which others own. The name here is random, below the work directory, and removed.
+//! **Proofs:** As many connections are accepted as were made.
 //!
-//! Source: lmbench3 `lat_unix_connect`.
+//! **Pitfalls:**
+//! - A full queue makes `connect` sleep: lmbench `lat_unix_connect` accepts in another process, and
+//!   measures its scheduling.
+//! - A fixed name in /tmp can belong to another user. Here the name is random, below the work
+//!   directory, and removed.
+//!
+//! **Sources:** lmbench3 `lat_unix_connect`. See docs/methods/operating-system.md#tcp-connections.
 
 use crate::scratch::Scratch;
 use groma_harness::prelude::*;
@@ -24,23 +30,22 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         summary: "Connecting to a Unix socket",
         about: about!("unix_connect.rs"),
         iteration: "one connect",
-        params: &[Param {
-            name: "name",
-            help: "of the socket that listens: in no directory, or a path below the work directory",
-            kind: ParamKind::Word(&["abstract", "path"]),
-            quick: &[],
-            default: &["abstract"],
-            full: &["abstract", "path"],
-        }],
+        params: &[Param::word(
+            "name",
+            "of the socket that listens: in no directory, or a path below the work directory",
+            &["abstract", "path"],
+        )
+        .quick(&["abstract"])],
         lineage: &["lmbench3:lat_unix_connect"],
-        quick: false,
+        tier: Tier::Standard,
         needs: &[Need::WorkDirFor { param: "name", values: &["path"] }],
         ..Info::new("net.unix_connect")
     },
     run: Run::Here(run),
 };
 
-/// Connections that wait at once, where `net.core.somaxconn` allows (128 or more unless changed): one more would wait for ever.
+/// Connections queued at once, as far as `net.core.somaxconn` allows (128 or more by default). One
+/// beyond the backlog would wait for ever.
 const AT_ONCE: u64 = 64;
 
 fn run(ctx: &mut Ctx) -> Outcome {
@@ -78,7 +83,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     ctx.measure_variants(&mut [Variant::staged("", &mut connects).max_iters(at_once)])?;
     let each = accepted as f64 / ctx.iterations() as f64;
     ctx.prove("connections accepted per connect", "1", each, 1.0..=1.0);
-    // Nothing is left to be accepted, either.
+    // No further connection is queued either.
     let idle = f64::from(u8::from(!socket::is_ready(&listener)));
     ctx.prove("the queue is empty", "1", idle, 1.0..=1.0);
     Ok(())

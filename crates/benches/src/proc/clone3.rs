@@ -1,20 +1,26 @@
-//! Processes made by the system call `clone3` itself, without libc.
+//! Creating a process with the system call `clone3`, bypassing libc.
 //!
-//! Measures the call as programs do that know it: `fork` is the plain copy (what libc's `fork` adds to it, handlers and
-//! locks, is the difference to `proc.fork_exit`), `vm_vfork` borrows the parent's memory as `posix_spawn` does
-//! (`CLONE_VM | CLONE_VFORK`), `pidfd` is the copy with a descriptor that stands for it (`CLONE_PIDFD`), waited for by
-//! `waitid` on that descriptor and then closed: what a service manager does. Does not measure a child made within another
-//! control group (`CLONE_INTO_CGROUP`): to have one would be to change the system.
+//! **Measures:** One child, from before the call to after the wait, in three kinds:
+//! - `fork`: a plain copy of the process. What libc's `fork` adds to it (handlers and locks) is the
+//!   difference to `proc.fork_exit`.
+//! - `vm_vfork`: a child that borrows the parent's memory (`CLONE_VM | CLONE_VFORK`), as
+//!   `posix_spawn` does.
+//! - `pidfd`: a copy with a pidfd (`CLONE_PIDFD`). The parent waits with `waitid` on that
+//!   descriptor and then closes it, as a service manager does.
 //!
-//! Method: each child is timed alone, on its parent's CPU, from before the call to after the wait, and for `pidfd` to after
-//! the descriptor is closed. Proof: the code that each child left with, and what each child of `vm_vfork` counts in the
-//! memory that it shares. The others only leave, as those of `proc.fork_exit` do: to write would copy a page more. One child
-//! more, not timed, counts in its copy: nothing.
+//! **Does not measure:** A child in another control group (`CLONE_INTO_CGROUP`): creating a control
+//! group would change the system.
 //!
-//! Traps: sandboxes that know no `clone3` send libc back to `clone` without a word: here it is `unsupported`; in older
-//! containers it is forbidden with an error that says the same.
+//! **Method:** Each child is timed alone, on its parent's CPU; for `pidfd` the time includes
+//! closing the descriptor. Proofs: the exit code of each child, and for `vm_vfork` a counter in the
+//! shared memory that each child increments. Children of the other kinds only exit, as in
+//! `proc.fork_exit`, because a write would copy one more page. One additional, untimed child of
+//! these kinds increments its own copy of the counter, which must leave the parent's unchanged.
 //!
-//! Source: os-methods.md 2.3; none of the papers has it.
+//! **Pitfalls:** Where a sandbox does not know `clone3`, libc silently falls back to `clone`; here
+//! the result is `unsupported`. Older containers forbid the call with an error that means the same.
+//!
+//! **Sources:** No paper measures it. See docs/methods/operating-system.md#processes.
 
 use super::{Children, GOOD, LEAVE, PROCESSES, no_child, state_parent};
 use groma_harness::prelude::*;
@@ -29,31 +35,29 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         about: about!("clone3.rs"),
         iteration: "one child: clone3, _exit, wait4 (pidfd: waitid and close)",
         timing: Timing::Each,
-        params: &[Param {
-            name: "kind",
-            help: "a copy as by fork, shared memory as by vfork, or a copy with a descriptor",
-            kind: ParamKind::Word(&["fork", "vm_vfork", "pidfd"]),
-            quick: &[],
-            default: &["pidfd"],
-            full: &["fork", "vm_vfork", "pidfd"],
-        }],
+        params: &[Param::word(
+            "kind",
+            "a copy as by fork, shared memory as by vfork, or a copy with a descriptor",
+            &["fork", "vm_vfork", "pidfd"],
+        )
+        .quick(&["pidfd"])],
         scaling: PROCESSES,
         interference: Interference::Tasks,
         target_half_width: 0.03,
-        quick: false,
+        tier: Tier::Standard,
         ..Info::new("proc.clone3")
     },
     run: Run::Here(run),
 };
 
-/// What is proven of the memory of children that borrow ours, and of those that have a copy.
+/// Names of the proofs for children that share our memory, and for those that have a copy of it.
 const COUNTED: &str = "children that counted in our memory, per iteration";
 const COUNTED_IN_COPY: &str = "what a child that counted in its copy has changed in our memory";
 
 fn run(ctx: &mut Ctx) -> Outcome {
     state_parent(ctx);
     let counter = AtomicU64::new(0);
-    let counting = Task { code: GOOD, deed: ChildAction::Count(&counter) };
+    let counting = Task { code: GOOD, action: ChildAction::Count(&counter) };
     let kind = ctx.word("kind");
     let shares = kind == "vm_vfork";
     if !shares {
@@ -77,7 +81,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     Ok(())
 }
 
-/// Children behind descriptors.
+/// The variant that waits for each child through a pidfd.
 fn pidfd<'a>(children: &'a Children, task: &'a Task<'a>) -> Variant<'a> {
     let life = || -> io::Result<Option<i32>> {
         let fd = clone::fork_pidfd(task)?;

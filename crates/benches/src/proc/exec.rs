@@ -1,24 +1,35 @@
-//! Becoming another program: `execve`, the program's start and end, and the wait for it.
+//! Executing another program: `execve`, the program's start and end, and the wait for it.
 //!
-//! Measures a whole child: made, turned into the target, run, ended, waited for. With `by=vfork` (the default) nothing of the
-//! parent is copied, so that beyond `proc.vfork_exit` it is `execve` and the target; `by=fork` is what lmbench does. What is
-//! executed decides the value more than the kernel does, so it is part of the metric: `bare` has no libc (below 1 KiB) and
-//! measures the kernel; `static` and `dynamic` are the same program through libc, from its start-up to `exit`, linked in
-//! two ways: what a program costs. In virtual machines libc's start-up alone can be most of it (each CPUID traps).
-//! `many_libs` is the dynamic one that wants 20 libraries more, each below 2 KiB, with one symbol to look up and one
-//! function to call: what the loader does for a library, not what libraries do. `from=memfd` executes the same bytes by
-//! `execveat` from memory that no path leads to: what is left without the name's look-up and the file system.
+//! **Measures:** A whole child: created, turned into the target program, run, ended and waited for.
+//! The target decides the value more than the kernel does, so it is part of the metric:
+//! - `bare` has no libc and is smaller than 1 KiB: it measures the kernel.
+//! - `static` and `dynamic` are the same program through libc, from its start-up to `exit`, linked
+//!   in two ways: they measure what a program costs. In a virtual machine libc's start-up alone can
+//!   be most of it, because each CPUID instruction traps.
+//! - `many_libs` is the dynamic program with 20 more libraries, each below 2 KiB, with one symbol
+//!   to look up and one function to call. It shows the loader's work for a library, not what
+//!   libraries do.
 //!
-//! Method: each child is timed alone, on its parent's CPU, with a fixed argument vector and an empty environment. The
-//! targets are compiled with this program and carried in it, since a machine that is surveyed has no compiler; each is
-//! written to the round's directory, run once untimed, and removed. The dynamic one uses the machine's own libc; where
-//! that is missing or older than the one it was built with, the result is `unsupported`. Proof: the code that each child
-//! left with, and the byte it wrote; `many_libs` leaves with that code only if 20 libraries have announced themselves.
+//! With `by=vfork` (the default) nothing of the parent is copied, so the value is `proc.vfork_exit`
+//! plus `execve` and the target; `by=fork` is what lmbench does. `from=memfd` executes the same
+//! bytes with `execveat` from memory that has no path, which leaves out the path lookup and the
+//! file system.
 //!
-//! Traps: an `execve` that fails is fast (lmbench `lat_proc exec` without its program: 343 us for 809); the first run of a
-//! file reads it; shells, loaders and scanners that look at files being executed; emulation of another CPU.
+//! **Method:** Each child is timed alone, on its parent's CPU, with a fixed argument vector and an
+//! empty environment. The targets are compiled with groma and carried in it, since the machine
+//! under test may have no compiler. Each is written to the round's directory, run once untimed, and
+//! removed. The dynamic target uses the machine's own libc; where that is missing or older than the
+//! one it was built with, the result is `unsupported`. Proofs: the exit code of each child and the
+//! byte that it wrote; `many_libs` exits with that code only if all 20 libraries have reported.
 //!
-//! Source: lmbench 1996 table 9 ("fork, exec & exit"), lmbench3 `lat_proc exec`.
+//! **Pitfalls:**
+//! - A failing `execve` is fast: lmbench `lat_proc exec` without its program printed 343 us instead
+//!   of 809 us.
+//! - The first run of a file reads it from the disk.
+//! - Shells, loaders, scanners that inspect executed files, and CPU emulators add to the value.
+//!
+//! **Sources:** lmbench 1996 table 9 ("fork, exec & exit"); lmbench3 `lat_proc exec`. See
+//! docs/methods/operating-system.md#exec-targets.
 
 use super::{BARE, DYNAMIC, MANY_LIBRARIES, PROCESSES, STATIC, Target, measure_children, state_parent};
 use groma_harness::prelude::*;
@@ -26,14 +37,9 @@ use groma_harness::sys::exec_evidence::Witness;
 use groma_harness::sys::spawn::{Command, Stack};
 
 /// How the process is made that becomes the target; shared with `proc.shell`.
-pub(super) const BY: Param = Param {
-    name: "by",
-    help: "how the process is made: vfork (clone with shared memory) or fork",
-    kind: ParamKind::Word(&["vfork", "fork"]),
-    quick: &[],
-    default: &["vfork"],
-    full: &["vfork", "fork"],
-};
+pub(super) const BY: Param =
+    Param::word("by", "how the process is made: vfork (clone with shared memory) or fork", &["vfork", "fork"])
+        .quick(&["vfork"]);
 
 pub(crate) static BENCH: Benchmark = Benchmark {
     info: Info {
@@ -42,23 +48,16 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         iteration: "one child: clone or fork, execve, the target's start, one write, exit, wait4",
         timing: Timing::Each,
         params: &[
-            Param {
-                name: "target",
-                help: "the program: without libc, with libc linked statically or dynamically, or with 20 libraries more",
-                kind: ParamKind::Word(&["bare", "static", "dynamic", "many_libs"]),
-                quick: &["bare", "dynamic"],
-                default: &["bare", "static", "dynamic"],
-                full: &["bare", "static", "dynamic", "many_libs"],
-            },
+            Param::word(
+                "target",
+                "the program: without libc, with libc linked statically or dynamically, or with 20 libraries more",
+                &["bare", "static", "dynamic", "many_libs"],
+            )
+            .quick(&["bare", "dynamic"])
+            .standard(&["static"]),
             BY,
-            Param {
-                name: "from",
-                help: "where the program is: in a file, or only in memory (memfd)",
-                kind: ParamKind::Word(&["file", "memfd"]),
-                quick: &[],
-                default: &["file"],
-                full: &["file", "memfd"],
-            },
+            Param::word("from", "where the program is: in a file, or only in memory (memfd)", &["file", "memfd"])
+                .quick(&["file"]),
         ],
         scaling: PROCESSES,
         needs: &[Need::WorkDir],
@@ -84,7 +83,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     measure(ctx, &command, Some(&mut witness))
 }
 
-/// Measures a command, made by the way that the parameter `by` says.
+/// Measures a command; the parameter `by` says how its process is created.
 pub(super) fn measure(ctx: &mut Ctx, command: &Command, witness: Option<&mut Witness>) -> Outcome {
     state_parent(ctx);
     if ctx.word("by") == "fork" {
@@ -143,14 +142,14 @@ mod tests {
         assert!(dir.is_empty());
     }
 
-    /// The benchmark, with a file that is not there.
+    /// The benchmark with a file that does not exist.
     fn run_missing(ctx: &mut Ctx) -> Outcome {
         let mut witness = Witness::new().context("making a pipe")?;
         let missing = Command::new("/nonexistent/target", &["target"]).context("naming the target")?;
         measure(ctx, &missing, Some(&mut witness))
     }
 
-    /// The benchmark, with a program that ends well without having done anything.
+    /// The benchmark with a program that exits successfully without having done anything.
     fn run_silent(ctx: &mut Ctx) -> Outcome {
         let mut witness = Witness::new().context("making a pipe")?;
         let silent = Command::new("/bin/sh", &["sh", "-c", "exit 42"]).context("naming the target")?;

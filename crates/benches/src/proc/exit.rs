@@ -1,21 +1,28 @@
-//! The end of a process: from its last instruction until its parent has heard of it.
+//! The end of a process: from its last instruction until its parent's wait returns.
 //!
-//! Measures `exit_group` of a child that does nothing else any more, the tearing down of its address space, the waking of
-//! its parent, and `wait4`. Does not measure the making of the child, which happens before, nor the little that the kernel
-//! does later, when it gives back the remains.
+//! **Measures:** `exit_group` of a child that does nothing else any more, the teardown of its
+//! address space, the wake-up of its parent, and `wait4`.
 //!
-//! Method: some children are forked, touch as much memory as `resident` says, and sleep on a word of shared memory, all
-//! before anything is timed. Then each is released by itself; it stamps the time in shared memory, and leaves. What is
-//! timed is from the stamp to the return of the wait, on one CPU: the release is not part of it. One by one, so that no end
-//! overlaps with another.
+//! **Does not measure:** The creation of the child, which happens before, and the little that the
+//! kernel does later, when it frees what is left of the task.
 //!
-//! Proofs: the code that each child left with, a stamp within the time of its release and its wait (another one is a
-//! failure), and the page faults of the children: one for each page that they were to touch.
+//! **Method:** A batch of children is forked before anything is timed. Each touches as much memory
+//! as `resident` says and sleeps on a word of shared memory. Then each child is released alone, so
+//! that no exit overlaps with another; it writes a time stamp to shared memory and exits. The value
+//! is the time from the stamp to the return of the wait, all on one CPU, and so excludes the
+//! release.
 //!
-//! Traps: timing fork and exit together and calling it exit; children of unequal size; memory that was mapped but not
-//! touched costs nothing to give back; huge pages, refused: they are given back 512 times as fast.
+//! **Proofs:** The exit code of each child, and its page faults, one for each page that it has to
+//! touch. A stamp outside the interval from the release to the wait is a failure.
 //!
-//! Source: os-methods.md 2.3 ("exit alone"); libMicro `exit`, which releases a whole batch at once.
+//! **Pitfalls:**
+//! - Fork and exit timed together are not exit.
+//! - Children of unequal size give unequal values.
+//! - Memory that is mapped but not touched: freeing it costs nothing.
+//! - Huge pages: they are freed 512 times as fast, so the benchmark refuses them.
+//!
+//! **Sources:** libMicro `exit`, which releases a whole batch at once. See
+//! docs/methods/operating-system.md#processes.
 
 use super::{Children, GOOD, PROCESSES, no_child};
 use groma_harness::prelude::*;
@@ -33,27 +40,24 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         about: about!("exit.rs"),
         iteration: "one child: _exit, the return of wait4",
         timing: Timing::Each,
-        params: &[Param {
-            name: "resident",
-            help: "bytes that the child has touched beyond what it got from its parent",
-            kind: ParamKind::SizeOf(Memory::PerMember(BATCH as u64)),
-            quick: &[],
-            default: &["0"],
-            full: &["0", "1M", "16M", "64M"],
-        }],
+        params: &[Param::size("resident", "bytes that the child has touched beyond what it got from its parent")
+            .takes(Memory::PerMember(BATCH as u64))
+            .quick(&["0"])
+            .full(&["1M", "16M", "64M"])],
         scaling: PROCESSES,
         lineage: &["libmicro:exit"],
         interference: Interference::Tasks,
         target_half_width: 0.03,
-        quick: false,
+        tier: Tier::Standard,
         ..Info::new("proc.exit")
     },
     run: Run::Here(run),
 };
 
-/// Children that wait at once. As many as the harness times between two readings.
+/// Children that sleep at the same time: as many operations as the harness times between two
+/// readings of its counters.
 const BATCH: usize = 8;
-/// What a child leaves with that could not have its memory.
+/// Exit code of a child that could not map its memory.
 const NO_MEMORY: i32 = 43;
 
 fn run(ctx: &mut Ctx) -> Outcome {
@@ -83,12 +87,13 @@ fn run(ctx: &mut Ctx) -> Outcome {
     Ok(())
 }
 
-/// A child has not come to its sleep yet.
+/// State of a child that does not sleep yet.
 const STARTING: u32 = 0;
 const ASLEEP: u32 = 1;
 const RELEASED: u32 = 2;
 
-/// Children that sleep until they are released, each on a word of its own; those that nobody released end with this.
+/// Children that sleep until they are released, each on a word of its own. Dropping this ends those
+/// that were never released.
 struct Parked {
     resident: usize,
     words: Shared<AtomicU32>,
@@ -103,7 +108,7 @@ impl Parked {
         Ok(Parked { resident, words, stamps, children: Vec::with_capacity(BATCH) })
     }
 
-    /// One that sleeps, and which.
+    /// A sleeping child and its index.
     fn next(&mut self) -> Result<(Child, usize), BenchError> {
         if self.children.is_empty() {
             self.fill()?;
@@ -112,7 +117,7 @@ impl Parked {
         Ok((child, self.children.len()))
     }
 
-    /// Makes all of them, and waits until they sleep.
+    /// Forks a whole batch and waits until all children sleep.
     fn fill(&mut self) -> Outcome {
         for i in 0..BATCH {
             self.words[i].store(STARTING, Ordering::Relaxed);
@@ -123,7 +128,7 @@ impl Parked {
         for (child, word) in self.children.iter_mut().zip(self.words.iter()) {
             while word.load(Ordering::Acquire) == STARTING {
                 shared::wait(word, STARTING, Some(Duration::from_millis(10)));
-                if let Some(exit) = child.poll().context("looking after a child")? {
+                if let Some(exit) = child.poll().context("polling a child")? {
                     let why = format!("a child that was to wait {exit}");
                     return Err(if exit.code() == Some(NO_MEMORY) {
                         BenchError::Denied(why)
@@ -136,7 +141,7 @@ impl Parked {
         Ok(())
     }
 
-    /// What a child does.
+    /// The body of a child; returns its exit code.
     fn life(&self, i: usize) -> i32 {
         let Ok(mut memory) = Map::anonymous(self.resident.max(1), Policy::Base) else { return NO_MEMORY };
         if self.resident > 0 {
@@ -148,7 +153,7 @@ impl Parked {
         while word.load(Ordering::Acquire) == ASLEEP {
             shared::wait(word, ASLEEP, None);
         }
-        // Its memory is given back by its end, not by its owner's.
+        // The exit has to free the memory, not `drop`.
         std::mem::forget(memory);
         self.stamps[i].store(Monotonic.now_ns(), Ordering::Relaxed);
         i32::from(GOOD)
@@ -159,7 +164,7 @@ impl Parked {
         shared::wake(&self.words[i]);
     }
 
-    /// When it left.
+    /// The time at which child `i` exited.
     fn stamp(&self, i: usize) -> u64 {
         self.stamps[i].load(Ordering::Relaxed)
     }

@@ -1,26 +1,37 @@
-//! `fork` of the measuring process, `_exit` of the child, `wait` for its end.
+//! `fork` of the measuring process, `_exit` of the child, and `wait` for its end.
 //!
-//! Measures libc's `fork` (what a program calls), the copying of the address space, the child's first and only steps, the
-//! tearing down, and the parent's wake-up: from before the call to after the wait. Does not measure `execve`, and the
-//! child writes nothing: one more system call would be part of the value.
+//! **Measures:** The `fork` of libc, as programs call it: the copy of the address space, the
+//! child's first and only instructions, the teardown, and the parent's wake-up, from before the
+//! call to after the wait.
 //!
-//! Method: each child is timed alone; parent and child share the CPU that the worker is pinned to, unless the placement is
-//! `free`. What a fork costs is the size of the process that forks (here: nothing 70 us, 64 MiB touched 1.7 ms), so the
-//! worker is a fresh, small process with one thread, and its resident size, mappings and threads are stated as facts;
-//! `resident` adds touched memory, in base pages or (`pages=huge`) in huge ones, of which a fork copies one entry for 512.
-//! Two parts are timed in turn with the whole, with children of their own: until the child's first instruction (`first`:
-//! a stamp that it leaves in shared memory; it waits for its turn on the CPU), and until the parent's call has returned
-//! (`return`), within which the child's whole life is where the scheduler lets it go first.
+//! **Does not measure:** `execve`. The child writes nothing either: the value would include that
+//! system call.
 //!
-//! Proofs: the code that each child left with; the page faults of the children: a child in a copied address space takes
-//! some as soon as it writes to its stack; how much of the touched memory is there. A stamp outside of the child's life is
-//! a failure.
+//! **Method:** Each child is timed alone. Parent and child share the CPU that the worker is pinned
+//! to, unless the placement is `free`. The size of the forking process decides what a fork costs
+//! (70 us with nothing added, 1.7 ms with 64 MiB touched, on a 2-vCPU KVM guest). So the worker is
+//! a fresh, small process with one thread, and its resident size, mappings and threads are facts.
+//! `resident` adds touched memory, in base pages or, with `pages=huge`, in huge pages, of which a
+//! fork copies one entry instead of 512.
 //!
-//! Traps: forking from the process that holds the database and the screen (up to milliseconds); a second thread, which
-//! makes every fork dearer; a child whose end nobody looks at (lmbench ignores it); `exit` in the child, which runs the
-//! parent's handlers and flushes its buffers.
+//! Two parts are timed in turn with the whole, each with children of its own:
+//! - `first` ends with the child's first instruction, which stamps the time in shared memory. It
+//!   includes the wait for the CPU.
+//! - `return` ends when the call returns in the parent. It includes the child's whole life where
+//!   the scheduler runs the child first.
 //!
-//! Source: lmbench 1996 table 9 ("fork & exit"), lmbench3 `lat_proc fork`, CSE 221 "process creation".
+//! **Proofs:** The exit code of each child; the page faults of the children, since a child with a
+//! copied address space faults as soon as it writes to its stack; the share of the touched memory
+//! that is resident. A stamp outside the child's life is a failure.
+//!
+//! **Pitfalls:**
+//! - Forking from the process that holds the database and the terminal takes up to milliseconds.
+//! - A second thread makes every fork more expensive.
+//! - lmbench ignores the exit status of the child.
+//! - `exit` in the child would run the parent's handlers and flush its buffers, hence `_exit`.
+//!
+//! **Sources:** lmbench 1996 table 9 ("fork & exit"); lmbench3 `lat_proc fork`; CSE 221 "process
+//! creation". See docs/methods/operating-system.md#fresh-small-worker.
 
 use super::{Children, FIRST, GOOD, LEAVE, PROCESSES, state_parent};
 use groma_harness::prelude::*;
@@ -35,33 +46,13 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         about: about!("fork_exit.rs"),
         iteration: "one child: fork, _exit, wait4",
         timing: Timing::Each,
-        outputs: &[
-            Output::MAIN,
-            FIRST,
-            Output {
-                suffix: "return",
-                summary: "from the call to its return in the parent",
-                derivation: Derivation::Series("return"),
-                ..Output::MAIN
-            },
-        ],
+        outputs: &[Output::MAIN, FIRST, Output::named("return", "from the call to its return in the parent")],
         params: &[
-            Param {
-                name: "resident",
-                help: "bytes that the forking process has touched beyond what it needs itself",
-                kind: ParamKind::SizeOf(Memory::PerMember(1)),
-                quick: &[],
-                default: &["0"],
-                full: &["0", "1M", "16M", "64M", "256M"],
-            },
-            Param {
-                name: "pages",
-                help: "the pages of these bytes",
-                kind: ParamKind::Word(&["base", "huge"]),
-                quick: &[],
-                default: &["base"],
-                full: &["base", "huge"],
-            },
+            Param::size("resident", "bytes that the forking process has touched beyond what it needs itself")
+                .takes(Memory::PerMember(1))
+                .quick(&["0"])
+                .full(&["1M", "16M", "64M", "256M"]),
+            Param::word("pages", "the pages of these bytes", &["base", "huge"]).quick(&["base"]),
         ],
         scaling: PROCESSES,
         lineage: &[
@@ -78,7 +69,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
     run: Run::Here(run),
 };
 
-/// What is proven of the memory that is forked.
+/// Name of the proof for the memory that a fork has to copy.
 const BALLAST: &str = "share of the touched memory that is there";
 
 fn run(ctx: &mut Ctx) -> Outcome {
@@ -86,7 +77,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let _ballast = ballast(ctx, bytes)?;
     state_parent(ctx);
     let stamp = Shared::<AtomicU64>::new(1).context("mapping shared memory")?;
-    let stamping = Task { code: GOOD, deed: ChildAction::Stamp(&stamp[0]) };
+    let stamping = Task { code: GOOD, action: ChildAction::Stamp(&stamp[0]) };
     let children = Children::new();
     ctx.measure_variants(&mut [
         children.whole(|| fork_exit(&LEAVE), |_| Ok(())),
@@ -98,7 +89,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     Ok(())
 }
 
-/// Touched memory; `None` when none is wanted.
+/// Maps and touches the additional memory; `None` for 0 bytes.
 fn ballast(ctx: &mut Ctx, bytes: u64) -> Result<Option<Map>, BenchError> {
     let huge = ctx.word("pages") == "huge";
     if huge && huge_page_size().is_none_or(|page| bytes < page as u64) {

@@ -1,8 +1,10 @@
-//! Making processes, and making them into other programs.
+//! Processes: creating them and executing other programs.
 
 use crate::executable;
 use crate::proofs;
 use crate::scratch::Scratch;
+use groma_harness::model::Family;
+use groma_harness::model::family::{Figure, Pick, Say, Select, Which, first};
 use groma_harness::prelude::*;
 use groma_harness::sys::counters::{self, Usage};
 use groma_harness::sys::exec_evidence::Witness;
@@ -22,31 +24,57 @@ mod shell;
 mod spawn;
 mod vfork_exit;
 
+/// Running a program of this kind.
+const fn exec(target: &'static str) -> Pick {
+    Pick { which: Which::First, of: Select::Word("proc.exec", "target", target) }
+}
+const RUN_STATIC: Pick = exec("static");
+const RUN_DYNAMIC: Pick = exec("dynamic");
+
+/// What the family says about itself.
+pub(crate) static ABOUT: Family = Family {
+    name: "proc",
+    summary: "Creating processes and executing programs",
+    says: Say::Each(&[
+        Say::Text("fork and exit cost {}", &[Figure::Value(first("proc.fork_exit"))]),
+        Say::FirstOf(&[
+            Say::Text(
+                "running a static program {}, a dynamic one {} as much",
+                &[Figure::Value(RUN_STATIC), Figure::Quotient(RUN_DYNAMIC, RUN_STATIC)],
+            ),
+            Say::Text("running a static program {}", &[Figure::Value(RUN_STATIC)]),
+            Say::Text("running a dynamic program {}", &[Figure::Value(RUN_DYNAMIC)]),
+        ]),
+        Say::Text("a shell {}", &[Figure::Value(first("proc.shell"))]),
+    ]),
+    rows: &[],
+};
+
 pub(crate) const ALL: &[&Benchmark] =
     &[&fork_exit::BENCH, &vfork_exit::BENCH, &clone3::BENCH, &exit::BENCH, &spawn::BENCH, &exec::BENCH, &shell::BENCH];
 
-/// The code with which every child leaves: neither 0 nor 1, nor what shells and failed execs say (126, 127).
-/// `carried/target.rs` has it as well.
+/// The exit code of every child: neither 0 nor 1 nor what shells and failed execs return (126,
+/// 127). `carried/target.rs` repeats it.
 const GOOD: u8 = 42;
 
-/// A child that only leaves.
-const LEAVE: Task<'static> = Task { code: GOOD, deed: ChildAction::Nothing };
+/// A child that only exits.
+const LEAVE: Task<'static> = Task { code: GOOD, action: ChildAction::Nothing };
 
-/// Why none of these runs as threads.
+/// These benchmarks do not scale to threads.
 const PROCESSES: Scaling = Scaling::processes("a process with threads must not fork");
 
-/// A program that `build.rs` has compiled from `carried/target.rs`: it writes a byte to the descriptor that its first
-/// argument names and leaves with code [`GOOD`].
+/// A program that `build.rs` compiled from `carried/target.rs`: it writes a byte to the descriptor
+/// given by its first argument and exits with code [`GOOD`].
 struct Carried {
     name: &'static str,
     elf: &'static [u8],
-    /// The library that it wants under [`LIBRARIES`] names beside it.
+    /// The library that the program needs next to it, under [`LIBRARIES`] different names.
     library: Option<&'static [u8]>,
-    /// Why `elf` is empty, if it is.
+    /// Why the program could not be built; `elf` is empty then.
     missing: &'static str,
 }
 
-/// Without libc: what the kernel alone costs.
+/// Without libc, to measure the kernel alone.
 static BARE: Carried = Carried {
     name: "bare",
     elf: include_bytes!(concat!(env!("OUT_DIR"), "/target-bare")),
@@ -60,14 +88,14 @@ static STATIC: Carried = Carried {
     library: None,
     missing: env!("GROMA_NO_TARGET_STATIC"),
 };
-/// With the libc of the machine it runs on.
+/// With the libc of the machine that it runs on.
 static DYNAMIC: Carried = Carried {
     name: "dynamic",
     elf: include_bytes!(concat!(env!("OUT_DIR"), "/target-dynamic")),
     library: None,
     missing: env!("GROMA_NO_TARGET_DYNAMIC"),
 };
-/// With that libc and twenty libraries more.
+/// Like [`DYNAMIC`], with twenty more libraries.
 static MANY_LIBRARIES: Carried = Carried {
     name: "many_libs",
     elf: include_bytes!(concat!(env!("OUT_DIR"), "/target-many")),
@@ -75,18 +103,19 @@ static MANY_LIBRARIES: Carried = Carried {
     missing: env!("GROMA_NO_TARGET_MANY"),
 };
 
-/// How often the library is there; `build.rs` and `carried/target.rs` have it as well.
+/// The number of copies of the library; `build.rs` and `carried/target.rs` repeat it.
 const LIBRARIES: usize = 20;
 
-/// A carried program as a file of the round's directory, removed when this is dropped, or in memory.
+/// A carried program, either in memory or as a file in the round's directory that `drop` removes.
 struct Target {
     program: &'static Carried,
     place: Option<Scratch>,
 }
 
 impl Target {
-    /// Writes the program, runs it once by `posix_spawn`, which tells why it cannot be executed where a plain `execve` in a
-    /// child could only fail, and states its size and its interpreter as facts.
+    /// Writes the program to a file and states its size and interpreter as facts. Runs it once with
+    /// `posix_spawn`, which reports why a program cannot be executed; a plain `execve` in a child
+    /// could only fail.
     fn install(ctx: &mut Ctx, program: &'static Carried) -> Result<Target, BenchError> {
         Target::check(ctx, program)?;
         let target = Target { program, place: Some(Scratch::new(ctx)?) };
@@ -95,7 +124,7 @@ impl Target {
         Ok(target)
     }
 
-    /// The same without a file, for a program that wants none beside its own.
+    /// The same without a file, for a program that needs no other files.
     fn in_memory(ctx: &mut Ctx, program: &'static Carried) -> Result<Target, BenchError> {
         Target::check(ctx, program)?;
         if program.library.is_some() {
@@ -106,7 +135,7 @@ impl Target {
         Ok(target)
     }
 
-    /// Whether this system can have the program at all.
+    /// Checks that the program was built and that its loader exists here.
     fn check(ctx: &mut Ctx, program: &'static Carried) -> Outcome {
         let Carried { name, elf, missing, .. } = program;
         if elf.is_empty() {
@@ -148,7 +177,7 @@ impl Target {
                     BenchError::Denied(format!("executing {}: {e} (mounted noexec? see --work-dir)", path.display()))
                 }
             },
-            // The path of what is in memory leads through /proc.
+            // A program in memory is executed through a path below /proc.
             io::ErrorKind::NotFound if self.place.is_none() => {
                 BenchError::Unsupported(format!("executing memory: {e} (no /proc?)"))
             }
@@ -158,7 +187,8 @@ impl Target {
         let heard = witness.heard().context("reading the pipe")?;
         match exit.code() {
             Some(code) if code == i32::from(GOOD) && heard == 1 => Ok(()),
-            // What the dynamic loader says when a library or a version of one is missing; it has told on standard error.
+            // The loader's exit codes for a missing library or symbol version; it has written the
+            // details to standard error.
             Some(1 | 127) if interpreter(self.program.elf).is_some() => {
                 Err(BenchError::Unsupported(format!("this system's libc does not start the {name} target: it {exit}")))
             }
@@ -170,7 +200,7 @@ impl Target {
         self.place.as_ref().map(|place| place.path().join("target")).unwrap_or_default()
     }
 
-    /// The command that runs it before this witness.
+    /// The command that runs the program with this witness.
     fn command(&self, witness: &Witness) -> Result<Command, BenchError> {
         let args = ["target", &witness.number().to_string()];
         match &self.place {
@@ -180,7 +210,8 @@ impl Target {
     }
 }
 
-/// The loader that a 64-bit ELF program asks for (`PT_INTERP`); `None` for a static one, and for what is no such program.
+/// The loader that a 64-bit ELF program asks for (`PT_INTERP`); `None` for static programs and for
+/// anything else.
 fn interpreter(elf: &[u8]) -> Option<PathBuf> {
     const PT_INTERP: u64 = 3;
     let native = |at: u64, len: usize| -> Option<u64> {
@@ -196,7 +227,7 @@ fn interpreter(elf: &[u8]) -> Option<PathBuf> {
     if !elf.starts_with(b"\x7fELF\x02") {
         return None;
     }
-    // Offsets of the fields of Elf64_Ehdr and Elf64_Phdr.
+    // Field offsets in Elf64_Ehdr and Elf64_Phdr.
     let (table, entry, entries) = (native(32, 8)?, native(54, 2)?, native(56, 2)?);
     let header = (0..entries).map(|i| table + i * entry).find(|&at| native(at, 4) == Some(PT_INTERP))?;
     let (from, len) = (native(header + 8, 8)? as usize, native(header + 32, 8)? as usize);
@@ -204,7 +235,7 @@ fn interpreter(elf: &[u8]) -> Option<PathBuf> {
     Some(PathBuf::from(std::str::from_utf8(path).ok()?))
 }
 
-/// States of a program of the system which file it really is, how large, and what loads it.
+/// States the real path, the size and the loader of a system program as facts.
 fn state_program(ctx: &mut Ctx, key: &str, path: &Path) {
     let real = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     ctx.fact(&format!("{key}.path"), real.display());
@@ -218,7 +249,7 @@ fn state_program(ctx: &mut Ctx, key: &str, path: &Path) {
     }
 }
 
-/// States the size of the process that is about to make others: what a fork copies.
+/// States the size of the forking process, which decides what a fork copies, as facts.
 fn state_parent(ctx: &mut Ctx) {
     if let Some((resident, shared)) = counters::resident() {
         ctx.fact("fork.resident", resident);
@@ -230,7 +261,8 @@ fn state_parent(ctx: &mut Ctx) {
     ctx.fact("fork.threads", thread::count());
 }
 
-/// Why no child came to be: a limit on tasks is the system's refusal, and no fault of this program.
+/// The error for a child that could not be created. A limit on tasks is a refusal by the system and
+/// not a failure of groma.
 fn no_child(what: &str, error: &io::Error) -> BenchError {
     match error.kind() {
         // EAGAIN.
@@ -242,7 +274,7 @@ fn no_child(what: &str, error: &io::Error) -> BenchError {
     }
 }
 
-/// The children of a round: each one is waited for, and leaves with code [`GOOD`].
+/// Counts the children of a round, which all have to exit with code [`GOOD`].
 struct Children {
     tasks: Option<u64>,
     good: Cell<u64>,
@@ -254,7 +286,7 @@ impl Children {
         Children { tasks: counters::tasks_created(), good: Cell::new(0), faults: Cell::new(0) }
     }
 
-    /// Takes note of a child's end.
+    /// Counts a child and its page faults; fails if its exit code is wrong.
     fn ended(&self, exit: &Exit) -> Outcome {
         self.faults.set(self.faults.get() + exit.usage.minor_faults);
         self.left(exit.code()).map_err(|_| {
@@ -263,7 +295,7 @@ impl Children {
         })
     }
 
-    /// Takes note of the code that a child left with.
+    /// Counts a child by its exit code; fails if the code is wrong.
     fn left(&self, code: Option<i32>) -> Outcome {
         if code != Some(i32::from(GOOD)) {
             return Err(BenchError::Failed(format!("a child ended with {code:?} instead of {GOOD}")));
@@ -272,7 +304,8 @@ impl Children {
         Ok(())
     }
 
-    /// Times each child from before it is made to after the wait for it, then runs a check that may count them.
+    /// Times each child from before its creation to after the wait, then runs a check that may
+    /// compare the number of children with something else.
     fn whole<'a>(
         &'a self,
         mut make: impl FnMut() -> io::Result<i32> + 'a,
@@ -291,7 +324,7 @@ impl Children {
         })
     }
 
-    /// Times each child from before it is made to what it stamps when it begins to run.
+    /// Times each child from before its creation to the time that it stamps when it starts to run.
     fn first<'a>(&'a self, stamp: &'a AtomicU64, mut make: impl FnMut() -> io::Result<i32> + 'a) -> Variant<'a> {
         Variant::staged("first", move |iters, watch| {
             for _ in 0..iters {
@@ -312,7 +345,7 @@ impl Children {
         })
     }
 
-    /// Times the maker's call alone: until it has the child's id.
+    /// Times only the creating call, until it returns the child's id.
     fn returned<'a>(&'a self, mut make: impl FnMut() -> io::Result<i32> + 'a) -> Variant<'a> {
         Variant::staged("return", move |iters, watch| {
             for _ in 0..iters {
@@ -325,15 +358,15 @@ impl Children {
         })
     }
 
-    /// Proves that there was a child for each iteration.
+    /// Proves one child per iteration.
     fn prove(&self, ctx: &mut Ctx) {
         let each = self.good.get() as f64 / ctx.iterations() as f64;
         ctx.prove("children that left with code 42, per iteration", "exactly 1", each, 1.0..=1.0);
         proofs::tasks_created(ctx, self.tasks);
     }
 
-    /// Proves that the children took so many page faults each, or more. A kernel that has counted none for this process
-    /// counts none.
+    /// Proves that the children took at least `least` page faults each. If the count of this
+    /// process is 0, the kernel does not count faults, and there is no proof.
     fn prove_faults(&self, ctx: &mut Ctx, expected: &str, least: f64) {
         if Usage::process().minor_faults == 0 {
             return ctx.note("the kernel does not count page faults");
@@ -342,18 +375,14 @@ impl Children {
     }
 }
 
-/// What [`Children::prove_faults`] proves.
+/// The name of the proof in [`Children::prove_faults`].
 const FAULTS: &str = "page faults of the children, per iteration";
 
 /// The output of [`Children::first`].
-const FIRST: Output = Output {
-    suffix: "first",
-    summary: "from the call to the child's first instruction",
-    derivation: Derivation::Series("first"),
-    ..Output::MAIN
-};
+const FIRST: Output = Output::named("first", "from the call to the child's first instruction");
 
-/// Measures children that become other programs, one by one: each writes its byte, where there is a witness.
+/// Measures children that execute other programs, one by one. With a witness, each has to write its
+/// byte.
 fn measure_children(
     ctx: &mut Ctx,
     mut witness: Option<&mut Witness>,
@@ -382,7 +411,7 @@ fn measure_children(
 mod tests {
     use super::*;
 
-    /// A directory for a test, removed with all that is in it.
+    /// A directory for a test, removed with its contents.
     pub(super) struct Dir(PathBuf);
 
     impl Dir {
@@ -436,7 +465,7 @@ mod tests {
         if let Some(loader) = interpreter(&own) {
             assert!(loader.is_absolute() && loader.exists(), "{loader:?}");
         }
-        // Cut short anywhere, it is no program, and no panic.
+        // Truncated anywhere, it is not a program, and nothing panics.
         for len in (0..1024).chain([own.len() - 1]) {
             let _ = interpreter(&own[..len]);
         }

@@ -1,17 +1,23 @@
 //! A command through the shell: `/bin/sh -c`, the command's end, and the wait for it.
 //!
-//! Measures what `system`, `popen` and every Makefile line pay: a process made, the shell loaded and started, the command
-//! parsed and run. `command=target` lets the shell run the smallest program there is (bash becomes it, dash makes one more
-//! process of its own: the count of tasks per iteration tells which); `command=exit` lets the shell leave by itself.
+//! **Measures:** What `system`, `popen` and every line of a makefile pay: creating a process,
+//! loading and starting the shell, parsing and running the command. With `command=target` the shell
+//! runs the smallest possible program. bash executes it in its own process, dash creates another
+//! one; the count of tasks per iteration shows which. With `command=exit` the shell itself exits.
 //!
-//! Method: each child is timed alone, on its parent's CPU, with an empty environment, made as `by` says (see `proc.exec`).
-//! Which shell `/bin/sh` is decides the value: its real path, size and loader are stated as facts. Proof: the code that each
-//! child left with, which the target or the command chose, and the byte that the target wrote through the shell.
+//! **Method:** Each child is timed alone, on its parent's CPU, with an empty environment, and
+//! created as `by` says (see `proc.exec`). Which shell `/bin/sh` is decides the value, so its real
+//! path, size and loader are facts. Proofs: the exit code of each child, which the target or the
+//! command chose, and the byte that the target wrote.
 //!
-//! Traps: comparing shells instead of systems (dash 1.2 ms where bash takes 1.7); start-up files named by the
-//! environment (`ENV`, `BASH_ENV`); a shell that cannot find its command is a fast shell (lmbench).
+//! **Pitfalls:**
+//! - Comparing shells instead of systems: dash takes 1.2 ms, bash 1.7 ms (2-vCPU KVM guest).
+//! - Start-up files named by the environment (`ENV`, `BASH_ENV`) would add to the value, hence the
+//!   empty environment.
+//! - A shell that cannot find its command is fast (lmbench).
 //!
-//! Source: lmbench 1996 table 9 ("fork, exec sh -c & exit"), lmbench3 `lat_proc shell`.
+//! **Sources:** lmbench 1996 table 9 ("fork, exec sh -c & exit"); lmbench3 `lat_proc shell`. See
+//! docs/methods/operating-system.md#exec-targets.
 
 use super::exec::{BY, measure};
 use super::{BARE, GOOD, PROCESSES, Target, state_program};
@@ -30,14 +36,8 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         iteration: "one child: clone or fork, execve of the shell, the command, exit, wait4",
         timing: Timing::Each,
         params: &[
-            Param {
-                name: "command",
-                help: "what the shell is told: run the smallest program, or exit",
-                kind: ParamKind::Word(&["target", "exit"]),
-                quick: &[],
-                default: &["target"],
-                full: &["target", "exit"],
-            },
+            Param::word("command", "what the shell is told: run the smallest program, or exit", &["target", "exit"])
+                .quick(&["target"]),
             BY,
         ],
         scaling: PROCESSES,
@@ -58,7 +58,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     }
     let target = Target::install(ctx, &BARE)?;
     let mut witness = Witness::new().context("making a pipe")?;
-    // As parameters of the command, so that no path needs quoting.
+    // As positional parameters, so that no path needs quoting.
     let path = target.path();
     let number = witness.number().to_string();
     let args: [&OsStr; 5] = ["sh".as_ref(), "-c".as_ref(), r#""$0" "$1""#.as_ref(), path.as_ref(), number.as_ref()];
@@ -74,7 +74,7 @@ mod tests {
 
     #[test]
     fn the_shell_runs_its_command_and_is_named() {
-        // With what a shell would trip over.
+        // With characters that are special to a shell.
         let dir = Dir::new("it's a $HOME");
         for command in ["target", "exit"] {
             let tried = try_out(&BENCH, &[("command", command)], Some(dir.path())).expect("/bin/sh");

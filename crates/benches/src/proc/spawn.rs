@@ -1,16 +1,21 @@
-//! `posix_spawn` of the smallest program there is, its end, and the wait for it.
+//! `posix_spawn` of the smallest possible program, its end, and the wait for it.
 //!
-//! Measures what most programs and language runtimes use to start another program: libc's `posix_spawn` with an empty
-//! environment, no file actions and no attributes, then the program's own two system calls. Beside `proc.exec target=bare`
-//! it shows what libc does around the clone: a stack of its own by `mmap`, signals blocked and their actions reset.
+//! **Measures:** What most programs and language runtimes use to start another program: libc's
+//! `posix_spawn` with an empty environment, no file actions and no attributes, then the program's
+//! own two system calls. The difference to `proc.exec target=bare` is what libc does around the
+//! clone: it maps a stack, blocks signals and resets their actions.
 //!
-//! Method: each child is timed alone, on its parent's CPU. The program (below 1 KiB, no libc) is carried in this one,
-//! written to the round's directory, and removed. Proof: the code that each child left with, and the byte it wrote.
+//! **Method:** Each child is timed alone, on its parent's CPU. The program (below 1 KiB, no libc)
+//! is carried in groma, written to the round's directory, and removed. Proofs: the exit code of
+//! each child and the byte that it wrote.
 //!
-//! Traps: a spawn whose child cannot be executed is an error of the call here, where with `fork` it is a code of the child;
-//! the environment and `LD_PRELOAD` of whoever runs the benchmark.
+//! **Pitfalls:**
+//! - If the program cannot be executed, `posix_spawn` itself returns the error, where with `fork`
+//!   the child exits with a code.
+//! - The environment and `LD_PRELOAD` of the user would add to the value, hence the empty
+//!   environment.
 //!
-//! Source: os-methods.md 2.3; none of the papers has it (libMicro does).
+//! **Sources:** libMicro; no paper measures it. See docs/methods/operating-system.md#processes.
 
 use super::{BARE, PROCESSES, Target, measure_children, state_parent};
 use groma_harness::prelude::*;

@@ -1,19 +1,25 @@
 //! A child that borrows its parent's memory, its `_exit`, and the wait for its end.
 //!
-//! Measures what `vfork` does, as `clone(CLONE_VM | CLONE_VFORK)` with a stack of the child's own: a task is made, the
-//! parent sleeps until the child has gone, nothing of the address space is copied. It is what is left of `proc.fork_exit`
-//! when the copying is taken away, and what `proc.exec` holds beyond the `execve` itself.
+//! **Measures:** What `vfork` does, as `clone(CLONE_VM | CLONE_VFORK)` with a separate stack for
+//! the child: the kernel creates a task, the parent sleeps until the child has exited, and nothing
+//! of the address space is copied. It is `proc.fork_exit` without the copy, and the part of
+//! `proc.exec` that is not `execve` and the target.
 //!
-//! Method: each child is timed alone, on its parent's CPU. `first`, with children of its own, ends with a stamp that the
-//! child leaves when it begins to run. When the call returns in the parent says nothing more: the child has gone by then.
+//! **Method:** Each child is timed alone, on its parent's CPU. `first`, with children of its own,
+//! ends with the stamp that the child leaves when it starts to run. The return of the call in the
+//! parent is not timed: the child has exited by then.
 //!
-//! Proofs: the code that each child left with, and a counter that the child adds to: a kernel that answers `vfork` with a
-//! copy of the memory would leave the parent's counter, and its stamp, as they were.
+//! **Proofs:** The exit code of each child, and a counter that the child increments. A kernel that
+//! answers `vfork` with a copy of the memory would leave the parent's counter and stamp unchanged.
 //!
-//! Traps: `vfork` called from a compiled language lets the child return into its parent's frame, hence the stack of its own;
-//! the cost still grows with the parent's mappings (22 us bare, 41 us with 1000), so the parent's size is stated.
+//! **Pitfalls:**
+//! - In a compiled language, the child of libc's `vfork` returns into its parent's frame, hence the
+//!   separate stack.
+//! - The cost still grows with the parent's mappings (22 us with none added, 41 us with 1000, on a
+//!   2-vCPU KVM guest), so the parent's size is stated as facts.
 //!
-//! Source: os-methods.md 2.3; none of the papers has it (libMicro and stress-ng do).
+//! **Sources:** libMicro and stress-ng; no paper measures it. See
+//! docs/methods/operating-system.md#processes.
 
 use super::{Children, FIRST, GOOD, PROCESSES, state_parent};
 use groma_harness::prelude::*;
@@ -41,8 +47,8 @@ fn run(ctx: &mut Ctx) -> Outcome {
     state_parent(ctx);
     let stack = RefCell::new(Stack::new().context("mapping a stack")?);
     let (counter, stamp) = (AtomicU64::new(0), AtomicU64::new(0));
-    let counting = Task { code: GOOD, deed: ChildAction::Count(&counter) };
-    let stamping = Task { code: GOOD, deed: ChildAction::Stamp(&stamp) };
+    let counting = Task { code: GOOD, action: ChildAction::Count(&counter) };
+    let stamping = Task { code: GOOD, action: ChildAction::Stamp(&stamp) };
     let (children, counted) = (Children::new(), Cell::new(0));
     let make = |task: &Task<'_>| vfork_exit(task, &mut stack.borrow_mut());
     let count = |_| {

@@ -1,18 +1,24 @@
-//! Asking an `epoll` which of its descriptors can be read.
+//! Asking an `epoll` instance which of its descriptors are readable.
 //!
-//! Measures one call that does not wait: the entry into the kernel, a look at the list of those that are ready, and for each
-//! of them the question to its file and the copying out of an answer. Those that are not ready cost nothing, however many
-//! there are: that is what it is for. Does not measure waiting, waking, nor the making of the set (`ready.epoll_ctl`).
+//! **Measures:** One call that does not wait: the entry into the kernel, a walk over the ready
+//! list, and for each descriptor on it a poll of its file and the copy of an event. Descriptors
+//! that are not ready cost nothing, however many there are; that is the purpose of `epoll`.
 //!
-//! Method: many calls in one short interval with a timeout of zero and room for all; each has to find as many ready as there
-//! are. Level-triggered: what is ready stays on the list. The things asked about are all made for it. The call is
-//! `epoll_pwait` without a mask, which every architecture has. Proofs: the same loop in a child cut off from the kernel, and
-//! the answers that came back, one by one.
+//! **Does not measure:** Waiting, waking, or building the set (`ready.epoll_ctl`).
 //!
-//! Traps: copies of one descriptor share one queue of waiters (lmbench); a limit of descriptors that is raised as far as it
-//! goes, and `denied` beyond. `first` and `last` differ only in which one is on the list.
+//! **Method:** Many calls in one short interval, with a time-out of zero and room for all events;
+//! each must report as many descriptors as are ready. The set is level-triggered, so what is ready
+//! stays on the list. All descriptors are made for the benchmark. The call is `epoll_pwait` without
+//! a mask, which every architecture has. The proofs are the same loop in a child cut off from the
+//! kernel, and the events of the last call, checked one by one.
 //!
-//! Source: as `ready.select`, one generation later; os-methods 2.12.
+//! **Pitfalls:**
+//! - Duplicates of one descriptor share one wait queue (lmbench).
+//! - The limit of descriptors is raised as far as possible; more than that is `denied`.
+//! - `first` and `last` differ only in which descriptor is on the list.
+//!
+//! **Sources:** Those of `ready.select`, one generation later. See
+//! docs/methods/operating-system.md#readiness.
 
 use groma_harness::prelude::*;
 use groma_harness::sys::ready::Epoll;
@@ -23,9 +29,9 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         about: about!("epoll.rs"),
         iteration: "one epoll_wait",
         params: &[
-            super::count(&["100"], &["1", "10", "100", "500", "1000", "10000"]),
-            super::kind(&["pipe"]),
-            super::which(&["first"]),
+            super::COUNT.quick(&["100"]).full(&["1", "10", "500", "1000", "10000"]),
+            super::KIND,
+            super::READY.quick(&["first"]),
         ],
         scaling: super::PROCESSES,
         ..Info::new("ready.epoll")

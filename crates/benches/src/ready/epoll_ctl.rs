@@ -1,16 +1,18 @@
-//! Changing what an `epoll` looks after: `epoll_ctl`, by number.
+//! Changing the set of an `epoll` instance: `epoll_ctl`, by number.
 //!
-//! Measures `add_del`: an eventfd is added and removed again, two system calls, with the search in the set, a place on the
-//! eventfd's queue of waiters, and back; or `mod`: what is wanted of a member is said again, one system call. Does not measure asking
-//! (`ready.epoll`).
+//! **Measures:** With `op=add_del`, adding an eventfd and removing it again: two system calls, with
+//! the search in the set and the entry into and removal from the eventfd's wait queue. With
+//! `op=mod`, one system call that sets a member's events to what they are.
 //!
-//! Method: many changes in one short interval, in a set that holds `count` others; each answer is looked at. Proofs: the
-//! same loop in a child cut off from the kernel, and in the end the set: the eventfd, which can be read, is still named (`mod`) or
-//! is not (`add_del`).
+//! **Does not measure:** Asking which are ready (`ready.epoll`).
 //!
-//! Traps: a set that is empty has nothing to be searched.
+//! **Method:** Many changes in one short interval, in a set that holds `count` others; each answer
+//! is checked. The proofs are the same loop in a child cut off from the kernel, and the set at the
+//! end: the eventfd, which is readable, is still reported (`mod`) or is not (`add_del`).
 //!
-//! Source: os-methods 2.12.
+//! **Pitfalls:** An empty set has nothing to be searched.
+//!
+//! **Sources:** See docs/methods/operating-system.md#readiness.
 
 use super::Objects;
 use crate::entry;
@@ -25,18 +27,16 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         about: about!("epoll_ctl.rs"),
         iteration: "one epoll_ctl that modifies, or one that adds and one that removes",
         params: &[
-            super::count(&["100"], &["1", "100", "1000", "10000"]),
-            Param {
-                name: "op",
-                help: "adding a descriptor and removing it, or modifying what is wanted of it",
-                kind: ParamKind::Word(&["add_del", "mod"]),
-                quick: &[],
-                default: &["add_del"],
-                full: &["add_del", "mod"],
-            },
+            super::COUNT.quick(&["100"]).full(&["1", "1000", "10000"]),
+            Param::word(
+                "op",
+                "adding a descriptor and removing it, or modifying what is wanted of it",
+                &["add_del", "mod"],
+            )
+            .quick(&["add_del"]),
         ],
         scaling: super::PROCESSES,
-        quick: false,
+        tier: Tier::Standard,
         ..Info::new("ready.epoll_ctl")
     },
     run: Run::Here(run),

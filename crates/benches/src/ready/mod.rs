@@ -1,8 +1,9 @@
-//! Asking which of many descriptors are ready.
+//! Asking which of many descriptors are ready. See docs/methods/operating-system.md#readiness.
 
 use crate::entry;
 use crate::peer::Family;
 use crate::work::Done;
+use groma_harness::model::family::{Figure, Say, Select};
 use groma_harness::prelude::*;
 use groma_harness::sys::io::{pipe, readable, write_full};
 use groma_harness::sys::kernel_objects;
@@ -17,55 +18,47 @@ mod epoll_ctl;
 mod poll;
 mod select;
 
+/// What the family says about itself.
+pub(crate) static ABOUT: groma_harness::model::Family = groma_harness::model::Family {
+    name: "ready",
+    summary: "Asking which of many descriptors are ready",
+    says: Say::Text(
+        "asking which descriptors are ready costs {}",
+        &[Figure::Range(Select::AllBut(&["ready.epoll_ctl"]))],
+    ),
+    rows: &[],
+};
+
 pub(crate) const ALL: &[&Benchmark] = &[&select::BENCH, &poll::BENCH, &epoll::BENCH, &epoll_ctl::BENCH];
 
 /// Why none of these runs as threads.
 const PROCESSES: Scaling =
     Scaling::processes("threads share one table of descriptors: each would look through the numbers of the others");
 
-/// How many descriptors are asked about.
-const fn count(default: &'static [&'static str], full: &'static [&'static str]) -> Param {
-    /// A pair of connected sockets or a pipe with a page in it, in the kernel.
-    const OBJECT: u64 = 8 << 10;
-    let kind = ParamKind::CountOf(Memory::PerMember(OBJECT));
-    Param { name: "count", help: "descriptors asked about", kind, quick: &[], default, full }
-}
+/// How many descriptors are asked about. Each takes a pair of connected sockets, or a pipe with a
+/// page in it, in the kernel.
+const COUNT: Param = Param::count("count", "descriptors asked about").takes(Memory::PerMember(8 << 10));
 
 /// What the descriptors are.
-const fn kind(default: &'static [&'static str]) -> Param {
-    Param {
-        name: "kind",
-        help: "what the descriptors are",
-        kind: ParamKind::Word(&["pipe", "unix", "tcp", "eventfd", "timerfd"]),
-        quick: &[],
-        default,
-        full: &["pipe", "unix", "tcp", "eventfd", "timerfd"],
-    }
-}
+const KIND: Param =
+    Param::word("kind", "what the descriptors are", &["pipe", "unix", "tcp", "eventfd", "timerfd"]).quick(&["pipe"]);
 
 /// Which of them can be read.
-const fn which(default: &'static [&'static str]) -> Param {
-    Param {
-        name: "ready",
-        help: "which of them can be read",
-        kind: ParamKind::Word(&["none", "first", "last", "all"]),
-        quick: &[],
-        default,
-        full: &["none", "first", "last", "all"],
-    }
-}
+const READY: Param = Param::word("ready", "which of them can be read", &["none", "first", "last", "all"]);
 
-/// Things of their own, each with its own queue of waiters: copies of one descriptor would share one.
+/// Separate objects, each with its own wait queue; duplicates of one descriptor would share one.
 struct Objects {
-    /// What is asked about, under the lowest numbers that are free. Closed first: TCP then sends a reset.
+    /// The descriptors asked about, with the lowest free numbers. Dropped first, so TCP sends a
+    /// reset.
     near: Vec<OwnedFd>,
-    /// What makes those readable, under numbers above all of them; none where a thing has one end.
+    /// The ends that make those readable, with numbers above all of them; empty for objects with
+    /// one end.
     far: Vec<OwnedFd>,
 }
 
-/// Descriptors that a process has anyway, with much room.
+/// Allowance for the descriptors that a process has anyway.
 const OTHERS: u64 = 64;
-/// What a packet on the loopback or a timer of a nanosecond may take on a machine that is busy.
+/// The longest wait for a loopback packet or a timer of a nanosecond on a busy machine.
 const SOON: Duration = Duration::from_secs(5);
 
 impl Objects {
@@ -122,7 +115,7 @@ impl Objects {
         Ok(())
     }
 
-    /// Makes one of them readable, and waits until it is.
+    /// Makes object `i` readable, and waits until it is.
     fn make_ready(&self, kind: &str, i: usize) -> Outcome {
         let near = self.near[i].as_fd();
         match kind {
@@ -143,8 +136,8 @@ impl Objects {
     }
 }
 
-/// Makes the things that the parameters name, asks about them in the way that `over` makes, again and again, and proves
-/// what was told.
+/// Makes the objects that the parameters name, measures asking about them with the system call that
+/// `over` sets up, and proves the answers.
 fn measure<A: Asking>(ctx: &mut Ctx, over: impl FnOnce(&[BorrowedFd<'_>]) -> Result<A, BenchError>) -> Outcome {
     let (kind, count) = (ctx.word("kind"), ctx.int("count"));
     let objects = Objects::new(kind, count)?;
@@ -158,22 +151,22 @@ fn measure<A: Asking>(ctx: &mut Ctx, over: impl FnOnce(&[BorrowedFd<'_>]) -> Res
     for &i in &expected {
         objects.make_ready(kind, i)?;
     }
-    let mut way = over(&objects.fds())?;
+    let mut query = over(&objects.fds())?;
     let ready = expected.len() as isize;
     let done = Done::new();
     let mut body = |iters| {
         let mut right = 0;
         for _ in 0..iters {
-            right += u64::from(way.ask() == ready);
+            right += u64::from(query.ask() == ready);
         }
         done.add(right);
-        if right == iters { Ok(()) } else { Err(BenchError::Failed(format!("not always {ready} of {all} were ready"))) }
+        if right == iters { Ok(()) } else { Err(BenchError::Failed(format!("a call did not report {ready} of {all}"))) }
     };
     ctx.measure(&mut body)?;
     done.prove(ctx, "calls answered as they should be, per call credited");
     entry::asks_the_kernel(ctx, &mut body);
     body(1)?;
-    let told = way.told();
+    let told = query.told();
     let right = told.iter().filter(|i| expected.binary_search(i).is_ok()).count();
     let wrong = told.len() + expected.len() - 2 * right;
     ctx.prove("descriptors of which the last answer told the wrong thing", "0", wrong as f64, 0.0..=0.0);
@@ -185,7 +178,7 @@ mod tests {
     use super::*;
     use groma_harness::testing::try_out;
 
-    /// Every way to ask, with every kind of thing and every pattern: told what was made ready.
+    /// Every call, with every kind of object and every pattern, reports what was made ready.
     #[test]
     fn what_was_made_ready_is_told() {
         for bench in [&select::BENCH, &poll::BENCH, &epoll::BENCH] {

@@ -1,16 +1,22 @@
-//! Asking with `poll` which of some descriptors can be read.
+//! Asking with `poll` which of some descriptors are readable.
 //!
-//! Measures one call that does not wait: the entry into the kernel, the copying in of 8 bytes for each descriptor, the
-//! question to each file, and the copying out of each answer. Does not measure waiting, nor waking.
+//! **Measures:** One call that does not wait: the entry into the kernel, 8 bytes copied in for each
+//! descriptor, a poll of each file, and each answer copied out.
 //!
-//! Method: many calls in one short interval with a timeout of zero; each has to find as many ready as there are. The things
-//! asked about are all made for it. The call is `ppoll` without a mask, which every architecture has. Proofs: the same loop in
-//! a child cut off from the kernel, and the answers that came back, one by one.
+//! **Does not measure:** Waiting or waking.
 //!
-//! Traps: copies of one descriptor share one queue of waiters (lmbench); an empty pipe without a writer is at its end, and
-//! that is ready, too; a limit of descriptors that is raised as far as it goes, and `denied` beyond.
+//! **Method:** Many calls in one short interval with a time-out of zero; each must report as many
+//! descriptors as are ready. All descriptors are made for the benchmark. The call is `ppoll`
+//! without a mask, which every architecture has. The proofs are the same loop in a child cut off
+//! from the kernel, and the answers of the last call, checked one by one.
 //!
-//! Source: as `ready.select`; libMicro `poll`, will-it-scale `poll1` and `poll2`.
+//! **Pitfalls:**
+//! - Duplicates of one descriptor share one wait queue (lmbench).
+//! - An empty pipe without a writer is at its end, which counts as ready.
+//! - The limit of descriptors is raised as far as possible; more than that is `denied`.
+//!
+//! **Sources:** Those of `ready.select`; libMicro `poll`; will-it-scale `poll1` and `poll2`. See
+//! docs/methods/operating-system.md#readiness.
 
 use groma_harness::prelude::*;
 use groma_harness::sys::ready::Poll;
@@ -21,9 +27,9 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         about: about!("poll.rs"),
         iteration: "one poll",
         params: &[
-            super::count(&["100"], &["1", "10", "100", "500", "1000", "10000"]),
-            super::kind(&["pipe"]),
-            super::which(&["none"]),
+            super::COUNT.quick(&["100"]).full(&["1", "10", "500", "1000", "10000"]),
+            super::KIND,
+            super::READY.quick(&["none"]),
         ],
         scaling: super::PROCESSES,
         lineage: &["libmicro:poll", "wis:poll1", "wis:poll2"],

@@ -1,20 +1,26 @@
-//! Asking with `select` which of some descriptors can be read.
+//! Asking with `select` which of some descriptors are readable.
 //!
-//! Measures one call that does not wait: the entry into the kernel, the copying of the set in and out, a look at every number
-//! up to the highest, and the question to each file that is asked about. Setting up the set for each call belongs to it,
-//! since the kernel overwrites it: at most 128 bytes. Does not measure waiting, nor waking.
+//! **Measures:** One call that does not wait: the entry into the kernel, the set copied in and out,
+//! a look at every number up to the highest, and a poll of each file in the set. It includes
+//! filling the set for each call (at most 128 bytes), since the kernel overwrites it.
 //!
-//! Method: many calls in one short interval with a timeout of zero; each has to find as many ready as there are. The things
-//! asked about are all made for it, and have the lowest numbers there are; what makes them ready (the other end of a pipe)
-//! is numbered above them. The call is `pselect6` without a mask, which every architecture has. Proofs: the same loop in a
-//! child cut off from the kernel, and the set that came back, number by number.
+//! **Does not measure:** Waiting or waking.
 //!
-//! Traps: lmbench asks about copies of one descriptor, which share one queue of waiters, about as many numbers as there are
-//! descriptors instead of up to the highest one, and beyond 1024 into memory that is not the set's: here numbers beyond are
-//! `unsupported`. Regular files are always ready. An empty pipe without a writer is at its end, and that is ready, too.
+//! **Method:** Many calls in one short interval with a time-out of zero; each must report as many
+//! descriptors as are ready. All descriptors are made for the benchmark and have the lowest free
+//! numbers; whatever makes them ready (the other end of a pipe) has a higher number. The call is
+//! `pselect6` without a mask, which every architecture has. The proofs are the same loop in a child
+//! cut off from the kernel, and the set of the last call, checked number by number.
 //!
-//! Source: Ousterhout 1990 table 4 (1 empty, 10 empty, 10 full pipes), lmbench3 `lat_select` (100 to 500 TCP sockets, all
-//! ready).
+//! **Pitfalls:**
+//! - lmbench asks about duplicates of one descriptor, which share one wait queue; it passes the
+//!   number of descriptors instead of the highest number plus one; and beyond 1024 it writes
+//!   outside the set. Here such numbers are `unsupported`.
+//! - Regular files are always ready.
+//! - An empty pipe without a writer is at its end, which counts as ready.
+//!
+//! **Sources:** Ousterhout 1990 table 4 (1 empty, 10 empty, 10 full pipes); lmbench3 `lat_select`
+//! (100 to 500 TCP sockets, all ready). See docs/methods/operating-system.md#readiness.
 
 use groma_harness::model::Params;
 use groma_harness::prelude::*;
@@ -26,11 +32,11 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         about: about!("select.rs"),
         iteration: "one select",
         params: &[
-            super::count(&["1", "10", "100"], &["1", "10", "100", "500", "1000"]),
-            super::kind(&["pipe", "tcp"]),
-            super::which(&["none", "all"]),
+            super::COUNT.quick(&["1"]).standard(&["10", "100"]).full(&["500", "1000"]),
+            super::KIND.standard(&["tcp"]),
+            super::READY.quick(&["none"]).standard(&["all"]),
         ],
-        plain,
+        combination_tier,
         scaling: super::PROCESSES,
         lineage: &["ousterhout1990:table4", "lmbench3:lat_select"],
         ..Info::new("ready.select")
@@ -38,12 +44,14 @@ pub(crate) static BENCH: Benchmark = Benchmark {
     run: Run::Here(run),
 };
 
-/// A plain run takes the three points of the table of 1990, and one of lmbench's.
-fn plain(params: &Params) -> bool {
-    matches!(
-        (params.int("count"), params.word("kind"), params.word("ready")),
-        (Some(1), Some("pipe"), Some("none")) | (Some(10), Some("pipe"), _) | (Some(100), Some("tcp"), Some("all"))
-    )
+/// Without `--full`: the three points of Ousterhout's table of 1990, and one of lmbench's.
+fn combination_tier(params: &Params) -> Tier {
+    match (params.int("count"), params.word("kind"), params.word("ready")) {
+        (Some(1), Some("pipe"), Some("none")) | (Some(10), Some("pipe"), _) | (Some(100), Some("tcp"), Some("all")) => {
+            Tier::Quick
+        }
+        _ => Tier::Full,
+    }
 }
 
 fn run(ctx: &mut Ctx) -> Outcome {

@@ -1,5 +1,7 @@
-//! Both sides of a call and its answer over either transport: the same calls of the system for RPC and for the bare
-//! exchange that is its control. Only what fills the bytes and what looks into them differs.
+//! Both sides of a call and its answer, over either transport.
+//!
+//! RPC and the bare exchange that is its control make the same system calls; they differ only in
+//! how they fill and check the bytes.
 
 use super::onc::{self, CALL_BYTES, MARK_BYTES, REPLY_BYTES};
 use crate::peer::{Service, Session, Transport};
@@ -15,11 +17,12 @@ pub(super) static RPC_UDP: Service = Service { name: "rpc.null.udp", transport: 
 pub(super) static BARE_TCP: Service = Service { name: "rpc.null.bare_tcp", transport: Transport::Tcp, serve: bare_tcp };
 pub(super) static BARE_UDP: Service = Service { name: "rpc.null.bare_udp", transport: Transport::Udp, serve: bare_udp };
 
-/// How long a datagram may take before it counts as lost: far longer than a busy machine lets anybody wait.
+/// How long an answer may take before the datagram counts as lost: far longer than delays on a busy
+/// machine.
 const LOST: Duration = Duration::from_secs(1);
-/// So many times is a call made before nobody is there.
+/// Attempts at a call before the server counts as gone.
 const TRIES: u32 = 5;
-/// How often a server of datagrams looks whether its client is gone without a word.
+/// How often a UDP server checks whether its client has gone without ending the exchange.
 const LOOK: Duration = Duration::from_millis(200);
 
 /// Bytes of an answer on this transport.
@@ -30,7 +33,7 @@ pub(super) fn answer_bytes(transport: Transport) -> usize {
     }
 }
 
-/// The bare exchange: the number, and nothing that means something.
+/// Writes a message of the bare exchange: its number, and no other content.
 pub(super) fn number(number: u32, to: &mut [u8]) {
     to[..4].copy_from_slice(&number.to_be_bytes());
 }
@@ -38,13 +41,13 @@ pub(super) fn number(number: u32, to: &mut [u8]) {
 /// The number that a bare answer belongs to.
 ///
 /// # Errors
-/// None for an answer of the length that every answer has.
+/// `InvalidData` if the answer is too short for a number, which no complete answer is.
 pub(super) fn numbered(answer: &[u8]) -> io::Result<u32> {
     answer.first_chunk().map(|bytes| u32::from_be_bytes(*bytes)).ok_or_else(|| io::ErrorKind::InvalidData.into())
 }
 
-/// Looks at what has been read and writes an answer: how many bytes of it make a call, and how many the answer has.
-/// `None` while the call is not complete.
+/// Parses what has been read and writes an answer. Returns the bytes consumed by the call and the
+/// bytes of the answer; `None` while the call is incomplete.
 type Respond = fn(&[u8], &mut [u8]) -> io::Result<Option<(usize, usize)>>;
 
 fn rpc_tcp(session: Session) -> io::Result<()> {
@@ -54,7 +57,7 @@ fn rpc_tcp(session: Session) -> io::Result<()> {
 pub(crate) fn respond_rpc(read: &[u8], to: &mut [u8]) -> io::Result<Option<(usize, usize)>> {
     let Some(mark) = read.first_chunk::<MARK_BYTES>() else { return Ok(None) };
     if *mark != onc::mark(CALL_BYTES) {
-        return Err(io::Error::new(io::ErrorKind::InvalidData, "that is no call without arguments"));
+        return Err(io::Error::new(io::ErrorKind::InvalidData, "this is not a call without arguments"));
     }
     let Some(call) = read.get(MARK_BYTES..MARK_BYTES + CALL_BYTES) else { return Ok(None) };
     let len = onc::answer(call, &mut to[MARK_BYTES..]).ok_or(io::ErrorKind::InvalidData)?;
@@ -85,10 +88,10 @@ fn bare_udp(session: Session) -> io::Result<()> {
     })
 }
 
-/// Room for some calls, or for one answer.
+/// Bytes of a buffer: enough for several calls, or for one answer.
 pub(crate) const ROOM: usize = 1 << 10;
 
-/// One connection after the other, each until its client resets it.
+/// Serves one connection after the other, each until its client resets it.
 fn serve_tcp(session: &Session, respond: Respond) -> io::Result<()> {
     while let Some(connection) = session.accept()? {
         connection.set_nodelay(true)?;
@@ -101,7 +104,7 @@ fn serve_tcp(session: &Session, respond: Respond) -> io::Result<()> {
                 Err(e) if e.kind() == io::ErrorKind::ConnectionReset => break,
                 Err(e) => return Err(e),
             }
-            // A call is far shorter than the room, so that there is always some left.
+            // A call is far shorter than the buffer, so there is always space left.
             let mut done = 0;
             while let Some((used, answer)) = respond(&input[done..have], &mut output)? {
                 write_full(connection.as_fd(), &output[..answer])?;
@@ -114,7 +117,7 @@ fn serve_tcp(session: &Session, respond: Respond) -> io::Result<()> {
     Ok(())
 }
 
-/// One datagram after the other, until the client sends an empty one or is gone.
+/// Serves one datagram after the other, until the client sends an empty one or is gone.
 fn serve_udp(session: &Session, respond: Respond) -> io::Result<()> {
     let socket = session.udp()?;
     socket.set_read_timeout(Some(LOOK))?;
@@ -140,7 +143,7 @@ fn serve_udp(session: &Session, respond: Respond) -> io::Result<()> {
     }
 }
 
-/// The client's side: calls that are numbered from 1 up.
+/// The client: makes calls, numbered from 1.
 pub(super) struct Calls {
     socket: Connected,
     last: u32,
@@ -152,13 +155,13 @@ enum Connected {
     Udp(UdpSocket),
 }
 
-/// How it was.
+/// The counts of a client that has ended.
 pub(super) struct End {
-    /// Calls whose answer was compared.
+    /// Calls whose answer was checked.
     pub answered: u64,
-    /// Datagrams, or segments of TCP, that were sent once more.
+    /// Datagrams or TCP segments that were sent again.
     pub again: u64,
-    /// Bytes that TCP counted; `None` where it does not, or for datagrams.
+    /// Bytes received, as counted by TCP; `None` where it does not count them, or for datagrams.
     pub received: Option<u64>,
 }
 
@@ -183,7 +186,7 @@ impl Calls {
         Ok(Calls { socket, last: 0, again: 0 })
     }
 
-    /// Makes the next call: `fill` writes it, `number` reads the answer's.
+    /// Makes the next call: `fill` writes it, `number` parses the number of its answer.
     #[inline]
     pub(super) fn call(&mut self, fill: fn(u32, &mut [u8]), number: fn(&[u8]) -> io::Result<u32>) -> io::Result<()> {
         let expected = self.last.wrapping_add(1);
@@ -202,7 +205,7 @@ impl Calls {
             }
         };
         if got != expected {
-            return Err(io::Error::new(io::ErrorKind::InvalidData, "the answer is not that to the last call"));
+            return Err(io::Error::new(io::ErrorKind::InvalidData, "the answer does not match the last call"));
         }
         self.last = expected;
         Ok(())
@@ -221,7 +224,7 @@ impl Calls {
     }
 }
 
-/// Sends the datagram until it is answered; answers to earlier ones are passed over.
+/// Sends the datagram until it is answered; answers to earlier ones are skipped.
 fn ask(
     socket: &UdpSocket,
     call: &[u8],
@@ -241,7 +244,8 @@ fn ask(
                     if got == expected {
                         return Ok(got);
                     }
-                    // The server answered what was sent again as well; anything else is none of our answers.
+                    // The server also answers repetitions. Without any, a different number is an
+                    // error.
                     if *again == 0 {
                         return Ok(got);
                     }
@@ -260,7 +264,7 @@ mod tests {
     use crate::peer::{Limits, Socket};
     use groma_harness::sys::io::pipe;
 
-    /// A thread for the other side; the stack of a test's thread is large for what it does.
+    /// Runs the server in a thread; its default stack would be larger than needed.
     fn beside<T: Send + 'static>(side: impl FnOnce() -> T + Send + 'static) -> std::thread::JoinHandle<T> {
         groma_harness::sys::thread::spawn(256 << 10, side).expect("a thread")
     }
@@ -303,7 +307,7 @@ mod tests {
         let mut calls = Calls::connect(Transport::Udp, server.local_addr().expect("bound")).expect("connect");
         let answering = beside(move || {
             let (mut input, mut output) = ([0; ROOM], [0; ROOM]);
-            // The first is lost; the second is answered twice, and so is not the next.
+            // The first is lost, the second is answered twice, and the next one once.
             server.recv_from(&mut input).expect("the first");
             for times in [2, 1] {
                 let (n, from) = server.recv_from(&mut input).expect("another");

@@ -1,23 +1,29 @@
-//! A remote procedure call that does nothing, beside a bare exchange of as many bytes.
+//! A remote procedure call that does nothing, beside a bare exchange of the same number of bytes.
 //!
-//! Measures the round trip of an ONC RPC call of procedure NULL: 40 bytes there and 24 back, on TCP with a record mark
-//! of 4 before each. The control, in the same round, sends and takes as many bytes by the same calls over the same
-//! transport to a server that does not look into them; the difference of the two is the tax: building, reading and
-//! checking the call and its answer on both sides. Does not measure a library (`libtirpc` has buffers, locks, XDR
-//! streams and dispatch tables besides), nor authentication, nor the port mapper: the port is known, nothing is
-//! registered anywhere.
+//! **Measures:** The round trip of an ONC RPC call of procedure NULL: 40 bytes there and 24 back,
+//! on TCP with a record mark of 4 bytes before each. The control, in the same round, exchanges as
+//! many bytes by the same calls over the same transport with a server that does not look into them.
+//! The difference (`.tax`) is building, reading and checking the call and its answer on both sides.
 //!
-//! Method: as `net.tcp_rtt`: each call is timed alone, with one server process for each of the two variants, both on the
-//! CPU of the other side, each asleep in its own read. Transaction numbers count up; each answer has to carry the
-//! number of its call and to say that it was accepted and succeeded. On UDP a call that nobody answers within a second
-//! is sent again, as the protocol wants, and answers to earlier ones are passed over; how many were sent again is
-//! proven. Connections end by a reset, so that no port stays in TIME_WAIT.
+//! **Does not measure:** A library (`libtirpc` adds buffers, locks, XDR streams and dispatch
+//! tables), authentication, or the port mapper: the port is known, and nothing is registered.
 //!
-//! Traps: lmbench `lat_rpc` needs a port mapper, and a call that fails or times out (25 ms) there is no failure of the
-//! benchmark; its two figures, and those of the paper, contain their library. Delayed acknowledgements and Nagle's
-//! algorithm play no part: each message is one segment, answered at once.
+//! **Method:** As in `net.tcp_rtt`, each call is timed alone. Each of the two variants has a server
+//! process; both are on the peer's CPU, each asleep in its own read. Transaction numbers count up;
+//! each answer must carry the number of its call and report that it was accepted and succeeded. On
+//! UDP a call that is not answered within a second is sent again, as the protocol requires, and
+//! answers to earlier calls are skipped; the number of repetitions is a proof. Connections end by a
+//! reset, so no port stays in TIME_WAIT.
 //!
-//! Source: RFC 5531; lmbench 1996 tables 12 and 13 (RPC/TCP and RPC/UDP), lmbench3 `lat_rpc`.
+//! **Pitfalls:**
+//! - lmbench `lat_rpc` needs a port mapper, and a call that fails or times out (25 ms) is not a
+//!   failure of the benchmark.
+//! - Its two figures, and those of the paper, include their library.
+//! - Delayed acknowledgements and Nagle's algorithm play no part here: each message is one segment,
+//!   answered at once.
+//!
+//! **Sources:** RFC 5531; lmbench 1996 tables 12 and 13 (RPC/TCP and RPC/UDP); lmbench3 `lat_rpc`.
+//! See docs/methods/operating-system.md#rpc.
 
 use super::exchange::{self, Calls};
 use super::onc;
@@ -34,29 +40,12 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         timing: Timing::Each,
         outputs: &[
             Output::MAIN,
-            Output {
-                suffix: "bare",
-                summary: "round trip of as many bytes that nobody looks into",
-                derivation: Derivation::Series("bare"),
-                quantity: None,
-                detail: true,
-            },
-            Output {
-                suffix: "tax",
-                summary: "what the protocol adds to its transport",
-                derivation: Derivation::Difference { of: "", minus: "bare", per: 1.0 },
-                quantity: None,
-                detail: false,
-            },
+            Output::named("bare", "round trip of as many bytes that nobody looks into").detail(),
+            Output::named("tax", "what the protocol adds to its transport").difference("", "bare"),
         ],
-        params: &[Param {
-            name: "transport",
-            help: "what carries calls and answers",
-            kind: ParamKind::Word(&["tcp", "udp"]),
-            quick: &[],
-            default: &["tcp", "udp"],
-            full: &["tcp", "udp"],
-        }],
+        params: &[Param::word("transport", "what carries calls and answers", &["tcp", "udp"])
+            .quick(&["tcp"])
+            .standard(&["udp"])],
         scaling: Scaling::processes("each copy forks its other side, which a process with threads must not"),
         placements: &[Placement::SameCpu, Placement::SameLlc, Placement::Remote],
         needs: &[Need::Loopback],
@@ -87,7 +76,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
         }),
     ])?;
     let both = [rpc.end().context("ending the calls")?, bare.end().context("ending the exchange")?];
-    // The second helper was forked with a copy of what holds the first: it goes first.
+    // The second server inherited the descriptor that keeps the first one alive, so it ends first.
     let bare_exit = bare_peer.end()?;
     let rpc_exit = rpc_peer.end()?;
     if let (Some(mut all), Some(bare)) = (rpc_exit, bare_exit) {
@@ -101,7 +90,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let answered: u64 = both.iter().map(|end| end.answered).sum();
     ctx.prove("answers compared per call", "1", answered as f64 / iterations, 1.0..=1.0);
     let again: u64 = both.iter().map(|end| end.again).sum();
-    // A machine that is busy for a second answers late; a wire loses something.
+    // A machine that is busy for a second answers late; a network loses packets.
     let (expected, most) = if far { ("below 0.5 of the calls", iterations / 2.0) } else { ("0, or few", 2.0) };
     ctx.prove("calls or segments sent again", expected, again as f64, 0.0..=most);
     let received: Option<u64> = both.iter().map(|end| end.received).sum();

@@ -1,12 +1,14 @@
-//! ONC RPC version 2 (RFC 5531), as much of it as a call without arguments takes: the call, its answer, and the mark
-//! that goes before either on TCP. All fields are 32-bit words, the most significant byte first.
+//! The part of ONC RPC version 2 (RFC 5531) that a call without arguments needs.
+//!
+//! That is the call, its answer, and the record mark that precedes both on TCP. All fields are
+//! big-endian 32-bit words.
 
 use std::io;
 
-/// The program number: the first of those that RFC 5531 (13) leaves to users, so that it is nobody's.
+/// The program number: the first of those that RFC 5531 (section 13) leaves to users.
 const PROGRAM: u32 = 0x2000_0000;
 const PROGRAM_VERSION: u32 = 1;
-/// Procedure 0 does nothing, by convention, in every program.
+/// Procedure 0, which by convention does nothing in every program.
 const NULL: u32 = 0;
 
 const RPC_VERSION: u32 = 2;
@@ -23,14 +25,14 @@ const PROC_UNAVAIL: u32 = 3;
 
 /// Bytes of a call without arguments.
 pub(crate) const CALL_BYTES: usize = 40;
-/// Bytes of the answer to one that succeeded.
+/// Bytes of the answer to a call that succeeded.
 pub(crate) const REPLY_BYTES: usize = 24;
 /// Bytes of a record mark.
 pub(crate) const MARK_BYTES: usize = 4;
-/// The bit of a mark that says that no further fragment follows.
+/// The bit of a record mark that announces the last fragment.
 const LAST_FRAGMENT: u32 = 1 << 31;
 
-/// The mark of a record that is one fragment of so many bytes.
+/// The mark of a record that is a single fragment of `bytes` bytes.
 pub(crate) fn mark(bytes: usize) -> [u8; MARK_BYTES] {
     (LAST_FRAGMENT | bytes as u32).to_be_bytes()
 }
@@ -46,12 +48,14 @@ fn get<const WORDS: usize>(from: &[u8]) -> Option<[u32; WORDS]> {
     (words.len() == WORDS && rest.is_empty()).then(|| std::array::from_fn(|i| u32::from_be_bytes(words[i])))
 }
 
-/// The call of procedure NULL with this transaction number: without credentials, without arguments.
+/// Writes the call of procedure NULL with this transaction number, without credentials or
+/// arguments.
 pub(crate) fn call(xid: u32, to: &mut [u8]) {
     put([xid, CALL, RPC_VERSION, PROGRAM, PROGRAM_VERSION, NULL, AUTH_NONE, 0, AUTH_NONE, 0], to);
 }
 
-/// The server: reads a call and writes its answer; the bytes of it, or `None` where the call is none and gets none.
+/// The server: parses a call and writes its answer. Returns the length of the answer, or `None` if
+/// this is not a call and gets no answer.
 pub(crate) fn answer(call: &[u8], to: &mut [u8]) -> Option<usize> {
     let [xid, CALL, rpc, program, version, procedure, _, 0, _, 0] = get(call)? else { return None };
     if rpc != RPC_VERSION {
@@ -71,10 +75,10 @@ pub(crate) fn answer(call: &[u8], to: &mut [u8]) -> Option<usize> {
     Some(REPLY_BYTES)
 }
 
-/// The transaction that a successful answer belongs to.
+/// The transaction number of a successful answer.
 ///
 /// # Errors
-/// `InvalidData` when it is no answer, or that to a call which was denied or failed.
+/// `InvalidData` if it is not an answer, or answers a call that was denied or failed.
 pub(crate) fn succeeded(reply: &[u8]) -> io::Result<u32> {
     match get(reply) {
         Some([xid, REPLY, MSG_ACCEPTED, AUTH_NONE, 0, SUCCESS]) => Ok(xid),

@@ -1,7 +1,8 @@
-//! Busy tasks in the background: loops that never sleep, so many for each CPU.
+//! Background load: busy tasks that never sleep, a given number per 100 CPUs.
 //!
-//! They are not pinned: as in life, the scheduler moves them to where it finds room, within the CPUs of the run. They
-//! are children that die with the worker, whatever ends it, and are ended and reaped when the load is dropped.
+//! The tasks are not pinned: as on a real system, the scheduler moves them among the CPUs of the
+//! run. They are children that die with the worker, however it ends, and they are ended and reaped
+//! when the load is dropped.
 
 use super::cpus_of_the_run;
 use groma_harness::prelude::*;
@@ -10,21 +11,21 @@ use groma_harness::sys::shared::Shared;
 use groma_harness::sys::{affinity, sleep};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// A counter for each task, so many words apart that no two tasks share a cache line.
+/// Words between the counters of two tasks, so that no two share a cache line.
 const STRIDE: usize = 16;
-/// How long the last of them may take to get the CPU for the first time.
+/// How long the last task may take to run for the first time.
 const PATIENCE_NS: u64 = 5_000_000_000;
-/// Between two looks whether all have begun.
+/// The interval between two checks whether all tasks run.
 const LOOK_NS: u64 = 500_000;
 
-/// Busy tasks at work.
+/// Running busy tasks.
 pub(super) struct Load {
     children: Vec<Child>,
     began_ns: u64,
 }
 
 impl Load {
-    /// Starts busy tasks, `percent` for each 100 CPUs, and waits until each of them has been seen at work.
+    /// Starts `percent` busy tasks per 100 CPUs and waits until each has been seen to run.
     pub(super) fn start(ctx: &mut Ctx, percent: u64) -> Result<Load, BenchError> {
         let cpus = cpus_of_the_run()?;
         let tasks = (cpus.len() as u64 * percent).div_ceil(100) as usize;
@@ -51,14 +52,14 @@ impl Load {
         Ok(load)
     }
 
-    /// Ends the load; states what CPU time it had and proves that it was there to the end.
+    /// Ends the load. States its CPU time as a fact and proves that all tasks ran to the end.
     pub(super) fn stop(self, ctx: &mut Ctx) -> Outcome {
         let tasks = self.children.len();
         let lived_ns = (ctx.now_ns() - self.began_ns).max(1);
         let (mut busy_ns, mut ended) = (0, 0u32);
         for child in self.children {
             let exit = child.stop().context("ending the load")?;
-            // One that had left by itself would tell a code instead.
+            // A task that had exited by itself would have an exit code instead.
             ended += u32::from(exit.signal().is_some());
             busy_ns += exit.usage.user_ns + exit.usage.system_ns;
         }
@@ -97,7 +98,8 @@ mod tests {
         assert_eq!(tried.proven("busy tasks at work to the end"), tasks);
     }
 
-    /// A worker under load, which then waits to be killed; the pipe ends when nobody of it is left.
+    /// A worker under load that then waits to be killed. The pipe ends when no process of it is
+    /// left.
     fn hang_under_load(ctx: &mut Ctx) -> Outcome {
         let _load = Load::start(ctx, 100)?;
         loop {
@@ -111,7 +113,7 @@ mod tests {
     #[test]
     fn a_killed_worker_leaves_no_load() {
         let (out, into) = pipe().expect("a pipe");
-        // Its copies of the pipe's end are inherited by the load: the pipe ends with the last of them.
+        // The load inherits copies of the pipe's end: the pipe ends with the last of them.
         let worker = fork::fork(|| {
             drop(write_full(into.as_fd(), b"1"));
             i32::from(try_out(&HANGS, &[], None).is_err())
@@ -120,7 +122,7 @@ mod tests {
         drop(into);
         let mut byte = [0];
         assert_eq!(read(out.as_fd(), &mut byte).expect("read"), 1);
-        // Long enough for some of the load to be there, which is all that the test needs to be worth something.
+        // Long enough for part of the load to exist, which is all that the test needs.
         let until = sleep::now_ns() + 300_000_000;
         sleep::until(until).expect("a sleep");
         process::kill(worker.pid());

@@ -1,25 +1,34 @@
-//! What the system takes from a task that never asks it for anything: the share of the CPU's time, and the longest gap.
+//! CPU time that the system takes from a task that asks it for nothing, and the longest gap.
 //!
-//! Measures the gaps in a loop that does nothing but read the clock, on one CPU or on all at once: ticks and other
-//! interrupts, what the kernel does after them, other tasks, and in a virtual machine the host. The main value is the
-//! share of time in gaps of more than 1 us; `longest` is the longest distance between two readings, `gaps` how many
-//! there were per second. Does not measure what caches lose by it, nor slow-downs without a gap (a busy sibling thread,
-//! the clock's speed).
+//! **Measures:** The gaps in a loop that only reads the clock, on one CPU or on all at once: ticks
+//! and other interrupts, the kernel's work after them, other tasks, and in a virtual machine the
+//! host. The main value is the share of time in gaps of more than 1 us; `longest` is the longest
+//! time between two readings, `gaps` the number of gaps per second.
 //!
-//! Method: the CPU's own counter where it keeps the time, else the harness's clock, read again and again for the
-//! round's time by a pinned child that touches no memory; a first pass brings in its pages. A gap is counted whole, so
-//! each is too long by one reading, 20 ns or so. Every gap is kept with the round (series `gap`). Facts say where they
-//! may come from: interrupts that came to these CPUs by kind, time spent waiting for the CPU (schedstat), preemptions,
-//! faults, and ticks that the hypervisor reported as stolen; on all CPUs together.
+//! **Does not measure:** What the caches lose by it, or slow-downs without a gap, such as a busy
+//! sibling thread or a lower clock speed.
 //!
-//! Proofs: a reading takes less than half of the shortest gap, else the result is `unsupported`; the child stayed on
-//! its CPU; the kernel counted no waiting for the CPU that the gaps do not show.
+//! **Method:** A pinned child that touches no memory reads the CPU's own counter, or the harness's
+//! clock where the counter cannot keep time, again and again for the duration of the round. A first
+//! pass brings in its pages. A gap is counted whole, so each is too long by one reading, about
+//! 20 ns. Every gap is kept with the round (series `gap`, 1000 per task at most).
 //!
-//! Traps: a short round sees no rare event, so the longest gap grows with the time spent and is compared only between
-//! equal profiles; what the host does looks like the machine's own noise; a clock that needs a system call makes its
-//! own gaps.
+//! Facts show where the gaps may come from, summed over all measured CPUs: interrupts by kind, time
+//! waiting for the CPU (schedstat), preemptions, page faults, and ticks that the hypervisor reports
+//! as stolen.
 //!
-//! Source: the osnoise tracer of Linux and rt-tests `oslat`, by their method; os-methods.md 2.18 (c).
+//! **Proofs:** A reading takes at most half of the shortest gap, else the result is `unsupported`;
+//! the child stays on its CPU; the kernel counts no waiting for the CPU beyond what the gaps show,
+//! except for 1 ms.
+//!
+//! **Pitfalls:**
+//! - A short round sees no rare event. The longest gap grows with the duration, so compare it only
+//!   between equal profiles.
+//! - The host's interference looks like the machine's own noise.
+//! - A clock that needs a system call makes its own gaps.
+//!
+//! **Sources:** The osnoise tracer of Linux and rt-tests `oslat`, by their method. See
+//! docs/methods/operating-system.md#noise.
 
 use super::per_cpu::{CPUS, Tasks};
 use groma_harness::prelude::*;
@@ -38,21 +47,9 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         timing: Timing::Stated,
         outputs: &[
             Output::MAIN,
-            Output {
-                suffix: "longest",
-                summary: "longest time between two readings",
-                derivation: Derivation::Series("longest"),
-                quantity: Some(Quantity::Latency),
-                detail: false,
-            },
-            Output {
-                suffix: "gaps",
-                summary: "gaps of more than 1 us per second",
-                derivation: Derivation::Series("gaps"),
-                // A rate would say that more is better.
-                quantity: Some(Quantity::Count),
-                detail: false,
-            },
+            Output::named("longest", "longest time between two readings").quantity(Quantity::Latency),
+            // A rate would say that more is better.
+            Output::named("gaps", "gaps of more than 1 us per second").quantity(Quantity::Count),
         ],
         params: &[CPUS],
         scaling: Scaling::alone("it goes to all CPUs itself (cpus=all), and states values"),
@@ -63,17 +60,18 @@ pub(crate) static BENCH: Benchmark = Benchmark {
     run: Run::Here(run),
 };
 
-/// A distance between two readings above this is a gap, in seconds.
+/// The shortest gap between two readings, in seconds.
 const GAP: f64 = 1e-6;
-/// The first pass, which brings in the pages, in seconds.
+/// Length of the first pass, which brings in the pages, in seconds.
 const WARM: f64 = 200e-6;
-/// Gaps that a task keeps one by one; those beyond are counted and added up.
+/// The gaps that a task keeps individually; further gaps are only counted and added up.
 const KEPT: usize = 1000;
-/// How much waiting for the CPU may stay unexplained, in seconds: waits below a gap, and what the kernel's clock
-/// rounds. At load 30 up to 0.13 ms were seen; without its gaps a busy machine leaves whole turns of 4 ms unexplained.
+/// How much waiting for the CPU the gaps need not explain, in seconds: waits shorter than a gap,
+/// and rounding by the kernel's clock. Up to 0.13 ms were seen at load 30. If a busy machine's gaps
+/// were missed, whole time slices of 4 ms would be unexplained.
 const UNEXPLAINED: f64 = 1e-3;
 
-/// What a task found: the words at the start of its row. Times in ticks of the clock that it read.
+/// The words at the start of a task's row. Times are in ticks of the clock that it reads.
 #[derive(Clone, Copy)]
 enum Found {
     Elapsed,
@@ -81,14 +79,15 @@ enum Found {
     Longest,
     Gaps,
     Readings,
-    /// From before the reading of the kernel's counters to after it, without what is in `Elapsed`.
+    /// Time from before the first reading of the kernel's counters to after the last, without
+    /// `Elapsed`.
     Outside,
-    /// Nanoseconds, plus one; 0 where the kernel does not count them.
+    /// Nanoseconds plus one; 0 where the kernel does not count them.
     Waited,
     Preempted,
     Faults,
     Elsewhere,
-    /// How many there are.
+    /// The number of words above.
     All,
 }
 
@@ -97,7 +96,7 @@ const WIDTH: usize = Found::All as usize + KEPT;
 /// The gaps between readings of a clock.
 struct Gaps<'r> {
     last: u64,
-    /// The longest distance that is no gap, in ticks.
+    /// The longest distance that is not a gap, in ticks.
     ordinary: u64,
     stolen: u64,
     longest: u64,
@@ -113,7 +112,7 @@ impl<'r> Gaps<'r> {
 
     #[inline(always)]
     fn see(&mut self, now: u64) {
-        // A clock that runs backwards gives no gap.
+        // A clock that runs backwards makes no gap.
         let distance = now.saturating_sub(self.last);
         self.last = now;
         self.readings += 1;
@@ -128,7 +127,7 @@ impl<'r> Gaps<'r> {
     }
 }
 
-/// Reads the clock for `ticks`; returns how many it took.
+/// Reads the clock for `ticks`; returns the ticks that it took.
 #[inline(never)]
 fn spin(read: fn() -> u64, ticks: u64, gaps: &mut Gaps<'_>) -> u64 {
     let start = gaps.last;
@@ -138,11 +137,11 @@ fn spin(read: fn() -> u64, ticks: u64, gaps: &mut Gaps<'_>) -> u64 {
     gaps.last - start
 }
 
-/// Watches one CPU and writes down what it found.
+/// Watches one CPU and records the result in its row.
 fn watch(cpu: u32, row: &[AtomicU64], read: fn() -> u64, hz: f64, seconds: f64) -> i32 {
     let ticks = |s: f64| (s * hz) as u64;
     let (found, kept) = row.split_at(Found::All as usize);
-    // With every reading taken for a gap, so that the rare way through the loop is brought in as well.
+    // Treats every reading as a gap, so that the rare path through the loop is brought in as well.
     spin(read, ticks(WARM), &mut Gaps::new(read(), 0, kept));
     kept.iter().for_each(|word| word.store(0, SeqCst));
 
@@ -190,7 +189,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
         let count = |what: Found| row[what as usize] as f64;
         let time = |what: Found| count(what) / hz;
         let ordinary = (time(Found::Elapsed) - time(Found::Stolen)) / (count(Found::Readings) - count(Found::Gaps));
-        // Not a number when all readings are gaps.
+        // NaN if all readings are gaps.
         let fine = ordinary <= GAP / 2.0;
         if !fine {
             return Err(BenchError::Unsupported(format!(
@@ -206,7 +205,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
         }
         if row[Found::Waited as usize] > 0 {
             let waited = (count(Found::Waited) - 1.0) * 1e-9;
-            // A twentieth for what the two clocks differ.
+            // A twentieth is allowed for the difference of the two clocks.
             unexplained = unexplained.max(waited * 0.95 - time(Found::Stolen) - time(Found::Outside));
         }
     }
@@ -259,7 +258,7 @@ mod tests {
         for now in [1020, 1120, 1300, 1290, 1310, 5310, 5320, 5500] {
             gaps.see(now);
         }
-        // 180, 4000 and 180; 100 is none, and a step backwards is none. Two are kept.
+        // 180, 4000 and 180 are gaps; 100 and a step backwards are not. Two are kept.
         assert_eq!((gaps.count, gaps.stolen, gaps.longest, gaps.readings), (3, 4360, 4000, 8));
         let kept: Vec<u64> = kept.iter().map(|word| word.load(SeqCst)).collect();
         assert_eq!(kept, [180, 4000]);

@@ -1,7 +1,7 @@
-//! The same task on one CPU or on every CPU at once, each with a row of words for what it finds.
+//! The same task on one CPU or on every CPU at once, each with a row of words for its results.
 //!
-//! The tasks are children that all wait at a gate, so that none of them sees the others being made. They die with the
-//! worker, and the worker sleeps while they work.
+//! The tasks are children that all wait at a gate, so that none is disturbed by the creation of the
+//! others. They die with the worker, and the worker sleeps while they run.
 
 use super::cpus_of_the_run;
 use groma_harness::prelude::*;
@@ -12,19 +12,14 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::SeqCst};
 use std::time::Duration;
 
 /// Where the tasks are.
-pub(super) const CPUS: Param = Param {
-    name: "cpus",
-    help: "the CPU on which the round starts, or all allowed ones at once",
-    kind: ParamKind::Word(&["one", "all"]),
-    quick: &[],
-    default: &["one"],
-    full: &["one", "all"],
-};
+pub(super) const CPUS: Param =
+    Param::word("cpus", "the CPU on which the round starts, or all allowed ones at once", &["one", "all"])
+        .quick(&["one"]);
 
-/// How long to wait for the tasks before looking whether they are all alive.
+/// How long to wait for the tasks before checking that all are alive.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// The words of the gate: how many tasks wait at it, and whether it is open.
+/// The words of the gate: the number of waiting tasks, and whether the gate is open.
 const READY: usize = 0;
 const OPEN: usize = 1;
 
@@ -39,8 +34,8 @@ pub(super) struct Tasks {
 }
 
 impl Tasks {
-    /// Makes a task on each CPU that the parameter names. When the gate opens it runs `body` with its CPU and its row
-    /// of `width` words, which are 0 and in memory.
+    /// Starts a task on each CPU that the parameter names. When the gate opens, the task runs
+    /// `body` with its CPU and its row of `width` words, which are 0 and resident.
     pub(super) fn new(ctx: &Ctx, width: usize, body: impl Fn(u32, &[AtomicU64]) -> i32) -> Result<Tasks, BenchError> {
         let all = ctx.word(CPUS.name) == "all";
         let cpus = if all { cpus_of_the_run()? } else { vec![counters::current_cpu()] };
@@ -53,7 +48,7 @@ impl Tasks {
                     eprintln!("a task cannot be pinned to CPU {cpu}: {e}");
                     return 1;
                 }
-                // A child finds shared memory unmapped: the faults come now.
+                // Shared memory is not mapped in a new child: take the faults now.
                 row.iter().for_each(|word| word.store(0, SeqCst));
                 gate[READY].fetch_add(1, SeqCst);
                 shared::wake(&gate[READY]);
@@ -68,7 +63,7 @@ impl Tasks {
         Ok(tasks)
     }
 
-    /// Sleeps until all are at the gate.
+    /// Sleeps until all tasks are at the gate.
     fn gather(&mut self) -> Outcome {
         loop {
             let ready = self.gate[READY].load(SeqCst);
@@ -77,14 +72,14 @@ impl Tasks {
             }
             shared::wait(&self.gate[READY], ready, Some(LOOK));
             for child in &mut self.children {
-                if let Some(exit) = child.poll().context("looking after the tasks")? {
+                if let Some(exit) = child.poll().context("polling the tasks")? {
                     return Err(BenchError::Failed(format!("a task {exit} before it began")));
                 }
             }
         }
     }
 
-    /// Opens the gate, waits until all have done their work, and reads what each one found.
+    /// Opens the gate, waits until all tasks have finished, and returns their rows.
     pub(super) fn work(mut self) -> Result<Vec<Vec<u64>>, BenchError> {
         self.gate[OPEN].store(1, SeqCst);
         shared::wake(&self.gate[OPEN]);

@@ -1,22 +1,28 @@
-//! A task that wakes every millisecond: how late it is each time, on one CPU or on all at once.
+//! A task that wakes every millisecond: how late each wake-up is, on one CPU or on all at once.
 //!
-//! Measures the overshoot of absolute sleeps that follow each other in a fixed rhythm, as a control loop or an audio
-//! thread has them: timer interrupt, way out of idleness, the scheduler's choice, the switch. Does not measure single
-//! sleeps of other lengths and by other calls (`timer.sleep`), nor wake-ups by another task (`sched.wakeup`).
+//! **Measures:** The overshoot of absolute sleeps that follow each other in a fixed rhythm, as in a
+//! control loop or an audio thread: the timer interrupt, the exit from the idle state, the
+//! scheduler's choice, and the switch.
 //!
-//! Method: a task on each CPU sleeps by `clock_nanosleep` until one millisecond after the time at which it should have
-//! been woken last. No period is left out: a task that was held up for five of them counts all five, each as late as it
-//! was. The timer slack is 1 ns, since slack is the subject of `timer.sleep`. Each overshoot is a value of its own; the
-//! record shows their distribution, and the fact periodic.worst_cpu where the latest was.
+//! **Does not measure:** Single sleeps of other lengths and by other calls (`timer.sleep`), or
+//! wake-ups by another task (`sched.wakeup`).
 //!
-//! Proofs: no sleep ended before its time, by the clock that the timers run on, and each task has woken as often as it
-//! should.
+//! **Method:** A task on each CPU sleeps with `clock_nanosleep` until one millisecond after its
+//! previous due time. No period is skipped: a task held up for five periods counts all five, each
+//! as late as it was. The timer slack is 1 ns, since slack is the subject of `timer.sleep`. Each
+//! overshoot is a value of its own, so that the record shows their distribution; the fact
+//! periodic.worst_cpu names the CPU of the latest one.
 //!
-//! Traps: relative sleeps drift, and leave the worst out, since a late task asks for its next sleep late; an ordinary
-//! task's worst case is the scheduler's business, a real-time task's that of the kernel and of the machine; in a
-//! virtual machine both are the host's.
+//! **Proofs:** No sleep ends before its time by the clock that the timers run on, and each task
+//! wakes once per period.
 //!
-//! Source: rt-tests `cyclictest`; os-methods.md 2.18 (a).
+//! **Pitfalls:**
+//! - Relative sleeps drift, and omit the worst cases, since a late task asks for its next sleep
+//!   late.
+//! - The worst case of an ordinary task depends on the scheduler, that of a real-time task on the
+//!   kernel and the machine. In a virtual machine both depend on the host.
+//!
+//! **Sources:** rt-tests `cyclictest`. See docs/methods/operating-system.md#periodic-wake-ups.
 
 use super::per_cpu::{CPUS, Tasks};
 use super::{POLICY, take_policy};
@@ -37,7 +43,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         lineage: &["rt-tests:cyclictest"],
         interference: Interference::Blocking,
         target_half_width: 0.05,
-        quick: false,
+        tier: Tier::Standard,
         ..Info::new("sched.periodic")
     },
     run: Run::Here(run),
@@ -46,13 +52,13 @@ pub(crate) static BENCH: Benchmark = Benchmark {
 const PERIOD_NS: u64 = 1_000_000;
 /// Periods that are not counted: the first ones bring in the pages.
 const WARM: usize = 2;
-/// So many periods make a round, however short its time is.
+/// The fewest periods in a round, however short its time limit is.
 const FEWEST: u64 = 10;
-/// More values than this only fill the store.
+/// The most periods in a round: more values would only fill the store.
 const MOST: u64 = 1000;
 
-/// Wakes once in each period until the row is full; 0, or 1 when the clock could not be waited for. Tests bring a clock of
-/// their own.
+/// Wakes once per period until the row is full. Returns 0, or 1 if the sleep failed. Tests pass a
+/// clock of their own.
 fn wake_periodically(row: &[AtomicU64], now_ns: impl Fn() -> u64, until: impl Fn(u64) -> io::Result<()>) -> i32 {
     let mut next = now_ns();
     let mut wake = || {
@@ -72,7 +78,7 @@ fn wake_periodically(row: &[AtomicU64], now_ns: impl Fn() -> u64, until: impl Fn
     }
     for word in row {
         let Some(late) = wake() else { return 1 };
-        // So that a word that was never written is told from a wake-up without delay.
+        // Distinguishes a word that was never written from a wake-up without delay.
         word.store(late.wrapping_add(1), SeqCst);
     }
     0
@@ -80,7 +86,7 @@ fn wake_periodically(row: &[AtomicU64], now_ns: impl Fn() -> u64, until: impl Fn
 
 fn run(ctx: &mut Ctx) -> Outcome {
     take_policy(ctx)?;
-    // Inherited by the tasks. Where there is no slack to set, there is none in force.
+    // Inherited by the tasks. Where the slack cannot be set, there is none.
     drop(set_timer_slack(1));
     if let Ok(ns) = timer_slack() {
         ctx.fact("timer.slack_ns", ns);
@@ -121,7 +127,7 @@ mod tests {
                 match try_out(&BENCH, &[("cpus", cpus), ("policy", policy)], None) {
                     Ok(tried) => {
                         let values = tried.result.series("").map_or(0, |s| s.values.len());
-                        // The box of a test holds 20 periods.
+                        // The time limit of a test holds 20 periods.
                         assert_eq!(values, 20 * many, "{cpus} {policy}");
                         assert_eq!(tried.proven("wake-ups per period of each task"), 1.0);
                         assert_eq!(tried.proven("wake-ups before their time"), 0.0);
@@ -135,7 +141,8 @@ mod tests {
 
     #[test]
     fn a_late_task_counts_every_period_that_it_missed() {
-        // Woken on time, but for the third period after the warm-up, when the task is held up for three and a half.
+        // Woken on time, except for the third period after the warm-up, when the task is held up
+        // for three and a half periods.
         let now = Cell::new(0);
         let until = |at: u64| {
             let held_up = if at == (WARM as u64 + 3) * PERIOD_NS { PERIOD_NS * 7 / 2 } else { 0 };

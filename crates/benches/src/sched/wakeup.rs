@@ -1,25 +1,34 @@
-//! Waking a sleeping task: from just before the waker's call to the moment at which the woken task runs.
+//! Waking a sleeping task: from just before the waker's call until the woken task runs.
 //!
-//! Measures one way: the waker's way into the kernel, the choice of a CPU, the interrupt to it and its way out of
-//! idleness, the switch, and the woken task's way out; beside an idle machine or beside busy tasks, which the woken one
-//! has to displace. Does not measure round trips, nor hand-overs on one CPU (`ctx.futex`).
+//! **Measures:** One way: the waker's entry into the kernel, the choice of a CPU, the interrupt to
+//! it and its exit from the idle state, the switch, and the woken task's return from the kernel. It
+//! is measured on an otherwise idle machine or beside busy tasks, which the woken task has to
+//! displace.
 //!
-//! Method: the waker reads the clock and wakes by a futex; the woken task's first act is to read the same clock, and
-//! the difference is the value. Both are processes of one machine. With `free` placement the scheduler may put both on
-//! one CPU, and does where that is cheaper: the fact wakeup.same_cpu says how often. Between two wake-ups the waker
-//! rests for a random time of 50 to 450 us, so that the other side sleeps, its CPU goes idle, and the wake-ups do not
-//! lock onto ticks. The background load is a number of tasks that never sleep, in percent of the CPUs of the run, not
-//! pinned. Each wake-up is a value of its own: the record shows their distribution.
+//! **Does not measure:** Round trips, or hand-overs on one CPU (`ctx.futex`).
 //!
-//! Proofs: only wake-ups count of which the kernel said that somebody slept and was woken; the woken side slept as
-//! often, as the kernel counted; none arrived before it was posted; the busy tasks were at work to the end, and each
-//! had been seen at work before anything was measured.
+//! **Method:** The waker reads the clock and wakes with a futex; the woken task's first action is
+//! to read the same clock, and the difference is the value. Both are processes on one machine. Each
+//! wake-up is a value of its own, so that the record shows their distribution. With `free`
+//! placement the scheduler may put both on one CPU, and does so where that is cheaper: the fact
+//! wakeup.same_cpu is the share of such wake-ups.
 //!
-//! Traps: a wake-up that finds the other side awake measures a cache line; a fixed rhythm samples one idle state only;
-//! in a virtual machine an idle CPU is woken by way of the host; a CPU quota looks like a wake-up of 100 ms; a load
-//! that stays in a benchmark's name after it has died.
+//! Between two wake-ups the waker rests for a random time of 50 to 450 us, so that the peer sleeps,
+//! its CPU goes idle, and wake-ups do not lock onto ticks. The background load is a number of tasks
+//! that never sleep, in percent of the CPUs of the run, and not pinned.
 //!
-//! Source: schbench; os-methods.md 2.18 (b).
+//! **Proofs:** A wake-up counts only if the kernel reports that it woke a sleeper; by the kernel's
+//! count the woken process slept as often; no wake-up arrives before it is posted; each busy task
+//! is seen to run before anything is measured, and all run to the end.
+//!
+//! **Pitfalls:**
+//! - A wake-up of a peer that is awake measures a cache line.
+//! - A fixed rhythm samples one idle state only.
+//! - In a virtual machine an idle CPU is woken through the host.
+//! - A CPU quota looks like a wake-up of 100 ms.
+//! - The busy tasks may die while the benchmark still claims a load.
+//!
+//! **Sources:** schbench. See docs/methods/operating-system.md#wake-up-latency.
 
 use super::load::Load;
 use crate::proofs;
@@ -39,14 +48,11 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         about: about!("wakeup.rs"),
         iteration: "one wake-up",
         timing: Timing::Stated,
-        params: &[Param {
-            name: "load",
-            help: "busy tasks in the background, in percent of the CPUs",
-            kind: ParamKind::CountOf(Memory::PerMember(Memory::TASK)),
-            quick: &[],
-            default: &["0", "100"],
-            full: &["0", "50", "100", "150"],
-        }],
+        params: &[Param::count("load", "busy tasks in the background, in percent of the CPUs")
+            .takes(Memory::PerMember(Memory::TASK))
+            .quick(&["0"])
+            .standard(&["100"])
+            .full(&["50", "150"])],
         scaling: Scaling::alone("it states values instead of taking samples"),
         placements: &[Placement::SameLlc, Placement::Free],
         lineage: &["schbench:wakeup"],
@@ -59,20 +65,21 @@ pub(crate) static BENCH: Benchmark = Benchmark {
 
 /// Wake-ups that are not counted: the first ones bring in the pages.
 const WARM: usize = 3;
-/// So many make a round, however long they take.
+/// The fewest wake-ups in a round, however long they take.
 const FEWEST: usize = 10;
-/// More values than this only fill the store.
+/// The most wake-ups in a round: more values would only fill the store.
 const MOST: usize = 1000;
-/// The waker rests so long between two wake-ups, at random, in nanoseconds.
+/// The waker's random rest between two wake-ups, in nanoseconds.
 const REST_NS: std::ops::Range<u64> = 50_000..450_000;
-/// How long to wait for the other side before looking whether it is still there.
+/// How long to wait for the peer before checking that it is alive.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// What both sides see.
+/// State shared by the waker and its peer.
 struct Words {
-    /// The number of the last wake-up, what the woken side sleeps on; and of the last that arrived, for the waker.
+    /// The number of the last wake-up posted, on which the peer sleeps; that of the last wake-up
+    /// arrived, for the waker; and whether the measurement is over.
     numbers: Shared<AtomicU32>,
-    /// When that one arrived, and on which CPU; and the waker's CPU.
+    /// When the last wake-up arrived, and on which CPU; and the waker's CPU.
     time: Shared<AtomicU64>,
 }
 
@@ -90,19 +97,19 @@ impl Words {
         &self.numbers[64]
     }
 
-    /// Whether the last wake-up went from a CPU to the same one.
+    /// Whether the last wake-up stayed on the waker's CPU.
     fn same_cpu(&self) -> bool {
         self.time[1].load(SeqCst) == self.time[2].load(SeqCst)
     }
 
     fn new() -> Result<Words, BenchError> {
         Ok(Words {
-            numbers: Shared::new(96).context("sharing memory with the other side")?,
-            time: Shared::new(3).context("sharing memory with the other side")?,
+            numbers: Shared::new(96).context("sharing memory with the peer")?,
+            time: Shared::new(3).context("sharing memory with the peer")?,
         })
     }
 
-    /// The life of the woken side.
+    /// The body of the woken process.
     fn be_woken(&self) -> i32 {
         let mut last = 0;
         loop {
@@ -123,7 +130,8 @@ impl Words {
         }
     }
 
-    /// Wakes the other side and waits until it has been there: how long it took; `None` when it was not asleep.
+    /// Wakes the peer and waits until it has run. Returns the latency in nanoseconds, or `None` if
+    /// the peer was not asleep.
     fn wake(&self, number: u32, peer: &mut Child) -> Result<Option<i64>, BenchError> {
         self.time[2].store(current_cpu().into(), SeqCst);
         let posted = Monotonic.now_ns();
@@ -136,16 +144,16 @@ impl Words {
             }
             shared::wait(self.arrived(), seen, Some(LOOK));
             if self.arrived().load(SeqCst) == seen
-                && let Some(exit) = peer.poll().context("looking after the other side")?
+                && let Some(exit) = peer.poll().context("polling the peer")?
             {
-                return Err(BenchError::Failed(format!("the woken side {exit}")));
+                return Err(BenchError::Failed(format!("the woken process {exit}")));
             }
         }
         let arrived = self.time[0].load(SeqCst);
         Ok((woken == 1).then_some(arrived as i64 - posted as i64))
     }
 
-    /// The other side leaves.
+    /// Makes the peer exit.
     fn end(&self) {
         self.over().store(1, SeqCst);
         self.posted().store(0, SeqCst);
@@ -163,7 +171,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let mut end = u64::MAX;
     while counted < FEWEST || (counted < MOST && ctx.now_ns() < end) {
         let rest = REST_NS.start + ctx.rng().below(REST_NS.end - REST_NS.start);
-        // A rest that a signal cuts short is as good.
+        // A rest cut short by a signal is fine.
         drop(sleep::until(sleep::now_ns() + rest));
         posted += 1;
         let late = words.wake(posted, &mut peer)?;
@@ -181,19 +189,19 @@ fn run(ctx: &mut Ctx) -> Outcome {
             None => awake += 1,
         }
         if awake > MOST as u64 {
-            return Err(BenchError::Failed(format!("the other side was awake at {awake} of {posted} wake-ups")));
+            return Err(BenchError::Failed(format!("the peer was awake at {awake} of {posted} wake-ups")));
         }
     }
     words.end();
     load.stop(ctx)?;
-    let peer = peer.wait().context("waiting for the woken side")?;
+    let peer = peer.wait().context("waiting for the woken process")?;
     proofs::peer_ended_well(ctx, &peer);
     ctx.prove("wake-ups that arrived before they were posted", "0", early as f64, 0.0..=0.0);
     if peer.usage.voluntary + peer.usage.involuntary > 0 {
         let sleeps = peer.usage.voluntary as f64 / counted as f64;
         ctx.prove("times that the woken side slept, per wake-up", "1 (0.9 or more)", sleeps, 0.9..);
     } else {
-        ctx.note("the kernel counts no switches; that somebody slept is what each wake-up answered");
+        ctx.note("the kernel counts no switches; each wake-up's answer shows that the peer slept");
     }
     let shared = f64::from(shared) / counted as f64;
     if pinned_apart {
@@ -225,7 +233,7 @@ mod tests {
     fn who_is_awake_is_not_woken() {
         let words = Words::new().expect("memory");
         let mut peer = groma_harness::sys::fork::fork(|| {
-            // Looks without ever sleeping.
+            // Polls without ever sleeping.
             while words.posted().load(SeqCst) == 0 {
                 std::hint::spin_loop();
             }

@@ -1,15 +1,18 @@
 //! Known ratios: a chain of dependent additions takes time in proportion to its length.
 //!
-//! Measures nothing but the harness: chains of k, 2k and 4k operations have to take 1 : 2 : 4, within 0.2 %
-//! (harness-methods.md V2).
+//! **Measures:** Only the harness: chains of k, 2k and 4k operations have to take 1 : 2 : 4, within
+//! 0.2 %.
 //!
-//! Method: additions of a register to a register in assembly, each of which waits for the one before. The iterations of an
-//! interval are one long chain: a core begins the next of several chains while it ends the last, and 2 x 6,400 additions
-//! were seen to take 0.7 % less time than 12,800.
+//! **Method:** Additions of a register to a register in assembly, each of which waits for the one
+//! before. The iterations of an interval are one long chain: a core starts the next of several
+//! chains while it ends the last, and 2 x 6,400 additions took 0.7 % less time than 12,800 (2-vCPU
+//! KVM guest).
 //!
-//! Traps: lengths are rounded up to whole blocks of 64, so the default ones are multiples.
+//! **Pitfalls:** Lengths are rounded up to whole blocks of 64, so the default ones are multiples of
+//! 64.
 //!
-//! Source: harness-methods.md V2.
+//! **Sources:** See docs/methods/operating-system.md#self-tests and
+//! docs/methods/timing.md#tests-of-the-harness.
 
 use groma_harness::prelude::*;
 use groma_harness::sys::arch;
@@ -18,16 +21,11 @@ pub(crate) static BENCH: Benchmark = Benchmark {
     info: Info {
         summary: "Chains of known ratio, to check the harness",
         about: about!("add_chain.rs"),
-        iteration: "one chain of so many additions",
-        params: &[Param {
-            name: "ops",
-            help: "dependent additions in the chain",
-            kind: ParamKind::Count,
-            quick: &[],
-            default: &["6400", "12800", "25600"],
-            full: &[],
-        }],
-        default: false,
+        iteration: "one chain of dependent additions",
+        params: &[Param::count("ops", "dependent additions in the chain")
+            .quick(&["6400"])
+            .standard(&["12800", "25600"])],
+        tier: Tier::Named,
         ..Info::new("selftest.add_chain")
     },
     run: Run::Here(run),
@@ -55,7 +53,7 @@ mod tests {
 
     #[test]
     fn the_default_lengths_are_whole_blocks() {
-        for ops in BENCH.info.params[0].default {
+        for ops in BENCH.info.params[0].values(Tier::Standard) {
             assert!(ops.parse::<u64>().is_ok_and(|n| n.is_multiple_of(arch::CHAIN_UNROLL)), "{ops}");
         }
     }

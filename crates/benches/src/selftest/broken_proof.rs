@@ -1,8 +1,10 @@
-//! Measures, but its evidence says that what it claims did not happen; the round has to be `failed`, whatever the value.
+//! States a proof that does not hold: the round has to be `failed`, whatever its value.
 //!
-//! Measures a short arithmetic chain, of no interest.
+//! **Measures:** A short chain of additions, whose value does not matter.
 //!
-//! Source: architecture.md, the selftest family.
+//! **Method:** After the measurement it states a proof that does not hold.
+//!
+//! **Sources:** See docs/methods/operating-system.md#self-tests.
 
 use groma_harness::prelude::*;
 
@@ -11,7 +13,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         summary: "Breaks its proof: must come back as failed, with the proof",
         about: about!("broken_proof.rs"),
         iteration: "one chain of additions",
-        default: false,
+        tier: Tier::Named,
         ..Info::new("selftest.broken_proof")
     },
     run: Run::Here(run),

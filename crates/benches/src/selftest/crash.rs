@@ -1,8 +1,11 @@
-//! Reads memory that may not be read; the round has to be `failed` and tell the signal.
+//! Reads forbidden memory: the round has to be `failed` and report the signal.
 //!
-//! Measures nothing. A real bad access, because a raised SIGSEGV does not end a Rust process. No core file is written.
+//! **Measures:** Nothing.
 //!
-//! Source: architecture.md, the selftest family.
+//! **Method:** It makes a real bad access, because a raised SIGSEGV does not end a Rust process. No
+//! core file is written.
+//!
+//! **Sources:** See docs/methods/operating-system.md#self-tests.
 
 use groma_harness::prelude::*;
 use groma_harness::sys::{fault, process};
@@ -11,7 +14,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
     info: Info {
         summary: "Crashes: must come back as failed, with the signal",
         about: about!("crash.rs"),
-        default: false,
+        tier: Tier::Named,
         ..Info::new("selftest.crash")
     },
     run: Run::Here(run),
@@ -30,7 +33,7 @@ mod tests {
 
     #[test]
     fn is_ended_by_a_signal() {
-        /// SIGSEGV everywhere on Linux.
+        /// SIGSEGV on every architecture of Linux.
         const BAD_ACCESS: i32 = 11;
         let child = fork::fork(|| i32::from(try_out(&BENCH, &[], None).is_ok())).expect("fork");
         assert_eq!(child.wait().expect("wait").signal(), Some(BAD_ACCESS));

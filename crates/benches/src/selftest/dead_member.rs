@@ -1,8 +1,12 @@
-//! Member 1 of the worker group leaves in the middle of its loop; the round has to be `failed`, naming the member.
+//! Member 1 of a worker group exits in its loop: the round has to be `failed` and name it.
 //!
-//! Measures nothing: the others' samples must not count, since the worker group was not complete.
+//! **Measures:** Nothing: the samples of the other members must not count, since the worker group
+//! was not complete.
 //!
-//! Source: harness-methods.md V12.
+//! **Method:** Member 1 exits with code 3 after 20 ms of work.
+//!
+//! **Sources:** See docs/methods/timing.md#start-of-a-worker-group and
+//! docs/methods/operating-system.md#self-tests.
 
 use groma_harness::prelude::*;
 use groma_harness::sys::clock::{Clock, Monotonic};
@@ -14,13 +18,14 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         about: about!("dead_member.rs"),
         iteration: "one chain of additions",
         scaling: Scaling::processes("a thread that leaves takes its process along"),
-        default: false,
+        tier: Tier::Named,
         ..Info::new("selftest.dead_member")
     },
     run: Run::Here(run),
 };
 
-/// How long the member works before it leaves, in nanoseconds: past the search for the length of a batch.
+/// How long the member works before it exits, in nanoseconds: longer than the search for the length
+/// of a batch.
 const LIFE_NS: u64 = 20_000_000;
 
 fn run(ctx: &mut Ctx) -> Outcome {

@@ -1,9 +1,12 @@
-//! Forks a process that has a second thread; the fork has to be refused and the round be `failed`, telling why.
+//! Forks with a second thread: the fork must be refused and the round `failed`, with the reason.
 //!
-//! Measures nothing. A lock that another thread holds at the moment of a fork stays locked in the child for ever; so a
-//! worker that has started a thread must not fork any more. The rule is enforced in workers, not in unit tests.
+//! **Measures:** Nothing.
 //!
-//! Source: architecture.md, the selftest family.
+//! **Method:** It starts a thread and then forks. A lock that another thread holds during a fork
+//! stays locked in the child for ever, so a worker that has started a thread must not fork any
+//! more. The rule is enforced in workers, not in unit tests.
+//!
+//! **Sources:** See docs/methods/operating-system.md#self-tests.
 
 use groma_harness::prelude::*;
 use groma_harness::sys::thread;
@@ -13,7 +16,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
     info: Info {
         summary: "Forks with two threads: must be refused and come back as failed",
         about: about!("fork_after_thread.rs"),
-        default: false,
+        tier: Tier::Named,
         ..Info::new("selftest.fork_after_thread")
     },
     run: Run::Here(run),

@@ -1,8 +1,10 @@
-//! Never comes back from its measured loop; the round has to be ended at its deadline and be `timeout`.
+//! Never returns from its measured loop: the round has to end at its deadline as `timeout`.
 //!
-//! Measures nothing, and sleeps for ever rather than burning a CPU.
+//! **Measures:** Nothing.
 //!
-//! Source: architecture.md, the selftest family.
+//! **Method:** It sleeps for ever rather than spin on a CPU.
+//!
+//! **Sources:** See docs/methods/operating-system.md#self-tests.
 
 use groma_harness::prelude::*;
 
@@ -10,7 +12,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
     info: Info {
         summary: "Hangs: must come back as timeout",
         about: about!("hang.rs"),
-        default: false,
+        tier: Tier::Named,
         ..Info::new("selftest.hang")
     },
     run: Run::Here(run),

@@ -1,9 +1,13 @@
-//! Executes a program that does not exist; the round has to be `failed`, never the time of a failure.
+//! Executes a program that does not exist: the round has to be `failed`, without a value.
 //!
-//! Measures nothing: a fork whose child cannot execute its program is quicker than one that can (lmbench `lat_proc exec`
-//! 343 against 809 us when its target is missing), so the child's exit code is looked at every time.
+//! **Measures:** Nothing.
 //!
-//! Source: lmbench-inventory.md N3.
+//! **Method:** It forks and executes, and checks the child's exit code every time. A fork whose
+//! child cannot execute its program is faster than one whose child can: lmbench `lat_proc exec`
+//! printed 343 us instead of 809 us without its program.
+//!
+//! **Sources:** See docs/methods/operating-system.md#numbers-from-failures and
+//! docs/methods/operating-system.md#self-tests.
 
 use groma_harness::prelude::*;
 use groma_harness::sys::process;
@@ -17,7 +21,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         timing: Timing::Each,
         scaling: Scaling::processes("it forks, which a process with threads must not"),
         interference: Interference::Tasks,
-        default: false,
+        tier: Tier::Named,
         ..Info::new("selftest.missing_exec")
     },
     run: Run::Here(run),

@@ -1,8 +1,11 @@
-//! Benchmarks of the harness itself: known lengths, and every way in which a benchmark can go wrong.
+//! Tests of the harness itself: known lengths, and every way in which a benchmark can fail.
 //!
-//! None is part of a run unless it is named. Tests of the program run them and check state and wording.
+//! None is part of a run unless it is named. Tests of the program run them and check states and
+//! messages.
 
 use groma_harness::Benchmark;
+use groma_harness::model::Family;
+use groma_harness::model::family::Say;
 
 mod add_chain;
 mod broken_proof;
@@ -17,6 +20,14 @@ mod panic;
 mod print;
 mod slow_member;
 mod spin;
+
+/// What the family says about itself.
+pub(crate) static ABOUT: Family = Family {
+    name: "selftest",
+    summary: "Tests of the harness itself; only measured when named",
+    says: Say::Nothing,
+    rows: &[],
+};
 
 pub(crate) const ALL: &[&Benchmark] = &[
     &spin::BENCH,
@@ -34,10 +45,10 @@ pub(crate) const ALL: &[&Benchmark] = &[
     &missing_exec::BENCH,
 ];
 
-/// Operations of the loop that these benchmarks run where what they measure does not matter.
+/// Additions per iteration of the filler loop.
 const FILLER_OPS: u64 = 6_400;
 
-/// That loop, about 2 us an iteration.
+/// The loop for benchmarks whose value does not matter, about 2 us per iteration.
 fn filler(iters: u64) {
     for _ in 0..iters {
         groma_harness::sys::arch::add_chain(FILLER_OPS);

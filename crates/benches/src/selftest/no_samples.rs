@@ -1,8 +1,10 @@
-//! Ends well without having measured anything; the round has to be `failed`: took no samples.
+//! Ends without an error and without a measurement: the round has to be `failed`.
 //!
-//! Measures nothing.
+//! **Measures:** Nothing.
 //!
-//! Source: architecture.md, the selftest family.
+//! **Method:** It returns at once; a round without samples has no value.
+//!
+//! **Sources:** See docs/methods/operating-system.md#self-tests.
 
 use groma_harness::prelude::*;
 
@@ -10,7 +12,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
     info: Info {
         summary: "Measures nothing: must come back as failed",
         about: about!("no_samples.rs"),
-        default: false,
+        tier: Tier::Named,
         ..Info::new("selftest.no_samples")
     },
     run: Run::Here(|_| Ok(())),

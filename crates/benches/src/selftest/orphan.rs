@@ -1,8 +1,12 @@
-//! Leaves a running child and a file behind; the round has to be `ok`, say so, and leave neither.
+//! Leaves a running child and a file behind: the round has to be `ok`, and both have to go.
 //!
-//! Measures a short arithmetic chain, of no interest. The child sleeps; the file is in the round's private directory.
+//! **Measures:** A short chain of additions, whose value does not matter.
 //!
-//! Source: architecture.md, the selftest family.
+//! **Method:** It forks a child that sleeps, and creates a file in the round's private directory.
+//! The round has to report and remove both.
+//!
+//! **Sources:** See docs/methods/operating-system.md#clean-up and
+//! docs/methods/operating-system.md#self-tests.
 
 use groma_harness::prelude::*;
 use groma_harness::sys::fork;
@@ -14,7 +18,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         iteration: "one chain of additions",
         needs: &[Need::WorkDir],
         scaling: Scaling::alone("one orphan is enough"),
-        default: false,
+        tier: Tier::Named,
         ..Info::new("selftest.orphan")
     },
     run: Run::Here(run),

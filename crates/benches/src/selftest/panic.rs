@@ -1,8 +1,10 @@
-//! Panics in its measured loop; the round has to be `failed` and tell the message.
+//! Panics in its measured loop: the round has to be `failed` and report the message.
 //!
-//! Measures nothing. The other rounds and the other benchmarks of the run go on.
+//! **Measures:** Nothing.
 //!
-//! Source: architecture.md, the selftest family.
+//! **Method:** It panics in the first iteration. The other rounds and benchmarks of the run go on.
+//!
+//! **Sources:** See docs/methods/operating-system.md#self-tests.
 
 use groma_harness::prelude::*;
 
@@ -10,7 +12,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
     info: Info {
         summary: "Panics: must come back as failed, with the message",
         about: about!("panic.rs"),
-        default: false,
+        tier: Tier::Named,
         ..Info::new("selftest.panic")
     },
     run: Run::Here(run),

@@ -1,8 +1,11 @@
-//! Prints to standard output, in the very words of a worker's result; the round has to be `ok` and its value its own.
+//! Prints a forged result to standard output: the round has to be `ok`, with its own value.
 //!
-//! Measures a short arithmetic chain, of no interest.
+//! **Measures:** A short chain of additions, whose value does not matter.
 //!
-//! Source: architecture.md, the selftest family.
+//! **Method:** Before the measurement it prints a complete result in the words of the worker's
+//! protocol.
+//!
+//! **Sources:** See docs/methods/operating-system.md#self-tests.
 
 use groma_harness::prelude::*;
 use std::io::Write;
@@ -12,13 +15,13 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         summary: "Prints to standard output: must come back as ok, unharmed",
         about: about!("print.rs"),
         iteration: "one chain of additions",
-        default: false,
+        tier: Tier::Named,
         ..Info::new("selftest.print")
     },
     run: Run::Here(run),
 };
 
-/// A complete result, if anybody took standard output for the protocol.
+/// A complete result, for anyone who took standard output for the protocol.
 const FORGED: &str = "state\tok\t\nvalue\t42\nend\n";
 
 fn run(ctx: &mut Ctx) -> Outcome {

@@ -1,9 +1,12 @@
-//! Member 1 of the worker group pauses in the middle of its loop; every sample that is kept must still have overlapped the whole
-//! group, and the pause must be in a sample, not between two.
+//! Member 1 of a worker group pauses in its loop: every kept sample must overlap the whole group.
 //!
-//! Measures a short arithmetic chain; the pause of member 1 makes its samples long, and only its own.
+//! **Measures:** A short chain of additions. The pause has to be in a sample of member 1, not
+//! between two, and makes only its own samples long.
 //!
-//! Source: harness-methods.md V12.
+//! **Method:** Member 1 works for 20 ms and pauses for 60 ms, again and again.
+//!
+//! **Sources:** See docs/methods/timing.md#overlap-proof and
+//! docs/methods/operating-system.md#self-tests.
 
 use groma_harness::prelude::*;
 use groma_harness::sys::clock::{Clock, Monotonic};
@@ -15,7 +18,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         about: about!("slow_member.rs"),
         iteration: "one chain of additions",
         interference: Interference::Blocking,
-        default: false,
+        tier: Tier::Named,
         ..Info::new("selftest.slow_member")
     },
     run: Run::Here(run),

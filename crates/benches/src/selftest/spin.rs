@@ -1,14 +1,16 @@
-//! Known truth: reads the clock until so many nanoseconds have passed.
+//! Known truth: reads the clock until a given number of nanoseconds has passed.
 //!
-//! Measures nothing but the harness: the value has to be the parameter, within 0.5 % or two steps of the clock
-//! (harness-methods.md V1).
+//! **Measures:** Only the harness: the value has to be the parameter, within 0.5 % or two steps of
+//! the clock.
 //!
-//! Method: the ends of the iterations of one interval are laid down in advance, one span apart. If each iteration
-//! began at its own reading of the clock, each would be longer by half a reading, which is more than 0.5 % of 1 us.
+//! **Method:** The ends of the iterations of one interval are computed in advance, one span apart.
+//! If each iteration began at its own reading of the clock, each would be longer by half a reading,
+//! which is more than 0.5 % of 1 us.
 //!
-//! Traps: the clock must be the harness's own, or two clocks are compared.
+//! **Pitfalls:** The clock must be the harness's own, or two clocks are compared.
 //!
-//! Source: harness-methods.md V1.
+//! **Sources:** See docs/methods/operating-system.md#self-tests and
+//! docs/methods/timing.md#tests-of-the-harness.
 
 use groma_harness::prelude::*;
 use groma_harness::sys::clock::{Clock, Monotonic};
@@ -18,15 +20,10 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         summary: "A spin of known length, to check the harness",
         about: about!("spin.rs"),
         iteration: "one spin of that length",
-        params: &[Param {
-            name: "span_ns",
-            help: "nanoseconds that one iteration lasts",
-            kind: ParamKind::Count,
-            quick: &[],
-            default: &["1000", "10000", "100000", "1000000"],
-            full: &[],
-        }],
-        default: false,
+        params: &[Param::count("span_ns", "nanoseconds that one iteration lasts")
+            .quick(&["1000"])
+            .standard(&["10000", "100000", "1000000"])],
+        tier: Tier::Named,
         ..Info::new("selftest.spin")
     },
     run: Run::Here(run),

@@ -1,18 +1,24 @@
-//! Sending oneself a signal and catching it: `tgkill`, the handler, the return from it.
+//! Sending a signal to oneself and catching it: `tgkill`, the handler, and the return from it.
 //!
-//! Measures from the call to after it: an unblocked signal that a thread sends to itself is delivered before the call
-//! returns, so one iteration is the call, the frame put on the stack, a handler that counts, and `rt_sigreturn`. The main
-//! value is all of it; `.check` is the same call with signal 0, which does everything but send; `.net` is their difference:
-//! what lmbench prints, where the difference comes from two runs and is dropped when it is not above zero.
+//! **Measures:** An unblocked signal that a thread sends to itself is delivered before the call
+//! returns, so one iteration is the call, the frame put on the stack, a handler that counts, and
+//! `rt_sigreturn`. The main value is all of it. `.check` is the same call with signal 0, which does
+//! everything but send. `.net` is their difference, which is what lmbench prints; there it comes
+//! from two runs and is dropped when it is not above zero.
 //!
-//! Method: many signals in one short interval, the two loops in turn within a round, so that their difference is paired.
-//! Proof: the handler has counted exactly the signals that were sent.
+//! **Method:** Many signals in one short interval. The two loops take turns within a round, so
+//! their difference is paired. The proof is that the handler has counted exactly the signals that
+//! were sent.
 //!
-//! Traps: libc's `raise` is several system calls; a signal that is already pending is not delivered twice, so signals sent
-//! faster than they are handled would look cheap; the frame holds the vector registers, and grows with them: the largest
-//! that this CPU needs is stated as a fact.
+//! **Pitfalls:**
+//! - libc's `raise` is several system calls.
+//! - A signal that is already pending is not delivered twice, so signals sent faster than they are
+//!   handled would look cheap.
+//! - The frame holds the vector registers and grows with them. The largest frame of this CPU is a
+//!   fact.
 //!
-//! Source: lmbench 1996 table 8, lmbench3 `lat_sig catch` (there `kill` of the own process).
+//! **Sources:** lmbench 1996 table 8; lmbench3 `lat_sig catch` (there `kill` of the own process).
+//! See docs/methods/operating-system.md#signals.
 
 use super::PROCESSES;
 use crate::work;
@@ -25,21 +31,9 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         about: about!("catch.rs"),
         iteration: "one tgkill, one run of the handler, one rt_sigreturn",
         outputs: &[
-            Output { derivation: Derivation::Series("signal"), ..Output::MAIN },
-            Output {
-                suffix: "check",
-                summary: "the same call with signal 0: no delivery",
-                derivation: Derivation::Series("check"),
-                quantity: None,
-                detail: true,
-            },
-            Output {
-                suffix: "net",
-                summary: "delivery alone: the main value less that of signal 0",
-                derivation: Derivation::Difference { of: "signal", minus: "check", per: 1.0 },
-                quantity: None,
-                detail: false,
-            },
+            Output::MAIN.series("signal"),
+            Output::named("check", "the same call with signal 0: no delivery").detail(),
+            Output::named("net", "delivery alone: the main value less that of signal 0").difference("signal", "check"),
         ],
         scaling: PROCESSES,
         lineage: &["lmbench1996:table8", "lmbench3:lat_sig catch"],
@@ -87,7 +81,7 @@ mod tests {
     use super::*;
     use groma_harness::testing::try_out;
 
-    /// The only test here that sends signals: the count of those caught is the whole process's.
+    /// The only test here that sends signals, since the count of caught signals is process-wide.
     #[test]
     fn every_signal_sent_is_caught() {
         let tried = try_out(&BENCH, &[], None).expect("every system has signals");

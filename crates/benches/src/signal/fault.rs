@@ -1,22 +1,30 @@
-//! An access that the hardware refuses, told to the program by a signal.
+//! An access that the hardware refuses, reported to the program by a signal.
 //!
-//! Measures the exception, the kernel's search for the mapping and its finding that this is not allowed, the frame on the
-//! stack, a handler that counts, `rt_sigreturn`, and the instruction once more. `write`: to a page that may only be read;
-//! `read`: of a page that may not be touched; `past_end`: of a mapped file beyond its end, where it is SIGBUS and the file
-//! system that says so. Does not measure a handler that does something about it (`signal.write_barrier`).
+//! **Measures:** The exception, the kernel's search for the mapping and its check of the
+//! permission, the frame on the stack, a handler that counts, `rt_sigreturn`, and the instruction
+//! again.
 //!
-//! Method: the handler returns, the instruction is run again, and is refused again: 256 times in one interval, with no other
-//! system call. Then the handler opens the page, so that the loop is left without a jump: one `mprotect` or `ftruncate` of
-//! some 1.2 us in 400 us, which is within the value. The page is closed again outside the timed part. The value is
-//! all of it, and nothing is taken off: what sending alone costs is `signal.catch`. With `stack=alternate` the handler has a
-//! stack of its own, as one has that must catch overflows.
-//! Proof: the handler has run exactly as often as was asked for.
+//! - `write` is to a read-only page.
+//! - `read` is of a page without any permission.
+//! - `past_end` is of a mapped file beyond its end, which is a SIGBUS raised by the file system.
 //!
-//! Traps: lmbench takes from this what catching costs in another run, itself a difference, and prints nothing when less than
-//! zero is left (0.09 to 8.03 us in six runs); Rust's runtime has a handler of its own on an alternate stack, which is put
-//! aside and put back; the frame holds the vector registers, and grows with them: the largest is a fact.
+//! **Does not measure:** A handler that reopens the page (`signal.write_barrier`).
 //!
-//! Source: lmbench 1996 table 8, lmbench3 `lat_sig prot` (there a page of a file, and the difference).
+//! **Method:** The handler returns, the instruction runs again and is refused again: 256 times in
+//! one interval, with no other system call. Then the handler opens the page, so the loop ends
+//! without a jump. That is one `mprotect` or `ftruncate` of some 1.2 us in 400 us, which stays in
+//! the value. The page is closed again outside the timed part. Nothing is subtracted; what sending
+//! alone costs is `signal.catch`. With `stack=alternate` the handler has its own stack, as a
+//! handler of stack overflows must. The proof is that the handler has run exactly once per access.
+//!
+//! **Pitfalls:**
+//! - lmbench subtracts the cost of catching from another run, itself a difference, and prints
+//!   nothing when less than zero is left (0.09 to 8.03 us in six runs).
+//! - Rust's runtime has its own handler on an alternate stack, which is saved and restored.
+//! - The frame holds the vector registers and grows with them. The largest frame is a fact.
+//!
+//! **Sources:** lmbench 1996 table 8; lmbench3 `lat_sig prot` (there a page of a file, and the
+//! difference). See docs/methods/operating-system.md#refused-accesses.
 
 use super::PROCESSES;
 use groma_harness::prelude::*;
@@ -29,22 +37,18 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         about: about!("fault.rs"),
         iteration: "256 refused accesses in a row; the value is of one",
         params: &[
-            Param {
-                name: "kind",
-                help: "write to a read-only page, read of a forbidden one, read beyond the end of a file",
-                kind: ParamKind::Word(&["write", "read", "past_end"]),
-                quick: &[],
-                default: &["write"],
-                full: &["write", "read", "past_end"],
-            },
-            Param {
-                name: "stack",
-                help: "on which the handler runs: the thread's, or one of its own",
-                kind: ParamKind::Word(&["thread", "alternate"]),
-                quick: &[],
-                default: &["thread"],
-                full: &["thread", "alternate"],
-            },
+            Param::word(
+                "kind",
+                "write to a read-only page, read of a forbidden one, read beyond the end of a file",
+                &["write", "read", "past_end"],
+            )
+            .quick(&["write"]),
+            Param::word(
+                "stack",
+                "on which the handler runs: the thread's, or one of its own",
+                &["thread", "alternate"],
+            )
+            .quick(&["thread"]),
         ],
         scaling: PROCESSES,
         lineage: &["lmbench1996:table8", "lmbench3:lat_sig prot"],

@@ -1,15 +1,17 @@
 //! Installing a signal handler: `rt_sigaction`, by number.
 //!
-//! Measures one system call that reads a new action and writes the old one out, as `sigaction` with both arguments does,
-//! without libc's copying between its own structure and the kernel's. No signal is sent.
+//! **Measures:** One system call that reads a new action and writes back the old one, as
+//! `sigaction` with both arguments does, without libc's copies between its own structure and the
+//! kernel's. No signal is sent.
 //!
-//! Method: two actions replace each other, many times in one short interval. Proof: what the kernel says it has replaced is
-//! the other of the two, every time.
+//! **Method:** Two actions replace each other, many times in one short interval. The proof is that
+//! the kernel reports the other of the two as replaced, every time.
 //!
-//! Traps: libc's wrapper (a separate cost, and `signal` is a different one again); sandboxes that keep their own table of
-//! handlers.
+//! **Pitfalls:** libc's wrapper is a separate cost, and `signal` is yet another one; sandboxes may
+//! keep their own table of handlers.
 //!
-//! Source: lmbench 1996 table 8, lmbench3 `lat_sig install`.
+//! **Sources:** lmbench 1996 table 8; lmbench3 `lat_sig install`. See
+//! docs/methods/operating-system.md#signals.
 
 use super::PROCESSES;
 use groma_harness::prelude::*;

@@ -1,15 +1,19 @@
-//! Asking whether one may send a signal: `kill` of one's own process with signal 0, by number.
+//! Checking whether a signal may be sent: `kill` of the own process with signal 0, by number.
 //!
-//! Measures the entry into the kernel, the search for the process by its id, and the check of permission; nothing is sent.
-//! It is the part of sending a signal that is there before any signal is (`signal.catch.check` is its like for a thread).
+//! **Measures:** The entry into the kernel, the lookup of the process by its id, and the permission
+//! check; nothing is sent. It is the part of sending that precedes any signal (`signal.catch.check`
+//! is its counterpart for a thread).
 //!
-//! Method: many calls in one short interval, each answer looked at. The proof is the same loop in a child cut off from the
-//! kernel.
+//! **Method:** Many calls in one short interval, each answer checked. The proof is the same loop in
+//! a child cut off from the kernel.
 //!
-//! Traps: lmbench takes it from what catching costs, in another run, and prints nothing when the rest is not positive; here
-//! it is a metric of its own. A process group or -1 instead of a process makes the kernel walk over many.
+//! **Pitfalls:**
+//! - lmbench subtracts it, from another run, from the cost of catching, and prints nothing when the
+//!   rest is not positive. Here it is its own metric.
+//! - A process group or -1 instead of a process makes the kernel walk over many.
 //!
-//! Source: lmbench3 `lat_sig catch`, whose baseline it is.
+//! **Sources:** lmbench3 `lat_sig catch`, whose baseline it is. See
+//! docs/methods/operating-system.md#signals.
 
 use crate::entry;
 use crate::work::Done;
@@ -22,7 +26,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         about: about!("kill.rs"),
         iteration: "one kill",
         lineage: &["lmbench3:lat_sig catch"],
-        quick: false,
+        tier: Tier::Standard,
         ..Info::new("signal.kill")
     },
     run: Run::Here(run),

@@ -1,7 +1,9 @@
-//! Signals.
+//! Signals. See docs/methods/operating-system.md#signals.
 
 use groma_harness::Benchmark;
+use groma_harness::model::Family;
 use groma_harness::model::Scaling;
+use groma_harness::model::family::{Figure, Say, first};
 
 mod catch;
 mod fault;
@@ -9,6 +11,17 @@ mod install;
 mod kill;
 mod rtt;
 mod write_barrier;
+
+/// What the family says about itself.
+pub(crate) static ABOUT: Family = Family {
+    name: "signal",
+    summary: "Installing, sending and catching signals",
+    says: Say::Led(&[
+        Say::Text("catching a signal costs {}", &[Figure::Value(first("signal.catch"))]),
+        Say::Text(", installing its handler {}", &[Figure::Value(first("signal.install"))]),
+    ]),
+    rows: &[],
+};
 
 pub(crate) const ALL: &[&Benchmark] =
     &[&install::BENCH, &kill::BENCH, &catch::BENCH, &fault::BENCH, &write_barrier::BENCH, &rtt::BENCH];

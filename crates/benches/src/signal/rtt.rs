@@ -1,18 +1,26 @@
-//! One signal there and back between two processes that wait for it.
+//! Round trip of a queued signal between two processes that wait for it.
 //!
-//! Measures the whole round trip: on each side `rt_tgsigqueueinfo` to the other and `rt_sigtimedwait` without a time, two
-//! wake-ups, and where both sides share a CPU two context switches. No handler runs: both sides keep the signal blocked and
-//! take it (`signal.catch` measures handlers). Never prints half of itself as "one way".
+//! **Measures:** The whole round trip: `rt_tgsigqueueinfo` to the other side and `rt_sigtimedwait`
+//! without a time-out on each side, two wake-ups, and two context switches where both sides share a
+//! CPU. No handler runs: both sides keep the signal blocked and take it.
 //!
-//! Method: each round trip is timed alone. A real-time signal carries a number in its value; each side sends one more than it
-//! was sent last, and stops at any other: none is lost, and none counts twice. The end of the other side is a signal, too,
-//! that is waited for with the other: its death ends the round at once instead of being waited for. The proof counts context
-//! switches on both sides, and the other side's exit code.
+//! **Does not measure:** Handlers (`signal.catch`), or one-way latency: half of a round trip is
+//! never reported as "one way".
 //!
-//! Traps: scheduler placement; signals that are no real-time ones are not queued, and the second of two is lost; to a process
-//! (and not to a thread) the kernel has to find out which thread is to have it: here it is told.
+//! **Method:** Each round trip is timed alone. A real-time signal carries a number; each side sends
+//! one more than it last received, and stops at any other number, so none is lost or counted twice.
+//! The peer's death sends a signal that is waited for as well, so it ends the round at once. The
+//! proofs count context switches on both sides and check the peer's exit code.
 //!
-//! Source: libMicro and others send signals to themselves or catch them (os-methods D8, D11); os-methods 2.2.
+//! **Pitfalls:**
+//! - The placement of the two sides.
+//! - Only real-time signals are queued; of two others the second is lost.
+//! - For a signal sent to a process the kernel has to choose a thread. Here it is sent to a thread.
+//! - libMicro and others send signals to themselves, or divide by a wrong number of them
+//!   (docs/methods/operating-system.md#work-that-was-not-done,
+//!   docs/methods/operating-system.md#timing-and-calibration).
+//!
+//! **Sources:** See docs/methods/operating-system.md#signals.
 
 use super::PROCESSES;
 use crate::proofs;
@@ -36,12 +44,12 @@ pub(crate) static BENCH: Benchmark = Benchmark {
     run: Run::Here(run),
 };
 
-/// What tells the other side to leave; no count comes near it.
+/// The number that tells the peer to exit; no count reaches it.
 const LEAVE: usize = usize::MAX;
-/// The other side's exit code when it was sent what it did not expect.
+/// The peer's exit code after a number that it did not expect.
 const UNEXPECTED: i32 = 2;
 
-/// The other side: answers each number with the next, until it is told to leave.
+/// The peer: answers each number with the next, until it is told to exit.
 fn answer(parent: Task, signals: &Blocked) -> i32 {
     let mut expected = 1;
     loop {
@@ -97,7 +105,7 @@ mod tests {
         assert_eq!(tried.proven("exit code of the other side"), 0.0);
     }
 
-    /// A number that is not the next one ends the other side, and the wait for its answer.
+    /// A number that is not the next one ends the peer, and the wait for its answer.
     #[test]
     fn a_lost_signal_is_noticed() {
         let signals = Blocked::new().expect("sigmask");

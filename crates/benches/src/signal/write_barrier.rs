@@ -1,16 +1,22 @@
-//! What a collector of garbage pays to hear of a first write: the page is closed, the write refused, the handler opens it.
+//! A garbage collector's write barrier: a closed page, a refused write, a handler that reopens it.
 //!
-//! Measures `mprotect` to read-only, the refused write, the signal, `mprotect` back in the handler, and the write. The main
-//! value is all of it; `.protect` is the same without the refusal: closing, opening, writing; `.net` is their difference, the
-//! delivery of the refusal and what follows from it.
+//! **Measures:** `mprotect` to read-only, the refused write, the signal, `mprotect` back in the
+//! handler, and the write. The main value is all of it. `.protect` is the same without the refusal:
+//! closing, opening, writing. `.net` is their difference: the refusal, its delivery, and what
+//! follows from it.
 //!
-//! Method: many turns in one short interval, the two loops in turn within a round, so that their difference is paired and
-//! never clamped. Proof: one refused write for each turn of the first loop, none in the second.
+//! **Method:** Many turns in one short interval. The two loops take turns within a round, so their
+//! difference is paired and never clamped. The proof is one refused write for each turn of the
+//! first loop, and none in the second.
 //!
-//! Traps: a page that was never written is not there, and its write is a fault of another kind (`vm.fault`): it is touched
-//! before; one page, one thread: with more, `mprotect` has to interrupt the other CPUs.
+//! **Pitfalls:**
+//! - A page that was never written is not present, and its first write is a fault of another kind
+//!   (`vm.fault`), so the page is touched beforehand.
+//! - With more than one thread, `mprotect` has to interrupt the other CPUs. Here there is one page
+//!   and one thread.
 //!
-//! Source: Appel and Li 1991 ("prot1", "trap", "unprot" for one page), os-methods 2.2.
+//! **Sources:** Appel and Li 1991 ("prot1", "trap", "unprot" for one page). See
+//! docs/methods/operating-system.md#refused-accesses.
 
 use super::PROCESSES;
 use crate::work;
@@ -23,26 +29,15 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         about: about!("write_barrier.rs"),
         iteration: "two mprotect, one refused write, one signal, one write",
         outputs: &[
-            Output { derivation: Derivation::Series("barrier"), ..Output::MAIN },
-            Output {
-                suffix: "protect",
-                summary: "the same without being refused: two mprotect and a write",
-                derivation: Derivation::Series("protect"),
-                quantity: None,
-                detail: true,
-            },
-            Output {
-                suffix: "net",
-                summary: "the refusal and its delivery: the main value less that without",
-                derivation: Derivation::Difference { of: "barrier", minus: "protect", per: 1.0 },
-                quantity: None,
-                detail: false,
-            },
+            Output::MAIN.series("barrier"),
+            Output::named("protect", "the same without being refused: two mprotect and a write").detail(),
+            Output::named("net", "the refusal and its delivery: the main value less that without")
+                .difference("barrier", "protect"),
         ],
         scaling: PROCESSES,
         interference: Interference::Faults,
         target_half_width: 0.02,
-        quick: false,
+        tier: Tier::Standard,
         ..Info::new("signal.write_barrier")
     },
     run: Run::Here(run),

@@ -1,15 +1,18 @@
-//! Another number for an open file, and giving it back: `dup` and `close`, by number.
+//! Duplicating a descriptor and closing it: `dup` and `close`, by number.
 //!
-//! Measures two system calls that touch the process's table of descriptors and the file's count of references, and nothing
-//! of the file itself: with `syscall.open_close` it tells the table from the look-up of a path.
+//! **Measures:** Two system calls that touch the process's descriptor table and the file's
+//! reference count, and nothing of the file itself. Compared with `syscall.open_close` it separates
+//! the table from the path lookup.
 //!
-//! Method: many pairs in one short interval, a descriptor of /dev/null. The kernel gives the lowest free number, so every
-//! pair has to give the same one: it would not if one were left open. The proof is the same loop in a child cut off from the
-//! kernel.
+//! **Method:** Many pairs in one short interval, on a descriptor of /dev/null. The kernel assigns
+//! the lowest free number, so every pair must return the same one; it would not if a descriptor
+//! were left open. The proof is the same loop in a child cut off from the kernel.
 //!
-//! Traps: threads share the table, and its lock: a worker group of threads measures that, and is not held to one number.
+//! **Pitfalls:** Threads share the table and its lock. A worker group of threads measures that, and
+//! need not get the same number.
 //!
-//! Source: libMicro `dup`, will-it-scale `dup1`.
+//! **Sources:** libMicro `dup`; will-it-scale `dup1`. See
+//! docs/methods/operating-system.md#calls-by-number.
 
 use crate::entry;
 use crate::work::Done;
@@ -24,7 +27,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         needs: &[Need::File("/dev/null")],
         iteration: "one dup and one close",
         lineage: &["libmicro:dup", "wis:dup1"],
-        quick: false,
+        tier: Tier::Standard,
         ..Info::new("syscall.dup_close")
     },
     run: Run::Here(run),
@@ -34,7 +37,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let null = std::fs::File::open("/dev/null").context("opening /dev/null")?;
     let fd = null.as_fd();
     let free = raw::dup_close(fd);
-    // Threads take each other's numbers.
+    // Threads share the table, so the lowest free number varies.
     let others = ctx.workers() > 1;
     let done = Done::new();
     let mut body = |iters| {
@@ -61,7 +64,8 @@ mod tests {
     use groma_harness::sys::fork;
     use groma_harness::testing::try_out;
 
-    /// In a child of its own: the other tests of this process take and give descriptors meanwhile.
+    /// Runs in its own child: other tests of this process open and close descriptors in the
+    /// meantime.
     #[test]
     fn every_pair_gives_the_same_number() {
         let child = fork::fork(|| {

@@ -1,17 +1,21 @@
-//! Asking for a file's properties by descriptor: `fstat`, by number.
+//! Reading a file's attributes by descriptor: `fstat`, by number.
 //!
-//! Measures the entry into the kernel, the way from descriptor to inode, and the copying out of a `struct stat`. Does not
-//! measure the look-up of a path: that is `syscall.stat`.
+//! **Measures:** The entry into the kernel, the way from descriptor to inode, and the copy of a
+//! `struct stat`.
 //!
-//! Method: many calls in one short interval on an empty file of our own, each answer looked at; the structure has to be
-//! filled afterwards. The call is `fstat` itself: glibc has for years made a `newfstatat` with an empty path of it, which
-//! costs half as much again. The proof is the same loop in a child cut off from the
-//! kernel.
+//! **Does not measure:** A path lookup (`syscall.stat`).
 //!
-//! Traps: that substitution by libc; a file that is not there, whose error is answered faster (lmbench prints the time of
-//! failing calls). The file system may have its own way of answering: it is recorded.
+//! **Method:** Many calls in one short interval on our own empty file. Each answer is checked, and
+//! the structure must be filled afterwards. The call is `fstat` itself; glibc has for years called
+//! `newfstatat` with an empty path instead, which costs half as much again. The proof is the same
+//! loop in a child cut off from the kernel.
 //!
-//! Source: lmbench3 `lat_syscall fstat`.
+//! **Pitfalls:**
+//! - That substitution by libc.
+//! - A missing file, whose error is answered faster (lmbench prints the time of failing calls).
+//! - The file system may implement the call itself; it is recorded.
+//!
+//! **Sources:** lmbench3 `lat_syscall fstat`. See docs/methods/operating-system.md#calls-by-number.
 
 use super::all_gave;
 use crate::entry;

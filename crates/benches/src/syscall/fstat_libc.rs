@@ -1,15 +1,17 @@
-//! Asking for a file's properties by descriptor as programs do: `fstat` of the C library.
+//! Reading a file's attributes by descriptor through libc's `fstat`.
 //!
-//! Measures what `syscall.fstat` measures and what the library makes of it: glibc has since 2.33 called `newfstatat` with an
-//! empty path, for which the kernel has to fetch and look at that path, and the wrapper's `ret` comes on top. Where the
-//! library calls `fstat` itself (musl), only the latter.
+//! **Measures:** What `syscall.fstat` measures, plus what the library adds. Since 2.33 glibc calls
+//! `newfstatat` with an empty path, which the kernel has to fetch and check, and the wrapper's
+//! `ret` comes on top. Where the library calls `fstat` itself (musl), only the `ret` is added.
 //!
-//! Method: as `syscall.fstat`, through one wrapper and nothing else. The proof is the same loop in a child cut off from the
-//! kernel.
+//! **Method:** As `syscall.fstat`, through one wrapper and nothing else. The proof is the same loop
+//! in a child cut off from the kernel.
 //!
-//! Traps: tools that time the wrapper and call it the system call. The file system is recorded.
+//! **Pitfalls:** Tools that time the wrapper and call it the system call. The file system is
+//! recorded.
 //!
-//! Source: lmbench3 `lat_syscall fstat`, which times the wrapper.
+//! **Sources:** lmbench3 `lat_syscall fstat`, which times the wrapper. See
+//! docs/methods/operating-system.md#calls-by-number.
 
 use crate::entry;
 use crate::scratch::Scratch;
@@ -25,7 +27,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         iteration: "one fstat",
         needs: &[Need::WorkDir],
         lineage: &["lmbench3:lat_syscall fstat"],
-        quick: false,
+        tier: Tier::Standard,
         ..Info::new("syscall.fstat_libc")
     },
     run: Run::Here(run),
@@ -44,7 +46,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
             right += u64::from(answer == 0);
         }
         done.add(right);
-        // What the wrapper answers is -1; the error is elsewhere.
+        // The wrapper returns -1; the error is in errno.
         if worst == 0 { Ok(()) } else { Err(BenchError::from_io("fstat", &std::io::Error::last_os_error())) }
     };
     ctx.measure(&mut body)?;

@@ -1,15 +1,17 @@
-//! The null system call of the tables: `getpid` through the C library.
+//! The null system call of the older tables: `getpid` through libc.
 //!
-//! Measures what the papers of 1990 and 2014 time: the wrapper, the entry into the kernel, a number, the way back. Beside
-//! `syscall.getppid_libc` the kernel spares itself a look at another task.
+//! **Measures:** What the papers of 1990 and 2014 time: the wrapper, the entry into the kernel,
+//! reading a number, and the return. Unlike in `syscall.getppid_libc`, the kernel need not look at
+//! another task.
 //!
-//! Method: as `syscall.getppid_libc`; each answer has to be this process's id. The proof is the same loop in a child cut off
-//! from the kernel.
+//! **Method:** As `syscall.getppid_libc`; each answer must be this process's id. The proof is the
+//! same loop in a child cut off from the kernel.
 //!
-//! Traps: libraries that answer from memory, as HP-UX did in 1990 and glibc did before 2.25: there the proof breaks, and the
-//! result is no fast system call but a failed one.
+//! **Pitfalls:** Libraries that answer from memory, as HP-UX did in 1990 and glibc before 2.25.
+//! There the proof breaks, and the metric is `failed` instead of a fast system call.
 //!
-//! Source: Ousterhout 1990 table 2, CSE 221 "system call".
+//! **Sources:** Ousterhout 1990 table 2; CSE 221 "system call". See
+//! docs/methods/operating-system.md#calls-by-number.
 
 use crate::entry;
 use crate::work::Done;
@@ -22,7 +24,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         about: about!("getpid_libc.rs"),
         iteration: "one getpid",
         lineage: &["ousterhout1990:table2", "cse221:system_call"],
-        quick: false,
+        tier: Tier::Standard,
         ..Info::new("syscall.getpid_libc")
     },
     run: Run::Here(run),
@@ -37,13 +39,13 @@ fn run(ctx: &mut Ctx) -> Outcome {
             right += u64::from(libc_calls::getpid() == own);
         }
         done.add(right);
-        if right == iters { Ok(()) } else { Err(BenchError::Failed(format!("getpid did not always answer {own}"))) }
+        if right == iters { Ok(()) } else { Err(BenchError::Failed(format!("getpid did not always return {own}"))) }
     };
     ctx.measure(&mut body)?;
     done.prove(ctx, "calls answered as they should be, per call credited");
-    // The child has an id of its own; what counts there is whether it gets one without the kernel.
+    // The child has its own id; the check is only whether it gets one without the kernel.
     entry::asks_the_kernel(ctx, |_| {
-        if libc_calls::getpid() > 0 { Ok(()) } else { Err(BenchError::Failed("getpid has no answer".to_owned())) }
+        if libc_calls::getpid() > 0 { Ok(()) } else { Err(BenchError::Failed("getpid returned no id".to_owned())) }
     });
     Ok(())
 }

@@ -1,19 +1,25 @@
-//! Entering the kernel and leaving it again: `getppid`, the cheapest call that does real work.
+//! Entering and leaving the kernel: `getppid`, the cheapest system call that does real work.
 //!
-//! Measures one system call by number, through the architecture's own instruction, with nothing of libc around it: the
-//! first `ret` after a system call alone can cost 47 ns where the return predictor is flushed on the way. What a C program
-//! pays is a separate metric. `getppid` and not `getpid`, which C libraries have cached.
+//! **Measures:** One system call by number, through the architecture's own instruction, without
+//! libc: the first `ret` after a system call alone can cost 47 ns where the kernel flushes the
+//! return predictor. What a C program pays is a separate metric (`syscall.getppid_libc`). It is
+//! `getppid` and not `getpid`, since C libraries have cached the latter.
 //!
-//! Method: many calls in one short interval, so that a preempted interval is one bad sample of many and not a share of
-//! every sample. The proofs: each call answers with the parent's id, and the same loop run in a child that a filter cuts off
-//! from the kernel fails every time. (The share of CPU time in the kernel proves nothing over a round of 20 ms: most
-//! kernels sample it at ticks.)
+//! **Method:** Many calls in one short interval, so that a preempted interval is one bad sample of
+//! many and not a part of every sample. The proofs are that each call returns the parent's id, and
+//! that the same loop fails every time in a child that a filter cuts off from the kernel. (The
+//! share of CPU time in the kernel proves nothing over a round of 20 ms, since most kernels sample
+//! it at ticks.)
 //!
-//! Traps: long intervals on a busy machine report preemptions (lmbench 737 ns and perf bench 558 ns where this gives 115
-//! at the same minute); seccomp filters, audit rules and tracers change the path.
+//! **Pitfalls:**
+//! - Long intervals on a busy machine report preemptions: lmbench 737 ns and perf bench 558 ns
+//!   where this gave 115 ns in the same minute (2-vCPU KVM guest, AMD EPYC (Zen 4), Linux 6.18).
+//! - Seccomp filters, audit rules and tracers change the path of a call.
 //!
-//! Source: lmbench 1996 table 7 (there `write` to /dev/null), lmbench3 `lat_syscall null`, Ousterhout 1990 table 2
-//! (`getpid`), CSE 221 "system call".
+//! **Sources:** lmbench 1996 table 7 (there `write` to /dev/null); lmbench3 `lat_syscall null`;
+//! Ousterhout 1990 table 2 (`getpid`); CSE 221 "system call". See
+//! docs/methods/operating-system.md#calls-by-number and
+//! docs/methods/operating-system.md#kernel-entry.
 
 use crate::entry;
 use crate::work::Done;

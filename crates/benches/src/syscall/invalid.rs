@@ -1,18 +1,22 @@
-//! Entering the kernel for nothing: a call whose number does not exist.
+//! The bare kernel entry: a system call whose number does not exist.
 //!
-//! Measures the purest way in and out: the kernel looks the number up, finds no call and answers `ENOSYS`. Does not measure
-//! any work (`syscall.getppid` does the least).
+//! **Measures:** The purest entry and exit: the kernel looks up the number, finds no call and
+//! returns `ENOSYS`.
 //!
-//! Method: many calls in one short interval, by number, each answer looked at. The proof is the same loop in a child cut off
-//! from the kernel, where the answer is another one.
+//! **Does not measure:** Any work; `syscall.getppid` does the least.
 //!
-//! Traps: sandboxes treat a number that they do not know in a way of its own: a filter may answer `EPERM`, or end the
-//! process, and always has to be run, since what the kernel remembers of filters is for numbers that exist; gVisor and
-//! tracers take their slowest path. Where anything but `ENOSYS` comes back, somebody other than the kernel has answered, and
-//! the round ends as `unsupported`. Filters that answer `ENOSYS` themselves (those of newer container runtimes) cannot be told
-//! from the kernel: whether one is in force is a fact of the machine (`security.seccomp`).
+//! **Method:** Many calls in one short interval, by number, each answer checked. The proof is the
+//! same loop in a child cut off from the kernel, where the answer is another one.
 //!
-//! Source: os-methods 2.1; no other suite has it.
+//! **Pitfalls:**
+//! - Sandboxes treat an unknown number in their own way. A filter may answer `EPERM` or kill the
+//!   process, and it always has to run, since the kernel's cache of filter results covers known
+//!   numbers only. gVisor and tracers take their slowest path.
+//! - Any answer but `ENOSYS` did not come from the kernel, and the round ends as `unsupported`.
+//! - A filter that answers `ENOSYS` itself (those of newer container runtimes) cannot be told from
+//!   the kernel. Whether one is active is a fact of the machine (`security.seccomp`).
+//!
+//! **Sources:** No other suite has it. See docs/methods/operating-system.md#calls-by-number.
 
 use crate::entry;
 use crate::work::{self, Done};
@@ -24,13 +28,14 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         summary: "System call that does not exist, by number",
         about: about!("invalid.rs"),
         iteration: "one call, answered with ENOSYS",
-        quick: false,
+        tier: Tier::Standard,
         ..Info::new("syscall.invalid")
     },
     run: Run::Here(run),
 };
 
-/// What the kernel answers: this number on x86, Variant and RISC-V (but not on MIPS, SPARC, Alpha or PA-RISC).
+/// The kernel's answer: this number on x86, Arm and RISC-V (but not on MIPS, SPARC, Alpha or
+/// PA-RISC).
 const ENOSYS: isize = 38;
 
 fn run(ctx: &mut Ctx) -> Outcome {
@@ -57,7 +62,7 @@ fn answered_by_another(answer: isize) -> BenchError {
         _ => answer.to_string(),
     };
     BenchError::Unsupported(format!(
-        "a call that does not exist is not answered by the kernel but by a filter: {answer}"
+        "a call that does not exist was answered by a system call filter, not by the kernel: {answer}"
     ))
 }
 

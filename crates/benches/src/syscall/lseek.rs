@@ -1,15 +1,19 @@
 //! Moving the position of an open file: `lseek`, by number.
 //!
-//! Measures the entry into the kernel, the way from descriptor to file, and the file system's check of the new position:
-//! no disk moves. The positions alternate, and lie within a page.
+//! **Measures:** The entry into the kernel, the way from descriptor to file, and the file system's
+//! check of the new position; no disk moves. The positions alternate and are within a page.
 //!
-//! Method: many calls in one short interval on an empty file of our own; each answer has to be the position that was asked
-//! for. The proof is the same loop in a child cut off from the kernel.
+//! **Method:** Many calls in one short interval on our own empty file; each answer must be the
+//! requested position. The proof is the same loop in a child cut off from the kernel.
 //!
-//! Traps: pipes and terminals answer an error, which is faster; a descriptor that several threads share takes a lock on its
-//! position: here each member has its own. The file system is recorded.
+//! **Pitfalls:**
+//! - Pipes and terminals return an error, which is faster.
+//! - A descriptor shared by several threads takes a lock on its position; here each member has its
+//!   own.
+//! - The file system is recorded.
 //!
-//! Source: libMicro `lseek`, will-it-scale `lseek1`.
+//! **Sources:** libMicro `lseek`; will-it-scale `lseek1`. See
+//! docs/methods/operating-system.md#calls-by-number.
 
 use crate::entry;
 use crate::scratch::Scratch;
@@ -25,7 +29,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         iteration: "one lseek",
         needs: &[Need::WorkDir],
         lineage: &["libmicro:lseek", "wis:lseek1"],
-        quick: false,
+        tier: Tier::Standard,
         ..Info::new("syscall.lseek")
     },
     run: Run::Here(run),
@@ -45,7 +49,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
             right += u64::from(raw::seek_to(fd, to) == to as isize);
         }
         done.add(right);
-        if right == iters { Ok(()) } else { Err(BenchError::Failed("lseek answered another position".to_owned())) }
+        if right == iters { Ok(()) } else { Err(BenchError::Failed("lseek returned another position".to_owned())) }
     };
     ctx.measure(&mut body)?;
     done.prove(ctx, "calls answered as they should be, per call credited");

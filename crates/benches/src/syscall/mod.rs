@@ -1,6 +1,10 @@
-//! System calls, by number through our own instruction: the kernel's part and nothing of libc's, but for those that are
-//! there to show what libc adds.
+//! System calls, made by number through our own instruction, without libc.
+//!
+//! The `_libc` benchmarks show what libc adds. See
+//! docs/methods/operating-system.md#calls-by-number.
 
+use groma_harness::model::Family;
+use groma_harness::model::family::{Figure, Say, first};
 use groma_harness::prelude::*;
 
 mod dup_close;
@@ -15,6 +19,20 @@ mod open_close;
 mod read;
 mod stat;
 mod write;
+
+/// What the family says about itself.
+pub(crate) static ABOUT: Family = Family {
+    name: "syscall",
+    summary: "System calls, and what libc adds to them",
+    says: Say::Led(&[
+        Say::Text("entering the kernel and leaving it costs {}", &[Figure::Value(first("syscall.getppid"))]),
+        Say::Text(
+            "; opening and closing a file {} as much",
+            &[Figure::Quotient(first("syscall.open_close"), first("syscall.getppid"))],
+        ),
+    ]),
+    rows: &[],
+};
 
 pub(crate) const ALL: &[&Benchmark] = &[
     &invalid::BENCH,
@@ -32,18 +50,10 @@ pub(crate) const ALL: &[&Benchmark] = &[
 ];
 
 /// How many names a path has below an open directory: Ousterhout's `foo` and `a/b/c/foo`.
-const fn depth(default: &'static [&'static str]) -> Param {
-    Param {
-        name: "depth",
-        help: "names in the path, below an open directory",
-        kind: ParamKind::Count,
-        quick: &[],
-        default,
-        full: &["1", "4"],
-    }
-}
+const DEPTH: Param = Param::count("depth", "names in the path, below an open directory").quick(&["1"]).full(&["4"]);
 
-/// The kernel's least answer was the one that stands for success: no call of the loop failed or did less.
+/// The outcome of a loop whose calls should each return `wanted`; `least` is the smallest value
+/// that one returned.
 fn all_gave(wanted: isize, least: isize, what: &str) -> Outcome {
     if least == wanted {
         Ok(())
@@ -54,11 +64,12 @@ fn all_gave(wanted: isize, least: isize, what: &str) -> Outcome {
     }
 }
 
-/// Reads or writes that the kernel counted since `before`, for each iteration; nothing where it does not count.
+/// Proves one read or write per iteration from the kernel's counts; no proof where it does not
+/// count.
 fn counted_calls(ctx: &mut Ctx, before: Option<u64>, now: Option<u64>) {
     if let (Some(before), Some(now)) = (before, now) {
         let each = (now - before) as f64 / ctx.iterations().max(1) as f64;
-        // The harness reads some files of its own.
+        // The harness itself reads some files.
         ctx.prove("calls that the kernel counted per iteration", "1.00..1.05", each, 1.0..1.05);
     }
 }

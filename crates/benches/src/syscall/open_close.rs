@@ -1,20 +1,26 @@
-//! Opening a file by path and closing it again, by number.
+//! Opening a file by path and closing it: `openat` and `close`, by number.
 //!
-//! Measures two system calls: `openat`, read-only, with the look-up of each name in the kernel's cache of names, and
-//! `close`. Does not measure the creation of a file, nor a look-up that has to ask the file system: every name is known from
-//! the first call on.
+//! **Measures:** Two system calls: `openat`, read-only, with the lookup of each name in the dentry
+//! cache, and `close`.
 //!
-//! Method: many pairs in one short interval on an empty file of our own, whose path begins at an open directory, so that its
-//! depth is what the parameter says wherever the work directory lies. Each answer is looked at, and no descriptor stays
-//! open. Members of a worker group have a file each: they share no name. The proof is the same loop in a child cut off from the
-//! kernel.
+//! **Does not measure:** Creating a file, or a lookup that has to ask the file system: every name
+//! is cached from the first call on.
 //!
-//! Traps: a file that is not there, whose error is answered faster than a descriptor is made (lmbench prints the time of
-//! failing calls). Watchers of files (inotify, fanotify, audit) make it slower. The file system is recorded.
+//! **Method:** Many pairs in one short interval on our own empty file, whose path starts at an open
+//! directory, so its depth is what the parameter says wherever the work directory is. Each answer
+//! is checked, and no descriptor stays open. Each member of a worker group has its own file; they
+//! share no name. The proof is the same loop in a child cut off from the kernel.
 //!
-//! Source: lmbench3 `lat_syscall open`, Ousterhout 1990 table 9 (`foo` and `a/b/c/foo`).
+//! **Pitfalls:**
+//! - A missing file, whose error is answered faster than a descriptor is made (lmbench prints the
+//!   time of failing calls).
+//! - File watchers (inotify, fanotify, audit) make it slower.
+//! - The file system is recorded.
+//!
+//! **Sources:** lmbench3 `lat_syscall open`; Ousterhout 1990 table 9 (`foo` and `a/b/c/foo`). See
+//! docs/methods/operating-system.md#calls-by-number.
 
-use super::{all_gave, depth};
+use super::{DEPTH, all_gave};
 use crate::entry;
 use crate::scratch::Scratch;
 use crate::work::Done;
@@ -26,7 +32,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         summary: "System calls: open of a file by path and close, by number",
         about: about!("open_close.rs"),
         iteration: "one open and one close",
-        params: &[depth(&["1", "4"])],
+        params: &[DEPTH.standard(&["4"])],
         needs: &[Need::WorkDir],
         lineage: &["lmbench3:lat_syscall open", "ousterhout1990:table9"],
         ..Info::new("syscall.open_close")

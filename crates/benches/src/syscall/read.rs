@@ -1,16 +1,20 @@
 //! The shortest `read`: one byte of /dev/zero, by number.
 //!
-//! Measures the entry into the kernel, the way from descriptor to file through the kernel's layer of files, and a driver
-//! that does next to nothing. Does not measure the copying of data: that is `file.reread`.
+//! **Measures:** The entry into the kernel, the way from descriptor to file through the VFS, and a
+//! driver that does next to nothing.
 //!
-//! Method: many calls in one short interval, each answer looked at: a read that gives nothing ends the round. The proofs
-//! are the kernel's own count of reads, one an iteration, and the same loop in a child cut off from the
-//! kernel.
+//! **Does not measure:** Copying data (`file.reread`).
 //!
-//! Traps: an unopened file, whose error is answered faster than a byte (lmbench prints the time of failing calls); libc's
-//! wrapper, which adds half as much again on some machines.
+//! **Method:** Many calls in one short interval, each answer checked: a read that returns nothing
+//! ends the round. The proofs are the kernel's own count of reads, one per iteration, and the same
+//! loop in a child cut off from the kernel.
 //!
-//! Source: lmbench3 `lat_syscall read`.
+//! **Pitfalls:**
+//! - A file that failed to open, whose error is answered faster than a byte (lmbench prints the
+//!   time of failing calls).
+//! - libc's wrapper, which adds half as much again on some machines.
+//!
+//! **Sources:** lmbench3 `lat_syscall read`. See docs/methods/operating-system.md#calls-by-number.
 
 use super::{all_gave, counted_calls};
 use crate::entry;
@@ -65,7 +69,7 @@ mod tests {
         let tried = try_out(&BENCH, &[], None).expect("/dev/zero");
         assert!(tried.samples("") >= 3);
         assert_eq!(tried.proven("calls of 100 that the kernel was asked for"), 100.0);
-        // Not every kernel counts.
+        // Not every kernel counts the calls.
         if io_calls().is_some() {
             assert!(tried.proven("calls that the kernel counted per iteration") >= 1.0);
         }

@@ -1,22 +1,26 @@
-//! Asking for a file's properties by path: `stat`, by number.
+//! Reading a file's attributes by path: `stat`, by number.
 //!
-//! Measures the entry into the kernel, the look-up of each name of the path in the kernel's cache of names, the checks of
-//! permission on the way, and the copying out of a `struct stat`. Does not measure a look-up that has to ask the file
-//! system: every name is known from the first call on.
+//! **Measures:** The entry into the kernel, the lookup of each name of the path in the dentry
+//! cache, the permission checks on the way, and the copy of a `struct stat`.
 //!
-//! Method: many calls in one short interval on an empty file of our own, whose path begins at an open directory, so that
-//! its depth is what the parameter says wherever the work directory lies. Each answer is looked at; the structure has to be
-//! filled afterwards. The call is `newfstatat`, which is what libc makes of `stat`. Members of a worker group have a file each: they
-//! share no name. The proof is the same loop in a child cut off from the
-//! kernel.
+//! **Does not measure:** A lookup that has to ask the file system: every name is cached from the
+//! first call on.
 //!
-//! Traps: a file that is not there, whose error is answered faster (lmbench prints the time of failing calls); a default
-//! file whose path has as many names as its installation likes. The file system may have its own way of answering: it is
-//! recorded.
+//! **Method:** Many calls in one short interval on our own empty file, whose path starts at an open
+//! directory, so its depth is what the parameter says wherever the work directory is. Each answer
+//! is checked, and the structure must be filled afterwards. The call is `newfstatat`, which libc
+//! uses for `stat`. Each member of a worker group has its own file; they share no name. The proof
+//! is the same loop in a child cut off from the kernel.
 //!
-//! Source: lmbench3 `lat_syscall stat`; the depths are those of Ousterhout 1990 table 9.
+//! **Pitfalls:**
+//! - A missing file, whose error is answered faster (lmbench prints the time of failing calls).
+//! - A default file whose path depth depends on the installation.
+//! - The file system may implement the call itself; it is recorded.
+//!
+//! **Sources:** lmbench3 `lat_syscall stat`. The depths are those of Ousterhout 1990 table 9. See
+//! docs/methods/operating-system.md#calls-by-number.
 
-use super::{all_gave, depth};
+use super::{DEPTH, all_gave};
 use crate::entry;
 use crate::scratch::Scratch;
 use crate::work::Done;
@@ -28,7 +32,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         summary: "System call: stat of a file by path, by number",
         about: about!("stat.rs"),
         iteration: "one stat",
-        params: &[depth(&["1"])],
+        params: &[DEPTH],
         needs: &[Need::WorkDir],
         lineage: &["lmbench3:lat_syscall stat"],
         ..Info::new("syscall.stat")

@@ -1,17 +1,21 @@
 //! The shortest `write`: one byte to /dev/null, by number.
 //!
-//! Measures the entry into the kernel, the way from descriptor to file through the kernel's layer of files, and a driver
-//! that does nothing. This is what the paper of 1996 calls the null system call. Does not measure the copying of data:
-//! /dev/null does not look at the byte.
+//! **Measures:** The entry into the kernel, the way from descriptor to file through the VFS, and a
+//! driver that does nothing. The paper of 1996 calls this the null system call.
 //!
-//! Method: many calls in one short interval, each answer looked at: a write that takes nothing ends the round. The proofs
-//! are the kernel's own count of writes, one an iteration, and the same loop in a child cut off from the
-//! kernel.
+//! **Does not measure:** Copying data: /dev/null does not look at the byte.
 //!
-//! Traps: an unopened file, whose error is answered faster than a byte (lmbench does not check its open); libc's wrapper,
-//! which adds half as much again on some machines.
+//! **Method:** Many calls in one short interval, each answer checked: a write that takes nothing
+//! ends the round. The proofs are the kernel's own count of writes, one per iteration, and the same
+//! loop in a child cut off from the kernel.
 //!
-//! Source: lmbench 1996 table 7, lmbench3 `lat_syscall write`.
+//! **Pitfalls:**
+//! - A file that failed to open, whose error is answered faster than a byte (lmbench does not check
+//!   its open).
+//! - libc's wrapper, which adds half as much again on some machines.
+//!
+//! **Sources:** lmbench 1996 table 7; lmbench3 `lat_syscall write`. See
+//! docs/methods/operating-system.md#calls-by-number.
 
 use super::{all_gave, counted_calls};
 use crate::entry;
@@ -65,7 +69,7 @@ mod tests {
         let tried = try_out(&BENCH, &[], None).expect("/dev/null");
         assert!(tried.samples("") >= 3);
         assert_eq!(tried.proven("calls of 100 that the kernel was asked for"), 100.0);
-        // Not every kernel counts.
+        // Not every kernel counts the calls.
         if io_calls().is_some() {
             assert!(tried.proven("calls that the kernel counted per iteration") >= 1.0);
         }

@@ -1,24 +1,36 @@
-//! Making a thread that does nothing, and waiting for its end.
+//! Creating a thread that does nothing, and joining it.
 //!
-//! Measures what a program pays: `raw` is the kernel's thread, by `clone3` and the word that the kernel clears when it has
-//! gone, without anything of libc's (no thread-local storage, no guard page, no registrations); `pthread` is libc's
-//! `pthread_create` and `pthread_join`; `std` is Rust's thread, which is the same and a shared result and a stack for its
-//! handler of overflows. With `stack=warm` all have a stack of 64 KiB (or the least that libc makes: 128 KiB with glibc on
-//! aarch64) that an earlier thread has used: glibc keeps those that it had, guard page and all; musl keeps none, and a note
-//! says that the stacks were new. With `stack=cold` it is new each time: `raw` maps one of 64 KiB and gives it back, libc
-//! is asked for 64 MiB, more than glibc keeps (40 MiB), of which a page or two are touched.
+//! **Measures:** What a program pays for a thread, in three kinds:
+//! - `raw`: the kernel's thread, from `clone3` until the kernel clears a word at its end. It has
+//!   nothing of libc: no thread-local storage, no guard page, no registration.
+//! - `pthread`: libc's `pthread_create` and `pthread_join`.
+//! - `std`: Rust's thread, which is a pthread plus a shared result and a stack for the handler of
+//!   stack overflows.
 //!
-//! Method: each thread is timed alone, from before its creation to after the join, on its maker's CPU. Two parts are timed
-//! in turn with the whole, with threads of their own, which stamp the time when they begin to run: `first` is from the call
-//! to the stamp, `join` is from the stamp until the maker has waited for it. The first thread of all is stated as a fact.
+//! With `stack=warm` every kind uses a stack of 64 KiB (or the least that libc allows: 128 KiB with
+//! glibc on aarch64) that an earlier thread has used. glibc keeps used stacks with their guard
+//! pages. musl keeps none, and a note then says that the stacks were new. With `stack=cold` the
+//! stack is always new: `raw` maps and unmaps 64 KiB, and libc is asked for 64 MiB, more than glibc
+//! keeps (40 MiB), of which a page or two are touched.
 //!
-//! Proofs: the answer that each thread gives, the kernel's count of tasks, and for cold stacks the page faults. A stamp
-//! outside of the thread's life is a failure.
+//! **Method:** Each thread is timed alone, from before its creation to after the join, on its
+//! creator's CPU. Two parts are timed in turn with the whole, with threads of their own that stamp
+//! the time when they start to run: `first` is the time from the call to the stamp, `join` the time
+//! from the stamp until the creator has joined the thread. The cost of the very first thread is a
+//! fact.
 //!
-//! Traps: a second thread makes the process's later forks and faults dearer, so nothing forks here; many members that
-//! make threads at once wait for one lock (`mmap_lock`) when they are threads themselves; huge pages, refused here.
+//! **Proofs:** The answer that each thread returns, the kernel's count of tasks, and for cold
+//! stacks the page faults. A stamp outside the thread's life is a failure.
 //!
-//! Source: CSE 221 "task creation" (`pthread_create` to after `pthread_join`); libMicro `pthread_create`.
+//! **Pitfalls:**
+//! - A second thread makes later forks and page faults of the process more expensive, so nothing
+//!   forks here.
+//! - Members of a worker group that are threads themselves wait for one lock (`mmap_lock`) when
+//!   they create threads at the same time.
+//! - Huge pages for stacks are refused.
+//!
+//! **Sources:** CSE 221 "task creation" (`pthread_create` to after `pthread_join`); libMicro
+//! `pthread_create`. See docs/methods/operating-system.md#threads.
 
 use super::{STACK, no_thread};
 use crate::proofs;
@@ -33,42 +45,25 @@ use std::io;
 
 pub(crate) static BENCH: Benchmark = Benchmark {
     info: Info {
-        summary: "Making a thread and waiting for its end",
+        summary: "Creating a thread and joining it",
         about: about!("create_join.rs"),
         iteration: "one thread: created, run, joined",
         timing: Timing::Each,
         outputs: &[
             Output::MAIN,
-            Output {
-                suffix: "first",
-                summary: "from the call to the thread's first instruction",
-                derivation: Derivation::Series("first"),
-                ..Output::MAIN
-            },
-            Output {
-                suffix: "join",
-                summary: "from the thread's first instruction, its last, to the end of the join",
-                derivation: Derivation::Series("join"),
-                ..Output::MAIN
-            },
+            Output::named("first", "from the call to the thread's first instruction"),
+            Output::named("join", "from the thread's first instruction, its last, to the end of the join"),
         ],
         params: &[
-            Param {
-                name: "kind",
-                help: "whose threads: the kernel's, libc's pthread, or Rust's std",
-                kind: ParamKind::Word(&["raw", "pthread", "std"]),
-                quick: &["pthread"],
-                default: &["pthread", "raw"],
-                full: &["pthread", "raw", "std"],
-            },
-            Param {
-                name: "stack",
-                help: "one that an earlier thread has used, or a new one",
-                kind: ParamKind::Word(&["warm", "cold"]),
-                quick: &[],
-                default: &["warm"],
-                full: &["warm", "cold"],
-            },
+            Param::word(
+                "kind",
+                "whose threads: the kernel's, libc's pthread, or Rust's std",
+                &["pthread", "raw", "std"],
+            )
+            .quick(&["pthread"])
+            .standard(&["raw"]),
+            Param::word("stack", "one that an earlier thread has used, or a new one", &["warm", "cold"])
+                .quick(&["warm"]),
         ],
         lineage: &["cse221:task_creation", "libmicro:pthread_create"],
         interference: Interference::Tasks,
@@ -78,7 +73,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
     run: Run::Here(run),
 };
 
-/// Bytes of a stack that libc gives back to the kernel as soon as its thread has gone.
+/// Size of a stack that libc unmaps as soon as its thread has ended, in bytes.
 const COLD: usize = 64 << 20;
 
 fn run(ctx: &mut Ctx) -> Outcome {
@@ -104,7 +99,8 @@ fn run(ctx: &mut Ctx) -> Outcome {
     }
 }
 
-/// Measures threads that answer a number with the next one, and say when they began if they are asked to.
+/// Measures threads that answer a number with the next one, and stamp the time when they start to
+/// run if asked.
 fn measure(ctx: &mut Ctx, cold: bool, create_join: impl Fn(usize, bool) -> io::Result<(usize, u64)>) -> Outcome {
     let answers = Cell::new(0usize);
     let check = |answer: usize| {
@@ -115,7 +111,7 @@ fn measure(ctx: &mut Ctx, cold: bool, create_join: impl Fn(usize, bool) -> io::R
         Ok(())
     };
     let silent = || create_join(answers.get(), false).map_err(|e| no_thread("making a thread", &e));
-    // When the call was made, when the thread began, and when it had been waited for.
+    // The times of the call, of the thread's start, and of the end of the join.
     let stamped = |watch: &mut Stopwatch<'_>| {
         let called = watch.now_ns();
         let (answer, began) = create_join(answers.get(), true).map_err(|e| no_thread("making a thread", &e))?;

@@ -1,19 +1,25 @@
-//! Many threads alive at once: made one after another, held until all exist, released, joined.
+//! Many threads alive at once: created one after another, held until all exist, released, joined.
 //!
-//! Measures a thread's share of all that: what a program pays that starts its pool of workers and takes it down again.
-//! Each thread goes to sleep at the gate and is woken, which `thread.create_join` does not have. Rust's threads (libc's,
-//! and a shared result), with stacks of 64 KiB. Does not measure threads that work while others are being made.
+//! **Measures:** The cost per thread of starting a pool of threads and shutting it down. Each
+//! thread sleeps at a gate and is woken, which `thread.create_join` does not include. The threads
+//! are Rust's (libc's plus a shared result), with stacks of 64 KiB.
 //!
-//! Method: one operation is the life of all of them, from before the first is made to after the last is joined, on their
-//! maker's CPU, divided by how many there are. The gate is a word that they sleep on; it opens once everybody has come, so
-//! that they are alive together, provably.
+//! **Does not measure:** Threads that work while others are still being created.
 //!
-//! Proof: all have come before the gate opens, each answers with its own number, and the kernel's count of tasks.
+//! **Method:** One operation is the life of all threads, from before the first is created to after
+//! the last is joined, on their creator's CPU, divided by their number. The gate is a word on which
+//! they sleep. It opens when all have arrived, so they are provably alive together.
 //!
-//! Traps: at more than 640 threads of this stack glibc keeps no more of them (40 MiB), and some are new each time; a limit
-//! on tasks in the middle of it, with threads that would sleep for ever: the gate opens then as well.
+//! **Proofs:** All threads arrive before the gate opens, each answers with its own number, and the
+//! kernel's count of tasks agrees.
 //!
-//! Source: os-methods.md 2.4 ("N at once"); none of the papers has it.
+//! **Pitfalls:**
+//! - Above 640 threads with this stack size, glibc cannot keep all stacks (40 MiB), and some are
+//!   new each time.
+//! - A limit on tasks may be reached half way, which would leave the other threads asleep for ever;
+//!   the gate then opens all the same.
+//!
+//! **Sources:** No paper measures it. See docs/methods/operating-system.md#threads.
 
 use super::{STACK, no_thread};
 use crate::proofs;
@@ -27,30 +33,26 @@ use std::time::Duration;
 
 pub(crate) static BENCH: Benchmark = Benchmark {
     info: Info {
-        summary: "Making many threads that live at once, and their end, for each of them",
+        summary: "Creating and joining many threads that live at once, per thread",
         about: about!("create_many.rs"),
         iteration: "all threads: created, at the gate, released, joined",
         timing: Timing::Each,
-        params: &[Param {
-            name: "threads",
-            help: "threads alive at once",
-            kind: ParamKind::CountOf(Memory::PerMember(STACK as u64 + (32 << 10))),
-            quick: &[],
-            default: &["16"],
-            full: &["1", "4", "16", "64", "256", "1024"],
-        }],
+        params: &[Param::count("threads", "threads alive at once")
+            .takes(Memory::PerMember(STACK as u64 + (32 << 10)))
+            .quick(&["16"])
+            .full(&["1", "4", "64", "256", "1024"])],
         interference: Interference::Tasks,
         target_half_width: 0.03,
-        quick: false,
+        tier: Tier::Standard,
         ..Info::new("thread.create_many")
     },
     run: Run::Here(run),
 };
 
-/// How long to sleep at a time while threads are on their way: the last one wakes the sleeper.
+/// How long to sleep before checking again while threads start; the last one wakes the sleeper.
 const PATIENCE: Duration = Duration::from_millis(20);
 
-/// Where threads wait for each other.
+/// Where threads wait until all have arrived.
 #[derive(Default)]
 struct Gate {
     come: AtomicU32,
@@ -58,7 +60,7 @@ struct Gate {
 }
 
 impl Gate {
-    /// What a thread does: comes, sleeps until the gate opens, answers.
+    /// The body of a thread: arrives, sleeps until the gate opens, answers.
     fn pass(&self, number: u32, all: u32) -> u32 {
         if self.come.fetch_add(1, Ordering::AcqRel) + 1 == all {
             wake(&self.come);
@@ -69,7 +71,7 @@ impl Gate {
         number + 1
     }
 
-    /// Waits until so many threads have come.
+    /// Waits until `all` threads have arrived.
     fn await_all(&self, all: u32) {
         loop {
             match self.come.load(Ordering::Acquire) {
@@ -106,7 +108,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     Ok(())
 }
 
-/// The life of so many threads; how many answered well.
+/// Runs `all` threads from creation to join; returns how many answered correctly.
 fn together(all: u32, threads: &mut Vec<JoinHandle<u32>>) -> Result<u64, BenchError> {
     let gate = Arc::new(Gate::default());
     let mut made = Ok(());

@@ -1,5 +1,8 @@
-//! Asking the kernel through the rings of io_uring.
+//! Requests to the kernel through the rings of io_uring. See
+//! docs/methods/operating-system.md#io_uring.
 
+use groma_harness::model::Family;
+use groma_harness::model::family::{Figure, Say, Select};
 use groma_harness::prelude::*;
 use groma_harness::sys::uring::{self, Missing, Ring};
 
@@ -8,19 +11,24 @@ mod nop;
 mod poll;
 mod read;
 
+/// What the family says about itself.
+pub(crate) static ABOUT: Family = Family {
+    name: "uring",
+    summary: "Operations through the rings of io_uring",
+    says: Say::Text("an empty operation through io_uring costs {}", &[Figure::Range(Select::Metric("uring.nop"))]),
+    rows: &[],
+};
+
 pub(crate) const ALL: &[&Benchmark] = &[&nop::BENCH, &read::BENCH, &poll::BENCH, &msg_ring::BENCH];
 
 /// How many operations are submitted and waited for at once.
-const BATCH: Param = Param {
-    name: "batch",
-    help: "operations submitted and waited for by one system call",
-    kind: ParamKind::Count,
-    quick: &[],
-    default: &["1", "32"],
-    full: &["1", "8", "32"],
-};
+const BATCH: Param = Param::count("batch", "operations submitted and waited for by one system call")
+    .quick(&["1"])
+    .standard(&["32"])
+    .full(&["8"]);
 
-/// Rings for so many operations at once, or why there are none: sandboxes and administrators forbid them often enough.
+/// Creates rings for `operations` operations at once; the error states why there are none, since
+/// sandboxes and administrators often forbid them.
 fn rings(operations: u64) -> Result<Ring, BenchError> {
     let entries = match u32::try_from(operations) {
         Ok(n @ 1..=4096) => n.next_power_of_two(),
@@ -42,7 +50,7 @@ fn rings(operations: u64) -> Result<Ring, BenchError> {
     })
 }
 
-/// The end of an operation that the kernel does not know is told like that.
+/// Whether the result is that of an operation that the kernel does not know.
 fn unknown(result: i32) -> bool {
     const EINVAL: i32 = 22;
     const EOPNOTSUPP: i32 = 95;
@@ -55,7 +63,7 @@ mod tests {
     use groma_harness::testing::{Tried, try_out};
     use std::path::Path;
 
-    /// What came of it; nothing, with the reason told, where this machine has no rings.
+    /// The result of a try; `None`, after printing the reason, where this machine has no rings.
     pub(super) fn tried(bench: &Benchmark, chosen: &[(&str, &str)], dir: Option<&Path>) -> Option<Tried> {
         match try_out(bench, chosen, dir) {
             Ok(tried) => Some(tried),
@@ -67,7 +75,7 @@ mod tests {
         }
     }
 
-    /// The states of a sandbox that forbids rings or hides them, each with its reason.
+    /// A sandbox that forbids rings, and one that hides them, each with its reason.
     #[test]
     fn a_filter_is_told_as_the_reason() {
         let answers = [(38, "hides io_uring"), (1, "forbids it")].map(|(error, words)| {

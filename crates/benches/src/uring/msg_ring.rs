@@ -1,19 +1,25 @@
-//! One message there and back between two processes over the rings of io_uring.
+//! Round trip of one message between two processes over io_uring.
 //!
-//! Measures the whole round trip: each side has a ring of its own, and puts a completion straight into the other's
-//! (`msg_ring`): one `io_uring_enter` on each side, which submits the message and waits for the answer, two wake-ups, and
-//! where both sides share a CPU two context switches. Never prints half of itself as "one way".
+//! **Measures:** The whole round trip. Each side has its own ring and posts a completion directly
+//! into the other's (`msg_ring`): one `io_uring_enter` on each side, which submits the message and
+//! waits for the answer, two wake-ups, and two context switches where both sides share a CPU.
 //!
-//! Method: both rings are made before the other side is forked; it uses its own through the memory that it inherits, and the
-//! first one as the target only. Each round trip is timed alone. The message is a number, and the answer has to be the next
-//! one. The end of the other side closes a pipe that the first ring polls, so its death ends the round at once instead of being
-//! waited for. The proof counts context switches on both sides, and the other side's exit code.
+//! **Does not measure:** One-way latency: half of a round trip is never reported as "one way".
 //!
-//! Traps: scheduler placement; the success of each message would be told in the sender's ring, and wake it before the answer:
-//! it is asked not to be. A kernel before 5.18 has no such operation: `unsupported`. Where io_uring is not there, the reason is
-//! told (`uring.nop`).
+//! **Method:** Both rings are created before the peer is forked. The peer uses its own through the
+//! inherited mapping, and the first only as a target. Each round trip is timed alone. The message
+//! is a number, and the answer must be the next one. The death of the peer closes a pipe that the
+//! first ring polls, so it ends the round at once. The proofs count context switches on both sides
+//! and check the peer's exit code.
 //!
-//! Source: os-methods 2.20.
+//! **Pitfalls:**
+//! - The placement of the two sides.
+//! - The success of each message would post a completion in the sender's ring and wake it before
+//!   the answer; it is suppressed.
+//! - Kernels before 5.18 do not have the operation: `unsupported`. Where io_uring is missing, the
+//!   reason is reported (`uring.nop`).
+//!
+//! **Sources:** See docs/methods/operating-system.md#io_uring.
 
 use super::{rings, unknown};
 use crate::proofs;
@@ -33,21 +39,21 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         placements: &[Placement::SameCpu, Placement::SameLlc],
         interference: Interference::Blocking,
         target_half_width: 0.02,
-        quick: false,
+        tier: Tier::Standard,
         ..Info::new("uring.msg_ring")
     },
     run: Run::Here(run),
 };
 
-/// What tells the other side to leave; no count comes near it.
+/// The number that tells the peer to exit; no count reaches it.
 const LEAVE: u64 = u64::MAX - 1;
 const EINTR: isize = -4;
-/// What the end of the other side is told by.
+/// The user data of the completion that reports the death of the peer.
 const ENDED: u64 = u64::MAX - 2;
-/// What each message has for a result: a failure to send has a negative one, and stays with its sender.
+/// The result of each message. A failure to send has a negative one, and is posted to its sender.
 const SENT: u32 = 1;
 
-/// Sends what was pushed and waits for a completion; `calls` counts the system calls that it takes.
+/// Submits what was pushed and waits for a completion; `calls` counts the system calls made.
 fn turn(ring: &mut Ring, calls: &mut u64) -> Result<Completion, BenchError> {
     *calls += 1;
     let mut taken = ring.enter(1);
@@ -55,7 +61,7 @@ fn turn(ring: &mut Ring, calls: &mut u64) -> Result<Completion, BenchError> {
         if let Some(completion) = ring.pop() {
             return Ok(completion);
         }
-        // Interrupted, or woken for nothing.
+        // No completion: interrupted, or a spurious wake-up, unless the call failed.
         if taken < 0 && taken != EINTR {
             return Err(BenchError::from_io("io_uring_enter", &std::io::Error::from_raw_os_error(-taken as i32)));
         }
@@ -64,7 +70,7 @@ fn turn(ring: &mut Ring, calls: &mut u64) -> Result<Completion, BenchError> {
     }
 }
 
-/// The other side: answers each number with the next, until it is told to leave.
+/// The peer: answers each number with the next, until it is told to exit.
 fn answer(own: &mut Ring, other: &Ring) -> i32 {
     loop {
         match turn(own, &mut 0) {

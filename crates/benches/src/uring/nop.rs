@@ -1,17 +1,21 @@
-//! Through the rings of io_uring for nothing: an operation that does nothing is submitted, and its completion taken.
+//! io_uring overhead: an operation that does nothing is submitted, and its completion consumed.
 //!
-//! Measures what each operation pays for the rings: an entry written, its share of one `io_uring_enter` that submits all of a
-//! batch and waits for all of it, the kernel's work on each, a completion written and taken. The value is of one operation:
-//! with a batch of 1 it is the price of a system call with rings around it, with 32 the rings are nearly all of it. Does not
-//! measure rings that a thread of the kernel polls.
+//! **Measures:** What each operation pays for the rings: writing an entry, its share of one
+//! `io_uring_enter` that submits a whole batch and waits for it, the kernel's work on it, and
+//! reading its completion. The value is that of one operation. With a batch of 1 it is a system
+//! call plus the rings; with 32 the rings are nearly all of it.
 //!
-//! Method: many batches in one short interval, by number, without a library. Each completion has to carry the next number and
-//! a result of 0. The proof is the same loop in a child cut off from the kernel.
+//! **Does not measure:** Rings that a kernel thread polls.
 //!
-//! Traps: where io_uring is not there, it matters why: a kernel without it, a filter that hides it, a filter that forbids it
-//! or `kernel.io_uring_disabled` are told apart.
+//! **Method:** Many batches in one short interval, by number, without a library. Each completion
+//! must carry the next number and a result of 0. The proof is the same loop in a child cut off from
+//! the kernel.
 //!
-//! Source: os-methods 2.20; the kernel has the operation for nothing but this.
+//! **Pitfalls:** Where io_uring is missing, the reason matters. A kernel without it, a filter that
+//! hides it, a filter that forbids it, and `kernel.io_uring_disabled` are told apart.
+//!
+//! **Sources:** The kernel's `IORING_OP_NOP`, which exists for this purpose. See
+//! docs/methods/operating-system.md#io_uring.
 
 use super::{BATCH, rings};
 use crate::entry;
@@ -49,7 +53,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
         if wrong == 0 {
             Ok(())
         } else {
-            Err(BenchError::Failed(format!("{wrong} mistakes in the completions of operations")))
+            Err(BenchError::Failed(format!("{wrong} completions of operations were wrong or missing")))
         }
     };
     ctx.measure_per(batch as f64, &mut body)?;

@@ -1,15 +1,19 @@
-//! Waiting through io_uring for a pipe that can be read already.
+//! Polling through io_uring a pipe that is already readable.
 //!
-//! Measures one operation `poll_add` from submission to completion: the ring's own way, the place on the pipe's queue of
-//! waiters, the look at the pipe, and the leaving of the queue. Beside `ready.poll count=1 ready=all` it says what the rings
-//! add; beside `uring.nop batch=1` what the polling is. Does not measure waiting, nor waking.
+//! **Measures:** One `poll_add` operation from submission to completion: the rings, entering the
+//! pipe's wait queue, polling the pipe, and leaving the queue. Compared with `ready.poll count=1
+//! ready=all` it shows what the rings add; compared with `uring.nop batch=1`, what the polling
+//! costs.
 //!
-//! Method: many operations in one short interval, one at a time, by number. Each completion has to carry the number of its
-//! operation and say that the pipe can be read. The proof is the same loop in a child cut off from the kernel.
+//! **Does not measure:** Waiting or waking.
 //!
-//! Traps: where io_uring is not there, the reason is told (`uring.nop`).
+//! **Method:** Many operations in one short interval, one at a time, by number. Each completion
+//! must carry the number of its operation and report the pipe as readable. The proof is the same
+//! loop in a child cut off from the kernel.
 //!
-//! Source: os-methods 2.20.
+//! **Pitfalls:** Where io_uring is missing, the reason is reported (`uring.nop`).
+//!
+//! **Sources:** See docs/methods/operating-system.md#io_uring.
 
 use super::rings;
 use crate::entry;
@@ -23,13 +27,13 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         summary: "io_uring: poll of a pipe that can be read",
         about: about!("poll.rs"),
         iteration: "one poll_add, submitted and completed",
-        quick: false,
+        tier: Tier::Standard,
         ..Info::new("uring.poll")
     },
     run: Run::Here(run),
 };
 
-/// `POLLIN`, on every architecture.
+/// `POLLIN`, the same on every architecture.
 const READABLE: i32 = 1;
 
 fn run(ctx: &mut Ctx) -> Outcome {

@@ -1,18 +1,22 @@
-//! Reading 4 KiB that the page cache holds through the rings of io_uring, beside `pread` of the same.
+//! Reading 4 KiB from the page cache through io_uring, beside `pread` of the same data.
 //!
-//! Measures submission, the copy, and completion, where nothing waits: what a program gains or loses that changes from
-//! `pread` to rings, before any disk is involved. The value is of one read; a batch shares one `io_uring_enter`. `.pread` is
-//! the same reads one by one, by number, `.net` what the rings cost more (or, below zero, less).
+//! **Measures:** Submission, copy and completion where nothing waits: what a program gains or loses
+//! by changing from `pread` to io_uring, before any disk is involved. The value is that of one
+//! read; the reads of a batch share one `io_uring_enter`. `.pread` is the same reads one by one, by
+//! number. `.net` is what io_uring costs more, or, below zero, less.
 //!
-//! Method: a file of one part is read into the parts of a buffer, the two loops in turn within a round, so that their
-//! difference is paired and never clamped. Each read has to fill its part; in the end the buffer has to be the file, for
-//! either loop. The proof is the first loop in a child cut off from the kernel.
+//! **Method:** A file of 4 KiB is read into each part of a buffer. The two loops take turns within
+//! a round, so their difference is paired and never clamped. Each read must fill its part, and at
+//! the end each part of both buffers must equal the file. The proof is the first loop in a child
+//! cut off from the kernel.
 //!
-//! Traps: a read that the file system cannot make without waiting goes to a thread of the kernel's even where the page cache
-//! holds it all (tmpfs), and that is another metric: some reads are made first, and where they switch tasks the round ends as
-//! `unsupported`. Where io_uring is not there, the reason is told (`uring.nop`).
+//! **Pitfalls:**
+//! - A read that the file system cannot make without waiting goes to a kernel thread, even where
+//!   the page cache holds all of it (tmpfs). That is another metric: trial reads come first, and
+//!   where they switch tasks the round ends as `unsupported`.
+//! - Where io_uring is missing, the reason is reported (`uring.nop`).
 //!
-//! Source: os-methods 2.20.
+//! **Sources:** See docs/methods/operating-system.md#io_uring.
 
 use super::{BATCH, rings};
 use crate::entry;
@@ -29,23 +33,11 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         about: about!("read.rs"),
         iteration: "one io_uring_enter with a batch of reads; the value is of one read",
         outputs: &[
-            Output { derivation: Derivation::Series("uring"), ..Output::MAIN },
-            Output {
-                suffix: "pread",
-                summary: "the same read by pread",
-                derivation: Derivation::Series("pread"),
-                quantity: None,
-                detail: false,
-            },
-            Output {
-                suffix: "net",
-                summary: "what the rings cost more than pread, or less",
-                derivation: Derivation::Difference { of: "uring", minus: "pread", per: 1.0 },
-                quantity: None,
-                detail: false,
-            },
+            Output::MAIN.series("uring"),
+            Output::named("pread", "the same read by pread"),
+            Output::named("net", "what the rings cost more than pread, or less").difference("uring", "pread"),
         ],
-        params: &[Param { default: &["1"], ..BATCH }],
+        params: &[BATCH.standard(&[]).full(&["8", "32"])],
         needs: &[Need::WorkDir],
         target_half_width: 0.02,
         ..Info::new("uring.read")
@@ -110,7 +102,8 @@ fn run(ctx: &mut Ctx) -> Outcome {
     Ok(())
 }
 
-/// Whether another task makes the reads: this one then gives up its CPU for each batch, and for none otherwise.
+/// Whether another task makes the reads: this one then gives up its CPU for each batch, otherwise
+/// never.
 fn is_handed_on(mut read: impl FnMut(u64) -> Outcome) -> Result<bool, BenchError> {
     const TRIES: u64 = 100;
     let before = Usage::thread();
@@ -129,13 +122,13 @@ mod tests {
     use super::*;
     use crate::scratch::testing::Place;
 
-    /// The list of mappings has no way to be read without waiting.
+    /// /proc/self/maps cannot be read without waiting.
     #[test]
     fn reads_that_are_handed_on_are_noticed() {
         let (Ok(mut ring), Ok(told)) = (rings(1), std::fs::File::open("/proc/self/maps")) else {
             return eprintln!("no rings here, or no /proc");
         };
-        // Not a file of ours: it may lie on tmpfs, which hands reads on as well.
+        // Not a file of ours: it may be on tmpfs, whose reads are handed to a thread as well.
         let zero = std::fs::File::open("/dev/zero").expect("/dev/zero");
         for (file, expected) in [(&told, true), (&zero, false)] {
             let mut buffer = [0; 8];

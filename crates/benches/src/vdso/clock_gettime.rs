@@ -1,19 +1,25 @@
-//! Asking for the time without entering the kernel: `clock_gettime` through libc and the vDSO, by clock.
+//! Reading a clock without entering the kernel: `clock_gettime` through libc and the vDSO.
 //!
-//! Measures what every program pays that looks at a clock: libc's wrapper, the kernel's code in the program's own address
-//! space, a read of the cycle counter, and the arithmetic. The `coarse` clocks are what the last tick left behind: no counter
-//! is read. The clocks of CPU time (`process_cputime`, `thread_cputime`) are in no vDSO: there the call is the subject that
-//! enters the kernel, and the metric to be warned by. Does not measure the step of the clock (`clock.step`) nor the clock
-//! that this program times with (`clock.read`). `gettimeofday` is `realtime` with other units, and not measured apart.
+//! **Measures:** What every program pays that reads a clock: libc's wrapper, the kernel's code in
+//! the program's own address space, a read of the cycle counter, and the arithmetic. The `coarse`
+//! clocks return what the last tick stored, and no counter is read. The CPU-time clocks
+//! (`process_cputime`, `thread_cputime`) are in no vDSO, so for them the call enters the kernel.
 //!
-//! Method: many calls in one short interval, each answer looked at. The same call by number, which does enter the kernel,
-//! runs in the same rounds: its series says what the vDSO saves. The proof is the same loop in a child cut off from the
-//! kernel: for it the clock goes on, but for those of CPU time, which have to stop every time.
+//! **Does not measure:** The step of the clock (`clock.step`), or the clock that groma times with
+//! (`clock.read`). `gettimeofday` is `realtime` in other units and has no metric of its own.
 //!
-//! Traps: clock sources that the vDSO cannot read (xen, hpet, acpi_pm), with which libc enters the kernel behind the
-//! caller's back: that is `unsupported` here, not a slow result. Sandboxes that bring no vDSO, the same.
+//! **Method:** Many calls in one short interval, each answer checked. The same call by number,
+//! which does enter the kernel, runs in the same rounds; its series shows what the vDSO saves. The
+//! proof is the same loop in a child cut off from the kernel: there all clocks keep working, except
+//! those of CPU time, which must fail every time.
 //!
-//! Source: CSE 221 "measurement overhead" (reading the time); lmbench and the others have nothing like it.
+//! **Pitfalls:**
+//! - Clock sources that the vDSO cannot read (xen, hpet, acpi_pm), for which libc enters the kernel
+//!   unseen. That is `unsupported`, not a slow result.
+//! - Sandboxes without a vDSO, likewise.
+//!
+//! **Sources:** CSE 221 "measurement overhead" (reading the time). lmbench and the others have
+//! nothing like it. See docs/methods/operating-system.md#vdso.
 
 use super::answered;
 use crate::entry;
@@ -27,23 +33,10 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         about: about!("clock_gettime.rs"),
         iteration: "one clock_gettime",
         outputs: &super::OUTPUTS,
-        params: &[Param {
-            name: "clock",
-            help: "the clock that is read: CLOCK_MONOTONIC and so on",
-            kind: ParamKind::Word(&[
-                "monotonic",
-                "monotonic_coarse",
-                "monotonic_raw",
-                "realtime",
-                "realtime_coarse",
-                "boottime",
-                "tai",
-                "process_cputime",
-                "thread_cputime",
-            ]),
-            quick: &[],
-            default: &["monotonic", "monotonic_coarse", "process_cputime"],
-            full: &[
+        params: &[Param::word(
+            "clock",
+            "the clock that is read: CLOCK_MONOTONIC and so on",
+            &[
                 "monotonic",
                 "monotonic_coarse",
                 "monotonic_raw",
@@ -54,7 +47,9 @@ pub(crate) static BENCH: Benchmark = Benchmark {
                 "process_cputime",
                 "thread_cputime",
             ],
-        }],
+        )
+        .quick(&["monotonic"])
+        .standard(&["monotonic_coarse", "process_cputime"])],
         lineage: &["cse221:measurement_overhead"],
         ..Info::new("vdso.clock_gettime")
     },

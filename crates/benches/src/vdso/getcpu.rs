@@ -1,17 +1,20 @@
-//! Asking on which CPU one runs, without entering the kernel: `sched_getcpu` of the C library.
+//! Asking which CPU a thread runs on, without entering the kernel: libc's `sched_getcpu`.
 //!
-//! Measures what an allocator or a counter per CPU pays for each look: the wrapper, and either the vDSO's `getcpu` (one
-//! instruction on x86) or, since glibc 2.35, a load from memory that the kernel keeps up to date (`rseq`). Which of the two
-//! is the library's choice. `.syscall` is the same by number.
+//! **Measures:** What an allocator or a per-CPU counter pays for each look: the wrapper, and either
+//! the vDSO's `getcpu` (one instruction on x86) or, since glibc 2.35, a load from memory that the
+//! kernel keeps up to date (`rseq`). The library chooses which. `.syscall` is the same call by
+//! number.
 //!
-//! Method: many calls in one short interval, each answer looked at; the call by number runs in the same rounds. The proofs:
-//! the same loop in a child cut off from the kernel still gets answers, and libc says what the kernel says, wherever the
-//! kernel says the same before and after.
+//! **Method:** Many calls in one short interval, each answer checked; the call by number runs in
+//! the same rounds. The proofs are that the same loop still gets answers in a child cut off from
+//! the kernel, and that libc agrees with the kernel wherever the kernel gives the same answer
+//! before and after.
 //!
-//! Traps: where there is neither (64-bit Arm has no `getcpu` in its vDSO) libc enters the kernel behind the caller's back:
-//! `unsupported` here, not a slow result.
+//! **Pitfalls:** Where there is neither (64-bit Arm has no `getcpu` in its vDSO), libc enters the
+//! kernel unseen. That is `unsupported`, not a slow result.
 //!
-//! Source: os-methods 2.1; Linux's own `vdso_test_getcpu` only tests it.
+//! **Sources:** Linux's own `vdso_test_getcpu` only tests it. See
+//! docs/methods/operating-system.md#vdso.
 
 use crate::entry;
 use crate::work::Done;
@@ -24,7 +27,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         about: about!("getcpu.rs"),
         iteration: "one sched_getcpu",
         outputs: &super::OUTPUTS,
-        quick: false,
+        tier: Tier::Standard,
         ..Info::new("vdso.getcpu")
     },
     run: Run::Here(run),
@@ -33,7 +36,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
 fn run(ctx: &mut Ctx) -> Outcome {
     let (done, done_by_number) = (Done::new(), Done::new());
     let mut libc = |iters| {
-        // One sum and nothing else: a second one cost two cycles of seven.
+        // A single sum: a second one cost two cycles of seven.
         let mut right = 0;
         for _ in 0..iters {
             right += u64::from(vdso::cpu() >= 0);
@@ -61,7 +64,8 @@ fn run(ctx: &mut Ctx) -> Outcome {
     Ok(())
 }
 
-/// No answer was an error; where some were, asks once more for its number.
+/// The outcome of a loop with `right` valid answers; if some were errors, calls once more for the
+/// error number.
 fn all_answered(name: &str, right: u64, iters: u64, again: impl Fn() -> isize) -> Outcome {
     if right == iters {
         return Ok(());
@@ -83,7 +87,7 @@ mod tests {
         };
         assert!(tried.samples("vdso") >= 3 && tried.samples("syscall") >= 3);
         assert_eq!(tried.proven("calls of 100 that the kernel was asked for"), 0.0);
-        // Two migrations, there and back, between three neighbouring calls: not in a hundred tries.
+        // A mismatch would need two migrations, there and back, between three consecutive calls.
         assert_eq!(tried.proven("answers of 100 that differ from the kernel's"), 0.0);
     }
 }

@@ -1,20 +1,26 @@
-//! Telling the kernel about memory: that it is not needed, not soon, or wanted now.
+//! Memory advice: pages are not needed, not needed soon, or wanted now.
 //!
-//! Measures one `madvise` over private memory, per base page. `dontneed`: present pages are given back at once. `free`: they
-//! may be taken while nobody writes to them. `cold`: they are the first to be taken when memory is short. `populate_write`:
-//! absent pages are made present and writable, many faults' work without the faults. Does not measure the touches that
-//! follow (`vm.fault`), or what reclaim later does.
+//! **Measures:** One `madvise` over private memory, per base page:
+//! - `dontneed`: present pages are given back at once.
+//! - `free`: the kernel may take them as long as nobody writes to them.
+//! - `cold`: they are the first to be reclaimed when memory is short.
+//! - `populate_write`: absent pages are made present and writable, the work of many faults without
+//!   the faults.
 //!
-//! Method: before each call the memory is made ready, untimed: all pages written to, or given back. Only the call is timed.
-//! Base pages: huge ones are refused. A first call is untimed.
+//! **Does not measure:** The touches that follow (`vm.fault`), or what reclaim does later.
 //!
-//! The proof is what became of the pages of the very calls that were timed: `mincore` finds none, or all, resident after
-//! `dontneed` and `populate_write`; the kernel's account of the mapping (`/proc/self/smaps`) counts them as free for the
-//! taking after `free`, and as not referenced after `cold`.
+//! **Method:** Before each call the memory is prepared untimed: all pages are written to, or given
+//! back. Only the call is timed. The first call is untimed. Huge pages are refused.
 //!
-//! Traps: advice over pages that are not there, which costs nothing; `free`d pages are only free until they are written to.
+//! **Proofs:** What became of the pages of the very calls that were timed. `mincore` finds none
+//! resident after `dontneed`, and all after `populate_write`. In `/proc/self/smaps` the kernel
+//! counts them as lazily freed after `free`, and as not referenced after `cold`.
 //!
-//! Source: os-methods 2.13.
+//! **Pitfalls:**
+//! - Advice over pages that are not present costs nothing.
+//! - Pages given to `free` can be taken only until they are written to.
+//!
+//! **Sources:** See docs/methods/operating-system.md#mappings.
 
 use super::walk::write_each;
 use crate::work::Done;
@@ -27,32 +33,27 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         about: about!("advise.rs"),
         iteration: "one madvise over the memory; the value is for one page of it",
         params: &[
-            Param {
-                name: "advice",
-                help: "not needed, free to take, not soon needed, or wanted now",
-                kind: ParamKind::Word(&["dontneed", "free", "cold", "populate_write"]),
-                quick: &[],
-                default: &["dontneed", "populate_write"],
-                full: &["dontneed", "free", "cold", "populate_write"],
-            },
-            Param {
-                name: "size",
-                help: "bytes that the advice is about",
-                kind: ParamKind::SizeOf(Memory::PerMember(1)),
-                quick: &[],
-                default: &["256K"],
-                full: &["4K", "256K", "4M", "64M"],
-            },
+            Param::word(
+                "advice",
+                "not needed, free to take, not soon needed, or wanted now",
+                &["dontneed", "free", "cold", "populate_write"],
+            )
+            .quick(&["dontneed"])
+            .standard(&["populate_write"]),
+            Param::size("size", "bytes that the advice is about")
+                .takes(Memory::PerMember(1))
+                .quick(&["256K"])
+                .full(&["4K", "4M", "64M"]),
         ],
         interference: Interference::Faults,
         target_half_width: 0.02,
-        quick: false,
+        tier: Tier::Standard,
         ..Info::new("vm.advise")
     },
     run: Run::Here(run),
 };
 
-/// Calls of one interval at most: getting ready takes ten times as long as they do.
+/// The most calls in one interval: preparing the memory takes ten times as long as a call.
 const MOST_CALLS: u64 = 16;
 
 fn run(ctx: &mut Ctx) -> Outcome {
@@ -85,7 +86,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
             done.context("madvise")?;
             advised.add(1);
         }
-        // The last call of the interval speaks for the others.
+        // The last call of the interval is a sample of the others.
         match heeded_pages(&memory, word)? {
             Some(n) => heeded += n,
             None => blind = true,
@@ -99,13 +100,13 @@ fn run(ctx: &mut Ctx) -> Outcome {
         ctx.note("/proc/self/smaps does not tell what became of the pages");
     } else {
         let share = heeded as f64 / looked_at.max(1) as f64;
-        // A page of another CPU's batch may be passed over.
+        // The kernel may skip pages that are still in another CPU's batch.
         ctx.prove("pages for which the advice was taken, of all", "1 (0.9 or more)", share, 0.9..=1.0);
     }
     Ok(())
 }
 
-/// How many pages show that the advice was taken; `None` where the kernel does not tell.
+/// The number of pages that show the effect of the advice; `None` where the kernel does not tell.
 fn heeded_pages(memory: &Map, word: &str) -> Result<Option<usize>, BenchError> {
     let pages = memory.len() / page_size();
     let bytes = |name| memory.smaps_bytes(name).map(|bytes| bytes as usize / page_size());
@@ -135,7 +136,7 @@ mod tests {
                     let taken = tried.proven("pages for which the advice was taken, of all");
                     assert!(taken >= 0.9, "{advice}: {taken}");
                 }
-                // `populate_write` is of 5.14.
+                // `populate_write` needs Linux 5.14.
                 Err(BenchError::Unsupported(why)) if advice == "populate_write" => eprintln!("skipped: {why}"),
                 Err(why) => panic!("{advice}: {why}"),
             }

@@ -1,19 +1,23 @@
-//! Growing the heap by its oldest call, and shrinking it again.
+//! Growing the heap with `brk`, and shrinking it again.
 //!
-//! Measures two `brk`: the end of the heap goes up and comes back. With `pages=present` a byte of each new page is written in
-//! between, so that the pair also holds the faults and the return of the pages. Does not measure an allocator, which asks
-//! for memory rarely and keeps it.
+//! **Measures:** Two `brk` calls: the end of the heap goes up and comes back. With `pages=present`
+//! a byte of each new page is written in between, so that the pair also holds the faults and the
+//! return of the pages.
 //!
-//! Method: the calls by number, over and over, in short intervals, each of which begins with one more that asks where the
-//! heap ends. Nothing else moves the break meanwhile: the process has one thread, and the loop allocates nothing.
+//! **Does not measure:** An allocator, which asks for memory rarely and keeps it.
 //!
-//! The proofs are the answer of each call, which a child without a kernel does not get, and the faults that the kernel
-//! counted: one for each page that was written, none when none was.
+//! **Method:** The calls are made by number, again and again, in short intervals, each of which
+//! begins with one more call that asks for the end of the heap. Nothing else moves the break
+//! meanwhile: the process has one thread, and the loop allocates nothing.
 //!
-//! Traps: `sbrk` of the C library, which remembers the break and need not call; a break that does not move looks like a fast
-//! call unless its answer is compared.
+//! **Proofs:** The answer of each call, which a child cut off from the kernel does not get; and the
+//! faults that the kernel counts: one for each page written, none without writes.
 //!
-//! Source: os-methods 2.13 has mappings; this is their older sibling.
+//! **Pitfalls:**
+//! - `sbrk` of the C library remembers the break and need not enter the kernel.
+//! - A break that does not move looks like a fast call unless its answer is checked.
+//!
+//! **Sources:** See docs/methods/operating-system.md#mappings.
 
 use super::walk::Faults;
 use crate::entry;
@@ -26,22 +30,18 @@ pub(crate) static BENCH: Benchmark = Benchmark {
     info: Info {
         summary: "Growing the heap and shrinking it again",
         about: about!("brk.rs"),
-        iteration: "two brk: up and down again, with the touches that are wanted in between",
+        iteration: "two brk: up and down again, with any touches in between",
         params: &[
-            Param {
-                name: "size",
-                help: "bytes that the heap grows by, in whole pages",
-                kind: ParamKind::SizeOf(Memory::PerMember(1)),
-                quick: &[],
-                default: &["64K"],
-                full: &["4K", "64K", "1M"],
-            },
-            Param { default: &["absent"], full: &["present", "absent"], ..super::PAGES },
+            Param::size("size", "bytes that the heap grows by, in whole pages")
+                .takes(Memory::PerMember(1))
+                .quick(&["64K"])
+                .full(&["4K", "1M"]),
+            super::PAGES.quick(&["absent"]),
         ],
         scaling: Scaling::processes("the threads of a process have one heap's end"),
         interference: Interference::Faults,
         target_half_width: 0.02,
-        quick: false,
+        tier: Tier::Standard,
         ..Info::new("vm.brk")
     },
     run: Run::Here(run),
@@ -51,7 +51,10 @@ fn run(ctx: &mut Ctx) -> Outcome {
     sys::process::refuse_huge_pages();
     let size = ctx.int("size") as usize;
     if size == 0 || !size.is_multiple_of(page_size()) {
-        return Err(BenchError::Unsupported(format!("{size} bytes are not a number of pages of {}", page_size())));
+        return Err(BenchError::Unsupported(format!(
+            "{size} bytes are not a multiple of the page size, {}",
+            page_size()
+        )));
     }
     let touch = ctx.word("pages") == "present";
     let mut heap = Break::alone().map_err(|e| BenchError::Unsupported(e.to_string()))?;
@@ -82,10 +85,11 @@ mod tests {
 
     #[test]
     fn the_heap_grows_and_shrinks() {
-        // In a process with one thread, as a worker has.
+        // In a process with one thread, like a worker.
         let child = fork::fork(|| {
             for pages in ["present", "absent"] {
-                // Whatever becomes of the proofs about time, which busy neighbours break in five rounds of five.
+                // The proofs about time do not matter here: busy neighbours broke them in five
+                // rounds of five.
                 let tried = try_failing(&BENCH, &[("pages", pages)], None).expect("a heap");
                 assert!(tried.samples("") >= 3);
                 if pages == "present" {

@@ -1,19 +1,24 @@
-//! Copying a page that another process still uses, when it is written to.
+//! Writing to a page that another process still uses: the kernel copies it.
 //!
-//! Measures the write to a page that was shared by a fork and is still in use by the child: the exception, a new page, the
-//! copy, and the way back. Does not measure the fork (`proc.fork_exit`), nor the other kinds of faults (`vm.fault`).
+//! **Measures:** The write to a page that a fork has shared and that the child still uses: the
+//! exception, a new page, the copy, and the return.
 //!
-//! Method: a child is forked that sleeps while the parent writes to every page of 16 MiB once, through as many intervals as
-//! it lasts; then the next is forked. The intervals that count are those between two forks. Base pages: huge ones are
-//! refused. The copies of a first lap are untimed, so that a virtual machine's host has backed them.
+//! **Does not measure:** The fork (`proc.fork_exit`), or other kinds of faults (`vm.fault`).
 //!
-//! The proofs are that every touch was one fault that waited for no disk, as the kernel counted them within the timed
-//! stretches, and that the child was still there, with the old contents, when its pages had been copied: without it the
-//! kernel would hand over the page and copy nothing.
+//! **Method:** A forked child sleeps while the parent writes once to every page of 16 MiB, over as
+//! many intervals as that takes; then the next child is forked. Only intervals between two forks
+//! count. Huge pages are refused. The copies of a first lap are untimed, so that the host of a
+//! virtual machine has backed them.
 //!
-//! Traps: pages that nobody shares any more are only made writable, and nothing is copied; transparent huge pages.
+//! **Proofs:** Every touch is one minor fault, as the kernel counts them within the timed
+//! stretches; and the child still exists, with the old contents, after its pages have been copied.
+//! Without it the kernel would hand over the page and copy nothing.
 //!
-//! Source: os-methods 2.13.
+//! **Pitfalls:**
+//! - Pages that are no longer shared only become writable, and nothing is copied.
+//! - Transparent huge pages are refused.
+//!
+//! **Sources:** See docs/methods/operating-system.md#page-faults.
 
 use super::walk::{AREA, Faults, Walk, write_each};
 use groma_harness::prelude::*;
@@ -30,7 +35,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         scaling: Scaling::processes("copy-on-write forks, which a process with threads must not"),
         interference: Interference::Faults,
         target_half_width: 0.02,
-        quick: false,
+        tier: Tier::Standard,
         ..Info::new("vm.cow")
     },
     run: Run::Here(run),
@@ -41,7 +46,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let mut area = Map::anonymous(AREA, Policy::Base).context("mapping memory")?;
     area.populate();
     let mut lap = Lap::begin(&area)?;
-    // The copies of the first lap are new to the host of a virtual machine; they are written untimed.
+    // The copies of the first lap are new to the host of a virtual machine: write them untimed.
     write_each(&mut area, lap.value);
     let mut lost = u64::from(!lap.end()?);
     let mut forks = 2;
@@ -68,12 +73,12 @@ fn run(ctx: &mut Ctx) -> Outcome {
     Ok(())
 }
 
-/// A child that shares the memory, from its fork until it has been told to go.
+/// A child that shares the memory from its fork until it is told to exit.
 struct Lap {
     child: Option<Child>,
-    /// As long as this is open, the child sleeps.
+    /// The child sleeps as long as this is open.
     hold: Option<OwnedFd>,
-    /// What the parent writes over the contents that the child knows.
+    /// The value that the parent writes over the contents that the child knows.
     value: u8,
 }
 
@@ -94,10 +99,10 @@ impl Lap {
         Ok(Lap { child: Some(child), hold: Some(hold), value: old.wrapping_add(1) })
     }
 
-    /// Lets the child go, and tells whether it was there until now and still had the old contents.
+    /// Ends the child. Returns whether it was alive until now and still had the old contents.
     fn end(&mut self) -> Result<bool, BenchError> {
         let Some(mut child) = self.child.take() else { return Ok(false) };
-        if child.poll().context("looking after the child")?.is_some() {
+        if child.poll().context("polling the child")?.is_some() {
             return Ok(false);
         }
         self.hold = None;

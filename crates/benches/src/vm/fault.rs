@@ -1,31 +1,46 @@
-//! One page fault that needs no disk, by its kind.
+//! One page fault that needs no disk, by kind.
 //!
-//! Measures the first touch of a page: the exception, the kernel's search for the mapping, the page it finds or makes, and
-//! the way back. `anon_write`: a zeroed page for the first write to fresh memory. `zero_page`: the shared page of zeroes for
-//! the first read. `after_zero`: the first write to a page that was read before, a zeroed page instead of the shared one.
-//! `file_minor`: the first read of a page of a file that the page cache holds. `file_cow`: the first write to such a page,
-//! privately, hence a copy. `file_shared`: the first write to it for all, of which the file system is told.
-//! `file_around`: what a program pays that reads through an ordinary mapping of a file: per page, where most touches are no
-//! fault at all. Does not measure `mmap` and `munmap` (`vm.map`), pages shared with a child (`vm.cow`), faults that read from
-//! a disk (`vm.fault_major`), or huge pages (`vm.fault_huge`).
+//! **Measures:** The first touch of a page: the exception, the kernel's search for the mapping, the
+//! page that it finds or makes, and the return.
+//! - `anon_write`: the first write to fresh memory gets a zeroed page.
+//! - `zero_page`: the first read gets the shared page of zeroes.
+//! - `after_zero`: the first write to a page that was read before, a zeroed page instead of the
+//!   shared one.
+//! - `file_minor`: the first read of a page of a file that is in the page cache.
+//! - `file_cow`: the first private write to such a page, hence a copy.
+//! - `file_shared`: the first shared write to it, of which the file system is notified.
+//! - `file_around`: what a program pays per page when it reads through an ordinary mapping of a
+//!   file, where most touches are no fault at all.
 //!
-//! Method: the mapping is made once and touched page by page, through as many intervals as it lasts; then its pages are
-//! given back (`MADV_DONTNEED`), untimed, so that each touch faults again. A base page each: huge pages are refused. All pages are touched once
-//! before anything is timed, so that a virtual machine's host has backed them; what that first pass takes is a fact.
-//! Several threads at once (`-P 4 --threads`) fault in mappings of their own (`object=private`, pages that nobody may touch
-//! between them, or the kernel would make one of them), or each in its part of one mapping (`object=shared`): what the locks
-//! of a process's memory and of one mapping cost. Alone the two are the same.
+//! **Does not measure:** `mmap` and `munmap` (`vm.map`), pages shared with a child (`vm.cow`),
+//! faults that read from a disk (`vm.fault_major`), or huge pages (`vm.fault_huge`).
 //!
-//! The proof is that every touch was a fault and no fault had to wait for a disk, as the kernel counted them within the
-//! timed stretches. For `file_around` their ratio is a fact.
+//! **Method:** The mapping is made once and touched page by page, over as many intervals as it
+//! lasts. Then its pages are given back (`MADV_DONTNEED`), untimed, so that each touch faults
+//! again. Huge pages are refused, so each fault brings one base page. All pages are touched once
+//! before anything is timed, so that the host of a virtual machine has backed them; the time of
+//! that first pass is a fact.
 //!
-//! Traps: a fault on an ordinary file mapping brings 16 pages or a large folio (lmbench divides by all pages: 0.15 us "per
-//! fault" where one costs ten times that), so every page of a file here is a mapping of its own, next to pages from
-//! elsewhere in the file; memory that the host never backed takes milliseconds; transparent huge pages count 512 touches for
-//! one fault. The pages that come are those given back: as warm as 16 MiB in turn can be, however short the intervals are
-//! (1 MiB in turn took a third less here).
+//! Several threads at once (`-P 4 --threads`) fault in mappings of their own (`object=private`,
+//! kept apart by inaccessible pages, or the kernel would merge them), or each in its part of one
+//! mapping (`object=shared`). The two show what the locks of a process's memory and of one mapping
+//! cost. With one member they are the same.
 //!
-//! Source: lmbench3 `lat_pagefault`, CSE 221 "page fault service time" (its repeated runs, 1446 ns, are soft faults).
+//! **Proofs:** Every touch is a fault and no fault waits for a disk, as the kernel counts them
+//! within the timed stretches. For `file_around` the ratio is a fact.
+//!
+//! **Pitfalls:**
+//! - A fault on an ordinary file mapping brings 16 pages or a large folio. lmbench divides by all
+//!   pages and prints 0.15 us "per fault" where one costs ten times that. So every page of a file
+//!   here is a mapping of its own, next to pages from elsewhere in the file.
+//! - Memory that the host never backed takes milliseconds.
+//! - With transparent huge pages, 512 touches are one fault.
+//! - The pages that come back are those given back, so they may be warm in the cache. The area of
+//!   16 MiB limits that, however short the intervals are; with 1 MiB a fault took a third less
+//!   (2-vCPU KVM guest).
+//!
+//! **Sources:** lmbench3 `lat_pagefault`; CSE 221 "page fault service time" (its repeated runs,
+//! 1446 ns, are soft faults). See docs/methods/operating-system.md#page-faults.
 
 use super::walk::{AREA, Faults, Walk, read_each, write_each};
 use crate::scratch::Scratch;
@@ -42,39 +57,21 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         about: about!("fault.rs"),
         iteration: "one touch of a page that is not mapped (after_zero: not writable)",
         params: &[
-            Param {
-                name: "kind",
-                help: "fresh memory written, read, or written after it was read; a cached file read, copied, written, \
+            Param::word(
+                "kind",
+                "fresh memory written, read, or written after it was read; a cached file read, copied, written, \
                        or read through in order",
-                kind: ParamKind::Word(&[
-                    "anon_write",
-                    "zero_page",
-                    "after_zero",
-                    "file_minor",
-                    "file_cow",
-                    "file_shared",
-                    "file_around",
-                ]),
-                quick: &[],
-                default: &["anon_write", "zero_page", "file_minor", "file_shared"],
-                full: &[
-                    "anon_write",
-                    "zero_page",
-                    "after_zero",
-                    "file_minor",
-                    "file_cow",
-                    "file_shared",
-                    "file_around",
-                ],
-            },
-            Param {
-                name: "object",
-                help: "anonymous memory of threads: a mapping for each, or a part of one",
-                kind: ParamKind::Word(&["private", "shared"]),
-                quick: &[],
-                default: &["private"],
-                full: &[],
-            },
+                &["anon_write", "zero_page", "after_zero", "file_minor", "file_cow", "file_shared", "file_around"],
+            )
+            .quick(&["anon_write"])
+            .standard(&["zero_page", "file_minor", "file_shared"]),
+            Param::word(
+                "object",
+                "anonymous memory of threads: a mapping for each, or a part of one",
+                &["private", "shared"],
+            )
+            .quick(&["private"])
+            .named(&["shared"]),
         ],
         lineage: &["lmbench3:lat_pagefault", "cse221:page_fault"],
         interference: Interference::Faults,
@@ -85,9 +82,9 @@ pub(crate) static BENCH: Benchmark = Benchmark {
     run: Run::Here(run),
 };
 
-/// Pages of a file that are mapped, each by itself; a process may have 65530 mappings.
+/// Pages of a file, each mapped by itself; a process may have 65530 mappings.
 const FILE_PAGES: usize = 1024;
-/// The most memory that all members touch.
+/// The most memory that all members together touch, in bytes.
 const TOTAL: usize = 1 << 30;
 
 fn run(ctx: &mut Ctx) -> Outcome {
@@ -103,7 +100,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     }
 }
 
-/// Measures how long it takes to touch pages, which `ready` has made to fault, through the whole area again and again.
+/// Measures touching the pages of an area again and again; `ready` makes them fault.
 fn measure<T: DerefMut<Target = [u8]>>(
     ctx: &mut Ctx,
     area: &mut T,
@@ -146,7 +143,8 @@ fn anonymous(ctx: &mut Ctx, prepare: impl Fn(&[u8]), touch: impl Fn(&mut [u8])) 
         let each = prepared.per_touch(laps * pages);
         ctx.prove("minor faults of the reads before, per page", "0.98..1.02", each, 0.98..=1.02);
     }
-    // Memory of its own is given for what is written, and none for what is read: that is the page of zeros.
+    // Written pages get memory of their own; pages that are only read get the shared page of
+    // zeroes.
     if ctx.workers() == 1 {
         let Some(own) = area.smaps_bytes("Anonymous") else {
             ctx.note("/proc/self/smaps does not tell whose the pages are");
@@ -176,14 +174,15 @@ fn memory(ctx: &Ctx) -> Result<Part, BenchError> {
         return Err(BenchError::Unsupported("processes have no mapping in common: only with --threads".to_owned()));
     }
     let mut left = PARTS.lock().map_err(|_| BenchError::Failed("another thread panicked".to_owned()))?;
-    // The first to come maps for all; as many parts as members are taken, so that none is left.
+    // The first member maps for all. Each takes one part, so none is left.
     if left.is_empty() {
         *left = parts(members)?;
     }
     own(left.pop())
 }
 
-/// A cached file of which every other page is mapped, in a random order: no mapping continues its neighbour.
+/// A cached file of which every other page is mapped, in random order, so that no mapping continues
+/// its neighbour.
 fn file(ctx: &mut Ctx, access: Access, touch: impl Fn(&mut [u8])) -> Outcome {
     only_private(ctx)?;
     let scratch = Scratch::new(ctx)?;
@@ -197,7 +196,7 @@ fn file(ctx: &mut Ctx, access: Access, touch: impl Fn(&mut [u8])) -> Outcome {
     Ok(())
 }
 
-/// A cached file that is mapped as programs do it, read in order.
+/// A cached file, mapped as programs do it and read in order.
 fn file_around(ctx: &mut Ctx) -> Outcome {
     only_private(ctx)?;
     let scratch = Scratch::new(ctx)?;
@@ -213,7 +212,7 @@ fn file_around(ctx: &mut Ctx) -> Outcome {
     Ok(())
 }
 
-/// Files are mapped by each member for itself.
+/// Each member maps its own files.
 fn only_private(ctx: &Ctx) -> Outcome {
     if ctx.word("object") == "private" {
         return Ok(());
@@ -264,7 +263,7 @@ mod tests {
     fn processes_share_no_mapping_and_files_none_at_all() {
         let why = try_out(&BENCH, &[("kind", "file_cow"), ("object", "shared")], None).map(|_| ());
         assert!(matches!(why, Err(BenchError::Unsupported(_))), "{why:?}");
-        // In a process with one thread, as a worker has.
+        // In a process with one thread, like a worker.
         let child = fork::fork(|| {
             let why = try_group(&BENCH, &[("object", "shared")], None, 2, WorkerKind::Processes).map(|_| ());
             i32::from(!matches!(why, Err(BenchError::Unsupported(_))))

@@ -1,21 +1,26 @@
 //! One page fault that brings a transparent huge page.
 //!
-//! Measures the first write to each huge page (2 MiB on most machines) of fresh memory that asked for them: the exception,
-//! a huge page, its zeroing, and the way back. Most of it is the zeroing: compare it with as many base pages of
-//! `vm.fault kind=anon_write`. Does not measure reserved pages, how long the kernel seeks one in fragmented memory, or what
-//! khugepaged does later.
+//! **Measures:** The first write to each huge page (2 MiB on most machines) of fresh memory that
+//! asked for them: the exception, a huge page, its zeroing, and the return. Most of it is the
+//! zeroing: compare it with the same amount of base pages in `vm.fault kind=anon_write`.
 //!
-//! Method: a few huge pages are made present once, so that a virtual machine's host has backed them; then they are given
-//! back and written to one after the other. Only the write is timed.
+//! **Does not measure:** Reserved huge pages, the kernel's search for one in fragmented memory, or
+//! later work of khugepaged.
 //!
-//! The proofs are that each touch was one fault, as the kernel counted them, and that each brought the whole huge page:
-//! `mincore` finds all its base pages resident though only one byte was written. Without it, a kernel that falls back to a
-//! base page would look 100 times as fast.
+//! **Method:** A few huge pages are made present once, so that the host of a virtual machine has
+//! backed them. Then they are given back and written to one after the other. Only the write is
+//! timed.
 //!
-//! Traps: counting 512 touches for one fault (will-it-scale's `page_fault1` where huge pages are always on); settings
-//! `never`; memory that the host never backed takes milliseconds a page.
+//! **Proofs:** Each touch is one fault, as counted by the kernel, and each brings the whole huge
+//! page: `mincore` finds all its base pages resident although only one byte was written. Without
+//! this proof a kernel that falls back to a base page would look 100 times as fast.
 //!
-//! Source: os-methods 2.13; lmbench has nothing like it.
+//! **Pitfalls:**
+//! - will-it-scale's `page_fault1` counts 512 touches for one fault where huge pages are always on.
+//! - With the setting `never` the result is `unsupported`.
+//! - Memory that the host never backed takes milliseconds per page.
+//!
+//! **Sources:** lmbench has no counterpart. See docs/methods/operating-system.md#page-faults.
 
 use super::walk::{Faults, Walk};
 use groma_harness::prelude::*;
@@ -29,15 +34,17 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         iteration: "one touch of a huge page that is not mapped",
         interference: Interference::Faults,
         target_half_width: 0.02,
-        quick: false,
+        tier: Tier::Standard,
         ..Info::new("vm.fault_huge")
     },
     run: Run::Here(run),
 };
 
-/// Huge pages that are touched in turn: few, since a host may take milliseconds to back each one in the first pass.
+/// Huge pages that are touched in turn: few, since a host may take milliseconds to back each one in
+/// the first pass.
 const PAGES: usize = 4;
-/// Larger huge pages (512 MiB with base pages of 64 KiB) are too much memory and time for a round.
+/// The largest supported huge page, in bytes. Larger ones (512 MiB with base pages of 64 KiB) take
+/// too much memory and time for a round.
 const LARGEST: usize = 64 << 20;
 
 fn run(ctx: &mut Ctx) -> Outcome {
@@ -45,7 +52,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     if huge > LARGEST {
         return Err(BenchError::Unsupported(format!("a huge page has {} MiB here: too much for a round", huge >> 20)));
     }
-    // A process inherits the refusal.
+    // The refusal of huge pages is inherited from the parent process.
     process::allow_huge_pages();
     let mut area = Map::anonymous(PAGES * huge, Policy::Transparent)
         .map_err(|e| BenchError::Unsupported(format!("asking for huge pages: {e}")))?;
@@ -88,7 +95,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     faults.prove_each_minor(ctx, ctx.iterations());
     let whole = resident as f64 / touched.max(1) as f64 * base_pages as f64 / PAGES as f64;
     let expected = base_pages as f64 / PAGES as f64;
-    // One in fifty may have found memory fragmented: it is no median.
+    // One in fifty may have met fragmented memory: that does not move the median.
     let range = 0.98 * expected..=expected;
     ctx.prove("base pages that each fault brought", &format!("{expected} (0.98 of it or more)"), whole, range);
     Ok(())
@@ -102,7 +109,7 @@ mod tests {
     #[test]
     fn each_fault_brings_a_whole_huge_page() {
         let mut why_not = String::new();
-        // Other tests refuse huge pages for the whole process, which this one is in.
+        // Other tests refuse huge pages for the whole process, which also runs this one.
         for _ in 0..20 {
             match try_out(&BENCH, &[], None) {
                 Ok(tried) => {
@@ -115,7 +122,7 @@ mod tests {
                 Err(why) => panic!("{why}"),
             }
         }
-        // Where they may be asked for, not a single one in 20 times is a mistake of ours.
+        // If huge pages are allowed, not getting a single one in 20 attempts is our mistake.
         assert!(why_not.contains("[never]") || !why_not.starts_with("0 of"), "{why_not}");
         eprintln!("skipped: {why_not}");
     }

@@ -1,21 +1,26 @@
 //! One page fault that reads its page from a disk.
 //!
-//! Measures the first read of a page of a mapped file that is not in memory: the exception, a page of the cache, the
-//! request to the device, the sleep until it is done, and the way back. Does not measure bandwidth or readahead, which is
-//! switched off; a virtual machine's host may have the page in its own memory.
+//! **Measures:** The first read of a page of a mapped file that is not in memory: the exception, a
+//! page of the cache, the request to the device, the sleep until it completes, and the return.
 //!
-//! Method: a scratch file is written and synced, the kernel is asked to forget it, and what `mincore` then shows absent is
-//! touched page by page in a random order, each fault timed alone. It goes on with the next round through the file until
-//! the time is over.
+//! **Does not measure:** Bandwidth or readahead, which is switched off. The host of a virtual
+//! machine may have the page in its own memory.
 //!
-//! The proofs are that each touch was a major fault, as the kernel counted them for this thread, and that each byte read is
-//! the one that was written.
+//! **Method:** A scratch file is written and synced, and the kernel is asked to drop it from the
+//! cache. The pages that `mincore` then shows absent are touched in random order, each fault timed
+//! alone. This repeats until the time is over.
 //!
-//! Traps: `msync(MS_INVALIDATE)`, by which lmbench's `lat_pagefault` means to evict its file, evicts nothing; faults around
-//! the one asked for (`MADV_RANDOM` here); file systems in memory, which have nothing to read from: `unsupported` there.
+//! **Proofs:** Each touch is a major fault, as the kernel counts them for this thread, and each
+//! byte read is the one that was written.
 //!
-//! Source: os-methods 2.13; what lmbench3 `lat_pagefault` was to measure; CSE 221 "page fault service time" (its first
-//! runs, 16.6 us).
+//! **Pitfalls:**
+//! - `msync(MS_INVALIDATE)`, with which lmbench's `lat_pagefault` tries to evict its file, evicts
+//!   nothing.
+//! - Fault-around would bring other pages as well; `MADV_RANDOM` prevents it.
+//! - File systems in memory have nothing to read from: they are `unsupported`.
+//!
+//! **Sources:** lmbench3 `lat_pagefault`, which was meant to measure this; CSE 221 "page fault
+//! service time" (its first runs, 16.6 us). See docs/methods/operating-system.md#page-faults.
 
 use super::walk::Faults;
 use crate::scratch::Scratch;
@@ -37,7 +42,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         interference: Interference::Blocking,
         target_half_width: 0.05,
         // It has to sync a file, and the blocks that it frees may disturb what comes after it.
-        default: false,
+        tier: Tier::Named,
         ..Info::new("vm.fault_major")
     },
     run: Run::Here(run),
@@ -45,7 +50,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
 
 /// Pages of the file.
 const PAGES: usize = 256;
-/// Faults that a round has at least, however slow the disk is, and at most.
+/// The fewest faults in a round, however slow the disk is, and the most.
 const FEWEST: u64 = 8;
 const MOST: u64 = 1024;
 
@@ -60,13 +65,13 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let (mut faults, mut touches, mut wrong) = (Faults::default(), 0u64, 0u64);
     let end = ctx.now_ns() + ctx.time_limit_ns();
     loop {
-        // Pages that are mapped stay in memory.
+        // The kernel does not drop mapped pages.
         area.drop_pages().context("giving the pages back")?;
         forget_cached(&file).context("asking the kernel to forget the file")?;
         let there = area.residency().context("mincore")?;
         let mut absent: Vec<usize> = (0..PAGES).filter(|n| !there[*n]).collect();
         if absent.is_empty() {
-            let why = "the file stays in memory, synced and forgotten as it was: the file system has no disk";
+            let why = "the file stays in memory although it was synced and dropped: the file system has no disk";
             return Err(BenchError::Unsupported(why.to_owned()));
         }
         ctx.rng().shuffle(&mut absent);

@@ -1,24 +1,31 @@
-//! Making a mapping and taking it away again.
+//! Mapping memory and unmapping it.
 //!
-//! Measures the pair of `mmap` and `munmap`, and each of them alone. With `touch=all` a byte of each page is touched in
-//! between (written; files are read), which the pair then holds as well, and `munmap` has pages to give back; with
-//! `touch=populate` the kernel makes all pages present within `mmap`. `anon` is private memory, `shmem` a file that exists
-//! in memory only, `file` a file of the working directory, both shared, `hugetlb` reserved huge pages. Does not measure the
-//! faults by themselves (`vm.fault`).
+//! **Measures:** The pair of `mmap` and `munmap`, and each of them alone.
+//! - `touch=all` touches a byte of each page in between (files are read, other memory is written).
+//!   The pair then includes that, and `munmap` has pages to give back.
+//! - `touch=populate` has the kernel make all pages present within `mmap`.
+//! - `anon` is private memory, `shmem` a file that exists in memory only, `file` a file in the work
+//!   directory (both are mapped shared), `hugetlb` reserved huge pages.
 //!
-//! Method: both calls by number, over and over, in short intervals. For `map` and `unmap` the watch runs during that call
-//! only; what the watch itself takes is measured in the same rounds (`watch`) and subtracted as a difference of medians.
+//! **Does not measure:** The faults by themselves (`vm.fault`).
 //!
-//! The proofs are the answer of each call, which a child without a kernel does not get; the faults that the kernel counted
-//! (none when nothing is touched, one a page of private memory that is); and that a last mapping made in the same way is
-//! one of its own, in `/proc/self/maps` and with all its pages resident, until it is unmapped.
+//! **Method:** Both calls are made by number, again and again, in short intervals. For `map` and
+//! `unmap` the stopwatch runs during that call only. The cost of the stopwatch is measured in the
+//! same rounds (`watch`) and subtracted as a difference of medians.
 //!
-//! Traps: lmbench's `lat_mmap` writes into the user's file, touches the first tenth in steps of 16 KiB, and says one total;
-//! here it is a scratch file, and what is touched is a parameter. Anonymous memory next to other such memory is merged with
-//! it by the kernel, which is another operation: such neighbours are fenced off first. Threads that map at once are
-//! neighbours of each other.
+//! **Proofs:** The answer of each call, which a child cut off from the kernel does not get; the
+//! faults that the kernel counts (none without a touch, one per page of private memory with it);
+//! and a last mapping, made in the same way, that `/proc/self/maps` shows as its own and that has
+//! all its pages resident until it is unmapped.
 //!
-//! Source: lmbench3 `lat_mmap`; os-methods 2.13.
+//! **Pitfalls:**
+//! - lmbench's `lat_mmap` writes into the user's file, touches the first tenth in steps of 16 KiB,
+//!   and prints one total. Here the file is a scratch file, and what is touched is a parameter.
+//! - The kernel merges anonymous memory with neighbouring anonymous memory, which is another
+//!   operation: such neighbours are fenced off first.
+//! - Threads that map at the same time are each other's neighbours.
+//!
+//! **Sources:** lmbench3 `lat_mmap`. See docs/methods/operating-system.md#mappings.
 
 use super::walk::Faults;
 use crate::entry;
@@ -35,56 +42,35 @@ pub(crate) static BENCH: Benchmark = Benchmark {
     info: Info {
         summary: "Mapping memory and unmapping it",
         about: about!("map.rs"),
-        iteration: "one mmap, the touches that are wanted, one munmap",
+        iteration: "one mmap, any touches, one munmap",
         outputs: &[
             Output::MAIN,
-            Output {
-                suffix: "map",
-                summary: "Mapping memory",
-                derivation: Derivation::Difference { of: "map", minus: "watch", per: 1.0 },
-                ..Output::MAIN
-            },
-            Output {
-                suffix: "unmap",
-                summary: "Unmapping memory",
-                derivation: Derivation::Difference { of: "unmap", minus: "watch", per: 1.0 },
-                ..Output::MAIN
-            },
-            Output {
-                suffix: "watch",
-                summary: "The watch that is started and stopped around one call",
-                derivation: Derivation::Series("watch"),
-                detail: true,
-                ..Output::MAIN
-            },
+            Output::named("map", "Mapping memory").difference("map", "watch"),
+            Output::named("unmap", "Unmapping memory").difference("unmap", "watch"),
+            Output::named("watch", "The watch that is started and stopped around one call").detail(),
         ],
         params: &[
-            Param {
-                name: "size",
-                help: "bytes mapped",
-                kind: ParamKind::SizeOf(Memory::PerMember(1)),
-                quick: &[],
-                default: &["64K", "1M"],
-                full: &["4K", "64K", "1M", "16M", "1G"],
-            },
-            Param {
-                name: "backing",
-                help: "private memory, a file in memory, a file, or reserved huge pages",
-                kind: ParamKind::Word(&["anon", "shmem", "file", "hugetlb"]),
-                quick: &[],
-                default: &["anon", "file"],
-                full: &["anon", "shmem", "file", "hugetlb"],
-            },
-            Param {
-                name: "touch",
-                help: "what is done between the two calls: nothing, a touch of each page, or all pages by mmap",
-                kind: ParamKind::Word(&["none", "all", "populate"]),
-                quick: &[],
-                default: &["none", "all"],
-                full: &["none", "all", "populate"],
-            },
+            Param::size("size", "bytes mapped")
+                .takes(Memory::PerMember(1))
+                .quick(&["64K"])
+                .standard(&["1M"])
+                .full(&["4K", "16M", "1G"]),
+            Param::word(
+                "backing",
+                "private memory, a file in memory, a file, or reserved huge pages",
+                &["anon", "shmem", "file", "hugetlb"],
+            )
+            .quick(&["anon"])
+            .standard(&["file"]),
+            Param::word(
+                "touch",
+                "what is done between the two calls: nothing, a touch of each page, or all pages by mmap",
+                &["none", "all", "populate"],
+            )
+            .quick(&["none"])
+            .standard(&["all"]),
         ],
-        plain,
+        combination_tier,
         lineage: &["lmbench3:lat_mmap"],
         interference: Interference::Faults,
         target_half_width: 0.02,
@@ -94,18 +80,21 @@ pub(crate) static BENCH: Benchmark = Benchmark {
     run: Run::Here(run),
 };
 
-/// A plain run takes private memory untouched and touched (64 KiB), and a file as lmbench has it (1 MiB, touched).
-fn plain(params: &Params) -> bool {
-    match params.word("backing") {
-        Some("file") => params.int("size") == Some(1 << 20) && params.word("touch") == Some("all"),
-        _ => params.int("size") == Some(64 << 10),
+/// Without `--full`: 64 KiB of private memory, untouched and touched, and a file as lmbench maps it
+/// (1 MiB, touched).
+fn combination_tier(params: &Params) -> Tier {
+    match (params.word("backing"), params.int("size"), params.word("touch")) {
+        (Some("file"), Some(0x10_0000), Some("all")) => Tier::Quick,
+        (Some("file"), ..) => Tier::Full,
+        (_, Some(0x1_0000), _) => Tier::Quick,
+        _ => Tier::Full,
     }
 }
 
-/// The most memory that is touched: 4 MiB take 1.1 ms, and a round has four loops that do it some hundred times; with
-/// 16 MiB a round took 7 s here, and more on a busy machine.
+/// The most memory that is touched. 4 MiB take 1.1 ms, and a round has four loops that do it some
+/// hundred times; with 16 MiB a round took 7 s on a 2-vCPU KVM guest, and more on a busy machine.
 const MOST_TOUCHED: usize = 4 << 20;
-/// Neighbours that are fenced off at most.
+/// The most neighbours that are fenced off.
 const FENCES: usize = 16;
 
 fn run(ctx: &mut Ctx) -> Outcome {
@@ -116,7 +105,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
         _ => page_size(),
     };
     if size == 0 || !size.is_multiple_of(page) {
-        return Err(BenchError::Unsupported(format!("{size} bytes are not a number of pages of {page}")));
+        return Err(BenchError::Unsupported(format!("{size} bytes are not a multiple of the page size, {page}")));
     }
     if touch != "none" && size > MOST_TOUCHED {
         return Err(BenchError::Unsupported(format!("no more than {} MiB are touched", MOST_TOUCHED >> 20)));
@@ -131,7 +120,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
                 file = memory_file(size as u64).context("making a file in memory")?;
             } else {
                 scratch = Scratch::new(ctx)?;
-                // Nothing is written to a file that nobody reads.
+                // A file that is not read need not be written.
                 file = scratch.random_file(if touch == "none" { 0 } else { size as u64 }, ctx)?;
                 file.set_len(size as u64).context("sizing the file")?;
             }
@@ -139,7 +128,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
         }
     };
     let map = || Mapping::new(size, backing, touch == "populate").context("mmap");
-    // What the touched bytes of a file add up to.
+    // The sum of the touched bytes of a file.
     let seen = Cell::new(0u64);
     let touch_pages = |map: &mut Mapping<'_>| {
         if touch != "all" {
@@ -153,7 +142,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
             }
         }
     };
-    // Where the machine does not have so much, that is the answer.
+    // A first attempt, which fails where the machine does not have that much memory.
     let mut probe = map().map_err(|why| match (&why, kind) {
         (BenchError::Failed(why), "hugetlb") => BenchError::Unsupported(format!("{why} (are huge pages reserved?)")),
         _ => why,
@@ -238,12 +227,13 @@ fn run(ctx: &mut Ctx) -> Outcome {
     Ok(())
 }
 
-/// As many faults as the touches have to bring; a file brings several pages with each.
+/// Proves as many faults as the touches must bring; one fault on a file brings several pages.
 fn prove_faults(ctx: &mut Ctx, faults: &Faults, touches: u64) {
     match (ctx.word("touch"), ctx.word("backing")) {
         ("none", _) => faults.prove_none(ctx, touches),
         ("all", "anon" | "hugetlb") => faults.prove_each_minor(ctx, touches),
-        // A fault on a file brings several pages, and whether the kernel counts those that it makes itself differs.
+        // A fault on a file brings several pages, and kernels differ in whether they count the
+        // pages that they populate themselves.
         (touch, _) => {
             ctx.fact("faults_per_page", format!("{:.4}", faults.per_touch(touches)));
             let least = if touch == "all" { 1.0 } else { 0.0 };
@@ -253,7 +243,7 @@ fn prove_faults(ctx: &mut Ctx, faults: &Faults, touches: u64) {
     }
 }
 
-/// A last mapping, made as all the others, is what it was asked to be.
+/// Proves that a last mapping, made like all the others, has the requested properties.
 fn prove_one(ctx: &mut Ctx, mut map: Mapping<'_>, touch: impl Fn(&mut Mapping<'_>), size: usize) -> Outcome {
     touch(&mut map);
     if ctx.word("touch") != "none" {
@@ -307,20 +297,11 @@ mod tests {
     }
 
     #[test]
-    fn a_plain_run_takes_three_points() {
-        let all = BENCH.info.params;
-        let mut taken = Vec::new();
-        for size in all[0].default {
-            for backing in all[1].default {
-                for touch in all[2].default {
-                    let value = |i: usize, text: &str| all[i].parse(text).expect("declared");
-                    let params = [("size", value(0, size)), ("backing", value(1, backing)), ("touch", value(2, touch))];
-                    if plain(&Params(params.map(|(name, value)| (name.to_owned(), value)).to_vec())) {
-                        taken.push((*size, *backing, *touch));
-                    }
-                }
-            }
-        }
-        assert_eq!(taken, [("64K", "anon", "none"), ("64K", "anon", "all"), ("1M", "file", "all")]);
+    fn a_standard_run_takes_three_points() {
+        let points = BENCH.info.points(Tier::Standard);
+        let texts: Vec<String> = points.iter().map(Params::to_string).collect();
+        let expected = ["size=65536 backing=anon touch=none", "size=65536 backing=anon touch=all"];
+        assert_eq!(texts[..2], expected);
+        assert_eq!(texts[2..], ["size=1048576 backing=file touch=all"]);
     }
 }

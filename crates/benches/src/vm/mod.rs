@@ -1,7 +1,8 @@
-//! Virtual memory: making and changing mappings, and what it costs to get their pages.
+//! Virtual memory: making and changing mappings, and the cost of getting their pages.
 
 use groma_harness::Benchmark;
-use groma_harness::model::{Param, ParamKind};
+use groma_harness::model::family::{Figure, Say, Select};
+use groma_harness::model::{Family, Param};
 
 mod advise;
 mod brk;
@@ -14,6 +15,14 @@ mod protect;
 mod remap;
 mod shootdown;
 mod walk;
+
+/// What the family says about itself.
+pub(crate) static ABOUT: Family = Family {
+    name: "vm",
+    summary: "Virtual memory: mappings and page faults",
+    says: Say::Text("a page fault costs {}", &[Figure::Range(Select::Metric("vm.fault"))]),
+    rows: &[],
+};
 
 pub(crate) const ALL: &[&Benchmark] = &[
     &fault::BENCH,
@@ -29,11 +38,4 @@ pub(crate) const ALL: &[&Benchmark] = &[
 ];
 
 /// Whether the pages of the memory that a call is about are there.
-const PAGES: Param = Param {
-    name: "pages",
-    help: "whether the memory was touched",
-    kind: ParamKind::Word(&["present", "absent"]),
-    quick: &[],
-    default: &["present"],
-    full: &["present", "absent"],
-};
+const PAGES: Param = Param::word("pages", "whether the memory was touched", &["present", "absent"]).quick(&["present"]);

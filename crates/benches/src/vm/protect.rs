@@ -1,21 +1,28 @@
-//! Changing what may be done to memory, and changing it back.
+//! Changing the protection of memory, and changing it back.
 //!
-//! Measures one `mprotect` over a whole mapping of private memory: from writable to read-only and back again, the mean of
-//! the two. With `pages=present` the kernel has an entry of the page table to change for each page, and old translations to
-//! forget; with `pages=absent` there are none. Does not measure what other CPUs are interrupted for (`vm.shootdown`), the
-//! faults that a forbidden access brings (`signal`), or mappings that the call cuts in pieces.
+//! **Measures:** One `mprotect` over a whole mapping of private memory, as the mean of both
+//! directions: from writable to read-only and back. With `pages=present` the kernel has a page
+//! table entry to change for each page, and old translations to flush; with `pages=absent` there
+//! are none.
 //!
-//! Method: the two calls by number in turn, over and over, in short intervals. The mapping lies between pages that nobody may
-//! touch, so that the kernel neither splits nor merges anything.
+//! **Does not measure:** Interrupts to other CPUs (`vm.shootdown`), the faults of refused accesses
+//! (`signal`), or calls that split a mapping.
 //!
-//! The proofs are the answer of each call, which a child without a kernel does not get; what `/proc/self/maps` shows of the
-//! mapping after each of two last calls; and that no fault was taken meanwhile.
+//! **Method:** The two calls are made by number in turn, again and again, in short intervals. The
+//! mapping lies between inaccessible pages, so that the kernel neither splits nor merges mappings.
 //!
-//! Traps: memory next to other memory, which a change of permissions merges and splits; transparent huge pages, of which
-//! there are 512 times fewer to change. Cost does not grow evenly with size: kernels forget a few translations one by one (up
-//! to 33 on x86, which makes 64 KiB half as dear as 1 MiB here) and beyond that all of them at once.
+//! **Proofs:** The answer of each call, which a child cut off from the kernel does not get; what
+//! `/proc/self/maps` shows of the mapping after each of two last calls; and no faults meanwhile.
 //!
-//! Source: os-methods 2.13; the call that lmbench3 `lat_sig prot` makes before it is timed.
+//! **Pitfalls:**
+//! - Next to other memory, a change of permissions merges and splits mappings.
+//! - Transparent huge pages have 512 times fewer entries to change.
+//! - Cost does not grow evenly with size. Kernels flush a few translations one by one (up to 33 on
+//!   x86, which makes 64 KiB half as expensive as 1 MiB on a 2-vCPU KVM guest), and beyond that all
+//!   of them at once.
+//!
+//! **Sources:** lmbench3 `lat_sig prot` makes this call before it starts its clock. See
+//! docs/methods/operating-system.md#mappings.
 
 use super::walk::Faults;
 use crate::entry;
@@ -26,23 +33,20 @@ use groma_harness::sys::pages::Map;
 
 pub(crate) static BENCH: Benchmark = Benchmark {
     info: Info {
-        summary: "Forbidding or allowing to write to memory",
+        summary: "Changing the protection of memory",
         about: about!("protect.rs"),
         iteration: "two mprotect: to read-only and back to writable; the value is for one of them",
         params: &[
-            Param {
-                name: "size",
-                help: "bytes of the mapping",
-                kind: ParamKind::SizeOf(Memory::PerMember(1)),
-                quick: &[],
-                default: &["4K", "1M"],
-                full: &["4K", "64K", "1M", "64M"],
-            },
+            Param::size("size", "bytes of the mapping")
+                .takes(Memory::PerMember(1))
+                .quick(&["4K"])
+                .standard(&["1M"])
+                .full(&["64K", "64M"]),
             super::PAGES,
         ],
         interference: Interference::Cpu,
         target_half_width: 0.02,
-        quick: false,
+        tier: Tier::Standard,
         ..Info::new("vm.protect")
     },
     run: Run::Here(run),
@@ -56,7 +60,8 @@ fn run(ctx: &mut Ctx) -> Outcome {
     }
     let mut faults = Faults::default();
     let mut area = Area { memory, writable: true, changes: Done::new() };
-    // Both ways in each iteration: they cost differently, and an interval over much memory holds few calls.
+    // Both directions in each iteration: they cost differently, and an interval over much memory
+    // holds few calls.
     let both = Variant::staged("", |iters, watch| faults.time(watch, || area.toggle(2 * iters)));
     ctx.measure_variants(&mut [both.per_iter(2.0)])?;
     work::once_each(ctx, "changes of protection made per change credited", area.changes.count(), 2 * ctx.iterations());
@@ -75,7 +80,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     Ok(())
 }
 
-/// Memory, and what was last asked for it.
+/// Memory and the protection last set for it.
 struct Area {
     memory: Map,
     writable: bool,
@@ -83,7 +88,7 @@ struct Area {
 }
 
 impl Area {
-    /// So many calls, each for the opposite of the one before.
+    /// Makes `calls` calls, each for the opposite of the one before.
     fn toggle(&mut self, calls: u64) -> Outcome {
         for _ in 0..calls {
             self.writable = !self.writable;
@@ -106,7 +111,7 @@ mod tests {
             assert!(tried.samples("") >= 3);
             assert_eq!(tried.result.series("").map(|s| s.per_iter), Some(2.0));
             assert_eq!(tried.proven("changes that /proc/self/maps shows, of 2"), 2.0);
-            // The proof's own bound: a fault or two of somebody else's are allowed for.
+            // The bound of the proof itself: a fault or two from elsewhere are allowed.
             tried.proven("minor faults per operation, which needs none");
         }
     }

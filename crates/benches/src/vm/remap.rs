@@ -1,20 +1,28 @@
-//! Moving memory to other addresses, or making it longer where it is.
+//! Moving memory to other addresses, or extending it in place.
 //!
-//! Measures `mremap`. `move`: all pages of private memory go from one range of addresses to another, which is what a
-//! `realloc` of a large block does instead of a copy; an empty mapping stays behind and is replaced when the pages come back
-//! (`MREMAP_DONTUNMAP`: the addresses remain the benchmark's own), so a call holds the removal of an empty mapping as well.
-//! `grow`: the mapping takes in the page behind it, and gives it up with the next call; the value is the pair. Does not
-//! measure the faults of what is new.
+//! **Measures:** `mremap`, in two kinds:
+//! - `move`: all pages of private memory move from one address range to another, which is what
+//!   `realloc` of a large block does instead of a copy. An empty mapping stays behind
+//!   (`MREMAP_DONTUNMAP`, so that the addresses remain the benchmark's own) and is replaced when
+//!   the pages come back. So a call includes the removal of an empty mapping.
+//! - `grow`: the mapping takes in the page behind it, and gives it up with the next call. The value
+//!   is the pair.
 //!
-//! Method: the calls by number, over and over, in short intervals. The ranges lie between pages that nobody may touch.
+//! **Does not measure:** The faults of new pages.
 //!
-//! The proofs are the address that each call returns, which a child without a kernel does not get; a byte of each page that
-//! is found again after all the moves; and that no fault was taken meanwhile.
+//! **Method:** The calls are made by number, again and again, in short intervals. The ranges lie
+//! between inaccessible pages.
 //!
-//! Traps: tables of pages are moved as a whole where both ranges are aligned to 2 MiB (here they are not, nor are they in
-//! most programs); moves of memory that has no pages.
+//! **Proofs:** The address that each call returns, which a child cut off from the kernel does not
+//! get; a byte of each page, which must still be there after all the moves; and no faults
+//! meanwhile.
 //!
-//! Source: os-methods 2.13.
+//! **Pitfalls:**
+//! - Where both ranges are aligned to 2 MiB, the kernel moves whole page tables. Here they are not,
+//!   nor are they in most programs.
+//! - Memory that has no pages moves none (`pages=absent`).
+//!
+//! **Sources:** See docs/methods/operating-system.md#mappings.
 
 use super::walk::{Faults, write_each};
 use crate::entry;
@@ -29,28 +37,17 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         about: about!("remap.rs"),
         iteration: "one mremap to other addresses; grow: two, longer by a page and back",
         params: &[
-            Param {
-                name: "kind",
-                help: "to other addresses, or longer by a page and back",
-                kind: ParamKind::Word(&["move", "grow"]),
-                quick: &[],
-                default: &["move"],
-                full: &["move", "grow"],
-            },
-            Param {
-                name: "size",
-                help: "bytes of the mapping",
-                kind: ParamKind::SizeOf(Memory::PerMember(2)),
-                quick: &[],
-                default: &["1M"],
-                full: &["4K", "64K", "1M", "64M"],
-            },
+            Param::word("kind", "to other addresses, or longer by a page and back", &["move", "grow"]).quick(&["move"]),
+            Param::size("size", "bytes of the mapping")
+                .takes(Memory::PerMember(2))
+                .quick(&["1M"])
+                .full(&["4K", "64K", "64M"]),
             super::PAGES,
         ],
         scaling: Scaling::processes("another thread may map something into the room to grow"),
         interference: Interference::Cpu,
         target_half_width: 0.02,
-        quick: false,
+        tier: Tier::Standard,
         ..Info::new("vm.remap")
     },
     run: Run::Here(run),
@@ -59,7 +56,10 @@ pub(crate) static BENCH: Benchmark = Benchmark {
 fn run(ctx: &mut Ctx) -> Outcome {
     let size = ctx.int("size") as usize;
     if size == 0 || !size.is_multiple_of(page_size()) {
-        return Err(BenchError::Unsupported(format!("{size} bytes are not a number of pages of {}", page_size())));
+        return Err(BenchError::Unsupported(format!(
+            "{size} bytes are not a multiple of the page size, {}",
+            page_size()
+        )));
     }
     if ctx.word("kind") == "move" {
         let memory = Mover::new(size).context("mapping memory")?;
@@ -80,7 +80,7 @@ fn measure<M: std::ops::DerefMut<Target = [u8]>>(
     if present {
         write_each(&mut memory, MARK);
     }
-    // A kernel that cannot do it at all says so here.
+    // A kernel that does not support the call fails here.
     call(&mut memory).map_err(|why| BenchError::Unsupported(why.to_string()))?;
     let mut faults = Faults::default();
     let done = Done::new();
@@ -113,7 +113,7 @@ mod tests {
             for pages in ["present", "absent"] {
                 let tried = match try_out(&BENCH, &[("kind", kind), ("size", "64K"), ("pages", pages)], None) {
                     Ok(tried) => tried,
-                    // Other tests map memory at the same time, and may take the room.
+                    // Other tests map memory at the same time and may take the room.
                     Err(why) if kind == "grow" => {
                         eprintln!("skipped: {why}");
                         continue;

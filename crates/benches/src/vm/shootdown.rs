@@ -1,26 +1,33 @@
-//! What changing a page costs more while other CPUs run threads of the same process: the TLB shootdown.
+//! TLB shootdown: what changing a page costs more while other CPUs run threads of the same process.
 //!
-//! Measures how much longer one call over one present page takes when its translation has to be forgotten by every CPU that
-//! runs a thread of the process: they are interrupted, or told by the hardware, and waited for. `unmap` is `munmap`,
-//! `dontneed` is `madvise(MADV_DONTNEED)`, `protect` is `mprotect` to read-only. Does not measure what the interrupted
-//! threads lose, nor the misses that follow.
+//! **Measures:** How much longer one call over one present page takes when every CPU that runs a
+//! thread of the process has to forget the translation. Those CPUs are interrupted, or notified by
+//! hardware, and waited for. `unmap` is `munmap`, `dontneed` is `madvise(MADV_DONTNEED)`, `protect`
+//! is `mprotect` to read-only.
 //!
-//! Method: `threads` threads of this process spin, each on a CPU of its own, or as many other processes do on the same CPUs
-//! (the control): the machine is equally busy, but they have nothing to forget. The two alternate interval by interval in
-//! the same round, and the main value is their difference, which is never clamped; both are outputs as well. The page is
-//! made ready between the calls, untimed, and no call begins before each of those who spin was seen to go on spinning; the
-//! watch runs during the call only and takes the same in both. The placement says on which CPU the first of them is.
+//! **Does not measure:** What the interrupted threads lose, or the TLB misses that follow.
 //!
-//! The proofs are that those who were to spin went on for each call, and that each call was obeyed: the kernel
-//! counted a fault when the page was touched again, or its permissions are shown changed. How many shootdowns the CPUs of the
-//! others received (`/proc/interrupts`, where there are such) is a fact: to make a page ready again may cause one
-//! as well, others make some too, and hypervisors and CPUs
-//! that tell each other without interrupts show none.
+//! **Method:** `threads` threads of this process spin, each on a CPU of its own, or in the control
+//! as many other processes spin on the same CPUs: the machine is equally busy, but they have
+//! nothing to forget. The two alternate interval by interval in the same round. The main value is
+//! their difference, which is never clamped; both are outputs as well.
 //!
-//! Traps: CPUs that idle are not interrupted, so sleeping threads cost nothing, and a control without any load would run on
-//! a less busy machine; a host that has taken the other CPU away is waited for.
+//! The page is made ready between the calls, untimed, and no call begins before each spinner was
+//! seen to go on spinning. The stopwatch runs during the call only and costs the same in both. The
+//! placement gives the CPU of the first spinner.
 //!
-//! Source: os-methods 2.13.
+//! **Proofs:** The spinners go on for each call, and each call takes effect: the kernel counts a
+//! fault when the page is touched again, or `/proc/self/maps` shows the changed permissions. The
+//! number of shootdowns that the spinners' CPUs received (`/proc/interrupts`, where it counts them)
+//! is a fact only: making the page ready may cause one, other programs cause some, and hypervisors
+//! and CPUs that notify each other without interrupts show none.
+//!
+//! **Pitfalls:**
+//! - Idle CPUs are not interrupted, so sleeping threads cost nothing, and a control without any
+//!   load would run on a less busy machine.
+//! - A host that has descheduled the other CPU is waited for.
+//!
+//! **Sources:** See docs/methods/operating-system.md#tlb-shootdown.
 
 use super::walk::{Faults, write_each};
 use crate::work;
@@ -40,78 +47,57 @@ use std::thread::JoinHandle;
 
 pub(crate) static BENCH: Benchmark = Benchmark {
     info: Info {
-        summary: "TLB shootdown: what a change of a page costs more beside running threads",
+        summary: "TLB shootdown: the extra cost of changing a page beside running threads",
         about: about!("shootdown.rs"),
         iteration: "one call over one present page",
         outputs: &[
-            Output {
-                derivation: Derivation::Difference { of: "threads", minus: "processes", per: 1.0 },
-                ..Output::MAIN
-            },
-            Output {
-                suffix: "threads",
-                summary: "The call while threads of this process spin elsewhere",
-                derivation: Derivation::Series("threads"),
-                detail: true,
-                ..Output::MAIN
-            },
-            Output {
-                suffix: "processes",
-                summary: "The call while other processes spin there",
-                derivation: Derivation::Series("processes"),
-                detail: true,
-                ..Output::MAIN
-            },
+            Output::MAIN.difference("threads", "processes"),
+            Output::named("threads", "The call while threads of this process spin elsewhere").detail(),
+            Output::named("processes", "The call while other processes spin there").detail(),
         ],
         params: &[
-            Param {
-                name: "call",
-                help: "munmap, madvise(MADV_DONTNEED), or mprotect to read-only",
-                kind: ParamKind::Word(&["unmap", "dontneed", "protect"]),
-                quick: &[],
-                default: &["protect"],
-                full: &["unmap", "dontneed", "protect"],
-            },
-            Param {
-                name: "threads",
-                help: "threads that run elsewhere meanwhile",
-                kind: ParamKind::Count,
-                quick: &[],
-                default: &["1"],
-                full: &["1", "2", "3", "7", "15", "31"],
-            },
+            Param::word(
+                "call",
+                "munmap, madvise(MADV_DONTNEED), or mprotect to read-only",
+                &["unmap", "dontneed", "protect"],
+            )
+            .quick(&["protect"]),
+            Param::count("threads", "threads that run elsewhere meanwhile")
+                .quick(&["1"])
+                .full(&["2", "3", "7", "15", "31"]),
         ],
         scaling: Scaling::alone("it keeps several CPUs busy by itself"),
         placements: &[Placement::SameLlc],
         needs: &[Need::Cpus(2)],
         interference: Interference::Faults,
         target_half_width: 0.05,
-        quick: false,
+        tier: Tier::Standard,
         ..Info::new("vm.shootdown")
     },
     run: Run::Here(run),
 };
 
-/// Who is to spin.
+/// Who has to spin.
 const NOBODY: u32 = 0;
 const PROCESSES: u32 = 1;
 const THREADS: u32 = 2;
 const LEAVE: u32 = 3;
-/// Counters are so many words apart, hence on lines of their own.
+/// Words between two counters, so that each has a cache line of its own.
 const APART: usize = 16;
-/// Pauses in one turn of a spinner: it does not disturb those who look at what it has counted, and is seen soon.
+/// Pauses in one turn of a spinner: enough not to disturb those who read its counter, and few
+/// enough to be seen soon.
 const PAUSES: u32 = 8;
-/// Calls of one interval at most: as long as the others run, and not much longer.
+/// The most calls in one interval: as long as the other CPUs run, and not much longer.
 const MOST_CALLS: u64 = 128;
-/// How long those who are to spin are waited for, in nanoseconds.
+/// How long to wait for the spinners, in nanoseconds.
 const PATIENCE_NS: u64 = 10_000_000_000;
-/// The stack of a spinner.
+/// Stack size of a spinner.
 const STACK: usize = 128 << 10;
 
-/// What all of them share.
+/// State shared by all.
 struct Board {
     who: Shared<AtomicU32>,
-    /// What the spinners have counted: those that are processes, then those that are threads.
+    /// The counters of the spinners: those of the processes, then those of the threads.
     counts: Shared<AtomicU64>,
     spinners: usize,
 }
@@ -121,7 +107,7 @@ impl Board {
         Ok(Board { who: Shared::new(1)?, counts: Shared::new(2 * spinners * APART)?, spinners })
     }
 
-    /// The counter of one of those spinners.
+    /// The counter of spinner `i` of this role.
     fn count(&self, role: u32, i: usize) -> &AtomicU64 {
         &self.counts[((role - PROCESSES) as usize * self.spinners + i) * APART]
     }
@@ -135,7 +121,7 @@ impl Board {
         shared::wake(&self.who[0]);
     }
 
-    /// The life of a spinner: counts while it is its turn, sleeps while it is not.
+    /// The body of a spinner: counts while its role has to spin, sleeps otherwise.
     fn spin(&self, role: u32, i: usize) {
         loop {
             match self.who[0].load(Relaxed) {
@@ -151,8 +137,8 @@ impl Board {
         }
     }
 
-    /// Returns when each of those spinners was seen to go on from now; what they have counted by then. That one has counted
-    /// since it was last seen is not enough: its CPU may have been taken away in between.
+    /// Waits until each spinner of this role was seen to go on from now, and stores its count.
+    /// Progress since it was last seen is not enough: its CPU may have been taken away in between.
     fn see_all(&self, role: u32, counted: &mut [u64], watch: &Stopwatch<'_>) -> Outcome {
         let since = watch.now_ns();
         for (i, counted) in counted.iter_mut().enumerate() {
@@ -170,7 +156,7 @@ impl Board {
     }
 }
 
-/// Tells the spinners to leave, whatever happened.
+/// The spinners; dropping this makes them exit in any case.
 struct Spinners {
     board: Arc<Board>,
     processes: Vec<Child>,
@@ -178,11 +164,11 @@ struct Spinners {
 }
 
 impl Spinners {
-    /// One process and one thread for each of these CPUs, all asleep.
+    /// Starts one process and one thread for each of these CPUs, all asleep.
     fn start(cpus: &[u32]) -> Result<Spinners, BenchError> {
         let board = Arc::new(Board::new(cpus.len()).context("sharing memory")?);
         let mut spinners = Spinners { board, processes: Vec::new(), threads: Vec::new() };
-        // First the processes: what has threads must not fork.
+        // Processes first: a process with threads must not fork.
         for (i, &cpu) in cpus.iter().enumerate() {
             let board = &spinners.board;
             let child = fork::fork(|| {
@@ -195,7 +181,8 @@ impl Spinners {
         for (i, &cpu) in cpus.iter().enumerate() {
             let board = Arc::clone(&spinners.board);
             let life = move || {
-                // One that is not pinned may share this CPU, and then does not spin while it is needed: the proof breaks.
+                // An unpinned one may share this CPU and then does not spin when needed: the proof
+                // breaks.
                 drop(affinity::pin(cpu));
                 board.spin(THREADS, i);
             };
@@ -204,7 +191,7 @@ impl Spinners {
         Ok(spinners)
     }
 
-    /// Ends them, and tells how many did not leave well.
+    /// Ends the spinners; returns how many did not exit cleanly.
     fn end(mut self) -> u64 {
         self.board.say(LEAVE);
         let threads = self.threads.drain(..).filter_map(|thread| thread.join().err()).count();
@@ -223,16 +210,16 @@ impl Drop for Spinners {
     }
 }
 
-/// The CPUs of the others, the one that the placement names first.
+/// The CPUs of the spinners, beginning with that of the placement.
 fn other_cpus(ctx: &Ctx) -> Result<Vec<u32>, BenchError> {
     let wanted = ctx.int("threads") as usize;
-    // Whatever the placement, this thread stays where it is; the others are elsewhere.
+    // Whatever the placement, this thread stays where it is and the others are elsewhere.
     let here = counters::current_cpu();
     affinity::pin(here).context("pinning the one that changes pages")?;
     if wanted == 0 || ctx.peer_cpu() == Some(here) {
-        return Err(BenchError::Unsupported("a CPU by itself has nobody to tell".to_owned()));
+        return Err(BenchError::Unsupported("no other CPU runs a thread of this process".to_owned()));
     }
-    // A worker is pinned; its supervisor knows what is allowed.
+    // The worker itself is pinned, so its supervisor is asked for the allowed CPUs.
     let allowed = affinity::allowed_to(process::parent_id()).context("reading the allowed CPUs")?;
     let mut cpus: Vec<u32> = ctx.peer_cpu().into_iter().collect();
     let more = allowed.into_iter().filter(|cpu| *cpu != here && Some(*cpu) != ctx.peer_cpu());
@@ -244,12 +231,12 @@ fn other_cpus(ctx: &Ctx) -> Result<Vec<u32>, BenchError> {
     Ok(cpus)
 }
 
-/// What was seen beside spinners of one kind.
+/// What was counted beside spinners of one kind.
 #[derive(Default)]
 struct Seen {
     /// One touch before each call.
     faults: Faults,
-    /// Turns of the spinner that had the fewest, interval by interval.
+    /// Turns of the slowest spinner, summed over intervals.
     turns: u64,
     /// Pages that were changed.
     calls: u64,
@@ -284,7 +271,8 @@ fn run(ctx: &mut Ctx) -> Outcome {
         Ok(())
     };
     let measured = ctx.measure_variants(&mut [
-        // The first variant is the one whose time is held against its iterations: the one that nothing can shorten.
+        // The first variant is the one whose time the harness checks against its iterations: the
+        // one that nothing can shorten.
         Variant::staged("processes", |iters, watch| variant(PROCESSES, of_processes, iters, watch))
             .max_iters(MOST_CALLS),
         Variant::staged("threads", |iters, watch| variant(THREADS, of_threads, iters, watch)).max_iters(MOST_CALLS),
@@ -306,7 +294,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
         let per_call = received as f64 / (of_threads.calls * cpus.len() as u64).max(1) as f64;
         ctx.fact("tlb_shootdowns.per_call_and_thread", format!("{per_call:.3}"));
     }
-    // After the last call the page is as that call has left it.
+    // After the last call the page is as that call left it.
     if let Page::Kept(page, true) = page.into_inner() {
         match permissions(&page) {
             Some(seen) => {
@@ -318,7 +306,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     } else {
         let mut faults = of_processes.faults;
         faults.merge(&of_threads.faults);
-        // Some more are those of pages that the spinning processes were forked with.
+        // Pages shared with the forked spinners cause some more.
         ctx.prove("minor faults per touch", "1 (0.98 or more)", faults.per_touch(ctx.iterations()), 0.98..);
     }
     Ok(())
@@ -326,9 +314,9 @@ fn run(ctx: &mut Ctx) -> Outcome {
 
 /// The page that is changed.
 enum Page {
-    /// A new one for each call, which takes it away.
+    /// A new one for each call, which unmaps it.
     New(Option<Mapping<'static>>),
-    /// The same one again and again, and whether it is to be forbidden to write to it, or to be given back.
+    /// The same one again and again; true if it is write-protected, false if it is given back.
     Kept(Map, bool),
 }
 
@@ -340,7 +328,8 @@ impl Page {
         Ok(Page::Kept(Map::guarded(page_size()).context("mapping a page")?, call == "protect"))
     }
 
-    /// Makes the page present and writable. It is only written: a read first would be a fault of its own.
+    /// Makes the page present and writable. It is only written: a read first would be a fault of
+    /// its own.
     fn make_ready(&mut self) -> Outcome {
         match self {
             Page::New(page) => {
@@ -357,7 +346,7 @@ impl Page {
         Ok(())
     }
 
-    /// Times the call that changes it.
+    /// Times the call that changes the page.
     fn change(&mut self, watch: &mut Stopwatch<'_>) -> Outcome {
         let done = match self {
             Page::New(page) => {

@@ -1,4 +1,4 @@
-//! What the benchmarks of faults share: memory that is touched page by page, and the faults that the kernel counts for it.
+//! Memory that is touched page by page, and the kernel's count of faults for it.
 
 use groma_harness::prelude::*;
 use groma_harness::sys::counters::Usage;
@@ -6,12 +6,13 @@ use groma_harness::sys::pages::page_size;
 use std::hint::black_box;
 use std::ops::Range;
 
-/// Memory that is touched before its pages are given back: more than the second-level caches of today, and many times what
-/// one interval touches. Tests go round several times in their short time.
+/// Bytes that are touched before the pages are given back: more than today's second-level caches,
+/// and many times what one interval touches. Tests use less, to go around several times in their
+/// short time.
 pub(super) const AREA: usize = if cfg!(test) { 1 << 20 } else { 16 << 20 };
 
-/// The faults that the kernel counted. How many there should have been the credit says
-/// ([`Ctx::iterations`]), not whoever touched.
+/// The faults that the kernel counted. The expected number comes from the credited iterations
+/// ([`Ctx::iterations`]), not from the code that touches.
 #[derive(Default)]
 pub(super) struct Faults {
     pub(super) minor: u64,
@@ -19,8 +20,8 @@ pub(super) struct Faults {
 }
 
 impl Faults {
-    /// Times `touch` and nothing else, and counts the faults of the timed part alone: pages that
-    /// were touched before the watch started have none left.
+    /// Times `touch` alone and counts its faults. Pages touched before the stopwatch starts fault
+    /// no more.
     pub(super) fn time<T>(&mut self, watch: &mut Stopwatch<'_>, touch: impl FnOnce() -> T) -> T {
         watch.count_faults();
         watch.start();
@@ -32,7 +33,8 @@ impl Faults {
         done
     }
 
-    /// Does `body`, parts of which may be timed. Around the body alone: the harness has faults of its own.
+    /// Runs `body`, parts of which may be timed, and counts its faults. Only the body is counted:
+    /// the harness has faults of its own.
     pub(super) fn during<T>(&mut self, body: impl FnOnce() -> T) -> T {
         let before = Usage::thread();
         let done = body();
@@ -40,44 +42,45 @@ impl Faults {
         done
     }
 
-    /// Adds what was counted elsewhere.
+    /// Adds the counts of `others`.
     pub(super) fn merge(&mut self, others: &Faults) {
         self.minor += others.minor;
         self.major += others.major;
     }
 
-    /// Adds what was counted.
+    /// Adds the faults of `used`.
     pub(super) fn add(&mut self, used: &Usage) {
         self.minor += used.minor_faults;
         self.major += used.major_faults;
     }
 
-    /// Minor faults for each of so many touches.
+    /// Minor faults per touch.
     pub(super) fn per_touch(&self, touches: u64) -> f64 {
         self.minor as f64 / touches.max(1) as f64
     }
 
-    /// How much of a fault a touch may be off: 2 %, but three faults in all. A page of the stack or of the program may be first
-    /// touched in any interval, and under load there are rounds of thirty touches.
+    /// The allowed deviation in faults per touch: 2 %, but at least three faults in all. A page of
+    /// the stack or of the program may be first touched in any interval, and under load there are
+    /// rounds of thirty touches.
     fn tolerance(touches: u64) -> f64 {
         (3.0 / touches.max(1) as f64).max(0.02)
     }
 
-    /// Every touch was a fault, and none waited for a disk.
+    /// Proves that every touch was a fault, and none waited for a disk.
     pub(super) fn prove_each_minor(&self, ctx: &mut Ctx, touches: u64) {
         let most = 1.0 + Faults::tolerance(touches);
         ctx.prove("minor faults per touch", "0.98..1.02", self.per_touch(touches), 0.98..=most);
         self.prove_none_major(ctx);
     }
 
-    /// So many operations bring none.
+    /// Proves that the operations caused no faults.
     pub(super) fn prove_none(&self, ctx: &mut Ctx, operations: u64) {
         let most = Faults::tolerance(operations);
         ctx.prove("minor faults per operation, which needs none", "0", self.per_touch(operations), ..=most);
         self.prove_none_major(ctx);
     }
 
-    /// No fault waited for a disk.
+    /// Proves that no fault waited for a disk.
     pub(super) fn prove_none_major(&self, ctx: &mut Ctx) {
         ctx.prove("major faults", "0", self.major as f64, 0.0..=0.0);
     }
@@ -109,22 +112,23 @@ impl Walk {
         Walk::by(page_size(), area)
     }
 
-    /// By pages of this size.
+    /// By pages of `page` bytes.
     pub(super) fn by(page: usize, area: &[u8]) -> Walk {
         Walk { next: 0, pages: area.len() / page, page }
     }
 
-    /// Pages that were gone through since the area was last made ready.
+    /// Pages handed out since the area was last made ready.
     pub(super) fn gone_through(&self) -> u64 {
         self.next as u64
     }
 
-    /// The most pages that can be gone through at once.
+    /// The most pages that can be handed out at once.
     pub(super) fn most(&self) -> u64 {
         self.pages as u64
     }
 
-    /// The bytes of the next pages; `None` when the area does not have so many any more and has to be made ready first.
+    /// The byte range of the next pages; `None` if fewer pages are left and the area has to be made
+    /// ready first.
     fn on(&mut self, pages: u64) -> Option<Range<usize>> {
         let from = self.next;
         let to = from + pages as usize;
@@ -136,7 +140,7 @@ impl Walk {
         Some(from * self.page..to * self.page)
     }
 
-    /// The same, where `ready` makes the whole area ready for the next walk through it.
+    /// The same; calls `ready` to make the whole area ready for another pass if needed.
     pub(super) fn on_or(&mut self, pages: u64, ready: impl FnOnce() -> Outcome) -> Result<Range<usize>, BenchError> {
         if let Some(range) = self.on(pages) {
             return Ok(range);
@@ -169,8 +173,7 @@ mod tests {
         assert!(walk.on_or(6, || Ok(())).is_err());
     }
 
-    /// Faults of pages that are touched before the watch starts, or after it has stopped, are not
-    /// those of the timed part.
+    /// Faults before the stopwatch starts or after it stops do not count as timed.
     #[test]
     fn pages_touched_beside_the_watch_are_missed() {
         fn run(ctx: &mut Ctx, early: bool) -> Outcome {
@@ -182,12 +185,12 @@ mod tests {
                 if early {
                     write_each(pages, 1);
                 }
-                // The order of a mistake: touched first, timed afterwards.
+                // The mistake to detect: touch first, time afterwards.
                 faults.time(watch, || {
                     if !early {
                         write_each(pages, 1);
                     }
-                    // Something that takes time.
+                    // Takes some time.
                     (0..100 * iters).for_each(|n| {
                         black_box(n);
                     });
@@ -216,7 +219,7 @@ mod tests {
         }
     }
 
-    /// Too few faults, too many, and some where there should be none.
+    /// Too few faults, too many, and some where there should be none, all break the proofs.
     #[test]
     fn faults_that_are_missing_or_too_many_break_the_proofs() {
         fn run(ctx: &mut Ctx) -> Outcome {

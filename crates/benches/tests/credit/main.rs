@@ -2,15 +2,18 @@
 //!
 //! Every benchmark of the catalogue is run for a moment, each round in a process of its own:
 //!
-//! 1. as it is, with the parameters of `units.txt`: what its iterations hold and what its outputs are made of has to be what is
-//!    written there (`units.rs`), and all of its proofs hold;
-//! 2. mutilated: its loops are made to do half of what they are credited with, nothing, or twice as much. Every time a proof has to
+//! 1. as it is, with the parameters of `units.txt`: what its iterations hold and what its outputs are
+//!    made of has to be what is written there (`units.rs`), and all of its proofs hold;
+//! 2. as it is, with each word of each of its parameters in turn (`words.rs`): all of its proofs hold,
+//!    each series has samples, and the work directory is empty afterwards;
+//! 3. mutilated: its loops are made to do half of what they are credited with, nothing, or twice as much. Every time a proof has to
 //!    break. A benchmark that ends well without having worked has proofs that prove nothing.
 //!
 //! `cargo test --test credit -- vm.fault` tries those whose id contains that, and tells which proofs broke.
 
 mod trial;
 mod units;
+mod words;
 
 use groma_harness::model::State;
 use groma_harness::testing::Mutilation;
@@ -66,6 +69,10 @@ fn main() -> ExitCode {
     for (((id, case), trial), seen) in cases.iter().zip(&as_they_are).zip(&seen) {
         wrong.extend(units::differs(case, seen).map(|what| format!("{id} {:?}: {what}", trial.params)));
     }
+    let words = words::trials(&catalogue, &table);
+    let of_words = try_patiently(&words, |seen| seen.result.state == State::Failed);
+    wrong.extend(words.iter().zip(&of_words).filter_map(|(trial, seen)| words::fails(trial, seen)));
+
     // Where one benchmark has huge pages, those that are asked for them have them, too.
     let runs_as = |seen: &Seen| seen.result.state == State::Ok;
     let there_are = as_they_are.iter().zip(&seen).any(|(trial, seen)| trial.id == "vm.fault_huge" && runs_as(seen));
@@ -123,11 +130,13 @@ fn main() -> ExitCode {
         }
     }
     println!(
-        "{} benchmarks: {} rounds as they are, {} mutilated; not here: {not_here:?}",
+        "{} benchmarks: {} rounds as they are, {} with each word, {} mutilated; not here: {not_here:?}",
         table.len(),
         as_they_are.len(),
+        words.len(),
         mutilated.len()
     );
+    println!("words that this machine does not offer: {:?}", words::not_here(&words, &of_words));
     for what in &wrong {
         eprintln!("{what}");
     }

@@ -106,6 +106,10 @@ pub(crate) fn serve() {
     if let Some(broken) = result.output.proofs.iter().find(|p| !p.holds) {
         let reason = format!("proof broken: {} is {}, not {}", broken.name, broken.seen, broken.expected);
         (result.state, result.reason) = (State::Failed, reason);
+    } else if mutilation.is_none() && result.state == State::Ok {
+        if let Some(why) = thin_series(&result).or_else(|| left_behind(dir)) {
+            (result.state, result.reason) = (State::Failed, why);
+        }
     }
     // Samples are not looked at here but for their number.
     for Series { samples, .. } in &mut result.output.series {
@@ -113,6 +117,22 @@ pub(crate) fn serve() {
     }
     print!("iterations {iterations}\n{}", protocol::write_result(&result));
     std::process::exit(0);
+}
+
+/// The intervals of a test's round.
+const INTERVALS: usize = 3;
+
+/// Which series has fewer samples than the round has intervals.
+fn thin_series(result: &RoundResult) -> Option<String> {
+    let thin = |s: &&Series| s.values.is_empty() && s.samples.len() < INTERVALS;
+    result.output.series.iter().find(thin).map(|s| format!("the series '{}' has {} samples", s.name, s.samples.len()))
+}
+
+/// What a round has left in its work directory.
+fn left_behind(dir: &Path) -> Option<String> {
+    let names = std::fs::read_dir(dir).expect("the benchmark's directory").flatten();
+    let names: Vec<_> = names.map(|entry| entry.file_name()).collect();
+    (!names.is_empty()).then(|| format!("left {names:?} in the work directory"))
 }
 
 /// Tries them all, some at a time, and returns what came of each, in their order.

@@ -20,14 +20,10 @@ static BENCH: Benchmark = Benchmark {
         about: about!("main.rs"),
         quantity: Quantity::Bandwidth,
         iteration: "one pass over the buffer",
-        params: &[Param {
-            name: "size",
-            help: "bytes in the buffer",
-            kind: ParamKind::Size,
-            quick: &[],
-            default: &["4K", "1M"],
-            full: &["64", "4K", "64K", "1M", "16M"],
-        }],
+        params: &[Param::size("size", "bytes in the buffer")
+            .quick(&["4K"])
+            .standard(&["1M"])
+            .full(&["64", "64K", "16M"])],
         ..Info::new("text.utf8_check")
     },
     run: Run::Here(run),

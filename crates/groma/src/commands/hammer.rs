@@ -10,7 +10,7 @@ use super::run::{Outputs, carry_out};
 use crate::flags::HammerArgs;
 use crate::program::Program;
 use anyhow::{Context, Result, anyhow, bail};
-use groma_harness::model::{Profile, Round, State};
+use groma_harness::model::{Profile, Round, State, Tier};
 use groma_harness::sys::arch::hammer::HAMMER_PAGE;
 use groma_harness::sys::facts::{Room, memory_headroom};
 use groma_harness::sys::mempolicy;
@@ -68,7 +68,7 @@ pub(crate) fn hammer(program: &Program, args: &HammerArgs) -> Result<u8> {
     run.budget = Some(args.deadline * (rounds as u32 * writers.len() as u32 + 1));
     let list = cpus.iter().map(u32::to_string).collect::<Vec<_>>().join(",");
     let mut points: Vec<Planned> = Vec::new();
-    let benches = program.select(&[BENCH.to_owned()], false)?;
+    let benches = program.select(&[BENCH.to_owned()], Tier::Full)?;
     for n in &writers {
         let one = |name: &str, value: String| (name.to_owned(), vec![value]);
         run.params = vec![

@@ -3,6 +3,7 @@
 use super::{existing_store, print, style};
 use crate::flags::{ShowArgs, StoreArgs};
 use crate::message::name;
+use crate::program::Program;
 use anyhow::{Result, bail};
 use groma_harness::model::{End, Record, RunHeader, StateCounts};
 use groma_report::{self as report, Format, RunLine};
@@ -17,18 +18,45 @@ pub(crate) struct Shown {
     pub(crate) end: Option<End>,
 }
 
-/// Reads a run from the store and computes its records; `samples` keeps the raw samples in them.
-pub(crate) fn load(store: &StoreArgs, run: &str, samples: bool) -> Result<Shown> {
+/// Reads a run from the store and makes its records; `samples` keeps the raw samples in them. Where `latest` is asked for
+/// and that run holds no record that is `wanted`, it is the latest run that does, and standard error says which. `names`
+/// says which metrics may be wanted: runs without any are not read. Where no run holds one, the one asked for comes back.
+pub(crate) fn load(
+    store: &StoreArgs,
+    run: &str,
+    samples: bool,
+    what: &str,
+    names: impl Fn(&str) -> bool,
+    wanted: impl Fn(&Record) -> bool,
+) -> Result<Shown> {
     let store = existing_store(store)?;
-    let run = store.find(run)?;
-    Ok(records(store.load(&run)?, samples))
+    let named = store.find(run)?;
+    let shown = records(store.load(&named)?, samples);
+    let holds = |shown: &Shown| shown.records.iter().any(&wanted);
+    if run != "latest" || holds(&shown) {
+        return Ok(shown);
+    }
+    for older in store.run_ids()?.into_iter().skip_while(|id| *id != named).skip(1) {
+        // A run that only a newer groma can read is none of ours.
+        let Ok(points) = store.points(&older) else { continue };
+        if !points.iter().any(|point| point.metrics.iter().any(|metric| names(&metric.id))) {
+            continue;
+        }
+        let Ok(stored) = store.load(&older) else { continue };
+        let found = records(stored, samples);
+        if holds(&found) {
+            warn!("the latest run that holds {what} is {}", found.head.run);
+            return Ok(found);
+        }
+    }
+    Ok(shown)
 }
 
 fn records(run: StoredRun, samples: bool) -> Shown {
     let host = run.header.host;
     let mut records = Vec::new();
     for (point, rounds) in &run.points {
-        for mut record in report::summarise(point, rounds, &host) {
+        for mut record in groma_analysis::summarise(point, rounds, &host) {
             if samples {
                 record.round_samples = Some(rounds.clone());
             }
@@ -39,24 +67,27 @@ fn records(run: StoredRun, samples: bool) -> Shown {
 }
 
 /// Shows a run.
-pub(crate) fn show(args: &ShowArgs) -> Result<u8> {
+pub(crate) fn show(program: &Program, args: &ShowArgs) -> Result<u8> {
     if args.times {
         return show_times(args);
     }
-    let mut shown = load(&args.store, &args.run, args.samples)?;
+    let selected = |id: &str| args.select.is_empty() || args.select.iter().any(|s| names_metric(s, id));
+    let what = args.select.join(", ");
+    let mut shown = load(&args.store, &args.run, args.samples, &what, selected, |r: &Record| selected(&r.id))?;
     if !args.select.is_empty() {
-        shown.records.retain(|r| args.select.iter().any(|s| names_metric(s, &r.id)));
+        shown.records.retain(|r| selected(&r.id));
         if shown.records.is_empty() {
             bail!("run {} holds no metric that {} names", shown.head.run, args.select.join(", "));
         }
     }
     let style = style(args.all);
-    let page = match args.format {
-        Format::Table => report::hardware(&shown.head, &shown.records, &style),
-        Format::Markdown if args.hardware => report::hardware_markdown(&shown.head, &shown.records),
-        _ => None,
-    };
+    let families = program.known_families();
     if args.hardware {
+        let page = match args.format {
+            Format::Table => report::hardware(families, &shown.head, &shown.records, &style),
+            Format::Markdown => report::hardware_markdown(families, &shown.head, &shown.records),
+            _ => None,
+        };
         let Some(page) = page else {
             bail!("run {} holds too little of a hardware survey for a page ({} run cpu mem)", shown.head.run, name())
         };
@@ -65,10 +96,12 @@ pub(crate) fn show(args: &ShowArgs) -> Result<u8> {
     }
     let text = if args.samples && args.format == Format::Csv {
         report::csv_samples(&shown.head, &shown.records)
+    } else if args.format == Format::Table {
+        report::page_and_table(families, &shown.head, &shown.records, shown.end.as_ref(), &style)
     } else {
-        report::render(&shown.head, &shown.records, shown.end.as_ref(), args.format, &style)
+        report::render(families, &shown.head, &shown.records, shown.end.as_ref(), args.format, &style)
     };
-    print(&page.map_or(text.clone(), |page| format!("{page}\n{text}")))?;
+    print(&text)?;
     Ok(0)
 }
 

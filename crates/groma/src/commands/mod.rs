@@ -30,9 +30,9 @@ pub(crate) fn run(program: &Program, cli: Cli) -> Result<u8> {
         Command::List(args) => catalogue::list(program, &args),
         Command::Explain { select } => catalogue::explain(program, &select),
         Command::Machine { json, no_gauge } => machine::machine(json, !no_gauge),
-        Command::Show(args) => history::show(&args),
+        Command::Show(args) => history::show(program, &args),
         Command::Runs { json, store } => history::runs(json, &store),
-        Command::Plot(args) => plot::plot(&args),
+        Command::Plot(args) => plot::plot(program, &args),
         Command::Dd(args) => dd::dd(&args),
         Command::Hammer(args) => hammer::hammer(program, &args),
         Command::Completions { shell } => {

@@ -3,13 +3,14 @@
 use super::{history, print, style};
 use crate::flags::PlotArgs;
 use crate::message::name;
+use crate::program::Program;
 use anyhow::{Context, Result, bail};
 use groma_harness::model::{Record, Value, parse_size};
 use groma_report as report;
 use groma_runner::select::names_metric;
 
 /// Plots a metric of a run.
-pub(crate) fn plot(args: &PlotArgs) -> Result<u8> {
+pub(crate) fn plot(program: &Program, args: &PlotArgs) -> Result<u8> {
     let kind = match &args.output {
         None => None,
         Some(path) => match path.extension().and_then(|e| e.to_str()) {
@@ -18,8 +19,17 @@ pub(crate) fn plot(args: &PlotArgs) -> Result<u8> {
             _ => bail!("{}: a plot's file ends in .svg or .png", path.display()),
         },
     };
-    let shown = history::load(&args.store, &args.run, args.histogram)?;
-    let exact: Vec<&Record> = shown.records.iter().filter(|r| report::takes(&args.metric, &r.id)).collect();
+    let families = program.known_families();
+    let names = |id: &str| report::takes(families, &args.metric, id) || names_metric(&args.metric, id);
+    let chosen = |r: &Record| {
+        let has = |(name, values): &(String, Vec<String>)| {
+            r.params.get(name).is_some_and(|value| values.iter().any(|text| is(value, text)))
+        };
+        args.params.iter().all(has)
+    };
+    let wanted = |r: &Record| names(&r.id) && r.value.is_some() && chosen(r);
+    let shown = history::load(&args.store, &args.run, args.histogram, &args.metric, names, wanted)?;
+    let exact: Vec<&Record> = shown.records.iter().filter(|r| report::takes(families, &args.metric, &r.id)).collect();
     let mut chosen = if exact.is_empty() {
         shown.records.iter().filter(|r| names_metric(&args.metric, &r.id)).collect()
     } else {
@@ -43,7 +53,7 @@ pub(crate) fn plot(args: &PlotArgs) -> Result<u8> {
             many => bail!("'{}' names {} metrics; a distribution is of one", args.metric, many.len()),
         }
     } else {
-        report::plot(&chosen, args.over.as_deref())
+        report::plot(families, &chosen, args.over.as_deref())
     };
     let chart = chart.map_err(anyhow::Error::msg)?;
     match (&args.output, kind) {

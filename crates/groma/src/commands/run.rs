@@ -7,7 +7,7 @@ use crate::message::name;
 use crate::program::Program;
 use crate::progress::Progress;
 use anyhow::{Context, Result, bail};
-use groma_harness::model::{End, Host, Point, Profile, Record, Remote, Round, RunHeader, State, StateCounts, plain};
+use groma_harness::model::{End, Host, Point, Record, Remote, Round, RunHeader, State, StateCounts, plain};
 use groma_harness::sys::io as sysio;
 use groma_harness::sys::topology::Topology;
 use groma_report::{self as report, Format};
@@ -63,8 +63,7 @@ pub(crate) fn run(program: &Program, args: &RunArgs) -> Result<u8> {
     };
     outputs.check()?;
     let request = request(args);
-    let quick = args.select.is_empty() && !request.full && request.profile == Profile::Quick;
-    let benches = program.select(&args.select, quick)?;
+    let benches = program.select(&args.select, request.tier())?;
     let topology = Topology::read();
     let plan = plan(&benches, &request, &topology)?;
     if args.dry_run {
@@ -74,12 +73,7 @@ pub(crate) fn run(program: &Program, args: &RunArgs) -> Result<u8> {
         warn!("{choice}");
     }
     carry_out(program, &request, &outputs, &plan, started, |head, records, end, _| {
-        let style = style(args.all);
-        let table = report::render(head, records, Some(end), Format::Table, &style);
-        match report::hardware(head, records, &style) {
-            Some(page) => format!("{table}\n{page}"),
-            None => table,
-        }
+        report::page_and_table(program.known_families(), head, records, Some(end), &style(args.all))
     })
 }
 
@@ -160,7 +154,14 @@ pub(crate) fn carry_out(
     // no hurry.
     drop(run);
     if outputs.json {
-        print(&report::render(&head, &records, Some(&end), Format::Json, &style(outputs.all)))?;
+        print(&report::render(
+            program.known_families(),
+            &head,
+            &records,
+            Some(&end),
+            Format::Json,
+            &style(outputs.all),
+        ))?;
     } else if !outputs.out_is_stdout() {
         print(&show(&head, &records, &end, &outcome.rounds))?;
     }
@@ -279,7 +280,7 @@ fn report_killed_runs(store: Option<&mut Store>) {
 fn records(points: &[Point], outcome: &RunOutcome, host: &Host, samples: bool) -> Vec<Record> {
     let mut records = Vec::new();
     for (point, rounds) in points.iter().zip(&outcome.rounds) {
-        for mut record in report::summarise(point, rounds, host) {
+        for mut record in groma_analysis::summarise(point, rounds, host) {
             if samples {
                 record.round_samples = Some(rounds.clone());
             }

@@ -1,5 +1,6 @@
-//! Runs the built program in a place of its own: its own store, its own temporary directory, a plain environment.
-#![allow(dead_code, reason = "each test binary uses its part")]
+//! Runs the built program in an environment of its own: its own store, its own temporary directory
+//! and a minimal set of variables.
+#![allow(dead_code, reason = "each test binary uses a part")]
 
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -7,12 +8,12 @@ use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-/// A directory for one test, with the store and the temporary files of the programs that it runs.
+/// A directory for one test, with the store and the temporary files of the programs it runs.
 pub(crate) struct Place {
     dir: TempDir,
 }
 
-/// What a finished program left.
+/// The output and exit code of a finished program.
 #[derive(Debug)]
 pub(crate) struct Ended {
     pub(crate) code: Option<i32>,
@@ -31,7 +32,7 @@ impl Place {
         self.dir.path().join(name)
     }
 
-    /// Where benchmarks make their files.
+    /// The directory in which benchmarks create their files.
     pub(crate) fn tmp(&self) -> PathBuf {
         self.path("tmp")
     }
@@ -40,12 +41,12 @@ impl Place {
         self.path("groma.db")
     }
 
-    /// The program with these arguments, not yet started.
+    /// A command for the program with these arguments, not started yet.
     pub(crate) fn command(&self, args: &[&str]) -> Command {
         self.wrapped(&[], args)
     }
 
-    /// As [`Place::command`], started by another program such as `taskset -c 0`.
+    /// Like [`Place::command`], started through another program such as `taskset -c 0`.
     pub(crate) fn wrapped(&self, wrapper: &[&str], args: &[&str]) -> Command {
         let program = env!("CARGO_BIN_EXE_groma");
         let mut command = match wrapper {
@@ -69,7 +70,7 @@ impl Place {
         command
     }
 
-    /// Runs the program to its end.
+    /// Runs the program to completion.
     pub(crate) fn groma(&self, args: &[&str]) -> Ended {
         ended(self.command(args).output().expect("the program starts"))
     }
@@ -80,12 +81,12 @@ impl Place {
         serde_json::from_str(&ended.out).unwrap_or_else(|e| panic!("{args:?}: {e}: {ended:?}"))
     }
 
-    /// Starts it and goes on.
+    /// Starts the program without waiting for it.
     pub(crate) fn start(&self, args: &[&str]) -> Running {
         Running { child: self.command(args).spawn().expect("the program starts") }
     }
 
-    /// What benchmarks and runs have left behind.
+    /// The files that benchmarks and runs left behind.
     pub(crate) fn left_behind(&self) -> Vec<String> {
         let names = std::fs::read_dir(self.tmp()).expect("the directory").flatten();
         names.map(|e| e.file_name().to_string_lossy().into_owned()).collect()
@@ -106,7 +107,7 @@ pub(crate) fn ended(output: Output) -> Ended {
     }
 }
 
-/// A program that still runs.
+/// A running program.
 pub(crate) struct Running {
     child: Child,
 }
@@ -116,7 +117,7 @@ impl Running {
         self.child.id() as i32
     }
 
-    /// Waits until it has a child whose command line says that it works on something, and gives the child's id.
+    /// Waits until it has a child process, and returns the child's id.
     pub(crate) fn worker(&self) -> i32 {
         until("a worker", || children(self.pid()).first().copied())
     }
@@ -143,12 +144,13 @@ pub(crate) fn children(pid: i32) -> Vec<i32> {
 }
 
 pub(crate) fn exists(pid: i32) -> bool {
-    // A zombie that its parent has not reaped yet has ended all the same.
+    // A zombie that its parent has not reaped yet has ended, too.
     std::fs::read_to_string(format!("/proc/{pid}/stat"))
         .is_ok_and(|s| !s.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with('Z')))
 }
 
-/// Looks again and again until there is something: bounded, so that a test that waits in vain fails.
+/// Calls `look` until it returns a value. Panics after a minute, so a test that waits in vain
+/// fails.
 pub(crate) fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
     let end = Instant::now() + Duration::from_secs(60);
     loop {
@@ -170,7 +172,7 @@ pub(crate) fn is_executable(program: &str) -> bool {
     std::env::split_paths("/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin").any(|d| Path::new(&d).join(program).exists())
 }
 
-/// The processes of exactly these arguments that have not ended.
+/// The processes with exactly these arguments that have not ended.
 pub(crate) fn with_arguments(args: &[&str]) -> Vec<i32> {
     let wanted: String = args.iter().map(|arg| format!("{arg}\0")).collect();
     let processes = std::fs::read_dir("/proc").expect("/proc").flatten();

@@ -1,5 +1,5 @@
-//! A running `groma serve`, and a client of it that says what a test wants.
-#![allow(dead_code, reason = "each test binary uses its part")]
+//! A running `groma serve`, and a client that can send it arbitrary text.
+#![allow(dead_code, reason = "each test binary uses a part")]
 
 use crate::common::{Place, children, exists, until};
 use groma_harness::handshake::Client;
@@ -12,20 +12,20 @@ use std::time::Duration;
 pub(crate) struct Serve {
     pub(crate) child: Child,
     pub(crate) address: String,
-    /// What it said for the other machine to type.
-    pub(crate) said: String,
+    /// The line it printed for the user of the other machine.
+    pub(crate) printed: String,
 }
 
 impl Serve {
-    /// Started by `wrapper`, if there is one, with these arguments.
+    /// Starts it with these arguments, through `wrapper` if that is not empty.
     pub(crate) fn start(place: &Place, wrapper: &[&str], args: &[&str]) -> Serve {
         let mut child = place.wrapped(wrapper, &[&["serve"], args].concat()).spawn().expect("the program starts");
-        let mut said = String::new();
+        let mut printed = String::new();
         let out = child.stdout.take().expect("a pipe");
-        BufReader::new(out).read_line(&mut said).expect("a line");
-        let address = said.split("--host ").nth(1).and_then(|rest| rest.split_ascii_whitespace().next());
-        let address = address.unwrap_or_else(|| panic!("no address in '{said}'")).to_owned();
-        Serve { child, address, said }
+        BufReader::new(out).read_line(&mut printed).expect("a line");
+        let address = printed.split("--host ").nth(1).and_then(|rest| rest.split_ascii_whitespace().next());
+        let address = address.unwrap_or_else(|| panic!("no address in '{printed}'")).to_owned();
+        Serve { child, address, printed }
     }
 
     pub(crate) fn pid(&self) -> i32 {
@@ -36,7 +36,7 @@ impl Serve {
         children(self.pid()).into_iter().filter(|pid| exists(*pid)).collect()
     }
 
-    /// Waits until it has no session any more, and with it no port but its own.
+    /// Waits until it has no sessions, and thus no port but its own.
     pub(crate) fn idle(&self) {
         until("the end of the sessions", || self.sessions().is_empty().then_some(()));
     }
@@ -45,18 +45,18 @@ impl Serve {
         self.address.parse().expect("an address")
     }
 
-    /// A connection that has said nothing yet.
-    pub(crate) fn knock(&self) -> Wire {
+    /// A connection on which nothing has been sent yet.
+    pub(crate) fn connect(&self) -> Wire {
         Wire::over(TcpStream::connect(self.address()).expect("it listens"))
     }
 
-    /// A connection that has proven that it has the token.
+    /// A connection that has proven possession of the token.
     pub(crate) fn proven(&self, token: &str) -> Wire {
-        let mut wire = self.knock();
+        let mut wire = self.connect();
         let client = Client::new().expect("a nonce");
-        wire.say(&client.greeting());
+        wire.send(&client.greeting());
         let (proof, client) = client.prove(&wire.line(), token).expect("a nonce");
-        wire.say(&proof);
+        wire.send(&proof);
         client.check(&wire.line()).expect("it is groma serve");
         wire
     }
@@ -64,7 +64,7 @@ impl Serve {
     /// The connection of a session that has started this service, and the service's process.
     pub(crate) fn service(&self, name: &str) -> (Wire, i32) {
         let mut wire = self.proven("");
-        wire.say(&format!("service\t{name}\t0\t0\n"));
+        wire.send(&format!("service\t{name}\t0\t0\n"));
         let port = wire.line();
         assert!(port.starts_with("port\t"), "{port}");
         let service = self.sessions().iter().find_map(|session| children(*session).first().copied());
@@ -79,12 +79,12 @@ impl Drop for Serve {
     }
 }
 
-/// How many descriptors a process has: listening sockets are among them.
+/// The number of descriptors of a process; listening sockets are among them.
 pub(crate) fn descriptors(pid: i32) -> usize {
     std::fs::read_dir(format!("/proc/{pid}/fd")).map_or(0, Iterator::count)
 }
 
-/// One end of a connection, which never waits for more than a minute.
+/// One end of a connection. Reads and writes time out after a minute.
 pub(crate) struct Wire {
     reader: BufReader<TcpStream>,
 }
@@ -100,12 +100,12 @@ impl Wire {
         self.reader.get_ref()
     }
 
-    pub(crate) fn say(&mut self, text: &str) {
-        // Whoever hangs up has said something before, and that is looked at.
+    pub(crate) fn send(&mut self, text: &str) {
+        // An error means that the peer hung up. What it sent before is read later.
         let _ = self.reader.get_mut().write_all(text.as_bytes());
     }
 
-    /// The next line without its end; empty when the other side has hung up instead.
+    /// The next line without its end; empty if the peer has hung up instead.
     pub(crate) fn line(&mut self) -> String {
         let mut line = String::new();
         if let Err(e) = self.reader.read_line(&mut line) {
@@ -114,7 +114,7 @@ impl Wire {
         line.trim_end_matches('\n').to_owned()
     }
 
-    /// All that comes until the other side hangs up, by a proper end or a reset.
+    /// Everything until the peer hangs up, by closing or resetting the connection.
     pub(crate) fn rest(&mut self) -> String {
         let mut rest = Vec::new();
         if let Err(e) = self.reader.read_to_end(&mut rest) {

@@ -1,4 +1,4 @@
-/* A program without a libc that leaves with code 42: what the kernel alone costs, to be executed by oracle.c. */
+/* A program without a libc that exits with code 42: the kernel's share of the cost. Executed by oracle.c. */
 void _start(void) {
 #if defined(__x86_64__)
     __asm__ volatile("syscall" ::"a"(231l), "D"(42l));

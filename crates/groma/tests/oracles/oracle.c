@@ -1,15 +1,15 @@
 /*
- * The operations that groma measures, each written down a second time in the plainest C that does it.
+ * The operations that groma measures, implemented a second time in plain C.
  *
  *     oracle CPU PEER DIR NAME [ARGUMENT...]
  *
- * runs one of them pinned to CPU (a second process, if there is one, to PEER), with its files in DIR, and prints one
- * number: nanoseconds for an operation, or bytes per second for a bandwidth. Nothing here is shared with groma, neither
- * code nor method, so a factor that both have wrong would have to be invented twice. `crates/groma/tests/oracles.rs`
- * compiles and runs it.
+ * runs one of them pinned to CPU (a second process, if there is one, to PEER), with its files in
+ * DIR, and prints one number: nanoseconds for an operation, or bytes per second for a bandwidth.
+ * It shares neither code nor method with groma, so a wrong factor would have to be made twice.
+ * `crates/groma/tests/oracles.rs` compiles and runs it.
  *
- * A number is the lower quartile of some short windows: interference only adds, and the single fastest window would
- * favour whatever is cheap once in a while.
+ * A number is the lower quartile of some short windows: interference only adds, and the single
+ * fastest window would favour operations that are only occasionally cheap.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -58,7 +58,7 @@ static void pin(int cpu) {
     CHECK(sched_setaffinity(0, sizeof set, &set) == 0);
 }
 
-/* A process on the CPU of the peer that does not outlive this one; 0 in the child. */
+/* Forks a process on the CPU of the peer that does not outlive this one; 0 in the child. */
 static pid_t peer(void) {
     pid_t parent = getpid(), pid = fork();
     CHECK(pid >= 0);
@@ -84,7 +84,7 @@ static char *memory(size_t bytes, int huge) {
     return p;
 }
 
-/* A file of so many bytes that are in memory; it has no name any more. */
+/* An unlinked file of this size, in the page cache. */
 static int cached_file(size_t bytes) {
     static char block[64 << 10];
     char path[4096];
@@ -101,7 +101,10 @@ static int up(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* `timed(n)` does it n times and says how many nanoseconds that took: for one, the lower quartile of short windows. */
+/*
+ * The time of one operation: the lower quartile of short windows. `timed(n)` does n operations and
+ * returns the nanoseconds they took.
+ */
 static double lower_quartile(double (*timed)(long), long window_ns, long most) {
     enum { WINDOWS = 40, FEWEST = 8 };
     double each[WINDOWS];
@@ -114,7 +117,10 @@ static double lower_quartile(double (*timed)(long), long window_ns, long most) {
     return each[windows / 4];
 }
 
-/* Of two sides on two CPUs one is in the way of others all the time on a busy machine: the tenth percentile of single trips. */
+/*
+ * The tenth percentile of single round trips, for two CPUs: on a busy machine other tasks nearly
+ * always delay one of the two sides.
+ */
 static double lowest_tenth(double (*timed)(long)) {
     enum { TRIPS = 1000, FEWEST = 50 };
     static double each[TRIPS];
@@ -186,7 +192,7 @@ static pid_t self;
 ORACLE(catch_) { LOOP(KERNEL(tgkill, self, self, SIGUSR1, 0)); }
 ORACLE(kill_) { LOOP(CHECK(KERNEL(kill, self, 0, 0, 0) == 0)); }
 
-/* What the CPU does by itself. */
+/* Operations of the CPU alone. */
 __attribute__((noinline, noclone)) static void leaf(void) { __asm__ volatile(""); }
 #define FOUR(...) __VA_ARGS__; __VA_ARGS__; __VA_ARGS__; __VA_ARGS__
 #define SIXTEEN(...) FOUR(__VA_ARGS__); FOUR(__VA_ARGS__); FOUR(__VA_ARGS__); FOUR(__VA_ARGS__)
@@ -199,12 +205,12 @@ static struct timespec stamp;
 ORACLE(clock_) { LOOP(clock_gettime(CLOCK_MONOTONIC, &stamp)); }
 ORACLE(clock_syscall_) { LOOP(KERNEL(clock_gettime, CLOCK_MONOTONIC, &stamp, 0, 0)); }
 
-/* Locks that nobody else wants. */
+/* Uncontended locks. */
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 ORACLE(mutex_) { LOOP(pthread_mutex_lock(&mutex); pthread_mutex_unlock(&mutex)); }
 static void *sleeper(void *nothing) { pause(); return nothing; }
 static uint32_t idle;
-ORACLE(wake_) { LOOP(CHECK(syscall(SYS_futex, &idle, FUTEX_WAKE_PRIVATE, 1, 0, 0, 0) == 0)); }
+ORACLE(wake_) { LOOP(CHECK(KERNEL(futex, &idle, FUTEX_WAKE_PRIVATE, 1, 0) == 0)); }
 static uint64_t counter = 1;
 ORACLE(eventfd_) { LOOP(CHECK(write(fd, &counter, 8) == 8 && read(fd, &counter, 8) == 8)); }
 static struct pollfd polled[100];
@@ -280,7 +286,7 @@ static void trips_over_futexes(void) {
     if (peer() == 0) for (uint32_t trip = 1;; trip++) { await(0, trip); hand_over(64, trip); }
 }
 
-/* A ring of tasks that hand on a token, and touch `set` lines each while they have it. */
+/* A ring of tasks that pass a token on; each touches `set` lines while it has the token. */
 static int tasks, lines, *order;
 static struct line { uint64_t word, rest[7]; } *set;
 static void touch(void) { for (int i = 0; i < lines; i++) set[order[i]].word++; }
@@ -319,7 +325,7 @@ static void ring_of_tasks(void) {
     memset(set, 0, sizeof *set * (lines + 1));
 }
 
-/* Two CPUs that hand a line to and fro: the fastest windows of each page, and the page in the middle. */
+/* Two CPUs that pass a line back and forth: the fastest window of each page, and of these the median. */
 static double core_to_core(void) {
     enum { PAGES = 6, VISITS = 6, TRIPS = 400 };
     _Atomic uint64_t *all = shared(PAGES * 4096);
@@ -359,7 +365,7 @@ static void *thread(void *answer) { return answer; }
 static pthread_attr_t small;
 ORACLE(thread_) { LOOP(pthread_t t; CHECK(pthread_create(&t, &small, thread, 0) == 0 && pthread_join(t, 0) == 0)); }
 
-/* Sleeping a millisecond: by how much it is too long. */
+/* The lateness of a sleep of one millisecond. */
 ORACLE(sleep_) {
     struct timespec ms = {0, 1000000};
     uint64_t begin = now();
@@ -367,7 +373,7 @@ ORACLE(sleep_) {
     return now() - begin - n * 1e6;
 }
 
-/* Memory that is mapped, and pages that are touched for the first time. */
+/* Mappings, and pages touched for the first time. */
 enum { PAGE = 4096, AREA = 16 << 20, MAPPED = 1024 };
 static char *area;
 static volatile char sink;
@@ -451,8 +457,11 @@ static double files(long n, int creating) {
 }
 ORACLE(create_) { return files(n, 1); }
 ORACLE(delete_) { return files(n, 0); }
-/* In a directory of its own, far from others where the file system lets one ask for that (chattr +T): ext4 passes over
- * inodes that were freed a moment ago, so a file costs more to make where many were removed, by earlier runs too. */
+/*
+ * In a directory of its own, placed far from others where the file system supports that
+ * (chattr +T): ext4 skips inodes that were freed a moment ago, so creating a file costs more where
+ * many were removed, by earlier runs as well.
+ */
 static void some_files(void) {
     char name[32];
     int flags = 0, parent = open(dir, O_RDONLY | O_DIRECTORY);
@@ -504,7 +513,7 @@ ORACLE(chase_) {
     void **p = here;
     LOOP(SIXTY_FOUR(p = *p; KEEP(p)); here = p);
 }
-/* A node every `spacing` bytes. Within groups of so many pages all nodes in random order, or all of them anywhere. */
+/* A node every `spacing` bytes, in random order within groups of this many pages, or over all of them. */
 static void chain(size_t bytes, size_t spacing, int group_pages, int in_order) {
     area = memory(bytes, is(2, "huge"));
     int pages = bytes / PAGE, each = PAGE / spacing, group = group_pages ? group_pages : pages;
@@ -523,7 +532,7 @@ static void chain(size_t bytes, size_t spacing, int group_pages, int in_order) {
     chase_(many / 64 < 1 << 12 ? many / 64 + 1 : 1 << 12);
 }
 
-/* Going over memory, by vectors as long as the machine has them. */
+/* Sequential access, by the longest vectors of the machine. */
 #ifndef VECTOR
 #define VECTOR 16
 #endif
@@ -601,7 +610,7 @@ int main(int argc, char **argv) {
     NAME("ring") { ring_of_tasks(); OF(ring_); value /= tasks; }
     NAME("core_to_core") value = core_to_core();
     NAME("fork") {
-        /* What a debug build of groma has of its own that a fork copies; its workers say so (fork.anonymous). */
+        /* The private memory of a debug build of groma, which a fork copies (its fact fork.anonymous). */
         memory(512 << 10, 0);
         if (number(0)) memory(number(0), is(1, "huge"));
         OF(fork_);
@@ -617,8 +626,9 @@ int main(int argc, char **argv) {
     NAME("huge_fault") { area = memory(8 << 20, 1); value = lower_quartile(huge_, 1, 1); }
     NAME("file_minor") { map_pages_of_a_file(); value = lower_quartile(file_minor_, WINDOW, MAPPED); }
     NAME("map") {
-        /* As many mappings as a larger program has, none like its neighbour. With few of them, or next to one to merge with, it
-         * is another operation: this small program then took 3.9 us where 40 mappings made it 2.8. */
+        /* As many mappings as a larger program has, none like its neighbour. With few mappings, or
+         * next to one to merge with, it is another operation: this small program then took 3.9 us
+         * instead of 2.8 us with 40 mappings. */
         for (int i = 0; i < 40; i++) CHECK(mmap(0, PAGE, i & 1 ? PROT_READ : PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) != MAP_FAILED);
         OF(map_);
     }

@@ -1,11 +1,12 @@
 //! How fast it is: bandwidth by size, and the rest a line each.
 
+use groma_analysis::claims::{Hierarchy, Seen, ended, reaches_memory};
+use groma_analysis::matrix::{Matrix, protocol};
+use groma_analysis::point::{differ_only_in, measured, same_point};
+use groma_model::family::Row;
 use groma_model::{Params, Record, Unit, Value};
 
-use super::claims::{Hierarchy, reaches_memory};
-use super::{Line, Seen, Table, ended};
-use crate::matrix::{Matrix, protocol};
-use crate::point::{measured, point_without, same_point};
+use super::{Line, Table};
 use crate::units::{self, NONE, Scale, size, time};
 
 /// The operations of the table and what they are called there.
@@ -24,8 +25,9 @@ fn gigabytes(bytes_per_second: f64) -> String {
 }
 
 /// Bandwidth by size, and which store wins at which. Sizes are the columns.
-pub(super) fn bandwidth(seen: &Seen<'_>, hierarchies: &[Hierarchy<'_>]) -> Option<Table> {
-    let records: Vec<&Record> = seen.all("mem.bandwidth").filter(|r| r.params.word("op").is_some()).collect();
+pub(super) fn bandwidth(row: &Row, seen: &Seen<'_>, hierarchies: &[Hierarchy<'_>]) -> Option<Table> {
+    let Row::Bandwidth(id) = row else { return None };
+    let records: Vec<&Record> = seen.all(id).filter(|r| r.params.word("op").is_some()).collect();
     let mut sizes: Vec<u64> =
         records.iter().filter(|r| measured(r).is_some()).filter_map(|r| r.params.int("size")).collect();
     sizes.sort_unstable();
@@ -72,23 +74,20 @@ pub(super) fn bandwidth(seen: &Seen<'_>, hierarchies: &[Hierarchy<'_>]) -> Optio
     Some(Table { heads, rows, caution })
 }
 
-/// The rest of the page.
-pub(super) fn lines(seen: &Seen<'_>) -> Vec<Line> {
-    type Tell = fn(&Seen<'_>) -> Option<String>;
-    let all: [(&str, &str, Tell); 8] = [
-        ("STREAM", "mem.stream", stream),
-        ("at once", "mem.parallelism", parallelism),
-        ("by access", "mem.access", access),
-        ("prefetch", "mem.prefetch", prefetch),
-        ("loaded", "mem.loaded_latency", loaded),
-        ("core to core", "cpu.core_to_core", cores),
-        ("operations", "cpu.operation", operations),
-        ("branches", "cpu.branch", branches),
-    ];
-    let line = |(label, id, tell): (&'static str, &str, Tell)| {
-        Some(Line { label, text: tell(seen)?, is_measured: seen.all(id).any(|r| measured(r).is_some()) })
+/// The line of a row that is one.
+pub(super) fn line(row: &Row, seen: &Seen<'_>) -> Option<Line> {
+    let (label, id, text) = match *row {
+        Row::Stream(id) => ("STREAM", id, stream(id, seen)),
+        Row::Parallelism { loads, random } => ("at once", loads, parallelism(loads, random, seen)),
+        Row::Access(id) => ("by access", id, access(id, seen)),
+        Row::Prefetch { ratio, chain } => ("prefetch", ratio, prefetch(ratio, chain, seen)),
+        Row::LoadedLatency { median, p95, bandwidth } => ("loaded", median, loaded(median, p95, bandwidth, seen)),
+        Row::Transfers(id) => ("core to core", id, cores(id, seen)),
+        Row::Operations { latency, throughput } => ("operations", latency, operations(latency, throughput, seen)),
+        Row::Branches(id) => ("branches", id, branches(id, seen)),
+        _ => return None,
     };
-    all.into_iter().filter_map(line).collect()
+    Some(Line { label, text: text?, is_measured: seen.all(id).any(|r| measured(r).is_some()) })
 }
 
 /// A text of these records, or of why there is none.
@@ -97,18 +96,18 @@ fn told(parts: Vec<String>, records: &[&Record]) -> Option<String> {
         return Some(parts.join(", "));
     }
     let worst = records.iter().max_by_key(|r| r.state)?;
-    let (state, reason) = ended(worst);
-    Some(if reason.is_empty() { state } else { format!("{state}: {reason}") })
+    let state = ended(worst).word();
+    Some(if worst.reason.is_empty() { state.to_owned() } else { format!("{state}: {}", worst.reason) })
 }
 
 /// Keeps the records that differ from the first measured one in this parameter only.
 fn alike(records: &mut Vec<&Record>, but: &str) {
     let Some(first) = records.iter().find(|r| measured(r).is_some()).copied() else { return };
-    records.retain(|r| point_without(r, &[but]) == point_without(first, &[but]));
+    records.retain(|r| differ_only_in(r, first, &[but]));
 }
 
-fn stream(seen: &Seen<'_>) -> Option<String> {
-    let records: Vec<&Record> = seen.all("mem.stream").collect();
+fn stream(id: &str, seen: &Seen<'_>) -> Option<String> {
+    let records: Vec<&Record> = seen.all(id).collect();
     // With ordinary stores, as everybody's STREAM has them.
     let plain = |r: &&&Record| r.params.word("store").is_none_or(|s| s == "plain");
     let of = |op: &&str| {
@@ -121,8 +120,8 @@ fn stream(seen: &Seen<'_>) -> Option<String> {
 }
 
 /// How many misses at once, by size, and what limits them.
-fn parallelism(seen: &Seen<'_>) -> Option<String> {
-    let mut records: Vec<&Record> = seen.all("mem.parallelism").collect();
+fn parallelism(loads: &str, random: &str, seen: &Seen<'_>) -> Option<String> {
+    let mut records: Vec<&Record> = seen.all(loads).collect();
     alike(&mut records, "size");
     records.sort_by_key(|r| r.params.int("size"));
     let of = |r: &&Record| {
@@ -132,15 +131,15 @@ fn parallelism(seen: &Seen<'_>) -> Option<String> {
         Some(format!("{at}{value} loads{limiter}"))
     };
     let mut text = told(records.iter().filter_map(of).collect(), &records)?;
-    if let Some(rate) = seen.value("mem.random_read") {
+    if let Some(rate) = seen.value(random) {
         text += &format!("; {} lines at random", units::value(rate, Scale::Events, None));
     }
     Some(text)
 }
 
 /// Latency by kind of access, at the largest size of each.
-fn access(seen: &Seen<'_>) -> Option<String> {
-    let records: Vec<&Record> = seen.all("mem.access").collect();
+fn access(id: &str, seen: &Seen<'_>) -> Option<String> {
+    let records: Vec<&Record> = seen.all(id).collect();
     let largest = records.iter().filter(|r| measured(r).is_some()).filter_map(|r| r.params.int("size")).max();
     let of = |kind: &str| {
         let mut all = records.iter().filter(|r| r.params.word("kind") == Some(kind) && r.params.int("size") == largest);
@@ -152,23 +151,23 @@ fn access(seen: &Seen<'_>) -> Option<String> {
     Some(largest.map_or(text.clone(), |l| format!("{text} at {}", size(l as f64))))
 }
 
-fn prefetch(seen: &Seen<'_>) -> Option<String> {
-    let record = seen.first("mem.prefetch", |_| true)?;
+fn prefetch(id: &str, chain: &str, seen: &Seen<'_>) -> Option<String> {
+    let record = seen.first(id, |_| true)?;
     let text = measured(record).map(|ratio| {
-        format!("mem.latency's chain takes {} times as long as one that nothing foresees", units::significant(ratio, 3))
+        format!("{chain}'s chain takes {} times as long as one that nothing foresees", units::significant(ratio, 3))
     });
     told(text.into_iter().collect(), &[record])
 }
 
 /// The two ends of the curve of latency under load.
-fn loaded(seen: &Seen<'_>) -> Option<String> {
-    let mut records: Vec<&Record> = seen.all("mem.loaded_latency").collect();
+fn loaded(median: &str, p95: &str, bandwidth: &str, seen: &Seen<'_>) -> Option<String> {
+    let mut records: Vec<&Record> = seen.all(median).collect();
     alike(&mut records, "pace");
     let mut pairs: Vec<(f64, f64, Option<f64>)> = records
         .iter()
         .filter_map(|r| {
             let beside = |id: &str| seen.first(id, |other| same_point(other, r)).and_then(measured);
-            Some((beside("mem.loaded_latency.bandwidth")?, measured(r)?, beside("mem.loaded_latency.p95")))
+            Some((beside(bandwidth)?, measured(r)?, beside(p95)))
         })
         .collect();
     pairs.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -184,8 +183,8 @@ fn loaded(seen: &Seen<'_>) -> Option<String> {
     told(parts, &records)
 }
 
-fn cores(seen: &Seen<'_>) -> Option<String> {
-    let records: Vec<&Record> = seen.all("cpu.core_to_core").collect();
+fn cores(id: &str, seen: &Seen<'_>) -> Option<String> {
+    let records: Vec<&Record> = seen.all(id).collect();
     let Some(matrix) = Matrix::of_cores(&records, None) else { return told(Vec::new(), &records) };
     let all = matrix.off_diagonal();
     let low = all.iter().copied().min_by(f64::total_cmp)?;
@@ -200,8 +199,8 @@ fn cores(seen: &Seen<'_>) -> Option<String> {
 }
 
 /// Latency and throughput of each operation, in cycles where the clock was seen beside them.
-fn operations(seen: &Seen<'_>) -> Option<String> {
-    let records: Vec<&Record> = seen.all("cpu.operation").collect();
+fn operations(latency: &str, throughput: &str, seen: &Seen<'_>) -> Option<String> {
+    let records: Vec<&Record> = seen.all(latency).collect();
     let mut in_time = false;
     let mut cost = |r: &Record| {
         let value = measured(r)?;
@@ -218,7 +217,7 @@ fn operations(seen: &Seen<'_>) -> Option<String> {
     for record in &records {
         let Some(latency) = cost(record) else { continue };
         let name = name(&record.params);
-        let throughput = seen.first("cpu.operation.throughput", |t| same_point(t, record)).and_then(&mut cost);
+        let throughput = seen.first(throughput, |t| same_point(t, record)).and_then(&mut cost);
         parts.push(format!("{name} {latency}{}", throughput.map(|t| format!("/{t}")).unwrap_or_default()));
     }
     let any = !parts.is_empty();
@@ -241,8 +240,8 @@ fn name(params: &Params) -> String {
     params.0.iter().map(|(_, v)| word(v)).collect::<Vec<_>>().join(" ")
 }
 
-fn branches(seen: &Seen<'_>) -> Option<String> {
-    let records: Vec<&Record> = seen.all("cpu.branch").collect();
+fn branches(id: &str, seen: &Seen<'_>) -> Option<String> {
+    let records: Vec<&Record> = seen.all(id).collect();
     let of = |r: &&Record| {
         let value = measured(r)?;
         let cost = r.cycles.map_or_else(|| units::value(value, Scale::of(r), None), units::cycles);

@@ -1,7 +1,8 @@
 //! A matrix as colours: what stands in its cells, how deep each is, and where its groups end.
 
-use crate::matrix::{Matrix, cpu_list};
+use crate::point::cpu_list;
 use crate::units::{self, Scale};
+use groma_analysis::matrix::Matrix;
 
 /// Depths of colour.
 pub(super) const STEPS: usize = 9;

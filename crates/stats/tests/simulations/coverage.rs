@@ -1,20 +1,21 @@
-//! V7: how often intervals of the median contain the true median, on eight distributions (table M5).
+//! How often intervals of the median contain the true median, on eight distributions
+//! (docs/methods/statistics.md#simulations, docs/methods/statistics.md#rejected-intervals).
 
 use groma_stats::interval::{Interval, median_interval_interpolated_sorted, median_interval_sorted};
 use groma_stats::{Rng, headline, order, sorted};
 
-use crate::distributions::{M5, Shape};
+use crate::distributions::{INDEPENDENT, Shape};
 
 const REPETITIONS: usize = 20_000;
 
-/// Sizes, with the exact coverage of the order-statistic interval in percent: scipy, `1 - 2 * binom.cdf(k - 1, n,
-/// 0.5)`, k the largest that leaves at least 95 %.
+/// Sample sizes, with the exact coverage of the order-statistic interval in percent: scipy,
+/// `1 - 2 * binom.cdf(k - 1, n, 0.5)`, k the largest that leaves at least 95 %.
 const EXACT: [(usize, f64); 6] =
     [(6, 96.875), (9, 96.09375), (11, 98.828125), (17, 95.095825), (31, 97.055063), (101, 95.395593)];
 
 #[test]
 fn intervals_cover_as_promised() {
-    for (index, distribution) in M5.iter().enumerate() {
+    for (index, distribution) in INDEPENDENT.iter().enumerate() {
         for (n, expected) in EXACT {
             let mut rng = Rng::new(7).fork(index as u64).fork(n as u64);
             let (mut exact, mut interpolated, mut display) = (0, 0, 0);
@@ -38,8 +39,8 @@ fn intervals_cover_as_promised() {
             assert!(display >= 93.5, "{cell}: display {display} %");
             if distribution.shape != Shape::Tied {
                 assert!((exact - expected).abs() <= 0.4, "{cell}: exact {exact} %, not {expected} %");
-                // Interpolation leads into the gap between two modes of nearly equal share: the headline shows the
-                // exact interval for so few rounds.
+                // Interpolation leads into the gap between two modes of nearly equal share: the
+                // headline shows the exact interval for so few rounds.
                 if n >= 11 || n >= 9 && distribution.shape != Shape::Balanced {
                     assert!((93.5..=97.0).contains(&interpolated), "{cell}: interpolated {interpolated} %");
                 }

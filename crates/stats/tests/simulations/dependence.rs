@@ -1,4 +1,5 @@
-//! M5, serial correlation: what the widened within-process interval makes good, and what it costs without dependence.
+//! Serial correlation: how far the widened within-process interval restores coverage, and what it
+//! costs without dependence (docs/methods/statistics.md#serial-correlation).
 
 use groma_stats::{Interval, Rng, median_interval, order, widened_interval};
 
@@ -34,7 +35,7 @@ fn widening_helps_but_does_not_repair_strong_dependence() {
     for (n, measured) in [(31, 79.0), (101, 88.0), (301, 92.0)] {
         let widened = coverage(widened_interval, 0.9, n, 4_000);
         println!("rho 0.9, n {n:3}: widened {widened:5.1} %");
-        assert!((widened - measured).abs() <= 4.0, "n = {n}: {widened} %, M5 has {measured} %");
+        assert!((widened - measured).abs() <= 4.0, "n = {n}: {widened} %, not about {measured} %");
     }
 }
 

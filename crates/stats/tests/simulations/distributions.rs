@@ -1,8 +1,9 @@
-//! The distributions that methods are tried on: those of tables M5 and M10, with their true medians.
+//! The distributions that the methods are tried on, with their true medians
+//! (docs/methods/statistics.md#rejected-intervals, docs/methods/statistics.md#modes).
 
 use groma_stats::Rng;
 
-/// What about a distribution decides what can be promised.
+/// The property of a distribution that decides what coverage can be promised.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Shape {
     /// The median lies where values are dense.
@@ -27,9 +28,10 @@ impl Distribution {
     }
 }
 
-/// The independent distributions of M5. Medians of mixtures are (normal quantile) x sigma from the center of the mode
-/// they fall into, the quantiles being scipy's `norm.ppf`.
-pub(crate) const M5: [Distribution; 8] = [
+/// The independent distributions of docs/methods/statistics.md#rejected-intervals. Medians of
+/// mixtures are (normal quantile) x sigma from the center of the mode they fall into; the quantiles
+/// are from scipy's `norm.ppf`.
+pub(crate) const INDEPENDENT: [Distribution; 8] = [
     Distribution { name: "normal 1 %", shape: Shape::Dense, draw: |rng| 1.0 + 0.01 * rng.normal(), median: 1.0 },
     Distribution { name: "lognormal 5 %", shape: Shape::Dense, draw: |rng| (0.05 * rng.normal()).exp(), median: 1.0 },
     Distribution {
@@ -87,8 +89,8 @@ pub(crate) fn exponential(rng: &mut Rng) -> f64 {
     -(1.0 - rng.unit()).ln()
 }
 
-/// A mixture of two normal modes: the first with chance `share`, both with standard deviation `sigma` as a share of
-/// their center.
+/// A mixture of two normal modes: the first with chance `share`, both with standard deviation
+/// `sigma` as a share of their center.
 pub(crate) fn two(rng: &mut Rng, share: f64, first: f64, second: f64, sigma: f64) -> f64 {
     let center = if rng.unit() < share { first } else { second };
     center * (1.0 + sigma * rng.normal())

@@ -1,14 +1,15 @@
-//! V8: rounds that differ from each other. The headline's intervals cover; an interval from inside one process, or from
-//! samples pooled over rounds, does not, which is why the headline takes one value per round.
+//! Rounds that differ from each other (docs/methods/statistics.md#rounds). The headline's intervals
+//! cover; an interval from inside one process, or from samples pooled over rounds, does not, which
+//! is why the headline takes one value per round.
 
 use groma_stats::{Rng, headline, median_interval, order, round_medians, widened_interval};
 
 const REPETITIONS: usize = 4_000;
 
-/// Samples of one process scatter by so much.
+/// The standard deviation of the samples of one process.
 const WITHIN: f64 = 0.01;
 
-/// `rounds` processes of `n` samples: each process has its own level. The true median is 1.
+/// `rounds` processes of `n` samples, each process with its own level. The true median is 1.
 fn measure(rng: &mut Rng, rounds: usize, n: usize, between: f64) -> Vec<Vec<f64>> {
     (0..rounds)
         .map(|_| {

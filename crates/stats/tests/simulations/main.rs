@@ -1,4 +1,5 @@
-//! Do the methods keep their promises? Simulations with a known truth, seeded, so that they pass or fail for ever.
+//! Simulations with a known truth: whether the methods keep their promises. Seeds are fixed, so
+//! results never change (docs/methods/statistics.md#simulations).
 //!
 //! `cargo test -p groma-stats --test simulations -- --nocapture` prints the tables.
 
@@ -10,7 +11,7 @@ mod modality;
 mod stopping;
 mod trends;
 
-/// How often `event` comes true in `repetitions`, in percent.
+/// The share of `repetitions` in which `event` is true, in percent.
 fn percent(repetitions: usize, mut event: impl FnMut() -> bool) -> f64 {
     let hits = (0..repetitions).filter(|_| event()).count();
     100.0 * hits as f64 / repetitions as f64

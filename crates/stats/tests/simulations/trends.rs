@@ -1,4 +1,5 @@
-//! The tests of drift keep to their chance of a false alarm, and see a drift that matters.
+//! The drift tests keep their promised false-alarm rate, and find drift that matters
+//! (docs/methods/statistics.md#drift).
 
 use groma_stats::{Rng, drift, mann_kendall};
 
@@ -19,8 +20,8 @@ fn mann_kendall_alarms_as_rarely_as_promised() {
     }
 }
 
-/// 9 rounds of 25 samples, sigma 1 %, that rise by `between` from the first round to the last and by `within` in every
-/// round.
+/// 9 rounds of 25 samples, sigma 1 %, that rise by `between` from the first round to the last and
+/// by `within` in every round.
 fn seen(between: f64, within: f64) -> (f64, f64) {
     let mut rng = Rng::new(36);
     let (mut by_round, mut in_round) = (0, 0);
@@ -41,7 +42,7 @@ fn seen(between: f64, within: f64) -> (f64, f64) {
 }
 
 #[test]
-fn drift_is_seen_where_it_is_and_only_there() {
+fn drift_is_found_between_or_within_rounds_and_nowhere_else() {
     let cells @ [still, slow, leak] = [seen(0.0, 0.0), seen(0.05, 0.0), seen(0.0, 0.05)];
     println!(
         "alarms between, within rounds (%): still {still:?}, 5 % over the run {slow:?}, 5 % in every round {leak:?}"

@@ -103,4 +103,4 @@ VALUES (1, 'P', 'preempted'),
        (32, 'T', 'clocks disagree'),
        (64, 'C', 'core frequency changed'),
        (128, 'H', 'throttled or stolen from during the round'),
-       (256, 'O', 'crew not complete for the whole sample');
+       (256, 'O', 'worker group not complete for the whole sample');

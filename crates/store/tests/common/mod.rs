@@ -1,5 +1,5 @@
-//! One run with something of everything in it, for all tests.
-#![allow(dead_code, reason = "each test file uses its part")]
+//! A run with something of everything, shared by all tests.
+#![allow(dead_code, reason = "each test file uses a part")]
 
 use groma_model::{
     Better, Derivation, End, Fact, Host, Label, LabelCounts, Labels, Machine, Metric, NoiseVerdict, Params, Placement,
@@ -8,7 +8,7 @@ use groma_model::{
 };
 use groma_store::{Sink, Store};
 
-/// The head of a run; the digits of its id go into its start, so that runs sort as their ids do.
+/// The head of a run. The digits of its id determine its start time, so runs sort by their ids.
 pub(crate) fn header(run: &str) -> RunHeader {
     RunHeader {
         schema: SCHEMA,
@@ -89,7 +89,7 @@ pub(crate) fn points() -> Vec<Point> {
     vec![pipe, ring, never]
 }
 
-/// A round of `n` samples; all its numbers follow from `round`, so that a reader knows what was written.
+/// A round of `n` samples. All its numbers follow from `round`, so a reader can check them.
 pub(crate) fn round(round: u32, n: u64) -> Round {
     let seed = u64::from(round) * 7919;
     let samples = (0..n).map(|i| Sample {
@@ -119,6 +119,7 @@ pub(crate) fn round(round: u32, n: u64) -> Round {
             facts: vec![Fact::new("fork.rss", 1_306_624)],
             remarks: vec!["retry".into()],
             core_hz: Some(2.999_999_999_7e9),
+            preflight: None,
         },
         wall_ns: 12_345_678,
     };
@@ -196,7 +197,7 @@ pub(crate) fn record() -> Record {
     }
 }
 
-/// The rounds of the fixture, each with its point, in the order in which they come.
+/// The rounds of the fixture, each with its point, in order of arrival.
 pub(crate) fn rounds() -> Vec<(usize, Round)> {
     vec![(1, round_of_two(0)), (0, round(0, 25)), (0, round(1, 25)), (1, failed_round(1)), (0, round(2, 25))]
 }

@@ -1,13 +1,16 @@
-//! Instructions that manage cache lines: write them back, drop them, move them outwards.
+//! Instructions that manage cache lines: write them back, evict them, move them outwards.
+//!
+//! A kernel does so to batches of lines and waits after each batch until it is done
+//! (`docs/methods/memory.md#cache-line-flush`).
 
 pub use super::native::flush::{flush_kernels, flush_missing};
 
-/// What becomes of a line.
+/// What happens to a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Effect {
-    /// Written back if it was modified, and dropped from every cache.
+    /// Written back if modified, and dropped from every cache.
     Evict,
-    /// Written back if it was modified, and kept (a core may drop it all the same).
+    /// Written back if modified, and kept (a core may still drop it).
     Clean,
     /// Moved towards the shared cache, as a hint.
     Demote,
@@ -20,17 +23,57 @@ pub struct FlushKernel {
     pub name: &'static str,
     /// What it does to a line.
     pub effect: Effect,
-    /// Does it to `batches` times `batch` lines, `stride` bytes apart, from `start` on, and waits after every batch until it
-    /// is done.
+    /// Manages `batches` times `batch` lines, `stride` bytes apart, from `start` up, and waits
+    /// after each batch until it is done.
     ///
     /// # Safety
     ///
-    /// The CPU has the instruction, and every line lies in memory that is mapped and may be written.
+    /// The CPU has the instruction, and every line is in memory that is mapped and writable.
     pub run: unsafe fn(start: *const u8, stride: usize, batch: u64, batches: u64),
-    /// `rounds` times: loads from `a` and from `b`, does it to both lines, and waits until it is done.
+    /// `rounds` times: loads from `a` and from `b`, manages both lines, and waits until it is done.
     ///
     /// # Safety
     ///
-    /// The CPU has the instruction, and `a` and `b` are valid for reads of 8 bytes in memory that may be written.
+    /// The CPU has the instruction, and `a` and `b` are valid for reads of 8 bytes in writable
+    /// memory.
     pub pair: unsafe fn(a: *const u8, b: *const u8, rounds: u64),
 }
+
+/// Defines a module with a `KERNEL` for each instruction. The loops of an architecture are
+/// `$batches!(instruction, start, stride, batch, batches)` and
+/// `$pairs!(instruction, a, b, rounds)`.
+macro_rules! define_flushes {
+    ($batches:ident, $pairs:ident; $($module:ident $effect:ident $name:literal $instruction:literal;)*) => {
+        $(mod $module {
+            use super::*;
+
+            pub(super) static KERNEL: FlushKernel =
+                FlushKernel { name: $name, effect: Effect::$effect, run, pair };
+
+            /// # Safety
+            ///
+            /// As [`FlushKernel::run`].
+            #[inline(never)]
+            unsafe fn run(start: *const u8, stride: usize, batch: u64, batches: u64) {
+                if batch == 0 || batches == 0 {
+                    return;
+                }
+                // SAFETY: the caller vouches for the lines; the loop declares its registers.
+                unsafe { $batches!($instruction, start, stride, batch, batches) };
+            }
+
+            /// # Safety
+            ///
+            /// As [`FlushKernel::pair`].
+            #[inline(never)]
+            unsafe fn pair(a: *const u8, b: *const u8, rounds: u64) {
+                if rounds == 0 {
+                    return;
+                }
+                // SAFETY: the caller vouches for both lines; the loop declares its registers.
+                unsafe { $pairs!($instruction, a, b, rounds) };
+            }
+        })*
+    };
+}
+pub(in crate::arch) use define_flushes;

@@ -1,6 +1,7 @@
-//! The control groups this process is in, of version 1, version 2 or both, and the limits that they set.
+//! The control groups of this process, of version 1, version 2 or both, and the limits that they
+//! set.
 //!
-//! A limit of any group above binds as well, so every limit here is the tightest on the way up to the mount.
+//! A limit of any ancestor applies as well, so every limit here is the tightest up to the mount.
 
 use super::mounts::{self, Mount};
 use super::{Book, Tree, binary, field};
@@ -11,7 +12,7 @@ use std::path::Path;
 pub(super) struct Group {
     /// Whether this is the unified hierarchy of version 2.
     pub(super) unified: bool,
-    /// The directories of the group and of those above it, up to the mount point; nearest first.
+    /// The directories of the group and its ancestors, up to the mount point, nearest first.
     pub(super) dirs: Vec<String>,
 }
 
@@ -68,16 +69,17 @@ pub(super) fn times_throttled(tree: &Tree) -> Option<u64> {
 /// What a group's limit leaves.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Left {
-    /// Bytes that may still be taken, counting the pages of files that the kernel gives up first.
+    /// Bytes that can still be allocated, including file pages that the kernel evicts first.
     pub(super) bytes: u64,
     /// The file that sets the limit, and the limit.
     pub(super) file: String,
     pub(super) limit: u64,
 }
 
-/// What the tightest memory limit of this process's group and of those above it leaves; `None` without one.
+/// What the tightest memory limit of this process's group and its ancestors leaves; `None` without
+/// one.
 ///
-/// `memory.high` counts as a limit: beyond it a group is slowed down until it is back below.
+/// `memory.high` counts as a limit: beyond it a group is throttled until it is back below.
 pub(super) fn memory_left(tree: &Tree) -> Option<Left> {
     let (membership, mounts) = read(tree);
     let group = group_of(&membership, &mounts, "memory")?;
@@ -106,9 +108,11 @@ fn read(tree: &Tree) -> (String, Vec<Mount>) {
     (text("proc/self/cgroup"), mounts::parse(&text("proc/self/mountinfo")))
 }
 
-/// Where a controller is to be read: in the version 1 hierarchy that has it, else in the unified one.
+/// Where to read a controller: in the version 1 hierarchy that has it, otherwise in the unified
+/// one.
 ///
-/// `membership` is `/proc/self/cgroup`: lines `4:memory:/path` for version 1 and `0::/path` for version 2.
+/// `membership` is `/proc/self/cgroup`: lines `4:memory:/path` for version 1 and `0::/path` for
+/// version 2.
 pub(super) fn group_of(membership: &str, mounts: &[Mount], controller: &str) -> Option<Group> {
     let lines = || {
         membership.lines().filter_map(|line| {
@@ -127,7 +131,8 @@ pub(super) fn group_of(membership: &str, mounts: &[Mount], controller: &str) -> 
         Some((true, mount("cgroup2", &|_| true)?, path))
     };
     let (unified, mount, path) = old.or_else(new)?;
-    // In a container the mount shows a part of the hierarchy, and the path may be given from above that part.
+    // In a container the mount may show a part of the hierarchy, and the path may start above that
+    // part.
     let inner = Path::new(path).strip_prefix(&mount.root).unwrap_or(Path::new(""));
     let dirs = inner.ancestors().map(|part| {
         let dir = Path::new(&mount.point).join(part);
@@ -136,7 +141,7 @@ pub(super) fn group_of(membership: &str, mounts: &[Mount], controller: &str) -> 
     Some(Group { unified, dirs: dirs.collect() })
 }
 
-/// A CPU quota: so many microseconds of CPU time in a period of so many.
+/// A CPU quota: microseconds of CPU time per period.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Quota {
     /// None is set.
@@ -154,7 +159,8 @@ impl Quota {
         }
     }
 
-    /// From `max 100000` or `50000 100000`; version 1 has the two in two files, and -1 for no limit.
+    /// From `max 100000` or `50000 100000`; version 1 has the two in two files, and -1 for no
+    /// limit.
     pub(super) fn parse(text: &str) -> Option<Quota> {
         let (quota, period) = text.split_once(' ')?;
         if quota == "max" || quota.starts_with('-') {
@@ -186,12 +192,14 @@ fn tightest_quota(tree: &Tree, group: &Group) -> Option<Quota> {
     quotas.min_by(|a, b| a.cpus().total_cmp(&b.cpus()))
 }
 
-/// The smallest limit in the files of that name; `u64::MAX` when they set none, `None` when there are none.
+/// The smallest limit in the files of that name; `u64::MAX` when they set none, `None` when there
+/// are none.
 fn tightest(tree: &Tree, group: &Group, file: &str) -> Option<u64> {
     group.dirs.iter().filter_map(|dir| parse_limit(&tree.text(&format!("{dir}/{file}"))?)).min()
 }
 
-/// A limit: `max`, or a number; version 1 writes the largest page-aligned number for no memory limit.
+/// A limit: `max`, or a number; version 1 writes the largest page-aligned number for no memory
+/// limit.
 pub(super) fn parse_limit(text: &str) -> Option<u64> {
     /// 2^63 less the largest page (64 KiB) or so: no machine has this much memory.
     const NO_LIMIT: u64 = i64::MAX as u64 - (1 << 20);

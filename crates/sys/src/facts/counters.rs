@@ -3,21 +3,24 @@
 use super::{Book, Tree, cgroup, field};
 use std::path::Path;
 
-/// How often and how long this machine has been held up so far. What the kernel does not count is `None`.
+/// How often and how long this machine has been held up so far. `None` is what the kernel does not
+/// count.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct HostCounters {
-    /// Ticks (10 ms each, of all CPUs together) in which a hypervisor ran somebody else.
+    /// Ticks (10 ms each, of all CPUs together) in which a hypervisor ran another guest: steal
+    /// time.
     pub steal_ticks: Option<u64>,
     /// How often a CPU quota stopped this process's cgroup or one above it.
     pub nr_throttled: Option<u64>,
-    /// Microseconds in which some task of the machine waited for a CPU (PSI).
+    /// Microseconds in which at least one task waited for a CPU (PSI).
     pub psi_cpu_total_us: Option<u64>,
-    /// Runnable tasks, averaged over 1, 5 and 15 minutes. Not a counter: it takes no part in the difference.
+    /// Runnable tasks, averaged over 1, 5 and 15 minutes. Not a counter, so not part of the
+    /// difference.
     pub loadavg: Option<[f64; 3]>,
 }
 
-/// What was counted between two readings. Signed, because steal can run backwards when a machine is moved, and nothing
-/// is clamped.
+/// The increase between two readings. Signed and not clamped, because steal can run backwards when
+/// a machine is migrated.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct HostChange {
     /// See [`HostCounters::steal_ticks`].
@@ -29,7 +32,7 @@ pub struct HostChange {
 }
 
 impl HostCounters {
-    /// What was counted since an earlier reading; `None` for what either reading does not have.
+    /// The increase since an earlier reading; `None` for what either reading does not have.
     pub fn since(&self, before: &HostCounters) -> HostChange {
         let change = |now: Option<u64>, then: Option<u64>| Some(now?.wrapping_sub(then?).cast_signed());
         HostChange {
@@ -67,7 +70,8 @@ pub(super) fn load(book: &mut Book) {
     book.say_if("steal.ticks", counters.steal_ticks);
 }
 
-/// The eighth number of the line `cpu  user nice system idle iowait irq softirq steal guest guest_nice`.
+/// The eighth number of the line `cpu  user nice system idle iowait irq softirq steal guest
+/// guest_nice`.
 pub(super) fn steal(stat: &str) -> Option<u64> {
     field(stat, "cpu")?.split_whitespace().nth(7)?.parse().ok()
 }

@@ -1,4 +1,4 @@
-//! The CPU: what it calls itself, how it is clocked and idles, and the caches it declares.
+//! The CPU: its name, clocking, idle states, and the caches it declares.
 
 use super::{Book, binary, each_once};
 use crate::topology::{Cache, Topology, format_cpus};
@@ -6,7 +6,8 @@ use std::collections::BTreeSet;
 
 const CPUS: &str = "sys/devices/system/cpu";
 
-/// Flags of x86 and features of variant that change what a benchmark does or which instruction a kernel or libc chooses.
+/// Flags of x86 and features of Arm that affect what a benchmark does or which instruction a kernel
+/// or libc chooses.
 const TELLING_FLAGS: [&str; 40] = [
     "aes",
     "amx_tile",
@@ -51,7 +52,7 @@ const TELLING_FLAGS: [&str; 40] = [
 ];
 
 pub(super) fn cpu(book: &mut Book, topology: &Topology) {
-    // The first CPU's entry is enough, and some kernels take a while for each.
+    // The first CPU's entry is enough; some kernels take long for each.
     let text = book.tree.head("proc/cpuinfo", 16 << 10).unwrap_or_default();
     let info = CpuInfo::parse(&text);
     book.say_if("cpu.model", info.model().or_else(|| board_cpu(book)));
@@ -116,7 +117,7 @@ fn frequency(book: &mut Book) {
 
 fn idle(book: &mut Book) {
     book.copy("cpu.cpuidle.driver", &format!("{CPUS}/cpuidle/current_driver"));
-    // Before Linux 5.8 only the second could be read.
+    // Before Linux 5.8 only the second was readable.
     let governor = book.tree.text(&format!("{CPUS}/cpuidle/current_governor"));
     book.say_if(
         "cpu.cpuidle.governor",
@@ -153,7 +154,7 @@ pub(super) fn caches(book: &mut Book, topology: &Topology) {
     }
 }
 
-/// The first entry of `/proc/cpuinfo`, in the words of whatever architecture wrote it.
+/// The first entry of `/proc/cpuinfo`, as the architecture writes it.
 pub(super) struct CpuInfo<'a> {
     fields: Vec<(&'a str, &'a str)>,
 }
@@ -172,7 +173,7 @@ impl<'a> CpuInfo<'a> {
         })
     }
 
-    /// The name of the CPU: as it says itself, or from the numbers by which variant names its cores.
+    /// The name of the CPU: its own, or from the numbers by which Arm identifies its cores.
     pub(super) fn model(&self) -> Option<String> {
         let named = self.get(&["model name", "cpu model", "cpu", "uarch"]).map(str::to_owned);
         named.or_else(|| {
@@ -185,7 +186,7 @@ impl<'a> CpuInfo<'a> {
         })
     }
 
-    /// Family and model number of x86, part and variant of variant, architecture of riscv.
+    /// Family and model number of x86, part and variant of Arm, architecture of RISC-V.
     pub(super) fn family(&self) -> Option<String> {
         let both = |major: &str, minor: &str| match (self.get(&[major]), self.get(&[minor])) {
             (Some(major), Some(minor)) => Some(format!("{major}/{minor}")),
@@ -203,7 +204,7 @@ impl<'a> CpuInfo<'a> {
     }
 }
 
-/// Cores of variant that servers, boards and laptops have: implementer, part, name.
+/// Arm cores of servers, boards and laptops: implementer, part, name.
 const ARM_PARTS: [(u32, u32, &str); 22] = [
     (0x41, 0xd03, "Arm Cortex-A53"),
     (0x41, 0xd05, "Arm Cortex-A55"),
@@ -229,7 +230,7 @@ const ARM_PARTS: [(u32, u32, &str); 22] = [
     (0xc0, 0xac5, "Ampere-1b"),
 ];
 
-/// The name of the first CPU in the device tree, as boards have one: `sifive,u74-mc riscv`.
+/// The name of the first CPU in the device tree, which boards have: `sifive,u74-mc riscv`.
 fn board_cpu(book: &Book) -> Option<String> {
     let text = book.tree.text("proc/device-tree/cpus/cpu@0/compatible")?;
     Some(text.replace('\0', " "))

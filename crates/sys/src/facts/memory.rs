@@ -1,4 +1,4 @@
-//! Memory and NUMA as the kernel is set up to manage them.
+//! Memory and NUMA settings of the kernel.
 
 use super::{Book, binary, field};
 use crate::topology::{format_cpus, parse_cpus};
@@ -27,7 +27,7 @@ pub(super) fn memory(book: &mut Book) {
     book.copy("memory.numa_balancing", "proc/sys/kernel/numa_balancing");
     book.copy("memory.ksm", &format!("{MM}/ksm/run"));
     book.copy("memory.lru_gen", &format!("{MM}/lru_gen/enabled"));
-    // Somebody outside may reclaim what a benchmark holds.
+    // Someone outside may reclaim what a benchmark holds.
     book.copy("memory.damon", &format!("{MM}/damon/admin/kdamonds/0/state"));
     book.copy("memory.zswap", "sys/module/zswap/parameters/enabled");
     book.copy("memory.overcommit", "proc/sys/vm/overcommit_memory");
@@ -41,7 +41,7 @@ pub(super) fn meminfo_bytes(meminfo: &str, name: &str) -> Option<u64> {
     (unit == "kB").then(|| number.parse::<u64>().ok()?.checked_mul(1024)).flatten()
 }
 
-/// What the file says for each `hugepages-2048kB` in a directory, smallest first.
+/// The content of a file for each `hugepages-2048kB` in a directory, smallest first.
 fn per_size(book: &Book, dir: &str, file: &str) -> Vec<(String, String)> {
     let sizes = book.tree.names(dir);
     let said = sizes.iter().filter_map(|name| {

@@ -1,24 +1,26 @@
-//! How much memory this process may still take, and what the limit is: the least of what the machine has available, what the
-//! control groups allow, and what the limits of this process do.
+//! How much memory this process can still allocate, and which limit applies: the least of what the
+//! machine has available, what the control groups allow, and what the limits of this process allow.
 //!
-//! Not asked by taking it: a program that finds its limits by touching memory until something happens is what the
-//! out-of-memory killer is for (lmbench3 `memsize`).
+//! It is not probed by allocating: a program that touches memory until something happens ends with
+//! the out-of-memory killer, as lmbench3's `memsize` shows
+//! (`docs/methods/memory.md#available-memory`).
 
 use super::memory::meminfo_bytes;
 use super::{Tree, binary, cgroup, counters, field};
 use rustix::process::{Resource, getrlimit};
 use std::path::Path;
 
-/// Memory that can be had, and what would be met beyond it.
+/// Memory that can be allocated, and the limit beyond it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Room {
     /// Bytes.
     pub bytes: u64,
-    /// The limit in words: `the memory available`, `RLIMIT_AS of 1 GiB`, `/sys/fs/cgroup/a/memory.max of 256 MiB`.
+    /// The limit in words: `the memory available`, `RLIMIT_AS of 1 GiB`,
+    /// `/sys/fs/cgroup/a/memory.max of 256 MiB`.
     pub limit: String,
 }
 
-/// The room that this process has at this moment; `None` where nothing is known of any limit.
+/// The headroom of this process now; `None` where no limit is known.
 pub fn memory_headroom() -> Option<Room> {
     let tree = Tree::at(Path::new("/"));
     let limits = room_in(&tree, getrlimit(Resource::As).current, getrlimit(Resource::Data).current);
@@ -26,8 +28,8 @@ pub fn memory_headroom() -> Option<Room> {
     limits.into_iter().chain(unused).min_by_key(|room| room.bytes)
 }
 
-/// What `sysinfo` knows: the kernel's answer where `/proc` is not mounted. It leaves out the page
-/// cache that could be given up, so it is less than what `/proc/meminfo` calls available.
+/// From `sysinfo`, where `/proc` is not mounted. It leaves out the page cache that could be
+/// evicted, so it is less than `MemAvailable` of `/proc/meminfo`.
 fn unused_memory() -> Option<Room> {
     let info = rustix::system::sysinfo();
     let unit = u64::from(info.mem_unit).max(1);
@@ -35,8 +37,8 @@ fn unused_memory() -> Option<Room> {
     (info.totalram > 0).then(|| Room { bytes, limit: "the free memory".to_owned() })
 }
 
-/// How much may still be written to files on the file system of this directory: its free space, or
-/// `RLIMIT_FSIZE` where a single file may not be that long. `None` where the file system counts no
+/// How much can still be written to files on the file system of this directory: its free space, or
+/// `RLIMIT_FSIZE` where a single file must be shorter. `None` where the file system does not count
 /// space.
 pub fn file_room(dir: &Path) -> Option<Room> {
     let stat = rustix::fs::statvfs(dir).ok().filter(|stat| stat.f_blocks > 0);
@@ -58,7 +60,7 @@ pub(super) fn room_in(tree: &Tree, most_addresses: Option<u64>, most_data: Optio
         let left = cgroup::memory_left(tree)?;
         Some(Room { bytes: left.bytes, limit: format!("{} of {}", left.file, binary(left.limit)) })
     };
-    // What of a limit of the process is used; without /proc all of it may still be free.
+    // The used part of a limit of the process; without /proc all of it counts as free.
     let own = |name: &str, limit: Option<u64>, used: &str| {
         let limit = limit?;
         let status = tree.text("proc/self/status").unwrap_or_default();
@@ -70,19 +72,20 @@ pub(super) fn room_in(tree: &Tree, most_addresses: Option<u64>, most_data: Optio
     rooms.into_iter().flatten().min_by_key(|room| room.bytes)
 }
 
-/// The memory of the machine, in bytes, as the kernel has it to give out.
+/// The memory that the kernel manages, in bytes.
 pub fn total_memory() -> Option<u64> {
     meminfo_bytes(&Tree::at(Path::new("/")).text("proc/meminfo")?, "MemTotal")
 }
 
-/// How far the machine as a whole has been short of memory so far.
+/// Signs that the whole machine was short of memory so far.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct MemoryPressure {
     counts: Vec<(&'static str, u64)>,
 }
 
 impl MemoryPressure {
-    /// What was added since an earlier look: pages swapped in and out, and microseconds in which some task waited for memory.
+    /// The increase since an earlier reading: pages swapped in and out, and microseconds in which
+    /// at least one task waited for memory.
     pub fn since(&self, before: &MemoryPressure) -> Vec<(&'static str, u64)> {
         let added = |(key, now): &(&'static str, u64)| {
             let then = before.counts.iter().find(|(k, _)| k == key)?.1;
@@ -92,7 +95,7 @@ impl MemoryPressure {
     }
 }
 
-/// Reads it now; what the kernel does not count is left out.
+/// Reads it now, without what the kernel does not count.
 pub fn memory_pressure() -> MemoryPressure {
     pressure_in(&Tree::at(Path::new("/")))
 }

@@ -1,4 +1,4 @@
-//! Mounts: where the control groups are, and what a work directory lies on.
+//! Mounts: of the control groups, and of a work directory.
 
 use super::{Book, binary, redact};
 use std::path::{Path, PathBuf};
@@ -22,7 +22,7 @@ pub(super) struct Mount {
     pub(super) super_options: String,
 }
 
-/// The mounts in `/proc/self/mountinfo`, in order; lines that are not understood are left out.
+/// The mounts in `/proc/self/mountinfo`, in order, without lines that do not parse.
 pub(super) fn parse(mountinfo: &str) -> Vec<Mount> {
     mountinfo.lines().filter_map(parse_line).collect()
 }
@@ -56,7 +56,8 @@ fn unescape(text: &str) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// The mount that a path lies on: the longest mount point above it, and of those the last, which covers the others.
+/// The mount of a path: the longest mount point above it, and of those the last, which covers the
+/// others.
 pub(super) fn mount_of<'a>(mounts: &'a [Mount], path: &Path) -> Option<&'a Mount> {
     let above = mounts.iter().filter(|mount| path.starts_with(&mount.point));
     above.max_by_key(|mount| Path::new(&mount.point).components().count())

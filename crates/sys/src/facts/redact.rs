@@ -1,12 +1,13 @@
-//! What must not be written down: addresses of the network and of its hardware, serial numbers, identifiers of disks,
-//! names of users. Texts that somebody else composed (the kernel's command line, mount options) pass through here.
+//! Hides what must not be recorded: addresses of the network and of its hardware, serial numbers,
+//! identifiers of disks, user names. Texts that others composed (the kernel's command line, mount
+//! options) pass through here.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
-/// What stands in the place of what is not written down.
+/// The replacement for what is hidden.
 pub const HIDDEN: &str = "(hidden)";
 
-/// Parts of the names of options whose value says who or where, not how fast.
+/// Parts of the names of options whose value says who or where.
 const PRIVATE_NAMES: [&str; 21] = [
     "addr",
     "cred",
@@ -31,11 +32,12 @@ const PRIVATE_NAMES: [&str; 21] = [
     "workdir",
 ];
 
-/// The names that are private only as a whole.
+/// Names that are private only as a whole.
 const PRIVATE_WHOLE_NAMES: [&str; 10] =
     ["bootif", "bootdev", "ifname", "ip", "mac", "nameserver", "netconsole", "nfsroot", "resume", "root"];
 
-/// The kernel's command line: the kernel's own parameters (what follows ` -- ` is for init), the private ones hidden.
+/// The kernel's command line: the kernel's own parameters, with private ones hidden (what follows
+/// ` -- ` is for init).
 pub(super) fn command_line(text: &str) -> String {
     let own = text.split_whitespace().take_while(|&word| word != "--");
     own.map(option).collect::<Vec<_>>().join(" ")
@@ -55,8 +57,8 @@ pub(super) fn name(text: &str) -> &str {
     }
 }
 
-/// A text with every address and identifier in it hidden, and the words around them kept. The
-/// loopback and the address that stands for any are nobody's.
+/// A text with every address and identifier hidden, and the words around them kept. The loopback
+/// and the unspecified address identify nobody.
 pub fn hide_addresses(text: &str) -> String {
     let is_part = |c: char| c.is_ascii_alphanumeric() || ".:-".contains(c);
     let mut out = String::with_capacity(text.len());
@@ -70,11 +72,12 @@ pub fn hide_addresses(text: &str) -> String {
     out + rest
 }
 
-/// A word of letters, digits, dots, colons and hyphens; the parts of one that is no address may be some.
+/// A word of letters, digits, dots, colons and hyphens. Parts of a word that is not an address may
+/// be addresses.
 fn push_discreet(out: &mut String, word: &str) {
     let bare = word.trim_matches(['.', ':', '-']);
     if is_address(bare) {
-        // One after all that has no digits may end in colons: `2001:db8::`.
+        // Only one without digits may end in colons: `2001:db8::`.
         out.push_str(&word.replacen(bare, HIDDEN, 1));
     } else if is_address(word) {
         out.push_str(HIDDEN);
@@ -114,7 +117,7 @@ fn is_private(name: &str) -> bool {
     PRIVATE_WHOLE_NAMES.contains(&name.as_str()) || PRIVATE_NAMES.iter().any(|part| name.contains(part))
 }
 
-/// Whether an IPv4, IPv6 or hardware address, a UUID or a long identifier stands anywhere in the text.
+/// Whether the text contains an IPv4, IPv6 or hardware address, a UUID or a long identifier.
 fn holds_address(text: &str) -> bool {
     let not_in = |extra: &'static str| move |c: char| !(c.is_ascii_alphanumeric() || extra.contains(c));
     text.split(not_in(".")).any(|word| word.parse::<Ipv4Addr>().is_ok())
@@ -123,8 +126,8 @@ fn holds_address(text: &str) -> bool {
         || text.split(not_in("")).any(is_identifier)
 }
 
-/// Whether it is as a machine's id is written: 128 bits and more in hexadecimal. No number that the
-/// kernel takes has so many.
+/// Whether it looks like a machine id: at least 128 bits in hexadecimal. No number that the kernel
+/// takes is that long.
 fn is_identifier(word: &str) -> bool {
     word.len() >= 32 && word.bytes().all(|byte| byte.is_ascii_hexdigit())
 }

@@ -1,9 +1,9 @@
-//! The kernel, what runs below it, what it forbids, and what it grants this process.
+//! The kernel, the hypervisor below it, what it forbids, and what it grants this process.
 
 use super::cpu::CpuInfo;
 use super::{Book, field, redact};
 
-/// Whoever reads the record must know why so much is not in it.
+/// The reader of the record must know why so much is missing.
 pub(super) fn missing(book: &mut Book) {
     for (name, file) in [("proc", "proc/self/status"), ("sys", "sys/devices/system")] {
         if !book.tree.exists(file) {
@@ -47,7 +47,8 @@ pub(super) fn kernel(book: &mut Book) {
     book.copy("kernel.nmi_watchdog", "proc/sys/kernel/nmi_watchdog");
 }
 
-/// The tick rate: the coarse clock advances once per tick, and its resolution says so to everybody.
+/// The tick rate: the coarse clock advances once per tick, and its resolution is readable by
+/// everyone.
 #[cfg(target_os = "linux")]
 fn tick_hz() -> Option<i64> {
     let step = rustix::time::clock_getres(rustix::time::ClockId::MonotonicCoarse);
@@ -59,8 +60,8 @@ fn in_parentheses(text: &str) -> &str {
     text.split_once('(').and_then(|(_, rest)| rest.split_once(')')).map_or(text, |(word, _)| word)
 }
 
-/// The preemption model: the version names the build, and where that leaves the choice to the boot, `debugfs` or the
-/// command line names the choice.
+/// The preemption model: the version names the build, and where the build leaves it to the boot,
+/// `debugfs` or the command line names the choice.
 pub(super) fn preemption(version: &str, mode: Option<&str>, asked: Option<&str>, config: &BuildConfig) -> String {
     let has = |token: &str| version.split_whitespace().any(|word| word == token);
     if has("PREEMPT_RT") {
@@ -129,7 +130,7 @@ pub(super) fn virtualization(book: &mut Book) {
     book.say_if("virt.namespaces", namespaces(book));
 }
 
-/// Who runs below this kernel: as a hypervisor says of itself, or that one must be there.
+/// The hypervisor below this kernel: its own name, or that there must be one.
 fn hypervisor(book: &Book, info: &CpuInfo) -> Option<String> {
     let in_tree = || book.tree.text("proc/device-tree/hypervisor/compatible").map(|text| text.replace('\0', " "));
     let named = book.tree.text("sys/hypervisor/type").or_else(in_tree);
@@ -143,7 +144,7 @@ fn hypervisor(book: &Book, info: &CpuInfo) -> Option<String> {
     }
 }
 
-/// The twelve letters of CPUID leaf 0x40000000, defined only below a hypervisor.
+/// The twelve letters of CPUID leaf 0x40000000, defined only under a hypervisor.
 #[cfg(target_arch = "x86_64")]
 fn signature() -> Option<String> {
     let leaf = core::arch::x86_64::__cpuid(0x4000_0000);
@@ -172,8 +173,8 @@ fn hypervisor_name(letters: &str) -> &str {
     }
 }
 
-/// What contains this process, by the traces that container managers leave on purpose. A virtual machine that was made
-/// from a container's image carries them as well, but has no namespaces apart.
+/// The container of this process, from the traces that container managers leave on purpose. A
+/// virtual machine made from a container image has them too, but no separate namespaces.
 fn container(book: &Book) -> Option<String> {
     let by_manager = book.tree.text("run/systemd/container");
     let by_file = || {
@@ -190,10 +191,11 @@ fn container(book: &Book) -> Option<String> {
     Some(if in_doubt { format!("none (an image of {name})") } else { name })
 }
 
-/// What is said of a process in no namespace of its own.
+/// The value for a process without namespaces of its own.
 const MACHINE_NAMESPACES: &str = "the machine's own";
 
-/// The kinds of namespaces that are not those of the machine's first process, whose numbers are fixed in the kernel.
+/// The kinds of namespaces that differ from those of the machine's first process, whose numbers are
+/// fixed in the kernel.
 fn namespaces(book: &Book) -> Option<String> {
     let first = [
         ("cgroup", 4_026_531_835),

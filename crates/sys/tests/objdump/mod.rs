@@ -1,9 +1,10 @@
-//! The code of this very test program, as GNU `objdump` shows it (for a foreign program the one that comes with its linker).
+//! The code of this test program, as GNU `objdump` shows it (for a foreign program the one that
+//! comes with its linker).
 #![allow(dead_code, reason = "no test program uses all of it")]
 
 use std::process::Command;
 
-/// The name of a call, or how it begins.
+/// The name of a call, or a prefix of it.
 const CALL: &str = match std::env::consts::ARCH.as_bytes() {
     b"x86_64" => "call",
     b"aarch64" => "bl",
@@ -32,18 +33,18 @@ impl Instruction {
     }
 
     pub(crate) fn is_call(&self) -> bool {
-        // RISC-V jumps by a call that keeps no way back.
+        // RISC-V jumps with a call that saves no return address.
         self.name().starts_with(CALL) && !self.text.contains(" zero,")
     }
 
-    /// Where it jumps to, or calls.
+    /// The target of a jump or call.
     pub(crate) fn target(&self) -> Option<usize> {
         let operands = self.text.split_once(" <")?.0;
         usize::from_str_radix(operands.rsplit([' ', ',']).next()?.trim_start_matches("0x"), 16).ok()
     }
 }
 
-/// The file's address of what is at `address` in memory: this program may have been loaded anywhere.
+/// The address in the file of what is at `address` in memory: this program may be loaded anywhere.
 pub(crate) fn in_file(address: usize) -> usize {
     let program = std::env::current_exe().unwrap();
     // ELF: the type is at byte 16, and 3 is a position-independent program.
@@ -79,7 +80,7 @@ pub(crate) fn disassemble(address: usize) -> Option<Vec<Instruction>> {
     let lines = function.lines().skip(1).take_while(|line| !line.trim().is_empty());
     let instruction = |line: &str| {
         let (address, text) = line.split_once(':')?;
-        // On Arm a number is said again in a comment.
+        // On Arm a comment repeats a number.
         let text = text.split("//").next()?;
         Some(Instruction {
             address: usize::from_str_radix(address.trim(), 16).ok()?,
@@ -89,7 +90,7 @@ pub(crate) fn disassemble(address: usize) -> Option<Vec<Instruction>> {
     Some(lines.filter_map(instruction).collect())
 }
 
-/// The innermost loop of a function: the shortest way from the target of a jump backwards to the jump.
+/// The innermost loop of a function: the shortest backward jump, from its target to the jump.
 pub(crate) fn innermost(function: &[Instruction]) -> &[Instruction] {
     let loops = function.iter().enumerate().filter_map(|(end, jump)| {
         let start = jump.target().filter(|target| *target < jump.address && !jump.is_call())?;

@@ -1,22 +1,25 @@
-//! STREAM's loops with Advanced SIMD, which every AArch64 system has, and SVE.
+//! STREAM's loops: see [`crate::arch::doubles`]. Advanced SIMD, which every AArch64 system has, and
+//! SVE.
 //!
-//! One stream for each array, front to back, as the benchmark is defined: `mem.bandwidth` has what is faster. A turn is sixteen
-//! vectors in two halves of eight. A sum has sixteen partial sums, since an addition takes several cycles and two and
-//! more can begin in one. `stnp` is a hint; whether a core follows it is a finding.
+//! One stream per array, front to back, as STREAM defines it. `mem.bandwidth` has what is faster. A
+//! turn is sixteen vectors in two halves of eight. There are sixteen partial sums, since an
+//! addition takes several cycles and at least two can start in one. `stnp` is a hint, which a core
+//! may ignore.
 //!
 //! # Safety
 //!
-//! Each `asm!` block is a whole loop that names every register it changes and touches the caller's arrays only. SVE is reached
-//! only through a list filtered by what the system says.
+//! Each block is a whole loop that declares its registers and accesses only the caller's arrays.
+//! SVE is reached only through a list filtered by what the system reports.
 #![expect(unsafe_code, reason = "this is the assembly")]
 
-use super::streams::sve_bytes;
+use super::stream::sve_bytes;
+use crate::arch::doubles::doubles_kernels_of;
 use crate::arch::{DOUBLES_SCALAR, Doubles, DoublesKernel, portable};
 use core::arch::asm;
 use std::sync::LazyLock;
 
-/// Every kernel that this CPU can run, the widest first and the portable ones last: a pair of Advanced SIMD's vectors has 32
-/// bytes, one of SVE's may have more or fewer.
+/// Every kernel that this CPU can run, the widest first and the portable ones last. A pair of
+/// Advanced SIMD vectors has 32 bytes; an SVE vector may have more or fewer.
 pub fn doubles_kernels() -> Vec<&'static DoublesKernel> {
     let mut all: Vec<_> = NEON.iter().collect();
     all.splice(if sve_bytes() >= Some(32) { 0..0 } else { all.len()..all.len() }, SVE.iter());
@@ -26,7 +29,7 @@ pub fn doubles_kernels() -> Vec<&'static DoublesKernel> {
 
 static NEON: [DoublesKernel; 12] = neon::kernels(VECTORS * 16);
 
-/// Made when first asked for, because the step is known only then; empty without SVE.
+/// Made on first use, because the step is unknown before; empty without SVE.
 static SVE: LazyLock<Vec<DoublesKernel>> =
     LazyLock::new(|| sve_bytes().map_or(Vec::new(), |bytes| sve::kernels(VECTORS * bytes).into()));
 
@@ -34,7 +37,7 @@ static SVE: LazyLock<Vec<DoublesKernel>> =
 const VECTORS: usize = 16;
 const _: () = assert!(VECTORS == 16, "written out below");
 
-/// What the two sets of instructions write differently around the work itself.
+/// What differs between the two instruction sets around the work itself.
 macro_rules! words {
     // x5: bytes of a turn.
     (neon turn) => {
@@ -43,7 +46,7 @@ macro_rules! words {
     (sve turn) => {
         ".arch_extension sve\nrdvl x5, #16\nptrue p0.d"
     };
-    // Addresses that a pass begins with. Those of SVE reach eight vectors to either side.
+    // The addresses at the start of a pass. Those of SVE reach eight vectors to either side.
     (neon pass) => {
         "mov x8, x0\nmov x9, x1\nmov x10, x2"
     };
@@ -65,7 +68,8 @@ macro_rules! words {
     };
 }
 
-/// Half a turn of an array, between memory and eight registers: those of `b`, those of `c`, or the scalar's again and again.
+/// Half a turn of an array, between memory and eight registers: those of `b`, those of `c`, or the
+/// scalar repeatedly.
 macro_rules! moves {
     ($set:tt $verb:tt $base:literal, b) => { moves!(@$set $verb $base, 16 17 0, 18 19 1, 20 21 2, 22 23 3) };
     ($set:tt $verb:tt $base:literal, c) => { moves!(@$set $verb $base, 24 25 0, 26 27 1, 28 29 2, 30 31 3) };
@@ -98,7 +102,7 @@ macro_rules! lanes {
     ($set:tt $operation:literal b, c) => {
         lanes!(@$set $operation 16 24, 17 25, 18 26, 19 27, 20 28, 21 29, 22 30, 23 31)
     };
-    // The partial sums of the first half of a turn, of the second, and all of them into one.
+    // The partial sums of the first half of a turn, of the second, and all of them added up.
     ($set:tt $operation:literal first, b) => {
         lanes!(@$set $operation 0 16, 1 17, 2 18, 3 19, 4 20, 5 21, 6 22, 7 23)
     };
@@ -117,27 +121,13 @@ macro_rules! lanes {
 }
 
 macro_rules! kernels {
-    // The halves of a turn begin at these, in bytes or in vectors.
+    // Offsets of the two halves of a turn, in bytes or in vectors.
     ($set:tt, $first:literal, $second:literal) => {
         mod $set {
             use super::*;
 
             pub(super) const fn kernels(step: usize) -> [DoublesKernel; 12] {
-                let isa = stringify!($set);
-                [
-                    DoublesKernel { op: Doubles::Copy, nt: false, isa, step, run: copy },
-                    DoublesKernel { op: Doubles::Scale, nt: false, isa, step, run: scale },
-                    DoublesKernel { op: Doubles::Add, nt: false, isa, step, run: add },
-                    DoublesKernel { op: Doubles::Triad, nt: false, isa, step, run: triad },
-                    DoublesKernel { op: Doubles::Fill, nt: false, isa, step, run: fill },
-                    DoublesKernel { op: Doubles::Daxpy, nt: false, isa, step, run: daxpy },
-                    DoublesKernel { op: Doubles::Sum, nt: false, isa, step, run: sum },
-                    DoublesKernel { op: Doubles::Copy, nt: true, isa, step, run: copy_nt },
-                    DoublesKernel { op: Doubles::Scale, nt: true, isa, step, run: scale_nt },
-                    DoublesKernel { op: Doubles::Add, nt: true, isa, step, run: add_nt },
-                    DoublesKernel { op: Doubles::Triad, nt: true, isa, step, run: triad_nt },
-                    DoublesKernel { op: Doubles::Fill, nt: true, isa, step, run: fill_nt },
-                ]
+                doubles_kernels_of!(nt stringify!($set), step)
             }
 
             kernels!(@both copy, copy_nt, $set, [
@@ -173,7 +163,7 @@ macro_rules! kernels {
                 ".endr",
             ], ["movi d0, #0",]);
             kernels!(@kernel sum, $set, [
-                // The lanes of SVE above these are set to zero with them.
+                // Also zeroes the lanes of SVE above these.
                 ".irp i, 0, 1, 2, 3, 4, 5, 6, 7, 24, 25, 26, 27, 28, 29, 30, 31",
                 "movi v\\i\\().2d, #0",
                 ".endr",
@@ -189,7 +179,7 @@ macro_rules! kernels {
             ], [lanes!($set "fadd" together), words!($set across),]);
         }
     };
-    // Loops that store, in registers of which array, and that return nothing.
+    // Loops that store from the registers of an array and return nothing.
     (@both $name:ident, $nt:ident, $set:tt, [$($body:expr,)*], $from:tt) => {
         kernels!(@kernel $name, $set, [words!($set spread),], [
             $($body,)*
@@ -212,8 +202,9 @@ macro_rules! kernels {
             if bytes == 0 || passes == 0 {
                 return 0.0;
             }
-            // SAFETY: the caller vouches for the arrays, whole turns of x5 bytes; x8, x9, x10 and x11 count within a pass;
-            // every register changed is one that the ABI lets a callee change (v0 is the lowest part of z0).
+            // SAFETY: the caller vouches for the arrays, whole turns of x5 bytes; x8, x9, x10 and
+            // x11 count within a pass; every register changed is caller-saved (v0 is the lowest
+            // part of z0).
             unsafe {
                 asm!(
                     words!($set turn),

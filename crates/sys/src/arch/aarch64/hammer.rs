@@ -1,15 +1,16 @@
-//! Hammer kernels for AArch64: see [`crate::arch::hammer`].
+//! Random updates of memory: see [`crate::arch::hammer`].
 //!
-//! The atomic addition is `ldadd` where the CPU has the Large System Extensions, else a pair of exclusives, which first asks
-//! for the line to read it. A system may do `ldadd` in the cache that is shared instead of bringing the line: its answer
-//! is waited for all the same.
+//! The atomic addition is `ldadd` where the CPU has the Large System Extensions, otherwise an
+//! exclusive pair, which first requests the line for reading. A system may execute `ldadd` in the
+//! shared cache instead of fetching the line; the kernel still waits for its result.
 //!
 //! # Safety
 //!
-//! Each block is a whole loop that names every register it changes; those that go to memory go where their callers vouch.
+//! Each block is a whole loop that declares its registers; those that access memory do so where
+//! their callers vouch.
 #![expect(unsafe_code, reason = "this is the assembly")]
 
-use crate::arch::hammer::{FLIP, STEP};
+use crate::arch::hammer::{FLIP, STEP, define_hammers};
 use core::arch::asm;
 
 fn has_lse() -> bool {
@@ -21,9 +22,9 @@ pub fn own_instruction() -> &'static str {
     if has_lse() { "ldadd" } else { "ldxr and stxr" }
 }
 
-/// A turn of the stores: two places out of one word, with what is done there.
+/// The stores of a turn: two places from one word, and what is done there.
 macro_rules! pairs {
-    ($counter:ident, $pairs:ident, $pages:ident, $mask:ident, $there:literal, $($base:tt)*) => {
+    (@turns $counter:ident, $pairs:ident, $pages:ident, $mask:ident, $there:literal, $($base:tt)*) => {
         asm!(
             ".p2align 6",
             "2:",
@@ -53,35 +54,18 @@ macro_rules! pairs {
             options(nostack),
         )
     };
+    ($counter:ident, $pairs:ident, $pages:ident, $mask:ident, $base:ident) => {
+        pairs!(@turns $counter, $pairs, $pages, $mask, "str {w}, [{base}, {t}]", base = in(reg) $base,)
+    };
+    ($counter:ident, $pairs:ident, $pages:ident, $mask:ident) => {
+        pairs!(@turns $counter, $pairs, $pages, $mask, "",)
+    };
 }
 
-/// Stores `2 * pairs` words and returns the counter afterwards.
-///
-/// # Safety
-///
-/// As the portable one.
-#[inline(never)]
-pub unsafe fn hammer_store(base: *mut u8, pages: u64, mask: u64, mut counter: u64, pairs: u64) -> u64 {
-    if pairs > 0 {
-        // SAFETY: the caller vouches for the places; registers as declared.
-        unsafe { pairs!(counter, pairs, pages, mask, "str {w}, [{base}, {t}]", base = in(reg) base,) };
-    }
-    counter
-}
-
-/// [`hammer_store`] without the stores: the places are worked out and not gone to.
-#[inline(never)]
-pub fn hammer_bare(pages: u64, mask: u64, mut counter: u64, pairs: u64) -> u64 {
-    if pairs > 0 {
-        // SAFETY: arithmetic on declared registers.
-        unsafe { pairs!(counter, pairs, pages, mask, "",) };
-    }
-    counter
-}
-
-/// A turn of the ownership chain; the place is left in `a`, and the answer taken from there.
+/// A turn of the ownership chain: the place is left in `a`, and the result taken from there.
 macro_rules! chain {
-    ($counter:ident, $answer:ident, $ops:ident, $pages:ident, $mask:ident, [$($there:literal),*], $($base:tt)*) => {
+    (@turns $counter:ident, $answer:ident, $ops:ident, $pages:ident, $mask:ident, [$($there:literal),*],
+     $($base:tt)*) => {
         asm!(
             ".arch_extension lse",
             ".p2align 6",
@@ -111,46 +95,19 @@ macro_rules! chain {
             options(nostack),
         )
     };
-}
-
-/// Adds 1 to `ops` words, each place known only when the one before has answered; returns the counter and the last answer.
-///
-/// # Safety
-///
-/// As the portable one.
-#[inline(never)]
-pub unsafe fn hammer_own(
-    base: *mut u8,
-    pages: u64,
-    mask: u64,
-    mut counter: u64,
-    mut answer: u64,
-    ops: u64,
-) -> (u64, u64) {
-    let lse = has_lse();
-    if ops > 0 && lse {
-        // SAFETY: the caller vouches for the places, and the CPU has the instruction; registers as declared.
-        unsafe {
-            chain!(counter, answer, ops, pages, mask,
-                ["add {w}, {base}, {a}", "ldadd {one}, {a}, [{w}]"], base = in(reg) base, one = in(reg) 1u64,);
-        }
-    } else if ops > 0 {
-        // SAFETY: as above.
-        unsafe {
-            chain!(counter, answer, ops, pages, mask,
+    ($counter:ident, $answer:ident, $ops:ident, $pages:ident, $mask:ident, $base:ident) => {
+        if has_lse() {
+            chain!(@turns $counter, $answer, $ops, $pages, $mask,
+                ["add {w}, {base}, {a}", "ldadd {one}, {a}, [{w}]"], base = in(reg) $base, one = in(reg) 1u64,)
+        } else {
+            chain!(@turns $counter, $answer, $ops, $pages, $mask,
                 ["add {w}, {base}, {a}", "3:", "ldxr {a}, [{w}]", "add {t}, {a}, #1", "stxr {s:w}, {t}, [{w}]",
-                 "cbnz {s:w}, 3b"], base = in(reg) base, s = out(reg) _,);
+                 "cbnz {s:w}, 3b"], base = in(reg) $base, s = out(reg) _,)
         }
-    }
-    (counter, answer)
+    };
+    ($counter:ident, $answer:ident, $ops:ident, $pages:ident, $mask:ident) => {
+        chain!(@turns $counter, $answer, $ops, $pages, $mask, [],)
+    };
 }
 
-/// [`hammer_own`] without the memory: the place itself takes the part of the answer.
-#[inline(never)]
-pub fn hammer_own_bare(pages: u64, mask: u64, mut counter: u64, mut answer: u64, ops: u64) -> (u64, u64) {
-    if ops > 0 {
-        // SAFETY: arithmetic on declared registers.
-        unsafe { chain!(counter, answer, ops, pages, mask, [],) };
-    }
-    (counter, answer)
-}
+define_hammers!(pairs, chain);

@@ -8,12 +8,12 @@
 use crate::arch::rates::Declared;
 use core::arch::asm;
 
-/// What the CPU declares of the core's clock: nothing.
+/// The declared clock of the core: none.
 pub fn declared_core() -> Vec<Declared> {
     Vec::new()
 }
 
-/// What the CPU declares of the counter: `cntfrq_el0`, which the firmware writes, in hertz.
+/// The declared rate of the counter: `cntfrq_el0`, which the firmware writes, in hertz.
 pub fn declared_counter() -> Vec<Declared> {
     let hz: u64;
     // SAFETY: reads a register.

@@ -1,15 +1,15 @@
-//! Fused multiply-adds of 128 bits (Advanced SIMD) and of the scalable vectors of SVE, on eight accumulators, each
-//! with some dependent additions behind it.
+//! Vector arithmetic beside a scalar chain: see [`crate::arch::wide`]. 128 bits (Advanced SIMD) and
+//! the scalable vectors of SVE, on eight accumulators.
 //!
 //! # Safety
 //!
-//! Arithmetic on declared registers; the scalable block is handed out only where the system says that the CPU has it.
+//! Arithmetic on declared registers. The SVE block is returned only where the system reports SVE.
 #![expect(unsafe_code, reason = "this is the assembly")]
 
 use crate::arch::wide::{WIDE_ADDITIONS, WIDE_STEP, WIDE_UNROLL, Work};
 use core::arch::asm;
 
-/// The work of this name: `vector128` (Advanced SIMD) or `sve`.
+/// The loops of this name: `vector128` (Advanced SIMD) or `sve`.
 ///
 /// # Errors
 ///
@@ -26,8 +26,8 @@ pub fn vector_work(name: &str) -> Result<[Work; 2], String> {
 }
 
 macro_rules! works {
-    // Eight lines that differ in the accumulator, and what is behind each. (Written out: a number before a dot wants a `\\()` in the assembler's own
-    // loops, which a loop around it takes away.)
+    // Eight lines that differ in the accumulator and in what follows. (Written out: a number before
+    // a dot needs a `\\()` in the assembler's own loops, which an enclosing loop removes.)
     (@eight $head:literal, $tail:literal, $behind:literal) => {
         concat!(
             $head, "0", $tail, $behind, $head, "1", $tail, $behind, $head, "2", $tail, $behind, $head, "3", $tail, $behind,
@@ -40,8 +40,8 @@ macro_rules! works {
             if turns == 0 {
                 return sum;
             }
-            // SAFETY: handed out only where the CPU has the instructions; registers as declared (v0 to v7 and v16, v17
-            // are the lowest parts of z0 to z7 and z16, z17, none of which a callee has to keep).
+            // SAFETY: returned only where the CPU has the instructions; registers as declared (v0
+            // to v7 and v16, v17 are the lowest parts of z0 to z7 and z16, z17, all caller-saved).
             unsafe {
                 asm!(
                     $($before,)*

@@ -1,14 +1,14 @@
-//! The accesses in plain Rust: the reference, and what a CPU without assembly has.
+//! Dependent accesses in plain Rust: the reference, and the kernels of a CPU without assembly.
 //!
 //! # Safety
 //!
-//! Every function goes where its caller's pointers lead, as [`AccessKernel::run`] requires.
+//! Every function follows its caller's pointers, as [`AccessKernel::run`] requires.
 #![expect(unsafe_code, reason = "follows the caller's pointers")]
 
 use crate::arch::access::{ACCESS_COUNT, ACCESS_UNROLL, Access, AccessKernel};
 use core::sync::atomic::{AtomicPtr, Ordering::Relaxed};
 
-/// One of each kind that plain Rust has: there is no prefetch in it, and no non-temporal load.
+/// One of each kind that plain Rust has: it has neither prefetch nor non-temporal loads.
 pub static ACCESSES: [AccessKernel; 3] = [
     AccessKernel { kind: Access::Read, instruction: "portable", run: read },
     AccessKernel { kind: Access::Dirty, instruction: "portable", run: dirty },
@@ -42,7 +42,7 @@ unsafe fn dirty(start: *mut u8, steps: u64) -> *mut u8 {
     })
 }
 
-/// A load and an exchange for the value that was loaded: adding 0 is something that compilers turn into a load.
+/// A load and an exchange for the loaded value: compilers turn the addition of 0 into a load.
 ///
 /// # Safety
 ///

@@ -5,6 +5,7 @@
 //! Raw pointers are dereferenced, for which the callers vouch.
 #![expect(unsafe_code, reason = "walks raw pointers")]
 
+use crate::arch::doubles::doubles_kernels_of;
 use crate::arch::{DOUBLES_SCALAR, Doubles, DoublesKernel};
 use core::hint::black_box;
 
@@ -13,19 +14,7 @@ pub fn doubles_kernels() -> Vec<&'static DoublesKernel> {
     KERNELS.iter().collect()
 }
 
-pub(crate) static KERNELS: [DoublesKernel; 7] = [
-    kernel(Doubles::Copy, copy),
-    kernel(Doubles::Scale, scale),
-    kernel(Doubles::Add, add),
-    kernel(Doubles::Triad, triad),
-    kernel(Doubles::Fill, fill),
-    kernel(Doubles::Daxpy, daxpy),
-    kernel(Doubles::Sum, sum),
-];
-
-const fn kernel(op: Doubles, run: unsafe fn(*mut f64, *const f64, *const f64, usize, u64) -> f64) -> DoublesKernel {
-    DoublesKernel { op, nt: false, isa: "portable", step: 64, run }
-}
+pub(crate) static KERNELS: [DoublesKernel; 7] = doubles_kernels_of!("portable", 64);
 
 macro_rules! loops {
     ($($name:ident: $a:ident, $b:ident, $c:ident, $i:ident => $value:expr;)*) => {$(
@@ -60,7 +49,7 @@ loops! {
 ///
 /// As [`DoublesKernel::run`].
 unsafe fn sum(_: *mut f64, b: *const f64, _: *const f64, bytes: usize, passes: u64) -> f64 {
-    // Several, or each addition would wait for the one before.
+    // Several, so that additions do not wait for one another.
     let mut sums = [0.0; 8];
     for _ in 0..passes {
         let b = black_box(b);

@@ -2,12 +2,12 @@
 
 use crate::arch::rates::Declared;
 
-/// What the CPU declares of the core's clock: not known.
+/// The declared clock of the core: unknown.
 pub fn declared_core() -> Vec<Declared> {
     Vec::new()
 }
 
-/// What is declared of the counter, which is the system's clock here.
+/// The declared rate of the counter, which here is the system's clock.
 pub fn declared_counter() -> Vec<Declared> {
     vec![("nanoseconds", 1e9)]
 }

@@ -1,19 +1,22 @@
-//! Loads and stores at any address: the same values; the compiler chooses instructions that its target allows.
+//! Loads and stores at any address: the same values. The compiler chooses instructions that its
+//! target allows.
 //!
 //! # Safety
 //!
-//! Pointers are the caller's, who vouches for them.
+//! Accesses its caller's addresses.
 #![expect(unsafe_code, reason = "stores and loads through raw pointers")]
 
 use crate::arch::split::SPLITS;
 use core::hint::black_box;
 
-/// Whether loads and stores may cross a line without the system's help: not known of a CPU that has no file.
+/// Whether loads and stores may be misaligned without the kernel's help: unknown for a CPU that has
+/// no folder.
 pub fn unaligned_usable() -> Result<(), String> {
     Err("nothing is known about misaligned loads on this CPU".into())
 }
 
-/// Loads eight bytes from each of four addresses in turn, [`SPLITS`] times a turn; returns the sum of all.
+/// Loads eight bytes from each of four addresses in turn, [`SPLITS`] times a turn; returns the sum
+/// of all.
 ///
 /// # Safety
 ///

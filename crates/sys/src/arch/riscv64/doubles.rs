@@ -1,15 +1,19 @@
-//! STREAM's loops on RISC-V: scalar (D, part of every system of the RV64GC profile) and V 1.0.
+//! STREAM's loops: see [`crate::arch::doubles`]. Scalar (D, part of every system of the RV64GC
+//! profile) and V 1.0.
 //!
-//! One stream for each array, front to back, as the benchmark is defined. Products and sums are two instructions each, and no
-//! fused one. Not here: stores that bypass the caches, of which RISC-V has none.
+//! One stream per array, front to back, as STREAM defines it. Product and sum are two instructions,
+//! never a fused one.
+//!
+//! Not here: non-temporal stores, which RISC-V does not have.
 //!
 //! # Safety
 //!
-//! Each `asm!` block is a whole loop that names every register it changes and touches the caller's arrays only. Those with vectors
-//! are reached only through a list filtered by what the kernel says (hwprobe).
+//! Each block is a whole loop that declares its registers and accesses only the caller's arrays.
+//! Vector loops are reached only through a list filtered by what the kernel reports (hwprobe).
 #![expect(unsafe_code, reason = "this is the assembly")]
 
 use super::vectors::{GROUP_WORDS, group_bytes};
+use crate::arch::doubles::doubles_kernels_of;
 use crate::arch::{DOUBLES_SCALAR, Doubles, DoublesKernel, portable};
 use core::arch::asm;
 use std::sync::OnceLock;
@@ -27,26 +31,28 @@ pub fn doubles_kernels() -> Vec<&'static DoublesKernel> {
 
 static SCALAR: [DoublesKernel; 7] = scalar::kernels(STEP);
 
-/// Those with vectors, of the length that they have here.
+/// The vector kernels, for the length that vectors have here.
 static VECTORS: OnceLock<[DoublesKernel; 7]> = OnceLock::new();
 
 /// Bytes of an array per turn of a scalar loop: eight doubles, twice.
 const STEP: usize = 128;
 
-/// Groups of registers of an array per turn of a vector loop: half of all, since two arrays may be read.
+/// Register groups of an array per turn of a vector loop: half of all, since two arrays may be
+/// read.
 const GROUPS: usize = 2;
 
-/// The kernels of one kind out of their stages.
+/// The kernels of one kind, from their stages.
 ///
-/// A stage is what is done to all of a part of a turn before the next stage begins, so that a core that executes in order has
-/// something to do while the first of them is on its way. b is loaded to `x` registers, c to `y`, and a is stored from `x`.
+/// A stage is applied to all of a part of a turn before the next stage begins, so that an in-order
+/// core has work while the first of them is in flight. b is loaded to `x` registers, c to `y`, and
+/// a is stored from `x`.
 macro_rules! kernels {
-    ($isa:ident; $($name:ident $op:ident [$($stage:literal),*] [$($end:literal),*];)*) => {
+    ($isa:ident; $($name:ident [$($stage:literal),*] [$($end:literal),*];)*) => {
         mod $isa {
             use super::*;
 
             pub(super) const fn kernels(step: usize) -> [DoublesKernel; 7] {
-                [$(DoublesKernel { op: Doubles::$op, nt: false, isa: stringify!($isa), step, run: $name }),*]
+                doubles_kernels_of!(stringify!($isa), step)
             }
 
             $($isa!($name, [$($stage),*], [$($end),*]);)*
@@ -54,7 +60,8 @@ macro_rules! kernels {
     };
 }
 
-/// A scalar loop: x are ft0 to ft7, y are fa0 to fa7, the scalar is in ft8. The end leaves the sum in ft9.
+/// A scalar loop: x are ft0 to ft7, y are fa0 to fa7, the scalar is in ft8. The end leaves the sum
+/// in ft9.
 macro_rules! scalar {
     ($name:ident, [$($stage:literal),*], [$($end:literal),*]) => {
         /// # Safety
@@ -65,8 +72,8 @@ macro_rules! scalar {
             if bytes == 0 || passes == 0 {
                 return sum;
             }
-            // SAFETY: the caller vouches for the arrays; a0 to a3 keep them from pass to pass, t0 to t3 count within one; every
-            // register changed is one that the ABI lets a callee change.
+            // SAFETY: the caller vouches for the arrays; a0 to a3 keep them from pass to pass, t0
+            // to t3 count within one; every register changed is caller-saved.
             unsafe {
                 asm!(
                     ".irp i, 0, 1, 2, 3, 4, 5, 6, 7",
@@ -109,44 +116,44 @@ macro_rules! scalar {
 
 kernels! {
     scalar;
-    copy Copy [
+    copy [
         "fld ft\\i, 8*\\i + \\part(t1)",
         "fsd ft\\i, 8*\\i + \\part(t0)"
     ] [];
-    scale Scale [
+    scale [
         "fld ft\\i, 8*\\i + \\part(t1)",
         "fmul.d ft\\i, ft8, ft\\i",
         "fsd ft\\i, 8*\\i + \\part(t0)"
     ] [];
-    add Add [
+    add [
         "fld ft\\i, 8*\\i + \\part(t1)",
         "fld fa\\i, 8*\\i + \\part(t2)",
         "fadd.d ft\\i, ft\\i, fa\\i",
         "fsd ft\\i, 8*\\i + \\part(t0)"
     ] [];
-    triad Triad [
+    triad [
         "fld fa\\i, 8*\\i + \\part(t2)",
         "fld ft\\i, 8*\\i + \\part(t1)",
         "fmul.d fa\\i, ft8, fa\\i",
         "fadd.d ft\\i, ft\\i, fa\\i",
         "fsd ft\\i, 8*\\i + \\part(t0)"
     ] [];
-    fill Fill ["fsd ft8, 8*\\i + \\part(t0)"] [];
-    daxpy Daxpy [
+    fill ["fsd ft8, 8*\\i + \\part(t0)"] [];
+    daxpy [
         "fld fa\\i, 8*\\i + \\part(t1)",
         "fld ft\\i, 8*\\i + \\part(t0)",
         "fmul.d fa\\i, ft8, fa\\i",
         "fadd.d ft\\i, ft\\i, fa\\i",
         "fsd ft\\i, 8*\\i + \\part(t0)"
     ] [];
-    sum Sum [
+    sum [
         "fld fa\\i, 8*\\i + \\part(t1)",
         "fadd.d ft\\i, ft\\i, fa\\i"
     ] [".irp i, 0, 1, 2, 3, 4, 5, 6, 7", "fadd.d ft9, ft9, ft\\i", ".endr"];
 }
 
-/// A vector loop: of the array at t0 and t1, those at t2 and t3, and at t4 and t5, x are the groups v0 and v8, y are v16 and v24.
-/// The scalar is in ft8. The end leaves the sum in ft9.
+/// A vector loop: of the array at t0 and t1, those at t2 and t3, and at t4 and t5, x are the groups
+/// v0 and v8, y are v16 and v24. The scalar is in ft8. The end leaves the sum in ft9.
 macro_rules! rvv {
     ($name:ident, [$($stage:literal),*], [$($end:literal),*]) => {
         /// # Safety
@@ -157,9 +164,9 @@ macro_rules! rvv {
             if bytes == 0 || passes == 0 {
                 return sum;
             }
-            // SAFETY: the caller vouches for the arrays; a0 to a3 keep them from pass to pass, a5 and a6 are the bytes of a group
-            // and of a turn, t0 to t5 the addresses of groups and t6 counts; every register changed is one that the ABI lets a
-            // callee change, and so are all of the vector unit's.
+            // SAFETY: the caller vouches for the arrays; a0 to a3 keep them from pass to pass, a5
+            // and a6 are the bytes of a group and of a turn, t0 to t5 the addresses of groups, and
+            // t6 counts; every register changed is caller-saved, and so are all vector registers.
             unsafe {
                 asm!(
                     ".option push",
@@ -210,38 +217,38 @@ macro_rules! rvv {
 
 kernels! {
     rvv;
-    copy Copy [
+    copy [
         "vle64.v v0, (t2)", "vle64.v v8, (t3)",
         "vse64.v v0, (t0)", "vse64.v v8, (t1)"
     ] [];
-    scale Scale [
+    scale [
         "vle64.v v0, (t2)", "vle64.v v8, (t3)",
         "vfmul.vf v0, v0, ft8", "vfmul.vf v8, v8, ft8",
         "vse64.v v0, (t0)", "vse64.v v8, (t1)"
     ] [];
-    add Add [
+    add [
         "vle64.v v0, (t2)", "vle64.v v8, (t3)",
         "vle64.v v16, (t4)", "vle64.v v24, (t5)",
         "vfadd.vv v0, v0, v16", "vfadd.vv v8, v8, v24",
         "vse64.v v0, (t0)", "vse64.v v8, (t1)"
     ] [];
-    triad Triad [
+    triad [
         "vle64.v v16, (t4)", "vle64.v v24, (t5)",
         "vle64.v v0, (t2)", "vle64.v v8, (t3)",
         "vfmul.vf v16, v16, ft8", "vfmul.vf v24, v24, ft8",
         "vfadd.vv v0, v0, v16", "vfadd.vv v8, v8, v24",
         "vse64.v v0, (t0)", "vse64.v v8, (t1)"
     ] [];
-    fill Fill ["vse64.v v0, (t0)", "vse64.v v0, (t1)"] [];
-    daxpy Daxpy [
+    fill ["vse64.v v0, (t0)", "vse64.v v0, (t1)"] [];
+    daxpy [
         "vle64.v v16, (t2)", "vle64.v v24, (t3)",
         "vle64.v v0, (t0)", "vle64.v v8, (t1)",
         "vfmul.vf v16, v16, ft8", "vfmul.vf v24, v24, ft8",
         "vfadd.vv v0, v0, v16", "vfadd.vv v8, v8, v24",
         "vse64.v v0, (t0)", "vse64.v v8, (t1)"
     ] [];
-    // The two groups of sums become one, and that a number, added to 0.
-    sum Sum [
+    // The two groups of sums become one, and that a single number, added to 0.
+    sum [
         "vle64.v v0, (t2)", "vle64.v v8, (t3)",
         "vfadd.vv v16, v16, v0", "vfadd.vv v24, v24, v8"
     ] ["vfadd.vv v16, v16, v24", "vfmv.s.f v0, ft9", "vfredusum.vs v0, v16, v0", "vfmv.f.s ft9, v0"];

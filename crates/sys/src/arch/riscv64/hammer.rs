@@ -1,11 +1,14 @@
-//! Hammer kernels for RV64 (with A and M, which every Linux system has): see [`crate::arch::hammer`].
+//! Random updates of memory: see [`crate::arch::hammer`].
+//!
+//! Uses A and M, which every system with Linux has.
 //!
 //! # Safety
 //!
-//! Each block is a whole loop that names every register it changes; those that go to memory go where their callers vouch.
+//! Each block is a whole loop that declares its registers; those that access memory do so where
+//! their callers vouch.
 #![expect(unsafe_code, reason = "this is the assembly")]
 
-use crate::arch::hammer::{FLIP, STEP};
+use crate::arch::hammer::{FLIP, STEP, define_hammers};
 use core::arch::asm;
 
 /// The instruction of [`hammer_own`].
@@ -13,9 +16,9 @@ pub fn own_instruction() -> &'static str {
     "amoadd.d"
 }
 
-/// A turn of the stores: two places out of one word, with what is done there.
+/// The stores of a turn: two places from one word, and what is done there.
 macro_rules! pairs {
-    ($counter:ident, $pairs:ident, $pages:ident, $mask:ident, [$($there:literal),*], $($base:tt)*) => {
+    (@turns $counter:ident, $pairs:ident, $pages:ident, $mask:ident, [$($there:literal),*], $($base:tt)*) => {
         asm!(
             ".balign 64",
             "2:",
@@ -49,37 +52,18 @@ macro_rules! pairs {
             options(nostack),
         )
     };
+    ($counter:ident, $pairs:ident, $pages:ident, $mask:ident, $base:ident) => {
+        pairs!(@turns $counter, $pairs, $pages, $mask, ["add {t}, {t}, {base}", "sd {w}, 0({t})"], base = in(reg) $base,)
+    };
+    ($counter:ident, $pairs:ident, $pages:ident, $mask:ident) => {
+        pairs!(@turns $counter, $pairs, $pages, $mask, [],)
+    };
 }
 
-/// Stores `2 * pairs` words and returns the counter afterwards.
-///
-/// # Safety
-///
-/// As the portable one.
-#[inline(never)]
-pub unsafe fn hammer_store(base: *mut u8, pages: u64, mask: u64, mut counter: u64, pairs: u64) -> u64 {
-    if pairs > 0 {
-        // SAFETY: the caller vouches for the places; registers as declared.
-        unsafe {
-            pairs!(counter, pairs, pages, mask, ["add {t}, {t}, {base}", "sd {w}, 0({t})"], base = in(reg) base,);
-        }
-    }
-    counter
-}
-
-/// [`hammer_store`] without the stores: the places are worked out and not gone to.
-#[inline(never)]
-pub fn hammer_bare(pages: u64, mask: u64, mut counter: u64, pairs: u64) -> u64 {
-    if pairs > 0 {
-        // SAFETY: arithmetic on declared registers.
-        unsafe { pairs!(counter, pairs, pages, mask, [],) };
-    }
-    counter
-}
-
-/// A turn of the ownership chain; the place is left in `a`, and the answer taken from there.
+/// A turn of the ownership chain: the place is left in `a`, and the result taken from there.
 macro_rules! chain {
-    ($counter:ident, $answer:ident, $ops:ident, $pages:ident, $mask:ident, [$($there:literal),*], $($base:tt)*) => {
+    (@turns $counter:ident, $answer:ident, $ops:ident, $pages:ident, $mask:ident, [$($there:literal),*],
+     $($base:tt)*) => {
         asm!(
             ".balign 64",
             "2:",
@@ -109,38 +93,13 @@ macro_rules! chain {
             options(nostack),
         )
     };
+    ($counter:ident, $answer:ident, $ops:ident, $pages:ident, $mask:ident, $base:ident) => {
+        chain!(@turns $counter, $answer, $ops, $pages, $mask,
+            ["add {w}, {base}, {a}", "amoadd.d {a}, {one}, ({w})"], base = in(reg) $base, one = in(reg) 1u64,)
+    };
+    ($counter:ident, $answer:ident, $ops:ident, $pages:ident, $mask:ident) => {
+        chain!(@turns $counter, $answer, $ops, $pages, $mask, [],)
+    };
 }
 
-/// Adds 1 to `ops` words, each place known only when the one before has answered; returns the counter and the last answer.
-///
-/// # Safety
-///
-/// As the portable one.
-#[inline(never)]
-pub unsafe fn hammer_own(
-    base: *mut u8,
-    pages: u64,
-    mask: u64,
-    mut counter: u64,
-    mut answer: u64,
-    ops: u64,
-) -> (u64, u64) {
-    if ops > 0 {
-        // SAFETY: the caller vouches for the places; registers as declared.
-        unsafe {
-            chain!(counter, answer, ops, pages, mask,
-                ["add {w}, {base}, {a}", "amoadd.d {a}, {one}, ({w})"], base = in(reg) base, one = in(reg) 1u64,);
-        }
-    }
-    (counter, answer)
-}
-
-/// [`hammer_own`] without the memory: the place itself takes the part of the answer.
-#[inline(never)]
-pub fn hammer_own_bare(pages: u64, mask: u64, mut counter: u64, mut answer: u64, ops: u64) -> (u64, u64) {
-    if ops > 0 {
-        // SAFETY: arithmetic on declared registers.
-        unsafe { chain!(counter, answer, ops, pages, mask, [],) };
-    }
-    (counter, answer)
-}
+define_hammers!(pairs, chain);

@@ -1,9 +1,10 @@
-//! What the kernel says that the CPUs have: riscv_hwprobe(2), of Linux 6.4. An older kernel says nothing, and then only the base
-//! instruction set is used. Numbers are those of the kernel's <asm/hwprobe.h>.
+//! What the kernel reports about the CPUs: riscv_hwprobe(2), since Linux 6.4. An older kernel
+//! reports nothing, and then only the base instruction set is used. Numbers are those of the
+//! kernel's <asm/hwprobe.h>.
 //!
 //! # Safety
 //!
-//! A system call that writes to memory of this file's.
+//! A system call that writes to a local variable.
 #![expect(unsafe_code, reason = "asks the kernel")]
 
 /// Bits of extensions (key RISCV_HWPROBE_KEY_IMA_EXT_0).
@@ -16,13 +17,14 @@ pub(super) const CPUPERF_0: i64 = 5;
 pub(super) const ZICBOZ_BLOCK_SIZE: i64 = 6;
 const IMA_EXT_0: i64 = 4;
 
-/// The value that all CPUs have of a key, or none if the kernel does not know it. (Of a number that they do not agree on the
-/// kernel says -1.)
+/// The value of a key that all CPUs share, or `None` if the kernel does not know the key. (The
+/// kernel reports -1 for a number on which they differ.)
 #[cfg(target_os = "linux")]
 pub(super) fn hwprobe(key: i64) -> Option<u64> {
     const RISCV_HWPROBE: usize = 258;
     let mut pair = [key, 0];
-    // SAFETY: one pair of key and value, of which the kernel writes both; no set of CPUs is named (all), no flags.
+    // SAFETY: one pair of key and value, of which the kernel writes both; no set of CPUs is named
+    // (all), no flags.
     let done = unsafe { crate::arch::syscall5(RISCV_HWPROBE, pair.as_mut_ptr() as usize, 1, 0, 0, 0) };
     (done == 0 && pair[0] == key).then_some(pair[1].cast_unsigned())
 }

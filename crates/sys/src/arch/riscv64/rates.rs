@@ -2,12 +2,12 @@
 
 use crate::arch::rates::Declared;
 
-/// What the CPU declares of the core's clock: nothing.
+/// The declared clock of the core: none.
 pub fn declared_core() -> Vec<Declared> {
     Vec::new()
 }
 
-/// What the device tree declares of the counter, in hertz. It is the only place: no register holds it.
+/// The declared rate of the counter in hertz, from the device tree. No register holds it.
 pub fn declared_counter() -> Vec<Declared> {
     let bytes = std::fs::read("/proc/device-tree/cpus/timebase-frequency").unwrap_or_default();
     // One or two big-endian words (Devicetree Specification, 3.8).

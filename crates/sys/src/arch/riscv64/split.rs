@@ -1,18 +1,20 @@
-//! Loads and stores at any address, four in turn.
+//! Loads and stores at any address: see [`crate::arch::split`].
 //!
 //! # Safety
 //!
-//! Each block is a whole loop on declared registers; where it stores and loads is for its caller to vouch for.
+//! Each block is a whole loop that declares its registers and accesses its caller's addresses.
 #![expect(unsafe_code, reason = "this is the assembly")]
 
 use super::hwprobe::{CPUPERF_0, hwprobe};
-use crate::arch::split::SPLITS;
+use crate::arch::split::{SPLITS, define_splits};
 use core::arch::asm;
 
-/// Whether loads and stores may cross a line without the system's help, as the kernel found out (hwprobe): where they
-/// trap, each costs a microsecond, and the kernel's emulation would be what is measured.
+/// Whether loads and stores may be misaligned without the kernel's help, as the kernel reports
+/// (hwprobe). Where they trap, each costs a microsecond, and the kernel's emulation would be
+/// measured.
 pub fn unaligned_usable() -> Result<(), String> {
-    // Documentation/arch/riscv/hwprobe.rst: the lowest three bits say how misaligned scalar accesses are done.
+    // Documentation/arch/riscv/hwprobe.rst: the lowest three bits say how misaligned scalar
+    // accesses are done.
     match hwprobe(CPUPERF_0).map(|performance| performance & 7) {
         // Slow and fast.
         Some(2 | 3) => Ok(()),
@@ -23,19 +25,8 @@ pub fn unaligned_usable() -> Result<(), String> {
     }
 }
 
-/// Loads eight bytes from each of four addresses in turn, [`SPLITS`] times a turn; returns the sum of all.
-///
-/// # Safety
-///
-/// Eight bytes may be read at each.
-#[inline(never)]
-pub unsafe fn split_loads(from: [*const u8; 4], turns: u64) -> u64 {
-    let (mut a, mut b, mut c, mut d) = (0_u64, 0_u64, 0_u64, 0_u64);
-    if turns == 0 {
-        return 0;
-    }
-    // SAFETY: the caller vouches for the addresses; registers as declared.
-    unsafe {
+macro_rules! loads {
+    ($from:ident, $turns:ident, $a:ident, $b:ident, $c:ident, $d:ident) => {
         asm!(
             ".p2align 6",
             "2:",
@@ -52,37 +43,26 @@ pub unsafe fn split_loads(from: [*const u8; 4], turns: u64) -> u64 {
             "addi a0, a0, -1",
             "bnez a0, 2b",
             splits = const SPLITS,
-            inout("a0") turns => _,
-            inout("a1") a,
-            inout("a2") b,
-            inout("a3") c,
-            inout("a4") d,
-            in("a5") from[0],
-            in("a6") from[1],
-            in("a7") from[2],
-            in("t0") from[3],
+            inout("a0") $turns => _,
+            inout("a1") $a,
+            inout("a2") $b,
+            inout("a3") $c,
+            inout("a4") $d,
+            in("a5") $from[0],
+            in("a6") $from[1],
+            in("a7") $from[2],
+            in("t0") $from[3],
             out("t1") _,
             out("t2") _,
             out("t3") _,
             out("t4") _,
             options(nostack, readonly),
-        );
-    }
-    a.wrapping_add(b).wrapping_add(c).wrapping_add(d)
+        )
+    };
 }
 
-/// Stores `value` to each of four addresses in turn, [`SPLITS`] times a turn.
-///
-/// # Safety
-///
-/// Eight bytes may be written at each.
-#[inline(never)]
-pub unsafe fn split_stores(to: [*mut u8; 4], turns: u64, value: u64) {
-    if turns == 0 {
-        return;
-    }
-    // SAFETY: the caller vouches for the addresses; registers as declared.
-    unsafe {
+macro_rules! stores {
+    ($to:ident, $turns:ident, $value:ident) => {
         asm!(
             ".p2align 6",
             "2:",
@@ -95,13 +75,15 @@ pub unsafe fn split_stores(to: [*mut u8; 4], turns: u64, value: u64) {
             "addi a0, a0, -1",
             "bnez a0, 2b",
             splits = const SPLITS,
-            inout("a0") turns => _,
-            in("a1") value,
-            in("a5") to[0],
-            in("a6") to[1],
-            in("a7") to[2],
-            in("t0") to[3],
+            inout("a0") $turns => _,
+            in("a1") $value,
+            in("a5") $to[0],
+            in("a6") $to[1],
+            in("a7") $to[2],
+            in("t0") $to[3],
             options(nostack),
-        );
-    }
+        )
+    };
 }
+
+define_splits!(loads, stores);

@@ -1,8 +1,8 @@
-//! Work on vectors: not written. Boards differ in the version of the vector extension.
+//! Vector arithmetic: not written. Boards differ in the version of the vector extension.
 
 use crate::arch::wide::Work;
 
-/// The work of this name: none.
+/// None.
 ///
 /// # Errors
 ///

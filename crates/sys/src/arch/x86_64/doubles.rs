@@ -1,13 +1,16 @@
-//! STREAM's loops with AVX2 and AVX-512; without them the compiler's SSE2 is used ([`portable`]).
+//! STREAM's loops: see [`crate::arch::doubles`]. AVX2 and AVX-512; without them the compiler's SSE2
+//! is used ([`portable`]).
 //!
-//! One stream for each array, front to back, as the benchmark is defined: `mem.bandwidth` has what is faster.
+//! One stream per array, front to back, as STREAM defines it. `mem.bandwidth` has what is faster.
 //!
 //! # Safety
 //!
-//! Each `asm!` block is a whole loop that names every register it changes and touches the caller's arrays and a buffer
-//! of its own. Kernels are reached only through a list filtered by what the CPU and the system support.
+//! Each block is a whole loop that declares its registers and accesses only the caller's arrays and
+//! a local buffer. Kernels are reached only through a list filtered by what the CPU and the system
+//! support.
 #![expect(unsafe_code, reason = "this is the assembly")]
 
+use crate::arch::doubles::doubles_kernels_of;
 use crate::arch::{DOUBLES_SCALAR, Doubles, DoublesKernel, portable};
 use core::arch::asm;
 
@@ -27,7 +30,7 @@ pub fn doubles_kernels() -> Vec<&'static DoublesKernel> {
 /// Vectors per turn.
 const VECTORS: usize = 8;
 
-/// Where the eight partial sums of a vector go.
+/// The eight partial sums of a vector.
 #[repr(align(64))]
 struct Sums([f64; 8]);
 
@@ -36,28 +39,7 @@ macro_rules! kernels {
         mod $isa {
             use super::*;
 
-            pub(super) static KERNELS: [DoublesKernel; 12] = [
-                kernel(Doubles::Copy, false, copy),
-                kernel(Doubles::Scale, false, scale),
-                kernel(Doubles::Add, false, add),
-                kernel(Doubles::Triad, false, triad),
-                kernel(Doubles::Fill, false, fill),
-                kernel(Doubles::Daxpy, false, daxpy),
-                kernel(Doubles::Sum, false, sum),
-                kernel(Doubles::Copy, true, copy_nt),
-                kernel(Doubles::Scale, true, scale_nt),
-                kernel(Doubles::Add, true, add_nt),
-                kernel(Doubles::Triad, true, triad_nt),
-                kernel(Doubles::Fill, true, fill_nt),
-            ];
-
-            const fn kernel(
-                op: Doubles,
-                nt: bool,
-                run: unsafe fn(*mut f64, *const f64, *const f64, usize, u64) -> f64,
-            ) -> DoublesKernel {
-                DoublesKernel { op, nt, isa: stringify!($isa), step: STEP, run }
-            }
+            pub(super) static KERNELS: [DoublesKernel; 12] = doubles_kernels_of!(nt stringify!($isa), STEP);
 
             const STEP: usize = $width * VECTORS;
 
@@ -111,8 +93,8 @@ macro_rules! kernels {
             if bytes == 0 || passes == 0 {
                 return 0.0;
             }
-            // SAFETY: the caller vouches for the arrays; rdi is a buffer of ours that holds a vector; r8, r9, r10 and rax
-            // count within a pass; every register changed is one that the ABI lets a callee change.
+            // SAFETY: the caller vouches for the arrays; rdi is a local buffer that holds a vector;
+            // r8, r9, r10 and rax count within a pass; every register changed is caller-saved.
             unsafe {
                 asm!(
                     concat!($broadcast, " ", $v, "15, xmm15"),

@@ -1,96 +1,73 @@
-//! Cache-line management for x86-64. The fence is `mfence` after each of them, which waits until the lines have left;
-//! `sfence` orders the weaker ones too, but lets the core go on.
+//! Cache-line management: see [`crate::arch::flush`].
+//!
+//! The fence is `mfence` after each of them, which waits until the lines have left. `sfence` orders
+//! the weaker instructions too, but lets the core continue.
 //!
 //! # Safety
 //!
-//! Each `asm!` block is a whole loop that names every register it changes and goes where its caller's pointers lead; the
-//! list holds only what CPUID says the CPU has.
+//! Each block is a whole loop that declares its registers and accesses its caller's lines. Only
+//! kernels that the CPU supports are listed.
 #![expect(unsafe_code, reason = "this is the assembly")]
 
-use crate::arch::flush::{Effect, FlushKernel};
+use crate::arch::flush::{Effect, FlushKernel, define_flushes};
 use core::arch::{asm, x86_64::__cpuid, x86_64::__cpuid_count};
 
-macro_rules! kernels {
-    ($($module:ident $effect:ident;)*) => {
-        $(mod $module {
-            use super::*;
-
-            pub(super) static KERNEL: FlushKernel =
-                FlushKernel { name: stringify!($module), effect: Effect::$effect, run, pair };
-
-            /// # Safety
-            ///
-            /// As [`FlushKernel::run`].
-            #[inline(never)]
-            unsafe fn run(start: *const u8, stride: usize, batch: u64, batches: u64) {
-                if batch == 0 || batches == 0 {
-                    return;
-                }
-                // SAFETY: the caller vouches for the lines; registers as declared.
-                unsafe {
-                    asm!(
-                        "2:",
-                        "mov r8, rdx",
-                        ".p2align 6",
-                        "3:",
-                        concat!(stringify!($module), " [rdi]"),
-                        "add rdi, rsi",
-                        "sub r8, 1",
-                        "jnz 3b",
-                        "mfence",
-                        "sub rcx, 1",
-                        "jnz 2b",
-                        inout("rdi") start => _,
-                        in("rsi") stride,
-                        in("rdx") batch,
-                        inout("rcx") batches => _,
-                        out("r8") _,
-                        options(nostack),
-                    );
-                }
-            }
-
-            /// # Safety
-            ///
-            /// As [`FlushKernel::pair`].
-            #[inline(never)]
-            unsafe fn pair(a: *const u8, b: *const u8, rounds: u64) {
-                if rounds == 0 {
-                    return;
-                }
-                // SAFETY: the caller vouches for both; registers as declared.
-                unsafe {
-                    asm!(
-                        ".p2align 6",
-                        "2:",
-                        "mov rax, [rdi]",
-                        "mov rdx, [rsi]",
-                        concat!(stringify!($module), " [rdi]"),
-                        concat!(stringify!($module), " [rsi]"),
-                        "mfence",
-                        "sub rcx, 1",
-                        "jnz 2b",
-                        in("rdi") a,
-                        in("rsi") b,
-                        inout("rcx") rounds => _,
-                        out("rax") _,
-                        out("rdx") _,
-                        options(nostack),
-                    );
-                }
-            }
-        })*
+macro_rules! batches {
+    ($instruction:literal, $start:ident, $stride:ident, $batch:ident, $batches:ident) => {
+        asm!(
+            "2:",
+            "mov r8, rdx",
+            ".p2align 6",
+            "3:",
+            concat!($instruction, " [rdi]"),
+            "add rdi, rsi",
+            "sub r8, 1",
+            "jnz 3b",
+            "mfence",
+            "sub rcx, 1",
+            "jnz 2b",
+            inout("rdi") $start => _,
+            in("rsi") $stride,
+            in("rdx") $batch,
+            inout("rcx") $batches => _,
+            out("r8") _,
+            options(nostack),
+        )
     };
 }
 
-kernels! {
-    clflush Evict;
-    clflushopt Evict;
-    clwb Clean;
-    cldemote Demote;
+macro_rules! pairs {
+    ($instruction:literal, $a:ident, $b:ident, $rounds:ident) => {
+        asm!(
+            ".p2align 6",
+            "2:",
+            "mov rax, [rdi]",
+            "mov rdx, [rsi]",
+            concat!($instruction, " [rdi]"),
+            concat!($instruction, " [rsi]"),
+            "mfence",
+            "sub rcx, 1",
+            "jnz 2b",
+            in("rdi") $a,
+            in("rsi") $b,
+            inout("rcx") $rounds => _,
+            out("rax") _,
+            out("rdx") _,
+            options(nostack),
+        )
+    };
 }
 
-/// Whether CPUID names the instruction (Intel SDM vol. 2, CPUID: leaf 1 EDX bit 19; leaf 7 EBX bits 23 and 24, ECX bit 25).
+define_flushes! {
+    batches, pairs;
+    clflush Evict "clflush" "clflush";
+    clflushopt Evict "clflushopt" "clflushopt";
+    clwb Clean "clwb" "clwb";
+    cldemote Demote "cldemote" "cldemote";
+}
+
+/// Whether CPUID names the instruction (Intel SDM vol. 2, CPUID: leaf 1 EDX bit 19; leaf 7 EBX bits
+/// 23 and 24, ECX bit 25).
 fn has(name: &str) -> bool {
     let leaf7 = || (__cpuid(0).eax >= 7).then(|| __cpuid_count(7, 0));
     match name {
@@ -102,7 +79,7 @@ fn has(name: &str) -> bool {
     }
 }
 
-/// Every kernel that this CPU can run; of one effect the best first.
+/// Every kernel that this CPU can run, the best of each effect first.
 pub fn flush_kernels() -> Vec<&'static FlushKernel> {
     let all = [&clflushopt::KERNEL, &clflush::KERNEL, &clwb::KERNEL, &cldemote::KERNEL];
     all.into_iter().filter(|kernel| has(kernel.name)).collect()

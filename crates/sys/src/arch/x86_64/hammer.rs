@@ -1,11 +1,12 @@
-//! Hammer kernels for x86-64: see [`crate::arch::hammer`].
+//! Random updates of memory: see [`crate::arch::hammer`].
 //!
 //! # Safety
 //!
-//! Each block is a whole loop that names every register it changes; those that go to memory go where their callers vouch.
+//! Each block is a whole loop that declares its registers; those that access memory do so where
+//! their callers vouch.
 #![expect(unsafe_code, reason = "this is the assembly")]
 
-use crate::arch::hammer::{FLIP, STEP};
+use crate::arch::hammer::{FLIP, STEP, define_hammers};
 use core::arch::asm;
 
 /// The instruction of [`hammer_own`].
@@ -13,9 +14,9 @@ pub fn own_instruction() -> &'static str {
     "lock xadd"
 }
 
-/// A turn of the stores: two places out of one word, with what is done there.
+/// The stores of a turn: two places from one word, and what is done there.
 macro_rules! pairs {
-    ($counter:ident, $pairs:ident, $pages:ident, $mask:ident, $first:literal, $second:literal, $($base:tt)*) => {
+    (@turns $counter:ident, $pairs:ident, $pages:ident, $mask:ident, $first:literal, $second:literal, $($base:tt)*) => {
         asm!(
             ".p2align 6",
             "2:",
@@ -49,37 +50,18 @@ macro_rules! pairs {
             options(nostack),
         )
     };
-}
-
-/// Stores `2 * pairs` words and returns the counter afterwards.
-///
-/// # Safety
-///
-/// As the portable one.
-#[inline(never)]
-pub unsafe fn hammer_store(base: *mut u8, pages: u64, mask: u64, mut counter: u64, pairs: u64) -> u64 {
-    if pairs > 0 {
-        // SAFETY: the caller vouches for the places; registers as declared.
-        unsafe {
-            pairs!(counter, pairs, pages, mask, "mov [rdi + rdx], rax", "mov [rdi + rdx], rax", in("rdi") base,);
-        }
-    }
-    counter
-}
-
-/// [`hammer_store`] without the stores: the places are worked out and not gone to.
-#[inline(never)]
-pub fn hammer_bare(pages: u64, mask: u64, mut counter: u64, pairs: u64) -> u64 {
-    if pairs > 0 {
-        // SAFETY: arithmetic on declared registers.
-        unsafe { pairs!(counter, pairs, pages, mask, "", "",) };
-    }
-    counter
+    ($counter:ident, $pairs:ident, $pages:ident, $mask:ident, $base:ident) => {
+        pairs!(@turns $counter, $pairs, $pages, $mask, "mov [rdi + rdx], rax", "mov [rdi + rdx], rax", in("rdi") $base,)
+    };
+    ($counter:ident, $pairs:ident, $pages:ident, $mask:ident) => {
+        pairs!(@turns $counter, $pairs, $pages, $mask, "", "",)
+    };
 }
 
 /// A turn of the ownership chain.
 macro_rules! chain {
-    ($counter:ident, $answer:ident, $ops:ident, $pages:ident, $mask:ident, [$($there:literal),*], $($base:tt)*) => {
+    (@turns $counter:ident, $answer:ident, $ops:ident, $pages:ident, $mask:ident, [$($there:literal),*],
+     $($base:tt)*) => {
         asm!(
             ".p2align 6",
             "2:",
@@ -108,38 +90,13 @@ macro_rules! chain {
             options(nostack),
         )
     };
+    ($counter:ident, $answer:ident, $ops:ident, $pages:ident, $mask:ident, $base:ident) => {
+        chain!(@turns $counter, $answer, $ops, $pages, $mask,
+            ["mov edx, 1", "lock xadd [rdi + rax], rdx", "mov rax, rdx"], in("rdi") $base,)
+    };
+    ($counter:ident, $answer:ident, $ops:ident, $pages:ident, $mask:ident) => {
+        chain!(@turns $counter, $answer, $ops, $pages, $mask, ["mov rdx, rax", "mov rax, rdx"],)
+    };
 }
 
-/// Adds 1 to `ops` words, each place known only when the one before has answered; returns the counter and the last answer.
-///
-/// # Safety
-///
-/// As the portable one.
-#[inline(never)]
-pub unsafe fn hammer_own(
-    base: *mut u8,
-    pages: u64,
-    mask: u64,
-    mut counter: u64,
-    mut answer: u64,
-    ops: u64,
-) -> (u64, u64) {
-    if ops > 0 {
-        // SAFETY: the caller vouches for the places; registers as declared.
-        unsafe {
-            chain!(counter, answer, ops, pages, mask,
-                ["mov edx, 1", "lock xadd [rdi + rax], rdx", "mov rax, rdx"], in("rdi") base,);
-        }
-    }
-    (counter, answer)
-}
-
-/// [`hammer_own`] without the memory: the place itself takes the part of the answer.
-#[inline(never)]
-pub fn hammer_own_bare(pages: u64, mask: u64, mut counter: u64, mut answer: u64, ops: u64) -> (u64, u64) {
-    if ops > 0 {
-        // SAFETY: arithmetic on declared registers.
-        unsafe { chain!(counter, answer, ops, pages, mask, ["mov rdx, rax", "mov rax, rdx"],) };
-    }
-    (counter, answer)
-}
+define_hammers!(pairs, chain);

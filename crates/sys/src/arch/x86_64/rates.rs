@@ -3,7 +3,7 @@
 use crate::arch::rates::Declared;
 use core::arch::x86_64::__cpuid;
 
-/// What CPUID declares of the core's clock, the highest first: leaf 16H (Intel SDM vol. 2), in megahertz.
+/// The declared clocks of the core, the highest first: leaf 16H (Intel SDM vol. 2), in megahertz.
 pub fn declared_core() -> Vec<Declared> {
     if __cpuid(0).eax < 0x16 {
         return Vec::new();
@@ -13,8 +13,9 @@ pub fn declared_core() -> Vec<Declared> {
     rates.into_iter().filter(|(_, mhz)| *mhz > 0).map(|(name, mhz)| (name, f64::from(mhz & 0xffff) * 1e6)).collect()
 }
 
-/// What CPUID declares of the counter: leaf 15H (Intel SDM vol. 2), a ratio and the crystal's clock in hertz; and where a
-/// hypervisor has one, its leaf 40000010H, in kilohertz (VMware's proposal of 2008, which KVM and others follow).
+/// The declared rate of the counter: leaf 15H (Intel SDM vol. 2), a ratio and the crystal's clock
+/// in hertz; and leaf 40000010H of a hypervisor that has it, in kilohertz (VMware's proposal of
+/// 2008, which KVM and others follow).
 pub fn declared_counter() -> Vec<Declared> {
     let mut rates = Vec::new();
     if __cpuid(0).eax >= 0x15 {

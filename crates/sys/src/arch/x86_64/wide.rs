@@ -1,14 +1,15 @@
-//! Fused multiply-adds of 256 and of 512 bits, on eight accumulators, each with some dependent additions behind it.
+//! Vector arithmetic beside a scalar chain: see [`crate::arch::wide`]. 256 and 512 bits, on eight
+//! accumulators.
 //!
 //! # Safety
 //!
-//! Arithmetic on declared registers; each block is handed out only where CPUID and XGETBV say that it may run.
+//! Arithmetic on declared registers. Each block is returned only where CPUID and XGETBV allow it.
 #![expect(unsafe_code, reason = "this is the assembly")]
 
 use crate::arch::wide::{WIDE_ADDITIONS, WIDE_STEP, WIDE_UNROLL, Work};
 use core::arch::asm;
 
-/// The work of this name: `vector256` (AVX2 and FMA) or `vector512` (AVX-512).
+/// The loops of this name: `vector256` (AVX2 and FMA) or `vector512` (AVX-512).
 ///
 /// # Errors
 ///
@@ -33,8 +34,9 @@ macro_rules! works {
             if turns == 0 {
                 return sum;
             }
-            // SAFETY: handed out only where the CPU has the instructions. Constants are broadcast from their lowest
-            // lane; every vector register is one that the ABI lets a callee change, and no upper half stays dirty.
+            // SAFETY: returned only where the CPU has the instructions. Constants are broadcast
+            // from their lowest lane; every vector register is caller-saved, and no upper half
+            // stays dirty.
             unsafe {
                 asm!(
                     concat!("vbroadcastsd ", $vector, "8, xmm8"),

@@ -1,0 +1,147 @@
+//! Curves: the records of one metric that differ in one number only, and the levels of a memory hierarchy on them.
+
+use std::collections::BTreeSet;
+
+use groma_model::{Quantity, Record, Unit, Value};
+
+use crate::point::{WORKERS, differ_only_in, is_size, measured};
+
+/// Records that differ in one number only, the smallest first.
+pub struct Curve<'a> {
+    /// The number: a parameter's name, or [`WORKERS`].
+    pub over: String,
+    /// Whether the number is a size in bytes.
+    pub sizes: bool,
+    /// The numbers and their records.
+    pub points: Vec<(u64, &'a Record)>,
+}
+
+impl Curve<'_> {
+    /// The points that were measured.
+    pub fn measured(&self) -> Vec<(f64, f64)> {
+        self.points.iter().filter_map(|(x, record)| Some((*x as f64, measured(record)?))).collect()
+    }
+}
+
+/// The number of a record that a curve may run over.
+fn number(record: &Record, over: &str) -> Option<u64> {
+    if over == WORKERS { Some(u64::from(record.workers)) } else { record.params.int(over) }
+}
+
+/// The numbers in these records of one metric that a curve may run over: parameters, then workers.
+pub fn numbers<'a>(records: &[&'a Record]) -> Vec<&'a str> {
+    let mut names: Vec<&str> = Vec::new();
+    for record in records {
+        for (name, value) in &record.params.0 {
+            if matches!(value, Value::Int(_)) && !names.contains(&name.as_str()) {
+                names.push(name);
+            }
+        }
+    }
+    names.push(WORKERS);
+    names
+}
+
+/// The number that takes the most values in these records of one metric, parameters before workers, and how many.
+pub fn widest(records: &[&Record]) -> Option<(String, usize)> {
+    let names = numbers(records);
+    let spread = |name: &str| records.iter().filter_map(|r| number(r, name)).collect::<BTreeSet<_>>().len();
+    // max_by_key takes the last of equals: look from the back, so that the first declared wins.
+    names.iter().rev().map(|name| ((*name).to_owned(), spread(name))).max_by_key(|(_, values)| *values)
+}
+
+/// The records of one metric as curves over a number, in the order in which the first record of each appears.
+pub fn curves<'a>(records: &[&'a Record], over: &str) -> Vec<Curve<'a>> {
+    let mut all: Vec<Curve<'a>> = Vec::new();
+    for record in records {
+        let Some(x) = number(record, over) else { continue };
+        match all.iter_mut().find(|c| differ_only_in(c.points[0].1, record, &[over])) {
+            Some(curve) => curve.points.push((x, record)),
+            None => all.push(Curve { over: over.to_owned(), sizes: is_size(record, over), points: vec![(x, record)] }),
+        }
+    }
+    for curve in &mut all {
+        curve.points.sort_by_key(|(x, _)| *x);
+    }
+    all
+}
+
+/// Which level of a memory hierarchy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rank {
+    /// A cache: 1 is the closest to the core.
+    Cache(usize),
+    /// The last level, whose end was not seen, where it is as slow as memory.
+    Memory,
+    /// The last level, whose end was not seen, where it is faster than memory.
+    Beyond,
+}
+
+/// One level of a memory hierarchy, as measured.
+pub struct Level {
+    /// Which it is.
+    pub rank: Rank,
+    /// The smallest and the largest size on it, in bytes.
+    pub span: [f64; 2],
+    /// Its capacity in bytes: the last size before the curve leaves it; `None` when the curve ends on it.
+    pub capacity: Option<f64>,
+    /// The size at which the curve is half-way to the next level, on a logarithmic scale, where that lies well beyond the
+    /// capacity: caches that are indexed by physical addresses, or shared, fill unevenly.
+    pub soft: Option<f64>,
+    /// As `soft`, wherever it lies.
+    pub half_way: Option<f64>,
+    /// Its latency in seconds.
+    pub latency: f64,
+    /// Its latency in cycles.
+    pub cycles: Option<f64>,
+}
+
+/// No cache known is as slow, no memory known as fast, in seconds.
+const MEMORY_LATENCY: f64 = 50e-9;
+
+/// An edge is soft when its half-way point lies so many times as high as its begin.
+const SOFT: f64 = 1.4;
+
+/// The levels on a curve of latency over size. Empty for any other curve.
+pub fn levels(curve: &Curve<'_>) -> Vec<Level> {
+    let latency = |r: &Record| r.quantity == Quantity::Latency && r.unit == Unit::Seconds;
+    if !curve.sizes || !curve.points.iter().all(|(_, r)| latency(r)) {
+        return Vec::new();
+    }
+    let found = groma_stats::find_levels(&curve.measured());
+    if found.len() < 2 {
+        return Vec::new();
+    }
+    found
+        .iter()
+        .enumerate()
+        .map(|(i, level)| {
+            let rank = match level.capacity_hard {
+                Some(_) => Rank::Cache(i + 1),
+                None if level.latency >= MEMORY_LATENCY => Rank::Memory,
+                None => Rank::Beyond,
+            };
+            let on_it = curve.points.iter().filter(|(x, _)| (level.from..=level.to).contains(&(*x as f64)));
+            let rates: Vec<f64> = on_it.filter_map(|(_, r)| Some(r.cycles? / measured(r)?)).collect();
+            Level {
+                rank,
+                span: [level.from, level.to],
+                capacity: level.capacity_hard,
+                half_way: level.capacity_soft,
+                soft: level.capacity_soft.filter(|s| level.capacity_hard.is_some_and(|h| *s > SOFT * h)),
+                latency: level.latency,
+                cycles: groma_stats::median(&rates).map(|hz| hz * level.latency),
+            }
+        })
+        .collect()
+}
+
+/// The curve whose levels are those of the caches: the lowest at its far end. Chains that pay for address translation lie
+/// above it and have edges of their own.
+pub fn for_levels<'c, 'a>(curves: &'c [Curve<'a>]) -> Option<&'c Curve<'a>> {
+    let last = |c: &Curve<'_>| c.measured().last().map(|p| p.1);
+    curves
+        .iter()
+        .filter(|c| !levels(c).is_empty())
+        .min_by(|a, b| last(a).unwrap_or(f64::MAX).total_cmp(&last(b).unwrap_or(f64::MAX)))
+}

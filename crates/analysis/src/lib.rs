@@ -1,0 +1,31 @@
+//! Rounds in, records out; from records curves, levels and matrices. Numbers and types, no text for people.
+//!
+//! A live run and a stored one go through [`summarise`] alike, and the run loop asks [`is_precise`] whether a point needs
+//! more rounds. Views render what is found here; `groma-stats` has the statistics themselves.
+//!
+//! | To find | Call |
+//! | --- | --- |
+//! | the records of a point | [`summarise`] |
+//! | whether it needs more rounds | [`is_precise`] |
+//! | the value of each round | [`round_values`] |
+//! | records that differ in one number | [`curve::curves`] |
+//! | the levels of a memory hierarchy on one | [`curve::levels`] |
+//! | what was measured between CPUs or nodes | [`matrix::Matrix`] |
+//! | what a machine declares beside what was measured | [`claims::claims`] |
+#![forbid(unsafe_code)]
+
+pub mod claims;
+pub mod curve;
+pub mod matrix;
+pub mod point;
+
+mod merged;
+mod precision;
+mod round_value;
+mod summarise;
+mod verdict;
+mod worker_group;
+
+pub use precision::is_precise;
+pub use round_value::round_values;
+pub use summarise::summarise;

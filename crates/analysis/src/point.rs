@@ -1,0 +1,67 @@
+//! Which point of a metric a record is, and whether it was measured.
+
+use groma_model::{Params, Placement, Record, State, Value, WorkerKind};
+
+/// The part of an id before the first dot.
+pub fn family(id: &str) -> &str {
+    id.split('.').next().unwrap_or(id)
+}
+
+/// The name by which curves know the number of members of a worker group.
+pub const WORKERS: &str = "workers";
+
+/// Whether people leave the placement of this record unsaid where the members of a worker group vary: one worker is pinned
+/// unless asked otherwise, several are not, and over their number that is one curve.
+pub fn is_unplaced(record: &Record) -> bool {
+    [Placement::Pinned, Placement::Free].contains(&record.placement)
+}
+
+/// Everything but the id and these numbers that tells a record from others of its metric.
+type Rest<'a> = (Vec<(&'a str, &'a Value)>, Option<&'a Placement>, Option<(u32, WorkerKind)>);
+
+fn rest<'a>(record: &'a Record, without: &[&str]) -> Rest<'a> {
+    let params = record.params.0.iter().map(|(name, value)| (name.as_str(), value));
+    let of_workers = without.contains(&WORKERS);
+    let placed = record.placement != Placement::Pinned && !(is_unplaced(record) && of_workers);
+    (
+        params.filter(|(name, _)| !without.contains(name)).collect(),
+        placed.then_some(&record.placement),
+        (record.workers != 1 && !of_workers).then_some((record.workers, record.worker_kind)),
+    )
+}
+
+/// Whether two records of one metric differ in these numbers only.
+pub fn differ_only_in(a: &Record, b: &Record, numbers: &[&str]) -> bool {
+    rest(a, numbers) == rest(b, numbers)
+}
+
+/// The text of one parameter: what stands in `params_text` between `name=` and the next parameter. A text may have spaces
+/// (`size=64 KiB`), so the names of the others are what ends it.
+pub fn text_of<'a>(params: &Params, text: &'a str, name: &str) -> &'a str {
+    let start_of = |name: &str| {
+        let key = format!("{name}=");
+        text.match_indices(&key)
+            .find(|(at, _)| *at == 0 || text[..*at].ends_with(' '))
+            .map(|(at, _)| (at, at + key.len()))
+    };
+    let Some((_, from)) = start_of(name) else { return "" };
+    let next = params.0.iter().filter_map(|(n, _)| start_of(n)).map(|(at, _)| at).filter(|at| *at > from).min();
+    text[from..next.unwrap_or(text.len())].trim_end()
+}
+
+/// Whether a numeric parameter is a size: its text carries a unit of bytes.
+pub fn is_size(record: &Record, name: &str) -> bool {
+    matches!(record.params.get(name), Some(Value::Int(_)))
+        && text_of(&record.params, &record.params_text, name).ends_with('B')
+}
+
+/// Whether two records of one benchmark are of one point.
+pub fn same_point(a: &Record, b: &Record) -> bool {
+    a.params == b.params && a.placement == b.placement && a.workers == b.workers
+}
+
+/// The value of a record that was measured.
+pub fn measured(record: &Record) -> Option<f64> {
+    let usable = matches!(record.state, State::Ok | State::Noisy);
+    record.value.filter(|v| usable && v.is_finite())
+}

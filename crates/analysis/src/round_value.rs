@@ -1,0 +1,90 @@
+//! The value of one round: from the samples of a series, or from a quotient or difference of two.
+
+use groma_model::{Derivation, Metric, Point, Quantity, Round, RoundResult, Sample, Series, State, Timing};
+use groma_stats::{median, order};
+
+use crate::worker_group::rate;
+
+/// The value that each round of a metric brought, in order; rounds without one are left out. Stopping rules look at these.
+///
+/// A round without a single clean sample does not count while others have some; where none has, all samples are taken as
+/// they are, and the verdict says so.
+pub fn round_values(point: &Point, metric: &Metric, rounds: &[Round]) -> Vec<f64> {
+    let values = |which| rounds.iter().filter_map(|r| round_value(point, metric, &r.result, which)).collect();
+    let clean: Vec<f64> = values(Which::Clean);
+    if clean.is_empty() { values(Which::All) } else { clean }
+}
+
+/// Which samples make a value.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Which {
+    /// Those without a label that drops them.
+    Clean,
+    /// All: kept, never compared.
+    All,
+}
+
+/// Whether the sample counts for the headline.
+pub(crate) fn is_clean(point: &Point, sample: &Sample) -> bool {
+    !sample.labels.meets(point.drops)
+}
+
+/// The value of one sample in SI units; `None` when the clock did not move or nothing was done.
+pub(crate) fn sample_value(quantity: Quantity, series: &Series, sample: &Sample) -> Option<f64> {
+    let seconds = sample.elapsed_ns as f64 * 1e-9;
+    let done = sample.iters as f64 * series.per_iter;
+    let value = match quantity {
+        Quantity::Bandwidth | Quantity::Rate => done / seconds,
+        Quantity::Latency | Quantity::TimePerGigabyte | Quantity::Count | Quantity::Size | Quantity::Ratio => {
+            seconds / done
+        }
+    };
+    (value.is_finite() && value > 0.0).then_some(value)
+}
+
+/// The series that a metric's samples come from: the raw one of a difference.
+pub(crate) fn main_series(metric: &Metric) -> &str {
+    match &metric.derivation {
+        Derivation::Series(name)
+        | Derivation::Difference { of: name, .. }
+        | Derivation::Ratio { of: name, .. }
+        | Derivation::Scaled { of: name, .. } => name,
+    }
+}
+
+/// The value of a series in one round.
+fn series_value(point: &Point, quantity: Quantity, result: &RoundResult, series: &Series, which: Which) -> Option<f64> {
+    if !series.values.is_empty() {
+        return median(&series.values);
+    }
+    let is_rate = matches!(quantity, Quantity::Bandwidth | Quantity::Rate);
+    if is_rate && point.workers > 1 {
+        return rate(result, series, which);
+    }
+    let value = |s: &Sample| sample_value(quantity, series, s);
+    let counts = |s: &&Sample| which == Which::All || is_clean(point, s);
+    let values: Vec<f64> = series.samples.iter().filter(counts).filter_map(value).collect();
+    match (point.timing, is_rate) {
+        // What noise can only slow down: the tenth of the samples on the fast side.
+        (Timing::Floor, false) => order::quantile(&values, 0.1),
+        (Timing::Floor, true) => order::quantile(&values, 0.9),
+        _ => median(&values),
+    }
+}
+
+/// The value of a metric in one round; `None` where the round did not end well or has no sample that counts.
+pub(crate) fn round_value(point: &Point, metric: &Metric, result: &RoundResult, which: Which) -> Option<f64> {
+    if result.state != State::Ok {
+        return None;
+    }
+    let value = |name: &str| series_value(point, metric.quantity, result, result.series(name)?, which);
+    match &metric.derivation {
+        Derivation::Series(name) => value(name),
+        Derivation::Difference { of, minus, per } => Some((value(of)? - value(minus)?) / per),
+        Derivation::Ratio { of, to } => Some(value(of)? / value(to)?),
+        Derivation::Scaled { of, by } => {
+            let factor: f64 = result.fact(by)?.parse().ok()?;
+            Some(value(of)? * factor)
+        }
+    }
+}

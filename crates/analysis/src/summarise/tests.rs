@@ -1,0 +1,702 @@
+//! What becomes of known samples, and that recomputing gives the same: docs/methods/statistics.md#simulations.
+use super::*;
+use groma_model::{Better, RoundOutput};
+
+const HOST: Host = Host {
+    clock_step_ns: 1.0,
+    clock_cost_ns: 20.0,
+    timeslice_ns: 4e6,
+    timeslice_assumed: false,
+    interval_ns: 2e5,
+    proportionality: Some(0.0004),
+    counter_hz: None,
+};
+
+fn metric(quantity: Quantity, derivation: Derivation<&'static str>) -> Metric {
+    Metric {
+        id: "test.metric".into(),
+        summary: "A metric".into(),
+        quantity,
+        better: Better::Lower,
+        derivation: derivation.owned(),
+        detail: false,
+    }
+}
+
+fn point(timing: Timing, metric: Metric) -> Point {
+    Point { timing, metrics: vec![metric], ..crate::fixtures::point("test.metric") }
+}
+
+/// Samples of 100 iterations whose operations take these nanoseconds.
+fn series(name: &str, ns: &[u64], labels: Labels) -> Series {
+    let sample = |(i, ns): (usize, &u64)| Sample {
+        t0_ns: 1000 * i as u64,
+        elapsed_ns: ns * 100,
+        iters: 100,
+        labels,
+        ..Sample::default()
+    };
+    Series {
+        name: name.into(),
+        iters: 100,
+        per_iter: 1.0,
+        samples: ns.iter().enumerate().map(sample).collect(),
+        values: vec![],
+    }
+}
+
+fn round(round: u32, series: Vec<Series>) -> Round {
+    Round { round, result: RoundResult::ok(RoundOutput { series, core_hz: Some(2e9), ..RoundOutput::default() }) }
+}
+
+fn close(seen: Option<f64>, expected: f64) -> bool {
+    seen.is_some_and(|s| (s / expected - 1.0).abs() < 1e-9)
+}
+
+/// Nine rounds whose medians are 100..=108 ns.
+fn nine() -> Vec<Round> {
+    (0..9).map(|r| round(r, vec![series("", &[90 + u64::from(r), 100 + u64::from(r), 300], Labels::NONE)])).collect()
+}
+
+fn one(point: &Point, rounds: &[Round]) -> Record {
+    summarise(point, rounds, &HOST).remove(0)
+}
+
+#[test]
+fn the_headline_is_the_median_over_rounds_of_the_median_of_samples() {
+    let point = point(Timing::Batched, metric(Quantity::Latency, Derivation::Series("")));
+    let record = one(&point, &nine());
+    assert!(close(record.value, 104e-9), "{:?}", record.value);
+    // Nine rounds: the exact 95 % interval leaves out one on either side.
+    assert_eq!(record.ci, Some([record.round_values[1], record.round_values[7]]));
+    assert!(close(record.cycles, 208.0));
+    assert_eq!((record.rounds, record.samples, record.clean), (9, 27, 27));
+    assert_eq!(record.state, State::Ok);
+    assert!(record.flags.iter().any(|f| f.starts_with("imprecise")));
+    assert!(close(record.max, 300e-9));
+}
+
+#[test]
+fn what_every_round_left_open_is_unresolved_and_what_some_did_is_noisy() {
+    let point = point(Timing::Stated, metric(Quantity::Latency, Derivation::Series("")));
+    let stated = |values: &[f64]| Series { values: values.to_vec(), ..series("", &[], Labels::NONE) };
+    let open = |n: u32| {
+        let mut open = round(n, vec![]);
+        open.result.output.remarks.push("cannot tell: nobody came".into());
+        open
+    };
+    let mut rounds: Vec<Round> = (0..9).map(open).collect();
+    let record = one(&point, &rounds);
+    assert_eq!(
+        (record.state, record.reason.as_str(), record.value),
+        (State::Unresolved, "cannot tell: nobody came", None)
+    );
+    rounds[3] = round(3, vec![stated(&[1e-7])]);
+    let record = one(&point, &rounds);
+    assert_eq!((record.state, record.rounds), (State::Noisy, 1));
+    assert!(close(record.value, 1e-7));
+    // Without a word about it, it is a mistake.
+    assert_eq!(one(&point, &[round(0, vec![])]).state, State::Failed);
+}
+
+#[test]
+fn a_constant_of_the_hardware_takes_the_fast_tenth() {
+    let floor = point(Timing::Floor, metric(Quantity::Latency, Derivation::Series("")));
+    let ns: Vec<u64> = (0..=10).map(|i| 100 + i).collect();
+    let rounds: Vec<Round> = (0..6).map(|r| round(r, vec![series("", &ns, Labels::NONE)])).collect();
+    assert!(close(one(&floor, &rounds).value, 101e-9));
+    let rate = point(Timing::Floor, metric(Quantity::Rate, Derivation::Series("")));
+    // Of rates the fast tenth is the 90th percentile.
+    assert!(close(one(&rate, &rounds).value, 1.0 / 101e-9));
+}
+
+#[test]
+fn labelled_samples_are_kept_and_not_counted() {
+    let point = point(Timing::Batched, metric(Quantity::Latency, Derivation::Series("")));
+    let mixed = |r| {
+        let mut s = series("", &[100; 12], Labels::NONE);
+        s.samples.extend(series("", &[900; 6], Labels::of(&[Label::Preempted])).samples);
+        round(r, vec![s])
+    };
+    let record = one(&point, &(0..6).map(mixed).collect::<Vec<_>>());
+    assert!(close(record.value, 100e-9));
+    assert_eq!((record.samples, record.clean), (108, 72));
+    assert_eq!(record.labels, LabelCounts(vec![('P', 36)]));
+    assert_eq!(record.state, State::Ok);
+    assert!(close(record.max, 900e-9));
+    assert!(record.interference.expect("samples") > 3.0);
+}
+
+#[test]
+fn too_few_clean_samples_are_noisy_then_unresolved() {
+    let point = point(Timing::Batched, metric(Quantity::Latency, Derivation::Series("")));
+    let with_clean = |clean: usize| {
+        let rounds: Vec<Round> = (0..6)
+            .map(|r| {
+                let mut s = series("", &vec![100; clean], Labels::NONE);
+                s.samples.extend(series("", &vec![900; 20 - clean], Labels::of(&[Label::Stolen])).samples);
+                round(r, vec![s])
+            })
+            .collect();
+        one(&point, &rounds)
+    };
+    assert_eq!(with_clean(10).state, State::Ok);
+    assert_eq!(with_clean(9).state, State::Noisy);
+    assert_eq!(with_clean(3).state, State::Unresolved);
+    let none = with_clean(0);
+    assert_eq!(none.reason, "only 0 of 120 samples were undisturbed");
+    assert!(close(none.value, 900e-9), "kept, though never compared");
+}
+
+#[test]
+fn a_difference_is_paired_and_never_clamped() {
+    let net = Derivation::Difference { of: "raw", minus: "control", per: 2.0 };
+    let point = point(Timing::Batched, metric(Quantity::Latency, net));
+    let rounds = |raw: u64, control: u64| -> Vec<Round> {
+        // Rounds differ by far more than the variants do: pairing takes that out.
+        (0..9)
+            .map(|r| {
+                let shift = u64::from(r) * 1000;
+                let variant = |name, ns| series(name, &[ns + shift; 9], Labels::NONE);
+                round(r, vec![variant("raw", raw), variant("control", control)])
+            })
+            .collect()
+    };
+    let record = one(&point, &rounds(150, 100));
+    assert!(close(record.value, 25e-9), "{:?}", record.value);
+    assert_eq!(record.state, State::Ok);
+    let negative = one(&point, &rounds(100, 150));
+    assert!(close(negative.value, -25e-9));
+    let nothing = one(&point, &rounds(100, 100));
+    assert_eq!((nothing.state, nothing.value), (State::Unresolved, Some(0.0)));
+}
+
+#[test]
+fn a_ratio_is_that_of_each_round() {
+    let ratio = Derivation::Ratio { of: "chain", to: "parallel" };
+    let point = point(Timing::Floor, metric(Quantity::Ratio, ratio));
+    let rounds: Vec<Round> = (0..9)
+        .map(|r| {
+            // The clock hops from round to round; a ratio does not mind.
+            let variant = |name, ns| series(name, &[ns * (3 + u64::from(r)); 9], Labels::NONE);
+            round(r, vec![variant("chain", 400), variant("parallel", 100)])
+        })
+        .collect();
+    let record = one(&point, &rounds);
+    assert!(close(record.value, 4.0), "{:?}", record.value);
+    assert_eq!(record.state, State::Ok);
+}
+
+#[test]
+fn a_scaled_metric_takes_its_factor_from_the_round() {
+    let scaled = point(Timing::Batched, metric(Quantity::Bandwidth, Derivation::Scaled { of: "", by: "factor" }));
+    let mut rounds = nine();
+    for r in &mut rounds {
+        r.result.output.facts.push(Fact::new("factor", 1.5));
+    }
+    let plain = point(Timing::Batched, metric(Quantity::Bandwidth, Derivation::Series("")));
+    let base = one(&plain, &rounds).value.expect("a value");
+    assert!(close(one(&scaled, &rounds).value, 1.5 * base));
+}
+
+#[test]
+fn a_worker_group_is_paid_for_the_common_window_only() {
+    let mut both = point(Timing::Batched, metric(Quantity::Rate, Derivation::Series("")));
+    both.workers = 2;
+    // Member 0 works from 0 to 100 ns, member 1 from 50 to 150: one iteration a nanosecond each.
+    let sample = |worker, t0_ns| Sample { worker, t0_ns, elapsed_ns: 100, iters: 100, ..Sample::default() };
+    let s = Series { samples: vec![sample(0, 0), sample(1, 50)], ..series("", &[], Labels::NONE) };
+    assert!(close(one(&both, &[round(0, vec![s])]).value, 2e9));
+}
+
+#[test]
+fn the_worst_round_decides_and_is_told() {
+    let point = point(Timing::Batched, metric(Quantity::Latency, Derivation::Series("")));
+    let mut rounds = nine();
+    rounds[4].result = RoundResult::ended(State::Failed, "the worker was ended by signal 11 (SIGSEGV)");
+    let record = one(&point, &rounds);
+    assert_eq!(record.state, State::Failed);
+    assert_eq!(record.reason, "1 of 9 rounds: the worker was ended by signal 11 (SIGSEGV)");
+    assert_eq!(record.rounds, 8);
+    let record = one(&point, &[]);
+    assert_eq!((record.state, record.reason.as_str()), (State::Unresolved, "not reached within the budget"));
+}
+
+#[test]
+fn of_several_bad_ends_the_worst_is_told() {
+    let point = point(Timing::Batched, metric(Quantity::Latency, Derivation::Series("")));
+    let mut rounds = nine();
+    rounds[1].result = RoundResult::ended(State::Timeout, "did not end within 10.0 s");
+    rounds[2].result = RoundResult::ended(State::Failed, "took no samples");
+    rounds[3].result = RoundResult::ended(State::Denied, "no");
+    let record = one(&point, &rounds);
+    assert_eq!((record.state, record.reason.as_str()), (State::Failed, "1 of 9 rounds: took no samples"));
+}
+
+#[test]
+fn an_output_that_no_round_could_tell_is_unresolved_for_the_reason_it_gave() {
+    let told = |name: &'static str, notes: &[&str]| {
+        let point = point(Timing::Stated, metric(Quantity::Count, Derivation::Series(name)));
+        let notes = notes.iter().map(|n| Remark::from(*n)).collect();
+        let mut rounds: Vec<Round> = (0..9).map(|r| round(r, Vec::new())).collect();
+        rounds[8].result.output.remarks = notes;
+        let record = one(&point, &rounds);
+        (record.state, record.reason)
+    };
+    let unresolved = |why: &str| (State::Unresolved, why.to_owned());
+    assert_eq!(told("", &["cannot tell: no step"]), unresolved("cannot tell: no step"));
+    assert_eq!(told("l2", &["cannot tell: no step"]), unresolved("cannot tell: no step"));
+    let both = ["l2_hit: cannot tell: b", "cannot tell: c", "l2: cannot tell: a"];
+    assert_eq!(told("l2", &both), unresolved("l2: cannot tell: a"));
+    // Somebody else's reason, or none.
+    assert_eq!(told("l2", &["l2_hit: cannot tell: b"]).0, State::Failed);
+    assert_eq!(told("", &["unsteady"]).0, State::Failed);
+}
+
+#[test]
+fn a_round_without_clean_samples_does_not_count_beside_others() {
+    let point = point(Timing::Batched, metric(Quantity::Latency, Derivation::Series("")));
+    let lost = Labels::of(&[Label::Stolen]);
+    let mut rounds: Vec<Round> = (0..8).map(|r| round(r, vec![series("", &[100; 9], Labels::NONE)])).collect();
+    rounds.push(round(8, vec![series("", &[9000; 9], lost)]));
+    let record = one(&point, &rounds);
+    assert_eq!((record.rounds, record.samples, record.clean), (8, 81, 72));
+    assert!(record.round_values.iter().all(|v| (v / 100e-9 - 1.0).abs() < 1e-9), "{:?}", record.round_values);
+}
+
+#[test]
+fn a_broken_proof_is_shown_before_those_that_hold() {
+    let point = point(Timing::Batched, metric(Quantity::Latency, Derivation::Series("")));
+    let mut rounds = nine();
+    for (i, r) in rounds.iter_mut().enumerate() {
+        let (seen, holds) = if i == 3 { (0.5, false) } else { (1.0, true) };
+        r.result.output.proofs.push(Proof { name: "faults per touch".into(), expected: "1".into(), seen, holds });
+    }
+    let proofs = one(&point, &rounds).proofs;
+    assert_eq!((proofs.len(), proofs[0].seen, proofs[0].holds), (1, 0.5, false));
+}
+
+#[test]
+fn facts_that_differ_become_medians_or_lists() {
+    let point = point(Timing::Batched, metric(Quantity::Latency, Derivation::Series("")));
+    let mut rounds = nine();
+    for (i, r) in rounds.iter_mut().enumerate() {
+        r.result.output.facts =
+            vec![Fact::new("same", "ext4"), Fact::new("number", i), Fact::new("text", if i < 5 { "a" } else { "b" })];
+    }
+    let facts = one(&point, &rounds).facts;
+    let get = |key: &str| facts.iter().find(|f| f.key == key).map(|f| f.value.as_str());
+    assert_eq!((get("same"), get("number"), get("text")), (Some("ext4"), Some("4"), Some("a | b")));
+}
+
+#[test]
+fn few_rounds_have_no_interval() {
+    let point = point(Timing::Batched, metric(Quantity::Latency, Derivation::Series("")));
+    let record = one(&point, &nine()[..5]);
+    assert_eq!(record.ci, None);
+    assert!(record.flags.contains(&"few rounds: 5, no interval".to_owned()));
+    assert!(one(&point, &nine()[..6]).ci.is_some());
+}
+
+/// Values whose median is in the middle by rank alone: the mean, the smallest and the largest are far from it.
+const SKEWED: [u64; 9] = [9000, 100, 101, 20, 5000, 10, 102, 7000, 30];
+
+#[test]
+fn no_mean_passes_for_the_median_of_samples_or_of_rounds() {
+    let batched = point(Timing::Batched, metric(Quantity::Latency, Derivation::Series("")));
+    let within: Vec<Round> = (0..9).map(|r| round(r, vec![series("", &SKEWED, Labels::NONE)])).collect();
+    let record = one(&batched, &within);
+    assert!(close(record.value, 101e-9), "{:?}", record.value);
+    assert!(record.round_values.iter().all(|v| (v / 101e-9 - 1.0).abs() < 1e-9), "{:?}", record.round_values);
+    // 81 samples: p10 is the 9th and the 50th percentile the 41st.
+    assert!(close(record.p10, 10e-9) && close(record.p50, 101e-9) && close(record.p90, 9000e-9), "{record:?}");
+    assert!(record.interference.is_some_and(|r| (r - 21363.0 / 9.0 / 101.0).abs() < 1e-9));
+
+    let between: Vec<Round> =
+        (0..9).map(|r| round(r, vec![series("", &[SKEWED[r as usize]; 9], Labels::NONE)])).collect();
+    let record = one(&batched, &between);
+    assert!(close(record.value, 101e-9) && close(record.cycles, 202.0), "{:?} {:?}", record.value, record.cycles);
+
+    // An even number: the mean of the two in the middle, and of no others.
+    let record = one(&batched, &between[..8]);
+    assert!(close(record.value, 101.5e-9), "{:?}", record.value);
+
+    let stated =
+        |ns: &[u64]| Series { values: ns.iter().map(|n| *n as f64).collect(), ..series("", &[], Labels::NONE) };
+    let stating = point(Timing::Stated, metric(Quantity::Count, Derivation::Series("")));
+    let rounds: Vec<Round> = (0..9).map(|r| round(r, vec![stated(&SKEWED)])).collect();
+    assert!(close(one(&stating, &rounds).value, 101.0));
+}
+
+#[test]
+fn no_mean_passes_for_the_median_of_cycles_facts_and_members() {
+    let batched = point(Timing::Batched, metric(Quantity::Latency, Derivation::Series("")));
+    // The clock of a round belongs to its value: the median of the products, not the product of the medians.
+    let mut rounds: Vec<Round> = (0..9).map(|r| round(r, vec![series("", &[100; 9], Labels::NONE)])).collect();
+    for (r, n) in rounds.iter_mut().zip(SKEWED) {
+        r.result.output.core_hz = Some(n as f64 * 1e7);
+        r.result.output.facts.push(Fact::new("number", n));
+    }
+    let record = one(&batched, &rounds);
+    assert!(close(record.cycles, 101.0), "{:?}", record.cycles);
+    let fact = |record: &Record, key: &str| record.facts.iter().find(|f| f.key == key).map(|f| f.value.clone());
+    assert_eq!(fact(&record, "number"), Some("101".to_owned()));
+
+    // Nine members, whose samples are skewed as well as they.
+    let mut group = point(Timing::Batched, metric(Quantity::Latency, Derivation::Series("")));
+    group.workers = 9;
+    let samples = SKEWED.iter().enumerate().flat_map(|(worker, ns)| {
+        [1, 1, 50].map(|times| Sample {
+            worker: worker as u32,
+            t0_ns: 0,
+            elapsed_ns: ns * times * 100,
+            iters: 100,
+            ..Sample::default()
+        })
+    });
+    let all = Series { samples: samples.collect(), ..series("", &[], Labels::NONE) };
+    let record = one(&group, &[round(0, vec![all])]);
+    let seconds = |key: &str| fact(&record, key).and_then(|v| v.parse::<f64>().ok());
+    assert!(close(seconds("group.fastest_s"), 10e-9) && close(seconds("group.slowest_s"), 9000e-9), "{record:?}");
+    assert!(close(seconds("group.median_s"), 101e-9), "{record:?}");
+}
+
+#[test]
+fn no_mean_passes_for_the_median_rate_of_a_worker_group() {
+    let mut group = point(Timing::Batched, metric(Quantity::Latency, Derivation::Series("")));
+    group.workers = 2;
+    let at = |ns: u64| {
+        let sample = |worker| Sample { worker, t0_ns: 0, elapsed_ns: ns * 100, iters: 100, ..Sample::default() };
+        Series { samples: vec![sample(0), sample(1)], ..series("", &[], Labels::NONE) }
+    };
+    let rounds: Vec<Round> = (0..9).map(|r| round(r, vec![at(SKEWED[r as usize])])).collect();
+    let record = one(&group, &rounds);
+    let rate = record.facts.iter().find(|f| f.key == "group.aggregate_per_s").and_then(|f| f.value.parse().ok());
+    assert!(close(rate, 2.0 / 101e-9), "{rate:?}");
+}
+
+/// The rate of a series of two members whose samples of 1 ms have these labels and iterations, in turn with those
+/// of another series.
+fn rate_beside_another(samples: &[(Labels, u64)]) -> Option<f64> {
+    let member = |worker: u32, late: u64| {
+        samples.iter().zip(0..).map(move |(&(labels, iters), k)| Sample {
+            worker,
+            t0_ns: late + 2_000_000 * k,
+            elapsed_ns: 1_000_000,
+            iters,
+            labels,
+            ..Sample::default()
+        })
+    };
+    let all: Vec<Sample> = member(0, 0).chain(member(1, 100_000)).collect();
+    let other = all.iter().map(|s| Sample { t0_ns: s.t0_ns + 1_000_000, labels: Labels::NONE, ..*s }).collect();
+    let control = Series { samples: other, ..series("control", &[], Labels::NONE) };
+    let main = Series { samples: all, ..series("", &[], Labels::NONE) };
+    let mut group = point(Timing::Batched, metric(Quantity::Rate, Derivation::Series("")));
+    group.workers = 2;
+    one(&group, &[round(0, vec![main, control])]).value
+}
+
+#[test]
+fn the_rate_of_a_worker_group_is_that_of_the_time_its_series_was_measured_in() {
+    assert!(close(rate_beside_another(&[(Labels::NONE, 1000); 4]), 2e6));
+    // Alone, what passes between two samples counts as well.
+    let mut group = point(Timing::Batched, metric(Quantity::Rate, Derivation::Series("")));
+    group.workers = 2;
+    let sample = |worker, k: u64| Sample { worker, t0_ns: 1100 * k, elapsed_ns: 1000, iters: 9, ..Sample::default() };
+    let samples = (0..2).flat_map(|worker| (0..5).map(move |k| sample(worker, k))).collect();
+    let rate = one(&group, &[round(0, vec![Series { samples, ..series("", &[], Labels::NONE) }])]).value;
+    assert!(close(rate, 90.0 / 5.4e-6), "{rate:?}");
+}
+
+#[test]
+fn what_is_left_out_of_everything_is_left_out_of_the_rate_of_a_worker_group() {
+    let good = (Labels::NONE, 1000);
+    for label in [Label::Overlap, Label::Clock] {
+        let bad = (Labels::of(&[label]), 77_000);
+        assert!(close(rate_beside_another(&[good, bad, good, bad]), 2e6), "{label:?}");
+        // Where there is nothing else, everything is taken as it came.
+        assert!(close(rate_beside_another(&[bad; 2]), 2.0 * 77e6), "{label:?}");
+    }
+    // Waiting for a CPU is part of the rate.
+    let preempted = (Labels::of(&[Label::Preempted]), 500);
+    assert!(close(rate_beside_another(&[good, preempted]), 1.5e6));
+}
+
+#[test]
+fn a_sample_without_time_or_without_work_has_no_value() {
+    let of = |quantity| {
+        let mut s = series("", &[100; 9], Labels::NONE);
+        let sample = |elapsed_ns, iters| Sample { elapsed_ns, iters, ..Sample::default() };
+        s.samples.extend([sample(0, 100), sample(0, 100), sample(10_000, 0), sample(10_000, 0), sample(0, 0)]);
+        let point = point(Timing::Floor, metric(quantity, Derivation::Series("")));
+        let rounds: Vec<Round> = (0..6).map(|r| round(r, vec![s.clone()])).collect();
+        one(&point, &rounds)
+    };
+    let latency = of(Quantity::Latency);
+    assert!(close(latency.value, 100e-9) && close(latency.max, 100e-9), "{latency:?}");
+    assert_eq!((latency.samples, latency.clean), (84, 54));
+    let rate = of(Quantity::Rate);
+    assert!(close(rate.value, 1e7) && close(rate.max, 1e7), "{rate:?}");
+}
+
+#[test]
+fn an_iteration_may_hold_many_operations_or_bytes() {
+    let of = |quantity, workers: u32| {
+        let point = Point { workers, ..point(Timing::Batched, metric(quantity, Derivation::Series(""))) };
+        let held = Series { per_iter: 4096.0, ..series("", &[100], Labels::NONE) };
+        one(&point, &[round(0, vec![held])]).value
+    };
+    assert!(close(of(Quantity::Latency, 1), 100e-9 / 4096.0));
+    for workers in [1, 2] {
+        assert!(close(of(Quantity::Bandwidth, workers), 4096.0 / 100e-9), "{workers}");
+    }
+}
+
+#[test]
+fn members_that_differ_are_each_prorated_to_the_common_window() {
+    let both = Point { workers: 3, ..point(Timing::Batched, metric(Quantity::Rate, Derivation::Series(""))) };
+    let of = |members: &[(u64, u64, u64)]| {
+        let sample = |(worker, &(t0_ns, end, iters)): (usize, &(u64, u64, u64))| Sample {
+            worker: worker as u32,
+            t0_ns,
+            elapsed_ns: end - t0_ns,
+            iters,
+            ..Sample::default()
+        };
+        let samples = members.iter().enumerate().map(sample).collect();
+        one(&both, &[round(0, vec![Series { samples, ..series("", &[], Labels::NONE) }])])
+    };
+    // All are at work from 50 to 100 ns: 50, 150 and 25 iterations of them fall into that.
+    assert!(close(of(&[(0, 100, 100), (50, 150, 300), (20, 120, 50)]).value, 225.0 / 50e-9));
+    // Where one begins as the other ends, or later, nothing was done together.
+    for start in [100, 120] {
+        let apart = of(&[(0, 100, 100), (start, 200, 100)]);
+        assert_eq!((apart.value, apart.state), (None, State::Failed), "{start}");
+    }
+    // A round without a common moment takes nothing from the others.
+    let sample = |worker, t0_ns| Sample { worker, t0_ns, elapsed_ns: 100, iters: 100, ..Sample::default() };
+    let of = |second| Series { samples: vec![sample(0, 0), sample(1, second)], ..series("", &[], Labels::NONE) };
+    let two = Point { workers: 2, ..both.clone() };
+    let record = one(&two, &[round(0, vec![of(0)]), round(1, vec![of(100)]), round(2, vec![of(0)])]);
+    assert!(close(record.value, 2e9) && record.rounds == 2, "{record:?}");
+}
+
+fn has(record: &Record, flag: &str) -> bool {
+    record.flags.iter().any(|f| f.starts_with(flag))
+}
+
+#[test]
+fn modes_are_told_with_their_places_unless_the_clock_could_have_made_them() {
+    let single = point(Timing::Batched, metric(Quantity::Latency, Derivation::Series("")));
+    let (low, high) = ([100, 101, 102], [150, 151, 152]);
+    let within: Vec<Round> = (0..9).map(|r| round(r, vec![series("", &[low, high].concat(), Labels::NONE)])).collect();
+    let between: Vec<Round> =
+        (0..12).map(|r| round(r, vec![series("", &if r % 2 == 0 { low } else { high }, Labels::NONE)])).collect();
+    let told = |point: &Point, rounds: &[Round], clock_step_ns: f64| {
+        let record = summarise(point, rounds, &Host { clock_step_ns, ..HOST }).remove(0);
+        record.flags.into_iter().find(|f| f.contains("modes"))
+    };
+    let modes = |how: &str| Some(format!("2 modes: {how} rounds, 50 % at 1.0100e-7, 50 % at 1.5100e-7"));
+    assert_eq!(told(&single, &within, 1.0), modes("within"));
+    assert_eq!(told(&single, &between, 1.0), modes("between"));
+    // A sample lasts 10 to 15 us: a step of 5 us is half of the value, and the modes may be one step apart.
+    assert_eq!(told(&single, &within, 5000.0), None);
+    // The members of a worker group differ by nature, and a derived value has no samples of its own.
+    assert_eq!(told(&Point { workers: 2, ..single.clone() }, &within, 1.0), None);
+    let net = Derivation::Scaled { of: "", by: "factor" };
+    assert_eq!(told(&point(Timing::Batched, metric(Quantity::Latency, net)), &within, 1.0), None);
+}
+
+#[test]
+fn a_drift_is_told_with_its_direction() {
+    let single = point(Timing::Batched, metric(Quantity::Latency, Derivation::Series("")));
+    let of = |ns: fn(u32, u64) -> u64| {
+        let rounds: Vec<Round> = (0..9)
+            .map(|r| round(r, vec![series("", &(0..25).map(|i| ns(r, i)).collect::<Vec<_>>(), Labels::NONE)]))
+            .collect();
+        one(&single, &rounds).flags.into_iter().find(|f| f.contains("drift"))
+    };
+    // 16 of 1080 and of 1100, and in each round 24 of 1012.
+    assert_eq!(of(|r, _| 1000 + 20 * u64::from(r)).as_deref(), Some("drift: +14.8 %"));
+    assert_eq!(of(|r, _| 1000 - 20 * u64::from(r)).as_deref(), Some("drift: -17.4 %"));
+    assert_eq!(of(|_, i| 1000 + i).as_deref(), Some("drift: +2.4 %"));
+    assert_eq!(of(|_, _| 1000), None);
+}
+
+#[test]
+fn values_that_are_steps_of_the_clock_are_quantised() {
+    let single = point(Timing::Batched, metric(Quantity::Latency, Derivation::Series("")));
+    let of = |ns: &[u64], clock_step_ns: f64| {
+        let rounds = [round(0, vec![series("", ns, Labels::NONE)])];
+        has(&summarise(&single, &rounds, &Host { clock_step_ns, ..HOST })[0], "quantised")
+    };
+    assert!(of(&[100; 9], 1.0));
+    assert!(!of(&[100; 8], 1.0), "eight samples are too few to say");
+    assert!(!of(&[100; 9], 0.0), "a clock without steps");
+    assert!(!of(&[100, 101, 102, 103, 104, 105, 106, 107, 108], 1.0), "values that differ");
+}
+
+#[test]
+fn what_most_rounds_remarked_is_a_flag() {
+    let single = point(Timing::Batched, metric(Quantity::Latency, Derivation::Series("")));
+    let with = |n: usize, of: usize, note: &str| {
+        let mut rounds = nine();
+        rounds.truncate(of);
+        rounds[..n].iter_mut().for_each(|r| r.result.output.remarks.push(note.into()));
+        let flags = one(&single, &rounds).flags;
+        ["unsteady", "short-interval"].map(|f| flags.iter().any(|seen| seen == f))
+    };
+    assert_eq!(with(5, 9, "unsteady"), [true, false]);
+    assert_eq!(with(9, 9, "short-interval"), [false, true]);
+    assert_eq!(with(9, 9, "something else"), [false; 2]);
+    // Half of them is not most.
+    for (n, of) in [(4, 9), (4, 8), (1, 2), (0, 9)] {
+        assert_eq!(with(n, of, "unsteady"), [false; 2], "{n} of {of}");
+    }
+}
+
+#[test]
+fn an_interval_that_was_not_shown_to_be_proportional_is_a_flag_of_what_was_timed() {
+    let flagged = |timing: Timing, proportionality: Option<f64>, rounds: &[Round]| {
+        let point = point(timing, metric(Quantity::Latency, Derivation::Series("")));
+        let record = &summarise(&point, rounds, &Host { proportionality, ..HOST })[0];
+        record.flags.iter().filter(|flag| *flag == "timing-unverified").count()
+    };
+    let limit = Host::PROPORTIONALITY_LIMIT;
+    for (error, flags) in [(None, 1), (Some(limit * 1.01), 1), (Some(limit), 0), (Some(f64::NAN), 1)] {
+        assert_eq!(flagged(Timing::Batched, error, &nine()), flags, "{error:?}");
+    }
+    assert_eq!(flagged(Timing::Stated, None, &nine()), 0);
+    assert_eq!(flagged(Timing::Batched, None, &[]), 0, "nothing was timed");
+}
+
+/// The record of a metric whose rounds state these values.
+fn stated(quantity: Quantity, width: f64, values: &[&[f64]]) -> Record {
+    let point = Point { target_half_width: width, ..point(Timing::Stated, metric(quantity, Derivation::Series(""))) };
+    let series = |v: &[f64]| Series { values: v.to_vec(), ..series("", &[], Labels::NONE) };
+    let rounds: Vec<Round> = values.iter().zip(0..).map(|(v, r)| round(r, vec![series(v)])).collect();
+    one(&point, &rounds)
+}
+
+#[test]
+fn a_mean_far_above_the_median_is_a_latency_that_shared_its_cpu() {
+    let of = |quantity, last: f64| stated(quantity, 1.0, &[[1.0, 1.0, last].as_slice(); 6]);
+    let contended = of(Quantity::Latency, 4.0);
+    assert!(contended.flags.contains(&"contended: the mean is 2.0 times the median".to_owned()), "{contended:?}");
+    assert_eq!(contended.interference, Some(2.0));
+    // 1.5 times is the limit, 1.2 below it; a rate is not slowed down by who is chosen next.
+    for (quantity, last) in
+        [(Quantity::Latency, 2.5), (Quantity::Latency, 1.6), (Quantity::Rate, 4.0), (Quantity::Count, 4.0)]
+    {
+        assert!(!has(&of(quantity, last), "contended"), "{quantity:?} {last}");
+    }
+}
+
+#[test]
+fn a_width_beyond_what_was_wanted_is_imprecise_and_beyond_a_tenth_noisy() {
+    // Six rounds: the interval is that from the smallest to the largest.
+    let of = |width, half: f64| {
+        let (low, high) = ([100.0 - half], [100.0 + half]);
+        let record = stated(Quantity::Count, width, &[&low, &[100.0], &[100.0], &[100.0], &[100.0], &high]);
+        assert_eq!(record.ci, Some([100.0 - half, 100.0 + half]));
+        let imprecise = record.flags.iter().find(|f| f.starts_with("imprecise")).cloned();
+        (imprecise.unwrap_or_default(), record.state, record.reason)
+    };
+    let imprecise = |width: &str| format!("imprecise: wanted ± {width} %");
+    let differ = || "rounds differ by more than ± 10 %".to_owned();
+    assert_eq!(of(0.05, 6.0), (imprecise("5.0"), State::Ok, String::new()));
+    assert_eq!(of(0.125, 12.5), (String::new(), State::Noisy, differ()));
+    assert_eq!(of(0.01, 12.5), (imprecise("1.0"), State::Noisy, differ()));
+    assert_eq!(of(0.1, 10.0), (String::new(), State::Ok, String::new()), "the limit itself is no breach");
+    assert_eq!(of(0.0, 0.0), (String::new(), State::Ok, String::new()));
+    // Of the size of the value, whatever its sign and unit.
+    for scale in [-1e-7, 1e-7, 1e9] {
+        let at = |v: f64| [v * scale];
+        let of = |half: f64| {
+            let (low, middle, high) = (at(1.0 - half), at(1.0), at(1.0 + half));
+            stated(Quantity::Count, 1.0, &[&low, &middle, &middle, &middle, &middle, &high]).state
+        };
+        assert_eq!((of(0.09), of(0.11)), (State::Ok, State::Noisy), "{scale}");
+    }
+}
+
+#[test]
+fn few_rounds_are_told_only_where_there_is_a_value_and_fewer_than_six() {
+    let few = |n: usize| has(&stated(Quantity::Count, 1.0, &vec![&[1.0][..]; n]), "few rounds");
+    assert_eq!([1, 5, 6, 9].map(few), [true, true, false, false]);
+    assert!(!has(&stated(Quantity::Count, 1.0, &[&[], &[]]), "few rounds"));
+}
+
+#[test]
+fn a_fifth_of_the_samples_and_six_of_them_are_the_least_that_is_noisy() {
+    let point = point(Timing::Batched, metric(Quantity::Latency, Derivation::Series("")));
+    // So many rounds of one clean sample, and disturbed ones in the first.
+    let of = |clean: u32, disturbed: usize| {
+        let mut rounds: Vec<Round> = (0..clean).map(|r| round(r, vec![series("", &[100], Labels::NONE)])).collect();
+        let lost = series("", &vec![900; disturbed], Labels::of(&[Label::Stolen]));
+        rounds[0].result.output.series[0].samples.extend(lost.samples);
+        let record = one(&point, &rounds);
+        (record.state, record.reason)
+    };
+    assert_eq!(of(6, 24), (State::Noisy, "6 of 30 samples were undisturbed".to_owned()));
+    assert_eq!(of(6, 25), (State::Unresolved, "only 6 of 31 samples were undisturbed".to_owned()));
+    assert_eq!(of(6, 6).0, State::Ok);
+    assert_eq!(of(5, 1), (State::Unresolved, "only 5 of 6 samples were undisturbed".to_owned()));
+    // Without a disturbed one it is the rounds that are few.
+    assert_eq!(of(5, 0), (State::Noisy, "too few rounds for an interval: fewer than 6".to_owned()));
+}
+
+#[test]
+fn cycles_are_those_of_one_worker_and_facts_of_members_those_of_latencies_of_crews() {
+    let of = |quantity, workers: u32, timing| {
+        let point = Point { workers, ..point(timing, metric(quantity, Derivation::Series(""))) };
+        let record = one(&point, &nine());
+        (record.cycles.is_some(), record.facts.iter().filter(|f| f.key.starts_with("group.")).count())
+    };
+    assert_eq!(of(Quantity::Latency, 1, Timing::Batched), (true, 0));
+    assert_eq!(of(Quantity::Latency, 1, Timing::Floor), (true, 0));
+    assert_eq!(of(Quantity::Latency, 1, Timing::Each), (false, 0));
+    assert_eq!(of(Quantity::Rate, 1, Timing::Batched), (false, 0));
+    assert_eq!(of(Quantity::Latency, 2, Timing::Batched), (false, 4));
+    assert_eq!(of(Quantity::Rate, 2, Timing::Batched), (false, 0));
+}
+
+#[test]
+fn members_are_judged_by_clean_samples_and_there_are_no_more_than_the_point_has() {
+    let group = Point { workers: 2, ..point(Timing::Batched, metric(Quantity::Latency, Derivation::Series(""))) };
+    let sample = |worker, ns: u64, labels| Sample { worker, elapsed_ns: ns, iters: 1, labels, ..Sample::default() };
+    let lost = Labels::of(&[Label::Stolen]);
+    let samples = vec![
+        sample(0, 100, Labels::NONE),
+        sample(0, 1, lost),
+        sample(0, 1, lost),
+        sample(1, 300, Labels::NONE),
+        sample(1, 9000, lost),
+        sample(1, 9000, lost),
+        sample(2, 5000, Labels::NONE),
+    ];
+    let record = one(&group, &[round(0, vec![Series { samples, ..series("", &[], Labels::NONE) }])]);
+    let fact = |key: &str| record.facts.iter().find(|f| f.key == key).and_then(|f| f.value.parse().ok());
+    assert!(close(fact("group.fastest_s"), 100e-9) && close(fact("group.slowest_s"), 300e-9), "{record:?}");
+}
+
+#[test]
+fn the_first_broken_proof_is_the_one_that_is_told() {
+    let point = point(Timing::Batched, metric(Quantity::Latency, Derivation::Series("")));
+    let mut rounds = nine();
+    for (i, r) in rounds.iter_mut().enumerate() {
+        let (seen, holds) = (i as f64, !(3..=5).contains(&i));
+        r.result.output.proofs.push(Proof { name: "answers".into(), expected: "0".into(), seen, holds });
+    }
+    let proofs = one(&point, &rounds).proofs;
+    assert_eq!((proofs.len(), proofs[0].seen, proofs[0].holds), (1, 3.0, false));
+}
+
+#[test]
+fn a_fact_on_which_all_agree_is_told_as_it_was_said() {
+    let point = point(Timing::Batched, metric(Quantity::Latency, Derivation::Series("")));
+    let mut rounds = nine();
+    rounds.iter_mut().for_each(|r| r.result.output.facts = vec![Fact::new("share", "1.500")]);
+    assert_eq!(one(&point, &rounds).facts[0].value, "1.500");
+}

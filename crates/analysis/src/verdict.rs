@@ -1,0 +1,141 @@
+//! How a metric ended, and what its samples look like.
+
+use groma_model::{Derivation, Flag, Host, Metric, Point, Quantity, Reason, Remark, Round, State, Timing};
+use groma_stats::{Change, Headline, Modality, drift, modality, quantised, split_between_rounds};
+
+use crate::round_value::main_series;
+use crate::summarise::Samples;
+
+/// Below this share of clean samples a metric is `noisy`: docs/methods/statistics.md#states.
+const OK_SHARE: f64 = 0.5;
+/// Below this share, or with fewer clean samples than [`FEW_CLEAN`] in all, it is `unresolved`.
+const NOISY_SHARE: f64 = 0.2;
+/// See [`NOISY_SHARE`].
+const FEW_CLEAN: usize = 6;
+/// A half-width beyond this fraction of the value makes a metric `noisy` whatever its samples say.
+const WIDE: f64 = 0.10;
+/// A latency whose mean is more than this times its median shared its CPU with other tasks. What blocks is then scheduled
+/// later, and costs more (pipe round trips on the 2-vCPU KVM guest: beside 4 busy loops 1.27 times as long at a ratio of
+/// 4.9; idle the ratio is 1.0 to 1.2).
+const CONTENDED: f64 = 1.5;
+/// Rounds below which there is no 95 % interval.
+pub(crate) const ROUNDS_FOR_INTERVAL: usize = 6;
+/// Samples that are needed to call values quantised.
+const QUANTISED_SAMPLES: usize = 9;
+
+/// How the metric ended, and why when not `ok`. `values` are those of the rounds, `head` is what they give.
+pub(crate) fn verdict(
+    metric: &Metric,
+    rounds: &[Round],
+    values: &[f64],
+    head: Option<&Headline>,
+    samples: &Samples,
+) -> (State, Option<Reason>) {
+    if rounds.is_empty() {
+        return (State::Unresolved, Some(Reason::NotReached));
+    }
+    // The worst end of any round decides: a crash in one of nine rounds is not averaged away.
+    let bad = rounds.iter().filter(|r| r.result.state != State::Ok).max_by_key(|r| r.result.state);
+    if let Some(worst) = bad {
+        let same = rounds.iter().filter(|r| r.result.state == worst.result.state).count();
+        let reason = worst.result.reason.clone();
+        return (worst.result.state, Some(Reason::Rounds { same, of: rounds.len(), reason }));
+    }
+    let Some(head) = head else {
+        // A search that ended without an answer says why in a remark, of one output or of all.
+        let reason = |output: &str| rounds.iter().find_map(|r| r.result.output.unresolved(output));
+        return match reason(main_series(metric)).or_else(|| reason("")) {
+            Some(remark) => (State::Unresolved, Some(Reason::Unresolved(remark.clone()))),
+            None => (State::Failed, Some(Reason::NoSamples)),
+        };
+    };
+    let ci = head.interval.as_ref();
+    if let (Derivation::Difference { .. }, Some(ci)) = (&metric.derivation, ci)
+        && ci.low <= 0.0
+        && ci.high >= 0.0
+    {
+        return (State::Unresolved, Some(Reason::NotDistinctFromZero));
+    }
+    let (clean, taken) = (samples.clean, samples.taken);
+    let share = clean as f64 / taken.max(1) as f64;
+    let all_clean = clean == taken;
+    if !all_clean && (share < NOISY_SHARE || clean < FEW_CLEAN) {
+        return (State::Unresolved, Some(Reason::TooFewClean { clean, taken }));
+    }
+    if share < OK_SHARE {
+        return (State::Noisy, Some(Reason::FewClean { clean, taken }));
+    }
+    // Rounds that brought a value: some may not have determined it.
+    if values.len() < ROUNDS_FOR_INTERVAL {
+        return (State::Noisy, Some(Reason::FewRounds { needed: ROUNDS_FOR_INTERVAL }));
+    }
+    if ci.is_some_and(|ci| (ci.high - ci.low) / 2.0 / head.value.abs() > WIDE) {
+        return (State::Noisy, Some(Reason::Wide { limit: WIDE }));
+    }
+    (State::Ok, None)
+}
+
+/// What is to be known of a value beside its state.
+pub(crate) fn flags(
+    point: &Point,
+    metric: &Metric,
+    good: &[&Round],
+    (values, head): (&[f64], Option<&Headline>),
+    samples: &Samples,
+    host: &Host,
+) -> Vec<Flag> {
+    let mut flags = Vec::new();
+    if let Some(width) = head.and_then(|h| h.relative_half_width)
+        && width > point.target_half_width
+    {
+        flags.push(Flag::Imprecise { wanted: point.target_half_width });
+    }
+    if head.is_some() && values.len() < ROUNDS_FOR_INTERVAL {
+        flags.push(Flag::FewRounds { rounds: values.len() });
+    }
+    if !samples.derived && point.workers == 1 {
+        let value = head.map_or(0.0, |h| h.value);
+        flags.extend(shape(&samples.clean_values, &samples.by_round, value * samples.finest_step));
+    }
+    for remark in [Remark::Unsteady, Remark::ShortInterval] {
+        let rounds_with = good.iter().filter(|r| r.result.output.remarks.contains(&remark)).count();
+        // One unsteady round of many is what medians are for.
+        if rounds_with * 2 > good.len() {
+            flags.extend(remark.flag().map(Flag::Remarked));
+        }
+    }
+    // What was stated was not timed in intervals.
+    if point.timing != Timing::Stated && !good.is_empty() && !host.timing_is_verified() {
+        flags.push(Flag::TimingUnverified);
+    }
+    if let Some(ratio) = samples.interference().filter(|r| *r > CONTENDED && metric.quantity == Quantity::Latency) {
+        flags.push(Flag::Contended { ratio });
+    }
+    let mut remarks = good.iter().flat_map(|r| &r.result.output.remarks);
+    if let Some(left) = remarks.find(|remark| matches!(remark, Remark::LeftProcesses { .. })) {
+        flags.push(Flag::LeftProcesses(left.clone()));
+    }
+    flags
+}
+
+/// What the shape of the samples tells: several modes, a drift, a clock too coarse. `step` is a step of the clock in the
+/// unit of the values.
+fn shape(clean: &[f64], by_round: &[Vec<f64>], step: f64) -> Vec<Flag> {
+    let mut flags = Vec::new();
+    if let Modality::Several(modes) = modality(clean, step) {
+        flags.push(Flag::Modes {
+            between_rounds: split_between_rounds(by_round, &modes),
+            modes: modes.iter().map(|m| (m.share, m.center)).collect(),
+        });
+    }
+    if let Some(change) = drift::drift(by_round) {
+        let part = |c: Option<Change>| c.map(|c| c.relative);
+        if let Some(relative) = part(change.between_rounds).or(part(change.within_rounds)) {
+            flags.push(Flag::Drift { relative });
+        }
+    }
+    if clean.len() >= QUANTISED_SAMPLES && quantised(clean) && step > 0.0 {
+        flags.push(Flag::Quantised);
+    }
+    flags
+}

@@ -1,0 +1,107 @@
+//! What the members of a worker group did together, and how evenly.
+
+use groma_model::{Fact, Label, Labels, Metric, Point, Round, RoundResult, Sample, Series};
+use groma_stats::{median, sorted};
+use std::collections::BTreeMap;
+
+use crate::round_value::{Which, is_clean, main_series, sample_value};
+
+/// Labels of samples that are left out of the rate of a worker group. Waiting for a CPU (`P` and others) belongs to it.
+const NOT_IN_RATE: Labels = Labels::of(&[Label::Clock, Label::Overlap]);
+
+/// What a worker group did together per second: the iterations of all members while every one of them was measuring this
+/// series, over the length of that time. Samples that only partly lie in it count in proportion.
+pub(crate) fn rate(result: &RoundResult, series: &Series, which: Which) -> Option<f64> {
+    let counts = |s: &Sample| which == Which::All || !s.labels.meets(NOT_IN_RATE);
+    // What is read back from a store may hold any number: sums saturate.
+    let end = |s: &Sample| s.t0_ns.saturating_add(s.elapsed_ns);
+    let mut members: BTreeMap<u32, Vec<(u64, u64, bool)>> = BTreeMap::new();
+    for any in &result.output.series {
+        for s in &any.samples {
+            let own = std::ptr::eq(any, series) && counts(s);
+            members.entry(s.worker).or_default().push((s.t0_ns, end(s), own));
+        }
+    }
+    if !members.keys().copied().eq(0..members.len() as u32) {
+        return None;
+    }
+    let common = members.into_values().map(stretches).reduce(|a, b| intersection(&a, &b))?;
+    // The length of the common time up to the end of each stretch.
+    let mut total = 0u64;
+    let lengths: Vec<u64> = common
+        .iter()
+        .map(|(from, to)| {
+            total = total.saturating_add(to - from);
+            total
+        })
+        .collect();
+    let before = |t: u64| {
+        let at = common.partition_point(|(_, to)| *to <= t);
+        let whole = if at == 0 { 0 } else { lengths[at - 1] };
+        whole.saturating_add(common.get(at).map_or(0, |(from, _)| t.saturating_sub(*from)))
+    };
+    let inside = |s: &Sample| {
+        let shared = before(end(s)).saturating_sub(before(s.t0_ns));
+        s.iters as f64 * shared as f64 / s.elapsed_ns.max(1) as f64
+    };
+    let iterations: f64 = series.samples.iter().filter(|s| counts(s)).map(inside).sum();
+    (total > 0).then(|| iterations * series.per_iter / (total as f64 * 1e-9))
+}
+
+/// The stretches of time that a member spent on a series: from its samples (start, end, whether it is of that series and
+/// counts), the consecutive ones joined. What lies between two of them is the member's time as well.
+fn stretches(mut samples: Vec<(u64, u64, bool)>) -> Vec<(u64, u64)> {
+    samples.sort_unstable();
+    let mut stretches: Vec<(u64, u64)> = Vec::new();
+    let mut open = false;
+    for (from, to, counts) in samples {
+        match stretches.last_mut() {
+            Some(last) if counts && open => last.1 = last.1.max(to),
+            last if counts => {
+                let from = last.map_or(from, |last| from.max(last.1));
+                stretches.extend((from < to).then_some((from, to)));
+            }
+            _ => {}
+        }
+        open = counts;
+    }
+    stretches
+}
+
+/// The time that two lists of stretches have in common.
+fn intersection(a: &[(u64, u64)], b: &[(u64, u64)]) -> Vec<(u64, u64)> {
+    let (mut i, mut k) = (0, 0);
+    let mut common = Vec::new();
+    while let (Some(x), Some(y)) = (a.get(i), b.get(k)) {
+        let (from, to) = (x.0.max(y.0), x.1.min(y.1));
+        if from < to {
+            common.push((from, to));
+        }
+        if x.1 <= y.1 { i += 1 } else { k += 1 }
+    }
+    common
+}
+
+/// The slowest and the fastest member against the median one.
+pub(crate) fn fairness(point: &Point, metric: &Metric, rounds: &[&Round]) -> Vec<Fact> {
+    // By what was sampled: the number of members comes from the store, and nothing is allocated
+    // by it.
+    let mut members: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
+    for round in rounds {
+        let Some(series) = round.result.series(main_series(metric)) else { continue };
+        for sample in series.samples.iter().filter(|s| is_clean(point, s) && s.worker < point.workers) {
+            if let Some(value) = sample_value(metric.quantity, series, sample) {
+                members.entry(sample.worker).or_default().push(value);
+            }
+        }
+    }
+    let medians = sorted(&members.values().filter_map(|m| median(m)).collect::<Vec<_>>());
+    match (medians.first(), median(&medians), medians.last()) {
+        (Some(fastest), Some(middle), Some(slowest)) => vec![
+            Fact::new("group.fastest_s", fastest),
+            Fact::new("group.median_s", middle),
+            Fact::new("group.slowest_s", slowest),
+        ],
+        _ => Vec::new(),
+    }
+}

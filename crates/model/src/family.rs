@@ -1,0 +1,300 @@
+//! What a family of benchmarks says about itself: a summary, a sentence about a run, rows of the hardware page.
+//!
+//! A family is data, so that a page is extended where the benchmark is, in the `mod.rs` of its family, and so that a test
+//! can compare every id in it with the catalogue ([`Family::metrics`]). How a number becomes text is decided by the views.
+
+/// A family of benchmarks.
+#[derive(Clone, Copy, Debug)]
+pub struct Family {
+    /// The part of its ids before the first dot.
+    pub name: &'static str,
+    /// What its benchmarks measure, in one line without a full stop.
+    pub summary: &'static str,
+    /// What a run says about it, without a full stop. Where nothing can be said, views count its metrics by state.
+    pub says: Say,
+    /// Its rows on the hardware page.
+    pub rows: &'static [Row],
+}
+
+/// A sentence or a part of one.
+#[derive(Clone, Copy, Debug)]
+pub enum Say {
+    /// Nothing.
+    Nothing,
+    /// A text in which each `{}` stands for one of the figures, in order. It is left out unless all of them are known.
+    Text(&'static str, &'static [Figure]),
+    /// The first of these that is not left out.
+    FirstOf(&'static [Say]),
+    /// All of these that are not left out, with a semicolon between them.
+    Each(&'static [Say]),
+    /// The first of these and whatever of the others is known, appended as it stands; nothing without the first.
+    Led(&'static [Say]),
+}
+
+/// Something that fills a gap in a sentence.
+#[derive(Clone, Copy, Debug)]
+pub enum Figure {
+    /// A value with its unit: `117 ns`.
+    Value(Pick),
+    /// A value with its cycles behind it, where they are known: `1.20 ns (4.20 cy)`.
+    WithCycles(Pick),
+    /// A fraction in percent: `0.8 %`.
+    Percent(Pick),
+    /// A ratio in words: `14 times`.
+    Times(Pick),
+    /// The parameters of the record that the same pick chooses: `size=64 KiB`.
+    Params(Pick),
+    /// The first value divided by the second, in words: `14 times`.
+    Quotient(Pick, Pick),
+    /// The value between two CPUs divided by that on one, at the same parameters, in words.
+    BetweenCpus(&'static str),
+    /// The least and the greatest value, each with its parameters: `90 ns (count=1) to 2.10 µs (count=100)`.
+    Range(Select),
+    /// The least and the greatest value: `25.0–100 ns`.
+    Span(Select),
+    /// The levels of the memory hierarchy that a latency by size shows: `L1 48 KiB at 5.00 cy, memory at 95.0 ns`.
+    Levels(&'static str),
+    /// The text of a fact of any metric of a benchmark, known only where it is this text.
+    FactIs {
+        /// The id of the benchmark.
+        bench: &'static str,
+        /// The key of the fact.
+        key: &'static str,
+        /// Its text.
+        text: &'static str,
+    },
+}
+
+/// One measured record of a selection.
+#[derive(Clone, Copy, Debug)]
+pub struct Pick {
+    /// Which of them.
+    pub which: Which,
+    /// The selection.
+    pub of: Select,
+}
+
+/// Which record of several.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Which {
+    /// The first.
+    First,
+    /// That with the least value.
+    Least,
+    /// That with the greatest value.
+    Greatest,
+}
+
+/// Measured records of a family.
+#[derive(Clone, Copy, Debug)]
+pub enum Select {
+    /// Those of a metric.
+    Metric(&'static str),
+    /// Those of a metric whose parameter has this word.
+    Word(&'static str, &'static str, &'static str),
+    /// Those of a metric with both sides on one CPU.
+    OnOneCpu(&'static str),
+    /// All of the family but those of these metrics.
+    AllBut(&'static [&'static str]),
+}
+
+impl Select {
+    /// The ids of the metrics that it names.
+    pub fn metrics(&self) -> Vec<&'static str> {
+        match self {
+            Select::Metric(id) | Select::Word(id, ..) | Select::OnOneCpu(id) => vec![id],
+            Select::AllBut(ids) => ids.to_vec(),
+        }
+    }
+}
+
+/// The first measured record of a metric.
+pub const fn first(metric: &'static str) -> Pick {
+    Pick { which: Which::First, of: Select::Metric(metric) }
+}
+
+/// The measured record of a metric with the least value.
+pub const fn least(metric: &'static str) -> Pick {
+    Pick { which: Which::Least, of: Select::Metric(metric) }
+}
+
+/// The measured record of a metric with the greatest value.
+pub const fn greatest(metric: &'static str) -> Pick {
+    Pick { which: Which::Greatest, of: Select::Metric(metric) }
+}
+
+impl Figure {
+    /// The selections that it is made from.
+    pub fn selections(&self) -> Vec<Select> {
+        match *self {
+            Figure::Value(pick)
+            | Figure::WithCycles(pick)
+            | Figure::Percent(pick)
+            | Figure::Times(pick)
+            | Figure::Params(pick) => vec![pick.of],
+            Figure::Quotient(a, b) => vec![a.of, b.of],
+            Figure::Range(of) | Figure::Span(of) => vec![of],
+            Figure::BetweenCpus(id) | Figure::Levels(id) | Figure::FactIs { bench: id, .. } => {
+                vec![Select::Metric(id)]
+            }
+        }
+    }
+}
+
+impl Say {
+    /// Its texts with their figures.
+    pub fn texts(&self) -> Vec<(&'static str, &'static [Figure])> {
+        match *self {
+            Say::Nothing => Vec::new(),
+            Say::Text(text, figures) => vec![(text, figures)],
+            Say::FirstOf(parts) | Say::Each(parts) | Say::Led(parts) => parts.iter().flat_map(Say::texts).collect(),
+        }
+    }
+}
+
+/// Rows of the hardware page, by the metrics that they are made of. The page shows them in the order of this list,
+/// whichever family they belong to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Row {
+    /// The clock of the core, and its lowest and highest among the CPUs.
+    CoreClock {
+        /// Its rate.
+        rate: &'static str,
+        /// The lowest rate among the CPUs.
+        lowest: &'static str,
+        /// The highest rate among the CPUs.
+        highest: &'static str,
+    },
+    /// The rate of the CPU's counter of time.
+    CounterRate(&'static str),
+    /// The sizes and latencies of the caches, from a latency by size.
+    Caches(&'static str),
+    /// How much memory there is.
+    Memory(&'static str),
+    /// The size of a cache line, and of a pair of lines.
+    CacheLine {
+        /// The size of a line.
+        line: &'static str,
+        /// The size of what is fetched together.
+        pair: &'static str,
+    },
+    /// The ways of the caches, and the size of one.
+    Ways {
+        /// The number of ways.
+        ways: &'static str,
+        /// The size of one.
+        way_size: &'static str,
+    },
+    /// The translation lookaside buffers and what lies behind them.
+    Tlb {
+        /// Entries of the first level.
+        first: &'static str,
+        /// Entries of the second level.
+        second: &'static str,
+        /// What a hit in the second level costs.
+        second_hit: &'static str,
+        /// What page walks cost, from twice the reach of the second level to eight times.
+        walks: [&'static str; 3],
+        /// The size of a page as the buffer sees it.
+        page: &'static str,
+    },
+    /// The CPUs that share the last cache, from transfers between them.
+    SharedCache(&'static str),
+    /// The NUMA nodes, from latencies between them.
+    Nodes(&'static str),
+    /// Bandwidth by operation and size.
+    Bandwidth(&'static str),
+    /// The loops of STREAM.
+    Stream(&'static str),
+    /// Loads in flight at once.
+    Parallelism {
+        /// How many.
+        loads: &'static str,
+        /// Lines at random per second.
+        random: &'static str,
+    },
+    /// Latency by kind of access.
+    Access(&'static str),
+    /// How much the prefetchers help a chain.
+    Prefetch {
+        /// The ratio.
+        ratio: &'static str,
+        /// The metric whose chain it is about.
+        chain: &'static str,
+    },
+    /// Latency beside bandwidth.
+    LoadedLatency {
+        /// The median latency.
+        median: &'static str,
+        /// Its 95th percentile.
+        p95: &'static str,
+        /// The bandwidth at the same time.
+        bandwidth: &'static str,
+    },
+    /// Transfers of a line between two CPUs.
+    Transfers(&'static str),
+    /// Arithmetic operations.
+    Operations {
+        /// Their latency.
+        latency: &'static str,
+        /// Their throughput.
+        throughput: &'static str,
+    },
+    /// Branches.
+    Branches(&'static str),
+}
+
+impl Row {
+    /// The ids of the metrics that it is made of.
+    pub fn metrics(&self) -> Vec<&'static str> {
+        match *self {
+            Row::CoreClock { rate, lowest, highest } => vec![rate, lowest, highest],
+            Row::CacheLine { line: a, pair: b }
+            | Row::Ways { ways: a, way_size: b }
+            | Row::Parallelism { loads: a, random: b }
+            | Row::Prefetch { ratio: a, chain: b }
+            | Row::Operations { latency: a, throughput: b } => vec![a, b],
+            Row::Tlb { first, second, second_hit, walks: [a, b, c], page } => {
+                vec![first, second, second_hit, a, b, c, page]
+            }
+            Row::LoadedLatency { median, p95, bandwidth } => vec![median, p95, bandwidth],
+            Row::CounterRate(id)
+            | Row::Caches(id)
+            | Row::Memory(id)
+            | Row::SharedCache(id)
+            | Row::Nodes(id)
+            | Row::Bandwidth(id)
+            | Row::Stream(id)
+            | Row::Access(id)
+            | Row::Transfers(id)
+            | Row::Branches(id) => vec![id],
+        }
+    }
+}
+
+impl Family {
+    /// The ids of all metrics that its sentence and its rows name. A test compares them with the catalogue.
+    pub fn metrics(&self) -> Vec<&'static str> {
+        let figures = self.says.texts().into_iter().flat_map(|(_, figures)| figures);
+        let said = figures.flat_map(Figure::selections).flat_map(|of| of.metrics());
+        said.chain(self.rows.iter().flat_map(Row::metrics)).collect()
+    }
+}
+
+/// The families that a view knows. It shows records of others as well, without a sentence of their own.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Families<'a>(pub &'a [&'a Family]);
+
+impl<'a> Families<'a> {
+    /// The family of this name.
+    pub fn named(self, name: &str) -> Option<&'a Family> {
+        self.0.iter().copied().find(|family| family.name == name)
+    }
+
+    /// The rows of the hardware page, in the order in which it shows them.
+    pub fn rows(self) -> Vec<&'a Row> {
+        let mut rows: Vec<&Row> = self.0.iter().flat_map(|family| family.rows).collect();
+        rows.sort();
+        rows
+    }
+}

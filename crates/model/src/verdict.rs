@@ -1,0 +1,128 @@
+//! Flags and reasons of a record: what statistics found out about a metric, as people read it.
+
+use crate::Remark;
+use std::fmt;
+
+/// A property of a record that does not decide how the metric ended. In records and in JSON it is its text, whose first
+/// word, up to a colon, is the same for all flags of a kind.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Flag {
+    /// The interval is wider than the benchmark wants: half the width wanted, relative to the value.
+    Imprecise {
+        /// The half-width that was wanted, as a fraction.
+        wanted: f64,
+    },
+    /// Too few rounds for an interval.
+    FewRounds {
+        /// The number of rounds that brought a value.
+        rounds: usize,
+    },
+    /// The samples have more than one mode.
+    Modes {
+        /// Whether rounds differ, rather than samples within a round.
+        between_rounds: bool,
+        /// The share of the samples in each, as a fraction, and its centre in the unit of the metric.
+        modes: Vec<(f64, f64)>,
+    },
+    /// Values rose or fell during the run.
+    Drift {
+        /// By how much, as a fraction.
+        relative: f64,
+    },
+    /// Values are multiples of the step of the clock.
+    Quantised,
+    /// A remark that most rounds made.
+    Remarked(&'static str),
+    /// It was not shown that time is proportional to work at the interval that was chosen.
+    TimingUnverified,
+    /// The benchmark shared its CPU with other tasks.
+    Contended {
+        /// The mean divided by the median.
+        ratio: f64,
+    },
+    /// Processes were left behind.
+    LeftProcesses(Remark),
+}
+
+impl fmt::Display for Flag {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Flag::Imprecise { wanted } => write!(f, "imprecise: wanted ± {:.1} %", wanted * 100.0),
+            Flag::FewRounds { rounds } => write!(f, "few rounds: {rounds}, no interval"),
+            Flag::Modes { between_rounds, modes } => {
+                let how = if *between_rounds { "between rounds" } else { "within rounds" };
+                write!(f, "{} modes: {how}", modes.len())?;
+                modes.iter().try_for_each(|(share, at)| write!(f, ", {:.0} % at {at:.4e}", share * 100.0))
+            }
+            Flag::Drift { relative } => write!(f, "drift: {:+.1} %", relative * 100.0),
+            Flag::Quantised => f.write_str("quantised"),
+            Flag::Remarked(word) => f.write_str(word),
+            Flag::TimingUnverified => f.write_str("timing-unverified"),
+            Flag::Contended { ratio } => write!(f, "contended: the mean is {ratio:.1} times the median"),
+            Flag::LeftProcesses(remark) => write!(f, "left processes: {remark}"),
+        }
+    }
+}
+
+/// Why a metric did not end `ok`.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Reason {
+    /// No round was begun.
+    NotReached,
+    /// Some rounds ended badly: the number of them, the number of all, and what the worst said.
+    Rounds {
+        /// Rounds that ended so.
+        same: usize,
+        /// All rounds.
+        of: usize,
+        /// The reason that one of them gave.
+        reason: String,
+    },
+    /// A round could not determine the value.
+    Unresolved(Remark),
+    /// No round took a sample.
+    NoSamples,
+    /// The interval of a difference holds zero.
+    NotDistinctFromZero,
+    /// Too few samples were undisturbed to believe in the value.
+    TooFewClean {
+        /// Undisturbed samples.
+        clean: usize,
+        /// All samples.
+        taken: usize,
+    },
+    /// Fewer than half of the samples were undisturbed.
+    FewClean {
+        /// Undisturbed samples.
+        clean: usize,
+        /// All samples.
+        taken: usize,
+    },
+    /// Too few rounds for an interval.
+    FewRounds {
+        /// The rounds that one takes.
+        needed: usize,
+    },
+    /// The interval is wide: half its width, relative to the value, is beyond this fraction.
+    Wide {
+        /// The limit.
+        limit: f64,
+    },
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Reason::NotReached => f.write_str("not reached within the budget"),
+            Reason::Rounds { same, of, reason } if same == of => f.write_str(reason),
+            Reason::Rounds { same, of, reason } => write!(f, "{same} of {of} rounds: {reason}"),
+            Reason::Unresolved(remark) => write!(f, "{remark}"),
+            Reason::NoSamples => f.write_str("took no samples"),
+            Reason::NotDistinctFromZero => f.write_str("the difference cannot be told from zero"),
+            Reason::TooFewClean { clean, taken } => write!(f, "only {clean} of {taken} samples were undisturbed"),
+            Reason::FewClean { clean, taken } => write!(f, "{clean} of {taken} samples were undisturbed"),
+            Reason::FewRounds { needed } => write!(f, "too few rounds for an interval: fewer than {needed}"),
+            Reason::Wide { limit } => write!(f, "rounds differ by more than ± {:.0} %", limit * 100.0),
+        }
+    }
+}

@@ -1,0 +1,30 @@
+//! The pointer chase: see [`crate::arch::chase`].
+//!
+//! # Safety
+//!
+//! The block is a whole loop that declares its registers and follows its caller's pointers.
+#![expect(unsafe_code, reason = "this is the assembly")]
+
+use crate::arch::CHASE_UNROLL;
+use crate::arch::chase::define_chase;
+use core::arch::asm;
+
+macro_rules! turns {
+    ($here:ident, $turns:ident) => {
+        asm!(
+            ".p2align 6",
+            "2:",
+            ".rept {unroll}",
+            "ld a0, 0(a0)",
+            ".endr",
+            "addi a1, a1, -1",
+            "bnez a1, 2b",
+            unroll = const CHASE_UNROLL,
+            inout("a0") $here,
+            inout("a1") $turns => _,
+            options(nostack, readonly),
+        )
+    };
+}
+
+define_chase!(turns);

@@ -1,0 +1,85 @@
+//! The safe interface to atomic operations, fences, hints and counters on a line of their own
+//! ([`crate::arch::atomic`]).
+//!
+//! # Safety
+//!
+//! An [`Atomic`] exists only for a kernel whose instructions the CPU has. The word is its own, and
+//! exclusively borrowed while the loop runs.
+#![expect(unsafe_code, reason = "calls the kernels")]
+
+use crate::arch::atomic::{ATOMIC_KERNELS, AtomicKernel, atomic_isa_here};
+use crate::arch::portable::atomic::atomic_answer;
+
+/// A line that shares nothing with others: twice the usual size, because neighbours are fetched in
+/// pairs.
+#[derive(Debug, Default)]
+#[repr(align(128))]
+struct Line(u64);
+
+/// An instruction that this CPU has, and its line.
+#[derive(Debug)]
+pub struct Atomic {
+    kernel: &'static AtomicKernel,
+    line: Box<Line>,
+}
+
+impl Atomic {
+    /// The instruction of this name.
+    ///
+    /// # Errors
+    ///
+    /// Says why this CPU has none.
+    pub fn new(name: &str) -> Result<Atomic, String> {
+        let mut kernels = ATOMIC_KERNELS.iter().filter(|kernel| kernel.name == name).peekable();
+        if kernels.peek().is_none() {
+            return Err(format!("{} has no instruction for {name}", std::env::consts::ARCH));
+        }
+        let kernel = kernels.find(|kernel| atomic_isa_here(kernel.isa));
+        let kernel = kernel.ok_or_else(|| format!("this CPU or system does not have the instruction for {name}"))?;
+        Ok(Atomic { kernel, line: Box::default() })
+    }
+
+    /// All that is known about it.
+    pub fn kernel(&self) -> &'static AtomicKernel {
+        self.kernel
+    }
+
+    /// Runs `turns` turns from a word of 0, and returns the number of operations in them; `None`
+    /// when word and register are not as expected afterwards.
+    #[inline]
+    pub fn run(&mut self, turns: u64) -> Option<u64> {
+        self.line.0 = 0;
+        if turns == 0 {
+            return Some(0);
+        }
+        // SAFETY: the CPU has the instructions (`Atomic::new`); the word is ours alone.
+        let register = unsafe { (self.kernel.run)(&raw mut self.line.0, turns) };
+        let ops = turns * self.kernel.ops;
+        let (word, expected) = atomic_answer(self.kernel.name, ops);
+        (self.line.0 == word && expected.is_none_or(|expected| expected == register)).then_some(ops)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::arch::portable;
+
+    #[test]
+    fn every_instruction_is_executed_as_often_as_told() {
+        let all = ATOMIC_KERNELS.iter().chain(portable::atomic::ATOMIC_KERNELS);
+        for kernel in all.filter(|kernel| kernel.isa == "portable" || atomic_isa_here(kernel.isa)) {
+            let mut atomic = Atomic { kernel, line: Box::default() };
+            for turns in [0, 1, 2, 3, 10] {
+                assert!(
+                    atomic.run(turns) == Some(turns * kernel.ops),
+                    "{} ({}), {turns} turns: {}",
+                    kernel.name,
+                    kernel.isa,
+                    atomic.line.0
+                );
+            }
+        }
+        assert!(Atomic::new("nothing").is_err_and(|why| why.contains("nothing")));
+    }
+}

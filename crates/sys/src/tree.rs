@@ -1,0 +1,87 @@
+//! Small text files below a directory that stands for `/`: the real root, or a recorded one in a
+//! test.
+
+use std::fs::File;
+use std::io::{self, ErrorKind, Read};
+use std::path::{Path, PathBuf};
+
+/// No file read here is longer than this on purpose; a surprise must not cost time or memory.
+const LIMIT: u64 = 1 << 20;
+
+/// A directory that stands for `/`.
+#[derive(Debug, Clone)]
+pub(crate) struct Tree {
+    root: PathBuf,
+}
+
+impl Tree {
+    pub(crate) fn at(root: &Path) -> Tree {
+        Tree { root: root.to_path_buf() }
+    }
+
+    fn path(&self, absolute: &str) -> PathBuf {
+        self.root.join(absolute.trim_start_matches('/'))
+    }
+
+    /// At most the first `limit` bytes of the file.
+    pub(crate) fn bytes(&self, absolute: &str, limit: u64) -> io::Result<Vec<u8>> {
+        // Almost every file fits: one read for the text and one for end-of-file.
+        let mut bytes = Vec::with_capacity(1024);
+        File::open(self.path(absolute))?.take(limit).read_to_end(&mut bytes)?;
+        Ok(bytes)
+    }
+
+    /// At most the first `limit` bytes of the file as text, without the white space around it.
+    pub(crate) fn head(&self, absolute: &str, limit: u64) -> io::Result<String> {
+        let bytes = self.bytes(absolute, limit)?;
+        // Device tree strings end with a NUL.
+        Ok(String::from_utf8_lossy(&bytes).trim_matches(|c: char| c.is_whitespace() || c == '\0').to_owned())
+    }
+
+    /// The whole (small) file, without the white space around it.
+    pub(crate) fn read(&self, absolute: &str) -> io::Result<String> {
+        self.head(absolute, LIMIT)
+    }
+
+    /// The whole (small) file, if it is readable and not empty.
+    pub(crate) fn text(&self, absolute: &str) -> Option<String> {
+        self.read(absolute).ok().filter(|text| !text.is_empty())
+    }
+
+    /// The file as one number.
+    pub(crate) fn number<T: std::str::FromStr>(&self, absolute: &str) -> Option<T> {
+        self.text(absolute)?.parse().ok()
+    }
+
+    pub(crate) fn exists(&self, absolute: &str) -> bool {
+        self.path(absolute).exists()
+    }
+
+    /// The names in a directory, in natural order (`node2` before `node10`); none when it cannot be
+    /// listed.
+    pub(crate) fn names(&self, absolute: &str) -> Vec<String> {
+        let Ok(entries) = std::fs::read_dir(self.path(absolute)) else { return Vec::new() };
+        let mut names: Vec<String> = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect();
+        names.sort_by_cached_key(|name| {
+            let start = name.find(|c: char| c.is_ascii_digit()).unwrap_or(name.len());
+            let (word, rest) = name.split_at(start);
+            let digits = &rest[..rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len())];
+            (word.to_owned(), digits.parse::<u64>().unwrap_or(0), name.clone())
+        });
+        names
+    }
+
+    /// The target of a symbolic link, unresolved.
+    pub(crate) fn link(&self, absolute: &str) -> Option<String> {
+        std::fs::read_link(self.path(absolute)).ok()?.to_str().map(str::to_owned)
+    }
+}
+
+/// Whether an error means that this kernel or machine has no such thing.
+pub(crate) fn means_absent(error: &io::Error) -> bool {
+    const ENODEV: i32 = 19;
+    matches!(
+        error.kind(),
+        ErrorKind::NotFound | ErrorKind::NotADirectory | ErrorKind::InvalidInput | ErrorKind::Unsupported
+    ) || error.raw_os_error() == Some(ENODEV)
+}
