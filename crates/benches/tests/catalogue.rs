@@ -1,7 +1,7 @@
 //! The catalogue against the folders: a benchmark is one file, named as the user names it, and it is in the list.
 
+use groma_harness::model::Quantity;
 use groma_harness::model::family::{Figure, Select};
-use groma_harness::model::{Info, Quantity};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;

@@ -1,6 +1,9 @@
 //! What becomes of known samples, and that recomputing gives the same: docs/methods/statistics.md#simulations.
 use super::*;
-use groma_model::{Better, RoundOutput};
+use groma_model::{
+    Better, Interference, Labels, Params, Placement, Proof, Remark, RoundOutput, RoundResult, Sample, Series,
+    WorkerKind,
+};
 
 const HOST: Host = Host {
     clock_step_ns: 1.0,
@@ -23,8 +26,25 @@ fn metric(quantity: Quantity, derivation: Derivation<&'static str>) -> Metric {
     }
 }
 
+/// A point of a benchmark without parameters.
+fn plain_point() -> Point {
+    Point {
+        bench: "test.metric".to_owned(),
+        version: 1,
+        params: Params::default(),
+        params_text: String::new(),
+        placement: Placement::Pinned,
+        workers: 1,
+        worker_kind: WorkerKind::Processes,
+        timing: Timing::Floor,
+        drops: Interference::Cpu.drops(),
+        target_half_width: 0.01,
+        metrics: Vec::new(),
+    }
+}
+
 fn point(timing: Timing, metric: Metric) -> Point {
-    Point { timing, metrics: vec![metric], ..crate::fixtures::point("test.metric") }
+    Point { timing, metrics: vec![metric], ..plain_point() }
 }
 
 /// Samples of 100 iterations whose operations take these nanoseconds.
