@@ -5,7 +5,6 @@
 mod dd;
 #[path = "../../crates/groma/src/flags.rs"]
 mod flags;
-#[path = "../../crates/groma/src/select.rs"]
-mod select;
+use groma_runner::select;
 #[path = "../targets.rs"]
 pub mod targets;

@@ -1,4 +1,4 @@
-//! What `groma dd` was told: `name=value` words, as `lmdd` and `dd` have them, read strictly.
+//! The operands of `groma dd`: `name=value`, as `lmdd` and `dd` have them, parsed strictly.
 
 use anyhow::{Context, Result, bail};
 use groma_harness::model::parse_size;
@@ -55,14 +55,14 @@ pub(crate) struct Job {
     pub(crate) count: Option<u64>,
     /// Bytes at most.
     pub(crate) total: Option<u64>,
-    /// Blocks to leave out at the beginning of both sides.
+    /// Blocks to skip at the beginning of input and output.
     pub(crate) skip: u64,
-    /// Blocks at random within so many bytes.
+    /// Blocks at random offsets within this many bytes.
     pub(crate) random: Option<u64>,
-    /// Bytes added to every place.
+    /// Bytes added to every offset.
     pub(crate) start: u64,
     pub(crate) seed: u64,
-    /// Mismatches after which it ends.
+    /// The number of mismatches after which it ends.
     pub(crate) mismatch: Option<u64>,
     /// How long at most.
     pub(crate) time: Option<Duration>,
@@ -90,7 +90,7 @@ impl Job {
             switches: Vec::new(),
         };
         for bytes in words.iter().map(AsRef::as_ref) {
-            // Names of files may be any bytes; in any other value, what is no UTF-8 is refused below.
+            // Names of files may be any bytes; any other value that is not UTF-8 is refused below.
             let word = bytes.to_string_lossy();
             let (name, value) =
                 word.split_once('=').with_context(|| format!("{word}: expected name=value, as in bs=64K"))?;
@@ -113,7 +113,7 @@ impl Job {
                 _ => {
                     let Some((_, switch)) = SWITCHES.iter().find(|(n, _)| *n == name) else {
                         let known: Vec<&str> = VALUES.into_iter().chain(SWITCHES.iter().map(|(n, _)| *n)).collect();
-                        bail!("{name}: is not a word of dd (known: {})", known.join(", "));
+                        bail!("{name}: is not an operand of dd (known: {})", known.join(", "));
                     };
                     match value {
                         "1" | "on" | "yes" => job.switches.push(*switch),
@@ -127,7 +127,7 @@ impl Job {
         Ok(job)
     }
 
-    /// What contradicts itself.
+    /// Refuses operands that contradict each other.
     fn check(&self) -> Result<()> {
         const MOST: usize = 1 << 30;
         if self.bs == 0 || self.bs > MOST {
@@ -140,7 +140,7 @@ impl Job {
         let bounded = self.count.is_some() || self.total.is_some() || self.time.is_some();
         let ends = bounded || self.has(Switch::Norepeat) || (reads && self.random.is_none());
         if !ends {
-            bail!("this would go on for ever: say how much with count=, move= or time=");
+            bail!("this would never end: limit it with count=, move= or time=");
         }
         if self.random.is_some_and(|range| range < self.bs as u64) {
             bail!("rand: expected at least one block of bs={}", self.bs);
@@ -158,7 +158,7 @@ impl Job {
             bail!("mismatch: needs ipat=1");
         }
         if self.has(Switch::Append) && self.random.is_some() {
-            bail!("append: has no places, rand= has nothing else");
+            bail!("append: writes at the end, rand= at offsets: use one of them");
         }
         let aligned = |n: u64| n.is_multiple_of(ALIGNMENT as u64);
         if (self.direct_input() || self.direct_output()) && !(aligned(self.bs as u64) && aligned(self.start)) {
@@ -206,18 +206,18 @@ mod tests {
     fn what_makes_no_sense_is_refused() {
         for (text, why) in [
             ("if=a bs=2q", "bs: '2q' is not a size"),
-            ("if=a cnt=3", "cnt: is not a word of dd (known: if, of, bs"),
+            ("if=a cnt=3", "cnt: is not an operand of dd (known: if, of, bs"),
             ("if", "expected name=value"),
             ("", "nothing to do"),
-            ("of=a", "for ever"),
-            ("if=a rand=1M", "for ever"),
+            ("of=a", "never end"),
+            ("if=a rand=1M", "never end"),
             ("if=a rand=1K count=1", "rand: expected at least one block"),
             ("if=a norepeat=1", "norepeat: needs rand="),
             ("of=a count=1 ipat=1", "ipat: needs an if="),
             ("if=a ipat=1 bs=1001", "a multiple of 8"),
             ("if=a mismatch=1", "mismatch: needs ipat="),
             ("if=a bs=512 direct=1", "multiples of 4096"),
-            ("of=a count=1 append=1 rand=1M", "append: has no places"),
+            ("of=a count=1 append=1 rand=1M", "append: writes at the end"),
             ("if=a hist=maybe", "hist: expected 1 or 0"),
             ("if=a bs=0", "bs: expected 1 B"),
         ] {

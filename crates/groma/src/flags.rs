@@ -1,8 +1,9 @@
-//! What can be typed. Values are checked for their form here; nothing is looked up yet.
+//! The command line. Values are checked for their form here; nothing is looked up yet.
 
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use groma_model::{NoiseVerdict, Placement, Profile, Tier};
+use groma_model::{NoiseVerdict, Placement, Profile};
+use jiff::SignedDuration;
 use std::ffi::OsString;
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
@@ -14,7 +15,8 @@ const STYLES: Styles = Styles::styled()
     .literal(AnsiColor::Cyan.on_default())
     .placeholder(AnsiColor::Cyan.on_default());
 
-/// Measures how long a computer's hardware and operating system take to do the things programs are made of
+/// Measures how long a computer's hardware and operating system take to do the things programs are
+/// made of
 #[derive(Debug, Parser)]
 #[command(name = "groma", version, styles = STYLES, max_term_width = 110, after_help = EXAMPLES)]
 pub(crate) struct Cli {
@@ -22,7 +24,19 @@ pub(crate) struct Cli {
     pub(crate) command: Command,
 }
 
-const EXAMPLES: &str = "Examples:
+macro_rules! exit_codes {
+    () => {
+        "Exit codes: 0 all selected metrics ok, noisy, unresolved or unsupported; 1 a comparison found a regression;
+2 usage error; 3 the machine is noisier than --require allows; 4 some metric failed, timed out or was denied;
+130 or 143 ended by Ctrl-C or SIGTERM (what was measured is kept)."
+    };
+}
+
+/// What the exit codes mean.
+pub(crate) const EXIT_CODES: &str = exit_codes!();
+
+const EXAMPLES: &str = concat!(
+    "Examples:
   groma run                            survey this machine in about a minute
   groma run --profile quick            the same, coarser, in about ten seconds
   groma run ipc 'mem.*' syscall.read   a group, a pattern, one benchmark
@@ -36,15 +50,15 @@ const EXAMPLES: &str = "Examples:
   groma plot mem.latency -o caches.svg a curve
   groma plot syscall.getppid --over P  the same over the sizes of the worker groups
 
-Exit codes: 0 all selected metrics ok, noisy, unresolved or unsupported; 1 a comparison found a regression;
-2 usage error; 3 the machine is noisier than --require allows; 4 some metric failed, timed out or was denied;
-130 or 143 ended by Ctrl-C or SIGTERM (what was measured is kept).";
+",
+    exit_codes!()
+);
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Measure this machine
     Run(RunArgs),
-    /// Be the other side of network benchmarks that another machine runs with --host
+    /// Run the peers of network benchmarks, for another machine that names this one with --host
     Serve(ServeArgs),
     /// List the benchmarks
     List(ListArgs),
@@ -59,7 +73,7 @@ pub(crate) enum Command {
         /// As JSON
         #[arg(long)]
         json: bool,
-        /// Do not spend a second on gauging the noise
+        /// Skip measuring the noise, which takes a second
         #[arg(long)]
         no_gauge: bool,
     },
@@ -74,13 +88,15 @@ pub(crate) enum Command {
         #[command(flatten)]
         store: StoreArgs,
     },
-    /// Plot a metric of a run: a curve over its sizes, a matrix of its CPUs, or the distribution of its samples
+    /// Plot a metric of a run: a curve over its sizes, a matrix of its CPUs, or the distribution of
+    /// its samples
     #[command(after_help = PLOT_EXAMPLES)]
     Plot(PlotArgs),
     /// Move blocks between files and devices, check what they hold, and time every transfer
     #[command(after_help = DD_WORDS)]
     Dd(DdArgs),
-    /// Store at random places of memory so many times, alone and then on all CPUs together (Closson's memhammer)
+    /// Store to random places in memory, with one writer and then with all CPUs at once (Closson's
+    /// memhammer)
     #[command(after_help = HAMMER_WORDS)]
     Hammer(HammerArgs),
     /// Print completions for a shell
@@ -104,11 +120,12 @@ pub(crate) struct StoreArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct RunArgs {
-    /// Ids, groups or patterns: syscall.getppid, ipc, 'mem.*' [default: everything but what must be named]
+    /// Ids, groups or patterns: syscall.getppid, ipc, 'mem.*' [default: all except those that only
+    /// run when named]
     #[arg(value_name = "SELECT")]
     pub(crate) select: Vec<String>,
 
-    /// How much to spend
+    /// How much time to spend
     #[arg(long, value_enum, default_value = "standard")]
     pub(crate) profile: ProfileArg,
 
@@ -116,7 +133,7 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     pub(crate) budget: Option<Duration>,
 
-    /// Sizes of worker groups, copies that run at once and provably overlap: 1,2,4
+    /// Sizes of worker groups (copies that run at the same time, which is proven): 1,2,4
     #[arg(short = 'P', long, value_name = "N,...", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=i64::from(groma_harness::worker_group::MOST_MEMBERS)))]
     pub(crate) parallel: Vec<u32>,
 
@@ -124,17 +141,17 @@ pub(crate) struct RunArgs {
     #[arg(long)]
     pub(crate) threads: bool,
 
-    /// Where to run: same-cpu, smt, same-llc, cross-llc, cross-node or free for benchmarks with two sides; free, compact,
-    /// spread or a list of CPUs such as 0,2 for worker groups and single tasks
+    /// Where to run: same-cpu, smt, same-llc, cross-llc, cross-node or free for benchmarks with a
+    /// peer; free, compact, spread or a list of CPUs such as 0,2 for worker groups and single tasks
     #[arg(long, value_name = "WHERE")]
     pub(crate) placement: Option<Placement>,
 
-    /// Run the network benchmarks with their other side on this machine, where a groma serve listens: 10.0.0.2 or
-    /// 10.0.0.2:24766 (an address: names are not looked up)
+    /// Run the network benchmarks with their peer on the machine of this address, where groma serve
+    /// listens: 10.0.0.2 or 10.0.0.2:24766 (names are not looked up)
     #[arg(long, value_name = "ADDRESS[:PORT]", value_parser = parse_address)]
     pub(crate) host: Option<SocketAddr>,
 
-    /// The token of the groma serve; both sides prove that they have it, and it is never sent
+    /// The token of that groma serve; both sides prove that they know it, and it is never sent
     #[arg(long, value_name = "TOKEN", env = "GROMA_TOKEN", hide_env_values = true, default_value = "", value_parser = parse_token)]
     pub(crate) token: String,
 
@@ -150,7 +167,7 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) rounds: Option<u32>,
 
-    /// The longest that one round may take before it is ended: 10s
+    /// The longest that one round may take before it is killed: 10s
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     pub(crate) deadline: Option<Duration>,
 
@@ -162,7 +179,8 @@ pub(crate) struct RunArgs {
     #[arg(long, value_enum, value_name = "NOISE")]
     pub(crate) require: Option<NoiseArg>,
 
-    /// A directory for benchmarks that need files; what they make there is removed [default: the temporary directory]
+    /// A directory for benchmarks that need files; what they make there is removed [default: the
+    /// temporary directory]
     #[arg(long, value_name = "DIR")]
     pub(crate) work_dir: Option<PathBuf>,
 
@@ -196,20 +214,20 @@ pub(crate) struct RunArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct DdArgs {
-    /// What to do, in words: if=disk.img bs=64K count=100 direct=1
+    /// Operands: if=disk.img bs=64K count=100 direct=1
     #[arg(required = true, value_name = "NAME=VALUE")]
     pub(crate) operands: Vec<OsString>,
-    /// Allow of= to be a device that keeps what is written, whose contents are lost
+    /// Allow of= to be a device that keeps what is written; its contents are lost
     #[arg(long)]
     pub(crate) destroy: bool,
 }
 
-const DD_WORDS: &str = "Words:
-  if=FILE of=FILE   from and to; '-' is a standard stream, 'internal' (what is not named) is no transfer at all
+const DD_WORDS: &str = "Operands:
+  if=FILE of=FILE   input and output; '-' is a standard stream, 'internal' (the default) transfers nothing
   bs=SIZE           bytes of a block [64K]
   count=N move=SIZE time=TIME   how many blocks, how many bytes, how long, at most
-  skip=N start=SIZE leave out N blocks of both sides; add so many bytes to every place
-  rand=SIZE norepeat=1 seed=N   blocks at random within so many bytes; none twice
+  skip=N start=SIZE skip N blocks of input and output; add SIZE bytes to every offset
+  rand=SIZE norepeat=1 seed=N   random blocks within SIZE bytes; none twice
   opat=1 ipat=1 mismatch=N      write a pattern (each 8-byte word is its offset); check it; end after N mismatches
   direct=1 idirect=1 odirect=1 osync=1 fsync=1   past the page cache; each write synced; all synced before the clock stops
   append=1 notrunc=1 nocreate=1   how of= is opened
@@ -222,10 +240,10 @@ Examples:
 
 Exit code 4: a transfer failed, or a block did not hold the pattern.";
 
-const HAMMER_WORDS: &str = "Each writer has PAGES pages of memory of its own and does PAGES x LOOPS operations, as in the SLB; the same is first done
-by one writer alone, then by all at once. It is done in equal parts by fresh processes, as many as divide LOOPS, nine at
-most: Ctrl-C keeps the parts that were done. What an operation is, and why its time is a throughput and no latency:
-groma explain mem.hammer.
+const HAMMER_WORDS: &str = "Each writer has PAGES pages of memory of its own and does PAGES x LOOPS operations, as in the SLB: first one writer
+alone, then all at once. The work is split into equal parts for fresh processes, as many as divide LOOPS, nine at
+most: Ctrl-C keeps the parts that are complete. What an operation is, and why its time is a throughput and not a
+latency: groma explain mem.hammer.
 
 Examples:
   groma hammer 262144 6000                    1 GiB and 1572864000 stores on each CPU, as the SLB was run
@@ -243,19 +261,22 @@ pub(crate) struct HammerArgs {
     #[arg(value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
     pub(crate) loops: u64,
 
-    /// The CPUs of the writers, in their order; the first one also works alone: 0,2 or 0-3 [default: all allowed]
+    /// The CPUs of the writers, in their order; the first one also works alone: 0,2 or 0-3
+    /// [default: all allowed]
     #[arg(long, value_name = "LIST")]
     pub(crate) cpus: Option<String>,
 
-    /// The memory nodes of the writers, in their order, again and again: 0,1 [default: each its CPU's own]
+    /// The memory nodes of the writers, in their order, repeated as needed: 0,1 [default: that of
+    /// each CPU]
     #[arg(long, value_name = "LIST")]
     pub(crate) mem_nodes: Option<String>,
 
-    /// What is done: a store in the first line of a page, anywhere in it, or owning a line of it one after the other
+    /// The operation: a store to the first cache line of a page, anywhere in it, or ownership of
+    /// one line after the other
     #[arg(long, value_name = "KIND", default_value = "store", value_parser = ["store", "line", "own"])]
     pub(crate) variant: String,
 
-    /// The longest that one part may take before it is ended
+    /// The longest that one part may take before it is killed
     #[arg(long, value_name = "TIME", default_value = "10m", value_parser = parse_time)]
     pub(crate) deadline: Duration,
 
@@ -277,10 +298,11 @@ pub(crate) struct HammerArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct ServeArgs {
-    /// The address and port to listen on; services are at further ports of this address while they are used
+    /// The address and port to listen on; services are at further ports of this address while they
+    /// are used
     #[arg(long, value_name = "ADDRESS[:PORT]", default_value = "127.0.0.1", value_parser = parse_address)]
     pub(crate) bind: SocketAddr,
-    /// The token that clients have to have, of 16 or more characters beyond the loopback [default:
+    /// The token that clients must know, of 16 or more characters beyond the loopback [default:
     /// none on the loopback, elsewhere a random one, which is printed]
     #[arg(long, value_name = "TOKEN", env = "GROMA_TOKEN", hide_env_values = true, value_parser = parse_token)]
     pub(crate) token: Option<String>,
@@ -319,7 +341,8 @@ pub(crate) struct ShowArgs {
     /// The format
     #[arg(long, default_value = "table", value_parser = parse_format)]
     pub(crate) format: groma_report::Format,
-    /// Only the hardware on one page: declared beside measured, bandwidths, latencies (table and markdown)
+    /// Only the hardware on one page: declared beside measured, bandwidths, latencies (table and
+    /// markdown)
     #[arg(long, conflicts_with = "samples")]
     pub(crate) hardware: bool,
     /// Only where the time went: what the rounds of each benchmark took (table and json)
@@ -352,11 +375,12 @@ pub(crate) struct PlotArgs {
     /// Write an SVG or PNG file, by its ending, instead of drawing in the terminal
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
-    /// What the curve runs over: a size or count among the parameters, or P, the members of the worker group [default: what takes the
-    /// most values]
+    /// What the curve runs over: a size or count among the parameters, or P, the members of the
+    /// worker group [default: what takes the most values]
     #[arg(long, value_name = "NAME", conflicts_with = "histogram")]
     pub(crate) over: Option<String>,
-    /// Only the points with this value of a parameter, or one of these: protocol=flag2 or op=read,write
+    /// Only the points with this value of a parameter, or one of these: protocol=flag2 or
+    /// op=read,write
     #[arg(long = "param", value_name = "NAME=VALUE,...", value_parser = parse_param)]
     pub(crate) params: Vec<(String, Vec<String>)>,
     /// The distribution of the samples instead of a curve
@@ -374,41 +398,6 @@ pub(crate) enum ProfileArg {
     Standard,
     /// Until each metric is precise enough, at most 10 minutes
     Rigorous,
-}
-
-impl RunArgs {
-    /// A run of one benchmark with nothing else asked for.
-    pub(crate) fn of(id: &str, profile: ProfileArg) -> RunArgs {
-        RunArgs {
-            select: vec![id.to_owned()],
-            profile,
-            budget: None,
-            parallel: Vec::new(),
-            threads: false,
-            placement: None,
-            host: None,
-            token: String::new(),
-            params: Vec::new(),
-            full: false,
-            rounds: None,
-            deadline: None,
-            seed: None,
-            require: None,
-            work_dir: None,
-            out: None,
-            json: false,
-            samples: false,
-            all: false,
-            no_store: false,
-            store: StoreArgs { store: None },
-            dry_run: false,
-        }
-    }
-
-    /// The highest tier that the run measures.
-    pub(crate) fn tier(&self) -> Tier {
-        if self.full { Tier::Full } else { Profile::from(self.profile).tier() }
-    }
 }
 
 impl From<ProfileArg> for Profile {
@@ -448,8 +437,9 @@ fn parse_format(text: &str) -> Result<groma_report::Format, String> {
     })
 }
 
-/// Where `groma serve` listens unless it is told otherwise: nobody else's by IANA's list, and below the ports that Linux
-/// gives to whoever asks for any (lmbench's 31234 to 31240 are not registered, and its 34298 is not below).
+/// The port of `groma serve` unless another one is named: not assigned by IANA, and below the range
+/// that Linux takes ephemeral ports from (lmbench's 31234 to 31240 are not registered, and its
+/// 34298 is within that range).
 pub(crate) const PORT: u16 = 24766;
 
 /// Reads `10.0.0.2`, `10.0.0.2:24766`, `fd00::2` or `[fd00::2]:24766`.
@@ -460,7 +450,7 @@ fn parse_address(text: &str) -> Result<SocketAddr, String> {
     })
 }
 
-/// A token is one word, since people copy it from one terminal to another.
+/// A token is one word, so that it can be copied from one terminal to another.
 fn parse_token(text: &str) -> Result<String, String> {
     if text.len() > 256 || text.chars().any(|c| c.is_whitespace() || c.is_control()) {
         return Err("expected at most 256 characters without spaces".to_owned());
@@ -468,21 +458,22 @@ fn parse_token(text: &str) -> Result<String, String> {
     Ok(text.to_owned())
 }
 
-/// Reads a span such as `500ms`, `30s`, `2m` or `1h`; a bare number is seconds.
+/// Reads a time such as `500ms`, `30s`, `2m`, `1h` or `1h 30m`; a bare number is seconds.
 pub(crate) fn parse_time(text: &str) -> Result<Duration, String> {
     let bad = || "expected a time such as 30s, 500ms, 2m or 1h".to_owned();
-    let split = text.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(text.len());
-    let number: f64 = text[..split].parse().map_err(|_| bad())?;
-    let seconds = match &text[split..] {
-        "ms" => number / 1000.0,
-        "" | "s" => number,
-        "m" | "min" => number * 60.0,
-        "h" => number * 3600.0,
-        _ => return Err(bad()),
-    };
-    let time = Duration::try_from_secs_f64(seconds).map_err(|_| bad())?;
-    // Less than half a nanosecond is nothing as well.
-    if time.is_zero() { Err("a time must be more than nothing".to_owned()) } else { Ok(time) }
+    // jiff wants a digit before the point and a unit behind the number.
+    let padded = if text.starts_with('.') { format!("0{text}") } else { text.to_owned() };
+    let is_bare = padded.ends_with(|c: char| c.is_ascii_digit());
+    let time: SignedDuration = if is_bare { padded + "s" } else { padded }.parse().map_err(|_| bad())?;
+    // What a person types is never an ISO 8601 duration or in the past.
+    if !text.starts_with(|c: char| c.is_ascii_digit() || c == '.') {
+        return Err(bad());
+    }
+    if time.is_zero() {
+        Err("a time must be more than nothing".to_owned())
+    } else {
+        Duration::try_from(time).map_err(|_| bad())
+    }
 }
 
 /// Reads how long a session may take.
@@ -513,11 +504,23 @@ mod tests {
 
     #[test]
     fn times() {
-        assert_eq!(parse_time("90"), Ok(Duration::from_secs(90)));
-        assert_eq!(parse_time("1.5s"), Ok(Duration::from_millis(1500)));
-        assert_eq!(parse_time("250ms"), Ok(Duration::from_millis(250)));
-        assert_eq!(parse_time("2m"), Ok(Duration::from_secs(120)));
-        for text in ["", "s", "-1s", "0", "0.0000000001", "0.0000001ms", "1d", "1 s", "1e9999"] {
+        for (text, ms) in [
+            ("90", 90_000),
+            ("1.5s", 1500),
+            ("1.5", 1500),
+            (".5s", 500),
+            ("250ms", 250),
+            ("2m", 120_000),
+            ("2min", 120_000),
+            ("0.5h", 1_800_000),
+            ("1h30m", 5_400_000),
+            ("1h 30m", 5_400_000),
+        ] {
+            assert_eq!(parse_time(text), Ok(Duration::from_millis(ms)), "{text}");
+        }
+        for text in
+            ["", "s", "-1s", "+1s", "0", "0ms", "0.0000000001", "0.0000001ms", "1d", "1y", "PT5S", "1s ago", "1e9999"]
+        {
             assert!(parse_time(text).is_err(), "{text}");
         }
     }

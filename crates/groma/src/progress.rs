@@ -1,8 +1,10 @@
-//! The progress line on a terminal: what runs, how far, how long still. Drawn between rounds, never during one, by the
-//! thread that supervises: a ticker thread would be noise in somebody's result.
+//! The progress line on a terminal: what runs, how far, how long still. Drawn between rounds, never
+//! during one, by the thread that supervises: a ticker thread would disturb what is measured.
 
 use groma_model::plain;
+use groma_runner::Observer;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
 /// The line; silent where there is no terminal.
@@ -14,26 +16,32 @@ pub(crate) struct Progress {
     budget: Duration,
 }
 
-/// Not oftener than this.
+/// The shortest time between two drawings.
 const REDRAW: Duration = Duration::from_millis(250);
 
 impl Progress {
     /// A line for a run with this budget.
     pub(crate) fn new(budget: Duration) -> Progress {
-        let bar = if crate::draws_progress() {
+        let bar = if draws_progress() {
             ProgressBar::with_draw_target(Some(budget.as_millis() as u64), ProgressDrawTarget::stderr())
         } else {
             ProgressBar::hidden()
         };
-        // The template is fixed; were it wrong, indicatif's own look would do.
+        // The template is fixed; if it were wrong, indicatif's default would do.
         if let Ok(style) = ProgressStyle::with_template("{bar:24.cyan/blue} {msg}") {
             bar.set_style(style.progress_chars("━╸─"));
         }
         Progress { bar, drawn: None, started: Instant::now(), budget }
     }
 
-    /// Says what comes next.
-    pub(crate) fn show(&mut self, what: &str) {
+    /// Clears the line.
+    fn finish(&self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+impl Observer for Progress {
+    fn next(&mut self, what: &str) {
         if self.bar.is_hidden() || self.drawn.is_some_and(|at| at.elapsed() < REDRAW) {
             return;
         }
@@ -44,8 +52,19 @@ impl Progress {
         self.bar.set_message(format!("{:>3} s left  {}", left.as_secs(), plain(what)));
     }
 
-    /// Takes the line away.
-    pub(crate) fn finish(&self) {
-        self.bar.finish_and_clear();
+    fn warn(&mut self, text: &str) {
+        self.bar.suspend(|| warn!("{text}"));
     }
+}
+
+impl Drop for Progress {
+    /// However the run ends, nothing of the line stays on the screen.
+    fn drop(&mut self) {
+        self.finish();
+    }
+}
+
+/// Whether standard error is a terminal that progress may be drawn on.
+fn draws_progress() -> bool {
+    std::io::stderr().is_terminal() && std::env::var_os("TERM").is_none_or(|t| t != "dumb")
 }

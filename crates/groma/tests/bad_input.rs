@@ -33,6 +33,10 @@ fn errors_name_the_input_and_what_was_expected() {
     refuses(&["show"], "no store here yet: 'groma run' makes one");
     refuses(&["plot", "mem.latency", "-o", "x.gif"], "x.gif: a plot's file ends in .svg or .png");
     refuses(&["__worker"], "is for groma's own use");
+    let both = "--json and --out - both write to standard output";
+    refuses(&["run", "syscall.getppid", "--json", "--out", "-"], both);
+    refuses(&["run", "syscall.getppid", "--json", "--out=-", "--dry-run"], both);
+    refuses(&["hammer", "16", "10", "--json", "-o", "-"], both);
 }
 
 /// Bytes that are not UTF-8, after some that are.

@@ -1,15 +1,14 @@
 //! Replays the fuzzer's corpus. `fuzz/` runs the same functions on new inputs.
 //!
 //! Each file of `fuzz/corpus` and `fuzz/regressions` is replayed; a panic names the file. The
-//! program's own modules are included here because a binary exports nothing.
+//! private modules of the command line are included here.
 #![allow(dead_code, reason = "the targets use a part of each module")]
 
 #[path = "../src/dd.rs"]
 mod dd;
 #[path = "../src/flags.rs"]
 mod flags;
-#[path = "../src/select.rs"]
-mod select;
+use groma_runner::select;
 #[expect(unreachable_pub, reason = "public for the fuzz crate")]
 #[path = "../../../fuzz/targets.rs"]
 mod targets;

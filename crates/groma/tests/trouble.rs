@@ -4,6 +4,8 @@
 mod common;
 use common::{Place, children, exists, metric, send, until, with_arguments};
 use serde_json::Value;
+use std::io::{Read, Write};
+use std::process::Stdio;
 
 const SIGINT: i32 = 2;
 const SIGKILL: i32 = 9;
@@ -44,6 +46,42 @@ fn an_interrupted_run_keeps_its_rounds() {
         assert!(place.left_behind().is_empty());
         assert!(place.groma(&["runs"]).out.contains("interrupted"));
     }
+}
+
+#[test]
+fn an_interrupted_preflight_ends_at_once_and_clears_its_progress_line() {
+    if !common::is_executable("script") {
+        println!("skipped: no script (util-linux), which makes a terminal");
+        return;
+    }
+    let place = Place::new();
+    let mut command = std::process::Command::new("script");
+    let program = env!("CARGO_BIN_EXE_groma");
+    command.args(["-qefc", &format!("exec {program} run syscall.getppid --budget 10m --no-store"), "/dev/null"]);
+    command.env_clear().env("PATH", "/usr/bin:/bin").env("TERM", "xterm").env("SHELL", "/bin/sh");
+    command.env("TMPDIR", place.tmp()).stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut terminal = command.spawn().expect("script starts");
+    let mut keyboard = terminal.stdin.take().expect("a pipe");
+    let mut screen = terminal.stdout.take().expect("a pipe");
+    let mut shown = Vec::new();
+    while !String::from_utf8_lossy(&shown).contains("gauging the machine") {
+        let mut block = [0; 4096];
+        let n = screen.read(&mut block).expect("a screen");
+        assert!(n > 0, "it ended: {}", String::from_utf8_lossy(&shown));
+        shown.extend_from_slice(&block[..n]);
+    }
+    let groma = until("the program", || children(terminal.id() as i32).first().copied());
+    let worker = until("the preflight", || children(groma).first().copied());
+    // Stopped, it does not end by itself before its deadline of more than 20 s: whatever ends it is the signal.
+    send(worker, SIGSTOP);
+    keyboard.write_all(b"\x03").expect("Ctrl-C is typed");
+    screen.read_to_end(&mut shown).expect("a screen");
+    let shown = String::from_utf8_lossy(&shown);
+    assert_eq!(terminal.wait().expect("it ends").code(), Some(130), "{shown:?}");
+    assert!(!exists(worker), "the preflight outlived its run");
+    let after = shown.rsplit("gauging the machine").next().expect("the rest");
+    assert!(after.trim_end().ends_with("\r\x1b[2K"), "the line is still there: {after:?}");
+    assert!(place.left_behind().is_empty());
 }
 
 #[test]

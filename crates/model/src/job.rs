@@ -2,6 +2,10 @@
 
 use crate::{Fact, Params, Placement, Proof, Remark, Series, State};
 
+/// The fact of a round that says how long it took, the start and end of its worker included, in
+/// milliseconds.
+pub const ROUND_WALL: &str = "round.wall_ms";
+
 /// What the members of a worker group are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]

@@ -54,4 +54,4 @@ pub use plot::{Chart, histogram, plot, takes};
 pub use runs::{RunLine, RunStatus, runs, runs_json};
 pub use style::{Style, for_terminal};
 pub use summary::{live_line, summary};
-pub use times::{BenchTime, ROUND_WALL, bench_times, times, times_json};
+pub use times::{BenchTime, bench_times, times, times_json};

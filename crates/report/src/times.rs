@@ -2,16 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use groma_model::{Point, Round};
+use groma_model::{Point, ROUND_WALL, Round};
 use serde::Serialize;
 
 use crate::grid::{Align, Cell, Grid};
 use crate::json::pretty;
 use crate::style::{Ink, Style};
 use crate::units;
-
-/// The fact of a round that tells how long it took, worker and all, in milliseconds.
-pub const ROUND_WALL: &str = "round.wall_ms";
 
 /// What a benchmark took in a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]

@@ -1,22 +1,25 @@
-//! `groma dd`: moves blocks between files and devices, checks what they hold, and times every transfer.
+//! `groma dd`: moves blocks between files and devices, checks what they hold, and times every
+//! transfer.
 //!
-//! The successor of lmbench's `lmdd`, with its words. Not a benchmark: it does what was asked, once, on what was named, so there
-//! is neither a worker nor a record. What was different in `lmdd` and is mended: one size parser (`K` is 1024), a switch that is
-//! off when it says 0, direct transfers, errors of seeking and of short files told, latencies in microseconds.
+//! The successor of lmbench's `lmdd`, with the same operands. Not a benchmark: it does one
+//! transfer, as asked, so there is neither a worker nor a record. Fixed since `lmdd`: one parser of
+//! sizes (`K` is 1024), a switch that is off when it is set to 0, direct transfers, errors of
+//! seeking and of short files are reported, latencies are in microseconds.
 //!
-//! What is written to is looked at before it is opened and again before anything is changed: without `--destroy` only
-//! files, pipes, sockets, terminals and what drops its data are written to, and a block device only while nobody else
-//! uses it. Memory is bounded whatever the number of transfers and places.
+//! An output is checked before it is opened and again before anything is changed: without
+//! `--destroy` only files, pipes, sockets, terminals and devices that discard data are written to,
+//! and a block device only while nothing else uses it. Memory is bounded, whatever the number of
+//! transfers and offsets.
 
 use crate::dd::{Job, Switch};
 use crate::flags::DdArgs;
-use crate::supervise::watch_signals;
 use anyhow::{Context, Result, bail};
 use groma_harness::Rng;
 use groma_harness::sys::disk::ALIGNMENT;
 use groma_harness::sys::opened::{self, Identity, Kind, Writing};
 use groma_harness::sys::pages::{Map, Policy};
 use groma_report::units::{Scale, significant, value};
+use groma_runner::signals::watch_signals;
 use groma_stats::{Permutation, Tally};
 use serde_json::json;
 use std::fs::File;
@@ -28,7 +31,7 @@ use std::time::{Duration, Instant};
 /// A transfer failed, or a block did not hold what it should.
 const FAILED: u8 = 4;
 
-/// Moves blocks as told.
+/// Does the transfer.
 pub(crate) fn dd(args: &DdArgs) -> Result<u8> {
     let job = Job::parse(&args.operands)?;
     groma_harness::check_memory(job.bs as u64).map_err(|why| anyhow::anyhow!("bs: {why}"))?;
@@ -36,7 +39,8 @@ pub(crate) fn dd(args: &DdArgs) -> Result<u8> {
     let mut output = Side::output(&job, args.destroy, &input)?;
     let mut buffer = Map::anonymous(job.bs.max(1), Policy::Base).context("bs: mapping a buffer")?;
     buffer.populate();
-    // A transfer with a terminal or a pipe may wait for ever: there a signal ends the program as usual.
+    // A transfer with a terminal or a pipe may block for ever: there a signal ends the program as
+    // usual.
     let signals = if input.waits() || output.waits() { None } else { Some(watch_signals()?) };
     let mut places = Places::new(&job);
     let mut moved = Moved::default();
@@ -60,7 +64,7 @@ pub(crate) fn dd(args: &DdArgs) -> Result<u8> {
         eprint!("{}", moved.text(job.has(Switch::Hist)));
     }
     if let Err(why) = &ended {
-        eprintln!("groma: {why}");
+        warn!("{why}");
     }
     Ok(if ended.is_err() || moved.mismatches > 0 { FAILED } else { 0 })
 }
@@ -78,7 +82,8 @@ fn block(
     if let Some(file) = &mut input.file {
         let (n, took) = timed(|| read_block(file, buffer, input.seeks.then_some(at)));
         len = n.map_err(|e| format!("{}: at byte {at}: {e}", input.name))?;
-        // At random, a file that ends within a block is too short: the blocks still to come are elsewhere.
+        // With random offsets, a file that ends within a block is too short: the other blocks are
+        // elsewhere.
         if len < buffer.len() && input.seeks && job.random.is_some() {
             return Err(format!("{}: ends before byte {}", input.name, at.saturating_add(buffer.len() as u64)));
         }
@@ -112,7 +117,7 @@ fn block(
         moved.writes.record(took);
     }
     moved.bytes += len as u64;
-    // A short block is the last one, but not from a pipe.
+    // A short block is the last one, except from a pipe.
     Ok(len == buffer.len() || input.is_stream())
 }
 
@@ -145,8 +150,8 @@ fn fill(block: &mut [u8], at: u64) {
     }
 }
 
-/// The words that are not their own offset: the offset, what belongs there, and what is there. Of a last word that is cut
-/// short, the missing bytes count as right.
+/// The words that differ from their own offset: the offset, the expected word and the actual one.
+/// Of a last word that is cut short, the missing bytes count as right.
 fn wrong(block: &[u8], at: u64) -> impl Iterator<Item = (u64, u64, u64)> {
     block.chunks(8).enumerate().filter_map(move |(i, word)| {
         let want = at.wrapping_add(8 * i as u64);
@@ -157,11 +162,11 @@ fn wrong(block: &[u8], at: u64) -> impl Iterator<Item = (u64, u64, u64)> {
     })
 }
 
-/// Where the next block is, and how long.
+/// The offset and the length of the next block.
 struct Places<'j> {
     job: &'j Job,
     rng: Rng,
-    /// The order in which all blocks are visited, where none is visited twice.
+    /// The order of the blocks, where none is visited twice.
     order: Option<Permutation>,
     blocks: u64,
 }
@@ -186,7 +191,8 @@ impl<'j> Places<'j> {
             (None, None) => self.blocks,
         };
         self.blocks += 1;
-        // What is beyond all places is refused by the kernel; it must not come round to the beginning.
+        // An offset that is too large is refused by the kernel; it must not wrap around to the
+        // start.
         let at = job.skip.saturating_add(block).saturating_mul(bs).saturating_add(job.start);
         (len > 0).then_some((at, len as usize))
     }
@@ -198,9 +204,9 @@ struct Side {
     file: Option<File>,
     /// What the file is.
     identity: Option<Identity>,
-    /// Whether it has places.
+    /// Whether it has offsets.
     seeks: bool,
-    /// A block device that came as an open descriptor, held so that nobody else begins to use it.
+    /// A block device that came as an open descriptor, held so that nothing else begins to use it.
     _alone: Option<File>,
 }
 
@@ -276,12 +282,12 @@ impl Side {
         self.kind().map_or(Ok(()), |kind| may_be_written(&self.name, kind, destroy))
     }
 
-    /// Whether blocks come as they come, not at places.
+    /// Whether it has no offsets.
     fn is_stream(&self) -> bool {
         self.file.is_some() && !self.seeks
     }
 
-    /// Whether a transfer may wait for somebody else.
+    /// Whether a transfer may wait for another process.
     fn waits(&self) -> bool {
         !matches!(self.kind(), None | Some(Kind::Regular | Kind::Block | Kind::Sink))
     }
@@ -291,7 +297,7 @@ impl Side {
     }
 }
 
-/// What keeps its data is written to only when that was asked for.
+/// Refuses to write to a device that keeps its data, unless `destroy` says so.
 fn may_be_written(name: &str, kind: Kind, destroy: bool) -> Result<()> {
     match kind {
         Kind::Regular | Kind::Fifo | Kind::Socket | Kind::Terminal | Kind::Sink => Ok(()),
@@ -304,7 +310,7 @@ fn may_be_written(name: &str, kind: Kind, destroy: bool) -> Result<()> {
     }
 }
 
-/// What is to be written to, `None` where there is nothing yet.
+/// The output as it is before it is opened; `None` where there is nothing yet.
 fn look(name: &str, path: &Path, destroy: bool) -> Result<Option<Identity>> {
     match Identity::of_path(path) {
         Ok(identity) => may_be_written(name, identity.kind, destroy).map(|()| Some(identity)),
@@ -313,7 +319,7 @@ fn look(name: &str, path: &Path, destroy: bool) -> Result<Option<Identity>> {
     }
 }
 
-/// Opens what was looked at and makes sure that it is that.
+/// Opens the output and checks that it is the file that was looked at.
 fn open_what_was_seen(job: &Job, name: String, path: &Path, looked: Option<Identity>, destroy: bool) -> Result<Side> {
     let kind = looked.map(|identity| identity.kind);
     let how = Writing {
@@ -326,7 +332,7 @@ fn open_what_was_seen(job: &Job, name: String, path: &Path, looked: Option<Ident
     };
     let file = match opened::to_write(path, how) {
         Err(e) if kind == Some(Kind::Fifo) && opened::nobody_reads(&e) => {
-            eprintln!("groma: {name}: waiting for a reader of this FIFO");
+            warn!("{name}: waiting for a reader of this FIFO");
             opened::to_write(path, Writing { wait: true, ..how })
         }
         opened => opened,
@@ -335,7 +341,7 @@ fn open_what_was_seen(job: &Job, name: String, path: &Path, looked: Option<Ident
     side.may_be_written(destroy)?;
     let same = match (looked, side.identity) {
         (Some(looked), Some(opened)) => looked.is(&opened),
-        // What was not there is a file that has just been made, so there is nothing in it.
+        // A file that did not exist has just been created, so it is empty.
         (None, Some(opened)) => opened.kind == Kind::Regular && side.len()? == 0,
         (_, None) => false,
     };
@@ -345,7 +351,7 @@ fn open_what_was_seen(job: &Job, name: String, path: &Path, looked: Option<Ident
     Ok(side)
 }
 
-/// Why an output could not be opened, with the way out where there is one.
+/// Why an output could not be opened, with the remedy where there is one.
 fn not_opened(name: &str, error: io::Error) -> anyhow::Error {
     match error.kind() {
         ErrorKind::ResourceBusy => {
@@ -365,7 +371,7 @@ struct Moved {
     mismatches: u64,
 }
 
-/// How long transfers took, in as much memory however many there are.
+/// How long transfers took, in a fixed amount of memory.
 struct Latencies {
     ns: Tally,
     /// How many took less than 2 us, less than 4 us and so on: the lines of the histogram.
@@ -440,7 +446,8 @@ impl Moved {
     }
 }
 
-/// Latencies by powers of two of a microsecond: a line for each that occurred and for those between.
+/// A histogram of latencies by powers of two of a microsecond: a line for each bin from the first
+/// to the last that holds any.
 fn histogram_of(octaves: &[u64]) -> String {
     /// Columns of the longest bar.
     const WIDTH: u64 = 40;

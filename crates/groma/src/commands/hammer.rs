@@ -1,29 +1,40 @@
-//! `groma hammer`: so many stores at random places, by one writer alone and by all together, told as Closson's `memhammer`
-//! told them.
+//! `groma hammer`: a given number of stores to random places in memory, by one writer and then by
+//! all at once, reported in the form of Closson's `memhammer`.
 //!
-//! A run like any other of `mem.hammer_run`, of two points: workers do the work, the store keeps the records, a signal or the
-//! deadline ends it. Only the choice of points and the text are here. LOOPS is cut into equal rounds, so that there is
-//! progress to be shown and kept, and each has fresh pages.
+//! A run of `mem.hammer_run` with two points, like any other run: workers do the work, the store
+//! keeps the records, a signal or the deadline ends it. Only the choice of points and the text are
+//! here. LOOPS is split into equal rounds, each with fresh pages, so that progress can be shown and
+//! kept.
 
-use super::run::carry_out;
-use crate::flags::{HammerArgs, ProfileArg, RunArgs};
-use crate::plan::{Planned, plan};
+use super::run::{Outputs, carry_out};
+use crate::flags::HammerArgs;
+use crate::program::Program;
 use anyhow::{Context, Result, anyhow, bail};
-use groma_harness::model::{Round, State, Tier};
+use groma_harness::model::{Profile, Round, State, Tier};
 use groma_harness::sys::arch::hammer::HAMMER_PAGE;
 use groma_harness::sys::facts::{Room, memory_headroom};
 use groma_harness::sys::mempolicy;
 use groma_harness::sys::topology::{Topology, format_cpus, parse_cpus};
 use groma_report::units::{Scale, value};
+use groma_runner::{Planned, RunRequest, plan};
 use std::time::Instant;
 
 const BENCH: &str = "mem.hammer_run";
 /// Rounds at most, as a standard run has.
 const ROUNDS: u64 = 9;
 
-/// Hammers as told.
-pub(crate) fn hammer(args: &HammerArgs) -> Result<u8> {
+/// Measures and prints.
+pub(crate) fn hammer(program: &Program, args: &HammerArgs) -> Result<u8> {
     let started = Instant::now();
+    let outputs = Outputs {
+        json: args.json,
+        out: args.out.as_deref(),
+        samples: false,
+        all: false,
+        no_store: args.no_store,
+        store: &args.store,
+    };
+    outputs.check()?;
     let topology = Topology::read();
     let cpus = match &args.cpus {
         None => topology.usable(),
@@ -49,15 +60,15 @@ pub(crate) fn hammer(args: &HammerArgs) -> Result<u8> {
     if cpus.len() > 1 {
         writers.push(cpus.len());
     }
-    let mut run = RunArgs::of(BENCH, ProfileArg::Standard);
+    let mut run = RunRequest::new(Profile::Standard);
     run.rounds = Some(rounds as u32);
     run.deadline = Some(args.deadline);
-    // The deadline of each round is the bound; the budget must not cut what was ordered by number.
+    // The deadline of each round is the bound; the budget must not cut a given number of
+    // operations.
     run.budget = Some(args.deadline * (rounds as u32 * writers.len() as u32 + 1));
-    (run.json, run.out, run.no_store, run.store) = (args.json, args.out.clone(), args.no_store, args.store.clone());
     let list = cpus.iter().map(u32::to_string).collect::<Vec<_>>().join(",");
     let mut points: Vec<Planned> = Vec::new();
-    let benches = crate::select::select(&groma_benches::all(), &run.select, Tier::Full)?;
+    let benches = program.select(&[BENCH.to_owned()], Tier::Full)?;
     for n in &writers {
         let one = |name: &str, value: String| (name.to_owned(), vec![value]);
         run.params = vec![
@@ -70,7 +81,7 @@ pub(crate) fn hammer(args: &HammerArgs) -> Result<u8> {
         ];
         points.extend(plan(&benches, &run, &topology)?);
     }
-    carry_out(&run, &points, started, |_, _, _, worked| {
+    carry_out(program, &run, &outputs, &points, started, |_, _, _, worked| {
         let ordered = Ordered { ops: args.pages * loops, rounds: rounds as usize };
         text(&ordered, &cpus, worked)
     })
@@ -87,7 +98,7 @@ fn rounds_of(loops: u64) -> u64 {
     (1..=ROUNDS.min(loops)).rev().find(|n| loops.is_multiple_of(*n)).unwrap_or(1)
 }
 
-/// Refuses what would take more than half of what is left.
+/// Refuses to take more than half of the memory that is available.
 fn check_memory(pages: u64, writers: u64, room: Option<&Room>) -> Result<()> {
     let size = |bytes: u64| value(bytes as f64, Scale::Size, None);
     let needed = pages.saturating_mul(HAMMER_PAGE as u64).saturating_mul(writers);
@@ -111,7 +122,7 @@ fn check_memory(pages: u64, writers: u64, room: Option<&Room>) -> Result<()> {
     }
 }
 
-/// What a writer was to do in each round, and in how many.
+/// What each writer was asked for: the operations of a round, and the rounds.
 struct Ordered {
     ops: u64,
     rounds: usize,
@@ -144,7 +155,7 @@ impl Done {
     }
 }
 
-/// The SLB's words for so many operations in that time.
+/// A line in the words of the SLB.
 fn words(ops: f64, per_op: f64, seconds: f64) -> String {
     format!(
         "total ops {ops:.0}  avg nsec/op {:.1}  usec elapsed {:.0}  ops/sec {:.1}",
@@ -177,7 +188,8 @@ fn text(ordered: &Ordered, cpus: &[u32], points: &[Vec<Round>]) -> String {
         let mean = done.elapsed.iter().sum::<f64>() / many as f64 / ops;
         if many > 1 {
             let beside = alone.map_or(String::new(), |alone| format!("  slow-down {:.2}", mean / alone));
-            // Everybody does the same number: what of the time they shared says how far the slow-down is one.
+            // All do the same number of operations; the share of the time in which all worked says
+            // how meaningful the slow-down is.
             let shared = format!("  all at work {:.0} % of the time", done.shared / done.wall * 100.0);
             text += &format!("together: {}{beside}{shared}\n", words(ops * many as f64, mean, done.wall));
         } else {

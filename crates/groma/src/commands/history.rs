@@ -1,15 +1,17 @@
-//! `groma show` and `groma runs`: what the store holds.
+//! `groma show` and `groma runs`: the runs in the store.
 
 use super::{existing_store, print, style};
-use crate::context;
 use crate::flags::{ShowArgs, StoreArgs};
-use crate::select::names_metric;
+use crate::message::name;
+use crate::program::Program;
 use anyhow::{Result, bail};
-use groma_harness::model::{End, Families, Record, RunHeader, StateCounts};
+use groma_harness::model::{End, Record, RunHeader, StateCounts};
 use groma_report::{self as report, Format, RunLine};
+use groma_runner::identity;
+use groma_runner::select::names_metric;
 use groma_store::{RunStatus, StoredRun};
 
-/// A run as views want it: its head, its records, its end.
+/// A run as the views take it.
 pub(crate) struct Shown {
     pub(crate) head: RunHeader,
     pub(crate) records: Vec<Record>,
@@ -43,7 +45,7 @@ pub(crate) fn load(
         let Ok(stored) = store.load(&older) else { continue };
         let found = records(stored, samples);
         if holds(&found) {
-            eprintln!("groma: the latest run that holds {what} is {}", found.head.run);
+            warn!("the latest run that holds {what} is {}", found.head.run);
             return Ok(found);
         }
     }
@@ -65,7 +67,7 @@ fn records(run: StoredRun, samples: bool) -> Shown {
 }
 
 /// Shows a run.
-pub(crate) fn show(args: &ShowArgs) -> Result<u8> {
+pub(crate) fn show(program: &Program, args: &ShowArgs) -> Result<u8> {
     if args.times {
         return show_times(args);
     }
@@ -79,8 +81,7 @@ pub(crate) fn show(args: &ShowArgs) -> Result<u8> {
         }
     }
     let style = style(args.all);
-    let families = groma_benches::families();
-    let families = Families(&families);
+    let families = program.known_families();
     if args.hardware {
         let page = match args.format {
             Format::Table => report::hardware(families, &shown.head, &shown.records, &style),
@@ -88,7 +89,7 @@ pub(crate) fn show(args: &ShowArgs) -> Result<u8> {
             _ => None,
         };
         let Some(page) = page else {
-            bail!("run {} holds too little of a hardware survey for a page (groma run cpu mem)", shown.head.run)
+            bail!("run {} holds too little of a hardware survey for a page ({} run cpu mem)", shown.head.run, name())
         };
         print(&page)?;
         return Ok(0);
@@ -136,7 +137,7 @@ pub(crate) fn runs(json: bool, store: &StoreArgs) -> Result<u8> {
             status: match row.status {
                 RunStatus::Complete => report::RunStatus::Complete,
                 RunStatus::Interrupted => report::RunStatus::Interrupted,
-                RunStatus::Running if context::is_alive(&row.owner) => report::RunStatus::Running,
+                RunStatus::Running if identity::is_alive(&row.owner) => report::RunStatus::Running,
                 RunStatus::Running | RunStatus::Killed => report::RunStatus::Killed,
             },
         })

@@ -1,4 +1,4 @@
-//! One file a verb.
+//! The verbs, one file each.
 
 mod catalogue;
 mod dd;
@@ -11,8 +11,9 @@ mod serve;
 mod strangers;
 
 use crate::flags::{Cli, Command, StoreArgs};
+use crate::message::name;
+use crate::program::Program;
 use anyhow::{Context, Result};
-use clap::CommandFactory;
 use groma_report::Style;
 use groma_store::Store;
 use std::io::{IsTerminal, Write};
@@ -22,37 +23,37 @@ use std::path::PathBuf;
 ///
 /// # Errors
 /// Usage errors, and output that cannot be written.
-pub(crate) fn run(cli: Cli) -> Result<u8> {
+pub(crate) fn run(program: &Program, cli: Cli) -> Result<u8> {
     match cli.command {
-        Command::Run(args) => run::run(&args),
+        Command::Run(args) => run::run(program, &args),
         Command::Serve(args) => serve::serve(&args),
-        Command::List(args) => catalogue::list(&args),
-        Command::Explain { select } => catalogue::explain(&select),
+        Command::List(args) => catalogue::list(program, &args),
+        Command::Explain { select } => catalogue::explain(program, &select),
         Command::Machine { json, no_gauge } => machine::machine(json, !no_gauge),
-        Command::Show(args) => history::show(&args),
+        Command::Show(args) => history::show(program, &args),
         Command::Runs { json, store } => history::runs(json, &store),
-        Command::Plot(args) => plot::plot(&args),
+        Command::Plot(args) => plot::plot(program, &args),
         Command::Dd(args) => dd::dd(&args),
-        Command::Hammer(args) => hammer::hammer(&args),
+        Command::Hammer(args) => hammer::hammer(program, &args),
         Command::Completions { shell } => {
             let mut out = Vec::new();
-            clap_complete::generate(shell, &mut Cli::command(), "groma", &mut out);
+            clap_complete::generate(shell, &mut program.command(), name(), &mut out);
             print_own(&String::from_utf8_lossy(&out))?;
             Ok(0)
         }
         Command::Manual { verb } => {
-            let mut groma = Cli::command();
+            let mut groma = program.command();
             // Global arguments and usage lines are only filled in when the whole is built.
             groma.build();
             let page = match verb {
                 None => groma,
                 Some(verb) => {
                     let found = groma.find_subcommand(&verb).cloned();
-                    found.with_context(|| format!("there is no verb '{verb}' (groma --help lists them)"))?
+                    found.with_context(|| format!("there is no verb '{verb}' ({} --help lists them)", name()))?
                 }
             };
             let mut out = Vec::new();
-            let title = page.get_display_name().unwrap_or("groma").to_owned();
+            let title = page.get_display_name().unwrap_or(name()).to_owned();
             clap_mangen::Man::new(page).title(title).render(&mut out)?;
             print_own(&String::from_utf8_lossy(&out))?;
             Ok(0)
@@ -68,7 +69,7 @@ pub(crate) fn print(text: &str) -> Result<()> {
     print_own(&groma_report::for_terminal(text, style(false).colour))
 }
 
-/// Writes to standard output what holds nothing from outside, as it is.
+/// Writes a text to standard output as it is; it must hold nothing from outside.
 fn print_own(text: &str) -> Result<()> {
     let mut out = std::io::stdout().lock();
     out.write_all(text.as_bytes())?;
@@ -81,7 +82,8 @@ pub(crate) fn style(all: bool) -> Style {
     let terminal = std::io::stdout().is_terminal();
     let no_colour = std::env::var_os("NO_COLOR").is_some_and(|v| !v.is_empty());
     let dumb = std::env::var_os("TERM").is_some_and(|t| t == "dumb");
-    // A locale that says something else than UTF-8; none at all is taken for UTF-8, as most containers have it.
+    // A locale that names another encoding than UTF-8; no locale at all, as in most containers,
+    // counts as UTF-8.
     let locale = ["LC_ALL", "LC_CTYPE", "LANG"].iter().find_map(|v| std::env::var(v).ok().filter(|s| !s.is_empty()));
     let unicode = locale.is_none_or(|l| {
         let l = l.to_ascii_lowercase();
@@ -104,18 +106,25 @@ fn width(terminal: bool) -> usize {
 pub(crate) fn store_path(args: &StoreArgs) -> Result<PathBuf> {
     args.store
         .clone()
-        .or_else(crate::context::default_store)
+        .or_else(default_store)
         .context("there is no home directory to keep results in: name a store with --store FILE")
 }
 
-/// Opens a store that has to be there.
+/// Opens a store that must exist.
 ///
 /// # Errors
 /// When it is not, or cannot be read.
 pub(crate) fn existing_store(args: &StoreArgs) -> Result<Store> {
     let path = store_path(args)?;
     if !path.exists() {
-        anyhow::bail!("{}: no store here yet: 'groma run' makes one", path.display());
+        anyhow::bail!("{}: no store here yet: '{} run' makes one", path.display(), name());
     }
     Ok(Store::open(&path)?)
+}
+
+/// The store unless another one is named; `None` without a home directory.
+fn default_store() -> Option<PathBuf> {
+    let absolute = |var: &str| std::env::var_os(var).map(PathBuf::from).filter(|p| p.is_absolute());
+    let data = absolute("XDG_DATA_HOME").or_else(|| absolute("HOME").map(|home| home.join(".local/share")))?;
+    Some(data.join("groma").join("groma.db"))
 }

@@ -2,13 +2,15 @@
 
 use super::{history, print, style};
 use crate::flags::PlotArgs;
-use crate::select::names_metric;
+use crate::message::name;
+use crate::program::Program;
 use anyhow::{Context, Result, bail};
-use groma_harness::model::{Families, Record, Value, parse_size};
+use groma_harness::model::{Record, Value, parse_size};
 use groma_report as report;
+use groma_runner::select::names_metric;
 
 /// Plots a metric of a run.
-pub(crate) fn plot(args: &PlotArgs) -> Result<u8> {
+pub(crate) fn plot(program: &Program, args: &PlotArgs) -> Result<u8> {
     let kind = match &args.output {
         None => None,
         Some(path) => match path.extension().and_then(|e| e.to_str()) {
@@ -17,8 +19,7 @@ pub(crate) fn plot(args: &PlotArgs) -> Result<u8> {
             _ => bail!("{}: a plot's file ends in .svg or .png", path.display()),
         },
     };
-    let families = groma_benches::families();
-    let families = Families(&families);
+    let families = program.known_families();
     let names = |id: &str| report::takes(families, &args.metric, id) || names_metric(&args.metric, id);
     let chosen = |r: &Record| {
         let has = |(name, values): &(String, Vec<String>)| {
@@ -44,7 +45,7 @@ pub(crate) fn plot(args: &PlotArgs) -> Result<u8> {
         }
     }
     if chosen.is_empty() {
-        bail!("run {} holds no metric '{}' (groma show lists them)", shown.head.run, args.metric);
+        bail!("run {} holds no metric '{}' ({} show lists them)", shown.head.run, args.metric, name());
     }
     let chart = if args.histogram {
         match chosen.as_slice() {

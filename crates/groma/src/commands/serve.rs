@@ -1,22 +1,23 @@
-//! `groma serve`: the other side of network benchmarks, for machines that run them with `--host`.
+//! `groma serve`: the peers of network benchmarks, for machines that run them with `--host`.
 //!
-//! One `poll` over the signals, the listening socket and those who have not proven yet that they
-//! have the token (`strangers.rs`): nobody is waited for. Each client that has proven it has a
-//! process of its own, which is this program started again (`harness/session.rs`). Nothing is
-//! listened on but the address that was named; beyond the loopback a token is wanted.
+//! One `poll` waits for the signals, the listening socket and the connections that have not proven
+//! yet that they know the token (`strangers.rs`), so no connection blocks another. Each client that
+//! has proven it gets a process of its own, which is this program started again
+//! (`harness/session.rs`). Only the named address is listened on; beyond the loopback a token is
+//! required.
 //!
-//! There is no limit of sessions for one address: who has the token is trusted with all of them, and a worker group has one for
-//! each member.
+//! The number of sessions of one address is not limited: a client that knows the token is trusted
+//! with all of them, and a worker group has one for each member.
 
 use super::print;
 use super::strangers::{Client, PLACES, Strangers};
 use crate::flags::ServeArgs;
-use crate::supervise::{HANGUP, INTERRUPT, TERMINATE};
 use anyhow::{Context, Result};
 use groma_harness::handshake::{self, SHORTEST_TOKEN};
 use groma_harness::session;
 use groma_harness::sys::signals::{self, Watch};
 use groma_harness::sys::{io as sysio, process, random, ready, socket};
+use groma_runner::signals::{HANGUP, INTERRUPT, TERMINATE, exit_code};
 use std::io::Write;
 use std::net::TcpListener;
 use std::os::fd::{AsFd, OwnedFd};
@@ -27,15 +28,16 @@ use std::time::{Duration, Instant};
 
 /// Sessions at once; more clients are turned away. A worker group has a session for each member.
 pub(crate) const MOST_SESSIONS: usize = 64;
-/// How often to look which sessions have ended, while there are any; and how long nobody is
+/// How often to check which sessions have ended, while there are any; and how long no connection is
 /// accepted where the kernel has no descriptors left.
 const LOOK: Duration = Duration::from_millis(100);
-/// Connections that are accepted before everybody else has their turn again.
+/// Connections that are accepted before the others are served again.
 const ACCEPTED_AT_ONCE: usize = 16;
-/// What a session may take beyond its deadline to end by itself: a service has its time of grace.
+/// What a session may take beyond its deadline to end by itself: a service has a grace period.
 const OVERTIME: Duration = Duration::from_secs(3).saturating_add(session::GRACE);
 
-/// One for each stranger, and some for the rest: starting a session takes four for a moment.
+/// File descriptors needed: one for each stranger, and some for the rest; starting a session takes
+/// four for a moment.
 const DESCRIPTORS: u64 = PLACES as u64 + 64;
 
 /// Serves until a signal comes.
@@ -52,7 +54,7 @@ pub(crate) fn serve(args: &ServeArgs) -> Result<u8> {
         None if is_loopback => String::new(),
         None => handshake::hexadecimal(&random::bytes::<16>().context("making a token")?),
     };
-    // Otherwise strangers could take the descriptors that sessions need.
+    // With fewer, strangers could use up the descriptors that sessions need.
     if let Err(most) = ready::allow_descriptors(DESCRIPTORS) {
         anyhow::bail!("groma serve needs {DESCRIPTORS} file descriptors, and the limit is {most} (ulimit -n)");
     }
@@ -71,7 +73,8 @@ pub(crate) fn serve(args: &ServeArgs) -> Result<u8> {
 
     let mut strangers = Strangers::default();
     let mut sessions = Sessions { open: Vec::new(), deadline: args.deadline };
-    // Where descriptors have run out, the listening socket stays readable: it is left alone for a moment.
+    // Where descriptors have run out, the listening socket stays readable, so it is left out of the
+    // `poll` for a moment.
     let mut deaf_until = None;
     loop {
         let now = Instant::now();
@@ -90,7 +93,7 @@ pub(crate) fn serve(args: &ServeArgs) -> Result<u8> {
 
         sessions.reap(Instant::now());
         if let Some(signal) = signals.next() {
-            return Ok(super::run::signal_code(signal));
+            return Ok(exit_code(signal));
         }
         let speaking: Vec<usize> = ready.iter().filter(|fd| (1..called).contains(*fd)).map(|fd| fd - 1).collect();
         for client in strangers.hear(&speaking, &token) {
@@ -103,19 +106,19 @@ pub(crate) fn serve(args: &ServeArgs) -> Result<u8> {
     }
 }
 
-/// Accepts some of those who wait; whether the kernel allows any more.
+/// Accepts some of the waiting connections; whether the kernel allows more.
 fn accept(listener: &TcpListener, strangers: &mut Strangers) -> bool {
     for _ in 0..ACCEPTED_AT_ONCE {
         match listener.accept() {
             Ok((connection, from)) => {
                 if let Err(e) = strangers.admit(connection, from) {
-                    eprintln!("groma: {from} cannot be heard: {e}");
+                    warn!("{from} cannot be heard: {e}");
                 }
             }
             Err(e) if e.kind() == std::io::ErrorKind::WouldBlock => return true,
             // Too many descriptors, of this process or of all.
             Err(e) if matches!(e.raw_os_error(), Some(EMFILE | ENFILE)) => return strangers.make_room(),
-            // One of them was gone before it was accepted.
+            // The connection was closed before it was accepted.
             Err(_) => {}
         }
     }
@@ -125,7 +128,7 @@ fn accept(listener: &TcpListener, strangers: &mut Strangers) -> bool {
 const ENFILE: i32 = 23;
 const EMFILE: i32 = 24;
 
-/// The sessions that are open; dropped, they are ended with all that they have started.
+/// The open sessions. When they are dropped they are ended, with all processes that they started.
 struct Sessions {
     open: Vec<Session>,
     deadline: Duration,
@@ -133,30 +136,30 @@ struct Sessions {
 
 struct Session {
     child: Child,
-    /// When it is ended if it has not ended by itself.
+    /// When it is killed if it has not ended by itself.
     until: Instant,
 }
 
 impl Sessions {
-    /// Starts a session, unless there are too many; the client is told either way.
+    /// Starts a session, unless there are too many; the client gets an answer either way.
     fn welcome(&mut self, program: &Path, client: Client) {
         let Client { connection, from, welcome } = client;
         let started = if self.open.len() < MOST_SESSIONS {
-            // The session's process waits for what the client says.
+            // The process of the session reads from the client with blocking calls.
             let own = connection.set_nonblocking(false).and_then(|()| connection.try_clone());
             own.and_then(|own| start(program, own.into(), self.deadline)).map_err(|e| {
-                eprintln!("groma: a session for {from} cannot be started: {e}");
+                warn!("a session for {from} cannot be started: {e}");
                 "it cannot start a session"
             })
         } else {
-            eprintln!("groma: {from} turned away: {MOST_SESSIONS} sessions are open");
+            warn!("{from} turned away: {MOST_SESSIONS} sessions are open");
             Err("all of its sessions are taken")
         };
         let said = match &started {
             Ok(_) => welcome,
             Err(why) => format!("refused\t{why}\n"),
         };
-        // A client that is gone by now is noticed by its session.
+        // A client that has closed the connection by now is noticed by its session.
         let _ = (&connection).write_all(said.as_bytes());
         if let Ok(child) = started {
             self.open.push(Session { child, until: Instant::now() + self.deadline + OVERTIME });
@@ -167,7 +170,7 @@ impl Sessions {
         (!self.open.is_empty()).then(|| now + LOOK)
     }
 
-    /// Ends what is left of sessions that have ended, and those whose time is over.
+    /// Kills what is left of sessions that have ended, and sessions whose time is over.
     fn reap(&mut self, now: Instant) {
         self.open.retain_mut(|session| {
             let group = session.child.id() as i32;
@@ -178,13 +181,13 @@ impl Sessions {
                     }
                     true
                 }
-                // Not reaped yet, so that the id of its group is nobody else's.
+                // Not reaped yet, so that no other process group can have its id.
                 Ok(true) => {
                     process::kill_group(group);
                     let _ = session.child.wait();
                     false
                 }
-                // It is no child of ours any more, and its id may be somebody else's.
+                // It is no child of ours any more, and its id may belong to another process.
                 Err(_) => false,
             }
         });

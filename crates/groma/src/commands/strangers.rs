@@ -1,9 +1,9 @@
-//! Connections to `groma serve` that have not proven yet that they have the token.
+//! Connections to `groma serve` that have not proven yet that they know the token.
 //!
-//! They cost a descriptor and a line of memory each, never a process. There are few places for
-//! them, and each is kept for two seconds at most. Where no place is left, who waits longest goes,
-//! of the address that holds most places: a client that answers at once has its turn, however many
-//! others only wait.
+//! Each costs a descriptor and some bytes of memory, never a process. Their number is bounded, and
+//! each is kept for two seconds at most. Where the bound is reached, the oldest connection of the
+//! address with the most connections is closed: a client that answers at once is served, however
+//! many others only wait.
 
 use groma_harness::handshake::{Server, Step};
 use std::collections::HashMap;
@@ -12,12 +12,13 @@ use std::net::{IpAddr, Ipv6Addr, SocketAddr, TcpStream};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::{Duration, Instant};
 
-/// Places in all.
+/// Places in total.
 pub(crate) const PLACES: usize = 128;
-/// Places of one address, so that no single one ever fills them all. The members of a worker group greet at
+/// Places for one address, so that none can fill them all. The members of a worker group connect at
 /// the same moment, and there may be as many as sessions ([`super::serve::MOST_SESSIONS`]).
 const PLACES_OF_ONE: usize = 64;
-/// How long a place is kept. A client needs two round trips: hundreds of milliseconds around the world.
+/// How long a place is kept. A client needs two round trips: hundreds of milliseconds around the
+/// world.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// All of them, oldest first.
@@ -35,15 +36,15 @@ struct Stranger {
 enum Became {
     Waiting,
     Gone,
-    /// It has the token; this is to be said to it.
+    /// It knows the token; this is the answer to it.
     Client(String),
 }
 
-/// A connection that has proven that it has the token.
+/// A connection that has proven that it knows the token.
 pub(crate) struct Client {
     pub(crate) connection: TcpStream,
     pub(crate) from: SocketAddr,
-    /// What it is to be told.
+    /// The answer to it.
     pub(crate) welcome: String,
 }
 
@@ -57,7 +58,7 @@ impl Strangers {
         self.0.first().map(|stranger| stranger.until)
     }
 
-    /// Gives a connection a place; somebody else's, where none is left.
+    /// Gives a connection a place, that of another one where none is left.
     ///
     /// # Errors
     /// When the kernel has no random numbers, or no non-blocking connections.
@@ -75,14 +76,14 @@ impl Strangers {
         Ok(())
     }
 
-    /// Closes the oldest connection of the address that has most; whether there was one.
+    /// Closes the oldest connection of the address that has the most; whether there was one.
     pub(crate) fn make_room(&mut self) -> bool {
         let mut places: HashMap<IpAddr, usize> = HashMap::new();
         for stranger in &self.0 {
             *places.entry(origin(stranger.from.ip())).or_default() += 1;
         }
         let most = places.values().max().copied().unwrap_or(0);
-        // Of several that have most, whose oldest is the oldest.
+        // Of several addresses with the most, the one whose oldest connection is the oldest.
         let oldest = self.0.iter().position(|stranger| places.get(&origin(stranger.from.ip())) == Some(&most));
         oldest.map(|oldest| self.0.remove(oldest)).is_some()
     }
@@ -93,15 +94,16 @@ impl Strangers {
         }
     }
 
-    /// Closes what has had its time.
+    /// Closes connections whose time is over.
     pub(crate) fn dismiss_overdue(&mut self, now: Instant) {
         self.0.retain(|stranger| now < stranger.until);
     }
 
-    /// Reads what those at these places have said, and answers; who has the token leaves its place.
+    /// Reads from the connections at these places and answers; those that know the token are
+    /// returned.
     pub(crate) fn hear(&mut self, ready: &[usize], token: &str) -> Vec<Client> {
         let mut clients = Vec::new();
-        // From the back, so that the places in front stay what they were.
+        // From the back, so that the places in front do not move.
         for &place in ready.iter().rev() {
             match self.0[place].hear(token) {
                 Became::Waiting => {}
@@ -137,14 +139,15 @@ impl Stranger {
         }
     }
 
-    /// Whether all of it was sent: there is always room for the first lines of a connection, unless
-    /// somebody means harm.
+    /// Whether all of it was sent: a connection always has room for its first lines, unless the
+    /// client means harm.
     fn say(&mut self, line: &str) -> bool {
         self.connection.write(line.as_bytes()).is_ok_and(|n| n == line.len())
     }
 }
 
-/// Whom an address belongs to: of IPv6 the first 64 bits, since everybody is given all addresses behind them.
+/// The owner of an address: of IPv6 the first 64 bits, since one host is given all addresses with
+/// the same ones.
 fn origin(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() & !u128::from(u64::MAX)).into(),
@@ -207,7 +210,8 @@ mod tests {
             .map(|n| admit(&mut strangers, &listener, &format!("2001:db8::{:x}:{n:x}", n % 7)))
             .collect();
         assert_eq!((far.len(), strangers.0.len()), (2 * PLACES_OF_ONE, PLACES_OF_ONE));
-        // Addresses of IPv4 on a socket of IPv6 all begin with the same 64 bits, and are different all the same.
+        // Addresses of IPv4 on a socket of IPv6 all begin with the same 64 bits, and are different
+        // all the same.
         let of = |text: &str| origin(text.parse().expect("an address"));
         assert_ne!(of("::ffff:10.0.0.1"), of("::ffff:10.0.0.2"));
         assert_eq!(of("::ffff:10.0.0.1"), of("10.0.0.1"));

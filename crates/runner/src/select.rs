@@ -1,24 +1,43 @@
-//! From what a person names to benchmarks: ids, groups, patterns, and a suggestion where nothing fits.
+//! Finds the benchmarks that texts name: ids, groups, patterns, and a suggestion where none fits.
 
-use anyhow::{Result, bail};
 use groma_harness::Benchmark;
 use groma_harness::model::Tier;
+use std::fmt;
 
-/// The benchmarks that the texts name, in the catalogue's order; nothing named means what a run of
-/// this tier measures.
+/// A text that names no benchmark.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnknownBenchmark {
+    /// The text.
+    pub text: String,
+    /// The id that is most like it, where one is close.
+    pub suggestion: Option<&'static str>,
+}
+
+impl fmt::Display for UnknownBenchmark {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "no benchmark '{}'", self.text)?;
+        self.suggestion.map_or(Ok(()), |close| write!(f, "; did you mean '{close}'?"))
+    }
+}
+
+impl std::error::Error for UnknownBenchmark {}
+
+/// The benchmarks that the texts name, in the order of the catalogue. No text means what a run
+/// of this tier measures.
 ///
 /// # Errors
 /// Names the first text that fits nothing, with the closest id.
-pub(crate) fn select(all: &[&'static Benchmark], texts: &[String], tier: Tier) -> Result<Vec<&'static Benchmark>> {
+pub fn select(
+    all: &[&'static Benchmark],
+    texts: &[String],
+    tier: Tier,
+) -> Result<Vec<&'static Benchmark>, UnknownBenchmark> {
     if texts.is_empty() {
         return Ok(all.iter().copied().filter(|b| b.info.tier <= tier).collect());
     }
     for text in texts {
         if !all.iter().any(|b| fits(text, b)) {
-            match suggestion(all, text) {
-                Some(close) => bail!("no benchmark '{text}'; did you mean '{close}'? (groma list shows all)"),
-                None => bail!("no benchmark '{text}' (groma list shows all)"),
-            }
+            return Err(UnknownBenchmark { text: text.clone(), suggestion: suggestion(all, text) });
         }
     }
     Ok(all.iter().copied().filter(|b| texts.iter().any(|t| fits(t, b))).collect())
@@ -36,8 +55,8 @@ fn fits(text: &str, bench: &Benchmark) -> bool {
     info.outputs.iter().any(|o| !o.suffix.is_empty() && text == format!("{}.{}", info.id, o.suffix))
 }
 
-/// Whether a metric's id is named by a text; for views of records.
-pub(crate) fn names_metric(text: &str, id: &str) -> bool {
+/// Whether a text names a metric of this id; for views of records.
+pub fn names_metric(text: &str, id: &str) -> bool {
     text == id
         || id.strip_prefix(text).is_some_and(|rest| rest.starts_with('.'))
         || (text.contains(['*', '?']) && glob(text.as_bytes(), id.as_bytes()))
@@ -46,11 +65,11 @@ pub(crate) fn names_metric(text: &str, id: &str) -> bool {
 /// `*` fits any run of characters, `?` any one; everything else itself.
 ///
 /// Only the last `*` is ever tried again, since an earlier one that takes more leaves less for the
-/// rest: the time is the product of the two lengths at most. The obvious recursion took hours for
-/// twenty of them in a row.
+/// rest: the time is the product of the two lengths at most. Plain recursion took hours for twenty
+/// of them in a row.
 fn glob(pattern: &[u8], text: &[u8]) -> bool {
     let (mut p, mut t) = (0, 0);
-    // What follows the last `*`, and where the text goes on if that takes one more byte.
+    // What follows the last `*`, and where the text continues if that takes one byte more.
     let mut again = None;
     while t < text.len() {
         match pattern.get(p) {
@@ -70,7 +89,7 @@ fn glob(pattern: &[u8], text: &[u8]) -> bool {
 }
 
 fn suggestion(all: &[&'static Benchmark], text: &str) -> Option<&'static str> {
-    /// Below this Jaro-Winkler similarity a suggestion would only confuse.
+    /// Below this Jaro-Winkler similarity a suggestion confuses more than it helps.
     const CLOSE: f64 = 0.8;
     let families = all.iter().map(|b| b.info.family());
     all.iter()
@@ -89,39 +108,6 @@ fn suggestion(all: &[&'static Benchmark], text: &str) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn ids(texts: &[&str]) -> Result<Vec<&'static str>, String> {
-        let texts: Vec<String> = texts.iter().map(|t| (*t).to_owned()).collect();
-        select(&groma_benches::all(), &texts, Tier::Standard)
-            .map(|list| list.iter().map(|b| b.info.id).collect())
-            .map_err(|e| e.to_string())
-    }
-
-    #[test]
-    fn ids_groups_and_patterns() {
-        assert_eq!(ids(&["syscall.getppid"]), Ok(vec!["syscall.getppid"]));
-        assert!(ids(&["ipc"]).expect("a group").contains(&"ipc.pipe_rtt"));
-        assert!(ids(&["*.latency"]).expect("a pattern").contains(&"mem.latency"));
-        let all = ids(&[]).expect("the default set");
-        assert!(all.contains(&"mem.latency") && !all.iter().any(|id| id.starts_with("selftest.")));
-        let of = |texts: &[String]| -> Vec<&str> {
-            select(&groma_benches::all(), texts, Tier::Quick)
-                .expect("both are there")
-                .iter()
-                .map(|b| b.info.id)
-                .collect()
-        };
-        let quick = of(&[]);
-        assert!(quick.contains(&"mem.latency") && !quick.contains(&"vm.brk") && all.contains(&"vm.brk"));
-        assert_eq!(of(&["vm.brk".to_owned()]), ["vm.brk"]);
-    }
-
-    #[test]
-    fn a_slip_gets_a_suggestion() {
-        let error = ids(&["syscall.getpid"]).expect_err("no such id");
-        assert_eq!(error, "no benchmark 'syscall.getpid'; did you mean 'syscall.getppid'? (groma list shows all)");
-        assert!(ids(&["xyzzy"]).expect_err("no such id").starts_with("no benchmark 'xyzzy' ("));
-    }
 
     #[test]
     fn a_name_stands_for_what_is_below_it() {

@@ -1,15 +1,16 @@
-//! The private directory of a run, for benchmarks that need files, and the removal of what a killed run left.
+//! The private directory of a run, for benchmarks that need files, and the removal of directories
+//! that killed runs left.
 //!
-//! A run holds a lock on its directory. A directory whose lock can be had belongs to no run any
-//! more: the next run removes it, so that even SIGKILL leaves nothing for long.
+//! A run holds a lock on its directory. A directory whose lock is free belongs to no run any more:
+//! the next run removes it, so that even SIGKILL leaves nothing for long.
 //!
-//! The directory is often made where everybody may write, and what is removed is gone. So a
-//! directory is removed only if it is one that a run made: its whole name has our form, this user
-//! owns it, nobody holds its lock, and the file in it that marks it has its name. It is made under
-//! another name and renamed when it is locked and marked, so that no other run ever sees one that
-//! is not; and on its way out it gets that other name again before the mark goes. What a kill
-//! leaves under the other name holds the mark at most, and is removed when it is old. All of it
-//! goes by descriptors ([`groma_harness::sys::dirs`]), never by path.
+//! The directory is often made where everybody may write, and removal cannot be undone. So a
+//! directory is removed only if a run made it: its whole name has our form, this user owns it,
+//! nobody holds its lock, and a file in it, the mark, contains its name. It is created under
+//! another name and renamed once it is locked and marked, so that no other run ever sees one that
+//! is not; before the mark is removed it gets the other name again. What a kill leaves under the
+//! other name holds the mark at most, and is removed when it is old. All of it goes by descriptors
+//! ([`groma_harness::sys::dirs`]), never by path.
 
 use anyhow::{Context, Result};
 use groma_harness::sys::dirs::Dir;
@@ -19,17 +20,17 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// What such directories are called: this, the process id, `-`, 16 hexadecimal digits.
+/// The names of such directories: this, the process id, `-`, 16 hexadecimal digits.
 const PREFIX: &str = "groma-work-";
-/// What they are called before they are marked, and after: this and the rest of the name.
+/// Their names before they are marked, and after: this and the rest of the name.
 const UNMARKED: &str = "groma-unmarked-";
 /// The file that marks one; it holds the directory's name.
 const MARK: &str = "groma-work-directory";
 /// No mark is longer: prefix, ten digits of a process id, 17 characters, a line's end.
 const LONGEST_MARK: usize = 64;
-/// Between its making and its renaming a directory is unmarked for some microseconds, or as long as
-/// the process was stopped; one that is older was left. Only the mark is removed from it, so a
-/// mistake costs that run its work directory and no data.
+/// Between its creation and its renaming a directory is unmarked for some microseconds, or for as
+/// long as the process is stopped; one that is older than this was left by a kill. Only the mark is
+/// removed from it, so a mistake costs that run its work directory and no data.
 const OLD: Duration = Duration::from_secs(600);
 
 /// A directory that is removed with everything in it when this is dropped.
@@ -54,7 +55,8 @@ impl WorkDir {
         let make = || -> io::Result<(Dir, Dir)> {
             let place = Dir::open(parent)?;
             let dir = place.make(&unmarked)?;
-            // A file system without locks keeps its directories until somebody removes them by hand.
+            // A file system without locks keeps its directories until somebody removes them by
+            // hand.
             let _ = dir.try_lock();
             let named = dir.write_new(OsStr::new(MARK), mark_of(&name).as_bytes());
             if let Err(e) = named.and_then(|()| place.rename(&unmarked, &name)) {
@@ -97,12 +99,13 @@ impl Drop for WorkDir {
     }
 }
 
-/// What marks the directory of this name.
+/// The contents of the mark in the directory of this name.
 fn mark_of(name: &OsStr) -> String {
     format!("{}\n", name.display())
 }
 
-/// The process id and the digits of a name that starts with `prefix`, where it has our form to the last character.
+/// The process id and the digits of a name that starts with `prefix`, where it has our form to the
+/// last character.
 fn tail_of<'n>(name: &'n OsStr, prefix: &str) -> Option<&'n str> {
     let tail = name.to_str()?.strip_prefix(prefix)?;
     let (pid, tag) = tail.split_once('-')?;
@@ -118,7 +121,7 @@ fn remove(parent: &Dir, name: &OsStr, dir: &Dir) -> io::Result<()> {
     dir.clear(Some(OsStr::new(MARK)))?;
     let tail = tail_of(name, PREFIX).ok_or(io::ErrorKind::InvalidInput)?;
     let unmarked = OsString::from(format!("{UNMARKED}{tail}"));
-    // Where others may rename what is ours, the name may lead to something of theirs by now.
+    // Where others may rename our directory, the name may lead to something of theirs by now.
     if !parent.leads_to(name, dir)? {
         return Err(io::ErrorKind::NotFound.into());
     }
@@ -228,7 +231,8 @@ mod tests {
             leave(place, &name, &name);
         }
         leave(place, &format!("{PREFIX}results-2"), DEAD);
-        // Names of our form without a mark, with another one's mark, and with a mark that is no file.
+        // Names of our form without a mark, with another one's mark, and with a mark that is no
+        // file.
         fs::remove_file(leave(place, "groma-work-2-0123456789abcdef", "").join(MARK)).expect("a mark");
         leave(place, "groma-work-3-0123456789abcdef", DEAD);
         let linked = leave(place, "groma-work-4-0123456789abcdef", "");

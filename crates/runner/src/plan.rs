@@ -1,8 +1,10 @@
-//! Everything a run will do, fixed before it starts: which points, where, in worker groups of which size.
+//! Everything that a run will measure, fixed before it starts: which points, where, in worker
+//! groups of which sizes.
 //!
-//! A point that cannot be measured here stays in the plan with its reason: a missing line would be a bug.
+//! A point that cannot be measured on this machine stays in the plan with its reason, so that no
+//! line of a table goes missing silently.
 
-use crate::flags::RunArgs;
+use crate::request::RunRequest;
 use anyhow::{Context, Result, bail};
 use groma_harness::Benchmark;
 use groma_harness::model::{Info, Metric, ParamKind, Params, Placement, Point, Tier, Value, WorkerKind};
@@ -10,22 +12,23 @@ use groma_harness::sys::topology::{Relation, Topology};
 
 /// One point of the plan.
 #[derive(Clone, Debug)]
-pub(crate) struct Planned {
+pub struct Planned {
     /// What is measured.
-    pub(crate) point: Point,
-    /// The CPUs of its sides or members; empty where the worker or the scheduler chooses.
-    pub(crate) cpus: Vec<u32>,
+    pub point: Point,
+    /// The CPUs of the benchmark and its peer, or of the members of the group; empty where the
+    /// worker or the scheduler chooses.
+    pub cpus: Vec<u32>,
     /// Whether it needs a directory to write in.
-    pub(crate) work_dir: bool,
+    pub work_dir: bool,
     /// Why it cannot be measured here.
-    pub(crate) unsupported: Option<String>,
+    pub unsupported: Option<String>,
 }
 
 /// The points that were asked for, in the catalogue's order.
 ///
 /// # Errors
-/// Names the option or the parameter that nothing takes, and what was expected.
-pub(crate) fn plan(benches: &[&'static Benchmark], args: &RunArgs, topology: &Topology) -> Result<Vec<Planned>> {
+/// Names the option or the parameter that no benchmark takes, and what was expected.
+pub fn plan(benches: &[&'static Benchmark], args: &RunRequest, topology: &Topology) -> Result<Vec<Planned>> {
     for (name, _) in &args.params {
         if !benches.iter().any(|b| b.info.params.iter().any(|p| p.name == name)) {
             let mut names: Vec<&str> = benches.iter().flat_map(|b| b.info.params).map(|p| p.name).collect();
@@ -35,11 +38,11 @@ pub(crate) fn plan(benches: &[&'static Benchmark], args: &RunArgs, topology: &To
             bail!("--param {name}: no selected benchmark has it (known: {known})");
         }
     }
-    if args.placement == Some(Placement::Remote) && args.host.is_none() {
+    if args.placement == Some(Placement::Remote) && args.remote.is_none() {
         bail!("--placement remote: name the other machine with --host ADDRESS, where a groma serve listens");
     }
-    if args.host.is_some() && args.placement.as_ref().is_some_and(|p| *p != Placement::Remote) {
-        bail!("--placement: the other side is where --host says");
+    if args.remote.is_some() && args.placement.as_ref().is_some_and(|p| *p != Placement::Remote) {
+        bail!("--placement: with --host the peer is on the machine that --host names");
     }
     if let Some(Placement::List(cpus)) = &args.placement {
         topology.check(cpus).map_err(anyhow::Error::msg).context("--placement")?;
@@ -61,7 +64,7 @@ pub(crate) fn plan(benches: &[&'static Benchmark], args: &RunArgs, topology: &To
 }
 
 /// All combinations of the wanted values of a benchmark's parameters.
-fn combinations(info: &Info, args: &RunArgs) -> Result<Vec<Params>> {
+fn combinations(info: &Info, args: &RunRequest) -> Result<Vec<Params>> {
     let typed = |name: &str| args.params.iter().find(|(typed, _)| typed == name).map(|(_, values)| values);
     if !info.params.iter().any(|param| typed(param.name).is_some()) {
         return Ok(info.points(args.tier()));
@@ -87,7 +90,7 @@ fn combinations(info: &Info, args: &RunArgs) -> Result<Vec<Params>> {
 }
 
 /// Where, and by how many, a benchmark is to be run.
-fn layouts(info: &Info, args: &RunArgs, topology: &Topology) -> Vec<(Placement, u32)> {
+fn layouts(info: &Info, args: &RunRequest, topology: &Topology) -> Vec<(Placement, u32)> {
     let cpus = topology.usable().len() as u32;
     // Two sides are those of a pair of CPUs; alone and free is one that the scheduler places.
     let two_sided = info.placements.iter().any(|p| Placement::TWO_SIDED[..5].contains(p));
@@ -95,7 +98,7 @@ fn layouts(info: &Info, args: &RunArgs, topology: &Topology) -> Vec<(Placement, 
         (info.placements.contains(&Placement::EveryPair), info.placements.contains(&Placement::EveryNodePair));
     let placements: Vec<Placement> = match &args.placement {
         // Whoever names another machine asks for it alone; whoever names none has none.
-        _ if args.host.is_some() => vec![Placement::Remote],
+        _ if args.remote.is_some() => vec![Placement::Remote],
         // A pair is named by its CPUs or by how they lie to each other.
         Some(placement @ Placement::List(_)) if of_pairs => vec![placement.clone()],
         Some(placement) if of_pairs && Placement::TWO_SIDED[1..5].contains(placement) => vec![placement.clone()],
@@ -121,7 +124,8 @@ fn layouts(info: &Info, args: &RunArgs, topology: &Topology) -> Vec<(Placement, 
     for &n in &workers {
         for placement in &placements {
             let placement = match placement {
-                // A worker group that nobody placed: one CPU a member where each is to have its own, else the scheduler's choice.
+                // A worker group that nobody placed: one CPU a member where each is to have its
+                // own, else the scheduler's choice.
                 Placement::Pinned if n > 1 && args.parallel.is_empty() => Placement::Compact,
                 Placement::Pinned if n > 1 => Placement::Free,
                 other => other.clone(),
@@ -134,12 +138,14 @@ fn layouts(info: &Info, args: &RunArgs, topology: &Topology) -> Vec<(Placement, 
     all
 }
 
-/// Up to so many CPUs every pair is measured without being asked for: 28 of them.
+/// Up to this many CPUs every pair is measured by default: 28 pairs
+/// (docs/methods/processor.md#choice-of-pairs).
 const FEW_CPUS: usize = 8;
-/// The pairs that are chosen where there are more CPUs.
+/// The number of pairs chosen where there are more CPUs.
 const CHOSEN_PAIRS: usize = 32;
 
-/// The placements that stand for many, spelled out for this machine; a machine without any keeps one, for its reason.
+/// A placement that stands for many, as those of this machine; where there are none, one is kept
+/// for its reason.
 fn spelled_out(placement: Placement, full: bool, topology: &Topology) -> Vec<Placement> {
     match placement {
         Placement::EveryPair => {
@@ -163,8 +169,9 @@ fn spelled_out(placement: Placement, full: bool, topology: &Topology) -> Vec<Pla
     }
 }
 
-/// The pairs of CPUs to be measured: all of few CPUs, or when asked for; else one of each kind, and the first CPU with
-/// others evenly spaced, so that what lies at which distance from it is seen in bounded time (576 CPUs have 165 600 pairs).
+/// The pairs of CPUs to measure: all where there are few CPUs or all were asked for. Otherwise one
+/// of each kind, and the first CPU with others evenly spaced, which shows the distances in bounded
+/// time (576 CPUs have 165 600 pairs).
 fn pairs(usable: &[u32], kinds: &[(u32, u32)], full: bool) -> Vec<(u32, u32)> {
     let Some((&first, others)) = usable.split_first() else { return Vec::new() };
     if full || usable.len() <= FEW_CPUS {
@@ -173,7 +180,7 @@ fn pairs(usable: &[u32], kinds: &[(u32, u32)], full: bool) -> Vec<(u32, u32)> {
     }
     let mut chosen: Vec<(u32, u32)> = kinds.to_vec();
     let room = CHOSEN_PAIRS.saturating_sub(chosen.len()).min(others.len());
-    // The last one is among them: the one farthest away where CPUs are numbered in order.
+    // The last CPU is among them: the farthest one where CPUs are numbered in order.
     let spaced = (1..=room).map(|i| (first, others[i * others.len() / room - 1]));
     for pair in spaced {
         if !chosen.contains(&pair) {
@@ -183,15 +190,15 @@ fn pairs(usable: &[u32], kinds: &[(u32, u32)], full: bool) -> Vec<(u32, u32)> {
     chosen
 }
 
-/// What the plan leaves out on purpose, for the people who wait: a sentence, or nothing.
-pub(crate) fn left_out(plan: &[Planned], topology: &Topology) -> Option<String> {
+/// One sentence on what the plan leaves out on purpose, if it does.
+pub fn left_out(plan: &[Planned], topology: &Topology) -> Option<String> {
     let of_pair = |p: &&Planned| p.point.bench == "cpu.core_to_core" && p.cpus.len() == 2;
     let mut seen: Vec<&[u32]> = plan.iter().filter(of_pair).map(|p| p.cpus.as_slice()).collect();
     seen.sort_unstable();
     seen.dedup();
     let n = topology.usable().len();
     let all = n * n.saturating_sub(1) / 2;
-    // One pair is one that somebody named.
+    // A single pair was named by the user.
     (seen.len() > 1 && seen.len() < all)
         .then(|| format!("cpu.core_to_core: {} of {all} pairs of CPUs (all of them with --full)", seen.len()))
 }
@@ -213,7 +220,7 @@ fn planned(
     let unsupported = match &cpus {
         Err(why) => Some(why.clone()),
         Ok(_) if placement == Placement::Remote && !info.placements.contains(&placement) => {
-            Some("has no other side that --host could be".to_owned())
+            Some("has no peer that could run on another machine".to_owned())
         }
         Ok(_) if workers > 1 && !scales => {
             let kind = if threads { "threads" } else { "processes" };
@@ -221,8 +228,9 @@ fn planned(
         }
         Ok(_) => None,
     };
-    // A worker group that shares its CPUs, by number or because nobody pinned it, is measured as it is: being preempted and moved
-    // is then part of the subject (harness-methods.md 3.4).
+    // In a worker group that shares its CPUs, because it has more members than there are CPUs or is
+    // not pinned, preemption and migration are part of what is measured
+    // (docs/methods/timing.md#intervals-of-a-worker-group).
     let shares = workers as usize > topology.usable().len() || (workers > 1 && cpus.as_ref().is_ok_and(Vec::is_empty));
     let drops = if shares { info.interference.drops_crowded() } else { info.interference.drops() };
     let show = |(name, value): &(String, Value)| {
@@ -260,7 +268,7 @@ fn planned(
     }
 }
 
-/// The CPUs that a placement stands for on this machine, or why it has none.
+/// The CPUs that a placement means on this machine, or why there are none.
 fn cpus(info: &Info, placement: &Placement, workers: u32, topology: &Topology) -> Result<Vec<u32>, String> {
     let pair = |relation| {
         if workers > 1 {
@@ -292,7 +300,7 @@ fn cpus(info: &Info, placement: &Placement, workers: u32, topology: &Topology) -
                 Some(found) => Ok(vec![found.id]),
             }
         }
-        Placement::EveryPair | Placement::EveryNodePair => Err(format!("{placement} was not spelled out")),
+        Placement::EveryPair | Placement::EveryNodePair => Err(format!("{placement} stands for several placements")),
     }
 }
 

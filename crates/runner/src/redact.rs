@@ -1,39 +1,40 @@
-//! What a kept run does not tell of whoever measured: the names and home directories of users, addresses, secrets.
+//! Removes from a run what says who measured it: names and home directories of users, addresses,
+//! secrets.
 //!
-//! A run is shown to others. Whatever in it was typed, or quotes what was typed, passes through
-//! here on its way to the store, to the stream and to the views, which therefore show the same.
-//! What the worker is told is not changed.
+//! Runs are shown to others. Every text in one that was typed, or that quotes what was typed,
+//! passes through here before it reaches the store, the stream and the views, which therefore show
+//! the same. The job of the worker is not changed.
 
 use groma_harness::model::{Fact, Param, ParamKind, Point, Remark, Round, RunHeader, Value};
 use groma_harness::sys::facts::{HIDDEN, hide_addresses, user};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-/// Above these directories are those of users.
+/// The directories that hold those of users.
 const ABOVE_HOMES: [&str; 2] = ["/home/", "/Users/"];
 
-/// Users that are no persons and whose names are words of every system.
+/// Users that are not persons.
 const NOBODY: [&str; 2] = ["root", "nobody"];
 
-/// Options whose value says where another machine is, or is a secret.
+/// Options whose value is an address of another machine, or a secret.
 const HIDDEN_OPTIONS: [&str; 3] = ["--host", "--bind", "--token"];
 
-/// Knows who must not be told.
+/// Knows which names and directories to hide.
 #[derive(Debug)]
-pub(crate) struct Discreet {
+pub struct Redactor {
     /// Absolute, without a slash at the end, the longest first.
     homes: Vec<String>,
     users: Vec<String>,
 }
 
-impl Discreet {
+impl Redactor {
     /// Of the user who runs this program, also through `sudo` or `doas`.
-    pub(crate) fn of_this_user() -> Discreet {
+    pub fn of_this_user() -> Redactor {
         let variable = |name: &str| std::env::var(name).ok();
         let mut users: Vec<String> =
             ["USER", "LOGNAME", "SUDO_USER", "DOAS_USER"].into_iter().filter_map(variable).collect();
         let mut homes: Vec<String> = variable("HOME").into_iter().collect();
-        // What the variables say may have been left behind by another user.
+        // The variables may still be those of another user.
         let passwd = std::fs::read_to_string("/etc/passwd").unwrap_or_default();
         let uid = user().to_string();
         for line in passwd.lines() {
@@ -45,36 +46,37 @@ impl Discreet {
                 homes.push(home.to_owned());
             }
         }
-        // A home may be reached by another path than the one that it is known by.
+        // A home directory may have a second path, through a symbolic link.
         let real = |home: &String| PathBuf::from(home).canonicalize().ok()?.into_os_string().into_string().ok();
         homes.extend(homes.iter().filter_map(real).collect::<Vec<_>>());
-        Discreet::new(homes, users)
+        Redactor::new(homes, users)
     }
 
-    fn new(mut homes: Vec<String>, mut users: Vec<String>) -> Discreet {
+    fn new(mut homes: Vec<String>, mut users: Vec<String>) -> Redactor {
         for home in &mut homes {
             home.truncate(home.trim_end_matches('/').len());
         }
         homes.retain(|home| home.starts_with('/'));
         homes.sort_by_key(|home| std::cmp::Reverse(home.len()));
         homes.dedup();
-        // A number is no name that anybody would know somebody by, but half of what a run consists of.
+        // A number does not identify anybody, and would be hidden in half of all texts.
         users.retain(|user| user.contains(|c: char| !c.is_ascii_digit()) && !NOBODY.contains(&user.as_str()));
         users.sort();
         users.dedup();
-        Discreet { homes, users }
+        Redactor { homes, users }
     }
 
     /// A text that was typed, or quotes what was.
-    pub(crate) fn text(&self, text: &str) -> String {
+    pub fn text(&self, text: &str) -> String {
         hide_addresses(&self.person(text))
     }
 
-    /// A text without the user, as facts of the machine are: they have no addresses, but versions that look like some.
+    /// A text without names of users. Facts of the machine hold no addresses, but versions that
+    /// look like them.
     fn person(&self, text: &str) -> String {
         let mut text = text.to_owned();
         for home in &self.homes {
-            // `/mnt/home/ann` is hers as well; `/dev/root` is nobody's.
+            // `/mnt/home/ann` is hers as well; `/dev/root` is not that of a user.
             let below = if home.matches('/').count() > 1 { "/(hidden)" } else { home };
             text = replace(&text, home, ends_name, |before| if is_path(before) { below } else { "~" });
         }
@@ -90,7 +92,7 @@ impl Discreet {
     }
 
     /// What was typed after the program's name.
-    pub(crate) fn args(&self, args: impl Iterator<Item = OsString>) -> Vec<String> {
+    pub fn args(&self, args: impl Iterator<Item = OsString>) -> Vec<String> {
         let mut before = String::new();
         args.map(|arg| {
             let arg = arg.to_string_lossy().into_owned();
@@ -114,15 +116,15 @@ impl Discreet {
         if name == "command" { self.text(&named(text)) } else { self.text(text) }
     }
 
-    /// What is known of a run before it begins. Facts that another machine told are its words, not ours.
-    pub(crate) fn header(&self, head: &mut RunHeader) {
+    /// The header of a run. Facts that another machine reported may hold addresses as well.
+    pub fn header(&self, head: &mut RunHeader) {
         for Fact { key, value } in &mut head.environment.facts {
             *value = if key.starts_with("remote.") { self.text(value) } else { self.person(value) };
         }
     }
 
     /// A point as it is kept; `params` are those of its benchmark.
-    pub(crate) fn point(&self, point: &Point, params: &[Param]) -> Point {
+    pub fn point(&self, point: &Point, params: &[Param]) -> Point {
         let mut point = point.clone();
         for (name, value) in &mut point.params.0 {
             let takes_text = params.iter().any(|p| p.name == name && p.kind == ParamKind::Text);
@@ -139,7 +141,7 @@ impl Discreet {
     }
 
     /// A round as it is kept.
-    pub(crate) fn round(&self, round: &mut Round) {
+    pub fn round(&self, round: &mut Round) {
         let result = &mut round.result;
         let remarks = result.output.remarks.iter_mut().filter_map(Remark::text_mut);
         let texts = result.output.facts.iter_mut().map(|fact| &mut fact.value).chain(remarks);
@@ -158,13 +160,13 @@ fn named(command: &str) -> String {
     if name == command {
         return name.to_owned();
     }
-    // What begins with anything but a program's name is a script for a shell.
+    // A text that begins with anything but the name of a program is a script for a shell.
     let is_name = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || "._+-".contains(c));
     format!("{} #{:08x}", if is_name { name } else { "sh" }, fingerprint(command))
 }
 
 /// FNV-1a of 64 bits folded to 32: the same on every machine and in every version. It tells
-/// commands apart; it is no secret keeper, since whoever guesses the command can check the guess.
+/// commands apart, and is no protection: whoever guesses the command can check the guess.
 fn fingerprint(text: &str) -> u32 {
     let hash = text
         .bytes()
@@ -172,7 +174,8 @@ fn fingerprint(text: &str) -> u32 {
     (hash >> 32) as u32 ^ hash as u32
 }
 
-/// Replaces a part of a text wherever `ends` accepts what follows it, by what `with` makes of what stands before it.
+/// Replaces a part of a text wherever `ends` accepts what follows it, by what `with` makes of what
+/// stands before it.
 fn replace<'r>(text: &str, part: &str, ends: impl Fn(&str) -> bool, with: impl Fn(&str) -> &'r str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut done = 0;
@@ -211,7 +214,8 @@ fn ends_name(after: &str) -> bool {
     !after.starts_with(|c: char| c.is_alphanumeric() || "._-".contains(c))
 }
 
-/// Whether what stands before a path is a part of it: in `/mnt/root`, not in `if=/root` or `-o/root/x`.
+/// Whether what stands before a path is a part of it: in `/mnt/root`, not in `if=/root` or
+/// `-o/root/x`.
 fn is_path(before: &str) -> bool {
     let bare_option = before.len() == 2 && before.starts_with('-');
     before.ends_with(|c: char| c.is_alphanumeric() || "._-~)".contains(c)) && !bare_option
@@ -221,8 +225,8 @@ fn is_path(before: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn ann() -> Discreet {
-        Discreet::new(
+    fn ann() -> Redactor {
+        Redactor::new(
             vec!["/home/ann/".to_owned(), "/".to_owned()],
             vec!["ann".to_owned(), "root".to_owned(), "17".to_owned()],
         )
@@ -245,7 +249,7 @@ mod tests {
         ] {
             assert_eq!(ann().text(text), shown);
         }
-        let root = Discreet::new(vec!["/root".to_owned()], Vec::new());
+        let root = Redactor::new(vec!["/root".to_owned()], Vec::new());
         assert_eq!(root.text("/root/x /rootfs /mnt/root /dev/root"), "~/x /rootfs /mnt/root /dev/root");
     }
 

@@ -1,37 +1,46 @@
-//! Who gets how much of the budget: after the first round it is known what each point costs.
+//! Allocates the budget: after the first round it is known what each point costs.
 //!
-//! Pure arithmetic; reads no clock. [`allocate_rounds`] says how many rounds, once; [`sampling`] how long they sample, again after each.
-//! Four steps, each taken only when the one before did not suffice. No point may take more
-//! than a share, so that one that costs seconds (a shell, a compile) does not take the rounds of hundreds that cost
-//! milliseconds. Then those that cost several times as much as most (to fill 128 MiB, for example) have as few rounds as an
-//! interval needs, or fewer if the others could not have as many: of a whole survey they are a quarter of the points and three
-//! quarters of the time. Then all sample for a shorter time, in the same proportion, down to that of a quick run. Then all have fewer rounds.
+//! Pure arithmetic; reads no clock. [`allocate_rounds`] gives each point its rounds, once;
+//! [`sampling`] gives all points their sampling time, again after each round. There are four steps,
+//! each taken only when the one before did not suffice:
+//!
+//! 1. No point may take more than a share, so that one that takes seconds (a shell, a compiler)
+//!    does not use the time of hundreds that take milliseconds.
+//! 2. Expensive points, which take several times as long as the median point (filling 128 MiB, for
+//!    example), get as few rounds as an interval needs, or fewer if the others could not have as
+//!    many. In a whole survey they are a quarter of the points and three quarters of the time.
+//! 3. All points sample for a shorter time, in the same proportion, down to that of a quick run.
+//! 4. All points get fewer rounds.
+//!
+//! Sources: docs/methods/timing.md#budget.
 
-use crate::survey::Effort;
+use crate::effort::Effort;
 use groma_stats::median;
 use std::time::Duration;
 
-/// The largest part of what is left after the first round that one point of many may take; of few points each may have an
-/// equal part. 3 % of a minute are nine rounds of 0.2 s.
-const LARGEST: f64 = 0.03;
+/// The largest share of the time left after the first round that one point of many may take. Of few
+/// points each may take an equal part. 3 % of a minute are nine rounds of 0.2 s.
+const LARGEST_SHARE: f64 = 0.03;
 
-/// A point is expensive that costs so many times as much as the middle one.
-const DEAR: f64 = 3.0;
+/// A point is expensive when it takes more than this many times as long as the median point.
+const EXPENSIVE: f64 = 3.0;
 /// The fewest rounds that have an interval (95 % of a median, by order statistics).
 const WITH_INTERVAL: u32 = 6;
 
-/// The effort of the first round: half of an equal part of the budget for each round of each point, since the worker takes about
-/// as long as the sampling, where points are many.
+/// The effort of the first round: half of an equal part of the budget for each round of each point.
+/// The other half is for the worker, whose start takes about as long as the sampling where there
+/// are many points.
 pub(crate) fn first(full: Effort, points: usize, budget: Duration) -> Effort {
     let rounds = points.max(1) as f64 * f64::from(full.rounds.max(1));
     full.thinned(budget.as_secs_f64() / 2.0 / rounds / full.length().as_secs_f64().max(1e-9))
 }
 
-/// How many more rounds each point has of what is left after the first one, which was done with the effort `tried` and took so long.
+/// How many more rounds each point gets in the time `left` after its first one, which was measured
+/// with the effort `tried` and took `spent`.
 pub(crate) fn allocate_rounds(full: &Effort, tried: &Effort, spent: &[Duration], left: Duration) -> Vec<u32> {
     let most = full.rounds.saturating_sub(1);
     let left = left.as_secs_f64();
-    let cap = (left * LARGEST).max(left / spent.len().max(1) as f64);
+    let cap = (left * LARGEST_SHARE).max(left / spent.len().max(1) as f64);
     let costs = |effort: &Effort| -> Vec<f64> { spent.iter().map(|s| cost(*s, tried, effort).as_secs_f64()).collect() };
     let thin = costs(&full.thinned(0.0));
     let mut own: Vec<u32> = thin.iter().map(|cost| most.min((cap / cost.max(1e-9)) as u32)).collect();
@@ -39,8 +48,9 @@ pub(crate) fn allocate_rounds(full: &Effort, tried: &Effort, spent: &[Duration],
         costs.iter().zip(own).map(|(cost, own)| cost * f64::from(*own.min(&rounds))).sum()
     };
     if total(&own, &costs(full), most) > left {
-        let expensive = median(&thin).map_or(f64::INFINITY, |middle| DEAR * middle);
-        // One less for each, until the others have as many as an interval needs.
+        let expensive = median(&thin).map_or(f64::INFINITY, |middle| EXPENSIVE * middle);
+        // One round less for each expensive point, until the others have as many as an interval
+        // needs.
         for cap in (0..WITH_INTERVAL).rev() {
             for (own, _) in own.iter_mut().zip(&thin).filter(|(_, cost)| **cost > expensive) {
                 *own = cap.min(*own);
@@ -54,9 +64,10 @@ pub(crate) fn allocate_rounds(full: &Effort, tried: &Effort, spent: &[Duration],
     own.iter().map(|own| *own.min(&rounds)).collect()
 }
 
-/// The share of the full sampling time with which the rounds that are owed (what one took with the effort `tried`, and how many)
-/// fit into what is left. To be asked again after each round: what a point's sampling costs is known once it was tried, and a
-/// round for everybody is worth more than longer ones for some.
+/// The share of the full sampling time, from 0 to 1, with which the rounds still owed fit into what
+/// is `left`. `owed` holds for each point what a round took with the effort `tried`, and how many
+/// are still to come. Called again after each round: what a point's sampling costs is known once it
+/// was tried, and a round of every point is worth more than longer rounds of some.
 pub(crate) fn sampling(full: &Effort, tried: &Effort, owed: &[(Duration, u32)], left: Duration) -> f64 {
     let total = |effort: &Effort| -> f64 {
         owed.iter().map(|(spent, rounds)| cost(*spent, tried, effort).as_secs_f64() * f64::from(*rounds)).sum()
@@ -67,17 +78,20 @@ pub(crate) fn sampling(full: &Effort, tried: &Effort, owed: &[(Duration, u32)], 
         return 1.0;
     }
     let beyond = ((left - least) / (wanted - least).max(1e-9)).clamp(0.0, 1.0);
-    // Between the least, which is not nothing, and all.
+    // Between the least sampling, which is not zero, and all of it.
     let floor = thin.length().as_secs_f64() / full.length().as_secs_f64().max(1e-9);
     floor + (1.0 - floor) * beyond
 }
 
-/// Loops that a round may sample one after another, each for the whole time: a control, a second measure. Some do and most do not, so
-/// of longer sampling three are expected, and of shorter sampling one is: what was taken for too expensive is left over in the end and
-/// goes into more rounds, what was taken for too cheap costs everybody a round.
+/// Loops that a round may sample one after another, each for the whole time: a control, a second
+/// measure. Most benchmarks have one, some have more, and the cost of a change is estimated on the
+/// safe side: one loop where sampling becomes shorter, three where it becomes longer. An estimate
+/// that is too high leaves time over, which goes into more rounds; one that is too low costs every
+/// point a round.
 const LOOPS: [f64; 2] = [1.0, 3.0];
 
-/// What a round that took so long with one effort takes with another: its sampling grows or shrinks, all else stays.
+/// How long a round that took `spent` with the effort `tried` takes with another one: its sampling
+/// grows or shrinks, the rest stays.
 fn cost(spent: Duration, tried: &Effort, other: &Effort) -> Duration {
     let loops = LOOPS[usize::from(other.length() > tried.length())];
     let sampled = spent.min(tried.length().mul_f64(loops));
@@ -85,7 +99,8 @@ fn cost(spent: Duration, tried: &Effort, other: &Effort) -> Duration {
     (spent - sampled) + sampled.mul_f64(stretch)
 }
 
-/// What the budget cost in rounds, in words; nothing when it cost nothing. `name` names the point at an index.
+/// What the budget cost in rounds, one sentence each; none when it cost nothing. `name` names the
+/// point at an index.
 pub(crate) fn costs(
     more_rounds: &[u32],
     rounds: u32,
@@ -136,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn one_dear_point_does_not_take_the_rounds_of_the_others() {
+    fn an_expensive_point_does_not_take_the_rounds_of_the_others() {
         let mut spent = vec![20 * MS; 100];
         spent[7] = 5_000 * MS;
         spent[9] = 400 * MS;
@@ -150,26 +165,26 @@ mod tests {
     }
 
     #[test]
-    fn the_dear_have_fewer_rounds_before_the_others_sample_less() {
-        // As a whole survey is: three quarters cost little, the rest have memory to fill.
+    fn expensive_points_have_fewer_rounds_before_the_others_sample_less() {
+        // Like a whole survey: three quarters cost little, the rest have memory to fill.
         let first = standard().thinned(0.0);
         let spent: Vec<Duration> = (0..300).map(|i| if i % 4 == 0 { 80 * MS } else { 10 * MS }).collect();
         let (more, effort) = shared(&first, &spent, 55_000 * MS);
         assert_eq!((more[0], more[1]), (5, 8));
         assert!(effort.length() > first.length(), "what that saves is sampled");
-        // On a machine that is three times as slow the others still have an interval.
+        // On a machine a third as fast the others still have enough rounds for an interval.
         let slow: Vec<Duration> = spent.iter().map(|s| *s * 3).collect();
         let (more, _) = shared(&first, &slow, 55_000 * MS);
         assert!(more[0] < 5 && more[1] >= 5, "{:?}", &more[..2]);
-        // Where all fits, they keep theirs.
+        // Where everything fits, they keep theirs.
         let (more, _) = shared(&first, &spent, 600_000 * MS);
         assert_eq!((more[0], more[1]), (8, 8));
     }
 
     #[test]
-    fn what_costs_more_than_was_foreseen_is_sampled_for_a_shorter_time() {
+    fn what_costs_more_than_expected_is_sampled_for_a_shorter_time() {
         let full = standard();
-        // Three loops each: a round that samples three times as long as the model says.
+        // Three loops each: a round that samples three times as long as the model assumes.
         let real = |effort: &Effort| 5 * MS + 3 * effort.length();
         let mut tried = full.thinned(0.0);
         let mut left = 55_000 * MS;
@@ -197,7 +212,7 @@ mod tests {
             let round = |s: &Duration| cost(*s, &first, &effort);
             let total: Duration = spent.iter().zip(&more).map(|(s, n)| round(s) * *n).sum();
             assert!(total <= left * MS + MS, "{points} points of {ms} ms: {total:?} of {left} ms");
-            // And no less than needed is given: one round more for all would not fit, or all have all.
+            // And no fewer than fit: one round more for all would not, or all have all of theirs.
             let one_more: Duration = spent.iter().zip(&more).map(|(s, n)| round(s) * (n + 1)).sum();
             assert!(more[0] == 8 || one_more > left * MS, "{points} points of {ms} ms");
         }
@@ -216,8 +231,8 @@ mod tests {
     }
 
     #[test]
-    fn dear_is_what_costs_more_than_the_middle_point_and_not_more_than_the_mean() {
-        // Middle 10 ms, mean 33 ms: of 50 ms three times the one is exceeded, three times the other is not.
+    fn expensive_is_relative_to_the_median_point_and_not_to_the_mean() {
+        // Median 10 ms, mean 33 ms: 50 ms exceed three times the median, not three times the mean.
         let spent: Vec<Duration> =
             (0..100).map(|i| [10, 50, 2_000][usize::from(i > 89) + usize::from(i == 99)] * MS).collect();
         let (more, _) = shared(&standard().thinned(0.0), &spent, 4_000 * MS);

@@ -1,11 +1,12 @@
-//! The benchmark authors' guide shows the example as it is: the code in it is the file that is compiled and tested.
+//! The guide for authors of benchmarks shows the example as it is: its code is the file that is
+//! compiled and tested.
 //!
-//! `GROMA_UPDATE=1 cargo test -p groma-harness --test guide` copies the file into the guide.
+//! `GROMA_UPDATE=1 cargo test -p groma --test guide` copies the file into the guide.
 
 use std::path::Path;
 
 const GUIDE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/writing-benchmarks.md");
-const EXAMPLE: &str = include_str!("../examples/own_benchmark.rs");
+const EXAMPLE: &str = include_str!("../examples/own_benchmark/main.rs");
 
 #[test]
 fn the_guide_shows_the_example_as_it_is() {
@@ -16,8 +17,5 @@ fn the_guide_shows_the_example_as_it_is() {
         std::fs::write(GUIDE, format!("{before}```rust\n{EXAMPLE}```\n{after}")).expect("the guide can be written");
         return;
     }
-    assert!(
-        shown == EXAMPLE,
-        "the guide shows another example: GROMA_UPDATE=1 cargo test -p groma-harness --test guide"
-    );
+    assert!(shown == EXAMPLE, "the guide shows another example: GROMA_UPDATE=1 cargo test -p groma --test guide");
 }

@@ -1,13 +1,16 @@
-//! Runs one round in one worker process, and always comes back: with a result, at the deadline, or at a signal.
+//! Runs one round in one worker process, and always returns: with a result, at the deadline, or at
+//! a signal.
 //!
-//! The supervisor never forks: it starts its own program again. One `poll` waits for the worker's words, its complaints
-//! and our own signals; its time-out is the deadline. A worker is ended as a process group by SIGKILL, never by a signal
-//! that it could ignore. What it leaves in other groups and sessions becomes our child, and is ended as well.
+//! The supervisor never forks: it starts its own program again. One `poll` waits for the worker's
+//! result, its standard error and our own signals; its time-out is the deadline. A worker is ended
+//! as a process group by SIGKILL, never by a signal that it could ignore. Processes that it leaves
+//! in other groups and sessions become our children, and are ended as well.
 
+use crate::signals::watch_signals;
 use groma_harness::model::{Job, RoundResult, State};
 use groma_harness::protocol;
 use groma_harness::sys::process;
-use groma_harness::sys::signals::{Watch, is_ignored};
+use groma_harness::sys::signals::Watch;
 use groma_harness::worker;
 use std::io::{Read, Write};
 use std::os::fd::{AsFd, BorrowedFd};
@@ -21,7 +24,7 @@ use std::time::{Duration, Instant};
 pub(crate) enum Ended {
     /// With a result, good or bad.
     Result(RoundResult),
-    /// By the end of the whole run's budget; nothing is known of the round.
+    /// By the end of the run's budget; the round has no result.
     OutOfBudget,
     /// By this signal to the supervisor.
     Signal(i32),
@@ -32,44 +35,32 @@ pub(crate) enum Ended {
 pub(crate) struct Supervisor {
     program: PathBuf,
     signals: Watch,
-    /// Whether all children are workers, or come from them.
+    /// Whether all children are workers or descendants of workers.
     adopts: bool,
 }
 
-/// After its last word a worker has this long to leave by itself.
+/// After its result a worker has this long to exit by itself.
 const GRACE: Duration = Duration::from_millis(500);
-/// A process that was killed has this long to end: one that waits for a device or a server that is gone may never.
+/// A killed process has this long to end: one that waits for a device or a server that is gone may
+/// never end.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// What a worker prints is kept up to here, for the reason of a failure.
+/// Bytes of a worker's standard error that are kept, for the reason of a failure.
 const MOST_COMPLAINTS: usize = 4096;
-/// A result longer than this is not one: 4096 members with eight samples each stay far below it.
+/// Bytes of the longest result that is read: 4096 members with eight samples each stay far below
+/// it.
 const LONGEST_RESULT: usize = 64 << 20;
 
-/// SIGHUP, SIGINT and SIGTERM, as every POSIX system numbers them.
-pub(crate) const HANGUP: i32 = 1;
-pub(crate) const INTERRUPT: i32 = 2;
-pub(crate) const TERMINATE: i32 = 15;
-
-/// Watches for the signals that end a run, which no longer end the program by themselves: from here
-/// on nothing may block.
+/// Makes this process adopt what workers leave behind; whether it does.
 ///
-/// # Errors
-/// When signals cannot be watched.
-pub(crate) fn watch_signals() -> std::io::Result<Watch> {
-    // `nohup` means it.
-    if is_ignored(HANGUP) { Watch::new(&[INTERRUPT, TERMINATE]) } else { Watch::new(&[HANGUP, INTERRUPT, TERMINATE]) }
-}
-
-/// Makes what workers leave behind our children; whether it did.
-///
-/// Not where other children may come to us: whoever executed this program in its own place may have
-/// had some, and the first process of a container inherits all that is orphaned there. These are
-/// not ours to end. In a container everything ends with its first process.
+/// It does not where it may get children that no worker started: a program that executed this one
+/// in its place may have had some, and the first process of a container inherits all orphans of it.
+/// These must not be ended. In a container everything ends with its first process anyway.
 fn adopt() -> bool {
     process::id() != 1 && process::children().is_some_and(|all| all.is_empty()) && process::adopt_orphans().is_ok()
 }
 
-/// A guardian (`sys/guardian.rs`) that a dead worker has left: it unmakes what it guards, and ends by itself.
+/// Whether a process is a guardian (`sys/guardian.rs`) of a dead worker: it removes what it guards
+/// and ends by itself.
 fn is_guardian(pid: i32) -> bool {
     let command_line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
     command_line.starts_with(format!("groma\0{}\0", worker::ARGUMENT).as_bytes())
@@ -141,7 +132,8 @@ impl Supervisor {
         let mut child = Command::new(&self.program)
             .arg0("groma")
             .arg(worker::ARGUMENT)
-            // A fixed environment, but for its size: that moves the stack, and with it what addresses happen to collide.
+            // A fixed environment of random size: the size moves the stack, and with it which
+            // addresses collide in a cache.
             .env_clear()
             .env("PATH", "/usr/local/bin:/usr/bin:/bin")
             .env("GROMA_PADDING", "x".repeat(padding))
@@ -170,7 +162,8 @@ impl Supervisor {
             if now >= until {
                 return Listening::Late;
             }
-            // Rounded up, so that the last turn does not spin; an hour at most, which every poll takes.
+            // Rounded up, so that the last wait is not a busy loop; an hour at most, which every
+            // `poll` accepts.
             let wait = (until - now).min(Duration::from_secs(3600)) + Duration::from_millis(1);
             let mut sources: Vec<(Source, BorrowedFd<'_>)> = vec![(Source::Signals, self.signals.as_fd())];
             if out_open {
@@ -197,7 +190,8 @@ impl Supervisor {
                     },
                 }
             }
-            // The last word ends the round, not the end of the file: a helper may still hold the pipe open.
+            // The mark at the end of a result ends the round, not the end of the file: a helper
+            // process may still hold the pipe open.
             if protocol::is_complete(&output.result) {
                 return Listening::Complete;
             }
@@ -205,7 +199,7 @@ impl Supervisor {
                 return Listening::Flood;
             }
             if !out_open {
-                // What it complained of may still be in the other pipe.
+                // The reason may still be in the other pipe.
                 while err_open && !wait_for(&[(Source::Err, err.as_fd())], Duration::from_millis(20)).is_empty() {
                     match err.read(&mut block) {
                         Ok(0) | Err(_) => err_open = false,
@@ -218,7 +212,7 @@ impl Supervisor {
     }
 }
 
-/// What a worker has said so far.
+/// What a worker has written so far.
 #[derive(Debug, Default)]
 struct WorkerOutput {
     result: Vec<u8>,
@@ -226,7 +220,7 @@ struct WorkerOutput {
 }
 
 impl WorkerOutput {
-    /// Keeps the end of what is printed: the last line tells why.
+    /// Keeps the end of its standard error: the last line says why it failed.
     fn complain(&mut self, bytes: &[u8]) {
         self.complaints.extend_from_slice(bytes);
         let excess = self.complaints.len().saturating_sub(MOST_COMPLAINTS);
@@ -256,7 +250,8 @@ fn wait_for(sources: &[(Source, BorrowedFd<'_>)], wait: Duration) -> Vec<Source>
     groma_harness::sys::io::readable(&fds, wait).into_iter().map(|i| sources[i].0).collect()
 }
 
-/// Lets the worker leave, ends it when it does not, and ends what is left of its group. `None` when it cannot be ended.
+/// Lets the worker exit, ends it when it does not, and ends what is left of its group. `None` when
+/// it cannot be ended.
 fn reap(child: &mut Child, group: i32) -> Option<ExitStatus> {
     let ends_within = |time: Duration| {
         let until = Instant::now() + time;
@@ -269,12 +264,12 @@ fn reap(child: &mut Child, group: i32) -> Option<ExitStatus> {
         }
     };
     ends_within(GRACE);
-    // Before the worker is reaped: until then the group's number is nobody else's.
+    // Before the worker is reaped: until then no other group can have its number.
     process::kill_group(group);
     if ends_within(PATIENCE) { child.wait().ok() } else { None }
 }
 
-/// How a worker ended that did not say so itself.
+/// How a worker ended that wrote no result.
 fn describe_exit(status: Option<ExitStatus>, output: &WorkerOutput) -> String {
     let how = match status {
         Some(s) => match (s.signal(), s.code()) {

@@ -1,0 +1,196 @@
+//! A program that measures: which benchmarks it has, what it is called, and its command line.
+
+use crate::flags::{Cli, EXIT_CODES};
+use crate::message::name;
+use clap::{CommandFactory, FromArgMatches};
+use groma_harness::Benchmark;
+use groma_harness::model::{Families, Family, Tier};
+use groma_harness::remote::Service;
+use std::ffi::OsString;
+
+/// A program: which benchmarks it has, and what it is called.
+///
+/// ```no_run
+/// # static MINE: groma::harness::Benchmark = todo!();
+/// fn main() -> std::process::ExitCode {
+///     groma::Program::new().with_groma().benchmarks(&[&MINE]).run()
+/// }
+/// ```
+///
+/// Each round of a benchmark is measured by a worker process, which is this very program started
+/// again. So [`run`](Program::run) comes first in `main`: whatever comes before it is done once
+/// more in every worker, and makes it larger than the others.
+#[derive(Clone, Debug, Default)]
+pub struct Program {
+    pub(crate) name: Option<&'static str>,
+    benchmarks: Vec<&'static Benchmark>,
+    services: Vec<&'static Service>,
+    families: Vec<&'static Family>,
+    with_groma: bool,
+}
+
+impl Program {
+    /// A program without benchmarks.
+    pub fn new() -> Program {
+        Program::default()
+    }
+
+    /// Gives it another name than that of its file: in help, messages and completions.
+    pub fn name(self, name: &'static str) -> Program {
+        Program { name: Some(name), ..self }
+    }
+
+    /// Adds benchmarks. Lists and tables show them in this order.
+    pub fn benchmarks(mut self, more: &[&'static Benchmark]) -> Program {
+        self.benchmarks.extend(more);
+        self
+    }
+
+    /// Adds services: the peers of network benchmarks that `serve` runs for another machine.
+    pub fn services(mut self, more: &[&'static Service]) -> Program {
+        self.services.extend(more);
+        self
+    }
+
+    /// Adds families: the names, sentences and rows that views show for their benchmarks. A benchmark
+    /// needs none.
+    pub fn families(mut self, more: &[&'static Family]) -> Program {
+        self.families.extend(more);
+        self
+    }
+
+    /// Adds the benchmarks, families and services that groma comes with.
+    pub fn with_groma(mut self) -> Program {
+        self.with_groma = true;
+        let program = self.benchmarks(&groma_benches::all()).families(&groma_benches::families());
+        program.services(&groma_benches::services())
+    }
+
+    /// Its benchmarks, in the order of lists and tables.
+    pub(crate) fn all(&self) -> &[&'static Benchmark] {
+        &self.benchmarks
+    }
+
+    /// Those of its benchmarks that the texts name; see [`groma_runner::select`].
+    ///
+    /// # Errors
+    /// Names the first text that names none.
+    pub(crate) fn select(&self, texts: &[String], tier: Tier) -> anyhow::Result<Vec<&'static Benchmark>> {
+        groma_runner::select(&self.benchmarks, texts, tier)
+            .map_err(|unknown| anyhow::anyhow!("{unknown} ({} list shows all)", name()))
+    }
+
+    /// Its families, for the views.
+    pub(crate) fn known_families(&self) -> Families<'_> {
+        Families(&self.families)
+    }
+
+    /// Its services.
+    pub(crate) fn peers(&self) -> &[&'static Service] {
+        &self.services
+    }
+
+    /// The id that two of its benchmarks have.
+    pub(crate) fn twice(&self) -> Option<&'static str> {
+        let ids: Vec<&str> = self.benchmarks.iter().map(|b| b.info.id).collect();
+        ids.iter().enumerate().find(|(i, id)| ids[..*i].contains(id)).map(|(_, id)| *id)
+    }
+
+    pub(crate) fn parse<A: Into<OsString> + Clone>(
+        &self,
+        args: impl IntoIterator<Item = A>,
+    ) -> Result<Cli, clap::Error> {
+        let mut matches = self.command().try_get_matches_from(args)?;
+        Cli::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut self.command()))
+    }
+
+    /// The command line: that of groma, or of a program with benchmarks of its own.
+    pub(crate) fn command(&self) -> clap::Command {
+        let groma = Cli::command();
+        if self.with_groma && name() == "groma" {
+            return groma;
+        }
+        let own = groma.name(name()).bin_name(name()).about(format!("{}: benchmarks run by groma", name()));
+        let own = own.after_help(self.examples());
+        if self.with_groma {
+            return own;
+        }
+        // What is about groma's own benchmarks.
+        let hidden = ["hammer"].into_iter().chain(self.services.is_empty().then_some("serve"));
+        let own = hidden.fold(own, |own, verb| own.mut_subcommand(verb, |verb| verb.hide(true)));
+        ["show", "plot"].into_iter().fold(own, |own, verb| own.mut_subcommand(verb, |verb| verb.after_help("")))
+    }
+
+    /// Examples with a benchmark that this program has, and the exit codes.
+    fn examples(&self) -> String {
+        let (name, id) = (name(), self.benchmarks.first().map_or("ID", |b| b.info.id));
+        let lines = [
+            (format!("{name} run"), "all that need not be named, in about a minute"),
+            (format!("{name} run --profile quick"), "the same, coarser, in about ten seconds"),
+            (format!("{name} run {id} -P 1,2,4"), "as one, two and four processes at once"),
+            (format!("{name} list"), "what there is to measure"),
+            (format!("{name} explain {id}"), "what it measures, how, and what can go wrong"),
+            (format!("{name} show"), "the latest results again"),
+            (format!("{name} plot {id} -o curve.svg"), "a curve"),
+        ];
+        let width = lines.iter().map(|(line, _)| line.len()).max().unwrap_or_default();
+        let lines: String = lines.iter().map(|(line, what)| format!("  {line:width$}   {what}\n")).collect();
+        format!("Examples:\n{lines}\n{}", EXIT_CODES)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use groma_harness::Run;
+    use groma_harness::model::Info;
+
+    static ONE: Benchmark = Benchmark { info: Info::new("a.one"), run: Run::NotHere("a test") };
+    static TWO: Benchmark = Benchmark { info: Info::new("a.two"), run: Run::NotHere("a test") };
+
+    #[test]
+    fn an_id_is_given_once() {
+        assert_eq!(Program::new().benchmarks(&[&ONE, &TWO]).twice(), None);
+        assert_eq!(Program::new().benchmarks(&[&ONE, &TWO]).benchmarks(&[&ONE]).twice(), Some("a.one"));
+        assert_eq!(Program::new().with_groma().twice(), None);
+    }
+
+    #[test]
+    fn the_command_line_of_an_own_program_is_consistent() {
+        Program::new().benchmarks(&[&ONE]).command().debug_assert();
+        let examples = Program::new().benchmarks(&[&ONE]).examples();
+        assert!(examples.contains("explain a.one") && examples.contains("Exit codes:"), "{examples}");
+    }
+
+    fn ids(texts: &[&str]) -> Result<Vec<&'static str>, String> {
+        let texts: Vec<String> = texts.iter().map(|t| (*t).to_owned()).collect();
+        Program::new()
+            .with_groma()
+            .select(&texts, Tier::Standard)
+            .map(|list| list.iter().map(|b| b.info.id).collect())
+            .map_err(|e| e.to_string())
+    }
+
+    #[test]
+    fn ids_groups_and_patterns() {
+        assert_eq!(ids(&["syscall.getppid"]), Ok(vec!["syscall.getppid"]));
+        assert!(ids(&["ipc"]).expect("a group").contains(&"ipc.pipe_rtt"));
+        assert!(ids(&["*.latency"]).expect("a pattern").contains(&"mem.latency"));
+        let all = ids(&[]).expect("the default set");
+        assert!(all.contains(&"mem.latency") && !all.iter().any(|id| id.starts_with("selftest.")));
+        let of = |texts: &[String]| -> Vec<&str> {
+            let chosen = Program::new().with_groma().select(texts, Tier::Quick).expect("both are there");
+            chosen.iter().map(|b| b.info.id).collect()
+        };
+        let quick = of(&[]);
+        assert!(quick.contains(&"mem.latency") && !quick.contains(&"vm.brk") && all.contains(&"vm.brk"));
+        assert_eq!(of(&["vm.brk".to_owned()]), ["vm.brk"]);
+    }
+
+    #[test]
+    fn a_slip_gets_a_suggestion() {
+        let error = ids(&["syscall.getpid"]).expect_err("no such id");
+        assert_eq!(error, "no benchmark 'syscall.getpid'; did you mean 'syscall.getppid'? (groma list shows all)");
+        assert_eq!(ids(&["xyzzy"]).expect_err("no such id"), "no benchmark 'xyzzy' (groma list shows all)");
+    }
+}

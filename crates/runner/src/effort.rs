@@ -1,0 +1,81 @@
+//! How much is done in a round, and how many rounds there are: a profile, and how its sampling time
+//! shrinks to fit a budget.
+
+use groma_harness::model::Profile;
+use groma_stats::rounds::checkpoints;
+use std::time::Duration;
+
+/// How much is done in a round, and how many rounds there are.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Effort {
+    /// Rounds for every point, where the budget has room.
+    pub(crate) rounds: u32,
+    /// Rounds at most, for points that are not precise enough.
+    pub(crate) most_rounds: u32,
+    /// Intervals in a round.
+    pub(crate) intervals: u32,
+    /// The longest sampling in a round.
+    pub(crate) sampling: Duration,
+    /// The shortest warm-up.
+    pub(crate) warm_up: Duration,
+    /// The preflight's time.
+    pub(crate) preflight: Duration,
+    /// The default budget.
+    pub(crate) budget: Duration,
+}
+
+impl Effort {
+    /// The effort of a profile (docs/methods/timing.md#effort: quick has 6 rounds of 11
+    /// intervals, standard 9 of 25). A quick run of everything has 10 s for six rounds of some
+    /// 150 points: 11 ms each, the start of the worker included.
+    pub(crate) fn of(profile: Profile) -> Effort {
+        let ms = Duration::from_millis;
+        let most_rounds = checkpoints()[checkpoints().len() - 1] as u32;
+        match profile {
+            Profile::Quick => Effort {
+                rounds: 6,
+                most_rounds: 6,
+                intervals: 11,
+                sampling: ms(4),
+                warm_up: ms(1),
+                preflight: ms(400),
+                budget: ms(10_000),
+            },
+            Profile::Standard => Effort {
+                rounds: 9,
+                most_rounds,
+                intervals: 25,
+                sampling: ms(40),
+                warm_up: ms(10),
+                preflight: ms(1500),
+                budget: ms(60_000),
+            },
+            Profile::Rigorous => Effort {
+                rounds: 17,
+                most_rounds,
+                intervals: 25,
+                sampling: ms(60),
+                warm_up: ms(10),
+                preflight: ms(2000),
+                budget: ms(600_000),
+            },
+        }
+    }
+
+    /// The effort with `share` of the sampling time, but not less than a quick run has.
+    pub(crate) fn thinned(self, share: f64) -> Effort {
+        let floor = Effort::of(Profile::Quick);
+        let thin = |time: Duration, floor: Duration| time.mul_f64(share).clamp(floor.min(time), time);
+        Effort {
+            intervals: ((f64::from(self.intervals) * share) as u32).clamp(floor.intervals, self.intervals),
+            sampling: thin(self.sampling, floor.sampling),
+            warm_up: thin(self.warm_up, floor.warm_up),
+            ..self
+        }
+    }
+
+    /// The longest time that a round spends on warm-up and sampling.
+    pub(crate) fn length(&self) -> Duration {
+        self.sampling + self.warm_up
+    }
+}

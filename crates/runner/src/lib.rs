@@ -1,0 +1,38 @@
+//! Plans a run and measures it: which points, in worker processes, within a time budget.
+//!
+//! The steps of a run: [`select`] finds the benchmarks that are named; [`plan`] makes points of
+//! them; [`prepare`] and [`Prepared::start`] do whatever can be refused, then gauge the machine;
+//! [`Run::work`] measures rounds and hands over each one as it ends. Nothing here writes to a
+//! terminal, a store or a file of the user: an [`Observer`] is told what comes next, and rounds go
+//! to a callback.
+//!
+//! A worker is this very program started again, so `main` of a program that uses this crate begins
+//! with [`groma_harness::worker::main`] where its first argument is
+//! [`groma_harness::worker::ARGUMENT`].
+//!
+//! Order of the modules: `effort`, `shares`, `signals`, `supervise` and `workdir` know nothing of
+//! the others; `preflight` uses `supervise`; `survey` uses all of these; `run` uses `survey`.
+#![forbid(unsafe_code)]
+
+mod effort;
+pub mod identity;
+mod observer;
+pub mod plan;
+mod preflight;
+pub mod redact;
+mod request;
+mod run;
+pub mod select;
+mod shares;
+pub mod signals;
+mod supervise;
+mod survey;
+mod workdir;
+
+pub use observer::Observer;
+pub use plan::{Planned, plan};
+pub use preflight::{NotMeasured, gauge};
+pub use request::RunRequest;
+pub use run::{Prepared, Run, prepare};
+pub use select::{UnknownBenchmark, select};
+pub use survey::RunOutcome;

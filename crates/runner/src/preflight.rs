@@ -1,0 +1,92 @@
+//! Starts the preflight, which finds out about clock, scheduler and noise in a worker of its own.
+
+use crate::supervise::{Ended, Supervisor};
+use groma_harness::model::{Host, Job, NoiseVerdict, Params, Placement, Remark, State, WorkerKind};
+use groma_harness::preflight as host_preflight;
+use std::fmt;
+use std::time::Duration;
+
+/// What the preflight may take beyond the time it is given.
+const PREFLIGHT_DEADLINE: Duration = Duration::from_secs(20);
+
+/// Why nothing is measured.
+#[derive(Clone, Debug, PartialEq)]
+pub enum NotMeasured {
+    /// This signal came.
+    Signal(i32),
+    /// The preflight failed, for this reason.
+    Failed(String),
+    /// The machine is noisier than what was required.
+    TooNoisy {
+        /// How noisy it is, where that is known.
+        seen: Option<NoiseVerdict>,
+        /// The share of the time lost to others, from 0 to 1.
+        lost: Option<f64>,
+        /// What was required.
+        limit: NoiseVerdict,
+    },
+}
+
+impl fmt::Display for NotMeasured {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            NotMeasured::Signal(signal) => write!(f, "ended by signal {signal}"),
+            NotMeasured::Failed(why) => write!(f, "this machine cannot be measured: {why}"),
+            NotMeasured::TooNoisy { seen, lost, .. } => {
+                write!(f, "the machine is {}", seen.map_or("unknown", NoiseVerdict::word))?;
+                lost.map_or(Ok(()), |lost| write!(f, ": {:.1} % of the time went to others", lost * 100.0))
+            }
+        }
+    }
+}
+
+impl std::error::Error for NotMeasured {}
+
+/// Gauges clock, scheduler and noise of this machine within about `time`; the share of the time
+/// that was lost to others, from 0 to 1, where it could be gauged.
+///
+/// # Errors
+/// A signal that came meanwhile, and whatever the preflight failed at. Standard input and output
+/// are left alone.
+pub fn gauge(time: Duration) -> Result<Option<f64>, NotMeasured> {
+    let failed = |e: std::io::Error| NotMeasured::Failed(format!("the supervisor cannot start: {e}"));
+    let supervisor = Supervisor::new().map_err(failed)?;
+    preflight(&supervisor, time, crate::identity::random_seed()).map(|(_, lost, _)| lost)
+}
+
+/// Finds out about clock, scheduler and noise in a worker; the share of time lost, where it could
+/// be gauged.
+pub(crate) fn preflight(
+    supervisor: &Supervisor,
+    time: Duration,
+    seed: u64,
+) -> Result<(Host, Option<f64>, Vec<Remark>), NotMeasured> {
+    let job = Job {
+        id: host_preflight::ID.to_owned(),
+        params: Params::default(),
+        placement: Placement::Free,
+        cpus: Vec::new(),
+        workers: 1,
+        worker_kind: WorkerKind::Processes,
+        round: 0,
+        seed,
+        intervals: 0,
+        time_limit_ns: time.as_nanos() as u64,
+        warm_ns: 0,
+        frozen: Vec::new(),
+        work_dir: None,
+        remote: None,
+        host: Host::UNKNOWN,
+    };
+    match supervisor.run(&job, 0, PREFLIGHT_DEADLINE + time, None) {
+        Ended::Signal(signal) => Err(NotMeasured::Signal(signal)),
+        Ended::OutOfBudget => Err(NotMeasured::Failed("the preflight did not end".to_owned())),
+        Ended::Result(result) if result.state != State::Ok => Err(NotMeasured::Failed(result.reason)),
+        Ended::Result(result) => {
+            let found = result.output.preflight;
+            let found =
+                found.ok_or_else(|| NotMeasured::Failed("the preflight did not say what it found".to_owned()))?;
+            Ok((found.host, found.noise.map(|noise| noise.lost), result.output.remarks))
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! What a run is asked for.
+
+use crate::effort::Effort;
+use groma_harness::model::{NoiseVerdict, Placement, Profile, Remote, Tier};
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// What a run is asked for: which points of the selected benchmarks, and how they are measured.
+#[derive(Clone, Debug)]
+pub struct RunRequest {
+    /// How much is spent where nothing else is said.
+    pub profile: Profile,
+    /// The full set of each parameter instead of that of the profile.
+    pub full: bool,
+    /// Parameters by name, with all the values to measure.
+    pub params: Vec<(String, Vec<String>)>,
+    /// Where to run, instead of where each benchmark says.
+    pub placement: Option<Placement>,
+    /// Sizes of worker groups, instead of those of each benchmark.
+    pub parallel: Vec<u32>,
+    /// Whether the members of worker groups are threads.
+    pub threads: bool,
+    /// The machine where the peers of network benchmarks run, when it is another one.
+    pub remote: Option<Remote>,
+    /// The time for the whole run, instead of that of the profile.
+    pub budget: Option<Duration>,
+    /// Rounds for each point at most, instead of those of the profile.
+    pub rounds: Option<u32>,
+    /// The longest that one round may take [10 s].
+    pub deadline: Option<Duration>,
+    /// The seed of every random choice, instead of a random one.
+    pub seed: Option<u64>,
+    /// Refuse to measure on a machine that is noisier than this.
+    pub require: Option<NoiseVerdict>,
+    /// The directory for benchmarks that need files, instead of the temporary one.
+    pub work_dir: Option<PathBuf>,
+}
+
+impl RunRequest {
+    /// A run of this profile with nothing else asked for.
+    pub fn new(profile: Profile) -> RunRequest {
+        RunRequest {
+            profile,
+            full: false,
+            params: Vec::new(),
+            placement: None,
+            parallel: Vec::new(),
+            threads: false,
+            remote: None,
+            budget: None,
+            rounds: None,
+            deadline: None,
+            seed: None,
+            require: None,
+            work_dir: None,
+        }
+    }
+
+    /// The highest tier that the run measures.
+    pub fn tier(&self) -> Tier {
+        if self.full { Tier::Full } else { self.profile.tier() }
+    }
+
+    /// The time for the whole run: what was asked for, or that of the profile.
+    pub fn total_budget(&self) -> Duration {
+        self.budget.unwrap_or_else(|| Effort::of(self.profile).budget)
+    }
+}

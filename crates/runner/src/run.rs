@@ -1,0 +1,178 @@
+//! A run from its first refusal to its last round.
+
+use crate::effort::Effort;
+use crate::identity;
+use crate::observer::Observer;
+use crate::plan::Planned;
+use crate::preflight::{NotMeasured, preflight};
+use crate::request::RunRequest;
+use crate::supervise::Supervisor;
+use crate::survey::{RunOutcome, Survey};
+use crate::workdir::{self, WorkDir};
+
+use anyhow::{Context, Result, anyhow, bail};
+use groma_harness::model::{Fact, Host, NoiseVerdict, Round, RunHeader, SCHEMA};
+use groma_harness::remote::Control;
+use groma_harness::sys::facts;
+use std::os::fd::BorrowedFd;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// The longest that one round may take unless the request says otherwise.
+const DEADLINE: Duration = Duration::from_secs(10);
+
+/// A run that nothing speaks against so far. No signal is held yet, so whatever may block comes
+/// before [`Prepared::start`].
+#[derive(Debug)]
+pub struct Prepared<'r> {
+    request: &'r RunRequest,
+    /// Where the work directory is made.
+    place: PathBuf,
+    /// What the other machine says of itself.
+    of_remote: Vec<Fact>,
+}
+
+/// Checks what a request names: the other machine answers, the work directory's place is there.
+///
+/// # Errors
+/// Names the option and what is wrong with it.
+pub fn prepare(request: &RunRequest) -> Result<Prepared<'_>> {
+    let of_remote = match &request.remote {
+        Some(remote) => {
+            Control::open(remote).and_then(|mut control| control.facts()).map_err(|e| anyhow!("--host {e}"))?
+        }
+        None => Vec::new(),
+    };
+    let place = request.work_dir.clone().unwrap_or_else(std::env::temp_dir);
+    if request.work_dir.is_some() && !place.is_dir() {
+        bail!("--work-dir: {}: cannot be written: it is no directory", place.display());
+    }
+    Ok(Prepared { request, place, of_remote })
+}
+
+impl Prepared<'_> {
+    /// Removes what killed runs left, holds the signals that end a run, and gauges the machine.
+    /// `started` is when the budget began.
+    ///
+    /// # Errors
+    /// A [`NotMeasured`] where the preflight fails, a signal comes, or the machine is too noisy;
+    /// anything else where workers cannot be started at all.
+    pub fn start(self, plan: &[Planned], started: Instant, observer: &mut dyn Observer) -> Result<Run> {
+        let request = self.request;
+        let mut effort = Effort::of(request.profile);
+        if let Some(rounds) = request.rounds {
+            (effort.rounds, effort.most_rounds) = (rounds, rounds);
+        }
+        let budget = request.total_budget();
+        effort.preflight = effort.preflight.min(budget / 10);
+        let seed = request.seed.unwrap_or_else(identity::random_seed);
+
+        workdir::sweep(&self.place);
+        let supervisor = Supervisor::new().context("the supervisor cannot start")?;
+        // What is not made cannot be left.
+        let needed = plan.iter().any(|planned| planned.work_dir && planned.unsupported.is_none());
+        let work_dir = if needed { open_work_dir(&self.place, seed, observer) } else { None };
+
+        observer.next("gauging the machine");
+        let (host, noise_lost, remarks) = preflight(&supervisor, effort.preflight, seed)?;
+        let noise = noise_lost.map(NoiseVerdict::of_lost);
+        if let Some(limit) = request.require
+            && noise.is_none_or(|seen| seen > limit)
+        {
+            return Err(NotMeasured::TooNoisy { seen: noise, lost: noise_lost, limit }.into());
+        }
+        let mut header = header(request, seed, host, noise_lost, work_dir.as_ref());
+        header.environment.facts.extend(self.of_remote);
+        header.remarks = remarks;
+        Ok(Run {
+            header,
+            survey: Survey {
+                supervisor,
+                effort,
+                host,
+                seed,
+                started,
+                budget,
+                deadline: request.deadline.unwrap_or(DEADLINE),
+                work_dir,
+                remote: request.remote.clone(),
+            },
+        })
+    }
+}
+
+/// A run whose rounds can be measured. While it lives, the signals that end a run are held for it.
+#[derive(Debug)]
+pub struct Run {
+    header: RunHeader,
+    survey: Survey,
+}
+
+impl Run {
+    /// What is known of the run before its first round. Arguments are left to whoever parsed them.
+    pub fn header(&self) -> &RunHeader {
+        &self.header
+    }
+
+    /// Readable when a signal has come that ends the run.
+    pub fn signals(&self) -> BorrowedFd<'_> {
+        self.survey.supervisor.signals()
+    }
+
+    /// Measures the plan within the budget. Each round goes to `keep` as it ends, with the index of
+    /// its point, and what `keep` makes of it is in the outcome as well. The work directory is
+    /// removed at the end.
+    ///
+    /// # Errors
+    /// Those of `keep`.
+    pub fn work(
+        &mut self,
+        plan: &[Planned],
+        observer: &mut dyn Observer,
+        keep: impl FnMut(usize, &mut Round) -> Result<()>,
+    ) -> Result<RunOutcome> {
+        let outcome = self.survey.work(plan, observer, keep);
+        self.survey.work_dir = None;
+        outcome
+    }
+}
+
+/// The run's directory for files. A place that cannot be written is no reason not to measure the
+/// rest: the benchmarks that need one come back `unsupported`, and it is said at once.
+fn open_work_dir(parent: &Path, seed: u64, observer: &mut dyn Observer) -> Option<WorkDir> {
+    let made = WorkDir::new(parent, seed);
+    if let Err(e) = &made {
+        observer.warn(&format!("benchmarks that need files are unsupported in this run: {e:#}"));
+    }
+    made.ok()
+}
+
+fn header(
+    request: &RunRequest,
+    seed: u64,
+    host: Host,
+    noise_lost: Option<f64>,
+    work_dir: Option<&WorkDir>,
+) -> RunHeader {
+    let now = jiff::Timestamp::now();
+    let mut environment = identity::machine();
+    if let Some(dir) = work_dir {
+        environment.facts.extend(facts::work_dir_facts(dir.path()).into_iter().map(|(k, v)| Fact::new(k, v)));
+    }
+    RunHeader {
+        schema: SCHEMA,
+        run: identity::run_id(now, identity::random_seed()),
+        started: now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
+        groma: env!("CARGO_PKG_VERSION").to_owned(),
+        build: identity::build(),
+        args: Vec::new(),
+        seed,
+        profile: request.profile,
+        budget_s: request.total_budget().as_secs_f64(),
+        environment,
+        host,
+        noise: noise_lost.map(NoiseVerdict::of_lost),
+        noise_lost,
+        remarks: Vec::new(),
+    }
+}
