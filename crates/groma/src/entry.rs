@@ -1,6 +1,5 @@
 //! Runs a program: as the worker or the session that it was started as, or as its arguments say.
 
-use crate::commands;
 use crate::message::set_name;
 use crate::program::Program;
 use groma_harness::{Benchmark, session, worker};
