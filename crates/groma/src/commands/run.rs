@@ -3,7 +3,6 @@
 
 use super::{print, store_path, style};
 use crate::flags::{RunArgs, StoreArgs};
-use crate::message::name;
 use crate::program::Program;
 use crate::progress::Progress;
 use anyhow::{Context, Result, bail};
