@@ -2,15 +2,19 @@
 //!
 //! Every benchmark of the catalogue is run for a moment, each round in a process of its own:
 //!
-//! 1. as it is, with the parameters of `units.txt`: what its iterations hold and what its outputs are made of has to be what is
-//!    written there (`units.rs`), and all of its proofs hold;
-//! 2. mutilated: its loops are made to do half of what they are credited with, nothing, or twice as much. Every time a proof has to
-//!    break. A benchmark that ends well without having worked has proofs that prove nothing.
+//! 1. as it is, with the parameters of `units.txt`: what its iterations hold and what its outputs are
+//!    made of has to be what is written there (`units.rs`), and all of its proofs hold;
+//! 2. as it is, with each word and the small numbers of each parameter in turn (`values.rs`): all of
+//!    its proofs hold, each series has samples, and the work directory is empty afterwards;
+//! 3. mutilated: its loops are made to do half of what they are credited with, nothing, or twice as
+//!    much. Every time a proof has to break. A benchmark that ends well without having worked has
+//!    proofs that prove nothing.
 //!
 //! `cargo test --test credit -- vm.fault` tries those whose id contains that, and tells which proofs broke.
 
 mod trial;
 mod units;
+mod values;
 
 use groma_harness::model::State;
 use groma_harness::testing::Mutilation;
@@ -66,6 +70,10 @@ fn main() -> ExitCode {
     for (((id, case), trial), seen) in cases.iter().zip(&as_they_are).zip(&seen) {
         wrong.extend(units::differs(case, seen).map(|what| format!("{id} {:?}: {what}", trial.params)));
     }
+    let valued = values::trials(&catalogue, &table);
+    let of_values = values::try_values(&valued);
+    wrong.extend(valued.iter().zip(&of_values).filter_map(|(trial, seen)| values::fails(trial, seen)));
+
     // Where one benchmark has huge pages, those that are asked for them have them, too.
     let runs_as = |seen: &Seen| seen.result.state == State::Ok;
     let there_are = as_they_are.iter().zip(&seen).any(|(trial, seen)| trial.id == "vm.fault_huge" && runs_as(seen));
@@ -123,11 +131,13 @@ fn main() -> ExitCode {
         }
     }
     println!(
-        "{} benchmarks: {} rounds as they are, {} mutilated; not here: {not_here:?}",
+        "{} benchmarks: {} rounds as they are, {} with each value, {} mutilated; not here: {not_here:?}",
         table.len(),
         as_they_are.len(),
+        valued.len(),
         mutilated.len()
     );
+    println!("values that this machine does not offer: {:?}", values::not_here(&valued, &of_values));
     for what in &wrong {
         eprintln!("{what}");
     }
