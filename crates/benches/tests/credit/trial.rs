@@ -114,10 +114,11 @@ pub(crate) fn serve() {
     if let Some(broken) = result.proofs.iter().find(|p| !p.holds) {
         let reason = format!("proof broken: {} is {}, not {}", broken.name, broken.seen, broken.expected);
         (result.state, result.reason) = (State::Failed, reason);
-    } else if mutilation.is_none() && result.state == State::Ok {
-        if let Some(why) = thin_series(&result).or_else(|| left_behind(dir)) {
-            (result.state, result.reason) = (State::Failed, why);
-        }
+    } else if mutilation.is_none()
+        && result.state == State::Ok
+        && let Some(why) = thin_series(&result).or_else(|| left_behind(dir))
+    {
+        (result.state, result.reason) = (State::Failed, why);
     }
     // Samples are not looked at here but for their number.
     for Series { samples, .. } in &mut result.series {
