@@ -52,24 +52,7 @@ pub(crate) fn tasks_created(ctx: &mut Ctx, before: Option<u64>) {
 pub(crate) mod testing {
     use groma_harness::prelude::*;
     use groma_harness::sys::{affinity, counters};
-    use groma_harness::testing::{Tried, try_out};
-    use std::path::Path;
-
-    /// Tries it on one CPU, where every round trip takes two context switches, and asserts that.
-    pub(crate) fn try_on_one_cpu(
-        bench: &Benchmark,
-        chosen: &[(&str, &str)],
-        dir: Option<&Path>,
-    ) -> Result<Tried, BenchError> {
-        let allowed = affinity::allowed().expect("the CPUs that are allowed");
-        affinity::pin(counters::current_cpu()).expect("pinning to the own CPU");
-        let tried = try_out(bench, chosen, dir);
-        affinity::restrict(&allowed).expect("all CPUs again");
-        let tried = tried?;
-        assert!(tried.samples("") >= 3);
-        assert!(tried.proven("context switches per round trip, both sides") >= 1.8);
-        Ok(tried)
-    }
+    use groma_harness::testing::Tried;
 
     #[test]
     fn the_placement_demands_the_proof_whatever_cpu_the_other_side_has() {

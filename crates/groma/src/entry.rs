@@ -41,7 +41,7 @@ impl Program {
             Ok(cli) => cli,
             Err(error) => return ExitCode::from(refuse(&self, error)),
         };
-        match commands::run(&self, cli) {
+        match crate::commands::run(&self, cli) {
             Ok(code) => ExitCode::from(code),
             Err(error) => {
                 // The reader closed the pipe because it has read enough.

@@ -52,17 +52,3 @@ fn turns(n: u64) -> u64 {
     }
     n
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use groma_harness::testing::try_out;
-
-    #[test]
-    fn takes_time_that_grows_with_the_turns() {
-        let tried = try_out(&BENCH, &[], None).expect("loops everywhere");
-        assert!(tried.samples("") >= 3);
-        assert!(tried.iterations > 10_000);
-        assert!(tried.proven("time of 2k iterations over time of k") > 1.5);
-    }
-}

@@ -55,18 +55,3 @@ fn run(ctx: &mut Ctx) -> Outcome {
     ctx.prove("share of reads at which the clock had moved", &format!("{least:.1e} or more"), share, least..=1.0);
     Ok(())
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use groma_harness::testing::try_out;
-
-    #[test]
-    fn time_passes_and_never_backwards() {
-        let tried = try_out(&BENCH, &[], None).expect("every system has a clock");
-        assert!(tried.samples("") >= 3);
-        assert!(tried.iterations > 1000);
-        assert_eq!(tried.proven("reads that ran backwards"), 0.0);
-        assert!(tried.proven("share of reads at which the clock had moved") > 0.0);
-    }
-}

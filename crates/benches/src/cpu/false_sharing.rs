@@ -165,21 +165,6 @@ fn run(ctx: &mut Ctx) -> Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use groma_harness::testing::try_out;
-
-    #[test]
-    fn no_write_is_lost() {
-        for op in ["add", "store"] {
-            let tried = match try_out(&BENCH, &[("op", op)], None) {
-                Err(BenchError::Unsupported(why)) => return eprintln!("skipped: {why}"),
-                tried => tried.expect("shared memory"),
-            };
-            assert_eq!(tried.proven("writes that the words do not hold"), 0.0);
-            assert_eq!(tried.proven("sides that were found on another CPU"), 0.0);
-            let stated = |name: &str| tried.result.series(name).is_some_and(|s| s.values[0] > 0.0);
-            assert_eq!(stated("shared"), stated("apart"));
-        }
-    }
 
     #[test]
     fn a_batch_writes_its_numbers() {

@@ -138,25 +138,6 @@ fn run(ctx: &mut Ctx) -> Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use groma_harness::testing::try_out;
-
-    #[test]
-    fn every_generator_draws_numbers() {
-        for kind in ["drand48", "lrand48", "rand", "random", "getrandom"] {
-            let tried = match try_out(&BENCH, &[("kind", kind)], None) {
-                Ok(tried) => tried,
-                Err(BenchError::Unsupported(_)) if kind == "getrandom" => continue,
-                Err(stop) => panic!("{kind}: {stop}"),
-            };
-            assert!(tried.samples("") >= 3 && tried.iterations > 10);
-            tried.proven("standard deviations of the mean from the middle");
-            tried.proven("intervals whose sum was impossible, or calls that failed");
-            if kind != "getrandom" {
-                tried.proven("first numbers after equal seeds that differ");
-                tried.proven("first numbers after unequal seeds that differ");
-            }
-        }
-    }
 
     #[test]
     fn a_mean_off_its_place_is_told() {

@@ -112,22 +112,6 @@ fn run(ctx: &mut Ctx) -> Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use groma_harness::testing::try_out;
-
-    #[test]
-    fn all_are_loaded_and_stored_beside_aligned_ones() {
-        for kind in ["line", "page"] {
-            for op in ["load", "store"] {
-                let tried = match try_out(&BENCH, &[("kind", kind), ("op", op)], None) {
-                    Err(BenchError::Unsupported(why)) => return println!("skipped: {why}"),
-                    tried => tried.expect("memory"),
-                };
-                assert!(tried.samples("split") >= 3);
-                assert_eq!(tried.samples("split"), tried.samples("aligned"));
-                assert_eq!(tried.proven("intervals whose loads or stores were wrong"), 0.0);
-            }
-        }
-    }
 
     #[test]
     fn places_cross_what_they_say() {

@@ -214,19 +214,9 @@ mod tests {
     use super::*;
     use groma_harness::model::WorkerKind;
     use groma_harness::sys::thread;
-    use groma_harness::testing::{try_group, try_out};
+    use groma_harness::testing::try_group;
 
     const SWITCHES: &str = "context switches per hand-over, both tasks";
-
-    #[test]
-    fn every_hand_over_switches() {
-        for kind in ["thread", "process"] {
-            let tried = try_out(&BENCH, &[("kind", kind)], None).expect("two tasks");
-            assert!(tried.samples("turns") >= 3 && tried.samples("calls") >= 3);
-            assert!(tried.proven(SWITCHES) < 1.5, "{kind}: {:?}", tried.result.output.proofs);
-            assert_eq!(tried.proven("tasks that left well"), 1.0);
-        }
-    }
 
     #[test]
     fn several_pairs_take_turns_at_once() {

@@ -318,28 +318,10 @@ mod tests {
     use groma_harness::testing::{try_group, try_out};
 
     const SWITCHES: &str = "context switches per hand-over, all tasks";
-    const LEFT_WELL: &str = "tasks that left well, their working sets as touched";
 
     #[test]
     fn a_working_set_has_all_of_its_bytes() {
         assert_eq!([0, 1, 64, 65, 16 << 10, 256 << 10].map(lines_of), [0, 1, 1, 2, 256, 4096]);
-    }
-
-    #[test]
-    fn every_hand_over_switches() {
-        for kind in ["process", "thread"] {
-            for (tasks, working_set, access) in [("2", "0", "read"), ("5", "4K", "update"), ("8", "100", "read")] {
-                let chosen = [("kind", kind), ("tasks", tasks), ("working_set", working_set), ("access", access)];
-                let tried = try_out(&BENCH, &chosen, None).expect("pipes and tasks");
-                for series in ["ring", "hot", "rotating"] {
-                    assert!(tried.samples(series) >= 3);
-                    let per_iter = tried.result.series(series).map(|s| s.per_iter);
-                    assert_eq!(per_iter, tasks.parse().ok(), "{series}");
-                }
-                assert!(tried.proven(SWITCHES) < 1.5, "{kind} {tasks}: {:?}", tried.result.output.proofs);
-                assert_eq!(Some(tried.proven(LEFT_WELL)), tasks.parse().ok());
-            }
-        }
     }
 
     #[test]

@@ -215,21 +215,6 @@ fn switches_per_yield(trips: u64, yields: u64, switches: u64) -> Result<Option<f
 mod tests {
     use super::*;
     use groma_harness::sys::thread;
-    use groma_harness::testing::try_out;
-
-    #[test]
-    fn every_yield_switches_or_the_ratio_is_told() {
-        match try_out(&BENCH, &[], None) {
-            Ok(tried) => {
-                assert!(tried.samples("turns") >= 3 && tried.samples("alone") >= 3);
-                assert!(tried.proven("context switches per yield of this thread") >= SWITCHING);
-                assert!(tried.proven("context switches of the other thread per trip") >= SWITCHING);
-                assert_eq!(tried.proven("turns of the other thread while it slept"), 0.0);
-            }
-            Err(BenchError::Unsupported(why)) => println!("skipped: {why}"),
-            Err(stop) => panic!("{stop}"),
-        }
-    }
 
     #[test]
     fn only_yields_that_switched_are_timed() {

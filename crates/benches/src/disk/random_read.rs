@@ -55,16 +55,3 @@ fn run(ctx: &mut Ctx) -> Outcome {
     })?;
     target.prove_disk(ctx, REQUEST)
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::disk::tests::on_a_file;
-
-    #[test]
-    fn every_read_comes_from_a_disk() {
-        let Some(tried) = on_a_file(&BENCH, &[]) else { return };
-        assert!(tried.samples("") >= 3);
-        assert!(tried.proven("bytes that came from a disk, of those asked for") >= 0.99);
-    }
-}

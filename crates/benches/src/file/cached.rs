@@ -132,46 +132,6 @@ pub(super) fn whole(n: usize, wanted: usize) -> Outcome {
 }
 
 #[cfg(test)]
-pub(super) mod testing {
-    use crate::scratch::testing::Place;
-    use groma_harness::Benchmark;
-    use groma_harness::model::WorkerKind;
-    use groma_harness::prelude::*;
-    use groma_harness::testing::{Tried, try_group, try_out};
-
-    fn holds_for(tried: &Tried) {
-        assert_eq!(tried.proven("share of the file in memory before and after"), 1.0);
-        tried.proven("faults that waited for a disk");
-        tried.proven("blocks read from a disk");
-    }
-
-    /// All proofs hold for each word of a parameter: alone, where an iteration has the given number
-    /// of bytes, on a tmpfs, and in a worker group.
-    pub(in crate::file) fn holds(bench: &Benchmark, parameter: &str, words: &[(&str, f64)]) {
-        for (word, per_iter) in words {
-            let chosen = [(parameter, *word), ("size", "1M")];
-            let place = Place::new();
-            let tried = try_out(bench, &chosen, Some(place.path())).expect("a file");
-            assert!(tried.samples("") >= 3);
-            assert_eq!(tried.result.series("").map(|s| s.per_iter), Some(*per_iter));
-            holds_for(&tried);
-            for object in ["private", "shared"] {
-                let mut chosen = chosen.to_vec();
-                chosen.push(("object", object));
-                holds_for(&try_group(bench, &chosen, Some(place.path()), 2, WorkerKind::Threads).expect("files"));
-            }
-            let mut chosen = chosen.to_vec();
-            chosen.push(("where", "tmpfs"));
-            match try_out(bench, &chosen, Some(place.path())) {
-                Ok(tried) => holds_for(&tried),
-                Err(BenchError::Failed(why)) => panic!("{why}"),
-                Err(stop) => eprintln!("skipped: {stop}"),
-            }
-        }
-    }
-}
-
-#[cfg(test)]
 mod tests {
     use super::*;
 

@@ -101,15 +101,3 @@ fn run(ctx: &mut Ctx) -> Outcome {
 fn offsets(cached: &Cached) -> impl Iterator<Item = u64> + Clone + use<> {
     (0..cached.map.len() as u64).step_by(BLOCK)
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::file::cached::testing::holds;
-
-    #[test]
-    fn all_of_the_file_arrives() {
-        let kinds = ["copy_file_range", "sendfile", "read_write"].map(|kind| (kind, 65536.0));
-        holds(&BENCH, "kind", &kinds);
-    }
-}

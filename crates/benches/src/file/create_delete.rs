@@ -103,15 +103,6 @@ mod tests {
     use groma_harness::testing::try_out;
 
     #[test]
-    fn the_directory_is_as_full_as_before_and_goes() {
-        ring::testing::holds(
-            &BENCH,
-            ["create", "delete"],
-            &[&[("size", "0")], &[("size", "10K"), ("entries", "1000")]],
-        );
-    }
-
-    #[test]
     fn a_directory_that_is_there_already_is_refused() {
         let place = Place::new();
         let taken = place.path().join("member-0");

@@ -76,20 +76,3 @@ fn run(ctx: &mut Ctx) -> Outcome {
     ctx.prove("files left in the directory", "0", left as f64, 0.0..=0.0);
     Ok(())
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::scratch::testing::Place;
-    use groma_harness::testing::try_out;
-
-    #[test]
-    fn all_of_it_comes_back_and_nothing_stays() {
-        for size in ["0", "10K", "100K"] {
-            let place = Place::new();
-            let tried = try_out(&BENCH, &[("size", size)], Some(place.path())).expect("files");
-            assert!(tried.samples("") >= 3);
-            assert_eq!(tried.proven("files left in the directory"), 0.0);
-        }
-    }
-}

@@ -182,25 +182,3 @@ impl Device {
         }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::scratch::testing::Place;
-    use groma_harness::testing::try_out;
-
-    #[test]
-    fn what_was_written_last_is_there_and_the_device_has_written() {
-        for kind in ["append", "overwrite", "create", "replace"] {
-            let place = Place::new();
-            let tried = match try_out(&BENCH, &[("kind", kind)], Some(place.path())) {
-                Err(BenchError::Unsupported(why)) => return eprintln!("skipped: {why}"),
-                tried => tried.expect("a disk"),
-            };
-            assert!(tried.samples("") >= 3);
-            assert_eq!(tried.proven("last operations that can be read back"), 1.0);
-            assert!(tried.result.output.proofs.iter().all(|p| p.holds), "{:?}", tried.result.output.proofs);
-        }
-        assert!(all(PIECE - 1).is_err());
-    }
-}

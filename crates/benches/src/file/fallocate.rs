@@ -80,19 +80,6 @@ fn refused(error: std::io::Error) -> BenchError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scratch::testing::Place;
-    use groma_harness::testing::try_out;
-
-    #[test]
-    fn the_room_is_there() {
-        for size in ["4K", "1M"] {
-            let place = Place::new();
-            match try_out(&BENCH, &[("size", size)], Some(place.path())) {
-                Ok(tried) => assert!(tried.proven("least share of the room that the file then had") >= 1.0),
-                Err(stop) => assert!(matches!(stop, BenchError::Unsupported(_)), "{stop}"),
-            }
-        }
-    }
 
     #[test]
     fn a_file_system_that_cannot_is_no_failure() {

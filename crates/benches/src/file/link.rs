@@ -96,14 +96,3 @@ impl Maker for Names<'_> {
         Ok(kind_is_right && std::fs::metadata(path)?.ino() == self.inode)
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_name_leads_to_the_file() {
-        let series = ["link", "unlink"];
-        ring::testing::holds(&BENCH, series, &[&[("kind", "hard")], &[("kind", "symbolic"), ("entries", "1000")]]);
-    }
-}

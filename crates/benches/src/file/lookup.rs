@@ -145,19 +145,9 @@ impl Fresh {
 mod tests {
     use super::*;
     use crate::scratch::testing::Place;
-    use groma_harness::testing::try_out;
+
     use std::collections::BTreeSet;
     use std::ffi::CString;
-
-    #[test]
-    fn every_name_is_asked_for_and_answered_as_it_must_be() {
-        for kind in ["hit", "negative", "negative_new"] {
-            let place = Place::new();
-            let tried = try_out(&BENCH, &[("kind", kind), ("entries", "100")], Some(place.path())).expect("names");
-            assert!(tried.samples("") >= 3);
-            assert_eq!(tried.proven("calls of 100 that the kernel was asked for"), 100.0);
-        }
-    }
 
     #[test]
     fn fresh_names_do_not_repeat() {

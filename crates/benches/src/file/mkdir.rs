@@ -65,13 +65,3 @@ impl Maker for Directories {
         Ok(std::fs::symlink_metadata(path)?.is_dir() && std::fs::read_dir(path)?.next().is_none())
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_is_made_and_not_removed_is_there() {
-        ring::testing::holds(&BENCH, ["mkdir", "rmdir"], &[&[], &[("entries", "1000")]]);
-    }
-}

@@ -96,7 +96,9 @@ fn directory_of_object(ctx: &mut Ctx) -> Result<Scratch, BenchError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use groma_harness::testing::{try_out, try_unchecked};
+    use crate::scratch::testing::Place;
+    use groma_harness::model::WorkerKind;
+    use groma_harness::testing::{try_group, try_out, try_unchecked};
     use std::fs::File;
     use std::os::fd::AsRawFd;
     use std::path::PathBuf;
@@ -159,5 +161,19 @@ mod tests {
         let path = PathBuf::from(format!("/proc/self/fd/{}", root.as_raw_fd()));
         let tried = try_out(&rename::BENCH, &[("where", "tmpfs")], Some(&path)).map(|_| ());
         assert_eq!(tried, Err(BenchError::Unsupported("the work directory is on tmpfs itself".to_owned())));
+    }
+
+    #[test]
+    fn members_have_files_of_their_own_or_share_them() {
+        let names = [&create_delete::BENCH, &mkdir::BENCH, &link::BENCH].map(|bench| (bench, ("entries", "100")));
+        let bytes = [&reread::BENCH, &mmap_reread::BENCH, &pread_random::BENCH, &copy::BENCH];
+        for (bench, size) in names.into_iter().chain(bytes.map(|bench| (bench, ("size", "1M")))) {
+            for object in ["private", "shared"] {
+                let place = Place::new();
+                let chosen = [("object", object), size];
+                let tried = try_group(bench, &chosen, Some(place.path()), 2, WorkerKind::Threads);
+                assert!(tried.is_ok(), "{} {object}: {tried:?}", bench.info.id);
+            }
+        }
     }
 }

@@ -69,14 +69,3 @@ fn run(ctx: &mut Ctx) -> Outcome {
 fn first_word(bytes: &[u8]) -> u64 {
     bytes.first_chunk().map_or(0, |word| u64::from_ne_bytes(*word))
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::file::cached::testing::holds;
-
-    #[test]
-    fn every_block_is_the_one_asked_for() {
-        holds(&BENCH, "size", &[("1M", 1.0)]);
-    }
-}

@@ -64,20 +64,3 @@ fn run(ctx: &mut Ctx) -> Outcome {
     ctx.prove("names per reading", &format!("{all}"), per_reading, all..=all);
     Ok(())
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::scratch::testing::Place;
-    use groma_harness::testing::try_out;
-
-    #[test]
-    fn all_names_come_in_every_reading() {
-        for entries in ["16", "1000", "3000"] {
-            let place = Place::new();
-            let tried = try_out(&BENCH, &[("entries", entries)], Some(place.path())).expect("names");
-            assert!(tried.samples("") >= 3);
-            assert_eq!(tried.proven("names per reading"), entries.parse::<f64>().expect("a number") + 2.0);
-        }
-    }
-}

@@ -124,23 +124,3 @@ fn inode(path: &Path) -> Result<Option<u64>, BenchError> {
         found => Ok(Some(found.context("looking at a name")?.ino())),
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::scratch::testing::Place;
-    use groma_harness::testing::try_out;
-
-    #[test]
-    fn the_file_is_where_the_renames_leave_it() {
-        for kind in ["same_dir", "cross_dir", "over"] {
-            for entries in ["16", "1000"] {
-                let place = Place::new();
-                let chosen = [("kind", kind), ("entries", entries)];
-                let tried = try_out(&BENCH, &chosen, Some(place.path())).expect("files");
-                assert!(tried.samples("") >= 3);
-                assert_eq!(tried.proven("names that are not as the renames must leave them"), 0.0);
-            }
-        }
-    }
-}

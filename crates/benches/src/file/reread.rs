@@ -110,14 +110,3 @@ fn run(ctx: &mut Ctx) -> Outcome {
     work::once_each(ctx, "bytes read per byte credited", done.count(), credited);
     cached.prove(ctx)
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::file::cached::testing::holds;
-
-    #[test]
-    fn all_of_the_file_is_in_memory_and_comes_as_it_was_written() {
-        holds(&BENCH, "mode", &[("read", 65536.0), ("read_sum", 65536.0), ("open_close", 1_048_576.0)]);
-    }
-}

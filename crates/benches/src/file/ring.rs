@@ -141,38 +141,3 @@ impl<'s, M: Maker> Ring<'s, M> {
         Ok(whole)
     }
 }
-
-#[cfg(test)]
-pub(super) mod testing {
-    use crate::scratch::testing::Place;
-    use groma_harness::Benchmark;
-    use groma_harness::model::WorkerKind;
-    use groma_harness::prelude::*;
-    use groma_harness::testing::{try_group, try_out};
-
-    const WHOLE: &str = "names with what was made under them, of those that should be there";
-
-    /// All proofs hold for each of these choices alone, and for a worker group with separate
-    /// directories or a shared one.
-    pub(in crate::file) fn holds(bench: &Benchmark, series: [&str; 2], choices: &[&[(&str, &str)]]) {
-        for choice in choices {
-            let place = Place::new();
-            let tried = try_out(bench, choice, Some(place.path())).expect("names");
-            assert!(series.iter().all(|name| tried.samples(name) >= 3));
-            assert_eq!(tried.proven(WHOLE), 1.0);
-            assert!(tried.result.output.facts.iter().any(|f| f.key == "work_dir.fs"));
-        }
-        for object in ["private", "shared"] {
-            let place = Place::new();
-            let chosen = [("object", object), ("entries", "100")];
-            let tried = try_group(bench, &chosen, Some(place.path()), 2, WorkerKind::Threads);
-            assert_eq!(tried.expect("names").proven(WHOLE), 1.0);
-        }
-        let place = Place::new();
-        match try_out(bench, &[("where", "tmpfs"), ("entries", "100")], Some(place.path())) {
-            Ok(tried) => assert_eq!(tried.proven(WHOLE), 1.0),
-            Err(BenchError::Failed(why)) => panic!("{why}"),
-            Err(stop) => eprintln!("skipped: {stop}"),
-        }
-    }
-}

@@ -112,24 +112,6 @@ mod tests {
     use groma_harness::testing::try_out;
 
     #[test]
-    fn every_request_has_its_whole_response() {
-        for size in ["0", "1K", "1M"] {
-            for connection in ["keep_alive", "close"] {
-                for from in ["memory", "file"] {
-                    let chosen = [("size", size), ("connection", connection), ("from", from)];
-                    let tried = try_out(&BENCH, &chosen, None).expect("loopback");
-                    assert!(tried.samples("") >= 3);
-                    assert_eq!(tried.proven("whole responses of status 200 per request"), 1.0);
-                    assert_eq!(tried.proven("bodies that the server sent per request"), 1.0);
-                    assert_eq!(tried.proven("exit code of the other side"), 0.0);
-                    tried.proven("segments that the client sent again");
-                    assert!(tried.result.series("cpu_server").is_some_and(|s| s.values.len() == 1));
-                }
-            }
-        }
-    }
-
-    #[test]
     fn a_body_that_no_server_has_is_unsupported() {
         assert!(matches!(try_out(&BENCH, &[("size", "1G")], None), Err(BenchError::Unsupported(_))));
     }

@@ -72,14 +72,3 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let there = Counters { input: forth, output: back };
     trip::measure(ctx, &mut here, || Ok(there))
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::ipc::trip::testing::every_round_trip_switches;
-
-    #[test]
-    fn every_round_trip_switches_on_both_sides() {
-        every_round_trip_switches(&BENCH, &[], None);
-    }
-}

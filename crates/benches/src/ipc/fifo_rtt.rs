@@ -48,19 +48,3 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let (mut here, there) = Stream::ends(make("there")?, make("back")?, message);
     trip::measure(ctx, &mut here, || Ok(there))
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::ipc::trip::testing::every_round_trip_switches;
-
-    use crate::scratch::testing::Place;
-
-    #[test]
-    fn every_round_trip_switches_on_both_sides_and_no_fifo_stays() {
-        for size in ["1", "64K"] {
-            let place = Place::new();
-            every_round_trip_switches(&BENCH, &[("size", size)], Some(place.path()));
-        }
-    }
-}

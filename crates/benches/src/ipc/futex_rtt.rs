@@ -95,12 +95,6 @@ fn run(ctx: &mut Ctx) -> Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ipc::trip::testing::every_round_trip_switches;
-
-    #[test]
-    fn every_round_trip_switches_on_both_sides() {
-        every_round_trip_switches(&BENCH, &[], None);
-    }
 
     #[test]
     fn a_number_out_of_turn_is_an_error() {

@@ -106,19 +106,3 @@ fn run(ctx: &mut Ctx) -> Outcome {
     };
     trip::measure(ctx, &mut here, there)
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::ipc::trip::testing::every_round_trip_switches;
-
-    use crate::scratch::testing::Place;
-
-    #[test]
-    fn every_round_trip_switches_on_both_sides_and_no_file_stays() {
-        for kind in ["record", "open-file", "flock"] {
-            let place = Place::new();
-            every_round_trip_switches(&BENCH, &[("kind", kind)], Some(place.path()));
-        }
-    }
-}

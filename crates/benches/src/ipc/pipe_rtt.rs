@@ -50,16 +50,3 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let (mut here, there) = Stream::ends(pipes.0, pipes.1, message(ctx)?);
     trip::measure(ctx, &mut here, || Ok(there))
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::ipc::trip::testing::every_round_trip_switches;
-
-    #[test]
-    fn every_round_trip_switches_on_both_sides() {
-        for size in ["1", "64K"] {
-            every_round_trip_switches(&BENCH, &[("size", size)], None);
-        }
-    }
-}

@@ -69,17 +69,3 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let (mut here, there) = (end(0), end(1));
     trip::measure(ctx, &mut here, || Ok(there))
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::ipc::trip::testing::answered;
-    use groma_harness::testing::try_out;
-
-    #[test]
-    fn every_round_trip_is_answered() {
-        let tried = try_out(&BENCH, &[], None).expect("semaphores");
-        assert!(tried.samples("") >= 3);
-        answered(&tried);
-    }
-}

@@ -93,20 +93,3 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let there = Words { input: forth, output: back, received: 0, sent: 0 };
     trip::measure(ctx, &mut here, || Ok(there))
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::ipc::trip::testing::answered;
-    use groma_harness::testing::try_out;
-
-    #[test]
-    fn every_round_trip_is_answered() {
-        let tried = match try_out(&BENCH, &[], None) {
-            Err(BenchError::Unsupported(why)) => return eprintln!("skipped: {why}"),
-            tried => tried.expect("shared memory"),
-        };
-        assert!(tried.samples("") >= 3);
-        answered(&tried);
-    }
-}

@@ -148,29 +148,6 @@ pub(crate) fn measure<E: End>(ctx: &mut Ctx, here: &mut impl End, there: impl Fn
     Ok(())
 }
 
-/// Shared by the tests of all round trips.
-#[cfg(test)]
-pub(crate) mod testing {
-    use crate::proofs::testing::try_on_one_cpu;
-    use groma_harness::prelude::*;
-    use std::path::Path;
-
-    /// Tries it on one CPU, where every round trip takes two context switches. `Unsupported` is
-    /// printed, and passes.
-    pub(crate) fn every_round_trip_switches(bench: &Benchmark, chosen: &[(&str, &str)], dir: Option<&Path>) {
-        match try_on_one_cpu(bench, chosen, dir) {
-            Err(BenchError::Unsupported(why)) => eprintln!("skipped: {why}"),
-            tried => answered(&tried.expect("a round trip")),
-        }
-    }
-
-    /// Asserts that the peer has answered all messages and exited with code 0.
-    pub(crate) fn answered(tried: &groma_harness::testing::Tried) {
-        assert_eq!(tried.proven("exit code of the other side"), 0.0);
-        assert_eq!(tried.proven("round trips that the other side did not answer"), 0.0);
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -53,18 +53,3 @@ fn run(ctx: &mut Ctx) -> Outcome {
     entry::asks_the_kernel(ctx, body);
     Ok(())
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use groma_harness::testing::try_out;
-
-    const ASKED: &str = "calls of 100 that the kernel was asked for";
-
-    #[test]
-    fn every_pair_enters_the_kernel() {
-        let tried = try_out(&BENCH, &[], None).expect("an event counter");
-        assert!(tried.samples("") >= 3);
-        assert_eq!(tried.proven(ASKED), 100.0);
-    }
-}

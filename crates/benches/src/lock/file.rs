@@ -89,25 +89,10 @@ fn excludes(ctx: &mut Ctx, file: &LockFile, look: impl Fn() -> io::Result<bool>)
 #[cfg(test)]
 mod tests {
     use super::*;
-    use groma_harness::testing::try_out;
-
-    const ASKED: &str = "calls of 100 that the kernel was asked for";
 
     use crate::scratch::testing::Place;
     use groma_harness::model::WorkerKind;
     use groma_harness::testing::try_group;
-
-    #[test]
-    fn every_pair_enters_the_kernel_and_excludes() {
-        for kind in ["record", "open-file", "flock"] {
-            let place = Place::new();
-            let tried = try_out(&BENCH, &[("kind", kind)], Some(place.path())).expect("locks on files");
-            assert!(tried.samples("") >= 3);
-            assert_eq!(tried.proven(ASKED), 100.0);
-            assert_eq!(tried.proven("locks that another process found held"), 1.0);
-            assert_eq!(tried.proven("locks that another process found held afterwards"), 0.0);
-        }
-    }
 
     #[test]
     fn a_worker_group_shares_a_file_but_not_by_flock() {

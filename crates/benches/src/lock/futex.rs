@@ -90,24 +90,10 @@ fn measure(ctx: &mut Ctx, expected: isize, call: impl Fn() -> isize) -> Outcome 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use groma_harness::testing::try_out;
-
-    const ASKED: &str = "calls of 100 that the kernel was asked for";
 
     use crate::scratch::testing::Place;
     use groma_harness::model::WorkerKind;
     use groma_harness::testing::try_group;
-
-    #[test]
-    fn every_call_enters_the_kernel() {
-        for op in ["wake", "wait"] {
-            for key in ["private", "shared"] {
-                let tried = try_out(&BENCH, &[("op", op), ("key", key)], Some(&std::env::temp_dir())).expect("futexes");
-                assert!(tried.samples("") >= 3);
-                assert_eq!(tried.proven(ASKED), 100.0);
-            }
-        }
-    }
 
     #[test]
     fn a_worker_group_shares_a_word() {

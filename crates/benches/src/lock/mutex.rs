@@ -79,20 +79,3 @@ fn run(ctx: &mut Ctx) -> Outcome {
     ctx.prove("threads that slept beside it", "1", f64::from(u8::from(slept)), 1.0..=1.0);
     outcome
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use groma_harness::testing::try_out;
-
-    const ASKED: &str = "calls of 100 that the kernel was asked for";
-
-    #[test]
-    fn the_kernel_is_never_asked() {
-        for process in ["threaded", "single"] {
-            let tried = try_out(&BENCH, &[("process", process)], None).expect("a mutex");
-            assert!(tried.samples("") >= 3);
-            assert_eq!(tried.proven(ASKED), 0.0);
-        }
-    }
-}

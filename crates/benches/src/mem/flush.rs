@@ -170,25 +170,6 @@ mod tests {
     use groma_harness::testing::try_out;
 
     #[test]
-    fn lines_of_every_state_are_managed() {
-        for op in ["evict", "clean"] {
-            for state in ["clean", "dirty", "absent"] {
-                let tried = match try_out(&BENCH, &[("op", op), ("state", state)], None) {
-                    Ok(tried) => tried,
-                    Err(BenchError::Unsupported(why)) => return println!("skipped: {why}"),
-                    Err(stop) => panic!("{op} {state}: {stop}"),
-                };
-                for series in ["", SERIAL, RELOAD] {
-                    assert!(tried.samples(series) >= 3);
-                    let iters = tried.result.series(series).map_or(0, |s| s.iters);
-                    assert!((1..=BATCHES as u64).contains(&iters), "{series}: {iters}");
-                }
-                assert_eq!(tried.proven("modifications that were lost"), 0.0);
-            }
-        }
-    }
-
-    #[test]
     fn an_instruction_of_another_architecture_is_refused() {
         let foreign = if cfg!(target_arch = "x86_64") { "dc_civac" } else { "clflush" };
         let refused = try_out(&BENCH, &[("op", foreign)], None).expect_err("another architecture's");

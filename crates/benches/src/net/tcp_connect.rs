@@ -170,21 +170,3 @@ fn run(ctx: &mut Ctx) -> Outcome {
     }
     Ok(())
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use groma_harness::testing::try_out;
-
-    #[test]
-    fn every_connect_makes_one_connection_at_the_first_try() {
-        for acceptor in ["later", "waiting"] {
-            let tried = try_out(&BENCH, &[("acceptor", acceptor)], None).expect("loopback");
-            assert!(tried.samples("") >= 3);
-            assert_eq!(tried.proven("connections established per connect"), 1.0);
-            assert_eq!(tried.proven("connections accepted per connect"), 1.0);
-            assert_eq!(tried.proven("segments that TCP sent again, handshakes included"), 0.0);
-            assert_eq!(tried.proven("exit code of the other side"), 0.0);
-        }
-    }
-}

@@ -131,21 +131,3 @@ fn run(ctx: &mut Ctx) -> Outcome {
     }
     Ok(())
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use groma_harness::testing::try_out;
-
-    #[test]
-    fn every_exchange_has_a_connection_of_its_own() {
-        for close in ["reset", "orderly"] {
-            let tried = try_out(&BENCH, &[("close", close)], None).expect("loopback");
-            assert!(tried.samples("") >= 3);
-            assert_eq!(tried.proven("connections established and answered per exchange"), 1.0);
-            assert_eq!(tried.proven("requests that the other side counted per exchange"), 1.0);
-            assert_eq!(tried.proven("segments that TCP sent again, handshakes included"), 0.0);
-            assert_eq!(tried.proven("exit code of the other side"), 0.0);
-        }
-    }
-}

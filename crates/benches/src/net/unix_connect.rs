@@ -88,21 +88,3 @@ fn run(ctx: &mut Ctx) -> Outcome {
     ctx.prove("the queue is empty", "1", idle, 1.0..=1.0);
     Ok(())
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::scratch::testing::Place;
-    use groma_harness::testing::try_out;
-
-    #[test]
-    fn every_connect_is_accepted() {
-        let place = Place::new();
-        for name in ["abstract", "path"] {
-            let tried = try_out(&BENCH, &[("name", name)], Some(place.path())).expect("Unix sockets");
-            assert!(tried.samples("") >= 3);
-            assert_eq!(tried.proven("connections accepted per connect"), 1.0);
-            assert_eq!(tried.proven("the queue is empty"), 1.0);
-        }
-    }
-}

@@ -97,28 +97,3 @@ fn pidfd<'a>(children: &'a Children, task: &'a Task<'a>) -> Variant<'a> {
         Ok(())
     })
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use groma_harness::testing::try_out;
-
-    #[test]
-    fn every_kind_leaves_with_its_code_and_counts_where_it_should() {
-        for kind in ["fork", "vm_vfork", "pidfd"] {
-            let tried = match try_out(&BENCH, &[("kind", kind)], None) {
-                Err(BenchError::Unsupported(why) | BenchError::Denied(why)) => {
-                    eprintln!("not tried: {why}");
-                    continue;
-                }
-                tried => tried.expect("clone3"),
-            };
-            assert!(tried.samples("") >= 3);
-            assert_eq!(tried.proven("children that left with code 42, per iteration"), 1.0);
-            match kind {
-                "vm_vfork" => assert_eq!(tried.proven(COUNTED), 1.0),
-                _ => assert_eq!(tried.proven(COUNTED_IN_COPY), 0.0),
-            }
-        }
-    }
-}

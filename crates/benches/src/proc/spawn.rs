@@ -44,20 +44,3 @@ fn run(ctx: &mut Ctx) -> Outcome {
     state_parent(ctx);
     measure_children(ctx, Some(&mut witness), || command.posix_spawn())
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::proc::tests::Dir;
-    use groma_harness::testing::try_out;
-
-    #[test]
-    fn every_child_writes_its_byte_and_nothing_stays() {
-        let dir = Dir::new("spawn");
-        let tried = try_out(&BENCH, &[], Some(dir.path())).expect("posix_spawn");
-        assert!(tried.samples("") >= 3);
-        assert_eq!(tried.proven("bytes that children wrote, per iteration"), 1.0);
-        assert_eq!(tried.proven("children that left with code 42, per iteration"), 1.0);
-        assert!(dir.is_empty());
-    }
-}

@@ -64,17 +64,3 @@ fn run(ctx: &mut Ctx) -> Outcome {
     ctx.prove("children that counted in our memory, per child that was to", "exactly 1", each, 1.0..=1.0);
     Ok(())
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use groma_harness::testing::try_out;
-
-    #[test]
-    fn every_child_shares_memory_and_leaves_with_its_code() {
-        let tried = try_out(&BENCH, &[], None).expect("clone");
-        assert!(tried.samples("") >= 3 && tried.samples("first") >= 3);
-        assert_eq!(tried.proven("children that left with code 42, per iteration"), 1.0);
-        assert_eq!(tried.proven("children that counted in our memory, per child that was to"), 1.0);
-    }
-}

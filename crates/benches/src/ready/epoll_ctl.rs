@@ -71,19 +71,3 @@ fn run(ctx: &mut Ctx) -> Outcome {
     ctx.prove("sets that were in the end as they should be", "1", f64::from(u8::from(right)), 1.0..=1.0);
     Ok(())
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use groma_harness::testing::try_out;
-
-    #[test]
-    fn every_change_is_made() {
-        for op in ["add_del", "mod"] {
-            let tried = try_out(&BENCH, &[("op", op), ("count", "10")], None).expect("epoll");
-            assert!(tried.samples("") >= 3, "{op}");
-            assert_eq!(tried.proven("sets that were in the end as they should be"), 1.0, "{op}");
-            assert_eq!(tried.proven("calls of 100 that the kernel was asked for"), 100.0, "{op}");
-        }
-    }
-}

@@ -176,23 +176,6 @@ fn measure<A: Asking>(ctx: &mut Ctx, over: impl FnOnce(&[BorrowedFd<'_>]) -> Res
 #[cfg(test)]
 mod tests {
     use super::*;
-    use groma_harness::testing::try_out;
-
-    /// Every call, with every kind of object and every pattern, reports what was made ready.
-    #[test]
-    fn what_was_made_ready_is_told() {
-        for bench in [&select::BENCH, &poll::BENCH, &epoll::BENCH] {
-            for kind in ["pipe", "unix", "tcp", "eventfd", "timerfd"] {
-                for ready in ["none", "first", "last", "all"] {
-                    let tried = try_out(bench, &[("count", "10"), ("kind", kind), ("ready", ready)], None);
-                    let tried = tried.unwrap_or_else(|stop| panic!("{} {kind} {ready}: {stop}", bench.info.id));
-                    assert!(tried.samples("") >= 3);
-                    assert_eq!(tried.proven("descriptors of which the last answer told the wrong thing"), 0.0);
-                    assert_eq!(tried.proven("calls of 100 that the kernel was asked for"), 100.0);
-                }
-            }
-        }
-    }
 
     #[test]
     fn every_thing_is_one_of_its_own() {

@@ -100,24 +100,3 @@ fn run(ctx: &mut Ctx) -> Outcome {
     }
     Ok(())
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::proofs::testing::try_on_one_cpu;
-
-    #[test]
-    fn every_call_is_answered_once_by_a_server_that_slept() {
-        for transport in ["tcp", "udp"] {
-            let tried = try_on_one_cpu(&BENCH, &[("transport", transport)], None).expect("loopback");
-            for series in ["", "bare"] {
-                assert!(tried.samples(series) >= 3);
-            }
-            assert_eq!(tried.proven("answers compared per call"), 1.0);
-            assert_eq!(tried.proven("exit code of the other side"), 0.0);
-            assert!(tried.proven("calls or segments sent again") <= 2.0);
-            let counted = tried.result.output.proofs.iter().any(|p| p.name.starts_with("bytes that TCP received"));
-            assert!(!counted || tried.proven("bytes that TCP received per byte expected") == 1.0);
-        }
-    }
-}

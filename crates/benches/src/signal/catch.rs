@@ -75,19 +75,3 @@ fn run(ctx: &mut Ctx) -> Outcome {
     work::once_each(ctx, "checks answered per check credited", checked, ctx.iterations_of("check"));
     Ok(())
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use groma_harness::testing::try_out;
-
-    /// The only test here that sends signals, since the count of caught signals is process-wide.
-    #[test]
-    fn every_signal_sent_is_caught() {
-        let tried = try_out(&BENCH, &[], None).expect("every system has signals");
-        assert!(tried.samples("signal") >= 3);
-        assert!(tried.samples("check") >= 3);
-        assert_eq!(tried.proven("signals caught per signal credited"), 1.0);
-        assert!(tried.iterations > 100);
-    }
-}

@@ -87,20 +87,3 @@ fn run(ctx: &mut Ctx) -> Outcome {
     ctx.prove("accesses refused per access asked for", "exactly 1", each, 1.0..=1.0);
     Ok(())
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use groma_harness::testing::try_out;
-
-    #[test]
-    fn every_access_is_refused() {
-        for kind in ["write", "read", "past_end"] {
-            for stack in ["thread", "alternate"] {
-                let tried = try_out(&BENCH, &[("kind", kind), ("stack", stack)], None).expect("a page");
-                assert!(tried.samples("") >= 3, "{kind}");
-                assert_eq!(tried.proven("accesses refused per access asked for"), 1.0, "{kind}");
-            }
-        }
-    }
-}

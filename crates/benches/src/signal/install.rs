@@ -42,17 +42,3 @@ fn run(ctx: &mut Ctx) -> Outcome {
     ctx.prove("calls that replaced the other handler, per call", "exactly 1", each, 1.0..=1.0);
     Ok(())
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use groma_harness::testing::try_out;
-
-    #[test]
-    fn every_call_replaces_the_handler() {
-        let tried = try_out(&BENCH, &[], None).expect("every system has sigaction");
-        assert!(tried.samples("") >= 3);
-        assert!(tried.iterations > 100);
-        assert_eq!(tried.proven("calls that replaced the other handler, per call"), 1.0);
-    }
-}

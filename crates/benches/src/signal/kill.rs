@@ -54,16 +54,3 @@ fn run(ctx: &mut Ctx) -> Outcome {
     entry::asks_the_kernel(ctx, body);
     Ok(())
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use groma_harness::testing::try_out;
-
-    #[test]
-    fn every_call_is_answered() {
-        let tried = try_out(&BENCH, &[], None).expect("kill");
-        assert!(tried.samples("") >= 3 && tried.iterations > 100);
-        assert_eq!(tried.proven("calls of 100 that the kernel was asked for"), 100.0);
-    }
-}

@@ -69,16 +69,3 @@ fn run(ctx: &mut Ctx) -> Outcome {
     work::once_each(ctx, "pages opened per turn of the control", opened, ctx.iterations_of("protect"));
     Ok(())
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use groma_harness::testing::try_out;
-
-    #[test]
-    fn every_turn_is_refused_once() {
-        let tried = try_out(&BENCH, &[], None).expect("a page");
-        assert!(tried.samples("barrier") >= 3 && tried.samples("protect") >= 3);
-        assert_eq!(tried.proven("writes refused per turn of the barrier"), 1.0);
-    }
-}

@@ -57,23 +57,3 @@ fn run(ctx: &mut Ctx) -> Outcome {
     entry::asks_the_kernel(ctx, body);
     Ok(())
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use groma_harness::sys::fork;
-    use groma_harness::testing::try_out;
-
-    /// Runs in its own child: other tests of this process open and close descriptors in the
-    /// meantime.
-    #[test]
-    fn every_pair_gives_the_same_number() {
-        let child = fork::fork(|| {
-            let tried = try_out(&BENCH, &[], None).expect("/dev/null");
-            assert!(tried.samples("") >= 3 && tried.iterations > 100);
-            assert_eq!(tried.proven("calls of 100 that the kernel was asked for"), 100.0);
-            0
-        });
-        assert_eq!(child.expect("fork").wait().expect("wait").code(), Some(0));
-    }
-}

@@ -58,19 +58,3 @@ fn run(ctx: &mut Ctx) -> Outcome {
     ctx.prove("structures that were filled", "1", f64::from(u8::from(room.filled())), 1.0..=1.0);
     Ok(())
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::scratch::testing::Place;
-    use groma_harness::testing::try_out;
-
-    #[test]
-    fn the_structure_is_filled_and_nothing_is_left() {
-        let place = Place::new();
-        let tried = try_out(&BENCH, &[], Some(place.path())).expect("fstat");
-        assert!(tried.samples("") >= 3);
-        assert_eq!(tried.proven("structures that were filled"), 1.0);
-        assert_eq!(tried.proven("calls of 100 that the kernel was asked for"), 100.0);
-    }
-}

@@ -49,16 +49,3 @@ fn run(ctx: &mut Ctx) -> Outcome {
     });
     Ok(())
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use groma_harness::testing::try_out;
-
-    #[test]
-    fn runs_and_enters_the_kernel() {
-        let tried = try_out(&BENCH, &[], None).expect("every system has getpid");
-        assert!(tried.samples("") >= 3);
-        assert_eq!(tried.proven("calls of 100 that the kernel was asked for"), 100.0);
-    }
-}

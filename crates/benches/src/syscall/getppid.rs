@@ -63,19 +63,3 @@ fn run(ctx: &mut Ctx) -> Outcome {
     entry::asks_the_kernel(ctx, body);
     Ok(())
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use groma_harness::testing::try_out;
-
-    #[test]
-    fn runs_and_enters_the_kernel() {
-        let tried = try_out(&BENCH, &[], None).expect("every system has getppid");
-        assert!(tried.samples("") >= 3);
-        assert!(tried.iterations > 100);
-        let ratio = tried.proven("time of 2k iterations over time of k");
-        assert!(ratio > 1.5);
-        assert_eq!(tried.proven("calls of 100 that the kernel was asked for"), 100.0);
-    }
-}

@@ -69,17 +69,6 @@ fn answered_by_another(answer: isize) -> BenchError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use groma_harness::testing::try_out;
-
-    #[test]
-    fn the_kernel_says_that_there_is_no_such_call() {
-        let tried = match try_out(&BENCH, &[], None) {
-            Err(BenchError::Unsupported(why)) => return eprintln!("{why}"),
-            tried => tried.expect("a kernel"),
-        };
-        assert!(tried.samples("") >= 3 && tried.iterations > 100);
-        assert_eq!(tried.proven("calls of 100 that the kernel was asked for"), 100.0);
-    }
 
     #[test]
     fn an_answer_of_a_filter_is_told() {

@@ -56,18 +56,3 @@ fn run(ctx: &mut Ctx) -> Outcome {
     entry::asks_the_kernel(ctx, body);
     Ok(())
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::scratch::testing::Place;
-    use groma_harness::testing::try_out;
-
-    #[test]
-    fn every_position_is_reached() {
-        let place = Place::new();
-        let tried = try_out(&BENCH, &[], Some(place.path())).expect("lseek");
-        assert!(tried.samples("") >= 3 && tried.iterations > 100);
-        assert_eq!(tried.proven("calls of 100 that the kernel was asked for"), 100.0);
-    }
-}

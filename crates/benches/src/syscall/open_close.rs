@@ -60,20 +60,3 @@ fn run(ctx: &mut Ctx) -> Outcome {
     entry::asks_the_kernel(ctx, body);
     Ok(())
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::scratch::testing::Place;
-    use groma_harness::testing::try_out;
-
-    #[test]
-    fn opens_what_is_there_and_leaves_nothing() {
-        for depth in ["1", "4"] {
-            let place = Place::new();
-            let tried = try_out(&BENCH, &[("depth", depth)], Some(place.path())).expect("open and close");
-            assert!(tried.samples("") >= 3);
-            assert_eq!(tried.proven("calls of 100 that the kernel was asked for"), 100.0);
-        }
-    }
-}

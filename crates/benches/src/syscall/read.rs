@@ -62,18 +62,6 @@ fn run(ctx: &mut Ctx) -> Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use groma_harness::testing::try_out;
-
-    #[test]
-    fn the_kernel_counts_every_read() {
-        let tried = try_out(&BENCH, &[], None).expect("/dev/zero");
-        assert!(tried.samples("") >= 3);
-        assert_eq!(tried.proven("calls of 100 that the kernel was asked for"), 100.0);
-        // Not every kernel counts the calls.
-        if io_calls().is_some() {
-            assert!(tried.proven("calls that the kernel counted per iteration") >= 1.0);
-        }
-    }
 
     #[test]
     fn a_byte_too_few_ends_the_round() {

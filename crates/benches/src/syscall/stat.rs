@@ -70,18 +70,6 @@ mod tests {
     use groma_harness::testing::{try_group, try_out};
 
     #[test]
-    fn the_structure_is_filled_and_nothing_is_left() {
-        for depth in ["1", "4"] {
-            let place = Place::new();
-            let tried = try_out(&BENCH, &[("depth", depth)], Some(place.path())).expect("stat");
-            assert!(tried.samples("") >= 3);
-            assert_eq!(tried.proven("structures that were filled"), 1.0);
-            assert_eq!(tried.proven("calls of 100 that the kernel was asked for"), 100.0);
-            assert!(tried.result.output.facts.iter().any(|f| f.key == "work_dir.fs"));
-        }
-    }
-
-    #[test]
     fn members_of_a_worker_group_do_not_meet() {
         let place = Place::new();
         let tried = try_group(&BENCH, &[], Some(place.path()), 2, groma_harness::model::WorkerKind::Processes);

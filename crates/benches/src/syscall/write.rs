@@ -58,20 +58,3 @@ fn run(ctx: &mut Ctx) -> Outcome {
     entry::asks_the_kernel(ctx, body);
     Ok(())
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use groma_harness::testing::try_out;
-
-    #[test]
-    fn the_kernel_counts_every_write() {
-        let tried = try_out(&BENCH, &[], None).expect("/dev/null");
-        assert!(tried.samples("") >= 3);
-        assert_eq!(tried.proven("calls of 100 that the kernel was asked for"), 100.0);
-        // Not every kernel counts the calls.
-        if io_calls().is_some() {
-            assert!(tried.proven("calls that the kernel counted per iteration") >= 1.0);
-        }
-    }
-}

@@ -173,27 +173,6 @@ mod tests {
     use groma_harness::testing::{try_group, try_out};
 
     #[test]
-    fn every_thread_answers() {
-        for kind in ["raw", "pthread", "std"] {
-            for stack in ["warm", "cold"] {
-                let tried = match try_out(&BENCH, &[("kind", kind), ("stack", stack)], None) {
-                    Err(BenchError::Unsupported(why) | BenchError::Denied(why)) if kind == "raw" => {
-                        eprintln!("not tried: {why}");
-                        continue;
-                    }
-                    tried => tried.expect("threads"),
-                };
-                assert!(["", "first", "join"].iter().all(|series| tried.samples(series) >= 3));
-                assert_eq!(tried.proven("threads that answered, per iteration"), 1.0);
-                assert!(tried.result.output.facts.iter().any(|f| f.key == "thread.first_ns"));
-                if stack == "cold" {
-                    assert!(tried.proven("page faults, per iteration") >= 1.0, "{kind}");
-                }
-            }
-        }
-    }
-
-    #[test]
     fn members_that_are_threads_make_their_own() {
         for kind in ["raw", "pthread"] {
             match try_group(&BENCH, &[("kind", kind)], None, 2, WorkerKind::Threads) {

@@ -134,18 +134,6 @@ fn together(all: u32, threads: &mut Vec<JoinHandle<u32>>) -> Result<u64, BenchEr
 #[cfg(test)]
 mod tests {
     use super::*;
-    use groma_harness::testing::try_out;
-
-    #[test]
-    fn all_threads_come_and_answer() {
-        for threads in ["1", "16", "100"] {
-            let tried = try_out(&BENCH, &[("threads", threads)], None).expect("threads");
-            assert!(tried.samples("") >= 3);
-            let all: f64 = threads.parse().expect("a number");
-            assert_eq!(tried.proven("threads that came and answered, per iteration"), all);
-            assert_eq!(tried.result.series("").map(|s| s.per_iter), Some(all));
-        }
-    }
 
     #[test]
     fn the_gate_opens_for_nobody_before_all_have_come() {

@@ -60,20 +60,6 @@ fn unknown(result: i32) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use groma_harness::testing::{Tried, try_out};
-    use std::path::Path;
-
-    /// The result of a try; `None`, after printing the reason, where this machine has no rings.
-    pub(super) fn tried(bench: &Benchmark, chosen: &[(&str, &str)], dir: Option<&Path>) -> Option<Tried> {
-        match try_out(bench, chosen, dir) {
-            Ok(tried) => Some(tried),
-            Err(BenchError::Unsupported(why) | BenchError::Denied(why)) => {
-                eprintln!("{}: {why}", bench.info.id);
-                None
-            }
-            Err(BenchError::Failed(why)) => panic!("{}: {why}", bench.info.id),
-        }
-    }
 
     /// A sandbox that forbids rings, and one that hides them, each with its reason.
     #[test]

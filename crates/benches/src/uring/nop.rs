@@ -62,19 +62,3 @@ fn run(ctx: &mut Ctx) -> Outcome {
     ctx.prove("completions taken per operation submitted", "exactly 1", each, 1.0..=1.0);
     Ok(())
 }
-
-#[cfg(test)]
-mod tests {
-    use super::super::tests::tried;
-    use super::*;
-
-    #[test]
-    fn every_operation_completes_once() {
-        for batch in ["1", "8", "32"] {
-            let Some(tried) = tried(&BENCH, &[("batch", batch)], None) else { return };
-            assert!(tried.samples("") >= 3, "{batch}");
-            assert_eq!(tried.proven("completions taken per operation submitted"), 1.0);
-            assert_eq!(tried.proven("calls of 100 that the kernel was asked for"), 100.0);
-        }
-    }
-}

@@ -63,16 +63,3 @@ fn run(ctx: &mut Ctx) -> Outcome {
     entry::asks_the_kernel(ctx, body);
     Ok(())
 }
-
-#[cfg(test)]
-mod tests {
-    use super::super::tests::tried;
-    use super::*;
-
-    #[test]
-    fn the_pipe_is_ready_every_time() {
-        let Some(tried) = tried(&BENCH, &[], None) else { return };
-        assert!(tried.samples("") >= 3 && tried.iterations > 100);
-        assert_eq!(tried.proven("calls of 100 that the kernel was asked for"), 100.0);
-    }
-}

@@ -73,21 +73,3 @@ fn all_answered(name: &str, right: u64, iters: u64, again: impl Fn() -> isize) -
     super::answered(name, again())?;
     Err(BenchError::Failed(format!("{} of {iters} answers of {name} were errors", iters - right)))
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use groma_harness::testing::try_out;
-
-    #[test]
-    fn the_kernel_is_not_asked_and_says_the_same() {
-        let tried = match try_out(&BENCH, &[], None) {
-            Err(BenchError::Unsupported(why)) => return eprintln!("{why}"),
-            tried => tried.expect("getcpu"),
-        };
-        assert!(tried.samples("vdso") >= 3 && tried.samples("syscall") >= 3);
-        assert_eq!(tried.proven("calls of 100 that the kernel was asked for"), 0.0);
-        // A mismatch would need two migrations, there and back, between three consecutive calls.
-        assert_eq!(tried.proven("answers of 100 that differ from the kernel's"), 0.0);
-    }
-}

@@ -117,29 +117,3 @@ fn heeded_pages(memory: &Map, word: &str) -> Result<Option<usize>, BenchError> {
         _ => bytes("Referenced").map(|referenced| pages.saturating_sub(referenced)),
     })
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use groma_harness::testing::try_out;
-
-    #[test]
-    fn advice_is_taken() {
-        for advice in ["dontneed", "free", "cold", "populate_write"] {
-            match try_out(&BENCH, &[("advice", advice)], None) {
-                Ok(tried) => {
-                    assert!(tried.samples("") >= 3, "{advice}");
-                    assert_eq!(
-                        tried.result.series("").map(|s| s.per_iter),
-                        Some((256 << 10) as f64 / page_size() as f64)
-                    );
-                    let taken = tried.proven("pages for which the advice was taken, of all");
-                    assert!(taken >= 0.9, "{advice}: {taken}");
-                }
-                // `populate_write` needs Linux 5.14.
-                Err(BenchError::Unsupported(why)) if advice == "populate_write" => eprintln!("skipped: {why}"),
-                Err(why) => panic!("{advice}: {why}"),
-            }
-        }
-    }
-}

@@ -80,28 +80,8 @@ fn run(ctx: &mut Ctx) -> Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use groma_harness::sys::{fork, thread};
-    use groma_harness::testing::{try_failing, try_out};
-
-    #[test]
-    fn the_heap_grows_and_shrinks() {
-        // In a process with one thread, like a worker.
-        let child = fork::fork(|| {
-            for pages in ["present", "absent"] {
-                // The proofs about time do not matter here: busy neighbours broke them in five
-                // rounds of five.
-                let tried = try_failing(&BENCH, &[("pages", pages)], None).expect("a heap");
-                assert!(tried.samples("") >= 3);
-                if pages == "present" {
-                    assert!(tried.proven("minor faults per touch") > 0.98);
-                } else {
-                    _ = tried.proven("minor faults per operation, which needs none");
-                }
-            }
-            0
-        });
-        assert_eq!(child.expect("fork").wait().expect("wait").code(), Some(0));
-    }
+    use groma_harness::sys::thread;
+    use groma_harness::testing::try_out;
 
     #[test]
     fn a_process_with_threads_has_no_heap_of_its_own() {

@@ -109,18 +109,3 @@ impl Lap {
         Ok(child.wait().context("waiting for the child")?.success())
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use groma_harness::testing::try_out;
-
-    #[test]
-    fn every_touch_is_a_fault_and_the_child_keeps_what_it_had() {
-        let tried = try_out(&BENCH, &[], None).expect("memory");
-        assert!(tried.samples("") >= 3);
-        assert!(tried.proven("minor faults per touch") > 0.98);
-        assert_eq!(tried.proven("major faults"), 0.0);
-        assert_eq!(tried.proven("children that were gone before their pages were copied"), 0.0);
-    }
-}

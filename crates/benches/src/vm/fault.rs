@@ -229,17 +229,6 @@ mod tests {
     use groma_harness::testing::{try_group, try_out};
 
     #[test]
-    fn every_touch_is_a_fault() {
-        for kind in ["anon_write", "zero_page", "after_zero", "file_minor", "file_cow", "file_shared"] {
-            let place = Place::new();
-            let tried = try_out(&BENCH, &[("kind", kind)], Some(place.path())).expect("memory");
-            assert!(tried.samples("") >= 3, "{kind}");
-            assert!(tried.proven("minor faults per touch") > 0.98, "{kind}");
-            assert_eq!(tried.proven("major faults"), 0.0, "{kind}");
-        }
-    }
-
-    #[test]
     fn an_ordinary_file_mapping_has_fewer_faults_than_touches() {
         let place = Place::new();
         let tried = try_out(&BENCH, &[("kind", "file_around")], Some(place.path())).expect("memory");

@@ -264,29 +264,8 @@ fn prove_one(ctx: &mut Ctx, mut map: Mapping<'_>, touch: impl Fn(&mut Mapping<'_
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scratch::testing::Place;
-    use groma_harness::testing::try_out;
 
-    #[test]
-    fn mappings_are_made_touched_and_gone() {
-        for backing in ["anon", "shmem", "file"] {
-            for touch in ["none", "all", "populate"] {
-                let place = Place::new();
-                let chosen = [("size", "64K"), ("backing", backing), ("touch", touch)];
-                let tried = try_out(&BENCH, &chosen, Some(place.path())).expect("memory");
-                for series in ["", "map", "unmap", "watch"] {
-                    assert!(tried.samples(series) >= 3, "{backing} {touch} {series}");
-                }
-                assert_eq!(tried.proven("major faults"), 0.0);
-                match touch {
-                    "none" => _ = tried.proven("minor faults per operation, which needs none"),
-                    "all" if backing == "anon" => assert!(tried.proven("minor faults per touch") > 0.98),
-                    "all" => assert!(tried.proven("minor faults") >= 1.0),
-                    _ => assert_eq!(tried.proven("resident pages of those touched"), 65536.0 / page_size() as f64),
-                }
-            }
-        }
-    }
+    use groma_harness::testing::try_out;
 
     #[test]
     fn what_cannot_be_mapped_is_said() {

@@ -98,21 +98,3 @@ impl Area {
         Ok(())
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use groma_harness::testing::try_out;
-
-    #[test]
-    fn permissions_change_and_change_back() {
-        for (size, pages) in [("4K", "present"), ("1M", "present"), ("1M", "absent")] {
-            let tried = try_out(&BENCH, &[("size", size), ("pages", pages)], None).expect("memory");
-            assert!(tried.samples("") >= 3);
-            assert_eq!(tried.result.series("").map(|s| s.per_iter), Some(2.0));
-            assert_eq!(tried.proven("changes that /proc/self/maps shows, of 2"), 2.0);
-            // The bound of the proof itself: a fault or two from elsewhere are allowed.
-            tried.proven("minor faults per operation, which needs none");
-        }
-    }
-}

@@ -101,31 +101,3 @@ fn measure<M: std::ops::DerefMut<Target = [u8]>>(
     }
     Ok(())
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use groma_harness::testing::try_out;
-
-    #[test]
-    fn memory_keeps_its_contents_wherever_it_goes() {
-        for kind in ["move", "grow"] {
-            for pages in ["present", "absent"] {
-                let tried = match try_out(&BENCH, &[("kind", kind), ("size", "64K"), ("pages", pages)], None) {
-                    Ok(tried) => tried,
-                    // Other tests map memory at the same time and may take the room.
-                    Err(why) if kind == "grow" => {
-                        eprintln!("skipped: {why}");
-                        continue;
-                    }
-                    Err(why) => panic!("{why}"),
-                };
-                assert!(tried.samples("") >= 3);
-                assert!(tried.proven("minor faults per operation, which needs none") < 0.02);
-                if pages == "present" {
-                    assert_eq!(tried.proven("pages that did not come along"), 0.0);
-                }
-            }
-        }
-    }
-}

@@ -373,26 +373,6 @@ mod tests {
     use groma_harness::testing::try_out;
 
     #[test]
-    fn the_others_run_and_each_call_is_obeyed() {
-        for call in ["unmap", "dontneed", "protect"] {
-            let tried = match try_out(&BENCH, &[("call", call)], None) {
-                Ok(tried) => tried,
-                Err(BenchError::Unsupported(why)) => return eprintln!("skipped: {why}"),
-                Err(why) => panic!("{call}: {why}"),
-            };
-            for series in ["threads", "processes"] {
-                assert!(tried.samples(series) >= 3, "{call} {series}");
-                assert!(tried.proven(&format!("turns of the {series} that span, per call")) >= 1.0);
-            }
-            assert_eq!(tried.proven("spinners that did not leave well"), 0.0);
-            match call {
-                "protect" => drop(tried.proven("the page may only be read, says /proc/self/maps")),
-                _ => assert!(tried.proven("minor faults per touch") >= 0.98),
-            }
-        }
-    }
-
-    #[test]
     fn nobody_to_tell_is_said() {
         for threads in ["0", "100000"] {
             let tried = try_out(&BENCH, &[("threads", threads)], None).map(|_| ());

@@ -4,16 +4,17 @@
 //!
 //! 1. as it is, with the parameters of `units.txt`: what its iterations hold and what its outputs are
 //!    made of has to be what is written there (`units.rs`), and all of its proofs hold;
-//! 2. as it is, with each word of each of its parameters in turn (`words.rs`): all of its proofs hold,
-//!    each series has samples, and the work directory is empty afterwards;
-//! 3. mutilated: its loops are made to do half of what they are credited with, nothing, or twice as much. Every time a proof has to
-//!    break. A benchmark that ends well without having worked has proofs that prove nothing.
+//! 2. as it is, with each word and the small numbers of each parameter in turn (`values.rs`): all of
+//!    its proofs hold, each series has samples, and the work directory is empty afterwards;
+//! 3. mutilated: its loops are made to do half of what they are credited with, nothing, or twice as
+//!    much. Every time a proof has to break. A benchmark that ends well without having worked has
+//!    proofs that prove nothing.
 //!
 //! `cargo test --test credit -- vm.fault` tries those whose id contains that, and tells which proofs broke.
 
 mod trial;
 mod units;
-mod words;
+mod values;
 
 use groma_harness::model::State;
 use groma_harness::testing::Mutilation;
@@ -69,9 +70,9 @@ fn main() -> ExitCode {
     for (((id, case), trial), seen) in cases.iter().zip(&as_they_are).zip(&seen) {
         wrong.extend(units::differs(case, seen).map(|what| format!("{id} {:?}: {what}", trial.params)));
     }
-    let words = words::trials(&catalogue, &table);
-    let of_words = try_patiently(&words, |seen| seen.result.state == State::Failed);
-    wrong.extend(words.iter().zip(&of_words).filter_map(|(trial, seen)| words::fails(trial, seen)));
+    let valued = values::trials(&catalogue, &table);
+    let of_values = values::try_values(&valued);
+    wrong.extend(valued.iter().zip(&of_values).filter_map(|(trial, seen)| values::fails(trial, seen)));
 
     // Where one benchmark has huge pages, those that are asked for them have them, too.
     let runs_as = |seen: &Seen| seen.result.state == State::Ok;
@@ -130,13 +131,13 @@ fn main() -> ExitCode {
         }
     }
     println!(
-        "{} benchmarks: {} rounds as they are, {} with each word, {} mutilated; not here: {not_here:?}",
+        "{} benchmarks: {} rounds as they are, {} with each value, {} mutilated; not here: {not_here:?}",
         table.len(),
         as_they_are.len(),
-        words.len(),
+        valued.len(),
         mutilated.len()
     );
-    println!("words that this machine does not offer: {:?}", words::not_here(&words, &of_words));
+    println!("values that this machine does not offer: {:?}", values::not_here(&valued, &of_values));
     for what in &wrong {
         eprintln!("{what}");
     }

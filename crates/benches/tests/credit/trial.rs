@@ -2,10 +2,10 @@
 //! and whoever forks should have one thread. So the tests that use this have a `main` of their own
 //! (`harness = false`), which begins with [`serve`].
 
-use groma_harness::model::{RoundResult, Series, State};
+use groma_harness::model::{Placement, RoundResult, Series, State};
 use groma_harness::protocol;
-use groma_harness::sys::process;
-use groma_harness::testing::{Mutilation, Tried, try_failing, try_mutilated};
+use groma_harness::sys::{counters, process};
+use groma_harness::testing::{Mutilation, Tried, try_failing, try_mutilated, try_placed};
 use groma_harness::{BenchError, Benchmark};
 use std::io::Read;
 use std::os::unix::process::CommandExt;
@@ -18,6 +18,8 @@ use std::time::Duration;
 
 /// The first argument of a process that tries one benchmark.
 const TRY: &str = "__try";
+/// The first argument of one whose sides are placed on one CPU.
+const TRY_ON_ONE_CPU: &str = "__try-on-one-cpu";
 /// What a round that panicked says here.
 const PANICKED: &str = "panicked";
 /// No benchmark takes longer than a second here, and a loaded machine may take twenty times as long.
@@ -30,6 +32,8 @@ pub(crate) struct Trial {
     pub(crate) id: &'static str,
     /// `name=value`; parameters that are not named have their first default.
     pub(crate) params: Vec<String>,
+    /// Whether both sides are placed on one CPU; else they are free.
+    pub(crate) one_cpu: bool,
     /// What is done to its loops, and to which of them.
     pub(crate) mutilation: Option<(Mutilation, Option<usize>)>,
 }
@@ -80,7 +84,7 @@ pub(crate) fn bench(id: &str) -> &'static Benchmark {
 pub(crate) fn serve() {
     let args: Vec<String> = std::env::args().collect();
     let [_, word, id, dir, mutilation, only, params @ ..] = args.as_slice() else { return };
-    if word != TRY {
+    if word != TRY && word != TRY_ON_ONE_CPU {
         return;
     }
     let mutilation = match mutilation.as_str() {
@@ -93,6 +97,10 @@ pub(crate) fn serve() {
     let chosen: Vec<(&str, &str)> = params.iter().filter_map(|p| p.split_once('=')).collect();
     let dir = Path::new(dir);
     let tried = catch_unwind(AssertUnwindSafe(|| match mutilation {
+        None if word == TRY_ON_ONE_CPU => {
+            let cpu = counters::current_cpu();
+            try_placed(bench, &chosen, Some(dir), Placement::SameCpu, &[cpu, cpu])
+        }
         None => try_failing(bench, &chosen, Some(dir)),
         Some(mutilation) => try_mutilated(bench, &chosen, Some(dir), mutilation, only.parse().ok()),
     }));
@@ -106,10 +114,11 @@ pub(crate) fn serve() {
     if let Some(broken) = result.output.proofs.iter().find(|p| !p.holds) {
         let reason = format!("proof broken: {} is {}, not {}", broken.name, broken.seen, broken.expected);
         (result.state, result.reason) = (State::Failed, reason);
-    } else if mutilation.is_none() && result.state == State::Ok {
-        if let Some(why) = thin_series(&result).or_else(|| left_behind(dir)) {
-            (result.state, result.reason) = (State::Failed, why);
-        }
+    } else if mutilation.is_none()
+        && result.state == State::Ok
+        && let Some(why) = thin_series(&result).or_else(|| left_behind(dir))
+    {
+        (result.state, result.reason) = (State::Failed, why);
     }
     // Samples are not looked at here but for their number.
     for Series { samples, .. } in &mut result.output.series {
@@ -131,7 +140,8 @@ fn thin_series(result: &RoundResult) -> Option<String> {
 /// What a round has left in its work directory.
 fn left_behind(dir: &Path) -> Option<String> {
     let names = std::fs::read_dir(dir).expect("the benchmark's directory").flatten();
-    let names: Vec<_> = names.map(|entry| entry.file_name()).collect();
+    // What the members of a worker group share goes with the directory of the run.
+    let names: Vec<_> = names.map(|entry| entry.file_name()).filter(|name| name != "object").collect();
     (!names.is_empty()).then(|| format!("left {names:?} in the work directory"))
 }
 
@@ -186,7 +196,7 @@ fn attempt(number: usize, trial: &Trial) -> Seen {
         Some((Mutilation::Doubled, only)) => ("doubled", only.map_or(String::new(), |n| n.to_string())),
     };
     let mut child = Command::new(std::env::current_exe().expect("the test's own program"))
-        .args([TRY, trial.id])
+        .args([if trial.one_cpu { TRY_ON_ONE_CPU } else { TRY }, trial.id])
         .arg(&dir)
         .args([mutilation, &only])
         .args(&trial.params)
