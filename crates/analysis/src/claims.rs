@@ -1,4 +1,5 @@
-//! What a machine declares about itself beside what was measured, and the rules by which the two agree.
+//! What a machine declares about itself beside what was measured, and the rules by which the two
+//! agree.
 //!
 //! A claim is a row of the hardware page without its text. The rules are those of
 //! docs/methods/memory.md#declared-and-measured.
@@ -149,7 +150,8 @@ pub enum Note {
         /// Whether other machines may use it: this one is a guest.
         guest: bool,
     },
-    /// Base pages fill a physically indexed cache unevenly; the metric may be measured on huge pages.
+    /// Base pages fill a physically indexed cache unevenly; the metric may be measured on huge
+    /// pages.
     BasePages(String),
     /// The hypervisor may declare another CPU's cache.
     Hypervisor,
@@ -182,9 +184,11 @@ pub enum Note {
     AllAlike,
     /// The groups by transfers are others than the declared one.
     OtherGroups,
-    /// The nodes are declared apart, but far memory costs only this many times as much as near memory.
+    /// The nodes are declared apart, but far memory costs only this many times as much as near
+    /// memory.
     MayBeOneNode(f64),
-    /// The nodes are not declared apart, but far memory costs this many times as much as near memory.
+    /// The nodes are not declared apart, but far memory costs this many times as much as near
+    /// memory.
     NodesApart(f64),
 }
 
@@ -371,7 +375,8 @@ fn translations(first: &str, [second, second_hit]: [&str; 2], seen: &Seen<'_>) -
     all
 }
 
-/// What walks of the page tables add to a load, from twice the reach of the second TLB to eight times.
+/// What walks of the page tables add to a load, from twice the reach of the second TLB to eight
+/// times.
 fn walks(ids: [&str; 3], seen: &Seen<'_>) -> Option<Claim> {
     let walks = ids.map(|id| seen.first(id, on_base_pages));
     let known: Vec<(f64, &Record)> = walks.into_iter().flatten().filter_map(|r| Some((measured(r)?, r))).collect();
@@ -458,8 +463,8 @@ fn sharing(id: &str, machine: &Machine, seen: &Seen<'_>) -> Option<Claim> {
         return Some(claim);
     };
     let declared: BTreeSet<u32> = declared.intersection(&everyone).copied().collect();
-    // A cache that is declared to be everybody's is not, if transfers fall into groups larger than those of the threads of a
-    // core or of the cores of an L2.
+    // A cache that is declared to be everybody's is not, if transfers fall into groups larger than
+    // those of the threads of a core or of the cores of an L2.
     let inner = machine.get("cache.l2.shared").and_then(cpus).map_or(0, |c| c.len()).max(THREADS);
     let whole_counts = levels.iter().flatten().all(|g| g.len() <= inner);
     let agreeing = levels.iter().chain(whole_counts.then_some(&whole)).find(|level| level.contains(&declared));

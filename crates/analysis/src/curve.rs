@@ -1,4 +1,5 @@
-//! Curves: the records of one metric that differ in one number only, and the levels of a memory hierarchy on them.
+//! Curves: the records of one metric that differ in one number only, and the levels of a memory
+//! hierarchy on them.
 
 use std::collections::BTreeSet;
 
@@ -42,7 +43,8 @@ pub fn numbers<'a>(records: &[&'a Record]) -> Vec<&'a str> {
     names
 }
 
-/// The number that takes the most values in these records of one metric, parameters before workers, and how many.
+/// The number that takes the most values in these records of one metric, parameters before workers,
+/// and how many.
 pub fn widest(records: &[&Record]) -> Option<(String, usize)> {
     let names = numbers(records);
     let spread = |name: &str| records.iter().filter_map(|r| number(r, name)).collect::<BTreeSet<_>>().len();
@@ -50,7 +52,8 @@ pub fn widest(records: &[&Record]) -> Option<(String, usize)> {
     names.iter().rev().map(|name| ((*name).to_owned(), spread(name))).max_by_key(|(_, values)| *values)
 }
 
-/// The records of one metric as curves over a number, in the order in which the first record of each appears.
+/// The records of one metric as curves over a number, in the order in which the first record of
+/// each appears.
 pub fn curves<'a>(records: &[&'a Record], over: &str) -> Vec<Curve<'a>> {
     let mut all: Vec<Curve<'a>> = Vec::new();
     for record in records {
@@ -83,10 +86,12 @@ pub struct Level {
     pub rank: Rank,
     /// The smallest and the largest size on it, in bytes.
     pub span: [f64; 2],
-    /// Its capacity in bytes: the last size before the curve leaves it; `None` when the curve ends on it.
+    /// Its capacity in bytes: the last size before the curve leaves it; `None` when the curve ends
+    /// on it.
     pub capacity: Option<f64>,
-    /// The size at which the curve is half-way to the next level, on a logarithmic scale, where that lies well beyond the
-    /// capacity: caches that are indexed by physical addresses, or shared, fill unevenly.
+    /// The size at which the curve is half-way to the next level, on a logarithmic scale, where
+    /// that lies well beyond the capacity: caches that are indexed by physical addresses, or
+    /// shared, fill unevenly.
     pub soft: Option<f64>,
     /// As `soft`, wherever it lies.
     pub half_way: Option<f64>,
@@ -136,8 +141,8 @@ pub fn levels(curve: &Curve<'_>) -> Vec<Level> {
         .collect()
 }
 
-/// The curve whose levels are those of the caches: the lowest at its far end. Chains that pay for address translation lie
-/// above it and have edges of their own.
+/// The curve whose levels are those of the caches: the lowest at its far end. Chains that pay for
+/// address translation lie above it and have edges of their own.
 pub fn for_levels<'c, 'a>(curves: &'c [Curve<'a>]) -> Option<&'c Curve<'a>> {
     let last = |c: &Curve<'_>| c.measured().last().map(|p| p.1);
     curves

@@ -1,7 +1,9 @@
-//! Rounds in, records out; from records curves, levels and matrices. Numbers and types, no text for people.
+//! Rounds in, records out; from records curves, levels and matrices. Numbers and types, no text for
+//! people.
 //!
-//! A live run and a stored one go through [`summarise`] alike, and the run loop asks [`is_precise`] whether a point needs
-//! more rounds. Views render what is found here; `groma-stats` has the statistics themselves.
+//! A live run and a stored one go through [`summarise`] alike, and the run loop asks [`is_precise`]
+//! whether a point needs more rounds. Views render what is found here; `groma-stats` has the
+//! statistics themselves.
 //!
 //! | To find | Call |
 //! | --- | --- |

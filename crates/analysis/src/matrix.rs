@@ -1,4 +1,5 @@
-//! Matrices: records that differ in the pair of CPUs or nodes at which they were taken, and the groups among them.
+//! Matrices: records that differ in the pair of CPUs or nodes at which they were taken, and the
+//! groups among them.
 
 use groma_model::{Placement, Record};
 
@@ -24,7 +25,8 @@ fn cpus(record: &Record) -> Option<(u32, u32)> {
     }
 }
 
-/// The two nodes of a record, that of the CPU and that of the memory: `node0-node1`, or a list of two.
+/// The two nodes of a record, that of the CPU and that of the memory: `node0-node1`, or a list of
+/// two.
 fn nodes(record: &Record) -> Option<(u32, u32)> {
     let text = record.placement.to_string();
     match text.strip_prefix("node").and_then(|t| t.split_once("-node")) {
@@ -33,7 +35,8 @@ fn nodes(record: &Record) -> Option<(u32, u32)> {
     }
 }
 
-/// The protocol of which a matrix of `cpu.core_to_core` is: the one that is asked for, else [`PROTOCOL`], else the first.
+/// The protocol of which a matrix of `cpu.core_to_core` is: the one that is asked for, else
+/// [`PROTOCOL`], else the first.
 pub fn protocol<'a>(records: &[&'a Record], asked: Option<&'a str>) -> Option<&'a str> {
     let of = |r: &&'a Record| r.params.word("protocol");
     asked.or_else(|| records.iter().filter_map(of).find(|p| *p == PROTOCOL)).or_else(|| records.iter().find_map(of))
@@ -104,8 +107,9 @@ impl Matrix {
         (0..n).all(|a| (a + 1..n).all(|b| self.value(a, b).or(self.value(b, a)).is_some()))
     }
 
-    /// The groups that the values fall into, the closest first: single linkage, cut where the next link costs much more than
-    /// the one before it. No level where there is no such step, or a pair is missing.
+    /// The groups that the values fall into, the closest first: single linkage, cut where the next
+    /// link costs much more than the one before it. No level where there is no such step, or a pair
+    /// is missing.
     pub fn clusters(&self) -> Vec<Vec<Vec<usize>>> {
         if !self.is_complete() {
             return Vec::new();
@@ -165,7 +169,8 @@ fn groups(group: &[usize]) -> Vec<Vec<usize>> {
 mod tests {
     use super::*;
 
-    /// Threads of a core, cores of a cache, caches: 8 CPUs of which 0 and 4, 1 and 5 ... are threads of one core.
+    /// Threads of a core, cores of a cache, caches: 8 CPUs of which 0 and 4, 1 and 5 ... are
+    /// threads of one core.
     fn latency(a: usize, b: usize) -> Option<f64> {
         let noise = 1.0 + 0.01 * ((a * 7 + b * 3) % 10) as f64;
         Some(

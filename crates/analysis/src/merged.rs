@@ -16,7 +16,8 @@ pub(crate) fn proofs(rounds: &[Round]) -> Vec<Proof> {
     merged
 }
 
-/// Facts of the rounds: what all agree on as it is, numbers that differ as their median, texts that differ as a list.
+/// Facts of the rounds: what all agree on as it is, numbers that differ as their median, texts that
+/// differ as a list.
 pub(crate) fn facts(rounds: &[&Round]) -> Vec<Fact> {
     let mut keys: Vec<&str> = Vec::new();
     for fact in rounds.iter().flat_map(|r| &r.result.output.facts) {

@@ -10,8 +10,9 @@ pub fn family(id: &str) -> &str {
 /// The name by which curves know the number of members of a worker group.
 pub const WORKERS: &str = "workers";
 
-/// Whether people leave the placement of this record unsaid where the members of a worker group vary: one worker is pinned
-/// unless asked otherwise, several are not, and over their number that is one curve.
+/// Whether people leave the placement of this record unsaid where the members of a worker group
+/// vary: one worker is pinned unless asked otherwise, several are not, and over their number that
+/// is one curve.
 pub fn is_unplaced(record: &Record) -> bool {
     [Placement::Pinned, Placement::Free].contains(&record.placement)
 }
@@ -35,8 +36,8 @@ pub fn differ_only_in(a: &Record, b: &Record, numbers: &[&str]) -> bool {
     rest(a, numbers) == rest(b, numbers)
 }
 
-/// The text of one parameter: what stands in `params_text` between `name=` and the next parameter. A text may have spaces
-/// (`size=64 KiB`), so the names of the others are what ends it.
+/// The text of one parameter: what stands in `params_text` between `name=` and the next parameter.
+/// A text may have spaces (`size=64 KiB`), so the names of the others are what ends it.
 pub fn text_of<'a>(params: &Params, text: &'a str, name: &str) -> &'a str {
     let start_of = |name: &str| {
         let key = format!("{name}=");

@@ -5,11 +5,12 @@ use groma_stats::{checkpoints, should_stop};
 
 use crate::round_value::round_values;
 
-/// Whether every metric of the point has the interval that the stopping rule wants: docs/methods/statistics.md#stopping.
+/// Whether every metric of the point has the interval that the stopping rule wants:
+/// docs/methods/statistics.md#stopping.
 ///
-/// The rule looks at checkpoints only, by the number of rounds that brought a value: between them it says no. Controls and
-/// raw loops (`detail`) are not asked, since no table shows them by default, nor is a metric without any value, whose rounds
-/// would all be spent in vain.
+/// The rule looks at checkpoints only, by the number of rounds that brought a value: between them
+/// it says no. Controls and raw loops (`detail`) are not asked, since no table shows them by
+/// default, nor is a metric without any value, whose rounds would all be spent in vain.
 pub fn is_precise(point: &Point, rounds: &[Round]) -> bool {
     let asked = point.metrics.iter().filter(|metric| !metric.detail);
     let mut values =

@@ -5,10 +5,11 @@ use groma_stats::{median, order};
 
 use crate::worker_group::rate;
 
-/// The value that each round of a metric brought, in order; rounds without one are left out. Stopping rules look at these.
+/// The value that each round of a metric brought, in order; rounds without one are left out.
+/// Stopping rules look at these.
 ///
-/// A round without a single clean sample does not count while others have some; where none has, all samples are taken as
-/// they are, and the verdict says so.
+/// A round without a single clean sample does not count while others have some; where none has, all
+/// samples are taken as they are, and the verdict says so.
 pub fn round_values(point: &Point, metric: &Metric, rounds: &[Round]) -> Vec<f64> {
     let values = |which| rounds.iter().filter_map(|r| round_value(point, metric, &r.result, which)).collect();
     let clean: Vec<f64> = values(Which::Clean);
@@ -72,7 +73,8 @@ fn series_value(point: &Point, quantity: Quantity, result: &RoundResult, series:
     }
 }
 
-/// The value of a metric in one round; `None` where the round did not end well or has no sample that counts.
+/// The value of a metric in one round; `None` where the round did not end well or has no sample
+/// that counts.
 pub(crate) fn round_value(point: &Point, metric: &Metric, result: &RoundResult, which: Which) -> Option<f64> {
     if result.state != State::Ok {
         return None;

@@ -14,16 +14,17 @@ const NOISY_SHARE: f64 = 0.2;
 const FEW_CLEAN: usize = 6;
 /// A half-width beyond this fraction of the value makes a metric `noisy` whatever its samples say.
 const WIDE: f64 = 0.10;
-/// A latency whose mean is more than this times its median shared its CPU with other tasks. What blocks is then scheduled
-/// later, and costs more (pipe round trips on the 2-vCPU KVM guest: beside 4 busy loops 1.27 times as long at a ratio of
-/// 4.9; idle the ratio is 1.0 to 1.2).
+/// A latency whose mean is more than this times its median shared its CPU with other tasks. What
+/// blocks is then scheduled later, and costs more (pipe round trips on the 2-vCPU KVM guest: beside
+/// 4 busy loops 1.27 times as long at a ratio of 4.9; idle the ratio is 1.0 to 1.2).
 const CONTENDED: f64 = 1.5;
 /// Rounds below which there is no 95 % interval.
 pub(crate) const ROUNDS_FOR_INTERVAL: usize = 6;
 /// Samples that are needed to call values quantised.
 const QUANTISED_SAMPLES: usize = 9;
 
-/// How the metric ended, and why when not `ok`. `values` are those of the rounds, `head` is what they give.
+/// How the metric ended, and why when not `ok`. `values` are those of the rounds, `head` is what
+/// they give.
 pub(crate) fn verdict(
     metric: &Metric,
     rounds: &[Round],
@@ -118,8 +119,8 @@ pub(crate) fn flags(
     flags
 }
 
-/// What the shape of the samples tells: several modes, a drift, a clock too coarse. `step` is a step of the clock in the
-/// unit of the values.
+/// What the shape of the samples tells: several modes, a drift, a clock too coarse. `step` is a
+/// step of the clock in the unit of the values.
 fn shape(clean: &[f64], by_round: &[Vec<f64>], step: f64) -> Vec<Flag> {
     let mut flags = Vec::new();
     if let Modality::Several(modes) = modality(clean, step) {

@@ -6,11 +6,13 @@ use std::collections::BTreeMap;
 
 use crate::round_value::{Which, is_clean, main_series, sample_value};
 
-/// Labels of samples that are left out of the rate of a worker group. Waiting for a CPU (`P` and others) belongs to it.
+/// Labels of samples that are left out of the rate of a worker group. Waiting for a CPU (`P` and
+/// others) belongs to it.
 const NOT_IN_RATE: Labels = Labels::of(&[Label::Clock, Label::Overlap]);
 
-/// What a worker group did together per second: the iterations of all members while every one of them was measuring this
-/// series, over the length of that time. Samples that only partly lie in it count in proportion.
+/// What a worker group did together per second: the iterations of all members while every one of
+/// them was measuring this series, over the length of that time. Samples that only partly lie in it
+/// count in proportion.
 pub(crate) fn rate(result: &RoundResult, series: &Series, which: Which) -> Option<f64> {
     let counts = |s: &Sample| which == Which::All || !s.labels.meets(NOT_IN_RATE);
     // What is read back from a store may hold any number: sums saturate.
@@ -48,8 +50,9 @@ pub(crate) fn rate(result: &RoundResult, series: &Series, which: Which) -> Optio
     (total > 0).then(|| iterations * series.per_iter / (total as f64 * 1e-9))
 }
 
-/// The stretches of time that a member spent on a series: from its samples (start, end, whether it is of that series and
-/// counts), the consecutive ones joined. What lies between two of them is the member's time as well.
+/// The stretches of time that a member spent on a series: from its samples (start, end, whether it
+/// is of that series and counts), the consecutive ones joined. What lies between two of them is the
+/// member's time as well.
 fn stretches(mut samples: Vec<(u64, u64, bool)>) -> Vec<(u64, u64)> {
     samples.sort_unstable();
     let mut stretches: Vec<(u64, u64)> = Vec::new();

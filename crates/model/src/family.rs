@@ -1,7 +1,9 @@
-//! What a family of benchmarks says about itself: a summary, a sentence about a run, rows of the hardware page.
+//! What a family of benchmarks says about itself: a summary, a sentence about a run, rows of the
+//! hardware page.
 //!
-//! A family is data, so that a page is extended where the benchmark is, in the `mod.rs` of its family, and so that a test
-//! can compare every id in it with the catalogue ([`Family::metrics`]). How a number becomes text is decided by the views.
+//! A family is data, so that a page is extended where the benchmark is, in the `mod.rs` of its
+//! family, and so that a test can compare every id in it with the catalogue ([`Family::metrics`]).
+//! How a number becomes text is decided by the views.
 
 /// A family of benchmarks.
 #[derive(Clone, Copy, Debug)]
@@ -10,7 +12,8 @@ pub struct Family {
     pub name: &'static str,
     /// What its benchmarks measure, in one line without a full stop.
     pub summary: &'static str,
-    /// What a run says about it, without a full stop. Where nothing can be said, views count its metrics by state.
+    /// What a run says about it, without a full stop. Where nothing can be said, views count its
+    /// metrics by state.
     pub says: Say,
     /// Its rows on the hardware page.
     pub rows: &'static [Row],
@@ -21,13 +24,15 @@ pub struct Family {
 pub enum Say {
     /// Nothing.
     Nothing,
-    /// A text in which each `{}` stands for one of the figures, in order. It is left out unless all of them are known.
+    /// A text in which each `{}` stands for one of the figures, in order. It is left out unless all
+    /// of them are known.
     Text(&'static str, &'static [Figure]),
     /// The first of these that is not left out.
     FirstOf(&'static [Say]),
     /// All of these that are not left out, with a semicolon between them.
     Each(&'static [Say]),
-    /// The first of these and whatever of the others is known, appended as it stands; nothing without the first.
+    /// The first of these and whatever of the others is known, appended as it stands; nothing
+    /// without the first.
     Led(&'static [Say]),
 }
 
@@ -48,11 +53,13 @@ pub enum Figure {
     Quotient(Pick, Pick),
     /// The value between two CPUs divided by that on one, at the same parameters, in words.
     BetweenCpus(&'static str),
-    /// The least and the greatest value, each with its parameters: `90 ns (count=1) to 2.10 µs (count=100)`.
+    /// The least and the greatest value, each with its parameters: `90 ns (count=1) to 2.10 µs
+    /// (count=100)`.
     Range(Select),
     /// The least and the greatest value: `25.0–100 ns`.
     Span(Select),
-    /// The levels of the memory hierarchy that a latency by size shows: `L1 48 KiB at 5.00 cy, memory at 95.0 ns`.
+    /// The levels of the memory hierarchy that a latency by size shows: `L1 48 KiB at 5.00 cy,
+    /// memory at 95.0 ns`.
     Levels(&'static str),
     /// The text of a fact of any metric of a benchmark, known only where it is this text.
     FactIs {
@@ -152,8 +159,8 @@ impl Say {
     }
 }
 
-/// Rows of the hardware page, by the metrics that they are made of. The page shows them in the order of this list,
-/// whichever family they belong to.
+/// Rows of the hardware page, by the metrics that they are made of. The page shows them in the
+/// order of this list, whichever family they belong to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Row {
     /// The clock of the core, and its lowest and highest among the CPUs.
@@ -273,7 +280,8 @@ impl Row {
 }
 
 impl Family {
-    /// The ids of all metrics that its sentence and its rows name. A test compares them with the catalogue.
+    /// The ids of all metrics that its sentence and its rows name. A test compares them with the
+    /// catalogue.
     pub fn metrics(&self) -> Vec<&'static str> {
         let figures = self.says.texts().into_iter().flat_map(|(_, figures)| figures);
         let said = figures.flat_map(Figure::selections).flat_map(|of| of.metrics());
@@ -281,7 +289,8 @@ impl Family {
     }
 }
 
-/// The families that a view knows. It shows records of others as well, without a sentence of their own.
+/// The families that a view knows. It shows records of others as well, without a sentence of their
+/// own.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Families<'a>(pub &'a [&'a Family]);
 

@@ -3,11 +3,12 @@
 use crate::Remark;
 use std::fmt;
 
-/// A property of a record that does not decide how the metric ended. In records and in JSON it is its text, whose first
-/// word, up to a colon, is the same for all flags of a kind.
+/// A property of a record that does not decide how the metric ended. In records and in JSON it is
+/// its text, whose first word, up to a colon, is the same for all flags of a kind.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Flag {
-    /// The interval is wider than the benchmark wants: half the width wanted, relative to the value.
+    /// The interval is wider than the benchmark wants: half the width wanted, relative to the
+    /// value.
     Imprecise {
         /// The half-width that was wanted, as a fraction.
         wanted: f64,
@@ -21,7 +22,8 @@ pub enum Flag {
     Modes {
         /// Whether rounds differ, rather than samples within a round.
         between_rounds: bool,
-        /// The share of the samples in each, as a fraction, and its centre in the unit of the metric.
+        /// The share of the samples in each, as a fraction, and its centre in the unit of the
+        /// metric.
         modes: Vec<(f64, f64)>,
     },
     /// Values rose or fell during the run.

@@ -1,5 +1,5 @@
-//! Comma-separated values in SI units, every digit kept, for spreadsheets and data frames. RFC 4180 quoting, `\n` at line
-//! ends; an empty field is a value that is not there.
+//! Comma-separated values in SI units, every digit kept, for spreadsheets and data frames. RFC 4180
+//! quoting, `\n` at line ends; an empty field is a value that is not there.
 //!
 //! Spreadsheets calculate what begins with `=`, `+`, `-` or `@`, whoever wrote it. A text that does
 //! so gets an apostrophe before it, as they themselves mark a text; a number, also a negative one,
@@ -52,8 +52,8 @@ pub(crate) fn csv(run: &RunHeader, records: &[Record]) -> String {
 const SAMPLES_HEAD: &str = "run,id,params,placement,workers,round,series,index,worker,cpu,t0_ns,elapsed_ns,iters,per_iter,\
                             cpu_ns,labels,value\n";
 
-/// One line a raw sample, of the records that carry theirs; `value` is for values that a benchmark stated outright, in SI
-/// units. `elapsed_ns / iters / per_iter` is the time of one operation.
+/// One line a raw sample, of the records that carry theirs; `value` is for values that a benchmark
+/// stated outright, in SI units. `elapsed_ns / iters / per_iter` is the time of one operation.
 pub fn csv_samples(run: &RunHeader, records: &[Record]) -> String {
     let mut out = SAMPLES_HEAD.to_owned();
     for r in records {
@@ -121,9 +121,11 @@ fn number(value: Option<f64>) -> String {
     }
 }
 
-/// A text as a field: quoted where RFC 4180 wants it, and no formula. Plain characters, but for line breaks.
+/// A text as a field: quoted where RFC 4180 wants it, and no formula. Plain characters, but for
+/// line breaks.
 fn text(text: &str) -> String {
-    // The wide forms are those of East Asian keyboards; a line break may be dropped by whoever reads the file.
+    // The wide forms are those of East Asian keyboards; a line break may be dropped by whoever
+    // reads the file.
     let formula = text.starts_with(['=', '+', '-', '@', '\t', '\r', '\n', '＝', '＋', '－', '＠']);
     let text = plain_lines(text);
     if formula {

@@ -1,4 +1,5 @@
-//! `groma explain`: the text of a benchmark's module comment, rewrapped, and the data of its descriptor.
+//! `groma explain`: the text of a benchmark's module comment, rewrapped, and the data of its
+//! descriptor.
 
 use groma_model::Info;
 
@@ -29,9 +30,10 @@ pub fn explain(info: &Info, style: &Style) -> String {
     out + &wrap_behind(&format!("{:<12}", "disturbance"), info.interference.meaning(), style.width)
 }
 
-/// Rewraps the text of a module comment to the width. Paragraphs flow, list items hang, a heading has a
-/// line of its own, and a label (`**Measures:**`) that opens a paragraph loses its asterisks and is
-/// emphasised. Lines that are indented by four blanks, fenced, or rows of a table stay as they are.
+/// Rewraps the text of a module comment to the width. Paragraphs flow, list items hang, a heading
+/// has a line of its own, and a label (`**Measures:**`) that opens a paragraph loses its asterisks
+/// and is emphasised. Lines that are indented by four blanks, fenced, or rows of a table stay as
+/// they are.
 fn reflow(text: &str, style: &Style) -> String {
     let mut out = String::new();
     let mut pending: Option<(String, String)> = None;

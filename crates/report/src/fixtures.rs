@@ -1,4 +1,5 @@
-//! A run of a two-socket Intel server as its records might be: every family, every state, two latency curves of 40 points.
+//! A run of a two-socket Intel server as its records might be: every family, every state, two
+//! latency curves of 40 points.
 //!
 //! Test support only. The numbers are made up, of the right size, and the same each time.
 
@@ -21,7 +22,8 @@ use groma_model::{
 
 const CORE_HZ: f64 = 3.5e9;
 
-/// A record that is `ok`, pinned, of one worker, with an interval of ±0.8 %; the parameters as people read them.
+/// A record that is `ok`, pinned, of one worker, with an interval of ±0.8 %; the parameters as
+/// people read them.
 pub(crate) fn record(id: &str, params: &str, quantity: Quantity, value: f64) -> Record {
     let half = value.abs() * 0.008;
     let latency = quantity == Quantity::Latency;
@@ -132,7 +134,8 @@ pub(crate) fn without(mut record: Record, state: State, reason: &str) -> Record 
     record
 }
 
-/// Sizes from 4 KiB to 512 MiB in 40 steps, rounded to lines; the declared capacities are among them.
+/// Sizes from 4 KiB to 512 MiB in 40 steps, rounded to lines; the declared capacities are among
+/// them.
 fn sizes() -> Vec<u64> {
     let mut sizes: Vec<u64> = (0..37).map(|i| (4096.0 * 2f64.powf(f64::from(i) * 17.0 / 36.0)) as u64 & !63).collect();
     sizes.extend([48 << 10, 2 << 20, 60 << 20]);
@@ -140,7 +143,8 @@ fn sizes() -> Vec<u64> {
     sizes
 }
 
-/// L1 48 KiB 1.43 ns, L2 2 MiB 4.5 ns, L3 60 MiB 30 ns, memory 110 ns; edges of half an octave, smooth in the logarithm.
+/// L1 48 KiB 1.43 ns, L2 2 MiB 4.5 ns, L3 60 MiB 30 ns, memory 110 ns; edges of half an octave,
+/// smooth in the logarithm.
 fn latency(size: u64) -> f64 {
     let levels: [(f64, f64, f64); 3] =
         [(48.0 * 1024.0, 4.5, 0.5), (2048.0 * 1024.0, 30.0, 0.9), (61440.0 * 1024.0, 110.0, 1.1)];

@@ -38,8 +38,9 @@ impl Format {
     }
 }
 
-/// A run in a format. JSON and CSV hold every digit and ignore `style`; Markdown heeds `style.all` only. `end` is missing
-/// while the run goes on, or when it was killed. `families` are those whose sentences and rows are shown.
+/// A run in a format. JSON and CSV hold every digit and ignore `style`; Markdown heeds `style.all`
+/// only. `end` is missing while the run goes on, or when it was killed. `families` are those whose
+/// sentences and rows are shown.
 pub fn render(
     families: Families<'_>,
     run: &RunHeader,
@@ -56,7 +57,8 @@ pub fn render(
     }
 }
 
-/// A run as people are shown it, at its end and later: the hardware page where it holds enough for one, then its table.
+/// A run as people are shown it, at its end and later: the hardware page where it holds enough for
+/// one, then its table.
 pub fn page_and_table(
     families: Families<'_>,
     run: &RunHeader,

@@ -1,7 +1,7 @@
 //! Aligned columns for a terminal or a pipe. Knows text and colours, not records.
 //!
-//! The first column names the row and is never cut: a longer name gets a line of its own. Numbers are never cut either. The
-//! last column takes what room is left and breaks between words.
+//! The first column names the row and is never cut: a longer name gets a line of its own. Numbers
+//! are never cut either. The last column takes what room is left and breaks between words.
 
 use crate::style::{Ink, Style, columns, wrap};
 
@@ -86,7 +86,8 @@ impl Grid {
         out
     }
 
-    /// Whether all rows keep their names beside their numbers: only the last column had to give way, and that was enough.
+    /// Whether all rows keep their names beside their numbers: only the last column had to give
+    /// way, and that was enough.
     pub(crate) fn fits(&self) -> bool {
         let (widths, _) = self.last_given_way();
         self.excess(&widths) == 0
@@ -97,7 +98,8 @@ impl Grid {
         (widths.iter().sum::<usize>() + GAP * self.align.len().saturating_sub(1)).saturating_sub(self.style.width)
     }
 
-    /// Natural widths; then the last column gives way down to a dozen columns or its longest word, then the first.
+    /// Natural widths; then the last column gives way down to a dozen columns or its longest word,
+    /// then the first.
     fn widths(&self) -> Vec<usize> {
         let (mut widths, last) = self.last_given_way();
         if last > 0 {

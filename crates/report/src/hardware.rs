@@ -1,8 +1,10 @@
-//! The hardware on one page: what the machine declares beside what was measured, and how fast it is.
+//! The hardware on one page: what the machine declares beside what was measured, and how fast it
+//! is.
 //!
-//! A view over the records of the hardware survey and the facts of the machine. A row whose records are missing is left out;
-//! what was tried and could not be told says so, and why stands below. What is declared is never taken for what is measured:
-//! where both are there, a rule of `groma_analysis::claims` says whether they agree.
+//! A view over the records of the hardware survey and the facts of the machine. A row whose records
+//! are missing is left out; what was tried and could not be told says so, and why stands below.
+//! What is declared is never taken for what is measured: where both are there, a rule of
+//! `groma_analysis::claims` says whether they agree.
 
 mod claims;
 mod speeds;
@@ -54,8 +56,8 @@ pub(crate) fn page(families: Families<'_>, run: &RunHeader, records: &[Record]) 
     (rows >= FEWEST).then(|| Page { machine: host(&run.environment), claims, bandwidth, lines })
 }
 
-/// The hardware of a run on one page for a terminal or a pipe: declared beside measured, bandwidth, latencies. `None` where
-/// the run holds too little of it.
+/// The hardware of a run on one page for a terminal or a pipe: declared beside measured, bandwidth,
+/// latencies. `None` where the run holds too little of it.
 pub fn hardware(families: Families<'_>, run: &RunHeader, records: &[Record], style: &Style) -> Option<String> {
     let page = page(families, run, records)?;
     let mut out = style.paint(Ink::Strong, "hardware") + "\n";

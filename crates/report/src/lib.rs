@@ -1,8 +1,8 @@
 //! Views: records in, text out.
 //!
-//! A view shows what is in the records and nothing else. It never measures, queries a store, reads a clock or touches the
-//! world, and it computes only what it takes to say a number to a person: a unit, a number of digits, a ratio of two
-//! records, the levels of a curve (from `groma-stats`).
+//! A view shows what is in the records and nothing else. It never measures, queries a store, reads
+//! a clock or touches the world, and it computes only what it takes to say a number to a person: a
+//! unit, a number of digits, a ratio of two records, the levels of a curve (from `groma-stats`).
 //!
 //! | To see | Call |
 //! | --- | --- |

@@ -9,8 +9,8 @@ use crate::grid::{Align, Cell, Grid};
 use crate::json::pretty;
 use crate::style::{Ink, Style, wrap_behind};
 
-/// The benchmarks, a line each under their families; `long` adds version, quantity, parameters, placements and lineage.
-/// A star marks those that a plain run leaves out.
+/// The benchmarks, a line each under their families; `long` adds version, quantity, parameters,
+/// placements and lineage. A star marks those that a plain run leaves out.
 pub fn list(infos: &[&Info], long: bool, style: &Style) -> String {
     let mut grid = Grid::new(&[Align::Left, Align::Left], style);
     let mut out = String::new();
@@ -50,7 +50,8 @@ fn entry(info: &Info, style: &Style) -> String {
     out
 }
 
-/// What is to be said of a benchmark besides its summary and text, heads with their texts; those without a text left out.
+/// What is to be said of a benchmark besides its summary and text, heads with their texts; those
+/// without a text left out.
 pub(crate) fn facts(info: &Info) -> Vec<(&'static str, String)> {
     let mut facts = vec![("measures", measures(info)), ("iteration", info.iteration.to_owned())];
     facts.extend(info.params.iter().map(|p| ("parameter", param(p))));

@@ -8,7 +8,8 @@ use crate::style::{Ink, Style, columns, wrap_behind};
 use crate::units;
 use groma_analysis::point::family;
 
-/// The facts under the first part of their keys, and how disturbed the host is: the verdict and the share of time lost.
+/// The facts under the first part of their keys, and how disturbed the host is: the verdict and the
+/// share of time lost.
 pub fn machine(machine: &Machine, noise: Option<NoiseVerdict>, lost: Option<f64>, style: &Style) -> String {
     let longest = machine.facts.iter().map(|f| columns(rest(f))).max().unwrap_or(0).min(24);
     let mut out = String::new();
@@ -39,8 +40,8 @@ pub fn machine(machine: &Machine, noise: Option<NoiseVerdict>, lost: Option<f64>
     out
 }
 
-/// The facts as one flat object, key to text as recorded, so that two machines can be laid side by side; and the noise.
-/// Of a key that comes twice the last value counts.
+/// The facts as one flat object, key to text as recorded, so that two machines can be laid side by
+/// side; and the noise. Of a key that comes twice the last value counts.
 pub fn machine_json(machine: &Machine, noise: Option<NoiseVerdict>, lost: Option<f64>) -> String {
     let facts: Map<String, Json> =
         machine.facts.iter().map(|f| (f.key.clone(), Json::String(f.value.clone()))).collect();

@@ -109,7 +109,8 @@ fn line(out: &mut String, cells: impl IntoIterator<Item = impl AsRef<str>>) {
     out.push('\n');
 }
 
-/// An id as code; one that is not written as ids are is text like any other, since it could end the code.
+/// An id as code; one that is not written as ids are is text like any other, since it could end the
+/// code.
 fn code(id: &str) -> String {
     let is_id = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
     if !id.is_empty() && id.chars().all(is_id) { format!("`{id}`") } else { escape(id) }
@@ -172,7 +173,8 @@ mod tests {
         assert_eq!(code("x` <b>|"), "x\\` \\<b>\\|");
     }
 
-    /// Cells of a row as GitHub takes it apart: a bar ends a cell unless a backslash stands before it.
+    /// Cells of a row as GitHub takes it apart: a bar ends a cell unless a backslash stands before
+    /// it.
     fn cells(line: &str) -> usize {
         let mut escaped = false;
         let ends = line.chars().filter(|c| {

@@ -1,7 +1,8 @@
 //! Plots: from records a [`Chart`], from a chart an SVG, a PNG or text for a terminal.
 //!
-//! A chart says what there is to see; where the ink goes is decided once (`plot/drawing.rs`) for SVG and PNG, and once for the
-//! grid of characters of a terminal. Lines and levels carry their labels themselves, so there is no legend to look up.
+//! A chart says what there is to see; where the ink goes is decided once (`plot/drawing.rs`) for
+//! SVG and PNG, and once for the grid of characters of a terminal. Lines and levels carry their
+//! labels themselves, so there is no legend to look up.
 
 mod axis;
 mod drawing;
@@ -84,10 +85,11 @@ struct Bar {
     labelled: usize,
 }
 
-/// A plot of the records of one metric: of several points, the curve over a number (a size, a count, `P` for the members of the
-/// group), or over the one that takes the most values, a line for each combination of the rest; of one that carries its raw
-/// samples, their [`histogram`]. What is measured between CPUs or nodes is a matrix, and latency under load is drawn over the
-/// bandwidth that was there with it: [`takes`] says which records that needs.
+/// A plot of the records of one metric: of several points, the curve over a number (a size, a
+/// count, `P` for the members of the group), or over the one that takes the most values, a line for
+/// each combination of the rest; of one that carries its raw samples, their [`histogram`]. What is
+/// measured between CPUs or nodes is a matrix, and latency under load is drawn over the bandwidth
+/// that was there with it: [`takes`] says which records that needs.
 ///
 /// # Errors
 /// Says why there is nothing to plot, in one line.
@@ -160,14 +162,15 @@ fn belongs(id: &str, to: &str) -> bool {
     id.strip_prefix(to).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
 }
 
-/// Whether a plot of a metric takes the records of this id: its own, and of latency under load all that was measured with it.
+/// Whether a plot of a metric takes the records of this id: its own, and of latency under load all
+/// that was measured with it.
 pub fn takes(families: Families<'_>, metric: &str, id: &str) -> bool {
     let loaded = || matches!(Shape::of(families, metric), Shape::Loaded([median, ..]) if metric == median);
     id == metric || belongs(id, metric) && loaded()
 }
 
-/// Latency over the bandwidth that was there with it, joined in the order of the pace: never over the pace, whose numbers mean
-/// nothing on another machine.
+/// Latency over the bandwidth that was there with it, joined in the order of the pace: never over
+/// the pace, whose numbers mean nothing on another machine.
 fn loaded([median_id, slow, bandwidth]: [&str; 3], records: &[&Record]) -> Result<Chart, String> {
     let with = |id: &str, of: &Record| {
         let same = |r: &&&Record| r.id == id && same_point(r, of);
@@ -291,7 +294,8 @@ fn plateaus(curve: &Curve<'_>) -> Vec<Plateau> {
     levels(curve).into_iter().map(plateau).collect()
 }
 
-/// What tells the curves apart: the words of their points that not all share; of a parameter its value alone.
+/// What tells the curves apart: the words of their points that not all share; of a parameter its
+/// value alone.
 fn labels(curves: &[Curve<'_>]) -> Vec<String> {
     let words = |c: &Curve<'_>| -> Vec<String> {
         let Some((_, record)) = c.points.first() else { return Vec::new() };
@@ -332,8 +336,9 @@ fn subtitle(curves: &[Curve<'_>], first: &Record) -> String {
 /// Stretches that a histogram is cut into.
 const BARS: usize = 40;
 
-/// The distribution of the raw samples of one metric, by the time, rate or value of each. It reaches as far as the
-/// undisturbed samples do, but for the half percent of them that lies outermost on either side; the rest is counted.
+/// The distribution of the raw samples of one metric, by the time, rate or value of each. It
+/// reaches as far as the undisturbed samples do, but for the half percent of them that lies
+/// outermost on either side; the rest is counted.
 ///
 /// # Errors
 /// Says that the record does not carry its samples, or too few.
@@ -403,12 +408,14 @@ fn samples(series: &Series, quantity: Quantity) -> Vec<(f64, bool)> {
 }
 
 impl Chart {
-    /// The plot as an SVG document on a transparent ground, which follows the reader's choice of dark or light.
+    /// The plot as an SVG document on a transparent ground, which follows the reader's choice of
+    /// dark or light.
     pub fn svg(&self) -> String {
         svg::svg(&drawing::draw(self))
     }
 
-    /// The plot as the bytes of a PNG file on a white ground; `scale` 1 is 860 by 480 pixels, 2 is for dense screens.
+    /// The plot as the bytes of a PNG file on a white ground; `scale` 1 is 860 by 480 pixels, 2 is
+    /// for dense screens.
     ///
     /// # Errors
     /// What the encoder says when it cannot.

@@ -1,4 +1,5 @@
-//! The rows of a result table, before anybody aligns them: what the table for a terminal and the one in Markdown share.
+//! The rows of a result table, before anybody aligns them: what the table for a terminal and the
+//! one in Markdown share.
 
 use groma_analysis::curve::{Curve, curves, for_levels, levels, widest};
 use groma_analysis::point::{family, measured};
@@ -113,7 +114,8 @@ fn body(record: &Record) -> Body {
     Body::Values { numbers, ended: Some((record.state, words(record))) }
 }
 
-/// The flags' words without their details; that a value is imprecise stands in its interval already.
+/// The flags' words without their details; that a value is imprecise stands in its interval
+/// already.
 fn words(record: &Record) -> Vec<String> {
     let word = |flag: &String| flag.split(':').next().unwrap_or(flag).to_owned();
     record.flags.iter().map(word).filter(|w| w != "imprecise").collect()
@@ -161,7 +163,8 @@ fn curve_rows<'a>(group: &mut Group<'a>, id: &'a str, curve: &Curve<'a>, has_lev
     }
 }
 
-/// The shape of a curve in one line, from its least to its largest value; logarithmic where it spans more than a factor 8.
+/// The shape of a curve in one line, from its least to its largest value; logarithmic where it
+/// spans more than a factor 8.
 pub(crate) fn sparkline(values: &[f64], unicode: bool) -> String {
     const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
     const ASCII: [char; 8] = ['_', '.', ',', '-', '=', '+', '*', '#'];

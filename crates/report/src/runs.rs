@@ -53,7 +53,8 @@ pub struct RunLine {
     pub status: RunStatus,
 }
 
-/// The runs, a line each, in the given order. A narrow view leaves out the start, which the id begins with.
+/// The runs, a line each, in the given order. A narrow view leaves out the start, which the id
+/// begins with.
 pub fn runs(runs: &[RunLine], style: &Style) -> String {
     if runs.is_empty() {
         return "no runs yet\n".to_owned();

@@ -1,7 +1,8 @@
-//! The sentence of a family about a group of records, from the data in which the family describes it.
+//! The sentence of a family about a group of records, from the data in which the family describes
+//! it.
 //!
-//! Every number comes from a measured record of the group, or is the quotient of two. Where what the sentence needs is
-//! missing, the group is counted by state instead.
+//! Every number comes from a measured record of the group, or is the quotient of two. Where what
+//! the sentence needs is missing, the group is counted by state instead.
 
 use groma_analysis::curve::{Level, curves, for_levels, levels, widest};
 use groma_analysis::point::measured;
@@ -108,7 +109,8 @@ impl<'a> Group<'a> {
         Some(times(far / near))
     }
 
-    /// The least and the greatest of the records, each with its parameters; controls and raw loops do not count.
+    /// The least and the greatest of the records, each with its parameters; controls and raw loops
+    /// do not count.
     fn range(&self, of: &Select) -> Option<String> {
         let measured: Vec<(&Record, f64)> = self.all(of).filter(|(r, _)| !r.detail).collect();
         let &(least, low) = measured.iter().min_by(|a, b| a.1.total_cmp(&b.1))?;

@@ -7,9 +7,11 @@ use groma_model::{State, is_plain, plain, plain_lines};
 /// How a view for people is to look.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Style {
-    /// Whether to colour with ANSI escapes. Colour repeats what words say; nothing is lost without it.
+    /// Whether to colour with ANSI escapes. Colour repeats what words say; nothing is lost without
+    /// it.
     pub colour: bool,
-    /// Columns to fill at most. Numbers and identities are never cut to fit, so a line of a very narrow view may be longer.
+    /// Columns to fill at most. Numbers and identities are never cut to fit, so a line of a very
+    /// narrow view may be longer.
     pub width: usize,
     /// Whether characters outside ASCII may be used (`µ`, `±`, block and braille graphics).
     pub unicode: bool,
@@ -89,8 +91,9 @@ pub fn for_terminal(text: &str, colour: bool) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Bytes of a colour's escape after its ESC: `[1m`, `[31m`, `[38;5;16;48;5;230m`; 0 where there is none. Bold, faint,
-/// underlined and the basic colours, as views, `--help` and errors have them. None of them hides what follows.
+/// Bytes of a colour's escape after its ESC: `[1m`, `[31m`, `[38;5;16;48;5;230m`; 0 where there is
+/// none. Bold, faint, underlined and the basic colours, as views, `--help` and errors have them.
+/// None of them hides what follows.
 fn length_of_colour(text: &str) -> usize {
     let Some((inside, _)) = text.strip_prefix('[').and_then(|rest| rest.split_once('m')) else { return 0 };
     let number = |text: &str| text.parse::<u8>().is_ok() && !text.starts_with('+');
@@ -130,7 +133,8 @@ pub(crate) enum Ink {
 }
 
 impl Ink {
-    /// The parameter of the ANSI escape; the basic colours, which every theme of a terminal makes readable.
+    /// The parameter of the ANSI escape; the basic colours, which every theme of a terminal makes
+    /// readable.
     const fn code(self) -> Option<&'static str> {
         match self {
             Ink::Plain => None,
@@ -162,7 +166,8 @@ pub(crate) fn columns(text: &str) -> usize {
     text.chars().count()
 }
 
-/// The text broken between words into lines of at most `width` columns; a longer word has a line of its own.
+/// The text broken between words into lines of at most `width` columns; a longer word has a line of
+/// its own.
 pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split_whitespace() {
@@ -177,7 +182,8 @@ pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
     lines
 }
 
-/// As [`wrap`], the first line behind `first`, the others below it; one text, each line ending in a newline.
+/// As [`wrap`], the first line behind `first`, the others below it; one text, each line ending in a
+/// newline.
 pub(crate) fn wrap_behind(first: &str, text: &str, width: usize) -> String {
     let indent = columns(first);
     let mut out = String::new();

@@ -6,8 +6,8 @@ use crate::point::name;
 use crate::style::{Ink, Style, columns, ink, wrap_behind};
 use crate::units;
 
-/// One metric in one line, of at most `style.width` columns unless its name alone is longer: its name, its value with the
-/// interval, and how many rounds gave it or why it is not `ok`.
+/// One metric in one line, of at most `style.width` columns unless its name alone is longer: its
+/// name, its value with the interval, and how many rounds gave it or why it is not `ok`.
 pub fn live_line(record: &Record, style: &Style) -> String {
     let name = style.text(&name(record));
     let column = style.width.saturating_sub(40).clamp(20, 56);
@@ -29,8 +29,8 @@ pub fn live_line(record: &Record, style: &Style) -> String {
     format!("{name:<column$}  {}", style.paint(ink, style.cut(&style.text(&text), room).trim_end()))
 }
 
-/// The last lines of a run: metrics by state, each that is not `ok` with its full reason, time against budget, and how
-/// disturbed the host was. Metrics with the same reason share a line.
+/// The last lines of a run: metrics by state, each that is not `ok` with its full reason, time
+/// against budget, and how disturbed the host was. Metrics with the same reason share a line.
 pub fn summary(run: &RunHeader, records: &[Record], end: Option<&End>, style: &Style) -> String {
     let count = |state| records.iter().filter(|r| r.state == state).count() as u64;
     let counted: Vec<(State, u64)> = State::ALL.into_iter().map(|s| (s, count(s))).filter(|(_, n)| *n > 0).collect();

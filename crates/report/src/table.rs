@@ -1,7 +1,8 @@
 //! The result table of a run, for a terminal or a pipe.
 //!
-//! One block a family: its name and the columns' heads, a row a metric, and what the block says. A metric without a value
-//! shows its state and reason instead of numbers; a reason too long for its row stands in full in the summary below.
+//! One block a family: its name and the columns' heads, a row a metric, and what the block says. A
+//! metric without a value shows its state and reason instead of numbers; a reason too long for its
+//! row stands in full in the summary below.
 
 use groma_model::{End, Families, Record, RunHeader, State};
 
@@ -109,8 +110,8 @@ impl Grid {
     }
 }
 
-/// The first cells of a row. A narrow table stacks the points of a metric below its id; a wide one has a column for them,
-/// and says the id once.
+/// The first cells of a row. A narrow table stacks the points of a metric below its id; a wide one
+/// has a column for them, and says the id once.
 fn names(row: &Row<'_>, first: bool, alone: bool, wide: bool) -> Vec<Cell> {
     let indent = if row.part { "  " } else { "" };
     let point = format!("{indent}{}", row.point);

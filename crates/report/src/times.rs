@@ -1,4 +1,5 @@
-//! Where a run's time went: each benchmark's own, from what its rounds took, workers and all. It knows rounds, not results.
+//! Where a run's time went: each benchmark's own, from what its rounds took, workers and all. It
+//! knows rounds, not results.
 
 use std::collections::BTreeMap;
 
@@ -23,7 +24,8 @@ pub struct BenchTime {
     pub wall_s: f64,
 }
 
-/// The times of a run's benchmarks, the longest first. Points that never ran (`unsupported` by the plan) took none.
+/// The times of a run's benchmarks, the longest first. Points that never ran (`unsupported` by the
+/// plan) took none.
 pub fn bench_times(points: &[(Point, Vec<Round>)]) -> Vec<BenchTime> {
     let mut all: BTreeMap<&str, BenchTime> = BTreeMap::new();
     for (point, rounds) in points {

@@ -1,13 +1,13 @@
 //! Numbers as people read them: the one place that turns an SI value into a text.
 //!
-//! - Times are `ns`, `µs`, `ms` or `s`; rates of bytes are decimal (`12.4 GB/s` is 12.4·10⁹ B/s); sizes are binary
-//!   (`64 KiB`).
-//! - What happens so many times a second is `k/s`, `M/s`, `G/s`, except the clock rate of a core (a metric whose name has
-//!   the word `frequency`), which is `kHz`, `MHz`, `GHz`.
-//! - A number has three significant digits, and a fourth where its interval is narrow enough to support it. Counts are
-//!   whole.
-//! - An interval is half of the display interval relative to the value, `± 0.8 %`; where the value is smaller than that, it
-//!   is absolute, `± 31.0 ns`. What is not there is [`NONE`].
+//! - Times are `ns`, `µs`, `ms` or `s`; rates of bytes are decimal (`12.4 GB/s` is 12.4·10⁹ B/s);
+//!   sizes are binary (`64 KiB`).
+//! - What happens so many times a second is `k/s`, `M/s`, `G/s`, except the clock rate of a core (a
+//!   metric whose name has the word `frequency`), which is `kHz`, `MHz`, `GHz`.
+//! - A number has three significant digits, and a fourth where its interval is narrow enough to
+//!   support it. Counts are whole.
+//! - An interval is half of the display interval relative to the value, `± 0.8 %`; where the value
+//!   is smaller than that, it is absolute, `± 31.0 ns`. What is not there is [`NONE`].
 
 use groma_model::{Quantity, Record, Unit};
 
@@ -83,7 +83,8 @@ pub(crate) fn time(seconds: f64) -> String {
     value(seconds, Scale::Time, None)
 }
 
-/// A value with its unit, to as many digits as half the width of its interval supports (three without one).
+/// A value with its unit, to as many digits as half the width of its interval supports (three
+/// without one).
 pub fn value(value: f64, scale: Scale, half_width: Option<f64>) -> String {
     if !value.is_finite() {
         return NONE.to_owned();
@@ -160,7 +161,8 @@ pub fn half_width(record: &Record) -> Option<f64> {
     record.ci_display.map(|[low, high]| (high - low) / 2.0).filter(|half| half.is_finite() && *half >= 0.0)
 }
 
-/// The interval of a record without its sign: `0.8 %`, or `31.0 ns` where the value is smaller than its uncertainty.
+/// The interval of a record without its sign: `0.8 %`, or `31.0 ns` where the value is smaller than
+/// its uncertainty.
 pub fn interval(record: &Record) -> Option<String> {
     let (value, half) = (record.value?, half_width(record)?);
     Some(if half > 0.0 && value.abs() < half {

@@ -15,7 +15,8 @@ pub fn sorted(values: &[f64]) -> Vec<f64> {
     copy
 }
 
-/// The median: the middle value, or the mean of the two middle ones. Takes linear time. `None` as the module says.
+/// The median: the middle value, or the mean of the two middle ones. Takes linear time. `None` as
+/// the module says.
 #[must_use]
 pub fn median(values: &[f64]) -> Option<f64> {
     quantile(values, 0.5)
@@ -27,15 +28,17 @@ pub fn median_sorted(sorted: &[f64]) -> Option<f64> {
     quantile_sorted(sorted, 0.5)
 }
 
-/// The upper median: the middle value, or the greater of the two middle ones, so that it is one of the values. `None` of
-/// none. No arithmetic is done with the values: what is not finite sorts to an end.
+/// The upper median: the middle value, or the greater of the two middle ones, so that it is one of
+/// the values. `None` of none. No arithmetic is done with the values: what is not finite sorts to
+/// an end.
 #[must_use]
 pub fn upper_median(values: &[f64]) -> Option<f64> {
     sorted(values).get(values.len() / 2).copied()
 }
 
-/// The value below which this share of the values lies, by nearest rank: the smallest value that at least this share of
-/// them does not exceed. `None` of none, and for a share above 1. As [`upper_median`], it is one of the values.
+/// The value below which this share of the values lies, by nearest rank: the smallest value that at
+/// least this share of them does not exceed. `None` of none, and for a share above 1. As
+/// [`upper_median`], it is one of the values.
 #[must_use]
 pub fn nearest_rank(values: &[f64], share: f64) -> Option<f64> {
     let rank = (share * values.len() as f64).ceil() as usize;
@@ -54,11 +57,12 @@ pub fn greatest(values: &[f64]) -> Option<f64> {
     values.iter().copied().max_by(f64::total_cmp)
 }
 
-/// The `p`-quantile, 0 <= p <= 1, by linear interpolation between the order statistics around rank 1 + (n - 1) p: type
-/// 7 of Hyndman and Fan, "Sample quantiles in statistical packages", The American Statistician 1996. Takes linear time.
+/// The `p`-quantile, 0 <= p <= 1, by linear interpolation between the order statistics around rank
+/// 1 + (n - 1) p: type 7 of Hyndman and Fan, "Sample quantiles in statistical packages", The
+/// American Statistician 1996. Takes linear time.
 ///
-/// It answers however few the values are. Use [`quantile_if_enough`] for a figure that is shown as a property of the
-/// machine. `None` as the module says, and for a `p` outside [0, 1].
+/// It answers however few the values are. Use [`quantile_if_enough`] for a figure that is shown as
+/// a property of the machine. `None` as the module says, and for a `p` outside [0, 1].
 #[must_use]
 pub fn quantile(values: &[f64], p: f64) -> Option<f64> {
     let place = Place::of(p, values.len())?;
@@ -83,7 +87,8 @@ pub fn quantile_sorted(sorted: &[f64], p: f64) -> Option<f64> {
     Some(place.between(below, above))
 }
 
-/// [`quantile`], but `None` below [`enough_for`]`(p)` values: p99 of 200 values says nothing of the 99th percentile.
+/// [`quantile`], but `None` below [`enough_for`]`(p)` values: p99 of 200 values says nothing of the
+/// 99th percentile.
 #[must_use]
 pub fn quantile_if_enough(values: &[f64], p: f64) -> Option<f64> {
     if values.len() < enough_for(p)? { None } else { quantile(values, p) }
@@ -95,12 +100,13 @@ pub fn quantile_if_enough_sorted(sorted: &[f64], p: f64) -> Option<f64> {
     if sorted.len() < enough_for(p)? { None } else { quantile_sorted(sorted, p) }
 }
 
-/// The least number of values with which the `p`-quantile has a finite two-sided, equal-tailed 95 % interval: 6
-/// for the median, 36 for p10 and p90, 368 for p99 (docs/methods/statistics.md#quantiles).
+/// The least number of values with which the `p`-quantile has a finite two-sided, equal-tailed 95 %
+/// interval: 6 for the median, 36 for p10 and p90, 368 for p99
+/// (docs/methods/statistics.md#quantiles).
 ///
-/// The widest interval there is, minimum to maximum, misses on one side when all n values fall on the other side of the
-/// quantile: with chance p^n or (1 - p)^n, and neither may exceed 2.5 %. `None` unless 0 < p < 1: no number of values
-/// bounds the extremes.
+/// The widest interval there is, minimum to maximum, misses on one side when all n values fall on
+/// the other side of the quantile: with chance p^n or (1 - p)^n, and neither may exceed 2.5 %.
+/// `None` unless 0 < p < 1: no number of values bounds the extremes.
 #[must_use]
 pub fn enough_for(p: f64) -> Option<usize> {
     if !(p > 0.0 && p < 1.0) {
@@ -110,12 +116,14 @@ pub fn enough_for(p: f64) -> Option<usize> {
     Some((tail.ln() / p.max(1.0 - p).ln()).ceil() as usize)
 }
 
-/// Whether all of `sorted` is finite, seen from its ends, where whatever is not finite has been sorted to.
+/// Whether all of `sorted` is finite, seen from its ends, where whatever is not finite has been
+/// sorted to.
 pub(crate) fn ends_are_finite(sorted: &[f64]) -> bool {
     sorted.first().is_some_and(|value| value.is_finite()) && sorted.last().is_some_and(|value| value.is_finite())
 }
 
-/// Where a quantile lies: at or after the value at `index` (from 0), `fraction` of the way to the next.
+/// Where a quantile lies: at or after the value at `index` (from 0), `fraction` of the way to the
+/// next.
 struct Place {
     index: usize,
     fraction: f64,

@@ -25,8 +25,8 @@ pub struct Hierarchy<'a> {
     largest: f64,
 }
 
-/// The hierarchies of the chains without translation, those whose pages blur the edges least first: base pages lie anywhere
-/// in a cache that is indexed by physical addresses.
+/// The hierarchies of the chains without translation, those whose pages blur the edges least first:
+/// base pages lie anywhere in a cache that is indexed by physical addresses.
 pub fn hierarchies<'a>(rows: &[&'a Row], seen: &Seen<'a>) -> Vec<Hierarchy<'a>> {
     let caches = |row: &&'a Row| if let Row::Caches(id) = row { Some(*id) } else { None };
     let Some(id) = rows.iter().find_map(caches) else { return Vec::new() };
@@ -43,8 +43,8 @@ pub fn hierarchies<'a>(rows: &[&'a Row], seen: &Seen<'a>) -> Vec<Hierarchy<'a>> 
     all
 }
 
-/// Whether what goes over so many bytes goes over memory, as far as the latencies tell: where the curve has come to rest. A last
-/// cache may be larger than any size that people would call memory.
+/// Whether what goes over so many bytes goes over memory, as far as the latencies tell: where the
+/// curve has come to rest. A last cache may be larger than any size that people would call memory.
 pub fn reaches_memory(all: &[Hierarchy<'_>], bytes: f64) -> Option<bool> {
     let whole = all.iter().find(|h| h.levels.len() > 1)?;
     Some(whole.levels.iter().any(|l| l.rank == Rank::Memory && l.span[0] <= bytes))
@@ -53,11 +53,12 @@ pub fn reaches_memory(all: &[Hierarchy<'_>], bytes: f64) -> Option<bool> {
 /// The names of the caches in the facts of a machine.
 const CACHES: [&str; 3] = ["l1d", "l2", "l3"];
 
-/// A level is taken for a declared private cache whose size is so many times as large or small, at most.
+/// A level is taken for a declared private cache whose size is so many times as large or small, at
+/// most.
 const KIN: f64 = 2.5;
 
-/// Which level of a curve is which of the three caches. As many as are declared, in order; else the private ones by their
-/// size, and the last level beyond them is the shared one.
+/// Which level of a curve is which of the three caches. As many as are declared, in order; else the
+/// private ones by their size, and the last level beyond them is the shared one.
 pub(super) fn matched(declared: [Option<f64>; 3], capacities: &[f64]) -> [Option<usize>; 3] {
     let known = declared.iter().flatten().count();
     let mut found = [None; 3];
@@ -153,9 +154,9 @@ fn cache(
     claim
 }
 
-/// Whether an edge that begins at `hard` and is half-way up at `half_way` is that of a cache of the declared size: either
-/// snaps, or the size lies between them. A level that ends below half the declared size is not it, however slowly the curve
-/// rises from there.
+/// Whether an edge that begins at `hard` and is half-way up at `half_way` is that of a cache of the
+/// declared size: either snaps, or the size lies between them. A level that ends below half the
+/// declared size is not it, however slowly the curve rises from there.
 pub(super) fn holds(hard: f64, half_way: Option<f64>, declared: f64) -> bool {
     let soft = half_way.unwrap_or(hard).max(hard);
     let between = hard <= declared && declared <= soft;

@@ -12,7 +12,8 @@ fn a_size_agrees_by_the_snap_rule() {
         (921.0, None, 1024.0, false),
         (1177.0, None, 1024.0, true),
         (1178.0, None, 1024.0, false),
-        // Half-octave steps: the edge is between the last point on the level and the half-way point.
+        // Half-octave steps: the edge is between the last point on the level and the half-way
+        // point.
         (1536.0, Some(2300.0), 2048.0, true),
         (1536.0, Some(1900.0), 2048.0, true),
         (1536.0, Some(1700.0), 2048.0, false),

@@ -1,4 +1,5 @@
-//! What becomes of known samples, and that recomputing gives the same: docs/methods/statistics.md#simulations.
+//! What becomes of known samples, and that recomputing gives the same:
+//! docs/methods/statistics.md#simulations.
 use super::*;
 use groma_model::{
     Better, Interference, Labels, Params, Placement, Proof, Remark, RoundOutput, RoundResult, Sample, Series,
@@ -318,7 +319,8 @@ fn few_rounds_have_no_interval() {
     assert!(one(&point, &nine()[..6]).ci.is_some());
 }
 
-/// Values whose median is in the middle by rank alone: the mean, the smallest and the largest are far from it.
+/// Values whose median is in the middle by rank alone: the mean, the smallest and the largest are
+/// far from it.
 const SKEWED: [u64; 9] = [9000, 100, 101, 20, 5000, 10, 102, 7000, 30];
 
 #[test]
@@ -351,7 +353,8 @@ fn no_mean_passes_for_the_median_of_samples_or_of_rounds() {
 #[test]
 fn no_mean_passes_for_the_median_of_cycles_facts_and_members() {
     let batched = point(Timing::Batched, metric(Quantity::Latency, Derivation::Series("")));
-    // The clock of a round belongs to its value: the median of the products, not the product of the medians.
+    // The clock of a round belongs to its value: the median of the products, not the product of the
+    // medians.
     let mut rounds: Vec<Round> = (0..9).map(|r| round(r, vec![series("", &[100; 9], Labels::NONE)])).collect();
     for (r, n) in rounds.iter_mut().zip(SKEWED) {
         r.result.output.core_hz = Some(n as f64 * 1e7);
@@ -395,8 +398,8 @@ fn no_mean_passes_for_the_median_rate_of_a_worker_group() {
     assert!(close(rate, 2.0 / 101e-9), "{rate:?}");
 }
 
-/// The rate of a series of two members whose samples of 1 ms have these labels and iterations, in turn with those
-/// of another series.
+/// The rate of a series of two members whose samples of 1 ms have these labels and iterations, in
+/// turn with those of another series.
 fn rate_beside_another(samples: &[(Labels, u64)]) -> Option<f64> {
     let member = |worker: u32, late: u64| {
         samples.iter().zip(0..).map(move |(&(labels, iters), k)| Sample {
@@ -520,9 +523,11 @@ fn modes_are_told_with_their_places_unless_the_clock_could_have_made_them() {
     let modes = |how: &str| Some(format!("2 modes: {how} rounds, 50 % at 1.0100e-7, 50 % at 1.5100e-7"));
     assert_eq!(told(&single, &within, 1.0), modes("within"));
     assert_eq!(told(&single, &between, 1.0), modes("between"));
-    // A sample lasts 10 to 15 us: a step of 5 us is half of the value, and the modes may be one step apart.
+    // A sample lasts 10 to 15 us: a step of 5 us is half of the value, and the modes may be one
+    // step apart.
     assert_eq!(told(&single, &within, 5000.0), None);
-    // The members of a worker group differ by nature, and a derived value has no samples of its own.
+    // The members of a worker group differ by nature, and a derived value has no samples of its
+    // own.
     assert_eq!(told(&Point { workers: 2, ..single.clone() }, &within, 1.0), None);
     let net = Derivation::Scaled { of: "", by: "factor" };
     assert_eq!(told(&point(Timing::Batched, metric(Quantity::Latency, net)), &within, 1.0), None);
@@ -668,7 +673,7 @@ fn a_fifth_of_the_samples_and_six_of_them_are_the_least_that_is_noisy() {
 }
 
 #[test]
-fn cycles_are_those_of_one_worker_and_facts_of_members_those_of_latencies_of_crews() {
+fn cycles_are_those_of_one_worker_and_facts_of_members_those_of_latencies_of_groups() {
     let of = |quantity, workers: u32, timing| {
         let point = Point { workers, ..point(timing, metric(quantity, Derivation::Series(""))) };
         let record = one(&point, &nine());

@@ -50,8 +50,8 @@ impl Axis {
         Axis::sound(growth, scale, from, to)
     }
 
-    /// An axis with room for the values, down to `lowest` of the least: for what was measured. One that grows evenly starts
-    /// at zero, so that heights compare.
+    /// An axis with room for the values, down to `lowest` of the least: for what was measured. One
+    /// that grows evenly starts at zero, so that heights compare.
     pub(super) fn values(values: &[f64], growth: Growth, scale: Scale, lowest: f64) -> Axis {
         let (low, high) = ends(values);
         let (from, to) = match growth {

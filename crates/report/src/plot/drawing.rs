@@ -1,4 +1,5 @@
-//! Where the ink of a chart goes, in pixels: shared by SVG and PNG. Knows no colours, only what a mark stands for.
+//! Where the ink of a chart goes, in pixels: shared by SVG and PNG. Knows no colours, only what a
+//! mark stands for.
 
 use groma_model::plain;
 
@@ -115,7 +116,8 @@ fn draw_plane(plane: &Plane) -> (Vec<Shape>, f64, f64) {
 /// The largest cell of a matrix, in pixels.
 const CELL: (f64, f64) = (110.0, 64.0);
 
-/// A matrix, where its left edge is, and how high the page is: a small one leaves no empty paper below.
+/// A matrix, where its left edge is, and how high the page is: a small one leaves no empty paper
+/// below.
 fn draw_heat(heat: &Heat) -> (Vec<Shape>, f64, f64) {
     let n = heat.names.len();
     let names = widest(heat.names.iter().map(String::as_str));
@@ -133,7 +135,8 @@ fn draw_heat(heat: &Heat) -> (Vec<Shape>, f64, f64) {
             let Some(value) = heat.cell(row, column) else { continue };
             let depth = heat.depth(value);
             let (x, y) = (left + column as f64 * width, top + row as f64 * height);
-            // A hair of ground between cells that are large enough for it; small ones overlap, or it would shine through.
+            // A hair of ground between cells that are large enough for it; small ones overlap, or
+            // it would shine through.
             let gap = if numbered { 1.0 } else { -0.6 };
             let (w, h) = (width - gap, height - gap);
             page.shapes.push(Shape::Rect { x, y, width: w, height: h, paint: Paint::Cell(depth) });
@@ -291,7 +294,8 @@ impl Canvas<'_> {
         self.page.stroke(points, 2.0, false, paint);
     }
 
-    /// A dashed line where the level ends, and its name and cost below it; the last level is named beside its line.
+    /// A dashed line where the level ends, and its name and cost below it; the last level is named
+    /// beside its line.
     fn plateau(&mut self, plateau: &Plateau) {
         let (from, _) = self.at(plateau.from, plateau.y);
         let (to, y) = self.at(plateau.to, plateau.y);
@@ -322,7 +326,8 @@ impl Canvas<'_> {
     fn ends(&mut self, mut ends: Vec<EndLabel>) {
         ends.sort_by(|a, b| b.at.y.total_cmp(&a.at.y));
         let height: f64 = ends.iter().map(|e| e.texts.len() as f64 * LEADING).sum();
-        // From the top down, each at its line or below the one before; the whole must end above the axis.
+        // From the top down, each at its line or below the one before; the whole must end above the
+        // axis.
         let mut below = TOP - 8.0;
         let mut left = height;
         for end in ends {

@@ -19,7 +19,8 @@ const LEAST_SPAN: f64 = 1.5;
 /// A matrix to be seen: rows and columns in the order of their groups.
 #[derive(Clone, Debug)]
 pub(super) struct Heat {
-    /// What rows and columns are: `CPU`; for a matrix that is not symmetric, of rows and of columns.
+    /// What rows and columns are: `CPU`; for a matrix that is not symmetric, of rows and of
+    /// columns.
     pub(super) axes: [&'static str; 2],
     pub(super) names: Vec<String>,
     /// By row.
@@ -70,7 +71,8 @@ impl Heat {
         self.depth(self.ends[1])
     }
 
-    /// The number of a cell without the unit that all share; one that is not fine has no decimals from ten on.
+    /// The number of a cell without the unit that all share; one that is not fine has no decimals
+    /// from ten on.
     pub(super) fn number(&self, value: f64, fine: bool) -> String {
         let scaled = value / self.unit.0;
         units::significant(scaled, if !fine || scaled < 9.95 { 2 } else { 3 })

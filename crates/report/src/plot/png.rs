@@ -1,4 +1,5 @@
-//! A drawing as PNG, on a white ground. The only place that knows kuva, whose rasteriser brings its own font.
+//! A drawing as PNG, on a white ground. The only place that knows kuva, whose rasteriser brings its
+//! own font.
 
 use kuva::backend::raster::RasterBackend;
 use kuva::render::color::Color;
@@ -19,8 +20,8 @@ fn light(paint: Paint) -> Color {
     Color::from(COLOURS[colour(paint)].1)
 }
 
-/// A stroke as hair lines side by side, as many as it is pixels wide. kuva smooths hair lines only; a wide line of a
-/// gentle slope would have steps.
+/// A stroke as hair lines side by side, as many as it is pixels wide. kuva smooths hair lines only;
+/// a wide line of a gentle slope would have steps.
 fn stroke(scene: &mut Scene, points: &[(f64, f64)], width: f64, scale: f64, paint: Paint) {
     for pair in points.windows(2) {
         let [(x1, y1), (x2, y2)] = [pair[0], pair[1]];
@@ -29,7 +30,8 @@ fn stroke(scene: &mut Scene, points: &[(f64, f64)], width: f64, scale: f64, pain
         if length == 0.0 {
             continue;
         }
-        // Moved along the axis in which the line advances less, further by as much as the line leans.
+        // Moved along the axis in which the line advances less, further by as much as the line
+        // leans.
         let extent = width * length / across.max(down);
         // Two a pixel, so that what lies below does not shine through.
         let lines = (extent * scale * 2.0).ceil().max(2.0);

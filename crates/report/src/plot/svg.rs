@@ -1,10 +1,12 @@
-//! A drawing as SVG: transparent, in the fonts of the page, dark or light as the reader's screen is.
+//! A drawing as SVG: transparent, in the fonts of the page, dark or light as the reader's screen
+//! is.
 
 use super::drawing::{Anchor, Drawing, Paint, Shape, WIDTH};
 use super::heat::{DEEP, STEPS};
 
-/// Colours on a light and on a dark ground, by class. Those of lines are told apart with any colour vision, the first five
-/// best; those of cells are from pale to deep and carry their own writing, so they are the same on either ground.
+/// Colours on a light and on a dark ground, by class. Those of lines are told apart with any colour
+/// vision, the first five best; those of cells are from pale to deep and carry their own writing,
+/// so they are the same on either ground.
 pub(super) const COLOURS: [(&str, &str, &str); 25] = [
     ("t", "#1c2126", "#e8ecf0"),
     ("f", "#5b6570", "#9da7b1"),

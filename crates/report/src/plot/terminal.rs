@@ -1,4 +1,5 @@
-//! A chart on a grid of characters: lines in braille dots (eight to a character), distributions as bars that lie.
+//! A chart on a grid of characters: lines in braille dots (eight to a character), distributions as
+//! bars that lie.
 
 use super::axis::Axis;
 use super::heat::{DEEP, Heat, NUMBERED, STEPS};
@@ -64,7 +65,8 @@ impl Canvas {
         }
     }
 
-    /// Writes a text that ends before column `end`, where nothing else is; says whether there was room.
+    /// Writes a text that ends before column `end`, where nothing else is; says whether there was
+    /// room.
     fn write(&mut self, row: usize, end: usize, text: &str, ink: Ink) -> bool {
         let Some(start) = end.checked_sub(columns(text)) else { return false };
         if row >= self.height || end > self.width {
@@ -151,8 +153,8 @@ fn lines(chart: &Plane, style: &Style) -> String {
     out + &x_axis(&chart.x, left, width, style)
 }
 
-/// What stands to the right of the canvas, by row: the label of each line at its end, or below the label above; and the
-/// level on which the curve ends.
+/// What stands to the right of the canvas, by row: the label of each line at its end, or below the
+/// label above; and the level on which the curve ends.
 fn margin(
     chart: &Plane,
     last_level: Option<&Plateau>,
@@ -206,7 +208,8 @@ fn matrix(heat: &Heat, style: &Style) -> String {
     };
     let fits = |fine: &bool| n <= NUMBERED && names + 1 + n * wide(*fine) + breaks <= style.width;
     let fine = [true, false].into_iter().find(fits);
-    // Cells of so many columns; where there are more CPUs than columns, so many of them to one cell.
+    // Cells of so many columns; where there are more CPUs than columns, so many of them to one
+    // cell.
     let room = style.width.saturating_sub(names + 2 + breaks).max(8);
     let cell = fine.map_or((room / n.max(1)).clamp(1, 2), wide);
     let every = if fine.is_some() { 1 } else { n.div_ceil(room / cell).max(1) };
@@ -291,7 +294,8 @@ fn scale(heat: &Heat, numbered: bool, every: usize, style: &Style) -> String {
     format!("{} {all} {}\n", style.text(&low), style.text(&format!("{high}{cells}")))
 }
 
-/// The axis below the canvas: its line, its ticks' texts where they do not touch, and what it counts.
+/// The axis below the canvas: its line, its ticks' texts where they do not touch, and what it
+/// counts.
 fn x_axis(axis: &Axis, left: usize, width: usize, style: &Style) -> String {
     let (corner, line, tick) = if style.unicode { ('└', '─', '┬') } else { ('+', '-', '+') };
     let mut rule = vec![line; width];
