@@ -57,7 +57,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         ],
         params: &[Param::word(
             "protocol",
-            "compare-and-swap, or load and store, on one line; a line for each way; 1, 4 or 16 lines that go along",
+            "compare-and-swap, or load and store, on one line; one line per direction; with 1, 4 or 16 lines of payload",
             &["cas1", "ldst1", "flag2", "payload1", "payload4", "payload16"],
         )
         .quick(&["cas1"])

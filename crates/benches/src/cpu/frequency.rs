@@ -48,7 +48,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         quantity: Quantity::Rate,
         iteration: "chains of 32000 and 160000 additions, multiplications and rotations",
         timing: Timing::Stated,
-        params: &[Param::word("class", "what the core computes meanwhile", WORDS)
+        params: &[Param::word("class", "the load on the core while its clock is measured", WORDS)
             .quick(&["integer"])
             .standard(CLASSES)
             .named(WORDS)],

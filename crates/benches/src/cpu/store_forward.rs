@@ -46,7 +46,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         outputs: &[Output::MAIN.difference("chain", "additions"), Output::named("chain", "A step with its addition")],
         params: &[Param::word(
             "kind",
-            "how the load lies to the store",
+            "how the load overlaps the store",
             &["same", "renamed", "narrower", "wider", "two_stores", "line_split", "page_split", "alias4k", "apart"],
         )
         .quick(&["same"])

@@ -73,7 +73,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
                 .quick(&["2"])
                 .standard(&["8"])
                 .full(&["4", "16", "32", "96"]),
-            Param::size("working_set", "bytes that each task touches while it has the token")
+            Param::size("working_set", "bytes that each task touches on its turn")
                 .takes(Memory::Times(4, "tasks"))
                 .quick(&["0"])
                 .standard(&["16K"])

@@ -44,14 +44,14 @@ const LARGE: usize = 1 << 20;
 const OWN_FILE: &str = "file";
 
 /// Where: a file in the work directory, or what was named.
-const ON: Param = Param::text("on", "a file of our own, or the path of a device or file that is only read: /dev/sdb")
+const ON: Param = Param::text("on", "a file that groma creates, or the path of a device or file to read: /dev/sdb")
     .quick(&[OWN_FILE]);
 
 /// Our own file lies in the work directory.
 const NEEDS: &[Need] = &[Need::WorkDirFor { param: "on", values: &[OWN_FILE] }];
 
 /// How large the file of our own is.
-const SIZE: Param = Param::size("size", "bytes of the file of our own; what was named is as large as it is")
+const SIZE: Param = Param::size("size", "bytes of the file that groma creates; a named device or file is used in full")
     .takes(Memory::Files { copies: 1, buffers: 0, in_memory: None, shared: None })
     .quick(&["8M"])
     .full(&["256M"]);

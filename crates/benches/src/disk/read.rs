@@ -32,7 +32,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         params: &[
             ON,
             SIZE,
-            Param::count("position", "where on the disk, in percent of its size")
+            Param::count("position", "position on the disk, in percent of its size")
                 .quick(&["0"])
                 .full(&["10", "20", "30", "40", "50", "60", "70", "80", "90", "100"]),
         ],

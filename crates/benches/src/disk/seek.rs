@@ -29,7 +29,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         params: &[
             ON,
             SIZE,
-            Param::count("distance", "how far, in percent of the disk")
+            Param::count("distance", "seek distance, in percent of the disk")
                 .quick(&["50"])
                 .full(&["0", "1", "2", "5", "10", "20", "75", "95"]),
         ],

@@ -39,7 +39,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         timing: Timing::Each,
         params: &[Param::word(
             "kind",
-            "at the end of a file, over bytes of it, as a new file, or as a file's new version",
+            "append to a file, overwrite part of it, create a file, or replace one atomically",
             &["append", "overwrite", "create", "replace"],
         )
         .quick(&["append"])

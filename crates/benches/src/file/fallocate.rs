@@ -30,10 +30,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         iteration: "one fallocate of an empty file",
         timing: Timing::Each,
         params: &[
-            Param::size("size", "bytes to make room for")
-                .takes(super::files(1))
-                .quick(&["1M"])
-                .full(&["4K", "64K", "16M"]),
+            Param::size("size", "bytes to allocate").takes(super::files(1)).quick(&["1M"]).full(&["4K", "64K", "16M"]),
             WHERE,
         ],
         needs: &[Need::WorkDir],

@@ -35,12 +35,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         timing: Timing::Each,
         outputs: &[Output::MAIN.series("link"), Output::named("unlink", "removing such a name")],
         params: &[
-            Param::word(
-                "kind",
-                "another name of the file itself, or one that leads to its name",
-                &["hard", "symbolic"],
-            )
-            .quick(&["hard"]),
+            Param::word("kind", "a hard link, or a symbolic link", &["hard", "symbolic"]).quick(&["hard"]),
             ENTRIES.quick(&["16"]),
             WHERE,
             OBJECT,

@@ -42,7 +42,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         params: &[
             Param::word(
                 "kind",
-                "a name that is there, one known to be absent, or one never asked for",
+                "an existing name, one known to be absent, or one never looked up before",
                 &["hit", "negative", "negative_new"],
             )
             .quick(&["negative"])

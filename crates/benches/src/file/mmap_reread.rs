@@ -38,7 +38,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         params: &[
             Param::word(
                 "mode",
-                "in a mapping that is there, or opened, mapped (by faults or in advance), summed, closed",
+                "through an existing mapping, or opened, mapped (by faults or populated), summed and closed",
                 &["mapped", "open_close", "populate"],
             )
             .quick(&["mapped"])

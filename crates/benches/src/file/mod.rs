@@ -63,7 +63,7 @@ const WHERE: Param = Param::word(
 
 /// Whose the files are. Without a worker group it is all one, so not even a full run measures both.
 const OBJECT: Param =
-    Param::word("object", "each member of a worker group its own, or one for all", &["private", "shared"])
+    Param::word("object", "one for each member of a worker group, or one shared by all", &["private", "shared"])
         .quick(&["private"])
         .named(&["shared"]);
 

@@ -42,7 +42,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         params: &[
             Param::word(
                 "kind",
-                "within a directory, to another directory, or over a file that is there",
+                "within a directory, to another directory, or over an existing file",
                 &["same_dir", "cross_dir", "over"],
             )
             .quick(&["same_dir"])

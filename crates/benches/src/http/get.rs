@@ -38,12 +38,12 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         outputs: &[Output::MAIN, Output::named("cpu_server", "CPU time of the server for a request").detail()],
         params: &[
             Param::size("size", "bytes in the body").quick(&["1K"]).full(&["0", "10K", "100K", "1M"]),
-            Param::word("connection", "one that stays, or one for each request", &["keep_alive", "close"])
+            Param::word("connection", "one persistent connection, or one per request", &["keep_alive", "close"])
                 .quick(&["keep_alive"])
                 .standard(&["close"]),
             Param::word(
                 "from",
-                "where the server has the body: a buffer, or a file that it sends by sendfile",
+                "the server's source of the body: a buffer, or a file sent with sendfile",
                 &["memory", "file"],
             )
             .quick(&["memory"]),

@@ -48,10 +48,14 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         outputs: stream::OUTPUTS,
         params: &[
             stream::SIZE,
-            Param::word("buffer", "what the pipe holds: as it is made, or as much as it may", &["default", "max"])
+            Param::word("buffer", "pipe capacity: the default, or the largest allowed", &["default", "max"])
                 .quick(&["default"]),
-            Param::word("by", "how the writer passes its buffer on: copied, or as pages lent", &["write", "vmsplice"])
-                .quick(&["write"]),
+            Param::word(
+                "by",
+                "how the writer transfers its buffer: by copying, or by mapping its pages (vmsplice)",
+                &["write", "vmsplice"],
+            )
+            .quick(&["write"]),
         ],
         scaling: stream::SCALING,
         placements: &[

@@ -45,7 +45,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         outputs: stream::OUTPUTS,
         params: &[
             stream::SIZE,
-            Param::word("by", "how the writer passes a part of the file on", &["sendfile", "splice", "read_write"])
+            Param::word("by", "how the writer transfers a part of the file", &["sendfile", "splice", "read_write"])
                 .quick(&["sendfile"]),
             Param::word("to", "what the reader reads from", &["socket", "pipe"]).quick(&["socket"]),
         ],

@@ -39,7 +39,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         params: &[
             stream::SIZE,
             Param::word("kind", "kind of the socket", &["stream", "seqpacket"]).quick(&["stream"]),
-            Param::word("buffer", "what the socket holds: as it is made, or up to 4 MiB", &["default", "large"])
+            Param::word("buffer", "socket buffer: the default, or up to 4 MiB", &["default", "large"])
                 .quick(&["default"]),
         ],
         scaling: stream::SCALING,

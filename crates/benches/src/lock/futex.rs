@@ -35,7 +35,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
             Param::word("op", "wake nobody, or wait on a word that has changed", &["wake", "wait"]).quick(&["wake"]),
             Param::word(
                 "key",
-                "how the kernel looks the word up: for threads of a process, or for processes",
+                "how the kernel looks up the futex word: private to the process, or shared between processes",
                 &["private", "shared"],
             )
             .quick(&["private"]),

@@ -46,7 +46,7 @@ pub(crate) fn lock_kind(ctx: &Ctx) -> Kind {
 
 /// Whether the members of a worker group have an object each or one together.
 const OBJECT: Param =
-    Param::word("object", "each member of a worker group has its own, or all share one", &["private", "shared"])
+    Param::word("object", "one for each member of a worker group, or one shared by all", &["private", "shared"])
         .quick(&["private"]);
 
 /// The file that the members of a worker group share with `object=shared`; it is removed with the

@@ -60,7 +60,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
             Param::word("kind", "what a step does to its line", &["own", "dirty", "read", "prefetched", "nt_load"])
                 .quick(&["own"])
                 .standard(&["dirty"]),
-            Param::size("size", "bytes that the two chains span together")
+            Param::size("size", "working set of both chains together in bytes")
                 .takes(Memory::PerMember(1))
                 .quick(&["16K"])
                 .standard(&["512K", "8M", "128M"])

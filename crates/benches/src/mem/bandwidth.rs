@@ -74,19 +74,19 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         params: &[
             Param::word(
                 "op",
-                "what is done; _nt: stores past the caches, zero_line and rep_: by the instruction for it",
+                "operation; _nt: non-temporal stores; zero_line and rep_: by the instruction of that name",
                 OPS,
             )
             .quick(&["read", "copy", "write_nt"])
             .standard(OPS),
-            Param::size("size", "bytes gone over, source and destination together")
+            Param::size("size", "working set in bytes, source and destination together")
                 .takes(Memory::PerMember(1))
                 .quick(&["16K", "128M"])
                 .standard(&["256K", "8M"])
                 .full(&["32K", "64K", "128K", "512K", "1M", "2M", "4M", "16M", "64M", "256M", "1G"]),
             Param::word(
                 "kernel",
-                "instructions: the fastest that the CPU has, or those named; x8: eight places at once",
+                "instructions: the fastest of this CPU, or the named ones; x8: eight places at once",
                 KERNELS,
             )
             .quick(&["best"]),

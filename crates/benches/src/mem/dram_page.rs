@@ -37,7 +37,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
             Output::MAIN,
             Output::named("share", "Random pairs that are in one bank and not in one row").quantity(Quantity::Ratio),
         ],
-        params: &[Param::size("size", "bytes from which pairs are drawn")
+        params: &[Param::size("size", "bytes of the buffer from which pairs of addresses are drawn")
             .takes(Memory::PerMember(1))
             .quick(&["64M"])
             .full(&["512M"])],

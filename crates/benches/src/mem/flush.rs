@@ -44,7 +44,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         params: &[
             Param::word(
                 "op",
-                "what is done to the line, or the instruction",
+                "operation on the line, or the instruction",
                 &[
                     "evict",
                     "clean",
@@ -62,7 +62,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
             .standard(&["clean"]),
             Param::word(
                 "state",
-                "what the line is before: loaded, modified, in no cache",
+                "state of the line before: loaded, modified, in no cache",
                 &["clean", "dirty", "absent"],
             )
             .quick(&["clean"])

@@ -66,7 +66,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         ],
         params: &[
             VARIANT,
-            Param::size("size", "bytes of memory for each")
+            Param::size("size", "bytes of memory per worker")
                 .takes(Memory::PerMember(1))
                 .quick(&["128M"])
                 .full(&["1M", "16M", "1G"]),

@@ -40,7 +40,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         iteration: "64 dependent loads",
         timing: Timing::Floor,
         params: &[
-            Param::size("size", "bytes that the chain spans")
+            Param::size("size", "working set of the chain in bytes")
                 .takes(Memory::PerMember(1))
                 .quick(&["16K", "32K", "128K", "512K", "1M", "8M", "64M"])
                 .standard(&[
@@ -59,8 +59,12 @@ pub(crate) static BENCH: Benchmark = Benchmark {
             )
             .quick(&["amortised"])
             .standard(&["included"]),
-            Param::word("pages", "base pages, transparent huge pages or reserved ones", &["base", "huge", "hugetlb"])
-                .quick(&["base"]),
+            Param::word(
+                "pages",
+                "base pages, transparent huge pages or reserved huge pages",
+                &["base", "huge", "hugetlb"],
+            )
+            .quick(&["base"]),
         ],
         lineage: &["lmbench1996:table6", "lmbench1996:figure1", "lmbench3:lat_mem_rd", "cse221:memory_latency"],
         combination_tier,

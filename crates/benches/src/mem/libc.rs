@@ -48,7 +48,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
             Param::word("call", "bytes of one call; whole: all of the buffer", &["4K", "64", "64K", "1M", "whole"])
                 .quick(&["4K"])
                 .standard(&["64", "64K", "1M", "whole"]),
-            Param::size("buffer", "bytes gone over, source and destination together")
+            Param::size("buffer", "working set in bytes, source and destination together")
                 .takes(Memory::PerMember(1))
                 .quick(&["8M"])
                 .full(&["16K", "256K", "128M"]),

@@ -56,12 +56,12 @@ pub(crate) static BENCH: Benchmark = Benchmark {
             Output::named("idle", "The same chase a moment before, with the generators asleep").detail(),
         ],
         params: &[
-            Param::count("pace", "cycles that a generator idles after each KiB")
+            Param::count("pace", "cycles that a traffic generator idles after each KiB")
                 .quick(&["0"])
                 .standard(&["64", "256", "4096"])
                 .full(&["16", "32", "128", "512", "1024", "2048"]),
-            Param::count("generators", "CPUs that keep it busy; 0 for all others").quick(&["0"]),
-            Param::word("mix", "what they do: read, write past the caches, copy", &["read", "write_nt", "copy"])
+            Param::count("generators", "CPUs that generate traffic; 0 for all other CPUs").quick(&["0"]),
+            Param::word("mix", "traffic: reads, non-temporal writes, or copies", &["read", "write_nt", "copy"])
                 .quick(&["read"]),
             Param::word("level", "what is chased: memory, or the shared cache", &["dram", "l3"]).quick(&["dram"]),
         ],

@@ -40,7 +40,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
             Param::word("mix", "lines read and lines written, in turn", &["1:1", "2:1", "3:1", "1:0", "1:2", "0:1"])
                 .quick(&["1:1"])
                 .standard(&["2:1"]),
-            Param::word("store", "ordinary stores, or such that bypass the caches", &["plain", "nt"])
+            Param::word("store", "ordinary stores, or non-temporal stores", &["plain", "nt"])
                 .quick(&["plain"])
                 .standard(&["nt"]),
             Param::size("size", "bytes of both streams together")

@@ -43,7 +43,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
             Output::named("write_nt", "Bytes that one CPU writes past the caches per second")
                 .quantity(Quantity::Bandwidth),
         ],
-        params: &[Param::size("size", "bytes of the chase, and as many of each stream")
+        params: &[Param::size("size", "bytes of the pointer chase, and of each stream")
             .takes(Memory::PerMember(3))
             .quick(&["64M"])
             .full(&["256M"])],

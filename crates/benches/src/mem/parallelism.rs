@@ -63,7 +63,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
                 .detail(),
         ],
         params: &[
-            Param::size("size", "bytes that the chains span together")
+            Param::size("size", "working set of all chains together in bytes")
                 .takes(Memory::PerMember(1))
                 .quick(&["128M"])
                 .standard(&["16K", "512K", "8M"])

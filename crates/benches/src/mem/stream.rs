@@ -49,7 +49,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         ],
         params: &[
             Param::word("op", "the loop", OPS).quick(&["triad"]).standard(OPS),
-            Param::word("store", "ordinary stores, or such that bypass the caches", &["plain", "nt"])
+            Param::word("store", "ordinary stores, or non-temporal stores", &["plain", "nt"])
                 .quick(&["plain"])
                 .standard(&["nt"]),
             Param::size("size", "bytes of all arrays of the loop together")
@@ -58,7 +58,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
                 .full(&["96K", "8M", "512M"]),
             Param::word(
                 "kernel",
-                "instructions: the widest that the CPU has, or those named",
+                "instructions: the widest of this CPU, or the named ones",
                 &["best", "avx512", "avx2", "sve", "neon", "rvv", "scalar", "portable"],
             )
             .quick(&["best"]),

@@ -55,10 +55,14 @@ pub(crate) static BENCH: Benchmark = Benchmark {
             longer("walk8", "the same at eight times the reach"),
         ],
         params: &[
-            Param::word("pages", "base pages, transparent huge pages or reserved ones", &["base", "huge", "hugetlb"])
-                .quick(&["base"])
-                .standard(&["huge"]),
-            Param::word("layout", "pages side by side, or 17 apart", &["contiguous", "scattered"])
+            Param::word(
+                "pages",
+                "base pages, transparent huge pages or reserved huge pages",
+                &["base", "huge", "hugetlb"],
+            )
+            .quick(&["base"])
+            .standard(&["huge"]),
+            Param::word("layout", "adjacent pages, or every 17th page", &["contiguous", "scattered"])
                 .quick(&["contiguous"]),
         ],
         scaling: Scaling::alone("it states properties of one core instead of taking samples that could overlap"),

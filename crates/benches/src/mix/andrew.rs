@@ -66,7 +66,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
             )
             .quick(&["small"])
             .named(&["large"]),
-            Param::count("jobs", "compilers at once").quick(&["1"]).full(&["2", "4"]),
+            Param::count("jobs", "compilers that run at once").quick(&["1"]).full(&["2", "4"]),
         ],
         scaling: Scaling::processes("a process with threads must not fork"),
         placements: &[Placement::Free],

@@ -44,12 +44,13 @@ pub(crate) static BENCH: Benchmark = Benchmark {
             Output::named("slowdown", "time of each job against the same job alone").quantity(Quantity::Ratio),
         ],
         params: &[
-            Param::count("jobs", "how many").quick(&["4"]).full(&["1", "2", "8", "16", "32"]),
-            Param::count("work_us", "microseconds of work in a job, of the mean one if they differ")
+            Param::count("jobs", "number of jobs").quick(&["4"]).full(&["1", "2", "8", "16", "32"]),
+            Param::count("work_us", "microseconds of work in a job (the mean, if jobs differ)")
                 .quick(&["1000"])
                 .full(&["100", "10000"]),
             Param::word("kind", "what a job is", &["process", "thread"]).quick(&["process"]),
-            Param::word("work", "equal jobs, or a few with most of the work", &["equal", "heavy"]).quick(&["equal"]),
+            Param::word("work", "equal jobs, or a few jobs with most of the work", &["equal", "heavy"])
+                .quick(&["equal"]),
         ],
         scaling: Scaling::alone("it fills the CPUs by itself"),
         placements: &[Placement::Free],

@@ -60,15 +60,11 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         ],
         params: &[
             Param::size("size", "bytes in one write, up to 1M").quick(&["64K"]).full(&["4K", "1M"]),
-            Param::word(
-                "buffers",
-                "the sockets' buffers: as the kernel tunes them, or 4 MiB asked for",
-                &["default", "4M"],
-            )
-            .quick(&["default"]),
+            Param::word("buffers", "socket buffers: tuned by the kernel, or 4 MiB requested", &["default", "4M"])
+                .quick(&["default"]),
             Param::word(
                 "by",
-                "how the sender sends: from memory that it writes each time, or from a file",
+                "data source of the sender: memory that it writes each time, or a file",
                 &["write", "sendfile"],
             )
             .quick(&["write"]),

@@ -42,7 +42,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         params: &[
             Param::word(
                 "close",
-                "by a reset, which leaves no port in TIME_WAIT, or as programs do",
+                "by a reset, which leaves no port in TIME_WAIT, or in the orderly way",
                 &["reset", "orderly"],
             )
             .quick(&["reset"]),

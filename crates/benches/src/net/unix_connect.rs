@@ -32,7 +32,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         iteration: "one connect",
         params: &[Param::word(
             "name",
-            "of the socket that listens: in no directory, or a path below the work directory",
+            "name of the listening socket: abstract, or a path below the work directory",
             &["abstract", "path"],
         )
         .quick(&["abstract"])],

@@ -56,7 +56,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
             .quick(&["bare", "dynamic"])
             .standard(&["static"]),
             BY,
-            Param::word("from", "where the program is: in a file, or only in memory (memfd)", &["file", "memfd"])
+            Param::word("from", "location of the program: a file, or only memory (memfd)", &["file", "memfd"])
                 .quick(&["file"]),
         ],
         scaling: PROCESSES,

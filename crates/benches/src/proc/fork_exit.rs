@@ -52,7 +52,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
                 .takes(Memory::PerMember(1))
                 .quick(&["0"])
                 .full(&["1M", "16M", "64M", "256M"]),
-            Param::word("pages", "the pages of these bytes", &["base", "huge"]).quick(&["base"]),
+            Param::word("pages", "page size of this memory", &["base", "huge"]).quick(&["base"]),
         ],
         scaling: PROCESSES,
         lineage: &[

@@ -36,7 +36,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         iteration: "one child: clone or fork, execve of the shell, the command, exit, wait4",
         timing: Timing::Each,
         params: &[
-            Param::word("command", "what the shell is told: run the smallest program, or exit", &["target", "exit"])
+            Param::word("command", "the shell's command: run the smallest program, or exit", &["target", "exit"])
                 .quick(&["target"]),
             BY,
         ],

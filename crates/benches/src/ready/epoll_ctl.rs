@@ -28,12 +28,8 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         iteration: "one epoll_ctl that modifies, or one that adds and one that removes",
         params: &[
             super::COUNT.quick(&["100"]).full(&["1", "1000", "10000"]),
-            Param::word(
-                "op",
-                "adding a descriptor and removing it, or modifying what is wanted of it",
-                &["add_del", "mod"],
-            )
-            .quick(&["add_del"]),
+            Param::word("op", "adding and removing a descriptor, or modifying its events", &["add_del", "mod"])
+                .quick(&["add_del"]),
         ],
         scaling: super::PROCESSES,
         tier: Tier::Standard,

@@ -37,14 +37,14 @@ const PROCESSES: Scaling =
 
 /// How many descriptors are asked about. Each takes a pair of connected sockets, or a pipe with a
 /// page in it, in the kernel.
-const COUNT: Param = Param::count("count", "descriptors asked about").takes(Memory::PerMember(8 << 10));
+const COUNT: Param = Param::count("count", "descriptors in the set").takes(Memory::PerMember(8 << 10));
 
 /// What the descriptors are.
 const KIND: Param =
     Param::word("kind", "what the descriptors are", &["pipe", "unix", "tcp", "eventfd", "timerfd"]).quick(&["pipe"]);
 
 /// Which of them can be read.
-const READY: Param = Param::word("ready", "which of them can be read", &["none", "first", "last", "all"]);
+const READY: Param = Param::word("ready", "which descriptors are readable", &["none", "first", "last", "all"]);
 
 /// Separate objects, each with its own wait queue; duplicates of one descriptor would share one.
 struct Objects {

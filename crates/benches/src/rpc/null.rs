@@ -43,7 +43,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
             Output::named("bare", "round trip of as many bytes that nobody looks into").detail(),
             Output::named("tax", "what the protocol adds to its transport").difference("", "bare"),
         ],
-        params: &[Param::word("transport", "what carries calls and answers", &["tcp", "udp"])
+        params: &[Param::word("transport", "transport of calls and answers", &["tcp", "udp"])
             .quick(&["tcp"])
             .standard(&["udp"])],
         scaling: Scaling::processes("each copy forks its other side, which a process with threads must not"),

@@ -45,7 +45,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
             .quick(&["write"]),
             Param::word(
                 "stack",
-                "on which the handler runs: the thread's, or one of its own",
+                "the stack on which the handler runs: that of the thread, or an alternate one",
                 &["thread", "alternate"],
             )
             .quick(&["thread"]),

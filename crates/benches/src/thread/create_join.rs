@@ -62,7 +62,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
             )
             .quick(&["pthread"])
             .standard(&["raw"]),
-            Param::word("stack", "one that an earlier thread has used, or a new one", &["warm", "cold"])
+            Param::word("stack", "a stack that an earlier thread has used, or a new one", &["warm", "cold"])
                 .quick(&["warm"]),
         ],
         lineage: &["cse221:task_creation", "libmicro:pthread_create"],

@@ -47,7 +47,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         params: &[
             Param::word(
                 "interface",
-                "the way to sleep",
+                "the system call or timer that sleeps",
                 &[
                     "nanosleep",
                     "clock_nanosleep_abs",

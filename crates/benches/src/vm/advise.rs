@@ -35,12 +35,12 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         params: &[
             Param::word(
                 "advice",
-                "not needed, free to take, not soon needed, or wanted now",
+                "the advice: MADV_DONTNEED, MADV_FREE, MADV_COLD or MADV_POPULATE_WRITE",
                 &["dontneed", "free", "cold", "populate_write"],
             )
             .quick(&["dontneed"])
             .standard(&["populate_write"]),
-            Param::size("size", "bytes that the advice is about")
+            Param::size("size", "bytes of memory advised")
                 .takes(Memory::PerMember(1))
                 .quick(&["256K"])
                 .full(&["4K", "4M", "64M"]),

@@ -64,7 +64,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
             .standard(&["file"]),
             Param::word(
                 "touch",
-                "what is done between the two calls: nothing, a touch of each page, or all pages by mmap",
+                "between the two calls: nothing, a touch of each page, or all pages populated by mmap",
                 &["none", "all", "populate"],
             )
             .quick(&["none"])

@@ -37,7 +37,8 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         about: about!("remap.rs"),
         iteration: "one mremap to other addresses; grow: two, longer by a page and back",
         params: &[
-            Param::word("kind", "to other addresses, or longer by a page and back", &["move", "grow"]).quick(&["move"]),
+            Param::word("kind", "move to another address, or grow by a page and shrink again", &["move", "grow"])
+                .quick(&["move"]),
             Param::size("size", "bytes of the mapping")
                 .takes(Memory::PerMember(2))
                 .quick(&["1M"])

@@ -62,9 +62,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
                 &["unmap", "dontneed", "protect"],
             )
             .quick(&["protect"]),
-            Param::count("threads", "threads that run elsewhere meanwhile")
-                .quick(&["1"])
-                .full(&["2", "3", "7", "15", "31"]),
+            Param::count("threads", "threads that run on other CPUs").quick(&["1"]).full(&["2", "3", "7", "15", "31"]),
         ],
         scaling: Scaling::alone("it keeps several CPUs busy by itself"),
         placements: &[Placement::SameLlc],
