@@ -1,11 +1,14 @@
 //! How fast the standard library checks that bytes are UTF-8.
 //!
-//! Measures `str::from_utf8` over one buffer again and again, so that the buffer is in the cache that it fits in. Does not
-//! measure text with accents, which takes a slower way through the same function.
+//! Measures `str::from_utf8` over one buffer again and again, so that the buffer is in the cache
+//! that it fits in. Does not measure text with accents, which takes a slower way through the same
+//! function.
 //!
-//! Method: whole passes over the buffer in one short interval. The proof is the answer of each call.
+//! Method: whole passes over the buffer in one short interval. The proof is the answer of each
+//! call.
 //!
-//! Traps: the compiler sees that the answer is always the same; `black_box` hides the buffer from it.
+//! Traps: the compiler sees that the answer is always the same; `black_box` hides the buffer from
+//! it.
 
 use groma_harness::prelude::*;
 use groma_harness::testing::try_out;

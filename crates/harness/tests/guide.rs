@@ -1,4 +1,5 @@
-//! The benchmark authors' guide shows the example as it is: the code in it is the file that is compiled and tested.
+//! The benchmark authors' guide shows the example as it is: the code in it is the file that is
+//! compiled and tested.
 //!
 //! `GROMA_UPDATE=1 cargo test -p groma-harness --test guide` copies the file into the guide.
 

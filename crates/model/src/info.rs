@@ -1,9 +1,10 @@
-//! The static descriptor of a benchmark: everything that `list`, `explain`, help, the manual, the plan and the reports
-//! know of it.
+//! The static descriptor of a benchmark: everything that `list`, `explain`, help, the manual, the
+//! plan and the reports know of it.
 
 use crate::{Better, Label, Labels, Param, Params, Placement, Quantity};
 
-/// The text of a benchmark's module comment: what it measures and what not, its method, its traps, its source.
+/// The text of a benchmark's module comment: what it measures and what not, its method, its traps,
+/// its source.
 #[derive(Clone, Copy, Debug)]
 pub struct About(pub &'static str);
 
@@ -32,15 +33,18 @@ pub struct Info {
     pub params: &'static [Param],
     /// How it scales, and why not otherwise.
     pub scaling: Scaling,
-    /// Which combinations of the default values a plain run measures; values that a person names are all measured.
+    /// Which combinations of the default values a plain run measures; values that a person names
+    /// are all measured.
     pub plain: fn(&Params) -> bool,
     /// The worker groups that a plain run measures; `-P` asks for others.
     pub workers: &'static [Workers],
-    /// The placements that make sense; those that this machine does not offer come back `unsupported`.
+    /// The placements that make sense; those that this machine does not offer come back
+    /// `unsupported`.
     pub placements: &'static [Placement],
     /// What it needs.
     pub needs: &'static [Need],
-    /// The papers' tables and the programs that it corresponds to: `lmbench3:lat_pipe`, `ousterhout1990:table2`.
+    /// The papers' tables and the programs that it corresponds to: `lmbench3:lat_pipe`,
+    /// `ousterhout1990:table2`.
     pub lineage: &'static [&'static str],
     /// Which labels drop a sample.
     pub interference: Interference,
@@ -48,7 +52,8 @@ pub struct Info {
     pub target_half_width: f64,
     /// Whether a plain `groma run` measures it; the others must be named.
     pub default: bool,
-    /// Whether a plain quick run does too: its ten seconds hold the one of several kin that stands for them.
+    /// Whether a plain quick run does too: its ten seconds hold the one of several kin that stands
+    /// for them.
     pub quick: bool,
 }
 
@@ -84,8 +89,8 @@ impl Info {
         self.id.split('.').next().unwrap_or(self.id)
     }
 
-    /// The processes or threads that each member of a worker group consists of: two where a placement says
-    /// how two sides stand to each other.
+    /// The processes or threads that each member of a worker group consists of: two where a
+    /// placement says how two sides stand to each other.
     pub fn sides(&self) -> u64 {
         let two = |placement: &Placement| {
             Placement::TWO_SIDED.contains(placement) || matches!(placement, Placement::Remote | Placement::EveryPair)
@@ -111,13 +116,17 @@ const fn everything(_: &Params) -> bool {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
 pub enum Timing {
-    /// Many iterations in one short interval: operations far below 2 us. The headline is the median interval.
+    /// Many iterations in one short interval: operations far below 2 us. The headline is the median
+    /// interval.
     Batched,
-    /// As `Batched`; the headline is the 10th percentile, for constants of the hardware that noise can only slow down.
+    /// As `Batched`; the headline is the 10th percentile, for constants of the hardware that noise
+    /// can only slow down.
     Floor,
-    /// Many iterations in an interval of at least 5 ms, for streams whose two sides block on each other.
+    /// Many iterations in an interval of at least 5 ms, for streams whose two sides block on each
+    /// other.
     Stream,
-    /// Each operation timed alone: operations of 2 us and more. The headline is the median operation.
+    /// Each operation timed alone: operations of 2 us and more. The headline is the median
+    /// operation.
     Each,
     /// The benchmark states values itself.
     Stated,
@@ -270,12 +279,13 @@ pub enum Interference {
     Faults,
     /// Blocks by nature: switches belong to it.
     Blocking,
-    /// Creates processes or threads: switches and faults belong to it; time that nobody of the family had spoils it.
+    /// Creates processes or threads: switches and faults belong to it; time that nobody of the
+    /// family had spoils it.
     Tasks,
 }
 
 impl Interference {
-    /// The labels that drop a sample from the headline (harness-methods.md 3.10).
+    /// The labels that drop a sample from the headline (docs/methods/timing.md#labels).
     pub const fn drops(self) -> Labels {
         use Label::{Clock, Faulted, Migrated, Overlap, Preempted, Stolen, Voluntary};
         match self {
@@ -286,7 +296,8 @@ impl Interference {
         }
     }
 
-    /// The labels that drop a sample when there are more members than CPUs: waiting for a CPU is then the subject.
+    /// The labels that drop a sample when there are more members than CPUs: waiting for a CPU is
+    /// then the subject.
     pub const fn drops_crowded(self) -> Labels {
         Labels::of(&[Label::Clock, Label::Overlap])
     }
