@@ -1,4 +1,4 @@
-//! The guide for authors of benchmarks shows the example as it is: its code is the file that is
+//! The benchmark authors' guide shows the example as it is: the code in it is the file that is
 //! compiled and tested.
 //!
 //! `GROMA_UPDATE=1 cargo test -p groma --test guide` copies the file into the guide.

@@ -1,5 +1,5 @@
-//! Takes a benchmark's module comment into its descriptor, so that `groma explain` shows the very text that the reader of
-//! the file sees.
+//! Takes a benchmark's module comment into its descriptor, so that `groma explain` shows the very
+//! text that the reader of the file sees.
 
 /// The length of the module comment's text once the comment marks are gone.
 pub const fn text_len(source: &str) -> usize {

@@ -1,9 +1,9 @@
-//! What a benchmark is to the harness: a description, and a function or the reason why it is not here.
+//! What a benchmark is to the harness: a description, and a function or the reason why it is not
+//! here.
 
-use crate::Ctx;
+use crate::ctx::Ctx;
+use crate::error::Outcome;
 use crate::model::Info;
-use std::fmt;
-use std::io;
 
 /// One unit of code that measures one thing, in one file.
 #[derive(Clone, Copy, Debug)]
@@ -21,74 +21,4 @@ pub enum Run {
     Here(fn(&mut Ctx) -> Outcome),
     /// Not at all, because of this.
     NotHere(&'static str),
-}
-
-/// What a benchmark's function returns.
-pub type Outcome = Result<(), BenchError>;
-
-/// Why a round ends without a value.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum BenchError {
-    /// This machine cannot do it.
-    Unsupported(String),
-    /// The system refused it.
-    Denied(String),
-    /// It went wrong.
-    Failed(String),
-}
-
-impl BenchError {
-    /// An error of the system, told with what was tried.
-    ///
-    /// `EPERM` and `EACCES` become `Denied`, `ENOSYS` becomes `Unsupported`, and so does `ENOMEM`, told with the tightest limit
-    /// of memory; everything else `Failed`.
-    pub fn from_io(what: &str, error: &io::Error) -> BenchError {
-        let text = format!("{what}: {error}");
-        match error.raw_os_error() {
-            Some(libc_errno::EPERM | libc_errno::EACCES) => BenchError::Denied(text),
-            Some(libc_errno::ENOSYS) => BenchError::Unsupported(text),
-            Some(libc_errno::ENOMEM) => BenchError::Unsupported(match crate::sys::facts::memory_headroom() {
-                Some(room) => format!("{text}; {} leaves {} B", room.limit, room.bytes),
-                None => text,
-            }),
-            _ => BenchError::Failed(text),
-        }
-    }
-}
-
-/// The error numbers that change what an error means; the same on every architecture of Linux.
-mod libc_errno {
-    pub(super) const EPERM: i32 = 1;
-    pub(super) const ENOMEM: i32 = 12;
-    pub(super) const EACCES: i32 = 13;
-    pub(super) const ENOSYS: i32 = 38;
-}
-
-impl From<io::Error> for BenchError {
-    fn from(error: io::Error) -> BenchError {
-        BenchError::from_io("system call", &error)
-    }
-}
-
-impl fmt::Display for BenchError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            BenchError::Unsupported(why) | BenchError::Denied(why) | BenchError::Failed(why) => f.write_str(why),
-        }
-    }
-}
-
-/// Adds what was tried to an error of the system: `pipe().context("making a pipe")?`.
-pub trait Context<T> {
-    /// The error told as "`what`: reason".
-    ///
-    /// # Errors
-    /// The same error, as a [`Stop`].
-    fn context(self, what: &str) -> Result<T, BenchError>;
-}
-
-impl<T> Context<T> for io::Result<T> {
-    fn context(self, what: &str) -> Result<T, BenchError> {
-        self.map_err(|e| BenchError::from_io(what, &e))
-    }
 }

@@ -1,7 +1,8 @@
 //! The clock's own properties, and how long an interval has to be.
 //!
-//! `clock_getres` says 1 ns where the step is 10, and the smallest or the common divisor of all increments is ruined by one
-//! odd sample; the mode of the increments is an upper bound of the step, hence safe (harness-methods.md finding 10, 3.2).
+//! `clock_getres` says 1 ns where the step is 10, and the smallest or the common divisor of all
+//! increments is ruined by one odd sample; the mode of the increments is an upper bound of the
+//! step, hence safe (docs/methods/timing.md#clock-resolution).
 
 use crate::model::Host;
 use crate::sys::clock::Clock;
@@ -21,12 +22,13 @@ pub struct ClockFacts {
     pub backwards: u64,
 }
 
-/// Reads back to back that suffice for the mode and the 99.9th percentile (harness-methods.md 3.2).
+/// Reads back to back that suffice for the mode and the 99.9th percentile
+/// (docs/methods/timing.md#clock-resolution).
 pub const POLLS: usize = 100_000;
 
 /// The longest time spent polling a coarse or slow clock, in its own nanoseconds.
 const POLL_LIMIT_NS: u64 = 250_000_000;
-/// So many reads in a row that show the same time are of a clock that stands still: of 5 ns each,
+/// This many consecutive reads of the same time mean that the clock stands still: of 5 ns each,
 /// they take longer than any step.
 const STILL_READS: u64 = 1 << 24;
 
@@ -39,7 +41,8 @@ pub fn poll(clock: &impl Clock) -> Option<ClockFacts> {
     let mut reads = 0u64;
     let start = clock.now_ns();
     let mut last = start;
-    // A coarse clock shows few increments in that many polls: go on until there are enough, or the limit.
+    // A coarse clock shows few increments in that many polls: go on until there are enough, or the
+    // limit.
     while differences.len() < POLLS || steps.len() < 32 {
         let now = clock.now_ns();
         reads += 1;
@@ -61,7 +64,8 @@ pub fn poll(clock: &impl Clock) -> Option<ClockFacts> {
         }
     }
     let step_ns = mode_step(&steps)? as f64;
-    // A clock coarser than its reads shows mostly zeros; its mean, not its median, is then the cost of a read.
+    // A clock coarser than its reads shows mostly zeros; its mean, not its median, is then the cost
+    // of a read.
     let median = order::median(&differences)?;
     let mean = last.saturating_sub(start) as f64 / reads as f64;
     Some(ClockFacts {
@@ -72,23 +76,27 @@ pub fn poll(clock: &impl Clock) -> Option<ClockFacts> {
     })
 }
 
-/// The interval of a single worker before the quantum is looked at (harness-methods.md 3.2, step 4).
+/// The interval of a single worker before the time slice is considered
+/// (docs/methods/timing.md#interval-length).
 const DEFAULT_NS: f64 = 200_000.0;
-/// No interval is shorter (step 2): quantisation and clock error stay below 0.1 % and 0.2 %.
+/// No interval is shorter (docs/methods/timing.md#interval-length): quantisation and clock error
+/// stay below 0.1 % and 0.2 %.
 const FLOOR_NS: f64 = 100_000.0;
-/// Steps of the clock in the shortest interval (step 2).
+/// Steps of the clock in the shortest interval (docs/methods/timing.md#interval-length).
 const STEPS: f64 = 2000.0;
-/// Clock reads in the shortest interval (step 2).
+/// Clock reads in the shortest interval (docs/methods/timing.md#interval-length).
 const READS: f64 = 500.0;
-/// The quantum where it cannot be measured: one tick at HZ=250 (step 3).
-pub const ASSUMED_QUANTUM_NS: f64 = 4e6;
+/// The time slice where it cannot be measured: one tick at HZ=250
+/// (docs/methods/timing.md#time-slice).
+pub const ASSUMED_TIMESLICE_NS: f64 = 4e6;
 
 /// The shortest interval that the clock allows, in nanoseconds.
 pub fn shortest_interval_ns(clock: &ClockFacts) -> f64 {
     FLOOR_NS.max(STEPS * clock.step_ns).max(READS * clock.cost_ns)
 }
 
-/// The interval for one worker: the default, not longer than an eighth of the quantum, never below what the clock allows.
+/// The interval for one worker: the default, not longer than an eighth of the time slice, never
+/// below what the clock allows.
 pub fn interval_ns(clock: &ClockFacts, timeslice_ns: f64) -> f64 {
     DEFAULT_NS.min(timeslice_ns / 8.0).max(shortest_interval_ns(clock))
 }
@@ -99,9 +107,9 @@ pub fn assumed_host(clock: &impl Clock) -> Host {
     Host {
         clock_step_ns: facts.step_ns,
         clock_cost_ns: facts.cost_ns,
-        timeslice_ns: ASSUMED_QUANTUM_NS,
+        timeslice_ns: ASSUMED_TIMESLICE_NS,
         timeslice_assumed: true,
-        interval_ns: interval_ns(&facts, ASSUMED_QUANTUM_NS),
+        interval_ns: interval_ns(&facts, ASSUMED_TIMESLICE_NS),
         proportionality: None,
         counter_hz: None,
     }
@@ -109,7 +117,7 @@ pub fn assumed_host(clock: &impl Clock) -> Host {
 
 #[cfg(test)]
 mod tests {
-    //! V3: fake clocks of every bad kind.
+    //! Fake clocks of every bad kind (docs/methods/timing.md#tests-of-the-harness).
     use super::*;
     use std::cell::Cell;
 
@@ -119,7 +127,7 @@ mod tests {
         read_ns: f64,
         step_ns: f64,
         rate: f64,
-        /// Every so many reads the time jumps by this much.
+        /// Every this many reads the time jumps by this much.
         jump: Option<(u64, f64)>,
         reads: Cell<u64>,
     }
@@ -207,7 +215,7 @@ mod tests {
         assert!(within(rare.step_ns, 1e7, 0.01) && within(rare.cost_ns, 10.0, 0.1), "{rare:?}");
     }
 
-    /// A clock whose reads take so many nanoseconds, in turn.
+    /// A clock whose reads take these nanoseconds in turn.
     struct Costs(Cell<u64>, Cell<usize>, &'static [u64]);
 
     impl Clock for Costs {

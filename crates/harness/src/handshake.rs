@@ -37,7 +37,8 @@ pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 /// hexadecimal digits have 64 bits: at 10^10 tries a second, about what one graphics card computes
 /// of HMAC-SHA-256 with short keys, half of them take 29 years.
 pub const SHORTEST_TOKEN: usize = 16;
-/// No line of a handshake is longer: the greeting, the longest that a server reads, has at most 81 bytes.
+/// No line of a handshake is longer: the greeting, the longest that a server reads, has at most 81
+/// bytes.
 const LONGEST_LINE: usize = 128;
 
 /// A random number that is used once.
@@ -57,7 +58,8 @@ struct Exchange {
 }
 
 impl Exchange {
-    /// Every part but the token has a fixed length: no two exchanges, and no two roles, have the same bytes.
+    /// Every part but the token has a fixed length: no two exchanges, and no two roles, have the
+    /// same bytes.
     fn mac(&self, role: &[u8; 6], token: &str) -> Hmac<Sha256> {
         let mut mac = Hmac::<Sha256>::new_from_slice(token.as_bytes()).expect("HMAC takes keys of any length");
         for part in [&b"groma serve handshake\0"[..], role, &self.protocol.to_be_bytes(), &self.client, &self.server] {
@@ -184,7 +186,8 @@ impl fmt::Debug for ProvenClient {
 }
 
 impl ProvenClient {
-    /// Looks at the server's second line: whether it takes us, and whether it is what it claims to be.
+    /// Looks at the server's second line: whether it takes us, and whether it is what it claims to
+    /// be.
     ///
     /// # Errors
     /// When it does not, or is not.

@@ -1,6 +1,8 @@
-//! What the sampler reads: the clock, the counters of the thread before and after a sample, and the frequency probe.
+//! What the sampler reads: the clock, the counters of the thread before and after a sample, and the
+//! frequency probe.
 //!
-//! A trait, so that the sampler's own tests run on fake ones and inject what no real machine does on demand.
+//! A trait, so that the sampler's own tests run on fake ones and inject what no real machine does
+//! on demand.
 
 use crate::sys::clock::{Clock, Monotonic};
 use crate::sys::counters::{self, Usage};
@@ -28,7 +30,8 @@ pub struct Reading {
 pub trait Instruments: Clock {
     /// Reads everything that labels come from; about 2 us.
     fn reading(&self) -> Reading;
-    /// Runs so many dependent additions, a multiple of [`arch::CHAIN_UNROLL`], and tells how many nanoseconds they took.
+    /// Runs `ops` dependent additions, a multiple of [`arch::CHAIN_UNROLL`], and tells how many
+    /// nanoseconds they took.
     fn chain_ns(&self, ops: u64) -> u64;
 
     /// The cheapest system call, in nanoseconds: the fastest of some short runs of it.
@@ -42,12 +45,13 @@ pub trait Instruments: Clock {
     }
 }
 
-/// Runs of the cheapest system call, of which the fastest counts, and calls in each: 10 us where a call costs 100 ns.
+/// Runs of the cheapest system call, of which the fastest counts, and calls in each: 10 us where a
+/// call costs 100 ns.
 const ENTRY_RUNS: u32 = 6;
 /// See [`ENTRY_RUNS`].
 const ENTRY_CALLS: u32 = 16;
 
-/// Additions in one frequency probe: about 50 us at 3 GHz (harness-methods.md 3.10, label C).
+/// Additions in one frequency probe: about 50 us at 3 GHz (docs/methods/timing.md#frequency-probe).
 pub const FREQUENCY_PROBE_OPS: u64 = 150_016;
 
 /// The real ones.
@@ -67,7 +71,8 @@ impl Instruments for Real {
         let cpu_ns = counters::thread_cpu_ns();
         let family_cpu_ns = counters::family_cpu_ns();
         let cpu = counters::current_cpu();
-        // Clock and counter last and next to each other: the pair is compared with that of the other end.
+        // Clock and counter last and next to each other: the pair is compared with that of the
+        // other end.
         let now_ns = Monotonic.now_ns();
         Reading { now_ns, counter: arch::counter_start(), cpu_ns, family_cpu_ns, cpu, usage }
     }

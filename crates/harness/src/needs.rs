@@ -1,11 +1,12 @@
-//! Whether this machine has what a benchmark needs, checked in the worker before anything is set up.
+//! Whether this machine has what a benchmark needs, checked in the worker before anything is set
+//! up.
 //!
 //! That includes the memory and the disk space that the parameters of the job take
-//! (`groma_model::Memory`): they are added up here, in one place and before a worker group is forked, for
-//! all members and sides at once. A check in each benchmark was rejected: most had none, and in a
-//! crew each member saw what the members before it had left.
+//! (`groma_model::Memory`): they are added up here, in one place and before a worker group is
+//! forked, for all members and sides at once. A check in each benchmark was rejected: most had
+//! none, and in a worker group each member saw what the members before it had left.
 
-use crate::benchmark::{BenchError, Outcome};
+use crate::error::{BenchError, Outcome};
 use crate::model::{Info, Job, Memory, Need, Value, size_text};
 use crate::sys::facts::{Room, file_room, memory_headroom};
 use crate::sys::{affinity, disk};
@@ -78,7 +79,8 @@ pub(crate) fn sizes(info: &Info, job: &Job) -> (u64, u64) {
     (taken.memory.bytes, taken.files.bytes)
 }
 
-/// Refuses memory of so many bytes, for what a benchmark takes beside its parameters: by the same rule.
+/// Refuses memory of `bytes` bytes, for what a benchmark takes beside its parameters: by the same
+/// rule.
 ///
 /// # Errors
 /// `Unsupported`, with the limit that leaves the least.
@@ -196,7 +198,7 @@ mod tests {
         shared: Some(("object", "shared")),
     });
 
-    /// What these parameters take with so many workers.
+    /// What these parameters take with this many workers.
     fn taken(
         params: &'static [Param],
         placements: &'static [Placement],

@@ -1,11 +1,12 @@
-//! What a run finds out once, before its first round: the clock, the scheduler's quantum, the interval, the noise.
+//! What a run finds out once, before its first round: the clock, the scheduler's time slice, the
+//! interval, the noise.
 //!
-//! It runs in a worker like everything that measures; the supervisor gives the [`Host`] that it found to every job. Not
-//! here: what the machine declares about itself (`groma-sys`'s facts).
+//! It runs in a worker like everything that measures; the supervisor gives the [`Host`] that it
+//! found to every job. Not here: what the machine declares about itself (`groma-sys`'s facts).
 
-use crate::benchmark::BenchError;
-use crate::clock_properties::{self, ASSUMED_QUANTUM_NS};
+use crate::clock_properties::{self, ASSUMED_TIMESLICE_NS};
 use crate::ctx::Ctx;
+use crate::error::BenchError;
 use crate::instruments::Real;
 use crate::model::{Host, Noise, Preflight, Remark};
 use crate::sys::arch;
@@ -18,9 +19,10 @@ use groma_stats::rng::Rng;
 /// The job id that asks for a preflight instead of a benchmark.
 pub const ID: &str = "preflight";
 
-/// A gap in a spin that is longer than this is time lost to somebody else (harness-methods.md 3.10).
+/// A gap in a spin that is longer than this is time lost to somebody else
+/// (docs/methods/timing.md#host-noise).
 const GAP_NS: u64 = 5_000;
-/// A gap longer than this separates two turns on the CPU (3.2, step 3).
+/// A gap longer than this separates two turns on the CPU (docs/methods/timing.md#time-slice).
 const TURN_NS: u64 = 200_000;
 /// CPUs spun on at once for the noise gauge; more would only repeat what these say.
 const GAUGED_CPUS: usize = 64;
@@ -36,7 +38,8 @@ pub struct Spin {
     pub gaps: u64,
     /// The longest gap, in nanoseconds.
     pub longest_ns: u64,
-    /// The uninterrupted runs between gaps above 200 us, in nanoseconds; the first and the last left out.
+    /// The uninterrupted runs between gaps above 200 us, in nanoseconds; the first and the last
+    /// left out.
     pub turns: Vec<f64>,
 }
 
@@ -70,7 +73,8 @@ pub fn spin(clock: &impl Clock, span_ns: u64) -> Spin {
 
 /// Spins on every allowed CPU at once; what each saw, by CPU.
 ///
-/// A CPU that went offline meanwhile, or a thread that a limit forbids, is no reason to give up the others.
+/// A CPU that went offline meanwhile, or a thread that a limit forbids, is no reason to give up the
+/// others.
 fn gauge(cpus: &[u32], span_ns: u64) -> Vec<Spin> {
     let one =
         |&cpu: &u32| thread::spawn(64 << 10, move || affinity::pin(cpu).ok().map(|()| spin(&Monotonic, span_ns))).ok();
@@ -78,7 +82,8 @@ fn gauge(cpus: &[u32], span_ns: u64) -> Vec<Spin> {
     threads.into_iter().filter_map(|t| t.join().ok().flatten()).collect()
 }
 
-/// The scheduler's quantum: two spinners on one CPU, the median uninterrupted turn; `None` when too few turns were seen.
+/// The scheduler's time slice: two spinners on one CPU, the median uninterrupted turn; `None` when
+/// too few turns were seen.
 fn timeslice(cpu: u32, span_ns: u64) -> Option<f64> {
     let one = move || affinity::pin(cpu).ok().map(|()| spin(&Monotonic, span_ns));
     let (a, b) = (thread::spawn(64 << 10, one).ok()?, thread::spawn(64 << 10, one).ok()?);
@@ -89,21 +94,21 @@ fn timeslice(cpu: u32, span_ns: u64) -> Option<f64> {
     middle_turn(&turns)
 }
 
-/// Turns that a quantum is made of, at least.
+/// The fewest turns that tell a time slice.
 const FEWEST_TURNS: usize = 6;
 
-/// The quantum that turns tell: their median, where they are enough.
+/// The time slice: the median of the turns, where there are enough.
 fn middle_turn(turns: &[f64]) -> Option<f64> {
     if turns.len() >= FEWEST_TURNS { order::median(turns) } else { None }
 }
 
-/// Work counts relative to the shortest (harness-methods.md 3.2, step 4).
+/// Work counts relative to the shortest (docs/methods/timing.md#proportionality-check).
 const SHARES: [f64; 4] = [1.0, 1.005, 1.010, 1.020];
 /// Repetitions of each.
 const REPEATS: usize = 31;
 
-/// The largest relative error of time against work for an arithmetic chain at this interval; `None` when too few of the
-/// samples were undisturbed.
+/// The largest relative error of time against work for an arithmetic chain at this interval; `None`
+/// when too few of the samples were undisturbed.
 fn proportionality(interval_ns: f64, rng: &mut Rng) -> Option<f64> {
     let per_op = {
         let fastest = (0..8).map(|_| crate::instruments::Instruments::frequency_probe_ns(&Real)).min()?;
@@ -138,8 +143,8 @@ fn largest_error(times: &[Vec<f64>; 4], counts: &[u64; 4]) -> Option<f64> {
         .try_fold(0.0, |worst, error| Some(f64::max(worst, error?)))
 }
 
-/// Ticks per second of the cycle counter if it may be used: it is said to be constant, and many bracketed intervals agree
-/// within 100 ppm (3.1).
+/// Ticks per second of the cycle counter if it may be used: it is said to be constant, and many
+/// bracketed intervals agree within 100 ppm (docs/methods/timing.md#cycle-counter).
 fn counter_hz() -> Result<f64, String> {
     arch::counter_usable()?;
     if std::fs::read_to_string("/sys/devices/system/clocksource/clocksource0/current_clocksource")
@@ -171,7 +176,8 @@ fn counter_hz() -> Result<f64, String> {
     agreed(&rates)
 }
 
-/// The rate that the intervals agree on: their median, when the middle half of them is within 100 ppm.
+/// The rate that the intervals agree on: their median, when the middle half of them is within 100
+/// ppm.
 fn agreed(rates: &[f64]) -> Result<f64, String> {
     let middle = order::median(rates).ok_or("no interval")?;
     let spread =
@@ -210,13 +216,13 @@ pub(crate) fn run(ctx: &mut Ctx) -> Result<(), BenchError> {
         ctx.note("the noise could not be gauged: no thread could be started");
     }
 
-    // Turns of two spinners; where the machine is so busy that the spinners above were in turn with others already, those
-    // turns count as well.
+    // Turns of two spinners; where the machine is so busy that the spinners above were in turn with
+    // others already, those turns count as well.
     let turns = timeslice(cpus[cpus.len() - 1], budget / 4).or_else(|| {
         let all: Vec<f64> = spins.iter().flat_map(|s| s.turns.iter().copied()).collect();
         middle_turn(&all)
     });
-    let timeslice_ns = turns.unwrap_or(ASSUMED_QUANTUM_NS);
+    let timeslice_ns = turns.unwrap_or(ASSUMED_TIMESLICE_NS);
 
     affinity::pin(crate::sys::counters::current_cpu())?;
     let first = clock_properties::interval_ns(&properties, timeslice_ns);
@@ -234,11 +240,13 @@ pub(crate) fn run(ctx: &mut Ctx) -> Result<(), BenchError> {
     Ok(())
 }
 
-/// The interval whose proportionality check holds: doubled up to a quarter of the quantum, else the last one tried.
+/// The interval whose proportionality check holds: doubled up to a quarter of the time slice, else
+/// the last one tried.
 fn verified_interval(first: f64, timeslice_ns: f64, mut check: impl FnMut(f64) -> Option<f64>) -> (f64, Option<f64>) {
     let mut interval = first;
     let mut best: (f64, Option<f64>) = (interval, None);
-    // One disturbed run is repeated before the interval is called too short (M4).
+    // One disturbed run is repeated before the interval is called too short
+    // (docs/methods/timing.md#proportionality-check).
     for attempt in 0..4 {
         let error = check(interval);
         if error.is_some_and(|e| e <= Host::PROPORTIONALITY_LIMIT) {
@@ -259,7 +267,7 @@ mod tests {
     use super::*;
     use std::cell::Cell;
 
-    /// A clock whose reads take so many nanoseconds, in turn, and 100 after them.
+    /// A clock whose reads take these nanoseconds in turn, then 100.
     struct Steps<'s>(Cell<u64>, Cell<usize>, &'s [u64]);
 
     impl Clock for Steps<'_> {
@@ -282,13 +290,14 @@ mod tests {
         let seen = spun(&[0, 5_000, 5_001, 300_000, 100, 6_000, 250_000, 100, 200_000, 100, 400_000], 2_000_000);
         assert_eq!((seen.gaps, seen.longest_ns), (6, 400_000));
         assert_eq!(seen.lost_ns, 5_001 + 300_000 + 6_000 + 250_000 + 200_000 + 400_000);
-        // Between the long gaps: 100 + 6000, then 100 + 200 000 (which is not longer than 200 us) + 100.
+        // Between the long gaps: 100 + 6000, then 100 + 200 000 (which is not longer than 200 us) +
+        // 100.
         assert_eq!(seen.turns, [6_100.0, 200_200.0]);
         assert!((2_000_000..2_000_100).contains(&seen.wall_ns), "{}", seen.wall_ns);
     }
 
     #[test]
-    fn the_quantum_is_the_median_turn_of_six_or_more() {
+    fn the_time_slice_is_the_median_turn_of_six_or_more() {
         // Mean 1.6 ms, smallest 1 us.
         let turns = [1e3, 2e3, 2.9e6, 3.0e6, 3.1e6, 900.0, 2.95e6];
         assert_eq!(middle_turn(&turns), Some(2.9e6));
@@ -299,7 +308,8 @@ mod tests {
     #[test]
     fn the_error_is_the_largest_of_the_lower_quartiles() {
         let counts = [1000, 1005, 1010, 1020];
-        // Proportional, but for what was added to most of the samples: the lower quartile does not see it.
+        // Proportional, but for what was added to most of the samples: the lower quartile does not
+        // see it.
         let disturbed =
             |n: u64| -> Vec<f64> { (0..31).map(|i| n as f64 + if i < 20 { 5_000.0 } else { 0.0 }).collect() };
         let error = largest_error(&counts.map(disturbed), &counts).expect("enough samples");
@@ -345,7 +355,7 @@ mod tests {
     }
 
     #[test]
-    fn an_interval_is_tried_twice_and_doubled_once_where_the_quantum_has_room() {
+    fn an_interval_is_tried_twice_and_doubled_once_where_the_time_slice_allows_it() {
         let (good, bad, worse) = (Some(0.001), Some(0.0011), Some(0.5));
         assert_eq!(chosen([good, None, None, None], 4e6), ((200_000.0, good), vec![200_000.0]));
         assert_eq!(chosen([bad, good, None, None], 4e6), ((200_000.0, good), vec![200_000.0; 2]));
@@ -354,7 +364,7 @@ mod tests {
         assert_eq!(chosen([worse, worse, bad, worse], 4e6).0, (400_000.0, bad));
         assert_eq!(chosen([None, worse, None, bad], 4e6).0, (400_000.0, bad));
         assert_eq!(chosen([None; 4], 4e6).0.1, None);
-        // A quarter of the quantum is the most.
+        // A quarter of the time slice is the limit.
         assert_eq!(chosen([bad; 4], 1.6e6).1, [200_000.0, 200_000.0, 400_000.0, 400_000.0]);
         assert_eq!(chosen([bad; 4], 1.5e6).1, [200_000.0; 4]);
     }

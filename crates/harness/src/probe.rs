@@ -1,11 +1,13 @@
-//! What an operation costs at one of many settings of a round: the fastest of some short windows, in seconds and in cycles.
+//! What an operation costs at one of many settings of a round: the fastest of some short windows,
+//! in seconds and in cycles.
 //!
-//! Not for headlines of their own: those have samples, labels and quantiles (`sampler.rs`). A probe is what a search over sizes or
-//! strides asks a hundred times a round, and what is kept is what the search found.
+//! Not for headlines of their own: those have samples, labels and quantiles (`sampler.rs`). A probe
+//! is what a search over sizes or strides asks a hundred times a round, and what is kept is what
+//! the search found.
 
-use crate::benchmark::{BenchError, Outcome};
+use crate::error::{BenchError, Outcome};
 use crate::instruments::Instruments;
-use crate::sampler;
+use crate::iterations;
 use crate::sys::arch::chain_ops;
 
 /// What one iteration costs.
@@ -17,14 +19,16 @@ pub struct Cost {
     pub cycles: f64,
     /// The core's clock beside that window, in hertz.
     pub core_hz: f64,
-    /// Windows in which neither the clock changed nor the kernel took the CPU away; 0 when there was none, and the fastest of
-    /// the others counts.
+    /// Windows in which neither the clock changed nor the kernel took the CPU away; 0 when there
+    /// was none, and the fastest of the others counts.
     pub clean: u32,
 }
 
-/// Additions of the clock's sample beside each window: 10 us at 3 GHz, of which a clock step of 30 ns is 0.3 %.
+/// Additions of the clock's sample beside each window: 10 us at 3 GHz, of which a clock step of 30
+/// ns is 0.3 %.
 const CLOCK_OPS: u64 = chain_ops(32_000);
-/// The clock did not change when its samples on both sides of a window agree within this: hops are 3 % and more.
+/// The clock did not change when its samples on both sides of a window agree within this: hops are
+/// 3 % and more.
 const SAME_CLOCK: f64 = 0.01;
 
 /// See [`crate::Ctx::probe`].
@@ -42,17 +46,19 @@ pub(crate) fn probe(
         *done += iters;
         Ok(ns)
     };
-    // The first window warms up what the body needs, and the count grows until a window is long enough.
+    // The first window warms up what the body needs, and the count grows until a window is long
+    // enough.
     let mut iters = 1u64;
     loop {
         let ns = window(iters)?;
         if ns >= least_ns {
             break;
         }
-        if iters >= sampler::most_iters(least_ns) {
+        if iters >= iterations::most_iters(least_ns) {
             return Err(BenchError::Failed("the loop takes no time".to_owned()));
         }
-        // Half as much again as it seems to need, and never more than eight times: the first windows are the slow ones.
+        // Half as much again as it seems to need, and never more than eight times: the first
+        // windows are the slow ones.
         let wanted = iters as f64 * (least_ns / ns.max(1.0)) * 1.2;
         iters = (wanted as u64).clamp(iters + 1, iters * 8);
     }
@@ -71,7 +77,8 @@ pub(crate) fn probe(
         let core_hz = (hz_before + hz_after) / 2.0;
         let seconds = ns.max(1.0) * 1e-9 / iters as f64;
         let cost = Cost { seconds, cycles: seconds * core_hz, core_hz, clean: 0 };
-        // Undisturbed before disturbed, then the fewer cycles: at another clock the same work takes another time.
+        // Undisturbed before disturbed, then the fewer cycles: at another clock the same work takes
+        // another time.
         let better =
             best.is_none_or(|(was, seen)| if undisturbed == was { cost.cycles < seen.cycles } else { undisturbed });
         if better {
@@ -145,7 +152,7 @@ mod tests {
         }
     }
 
-    /// Probes a loop of so many cycles an iteration; `event(n)` happens in the n-th window.
+    /// Probes a loop of this many cycles an iteration; `event(n)` happens in the n-th window.
     fn probed(fake: &Fake, cycles: f64, mut event: impl FnMut(&Fake, u32)) -> (Cost, u64) {
         let (mut windows, mut done) = (0, 0);
         let body = |iters: u64| {

@@ -1,9 +1,9 @@
-//! What supervisor and worker say to each other: a job on standard input, a result on a duplicate of
-//! standard output.
+//! What supervisor and worker say to each other: a job on standard input, a result on a duplicate
+//! of standard output.
 //!
-//! Each is one line of JSON, and its newline ends it: JSON text holds none. The end of the file does
-//! not, because a forked helper may still hold the pipe open. A worker serialises its result after
-//! the last sample, so nothing of this is in a timed path.
+//! Each is one line of JSON, and its newline ends it: JSON text holds none. The end of the file
+//! does not, because a forked helper may still hold the pipe open. A worker serialises its result
+//! after the last sample, so nothing of this is in a timed path.
 
 use crate::model::{Job, RoundResult};
 use serde::{Deserialize, Serialize};

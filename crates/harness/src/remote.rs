@@ -1,4 +1,5 @@
-//! The other side of network benchmarks: what it is, and how a client asks a `groma serve` on another machine for it.
+//! The other side of network benchmarks: what it is, and how a client asks a `groma serve` on
+//! another machine for it.
 //!
 //! One control connection a service: lines of tab-separated text. After [`crate::handshake`] the
 //! client asks for `facts`, or for one `service` with the limits of what it will ask of it, and is
@@ -47,7 +48,8 @@ pub struct Session {
     pub hold: OwnedFd,
     /// The only address that is talked to; anybody's when `None`.
     pub client: Option<IpAddr>,
-    /// What the client has said that it will ask for, over the connection that has proven the token.
+    /// What the client has said that it will ask for, over the connection that has proven the
+    /// token.
     pub limits: Limits,
 }
 
@@ -71,7 +73,7 @@ pub enum Socket {
     Udp(UdpSocket),
 }
 
-/// More than is ever needed: clients do not outrun a service, they wait for it (lmbench-inventory.md N5).
+/// More than is ever needed: clients do not outrun a service, they wait for it.
 pub const BACKLOG: u16 = 4096;
 /// How long either side waits for a line.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
@@ -79,8 +81,8 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
 const LONGEST_LINE: usize = 1024;
 /// What a client is told of the other machine, and all that it takes.
 pub(crate) const FACTS: [&str; 5] = ["host.name", "kernel.release", "cpu.model", "cpus.allowed", "virtualization.kind"];
-/// Characters of a fact's value, or of a reason, that are taken. The longest value is the list of the CPUs of a large
-/// machine; Linux has 64 for the name of a host.
+/// Characters of a fact's value, or of a reason, that are taken. The longest value is the list of
+/// the CPUs of a large machine; Linux has 64 for the name of a host.
 const LONGEST_TEXT: usize = 256;
 /// Before another try, when a server hung up before it heard our proof: it makes room by that when
 /// more greet at once than it has places for.
@@ -131,7 +133,8 @@ impl Session {
         }
     }
 
-    /// The next datagram of the client: its length, and where from; `None` when the client is gone instead.
+    /// The next datagram of the client: its length, and where from; `None` when the client is gone
+    /// instead.
     ///
     /// # Errors
     /// Those of `recvfrom`; `InvalidInput` when it is reached by connections.
@@ -217,7 +220,8 @@ impl Control {
 
     fn open_within(remote: &Remote, time: Duration) -> Result<Control, String> {
         let at = remote.address;
-        // A proof of a short token would be a gift to whoever listens there: it can try tokens on it.
+        // A proof of a short token would be a gift to whoever listens there: it can try tokens on
+        // it.
         if !at.ip().is_loopback() && !handshake::is_long_enough(&remote.token) {
             let least = handshake::SHORTEST_TOKEN;
             return Err(format!("{at}: beyond the loopback a token of {least} or more characters is needed (--token)"));
@@ -284,7 +288,8 @@ impl Control {
         self.connection.write_all(line.as_bytes())
     }
 
-    /// The next line, without its end. No byte behind it is taken, so that a `poll` sees whether there is more.
+    /// The next line, without its end. No byte behind it is taken, so that a `poll` sees whether
+    /// there is more.
     pub(crate) fn hear(&mut self) -> io::Result<String> {
         let mut line = Vec::new();
         let mut bytes = [0; 256];
@@ -399,7 +404,8 @@ impl Control {
     }
 }
 
-/// What somebody else said, for the user's eyes and for the store: one line of plain characters, and not without end.
+/// What somebody else said, for the user's eyes and for the store: one line of plain characters,
+/// and not without end.
 pub(crate) fn printable(text: &str) -> String {
     plain(text).chars().take(LONGEST_TEXT).collect()
 }
@@ -436,7 +442,8 @@ mod tests {
         assert_eq!(&bytes[..asked], b"facts\n");
     }
 
-    /// What a client makes of a server that answers the request for facts like this, until the client hangs up.
+    /// What a client makes of a server that answers the request for facts like this, until the
+    /// client hangs up.
     fn facts_of(serve: impl FnOnce(&TcpStream) + Send + 'static, time: Duration) -> Result<Vec<Fact>, String> {
         let (remote, serving) = server(move |connection| {
             welcome(&connection);

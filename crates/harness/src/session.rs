@@ -2,9 +2,10 @@
 //! worker is by `groma run`, once the client has proven that it has the token
 //! ([`crate::handshake`]).
 //!
-//! It forks the service that is asked for. The parent watches the control connection: when that ends, whatever
-//! ended it, the service is told and a moment later ended, and its port is gone with it. It dies with `groma serve`, and at
-//! its deadline, which counts from its start; the service dies with it.
+//! It forks the service that is asked for. The parent watches the control connection: when that
+//! ends, whatever ended it, the service is told and a moment later ended, and its port is gone with
+//! it. It dies with `groma serve`, and at its deadline, which counts from its start; the service
+//! dies with it.
 
 use crate::remote::{Control, FACTS, Limits, PATIENCE, Service, Session, Socket, printable};
 use crate::sys::process::{self, Exit};
@@ -14,7 +15,8 @@ use std::net::TcpStream;
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::{Duration, Instant};
 
-/// The argument with which `groma serve` starts itself for a session; its standard input is the control connection.
+/// The argument with which `groma serve` starts itself for a session; its standard input is the
+/// control connection.
 pub const ARGUMENT: &str = "__session";
 /// The variables of its environment: the process that asks.
 pub const PARENT: &str = "GROMA_SESSION_PARENT";
@@ -93,7 +95,8 @@ fn serve(service: &Service, limits: Limits, mut control: Control, until: Instant
     let client = control.connection().peer_addr()?.ip();
     let socket = Socket::bind(service.transport, at)?;
     let port = socket.address()?.port();
-    // The service sees the end of one pipe when its client is gone; we see the end of the other when it has ended.
+    // The service sees the end of one pipe when its client is gone; we see the end of the other
+    // when it has ended.
     let (hold, held) = sysio::pipe()?;
     let (alive, living) = sysio::pipe()?;
     let serve = service.serve;
@@ -128,7 +131,8 @@ fn serve(service: &Service, limits: Limits, mut control: Control, until: Instant
         }
     }
     let exit = end(child, held, &alive)?;
-    // The service may have ended first: the client may ask later how it was; it may also be gone, which a read tells.
+    // The service may have ended first: the client may ask later how it was; it may also be gone,
+    // which a read tells.
     control.set_deadline(until);
     let asked = last.unwrap_or_else(|| control.hear()).is_ok_and(|line| line == "end");
     if asked {

@@ -1,17 +1,19 @@
-//! Runs a benchmark once, briefly, inside a test: for counts, identities and proofs, never for times.
+//! Runs a benchmark once, briefly, inside a test: for counts, identities and proofs, never for
+//! times.
 //!
-//! The same code as in a worker, but in the test's own process, on its thread; `fork` is allowed there although the test
-//! runner has threads, so closures given to it must be as careful as in C.
+//! The same code as in a worker, but in the test's own process, on its thread; `fork` is allowed
+//! there although the test runner has threads, so closures given to it must be as careful as in C.
 
-use crate::benchmark::{BenchError, Benchmark, Outcome};
+use crate::benchmark::Benchmark;
 use crate::clock_properties;
-use crate::ctx::{Body, Variant};
-use crate::model::{Host, Job, Params, Placement, RoundResult, State, WorkerKind};
+use crate::error::BenchError;
+use crate::model::{Host, Info, Job, Params, Placement, RoundResult, State, WorkerKind};
+use crate::mutation::MUTILATED;
+pub use crate::mutation::Mutilation;
 use crate::sampler::Samples;
 use crate::sys::affinity;
-use crate::sys::clock::{Clock, Monotonic};
-use crate::{needs, worker};
-use std::cell::Cell;
+use crate::sys::clock::Monotonic;
+use crate::{needs, round};
 use std::path::Path;
 use std::sync::OnceLock;
 
@@ -75,7 +77,8 @@ pub fn try_group(
     well(|| whatever(bench, &job(bench, chosen, dir, workers, worker_kind)))
 }
 
-/// As [`try_out`], whatever becomes of it: for tests of what must fail, whose result says `failed` and why.
+/// As [`try_out`], whatever becomes of it: for tests of what must fail, whose result says `failed`
+/// and why.
 ///
 /// # Errors
 /// Why it stopped by itself.
@@ -106,13 +109,14 @@ pub fn try_failing_at(bench: &Benchmark, placement: Placement, cpus: &[u32]) -> 
     placed(bench, &Job { placement, cpus: cpus.to_vec(), ..job(bench, &[], None, 1, WorkerKind::Processes) })
 }
 
-/// As [`try_out`], without a look at what this machine has room for: what happens when a disk fills up in the middle.
+/// As [`try_out`], without a look at what this machine has room for: what happens when a disk fills
+/// up in the middle.
 ///
 /// # Errors
 /// As [`try_out`].
 pub fn try_unchecked(bench: &Benchmark, chosen: &[(&str, &str)], dir: Option<&Path>) -> Result<Tried, BenchError> {
     let job = job(bench, chosen, dir, 1, WorkerKind::Processes);
-    well(|| worker::perform_unchecked(bench, &job).map(tried))
+    well(|| round::perform_unchecked(bench, &job).map(tried))
 }
 
 fn placed(bench: &Benchmark, job: &Job) -> Result<Tried, BenchError> {
@@ -124,11 +128,11 @@ fn placed(bench: &Benchmark, job: &Job) -> Result<Tried, BenchError> {
 
 /// The result as a worker would report it.
 fn whatever(bench: &Benchmark, job: &Job) -> Result<Tried, BenchError> {
-    worker::perform(bench, job).map(tried)
+    round::perform(bench, job).map(tried)
 }
 
 fn tried(samples: Samples) -> Tried {
-    Tried { result: worker::into_result(samples.output), iterations: samples.iterations }
+    Tried { result: round::into_result(samples.output), iterations: samples.iterations }
 }
 
 /// Rounds that a test may fail before it does. A busy machine breaks a proof about time now and
@@ -150,7 +154,8 @@ fn well(mut round: impl FnMut() -> Result<Tried, BenchError>) -> Result<Tried, B
     }
 }
 
-/// Whether the sizes of these parameters fit into this machine, as a worker asks before it sets anything up.
+/// Whether the sizes of these parameters fit into this machine, as a worker asks before it sets
+/// anything up.
 ///
 /// # Errors
 /// `Unsupported`, as the worker says it.
@@ -178,7 +183,7 @@ pub(crate) fn job(
 ) -> Job {
     Job {
         id: bench.info.id.to_owned(),
-        params: worker::params(&bench.info, chosen),
+        params: params(&bench.info, chosen),
         workers,
         worker_kind,
         work_dir: dir.map(Path::to_owned),
@@ -210,26 +215,6 @@ pub(crate) fn idle_job() -> Job {
     }
 }
 
-/// How [`try_mutilated`] makes a loop do other work than it is credited with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mutilation {
-    /// Half of the iterations; of operations that are timed one by one, every second.
-    Halved,
-    /// None: time passes instead.
-    Idle,
-    /// Twice as many.
-    Doubled,
-}
-
-/// What an idle iteration takes, in nanoseconds: long enough for a loop that does something.
-const IDLE_NS: u64 = 200;
-
-thread_local! {
-    /// What [`try_mutilated`] does on this thread, and to the how-manyth loop of a benchmark; to
-    /// all of them for `None`.
-    static MUTILATED: Cell<Option<(Mutilation, Option<usize>)>> = const { Cell::new(None) };
-}
-
 /// As [`try_failing`], but the loops of the benchmark (`only` the one of that number) do not do
 /// what they are credited with, as if their author had lost or doubled iterations. Whatever the
 /// harness counts stays as it is, so that only evidence of the work itself can tell: a benchmark
@@ -251,63 +236,29 @@ pub fn try_mutilated(
     tried
 }
 
-/// Puts a mutilated body in the place of each that [`try_mutilated`] means; does nothing anywhere else.
-pub(crate) fn mutilate(variants: &mut [Variant<'_>]) {
-    let Some((mutilation, only)) = MUTILATED.get() else { return };
-    for (_, variant) in variants.iter_mut().enumerate().filter(|(i, _)| only.is_none_or(|n| n == *i)) {
-        let mut body: Body<'_> = std::mem::replace(&mut variant.body, Box::new(|_, _| Ok(())));
-        let mut owed = 0;
-        variant.body = Box::new(move |iters, watch| match share(mutilation, iters, &mut owed) {
-            0 => {
-                watch.start();
-                idle(iters);
-                watch.stop();
-                Ok(())
-            }
-            n => body(n, watch),
-        });
-    }
-}
-
-/// The same for the body of a probe.
-pub(crate) fn mutilated(mut body: impl FnMut(u64) -> Outcome) -> impl FnMut(u64) -> Outcome {
-    let mutilation = MUTILATED.get();
-    let mut owed = 0;
-    move |iters| match mutilation.map_or(iters, |(mutilation, _)| share(mutilation, iters, &mut owed)) {
-        0 => {
-            idle(iters);
-            Ok(())
+/// The parameters of a job as a benchmark's author types them in a test.
+fn params(info: &Info, chosen: &[(&str, &str)]) -> Params {
+    let values = info.params.iter().map(|param| {
+        let typed = chosen.iter().find(|(name, _)| *name == param.name).map(|(_, v)| *v);
+        let text = typed.or(param.default.first().copied()).unwrap_or_default();
+        match param.parse(text) {
+            Ok(value) => (param.name.to_owned(), value),
+            Err(why) => panic!("{}: parameter {}: {why}", info.id, param.name),
         }
-        n => body(n),
-    }
+    });
+    Params(values.collect())
 }
 
-/// How many of `iters` iterations are done; `owed` keeps the halves.
-fn share(mutilation: Mutilation, iters: u64, owed: &mut u64) -> u64 {
-    match mutilation {
-        Mutilation::Idle => 0,
-        Mutilation::Doubled => 2 * iters,
-        Mutilation::Halved => {
-            let halves = *owed + iters;
-            *owed = halves % 2;
-            halves / 2
-        }
-    }
-}
-
-/// Lets the time of so many iterations pass.
-fn idle(iters: u64) {
-    let until = Monotonic.now_ns() + IDLE_NS * iters;
-    while Monotonic.now_ns() < until {}
-}
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::benchmark::Run;
-    use crate::model::{Info, Timing};
+    use crate::error::Outcome;
+    use crate::model::Timing;
     use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
 
     static RUNS: AtomicU32 = AtomicU32::new(0);
+
     static WELL_FROM: AtomicU32 = AtomicU32::new(0);
 
     static BENCH: Benchmark = Benchmark {

@@ -1,5 +1,6 @@
-//! V12 and V13 on the real system: worker groups of processes and of threads overlap provably, cost the same whatever their size,
-//! and end at once when a member dies. Assertions are about counts and margins, never about times.
+//! Worker groups on the real system (docs/methods/timing.md#overlap-proof): those of processes and
+//! of threads overlap provably, cost the same whatever their size, and end at once when a member
+//! dies. Assertions are about counts and margins, never about times.
 
 use groma_harness::model::{Info, Scaling, WorkerKind};
 use groma_harness::prelude::*;
@@ -78,7 +79,8 @@ fn overlaps(bench: &Benchmark, members: u32, kind: WorkerKind) {
     let margin = samples.iter().filter_map(|s| s.margin_ns).min().expect("margins");
     assert!(margin >= 0, "{members} {kind:?}: margin {margin} ns");
     assert!(samples.iter().all(|s| s.iters > 0 && s.elapsed_ns > 0));
-    // V13: the coordinator sleeps; 1 % in a run of seconds, here in tens of milliseconds with all the starts and ends.
+    // The coordinator sleeps (docs/methods/timing.md#limits-of-a-worker-group); 1 % in a run of
+    // seconds, here in tens of milliseconds with all the starts and ends.
     let share =
         tried.result.output.facts.iter().find(|f| f.key == "group.coordinator_cpu").map(|f| f.value.parse::<f64>());
     assert!(share.expect("a fact").is_ok_and(|s| s < 0.2), "{members} {kind:?}: {:?}", tried.result.output.facts);

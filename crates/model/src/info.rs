@@ -1,9 +1,10 @@
-//! The static descriptor of a benchmark: everything that `list`, `explain`, help, the manual, the plan and the reports
-//! know of it.
+//! The static descriptor of a benchmark: everything that `list`, `explain`, help, the manual, the
+//! plan and the reports know of it.
 
 use crate::{Better, Label, Labels, Param, Params, Placement, Quantity, Tier};
 
-/// The text of a benchmark's module comment: what it measures and what not, its method, its traps, its source.
+/// The text of a benchmark's module comment: what it measures and what not, its method, its traps,
+/// its source.
 #[derive(Clone, Copy, Debug)]
 pub struct About(pub &'static str);
 
@@ -44,7 +45,8 @@ pub struct Info {
     pub placements: &'static [Placement],
     /// What it needs.
     pub needs: &'static [Need],
-    /// The papers' tables and the programs that it corresponds to: `lmbench3:lat_pipe`, `ousterhout1990:table2`.
+    /// The papers' tables and the programs that it corresponds to: `lmbench3:lat_pipe`,
+    /// `ousterhout1990:table2`.
     pub lineage: &'static [&'static str],
     /// Which labels drop a sample.
     pub interference: Interference,
@@ -123,13 +125,17 @@ impl Info {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
 pub enum Timing {
-    /// Many iterations in one short interval: operations far below 2 us. The headline is the median interval.
+    /// Many iterations in one short interval: operations far below 2 us. The headline is the median
+    /// interval.
     Batched,
-    /// As `Batched`; the headline is the 10th percentile, for constants of the hardware that noise can only slow down.
+    /// As `Batched`; the headline is the 10th percentile, for constants of the hardware that noise
+    /// can only slow down.
     Floor,
-    /// Many iterations in an interval of at least 5 ms, for streams whose two sides block on each other.
+    /// Many iterations in an interval of at least 5 ms, for streams whose two sides block on each
+    /// other.
     Stream,
-    /// Each operation timed alone: operations of 2 us and more. The headline is the median operation.
+    /// Each operation timed alone: operations of 2 us and more. The headline is the median
+    /// operation.
     Each,
     /// The benchmark states values itself.
     Stated,
@@ -313,12 +319,13 @@ pub enum Interference {
     Faults,
     /// Blocks by nature: switches belong to it.
     Blocking,
-    /// Creates processes or threads: switches and faults belong to it; time that nobody of the family had spoils it.
+    /// Creates processes or threads: switches and faults belong to it; time that nobody of the
+    /// family had spoils it.
     Tasks,
 }
 
 impl Interference {
-    /// The labels that drop a sample from the headline (harness-methods.md 3.10).
+    /// The labels that drop a sample from the headline (docs/methods/timing.md#labels).
     pub const fn drops(self) -> Labels {
         use Label::{Clock, Faulted, Migrated, Overlap, Preempted, Stolen, Voluntary};
         match self {
@@ -329,7 +336,8 @@ impl Interference {
         }
     }
 
-    /// The labels that drop a sample when there are more members than CPUs: waiting for a CPU is then the subject.
+    /// The labels that drop a sample when there are more members than CPUs: waiting for a CPU is
+    /// then the subject.
     pub const fn drops_crowded(self) -> Labels {
         Labels::of(&[Label::Clock, Label::Overlap])
     }

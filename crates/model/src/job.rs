@@ -16,23 +16,27 @@ pub enum WorkerKind {
     Threads,
 }
 
-/// What a preflight found out about the host's instruments, given to every job so that no worker measures it again.
+/// What a preflight found out about the host's instruments, given to every job so that no worker
+/// measures it again.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Host {
-    /// The clock's step: the mode of its increments, in nanoseconds (harness-methods.md 3.2).
+    /// The clock's step: the mode of its increments, in nanoseconds
+    /// (docs/methods/timing.md#clock-resolution).
     pub clock_step_ns: f64,
     /// The median cost of two clock reads back to back, in nanoseconds.
     pub clock_cost_ns: f64,
-    /// The scheduler's quantum: the median uninterrupted run of two spinners on one CPU, in nanoseconds.
+    /// The scheduler's time slice: the median uninterrupted run of two spinners on one CPU, in
+    /// nanoseconds.
     #[cfg_attr(feature = "serde", serde(rename = "quantum_ns"))]
     pub timeslice_ns: f64,
-    /// Whether the quantum is the 4 ms fallback instead of a measurement.
+    /// Whether the time slice is the 4 ms fallback instead of a measurement.
     #[cfg_attr(feature = "serde", serde(rename = "quantum_assumed"))]
     pub timeslice_assumed: bool,
     /// The chosen length of a single worker's interval, in nanoseconds.
     pub interval_ns: f64,
-    /// The largest error of the proportionality check at that length, as a fraction; `None` when it was not measured.
+    /// The largest error of the proportionality check at that length, as a fraction; `None` when it
+    /// was not measured.
     pub proportionality: Option<f64>,
     /// Ticks per second of the cycle counter when it may be used to cross-check the clock.
     pub counter_hz: Option<f64>,
@@ -86,7 +90,8 @@ pub struct Job {
     pub params: Params,
     /// Where it runs.
     pub placement: Placement,
-    /// The CPUs that `placement` stands for here, one a side or member; empty: not pinned, or pinned where it starts.
+    /// The CPUs that `placement` stands for here, one a side or member; empty: not pinned, or
+    /// pinned where it starts.
     pub cpus: Vec<u32>,
     /// Members of the worker group.
     pub workers: u32,
@@ -211,7 +216,8 @@ impl RoundOutput {
         Fact::find(&self.facts, key)
     }
 
-    /// Why this very output has no value; of the empty name, why none has that gives no reason of its own.
+    /// Why this very output has no value; of the empty name, why none has that gives no reason of
+    /// its own.
     pub fn unresolved(&self, output: &str) -> Option<&Remark> {
         self.remarks.iter().find(|r| matches!(r, Remark::Unresolved { output: of, .. } if of == output))
     }

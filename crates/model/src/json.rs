@@ -1,4 +1,5 @@
-//! Numbers that JSON does not have: NaN and the infinities are written as null, and null is read as NaN.
+//! Numbers that JSON does not have: NaN and the infinities are written as null, and null is read as
+//! NaN.
 
 use serde::{Deserialize, Deserializer};
 

@@ -1,6 +1,6 @@
 //! What happened to a sample while it was taken: one bit each, read outside the timed region.
 
-/// One thing that can happen to a sample (harness-methods.md 3.10).
+/// One thing that can happen to a sample (docs/methods/timing.md#labels).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u16)]
 pub enum Label {

@@ -1,8 +1,9 @@
-//! What a benchmark, a plan, a sample and a record *are*: the nouns that every other room shares.
+//! What a benchmark, a plan, a sample and a record *are*: the nouns that every other crate shares.
 //!
-//! Plain data. Nothing here does I/O, reads a clock, or computes a statistic; whoever wants the numbers that a view
-//! shows asks `groma-stats` for them. The words are those of the design (benchmark, metric, round, crew, interval,
-//! sample, record, run), and a type is named for the word.
+//! Plain data. Nothing here does I/O, reads a clock, or computes a statistic; whoever wants the
+//! numbers that a view shows asks `groma-stats` for them. The words are those of the design
+//! (benchmark, metric, round, worker group, interval, sample, record, run), and a type is named for
+//! the word.
 #![forbid(unsafe_code)]
 
 pub mod family;

@@ -1,7 +1,7 @@
 //! The parameters of a metric: their declaration, their values, and the one parser of sizes.
 //!
-//! Every size that a person types goes through [`parse_size`]; lmbench's `1g` that meant one byte (inventory H18)
-//! cannot come back.
+//! Every size that a person types goes through [`parse_size`]; lmbench's `1g` that meant one byte
+//! (inventory H18) cannot come back.
 
 use std::fmt;
 
@@ -54,7 +54,8 @@ impl Memory {
     /// kernel, as a forked process page tables and pages of its own.
     pub const TASK: u64 = 256 << 10;
 
-    /// What a size takes whose author did not say: a buffer to send from and one to receive into, in every side.
+    /// What a size takes whose author did not say: a buffer to send from and one to receive into,
+    /// in every side.
     pub const UNDECLARED: Memory = Memory::PerSide(2);
 }
 
@@ -383,10 +384,12 @@ impl Param {
     }
 }
 
-/// Reads a size: a whole number with an optional binary suffix, as `4096`, `64K`, `64KiB`, `1.5M`, `2G` or `1T`.
+/// Reads a size: a whole number with an optional binary suffix, as `4096`, `64K`, `64KiB`, `1.5M`,
+/// `2G` or `1T`.
 ///
 /// # Errors
-/// Says what was expected when the text is no size, is not a whole number of bytes, or does not fit in 64 bits.
+/// Says what was expected when the text is no size, is not a whole number of bytes, or does not fit
+/// in 64 bits.
 pub fn parse_size(text: &str) -> Result<u64, String> {
     let bad = || format!("'{text}' is not a size (write 4096, 64K, 1.5M or 2GiB)");
     let split = text.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(text.len());
@@ -404,7 +407,8 @@ pub fn parse_size(text: &str) -> Result<u64, String> {
     if (whole.is_empty() && fraction.is_empty()) || fraction.contains('.') {
         return Err(bad());
     }
-    // The fraction as exact decimal digits: a float would round 1.00000000000000000001 to a whole number.
+    // The fraction as exact decimal digits: a float would round 1.00000000000000000001 to a whole
+    // number.
     let mut digits: Vec<u8> = fraction.trim_end_matches('0').bytes().map(|b| b - b'0').collect();
     let odd = || format!("'{text}' is not a whole number of bytes");
     // The last of n digits is not 0, so that fewer than n doublings cannot make the fraction whole.
@@ -430,7 +434,8 @@ fn double(fraction: &mut [u8]) -> u64 {
     carry.into()
 }
 
-/// A size as people read it: the largest binary unit that divides it (`64 KiB`), else one with two decimals.
+/// A size as people read it: the largest binary unit that divides it (`64 KiB`), else one with two
+/// decimals.
 pub fn size_text(bytes: u64) -> String {
     const UNITS: [(u64, &str); 4] = [(1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
     for (unit, name) in UNITS {

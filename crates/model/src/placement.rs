@@ -5,9 +5,10 @@ use std::str::FromStr;
 
 /// Where the tasks of a round are put.
 ///
-/// Those up to `Remote` say how the two sides of a benchmark stand to each other; `Compact`, `Spread` and `List` say how the
-/// members of a worker group are laid out, and a `List` of two is a pair that somebody names. `EveryPair` and `EveryNodePair` are in
-/// descriptors only: a plan has the pairs of its machine in their place, and no record ever holds one.
+/// Those up to `Remote` say how the two sides of a benchmark stand to each other; `Compact`,
+/// `Spread` and `List` say how the members of a worker group are laid out, and a `List` of two is a
+/// pair that somebody names. `EveryPair` and `EveryNodePair` are in descriptors only: a plan has
+/// the pairs of its machine in their place, and no record ever holds one.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Placement {
     /// One task, pinned to the CPU that it started on.

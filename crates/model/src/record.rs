@@ -1,7 +1,8 @@
-//! What is kept: the run, its points, their rounds, and the record that statistics make of a metric.
+//! What is kept: the run, its points, their rounds, and the record that statistics make of a
+//! metric.
 //!
-//! Rounds are the truth; a [`Record`] is recomputed from them by one function (in `groma-report`), for a live run and
-//! for one read back from the store alike.
+//! Rounds are the truth; a [`Record`] is recomputed from them by one function (in `groma-report`),
+//! for a live run and for one read back from the store alike.
 
 use crate::{
     Better, Derivation, Host, Labels, Params, Placement, Profile, Proof, Quantity, Remark, RoundResult, State, Timing,
@@ -30,7 +31,8 @@ impl Fact {
     }
 }
 
-/// What is known about where a run took place: a flat list, so that two of them can be laid side by side.
+/// What is known about where a run took place: a flat list, so that two of them can be laid side by
+/// side.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(transparent))]
 pub struct Machine {
@@ -45,7 +47,7 @@ impl Machine {
     }
 }
 
-/// How disturbed the host was before the run (harness-methods.md 3.10, last paragraph).
+/// How disturbed the host was before the run (docs/methods/timing.md#host-noise).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
 pub enum NoiseVerdict {
@@ -100,7 +102,8 @@ pub struct Metric {
     pub detail: bool,
 }
 
-/// A benchmark with all its choices made: what a plan lists, a round runs, and the store keeps. Its outputs are metrics.
+/// A benchmark with all its choices made: what a plan lists, a round runs, and the store keeps. Its
+/// outputs are metrics.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Point {
@@ -194,10 +197,11 @@ pub struct Record {
     /// A means to an end (a control, a raw loop): views leave it out unless asked for everything.
     #[cfg_attr(feature = "serde", serde(default))]
     pub detail: bool,
-    /// The headline: the median over rounds of the median (for constants of the hardware: the 10th percentile, of
-    /// rates the 90th) over clean samples.
+    /// The headline: the median over rounds of the median (for constants of the hardware: the 10th
+    /// percentile, of rates the 90th) over clean samples.
     pub value: Option<f64>,
-    /// The conservative 95 % order-statistic interval of the headline over rounds; `None` below 6 rounds.
+    /// The conservative 95 % order-statistic interval of the headline over rounds; `None` below 6
+    /// rounds.
     pub ci: Option<[f64; 2]>,
     /// The interpolated one, for display.
     pub ci_display: Option<[f64; 2]>,
@@ -213,7 +217,8 @@ pub struct Record {
     pub max: Option<f64>,
     /// Mean over median of all samples: how much the run was disturbed although the headline holds.
     pub interference: Option<f64>,
-    /// The headline in cycles of the core's clock, where it is a latency and the clock was seen beside it.
+    /// The headline in cycles of the core's clock, where it is a latency and the clock was seen
+    /// beside it.
     pub cycles: Option<f64>,
     /// Rounds that brought a value.
     pub rounds: u32,
@@ -227,8 +232,9 @@ pub struct Record {
     pub proofs: Vec<Proof>,
     /// The value of each round, in order.
     pub round_values: Vec<f64>,
-    /// What else a reader has to know, each as a word or `word: detail`: `imprecise`, `2 modes`, `drift`,
-    /// `contended`, `quantised`, `few rounds`, `left processes`, `unsteady`, `short-interval`, `timing-unverified`.
+    /// What else a reader has to know, each as a word or `word: detail`: `imprecise`, `2 modes`,
+    /// `drift`, `contended`, `quantised`, `few rounds`, `left processes`, `unsteady`,
+    /// `short-interval`, `timing-unverified`.
     pub flags: Vec<String>,
     /// Facts that all rounds agree on, and remarks.
     pub facts: Vec<Fact>,

@@ -22,7 +22,8 @@ pub enum Remark {
         /// Samples taken.
         taken: usize,
     },
-    /// There were enough CPUs for all members of a worker group, but they did not have them throughout.
+    /// There were enough CPUs for all members of a worker group, but they did not have them
+    /// throughout.
     GroupCpuShare {
         /// The share of the time in which a member had a CPU, in percent.
         percent: u32,

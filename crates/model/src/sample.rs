@@ -19,12 +19,13 @@ pub struct Sample {
     pub cpu_ns: u64,
     /// What happened meanwhile.
     pub labels: Labels,
-    /// Nanoseconds by which the whole worker group's work reached beyond this sample on the tighter side; `None` when alone.
-    /// Negative means that the worker group was not complete.
+    /// Nanoseconds by which the whole worker group's work reached beyond this sample on the tighter
+    /// side; `None` when alone. Negative means that the worker group was not complete.
     pub margin_ns: Option<i64>,
 }
 
-/// The samples or the values of one named part of a round: the raw ring, its control, or simply the metric.
+/// The samples or the values of one named part of a round: the raw ring, its control, or simply the
+/// metric.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(
     feature = "serde",
@@ -40,7 +41,8 @@ pub struct Series {
     pub per_iter: f64,
     /// The samples, in the order in which they were taken.
     pub samples: Vec<Sample>,
-    /// Values stated outright, in SI units, by benchmarks whose result is not a time per iteration (a clock step).
+    /// Values stated outright, in SI units, by benchmarks whose result is not a time per iteration
+    /// (a clock step).
     pub values: Vec<f64>,
 }
 
@@ -52,7 +54,8 @@ pub struct Proof {
     pub name: String,
     /// What it has to be, in words: `0.99..1.01`.
     pub expected: String,
-    /// What was seen. JSON has no number for what is not finite: it is written as null and read as NaN.
+    /// What was seen. JSON has no number for what is not finite: it is written as null and read as
+    /// NaN.
     #[cfg_attr(feature = "serde", serde(deserialize_with = "crate::json::number"))]
     pub seen: f64,
     /// Whether it holds; a metric with a broken proof is `failed`.
@@ -61,8 +64,8 @@ pub struct Proof {
 
 #[cfg(feature = "serde")]
 mod columns {
-    //! Samples are written as columns: a tenth of the size of an array of objects, and ready for a data frame. Columns
-    //! that hold nothing but zeros or nulls are left out.
+    //! Samples are written as columns: a tenth of the size of an array of objects, and ready for a
+    //! data frame. Columns that hold nothing but zeros or nulls are left out.
     use super::{Sample, Series};
     use crate::Labels;
 

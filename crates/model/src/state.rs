@@ -6,9 +6,11 @@
 pub enum State {
     /// Measured, and its proofs hold.
     Ok,
-    /// Measured, proofs hold, but fewer than half of the samples were undisturbed, or the interval is wide.
+    /// Measured, proofs hold, but fewer than half of the samples were undisturbed, or the interval
+    /// is wide.
     Noisy,
-    /// Not told apart from nothing: too few clean samples, a net value whose interval spans zero, or not reached.
+    /// Not told apart from nothing: too few clean samples, a net value whose interval spans zero,
+    /// or not reached.
     Unresolved,
     /// This machine cannot do it; the reason says what is missing.
     Unsupported,
@@ -43,7 +45,7 @@ impl State {
         State::ALL.into_iter().find(|s| s.word() == word)
     }
 
-    /// Whether the run's exit code must show it (design.md section 8: exit code 4).
+    /// Whether the run's exit code must show it (exit code 4).
     pub const fn fails_run(self) -> bool {
         matches!(self, State::Denied | State::Timeout | State::Failed)
     }

@@ -1,4 +1,5 @@
-//! The shapes that types have in JSON, where they are written by hand: objects in their order, columns, words.
+//! The shapes that types have in JSON, where they are written by hand: objects in their order,
+//! columns, words.
 #![cfg(feature = "serde")]
 
 use groma_model::{

@@ -1,0 +1,263 @@
+//! The shared memory of a worker group: the phases, what each member counts and samples, and why
+//! one failed.
+//!
+//! # Safety
+//! `Header` and `Slot` consist of atomics only, so all-zero bytes are valid values of them and
+//! shared references may be held by several processes.
+#![expect(unsafe_code, reason = "declares that the worker group's shared structures are valid as zeroes")]
+
+use crate::error::BenchError;
+use crate::sys::shared::{self, Shared, Zeroed};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed, Ordering::SeqCst};
+use std::time::Duration;
+
+/// The most members of a worker group (docs/methods/timing.md#limits-of-a-worker-group).
+pub const MOST_MEMBERS: u32 = 4096;
+
+/// Samples that a slot holds; with its head it fills 512 bytes, the limit of a
+/// member (docs/methods/timing.md#limits-of-a-worker-group).
+pub(crate) const SLOT_SAMPLES: usize = 8;
+
+/// Words for what the first member says beside its samples: 1 MiB, of which only what is written
+/// takes memory.
+pub(crate) const REPORT_WORDS: usize = 128 << 10;
+
+/// Words for the reason of the first failure.
+pub(crate) const REASON_WORDS: usize = 256;
+
+pub(crate) const PARKED: u32 = 0;
+
+pub(crate) const WARM: u32 = 1;
+
+pub(crate) const MEASURE: u32 = 2;
+
+pub(crate) const STOP: u32 = 3;
+
+pub(crate) const FAILED: u32 = 0;
+
+pub(crate) const UNSUPPORTED: u32 = 1;
+
+pub(crate) const DENIED: u32 = 2;
+
+/// A value on lines of its own, so that counting members do not slow down those that poll the
+/// phase.
+#[repr(C, align(128))]
+pub(crate) struct Line<T>(pub(crate) T);
+
+#[repr(C)]
+pub(crate) struct Header {
+    pub(crate) phase: Line<AtomicU32>,
+    pub(crate) ready: Line<AtomicU32>,
+    pub(crate) started: Line<AtomicU32>,
+    pub(crate) done: Line<AtomicU32>,
+    /// Grows when a member has ended, one way or the other.
+    pub(crate) ended: Line<AtomicU32>,
+    /// The first member that failed, plus 1; 0 for nobody. It alone writes the reason.
+    pub(crate) failure: Line<AtomicU32>,
+    /// What kind of end the first failure is: [`FAILED`], [`UNSUPPORTED`], [`DENIED`].
+    pub(crate) kind: Line<AtomicU32>,
+    /// Two texts, and not one for both: a member that fails while the first one reports would write
+    /// between its lines.
+    pub(crate) report: Text<REPORT_WORDS>,
+    pub(crate) reason: Text<REASON_WORDS>,
+}
+
+// SAFETY: atomics only (`Line` and `Text` add no other field).
+unsafe impl Zeroed for Header {}
+
+/// Text that one member writes and the coordinator reads.
+#[repr(C)]
+pub(crate) struct Text<const N: usize> {
+    pub(crate) len: Line<AtomicU32>,
+    pub(crate) words: [AtomicU64; N],
+}
+
+impl<const N: usize> Text<N> {
+    /// Puts text on the board, cut to what fits.
+    pub(crate) fn write(&self, text: &str) {
+        let mut end = text.len().min(N * 8);
+        while !text.is_char_boundary(end) {
+            end -= 1;
+        }
+        for (word, bytes) in self.words.iter().zip(text.as_bytes()[..end].chunks(8)) {
+            let mut raw = [0; 8];
+            raw[..bytes.len()].copy_from_slice(bytes);
+            word.store(u64::from_le_bytes(raw), Relaxed);
+        }
+        self.len.0.store(end as u32, SeqCst);
+    }
+
+    pub(crate) fn read(&self) -> String {
+        let len = self.len.0.load(SeqCst) as usize;
+        let bytes: Vec<u8> = self.words.iter().flat_map(|w| w.load(Relaxed).to_le_bytes()).take(len).collect();
+        String::from_utf8_lossy(&bytes).into_owned()
+    }
+}
+
+#[repr(C)]
+pub(crate) struct SlotSample {
+    pub(crate) t0: AtomicU64,
+    pub(crate) t1: AtomicU64,
+    pub(crate) elapsed: AtomicU64,
+    pub(crate) iters: AtomicU64,
+    pub(crate) cpu_ns: AtomicU64,
+    /// CPU in the upper half, then labels, then the variant.
+    pub(crate) tags: AtomicU64,
+}
+
+/// What one member shares: 64 bytes of head and the samples.
+#[repr(C, align(128))]
+pub(crate) struct Slot {
+    /// The end of the first complete batch.
+    pub(crate) first: AtomicU64,
+    /// The end of one more complete batch after STOP was seen.
+    pub(crate) last: AtomicU64,
+    pub(crate) count: AtomicU32,
+    /// 0 while it runs, 1 when it ended well, 2 when it did not.
+    pub(crate) ended: AtomicU32,
+    pub(crate) iterations: AtomicU64,
+    pub(crate) reserved: [AtomicU64; 4],
+    pub(crate) samples: [SlotSample; SLOT_SAMPLES],
+}
+
+// SAFETY: atomics only.
+unsafe impl Zeroed for Slot {}
+
+/// Bytes of shared memory for each member: at most 512
+/// (docs/methods/timing.md#limits-of-a-worker-group).
+pub const SLOT_BYTES: usize = size_of::<Slot>();
+
+/// The memory of a worker group.
+pub(crate) struct Board {
+    pub(crate) header: Shared<Header>,
+    pub(crate) slots: Shared<Slot>,
+}
+
+impl Board {
+    pub(crate) fn new(members: u32) -> std::io::Result<Board> {
+        Ok(Board { header: Shared::new(1)?, slots: Shared::new(members as usize)? })
+    }
+
+    pub(crate) fn head(&self) -> &Header {
+        &self.header[0]
+    }
+
+    /// Says why member `index` failed, if nobody has failed before.
+    pub(crate) fn fail(&self, index: u32, reason: &str) {
+        self.stop(index, FAILED, reason);
+    }
+
+    /// The same, for whatever kind of end.
+    pub(crate) fn stop(&self, index: u32, kind: u32, reason: &str) {
+        if self.head().failure.0.compare_exchange(0, index + 1, SeqCst, SeqCst).is_ok() {
+            self.head().kind.0.store(kind, SeqCst);
+            self.head().reason.write(reason);
+        }
+        self.end(index, 2);
+    }
+
+    /// Says that a member has ended, well (1) or not (2).
+    pub(crate) fn end(&self, index: u32, how: u32) {
+        self.slots[index as usize].ended.store(how, SeqCst);
+        self.head().ended.0.fetch_add(1, SeqCst);
+        shared::wake(&self.head().ended.0);
+    }
+
+    /// Why the worker group ended, as its first member to fail has said.
+    pub(crate) fn reason(&self) -> BenchError {
+        // A failure is announced before its words are there.
+        let index = self.head().failure.0.load(SeqCst).saturating_sub(1) as usize;
+        for _ in 0..1000 {
+            if self.slots[index].ended.load(SeqCst) != 0 {
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        let text = self.head().reason.read();
+        match self.head().kind.0.load(SeqCst) {
+            UNSUPPORTED => BenchError::Unsupported(text),
+            DENIED => BenchError::Denied(text),
+            _ => BenchError::Failed(text),
+        }
+    }
+
+    pub(crate) fn phase(&self) -> u32 {
+        self.head().phase.0.load(Relaxed)
+    }
+
+    pub(crate) fn set_phase(&self, phase: u32) {
+        self.head().phase.0.store(phase, SeqCst);
+        shared::wake(&self.head().phase.0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_member_costs_one_slot_of_512_bytes() {
+        const { assert!(SLOT_BYTES <= 512) };
+        let (small, large) = (Board::new(2).expect("memory"), Board::new(MOST_MEMBERS).expect("memory"));
+        assert!(large.slots.bytes() - small.slots.bytes() <= 512 * MOST_MEMBERS as usize);
+        assert_eq!(small.header.bytes(), large.header.bytes());
+    }
+
+    #[test]
+    fn a_text_is_cut_between_characters() {
+        let board = Board::new(1).expect("memory");
+        let text = &board.head().reason;
+        assert_eq!(text.read(), "");
+        for said in ["x", "eight888", "nine99999", "zwölf"] {
+            text.write(said);
+            assert_eq!(text.read(), said);
+        }
+        let long = "ö".repeat(REASON_WORDS * 4 + 9);
+        text.write(&long);
+        assert_eq!(text.read(), "ö".repeat(REASON_WORDS * 4));
+        text.write(&format!("x{long}"));
+        assert_eq!(text.read(), format!("x{}", "ö".repeat(REASON_WORDS * 4 - 1)));
+    }
+
+    #[test]
+    fn only_the_first_failure_is_told() {
+        let board = Board::new(4).expect("memory");
+        board.stop(2, DENIED, "no");
+        board.stop(1, UNSUPPORTED, "not here");
+        board.fail(3, "it broke");
+        assert_eq!(board.reason(), BenchError::Denied("no".to_owned()));
+        let ended: Vec<u32> = board.slots.iter().map(|s| s.ended.load(SeqCst)).collect();
+        assert_eq!(ended, [0, 2, 2, 2]);
+        assert_eq!(board.head().ended.0.load(SeqCst), 3);
+        for (kind, stop) in
+            [(UNSUPPORTED, BenchError::Unsupported("x".into())), (FAILED, BenchError::Failed("x".into()))]
+        {
+            let board = Board::new(1).expect("memory");
+            board.stop(0, kind, "x");
+            assert_eq!(board.reason(), stop);
+        }
+    }
+
+    #[test]
+    fn the_words_of_a_failure_are_waited_for() {
+        let board = Board::new(2).expect("memory");
+        // Announced, and not yet said.
+        board.head().failure.0.store(2, SeqCst);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                // Time for a reader that does not wait to be wrong; one that waits cannot be.
+                std::thread::sleep(Duration::from_millis(30));
+                board.head().kind.0.store(DENIED, SeqCst);
+                board.head().reason.write("no");
+                board.end(1, 2);
+            });
+            assert_eq!(board.reason(), BenchError::Denied("no".to_owned()));
+        });
+        // Once it is said, nobody waits.
+        let began = std::time::Instant::now();
+        for _ in 0..20 {
+            board.reason();
+        }
+        assert!(began.elapsed() < Duration::from_secs(10), "it waits a second each time");
+    }
+}

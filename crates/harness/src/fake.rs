@@ -1,0 +1,96 @@
+//! A machine for tests that does what it is told: its time passes and its counters grow only on
+//! request.
+
+use crate::instruments::{Instruments, Reading};
+use crate::labels::Rules;
+use crate::model::{Interference, Timing};
+use crate::sys::clock::Clock;
+use crate::sys::counters::Usage;
+use crate::sys::facts::HostCounters;
+use std::cell::{Cell, RefCell};
+
+/// A machine whose time passes only when told, with the counters of one thread.
+pub(crate) struct Fake {
+    pub(crate) now: Cell<u64>,
+    pub(crate) cpu_ns: Cell<u64>,
+    pub(crate) state: RefCell<Reading>,
+    pub(crate) frequency_probe: Cell<u64>,
+    pub(crate) frequency_probes: RefCell<Vec<u64>>,
+    pub(crate) host: RefCell<HostCounters>,
+}
+
+impl Fake {
+    pub(crate) fn new() -> Fake {
+        Fake {
+            now: Cell::new(1_000_000),
+            cpu_ns: Cell::new(0),
+            state: RefCell::new(Reading { cpu: 1, ..Reading::default() }),
+            frequency_probe: Cell::new(50_000),
+            frequency_probes: RefCell::new(Vec::new()),
+            host: RefCell::new(HostCounters::default()),
+        }
+    }
+
+    /// Time that the thread was running.
+    pub(crate) fn run(&self, ns: u64) {
+        self.now.set(self.now.get() + ns);
+        self.cpu_ns.set(self.cpu_ns.get() + ns);
+    }
+
+    /// Time that it was not.
+    pub(crate) fn lose(&self, ns: u64) {
+        self.now.set(self.now.get() + ns);
+    }
+
+    pub(crate) fn count(&self, change: impl FnOnce(&mut Usage)) {
+        change(&mut self.state.borrow_mut().usage);
+    }
+}
+
+impl Clock for Fake {
+    fn now_ns(&self) -> u64 {
+        self.now.get()
+    }
+}
+
+impl Instruments for Fake {
+    fn reading(&self) -> Reading {
+        // The counter ticks at 1 GHz: one tick a nanosecond.
+        Reading {
+            now_ns: self.now.get(),
+            counter: self.now.get(),
+            cpu_ns: self.cpu_ns.get(),
+            family_cpu_ns: self.cpu_ns.get(),
+            ..*self.state.borrow()
+        }
+    }
+
+    fn chain_ns(&self, _: u64) -> u64 {
+        self.run(self.frequency_probe.get());
+        self.frequency_probes.borrow_mut().push(self.frequency_probe.get());
+        self.frequency_probe.get()
+    }
+
+    fn kernel_entry_ns(&self) -> f64 {
+        100.0
+    }
+
+    fn host(&self) -> HostCounters {
+        self.host.borrow().clone()
+    }
+}
+
+pub(crate) fn rules() -> Rules {
+    Rules {
+        timing: Timing::Batched,
+        interval_ns: 200_000.0,
+        intervals: 25,
+        time_limit_ns: 1_000_000_000,
+        warm_ns: 1_000_000,
+        drops: Interference::Cpu.drops(),
+        faults_expected: false,
+        blocks: false,
+        tasks: false,
+        counter_hz: Some(1e9),
+    }
+}

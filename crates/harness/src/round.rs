@@ -1,0 +1,61 @@
+//! One round of a benchmark in this process, from the check of its needs to its result.
+
+use crate::benchmark::{Benchmark, Run};
+use crate::ctx::Ctx;
+use crate::error::BenchError;
+use crate::instruments::Real;
+use crate::model::{Fact, Job, Placement, Remark, RoundOutput, RoundResult, State};
+use crate::sampler::Samples;
+use crate::sys::{affinity, counters, thread};
+use crate::{needs, worker_group};
+
+/// Runs the benchmark as the job says; the calling thread stays pinned where the placement wants
+/// it.
+pub(crate) fn perform(bench: &Benchmark, job: &Job) -> Result<Samples, BenchError> {
+    if let Run::NotHere(why) = bench.run {
+        return Err(BenchError::Unsupported(why.to_owned()));
+    }
+    needs::check(&bench.info, job)?;
+    perform_unchecked(bench, job)
+}
+
+/// The same without a look at what this machine has.
+pub(crate) fn perform_unchecked(bench: &Benchmark, job: &Job) -> Result<Samples, BenchError> {
+    let run = match bench.run {
+        Run::Here(run) => run,
+        Run::NotHere(why) => return Err(BenchError::Unsupported(why.to_owned())),
+    };
+    if job.workers > 1 {
+        return worker_group::run(&Real, bench, job);
+    }
+    let cpu = match (job.cpus.first(), &job.placement) {
+        (Some(&cpu), _) => Some(cpu),
+        // Alone and pinned: where the scheduler has just put us, which is where it found room.
+        (None, Placement::Pinned | Placement::Remote) => Some(counters::current_cpu()),
+        (None, _) => None,
+    };
+    if let Some(cpu) = cpu {
+        affinity::pin(cpu).map_err(|e| BenchError::from_io(&format!("pinning to CPU {cpu}"), &e))?;
+    }
+    let mut ctx = Ctx::new(job, &bench.info, None);
+    run(&mut ctx)?;
+    Ok(ctx.conclude(&Real))
+}
+
+/// What a round brought becomes a result: no samples is a failure, and so is a broken proof.
+pub(crate) fn into_result(mut output: RoundOutput) -> RoundResult {
+    let broken = output.proofs.iter().find(|p| !p.holds);
+    let empty = output.series.iter().all(|s| s.samples.is_empty() && s.values.is_empty());
+    // What could not be told has no value and says why: that is no failure of the round.
+    let unresolved = output.remarks.iter().any(|remark| matches!(remark, Remark::Unresolved { .. }));
+    let (state, reason) = match broken {
+        Some(p) => (State::Failed, format!("proof broken: {} is {}, not {}", p.name, p.seen, p.expected)),
+        None if empty && output.facts.is_empty() && !unresolved => (State::Failed, "took no samples".to_owned()),
+        None => (State::Ok, String::new()),
+    };
+    output.facts.push(Fact::new("worker.threads", thread::count()));
+    if let Some((resident, _)) = counters::resident() {
+        output.facts.push(Fact::new("worker.resident", resident));
+    }
+    RoundResult { output, ..RoundResult::ended(state, reason) }
+}

@@ -1,0 +1,105 @@
+//! The watch of one timed interval.
+
+use crate::sys::clock::Clock;
+use crate::sys::counters::Usage;
+
+/// Starts and stops the timed part of an iteration count; made by the harness, used by benchmarks
+/// that must set up or clean up around it.
+pub struct Stopwatch<'c> {
+    clock: &'c dyn Clock,
+    pub(crate) t0: u64,
+    started: u64,
+    pub(crate) elapsed: u64,
+    /// What the kernel counted for the thread within the timed part, and when it began: for
+    /// benchmarks that ask.
+    used: Option<(Usage, Usage)>,
+}
+
+impl<'c> Stopwatch<'c> {
+    pub(crate) fn new(clock: &'c dyn Clock) -> Stopwatch<'c> {
+        Stopwatch { clock, t0: 0, started: 0, elapsed: 0, used: None }
+    }
+
+    /// The timed part begins. It may begin and end several times; the parts add up.
+    #[inline]
+    pub fn start(&mut self) {
+        if let Some((at_start, _)) = &mut self.used {
+            *at_start = Usage::thread();
+        }
+        self.started = self.clock.now_ns();
+        if self.t0 == 0 {
+            self.t0 = self.started;
+        }
+    }
+
+    /// The timed part ends.
+    #[inline]
+    pub fn stop(&mut self) {
+        // Saturating: a clock that runs backwards gives 0 and label T, never a huge time.
+        self.elapsed += self.clock.now_ns().saturating_sub(self.started);
+        if let Some((at_start, counted)) = &mut self.used {
+            let more = Usage::thread().since(at_start);
+            counted.minor_faults += more.minor_faults;
+            counted.major_faults += more.major_faults;
+        }
+    }
+
+    /// From now on counts the page faults of the timed part, between its start and its stop and
+    /// nowhere else. The counters are read before the one clock reading and after the other: the
+    /// timed part does not get longer.
+    pub fn count_faults(&mut self) {
+        self.used = Some(Default::default());
+    }
+
+    /// Minor and major faults of the timed part since [`Stopwatch::count_faults`]; faults of work
+    /// that was done beside the watch are not among them.
+    pub fn faults(&self) -> (u64, u64) {
+        self.used.map_or((0, 0), |(_, counted)| (counted.minor_faults, counted.major_faults))
+    }
+
+    /// A timed part one of whose ends another task has seen, on this same clock
+    /// ([`crate::sys::clock::Monotonic`]).
+    #[inline]
+    pub fn span(&mut self, from_ns: u64, to_ns: u64) {
+        if self.t0 == 0 {
+            self.t0 = from_ns;
+        }
+        // As in `stop`.
+        self.elapsed += to_ns.saturating_sub(from_ns);
+    }
+
+    /// The clock that this watch reads, in nanoseconds.
+    #[inline]
+    pub fn now_ns(&self) -> u64 {
+        self.clock.now_ns()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fake::Fake;
+
+    #[test]
+    fn spans_that_others_have_seen_add_up_and_never_run_backwards() {
+        let fake = Fake::new();
+        let mut watch = Stopwatch::new(&fake);
+        watch.span(100, 130);
+        watch.span(200, 201);
+        watch.span(300, 299);
+        assert_eq!((watch.t0, watch.elapsed), (100, 31));
+    }
+
+    #[test]
+    fn a_watch_adds_its_parts_and_keeps_its_first_start() {
+        let fake = Fake::new();
+        let mut watch = Stopwatch::new(&fake);
+        for ns in [70, 30] {
+            fake.run(5);
+            watch.start();
+            fake.run(ns);
+            watch.stop();
+        }
+        assert_eq!((watch.t0, watch.elapsed, watch.now_ns()), (1_000_005, 100, 1_000_110));
+    }
+}

@@ -1,0 +1,388 @@
+//! Worker groups of this process, and of a machine that steals and preempts.
+
+use super::*;
+use crate::board::{MEASURE, STOP};
+use crate::instruments::Instruments;
+use crate::labels::Rules;
+use crate::model::{Host, Params, Placement, Series};
+use crate::sys::clock::Clock;
+use crate::variant::Variant;
+use std::sync::atomic::AtomicU32;
+
+fn job(workers: u32) -> Job {
+    Job {
+        id: String::new(),
+        params: Params::default(),
+        placement: Placement::Free,
+        cpus: Vec::new(),
+        workers,
+        worker_kind: WorkerKind::Processes,
+        round: 0,
+        seed: 0,
+        intervals: 1,
+        time_limit_ns: 0,
+        warm_ns: 0,
+        frozen: Vec::new(),
+        work_dir: None,
+        remote: None,
+        host: Host {
+            clock_step_ns: 1.0,
+            clock_cost_ns: 20.0,
+            timeslice_ns: 4e6,
+            timeslice_assumed: true,
+            interval_ns: 2e5,
+            proportionality: None,
+            counter_hz: None,
+        },
+    }
+}
+
+/// What the first member reports where its one series has samples on the board.
+fn one_series() -> RoundOutput {
+    let series = vec![Series { per_iter: 1.0, iters: 1, ..Series::default() }];
+    RoundOutput { series, ..RoundOutput::default() }
+}
+
+/// Every breach of the overlap is labelled, and nothing else is
+/// (docs/methods/timing.md#overlap-proof).
+#[test]
+fn samples_outside_the_common_span_are_labelled() {
+    let board = Board::new(2).expect("memory");
+    board.head().report.write(&report(one_series()));
+    for (slot, (first, last)) in board.slots.iter().zip([(100, 1000), (150, 900)]) {
+        slot.first.store(first, SeqCst);
+        slot.last.store(last, SeqCst);
+        // Just inside, one step too early, one step too late.
+        for (place, (t0, t1)) in slot.samples.iter().zip([(150, 900), (149, 500), (500, 901)]) {
+            place.t0.store(t0, SeqCst);
+            place.t1.store(t1, SeqCst);
+            place.elapsed.store(t1 - t0, SeqCst);
+            place.iters.store(1, SeqCst);
+        }
+        slot.count.store(3, SeqCst);
+    }
+    let said = collect(&board, &job(2), 2, Timetable::new(2, 2, true, 4e6, 0), 1).expect("a report");
+    let seen: Vec<(i64, bool)> = said.output.series[0]
+        .samples
+        .iter()
+        .map(|s| (s.margin_ns.expect("a worker group's sample"), s.labels.has(Label::Overlap)))
+        .collect();
+    assert_eq!(seen, [(0, false), (-1, true), (-1, true), (0, false), (-1, true), (-1, true)]);
+}
+
+#[test]
+fn members_have_random_numbers_of_their_own() {
+    static INFO: crate::model::Info = crate::model::Info::new("test.random");
+    let board = Board::new(4).expect("memory");
+    let first = |seed: u64, index: Option<u32>| {
+        let job = Job { seed, ..job(4) };
+        let timetable = Timetable::new(4, 4, true, 4e6, 0);
+        let member = index.map(|index| Member { board: &board, index, timetable, measured: false });
+        Ctx::new(&job, &INFO, member).rng().next_u64()
+    };
+    let mut all: Vec<u64> = [None, Some(0), Some(1), Some(2), Some(3)].map(|m| first(1, m)).to_vec();
+    all.extend([None, Some(0), Some(1)].map(|m| first(2, m)));
+    let distinct: std::collections::BTreeSet<u64> = all.iter().copied().collect();
+    assert_eq!(distinct.len(), all.len(), "{all:?}");
+    assert_eq!(all[2], first(1, Some(1)), "the same seed gives the same numbers");
+}
+
+/// Everything real but the host, which steals whenever it is looked at.
+struct Stealing(std::cell::Cell<u64>, u64);
+
+impl Clock for Stealing {
+    fn now_ns(&self) -> u64 {
+        Monotonic.now_ns()
+    }
+}
+
+impl Instruments for Stealing {
+    fn reading(&self) -> crate::instruments::Reading {
+        crate::instruments::Real.reading()
+    }
+
+    fn chain_ns(&self, ops: u64) -> u64 {
+        crate::instruments::Real.chain_ns(ops)
+    }
+
+    fn kernel_entry_ns(&self) -> f64 {
+        crate::instruments::Real.kernel_entry_ns()
+    }
+
+    fn host(&self) -> crate::sys::facts::HostCounters {
+        self.0.set(self.0.get() + self.1);
+        crate::sys::facts::HostCounters { steal_ticks: Some(self.0.get()), ..Default::default() }
+    }
+}
+
+static CHAIN: Benchmark = Benchmark {
+    info: crate::model::Info::new("cpu.chain"),
+    run: Run::Here(|ctx| {
+        ctx.measure(|iters| {
+            crate::sys::arch::add_chain(iters * 64);
+            Ok(())
+        })
+    }),
+};
+
+#[test]
+fn steal_labels_the_samples_of_a_worker_group() {
+    for (ticks, labelled) in [(1, true), (0, false)] {
+        let ins = Stealing(std::cell::Cell::new(100), ticks);
+        let said = run(&ins, &CHAIN, &job(2)).expect("a worker group");
+        let samples = &said.output.series[0].samples;
+        assert!(!samples.is_empty() && samples.iter().all(|s| s.labels.has(Label::Host) == labelled), "{samples:?}");
+    }
+}
+
+/// Its member 1 comes only after a minute, or not at all.
+static MISSING: Benchmark = Benchmark {
+    info: crate::model::Info::new("cpu.missing"),
+    run: Run::Here(|ctx| {
+        if ctx.member() == 1 {
+            std::thread::sleep(Duration::from_secs(60));
+        }
+        ctx.measure(|iters| {
+            crate::sys::arch::add_chain(iters * 64);
+            Ok(())
+        })
+    }),
+};
+
+#[test]
+fn a_member_that_does_not_come_is_not_waited_for_for_ever() {
+    let began = std::time::Instant::now();
+    for group in [WorkerKind::Processes, WorkerKind::Threads] {
+        let job = Job { worker_kind: group, ..job(3) };
+        let patience = Duration::from_millis(300);
+        let ins = crate::instruments::Real;
+        let late = run_within(&ins, &MISSING, &job, patience).err();
+        let Some(BenchError::Failed(why)) = late else { panic!("{group:?}: {late:?}") };
+        // How many had come by then is up to the machine; one never does.
+        assert!(why.ends_with(" of 3 members of the worker group have not come in time"), "{why}");
+    }
+    assert!(began.elapsed() < Duration::from_secs(50), "it waited for the member");
+}
+
+/// Two loops, and everything that a member can say.
+static SAYS: Benchmark = Benchmark {
+    info: crate::model::Info::new("cpu.says"),
+    run: Run::Here(|ctx| {
+        let did = std::cell::Cell::new(0);
+        let chain = |iters: u64| {
+            did.set(did.get() + iters);
+            crate::sys::arch::add_chain(iters * 64);
+            Ok(())
+        };
+        ctx.measure_variants(&mut [Variant::new("a", chain).per_iter(64.0), Variant::new("b", chain)])?;
+        assert_eq!((ctx.iterations(), ctx.workers()), (did.get(), 3));
+        ctx.prove("moons of the Earth", "1", 1.0, 1.0..=1.0);
+        ctx.fact("member", ctx.member());
+        ctx.note("said by one");
+        ctx.state_as("stated", 7.0);
+        Ok(())
+    }),
+};
+
+#[test]
+fn a_worker_group_is_where_it_was_placed_at_work_throughout_and_speaks_by_its_first_member() {
+    let cpus = affinity::allowed().expect("the CPUs that are allowed");
+    for group in [WorkerKind::Processes, WorkerKind::Threads] {
+        let job = Job { worker_kind: group, placement: Placement::Compact, cpus: cpus.clone(), ..job(3) };
+        let said = run(&crate::instruments::Real, &SAYS, &job).expect("a worker group");
+        let names: Vec<_> =
+            said.output.series.iter().map(|s| (s.name.as_str(), s.per_iter, s.values.as_slice())).collect();
+        assert_eq!(names, [("a", 64.0, &[][..]), ("b", 1.0, &[]), ("stated", 1.0, &[7.0])], "{group:?}");
+        let mut all = 0;
+        for series in &said.output.series[..2] {
+            for member in 0..3 {
+                let own: Vec<_> = series.samples.iter().filter(|s| s.worker == member).collect();
+                assert!(!own.is_empty(), "{group:?}: member {member} of {}", series.name);
+                for sample in own {
+                    assert_eq!(sample.cpu, cpus[member as usize % cpus.len()], "{group:?}");
+                    assert!(sample.iters > 0 && sample.elapsed_ns > 0 && sample.t0_ns > 0);
+                    assert!(
+                        sample.margin_ns.is_some_and(|m| m >= 0) && !sample.labels.has(Label::Overlap),
+                        "{sample:?}"
+                    );
+                    all += sample.iters;
+                }
+            }
+        }
+        assert!(said.iterations > all, "the batches between the samples count as well");
+        assert_eq!(
+            said.output.facts.iter().filter(|f| f.key == "member").map(|f| f.value.as_str()).collect::<Vec<_>>(),
+            ["0"]
+        );
+        assert!(said.output.remarks.contains(&Remark::Note("said by one".to_owned())));
+        let holds = |name: &str| said.output.proofs.iter().filter(|p| p.name == name && p.holds).count();
+        assert_eq!((holds("moons of the Earth"), holds(evidence::ON_CPU), holds(evidence::POSSIBLE)), (1, 1, 1));
+        let coordinator =
+            said.output.facts.iter().find(|f| f.key == "group.coordinator_cpu").and_then(|f| f.value.parse().ok());
+        assert!(coordinator.is_some_and(|share: f64| (0.0..=1.0).contains(&share)), "{coordinator:?}");
+    }
+}
+
+#[test]
+fn what_a_worker_group_had_of_its_cpus_is_told() {
+    let shares = |workers: u32, cpus: u32, cpu_ns: u64| {
+        let board = Board::new(workers).expect("memory");
+        board.head().report.write(&report(one_series()));
+        for slot in board.slots.iter() {
+            slot.last.store(10_000, SeqCst);
+            slot.iterations.store(11, SeqCst);
+            slot.count.store(1, SeqCst);
+            slot.samples[0].t0.store(1_000, SeqCst);
+            slot.samples[0].t1.store(2_000, SeqCst);
+            slot.samples[0].cpu_ns.store(cpu_ns, SeqCst);
+        }
+        let said = collect(&board, &job(workers), cpus, Timetable::new(workers, cpus, true, 4e6, 0), 55);
+        let said = said.expect("a report");
+        let fact =
+            |key: &str| said.output.facts.iter().find(|f| f.key == key).map(|f| f.value.clone()).unwrap_or_default();
+        assert_eq!((fact("group.wall_ns"), fact("group.margin_ns")), ("55".to_owned(), "1000".to_owned()));
+        assert_eq!(said.iterations, 11 * u64::from(workers));
+        (fact("group.on_cpu"), said.output.remarks.iter().any(|r| matches!(r, Remark::GroupCpuShare { .. })))
+    };
+    assert_eq!(shares(2, 2, 1_000), ("1.000".to_owned(), false));
+    assert_eq!(shares(2, 2, 951), ("0.951".to_owned(), false));
+    assert_eq!(shares(2, 2, 940), ("0.940".to_owned(), true));
+    // Of four on two CPUs each has a half at best, and nobody is surprised at less.
+    assert_eq!(shares(4, 2, 500), ("1.000".to_owned(), false));
+    assert_eq!(shares(4, 2, 250), ("0.500".to_owned(), false));
+}
+
+/// Everything real but the counters: the kernel takes the CPU, which is the fifth, away from each
+/// interval.
+struct Preempting(std::cell::Cell<u64>);
+
+impl Clock for Preempting {
+    fn now_ns(&self) -> u64 {
+        Monotonic.now_ns()
+    }
+}
+
+impl Instruments for Preempting {
+    fn reading(&self) -> crate::instruments::Reading {
+        self.0.set(self.0.get() + 1);
+        let mut reading = crate::instruments::Reading { now_ns: self.now_ns(), cpu: 5, ..Default::default() };
+        reading.usage.involuntary = self.0.get();
+        reading
+    }
+
+    fn chain_ns(&self, ops: u64) -> u64 {
+        crate::instruments::Real.chain_ns(ops)
+    }
+
+    fn kernel_entry_ns(&self) -> f64 {
+        crate::instruments::Real.kernel_entry_ns()
+    }
+
+    fn host(&self) -> crate::sys::facts::HostCounters {
+        Default::default()
+    }
+}
+
+/// What a member sees of its samples comes out of the shared memory again: labels, CPU, variant,
+/// iterations.
+#[test]
+fn labels_of_a_member_reach_the_coordinator() {
+    let board = Board::new(1).expect("memory");
+    let timetable = Timetable { interval_ns: 200_000, intervals: 4, warm_ns: 0, short: false };
+    let mut member = Member { board: &board, index: 0, timetable, measured: false };
+    let rules = Rules {
+        timing: crate::model::Timing::Batched,
+        interval_ns: 2e5,
+        intervals: 1,
+        time_limit_ns: 0,
+        warm_ns: 0,
+        drops: Labels::NONE,
+        faults_expected: false,
+        blocks: false,
+        tasks: false,
+        counter_hz: None,
+    };
+    // Nobody else is there: the loop itself ends the measurement once its samples are taken.
+    board.set_phase(MEASURE);
+    let did = std::cell::Cell::new(0);
+    let chain = |iters: u64| {
+        did.set(did.get() + iters);
+        if board.head().done.0.load(SeqCst) == 1 {
+            board.set_phase(STOP);
+        }
+        crate::sys::arch::add_chain(iters * 64);
+        Ok(())
+    };
+    let mut variants = [Variant::new("a", chain), Variant::new("b", chain)];
+    let ins = Preempting(std::cell::Cell::new(0));
+    let (series, total) = member.measure(&ins, &rules, &mut variants).expect("samples");
+    let again = member.measure(&ins, &rules, &mut variants).map(|_| ());
+    assert!(matches!(again, Err(BenchError::Failed(why)) if why.contains("once a round")));
+    assert_eq!(total, did.get());
+
+    board.head().report.write(&report(RoundOutput { series, ..RoundOutput::default() }));
+    let said = collect(&board, &job(1), 1, timetable, 1).expect("a report");
+    assert_eq!(said.iterations, total);
+    assert_eq!(
+        said.output.series.iter().map(|s| (s.name.as_str(), s.samples.len())).collect::<Vec<_>>(),
+        [("a", 2), ("b", 2)]
+    );
+    for sample in said.output.series.iter().flat_map(|s| &s.samples) {
+        assert_eq!((sample.labels, sample.cpu), (Labels::of(&[Label::Preempted]), 5), "{sample:?}");
+        assert!(sample.iters > 0 && sample.elapsed_ns > 0 && sample.margin_ns.is_some_and(|m| m >= 0));
+    }
+}
+
+/// What it says takes this many bytes.
+static LONG_FACT: AtomicU32 = AtomicU32::new(0);
+
+static TALKS: Benchmark = Benchmark {
+    info: crate::model::Info::new("cpu.talks"),
+    run: Run::Here(|ctx| {
+        ctx.measure(|iters| {
+            crate::sys::arch::add_chain(iters * 64);
+            Ok(())
+        })?;
+        ctx.fact("long", "x".repeat(LONG_FACT.load(SeqCst) as usize));
+        Ok(())
+    }),
+};
+
+#[test]
+fn what_the_first_member_says_comes_whole_or_not_at_all() {
+    let said = |bytes: u32| {
+        LONG_FACT.store(bytes, SeqCst);
+        run(&crate::instruments::Real, &TALKS, &job(2)).map(|samples| samples.output)
+    };
+    let long = said(40_000).expect("a report of 40 000 bytes");
+    assert_eq!(long.fact("long").map(str::len), Some(40_000));
+    let longer = said(2 << 20).map(|_| ());
+    assert!(matches!(&longer, Err(BenchError::Failed(why)) if why.contains("beside its samples")), "{longer:?}");
+}
+
+static AT_WORK: AtomicU32 = AtomicU32::new(0);
+
+/// Its first member fails as soon as the others are at work, which then go on for a while.
+static ONE_FAILS: Benchmark = Benchmark {
+    info: crate::model::Info::new("cpu.one_fails"),
+    run: Run::Here(|ctx| {
+        if ctx.member() == 0 {
+            while AT_WORK.load(SeqCst) < 2 {
+                std::thread::yield_now();
+            }
+            return Err(BenchError::Failed("no".to_owned()));
+        }
+        AT_WORK.fetch_add(1, SeqCst);
+        std::thread::sleep(Duration::from_millis(100));
+        AT_WORK.fetch_sub(1, SeqCst);
+        Ok(())
+    }),
+};
+
+#[test]
+fn no_thread_is_at_work_any_more_when_a_failed_worker_group_is_told() {
+    let job = Job { worker_kind: WorkerKind::Threads, ..job(3) };
+    let failed = run(&crate::instruments::Real, &ONE_FAILS, &job).err();
+    assert_eq!(failed, Some(BenchError::Failed("member 0: no".to_owned())));
+    assert_eq!(AT_WORK.load(SeqCst), 0);
+}
