@@ -1,8 +1,8 @@
-//! What a benchmark, a plan, a sample and a record *are*: the nouns that every other room shares.
+//! The types that all crates share: benchmarks, plans, samples, records.
 //!
-//! Plain data. Nothing here does I/O, reads a clock, or computes a statistic; whoever wants the numbers that a view
-//! shows asks `groma-stats` for them. The words are those of the design (benchmark, metric, round, crew, interval,
-//! sample, record, run), and a type is named for the word.
+//! Plain data: nothing here does I/O, reads a clock or computes a statistic. Types are named after
+//! the terms of ARCHITECTURE.md: benchmark, metric, point, round, worker group, sample, record,
+//! run.
 #![forbid(unsafe_code)]
 
 pub mod family;
@@ -35,7 +35,7 @@ pub use state::State;
 pub use text::{is_plain, plain, plain_json, plain_lines};
 pub use verdict::{Flag, Reason};
 
-/// The version of everything that is written: store rows and NDJSON lines carry it.
+/// The version of all output formats; store rows and NDJSON lines contain it.
 ///
-/// It grows when a field changes its meaning or goes away; a new field alone does not change it.
+/// It grows when a field is removed or changes its meaning, but not when one is added.
 pub const SCHEMA: u32 = 1;

@@ -1,20 +1,21 @@
-//! Where the sides of a metric run. Placement is part of a metric's identity.
+//! Placement: the CPUs on which the tasks of a point run. It is part of the point's identity.
 
 use std::fmt;
 use std::str::FromStr;
 
 /// Where the tasks of a round are put.
 ///
-/// Those up to `Remote` say how the two sides of a benchmark stand to each other; `Compact`, `Spread` and `List` say how the
-/// members of a worker group are laid out, and a `List` of two is a pair that somebody names. `EveryPair` and `EveryNodePair` are in
-/// descriptors only: a plan has the pairs of its machine in their place, and no record ever holds one.
+/// `SameCpu` to `Remote` place the two tasks of a benchmark relative to each other. `Compact`,
+/// `Spread` and `List` place the members of a worker group; a `List` of two can also be an
+/// explicitly chosen pair. `EveryPair` and `EveryNodePair` occur in descriptors only: a plan
+/// replaces them with the pairs of its machine, and no record contains one.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Placement {
     /// One task, pinned to the CPU that it started on.
     Pinned,
-    /// Both sides on one CPU.
+    /// Both tasks on one CPU.
     SameCpu,
-    /// On two hardware threads of one core.
+    /// On two sibling threads of one core.
     Smt,
     /// On two cores that share the last-level cache.
     SameLlc,
@@ -22,31 +23,31 @@ pub enum Placement {
     CrossLlc,
     /// On two NUMA nodes.
     CrossNode,
-    /// Where the scheduler likes: what applications get.
+    /// Not pinned: the scheduler decides, as for most applications.
     Free,
-    /// The other side on another machine: a `groma serve` there.
+    /// The peer on another machine, in a `groma serve` there.
     Remote,
     /// A worker group, nearest CPUs first.
     Compact,
     /// A worker group, farthest CPUs first (package, then cache, then core, then SMT).
     Spread,
-    /// A worker group on exactly these CPUs, round and round.
+    /// A worker group on exactly these CPUs, in turn.
     List(Vec<u32>),
-    /// On a CPU of one NUMA node, in the memory of one, which may be the same.
+    /// On a CPU of one NUMA node, with memory of one that may be the same or another.
     Nodes {
-        /// The node whose CPU works.
+        /// The node of the CPU.
         cpu: u32,
-        /// The node whose memory it works in.
+        /// The node of the memory.
         memory: u32,
     },
-    /// Each pair of CPUs, a point for every one.
+    /// Each pair of CPUs, with a point for every pair.
     EveryPair,
-    /// Each node with CPUs and each node with memory, a point for every two.
+    /// Each node with CPUs combined with each node with memory, with a point for every combination.
     EveryNodePair,
 }
 
 impl Placement {
-    /// The two-sided placements that a topology may or may not offer.
+    /// The placements of two tasks that a topology may or may not offer.
     pub const TWO_SIDED: [Placement; 6] = [
         Placement::SameCpu,
         Placement::Smt,
@@ -122,7 +123,7 @@ impl FromStr for Placement {
     }
 }
 
-/// `node0-node1`.
+/// Reads `node0-node1`.
 fn nodes(text: &str) -> Option<Placement> {
     let (cpu, memory) = text.strip_prefix("node")?.split_once("-node")?;
     Some(Placement::Nodes { cpu: cpu.parse().ok()?, memory: memory.parse().ok()? })

@@ -1,30 +1,32 @@
-//! What the clock said, before anybody computes with it.
+//! Samples, series and proofs: raw data, before any statistics.
 
 use crate::Labels;
 
-/// One timed interval of one member of a worker_kind: what the clock said, never the quotient.
+/// One timed interval of one member of a worker group: the times as read, never a quotient.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Sample {
-    /// The member of the worker group that took it; 0 when it works alone.
+    /// The member of the worker group that took it; 0 if it works alone.
     pub worker: u32,
-    /// The CPU that it ended on.
+    /// The CPU on which it ended.
     pub cpu: u32,
     /// Its start, in nanoseconds of the run's monotonic clock.
     pub t0_ns: u64,
-    /// The timed nanoseconds.
+    /// Its length, in nanoseconds.
     pub elapsed_ns: u64,
-    /// The iterations done in them.
+    /// The number of iterations.
     pub iters: u64,
-    /// CPU time that the thread was given in them, in nanoseconds.
+    /// The CPU time of the thread in the interval, in nanoseconds.
     pub cpu_ns: u64,
-    /// What happened meanwhile.
+    /// What happened during the interval.
     pub labels: Labels,
-    /// Nanoseconds by which the whole worker group's work reached beyond this sample on the tighter side; `None` when alone.
-    /// Negative means that the worker group was not complete.
+    /// The overlap margin (docs/methods/timing.md#overlap-proof): nanoseconds by which the work of
+    /// the whole worker group extended beyond this sample, at the end where it is less. Negative if
+    /// the group was not complete; `None` if the member works alone.
     pub margin_ns: Option<i64>,
 }
 
-/// The samples or the values of one named part of a round: the raw ring, its control, or simply the metric.
+/// The samples or values of one named part of a round: the raw loop, its control, or the metric
+/// itself.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(
     feature = "serde",
@@ -34,13 +36,14 @@ pub struct Sample {
 pub struct Series {
     /// Its name; empty for the only or the main one.
     pub name: String,
-    /// Iterations per interval, frozen for the run; 1 when each operation is timed alone.
+    /// Iterations per interval, the same in the whole run; 1 if each operation is timed alone.
     pub iters: u64,
-    /// What one iteration holds: operations for a latency or a rate, bytes for a bandwidth.
+    /// The work of one iteration: operations for a latency or a rate, bytes for a bandwidth.
     pub per_iter: f64,
     /// The samples, in the order in which they were taken.
     pub samples: Vec<Sample>,
-    /// Values stated outright, in SI units, by benchmarks whose result is not a time per iteration (a clock step).
+    /// Values that the benchmark computed itself, in SI units, because its result is not a time per
+    /// iteration (a clock step).
     pub values: Vec<f64>,
 }
 
@@ -52,17 +55,18 @@ pub struct Proof {
     pub name: String,
     /// What it has to be, in words: `0.99..1.01`.
     pub expected: String,
-    /// What was seen. JSON has no number for what is not finite: it is written as null and read as NaN.
+    /// The value seen. JSON has no numbers that are not finite: they are written as null and read
+    /// as NaN.
     #[cfg_attr(feature = "serde", serde(deserialize_with = "crate::json::number"))]
     pub seen: f64,
-    /// Whether it holds; a metric with a broken proof is `failed`.
+    /// Whether it holds. A metric with a broken proof is `failed`.
     pub holds: bool,
 }
 
 #[cfg(feature = "serde")]
 mod columns {
-    //! Samples are written as columns: a tenth of the size of an array of objects, and ready for a data frame. Columns
-    //! that hold nothing but zeros or nulls are left out.
+    //! In JSON, samples are columns: a tenth of the size of an array of objects, and ready for a
+    //! data frame. Columns with nothing but zeros or nulls are left out.
     use super::{Sample, Series};
     use crate::Labels;
 
