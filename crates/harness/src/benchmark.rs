@@ -1,25 +1,25 @@
-//! What a benchmark is to the harness: a description, and a function or the reason why it is not here.
+//! Benchmarks as the harness sees them: a descriptor, and a function or why there is none.
 
 use crate::Ctx;
 use crate::model::Info;
 use std::fmt;
 use std::io;
 
-/// One unit of code that measures one thing, in one file.
+/// A benchmark: the code that measures one thing, in one file.
 #[derive(Clone, Copy, Debug)]
 pub struct Benchmark {
-    /// What it is.
+    /// Its descriptor.
     pub info: Info,
-    /// How it is run.
+    /// How to run it.
     pub run: Run,
 }
 
-/// How a benchmark is run on this platform.
+/// How to run a benchmark on this platform.
 #[derive(Clone, Copy, Debug)]
 pub enum Run {
-    /// By this function.
+    /// Call this function.
     Here(fn(&mut Ctx) -> Outcome),
-    /// Not at all, because of this.
+    /// It does not exist on this platform, for this reason.
     NotHere(&'static str),
 }
 
@@ -33,15 +33,15 @@ pub enum BenchError {
     Unsupported(String),
     /// The system refused it.
     Denied(String),
-    /// It went wrong.
+    /// Any other failure.
     Failed(String),
 }
 
 impl BenchError {
-    /// An error of the system, told with what was tried.
+    /// Converts an error of the operating system; `what` says what was tried.
     ///
-    /// `EPERM` and `EACCES` become `Denied`, `ENOSYS` becomes `Unsupported`, and so does `ENOMEM`, told with the tightest limit
-    /// of memory; everything else `Failed`.
+    /// `EPERM` and `EACCES` become `Denied`. `ENOSYS` and `ENOMEM` become `Unsupported`, the latter
+    /// with the tightest memory limit in its text. All others become `Failed`.
     pub fn from_io(what: &str, error: &io::Error) -> BenchError {
         let text = format!("{what}: {error}");
         match error.raw_os_error() {
@@ -56,7 +56,8 @@ impl BenchError {
     }
 }
 
-/// The error numbers that change what an error means; the same on every architecture of Linux.
+/// The error numbers that [`BenchError::from_io`] distinguishes, the same on all architectures of
+/// Linux.
 mod libc_errno {
     pub(super) const EPERM: i32 = 1;
     pub(super) const ENOMEM: i32 = 12;
@@ -78,12 +79,12 @@ impl fmt::Display for BenchError {
     }
 }
 
-/// Adds what was tried to an error of the system: `pipe().context("making a pipe")?`.
+/// Adds to an I/O error what was tried: `pipe().context("making a pipe")?`.
 pub trait Context<T> {
-    /// The error told as "`what`: reason".
+    /// Formats the error as "`what`: reason".
     ///
     /// # Errors
-    /// The same error, as a [`Stop`].
+    /// The same error, as a [`BenchError`].
     fn context(self, what: &str) -> Result<T, BenchError>;
 }
 

@@ -1,56 +1,61 @@
-//! What the sampler reads: the clock, the counters of the thread before and after a sample, and the frequency probe.
+//! What the sampler reads: the clock, the thread's counters around a sample, the frequency probe.
 //!
-//! A trait, so that the sampler's own tests run on fake ones and inject what no real machine does on demand.
+//! They are behind a trait so that tests of the sampler can use fake instruments, which inject
+//! events that no real machine produces on demand.
 
 use crate::sys::clock::{Clock, Monotonic};
 use crate::sys::counters::{self, Usage};
 use crate::sys::facts::{self, HostCounters};
 use crate::sys::{arch, raw};
 
-/// The thread's state outside the timed region.
+/// The state of the thread, read outside the timed region.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Reading {
     /// The clock, in nanoseconds.
     pub now_ns: u64,
-    /// The cycle counter read beside it.
+    /// The cycle counter, read immediately after the clock.
     pub counter: u64,
     /// CPU time of the thread, in nanoseconds.
     pub cpu_ns: u64,
-    /// CPU time of the process and of the children that it has waited for, in nanoseconds.
+    /// CPU time of the process and of its waited-for children, in nanoseconds.
     pub family_cpu_ns: u64,
-    /// The CPU it is on.
+    /// The current CPU.
     pub cpu: u32,
-    /// What the kernel counted.
+    /// Usage counters of the kernel.
     pub usage: Usage,
 }
 
 /// The sampler's instruments.
 pub trait Instruments: Clock {
-    /// Reads everything that labels come from; about 2 us.
+    /// Reads everything that labels are derived from; takes about 2 us
+    /// (docs/methods/timing.md#cost-of-reading).
     fn reading(&self) -> Reading;
-    /// Runs so many dependent additions, a multiple of [`arch::CHAIN_UNROLL`], and tells how many nanoseconds they took.
+    /// Runs a chain of `ops` dependent additions, a multiple of [`arch::CHAIN_UNROLL`], and returns
+    /// its time in nanoseconds.
     fn chain_ns(&self, ops: u64) -> u64;
 
-    /// The cheapest system call, in nanoseconds: the fastest of some short runs of it.
+    /// The time of the cheapest system call, in nanoseconds: the fastest of some short runs
+    /// (docs/methods/timing.md#evidence-floors).
     fn kernel_entry_ns(&self) -> f64;
-    /// What the host of this machine has taken from it so far.
+    /// Steal time and throttling of this machine so far.
     fn host(&self) -> HostCounters;
 
-    /// [`Instruments::chain_ns`] of [`FREQUENCY_PROBE_OPS`] additions.
+    /// Runs one frequency probe: a chain of [`FREQUENCY_PROBE_OPS`] additions.
     fn frequency_probe_ns(&self) -> u64 {
         self.chain_ns(FREQUENCY_PROBE_OPS)
     }
 }
 
-/// Runs of the cheapest system call, of which the fastest counts, and calls in each: 10 us where a call costs 100 ns.
+/// The number of runs of the cheapest system call, of which the fastest counts. All of them take
+/// 10 us if a call takes 100 ns.
 const ENTRY_RUNS: u32 = 6;
-/// See [`ENTRY_RUNS`].
+/// The number of calls in each run.
 const ENTRY_CALLS: u32 = 16;
 
-/// Additions in one frequency probe: about 50 us at 3 GHz (harness-methods.md 3.10, label C).
+/// Additions in one frequency probe: about 50 us at 3 GHz (docs/methods/timing.md#frequency-probe).
 pub const FREQUENCY_PROBE_OPS: u64 = 150_016;
 
-/// The real ones.
+/// The instruments of a real machine.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Real;
 
@@ -67,7 +72,8 @@ impl Instruments for Real {
         let cpu_ns = counters::thread_cpu_ns();
         let family_cpu_ns = counters::family_cpu_ns();
         let cpu = counters::current_cpu();
-        // Clock and counter last and next to each other: the pair is compared with that of the other end.
+        // Clock and counter come last and next to each other: the pair is compared with the pair of
+        // the other reading.
         let now_ns = Monotonic.now_ns();
         Reading { now_ns, counter: arch::counter_start(), cpu_ns, family_cpu_ns, cpu, usage }
     }

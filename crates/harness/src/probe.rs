@@ -1,30 +1,33 @@
-//! What an operation costs at one of many settings of a round: the fastest of some short windows, in seconds and in cycles.
+//! Probes: the cost of an operation at one of many settings that a round tries.
 //!
-//! Not for headlines of their own: those have samples, labels and quantiles (`sampler.rs`). A probe is what a search over sizes or
-//! strides asks a hundred times a round, and what is kept is what the search found.
+//! A probe is the fastest of some short windows, in seconds and in cycles. A search over sizes or
+//! strides runs a hundred of them in a round and keeps only what it found. Headlines need samples,
+//! labels and quantiles instead (`sampler.rs`). See docs/methods/timing.md#probes-within-a-round.
 
 use crate::benchmark::{BenchError, Outcome};
 use crate::instruments::Instruments;
 use crate::sampler;
 use crate::sys::arch::chain_ops;
 
-/// What one iteration costs.
+/// The cost of one iteration.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cost {
-    /// Seconds of the fastest window.
+    /// Seconds, in the fastest window.
     pub seconds: f64,
-    /// The same in cycles of the core at that moment.
+    /// The same in cycles of the core clock at that time.
     pub cycles: f64,
-    /// The core's clock beside that window, in hertz.
+    /// The core clock around that window, in hertz.
     pub core_hz: f64,
-    /// Windows in which neither the clock changed nor the kernel took the CPU away; 0 when there was none, and the fastest of
-    /// the others counts.
+    /// The number of windows in which neither the core clock changed nor a context switch occurred.
+    /// If there was none, the fastest of the disturbed windows counts.
     pub clean: u32,
 }
 
-/// Additions of the clock's sample beside each window: 10 us at 3 GHz, of which a clock step of 30 ns is 0.3 %.
+/// Additions in each measurement of the core clock: 10 us at 3 GHz, of which a clock step of 30 ns
+/// is 0.3 %.
 const CLOCK_OPS: u64 = chain_ops(32_000);
-/// The clock did not change when its samples on both sides of a window agree within this: hops are 3 % and more.
+/// The core clock is taken as unchanged if its measurements before and after a window agree within
+/// this fraction. Real changes are 3 % and more.
 const SAME_CLOCK: f64 = 0.01;
 
 /// See [`crate::Ctx::probe`].
@@ -42,7 +45,7 @@ pub(crate) fn probe(
         *done += iters;
         Ok(ns)
     };
-    // The first window warms up what the body needs, and the count grows until a window is long enough.
+    // The first window also warms up. The number of iterations grows until a window is long enough.
     let mut iters = 1u64;
     loop {
         let ns = window(iters)?;
@@ -52,7 +55,8 @@ pub(crate) fn probe(
         if iters >= sampler::most_iters(least_ns) {
             return Err(BenchError::Failed("the loop takes no time".to_owned()));
         }
-        // Half as much again as it seems to need, and never more than eight times: the first windows are the slow ones.
+        // A fifth more than it seems to need, and at most eight times the last count: the first
+        // windows are the slow ones.
         let wanted = iters as f64 * (least_ns / ns.max(1.0)) * 1.2;
         iters = (wanted as u64).clamp(iters + 1, iters * 8);
     }
@@ -71,7 +75,8 @@ pub(crate) fn probe(
         let core_hz = (hz_before + hz_after) / 2.0;
         let seconds = ns.max(1.0) * 1e-9 / iters as f64;
         let cost = Cost { seconds, cycles: seconds * core_hz, core_hz, clean: 0 };
-        // Undisturbed before disturbed, then the fewer cycles: at another clock the same work takes another time.
+        // An undisturbed window wins over a disturbed one, then fewer cycles win. Time would not
+        // do, because it changes with the core clock.
         let better =
             best.is_none_or(|(was, seen)| if undisturbed == was { cost.cycles < seen.cycles } else { undisturbed });
         if better {
@@ -85,7 +90,7 @@ pub(crate) fn probe(
     }
 }
 
-/// The core's clock at this moment, from the faster of two short chains.
+/// The current core clock, from the faster of two short chains.
 fn clock_hz(ins: &impl Instruments) -> f64 {
     let fastest = ins.chain_ns(CLOCK_OPS).min(ins.chain_ns(CLOCK_OPS));
     CLOCK_OPS as f64 / fastest.max(1) as f64 * 1e9
@@ -93,14 +98,14 @@ fn clock_hz(ins: &impl Instruments) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    //! On a machine that does what it is told.
+    //! Tests on a simulated machine.
     use super::*;
     use crate::instruments::Reading;
     use crate::sys::clock::Clock;
     use crate::sys::facts::HostCounters;
     use std::cell::Cell;
 
-    /// A core whose clock is what was set, with a kernel that takes it away when told.
+    /// A core with a settable clock, and a settable count of involuntary context switches.
     struct Fake {
         now: Cell<u64>,
         hz: Cell<f64>,
@@ -145,7 +150,8 @@ mod tests {
         }
     }
 
-    /// Probes a loop of so many cycles an iteration; `event(n)` happens in the n-th window.
+    /// Probes a loop with this number of cycles per iteration; calls `event(fake, n)` in the n-th
+    /// window.
     fn probed(fake: &Fake, cycles: f64, mut event: impl FnMut(&Fake, u32)) -> (Cost, u64) {
         let (mut windows, mut done) = (0, 0);
         let body = |iters: u64| {
@@ -163,13 +169,13 @@ mod tests {
         let (cost, done) = probed(&Fake::new(), 14.0, |_, _| {});
         assert!((cost.cycles / 14.0 - 1.0).abs() < 1e-3 && (cost.seconds * 3e9 / 14.0 - 1.0).abs() < 1e-3, "{cost:?}");
         assert_eq!(cost.clean, 9);
-        // Nine windows of 50 us and more, and those that looked for the length.
+        // Nine windows of 50 us and more, and those that determined the number of iterations.
         assert!((9 * 10_714..9 * 10_714 * 3).contains(&done), "{done}");
     }
 
     #[test]
     fn an_interruption_and_a_change_of_clock_do_not_show() {
-        // In every window but one the kernel takes the CPU away, or the clock hops within it.
+        // A preemption in every window but one, or a change of the core clock within some windows.
         for kept in [12, 14] {
             let (cost, _) = probed(&Fake::new(), 5.0, |fake, n| {
                 if n != kept {
