@@ -1,14 +1,14 @@
 //! Takes a benchmark's module comment into its descriptor, so that `groma explain` shows the very
 //! text that the reader of the file sees.
 
-/// The length of the module comment's text once the comment marks are gone.
+/// The length of the module comment without its comment marks.
 pub const fn text_len(source: &str) -> usize {
     let mut length = 0;
     walk(source, &mut [], &mut length);
     length
 }
 
-/// The module comment's text; `N` is what [`text_len`] says.
+/// The module comment without its comment marks; `N` is the result of [`text_len`].
 pub const fn text<const N: usize>(source: &str) -> [u8; N] {
     let mut out = [0; N];
     let mut length = 0;
@@ -16,7 +16,7 @@ pub const fn text<const N: usize>(source: &str) -> [u8; N] {
     out
 }
 
-/// Copies the leading `//!` lines without their marks; counts only, when `out` is empty.
+/// Copies the leading `//!` lines without their marks. Only counts if `out` is empty.
 const fn walk(source: &str, out: &mut [u8], length: &mut usize) {
     let s = source.as_bytes();
     let mut i = 0;
@@ -39,7 +39,7 @@ const fn walk(source: &str, out: &mut [u8], length: &mut usize) {
     }
 }
 
-/// The module comment of the file that names itself: `about: about!("pipe_rtt.rs")`.
+/// The module comment of a file, which names itself: `about: about!("pipe_rtt.rs")`.
 #[macro_export]
 macro_rules! about {
     ($file:literal) => {{

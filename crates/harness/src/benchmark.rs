@@ -5,20 +5,20 @@ use crate::ctx::Ctx;
 use crate::error::Outcome;
 use crate::model::Info;
 
-/// One unit of code that measures one thing, in one file.
+/// A benchmark: the code that measures one thing, in one file.
 #[derive(Clone, Copy, Debug)]
 pub struct Benchmark {
-    /// What it is.
+    /// Its descriptor.
     pub info: Info,
-    /// How it is run.
+    /// How to run it.
     pub run: Run,
 }
 
-/// How a benchmark is run on this platform.
+/// How to run a benchmark on this platform.
 #[derive(Clone, Copy, Debug)]
 pub enum Run {
-    /// By this function.
+    /// Call this function.
     Here(fn(&mut Ctx) -> Outcome),
-    /// Not at all, because of this.
+    /// It does not exist on this platform, for this reason.
     NotHere(&'static str),
 }

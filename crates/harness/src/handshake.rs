@@ -1,5 +1,4 @@
-//! How a client and a `groma serve` prove to each other that they have the same token, which itself
-//! never crosses the network.
+//! The handshake: client and `groma serve` prove that they have the same token, without sending it.
 //!
 //! ```text
 //! client: groma <protocol> <client's nonce>
@@ -9,19 +8,18 @@
 //!         or: refused, with a reason only where the proof is right
 //! ```
 //!
-//! Lines of text, their words separated by tabs; nonces and proofs in hexadecimal digits. The
-//! client proves itself first, so that a stranger gets nothing but a random number: no proof that
-//! it could try tokens on, no version. Both nonces are fresh, so that a recorded proof is of no
-//! use; the role is part of what is proven, so that a reflected one is of no use either. The
-//! protocol's number is part of it as well, and is compared only once both sides have proven
-//! themselves.
+//! The lines are text with tab-separated words; nonces and proofs are hexadecimal. The client
+//! proves itself first, so an unauthenticated client gets nothing but a random number: no version,
+//! and no proof for guessing tokens offline. Fresh nonces on both sides prevent replay; the role in
+//! the proof prevents reflection. The proof also covers the protocol number, which is compared only
+//! after both sides have proven themselves.
 //!
-//! This is not encryption. Whoever can change packets on their way can take the connection over
-//! after the handshake, and who poses as the server gets a proof on which it can try tokens. A
+//! This is not encryption. An attacker who can modify packets can take over the connection after
+//! the handshake. An attacker who poses as the server gets a proof for guessing tokens offline. A
 //! password-authenticated key exchange would prevent the latter; [`SHORTEST_TOKEN`] makes it
-//! useless for the price of one rule.
+//! impractical with a single rule.
 //!
-//! No input or output happens here, which is why both sides can be tested without a network.
+//! This module does no I/O, so both sides can be tested without a network.
 
 use crate::sys::random;
 use hmac::{Hmac, KeyInit, Mac};
@@ -29,27 +27,27 @@ use sha2::Sha256;
 use std::fmt;
 use std::io;
 
-/// Grows with every change of the lines between client and server, here or in [`crate::remote`].
+/// The protocol number, which grows with every change of the protocol here or in [`crate::remote`].
 pub const PROTOCOL: u32 = 2;
-/// Both sides have to be of one version: they are two halves of one benchmark.
+/// The version of groma. Both sides must have the same: they are two halves of one benchmark.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
-/// Characters of the shortest token that may be used beyond the loopback. Sixteen random
-/// hexadecimal digits have 64 bits: at 10^10 tries a second, about what one graphics card computes
-/// of HMAC-SHA-256 with short keys, half of them take 29 years.
+/// The minimum length, in characters, of a token for other addresses than the loopback's. Sixteen
+/// random hexadecimal digits are 64 bits: at 10^10 guesses per second, about the rate of one
+/// graphics card for HMAC-SHA-256 with short keys, trying half of them takes 29 years.
 pub const SHORTEST_TOKEN: usize = 16;
 /// No line of a handshake is longer: the greeting, the longest that a server reads, has at most 81
 /// bytes.
 const LONGEST_LINE: usize = 128;
 
-/// A random number that is used once.
+/// A random number that is used only once.
 type Nonce = [u8; 32];
 
-/// Whether a token is long enough to be used beyond the loopback.
+/// Whether a token is long enough for other addresses than the loopback's.
 pub fn is_long_enough(token: &str) -> bool {
     token.chars().count() >= SHORTEST_TOKEN
 }
 
-/// What both proofs are about.
+/// The values that both proofs cover.
 #[derive(Clone, Copy, Debug)]
 struct Exchange {
     protocol: u32,
@@ -81,17 +79,17 @@ fn proof(mac: Hmac<Sha256>) -> String {
     hexadecimal(&mac.finalize().into_bytes())
 }
 
-/// In a time that does not depend on where the two differ.
+/// Whether the digits are this proof, compared in constant time.
 fn is_proof(mac: Hmac<Sha256>, digits: &str) -> bool {
     nonce(digits).is_some_and(|bytes| mac.verify_slice(&bytes).is_ok())
 }
 
-/// Bytes as lower-case digits.
+/// Bytes as lower-case hexadecimal digits.
 pub fn hexadecimal(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The 32 bytes of a nonce or a proof.
+/// Reads the 32 bytes of a nonce or a proof.
 fn nonce(digits: &str) -> Option<Nonce> {
     let (pairs, rest) = digits.as_bytes().as_chunks::<2>();
     if !rest.is_empty() || pairs.len() != size_of::<Nonce>() {
@@ -105,20 +103,20 @@ fn nonce(digits: &str) -> Option<Nonce> {
     Some(bytes)
 }
 
-/// Why a client does not talk to a server, or is not talked to.
+/// Why the handshake failed on the client's side.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Failure {
-    /// What was said is no line of a handshake.
+    /// The line is not part of a handshake.
     NoServer,
-    /// It refused the greeting, as servers of protocol 1 do.
+    /// The server refused the greeting, as servers of protocol 1 do.
     OldServer,
-    /// It did not take our proof.
+    /// The server did not accept the client's proof.
     WrongToken,
-    /// It took our proof, and turns us away all the same; why, in its own words.
+    /// The server accepted the proof but refused the client, for this reason in its own words.
     TurnedAway(String),
-    /// It took our proof, and has none.
+    /// The server accepted the proof but sent no valid proof of its own.
     NoProof,
-    /// It is another version; its name is what it said, unchecked.
+    /// The server has another version, whose name is untrusted text.
     OtherVersion(String),
 }
 
@@ -137,30 +135,30 @@ impl fmt::Display for Failure {
     }
 }
 
-/// The client's side, before it has been answered.
+/// The client's side, before the first answer.
 #[derive(Debug)]
 pub struct Client {
     nonce: Nonce,
 }
 
 impl Client {
-    /// With a fresh nonce.
+    /// A client with a fresh nonce.
     ///
     /// # Errors
-    /// When the kernel has no random numbers.
+    /// If the kernel provides no random numbers.
     pub fn new() -> io::Result<Client> {
         Ok(Client { nonce: random::bytes()? })
     }
 
-    /// What to say first.
+    /// The first line to send.
     pub fn greeting(&self) -> String {
         format!("groma\t{PROTOCOL}\t{}\n", hexadecimal(&self.nonce))
     }
 
-    /// What to say to the server's first line.
+    /// The answer to the server's first line.
     ///
     /// # Errors
-    /// When that is not the line of a server of this protocol.
+    /// If that line is not from a server with this handshake.
     pub fn prove(self, line: &str, token: &str) -> Result<(String, ProvenClient), Failure> {
         let server = match line.split_once('\t') {
             Some(("nonce", digits)) => nonce(digits).ok_or(Failure::NoServer)?,
@@ -173,13 +171,13 @@ impl Client {
     }
 }
 
-/// The client's side, which has proven that it has the token.
+/// The client's side, after it has sent its proof.
 pub struct ProvenClient {
     expected: Hmac<Sha256>,
 }
 
 impl fmt::Debug for ProvenClient {
-    /// Without its key.
+    /// Omits the key.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("ProvenClient")
     }
@@ -190,7 +188,7 @@ impl ProvenClient {
     /// be.
     ///
     /// # Errors
-    /// When it does not, or is not.
+    /// If it does not.
     pub fn check(self, line: &str) -> Result<(), Failure> {
         let words: Vec<&str> = line.splitn(4, '\t').collect();
         match words[..] {
@@ -210,43 +208,43 @@ impl ProvenClient {
     }
 }
 
-/// The server's side: fed with whatever comes, in whatever pieces; it holds one line at most.
+/// The server's side. It accepts input in pieces of any size and holds one line at most.
 #[derive(Debug)]
 pub struct Server {
     line: Vec<u8>,
     nonce: Nonce,
-    /// What has to be proven, once the client has greeted.
+    /// What the client has to prove, once it has sent its greeting.
     exchange: Option<Exchange>,
 }
 
-/// What a server does next.
+/// The next action of a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// Waits for the rest of a line.
+    /// Wait for the rest of a line.
     Wait,
-    /// Says this and waits.
+    /// Send this line and wait.
     Say(String),
-    /// Says this; the client has proven that it has the token.
+    /// Send this line; the client has proven that it has the token.
     Welcome(String),
-    /// Says this, if anything, and closes the connection.
+    /// Send this, if it is not empty, and close the connection.
     Close(&'static str),
 }
 
 impl Server {
-    /// With a fresh nonce.
+    /// A server with a fresh nonce.
     ///
     /// # Errors
-    /// When the kernel has no random numbers.
+    /// If the kernel provides no random numbers.
     pub fn new() -> io::Result<Server> {
         Ok(Server { line: Vec::new(), nonce: random::bytes()?, exchange: None })
     }
 
-    /// Takes what has come from the client.
+    /// Processes input from the client.
     pub fn take(&mut self, bytes: &[u8], token: &str) -> Step {
         self.line.extend_from_slice(&bytes[..bytes.len().min(LONGEST_LINE + 1 - self.line.len())]);
         match self.line.iter().position(|byte| *byte == b'\n') {
             None if self.line.len() <= LONGEST_LINE => Step::Wait,
-            // A client waits for the answer to each of its lines: what says more at once is none.
+            // A client waits for the answer to each line; more input at once is not from a client.
             Some(end) if end + 1 == self.line.len() => {
                 let line = std::mem::take(&mut self.line);
                 self.heard(&line[..end], token)
@@ -256,7 +254,7 @@ impl Server {
     }
 
     fn heard(&mut self, line: &[u8], token: &str) -> Step {
-        // Whoever speaks another language is told nothing, not even that this is groma.
+        // Other protocols get no answer, not even that this is groma.
         let Ok(line) = std::str::from_utf8(line) else { return Step::Close("") };
         let words: Vec<&str> = line.split('\t').collect();
         match (&self.exchange, &words[..]) {
@@ -283,7 +281,7 @@ mod tests {
 
     const TOKEN: &str = "0123456789abcdef";
 
-    /// A line without its end, as it is heard.
+    /// A line without its line break, as the other side reads it.
     fn heard(line: &str) -> &str {
         line.strip_suffix('\n').expect("a whole line")
     }
@@ -295,7 +293,7 @@ mod tests {
         }
     }
 
-    /// The lines of one handshake: greeting, nonce, proof, and what the server makes of it.
+    /// The parts of one handshake: greeting, nonce, proof, and the server's next step.
     fn shaken(client: &str, server: &str) -> (String, String, String, Step, ProvenClient) {
         let (one, mut other) = (Client::new().expect("a nonce"), Server::new().expect("a nonce"));
         let greeting = one.greeting();
@@ -311,7 +309,7 @@ mod tests {
             let (.., step, one) = shaken(token, token);
             assert_eq!(one.check(heard(&said(step))), Ok(()));
         }
-        // HMAC pads its keys with zeros and hashes long ones; neither makes two of these alike.
+        // HMAC pads short keys with zeros and hashes long ones; neither makes two of these equal.
         let long = "x".repeat(65);
         for (client, server) in [("", TOKEN), (TOKEN, ""), ("0123456789abcdeF", TOKEN), (&long, &long[1..])] {
             let (.., step, one) = shaken(client, server);
@@ -320,7 +318,8 @@ mod tests {
         }
     }
 
-    /// Computed with Python's `hmac` and `hashlib`: both sides could be wrong in the same way.
+    /// Expected values from Python's `hmac` and `hashlib`, because both sides here could share an
+    /// error.
     #[test]
     fn proofs_are_those_of_hmac_sha_256() {
         let exchange = Exchange { protocol: 2, client: [1; 32], server: [2; 32] };
@@ -347,7 +346,7 @@ mod tests {
     fn a_server_that_reflects_or_replays_has_no_proof() {
         let (.., recorded, _) = shaken(TOKEN, TOKEN);
         let one = Client::new().expect("a nonce");
-        // Its own nonce, and its own proof, come back to the client.
+        // The server returns to the client the client's own nonce and proof.
         let nonce = one.greeting().replace(&format!("groma\t{PROTOCOL}\t"), "nonce\t");
         let (proof, one) = one.prove(heard(&nonce), TOKEN).expect("a nonce");
         let reflected = heard(&proof).replace("proof", "welcome");
@@ -365,7 +364,7 @@ mod tests {
         let nonce = said(server.take(format!("groma\t99\t{}\n", hexadecimal(&client)).as_bytes(), TOKEN));
         assert!(!nonce.contains(VERSION));
         let exchange = Exchange { protocol: 99, client, server: server.nonce };
-        // A proof for one protocol is none for another.
+        // A proof for one protocol number is not valid for another.
         let other = Exchange { protocol: 98, ..exchange };
         assert_ne!(proof(exchange.of_client(TOKEN)), proof(other.of_client(TOKEN)));
         let welcome = said(server.take(format!("proof\t{}\n", proof(exchange.of_client(TOKEN))).as_bytes(), TOKEN));
@@ -403,7 +402,7 @@ mod tests {
             assert_eq!(Server::new().expect("a nonce").take(text.as_bytes(), TOKEN), Step::Close(""), "{text:?}");
         }
         assert_eq!(Server::new().expect("a nonce").take(b"\xff\n", TOKEN), Step::Close(""));
-        // However much comes without an end, no more than one line is held.
+        // However much input comes without a line break, no more than one line is held.
         let mut server = Server::new().expect("a nonce");
         for _ in 0..3 {
             server.take(&[b'x'; 4096], TOKEN);

@@ -9,37 +9,39 @@ use crate::sys::counters::{self, Usage};
 use crate::sys::facts::{self, HostCounters};
 use crate::sys::{arch, raw};
 
-/// The thread's state outside the timed region.
+/// The state of the thread, read outside the timed region.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Reading {
     /// The clock, in nanoseconds.
     pub now_ns: u64,
-    /// The cycle counter read beside it.
+    /// The cycle counter, read immediately after the clock.
     pub counter: u64,
     /// CPU time of the thread, in nanoseconds.
     pub cpu_ns: u64,
-    /// CPU time of the process and of the children that it has waited for, in nanoseconds.
+    /// CPU time of the process and of its waited-for children, in nanoseconds.
     pub family_cpu_ns: u64,
-    /// The CPU it is on.
+    /// The current CPU.
     pub cpu: u32,
-    /// What the kernel counted.
+    /// Usage counters of the kernel.
     pub usage: Usage,
 }
 
 /// The sampler's instruments.
 pub trait Instruments: Clock {
-    /// Reads everything that labels come from; about 2 us.
+    /// Reads everything that labels are derived from; takes about 2 us
+    /// (docs/methods/timing.md#cost-of-reading).
     fn reading(&self) -> Reading;
     /// Runs `ops` dependent additions, a multiple of [`arch::CHAIN_UNROLL`], and tells how many
     /// nanoseconds they took.
     fn chain_ns(&self, ops: u64) -> u64;
 
-    /// The cheapest system call, in nanoseconds: the fastest of some short runs of it.
+    /// The time of the cheapest system call, in nanoseconds: the fastest of some short runs
+    /// (docs/methods/timing.md#evidence-floors).
     fn kernel_entry_ns(&self) -> f64;
-    /// What the host of this machine has taken from it so far.
+    /// Steal time and throttling of this machine so far.
     fn host(&self) -> HostCounters;
 
-    /// [`Instruments::chain_ns`] of [`FREQUENCY_PROBE_OPS`] additions.
+    /// Runs one frequency probe: a chain of [`FREQUENCY_PROBE_OPS`] additions.
     fn frequency_probe_ns(&self) -> u64 {
         self.chain_ns(FREQUENCY_PROBE_OPS)
     }
@@ -48,13 +50,13 @@ pub trait Instruments: Clock {
 /// Runs of the cheapest system call, of which the fastest counts, and calls in each: 10 us where a
 /// call costs 100 ns.
 const ENTRY_RUNS: u32 = 6;
-/// See [`ENTRY_RUNS`].
+/// The number of calls in each run.
 const ENTRY_CALLS: u32 = 16;
 
 /// Additions in one frequency probe: about 50 us at 3 GHz (docs/methods/timing.md#frequency-probe).
 pub const FREQUENCY_PROBE_OPS: u64 = 150_016;
 
-/// The real ones.
+/// The instruments of a real machine.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Real;
 

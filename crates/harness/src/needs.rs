@@ -12,7 +12,7 @@ use crate::sys::facts::{Room, file_room, memory_headroom};
 use crate::sys::{affinity, disk};
 use std::os::unix::fs::PermissionsExt;
 
-/// The first need that is not met, as a reason.
+/// Fails with the first need that is not met.
 pub(crate) fn check(info: &Info, job: &Job) -> Outcome {
     for need in info.needs {
         match *need {
@@ -57,23 +57,23 @@ pub(crate) fn check(info: &Info, job: &Job) -> Outcome {
     check_sizes(info, job)
 }
 
-/// Refuses parameters that take more memory or disk space than this machine can spare.
+/// Refuses parameters that need more memory or disk space than half of what is available.
 pub(crate) fn check_sizes(info: &Info, job: &Job) -> Outcome {
     let mut taken = Taken::by(info, job);
     if taken.files.bytes > 0
         && let Some(dir) = job.work_dir.as_deref()
     {
-        // On a file system in memory the files are memory as well.
+        // Files on a file system in memory take memory too.
         if disk::has_disk(dir).is_ok_and(|has| !has) {
             taken.memory.add_all(&taken.files);
         }
         taken.files.fits("disk space", file_room(dir))?;
     }
-    // Most benchmarks have no sizes: nothing is read from /proc for them.
+    // Most benchmarks have no sizes; for them nothing is read from /proc.
     if taken.memory.bytes > 0 { taken.memory.fits("memory", memory_headroom()) } else { Ok(()) }
 }
 
-/// Bytes of memory and of files that a job takes.
+/// The bytes of memory and of files that a job needs.
 pub(crate) fn sizes(info: &Info, job: &Job) -> (u64, u64) {
     let taken = Taken::by(info, job);
     (taken.memory.bytes, taken.files.bytes)
@@ -83,33 +83,33 @@ pub(crate) fn sizes(info: &Info, job: &Job) -> (u64, u64) {
 /// rule.
 ///
 /// # Errors
-/// `Unsupported`, with the limit that leaves the least.
+/// `Unsupported`, with the tightest limit.
 pub fn check_memory(bytes: u64) -> Outcome {
     Sum { bytes, terms: Vec::new() }.fits("memory", memory_headroom())
 }
 
-/// What a job takes.
+/// The memory and disk space that a job needs.
 #[derive(Debug, Default, PartialEq)]
 struct Taken {
     memory: Sum,
     files: Sum,
 }
 
-/// Bytes, and what they are for.
+/// A number of bytes, and what needs them.
 #[derive(Debug, Default, Clone, PartialEq)]
 struct Sum {
     bytes: u64,
-    /// Parameters with their values, then sides and members: `size=2 GiB`, `2 sides`.
+    /// Parameters with their values, then tasks and members: `size=2 GiB`, `2 sides`.
     terms: Vec<String>,
 }
 
 impl Taken {
-    /// What the parameters of a job take together. Every product and sum saturates: what does not
-    /// fit into 64 bits does not fit into a machine either.
+    /// The needs of all parameters of a job. Products and sums saturate: what does not fit in 64
+    /// bits does not fit in a machine either.
     fn by(info: &Info, job: &Job) -> Taken {
         let mut taken = Taken::default();
         let workers = u64::from(job.workers.max(1));
-        // Of the sides of a network benchmark, one is on the other machine.
+        // With a remote peer, only one of the two tasks is on this machine.
         let sides = if job.remote.is_some() { 1 } else { info.sides() };
         let chosen =
             |which: Option<(&str, &str)>| which.is_some_and(|(name, word)| job.params.word(name) == Some(word));
@@ -158,9 +158,9 @@ impl Sum {
         self.terms.clone_from(&other.terms);
     }
 
-    /// Half of what is left is the most: a benchmark must not push a machine into swapping, a
-    /// process into the out-of-memory killer, or a disk to its end, and others take from the same
-    /// room meanwhile.
+    /// Allows at most half of what is available. A benchmark must not make the machine swap,
+    /// trigger the OOM killer or fill a disk, and other processes use the same memory and disk
+    /// meanwhile.
     fn fits(&self, what: &str, room: Option<Room>) -> Outcome {
         match room {
             Some(room) if self.bytes > room.bytes / 2 => {
@@ -226,7 +226,7 @@ mod tests {
         assert_eq!(two.memory.terms, ["size=1 MiB", "2 sides", "3 workers"]);
         let one = taken(SIZE, &[Placement::Pinned], &[("size", Value::Int(1 << 20))], 1);
         assert_eq!((one.memory.bytes, one.files.bytes), (2 << 20, 0));
-        // The other side of a network benchmark is another machine's.
+        // A remote peer takes no memory of this machine.
         let info = Info { params: SIZE, placements: &[Placement::SameCpu], ..Info::new("test.sizes") };
         let address = std::net::SocketAddr::from(([127, 0, 0, 1], 1));
         let remote = Some(Remote { address, token: String::new() });
@@ -270,7 +270,7 @@ mod tests {
             FILES,
         ];
         for kind in KINDS {
-            // As many of these as wrap to a small number in a product of 64 bits, or in a sum.
+            // Values that would wrap to a small number in a 64-bit product or sum.
             for value in [1 << 40, 1 << 52, 1 << 62, 1 << 63, (1 << 63) + 1, u64::MAX] {
                 let params: &'static [Param] = Box::leak(Box::new([param("n", kind), param("m", kind)]));
                 let values = [("n", Value::Int(value)), ("m", Value::Int(value))];
@@ -304,7 +304,7 @@ mod tests {
         };
         const SIZE: &[Param] = &[param("size", FILES)];
         let info = Info { params: SIZE, ..Info::new("test.sizes") };
-        // More than half of the memory, less than what the file system may promise.
+        // More than half of the memory, but perhaps not more than the file system promises.
         let Some(room) = memory_headroom() else { return eprintln!("skipped: no limit of memory is known") };
         let job = Job { work_dir: Some(dir.to_owned()), ..job(&[("size", Value::Int(room.bytes / 4))], 1) };
         assert!(matches!(check_sizes(&info, &job), Err(BenchError::Unsupported(_))));

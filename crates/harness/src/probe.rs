@@ -10,14 +10,14 @@ use crate::instruments::Instruments;
 use crate::iterations;
 use crate::sys::arch::chain_ops;
 
-/// What one iteration costs.
+/// The cost of one iteration.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cost {
-    /// Seconds of the fastest window.
+    /// Seconds, in the fastest window.
     pub seconds: f64,
-    /// The same in cycles of the core at that moment.
+    /// The same in cycles of the core clock at that time.
     pub cycles: f64,
-    /// The core's clock beside that window, in hertz.
+    /// The core clock around that window, in hertz.
     pub core_hz: f64,
     /// Windows in which neither the clock changed nor the kernel took the CPU away; 0 when there
     /// was none, and the fastest of the others counts.
@@ -92,7 +92,7 @@ pub(crate) fn probe(
     }
 }
 
-/// The core's clock at this moment, from the faster of two short chains.
+/// The current core clock, from the faster of two short chains.
 fn clock_hz(ins: &impl Instruments) -> f64 {
     let fastest = ins.chain_ns(CLOCK_OPS).min(ins.chain_ns(CLOCK_OPS));
     CLOCK_OPS as f64 / fastest.max(1) as f64 * 1e9
@@ -100,14 +100,14 @@ fn clock_hz(ins: &impl Instruments) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    //! On a machine that does what it is told.
+    //! Tests on a simulated machine.
     use super::*;
     use crate::instruments::Reading;
     use crate::sys::clock::Clock;
     use crate::sys::facts::HostCounters;
     use std::cell::Cell;
 
-    /// A core whose clock is what was set, with a kernel that takes it away when told.
+    /// A core with a settable clock, and a settable count of involuntary context switches.
     struct Fake {
         now: Cell<u64>,
         hz: Cell<f64>,
@@ -170,13 +170,13 @@ mod tests {
         let (cost, done) = probed(&Fake::new(), 14.0, |_, _| {});
         assert!((cost.cycles / 14.0 - 1.0).abs() < 1e-3 && (cost.seconds * 3e9 / 14.0 - 1.0).abs() < 1e-3, "{cost:?}");
         assert_eq!(cost.clean, 9);
-        // Nine windows of 50 us and more, and those that looked for the length.
+        // Nine windows of 50 us and more, and those that determined the number of iterations.
         assert!((9 * 10_714..9 * 10_714 * 3).contains(&done), "{done}");
     }
 
     #[test]
     fn an_interruption_and_a_change_of_clock_do_not_show() {
-        // In every window but one the kernel takes the CPU away, or the clock hops within it.
+        // A preemption in every window but one, or a change of the core clock within some windows.
         for kept in [12, 14] {
             let (cost, _) = probed(&Fake::new(), 5.0, |fake, n| {
                 if n != kept {

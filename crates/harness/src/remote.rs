@@ -1,15 +1,16 @@
 //! The other side of network benchmarks: what it is, and how a client asks a `groma serve` on
 //! another machine for it.
 //!
-//! One control connection a service: lines of tab-separated text. After [`crate::handshake`] the
-//! client asks for `facts`, or for one `service` with the limits of what it will ask of it, and is
-//! told its port. The service lives until the client says `end`, or the connection ends, whatever
-//! ended it. What is measured goes over connections of its own. Times are never said: the clocks of
-//! two machines are not compared. The server's side is [`crate::session`].
+//! Each service has one control connection, with lines of tab-separated text. After
+//! [`crate::handshake`] the client asks for `facts`, or for one `service` and states the limits of
+//! what it will request; the answer is the port. The service runs until the client sends `end` or
+//! the connection ends for any reason. Measurements use connections of their own. Times are never
+//! sent, because the clocks of two machines are not compared. The server's end is
+//! [`crate::session`]. See docs/methods/operating-system.md#peers.
 //!
-//! Neither side trusts the other with its time or memory. Lines have a longest length and a
-//! deadline for all of their bytes together; facts are those of a list, once each; what is shown or
-//! kept has printable characters only.
+//! Neither side trusts the other with its time or memory. Lines have a maximum length and one
+//! deadline for all their bytes; only known facts are accepted, once each; text that is shown or
+//! stored is reduced to printable characters.
 
 use crate::handshake::{self, Failure};
 use crate::model::{Fact, Remote, plain};
@@ -19,77 +20,77 @@ use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::{Duration, Instant};
 
-/// The other side of a benchmark, found by name on this and on other machines.
+/// The peer of a benchmark, which this and other machines find by its name.
 #[derive(Clone, Copy, Debug)]
 pub struct Service {
-    /// Its name: the id of the benchmark that it is the other side of.
+    /// Its name: the id of its benchmark.
     pub name: &'static str,
-    /// What it is reached by.
+    /// Its transport.
     pub transport: Transport,
-    /// Serves until the client or what holds it is gone.
+    /// Serves until the client is gone or the session ends.
     pub serve: fn(Session) -> io::Result<()>,
 }
 
-/// What a service is reached by.
+/// The transport of a service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Transport {
-    /// Connections.
+    /// TCP connections.
     Tcp,
-    /// Datagrams.
+    /// UDP datagrams.
     Udp,
 }
 
-/// What a service is given.
+/// The arguments of a service.
 #[derive(Debug)]
 pub struct Session {
-    /// Bound; nothing is accepted yet.
+    /// Its socket, bound; nothing is accepted yet.
     pub socket: Socket,
-    /// Readable, because it has ended, when the client is gone.
+    /// A pipe that reaches end of file, and so becomes readable, when the client is gone.
     pub hold: OwnedFd,
-    /// The only address that is talked to; anybody's when `None`.
+    /// The only address that is served; any address if `None`.
     pub client: Option<IpAddr>,
     /// What the client has said that it will ask for, over the connection that has proven the
     /// token.
     pub limits: Limits,
 }
 
-/// The most that a client will ask of a service at once. A service that is reached by datagrams
-/// sends no more than that in answer to one: whoever forges the client's address cannot make it
-/// send more than the client itself wanted.
+/// The most that a client will request from a service at once. A UDP service never answers a
+/// datagram with more than that, so a forged source address cannot make it send more than the
+/// client asked for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Limits {
-    /// Bytes in a datagram.
+    /// Bytes per datagram.
     pub size: u32,
-    /// Datagrams.
+    /// The number of datagrams.
     pub count: u32,
 }
 
-/// A socket that is bound to an address of its own.
+/// A bound socket.
 #[derive(Debug)]
 pub enum Socket {
-    /// It listens.
+    /// A listening TCP socket.
     Listener(TcpListener),
-    /// It receives.
+    /// A UDP socket.
     Udp(UdpSocket),
 }
 
 /// More than is ever needed: clients do not outrun a service, they wait for it.
 pub const BACKLOG: u16 = 4096;
-/// How long either side waits for a line.
+/// The time limit for a line, on both sides.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
-/// No line is longer: the longest is a fact with its value.
+/// The longest line that is accepted. The longest that is sent is a fact with its value.
 const LONGEST_LINE: usize = 1024;
-/// What a client is told of the other machine, and all that it takes.
+/// The facts about the other machine that a server sends and a client accepts.
 pub(crate) const FACTS: [&str; 5] = ["host.name", "kernel.release", "cpu.model", "cpus.allowed", "virtualization.kind"];
 /// Characters of a fact's value, or of a reason, that are taken. The longest value is the list of
 /// the CPUs of a large machine; Linux has 64 for the name of a host.
 const LONGEST_TEXT: usize = 256;
-/// Before another try, when a server hung up before it heard our proof: it makes room by that when
-/// more greet at once than it has places for.
+/// Delays before further attempts if a server hung up before it read the proof, which it does if
+/// more clients connect at once than it has places for.
 const AGAIN_AFTER: [Duration; 3] = [Duration::from_millis(50), Duration::from_millis(150), Duration::from_millis(450)];
 
 impl Socket {
-    /// A socket of this transport, bound to a port of the kernel's choice where `at` names none.
+    /// A socket of this transport, bound to `at`. If its port is 0, the kernel chooses one.
     ///
     /// # Errors
     /// Those of `socket`, `bind` and `listen`.
@@ -100,7 +101,7 @@ impl Socket {
         })
     }
 
-    /// Where it is.
+    /// Its local address.
     ///
     /// # Errors
     /// Those of `getsockname`.
@@ -113,10 +114,10 @@ impl Socket {
 }
 
 impl Session {
-    /// The next connection of the client; `None` when the client is gone instead.
+    /// The next connection of the client; `None` if the client is gone.
     ///
     /// # Errors
-    /// Those of `accept`; `InvalidInput` when it is reached by datagrams.
+    /// Those of `accept`; `InvalidInput` if this is a UDP service.
     pub fn accept(&self) -> io::Result<Option<TcpStream>> {
         let Socket::Listener(listener) = &self.socket else { return Err(io::ErrorKind::InvalidInput.into()) };
         loop {
@@ -137,7 +138,7 @@ impl Session {
     /// instead.
     ///
     /// # Errors
-    /// Those of `recvfrom`; `InvalidInput` when it is reached by connections.
+    /// Those of `recvfrom`; `InvalidInput` if this is a TCP service.
     pub fn receive(&self, buffer: &mut [u8]) -> io::Result<Option<(usize, SocketAddr)>> {
         let socket = self.udp()?;
         loop {
@@ -154,10 +155,10 @@ impl Session {
         }
     }
 
-    /// The socket of a service that is reached by datagrams.
+    /// The socket of a UDP service.
     ///
     /// # Errors
-    /// `InvalidInput` when it is reached by connections.
+    /// `InvalidInput` if this is a TCP service.
     pub fn udp(&self) -> io::Result<&UdpSocket> {
         match &self.socket {
             Socket::Udp(socket) => Ok(socket),
@@ -165,7 +166,7 @@ impl Session {
         }
     }
 
-    /// Whether that address is the client's.
+    /// Whether to serve this address.
     pub fn is_client(&self, address: IpAddr) -> bool {
         self.client.is_none_or(|client| client == address)
     }
@@ -176,19 +177,19 @@ impl Session {
     }
 }
 
-/// A greeted server, which does what is asked of it over one connection.
+/// A control connection.
 #[derive(Debug)]
 pub struct Control {
     connection: TcpStream,
-    /// What is being said or heard has to be over by then.
+    /// The deadline of the current exchange.
     until: Instant,
 }
 
 /// Why there is no control connection.
 enum Closed {
-    /// Hung up before it took or refused our proof: another try may do.
+    /// The server hung up before it accepted or refused the proof; another attempt may succeed.
     Early,
-    /// In words.
+    /// Any other reason, in words.
     Because(String),
 }
 
@@ -209,11 +210,12 @@ impl From<Failure> for Closed {
 }
 
 impl Control {
-    /// Connects, and proves to each other that both sides have the token. This and
-    /// [`Control::facts`] together are over within five seconds, whatever the other side does.
+    /// Connects to a server and completes the handshake. This and [`Control::facts`] together take
+    /// at most five seconds, whatever the other side does.
     ///
     /// # Errors
-    /// In one line: nobody is there, it is no groma, not this one, or it wants another token.
+    /// One line with the reason: nothing answers, it is not groma, it is another version of groma,
+    /// or it has another token.
     pub fn open(remote: &Remote) -> Result<Control, String> {
         Control::open_within(remote, PATIENCE)
     }
@@ -266,7 +268,7 @@ impl Control {
         Ok(control)
     }
 
-    /// Either end of a control connection that is open.
+    /// Either end of an open connection.
     pub(crate) fn over(connection: TcpStream, until: Instant) -> io::Result<Control> {
         connection.set_nodelay(true)?;
         connection.set_write_timeout(Some(PATIENCE))?;
@@ -274,12 +276,12 @@ impl Control {
         Ok(Control { connection, until })
     }
 
-    /// The server's side of it.
+    /// The socket, for the server's end.
     pub(crate) fn connection(&self) -> &TcpStream {
         &self.connection
     }
 
-    /// What follows has to be over by then.
+    /// Sets the deadline of the next exchange.
     pub(crate) fn set_deadline(&mut self, until: Instant) {
         self.until = until;
     }
@@ -294,8 +296,8 @@ impl Control {
         let mut line = Vec::new();
         let mut bytes = [0; 256];
         while line.len() < LONGEST_LINE {
-            // One deadline for the line: whoever says a byte now and then does not hold us longer
-            // than who says nothing.
+            // One deadline for the whole line: a peer that sends a byte now and then cannot delay
+            // us longer than one that sends nothing.
             let left = self.until.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 return Err(io::ErrorKind::TimedOut.into());
@@ -319,11 +321,11 @@ impl Control {
         Err(io::Error::new(io::ErrorKind::InvalidData, "a line does not end"))
     }
 
-    /// What the other machine says of itself, and the longest packet on the way there. To be asked
-    /// for at once: the deadline is that of [`Control::open`].
+    /// The facts about the other machine, and the path MTU. To be called right after
+    /// [`Control::open`], whose deadline applies.
     ///
     /// # Errors
-    /// In one line, what went wrong.
+    /// One line that says what went wrong.
     pub fn facts(&mut self) -> Result<Vec<Fact>, String> {
         let mut facts = self.hear_facts().map_err(|e| self.because(&e))?;
         if let Some(mtu) = socket::path_mtu(&self.connection) {
@@ -354,10 +356,10 @@ impl Control {
         }
     }
 
-    /// Starts a service; where it is reached.
+    /// Starts a service and returns its address.
     ///
     /// # Errors
-    /// In one line, what went wrong.
+    /// One line that says what went wrong.
     pub fn start(&mut self, service: &str, limits: Limits) -> Result<SocketAddr, String> {
         self.until = Instant::now() + PATIENCE;
         let answer = self.ask(&format!("service\t{service}\t{}\t{}\n", limits.size, limits.count))?;
@@ -372,14 +374,14 @@ impl Control {
         }
     }
 
-    /// Ends the service and waits until it has ended.
+    /// Ends the service and waits for its end.
     ///
     /// # Errors
-    /// In one line, how it ended if not well.
+    /// One line that says how it ended, if it failed.
     pub fn end(mut self) -> Result<(), String> {
         self.until = Instant::now() + PATIENCE;
         let answer = self.ask("end\n")?;
-        // Nothing waits in TIME_WAIT for a connection that nobody misses.
+        // Close by a reset, so that the connection does not stay in TIME_WAIT.
         net::reset_on_close(self.connection.as_fd()).map_err(|e| e.to_string())?;
         match answer.split_once('\t') {
             Some(("ended", "well")) => Ok(()),
@@ -392,7 +394,7 @@ impl Control {
         self.say(line).and_then(|()| self.hear()).map_err(|e| self.because(&e))
     }
 
-    /// In words that name the machine.
+    /// The error in words, with the address of the machine.
     fn because(&self, e: &io::Error) -> String {
         let at = self.connection.peer_addr().map_or_else(|_| "the other side".to_owned(), |at| at.to_string());
         let why = match e.kind() {
@@ -417,7 +419,7 @@ mod tests {
     use std::net::Ipv4Addr;
     use std::thread::{self, JoinHandle};
 
-    /// A server of one client that does this; where it listens.
+    /// A server that calls `serve` for one client, and its address.
     fn server<T: Send + 'static>(serve: impl FnOnce(TcpStream) -> T + Send + 'static) -> (Remote, JoinHandle<T>) {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("loopback");
         let address = listener.local_addr().expect("bound");
@@ -425,7 +427,7 @@ mod tests {
         (Remote { address, token: "right".to_owned() }, serving)
     }
 
-    /// The server's side of a handshake, up to and with its welcome, and the request for facts.
+    /// The server's side of a handshake including its welcome, and the request for facts.
     fn welcome(mut connection: &TcpStream) {
         let mut server = Server::new().expect("a nonce");
         let mut bytes = [0; 256];
@@ -459,11 +461,11 @@ mod tests {
         facts.map_err(|why| why.replace(&remote.address.to_string(), "THERE"))
     }
 
-    /// Long enough for a machine with much else to do.
+    /// Long enough for a busy machine.
     const LONG: Duration = Duration::from_secs(60);
     const SHORT: Duration = Duration::from_millis(300);
 
-    /// Says this again and again, with a pause, until nobody listens any more.
+    /// Sends `text` repeatedly, with pauses, until the client has hung up.
     fn drip(mut connection: &TcpStream, text: &[u8]) {
         while connection.write_all(text).is_ok() {
             thread::sleep(Duration::from_millis(5));
@@ -495,7 +497,7 @@ mod tests {
 
     #[test]
     fn a_server_that_dawdles_is_not_waited_for() {
-        // Over at the deadline whether each byte comes soon or none ever.
+        // The deadline holds whether bytes keep coming or none ever comes.
         let late = || Err("THERE: it did not answer in time".to_owned());
         assert_eq!(facts_of(|to| drip(to, b"x"), SHORT), late());
         assert_eq!(facts_of(|mut to| drop(to.read(&mut [0])), SHORT), late());
@@ -530,7 +532,7 @@ mod tests {
 
     #[test]
     fn a_short_token_does_not_leave_the_machine() {
-        // TEST-NET-1: nobody is there, and nobody is asked.
+        // TEST-NET-1: nothing answers there, and no packet is sent.
         let remote = Remote { address: "192.0.2.1:1".parse().expect("an address"), token: "x".repeat(15) };
         let why = Control::open_within(&remote, SHORT).map(|_| ()).expect_err("too short");
         assert_eq!(why, "192.0.2.1:1: beyond the loopback a token of 16 or more characters is needed (--token)");

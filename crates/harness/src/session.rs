@@ -1,6 +1,4 @@
-//! The server's side of one control connection: a process of its own, started by `groma serve` as a
-//! worker is by `groma run`, once the client has proven that it has the token
-//! ([`crate::handshake`]).
+//! A session: the server's end of one control connection, in a process of its own.
 //!
 //! It forks the service that is asked for. The parent watches the control connection: when that
 //! ends, whatever ended it, the service is told and a moment later ended, and its port is gone with
@@ -18,15 +16,15 @@ use std::time::{Duration, Instant};
 /// The argument with which `groma serve` starts itself for a session; its standard input is the
 /// control connection.
 pub const ARGUMENT: &str = "__session";
-/// The variables of its environment: the process that asks.
+/// The environment variable with the id of the parent process.
 pub const PARENT: &str = "GROMA_SESSION_PARENT";
-/// And the longest that the session may take, in milliseconds.
+/// The environment variable with the maximum duration of the session, in milliseconds.
 pub const DEADLINE: &str = "GROMA_SESSION_DEADLINE_MS";
 
-/// A service that is told to end has this long to do so.
+/// How long a service may take to end after it was told to.
 pub const GRACE: Duration = Duration::from_secs(2);
-/// Requests of one session. A client needs two, facts or a service and its end; collecting the
-/// facts takes milliseconds of CPU time.
+/// The most requests in one session. A client needs two: facts or a service, and its end.
+/// Collecting the facts takes milliseconds of CPU time.
 const MOST_REQUESTS: usize = 8;
 
 /// Serves the client at the other end of standard input and exits.
@@ -43,7 +41,7 @@ pub fn main(services: &[&Service]) -> ! {
     fork::exit_now(code)
 }
 
-/// The number that a variable of the environment holds.
+/// Reads a number from an environment variable.
 fn number<T: std::str::FromStr>(name: &str) -> io::Result<T> {
     let value = std::env::var(name).ok().and_then(|value| value.parse().ok());
     value.ok_or_else(|| io::Error::other(format!("{ARGUMENT} is for groma's own use")))
@@ -54,13 +52,13 @@ fn session(services: &[&Service]) -> io::Result<()> {
     process::die_with_parent(number(PARENT)?)?;
     let until = start + Duration::from_millis(number(DEADLINE)?);
     let mut control = Control::over(TcpStream::from(sysio::duplicate(0)?), until)?;
-    // Descriptor 0 names the same connection, which would then not end with `control`.
+    // Descriptor 0 is the same connection, and would keep it open after `control` is dropped.
     sysio::redirect(std::fs::File::open("/dev/null")?.as_fd(), 0)?;
     let mut facts_asked = false;
     for _ in 0..MOST_REQUESTS {
         control.set_deadline(until.min(Instant::now() + PATIENCE));
         let line = match control.hear() {
-            // Whoever only looks whether somebody is there goes without a word.
+            // A client that only checks for a server disconnects without a request.
             Err(e) if e.kind() == io::ErrorKind::UnexpectedEof => return Ok(()),
             line => line?,
         };
@@ -88,7 +86,8 @@ fn session(services: &[&Service]) -> io::Result<()> {
     control.say("refused\ttoo many requests\n")
 }
 
-/// Binds, forks the service, and watches over it until client, service or deadline ends.
+/// Binds the socket, forks the service, and watches it until the client or the service ends or the
+/// deadline passes.
 fn serve(service: &Service, limits: Limits, mut control: Control, until: Instant) -> io::Result<()> {
     let mut at = control.connection().local_addr()?;
     at.set_port(0);
@@ -113,7 +112,7 @@ fn serve(service: &Service, limits: Limits, mut control: Control, until: Instant
     drop(living);
     control.say(&format!("port\t{port}\n"))?;
 
-    // What the client says at last, once it has said something.
+    // The last line of the client, once it has been read.
     let mut last = None;
     loop {
         let left = until.saturating_duration_since(Instant::now());
@@ -138,13 +137,13 @@ fn serve(service: &Service, limits: Limits, mut control: Control, until: Instant
     if asked {
         let how = if exit.success() { "well".to_owned() } else { exit.to_string() };
         control.say(&format!("ended\t{how}\n"))?;
-        // The client closes first, by a reset, so that no port waits; it may take a moment.
+        // Wait for the client to close first, by a reset, so that no port stays in TIME_WAIT.
         let _ = sysio::readable(&[control.connection().as_fd()], GRACE);
     }
     Ok(())
 }
 
-/// Tells the service, gives it a moment, and ends it.
+/// Tells the service to end, and kills it if it has not ended within [`GRACE`].
 fn end(child: fork::Child, held: OwnedFd, alive: &OwnedFd) -> io::Result<Exit> {
     drop(held);
     if sysio::readable(&[alive.as_fd()], GRACE).is_empty() { child.stop() } else { child.wait() }

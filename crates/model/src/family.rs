@@ -36,12 +36,12 @@ pub enum Say {
     Led(&'static [Say]),
 }
 
-/// Something that fills a gap in a sentence.
+/// A figure that fills a `{}` in a sentence.
 #[derive(Clone, Copy, Debug)]
 pub enum Figure {
     /// A value with its unit: `117 ns`.
     Value(Pick),
-    /// A value with its cycles behind it, where they are known: `1.20 ns (4.20 cy)`.
+    /// A value followed by its cycles if they are known: `1.20 ns (4.20 cy)`.
     WithCycles(Pick),
     /// A fraction in percent: `0.8 %`.
     Percent(Pick),
@@ -51,7 +51,7 @@ pub enum Figure {
     Params(Pick),
     /// The first value divided by the second, in words: `14 times`.
     Quotient(Pick, Pick),
-    /// The value between two CPUs divided by that on one, at the same parameters, in words.
+    /// The value between two CPUs divided by that on one CPU with the same parameters, in words.
     BetweenCpus(&'static str),
     /// The least and the greatest value, each with its parameters: `90 ns (count=1) to 2.10 µs
     /// (count=100)`.
@@ -61,7 +61,7 @@ pub enum Figure {
     /// The levels of the memory hierarchy that a latency by size shows: `L1 48 KiB at 5.00 cy,
     /// memory at 95.0 ns`.
     Levels(&'static str),
-    /// The text of a fact of any metric of a benchmark, known only where it is this text.
+    /// A fact of any metric of a benchmark; known only if its text is `text`.
     FactIs {
         /// The id of the benchmark.
         bench: &'static str,
@@ -72,7 +72,7 @@ pub enum Figure {
     },
 }
 
-/// One measured record of a selection.
+/// Picks one measured record from a selection.
 #[derive(Clone, Copy, Debug)]
 pub struct Pick {
     /// Which of them.
@@ -81,14 +81,14 @@ pub struct Pick {
     pub of: Select,
 }
 
-/// Which record of several.
+/// Which record of a selection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Which {
     /// The first.
     First,
-    /// That with the least value.
+    /// The one with the least value.
     Least,
-    /// That with the greatest value.
+    /// The one with the greatest value.
     Greatest,
 }
 
@@ -97,11 +97,11 @@ pub enum Which {
 pub enum Select {
     /// Those of a metric.
     Metric(&'static str),
-    /// Those of a metric whose parameter has this word.
+    /// Those of a metric whose parameter has this word: metric, parameter, word.
     Word(&'static str, &'static str, &'static str),
-    /// Those of a metric with both sides on one CPU.
+    /// Those of a metric with both tasks on one CPU.
     OnOneCpu(&'static str),
-    /// All of the family but those of these metrics.
+    /// All of the family except those of these metrics.
     AllBut(&'static [&'static str]),
 }
 
@@ -163,7 +163,7 @@ impl Say {
 /// order of this list, whichever family they belong to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Row {
-    /// The clock of the core, and its lowest and highest among the CPUs.
+    /// The core clock, with the lowest and highest among the CPUs.
     CoreClock {
         /// Its rate.
         rate: &'static str,
@@ -172,11 +172,11 @@ pub enum Row {
         /// The highest rate among the CPUs.
         highest: &'static str,
     },
-    /// The rate of the CPU's counter of time.
+    /// The rate of the cycle counter.
     CounterRate(&'static str),
     /// The sizes and latencies of the caches, from a latency by size.
     Caches(&'static str),
-    /// How much memory there is.
+    /// The amount of memory.
     Memory(&'static str),
     /// The size of a cache line, and of a pair of lines.
     CacheLine {
@@ -185,60 +185,60 @@ pub enum Row {
         /// The size of what is fetched together.
         pair: &'static str,
     },
-    /// The ways of the caches, and the size of one.
+    /// The number of ways of the caches, and the size of a way.
     Ways {
         /// The number of ways.
         ways: &'static str,
-        /// The size of one.
+        /// The size of a way.
         way_size: &'static str,
     },
-    /// The translation lookaside buffers and what lies behind them.
+    /// The TLBs, and the cost of missing them.
     Tlb {
         /// Entries of the first level.
         first: &'static str,
         /// Entries of the second level.
         second: &'static str,
-        /// What a hit in the second level costs.
+        /// The cost of a hit in the second level.
         second_hit: &'static str,
-        /// What page walks cost, from twice the reach of the second level to eight times.
+        /// The cost of page walks, from twice to eight times the reach of the second level.
         walks: [&'static str; 3],
-        /// The size of a page as the buffer sees it.
+        /// The page size that the TLB sees.
         page: &'static str,
     },
-    /// The CPUs that share the last cache, from transfers between them.
+    /// The CPUs that share the last-level cache, derived from transfers between them.
     SharedCache(&'static str),
-    /// The NUMA nodes, from latencies between them.
+    /// The NUMA nodes, derived from the latencies between them.
     Nodes(&'static str),
     /// Bandwidth by operation and size.
     Bandwidth(&'static str),
     /// The loops of STREAM.
     Stream(&'static str),
-    /// Loads in flight at once.
+    /// Memory-level parallelism.
     Parallelism {
-        /// How many.
+        /// The number of loads in flight.
         loads: &'static str,
-        /// Lines at random per second.
+        /// Random lines read per second.
         random: &'static str,
     },
     /// Latency by kind of access.
     Access(&'static str),
-    /// How much the prefetchers help a chain.
+    /// How much the prefetchers speed up a pointer chase.
     Prefetch {
         /// The ratio.
         ratio: &'static str,
-        /// The metric whose chain it is about.
+        /// The metric that chases the chain.
         chain: &'static str,
     },
-    /// Latency beside bandwidth.
+    /// Latency under load.
     LoadedLatency {
         /// The median latency.
         median: &'static str,
         /// Its 95th percentile.
         p95: &'static str,
-        /// The bandwidth at the same time.
+        /// The bandwidth during the same time.
         bandwidth: &'static str,
     },
-    /// Transfers of a line between two CPUs.
+    /// Transfers of a cache line between two CPUs.
     Transfers(&'static str),
     /// Arithmetic operations.
     Operations {
@@ -252,7 +252,7 @@ pub enum Row {
 }
 
 impl Row {
-    /// The ids of the metrics that it is made of.
+    /// The ids of the metrics that it is made from.
     pub fn metrics(&self) -> Vec<&'static str> {
         match *self {
             Row::CoreClock { rate, lowest, highest } => vec![rate, lowest, highest],

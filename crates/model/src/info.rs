@@ -8,12 +8,12 @@ use crate::{Better, Label, Labels, Param, Params, Placement, Quantity, Tier};
 #[derive(Clone, Copy, Debug)]
 pub struct About(pub &'static str);
 
-/// A benchmark, described.
+/// The descriptor of a benchmark.
 #[derive(Clone, Copy, Debug)]
 pub struct Info {
     /// `family.name`; the file is `family/name.rs`.
     pub id: &'static str,
-    /// Grows when the definition changes so that old and new values must not be compared.
+    /// Grows when a change of the definition makes old and new values incomparable.
     pub version: u32,
     /// What it measures, in one line.
     pub summary: &'static str,
@@ -21,9 +21,9 @@ pub struct Info {
     pub about: About,
     /// What the main value is.
     pub quantity: Quantity,
-    /// Which direction is an improvement, where it is not that of the quantity.
+    /// Which direction is an improvement, if it differs from the quantity's.
     pub better: Option<Better>,
-    /// What one iteration does, and how many operations it holds.
+    /// What one iteration does, and how many operations that is.
     pub iteration: &'static str,
     /// How it is timed.
     pub timing: Timing,
@@ -31,17 +31,18 @@ pub struct Info {
     pub outputs: &'static [Output],
     /// Its parameters.
     pub params: &'static [Param],
-    /// How it scales, and why not otherwise.
+    /// Whether it runs as N processes or threads at once, and why not.
     pub scaling: Scaling,
     /// The smallest run that measures it when no benchmark is named on the command line.
     pub tier: Tier,
-    /// The smallest run that measures this combination of parameter values, where it is larger than
-    /// that of each value. With `--param`, every combination is measured.
+    /// The smallest run that measures this combination of parameter values, if that is a larger run
+    /// than each value alone requires. With `--param`, every combination is measured.
     pub combination_tier: fn(&Params) -> Tier,
-    /// The smallest run that also measures a worker group with one member pinned to each allowed CPU;
-    /// one worker alone belongs to every run, and `-P` asks for other sizes.
+    /// The smallest run that also measures a worker group with one member pinned to each allowed
+    /// CPU. Every run measures a single worker; `-P` asks for other sizes.
     pub group_tier: Tier,
-    /// The placements that make sense; those that this machine does not offer come back `unsupported`.
+    /// The placements that make sense. Those that a machine does not offer are reported as
+    /// `unsupported`.
     pub placements: &'static [Placement],
     /// What it needs.
     pub needs: &'static [Need],
@@ -50,12 +51,13 @@ pub struct Info {
     pub lineage: &'static [&'static str],
     /// Which labels drop a sample.
     pub interference: Interference,
-    /// Relative half-width of the interval at which it is precise enough, as a fraction.
+    /// The half-width of the confidence interval, as a fraction of the value, at which the
+    /// benchmark is precise enough.
     pub target_half_width: f64,
 }
 
 impl Info {
-    /// A descriptor with the usual answers, to be completed with `..Info::new(...)`.
+    /// A descriptor with default values, to be completed with `..Info::new(...)`.
     pub const fn new(id: &'static str) -> Info {
         Info {
             id,
@@ -80,21 +82,21 @@ impl Info {
         }
     }
 
-    /// The part of the id before the first dot: the family, a group in selections and tables.
+    /// The family, which is the part of the id before the first dot.
     pub fn family(&self) -> &'static str {
         self.id.split('.').next().unwrap_or(self.id)
     }
 
-    /// The smallest run that measures the benchmark with these parameters, once the benchmark itself
-    /// is selected: the highest tier of the values and of their combination.
+    /// The smallest run that measures a selected benchmark with these parameters: the highest tier
+    /// of the values and of their combination.
     pub fn params_tier(&self, params: &Params) -> Tier {
         let of_value = |param: &Param| params.get(param.name).map_or(Tier::Quick, |value| param.tier(value));
         let of_values = self.params.iter().map(of_value).max().unwrap_or(Tier::Quick);
         of_values.max((self.combination_tier)(params))
     }
 
-    /// The parameters of all points that a run of this tier measures once the benchmark is selected;
-    /// for [`Tier::Named`] all combinations of the declared values.
+    /// The parameters of all points that a run of this tier measures of a selected benchmark. For
+    /// [`Tier::Named`], all combinations of the declared values.
     pub fn points(&self, tier: Tier) -> Vec<Params> {
         let parsed = |param: &Param| param.values(tier).iter().filter_map(|text| param.parse(text).ok()).collect();
         let values: Vec<_> = self.params.iter().map(|param| (param.name, parsed(param))).collect();
@@ -103,8 +105,8 @@ impl Info {
         all
     }
 
-    /// The processes or threads that each member of a worker group consists of: two where a placement says
-    /// how two sides stand to each other.
+    /// The number of processes or threads that each member of a worker group consists of: two if
+    /// one of its placements is for a pair of tasks.
     pub fn sides(&self) -> u64 {
         let two = |placement: &Placement| {
             Placement::TWO_SIDED.contains(placement) || matches!(placement, Placement::Remote | Placement::EveryPair)
@@ -137,7 +139,7 @@ pub enum Timing {
     /// Each operation timed alone: operations of 2 us and more. The headline is the median
     /// operation.
     Each,
-    /// The benchmark states values itself.
+    /// The benchmark computes its values itself.
     Stated,
 }
 
@@ -150,14 +152,15 @@ pub struct Output {
     pub summary: &'static str,
     /// How it comes from what was sampled.
     pub derivation: Derivation<&'static str>,
-    /// What it is, where it is not the benchmark's quantity.
+    /// Its quantity, if it differs from the benchmark's.
     pub quantity: Option<Quantity>,
-    /// A means to an end (a control, a raw loop): kept, and shown when everything is.
+    /// An intermediate result (a control, a raw loop): stored, and shown only if all metrics are
+    /// asked for.
     pub detail: bool,
 }
 
 impl Output {
-    /// The main output: the samples of the series without a name.
+    /// The main output: the samples of the series with the empty name.
     pub const MAIN: Output =
         Output { suffix: "", summary: "", derivation: Derivation::Series(""), quantity: None, detail: false };
 
@@ -166,7 +169,7 @@ impl Output {
         Output { suffix, summary, derivation: Derivation::Series(suffix), ..Output::MAIN }
     }
 
-    /// Taken from the series of this name.
+    /// With the samples of the series of this name instead.
     pub const fn series(self, of: &'static str) -> Output {
         Output { derivation: Derivation::Series(of), ..self }
     }
@@ -176,27 +179,28 @@ impl Output {
         Output { derivation: Derivation::Difference { of, minus, per: 1.0 }, ..self }
     }
 
-    /// One series minus another, divided by a constant: the operations by which they differ.
+    /// One series minus another, round by round, divided by `per`: the number of operations by
+    /// which they differ.
     pub const fn difference_per(self, of: &'static str, minus: &'static str, per: f64) -> Output {
         Output { derivation: Derivation::Difference { of, minus, per }, ..self }
     }
 
-    /// One series over another, round by round.
+    /// One series divided by another, round by round.
     pub const fn ratio(self, of: &'static str, to: &'static str) -> Output {
         Output { derivation: Derivation::Ratio { of, to }, ..self }
     }
 
-    /// A series times the fact of this key.
+    /// A series times the fact with this key.
     pub const fn scaled(self, of: &'static str, by: &'static str) -> Output {
         Output { derivation: Derivation::Scaled { of, by }, ..self }
     }
 
-    /// Of another quantity than the benchmark's.
+    /// With another quantity than the benchmark's.
     pub const fn quantity(self, quantity: Quantity) -> Output {
         Output { quantity: Some(quantity), ..self }
     }
 
-    /// A control or a raw loop: kept, and left out of large tables.
+    /// As an intermediate result: a control or a raw loop, left out of large tables.
     pub const fn detail(self) -> Output {
         Output { detail: true, ..self }
     }
@@ -217,11 +221,11 @@ pub enum Derivation<S> {
         /// The divisor.
         per: f64,
     },
-    /// Round by round, one series over another: operations at once, a slow-down.
+    /// Round by round, one series divided by another: parallelism, a slow-down.
     Ratio {
-        /// The one above the line.
+        /// The numerator.
         of: S,
-        /// The one below.
+        /// The denominator.
         to: S,
     },
     /// A series times a number that the worker states as a fact (modelled bytes per program byte).
@@ -247,36 +251,36 @@ impl Derivation<&'static str> {
     }
 }
 
-/// As what a benchmark may run N times at once.
+/// Whether N instances of a benchmark may run at once, as processes or as threads.
 #[derive(Clone, Copy, Debug)]
 pub struct Scaling {
-    /// As processes.
+    /// N processes.
     pub processes: bool,
-    /// As threads of one process.
+    /// N threads of one process.
     pub threads: bool,
-    /// Why not, where one of them is missing.
+    /// Why one of them is not allowed.
     pub why: &'static str,
 }
 
 impl Scaling {
-    /// As processes and as threads.
+    /// Processes and threads.
     pub const BOTH: Scaling = Scaling { processes: true, threads: true, why: "" };
 
-    /// As processes only.
+    /// Only processes.
     pub const fn processes(why: &'static str) -> Scaling {
         Scaling { processes: true, threads: false, why }
     }
 
-    /// Alone only.
+    /// A single instance only.
     pub const fn alone(why: &'static str) -> Scaling {
         Scaling { processes: false, threads: false, why }
     }
 }
 
-/// Something that a benchmark cannot do without; checked in the worker, which says what is missing.
+/// Something that a benchmark requires. The worker checks it and reports what is missing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Need {
-    /// At least so many CPUs allowed.
+    /// At least this number of allowed CPUs.
     Cpus(u32),
     /// A directory to write in.
     WorkDir,
@@ -291,7 +295,7 @@ pub enum Need {
     Program(&'static str),
     /// A device or any other file at this path.
     File(&'static str),
-    /// The superuser.
+    /// Superuser privileges.
     Root,
     /// A kernel of this name (`Linux`).
     System(&'static str),
@@ -300,7 +304,7 @@ pub enum Need {
 }
 
 impl Need {
-    /// Whether it is a directory to write in, with these parameters.
+    /// Whether it is a directory to write in when the benchmark runs with these parameters.
     pub fn is_work_dir(&self, params: &Params) -> bool {
         match self {
             Need::WorkDir => true,
@@ -310,14 +314,14 @@ impl Need {
     }
 }
 
-/// Which disturbances make a sample worthless, and which are part of what is measured.
+/// Which disturbances invalidate a sample, and which are part of what is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Interference {
-    /// Runs on one CPU without blocking: whatever takes the CPU away spoils the sample.
+    /// Runs on one CPU without blocking: losing the CPU invalidates the sample.
     Cpu,
     /// As `Cpu`, but page faults are the subject.
     Faults,
-    /// Blocks by nature: switches belong to it.
+    /// Blocks by nature: context switches are part of the operation.
     Blocking,
     /// Creates processes or threads: switches and faults belong to it; time that nobody of the
     /// family had spoils it.
@@ -342,7 +346,7 @@ impl Interference {
         Labels::of(&[Label::Clock, Label::Overlap])
     }
 
-    /// In words, for `explain`.
+    /// A description for `groma explain`.
     pub const fn meaning(self) -> &'static str {
         match self {
             Interference::Cpu => "runs without blocking; a sample during which the CPU was taken away is dropped",
@@ -357,11 +361,11 @@ impl Interference {
     }
 }
 
-/// How much a run spends.
+/// How much time a run spends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
 pub enum Profile {
-    /// About 10 s for the default set; never a basis for a decision.
+    /// About 10 s for the default set; too imprecise to base a decision on.
     Quick,
     /// About 60 s for the default set.
     Standard,
@@ -370,7 +374,7 @@ pub enum Profile {
 }
 
 impl Profile {
-    /// The tier of a run with this profile; `--full` raises it to [`Tier::Full`].
+    /// The tier of a run with this profile. `--full` raises it to [`Tier::Full`].
     pub const fn tier(self) -> Tier {
         match self {
             Profile::Quick => Tier::Quick,

@@ -1,4 +1,4 @@
-//! One round of one metric, as the supervisor orders it and as the worker answers.
+//! Jobs and their results: what the supervisor sends a worker for a round, and the answer.
 
 use crate::{Fact, Params, Placement, Proof, Remark, Series, State};
 
@@ -24,7 +24,7 @@ pub struct Host {
     /// The clock's step: the mode of its increments, in nanoseconds
     /// (docs/methods/timing.md#clock-resolution).
     pub clock_step_ns: f64,
-    /// The median cost of two clock reads back to back, in nanoseconds.
+    /// The median cost of a clock read, from consecutive reads, in nanoseconds.
     pub clock_cost_ns: f64,
     /// The scheduler's time slice: the median uninterrupted run of two spinners on one CPU, in
     /// nanoseconds.
@@ -33,17 +33,17 @@ pub struct Host {
     /// Whether the time slice is the 4 ms fallback instead of a measurement.
     #[cfg_attr(feature = "serde", serde(rename = "quantum_assumed"))]
     pub timeslice_assumed: bool,
-    /// The chosen length of a single worker's interval, in nanoseconds.
+    /// The length of an interval of a worker that runs alone, in nanoseconds.
     pub interval_ns: f64,
     /// The largest error of the proportionality check at that length, as a fraction; `None` when it
     /// was not measured.
     pub proportionality: Option<f64>,
-    /// Ticks per second of the cycle counter when it may be used to cross-check the clock.
+    /// Ticks per second of the cycle counter, if it may be used to cross-check the clock.
     pub counter_hz: Option<f64>,
 }
 
 impl Host {
-    /// The error of the proportionality check that is accepted, as a fraction.
+    /// The largest accepted error of the proportionality check, as a fraction.
     pub const PROPORTIONALITY_LIMIT: f64 = 0.001;
 
     /// Whether time was shown to be proportional to work at the chosen interval.
@@ -51,7 +51,7 @@ impl Host {
         self.proportionality.is_some_and(|error| error <= Host::PROPORTIONALITY_LIMIT)
     }
 
-    /// Nothing is known yet: what the preflight's own job is given.
+    /// Nothing is known: the value in the preflight's own job.
     pub const UNKNOWN: Host = Host {
         clock_step_ns: 0.0,
         clock_cost_ns: 0.0,
@@ -63,24 +63,24 @@ impl Host {
     };
 }
 
-/// A `groma serve` on another machine, as the other side of network benchmarks.
+/// A `groma serve` on another machine, which runs the peers of network benchmarks.
 #[derive(Clone, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Remote {
     /// Where it listens.
     pub address: std::net::SocketAddr,
-    /// What it wants to hear before it does anything; may be empty.
+    /// The token that both sides must have; may be empty.
     pub token: String,
 }
 
 impl std::fmt::Debug for Remote {
-    /// Without the token: this may be printed.
+    /// Omits the token, because this may be printed.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Remote({})", self.address)
     }
 }
 
-/// One round of one metric: everything a worker needs to know.
+/// Everything that a worker has to know for one round of one point.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Job {
@@ -93,26 +93,26 @@ pub struct Job {
     /// The CPUs that `placement` stands for here, one a side or member; empty: not pinned, or
     /// pinned where it starts.
     pub cpus: Vec<u32>,
-    /// Members of the worker group.
+    /// The number of members of the worker group.
     pub workers: u32,
     /// What the members are.
     pub worker_kind: WorkerKind,
     /// Which round this is, from 0.
     pub round: u32,
-    /// The seed of everything random in the round.
+    /// The seed of all random choices in the round.
     pub seed: u64,
-    /// Intervals wanted.
+    /// The number of intervals to take.
     pub intervals: u32,
     /// The longest time to spend on sampling after set-up and warm-up, in nanoseconds.
     pub time_limit_ns: u64,
     /// The shortest warm-up, in nanoseconds.
     pub warm_ns: u64,
-    /// Iterations per interval found by an earlier round of the same metric, by series.
+    /// Iterations per interval, by series, as an earlier round of the same point chose them.
     pub frozen: Vec<(String, u64)>,
-    /// The private directory that this round may write in.
+    /// The private directory in which this round may write.
     #[cfg_attr(feature = "serde", serde(with = "path"))]
     pub work_dir: Option<std::path::PathBuf>,
-    /// Who the other side is when it is on another machine.
+    /// The machine of the peer, if that is another one.
     pub remote: Option<Remote>,
     /// What the preflight found.
     pub host: Host,
@@ -120,7 +120,7 @@ pub struct Job {
 
 #[cfg(feature = "serde")]
 mod path {
-    //! A path is a string where it is UTF-8, and the list of its bytes where it is not.
+    //! A path is written as a string if it is UTF-8, and as a list of bytes if it is not.
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
     use std::ffi::OsString;
     use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -149,33 +149,34 @@ mod path {
     }
 }
 
-/// What a preflight found. Only the preflight's own round has one.
+/// What a preflight found. Only the preflight's own round contains one.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Preflight {
-    /// What every job is given.
+    /// What is copied into every job.
     pub host: Host,
-    /// How much of the time went to others; `None` where no CPU could be watched.
+    /// The time lost to other tasks; `None` if no CPU could be observed.
     pub noise: Option<Noise>,
 }
 
-/// How much of the time others took from tasks that spun on all CPUs at once.
+/// The time that threads spinning on all CPUs at once lost to other tasks
+/// (docs/methods/timing.md#host-noise).
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Noise {
     /// The share of the time lost in gaps of more than 5 us, from 0 to 1: the mean over CPUs.
     pub lost: f64,
-    /// The same of the CPU that lost most.
+    /// The same for the CPU that lost most.
     pub worst_cpu_lost: f64,
     /// The longest gap, in nanoseconds.
     pub longest_gap_ns: u64,
 }
 
-/// What a round brought beside its end: the one type from the sampler to the store.
+/// The results of a round: one type from the sampler to the store.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct RoundOutput {
-    /// What was sampled or stated.
+    /// The series that were sampled or stated.
     pub series: Vec<Series>,
     /// The evidence.
     pub proofs: Vec<Proof>,
@@ -184,16 +185,16 @@ pub struct RoundOutput {
     /// Remarks.
     #[cfg_attr(feature = "serde", serde(rename = "notes"))]
     pub remarks: Vec<Remark>,
-    /// The core's clock as the frequency probe saw it in this round, in hertz.
+    /// The core clock in this round as the frequency probe measured it, in hertz.
     pub core_hz: Option<f64>,
-    /// What the round found if it was the preflight's; no such round is stored.
+    /// The findings, if this is the preflight's round; that round is not stored.
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
     pub preflight: Option<Preflight>,
 }
 
 impl RoundOutput {
-    /// Adds what a further measurement of the same round brought. The faster core clock counts: a
-    /// probe that was disturbed shows a slower one.
+    /// Appends the results of a further measurement of the same round. The faster core clock is
+    /// kept, because a disturbed probe shows a slower one.
     pub fn append(&mut self, more: RoundOutput) {
         self.series.extend(more.series);
         self.proofs.extend(more.proofs);
@@ -223,30 +224,30 @@ impl RoundOutput {
     }
 }
 
-/// How a round ended and what it brought.
+/// How a round ended, and its results.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct RoundResult {
-    /// `Ok`, or why there is nothing.
+    /// `Ok`, or the kind of failure.
     pub state: State,
     /// The reason, empty for `Ok`.
     pub reason: String,
-    /// The process that did it.
+    /// The process id of the worker.
     pub pid: u32,
-    /// What it brought.
+    /// The results.
     #[cfg_attr(feature = "serde", serde(flatten))]
     pub output: RoundOutput,
-    /// Wall time of the round as the supervisor saw it, in nanoseconds.
+    /// Wall time of the round as measured by the supervisor, in nanoseconds.
     pub wall_ns: u64,
 }
 
 impl RoundResult {
-    /// A round that brought nothing but its end.
+    /// A round without results.
     pub fn ended(state: State, reason: impl Into<String>) -> RoundResult {
         RoundResult { state, reason: reason.into(), pid: 0, output: RoundOutput::default(), wall_ns: 0 }
     }
 
-    /// A round that ended well with this output.
+    /// A round that ended `ok` with this output.
     pub fn ok(output: RoundOutput) -> RoundResult {
         RoundResult { output, ..RoundResult::ended(State::Ok, "") }
     }

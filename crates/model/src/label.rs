@@ -1,4 +1,7 @@
-//! What happened to a sample while it was taken: one bit each, read outside the timed region.
+//! Labels: what happened to a sample while it was taken, one bit each.
+//!
+//! They come from readings outside the timed region. docs/methods/timing.md#labels gives the
+//! thresholds.
 
 /// One thing that can happen to a sample (docs/methods/timing.md#labels).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -10,22 +13,22 @@ pub enum Label {
     Voluntary = 1 << 1,
     /// `M`: moved to another CPU.
     Migrated = 1 << 2,
-    /// `F`: page faults other than those declared.
+    /// `F`: page faults that the benchmark does not declare.
     Faulted = 1 << 3,
-    /// `S`: time went by that the thread was neither given nor queued for (steal, interrupts).
+    /// `S`: time was lost that no context switch explains (steal time, interrupts).
     Stolen = 1 << 4,
     /// `T`: two clocks disagree, or one went backwards.
     Clock = 1 << 5,
-    /// `C`: the frequency probe ran more than 1 % off: the core's frequency changed.
+    /// `C`: the frequency probe was more than 1 % off: the core frequency changed.
     Frequency = 1 << 6,
-    /// `H`: the host throttled this cgroup or stole time during the round.
+    /// `H`: steal time or throttling of this cgroup grew during the round.
     Host = 1 << 7,
-    /// `O`: not every member of the worker group was at work for the whole sample.
+    /// `O`: not all members of the worker group were working during the whole sample.
     Overlap = 1 << 8,
 }
 
 impl Label {
-    /// Every label, in the order of their letters in the design (P V M F S T C H O).
+    /// All labels, in the order in which views show their letters: P V M F S T C H O.
     pub const ALL: [Label; 9] = [
         Label::Preempted,
         Label::Voluntary,
@@ -38,7 +41,7 @@ impl Label {
         Label::Overlap,
     ];
 
-    /// The letter that records and views use.
+    /// The letter used in records and views.
     pub const fn letter(self) -> char {
         match self {
             Label::Preempted => 'P',
@@ -53,7 +56,7 @@ impl Label {
         }
     }
 
-    /// What the letter means, for help and reports.
+    /// The meaning of the letter, for help and reports.
     pub const fn meaning(self) -> &'static str {
         match self {
             Label::Preempted => "preempted",
@@ -75,10 +78,10 @@ impl Label {
 pub struct Labels(pub u16);
 
 impl Labels {
-    /// No label.
+    /// The empty set.
     pub const NONE: Labels = Labels(0);
 
-    /// The set that holds just these labels.
+    /// The set of these labels.
     pub const fn of(labels: &[Label]) -> Labels {
         let mut bits = 0;
         let mut i = 0;
@@ -104,7 +107,7 @@ impl Labels {
         self.0 & other.0 != 0
     }
 
-    /// The letters of the set, for instance `"PM"`; empty for none.
+    /// The letters of the set, for instance `"PM"`; empty for the empty set.
     pub fn letters(self) -> String {
         Label::ALL.into_iter().filter(|&l| self.has(l)).map(Label::letter).collect()
     }

@@ -36,7 +36,7 @@ pub use state::State;
 pub use text::{is_plain, plain, plain_json, plain_lines};
 pub use verdict::{Flag, Reason};
 
-/// The version of everything that is written: store rows and NDJSON lines carry it.
+/// The version of all output formats; store rows and NDJSON lines contain it.
 ///
-/// It grows when a field changes its meaning or goes away; a new field alone does not change it.
+/// It grows when a field is removed or changes its meaning, but not when one is added.
 pub const SCHEMA: u32 = 1;

@@ -1,4 +1,4 @@
-//! The parameters of a metric: their declaration, their values, and the one parser of sizes.
+//! The parameters of a metric: their declaration, their values, and the only parser of sizes.
 //!
 //! Every size that a person types goes through [`parse_size`]; lmbench's `1g` that meant one byte
 //! (inventory H18) cannot come back.
@@ -8,13 +8,13 @@ use std::fmt;
 /// How the text of a parameter is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ParamKind {
-    /// Bytes: `4096`, `64K`, `1M`, `2GiB`. Taken as memory, see [`Memory::UNDECLARED`].
+    /// Bytes: `4096`, `64K`, `1M`, `2GiB`. They count as memory, see [`Memory::UNDECLARED`].
     Size,
-    /// Bytes, and what they take.
+    /// Bytes, and the memory that they take.
     SizeOf(Memory),
-    /// A plain count that takes no memory: `16`.
+    /// A count of things that take no memory: `16`.
     Count,
-    /// A plain count, and what each of the things counted takes.
+    /// A count, and the memory that each of the things takes.
     CountOf(Memory),
     /// One of these words.
     Word(&'static [&'static str]),
@@ -22,19 +22,19 @@ pub enum ParamKind {
     Text,
 }
 
-/// What a benchmark takes for the value of a parameter.
+/// The memory or disk space that a benchmark needs for the value of a parameter.
 ///
-/// The harness adds this up over the parameters of a job and compares it with the memory, or the
-/// disk space, that can be had, before anything is set up. Factors are bytes for each byte of a
-/// size, or for each thing counted, and are rounded up: the check is there to keep a host alive,
-/// not to predict a footprint.
+/// Before anything is set up, the harness adds this up over the parameters of a job and compares
+/// the sum with the available memory and disk space. Factors are bytes for each byte of a size, or
+/// for each thing counted. They are rounded up: the check keeps a host alive, it does not predict a
+/// footprint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Memory {
-    /// So many bytes in every side of every member of the worker group.
+    /// This number of bytes in each task of each member of the worker group.
     PerSide(u64),
-    /// So many bytes in every member: there is one side, or the sides share them.
+    /// This number of bytes in each member, which has one task or whose tasks share them.
     PerMember(u64),
-    /// As `PerMember`, times the value of the parameter of that name.
+    /// As `PerMember`, multiplied by the value of the parameter of that name.
     Times(u64, &'static str),
     /// Files in the work directory.
     Files {
@@ -42,16 +42,16 @@ pub enum Memory {
         copies: u64,
         /// Bytes of memory of one member: buffers, mappings of the file.
         buffers: u64,
-        /// The parameter and its word with which the files are kept in memory instead.
+        /// The parameter and its word that keep the files in memory instead.
         in_memory: Option<(&'static str, &'static str)>,
-        /// The parameter and its word with which all members use the same files.
+        /// The parameter and its word that make all members use the same files.
         shared: Option<(&'static str, &'static str)>,
     },
 }
 
 impl Memory {
-    /// What a task takes that sleeps or spins: as a thread its stack of 128 KiB and that of the
-    /// kernel, as a forked process page tables and pages of its own.
+    /// The bytes of a task that only sleeps or spins: for a thread its stack of 128 KiB and its
+    /// kernel stack, for a forked process its page tables and private pages.
     pub const TASK: u64 = 256 << 10;
 
     /// What a size takes whose author did not say: a buffer to send from and one to receive into,
@@ -78,8 +78,9 @@ pub enum Tier {
 
 /// A parameter as a descriptor declares it, with the tier of each value.
 ///
-/// The tier of a value is the lowest whose list holds it. A run measures the values of its own tier
-/// and of those below: sizes and counts in ascending order, words in the order of their declaration.
+/// The tier of a value is the lowest whose list contains it. A run measures the values of its own
+/// tier and of those below: sizes and counts in ascending order, words in the order of their
+/// declaration.
 ///
 /// ```
 /// use groma_model::{Param, Tier};
@@ -91,9 +92,9 @@ pub enum Tier {
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Param {
-    /// Its name, as typed in `--param name=value`.
+    /// Its name, as in `--param name=value`.
     pub name: &'static str,
-    /// What it is, in half a line.
+    /// What it is, in half a line, for help and tables.
     pub help: &'static str,
     /// How its values are read.
     pub kind: ParamKind,
@@ -163,7 +164,8 @@ impl Params {
     }
 }
 
-/// `size=65536 kind=read`: the exact values, as the worker protocol and the store's key need them.
+/// Writes `size=65536 kind=read`: the exact values, as the worker protocol and the key of the store
+/// need them.
 impl fmt::Display for Params {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (i, (name, value)) in self.0.iter().enumerate() {
@@ -178,7 +180,7 @@ impl fmt::Display for Params {
 
 #[cfg(feature = "serde")]
 mod as_map {
-    //! Parameters are an object in JSON, in their declared order.
+    //! In JSON, parameters are an object, in their declared order.
     use super::{Params, Value};
     use serde::de::{MapAccess, Visitor};
     use serde::ser::SerializeMap;
@@ -221,7 +223,7 @@ impl ParamKind {
         matches!(self, ParamKind::Size | ParamKind::SizeOf(_))
     }
 
-    /// What a value takes; `None` where it is declared to take nothing.
+    /// The memory that a value takes; `None` if it takes none.
     pub const fn memory(self) -> Option<Memory> {
         match self {
             ParamKind::Size => Some(Memory::UNDECLARED),
@@ -259,7 +261,8 @@ impl Param {
     /// The memory or disk space that each byte of the size, or each thing counted, takes.
     ///
     /// # Panics
-    /// In a word or a text, which take none: a compile error in a descriptor.
+    /// If the parameter is a word or a text, which take none. In a descriptor this is a compile
+    /// error.
     pub const fn takes(mut self, memory: Memory) -> Param {
         self.kind = match self.kind {
             ParamKind::Size | ParamKind::SizeOf(_) => ParamKind::SizeOf(memory),
@@ -293,8 +296,8 @@ impl Param {
         self
     }
 
-    /// The values that a run of this tier measures, in order; for [`Tier::Named`] all that are
-    /// declared.
+    /// The values that a run of this tier measures, in order. For [`Tier::Named`], all declared
+    /// values.
     pub fn values(&self, tier: Tier) -> Vec<&'static str> {
         let lists = [(Tier::Quick, self.quick), (Tier::Standard, self.standard), (Tier::Full, self.full)];
         if let ParamKind::Word(words) = self.kind {
@@ -302,7 +305,7 @@ impl Param {
         }
         let within = lists.iter().filter(|(of, _)| *of <= tier);
         let mut values: Vec<&str> = within.flat_map(|(_, values)| values.iter().copied()).collect();
-        // What is no number stays where it is; `check` refuses it.
+        // A text that is not a number sorts as 0; `check` refuses it.
         values.sort_by_key(|text| match self.parse(text) {
             Ok(Value::Int(n)) => n,
             _ => 0,
@@ -311,7 +314,7 @@ impl Param {
         values
     }
 
-    /// Whether the declaration is sound.
+    /// Checks the declaration.
     ///
     /// # Errors
     /// Says what is wrong: a listed value that cannot be read, or no value for a standard run.
@@ -322,12 +325,12 @@ impl Param {
         self.usual().map(|_| ()).ok_or_else(|| "a standard run has no value".to_owned())
     }
 
-    /// The value of a round that names none: the first of a standard run.
+    /// The default value: the first that a standard run measures.
     pub fn usual(&self) -> Option<&'static str> {
         self.values(Tier::Standard).first().copied()
     }
 
-    /// The smallest run that measures this value; [`Tier::Named`] for one that no list has.
+    /// The smallest run that measures this value; [`Tier::Named`] if it is in no list.
     pub fn tier(&self, value: &Value) -> Tier {
         match (self.kind, value) {
             (ParamKind::Word(_) | ParamKind::Text, Value::Word(text)) => self.tier_of_text(text),
@@ -343,7 +346,7 @@ impl Param {
         self.tier_where(|listed| listed == text).unwrap_or(unlisted)
     }
 
-    /// The tier of the list that holds such a value.
+    /// The tier of the first list with a matching value.
     fn tier_where(&self, mut is: impl FnMut(&str) -> bool) -> Option<Tier> {
         let lists = [
             (Tier::Quick, self.quick),
@@ -354,10 +357,10 @@ impl Param {
         lists.iter().find(|(_, values)| values.iter().any(|text| is(text))).map(|(tier, _)| *tier)
     }
 
-    /// Reads one value as typed.
+    /// Reads one value as the user typed it.
     ///
     /// # Errors
-    /// Says what was expected, without naming the parameter: the caller knows it.
+    /// Says what was expected. The caller adds the name of the parameter.
     pub fn parse(&self, text: &str) -> Result<Value, String> {
         match self.kind {
             ParamKind::Size | ParamKind::SizeOf(_) => parse_size(text).map(Value::Int),
@@ -375,7 +378,7 @@ impl Param {
         }
     }
 
-    /// The text of a value as people read it: sizes with their binary unit.
+    /// The text of a value for people: sizes with a binary unit.
     pub fn show(&self, value: &Value) -> String {
         match (self.kind, value) {
             (kind, Value::Int(n)) if kind.is_size() => size_text(*n),
@@ -411,7 +414,7 @@ pub fn parse_size(text: &str) -> Result<u64, String> {
     // number.
     let mut digits: Vec<u8> = fraction.trim_end_matches('0').bytes().map(|b| b - b'0').collect();
     let odd = || format!("'{text}' is not a whole number of bytes");
-    // The last of n digits is not 0, so that fewer than n doublings cannot make the fraction whole.
+    // The last of the n digits is not 0, so fewer than n doublings cannot make the fraction whole.
     if digits.len() > shift {
         return Err(odd());
     }
@@ -424,7 +427,7 @@ pub fn parse_size(text: &str) -> Result<u64, String> {
     if digits.iter().any(|d| *d != 0) { Err(odd()) } else { Ok(bytes) }
 }
 
-/// Doubles a decimal fraction, given by its digits; returns what was carried out of it.
+/// Doubles a decimal fraction, given by its digits, and returns the carry.
 fn double(fraction: &mut [u8]) -> u64 {
     let mut carry = 0;
     for digit in fraction.iter_mut().rev() {
@@ -542,7 +545,7 @@ mod tests {
         for kind in [ParamKind::Count, ParamKind::Word(&["a"]), ParamKind::Text] {
             assert_eq!(memory(kind), None, "{kind:?}");
         }
-        // A thread has a stack of 128 KiB and one in the kernel; nothing takes many times that.
+        // A thread has a stack of 128 KiB and a kernel stack; no task needs many times that.
         const { assert!(Memory::TASK > 128 << 10 && Memory::TASK < 1 << 20) };
     }
 }

@@ -1,4 +1,4 @@
-//! Where the sides of a metric run. Placement is part of a metric's identity.
+//! Placement: the CPUs on which the tasks of a point run. It is part of the point's identity.
 
 use std::fmt;
 use std::str::FromStr;
@@ -13,9 +13,9 @@ use std::str::FromStr;
 pub enum Placement {
     /// One task, pinned to the CPU that it started on.
     Pinned,
-    /// Both sides on one CPU.
+    /// Both tasks on one CPU.
     SameCpu,
-    /// On two hardware threads of one core.
+    /// On two sibling threads of one core.
     Smt,
     /// On two cores that share the last-level cache.
     SameLlc,
@@ -23,31 +23,31 @@ pub enum Placement {
     CrossLlc,
     /// On two NUMA nodes.
     CrossNode,
-    /// Where the scheduler likes: what applications get.
+    /// Not pinned: the scheduler decides, as for most applications.
     Free,
-    /// The other side on another machine: a `groma serve` there.
+    /// The peer on another machine, in a `groma serve` there.
     Remote,
     /// A worker group, nearest CPUs first.
     Compact,
     /// A worker group, farthest CPUs first (package, then cache, then core, then SMT).
     Spread,
-    /// A worker group on exactly these CPUs, round and round.
+    /// A worker group on exactly these CPUs, in turn.
     List(Vec<u32>),
-    /// On a CPU of one NUMA node, in the memory of one, which may be the same.
+    /// On a CPU of one NUMA node, with memory of one that may be the same or another.
     Nodes {
-        /// The node whose CPU works.
+        /// The node of the CPU.
         cpu: u32,
-        /// The node whose memory it works in.
+        /// The node of the memory.
         memory: u32,
     },
-    /// Each pair of CPUs, a point for every one.
+    /// Each pair of CPUs, with a point for every pair.
     EveryPair,
-    /// Each node with CPUs and each node with memory, a point for every two.
+    /// Each node with CPUs combined with each node with memory, with a point for every combination.
     EveryNodePair,
 }
 
 impl Placement {
-    /// The two-sided placements that a topology may or may not offer.
+    /// The placements of two tasks that a topology may or may not offer.
     pub const TWO_SIDED: [Placement; 6] = [
         Placement::SameCpu,
         Placement::Smt,
@@ -123,7 +123,7 @@ impl FromStr for Placement {
     }
 }
 
-/// `node0-node1`.
+/// Reads `node0-node1`.
 fn nodes(text: &str) -> Option<Placement> {
     let (cpu, memory) = text.strip_prefix("node")?.split_once("-node")?;
     Some(Placement::Nodes { cpu: cpu.parse().ok()?, memory: memory.parse().ok()? })

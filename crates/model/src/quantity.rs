@@ -1,4 +1,4 @@
-//! What a number is a number of.
+//! Quantities, units, and the direction that is an improvement.
 
 /// The physical kind of a metric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -6,7 +6,7 @@
 pub enum Quantity {
     /// Time for one operation.
     Latency,
-    /// Time for each gigabyte (decimal: 10^9 bytes) that is moved.
+    /// Time per gigabyte moved (decimal: 10^9 bytes).
     #[cfg_attr(feature = "serde", serde(rename = "time_per_gigabyte"))]
     TimePerGigabyte,
     /// Bytes per second (decimal: 1 GB/s = 10^9 B/s).
@@ -17,11 +17,11 @@ pub enum Quantity {
     Count,
     /// Bytes (binary multiples when printed: 64 KiB).
     Size,
-    /// A quotient of two like numbers.
+    /// A quotient of two values with the same unit.
     Ratio,
 }
 
-/// The SI unit that a value is stored in; views scale it for people.
+/// The SI unit in which values are stored. Views choose readable multiples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Unit {
@@ -53,12 +53,12 @@ pub enum Better {
     Lower,
     /// A larger value is better.
     Higher,
-    /// Neither: the value describes, it does not rank (a clock step, a cache size).
+    /// Neither: the value describes something but does not rank it (a clock step, a cache size).
     Neither,
 }
 
 impl Quantity {
-    /// The unit that values of this quantity are stored in.
+    /// The unit in which values of this quantity are stored.
     pub const fn unit(self) -> Unit {
         match self {
             Quantity::Latency => Unit::Seconds,

@@ -9,13 +9,13 @@ use crate::{
     Unit, WorkerKind,
 };
 
-/// One thing known about the machine or a round, and where it was read.
+/// A fact about the machine or a round.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Fact {
     /// Dotted: `kernel.release`, `cpu.l1d.size`, `fork.rss`.
     pub key: String,
-    /// Its value as text; sizes in bytes.
+    /// Its value as text. Sizes are in bytes.
     pub value: String,
 }
 
@@ -25,7 +25,7 @@ impl Fact {
         Fact { key: key.into(), value: value.to_string() }
     }
 
-    /// The value of the fact with this key among some.
+    /// The value of the first of these facts with this key.
     pub(crate) fn find<'a>(facts: &'a [Fact], key: &str) -> Option<&'a str> {
         facts.iter().find(|f| f.key == key).map(|f| f.value.as_str())
     }
@@ -51,7 +51,7 @@ impl Machine {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
 pub enum NoiseVerdict {
-    /// Less than 0.5 % of the time lost.
+    /// Lost less than 0.5 % of the time.
     Quiet,
     /// Less than 3 %.
     Fine,
@@ -62,7 +62,7 @@ pub enum NoiseVerdict {
 }
 
 impl NoiseVerdict {
-    /// The verdict for a share of time lost in gaps of more than 5 us, as a fraction.
+    /// The verdict for the share of time lost in gaps of more than 5 us, as a fraction.
     pub fn of_lost(share: f64) -> NoiseVerdict {
         match share {
             s if s < 0.005 => NoiseVerdict::Quiet,
@@ -83,21 +83,22 @@ impl NoiseVerdict {
     }
 }
 
-/// One metric that a point reports, described so that its rounds outlive the benchmark's removal.
+/// A metric that a point reports, described completely, so that stored rounds remain readable after
+/// the benchmark is removed.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Metric {
-    /// `ipc.pipe_rtt` or, for a further output, `ctx.switch.net`.
+    /// `ipc.pipe_rtt`, or for a further output `ctx.switch.net`.
     pub id: String,
     /// What it measures, in one line.
     pub summary: String,
-    /// What it is.
+    /// Its quantity.
     pub quantity: Quantity,
     /// Which direction is an improvement.
     pub better: Better,
-    /// How it comes from the series of a round.
+    /// How it is computed from the series of a round.
     pub derivation: Derivation<String>,
-    /// A means to an end: kept, and shown when everything is.
+    /// An intermediate result: stored, and shown only if all metrics are asked for.
     #[cfg_attr(feature = "serde", serde(default))]
     pub detail: bool,
 }
@@ -113,7 +114,7 @@ pub struct Point {
     pub version: u32,
     /// Its parameters.
     pub params: Params,
-    /// Its parameters as people read them (`size=64 KiB`).
+    /// Its parameters for people (`size=64 KiB`).
     pub params_text: String,
     /// Where it runs.
     pub placement: Placement,
@@ -126,15 +127,15 @@ pub struct Point {
     pub timing: Timing,
     /// The labels that drop a sample.
     pub drops: Labels,
-    /// The relative half-width at which it is precise enough.
+    /// The relative half-width of the confidence interval at which it is precise enough.
     #[cfg_attr(feature = "serde", serde(rename = "width"))]
     pub target_half_width: f64,
-    /// What it reports.
+    /// The metrics that it reports.
     pub metrics: Vec<Metric>,
 }
 
 impl Point {
-    /// `ipc.pipe_rtt size=1 placement=same-cpu`: how messages name it.
+    /// Its name in messages: `ipc.pipe_rtt size=1 placement=same-cpu`.
     pub fn name(&self) -> String {
         let mut name = self.bench.clone();
         if !self.params_text.is_empty() {
@@ -157,11 +158,11 @@ impl Point {
 pub struct Round {
     /// Which round, from 0.
     pub round: u32,
-    /// How it ended and what it brought.
+    /// How it ended, and its results.
     pub result: RoundResult,
 }
 
-/// What statistics make of the rounds of one metric; the `metric` line of NDJSON (docs/records.md).
+/// The summary of all rounds of one metric; the `metric` line of NDJSON (docs/records.md#metric).
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Record {
@@ -173,7 +174,7 @@ pub struct Record {
     pub summary: String,
     /// Its parameters.
     pub params: Params,
-    /// Its parameters as people read them.
+    /// Its parameters for people.
     pub params_text: String,
     /// Where it ran.
     pub placement: Placement,
@@ -184,17 +185,18 @@ pub struct Record {
     pub worker_kind: WorkerKind,
     /// How it ended.
     pub state: State,
-    /// Why, when not `ok`.
+    /// Why it is not `ok`.
     pub reason: String,
-    /// What it is.
+    /// Its quantity.
     pub quantity: Quantity,
-    /// The SI unit of all values here.
+    /// The SI unit of all values in this record.
     pub unit: Unit,
     /// Which direction is an improvement.
     pub better: Better,
     /// How it was timed.
     pub timing: Timing,
-    /// A means to an end (a control, a raw loop): views leave it out unless asked for everything.
+    /// An intermediate result (a control, a raw loop): views omit it unless all metrics are asked
+    /// for.
     #[cfg_attr(feature = "serde", serde(default))]
     pub detail: bool,
     /// The headline: the median over rounds of the median (for constants of the hardware: the 10th
@@ -203,9 +205,9 @@ pub struct Record {
     /// The conservative 95 % order-statistic interval of the headline over rounds; `None` below 6
     /// rounds.
     pub ci: Option<[f64; 2]>,
-    /// The interpolated one, for display.
+    /// The interpolated confidence interval, for display.
     pub ci_display: Option<[f64; 2]>,
-    /// Quantiles over all samples as they came; `None` where there are too few for the quantile.
+    /// A quantile of all samples, clean or not; `None` if there are too few samples for it.
     pub p10: Option<f64>,
     /// See `p10`.
     pub p50: Option<f64>,
@@ -215,20 +217,21 @@ pub struct Record {
     pub p99: Option<f64>,
     /// The largest sample.
     pub max: Option<f64>,
-    /// Mean over median of all samples: how much the run was disturbed although the headline holds.
+    /// The mean of all samples divided by their median: how much the run was disturbed, although
+    /// the headline is not affected.
     pub interference: Option<f64>,
     /// The headline in cycles of the core's clock, where it is a latency and the clock was seen
     /// beside it.
     pub cycles: Option<f64>,
-    /// Rounds that brought a value.
+    /// The number of rounds with a value.
     pub rounds: u32,
-    /// Samples taken.
+    /// The number of samples taken.
     pub samples: u64,
-    /// Samples without a label that drops them.
+    /// The number of clean samples: those without a label that drops them.
     pub clean: u64,
     /// How often each label was set, by letter.
     pub labels: LabelCounts,
-    /// The evidence; where rounds differ, the worst.
+    /// The evidence; if rounds differ, the worst.
     pub proofs: Vec<Proof>,
     /// The value of each round, in order.
     pub round_values: Vec<f64>,
@@ -238,7 +241,7 @@ pub struct Record {
     pub flags: Vec<String>,
     /// Facts that all rounds agree on, and remarks.
     pub facts: Vec<Fact>,
-    /// The raw samples of each round, when asked for.
+    /// The raw samples of each round, if asked for.
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
     pub round_samples: Option<Vec<Round>>,
 }
@@ -254,7 +257,7 @@ impl Record {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LabelCounts(pub Vec<(char, u64)>);
 
-/// The head of a run; the `run` line of NDJSON.
+/// The head of a run; the `run` line of NDJSON (docs/records.md#run).
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct RunHeader {
@@ -264,50 +267,51 @@ pub struct RunHeader {
     pub run: String,
     /// When it started, RFC 3339 in UTC.
     pub started: String,
-    /// groma's version.
+    /// The version of groma.
     pub groma: String,
-    /// How groma was built: target, profile, compiler, static or not.
+    /// How groma was built: target, profile, compiler, static or dynamic.
     pub build: String,
-    /// The command line after the program's name.
+    /// The command line without the program's name.
     pub args: Vec<String>,
     /// The seed of every random choice.
     pub seed: u64,
-    /// How much it may spend.
+    /// How much time it may spend.
     pub profile: Profile,
     /// The time budget in seconds.
     pub budget_s: f64,
-    /// What the machine is.
+    /// The facts about the machine.
     pub environment: Machine,
-    /// What the preflight found about clock and scheduler.
+    /// What the preflight measured of clock and scheduler.
     pub host: Host,
-    /// How disturbed the host was before the run; `None` when the gauge could not run.
+    /// How disturbed the host was before the run; `None` if that could not be measured.
     pub noise: Option<NoiseVerdict>,
-    /// The share of time lost that the verdict rests on.
+    /// The share of time lost, on which the verdict is based.
     pub noise_lost: Option<f64>,
     /// Remarks of the preflight.
     #[cfg_attr(feature = "serde", serde(default, rename = "notes", skip_serializing_if = "Vec::is_empty"))]
     pub remarks: Vec<Remark>,
 }
 
-/// The end of a run; the `end` line of NDJSON.
+/// The end of a run; the `end` line of NDJSON (docs/records.md#end).
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct End {
-    /// Metrics by state, in the order of [`State::ALL`], states that do not occur left out.
+    /// The number of metrics by state, in the order of [`State::ALL`], without states that do not
+    /// occur.
     pub states: StateCounts,
     /// Wall time of the run in seconds.
     pub wall_s: f64,
-    /// Whether it was ended from outside (Ctrl-C, SIGTERM).
+    /// Whether it was interrupted (Ctrl-C, SIGTERM).
     pub interrupted: bool,
 }
 
-/// Metrics by state.
+/// The number of metrics by state.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StateCounts(pub Vec<(State, u64)>);
 
 #[cfg(feature = "serde")]
 mod as_maps {
-    //! Counts are objects in JSON: `{"P": 3}`, `{"ok": 120, "noisy": 2}`.
+    //! In JSON, counts are objects: `{"P": 3}`, `{"ok": 120, "noisy": 2}`.
     use super::{LabelCounts, StateCounts};
     use crate::State;
     use serde::{Deserialize, Deserializer, Serialize, Serializer};

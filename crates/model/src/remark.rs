@@ -1,21 +1,22 @@
-//! What a round or a preflight has to say beside its numbers.
+//! Remarks: what a round or a preflight reports besides numbers.
 
 use std::fmt;
 
-/// How the text of a [`Remark::Unresolved`] begins, after the output that it is about.
+/// How the text of a [`Remark::Unresolved`] begins, after the name of the output.
 const CANNOT_TELL: &str = "cannot tell: ";
 
-/// One remark, typed where something is decided by it.
+/// A remark. It has a variant of its own if code depends on it.
 ///
-/// In records and in the store a remark is its text, as people read it. Reading a text gives the
-/// variant that writes exactly this text, and [`Remark::Note`] for every other.
+/// Records and the store contain remarks as text. Parsing a text gives the variant that prints
+/// exactly this text, or [`Remark::Note`] if there is none.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Remark {
-    /// The warm-up reached its limit before the values were steady.
+    /// The warm-up reached its time limit before the values were steady.
     Unsteady,
-    /// The intervals of a worker group were shorter than the rule for its size wants.
+    /// The intervals of a worker group were shorter than the rule for its size requires
+    /// (docs/methods/timing.md#intervals-of-a-worker-group).
     ShortInterval,
-    /// Too few samples were clean, so the interval was halved and the round repeated.
+    /// Too few samples were clean, so the sampler halved the interval and sampled again.
     IntervalHalved {
         /// Samples without a label that drops them.
         clean: usize,
@@ -28,33 +29,33 @@ pub enum Remark {
         /// The share of the time in which a member had a CPU, in percent.
         percent: u32,
     },
-    /// The cycle counter does not cross-check the clock.
+    /// The cycle counter is not used to cross-check the clock.
     CounterUnused {
         /// Why not.
         reason: String,
     },
-    /// The benchmark left processes behind, which the worker ended.
+    /// The benchmark left processes behind, and the worker ended them.
     LeftProcesses {
-        /// Those that had ended by themselves.
+        /// The number that had already ended.
         ended: usize,
-        /// Those that were still running.
+        /// The number that were still running.
         running: usize,
-        /// Those that could not be ended.
+        /// The number that could not be ended.
         remaining: usize,
     },
     /// An output has no value in this round.
     Unresolved {
-        /// The suffix of the output; empty for all that have no reason of their own.
+        /// The suffix of the output; empty for all outputs that have no reason of their own.
         output: String,
-        /// Why there is none.
+        /// Why it has none.
         reason: String,
     },
-    /// Anything else, for people only.
+    /// Any other text, for people only.
     Note(String),
 }
 
 impl Remark {
-    /// The word with which a record is flagged when most of its rounds have this remark.
+    /// The flag that a record gets if most of its rounds have this remark.
     pub const fn flag(&self) -> Option<&'static str> {
         match self {
             Remark::Unsteady => Some("unsteady"),
@@ -63,7 +64,7 @@ impl Remark {
         }
     }
 
-    /// The free text in the remark, which may quote what a user typed.
+    /// The free text in the remark, which may quote user input.
     pub fn text_mut(&mut self) -> Option<&mut String> {
         match self {
             Remark::CounterUnused { reason } | Remark::Unresolved { reason, .. } | Remark::Note(reason) => Some(reason),
@@ -71,7 +72,8 @@ impl Remark {
         }
     }
 
-    /// Reads the typed remarks; a text that only resembles one gives a remark with another text.
+    /// Parses the typed remarks. A text that only resembles one may give a remark that prints
+    /// another text.
     fn parse(text: &str) -> Option<Remark> {
         let typed = [Remark::Unsteady, Remark::ShortInterval];
         if let Some(remark) = typed.into_iter().find(|remark| remark.flag() == Some(text)) {
@@ -103,7 +105,8 @@ impl Remark {
         }
         let (output, reason) = text.split_once(CANNOT_TELL)?;
         let output = if output.is_empty() { "" } else { output.strip_suffix(": ")? };
-        // An output is one word; what has more is a sentence that happens to hold these words.
+        // The name of an output is one word; with more, this is a sentence that happens to contain
+        // the phrase.
         (!output.contains(char::is_whitespace))
             .then(|| Remark::Unresolved { output: output.to_owned(), reason: reason.to_owned() })
     }
@@ -194,7 +197,7 @@ mod tests {
         }
     }
 
-    /// What was not written by a typed remark stays a note, so that no text is lost or changed.
+    /// A text that no typed remark prints becomes a note, so that no text is lost or changed.
     #[test]
     fn a_text_that_only_resembles_a_remark_is_a_note() {
         for text in [

@@ -1,23 +1,23 @@
-//! What the clock said, before anybody computes with it.
+//! Samples, series and proofs: raw data, before any statistics.
 
 use crate::Labels;
 
-/// One timed interval of one member of a worker_kind: what the clock said, never the quotient.
+/// One timed interval of one member of a worker group: the times as read, never a quotient.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Sample {
-    /// The member of the worker group that took it; 0 when it works alone.
+    /// The member of the worker group that took it; 0 if it works alone.
     pub worker: u32,
-    /// The CPU that it ended on.
+    /// The CPU on which it ended.
     pub cpu: u32,
     /// Its start, in nanoseconds of the run's monotonic clock.
     pub t0_ns: u64,
-    /// The timed nanoseconds.
+    /// Its length, in nanoseconds.
     pub elapsed_ns: u64,
-    /// The iterations done in them.
+    /// The number of iterations.
     pub iters: u64,
-    /// CPU time that the thread was given in them, in nanoseconds.
+    /// The CPU time of the thread in the interval, in nanoseconds.
     pub cpu_ns: u64,
-    /// What happened meanwhile.
+    /// What happened during the interval.
     pub labels: Labels,
     /// Nanoseconds by which the whole worker group's work reached beyond this sample on the tighter
     /// side; `None` when alone. Negative means that the worker group was not complete.
@@ -35,9 +35,9 @@ pub struct Sample {
 pub struct Series {
     /// Its name; empty for the only or the main one.
     pub name: String,
-    /// Iterations per interval, frozen for the run; 1 when each operation is timed alone.
+    /// Iterations per interval, the same in the whole run; 1 if each operation is timed alone.
     pub iters: u64,
-    /// What one iteration holds: operations for a latency or a rate, bytes for a bandwidth.
+    /// The work of one iteration: operations for a latency or a rate, bytes for a bandwidth.
     pub per_iter: f64,
     /// The samples, in the order in which they were taken.
     pub samples: Vec<Sample>,
@@ -58,7 +58,7 @@ pub struct Proof {
     /// NaN.
     #[cfg_attr(feature = "serde", serde(deserialize_with = "crate::json::number"))]
     pub seen: f64,
-    /// Whether it holds; a metric with a broken proof is `failed`.
+    /// Whether it holds. A metric with a broken proof is `failed`.
     pub holds: bool,
 }
 

@@ -1,6 +1,7 @@
 //! The seven ways in which a metric can end.
 
-/// How a metric ended. Each but `Ok` carries its reason beside it (see [`crate::Record`]).
+/// How a metric ended. All but `Ok` have a reason next to them (see [`crate::Record`] and
+/// docs/methods/statistics.md#states).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
 pub enum State {
@@ -12,13 +13,13 @@ pub enum State {
     /// Not told apart from nothing: too few clean samples, a net value whose interval spans zero,
     /// or not reached.
     Unresolved,
-    /// This machine cannot do it; the reason says what is missing.
+    /// This machine cannot do it. The reason says what is missing.
     Unsupported,
-    /// The system refused it; the reason names the privilege and the errno.
+    /// The system refused it. The reason names the privilege and the errno.
     Denied,
     /// It did not end before its deadline.
     Timeout,
-    /// It went wrong, crashed, or its proof does not hold.
+    /// It failed, crashed, or a proof does not hold.
     Failed,
 }
 
@@ -40,7 +41,7 @@ impl State {
         }
     }
 
-    /// The state named by `word`, if there is one.
+    /// The state with this word.
     pub fn from_word(word: &str) -> Option<State> {
         State::ALL.into_iter().find(|s| s.word() == word)
     }

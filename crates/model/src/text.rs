@@ -2,18 +2,18 @@
 //! for the others.
 //!
 //! Names, facts, reasons and arguments come from other programs, other machines and stored files.
-//! Printed as they are, they could move the cursor, set the window's title, answer for the user, or
-//! reorder a line so that it reads as something else. Everything that shows such a text asks here,
-//! so that there is one list of what is harmful.
+//! Printed unescaped, they could move the cursor, set the window title, insert terminal input, or
+//! reorder a line so that it reads as something else. All code that shows such a text uses these
+//! functions, so that there is one list of harmful characters.
 
 use std::borrow::Cow;
 use std::fmt::Write;
 
-/// Whether a character shows itself and does nothing else.
+/// Whether a character is safe to print as it is.
 ///
-/// Not plain are the control characters of ASCII and of Latin-1 (a terminal may take U+009B for
-/// `ESC [`), the controls of the bidirectional algorithm, line and paragraph separators, and what
-/// is invisible or has no width.
+/// Not plain are the control characters of ASCII and Latin-1 (a terminal may read U+009B as
+/// `ESC [`), the controls of the bidirectional algorithm, line and paragraph separators, and
+/// invisible and zero-width characters.
 pub const fn is_plain(c: char) -> bool {
     !matches!(
         c,
@@ -45,7 +45,7 @@ pub fn plain(text: &str) -> Cow<'_, str> {
     })
 }
 
-/// As [`plain`], but line breaks stay, for a text of several lines.
+/// As [`plain`], but keeps line breaks, for text of several lines.
 pub fn plain_lines(text: &str) -> Cow<'_, str> {
     with_escapes(
         text,
@@ -57,9 +57,9 @@ pub fn plain_lines(text: &str) -> Cow<'_, str> {
     )
 }
 
-/// JSON that means the same and holds plain characters and line breaks only. JSON demands escapes
-/// below U+0020 alone; the other characters that are not plain can stand in strings only, where
-/// `\u009b` is the same string.
+/// Equivalent JSON that consists of plain characters and line breaks only. JSON itself requires
+/// escapes only below U+0020. The other characters that are not plain can occur only in strings,
+/// where an escape such as `\u009b` means the same.
 pub fn plain_json(json: &str) -> Cow<'_, str> {
     with_escapes(
         json,

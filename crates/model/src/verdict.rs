@@ -1,4 +1,4 @@
-//! Flags and reasons of a record: what statistics found out about a metric, as people read it.
+//! Flags and reasons of a record: what the statistics say about a metric, for people.
 
 use crate::Remark;
 use std::fmt;
@@ -10,12 +10,12 @@ pub enum Flag {
     /// The interval is wider than the benchmark wants: half the width wanted, relative to the
     /// value.
     Imprecise {
-        /// The half-width that was wanted, as a fraction.
+        /// The target half-width, as a fraction of the value.
         wanted: f64,
     },
-    /// Too few rounds for an interval.
+    /// Too few rounds for a confidence interval.
     FewRounds {
-        /// The number of rounds that brought a value.
+        /// The number of rounds with a value.
         rounds: usize,
     },
     /// The samples have more than one mode.
@@ -28,21 +28,22 @@ pub enum Flag {
     },
     /// Values rose or fell during the run.
     Drift {
-        /// By how much, as a fraction.
+        /// The change as a fraction.
         relative: f64,
     },
-    /// Values are multiples of the step of the clock.
+    /// Values are multiples of the clock step.
     Quantised,
-    /// A remark that most rounds made.
+    /// A remark of most rounds.
     Remarked(&'static str),
-    /// It was not shown that time is proportional to work at the interval that was chosen.
+    /// The preflight did not show that time is proportional to work at the chosen interval
+    /// (docs/methods/timing.md#proportionality-check).
     TimingUnverified,
     /// The benchmark shared its CPU with other tasks.
     Contended {
         /// The mean divided by the median.
         ratio: f64,
     },
-    /// Processes were left behind.
+    /// The benchmark left processes behind.
     LeftProcesses(Remark),
 }
 
@@ -69,24 +70,24 @@ impl fmt::Display for Flag {
 /// Why a metric did not end `ok`.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Reason {
-    /// No round was begun.
+    /// No round was started.
     NotReached,
-    /// Some rounds ended badly: the number of them, the number of all, and what the worst said.
+    /// Some rounds did not end `ok`.
     Rounds {
-        /// Rounds that ended so.
+        /// The number of rounds that ended in the same way.
         same: usize,
-        /// All rounds.
+        /// The number of all rounds.
         of: usize,
-        /// The reason that one of them gave.
+        /// The reason given by one of them.
         reason: String,
     },
     /// A round could not determine the value.
     Unresolved(Remark),
     /// No round took a sample.
     NoSamples,
-    /// The interval of a difference holds zero.
+    /// The confidence interval of a difference contains zero.
     NotDistinctFromZero,
-    /// Too few samples were undisturbed to believe in the value.
+    /// Too few samples were undisturbed to trust the value.
     TooFewClean {
         /// Undisturbed samples.
         clean: usize,
@@ -100,14 +101,14 @@ pub enum Reason {
         /// All samples.
         taken: usize,
     },
-    /// Too few rounds for an interval.
+    /// Too few rounds for a confidence interval.
     FewRounds {
-        /// The rounds that one takes.
+        /// The number of rounds required.
         needed: usize,
     },
-    /// The interval is wide: half its width, relative to the value, is beyond this fraction.
+    /// The half-width of the confidence interval exceeds a limit.
     Wide {
-        /// The limit.
+        /// The limit, as a fraction of the value.
         limit: f64,
     },
 }

@@ -30,7 +30,7 @@ fn a_placement_is_its_text() {
     assert!(from_str::<Placement>(r#""near""#).is_err() && from_str::<Placement>("7").is_err());
 }
 
-/// By letter as the labels stand in the design, whatever order the object had.
+/// Counts come back in the order of `Label::ALL`, whatever order the object had.
 #[test]
 fn counts_are_objects_and_come_back_in_order() {
     let labels = LabelCounts(vec![('P', 3), ('M', 8), ('O', 1)]);
@@ -53,7 +53,7 @@ fn samples_are_columns_and_idle_columns_are_left_out() {
     assert_eq!(json, r#"{"name":"x","iters":7,"per_iter":0.5,"t0":[5,8],"dt":[6,6],"n":[7,7]}"#);
     assert_eq!(from_str::<Series>(&json).expect("it reads back"), plain);
 
-    // One that is not idle is written whole.
+    // A column with any value other than the default is written in full.
     let full = Sample { worker: 1, cpu: 2, cpu_ns: 3, labels: Labels(4), margin_ns: Some(-5), ..first };
     let both = series(vec![first, full]);
     let json = to_string(&both).expect("JSON");
@@ -67,7 +67,7 @@ fn samples_are_columns_and_idle_columns_are_left_out() {
     assert_eq!(from_str::<Series>(&json).expect("it reads back"), stated);
 }
 
-/// A column that is too short has zeros where it ends: there are as many samples as times.
+/// The column of times gives the number of samples; shorter columns are filled with zeros.
 #[test]
 fn there_are_as_many_samples_as_times() {
     let json = r#"{"name":"","iters":1,"per_iter":1.0,"t0":[1,2,3],"dt":[4,5],"n":[9],"cpu":[]}"#;

@@ -1,4 +1,4 @@
-//! What the plain data says of itself: words, texts, orders, thresholds.
+//! Tests of the data types: words, texts, orders, thresholds.
 
 use groma_model::{
     About, Better, Derivation, Fact, Info, Interference, Label, Labels, Machine, NoiseVerdict, Output, Param, Params,
@@ -6,7 +6,7 @@ use groma_model::{
     WorkerKind, parse_size, size_text,
 };
 
-/// Each word once, and none empty.
+/// Asserts that all words differ and none is empty.
 fn distinct(words: &[&str]) {
     let mut sorted = words.to_vec();
     sorted.sort_unstable();
@@ -55,7 +55,7 @@ fn quantities_have_their_units_and_directions() {
     }
 }
 
-/// A share of exactly 0.5 % is not quiet any more, one of exactly 20 % is still noisy.
+/// A share of exactly 0.5 % is no longer quiet; one of exactly 20 % is still noisy.
 #[test]
 fn the_noise_verdict_changes_at_its_thresholds() {
     use NoiseVerdict::{Fine, Hostile, Noisy, Quiet};
@@ -102,7 +102,7 @@ fn a_derivation_keeps_its_parts() {
     assert_eq!(Derivation::Scaled { of: "a", by: "b" }.owned(), Derivation::Scaled { of: text("a"), by: text("b") });
 }
 
-/// Which labels drop a sample, for every kind of benchmark and every label.
+/// Which labels drop a sample, for every kind of benchmark.
 #[test]
 fn interference_drops_its_labels_and_no_others() {
     let letters = |kind: Interference| kind.drops().letters();
@@ -115,7 +115,7 @@ fn interference_drops_its_labels_and_no_others() {
     }
 }
 
-/// Bits are in stores: they never change.
+/// Stored samples contain these bits, so they must never change.
 #[test]
 fn labels_keep_their_bits() {
     assert_eq!(Label::ALL.map(|l| l as u16), [1, 2, 4, 8, 16, 32, 64, 128, 256]);
@@ -167,7 +167,7 @@ fn a_parameter_reads_and_shows_its_values() {
     );
 }
 
-/// Sizes are read as exact decimals: no float rounds one to a whole number that it is not.
+/// Sizes are read as exact decimals: a float would round some fractions to a whole number.
 #[test]
 fn fractions_of_a_unit_are_exact() {
     for (text, bytes) in [
