@@ -240,7 +240,7 @@ pub fn try_mutilated(
 fn params(info: &Info, chosen: &[(&str, &str)]) -> Params {
     let values = info.params.iter().map(|param| {
         let typed = chosen.iter().find(|(name, _)| *name == param.name).map(|(_, v)| *v);
-        let text = typed.or(param.default.first().copied()).unwrap_or_default();
+        let text = typed.or(param.usual()).unwrap_or_default();
         match param.parse(text) {
             Ok(value) => (param.name.to_owned(), value),
             Err(why) => panic!("{}: parameter {}: {why}", info.id, param.name),

@@ -2,13 +2,10 @@
 
 use super::*;
 use crate::benchmark::{Benchmark, Run};
-use crate::model::{Need, Output, Param, ParamKind, Timing, WorkerKind};
+use crate::model::{Need, Output, Param, Timing, WorkerKind};
 
 static INFO: Info = Info {
-    params: &[
-        Param { name: "n", help: "", kind: ParamKind::Count, quick: &[], default: &["7"], full: &[] },
-        Param { name: "w", help: "", kind: ParamKind::Word(&["a", "b"]), quick: &[], default: &["b"], full: &[] },
-    ],
+    params: &[Param::count("n", "").quick(&["7"]), Param::word("w", "", &["a", "b"]).quick(&["b"]).named(&["a"])],
     needs: &[Need::WorkDir],
     ..Info::new("test.ctx")
 };
@@ -129,14 +126,9 @@ fn the_rules_are_those_of_the_descriptor_and_the_job() {
 static MEASURES: Benchmark = Benchmark {
     info: Info {
         outputs: &[Output::MAIN],
-        params: &[Param {
-            name: "how",
-            help: "",
-            kind: ParamKind::Word(&["plain", "per", "staged", "probe"]),
-            quick: &[],
-            default: &["plain"],
-            full: &[],
-        }],
+        params: &[Param::word("how", "", &["plain", "per", "staged", "probe"])
+            .quick(&["plain"])
+            .named(&["per", "staged", "probe"])],
         ..Info::new("cpu.measures")
     },
     run: Run::Here(|ctx| {
