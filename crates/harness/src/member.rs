@@ -74,13 +74,7 @@ impl Member<'_> {
         let head = self.board.head();
         let mut total = 0;
 
-        // A batch is at most a hundredth of the interval, so that the phase is polled often
-        // enough (docs/methods/timing.md#worker-groups).
-        let batch_ns = (self.timetable.interval_ns as f64 / 100.0).clamp(20_000.0, 500_000.0);
-        let mut batches = Vec::with_capacity(variants.len());
-        for variant in variants.iter_mut() {
-            batches.push(batch(ins, variant, batch_ns, &mut total)?);
-        }
+        let batches = self.batches(ins, variants, &mut total)?;
 
         head.ready.0.fetch_add(1, SeqCst);
         shared::wake(&head.ready.0);
@@ -141,18 +135,25 @@ impl Member<'_> {
         slot.last.store(ins.now_ns(), SeqCst);
         slot.iterations.store(total, SeqCst);
 
-        let series = variants
-            .iter()
-            .zip(&batches)
-            .map(|(variant, &iters)| Series {
-                name: variant.name.to_owned(),
-                iters,
-                per_iter: variant.per_iter,
-                samples: Vec::new(),
-                values: Vec::new(),
-            })
-            .collect();
-        Ok((series, total))
+        let series = variants.iter().zip(&batches).map(|(variant, &iters)| Series {
+            name: variant.name.to_owned(),
+            iters,
+            per_iter: variant.per_iter,
+            ..Series::default()
+        });
+        Ok((series.collect(), total))
+    }
+
+    /// The iterations of a batch of each variant. A batch is at most a hundredth of the interval, so
+    /// that the phase is polled often enough (docs/methods/timing.md#worker-groups).
+    fn batches(
+        &self,
+        ins: &impl Instruments,
+        variants: &mut [Variant<'_>],
+        total: &mut u64,
+    ) -> Result<Vec<u64>, BenchError> {
+        let batch_ns = (self.timetable.interval_ns as f64 / 100.0).clamp(20_000.0, 500_000.0);
+        variants.iter_mut().map(|variant| batch(ins, variant, batch_ns, total)).collect()
     }
 }
 

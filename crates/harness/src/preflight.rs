@@ -236,7 +236,7 @@ pub(crate) fn run(ctx: &mut Ctx) -> Result<(), BenchError> {
         proportionality,
         counter_hz,
     };
-    ctx.output.preflight = Some(Preflight { host, noise });
+    ctx.output.preflight = Some(Box::new(Preflight { host, noise }));
     Ok(())
 }
 
@@ -389,7 +389,7 @@ mod tests {
         let ran = run(&mut ctx);
         affinity::restrict(&before).expect("all CPUs again");
         ran.expect("it runs everywhere");
-        let Some(Preflight { host, noise }) = ctx.output.preflight else { panic!("{:?}", ctx.output) };
+        let Preflight { host, noise } = *ctx.output.preflight.expect("what it found");
         assert!(host.clock_step_ns > 0.0 && host.clock_cost_ns > 0.0 && host.timeslice_ns > 0.0, "{host:?}");
         assert!(host.interval_ns >= 100_000.0, "{host:?}");
         let noise = noise.expect("a thread can be started");

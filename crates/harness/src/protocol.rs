@@ -135,10 +135,10 @@ mod tests {
                 facts: vec![Fact::new("k", "v\nw")],
                 remarks: vec!["unsteady".into()],
                 core_hz: Some(3.7e9),
-                preflight: Some(Preflight {
+                preflight: Some(Box::new(Preflight {
                     host: Host { counter_hz: Some(2.1e9), ..Host::UNKNOWN },
                     noise: Some(Noise { lost: 0.1, worst_cpu_lost: 0.2, longest_gap_ns: 3 }),
-                }),
+                })),
             },
         }
     }

@@ -189,7 +189,7 @@ pub struct RoundOutput {
     pub core_hz: Option<f64>,
     /// The findings, if this is the preflight's round; that round is not stored.
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
-    pub preflight: Option<Preflight>,
+    pub preflight: Option<Box<Preflight>>,
 }
 
 impl RoundOutput {

@@ -47,14 +47,7 @@ fn an_operation_is_not_faster_than_a_core() {
     near(ratio(&BYTES, 4096.0, &[1600]), 1.0);
     near(ratio(&BYTES, 4.0 * 4096.0, &[1600]), 0.25);
     // What an output says of its series counts more than what the benchmark is.
-    const MIXED: Info = Info {
-        outputs: &[Output {
-            derivation: Derivation::Ratio { of: "", to: "other" },
-            quantity: Some(Quantity::Bandwidth),
-            ..Output::MAIN
-        }],
-        ..INFO
-    };
+    const MIXED: Info = Info { outputs: &[Output::MAIN.ratio("", "other").quantity(Quantity::Bandwidth)], ..INFO };
     near(ratio(&MIXED, 4096.0, &[1600]), 1.0);
 }
 
@@ -93,7 +86,7 @@ fn what_enters_the_kernel_takes_a_quarter_of_a_system_call() {
 
 #[test]
 fn a_control_need_not_enter_the_kernel() {
-    let raw = Output { derivation: Derivation::Difference { of: "raw", minus: "control", per: 1.0 }, ..Output::MAIN };
+    let raw = Output::MAIN.difference("raw", "control");
     let outputs: &'static [Output] = Box::leak(Box::new([raw]));
     let info = Info { outputs, ..Info::new("syscall.test") };
     let of = |raw: u64, control: u64| {
