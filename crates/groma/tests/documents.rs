@@ -259,7 +259,7 @@ fn citations_can_be_opened() {
     for path in sources().iter().filter(|path| !path.ends_with("tests/documents.rs")) {
         for (n, line) in read(path).lines().enumerate() {
             let outside = OUTSIDE.iter().find(|page| line.contains(*page)).map(|page| (*page).to_owned());
-            let code = prose(path, line).filter(|_| path.ends_with(".rs")).and_then(|text| bare_code(text));
+            let code = prose(path, line).filter(|_| path.ends_with(".rs")).and_then(bare_code);
             let code = code.filter(|code| !KNOWN.contains(&(path, code)));
             if let Some(what) = outside.or(code) {
                 bad.push(format!("{path}:{}: {what}", n + 1));

@@ -204,7 +204,7 @@ impl RoundOutput {
             (Some(a), Some(b)) => Some(a.max(b)),
             (a, b) => a.or(b),
         };
-        self.preflight = self.preflight.or(more.preflight);
+        self.preflight = self.preflight.take().or(more.preflight);
     }
 
     /// The series of that name.
