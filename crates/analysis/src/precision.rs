@@ -78,8 +78,8 @@ mod tests {
         let precise = |metrics: &[Metric], n: u32| is_precise(&point(metrics.to_vec()), &rounds(n));
         let (steady, wild, none) = (metric("steady", false), metric("wild", false), metric("none", false));
         let at = *checkpoints().last().expect("there are checkpoints") as u32;
-        assert!(precise(&[steady.clone()], at));
-        assert!(!precise(&[wild.clone()], at));
+        assert!(precise(std::slice::from_ref(&steady), at));
+        assert!(!precise(std::slice::from_ref(&wild), at));
         // Not the first alone, in either order.
         assert!(!precise(&[steady.clone(), wild.clone()], at));
         assert!(!precise(&[wild.clone(), steady.clone()], at));

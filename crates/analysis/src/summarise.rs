@@ -3,7 +3,7 @@
 //! A live run and a run read back from the store go through it alike, so a new statistic needs no
 //! new run. The unit of evidence is the round (a fresh process): each round gives one value, the
 //! headline is their median, and the interval is that of the order statistics over rounds
-//! (docs/methods/statistics.md). The comparison of two runs is not here.
+//! (docs/methods/statistics.md#rounds). The comparison of two runs is not here.
 
 use groma_model::{
     Derivation, Fact, Host, Label, LabelCounts, Metric, Point, Quantity, Reason, Record, Round, State, Timing,

@@ -50,7 +50,9 @@ pub(crate) fn into_result(mut output: RoundOutput) -> RoundResult {
     let unresolved = output.remarks.iter().any(|remark| matches!(remark, Remark::Unresolved { .. }));
     let (state, reason) = match broken {
         Some(p) => (State::Failed, format!("proof broken: {} is {}, not {}", p.name, p.seen, p.expected)),
-        None if empty && output.facts.is_empty() && !unresolved => (State::Failed, "took no samples".to_owned()),
+        None if empty && output.facts.is_empty() && output.preflight.is_none() && !unresolved => {
+            (State::Failed, "took no samples".to_owned())
+        }
         None => (State::Ok, String::new()),
     };
     output.facts.push(Fact::new("worker.threads", thread::count()));
