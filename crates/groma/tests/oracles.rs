@@ -35,9 +35,13 @@ const BAND: f64 = 1.5;
 /// catches a difference of two loops that is divided by the calls of the longer one (64 for 48).
 const EXACT: f64 = 1.15;
 /// The band for operations that neither sleep nor depend on the layout of memory. Seen: 0.81 to
-/// 1.05 on a Zen 5 guest. On a Zen 4 guest the same loop of getppid takes 148 or 197 ns, depending
-/// on where the compiler puts it: after a system call, one branch of the loop may be mispredicted.
-const TIGHT: f64 = 1.4;
+/// 1.05 on a Zen 5 guest. [`MISPREDICTED`] replaces it on some CPUs.
+const TIGHT: f64 = 1.3;
+/// The band for the same operations on CPUs that the kernel protects from "speculative return stack
+/// overflow". There, branches after a system call are mispredicted, or not, depending on where the
+/// compiler put the loop: the same instructions of a getppid loop took 148, 197 and 250 ns in three
+/// programs (Zen 4 guest). A factor of two is still outside.
+const MISPREDICTED: f64 = 1.8;
 /// The band for two CPUs, whose distance the host of a guest changes while both sides run (27 and
 /// 41 us for the same trip within a minute at load 15). The same operation on one CPU has the band
 /// of the rest, so units are seen there; a peer on the wrong CPU is 0.14 to 0.34.
@@ -133,6 +137,15 @@ impl Row {
 
     const fn optional(self) -> Row {
         Row { optional: true, ..self }
+    }
+
+    /// The band on this machine; see [`MISPREDICTED`].
+    fn band_here(&self) -> f64 {
+        static AFFECTED: LazyLock<bool> = LazyLock::new(|| {
+            let path = "/sys/devices/system/cpu/vulnerabilities/spec_rstack_overflow";
+            std::fs::read_to_string(path).is_ok_and(|text| !text.starts_with("Not affected"))
+        });
+        if self.band == TIGHT && *AFFECTED { MISPREDICTED } else { self.band }
     }
 
     /// The id of its benchmark: that of the metric without the suffix of a further output.
@@ -273,7 +286,7 @@ fn measure() -> Measured {
     let oracle = Oracle::build(&place);
     let mut sides = vec![Sides::default(); ROWS.len()];
     for turn in 1..=TURNS {
-        let open = |i: usize| !sides[i].unsupported && (turn <= FEWEST || !sides[i].agree(ROWS[i].band));
+        let open = |i: usize| !sides[i].unsupported && (turn <= FEWEST || !sides[i].agree(ROWS[i].band_here()));
         let open: Vec<usize> = (0..ROWS.len()).filter(|i| open(*i)).collect();
         if open.is_empty() {
             break;
@@ -494,8 +507,8 @@ fn judge(family: &str) {
             continue;
         }
         judged += 1;
-        if !sides.agree(row.band) {
-            let _ = writeln!(wrong, "{}: {sides:?} is beyond {} times", row.name(), row.band);
+        if !sides.agree(row.band_here()) {
+            let _ = writeln!(wrong, "{}: {sides:?} is beyond {} times", row.name(), row.band_here());
         }
     }
     assert!(wrong.is_empty(), "\n{wrong}");
