@@ -11,7 +11,8 @@ use std::ffi::OsString;
 /// A program: which benchmarks it has, and what it is called.
 ///
 /// ```no_run
-/// # static MINE: groma::harness::Benchmark = todo!();
+/// # use groma::harness::{Benchmark, Run, model::Info};
+/// # static MINE: Benchmark = Benchmark { info: Info::new("my.benchmark"), run: Run::NotHere("an example") };
 /// fn main() -> std::process::ExitCode {
 ///     groma::Program::new().with_groma().benchmarks(&[&MINE]).run()
 /// }

@@ -89,7 +89,7 @@ fn outputs(bench: &Benchmark) -> String {
             Derivation::Scaled { of, by } => format!("{} * {by}", name(of)),
         };
         let suffix = if output.suffix.is_empty() { "main" } else { output.suffix };
-        let quantity = format!("{:?}", output.quantity.unwrap_or(bench.info.quantity)).to_lowercase();
+        let quantity = output.quantity.unwrap_or(bench.info.quantity).word();
         format!("{suffix} {quantity} = {derived}")
     });
     outputs.collect::<Vec<_>>().join("; ")
