@@ -36,7 +36,7 @@ fn nodes(record: &Record) -> Option<(u32, u32)> {
 }
 
 /// The protocol of which a matrix of `cpu.core_to_core` is: the one that is asked for, else
-/// [`PROTOCOL`], else the first.
+/// `cas1`, else the first.
 pub fn protocol<'a>(records: &[&'a Record], asked: Option<&'a str>) -> Option<&'a str> {
     let of = |r: &&'a Record| r.params.word("protocol");
     asked.or_else(|| records.iter().filter_map(of).find(|p| *p == PROTOCOL)).or_else(|| records.iter().find_map(of))

@@ -1,6 +1,6 @@
 //! Plans a run and measures it: which points, in worker processes, within a time budget.
 //!
-//! The steps of a run: [`select`] finds the benchmarks that are named; [`plan`] makes points of
+//! The steps of a run: [`select`](fn@select) finds the benchmarks that are named; [`plan`](fn@plan) makes points of
 //! them; [`prepare`] and [`Prepared::start`] do whatever can be refused, then gauge the machine;
 //! [`Run::work`] measures rounds and hands over each one as it ends. Nothing here writes to a
 //! terminal, a store or a file of the user: an [`Observer`] is told what comes next, and rounds go
