@@ -24,6 +24,7 @@ pub mod point;
 mod merged;
 mod precision;
 mod round_value;
+mod samples;
 mod summarise;
 mod verdict;
 mod worker_group;

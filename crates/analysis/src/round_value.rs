@@ -3,6 +3,7 @@
 use groma_model::{Derivation, Metric, Point, Quantity, Round, RoundResult, Sample, Series, State, Timing};
 use groma_stats::{median, order};
 
+use crate::samples::{Which, is_clean, sample_value};
 use crate::worker_group::rate;
 
 /// The value that each round of a metric brought, in order; rounds without one are left out.
@@ -14,43 +15,6 @@ pub fn round_values(point: &Point, metric: &Metric, rounds: &[Round]) -> Vec<f64
     let values = |which| rounds.iter().filter_map(|r| round_value(point, metric, &r.result, which)).collect();
     let clean: Vec<f64> = values(Which::Clean);
     if clean.is_empty() { values(Which::All) } else { clean }
-}
-
-/// Which samples make a value.
-#[derive(Clone, Copy, PartialEq)]
-pub(crate) enum Which {
-    /// Those without a label that drops them.
-    Clean,
-    /// All: kept, never compared.
-    All,
-}
-
-/// Whether the sample counts for the headline.
-pub(crate) fn is_clean(point: &Point, sample: &Sample) -> bool {
-    !sample.labels.meets(point.drops)
-}
-
-/// The value of one sample in SI units; `None` when the clock did not move or nothing was done.
-pub(crate) fn sample_value(quantity: Quantity, series: &Series, sample: &Sample) -> Option<f64> {
-    let seconds = sample.elapsed_ns as f64 * 1e-9;
-    let done = sample.iters as f64 * series.per_iter;
-    let value = match quantity {
-        Quantity::Bandwidth | Quantity::Rate => done / seconds,
-        Quantity::Latency | Quantity::TimePerGigabyte | Quantity::Count | Quantity::Size | Quantity::Ratio => {
-            seconds / done
-        }
-    };
-    (value.is_finite() && value > 0.0).then_some(value)
-}
-
-/// The series that a metric's samples come from: the raw one of a difference.
-pub(crate) fn main_series(metric: &Metric) -> &str {
-    match &metric.derivation {
-        Derivation::Series(name)
-        | Derivation::Difference { of: name, .. }
-        | Derivation::Ratio { of: name, .. }
-        | Derivation::Scaled { of: name, .. } => name,
-    }
 }
 
 /// The value of a series in one round.

@@ -5,94 +5,17 @@
 //! headline is their median, and the interval is that of the order statistics over rounds
 //! (docs/methods/statistics.md#rounds). The comparison of two runs is not here.
 
-use groma_model::{
-    Derivation, Fact, Host, Label, LabelCounts, Metric, Point, Quantity, Reason, Record, Round, State, Timing,
-};
-use groma_stats::{headline, interference, median, order, sorted};
+use groma_model::{Fact, Host, Metric, Point, Quantity, Reason, Record, Round, State, Timing};
+use groma_stats::{headline, median};
 
-use crate::round_value::{Which, is_clean, main_series, round_value, round_values, sample_value};
+use crate::round_value::{round_value, round_values};
+use crate::samples::{Samples, Which, main_series};
 use crate::verdict::{flags, verdict};
 use crate::{merged, worker_group};
 
 /// The records of a point: one for each metric that it reports, in its order.
 pub fn summarise(point: &Point, rounds: &[Round], host: &Host) -> Vec<Record> {
     point.metrics.iter().map(|metric| record(point, metric, rounds, host)).collect()
-}
-
-/// The samples of a metric's series in all rounds that ended well.
-pub(crate) struct Samples {
-    /// Their values, by round.
-    pub(crate) by_round: Vec<Vec<f64>>,
-    /// Those of the undisturbed ones.
-    pub(crate) clean_values: Vec<f64>,
-    /// Undisturbed samples, and what was stated.
-    pub(crate) clean: usize,
-    /// All samples, and what was stated.
-    pub(crate) taken: usize,
-    /// What one step of the clock is in the shortest sample, relative to its value.
-    pub(crate) finest_step: f64,
-    /// Whether the metric is derived from the series, so that it has no samples of its own.
-    pub(crate) derived: bool,
-    /// How many samples have each label.
-    labels: [u64; Label::ALL.len()],
-    /// All values, sorted.
-    pooled: Vec<f64>,
-}
-
-impl Samples {
-    fn of(point: &Point, metric: &Metric, good: &[&Round], host: &Host) -> Samples {
-        let mut all = Samples {
-            by_round: Vec::new(),
-            clean_values: Vec::new(),
-            clean: 0,
-            taken: 0,
-            finest_step: 0.0,
-            derived: !matches!(metric.derivation, Derivation::Series(_)),
-            labels: [0; Label::ALL.len()],
-            pooled: Vec::new(),
-        };
-        for round in good {
-            let Some(series) = round.result.series(main_series(metric)) else { continue };
-            let mut own = Vec::new();
-            for sample in &series.samples {
-                all.taken += 1;
-                for (count, label) in all.labels.iter_mut().zip(Label::ALL) {
-                    *count += u64::from(sample.labels.has(label));
-                }
-                let Some(value) = sample_value(metric.quantity, series, sample) else { continue };
-                if is_clean(point, sample) {
-                    all.clean += 1;
-                    all.clean_values.push(value);
-                }
-                own.push(value);
-                all.finest_step = all.finest_step.max(host.clock_step_ns / sample.elapsed_ns.max(1) as f64);
-            }
-            own.extend(&series.values);
-            all.taken += series.values.len();
-            all.clean += series.values.len();
-            all.by_round.push(own);
-        }
-        all.pooled = sorted(&all.by_round.concat());
-        all
-    }
-
-    /// The mean divided by the median; nothing for a derived metric.
-    pub(crate) fn interference(&self) -> Option<f64> {
-        if self.derived { None } else { interference(&self.pooled) }
-    }
-
-    fn quantile(&self, p: f64) -> Option<f64> {
-        if self.derived { None } else { order::quantile_if_enough_sorted(&self.pooled, p) }
-    }
-
-    fn max(&self) -> Option<f64> {
-        if self.derived { None } else { self.pooled.last().copied() }
-    }
-
-    fn labels(&self) -> LabelCounts {
-        let counts = Label::ALL.into_iter().zip(self.labels).filter(|(_, n)| *n > 0);
-        LabelCounts(counts.map(|(label, n)| (label.letter(), n)).collect())
-    }
 }
 
 fn record(point: &Point, metric: &Metric, rounds: &[Round], host: &Host) -> Record {

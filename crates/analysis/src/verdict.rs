@@ -3,8 +3,7 @@
 use groma_model::{Derivation, Flag, Host, Metric, Point, Quantity, Reason, Remark, Round, State, Timing};
 use groma_stats::{Change, Headline, Modality, drift, modality, quantised, split_between_rounds};
 
-use crate::round_value::main_series;
-use crate::summarise::Samples;
+use crate::samples::{Samples, main_series};
 
 /// Below this share of clean samples a metric is `noisy`: docs/methods/statistics.md#states.
 const OK_SHARE: f64 = 0.5;

@@ -4,7 +4,7 @@ use groma_model::{Fact, Label, Labels, Metric, Point, Round, RoundResult, Sample
 use groma_stats::{median, sorted};
 use std::collections::BTreeMap;
 
-use crate::round_value::{Which, is_clean, main_series, sample_value};
+use crate::samples::{Which, is_clean, main_series, sample_value};
 
 /// Labels of samples that are left out of the rate of a worker group. Waiting for a CPU (`P` and
 /// others) belongs to it.

@@ -2,8 +2,8 @@
 //! docs/methods/statistics.md#simulations.
 use super::*;
 use groma_model::{
-    Better, Interference, Labels, Params, Placement, Proof, Remark, RoundOutput, RoundResult, Sample, Series,
-    WorkerKind,
+    Better, Derivation, Interference, Label, LabelCounts, Labels, Params, Placement, Proof, Remark, RoundOutput,
+    RoundResult, Sample, Series, WorkerKind,
 };
 
 const HOST: Host = Host {
