@@ -161,7 +161,7 @@ impl Store {
         let sql = "SELECT run, started, profile, args, groma, host, status, owner, ending,
                           (SELECT count(*) FROM points p WHERE p.run = r.run),
                           (SELECT count(*) FROM rounds o WHERE o.run = r.run)
-                   FROM runs r ORDER BY started DESC, run DESC";
+                   FROM runs r ORDER BY started DESC, rowid DESC";
         self.collect(sql, [], |row| {
             let run: String = row.get(0)?;
             let (args, status, ending): (String, String, Option<String>) = (row.get(3)?, row.get(6)?, row.get(8)?);
@@ -186,7 +186,7 @@ impl Store {
     /// # Errors
     /// When the store cannot be read.
     pub fn run_ids(&self) -> Result<Vec<String>, StoreError> {
-        self.collect("SELECT run FROM runs ORDER BY started DESC, run DESC", [], |row| Ok(row.get(0)?))
+        self.collect("SELECT run FROM runs ORDER BY started DESC, rowid DESC", [], |row| Ok(row.get(0)?))
     }
 
     /// The points of a run, in the order of its plan, without their rounds; none where there is no such run.

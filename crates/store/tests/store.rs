@@ -7,7 +7,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use groma_model::Sample;
+use groma_model::{RunHeader, Sample};
 use groma_store::{RunStatus, Sink, Store, StoreError};
 use rusqlite::Connection;
 use tempfile::TempDir;
@@ -132,6 +132,22 @@ fn the_history_is_newest_first() {
     assert_eq!((complete.status, &complete.end), (RunStatus::Complete, &Some(common::end(false))));
     assert_eq!((running.status, &running.end, running.rounds), (RunStatus::Running, &None, 5));
     assert_eq!((interrupted.status, interrupted.points, interrupted.owner.as_str()), (RunStatus::Interrupted, 0, "me"));
+}
+
+/// Ids end in random digits, so of two runs that start within a second they do not tell which came
+/// first.
+#[test]
+fn of_two_runs_that_start_in_the_same_second_the_latest_is_the_one_begun_last() {
+    let (_dir, path) = place();
+    let store = Store::open(&path).expect("open");
+    for run in ["10-ffff", "10-0000", "10-8888"] {
+        let head = RunHeader { run: run.to_owned(), ..common::header("10") };
+        store.writer("").expect("writer").begin(&head, &[]).expect("begin");
+    }
+    assert_eq!(store.find("latest").expect("latest"), "10-8888");
+    assert_eq!(store.run_ids().expect("ids"), ["10-8888", "10-0000", "10-ffff"]);
+    let runs = store.runs().expect("runs");
+    assert_eq!(runs.iter().map(|r| r.run.as_str()).collect::<Vec<_>>(), ["10-8888", "10-0000", "10-ffff"]);
 }
 
 #[test]
