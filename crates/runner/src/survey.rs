@@ -25,6 +25,9 @@ use std::time::{Duration, Instant};
 /// A run that can begin.
 #[derive(Debug)]
 pub(crate) struct Survey {
+    /// Before the supervisor, because fields are dropped in order: the supervisor lets held signals
+    /// through, and one of them could end the process before the directory is removed.
+    pub(crate) work_dir: Option<WorkDir>,
     pub(crate) supervisor: Supervisor,
     pub(crate) effort: Effort,
     pub(crate) host: Host,
@@ -33,7 +36,6 @@ pub(crate) struct Survey {
     pub(crate) budget: Duration,
     /// The longest that one round may take.
     pub(crate) deadline: Duration,
-    pub(crate) work_dir: Option<WorkDir>,
     /// The machine of the peers of network benchmarks, when it is another one.
     pub(crate) remote: Option<Remote>,
 }
