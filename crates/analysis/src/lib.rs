@@ -21,6 +21,8 @@ pub mod curve;
 pub mod matrix;
 pub mod point;
 
+#[cfg(test)]
+mod fixtures;
 mod merged;
 mod precision;
 mod round_value;

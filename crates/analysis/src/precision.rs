@@ -22,9 +22,8 @@ pub fn is_precise(point: &Point, rounds: &[Round]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use groma_model::{
-        Derivation, Labels, Metric, Params, Placement, Quantity, RoundOutput, RoundResult, Series, Timing, WorkerKind,
-    };
+    use crate::fixtures::point;
+    use groma_model::{Derivation, Metric, Quantity, RoundOutput, RoundResult, Series};
 
     fn metric(series: &'static str, detail: bool) -> Metric {
         Metric {
@@ -34,22 +33,6 @@ mod tests {
             better: Quantity::Latency.better(),
             derivation: Derivation::Series(series).owned(),
             detail,
-        }
-    }
-
-    fn point(metrics: Vec<Metric>) -> Point {
-        Point {
-            bench: "a.b".to_owned(),
-            version: 1,
-            params: Params::default(),
-            params_text: String::new(),
-            placement: Placement::Pinned,
-            workers: 1,
-            worker_kind: WorkerKind::Processes,
-            timing: Timing::Stated,
-            drops: Labels::NONE,
-            target_half_width: 0.05,
-            metrics,
         }
     }
 

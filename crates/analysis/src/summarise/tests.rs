@@ -1,9 +1,10 @@
 //! What becomes of known samples, and that recomputing gives the same:
 //! docs/methods/statistics.md#simulations.
 use super::*;
+use crate::fixtures;
 use groma_model::{
-    Better, Derivation, Interference, Label, LabelCounts, Labels, Params, Placement, Proof, Remark, RoundOutput,
-    RoundResult, Sample, Series, WorkerKind,
+    Better, Derivation, Interference, Label, LabelCounts, Labels, Proof, Remark, RoundOutput, RoundResult, Sample,
+    Series,
 };
 
 const HOST: Host = Host {
@@ -27,20 +28,14 @@ fn metric(quantity: Quantity, derivation: Derivation<&'static str>) -> Metric {
     }
 }
 
-/// A point of a benchmark without parameters.
+/// A point whose samples are dropped and judged as those of a benchmark on one CPU.
 fn plain_point() -> Point {
     Point {
         bench: "test.metric".to_owned(),
-        version: 1,
-        params: Params::default(),
-        params_text: String::new(),
-        placement: Placement::Pinned,
-        workers: 1,
-        worker_kind: WorkerKind::Processes,
         timing: Timing::Floor,
         drops: Interference::Cpu.drops(),
         target_half_width: 0.01,
-        metrics: Vec::new(),
+        ..fixtures::point(Vec::new())
     }
 }
 

@@ -18,9 +18,11 @@ pub(crate) struct Shown {
     pub(crate) end: Option<End>,
 }
 
-/// Reads a run from the store and makes its records; `samples` keeps the raw samples in them. Where `latest` is asked for
-/// and that run holds no record that is `wanted`, it is the latest run that does, and standard error says which. `names`
-/// says which metrics may be wanted: runs without any are not read. Where no run holds one, the one asked for comes back.
+/// Reads a run from the store and computes its records; `samples` keeps the raw samples in them.
+///
+/// If `run` is `latest` and that run has no record that is `wanted`, this is the latest run that has
+/// one, and standard error names it. `names` tells which metrics can be wanted, so that runs without
+/// any are not read. If no run has one, this is the latest run.
 pub(crate) fn load(
     store: &StoreArgs,
     run: &str,
