@@ -32,6 +32,23 @@ pub(crate) fn most_iters(window_ns: f64) -> u64 {
     ((window_ns / SHORTEST_NS) as u64).max(1 << 20)
 }
 
+/// How many iterations an interval has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Count {
+    /// That many last as long as they should.
+    Reached(u64),
+    /// No more may be tried, or the search took too long.
+    Limited(u64),
+}
+
+impl Count {
+    pub(crate) fn iters(self) -> u64 {
+        match self {
+            Count::Reached(n) | Count::Limited(n) => n,
+        }
+    }
+}
+
 /// Finds how many iterations last `target_ns` (docs/methods/timing.md#choosing-iterations): grow
 /// until half the target is reached twice in a row, so that one interrupted probe cannot end the
 /// search, then scale by the fastest of three.
@@ -40,11 +57,45 @@ pub(crate) fn choose_iterations(
     variant: &mut Variant<'_>,
     target_ns: f64,
     total: &mut u64,
-) -> Result<u64, BenchError> {
+) -> Result<Count, BenchError> {
+    let start = ins.now_ns();
+    let too_long = || ins.now_ns().saturating_sub(start) > SEARCH_CAP_NS;
+    let mut n = 1u64;
+    loop {
+        match grow(ins, variant, target_ns, n, &too_long, total)? {
+            Count::Reached(found) => n = found,
+            limited @ Count::Limited(_) => return Ok(limited),
+        }
+        let mut times = [0.0; 3];
+        for time in &mut times {
+            *time = time_once(ins, variant, n, total)?.1 as f64;
+        }
+        // Far less than what was seen twice in a row is a clock that jumped back, not a fast loop:
+        // taking it for one would make the intervals thousands of times too long. But when two of
+        // three are far less, the two long ones were interrupted: a partner that was preempted
+        // twice made one round trip of 110 ns the whole interval.
+        let plausible = times.iter().copied().filter(|ns| *ns > target_ns / 16.0);
+        if plausible.clone().count() < 2 && !too_long() {
+            continue;
+        }
+        let fastest = plausible.fold(f64::INFINITY, f64::min);
+        let iters = if fastest.is_finite() { n as f64 * target_ns / fastest } else { n as f64 };
+        let iters = (iters.round() as u64).clamp(1, variant.max_iters.min(most_iters(target_ns)));
+        return Ok(Count::Reached(iters));
+    }
+}
+
+/// Tries more and more iterations, `n` first, until half the target is reached twice in a row.
+fn grow(
+    ins: &dyn Clock,
+    variant: &mut Variant<'_>,
+    target_ns: f64,
+    mut n: u64,
+    too_long: &dyn Fn() -> bool,
+    total: &mut u64,
+) -> Result<Count, BenchError> {
     let most = most_iters(target_ns);
     let cap = variant.max_iters.min(most);
-    let start = ins.now_ns();
-    let mut n = 1u64;
     let mut hits = 0;
     while hits < 2 {
         let (_, elapsed) = time_once(ins, variant, n, total)?;
@@ -57,30 +108,20 @@ pub(crate) fn choose_iterations(
             if n == most {
                 return Err(BenchError::Failed(format!("{n} iterations take {elapsed} ns: the loop does nothing")));
             }
-            return Ok(cap);
+            return Ok(Count::Limited(cap));
         }
         // A loop whose timed part stays short beside the rest (or is never begun) would be run for
         // hours.
-        if ins.now_ns().saturating_sub(start) > SEARCH_CAP_NS {
+        if too_long() {
             if elapsed == 0 {
                 return Err(BenchError::Failed(format!("{n} iterations take no time that is measured")));
             }
-            return Ok(n);
+            return Ok(Count::Limited(n));
         }
         let factor = (target_ns / elapsed.max(1) as f64).clamp(2.0, 10.0);
         n = ((n as f64 * factor) as u64).min(cap);
     }
-    let mut fastest = f64::INFINITY;
-    for _ in 0..3 {
-        let elapsed = time_once(ins, variant, n, total)?.1 as f64;
-        // Far less than what was seen twice in a row is a clock that jumped back, not a fast loop:
-        // taking it for one would make the intervals thousands of times too long.
-        if elapsed > target_ns / 16.0 {
-            fastest = fastest.min(elapsed);
-        }
-    }
-    let iters = if fastest.is_finite() { n as f64 * target_ns / fastest } else { n as f64 };
-    Ok((iters.round() as u64).clamp(1, cap))
+    Ok(Count::Reached(n))
 }
 
 /// How many iterations a member of a worker group does between two looks at the phase.
@@ -90,7 +131,7 @@ pub(crate) fn batch(
     target_ns: f64,
     total: &mut u64,
 ) -> Result<u64, BenchError> {
-    let n = choose_iterations(ins, variant, target_ns, total)?;
+    let n = choose_iterations(ins, variant, target_ns, total)?.iters();
     if n >= 2 && n == variant.max_iters {
         let ratio = scaling(ins, variant, n, total)?;
         // Said at once: a worker group's samples hold thousands of batches, and the time that some
@@ -161,7 +202,7 @@ mod tests {
             Ok(())
         };
         let found = choose_iterations(&fake, &mut Variant::new("", body).max_iters(cap), target_ns, &mut 0);
-        (found, tried.take())
+        (found.map(Count::iters), tried.take())
     }
 
     #[test]
@@ -182,6 +223,10 @@ mod tests {
         assert_eq!(searched(200_000.0, u64::MAX, jumped(100)).0, Ok(2000));
         assert_eq!(searched(200_000.0, u64::MAX, jumped(12_500)).0, Ok(2000));
         assert_eq!(searched(200_000.0, u64::MAX, jumped(12_600)).0, Ok(15_873));
+        // Two round trips whose partner was preempted do not end the search.
+        let preempted = |n: usize, iters: u64| if n < 2 { 4_000_000 } else { 100 * iters };
+        let (found, tried) = searched(200_000.0, u64::MAX, preempted);
+        assert_eq!((found, &tried[..9]), (Ok(2000), &[1, 1, 1, 1, 1, 1, 10, 100, 1000][..]));
         // A cap is kept, whether the target is reached or not.
         assert_eq!(searched(200_000.0, 64, per(100)), (Ok(64), vec![1, 10, 64]));
         assert_eq!(searched(200_000.0, 1500, per(100)).0, Ok(1500));

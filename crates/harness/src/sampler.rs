@@ -7,7 +7,7 @@
 
 use crate::error::{BenchError, Outcome};
 use crate::instruments::{FREQUENCY_PROBE_OPS, Instruments};
-use crate::iterations::{choose_iterations, scaling, time_once};
+use crate::iterations::{Count, choose_iterations, scaling, time_once};
 use crate::labels::{Rules, label, label_host};
 use crate::model::{Label, Remark, RoundOutput, Sample, Series, Timing};
 use crate::variant::Variant;
@@ -60,6 +60,10 @@ const RETRY_SHARE: f64 = 0.2;
 
 /// Fewer clean samples than this are a reason to try again (docs/methods/timing.md#clean-samples).
 const RETRY_CLEAN: usize = 6;
+
+/// Below this share of its target an interval is too short, and not just one that the host sped up
+/// (docs/methods/timing.md#choosing-iterations).
+const TOO_SHORT: f64 = 0.25;
 
 /// The interval of streams whose sides block on each other
 /// (docs/methods/timing.md#single-operations).
@@ -173,13 +177,17 @@ pub fn alone(
     let target_ns = if rules.timing == Timing::Stream { rules.interval_ns.max(STREAM_NS) } else { rules.interval_ns };
 
     let mut iters = Vec::with_capacity(variants.len());
+    // Which counts may still turn out to be too low.
+    let mut open = Vec::with_capacity(variants.len());
     for variant in variants.iter_mut() {
         let known = frozen.iter().find(|(name, _)| name == variant.name).map(|(_, n)| *n);
-        let n = match known {
-            _ if each => 1,
-            Some(n) => n,
+        let count = match known {
+            _ if each => Count::Limited(1),
+            Some(n) => Count::Limited(n),
             None => choose_iterations(ins, variant, target_ns, &mut taken.iterations)?,
         };
+        open.push(matches!(count, Count::Reached(n) if n < variant.max_iters));
+        let n = count.iters();
         // A loop that may not do more is looked at whatever it does: that it took no time is what
         // ended the search.
         if known.is_none() && !each && (n >= 8 || (n >= 2 && n == variant.max_iters)) {
@@ -197,10 +205,15 @@ pub fn alone(
 
     let wanted = if each { rules.intervals * OPS_PER_INTERVAL } else { rules.intervals } as usize;
     let mut halvings = 0;
+    let mut lengthenings = 0;
     loop {
         let mut samples: Vec<Vec<Sample>> =
             variants.iter().map(|_| preallocate(wanted * DIRTY_FACTOR + GROUP as usize)).collect();
         sample_loop(ins, rules, variants, &iters, wanted, rng, &mut taken, &mut samples)?;
+        if lengthenings < 2 && lengthen(rules, variants, target_ns, &open, &mut iters, &samples) {
+            lengthenings += 1;
+            continue;
+        }
         let clean = samples.iter().map(|s| clean(s, rules)).min().unwrap_or(0);
         let share = clean as f64 / samples[0].len().max(1) as f64;
         taken.output.series = variants
@@ -229,6 +242,29 @@ pub fn alone(
         }
         taken.output.remarks.push(Remark::IntervalHalved { clean, taken: taken.output.series[0].samples.len() });
     }
+}
+
+/// Raises the counts whose undisturbed intervals were too short to time: the search saw nothing but
+/// interrupted ones (docs/methods/timing.md#choosing-iterations). Whether there was one.
+fn lengthen(
+    rules: &Rules,
+    variants: &[Variant<'_>],
+    target_ns: f64,
+    open: &[bool],
+    iters: &mut [u64],
+    samples: &[Vec<Sample>],
+) -> bool {
+    let mut any = false;
+    for (i, variant) in variants.iter().enumerate().filter(|(i, _)| open[*i]) {
+        let clean = samples[i].iter().filter(|s| !s.labels.meets(rules.drops));
+        let per_iteration: Vec<f64> = clean.map(|s| s.elapsed_ns as f64 / s.iters as f64).collect();
+        let Some(ns) = order::median(&per_iteration).filter(|ns| *ns > 0.0) else { continue };
+        if ns * (iters[i] as f64) < target_ns * TOO_SHORT {
+            iters[i] = ((target_ns / ns) as u64).clamp(iters[i], variant.max_iters);
+            any = true;
+        }
+    }
+    any
 }
 
 /// An empty list with memory for `n` samples whose pages are present: a first touch between two

@@ -88,7 +88,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let peer = peer.wait().context("waiting for the other side")?;
     proofs::peer_ended_well(ctx, &peer);
     work::once_each(ctx, "signals sent and answered per round trip credited", sent as u64, 2 * ctx.iterations());
-    proofs::switches(ctx, &before, &peer);
+    proofs::switches_on_one_cpu(ctx, &before, &peer);
     Ok(())
 }
 

@@ -125,7 +125,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let each = calls as f64 / ctx.iterations().max(1) as f64;
     ctx.prove("calls of io_uring_enter per round trip, this side", "1.00..1.05", each, 1.0..=1.05);
     proofs::peer_ended_well(ctx, &peer);
-    proofs::switches(ctx, &before, &peer);
+    proofs::switches_on_one_cpu(ctx, &before, &peer);
     Ok(())
 }
 

@@ -53,6 +53,29 @@ fn an_interrupted_probe_does_not_end_the_search_for_the_count() {
 }
 
 #[test]
+fn a_search_that_saw_only_interruptions_is_corrected_by_clean_samples() {
+    let taken = take_with(&Fake::new(), &rules(), |fake, n| {
+        if n <= 5 {
+            fake.lose(5_000_000);
+        }
+    });
+    let series = &taken.output.series[0];
+    assert_eq!((series.iters, series.samples.len()), (2000, 25));
+    assert!(series.samples.iter().all(|s| s.labels == Labels::NONE && s.iters >= 2000));
+}
+
+#[test]
+fn a_loop_that_may_not_do_more_stays_as_short_as_it_is() {
+    let fake = Fake::new();
+    let body = |iters: u64| {
+        fake.run(100 * iters);
+        Ok(())
+    };
+    let taken = alone(&fake, &rules(), &mut [Variant::new("", body).max_iters(16)], &[], &mut Rng::new(3));
+    assert_eq!(taken.expect("runs").output.series[0].iters, 16);
+}
+
+#[test]
 fn frozen_counts_are_kept() {
     let fake = Fake::new();
     let body = |iters: u64| {

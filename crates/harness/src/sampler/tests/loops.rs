@@ -148,7 +148,7 @@ fn a_search_whose_timed_part_stays_short_ends_with_what_it_has() {
         watch.stop();
         Ok(())
     };
-    let n = choose_iterations(&fake, &mut Variant::staged("", body), 200_000.0, &mut 0).expect("a count");
+    let n = choose_iterations(&fake, &mut Variant::staged("", body), 200_000.0, &mut 0).expect("a count").iters();
     let spent = fake.now.get() - began;
     assert!((1..=10).contains(&n) && spent < 10 * SEARCH_CAP_NS, "{n} iterations after {spent} ns");
     // Where the watch was never started, there is nothing to go by.
