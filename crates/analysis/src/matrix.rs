@@ -107,97 +107,35 @@ impl Matrix {
         (0..n).all(|a| (a + 1..n).all(|b| self.value(a, b).or(self.value(b, a)).is_some()))
     }
 
-    /// The groups that the values fall into, the closest first: single linkage, cut where the next
-    /// link costs much more than the one before it. No level where there is no such step, or a pair
-    /// is missing.
+    /// The groups that the values fall into, the closest first (`groma_stats::clusters`). No level
+    /// where all are equally far apart, or a pair is missing.
     pub fn clusters(&self) -> Vec<Vec<Vec<usize>>> {
-        if !self.is_complete() {
-            return Vec::new();
-        }
-        clusters(self.names.len(), |a, b| match (self.value(a, b), self.value(b, a)) {
-            // Interference only adds.
-            (Some(there), Some(back)) => Some(there.min(back)),
-            (one, other) => one.or(other),
-        })
+        let n = self.names.len();
+        let rows: Vec<Vec<_>> = (0..n).map(|a| (0..n).map(|b| self.value(a, b)).collect()).collect();
+        groma_stats::clusters(&rows).unwrap_or_default().into_iter().map(|level| level.groups).collect()
     }
-}
-
-/// A link belongs to the next level when it costs so many times as much as the one before.
-const STEP: f64 = 1.4;
-
-/// Groups by single linkage, one set of groups for each step among the links that join them.
-fn clusters(n: usize, value: impl Fn(usize, usize) -> Option<f64>) -> Vec<Vec<Vec<usize>>> {
-    let mut links: Vec<(f64, usize, usize)> = Vec::new();
-    for a in 0..n {
-        links.extend((a + 1..n).filter_map(|b| Some((value(a, b).filter(|v| *v > 0.0)?, a, b))));
-    }
-    links.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let mut group: Vec<usize> = (0..n).collect();
-    let mut levels = Vec::new();
-    let mut last: Option<f64> = None;
-    for (cost, a, b) in links {
-        let (from, to) = (group[b], group[a]);
-        if from == to {
-            continue;
-        }
-        if last.is_some_and(|last| cost > STEP * last) {
-            levels.push(groups(&group));
-        }
-        last = Some(cost);
-        for g in &mut group {
-            if *g == from {
-                *g = to;
-            }
-        }
-    }
-    levels
-}
-
-/// Members that carry the same number, in order of their first.
-fn groups(group: &[usize]) -> Vec<Vec<usize>> {
-    let mut all: Vec<(usize, Vec<usize>)> = Vec::new();
-    for (member, number) in group.iter().enumerate() {
-        match all.iter_mut().find(|(g, _)| g == number) {
-            Some((_, members)) => members.push(member),
-            None => all.push((*number, vec![member])),
-        }
-    }
-    all.into_iter().map(|(_, members)| members).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// Threads of a core, cores of a cache, caches: 8 CPUs of which 0 and 4, 1 and 5 ... are
-    /// threads of one core.
-    fn latency(a: usize, b: usize) -> Option<f64> {
-        let noise = 1.0 + 0.01 * ((a * 7 + b * 3) % 10) as f64;
-        Some(
-            noise
-                * if a % 4 == b % 4 {
-                    10.0
-                } else if a % 2 == b % 2 {
-                    25.0
-                } else {
-                    100.0
-                },
-        )
-    }
-
     #[test]
-    fn groups_within_groups() {
-        let levels = clusters(8, latency);
+    fn groups_are_told_only_when_every_pair_is_known() {
+        // Threads of a core, cores of a cache, caches: 0 and 4, 1 and 5 ... are threads of one core.
+        let cost = |a: u32, b: u32| match (a % 4 == b % 4, a % 2 == b % 2) {
+            (true, _) => 10.0,
+            (_, true) => 25.0,
+            _ => 100.0,
+        };
+        let pairs = |n: u32| (0..n).flat_map(|a| (a + 1..n).map(move |b| (a, b))).collect::<Vec<_>>();
+        let all: Vec<_> = pairs(8).into_iter().map(|(a, b)| ((a, b), cost(a, b))).collect();
+        let levels = Matrix::new(all.clone(), true).expect("values").clusters();
         assert_eq!(levels.len(), 2);
         assert_eq!(levels[0], [[0, 4], [1, 5], [2, 6], [3, 7]]);
         assert_eq!(levels[1], [[0, 2, 4, 6], [1, 3, 5, 7]]);
-    }
-
-    #[test]
-    fn no_step_is_no_group() {
-        assert!(clusters(6, |a, b| Some(50.0 + (a + b) as f64)).is_empty());
-        assert!(clusters(2, |_, _| Some(50.0)).is_empty());
-        assert!(clusters(4, |_, _| None).is_empty());
-        assert!(clusters(0, |_, _| None).is_empty());
+        assert!(Matrix::new(all[1..].to_vec(), true).expect("values").clusters().is_empty());
+        let flat = pairs(6).into_iter().map(|(a, b)| ((a, b), 50.0 + f64::from(a + b))).collect();
+        assert!(Matrix::new(flat, true).expect("values").clusters().is_empty());
     }
 }

@@ -92,7 +92,7 @@ impl Peer {
             ctx.fork_peer(&[held.as_fd()], || match (service.serve)(Session { socket, hold, client: None, limits }) {
                 Ok(()) => 0,
                 Err(e) => {
-                    eprintln!("{}: the other side: {e}", service.name);
+                    eprintln!("{}: the peer: {e}", service.name);
                     1
                 }
             })?;
@@ -116,7 +116,7 @@ impl Peer {
         match self.side {
             Side::Here { child, hold } => {
                 drop(hold);
-                child.wait().map(Some).context("waiting for the other side")
+                child.wait().map(Some).context("waiting for the peer")
             }
             Side::There(control) => control.end().map(|()| None).map_err(BenchError::Failed),
         }

@@ -35,7 +35,7 @@ pub(crate) fn switches(ctx: &mut Ctx, before: &Usage, peer: &Exit) {
 
 /// Proves that the peer exited by itself with code 0.
 pub(crate) fn peer_ended_well(ctx: &mut Ctx, peer: &Exit) {
-    ctx.prove("exit code of the other side", "0", f64::from(peer.code().unwrap_or(-1)), 0.0..=0.0);
+    ctx.prove("exit code of the peer", "0", f64::from(peer.code().unwrap_or(-1)), 0.0..=0.0);
 }
 
 /// Proves that the kernel has created at least one task per iteration since it counted `before`.
@@ -60,7 +60,7 @@ pub(crate) mod testing {
         /// A round trip without a peer.
         fn run(ctx: &mut Ctx) -> Outcome {
             let before = counters::Usage::thread();
-            let peer = ctx.fork_peer(&[], || 0)?.wait().context("waiting for the other side")?;
+            let peer = ctx.fork_peer(&[], || 0)?.wait().context("waiting for the peer")?;
             // Thousands of iterations, but only a few switches.
             ctx.measure(|iters| {
                 sys::arch::add_chain(iters * 64);

@@ -79,7 +79,7 @@ fn in_namespaces(place: &Place, script: &str, args: &[&str]) -> Option<Ended> {
     }
     let tried = Command::new("unshare").args(&unshare[1..]).arg("true").output().expect("unshare starts");
     if !tried.status.success() {
-        println!("skipped: namespaces are not to be had: {}", String::from_utf8_lossy(&tried.stderr).trim());
+        println!("skipped: namespaces are not available: {}", String::from_utf8_lossy(&tried.stderr).trim());
         return None;
     }
     unshare.extend(["sh", "-c", script, "sh"]);
@@ -207,7 +207,7 @@ impl PidsGroup {
                 return Some(group);
             }
         }
-        println!("skipped: no control group for processes is to be had");
+        println!("skipped: no control group for processes available");
         None
     }
 }

@@ -206,7 +206,7 @@ fn a_run_next_to_a_hostile_user_changes_nothing() {
     let unshare = ["unshare", "--ipc", "--mount", "--pid", "--fork", "--mount-proc"];
     let tried = Command::new(unshare[0]).args(&unshare[1..]).arg("true").status();
     if !is_executable("unshare") || !tried.is_ok_and(|s| s.success()) {
-        println!("skipped: namespaces are not to be had");
+        println!("skipped: namespaces are not available");
         return;
     }
     fs::write(place.tmp().join("busy"), "").expect("a file");

@@ -128,7 +128,7 @@ impl MemoryGroup {
                 Err(e) => why = format!("{}: {e}", group.limit_file),
             }
         }
-        println!("skipped: no control group for memory is to be had: {why}");
+        println!("skipped: no control group for memory available: {why}");
         None
     }
 

@@ -131,9 +131,9 @@ impl<'j> Ctx<'j> {
         self.by_loop.iter().filter(|(of, _)| *of == name).map(|(_, n)| n).sum()
     }
 
-    /// Forks a peer that runs `body` on the CPU of the other side, as the placement says. The peer
-    /// first closes its copies of `close`: while it held the other end of a pipe that it reads, it
-    /// would never see the end of it.
+    /// Forks a peer that runs `body` on the CPU that the placement gives it. The peer first closes
+    /// its copies of `close`: while it held the other end of a pipe that it reads, it would never
+    /// see the end of it.
     ///
     /// # Errors
     /// Those of the fork and of pinning.
@@ -149,7 +149,7 @@ impl<'j> Ctx<'j> {
         let watched = match planned {
             Some(cpu) => {
                 let board =
-                    self.peers.forking().map_err(|e| BenchError::from_io("sharing memory with the other side", &e))?;
+                    self.peers.forking().map_err(|e| BenchError::from_io("sharing memory with the peer", &e))?;
                 Some((board, cpu))
             }
             None => None,
@@ -163,7 +163,7 @@ impl<'j> Ctx<'j> {
             if let Some(cpu) = cpu
                 && let Err(e) = sys::affinity::pin(cpu)
             {
-                eprintln!("the other side cannot be pinned to CPU {cpu}: {e}");
+                eprintln!("the peer cannot be pinned to CPU {cpu}: {e}");
                 return 1;
             }
             sys::fork::close_copies(close);
@@ -172,15 +172,15 @@ impl<'j> Ctx<'j> {
             look();
             code
         })
-        .map_err(|e| BenchError::from_io("forking the other side", &e))
+        .map_err(|e| BenchError::from_io("forking the peer", &e))
     }
 
-    /// The `groma serve` that is the other side, when that is on another machine.
+    /// The `groma serve` that runs the peer, when the peer is on another machine.
     pub fn remote(&self) -> Option<&'j Remote> {
         self.job.remote.as_ref()
     }
 
-    /// The CPU of the other side of a two-sided benchmark; `None` where the scheduler chooses.
+    /// The peer's CPU in a two-sided benchmark; `None` where the scheduler chooses.
     pub fn peer_cpu(&self) -> Option<u32> {
         if self.job.workers > 1 { None } else { self.job.cpus.get(1).copied() }
     }

@@ -25,8 +25,8 @@ pub(crate) const POSSIBLE: &str = "time measured over the least that is possible
 pub(crate) const ON_CPU: &str = "samples taken off the CPU of the placement";
 /// Where this side was allowed to run.
 pub(crate) const PINNED: &str = "CPUs off the placement that this side may use";
-/// Where the other side ran.
-pub(crate) const PEER_ON_CPU: &str = "looks at the other side that found it off its CPU";
+/// Where the peer ran.
+pub(crate) const PEER_ON_CPU: &str = "looks at the peer that found it off its CPU";
 /// What the job output.
 pub(crate) const NAMED: &str = "CPUs of the job that contradict its placement";
 
@@ -235,7 +235,7 @@ impl Peers {
             let _ = self.board.set(Shared::new(2)?);
         }
         self.forked.set(self.forked.get() + 1);
-        self.board.get().ok_or_else(|| io::Error::other("no memory to share with the other side"))
+        self.board.get().ok_or_else(|| io::Error::other("no memory to share with the peer"))
     }
 
     fn prove(&self, output: &mut RoundOutput) {

@@ -281,7 +281,7 @@ mod tests {
 
     const TOKEN: &str = "0123456789abcdef";
 
-    /// A line without its line break, as the other side reads it.
+    /// A line without its line break, as the peer reads it.
     fn heard(line: &str) -> &str {
         line.strip_suffix('\n').expect("a whole line")
     }

@@ -1,4 +1,4 @@
-//! The other side of network benchmarks: what it is, and how a client asks a `groma serve` on
+//! The peer of network benchmarks: what it is, and how a client asks a `groma serve` on
 //! another machine for it.
 //!
 //! Each service has one control connection, with lines of tab-separated text. After
@@ -211,7 +211,7 @@ impl From<Failure> for Closed {
 
 impl Control {
     /// Connects to a server and completes the handshake. This and [`Control::facts`] together take
-    /// at most five seconds, whatever the other side does.
+    /// at most five seconds, whatever the peer does.
     ///
     /// # Errors
     /// One line with the reason: nothing answers, it is not groma, it is another version of groma,
@@ -385,7 +385,7 @@ impl Control {
         net::reset_on_close(self.connection.as_fd()).map_err(|e| e.to_string())?;
         match answer.split_once('\t') {
             Some(("ended", "well")) => Ok(()),
-            Some(("ended", how)) => Err(format!("the other side {}", printable(how))),
+            Some(("ended", how)) => Err(format!("the peer {}", printable(how))),
             _ => Err(printable(&format!("'{answer}' is no answer"))),
         }
     }
@@ -396,7 +396,7 @@ impl Control {
 
     /// The error in words, with the address of the machine.
     fn because(&self, e: &io::Error) -> String {
-        let at = self.connection.peer_addr().map_or_else(|_| "the other side".to_owned(), |at| at.to_string());
+        let at = self.connection.peer_addr().map_or_else(|_| "the peer".to_owned(), |at| at.to_string());
         let why = match e.kind() {
             io::ErrorKind::TimedOut => "it did not answer in time".to_owned(),
             io::ErrorKind::UnexpectedEof => "it has hung up".to_owned(),

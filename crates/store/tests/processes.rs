@@ -187,7 +187,7 @@ fn own_disk(test: &str, size: &str) -> Option<PathBuf> {
         Command::new("unshare").args(**flags).arg("true").stderr(Stdio::null()).status().is_ok_and(|s| s.success())
     };
     let Some(flags) = namespaces.iter().find(works) else {
-        eprintln!("{test}: skipped: no mount namespace to be had here");
+        eprintln!("{test}: skipped: no mount namespace available");
         return None;
     };
     let dir = tempfile::tempdir().expect("tempdir");

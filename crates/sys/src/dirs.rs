@@ -538,7 +538,7 @@ mod tests {
             0
         });
         match child.expect("fork").wait().expect("wait").code() {
-            Some(2) => println!("skipped: no mount namespace is to be had"),
+            Some(2) => println!("skipped: no mount namespace available"),
             code => assert_eq!(code, Some(0)),
         }
         assert!(place.exists("source/file"));

@@ -13,7 +13,7 @@ use std::io;
 /// Reads an unreadable page: the kernel ends this process with SIGSEGV.
 ///
 /// # Errors
-/// Those of `mmap`, if there is no page to be had; `Other` if the read went through, which no
+/// Those of `mmap`, if no page is available; `Other` if the read went through, which no
 /// kernel allows.
 pub fn read_forbidden_page() -> io::Result<()> {
     let page = crate::pages::page_size();

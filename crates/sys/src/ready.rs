@@ -282,7 +282,7 @@ mod tests {
     #[test]
     fn numbers_beyond_what_select_can_name_are_refused() {
         if let Err(most) = allow_descriptors(SELECT_LIMIT as u64 + 64) {
-            return eprintln!("no more than {most} descriptors are to be had here");
+            return eprintln!("no more than {most} descriptors are available here");
         }
         let (near, _far) = pipe().expect("pipe");
         let high = move_up(near, SELECT_LIMIT).expect("F_DUPFD");

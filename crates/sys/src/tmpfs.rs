@@ -200,7 +200,7 @@ mod tests {
         let child = child.expect("a child");
         drop(tell);
         if read_full(told.as_fd(), &mut [0]).is_err() {
-            return eprintln!("skipped: no file system to be had");
+            return eprintln!("skipped: no file system available");
         }
         let meanwhile = held();
         assert_eq!(child.stop().expect("killed").signal(), Some(9));

@@ -1,6 +1,6 @@
 //! Round trip of a signal between two processes over two words of shared memory and futexes.
 //!
-//! **Measures:** The smallest wake-up between processes: a store, FUTEX_WAKE, and on the other side
+//! **Measures:** The smallest wake-up between processes: a store, FUTEX_WAKE, and in the peer
 //! FUTEX_WAIT until the word has changed. Every lock and semaphore of a library comes down to this
 //! when it has to wait.
 //!
@@ -85,7 +85,7 @@ impl End for Words<'_> {
 }
 
 fn run(ctx: &mut Ctx) -> Outcome {
-    let words = Shared::<AtomicU32>::new(2 * APART).context("sharing memory with the other side")?;
+    let words = Shared::<AtomicU32>::new(2 * APART).context("sharing memory with the peer")?;
     let (forth, back) = (&words[0], &words[APART]);
     let mut here = Words { input: back, output: forth, received: 0, sent: 0 };
     let there = Words { input: forth, output: back, received: 0, sent: 0 };

@@ -6,7 +6,7 @@
 //! **Does not measure:** An uncontended lock (`lock.file`), or many waiters for one lock.
 //!
 //! **Method:** As `ipc.pipe_rtt` (`trip.rs`), with three locks. The side whose turn it is holds two
-//! of them; the other side holds the third and sleeps for one of the two. Releasing that lock
+//! of them; the peer holds the third and sleeps for one of the two. Releasing that lock
 //! passes the turn, and its new owner then holds two. No lock is requested again before the other
 //! side has had it, so every hand-over has to happen, whichever side runs first.
 //!

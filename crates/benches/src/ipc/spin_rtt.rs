@@ -1,6 +1,6 @@
 //! Round trip of a word between two CPUs through their caches; neither process ever sleeps.
 //!
-//! **Measures:** A store that the other side sees, and one that comes back: at most four transfers
+//! **Measures:** A store that the peer sees, and one that comes back: at most four transfers
 //! of a cache line and no kernel. It is the lower bound for any communication between two CPUs.
 //!
 //! **Does not measure:** Atomic operations on one word, or more than two CPUs.
@@ -87,7 +87,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
             "two processes that spin on one CPU wait for the scheduler, not for each other".to_owned(),
         ));
     }
-    let words = Shared::<AtomicU32>::new(2 * APART).context("sharing memory with the other side")?;
+    let words = Shared::<AtomicU32>::new(2 * APART).context("sharing memory with the peer")?;
     let (forth, back) = (&words[0], &words[APART]);
     let mut here = Words { input: back, output: forth, received: 0, sent: 0 };
     let there = Words { input: forth, output: back, received: 0, sent: 0 };

@@ -203,7 +203,7 @@ pub(super) mod tests {
         assert!((TIMED as f64 * 0.99..=64.0 * TIMED as f64).contains(&per_iter), "{chosen:?}: {per_iter}");
         assert_eq!(tried.proven("bytes compared per byte credited"), 1.0);
         assert_eq!(tried.proven("bytes read per byte written"), 1.0);
-        assert_eq!(tried.proven("exit code of the other side"), 0.0);
+        assert_eq!(tried.proven("exit code of the peer"), 0.0);
         for side in ["cpu_reader", "cpu_writer"] {
             let values = &tried.result.series(side).expect("its CPU time").values;
             assert!(values.len() == 1 && values[0] > 0.0, "{side}: {values:?}");

@@ -230,7 +230,7 @@ mod tests {
             assert_eq!(per_iter, Some(if size == "1001" { 4190.0 * 1001.0 } else { TIMED as f64 }));
             assert_eq!(tried.proven("transfers compared per transfer credited"), 1.0);
             assert_eq!(tried.proven("transfers read per transfer sent"), 1.0);
-            assert_eq!(tried.proven("exit code of the other side"), 0.0);
+            assert_eq!(tried.proven("exit code of the peer"), 0.0);
             for side in ["cpu_sender", "cpu_receiver"] {
                 assert!(tried.result.series(side).is_some_and(|s| s.values.iter().all(|v| *v > 0.0)), "{side}");
             }

@@ -109,7 +109,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let address = peer.address();
     let line = TcpStream::connect(address).context("connecting")?;
     line.set_nodelay(true).context("setting TCP_NODELAY")?;
-    say(&line, [u64::from(waits)]).context("writing to the other side")?;
+    say(&line, [u64::from(waits)]).context("writing to the peer")?;
 
     let dropped = Dropped::read();
     let (mut made, mut retransmits, mut established, mut accepted) = (0u64, 0, 0u32, 0);
@@ -129,9 +129,9 @@ fn run(ctx: &mut Ctx) -> Outcome {
             }
             established += 1;
             if !waits {
-                say(&line, [made]).context("writing to the other side")?;
+                say(&line, [made]).context("writing to the peer")?;
             }
-            [accepted] = hear(&line).context("reading from the other side")?;
+            [accepted] = hear(&line).context("reading from the peer")?;
             if accepted != made {
                 return Err(BenchError::Failed(format!("made {made} connections, of which {accepted} were accepted")));
             }

@@ -123,7 +123,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     }
     let asked = ctx.iterations() as f64;
     ctx.prove("connections established and answered per exchange", "1", f64::from(established) / asked, 1.0..=1.0);
-    ctx.prove("requests that the other side counted per exchange", "1", answered as f64 / asked, 1.0..=1.0);
+    ctx.prove("requests that the peer counted per exchange", "1", answered as f64 / asked, 1.0..=1.0);
     if far {
         ctx.fact("segments.again", retransmits);
     } else {

@@ -219,7 +219,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
         if !complete {
             empty += 1;
             if empty * ANEW > MOST_SILENCE {
-                return Err(BenchError::Failed("the other side does not answer".to_owned()));
+                return Err(BenchError::Failed("the peer does not answer".to_owned()));
             }
             continue;
         }
@@ -318,7 +318,7 @@ mod tests {
             assert_eq!(tried.proven("datagrams that arrived changed"), 0.0);
             tried.proven("datagrams out of order");
             assert!(tried.proven("datagrams that arrived per datagram sent") > 0.0);
-            assert_eq!(tried.proven("exit code of the other side"), 0.0);
+            assert_eq!(tried.proven("exit code of the peer"), 0.0);
         }
     }
 

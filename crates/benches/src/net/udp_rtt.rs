@@ -151,7 +151,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
                     break;
                 }
                 if time == MOST_TIMES {
-                    return Err(BenchError::Failed("the other side does not answer".to_owned()));
+                    return Err(BenchError::Failed("the peer does not answer".to_owned()));
                 }
             }
         }

@@ -224,7 +224,7 @@ mod tests {
             let values = tried.result.series("").map_or(&[][..], |s| &s.values);
             assert!(values.len() >= FEWEST && values.iter().all(|v| *v > 0.0));
             assert_eq!(tried.proven("wake-ups that arrived before they were posted"), 0.0);
-            assert_eq!(tried.proven("exit code of the other side"), 0.0);
+            assert_eq!(tried.proven("exit code of the peer"), 0.0);
             assert!(tried.proven("times that the woken side slept, per wake-up") >= 1.0);
         }
     }

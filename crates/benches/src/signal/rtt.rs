@@ -1,6 +1,6 @@
 //! Round trip of a queued signal between two processes that wait for it.
 //!
-//! **Measures:** The whole round trip: `rt_tgsigqueueinfo` to the other side and `rt_sigtimedwait`
+//! **Measures:** The whole round trip: `rt_tgsigqueueinfo` to the peer and `rt_sigtimedwait`
 //! without a time-out on each side, two wake-ups, and two context switches where both sides share a
 //! CPU. No handler runs: both sides keep the signal blocked and take it.
 //!
@@ -79,13 +79,13 @@ fn run(ctx: &mut Ctx) -> Outcome {
             match signals.wait().context("waiting for a signal")? {
                 Arrived::Value(n) if n == sent => {}
                 Arrived::Value(n) => return Err(BenchError::Failed(format!("signal {n} came instead of {sent}"))),
-                Arrived::ChildEnded => return Err(BenchError::Failed("the other side has ended".to_owned())),
+                Arrived::ChildEnded => return Err(BenchError::Failed("the peer has ended".to_owned())),
             }
         }
         Ok(())
     })?;
     other.send(LEAVE).context("sending the last signal")?;
-    let peer = peer.wait().context("waiting for the other side")?;
+    let peer = peer.wait().context("waiting for the peer")?;
     proofs::peer_ended_well(ctx, &peer);
     work::once_each(ctx, "signals sent and answered per round trip credited", sent as u64, 2 * ctx.iterations());
     proofs::switches_on_one_cpu(ctx, &before, &peer);
@@ -103,9 +103,9 @@ mod tests {
         let own = Task::own();
         let peer = sys::fork::fork(|| answer(own, &signals)).expect("fork");
         let other = Task::main_of(peer.pid());
-        other.send(1).expect("the other side is there");
+        other.send(1).expect("the peer is there");
         assert_eq!(signals.wait().expect("an answer"), Arrived::Value(2));
-        other.send(5).expect("the other side is there");
+        other.send(5).expect("the peer is there");
         assert_eq!(peer.wait().expect("wait").code(), Some(UNEXPECTED));
     }
 }

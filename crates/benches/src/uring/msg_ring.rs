@@ -110,7 +110,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
             let answer = turn(&mut here, &mut calls)?;
             number += 1;
             if answer.data == ENDED {
-                return Err(BenchError::Failed("the other side has ended".to_owned()));
+                return Err(BenchError::Failed("the peer has ended".to_owned()));
             }
             if (answer.data, answer.result) != (number, SENT as i32) {
                 return Err(BenchError::Failed(format!("{answer:?} came instead of {number}")));
@@ -121,7 +121,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     })?;
     here.push_message(there.as_fd(), LEAVE, SENT);
     here.enter(0);
-    let peer = peer.wait().context("waiting for the other side")?;
+    let peer = peer.wait().context("waiting for the peer")?;
     let each = calls as f64 / ctx.iterations().max(1) as f64;
     ctx.prove("calls of io_uring_enter per round trip, this side", "1.00..1.05", each, 1.0..=1.05);
     proofs::peer_ended_well(ctx, &peer);

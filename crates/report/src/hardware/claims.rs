@@ -88,12 +88,12 @@ pub(super) fn note(claim: &Claim) -> String {
             text
         }
         Note::SharedAway { declared, measured, guest: true } => format!(
-            "{} declared, {} to be had now: a share of a cache that other machines use",
+            "{} declared, {} available now: a share of a cache that other machines use",
             size(*declared),
             size(*measured)
         ),
         Note::SharedAway { declared, measured, guest: false } => format!(
-            "{} declared, {} to be had by one CPU now: other tasks use it, or a part of it is kept from this CPU",
+            "{} declared, {} available to one CPU now: other tasks use it, or a part of it is kept from this CPU",
             size(*declared),
             size(*measured)
         ),
