@@ -42,8 +42,8 @@ mod tests {
             name: name.to_owned(),
             iters: 1,
             per_iter: 1.0,
-            samples: Vec::new(),
             values,
+            ..Series::default()
         };
         let output = |round: u32| RoundOutput {
             series: vec![

@@ -23,7 +23,7 @@ fn series_value(point: &Point, quantity: Quantity, result: &RoundResult, series:
         return median(&series.values);
     }
     let is_rate = matches!(quantity, Quantity::Bandwidth | Quantity::Rate);
-    if is_rate && point.workers > 1 {
+    if is_rate && (point.workers > 1 || !series.spans.is_empty()) {
         return rate(result, series, which);
     }
     let value = |s: &Sample| sample_value(quantity, series, s);

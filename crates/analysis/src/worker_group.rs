@@ -1,6 +1,6 @@
 //! What the members of a worker group did together, and how evenly.
 
-use groma_model::{Fact, Label, Labels, Metric, Point, Round, RoundResult, Sample, Series};
+use groma_model::{Fact, Label, Labels, Metric, Point, Round, RoundResult, Series};
 use groma_stats::{median, sorted};
 use std::collections::BTreeMap;
 
@@ -10,18 +10,43 @@ use crate::samples::{Which, is_clean, main_series, sample_value};
 /// others) belongs to it.
 const NOT_IN_RATE: Labels = Labels::of(&[Label::Clock, Label::Overlap]);
 
-/// What a worker group did together per second: the iterations of all members while every one of
-/// them was measuring this series, over the length of that time. Samples that only partly lie in it
-/// count in proportion.
-pub(crate) fn rate(result: &RoundResult, series: &Series, which: Which) -> Option<f64> {
-    let counts = |s: &Sample| which == Which::All || !s.labels.meets(NOT_IN_RATE);
+/// A stretch of a member's time: its start, its end, the iterations in it, and whether it counts.
+struct Stretch {
+    worker: u32,
+    from: u64,
+    to: u64,
+    iters: u64,
+    counts: bool,
+}
+
+/// All that the members did for a series. Rounds stored by earlier versions have no spans; there a
+/// sample ends where its timed parts would without a pause.
+fn all_of(series: &Series, counts: impl Fn(Labels) -> bool) -> Vec<Stretch> {
     // What is read back from a store may hold any number: sums saturate.
-    let end = |s: &Sample| s.t0_ns.saturating_add(s.elapsed_ns);
+    let stretch = |worker, from: u64, length, iters, labels| Stretch {
+        worker,
+        from,
+        to: from.saturating_add(length),
+        iters,
+        counts: counts(labels),
+    };
+    if series.spans.is_empty() {
+        series.samples.iter().map(|s| stretch(s.worker, s.t0_ns, s.elapsed_ns, s.iters, s.labels)).collect()
+    } else {
+        series.spans.iter().map(|s| stretch(s.worker, s.t0_ns, s.wall_ns, s.iters, s.labels)).collect()
+    }
+}
+
+/// What a worker group did together per second: the iterations of all members while every one of
+/// them was measuring this series, over the length of that time by the clock, whether all of it was
+/// timed or not. Stretches that only partly lie in it count in proportion.
+pub(crate) fn rate(result: &RoundResult, series: &Series, which: Which) -> Option<f64> {
+    let counts = |labels: Labels| which == Which::All || !labels.meets(NOT_IN_RATE);
     let mut members: BTreeMap<u32, Vec<(u64, u64, bool)>> = BTreeMap::new();
     for any in &result.output.series {
-        for s in &any.samples {
-            let own = std::ptr::eq(any, series) && counts(s);
-            members.entry(s.worker).or_default().push((s.t0_ns, end(s), own));
+        let is_own = std::ptr::eq(any, series);
+        for s in all_of(any, counts) {
+            members.entry(s.worker).or_default().push((s.from, s.to, is_own && s.counts));
         }
     }
     if !members.keys().copied().eq(0..members.len() as u32) {
@@ -42,11 +67,11 @@ pub(crate) fn rate(result: &RoundResult, series: &Series, which: Which) -> Optio
         let whole = if at == 0 { 0 } else { lengths[at - 1] };
         whole.saturating_add(common.get(at).map_or(0, |(from, _)| t.saturating_sub(*from)))
     };
-    let inside = |s: &Sample| {
-        let shared = before(end(s)).saturating_sub(before(s.t0_ns));
-        s.iters as f64 * shared as f64 / s.elapsed_ns.max(1) as f64
+    let inside = |s: &Stretch| {
+        let shared = before(s.to).saturating_sub(before(s.from));
+        s.iters as f64 * shared as f64 / (s.to - s.from).max(1) as f64
     };
-    let iterations: f64 = series.samples.iter().filter(|s| counts(s)).map(inside).sum();
+    let iterations: f64 = all_of(series, counts).iter().filter(|s| s.counts).map(inside).sum();
     (total > 0).then(|| iterations * series.per_iter / (total as f64 * 1e-9))
 }
 

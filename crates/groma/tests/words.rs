@@ -45,6 +45,7 @@ fn traced(id: &str, params: &str, on: Option<u32>) -> Option<Vec<String>> {
         placement: if on.is_some() { Placement::SameCpu } else { Placement::Pinned },
         cpus: on.map_or(Vec::new(), |cpu| vec![cpu; 2]),
         workers: 1,
+        group: false,
         worker_kind: WorkerKind::Processes,
         round: 0,
         seed: 1,

@@ -7,6 +7,7 @@
 #![expect(unsafe_code, reason = "declares that the worker group's shared structures are valid as zeroes")]
 
 use crate::error::BenchError;
+use crate::model::Labels;
 use crate::sys::shared::{self, Shared, Zeroed};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed, Ordering::SeqCst};
 use std::time::Duration;
@@ -17,6 +18,15 @@ pub const MOST_MEMBERS: u32 = 4096;
 /// Samples that a slot holds; with its head it fills 512 bytes, the limit of a
 /// member (docs/methods/timing.md#limits-of-a-worker-group).
 pub(crate) const SLOT_SAMPLES: usize = 8;
+
+/// Single samples that the members of a group keep together, as long as each has room for
+/// [`LEAST_KEPT`]: as many as a worker that runs alone takes.
+const KEPT: u32 = 512;
+
+/// The fewest samples that a member has room for, and the most.
+const LEAST_KEPT: u32 = 8;
+/// See [`LEAST_KEPT`].
+const MOST_KEPT: u32 = 256;
 
 /// Words for what the first member says beside its samples: 1 MiB, of which only what is written
 /// takes memory.
@@ -105,6 +115,49 @@ pub(crate) struct SlotSample {
     pub(crate) tags: AtomicU64,
 }
 
+// SAFETY: atomics only.
+unsafe impl Zeroed for SlotSample {}
+
+impl SlotSample {
+    pub(crate) fn write(&self, sample: &Taken) {
+        self.t0.store(sample.t0_ns, Relaxed);
+        self.t1.store(sample.t1_ns, Relaxed);
+        self.elapsed.store(sample.elapsed_ns, Relaxed);
+        self.iters.store(sample.iters, Relaxed);
+        self.cpu_ns.store(sample.cpu_ns, Relaxed);
+        let tags = u64::from(sample.cpu) << 32 | u64::from(sample.labels.0) << 16 | sample.variant as u64;
+        self.tags.store(tags, Relaxed);
+    }
+
+    pub(crate) fn read(&self) -> Taken {
+        let tags = self.tags.load(Relaxed);
+        Taken {
+            variant: (tags & 0xffff) as usize,
+            cpu: (tags >> 32) as u32,
+            t0_ns: self.t0.load(Relaxed),
+            t1_ns: self.t1.load(Relaxed),
+            elapsed_ns: self.elapsed.load(Relaxed),
+            iters: self.iters.load(Relaxed),
+            cpu_ns: self.cpu_ns.load(Relaxed),
+            labels: Labels((tags >> 16) as u16),
+        }
+    }
+}
+
+/// What a member has taken of one loop: a whole interval, or a single sample.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Taken {
+    pub(crate) variant: usize,
+    pub(crate) cpu: u32,
+    pub(crate) t0_ns: u64,
+    pub(crate) t1_ns: u64,
+    /// The timed part.
+    pub(crate) elapsed_ns: u64,
+    pub(crate) iters: u64,
+    pub(crate) cpu_ns: u64,
+    pub(crate) labels: Labels,
+}
+
 /// What one member shares: 64 bytes of head and the samples.
 #[repr(C, align(128))]
 pub(crate) struct Slot {
@@ -116,7 +169,9 @@ pub(crate) struct Slot {
     /// 0 while it runs, 1 when it ended well, 2 when it did not.
     pub(crate) ended: AtomicU32,
     pub(crate) iterations: AtomicU64,
-    pub(crate) reserved: [AtomicU64; 4],
+    /// Single samples that it has kept.
+    pub(crate) kept: AtomicU64,
+    pub(crate) reserved: [AtomicU64; 3],
     pub(crate) samples: [SlotSample; SLOT_SAMPLES],
 }
 
@@ -131,11 +186,25 @@ pub const SLOT_BYTES: usize = size_of::<Slot>();
 pub(crate) struct Board {
     pub(crate) header: Shared<Header>,
     pub(crate) slots: Shared<Slot>,
+    /// Room for the single samples of each member, written after the last one was taken.
+    kept: Shared<SlotSample>,
 }
 
 impl Board {
     pub(crate) fn new(members: u32) -> std::io::Result<Board> {
-        Ok(Board { header: Shared::new(1)?, slots: Shared::new(members as usize)? })
+        let kept = members as usize * Board::room(members);
+        Ok(Board { header: Shared::new(1)?, slots: Shared::new(members as usize)?, kept: Shared::untouched(kept)? })
+    }
+
+    /// How many single samples each of so many members has room for.
+    pub(crate) fn room(members: u32) -> usize {
+        (KEPT / members.max(1)).clamp(LEAST_KEPT, MOST_KEPT) as usize
+    }
+
+    /// The room of a member.
+    pub(crate) fn kept(&self, index: u32) -> &[SlotSample] {
+        let room = Board::room(self.slots.len() as u32);
+        &self.kept[index as usize * room..][..room]
     }
 
     pub(crate) fn head(&self) -> &Header {

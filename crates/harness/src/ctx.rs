@@ -9,7 +9,7 @@ use crate::instruments::{Instruments, Real};
 use crate::iterations::LEAST_SCALING;
 use crate::labels::Rules;
 use crate::member::Member;
-use crate::model::{Fact, Info, Interference, Job, Placement, Proof, Remark, Remote, RoundOutput, Series};
+use crate::model::{Fact, Info, Interference, Job, Placement, Proof, Quantity, Remark, Remote, RoundOutput, Series};
 use crate::mutation;
 use crate::probe::Cost;
 use crate::sampler::{self, Samples};
@@ -209,6 +209,10 @@ impl<'j> Ctx<'j> {
             faults_expected: matches!(self.info.interference, Interference::Faults | Interference::Tasks),
             blocks: matches!(self.info.interference, Interference::Blocking | Interference::Tasks),
             tasks: self.info.interference == Interference::Tasks,
+            rate: matches!(
+                self.info.outputs.first().and_then(|o| o.quantity).unwrap_or(self.info.quantity),
+                Quantity::Rate | Quantity::Bandwidth
+            ),
             counter_hz: self.job.host.counter_hz,
         }
     }
@@ -245,7 +249,7 @@ impl<'j> Ctx<'j> {
         let rules = self.rules();
         mutation::mutilate(variants);
         if let Some(member) = &mut self.member {
-            let (series, iterations) = member.measure(&Real, &rules, variants)?;
+            let (series, iterations) = member.measure(&Real, &rules, variants, &mut self.rng)?;
             self.output.series.extend(series);
             self.iterations += iterations;
             self.by_loop.extend(variants.iter().map(|variant| (variant.name, variant.done)));
@@ -303,8 +307,8 @@ impl<'j> Ctx<'j> {
                 name: series.to_owned(),
                 iters: 1,
                 per_iter: 1.0,
-                samples: Vec::new(),
                 values: vec![value],
+                ..Series::default()
             }),
         }
     }

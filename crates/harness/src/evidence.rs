@@ -175,7 +175,7 @@ pub(crate) fn of_place(job: &Job, output: &mut RoundOutput, peers: Option<&Peers
     if demanded(&job.placement).is_some() || matches!(job.placement, Placement::List(_)) {
         prove(output, NAMED, "0", contradictions(job) as f64, 0.0..=0.0);
     }
-    let alone = job.workers == 1;
+    let alone = !job.group;
     let pinned = !job.cpus.is_empty() || (alone && matches!(job.placement, Placement::Pinned | Placement::Remote));
     if !pinned {
         return;

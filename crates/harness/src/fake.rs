@@ -91,6 +91,7 @@ pub(crate) fn rules() -> Rules {
         faults_expected: false,
         blocks: false,
         tasks: false,
+        rate: false,
         counter_hz: Some(1e9),
     }
 }

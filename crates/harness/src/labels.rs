@@ -27,6 +27,8 @@ pub struct Rules {
     /// What is made (processes, threads) works while its maker waits: its CPU time is time that was
     /// given.
     pub tasks: bool,
+    /// The main output is a rate or a bandwidth.
+    pub rate: bool,
     /// Ticks per second of the cycle counter, where it may be used.
     pub counter_hz: Option<f64>,
 }

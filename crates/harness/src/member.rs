@@ -1,15 +1,16 @@
 //! One member of a worker group: when it works, and how it takes its samples.
 
-use crate::board::{Board, PARKED, SLOT_SAMPLES, STOP, WARM};
+use crate::board::{Board, PARKED, SLOT_SAMPLES, STOP, Taken, WARM};
 use crate::error::BenchError;
 use crate::instruments::Instruments;
-use crate::iterations::batch;
+use crate::iterations::{batch, time_once};
 use crate::labels::{Rules, label};
-use crate::model::Series;
-use crate::stopwatch::Stopwatch;
+use crate::model::{Sample, Series, Timing};
+use crate::sampler::{GROUP, operations, preallocate, sample, stretched};
 use crate::sys::shared;
 use crate::variant::Variant;
-use std::sync::atomic::{Ordering::Relaxed, Ordering::SeqCst};
+use groma_stats::rng::Rng;
+use std::sync::atomic::Ordering::SeqCst;
 
 /// How a worker group of this size is timed (docs/methods/timing.md#intervals-of-a-worker-group).
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -22,6 +23,8 @@ pub struct Timetable {
     pub warm_ns: u64,
     /// The interval is shorter than the rule wants.
     pub short: bool,
+    /// There are more members than CPUs.
+    pub crowded: bool,
 }
 
 /// The longest interval (docs/methods/timing.md#intervals-of-a-worker-group).
@@ -42,7 +45,7 @@ impl Timetable {
         // One interval at least, and never shorter than 20 ms, whatever the time limit says.
         let interval_ns = want.min(time_limit_ns.max(20_000_000));
         let intervals = (time_limit_ns / interval_ns).clamp(1, SLOT_SAMPLES as u64) as u32;
-        Timetable { interval_ns, intervals, warm_ns, short: interval_ns < want }
+        Timetable { interval_ns, intervals, warm_ns, short: interval_ns < want, crowded: members > cpus }
     }
 }
 
@@ -52,6 +55,48 @@ pub(crate) struct Member<'b> {
     pub(crate) index: u32,
     pub(crate) timetable: Timetable,
     pub(crate) measured: bool,
+}
+
+/// The loops of a member, with what each batch of them does.
+struct Loops<'v, 'b, 'i, I> {
+    ins: &'i I,
+    variants: &'v mut [Variant<'b>],
+    batches: Vec<u64>,
+    /// Iterations so far.
+    total: u64,
+}
+
+impl<I: Instruments> Loops<'_, '_, '_, I> {
+    /// One batch of a loop: its timed part, and its iterations.
+    fn batch(&mut self, variant: usize) -> Result<(u64, u64), BenchError> {
+        let iters = self.batches[variant];
+        let (_, elapsed) = time_once(self.ins, &mut self.variants[variant], iters, &mut self.total)?;
+        Ok((elapsed, iters))
+    }
+}
+
+/// Single samples of one loop, of which a member keeps as many as it has room for: all if there are
+/// no more, else each with the same chance (Vitter, "Random sampling with a reservoir", ACM TOMS
+/// 1985).
+struct Reservoir {
+    kept: Vec<Taken>,
+    room: usize,
+    seen: u64,
+}
+
+impl Reservoir {
+    fn new(room: usize) -> Reservoir {
+        Reservoir { kept: preallocate(Taken { iters: 1, ..Taken::default() }, room), room, seen: 0 }
+    }
+
+    fn offer(&mut self, sample: Taken, rng: &mut Rng) {
+        self.seen += 1;
+        if self.kept.len() < self.room {
+            self.kept.push(sample);
+        } else if let Some(place) = self.kept.get_mut(rng.below(self.seen) as usize) {
+            *place = sample;
+        }
+    }
 }
 
 impl Member<'_> {
@@ -65,95 +110,148 @@ impl Member<'_> {
         ins: &impl Instruments,
         rules: &Rules,
         variants: &mut [Variant<'_>],
+        rng: &mut Rng,
     ) -> Result<(Vec<Series>, u64), BenchError> {
         if self.measured {
             return Err(BenchError::Failed("a member of a worker group measures once a round".to_owned()));
         }
         self.measured = true;
-        let slot = &self.board.slots[self.index as usize];
-        let head = self.board.head();
-        let mut total = 0;
-
-        let batches = self.batches(ins, variants, &mut total)?;
+        let (board, slot) = (self.board, &self.board.slots[self.index as usize]);
+        let head = board.head();
+        let single = !self.timetable.crowded && !rules.rate;
+        let mut loops = self.loops(ins, rules, variants)?;
+        let room = Board::room(board.slots.len() as u32) / loops.variants.len().max(1);
+        let mut kept: Vec<Reservoir> = loops.variants.iter().map(|_| Reservoir::new(room)).collect();
 
         head.ready.0.fetch_add(1, SeqCst);
         shared::wake(&head.ready.0);
-        while self.board.phase() == PARKED {
+        while board.phase() == PARKED {
             shared::wait(&head.phase.0, PARKED, None);
         }
-
-        let mut turn = 0;
-        let mut run_batch = |variants: &mut [Variant<'_>], variant: usize| -> Result<(u64, u64), BenchError> {
-            let mut watch = Stopwatch::new(ins);
-            (variants[variant].body)(batches[variant], &mut watch)?;
-            variants[variant].done += batches[variant];
-            total += batches[variant];
-            Ok((watch.elapsed, batches[variant]))
-        };
-        run_batch(variants, 0)?;
+        loops.batch(0)?;
         slot.first.store(ins.now_ns(), SeqCst);
         head.started.0.fetch_add(1, SeqCst);
         shared::wake(&head.started.0);
-        while self.board.phase() == WARM {
-            run_batch(variants, 0)?;
+        while board.phase() == WARM {
+            loops.batch(0)?;
         }
 
         // Every variant has an interval, even where the time limit allows only one.
-        let intervals = (self.timetable.intervals as usize).max(variants.len()).min(SLOT_SAMPLES);
+        let intervals = (self.timetable.intervals as usize).max(loops.variants.len()).min(SLOT_SAMPLES);
         for k in 0..intervals {
-            let variant = turn % variants.len();
-            turn += 1;
-            let before = ins.reading();
-            let t0 = ins.now_ns();
-            let (mut elapsed, mut iters) = (0, 0);
-            let mut t1 = t0;
-            while t1.saturating_sub(t0) < self.timetable.interval_ns && self.board.phase() < STOP {
-                let (e, n) = run_batch(variants, variant)?;
-                elapsed += e;
-                iters += n;
-                t1 = ins.now_ns();
-            }
-            let after = ins.reading();
-            let labels = label(&before, &after, rules);
-            let place = &slot.samples[k];
-            place.t0.store(t0, Relaxed);
-            place.t1.store(t1, Relaxed);
-            place.elapsed.store(elapsed, Relaxed);
-            place.iters.store(iters, Relaxed);
-            place.cpu_ns.store(after.cpu_ns.saturating_sub(before.cpu_ns), Relaxed);
-            place.tags.store(u64::from(after.cpu) << 32 | u64::from(labels.0) << 16 | variant as u64, Relaxed);
+            let variant = k % loops.variants.len();
+            let reservoir = single.then_some((&mut kept[variant], &mut *rng));
+            slot.samples[k].write(&self.interval(&mut loops, variant, rules, reservoir)?);
             slot.count.store(k as u32 + 1, SeqCst);
         }
         head.done.0.fetch_add(1, SeqCst);
         shared::wake(&head.done.0);
-        while self.board.phase() < STOP {
-            run_batch(variants, 0)?;
+        while board.phase() < STOP {
+            loops.batch(0)?;
         }
         // One more complete batch after STOP was seen: leaving it out broke the proof for 19 of
         // 2048 samples (docs/methods/timing.md#overlap-proof).
-        run_batch(variants, 0)?;
+        loops.batch(0)?;
         slot.last.store(ins.now_ns(), SeqCst);
-        slot.iterations.store(total, SeqCst);
+        slot.iterations.store(loops.total, SeqCst);
+        let all = kept.iter().flat_map(|r| &r.kept);
+        for (place, sample) in board.kept(self.index).iter().zip(all.clone()) {
+            place.write(sample);
+        }
+        slot.kept.store(all.count() as u64, SeqCst);
 
-        let series = variants.iter().zip(&batches).map(|(variant, &iters)| Series {
+        let series = loops.variants.iter().zip(&loops.batches).map(|(variant, &iters)| Series {
             name: variant.name.to_owned(),
-            iters,
+            iters: if single && rules.timing == Timing::Each { 1 } else { iters },
             per_iter: variant.per_iter,
             ..Series::default()
         });
-        Ok((series.collect(), total))
+        Ok((series.collect(), loops.total))
     }
 
-    /// The iterations of a batch of each variant. A batch is at most a hundredth of the interval, so
-    /// that the phase is polled often enough (docs/methods/timing.md#worker-groups).
-    fn batches(
+    /// One interval of a loop, as a whole. With a reservoir its single samples are taken as those of
+    /// a worker that runs alone, and offered to it.
+    fn interval<I: Instruments>(
         &self,
-        ins: &impl Instruments,
-        variants: &mut [Variant<'_>],
-        total: &mut u64,
-    ) -> Result<Vec<u64>, BenchError> {
+        loops: &mut Loops<'_, '_, '_, I>,
+        variant: usize,
+        rules: &Rules,
+        mut reservoir: Option<(&mut Reservoir, &mut Rng)>,
+    ) -> Result<Taken, BenchError> {
+        let ins = loops.ins;
+        let mut singles = preallocate(Sample { iters: 1, ..Sample::default() }, 2 * GROUP as usize);
+        let before = ins.reading();
+        let mut last = before;
+        let t0 = ins.now_ns();
+        let (mut elapsed, mut iters) = (0, 0);
+        let mut t1 = t0;
+        while t1.saturating_sub(t0) < self.timetable.interval_ns && self.board.phase() < STOP {
+            if let Some((reservoir, rng)) = &mut reservoir {
+                let (loop_, total) = (&mut loops.variants[variant], &mut loops.total);
+                // The last one tells how long an operation is.
+                singles.drain(..singles.len().saturating_sub(1));
+                let old = singles.len();
+                if rules.timing == Timing::Each {
+                    operations(ins, loop_, rules, total, &mut last, &mut singles)?;
+                } else {
+                    let n = stretched(loops.batches[variant], loop_, rng);
+                    singles.push(sample(ins, loop_, n, rules, total, &mut last)?);
+                }
+                t1 = last.now_ns;
+                for single in &singles[old..] {
+                    elapsed += single.elapsed_ns;
+                    iters += single.iters;
+                    reservoir.offer(taken(variant, single, t1), rng);
+                }
+            } else {
+                let (e, n) = loops.batch(variant)?;
+                elapsed += e;
+                iters += n;
+                t1 = ins.now_ns();
+            }
+        }
+        let after = ins.reading();
+        Ok(Taken {
+            variant,
+            cpu: after.cpu,
+            t0_ns: t0,
+            t1_ns: t1,
+            elapsed_ns: elapsed,
+            iters,
+            cpu_ns: after.cpu_ns.saturating_sub(before.cpu_ns),
+            labels: label(&before, &after, rules),
+        })
+    }
+
+    /// The loops with the iterations of a batch of each. A batch is at most a hundredth of the
+    /// interval, so that the phase is polled often enough (docs/methods/timing.md#worker-groups),
+    /// and no longer than the intervals of a worker that runs alone.
+    fn loops<'v, 'b, 'i, I: Instruments>(
+        &self,
+        ins: &'i I,
+        rules: &Rules,
+        variants: &'v mut [Variant<'b>],
+    ) -> Result<Loops<'v, 'b, 'i, I>, BenchError> {
         let batch_ns = (self.timetable.interval_ns as f64 / 100.0).clamp(20_000.0, 500_000.0);
-        variants.iter_mut().map(|variant| batch(ins, variant, batch_ns, total)).collect()
+        let batch_ns = if rules.rate { batch_ns } else { batch_ns.min(rules.interval_ns.max(20_000.0)) };
+        let mut total = 0;
+        let batches: Result<_, _> = variants.iter_mut().map(|v| batch(ins, v, batch_ns, &mut total)).collect();
+        Ok(Loops { ins, batches: batches?, variants, total })
+    }
+}
+
+/// A single sample, with the end of the reading after it: what a body does besides its timed part
+/// is work of the group as well.
+fn taken(variant: usize, single: &Sample, t1_ns: u64) -> Taken {
+    Taken {
+        variant,
+        cpu: single.cpu,
+        t0_ns: single.t0_ns,
+        t1_ns,
+        elapsed_ns: single.elapsed_ns,
+        iters: single.iters,
+        cpu_ns: single.cpu_ns,
+        labels: single.labels,
     }
 }
 
@@ -167,7 +265,7 @@ mod tests {
         // As many CPUs as members: pinned ones need less.
         assert_eq!(
             Timetable::new(2, 2, true, 4e6, second),
-            Timetable { interval_ns: 20_000_000, intervals: 8, warm_ns: 10_000_000, short: false }
+            Timetable { interval_ns: 20_000_000, intervals: 8, warm_ns: 10_000_000, short: false, crowded: false }
         );
         assert_eq!(Timetable::new(2, 2, false, 4e6, second).interval_ns, 100_000_000);
         // More members than CPUs: ten turns of the scheduler, a second at least, 30 s at most, and

@@ -62,7 +62,7 @@ mod tests {
     use super::*;
     use crate::model::{
         Fact, Host, Label, Labels, Noise, Params, Placement, Preflight, Proof, Remote, RoundOutput, Sample, Series,
-        State, Value, WorkerKind,
+        Span, State, Value, WorkerKind,
     };
     use groma_stats::rng::Rng;
     use std::ffi::OsString;
@@ -75,6 +75,7 @@ mod tests {
             placement: Placement::List(vec![1, 0]),
             cpus: vec![1, 0],
             workers: 2,
+            group: true,
             worker_kind: WorkerKind::Threads,
             round: 3,
             seed: u64::MAX,
@@ -121,14 +122,25 @@ mod tests {
                             },
                             Sample::default(),
                         ],
+                        spans: vec![
+                            Span {
+                                worker: 1,
+                                t0_ns: 1 << 60,
+                                wall_ns: 7,
+                                timed_ns: 5,
+                                iters: 100,
+                                labels: Labels::of(&[Label::Preempted]),
+                            },
+                            Span::default(),
+                        ],
                         values: vec![],
                     },
                     Series {
                         name: String::new(),
                         iters: 1,
                         per_iter: 1.0,
-                        samples: vec![],
                         values: vec![1e-9, 0.1 + 0.2],
+                        ..Series::default()
                     },
                 ],
                 proofs: vec![Proof { name: "a\tb".into(), expected: "1..2".into(), seen: 1.5, holds: true }],

@@ -25,7 +25,7 @@ pub(crate) fn perform_unchecked(bench: &Benchmark, job: &Job) -> Result<Samples,
         Run::Here(run) => run,
         Run::NotHere(why) => return Err(BenchError::Unsupported(why.to_owned())),
     };
-    if job.workers > 1 {
+    if job.group {
         return worker_group::run(&Real, bench, job);
     }
     let cpu = match (job.cpus.first(), &job.placement) {

@@ -6,7 +6,7 @@
 //! [`crate::worker_group`].
 
 use crate::error::{BenchError, Outcome};
-use crate::instruments::{FREQUENCY_PROBE_OPS, Instruments};
+use crate::instruments::{FREQUENCY_PROBE_OPS, Instruments, Reading};
 use crate::iterations::{Count, choose_iterations, scaling, time_once};
 use crate::labels::{Rules, label, label_host};
 use crate::model::{Label, Remark, RoundOutput, Sample, Series, Timing};
@@ -30,7 +30,7 @@ pub struct Samples {
 const FREQUENCY_PROBE_EVERY: usize = 8;
 
 /// Operations timed alone between two readings of the counters.
-const GROUP: u64 = 8;
+pub(crate) const GROUP: u64 = 8;
 
 /// From here on an operation has readings of its own: their 4 us are then no more than 2 %.
 const LONG_OPERATION_NS: u64 = 200_000;
@@ -69,53 +69,61 @@ const TOO_SHORT: f64 = 0.25;
 /// (docs/methods/timing.md#single-operations).
 const STREAM_NS: f64 = 5e6;
 
-/// Takes one batched sample, labels included.
-fn sample(
+/// Takes one batched sample, labels included. `last` is the reading before it, and becomes the one
+/// after it.
+pub(crate) fn sample(
     ins: &impl Instruments,
     variant: &mut Variant<'_>,
     iters: u64,
     rules: &Rules,
     total: &mut u64,
+    last: &mut Reading,
 ) -> Result<Sample, BenchError> {
-    let before = ins.reading();
     let (t0_ns, elapsed_ns) = time_once(ins, variant, iters, total)?;
-    let after = ins.reading();
+    let before = std::mem::replace(last, ins.reading());
     Ok(Sample {
         worker: 0,
-        cpu: after.cpu,
+        cpu: last.cpu,
         t0_ns,
         elapsed_ns,
         iters,
-        cpu_ns: after.cpu_ns.saturating_sub(before.cpu_ns),
-        labels: label(&before, &after, rules),
+        cpu_ns: last.cpu_ns.saturating_sub(before.cpu_ns),
+        labels: label(&before, last, rules),
         margin_ns: None,
     })
 }
 
-/// Takes a group of operations, each timed alone, all with the labels of the group.
-fn group(
+/// Takes a group of operations, each timed alone, all with the labels of the group. `last` as of
+/// [`sample`].
+pub(crate) fn operations(
     ins: &impl Instruments,
     variant: &mut Variant<'_>,
     rules: &Rules,
     total: &mut u64,
+    last: &mut Reading,
     into: &mut Vec<Sample>,
 ) -> Result<(), BenchError> {
     let first = into.len();
     // Operations of a millisecond are labelled one by one: of eight in a row, hardly any group
     // would stay clean.
     let n = if into.last().is_some_and(|s| s.elapsed_ns > LONG_OPERATION_NS) { 1 } else { GROUP };
-    let before = ins.reading();
     for _ in 0..n {
         let (t0_ns, elapsed_ns) = time_once(ins, variant, 1, total)?;
         into.push(Sample { t0_ns, elapsed_ns, iters: 1, ..Sample::default() });
     }
-    let after = ins.reading();
-    let labels = label(&before, &after, rules);
-    let cpu_ns = after.cpu_ns.saturating_sub(before.cpu_ns) / n;
+    let before = std::mem::replace(last, ins.reading());
+    let labels = label(&before, last, rules);
+    let cpu_ns = last.cpu_ns.saturating_sub(before.cpu_ns) / n;
     for sample in &mut into[first..] {
-        *sample = Sample { cpu: after.cpu, cpu_ns, labels, ..*sample };
+        *sample = Sample { cpu: last.cpu, cpu_ns, labels, ..*sample };
     }
     Ok(())
+}
+
+/// Up to 10 % more iterations than `iters`, at random, so that intervals cannot lock onto ticks
+/// (docs/methods/timing.md#choosing-iterations).
+pub(crate) fn stretched(iters: u64, variant: &Variant<'_>, rng: &mut Rng) -> u64 {
+    (iters + rng.below(iters / 10 + 1)).min(variant.max_iters)
 }
 
 /// Warms up with the very loop that is measured: at least `warm_ns`, until steady, at most
@@ -203,12 +211,13 @@ pub fn alone(
         taken.output.remarks.push(Remark::Unsteady);
     }
 
+    let one = || Sample { iters: 1, ..Sample::default() };
     let wanted = if each { rules.intervals * OPS_PER_INTERVAL } else { rules.intervals } as usize;
     let mut halvings = 0;
     let mut lengthenings = 0;
     loop {
         let mut samples: Vec<Vec<Sample>> =
-            variants.iter().map(|_| preallocate(wanted * DIRTY_FACTOR + GROUP as usize)).collect();
+            variants.iter().map(|_| preallocate(one(), wanted * DIRTY_FACTOR + GROUP as usize)).collect();
         sample_loop(ins, rules, variants, &iters, wanted, rng, &mut taken, &mut samples)?;
         if lengthenings < 2 && lengthen(rules, variants, target_ns, &open, &mut iters, &samples) {
             lengthenings += 1;
@@ -225,7 +234,7 @@ pub fn alone(
                 iters,
                 per_iter: variant.per_iter,
                 samples,
-                values: Vec::new(),
+                ..Series::default()
             })
             .collect();
         let poor = share < RETRY_SHARE || clean < RETRY_CLEAN.min(wanted);
@@ -268,9 +277,10 @@ fn lengthen(
 }
 
 /// An empty list with memory for `n` samples whose pages are present: a first touch between two
-/// readings would be a fault of the sample.
-fn preallocate(n: usize) -> Vec<Sample> {
-    let mut samples = vec![Sample { iters: 1, ..Sample::default() }; n];
+/// readings would be a fault of the sample. `any` is not all zeros, which the allocator would leave
+/// to the first touch.
+pub(crate) fn preallocate<T: Clone>(any: T, n: usize) -> Vec<T> {
+    let mut samples = vec![any; n];
     std::hint::black_box(&mut samples).clear();
     samples
 }
@@ -302,13 +312,12 @@ fn sample_loop(
         let first = rng.below(variants.len() as u64) as usize;
         for k in 0..variants.len() {
             let i = (first + k) % variants.len();
+            let (variant, total, mut last) = (&mut variants[i], &mut taken.iterations, ins.reading());
             if rules.timing == Timing::Each {
-                group(ins, &mut variants[i], rules, &mut taken.iterations, &mut samples[i])?;
+                operations(ins, variant, rules, total, &mut last, &mut samples[i])?;
             } else {
-                // Up to 10 % longer, at random, so that intervals cannot lock onto ticks
-                // (docs/methods/timing.md#choosing-iterations).
-                let n = (iters[i] + rng.below(iters[i] / 10 + 1)).min(variants[i].max_iters);
-                samples[i].push(sample(ins, &mut variants[i], n, rules, &mut taken.iterations)?);
+                let n = stretched(iters[i], variant, rng);
+                samples[i].push(sample(ins, variant, n, rules, total, &mut last)?);
             }
         }
         let (fewest, most) =

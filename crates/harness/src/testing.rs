@@ -185,6 +185,7 @@ pub(crate) fn job(
         id: bench.info.id.to_owned(),
         params: params(&bench.info, chosen),
         workers,
+        group: workers > 1,
         worker_kind,
         work_dir: dir.map(Path::to_owned),
         ..idle_job()
@@ -202,6 +203,7 @@ pub(crate) fn idle_job() -> Job {
         placement: Placement::Free,
         cpus: Vec::new(),
         workers: 1,
+        group: false,
         worker_kind: WorkerKind::Processes,
         round: 0,
         seed: 1,

@@ -10,7 +10,7 @@
 //! processes run the same code; a member costs one slot of shared memory and no descriptor.
 
 use crate::benchmark::{Benchmark, Run};
-use crate::board::{Board, DENIED, FAILED, MEASURE, REPORT_WORDS, STOP, Slot, UNSUPPORTED, WARM};
+use crate::board::{Board, DENIED, FAILED, MEASURE, REPORT_WORDS, STOP, Slot, SlotSample, Taken, UNSUPPORTED, WARM};
 pub use crate::board::{MOST_MEMBERS, SLOT_BYTES};
 use crate::ctx::Ctx;
 use crate::error::{BenchError, panic_text};
@@ -19,14 +19,14 @@ use crate::instruments::Instruments;
 use crate::labels::label_host;
 use crate::member::Member;
 pub use crate::member::Timetable;
-use crate::model::{Fact, Job, Label, Labels, Remark, RoundOutput, RoundResult, Sample, WorkerKind};
+use crate::model::{Fact, Job, Label, Labels, Remark, RoundOutput, RoundResult, Sample, Series, Span, WorkerKind};
 use crate::protocol;
 use crate::sampler::Samples;
 use crate::sys::clock::{Clock, Monotonic};
 use crate::sys::{affinity, counters, fork, shared, thread};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering::Relaxed, Ordering::SeqCst};
+use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
 use std::time::Duration;
 
 /// The stack of a member that is a thread. 64 KiB suffice for release builds; debug builds want the
@@ -264,36 +264,42 @@ fn collect(board: &Board, job: &Job, cpus: u32, timetable: Timetable, wall_ns: u
     let mut samples = Samples { output: report.output, ..Samples::default() };
     let output = &mut samples.output;
     let (first, last) = common_span(&board.slots);
-    let (mut on_cpu, mut wall, mut worst_margin) = (0u64, 0u64, i64::MAX);
+    let mut worst_margin = i64::MAX;
+    // The margin of what was taken, and its labels with that of a negative one.
+    let mut margin = |taken: &Taken| {
+        let margin = (taken.t0_ns as i64 - first as i64).min(last as i64 - taken.t1_ns as i64);
+        worst_margin = worst_margin.min(margin);
+        let mut labels = taken.labels;
+        if margin < 0 {
+            labels.add(Label::Overlap);
+        }
+        (margin, labels)
+    };
+    let (mut on_cpu, mut wall, mut timed) = (0u64, 0u64, 0u64);
     for (index, slot) in board.slots.iter().enumerate() {
+        let worker = index as u32;
         samples.iterations += slot.iterations.load(SeqCst);
-        for place in &slot.samples[..slot.count.load(SeqCst) as usize] {
-            let (t0_ns, t1) = (place.t0.load(Relaxed), place.t1.load(Relaxed));
-            let tags = place.tags.load(Relaxed);
-            let margin = (t0_ns as i64 - first as i64).min(last as i64 - t1 as i64);
-            let mut labels = Labels((tags >> 16) as u16);
-            if margin < 0 {
-                labels.add(Label::Overlap);
+        let whole = slot.samples[..slot.count.load(SeqCst) as usize].iter().map(SlotSample::read);
+        let kept = board.kept(worker)[..slot.kept.load(SeqCst) as usize].iter().map(SlotSample::read);
+        let mut kept: Vec<Taken> = kept.collect();
+        kept.sort_by_key(|taken| taken.t0_ns);
+        let alone = kept.is_empty();
+        for taken in whole {
+            let (margin_ns, labels) = margin(&taken);
+            let wall_ns = taken.t1_ns.saturating_sub(taken.t0_ns);
+            on_cpu += taken.cpu_ns;
+            wall += wall_ns;
+            timed += taken.elapsed_ns;
+            let Taken { t0_ns, iters, elapsed_ns, .. } = taken;
+            let series = series(output, &taken)?;
+            series.spans.push(Span { worker, t0_ns, wall_ns, timed_ns: elapsed_ns, iters, labels });
+            if alone {
+                series.samples.push(as_sample(worker, &taken, margin_ns, labels));
             }
-            worst_margin = worst_margin.min(margin);
-            let cpu_ns = place.cpu_ns.load(Relaxed);
-            on_cpu += cpu_ns;
-            wall += t1 - t0_ns;
-            let sample = Sample {
-                worker: index as u32,
-                cpu: (tags >> 32) as u32,
-                t0_ns,
-                elapsed_ns: place.elapsed.load(Relaxed),
-                iters: place.iters.load(Relaxed),
-                cpu_ns,
-                labels,
-                margin_ns: Some(margin),
-            };
-            let variant = (tags & 0xffff) as usize;
-            match output.series.get_mut(variant) {
-                Some(series) => series.samples.push(sample),
-                None => return Err(BenchError::Failed("the worker group's report names no series".to_owned())),
-            }
+        }
+        for taken in kept {
+            let (margin_ns, labels) = margin(&taken);
+            series(output, &taken)?.samples.push(as_sample(worker, &taken, margin_ns, labels));
         }
     }
     let share = on_cpu as f64 / wall.max(1) as f64 * f64::from(job.workers) / f64::from(job.workers.min(cpus));
@@ -301,6 +307,7 @@ fn collect(board: &Board, job: &Job, cpus: u32, timetable: Timetable, wall_ns: u
         Fact::new("group.interval_ns", timetable.interval_ns),
         Fact::new("group.intervals", timetable.intervals),
         Fact::new("group.on_cpu", format!("{share:.3}")),
+        Fact::new("group.timed", format!("{:.3}", timed as f64 / wall.max(1) as f64)),
         Fact::new("group.margin_ns", worst_margin),
         Fact::new("group.bytes_per_member", SLOT_BYTES),
         Fact::new("group.wall_ns", wall_ns),
@@ -312,6 +319,25 @@ fn collect(board: &Board, job: &Job, cpus: u32, timetable: Timetable, wall_ns: u
         output.remarks.push(Remark::GroupCpuShare { percent: (share * 100.0).round() as u32 });
     }
     Ok(samples)
+}
+
+/// The series that this was taken of.
+fn series<'o>(output: &'o mut RoundOutput, taken: &Taken) -> Result<&'o mut Series, BenchError> {
+    let missing = || BenchError::Failed("the worker group's report names no series".to_owned());
+    output.series.get_mut(taken.variant).ok_or_else(missing)
+}
+
+fn as_sample(worker: u32, taken: &Taken, margin_ns: i64, labels: Labels) -> Sample {
+    Sample {
+        worker,
+        cpu: taken.cpu,
+        t0_ns: taken.t0_ns,
+        elapsed_ns: taken.elapsed_ns,
+        iters: taken.iters,
+        cpu_ns: taken.cpu_ns,
+        labels,
+        margin_ns: Some(margin_ns),
+    }
 }
 
 #[cfg(test)]

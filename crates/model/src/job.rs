@@ -95,6 +95,9 @@ pub struct Job {
     pub cpus: Vec<u32>,
     /// The number of members of the worker group.
     pub workers: u32,
+    /// Whether it runs as a worker group: always with several members, and with one where that is
+    /// the baseline of a scaling run.
+    pub group: bool,
     /// What the members are.
     pub worker_kind: WorkerKind,
     /// Which round this is, from 0.

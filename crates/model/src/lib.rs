@@ -31,7 +31,7 @@ pub use placement::Placement;
 pub use quantity::{Better, Quantity, Unit};
 pub use record::{End, Fact, LabelCounts, Machine, Metric, NoiseVerdict, Point, Record, Round, RunHeader, StateCounts};
 pub use remark::Remark;
-pub use sample::{Proof, Sample, Series};
+pub use sample::{Proof, Sample, Series, Span};
 pub use state::State;
 pub use text::{is_plain, plain, plain_json, plain_lines};
 pub use verdict::{Flag, Reason};

@@ -24,6 +24,25 @@ pub struct Sample {
     pub margin_ns: Option<i64>,
 }
 
+/// A stretch of time in which one member of a worker group did nothing but measure one series:
+/// timed parts and what lies between them. The rate of a group comes from these, since the timed
+/// parts of its members need not overlap.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Span {
+    /// The member of the worker group.
+    pub worker: u32,
+    /// Its start, in nanoseconds of the run's monotonic clock.
+    pub t0_ns: u64,
+    /// Its length, in nanoseconds.
+    pub wall_ns: u64,
+    /// The sum of the timed parts, in nanoseconds.
+    pub timed_ns: u64,
+    /// The number of iterations.
+    pub iters: u64,
+    /// What happened during the stretch.
+    pub labels: Labels,
+}
+
 /// The samples or the values of one named part of a round: the raw ring, its control, or simply the
 /// metric.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -39,8 +58,12 @@ pub struct Series {
     pub iters: u64,
     /// The work of one iteration: operations for a latency or a rate, bytes for a bandwidth.
     pub per_iter: f64,
-    /// The samples, in the order in which they were taken.
+    /// The samples, in the order in which they were taken. A member of a worker group that takes
+    /// more than there is room for keeps some of them, chosen at random.
     pub samples: Vec<Sample>,
+    /// All the time of each member of a worker group that it spent on this series; empty when
+    /// alone.
+    pub spans: Vec<Span>,
     /// Values stated outright, in SI units, by benchmarks whose result is not a time per iteration
     /// (a clock step).
     pub values: Vec<f64>,
@@ -66,7 +89,7 @@ pub struct Proof {
 mod columns {
     //! Samples are written as columns: a tenth of the size of an array of objects, and ready for a
     //! data frame. Columns that hold nothing but zeros or nulls are left out.
-    use super::{Sample, Series};
+    use super::{Sample, Series, Span};
     use crate::Labels;
 
     #[derive(serde::Serialize, serde::Deserialize)]
@@ -93,6 +116,24 @@ mod columns {
         labels: Vec<u16>,
         #[serde(default, skip_serializing_if = "idle")]
         margin: Vec<Option<i64>>,
+        #[serde(default, skip_serializing_if = "no_spans")]
+        spans: Spans,
+    }
+
+    #[derive(Default, serde::Serialize, serde::Deserialize)]
+    struct Spans {
+        t0: Vec<u64>,
+        wall: Vec<u64>,
+        timed: Vec<u64>,
+        n: Vec<u64>,
+        #[serde(default, skip_serializing_if = "idle")]
+        worker: Vec<u32>,
+        #[serde(default, skip_serializing_if = "idle")]
+        labels: Vec<u16>,
+    }
+
+    fn no_spans(spans: &Spans) -> bool {
+        spans.t0.is_empty()
     }
 
     fn idle<T: Default + PartialEq>(column: &[T]) -> bool {
@@ -101,10 +142,10 @@ mod columns {
 
     impl From<Series> for Columns {
         fn from(s: Series) -> Columns {
-            fn column<T>(samples: &[Sample], of: impl Fn(&Sample) -> T) -> Vec<T> {
-                samples.iter().map(of).collect()
+            fn column<S, T>(rows: &[S], of: impl Fn(&S) -> T) -> Vec<T> {
+                rows.iter().map(of).collect()
             }
-            let all = &s.samples;
+            let (all, spans) = (&s.samples, &s.spans);
             Columns {
                 iters: s.iters,
                 per_iter: s.per_iter,
@@ -117,6 +158,14 @@ mod columns {
                 cpu_ns: column(all, |s| s.cpu_ns),
                 labels: column(all, |s| s.labels.0),
                 margin: column(all, |s| s.margin_ns),
+                spans: Spans {
+                    t0: column(spans, |s| s.t0_ns),
+                    wall: column(spans, |s| s.wall_ns),
+                    timed: column(spans, |s| s.timed_ns),
+                    n: column(spans, |s| s.iters),
+                    worker: column(spans, |s| s.worker),
+                    labels: column(spans, |s| s.labels.0),
+                },
                 name: s.name,
             }
         }
@@ -139,7 +188,17 @@ mod columns {
                     margin_ns: at(&c.margin, i),
                 })
                 .collect();
-            Series { name: c.name, iters: c.iters, per_iter: c.per_iter, samples, values: c.values }
+            let spans = (0..c.spans.t0.len())
+                .map(|i| Span {
+                    worker: at(&c.spans.worker, i),
+                    t0_ns: c.spans.t0[i],
+                    wall_ns: at(&c.spans.wall, i),
+                    timed_ns: at(&c.spans.timed, i),
+                    iters: at(&c.spans.n, i),
+                    labels: Labels(at(&c.spans.labels, i)),
+                })
+                .collect();
+            Series { name: c.name, iters: c.iters, per_iter: c.per_iter, samples, spans, values: c.values }
         }
     }
 }

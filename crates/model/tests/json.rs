@@ -47,7 +47,7 @@ fn counts_are_objects_and_come_back_in_order() {
 #[test]
 fn samples_are_columns_and_idle_columns_are_left_out() {
     let first = Sample { t0_ns: 5, elapsed_ns: 6, iters: 7, ..Sample::default() };
-    let series = |samples| Series { name: "x".into(), iters: 7, per_iter: 0.5, samples, values: vec![] };
+    let series = |samples| Series { name: "x".into(), iters: 7, per_iter: 0.5, samples, ..Series::default() };
     let plain = series(vec![first, Sample { t0_ns: 8, ..first }]);
     let json = to_string(&plain).expect("JSON");
     assert_eq!(json, r#"{"name":"x","iters":7,"per_iter":0.5,"t0":[5,8],"dt":[6,6],"n":[7,7]}"#);

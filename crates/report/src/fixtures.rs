@@ -297,7 +297,7 @@ pub(crate) fn sampled() -> Record {
                     }
                 })
                 .collect();
-            let series = Series { name: String::new(), iters: 1, per_iter: 1.0, samples, values: vec![] };
+            let series = Series { name: String::new(), iters: 1, per_iter: 1.0, samples, ..Series::default() };
             Round { round, result: RoundResult::ok(RoundOutput { series: vec![series], ..RoundOutput::default() }) }
         })
         .collect();

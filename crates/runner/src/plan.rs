@@ -18,6 +18,9 @@ pub struct Planned {
     /// The CPUs of the benchmark and its peer, or of the members of the group; empty where the
     /// worker or the scheduler chooses.
     pub cpus: Vec<u32>,
+    /// Whether it runs as a worker group: with several members, and with one as the baseline of a
+    /// scaling run.
+    pub group: bool,
     /// Whether it needs a directory to write in.
     pub work_dir: bool,
     /// Why it cannot be measured here.
@@ -50,9 +53,10 @@ pub fn plan(benches: &[&'static Benchmark], args: &RunRequest, topology: &Topolo
     let mut points = Vec::new();
     for bench in benches {
         for params in combinations(&bench.info, args)? {
-            for (layout, workers) in layouts(&bench.info, args, topology) {
+            for (layout, workers, group) in layouts(&bench.info, args, topology) {
                 for placement in spelled_out(layout, args.tier() == Tier::Full, topology) {
-                    points.push(planned(&bench.info, params.clone(), placement, workers, args.threads, topology));
+                    let kind = (workers, group, args.threads);
+                    points.push(planned(&bench.info, params.clone(), placement, kind, topology));
                 }
             }
         }
@@ -89,8 +93,8 @@ fn combinations(info: &Info, args: &RunRequest) -> Result<Vec<Params>> {
     Ok(Params::combinations(&wanted))
 }
 
-/// Where, and by how many, a benchmark is to be run.
-fn layouts(info: &Info, args: &RunRequest, topology: &Topology) -> Vec<(Placement, u32)> {
+/// Where, by how many, and whether as a worker group a benchmark is to be run.
+fn layouts(info: &Info, args: &RunRequest, topology: &Topology) -> Vec<(Placement, u32, bool)> {
     let cpus = topology.usable().len() as u32;
     // Two sides are those of a pair of CPUs; alone and free is one that the scheduler places.
     let two_sided = info.placements.iter().any(|p| Placement::TWO_SIDED[..5].contains(p));
@@ -120,6 +124,10 @@ fn layouts(info: &Info, args: &RunRequest, topology: &Topology) -> Vec<(Placemen
         args.parallel.clone()
     };
     workers.dedup();
+    // The curve of a scaling run begins with a group of one: one that runs alone is timed by other
+    // means where its value is a rate.
+    let scales = if args.threads { info.scaling.threads } else { info.scaling.processes };
+    let is_scaling = args.parallel.len() > 1 && scales;
     let mut all = Vec::new();
     for &n in &workers {
         for placement in &placements {
@@ -127,11 +135,13 @@ fn layouts(info: &Info, args: &RunRequest, topology: &Topology) -> Vec<(Placemen
                 // A worker group that nobody placed: one CPU a member where each is to have its
                 // own, else the scheduler's choice.
                 Placement::Pinned if n > 1 && args.parallel.is_empty() => Placement::Compact,
-                Placement::Pinned if n > 1 => Placement::Free,
+                Placement::Pinned if n > 1 || is_scaling => Placement::Free,
                 other => other.clone(),
             };
-            if !all.contains(&(placement.clone(), n)) {
-                all.push((placement, n));
+            let is_placed = matches!(placement, Placement::Free | Placement::Compact | Placement::Spread);
+            let layout = (placement, n, n > 1 || (is_scaling && is_placed));
+            if !all.contains(&layout) {
+                all.push(layout);
             }
         }
     }
@@ -207,8 +217,7 @@ fn planned(
     info: &Info,
     params: Params,
     placement: Placement,
-    workers: u32,
-    threads: bool,
+    (workers, group, threads): (u32, bool, bool),
     topology: &Topology,
 ) -> Planned {
     let worker_kind = if threads { WorkerKind::Threads } else { WorkerKind::Processes };
@@ -231,7 +240,7 @@ fn planned(
     // In a worker group that shares its CPUs, because it has more members than there are CPUs or is
     // not pinned, preemption and migration are part of what is measured
     // (docs/methods/timing.md#intervals-of-a-worker-group).
-    let shares = workers as usize > topology.usable().len() || (workers > 1 && cpus.as_ref().is_ok_and(Vec::is_empty));
+    let shares = workers as usize > topology.usable().len() || (group && cpus.as_ref().is_ok_and(Vec::is_empty));
     let drops = if shares { info.interference.drops_crowded() } else { info.interference.drops() };
     let show = |(name, value): &(String, Value)| {
         let param = info.params.iter().find(|p| p.name == name);
@@ -249,6 +258,7 @@ fn planned(
         }
     });
     Planned {
+        group,
         work_dir: info.needs.iter().any(|need| need.is_work_dir(&params)),
         point: Point {
             bench: info.id.to_owned(),

@@ -67,6 +67,7 @@ pub(crate) fn preflight(
         placement: Placement::Free,
         cpus: Vec::new(),
         workers: 1,
+        group: false,
         worker_kind: WorkerKind::Processes,
         round: 0,
         seed,

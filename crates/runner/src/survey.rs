@@ -335,13 +335,14 @@ impl Survey {
             Some(dir) if planned.work_dir => Some(dir.round()?),
             _ => None,
         };
-        let sampling = if point.workers > 1 { self.group_sampling(effort, points) } else { effort.sampling };
+        let sampling = if planned.group { self.group_sampling(effort, points) } else { effort.sampling };
         Ok(Job {
             id: point.bench.clone(),
             params: point.params.clone(),
             placement: point.placement.clone(),
             cpus: planned.cpus.clone(),
             workers: point.workers,
+            group: planned.group,
             worker_kind: point.worker_kind,
             round,
             seed: rng.next_u64(),
@@ -385,6 +386,7 @@ mod tests {
                 metrics: Vec::new(),
             },
             cpus: vec![3, 3],
+            group: workers > 1,
             unsupported: None,
             work_dir: false,
         }
@@ -435,7 +437,7 @@ mod tests {
     }
 
     fn with_iterations(iters: u64) -> RoundResult {
-        let series = Series { name: "a".to_owned(), iters, per_iter: 1.0, samples: Vec::new(), values: Vec::new() };
+        let series = Series { name: "a".to_owned(), iters, per_iter: 1.0, ..Series::default() };
         RoundResult::ok(RoundOutput { series: vec![series], ..RoundOutput::default() })
     }
 

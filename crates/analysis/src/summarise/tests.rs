@@ -4,7 +4,7 @@ use super::*;
 use crate::fixtures;
 use groma_model::{
     Better, Derivation, Interference, Label, LabelCounts, Labels, Proof, Remark, RoundOutput, RoundResult, Sample,
-    Series,
+    Series, Span,
 };
 
 const HOST: Host = Host {
@@ -57,7 +57,7 @@ fn series(name: &str, ns: &[u64], labels: Labels) -> Series {
         iters: 100,
         per_iter: 1.0,
         samples: ns.iter().enumerate().map(sample).collect(),
-        values: vec![],
+        ..Series::default()
     }
 }
 
@@ -425,6 +425,40 @@ fn the_rate_of_a_worker_group_is_that_of_the_time_its_series_was_measured_in() {
     let samples = (0..2).flat_map(|worker| (0..5).map(move |k| sample(worker, k))).collect();
     let rate = one(&group, &[round(0, vec![Series { samples, ..series("", &[], Labels::NONE) }])]).value;
     assert!(close(rate, 90.0 / 5.4e-6), "{rate:?}");
+}
+
+#[test]
+fn the_rate_of_a_worker_group_counts_the_time_between_timed_parts() {
+    let mut group = point(Timing::Batched, metric(Quantity::Rate, Derivation::Series("")));
+    group.workers = 2;
+    // Nine parts untimed, one timed: 1,000 iterations in 10 ms, of which 1 ms is timed.
+    let span = |worker, k: u64| Span {
+        worker,
+        t0_ns: 10_000_000 * k,
+        wall_ns: 10_000_000,
+        timed_ns: 1_000_000,
+        iters: 1000,
+        labels: Labels::NONE,
+    };
+    let spans: Vec<Span> = (0..2).flat_map(|worker| (0..5).map(move |k| span(worker, k))).collect();
+    let samples = spans.iter().map(|s| Sample {
+        worker: s.worker,
+        t0_ns: s.t0_ns,
+        elapsed_ns: s.timed_ns,
+        iters: s.iters,
+        ..Sample::default()
+    });
+    let timed = Series { samples: samples.collect(), spans, ..series("", &[], Labels::NONE) };
+    let rate = one(&group, &[round(0, vec![timed.clone()])]).value;
+    assert!(close(rate, 200e3), "{rate:?}");
+    // A group of one, the baseline of a scaling run, by the same rule.
+    group.workers = 1;
+    let alone = Series {
+        spans: timed.spans[..5].to_vec(),
+        samples: timed.samples[..5].to_vec(),
+        ..series("", &[], Labels::NONE)
+    };
+    assert!(close(one(&group, &[round(0, vec![alone])]).value, 100e3));
 }
 
 #[test]

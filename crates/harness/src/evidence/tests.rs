@@ -14,7 +14,7 @@ const HOST: Host = Host { clock_cost_ns: 25.0, ..Host::UNKNOWN };
 /// A series whose samples of 1000 iterations took so many nanoseconds each.
 fn series(name: &str, per_iter: f64, ns: &[u64]) -> Series {
     let sample = |ns: &u64| Sample { elapsed_ns: *ns, iters: 1000, ..Sample::default() };
-    Series { name: name.into(), iters: 1000, per_iter, samples: ns.iter().map(sample).collect(), values: vec![] }
+    Series { name: name.into(), iters: 1000, per_iter, samples: ns.iter().map(sample).collect(), ..Series::default() }
 }
 
 /// What is proven of the time, with a system call of 100 ns.

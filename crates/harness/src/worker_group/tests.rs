@@ -7,6 +7,7 @@ use crate::labels::Rules;
 use crate::model::{Host, Params, Placement, Series};
 use crate::sys::clock::Clock;
 use crate::variant::Variant;
+use groma_stats::rng::Rng;
 use std::sync::atomic::AtomicU32;
 
 fn job(workers: u32) -> Job {
@@ -16,6 +17,7 @@ fn job(workers: u32) -> Job {
         placement: Placement::Free,
         cpus: Vec::new(),
         workers,
+        group: true,
         worker_kind: WorkerKind::Processes,
         round: 0,
         seed: 0,
@@ -133,6 +135,63 @@ fn steal_labels_the_samples_of_a_worker_group() {
         let samples = &said.output.series[0].samples;
         assert!(!samples.is_empty() && samples.iter().all(|s| s.labels.has(Label::Host) == labelled), "{samples:?}");
     }
+}
+
+/// A tenth of its work is timed.
+static PARTLY: Benchmark = Benchmark {
+    info: crate::model::Info { quantity: crate::model::Quantity::Rate, ..crate::model::Info::new("cpu.partly") },
+    run: Run::Here(|ctx| {
+        ctx.measure_staged(|iters, watch| {
+            crate::sys::arch::add_chain(9 * iters * 6400);
+            watch.start();
+            crate::sys::arch::add_chain(iters * 6400);
+            watch.stop();
+            Ok(())
+        })
+    }),
+};
+
+/// The rate of a group was `1 / 0.1` times too high: its window ended where the timed parts would
+/// have ended without a pause.
+#[test]
+fn what_lies_between_the_timed_parts_is_time_of_the_group() {
+    let said = run(&crate::instruments::Real, &PARTLY, &Job { time_limit_ns: 20_000_000, ..job(2) });
+    let series = &said.expect("a worker group").output.series[0];
+    assert!(series.spans.len() >= 2, "each member has one at least");
+    let mut shares: Vec<f64> = series.spans.iter().map(|s| s.timed_ns as f64 / s.wall_ns as f64).collect();
+    shares.sort_by(f64::total_cmp);
+    // A tenth; whoever waits for a CPU may lose it anywhere.
+    assert!(shares[0] < 0.15, "{shares:?}");
+    for (span, sample) in series.spans.iter().zip(&series.samples) {
+        assert_eq!((span.t0_ns, span.timed_ns, span.iters), (sample.t0_ns, sample.elapsed_ns, sample.iters));
+    }
+}
+
+/// Members time single intervals and operations as a worker does that runs alone.
+#[test]
+fn a_group_of_one_takes_the_samples_of_one_that_runs_alone() {
+    use crate::model::{Info, Timing};
+    let timed = |timing| {
+        let info = Info { timing, ..Info::new("cpu.chain") };
+        let said = run(&crate::instruments::Real, &Benchmark { info, ..CHAIN }, &job(1)).expect("a worker group");
+        said.output.series.into_iter().next().expect("a series")
+    };
+    for (timing, most_iters) in [(Timing::Each, 1), (Timing::Batched, u64::MAX)] {
+        let series = timed(timing);
+        assert!(series.samples.len() > 8, "{timing:?}: {} samples", series.samples.len());
+        assert!(series.samples.iter().all(|s| s.iters <= most_iters && s.margin_ns.is_some()), "{timing:?}");
+        assert!(series.samples.windows(2).all(|pair| pair[0].t0_ns <= pair[1].t0_ns), "{timing:?}");
+        let all: u64 = series.spans.iter().map(|s| s.iters).sum();
+        let kept: u64 = series.samples.iter().map(|s| s.iters).sum();
+        assert!(kept <= all, "{timing:?}: {kept} of {all}");
+        // Work grows with the iterations, whatever the length of a sample.
+        assert!(series.samples.iter().all(|s| s.elapsed_ns > 0));
+    }
+    // More members than CPUs wait for them, and the wait is in their samples: whole intervals.
+    let many = affinity::allowed().expect("CPUs").len() as u32 + 1;
+    let crowd = run(&crate::instruments::Real, &CHAIN, &job(many)).expect("a worker group");
+    let series = &crowd.output.series[0];
+    assert_eq!(series.samples.len(), series.spans.len());
 }
 
 /// Its member 1 comes only after a minute, or not at all.
@@ -288,7 +347,7 @@ impl Instruments for Preempting {
 #[test]
 fn labels_of_a_member_reach_the_coordinator() {
     let board = Board::new(1).expect("memory");
-    let timetable = Timetable { interval_ns: 200_000, intervals: 4, warm_ns: 0, short: false };
+    let timetable = Timetable { interval_ns: 200_000, intervals: 4, warm_ns: 0, short: false, crowded: true };
     let mut member = Member { board: &board, index: 0, timetable, measured: false };
     let rules = Rules {
         timing: crate::model::Timing::Batched,
@@ -300,6 +359,7 @@ fn labels_of_a_member_reach_the_coordinator() {
         faults_expected: false,
         blocks: false,
         tasks: false,
+        rate: false,
         counter_hz: None,
     };
     // Nobody else is there: the loop itself ends the measurement once its samples are taken.
@@ -315,8 +375,8 @@ fn labels_of_a_member_reach_the_coordinator() {
     };
     let mut variants = [Variant::new("a", chain), Variant::new("b", chain)];
     let ins = Preempting(std::cell::Cell::new(0));
-    let (series, total) = member.measure(&ins, &rules, &mut variants).expect("samples");
-    let again = member.measure(&ins, &rules, &mut variants).map(|_| ());
+    let (series, total) = member.measure(&ins, &rules, &mut variants, &mut Rng::new(1)).expect("samples");
+    let again = member.measure(&ins, &rules, &mut variants, &mut Rng::new(1)).map(|_| ());
     assert!(matches!(again, Err(BenchError::Failed(why)) if why.contains("once a round")));
     assert_eq!(total, did.get());
 

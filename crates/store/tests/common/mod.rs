@@ -103,7 +103,7 @@ pub(crate) fn round(round: u32, n: u64) -> Round {
         margin_ns: if i % 2 == 0 { Some(i as i64 - 5) } else { None },
     });
     let main =
-        Series { name: String::new(), iters: 1000, per_iter: 1.0, samples: samples.collect(), values: Vec::new() };
+        Series { name: String::new(), iters: 1000, per_iter: 1.0, samples: samples.collect(), ..Series::default() };
     let result = RoundResult {
         state: State::Ok,
         reason: String::new(),
@@ -134,8 +134,8 @@ pub(crate) fn round_of_two(number: u32) -> Round {
         name: "control".to_owned(),
         iters: 1,
         per_iter: 0.1,
-        samples: Vec::new(),
         values: vec![0.1 + 0.2, -0.0, 1.797_693_134_862_315_7e308, 2.225_073_858_507_201e-308, 1.0 / 3.0],
+        ..Series::default()
     });
     made.result.output.core_hz = None;
     made
