@@ -33,4 +33,5 @@ mod worker_group;
 
 pub use precision::is_precise;
 pub use round_value::round_values;
+pub use samples::sample_value;
 pub use summarise::summarise;

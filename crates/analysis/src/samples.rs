@@ -17,9 +17,10 @@ pub(crate) fn is_clean(point: &Point, sample: &Sample) -> bool {
     !sample.labels.meets(point.drops)
 }
 
-/// The value of one sample in SI units; `None` when the clock did not move or nothing was done.
-pub(crate) fn sample_value(quantity: Quantity, series: &Series, sample: &Sample) -> Option<f64> {
-    let seconds = sample.elapsed_ns as f64 * 1e-9;
+/// The value of one sample in SI units, without what reading the clock added; `None` when the clock
+/// did not move or nothing was done.
+pub fn sample_value(quantity: Quantity, series: &Series, sample: &Sample) -> Option<f64> {
+    let seconds = (sample.elapsed_ns as f64 - series.clock_ns * sample.iters as f64) * 1e-9;
     let done = sample.iters as f64 * series.per_iter;
     let value = match quantity {
         Quantity::Bandwidth | Quantity::Rate => done / seconds,

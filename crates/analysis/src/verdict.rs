@@ -1,7 +1,7 @@
 //! How a metric ended, and what its samples look like.
 
 use groma_model::{Derivation, Flag, Host, Metric, Point, Quantity, Reason, Remark, Round, State, Timing};
-use groma_stats::{Change, Headline, Modality, drift, modality, quantised, split_between_rounds};
+use groma_stats::{Change, Headline, Modality, drift, median, modality, quantised, split_between_rounds};
 
 use crate::samples::{Samples, main_series};
 
@@ -17,6 +17,9 @@ const WIDE: f64 = 0.10;
 /// blocks is then scheduled later, and costs more (pipe round trips on the 2-vCPU KVM guest: beside
 /// 4 busy loops 1.27 times as long at a ratio of 4.9; idle the ratio is 1.0 to 1.2).
 const CONTENDED: f64 = 1.5;
+/// Reading the clock is told of when it took more than this share of the time read: what is taken
+/// off is then uncertain by a percent and more of the value.
+const CLOCK_SHARE: f64 = 0.1;
 /// Rounds below which there is no 95 % interval.
 pub(crate) const ROUNDS_FOR_INTERVAL: usize = 6;
 /// Samples that are needed to call values quantised.
@@ -111,11 +114,24 @@ pub(crate) fn flags(
     if let Some(ratio) = samples.interference().filter(|r| *r > CONTENDED && metric.quantity == Quantity::Latency) {
         flags.push(Flag::Contended { ratio });
     }
+    if let Some(share) = clock_share(metric, good).filter(|share| *share > CLOCK_SHARE) {
+        flags.push(Flag::ClockCost { share });
+    }
     let mut remarks = good.iter().flat_map(|r| &r.result.output.remarks);
     if let Some(left) = remarks.find(|remark| matches!(remark, Remark::LeftProcesses { .. })) {
         flags.push(Flag::LeftProcesses(left.clone()));
     }
     flags
+}
+
+/// The share of reading the clock in the time that was read, of the samples behind a metric.
+fn clock_share(metric: &Metric, good: &[&Round]) -> Option<f64> {
+    let of_round = |round: &&Round| {
+        let series = round.result.series(main_series(metric))?;
+        let times = series.samples.iter().map(|s| s.elapsed_ns as f64 / s.iters.max(1) as f64);
+        Some(series.clock_ns / median(&times.collect::<Vec<_>>())?)
+    };
+    median(&good.iter().filter_map(of_round).collect::<Vec<_>>())
 }
 
 /// What the shape of the samples tells: several modes, a drift, a clock too coarse. `step` is a

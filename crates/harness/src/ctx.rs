@@ -213,6 +213,7 @@ impl<'j> Ctx<'j> {
                 self.info.outputs.first().and_then(|o| o.quantity).unwrap_or(self.info.quantity),
                 Quantity::Rate | Quantity::Bandwidth
             ),
+            clock_cost_ns: self.job.host.clock_cost_ns,
             counter_hz: self.job.host.counter_hz,
         }
     }

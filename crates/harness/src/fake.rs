@@ -92,6 +92,7 @@ pub(crate) fn rules() -> Rules {
         blocks: false,
         tasks: false,
         rate: false,
+        clock_cost_ns: 0.0,
         counter_hz: Some(1e9),
     }
 }

@@ -15,6 +15,7 @@ pub(crate) fn time_once(
     let mut watch = Stopwatch::new(ins);
     (variant.body)(iters, &mut watch)?;
     variant.done += iters;
+    variant.parts += watch.parts;
     *total += iters;
     Ok((watch.t0, watch.elapsed))
 }

@@ -29,6 +29,8 @@ pub struct Rules {
     pub tasks: bool,
     /// The main output is a rate or a bandwidth.
     pub rate: bool,
+    /// The cost of reading the clock, in nanoseconds.
+    pub clock_cost_ns: f64,
     /// Ticks per second of the cycle counter, where it may be used.
     pub counter_hz: Option<f64>,
 }

@@ -160,12 +160,9 @@ impl Member<'_> {
         }
         slot.kept.store(all.count() as u64, SeqCst);
 
-        let series = loops.variants.iter().zip(&loops.batches).map(|(variant, &iters)| Series {
-            name: variant.name.to_owned(),
-            iters: if single && rules.timing == Timing::Each { 1 } else { iters },
-            per_iter: variant.per_iter,
-            ..Series::default()
-        });
+        let iters = |batch: u64| if single && rules.timing == Timing::Each { 1 } else { batch };
+        let series = loops.variants.iter().zip(&loops.batches);
+        let series = series.map(|(variant, &batch)| variant.series(iters(batch), rules.clock_cost_ns));
         Ok((series.collect(), loops.total))
     }
 

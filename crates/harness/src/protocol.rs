@@ -109,6 +109,7 @@ mod tests {
                         name: "ring".into(),
                         iters: 100,
                         per_iter: 0.1,
+                        clock_ns: 20.25,
                         samples: vec![
                             Sample {
                                 worker: 1,

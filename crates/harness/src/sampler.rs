@@ -229,13 +229,7 @@ pub fn alone(
             .iter()
             .zip(&iters)
             .zip(samples)
-            .map(|((variant, &iters), samples)| Series {
-                name: variant.name.to_owned(),
-                iters,
-                per_iter: variant.per_iter,
-                samples,
-                ..Series::default()
-            })
+            .map(|((variant, &iters), samples)| Series { samples, ..variant.series(iters, rules.clock_cost_ns) })
             .collect();
         let poor = share < RETRY_SHARE || clean < RETRY_CLEAN.min(wanted);
         let shorter = iters.iter().all(|&n| n >= 2) && target_ns / 2f64.powi(halvings + 1) >= 50_000.0;

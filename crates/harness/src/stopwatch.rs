@@ -10,6 +10,8 @@ pub struct Stopwatch<'c> {
     pub(crate) t0: u64,
     started: u64,
     pub(crate) elapsed: u64,
+    /// Timed parts so far: each contains the cost of about one reading of the clock.
+    pub(crate) parts: u64,
     /// What the kernel counted for the thread within the timed part, and when it began: for
     /// benchmarks that ask.
     used: Option<(Usage, Usage)>,
@@ -17,7 +19,7 @@ pub struct Stopwatch<'c> {
 
 impl<'c> Stopwatch<'c> {
     pub(crate) fn new(clock: &'c dyn Clock) -> Stopwatch<'c> {
-        Stopwatch { clock, t0: 0, started: 0, elapsed: 0, used: None }
+        Stopwatch { clock, t0: 0, started: 0, elapsed: 0, parts: 0, used: None }
     }
 
     /// The timed part begins. It may begin and end several times; the parts add up.
@@ -37,6 +39,7 @@ impl<'c> Stopwatch<'c> {
     pub fn stop(&mut self) {
         // Saturating: a clock that runs backwards gives 0 and label T, never a huge time.
         self.elapsed += self.clock.now_ns().saturating_sub(self.started);
+        self.parts += 1;
         if let Some((at_start, counted)) = &mut self.used {
             let more = Usage::thread().since(at_start);
             counted.minor_faults += more.minor_faults;
@@ -66,6 +69,7 @@ impl<'c> Stopwatch<'c> {
         }
         // As in `stop`.
         self.elapsed += to_ns.saturating_sub(from_ns);
+        self.parts += 1;
     }
 
     /// The clock that this watch reads, in nanoseconds.

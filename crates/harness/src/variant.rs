@@ -1,6 +1,7 @@
 //! The loops that a benchmark measures.
 
 use crate::error::Outcome;
+use crate::model::Series;
 use crate::stopwatch::Stopwatch;
 
 /// One of the loops that are measured in turn within a round: the operation, its control, another
@@ -11,6 +12,8 @@ pub struct Variant<'a> {
     pub(crate) max_iters: u64,
     /// Iterations credited up to now, warm-up included.
     pub(crate) done: u64,
+    /// Timed parts up to now.
+    pub(crate) parts: u64,
     pub(crate) body: Body<'a>,
 }
 
@@ -31,7 +34,18 @@ impl<'a> Variant<'a> {
     /// A loop that starts and stops the watch itself, to leave set-up and clean-up of each interval
     /// out.
     pub fn staged(name: &'static str, body: impl FnMut(u64, &mut Stopwatch<'_>) -> Outcome + 'a) -> Variant<'a> {
-        Variant { name, per_iter: 1.0, max_iters: u64::MAX, done: 0, body: Box::new(body) }
+        Variant { name, per_iter: 1.0, max_iters: u64::MAX, done: 0, parts: 0, body: Box::new(body) }
+    }
+
+    /// The series of this loop, without samples: `iters` iterations in each.
+    pub(crate) fn series(&self, iters: u64, clock_cost_ns: f64) -> Series {
+        Series {
+            name: self.name.to_owned(),
+            iters,
+            per_iter: self.per_iter,
+            clock_ns: clock_cost_ns * self.parts as f64 / self.done.max(1) as f64,
+            ..Series::default()
+        }
     }
 
     /// What one iteration holds: operations, or bytes for a bandwidth. 1 unless said.

@@ -58,6 +58,9 @@ pub struct Series {
     pub iters: u64,
     /// The work of one iteration: operations for a latency or a rate, bytes for a bandwidth.
     pub per_iter: f64,
+    /// What reading the clock adds to an iteration, in nanoseconds: about the cost of one reading
+    /// where each operation is timed alone. The times of the samples contain it, values do not.
+    pub clock_ns: f64,
     /// The samples, in the order in which they were taken. A member of a worker group that takes
     /// more than there is room for keeps some of them, chosen at random.
     pub samples: Vec<Sample>,
@@ -100,6 +103,8 @@ mod columns {
         per_iter: f64,
         #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "crate::json::numbers")]
         values: Vec<f64>,
+        #[serde(default, skip_serializing_if = "nothing", deserialize_with = "crate::json::number")]
+        clock: f64,
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         t0: Vec<u64>,
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -132,6 +137,10 @@ mod columns {
         labels: Vec<u16>,
     }
 
+    fn nothing(number: &f64) -> bool {
+        *number == 0.0
+    }
+
     fn no_spans(spans: &Spans) -> bool {
         spans.t0.is_empty()
     }
@@ -150,6 +159,7 @@ mod columns {
                 iters: s.iters,
                 per_iter: s.per_iter,
                 values: s.values,
+                clock: s.clock_ns,
                 t0: column(all, |s| s.t0_ns),
                 dt: column(all, |s| s.elapsed_ns),
                 n: column(all, |s| s.iters),
@@ -198,7 +208,8 @@ mod columns {
                     labels: Labels(at(&c.spans.labels, i)),
                 })
                 .collect();
-            Series { name: c.name, iters: c.iters, per_iter: c.per_iter, samples, spans, values: c.values }
+            let Columns { name, iters, per_iter, clock, values, .. } = c;
+            Series { name, iters, per_iter, clock_ns: clock, samples, spans, values }
         }
     }
 }

@@ -43,6 +43,11 @@ pub enum Flag {
         /// The mean divided by the median.
         ratio: f64,
     },
+    /// Reading the clock took a large part of what was timed; it was taken off.
+    ClockCost {
+        /// Its share of the time of an operation as read.
+        share: f64,
+    },
     /// The benchmark left processes behind.
     LeftProcesses(Remark),
 }
@@ -62,6 +67,7 @@ impl fmt::Display for Flag {
             Flag::Remarked(word) => f.write_str(word),
             Flag::TimingUnverified => f.write_str("timing-unverified"),
             Flag::Contended { ratio } => write!(f, "contended: the mean is {ratio:.1} times the median"),
+            Flag::ClockCost { share } => write!(f, "clock cost: {:.0} % of the time read, taken off", share * 100.0),
             Flag::LeftProcesses(remark) => write!(f, "left processes: {remark}"),
         }
     }

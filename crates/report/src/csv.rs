@@ -50,10 +50,11 @@ pub(crate) fn csv(run: &RunHeader, records: &[Record]) -> String {
 }
 
 const SAMPLES_HEAD: &str = "run,id,params,placement,workers,round,series,index,worker,cpu,t0_ns,elapsed_ns,iters,per_iter,\
-                            cpu_ns,labels,value\n";
+                            clock_ns,cpu_ns,labels,value\n";
 
 /// One line a raw sample, of the records that carry theirs; `value` is for values that a benchmark
-/// stated outright, in SI units. `elapsed_ns / iters / per_iter` is the time of one operation.
+/// stated outright, in SI units. `(elapsed_ns / iters - clock_ns) / per_iter` is the
+/// time of one operation.
 pub fn csv_samples(run: &RunHeader, records: &[Record]) -> String {
     let mut out = SAMPLES_HEAD.to_owned();
     for r in records {
@@ -77,6 +78,7 @@ pub fn csv_samples(run: &RunHeader, records: &[Record]) -> String {
                         s.elapsed_ns.to_string(),
                         s.iters.to_string(),
                         series.per_iter.to_string(),
+                        series.clock_ns.to_string(),
                         s.cpu_ns.to_string(),
                         text(&s.labels.letters()),
                         String::new(),
@@ -84,9 +86,9 @@ pub fn csv_samples(run: &RunHeader, records: &[Record]) -> String {
                     line(&mut out, &[&head[..], &fields[..]].concat());
                 }
                 for (i, value) in series.values.iter().enumerate() {
-                    let mut fields = vec![String::new(); 10];
+                    let mut fields = vec![String::new(); 11];
                     fields[0] = i.to_string();
-                    fields[9] = number(Some(*value));
+                    fields[10] = number(Some(*value));
                     line(&mut out, &[&head[..], &fields[..]].concat());
                 }
             }

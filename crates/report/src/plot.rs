@@ -14,6 +14,7 @@ mod terminal;
 use groma_analysis::curve::{Curve, Level, curves, for_levels, levels, numbers, widest};
 use groma_analysis::matrix::{Matrix, protocol};
 use groma_analysis::point::{WORKERS, measured, same_point};
+use groma_analysis::sample_value;
 use groma_model::family::Row;
 use groma_model::{Families, Quantity, Record, Sample, Series};
 
@@ -399,11 +400,8 @@ pub fn histogram(record: &Record) -> Result<Chart, String> {
 
 /// What each sample says, in the unit of the quantity, and whether it carries a label.
 fn samples(series: &Series, quantity: Quantity) -> Vec<(f64, bool)> {
-    let value = |s: &Sample| {
-        let (seconds, units) = (s.elapsed_ns as f64 * 1e-9, s.iters as f64 * series.per_iter);
-        if quantity == Quantity::Latency { seconds / units } else { units / seconds }
-    };
-    let sampled = series.samples.iter().map(|s| (value(s), !s.labels.letters().is_empty()));
+    let value = |s: &Sample| Some((sample_value(quantity, series, s)?, !s.labels.letters().is_empty()));
+    let sampled = series.samples.iter().filter_map(value);
     sampled.chain(series.values.iter().map(|v| (*v, false))).collect()
 }
 

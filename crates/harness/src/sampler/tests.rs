@@ -75,6 +75,35 @@ fn a_loop_that_may_not_do_more_stays_as_short_as_it_is() {
     assert_eq!(taken.expect("runs").output.series[0].iters, 16);
 }
 
+/// The cost of the clock is no part of an operation, however it is timed: of ten readings' length,
+/// it would be a tenth more when timed alone.
+#[test]
+fn an_operation_timed_alone_costs_as_much_as_one_of_many() {
+    use crate::instruments::Real;
+    use crate::sys::arch::{CHAIN_UNROLL, add_chain};
+    let clock_cost_ns = crate::clock_properties::assumed_host(&crate::sys::clock::Monotonic).clock_cost_ns;
+    let hz = FREQUENCY_PROBE_OPS as f64 / Real.frequency_probe_ns() as f64;
+    let additions = ((10.0 * clock_cost_ns * hz) as u64).next_multiple_of(CHAIN_UNROLL);
+    let cost = |timing: Timing| {
+        let rules = Rules { timing, clock_cost_ns, counter_hz: None, ..rules() };
+        let body = |iters: u64| {
+            for _ in 0..iters {
+                add_chain(additions);
+            }
+            Ok(())
+        };
+        let taken = alone(&Real, &rules, &mut [Variant::new("", body)], &[], &mut Rng::new(3)).expect("it runs");
+        let series = &taken.output.series[0];
+        let per = series.samples.iter().map(|s| s.elapsed_ns as f64 / s.iters as f64 - series.clock_ns);
+        order::median(&per.collect::<Vec<_>>()).expect("samples")
+    };
+    // The core's clock may hop between two of them; not always the same way.
+    let mut ratios: Vec<f64> = (0..9).map(|_| cost(Timing::Each) / cost(Timing::Batched)).collect();
+    ratios.sort_by(f64::total_cmp);
+    println!("{ratios:?} with a clock of {clock_cost_ns} ns");
+    assert!((0.95..=1.05).contains(&ratios[4]), "{ratios:?} with a clock of {clock_cost_ns} ns");
+}
+
 #[test]
 fn frozen_counts_are_kept() {
     let fake = Fake::new();

@@ -360,6 +360,7 @@ fn labels_of_a_member_reach_the_coordinator() {
         blocks: false,
         tasks: false,
         rate: false,
+        clock_cost_ns: 0.0,
         counter_hz: None,
     };
     // Nobody else is there: the loop itself ends the measurement once its samples are taken.
