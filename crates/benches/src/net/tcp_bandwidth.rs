@@ -206,7 +206,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
         ask(timed)?;
     }
     let opened = ctx.now_ns();
-    let (mut until, mut slowest) = (opened, u64::MAX);
+    let (mut until, mut last) = (opened, u64::MAX);
     loop {
         ask(timed)?;
         take(timed)?;
@@ -214,8 +214,8 @@ fn run(ctx: &mut Ctx) -> Outcome {
         let now = ctx.now_ns();
         let (took, spent) = (now - until, now - opened);
         let opens =
-            far && spent < OPENING_MOST_NS && (spent < OPENING_NS || (took as f64) < slowest as f64 * (1.0 - OPENS));
-        (until, slowest) = (now, took);
+            far && spent < OPENING_MOST_NS && (spent < OPENING_NS || (took as f64) < last as f64 * (1.0 - OPENS));
+        (until, last) = (now, took);
         if !opens && untimed * size >= OPENING {
             break;
         }
