@@ -10,9 +10,10 @@ use crate::round_value::round_values;
 ///
 /// The rule looks at checkpoints only, by the number of rounds that brought a value: between them
 /// it says no. Controls and raw loops (`detail`) are not asked, since no table shows them by
-/// default, nor is a metric without any value, whose rounds would all be spent in vain.
+/// default, nor is a metric without any value, whose rounds would all be spent in vain, nor a value
+/// of all rounds, which has no interval.
 pub fn is_precise(point: &Point, rounds: &[Round]) -> bool {
-    let asked = point.metrics.iter().filter(|metric| !metric.detail);
+    let asked = point.metrics.iter().filter(|metric| !metric.detail && !metric.derivation.takes_all_rounds());
     let mut values =
         asked.map(|metric| round_values(point, metric, rounds)).filter(|values| !values.is_empty()).peekable();
     values.peek().is_some()
@@ -70,6 +71,9 @@ mod tests {
         assert!(precise(&[steady.clone(), metric("wild", true)], at));
         assert!(precise(&[steady.clone(), none.clone()], at));
         assert!(!precise(&[none], at));
+        // Nor what has no interval, however many rounds there are.
+        let most = Metric { derivation: Derivation::Max("wild").owned(), ..metric("wild", false) };
+        assert!(precise(&[steady.clone(), most], at));
         // Between checkpoints nobody looks.
         let between = (1..at).find(|n| !checkpoints().contains(&(*n as usize))).expect("there is a gap");
         assert!(!precise(&[steady], between));

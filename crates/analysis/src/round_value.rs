@@ -1,7 +1,8 @@
 //! The value of one round: from the samples of a series, or from a quotient or difference of two.
+//! Then that of all rounds: their median, or what takes all of them together.
 
 use groma_model::{Derivation, Metric, Point, Quantity, Round, RoundResult, Sample, Series, State, Timing};
-use groma_stats::{median, order};
+use groma_stats::{Headline, headline, median, order};
 
 use crate::samples::{Which, is_clean, sample_value};
 use crate::worker_group::rate;
@@ -17,6 +18,36 @@ pub fn round_values(point: &Point, metric: &Metric, rounds: &[Round]) -> Vec<f64
     if clean.is_empty() { values(Which::All) } else { clean }
 }
 
+/// What stands for the metric: the median of its rounds with its interval, or a value of all
+/// rounds, which has none (docs/methods/statistics.md#values-of-all-rounds).
+pub(crate) fn head(point: &Point, metric: &Metric, rounds: &[Round], values: &[f64]) -> Option<Headline> {
+    let value = match &metric.derivation {
+        Derivation::Max(_) => values.iter().copied().reduce(f64::max)?,
+        Derivation::Totals { of, to } => {
+            let good = || rounds.iter().filter(|r| r.result.state == State::Ok);
+            let total = |name: &str| good().filter_map(|r| sum(point, metric, &r.result, name)).sum::<f64>();
+            total(of) / total(to)
+        }
+        _ => return headline(values),
+    };
+    value.is_finite().then_some(Headline { value, interval: None, display: None, relative_half_width: None })
+}
+
+/// The sum of a series in one round.
+fn sum(point: &Point, metric: &Metric, result: &RoundResult, name: &str) -> Option<f64> {
+    Some(all_values(point, metric.quantity, result.series(name)?, Which::All).iter().sum())
+}
+
+/// What was stated of a series, or the values of its samples that count.
+fn all_values(point: &Point, quantity: Quantity, series: &Series, which: Which) -> Vec<f64> {
+    if !series.values.is_empty() {
+        return series.values.clone();
+    }
+    let value = |s: &Sample| sample_value(quantity, series, s);
+    let counts = |s: &&Sample| which == Which::All || is_clean(point, s);
+    series.samples.iter().filter(counts).filter_map(value).collect()
+}
+
 /// The value of a series in one round.
 fn series_value(point: &Point, quantity: Quantity, result: &RoundResult, series: &Series, which: Which) -> Option<f64> {
     if !series.values.is_empty() {
@@ -26,9 +57,7 @@ fn series_value(point: &Point, quantity: Quantity, result: &RoundResult, series:
     if is_rate && (point.workers > 1 || !series.spans.is_empty()) {
         return rate(result, series, which);
     }
-    let value = |s: &Sample| sample_value(quantity, series, s);
-    let counts = |s: &&Sample| which == Which::All || is_clean(point, s);
-    let values: Vec<f64> = series.samples.iter().filter(counts).filter_map(value).collect();
+    let values = all_values(point, quantity, series, which);
     match (point.timing, is_rate) {
         // What noise can only slow down: the tenth of the samples on the fast side.
         (Timing::Floor, false) => order::quantile(&values, 0.1),
@@ -51,6 +80,13 @@ pub(crate) fn round_value(point: &Point, metric: &Metric, result: &RoundResult, 
         Derivation::Scaled { of, by } => {
             let factor: f64 = result.fact(by)?.parse().ok()?;
             Some(value(of)? * factor)
+        }
+        Derivation::Max(name) => {
+            all_values(point, metric.quantity, result.series(name)?, Which::All).into_iter().reduce(f64::max)
+        }
+        Derivation::Totals { of, to } => {
+            let share = sum(point, metric, result, of)? / sum(point, metric, result, to)?;
+            share.is_finite().then_some(share)
         }
     }
 }

@@ -33,12 +33,7 @@ pub fn sample_value(quantity: Quantity, series: &Series, sample: &Sample) -> Opt
 
 /// The series that a metric's samples come from: the raw one of a difference.
 pub(crate) fn main_series(metric: &Metric) -> &str {
-    match &metric.derivation {
-        Derivation::Series(name)
-        | Derivation::Difference { of: name, .. }
-        | Derivation::Ratio { of: name, .. }
-        | Derivation::Scaled { of: name, .. } => name,
-    }
+    metric.derivation.source()
 }
 
 /// The samples of a metric's series in all rounds that ended well.

@@ -6,9 +6,9 @@
 //! (docs/methods/statistics.md#rounds). The comparison of two runs is not here.
 
 use groma_model::{Fact, Host, Metric, Point, Quantity, Reason, Record, Round, State, Timing};
-use groma_stats::{headline, median};
+use groma_stats::median;
 
-use crate::round_value::{round_value, round_values};
+use crate::round_value::{head, round_value, round_values};
 use crate::samples::{Samples, Which, main_series};
 use crate::verdict::{flags, verdict};
 use crate::{merged, worker_group};
@@ -21,7 +21,7 @@ pub fn summarise(point: &Point, rounds: &[Round], host: &Host) -> Vec<Record> {
 fn record(point: &Point, metric: &Metric, rounds: &[Round], host: &Host) -> Record {
     let good: Vec<&Round> = rounds.iter().filter(|r| r.result.state == State::Ok).collect();
     let values = round_values(point, metric, rounds);
-    let head = headline(&values);
+    let head = head(point, metric, rounds, &values);
     let samples = Samples::of(point, metric, &good, host);
     let (state, reason) = verdict(metric, rounds, &values, head.as_ref(), &samples);
     let flags = flags(point, metric, &good, (&values, head.as_ref()), &samples, host);

@@ -68,6 +68,10 @@ pub(crate) fn verdict(
     if share < OK_SHARE {
         return (State::Noisy, Some(Reason::FewClean { clean, taken }));
     }
+    // A value of all rounds has no interval to be wide.
+    if metric.derivation.takes_all_rounds() {
+        return (State::Ok, None);
+    }
     // Rounds that brought a value: some may not have determined it.
     if values.len() < ROUNDS_FOR_INTERVAL {
         return (State::Noisy, Some(Reason::FewRounds { needed: ROUNDS_FOR_INTERVAL }));
@@ -93,7 +97,7 @@ pub(crate) fn flags(
     {
         flags.push(Flag::Imprecise { wanted: point.target_half_width });
     }
-    if head.is_some() && values.len() < ROUNDS_FOR_INTERVAL {
+    if head.is_some() && !metric.derivation.takes_all_rounds() && values.len() < ROUNDS_FOR_INTERVAL {
         flags.push(Flag::FewRounds { rounds: values.len() });
     }
     if !samples.derived && point.workers == 1 {

@@ -7,9 +7,7 @@
 //! factor, and must not fail on an unusual machine.
 
 use crate::instruments::Instruments;
-use crate::model::{
-    Derivation, Host, Info, Interference, Job, Placement, Proof, Quantity, Remark, RoundOutput, Series,
-};
+use crate::model::{Host, Info, Interference, Job, Placement, Proof, Quantity, Remark, RoundOutput, Series};
 use crate::sys::shared::Shared;
 use crate::sys::{affinity, counters};
 use groma_stats::order;
@@ -60,19 +58,9 @@ fn enters_the_kernel(info: &Info) -> bool {
     info.interference != Interference::Cpu || KERNEL_FAMILIES.contains(&info.family())
 }
 
-/// The series that a metric comes from.
-fn source(derivation: &Derivation<&'static str>) -> &'static str {
-    match *derivation {
-        Derivation::Series(of)
-        | Derivation::Difference { of, .. }
-        | Derivation::Ratio { of, .. }
-        | Derivation::Scaled { of, .. } => of,
-    }
-}
-
 /// What the numbers of a series are.
 fn quantity(info: &Info, series: &str) -> Quantity {
-    let output = info.outputs.iter().find(|o| source(&o.derivation) == series);
+    let output = info.outputs.iter().find(|o| *o.derivation.source() == series);
     output.and_then(|o| o.quantity).unwrap_or(info.quantity)
 }
 
@@ -128,7 +116,7 @@ pub(crate) fn of_time(ins: &impl Instruments, info: &Info, host: &Host, output: 
     if output.series.iter().all(|s| s.samples.is_empty()) {
         return;
     }
-    let main = info.outputs.first().map_or("", |o| source(&o.derivation));
+    let main = info.outputs.first().map_or("", |o| o.derivation.source());
     let entry_ns = enters_the_kernel(info).then(|| ins.kernel_entry_ns());
     let bound = |series: &Series| {
         let entry = entry_ns.filter(|_| series.name == main);

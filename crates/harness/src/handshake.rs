@@ -27,8 +27,9 @@ use sha2::Sha256;
 use std::fmt;
 use std::io;
 
-/// The protocol number, which grows with every change of the protocol here or in [`crate::remote`].
-pub const PROTOCOL: u32 = 2;
+/// The protocol number, which grows with every change of the protocol here, in
+/// [`crate::remote`], or between a service and its client.
+pub const PROTOCOL: u32 = 3;
 /// The version of groma. Both sides must have the same: they are two halves of one benchmark.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 /// The minimum length, in characters, of a token for other addresses than the loopback's. Sixteen

@@ -26,7 +26,8 @@ pub struct Samples {
     pub iterations: u64,
 }
 
-/// Samples between two frequency probes (docs/methods/timing.md#frequency-probe).
+/// Samples between two frequency probes; of operations timed alone there is one probe, before the
+/// first (docs/methods/timing.md#frequency-probe).
 const FREQUENCY_PROBE_EVERY: usize = 8;
 
 /// Operations timed alone between two readings of the counters.
@@ -295,10 +296,11 @@ fn sample_loop(
     samples: &mut [Vec<Sample>],
 ) -> Outcome {
     let start = ins.now_ns();
+    let every = if rules.timing == Timing::Each { usize::MAX } else { FREQUENCY_PROBE_EVERY };
     // Where each series was: loops of different length do not have as many samples each.
     let mut frequency_probes: Vec<(Vec<usize>, f64)> = Vec::new();
     loop {
-        if frequency_probes.last().is_none_or(|(at, _)| samples[0].len() - at[0] >= FREQUENCY_PROBE_EVERY) {
+        if frequency_probes.last().is_none_or(|(at, _)| samples[0].len() - at[0] >= every) {
             frequency_probes.push((samples.iter().map(Vec::len).collect(), ins.frequency_probe_ns() as f64));
         }
         // Which variant goes first changes from turn to turn, so that no variant always follows the

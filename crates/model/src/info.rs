@@ -195,6 +195,16 @@ impl Output {
         Output { derivation: Derivation::Scaled { of, by }, ..self }
     }
 
+    /// The largest value of a series in all rounds.
+    pub const fn max(self, of: &'static str) -> Output {
+        Output { derivation: Derivation::Max(of), ..self }
+    }
+
+    /// The sum of a series in all rounds, divided by that of another.
+    pub const fn totals(self, of: &'static str, to: &'static str) -> Output {
+        Output { derivation: Derivation::Totals { of, to }, ..self }
+    }
+
     /// With another quantity than the benchmark's.
     pub const fn quantity(self, quantity: Quantity) -> Output {
         Output { quantity: Some(quantity), ..self }
@@ -235,6 +245,36 @@ pub enum Derivation<S> {
         /// The fact's key.
         by: S,
     },
+    /// The largest value of a series in all rounds: the longest gap, the latest wake-up.
+    Max(S),
+    /// The sum of one series over all rounds, divided by that of another: a share that is often 0
+    /// in a round, and still not 0.
+    Totals {
+        /// The numerator.
+        of: S,
+        /// The denominator.
+        to: S,
+    },
+}
+
+impl<S> Derivation<S> {
+    /// The series that it comes from; of two, the one that is not the control.
+    pub fn source(&self) -> &S {
+        match self {
+            Derivation::Series(of)
+            | Derivation::Max(of)
+            | Derivation::Difference { of, .. }
+            | Derivation::Ratio { of, .. }
+            | Derivation::Scaled { of, .. }
+            | Derivation::Totals { of, .. } => of,
+        }
+    }
+
+    /// Whether all rounds together have one value, instead of each round one of its own. There is
+    /// no interval then.
+    pub fn takes_all_rounds(&self) -> bool {
+        matches!(self, Derivation::Max(_) | Derivation::Totals { .. })
+    }
 }
 
 impl Derivation<&'static str> {
@@ -247,6 +287,8 @@ impl Derivation<&'static str> {
             }
             Derivation::Ratio { of, to } => Derivation::Ratio { of: of.to_owned(), to: to.to_owned() },
             Derivation::Scaled { of, by } => Derivation::Scaled { of: of.to_owned(), by: by.to_owned() },
+            Derivation::Max(of) => Derivation::Max(of.to_owned()),
+            Derivation::Totals { of, to } => Derivation::Totals { of: of.to_owned(), to: to.to_owned() },
         }
     }
 }

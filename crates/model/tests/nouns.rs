@@ -99,6 +99,8 @@ fn a_derivation_keeps_its_parts() {
         Derivation::Difference { of: text("a"), minus: text("b"), per: 3.0 }
     );
     assert_eq!(Derivation::Ratio { of: "a", to: "b" }.owned(), Derivation::Ratio { of: text("a"), to: text("b") });
+    assert_eq!(Derivation::Max("a").owned(), Derivation::Max(text("a")));
+    assert_eq!(Derivation::Totals { of: "a", to: "b" }.owned(), Derivation::Totals { of: text("a"), to: text("b") });
     assert_eq!(Derivation::Scaled { of: "a", by: "b" }.owned(), Derivation::Scaled { of: text("a"), by: text("b") });
 }
 

@@ -66,6 +66,7 @@ pub mod stream;
 pub mod sync;
 pub mod sysv;
 pub mod thread;
+pub mod ticks;
 pub mod tlb;
 pub mod tmpfs;
 pub mod topology;

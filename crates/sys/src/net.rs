@@ -1,9 +1,9 @@
-//! The kernel's counters of one TCP connection and of a network namespace, and a close that does
-//! not occupy a port. [`crate::socket`] creates sockets.
+//! The kernel's counters of one TCP connection, of one socket and of a network namespace, and what
+//! keeps ports from running out. [`crate::socket`] creates sockets.
 //!
 //! # Safety
-//! `getsockopt` gets a zeroed structure of integers and its true size.
-#![expect(unsafe_code, reason = "TCP_INFO, which rustix does not have")]
+//! `getsockopt` and `setsockopt` get initialised integers and their true size.
+#![expect(unsafe_code, reason = "TCP_INFO and SO_MEMINFO, which rustix does not have")]
 
 use rustix::net::sockopt;
 use std::io;
@@ -16,6 +16,22 @@ use std::time::Duration;
 /// Those of `setsockopt`.
 pub fn reset_on_close(socket: BorrowedFd<'_>) -> io::Result<()> {
     Ok(sockopt::set_socket_linger(socket, Some(Duration::ZERO))?)
+}
+
+/// Makes `bind` leave the choice of a port to `connect` (IP_BIND_ADDRESS_NO_PORT, also for IPv6).
+///
+/// # Errors
+/// Those of `setsockopt`.
+pub(crate) fn bind_without_port(socket: BorrowedFd<'_>) -> io::Result<()> {
+    let yes: libc::c_int = 1;
+    let len = size_of_val(&yes) as libc::socklen_t;
+    let at = std::ptr::from_ref(&yes).cast();
+    let (level, option) = (libc::IPPROTO_IP, libc::IP_BIND_ADDRESS_NO_PORT);
+    // SAFETY: the value is an integer as long as `len` says.
+    if unsafe { libc::setsockopt(socket.as_raw_fd(), level, option, at, len) } < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    Ok(())
 }
 
 /// The longest backlog that `listen` grants in this network namespace; `None` without `/proc`.
@@ -87,6 +103,28 @@ pub fn connection(socket: BorrowedFd<'_>) -> io::Result<Connection> {
     })
 }
 
+/// Datagrams that arrived for this socket and were dropped, for lack of buffer space or because
+/// they were damaged; modulo 2^32.
+///
+/// # Errors
+/// Those of `getsockopt` (before Linux 4.12 `ENOPROTOOPT`); `Unsupported` when the kernel's answer
+/// has no drops.
+pub fn dropped(socket: BorrowedFd<'_>) -> io::Result<u32> {
+    /// Their place in the answer, SK_MEMINFO_DROPS of linux/sock_diag.h, and its end.
+    const DROPS: usize = 8;
+    let mut counters = [0u32; DROPS + 1];
+    let mut len = size_of_val(&counters) as libc::socklen_t;
+    let at = counters.as_mut_ptr().cast();
+    // SAFETY: the array is as long as `len` says and any bytes are valid for its integers.
+    if unsafe { libc::getsockopt(socket.as_raw_fd(), libc::SOL_SOCKET, libc::SO_MEMINFO, at, &mut len) } < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    if (len as usize) < size_of_val(&counters) {
+        return Err(io::Error::new(io::ErrorKind::Unsupported, "SO_MEMINFO does not tell drops"));
+    }
+    Ok(counters[DROPS])
+}
+
 /// Failures of connections in a network namespace, whoever owns them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Dropped {
@@ -155,6 +193,21 @@ mod tests {
         read_full(here.as_fd(), &mut [0; 1000]).expect("read");
         let seen = connection(here.as_fd()).expect("TCP_INFO");
         assert_eq!(seen, Connection { established: true, retransmits: 0, received: Some(1000) });
+    }
+
+    #[test]
+    fn the_kernel_counts_what_a_socket_has_no_room_for() {
+        let socket = std::net::UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).expect("loopback");
+        socket.connect(socket.local_addr().expect("bound")).expect("loopback");
+        socket.set_nonblocking(true).expect("an option");
+        const SENT: u32 = 10_000;
+        for _ in 0..SENT {
+            assert_eq!(socket.send(&[0; 1000]).expect("loopback"), 1000);
+        }
+        let read = std::iter::from_fn(|| socket.recv(&mut [0; 1000]).ok()).count() as u32;
+        let dropped = dropped(socket.as_fd()).expect("SO_MEMINFO");
+        assert!(read > 0 && dropped > 0, "{read} and {dropped}");
+        assert_eq!(read + dropped, SENT);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 
 use rustix::net::{AddressFamily, SendFlags, SocketFlags, SocketType, sockopt};
 use std::io;
-use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
+use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::Duration;
 
@@ -34,6 +34,16 @@ pub fn connect_from(from: SocketAddr, to: SocketAddr) -> io::Result<TcpStream> {
     rustix::net::bind(&socket, &from)?;
     rustix::net::connect(&socket, &to)?;
     Ok(socket.into())
+}
+
+/// Chooses the local address of a TCP socket, and leaves the port to `connect`, which knows the
+/// peer and so can use a port that is in use towards another.
+///
+/// # Errors
+/// Those of `setsockopt` and `bind`.
+pub fn bind_address(socket: BorrowedFd<'_>, from: IpAddr) -> io::Result<()> {
+    crate::net::bind_without_port(socket)?;
+    Ok(rustix::net::bind(socket, &SocketAddr::new(from, 0))?)
 }
 
 /// A listening socket at this address, with this backlog, which the kernel limits to
@@ -126,6 +136,20 @@ pub fn send_buffer(socket: BorrowedFd<'_>) -> io::Result<usize> {
 /// Those of `send`.
 pub fn send_more(socket: BorrowedFd<'_>, bytes: &[u8]) -> io::Result<usize> {
     Ok(rustix::net::send(socket, bytes, SendFlags::MORE)?)
+}
+
+/// Ends the sending half of a connection.
+///
+/// # Errors
+/// Those of `shutdown`.
+#[inline]
+pub fn shutdown(socket: BorrowedFd<'_>) -> io::Result<()> {
+    Ok(rustix::net::shutdown(socket, rustix::net::Shutdown::Write)?)
+}
+
+/// Whether a send failed because the queue of the interface is full.
+pub fn is_queue_full(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(rustix::io::Errno::NOBUFS.raw_os_error())
 }
 
 /// A Unix socket's name.

@@ -2,14 +2,15 @@
 //!
 //! **Measures:** A stream as programs use it: the writer fills every word of its buffer before each
 //! transfer, and the reader looks at every word afterwards. The time includes filling, checking,
-//! the copies into and out of the kernel, and context switches or wake-ups.
+//! the copies into and out of the kernel, and context switches or wake-ups. With `touch=no` nobody
+//! fills or checks, as in lmbench `bw_pipe`.
 //!
 //! - `buffer` is the capacity of the pipe: the default (64 KiB on most machines), or the most that
 //!   an unprivileged program may request (F_SETPIPE_SZ).
 //! - `by` is how the writer passes a buffer on: `write` copies it, `vmsplice` lends its pages to
 //!   the pipe. The reader copies the data out in both cases.
 //!
-//! **Does not measure:** TCP, or streams whose data nobody reads.
+//! **Does not measure:** TCP.
 //!
 //! **Method:** The reader measures, since bytes count when they arrive. It times each mebibyte
 //! alone (or four times the capacity of the pipe if that is more), after reading one pipe's worth
@@ -21,7 +22,7 @@
 //! **Pitfalls:**
 //! - Bytes credited instead of counted: lmbench `bw_unix` credits 10 MiB whatever it moved, and
 //!   `bw_pipe -M` nearly doubles a total that its chunks do not divide.
-//! - Data that nobody touches: the compiler removes lmbench's accesses.
+//! - Data that nobody touches, unless that is the question: the compiler removes lmbench's accesses.
 //! - 64 KiB stay in the cache and can beat a memory copy.
 //! - The placement of the two sides; helper processes that outlive their parent.
 //! - Lent pages that change before they are read.
@@ -31,7 +32,7 @@
 //! docs/methods/operating-system.md#streams.
 
 use super::stream::{self, Medium};
-use crate::payload::fill;
+use crate::payload::{TOUCH, fill};
 use groma_harness::prelude::*;
 use groma_harness::sys::io::{pipe, write_full};
 use groma_harness::sys::pages::{page_size, round_up};
@@ -40,10 +41,10 @@ use std::os::fd::AsFd;
 
 pub(crate) static BENCH: Benchmark = Benchmark {
     info: Info {
-        summary: "Bandwidth of a pipe between two processes that both touch the data",
+        summary: "Bandwidth of a pipe between two processes",
         about: about!("pipe_bandwidth.rs"),
         quantity: Quantity::Bandwidth,
-        iteration: "1 MiB or more in transfers of that size, each read in full and compared",
+        iteration: "1 MiB or more in transfers of that size, each read in full",
         timing: Timing::Each,
         outputs: stream::OUTPUTS,
         params: &[
@@ -56,6 +57,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
                 &["write", "vmsplice"],
             )
             .quick(&["write"]),
+            TOUCH,
         ],
         scaling: stream::SCALING,
         placements: &[
@@ -87,6 +89,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     }
     let holds = pipe_holds(write_end.as_fd()).context("asking what the pipe holds")?;
     let medium = Medium { read_end, write_end, holds };
+    let touch = stream::touches(ctx);
     stream::run(ctx, medium, size, u64::MAX, || {
         // Even the shortest transfer occupies a page of the pipe.
         let buffers = if lends { (holds as usize).div_ceil(size.max(page_size())) + 1 } else { 1 };
@@ -94,7 +97,9 @@ fn run(ctx: &mut Ctx) -> Outcome {
         let mut map = stream::buffer(buffers * apart)?;
         Ok(Box::new(move |to, number| {
             let buffer = &mut map[number as usize % buffers * apart..][..size];
-            fill(buffer, number);
+            if touch {
+                fill(buffer, number);
+            }
             if lends { vmsplice_full(to, buffer) } else { write_full(to, buffer) }
         }))
     })

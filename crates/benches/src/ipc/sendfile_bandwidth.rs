@@ -1,7 +1,7 @@
 //! Bandwidth of a cached file sent to another process, through a pipe or a Unix socket.
 //!
 //! **Measures:** The cost of serving a file: the writer sends a part of a file in the page cache,
-//! and the reader reads it and looks at every word. The writer never looks at the data, which
+//! and the reader reads it and looks at every word (not with `touch=no`). The writer never looks at the data, which
 //! distinguishes it from `ipc.pipe_bandwidth`. `by` is the way:
 //! - `sendfile`.
 //! - `splice`, which needs a pipe in between where the reader has a socket.
@@ -25,7 +25,7 @@
 
 use super::stream::{self, Medium};
 use super::unix_bandwidth::PIECE;
-use crate::payload::fill;
+use crate::payload::{TOUCH, fill};
 use crate::scratch::Scratch;
 use groma_harness::prelude::*;
 use groma_harness::sys::io::{pipe, write_full};
@@ -40,7 +40,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         summary: "Bandwidth of a cached file sent to another process",
         about: about!("sendfile_bandwidth.rs"),
         quantity: Quantity::Bandwidth,
-        iteration: "1 MiB or more in transfers of that size, each read in full and compared",
+        iteration: "1 MiB or more in transfers of that size, each read in full",
         timing: Timing::Each,
         outputs: stream::OUTPUTS,
         params: &[
@@ -48,6 +48,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
             Param::word("by", "how the writer transfers a part of the file", &["sendfile", "splice", "read_write"])
                 .quick(&["sendfile"]),
             Param::word("to", "what the reader reads from", &["socket", "pipe"]).quick(&["socket"]),
+            TOUCH,
         ],
         scaling: stream::SCALING,
         placements: &[Placement::SameCpu, Placement::SameLlc],

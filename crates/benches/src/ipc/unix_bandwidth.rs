@@ -1,7 +1,7 @@
 //! Bandwidth of a Unix socket from one process to another, in bytes per second.
 //!
 //! **Measures:** A stream as in `ipc.pipe_bandwidth`: the writer fills every word, the reader looks
-//! at every word.
+//! at every word, or with `touch=no` neither does.
 //!
 //! - `kind` is `stream`, or `seqpacket`, where each transfer is one message that arrives whole or
 //!   not at all; the largest is the one that fits into the buffer.
@@ -16,12 +16,12 @@
 //! **Pitfalls:**
 //! - Bytes credited instead of counted, and a buffer that large transfers overrun: lmbench
 //!   `bw_unix` credits 10 MiB whatever it moved, 19,140 instead of 2000 MB/s.
-//! - Data that nobody touches; the placement of the two sides.
+//! - Data that nobody touches, unless that is the question; the placement of the two sides.
 //!
 //! **Sources:** lmbench3 `bw_unix`. See docs/methods/operating-system.md#streams.
 
 use super::stream::{self, Medium};
-use crate::payload::fill;
+use crate::payload::{TOUCH, fill};
 use groma_harness::prelude::*;
 use groma_harness::sys::io::write_full;
 use groma_harness::sys::socket;
@@ -30,10 +30,10 @@ use std::os::fd::AsFd;
 
 pub(crate) static BENCH: Benchmark = Benchmark {
     info: Info {
-        summary: "Bandwidth of a Unix socket between two processes that both touch the data",
+        summary: "Bandwidth of a Unix socket between two processes",
         about: about!("unix_bandwidth.rs"),
         quantity: Quantity::Bandwidth,
-        iteration: "1 MiB or more in transfers of that size, each read in full and compared",
+        iteration: "1 MiB or more in transfers of that size, each read in full",
         timing: Timing::Each,
         outputs: stream::OUTPUTS,
         params: &[
@@ -41,6 +41,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
             Param::word("kind", "kind of the socket", &["stream", "seqpacket"]).quick(&["stream"]),
             Param::word("buffer", "socket buffer: the default, or up to 4 MiB", &["default", "large"])
                 .quick(&["default"]),
+            TOUCH,
         ],
         scaling: stream::SCALING,
         placements: &[Placement::SameCpu, Placement::SameLlc],
@@ -67,10 +68,13 @@ fn run(ctx: &mut Ctx) -> Outcome {
     }
     let holds = socket::send_buffer(write_end.as_fd()).context("asking for SO_SNDBUF")? as u64 + PIECE;
     let medium = Medium { read_end, write_end, holds };
+    let touch = stream::touches(ctx);
     stream::run(ctx, medium, size, u64::MAX, || {
         let mut map = stream::buffer(size)?;
         Ok(Box::new(move |to, number| {
-            fill(&mut map[..size], number);
+            if touch {
+                fill(&mut map[..size], number);
+            }
             write_full(to, &map[..size])
         }))
     })

@@ -15,6 +15,10 @@
 //! - Messages larger than the buffer end lmbench `lat_unix -m` silently.
 //! - The placement of the two sides: 9 us against 34 us with lmbench on one machine (2-vCPU KVM
 //!   guest, AMD EPYC (Zen 4), Linux 6.18).
+//! - A wake-up too many: reading a message also wakes its sender, who may write again. Whether that
+//!   wake-up preempts the reader depends on who has used more of the CPU, so a side that works
+//!   between the trips makes them 25 % slower
+//!   (docs/methods/timing.md#frequency-probe).
 //! - One task that writes to itself, reported as IPC (will-it-scale `unix1`).
 //!
 //! **Sources:** lmbench 1996 table 11; lmbench3 `lat_unix`. See
@@ -43,6 +47,8 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         lineage: &["lmbench1996:table11", "lmbench3:lat_unix"],
         interference: Interference::Blocking,
         target_half_width: 0.02,
+        // 2: no frequency probe runs between the trips.
+        version: 2,
         ..Info::new("ipc.unix_rtt")
     },
     run: Run::Here(run),

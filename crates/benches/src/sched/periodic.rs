@@ -10,7 +10,8 @@
 //! **Method:** A task on each CPU sleeps with `clock_nanosleep` until one millisecond after its
 //! previous due time. No period is skipped: a task held up for five periods counts all five, each
 //! as late as it was. The timer slack is 1 ns, since slack is the subject of `timer.sleep`. Each
-//! overshoot is a value of its own, so that the record shows their distribution; the fact
+//! overshoot is a value of its own, so that the record shows their distribution; `max` is the latest
+//! of all rounds, and the fact
 //! periodic.worst_cpu names the CPU of the latest one.
 //!
 //! **Proofs:** No sleep ends before its time by the clock that the timers run on, and each task
@@ -38,6 +39,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         about: about!("periodic.rs"),
         iteration: "one period",
         timing: Timing::Stated,
+        outputs: &[Output::MAIN, Output::named("max", "the latest wake-up of all rounds").max("")],
         params: &[POLICY, CPUS],
         scaling: Scaling::alone("it goes to all CPUs itself (cpus=all), and states values"),
         lineage: &["rt-tests:cyclictest"],

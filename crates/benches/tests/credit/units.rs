@@ -87,6 +87,8 @@ fn outputs(bench: &Benchmark) -> String {
             Derivation::Difference { of, minus, per } => format!("({} - {}) / {per}", name(of), name(minus)),
             Derivation::Ratio { of, to } => format!("{} / {}", name(of), name(to)),
             Derivation::Scaled { of, by } => format!("{} * {by}", name(of)),
+            Derivation::Max(of) => format!("max of {}", name(of)),
+            Derivation::Totals { of, to } => format!("all {} / all {}", name(of), name(to)),
         };
         let suffix = if output.suffix.is_empty() { "main" } else { output.suffix };
         let quantity = output.quantity.unwrap_or(bench.info.quantity).word();

@@ -203,6 +203,18 @@ fn a_slower_core_shows_in_the_frequency_probe() {
 }
 
 #[test]
+fn no_frequency_probe_runs_between_operations_timed_alone() {
+    let probes = |timing| {
+        let fake = Fake::new();
+        let taken = take_with(&fake, &Rules { timing, ..rules() }, |_, _| {});
+        assert!(taken.output.series[0].samples.len() > 2 * FREQUENCY_PROBE_EVERY && taken.output.core_hz.is_some());
+        fake.frequency_probes.borrow().len()
+    };
+    assert_eq!(probes(Timing::Each), 1);
+    assert!(probes(Timing::Batched) > 1);
+}
+
+#[test]
 fn a_clock_that_jumps_back_gives_a_label_and_no_huge_time() {
     let fake = Fake::new();
     let taken = take_with(&fake, &rules(), |fake, n| {

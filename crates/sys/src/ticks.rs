@@ -1,0 +1,100 @@
+//! A signal to the calling thread at fixed intervals, so that none of its calls blocks for ever.
+//!
+//! A time-out of a socket (SO_RCVTIMEO) does the same, and arms and cancels a timer in each call
+//! that blocks. This timer is armed once.
+//!
+//! # Safety
+//! The handler does nothing. The structures of `sigaction`, `timer_create` and `timer_settime` are
+//! zeroed integers and pointers, then filled; the timer is deleted once.
+#![expect(unsafe_code, reason = "POSIX timers and a handler, which rustix does not have")]
+
+use std::io;
+use std::mem::MaybeUninit;
+use std::time::Duration;
+
+/// Nothing else here uses this signal, so its handler can stay: a tick may still be under way when
+/// the timer is deleted.
+const SIGNAL: i32 = libc::SIGVTALRM;
+
+/// While this exists, calls of the thread that made it which block longer than an interval end with
+/// `EINTR`.
+#[derive(Debug)]
+pub struct Ticks(libc::timer_t);
+
+extern "C" fn nothing(_signal: libc::c_int) {}
+
+fn check(result: libc::c_int) -> io::Result<()> {
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
+impl Ticks {
+    /// Starts ticks for the calling thread.
+    ///
+    /// # Errors
+    /// Those of `sigaction`, `timer_create` and `timer_settime`.
+    pub fn every(interval: Duration) -> io::Result<Ticks> {
+        let mut action = MaybeUninit::<libc::sigaction>::zeroed();
+        // SAFETY: a zeroed sigaction is legal. Without SA_RESTART, calls are interrupted.
+        check(unsafe {
+            (*action.as_mut_ptr()).sa_sigaction = nothing as extern "C" fn(libc::c_int) as libc::sighandler_t;
+            libc::sigaction(SIGNAL, action.as_ptr(), std::ptr::null_mut())
+        })?;
+        let mut event = MaybeUninit::<libc::sigevent>::zeroed();
+        let mut timer = MaybeUninit::<libc::timer_t>::uninit();
+        // SAFETY: a zeroed sigevent is legal; `timer` has room for the result.
+        check(unsafe {
+            let event = event.as_mut_ptr();
+            (*event).sigev_notify = libc::SIGEV_THREAD_ID;
+            (*event).sigev_signo = SIGNAL;
+            (*event).sigev_notify_thread_id = libc::gettid();
+            libc::timer_create(libc::CLOCK_MONOTONIC, event, timer.as_mut_ptr())
+        })?;
+        // SAFETY: `timer_create` has filled it.
+        let ticks = Ticks(unsafe { timer.assume_init() });
+        let mut every = MaybeUninit::<libc::itimerspec>::zeroed();
+        // SAFETY: a zeroed itimerspec is legal; the old value is not asked for.
+        check(unsafe {
+            let every = every.as_mut_ptr();
+            (*every).it_interval.tv_sec = interval.as_secs() as libc::time_t;
+            (*every).it_interval.tv_nsec = interval.subsec_nanos() as _;
+            (*every).it_value = (*every).it_interval;
+            libc::timer_settime(ticks.0, 0, every, std::ptr::null_mut())
+        })?;
+        Ok(ticks)
+    }
+}
+
+impl Drop for Ticks {
+    fn drop(&mut self) {
+        // SAFETY: the timer was made by `every`, and this is its only owner.
+        unsafe { libc::timer_delete(self.0) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::io::{pipe, read, readable};
+    use std::os::fd::AsFd;
+
+    #[test]
+    fn calls_that_block_are_interrupted_again_and_again_and_no_longer() {
+        let (never, _held) = pipe().expect("pipe");
+        let ticks = Ticks::every(Duration::from_millis(5)).expect("a timer");
+        for _ in 0..3 {
+            assert_eq!(read(never.as_fd(), &mut [0]).map_err(|e| e.kind()), Err(io::ErrorKind::Interrupted));
+        }
+        drop(ticks);
+        // A thread without ticks waits as long as it wants to.
+        assert!(readable(&[never.as_fd()], Duration::from_millis(30)).is_empty());
+        let other = Ticks::every(Duration::from_millis(5)).expect("a timer");
+        let (out, into) = pipe().expect("pipe");
+        let undisturbed = std::thread::spawn(move || read(out.as_fd(), &mut [0]));
+        for _ in 0..3 {
+            assert!(read(never.as_fd(), &mut [0]).is_err());
+        }
+        drop(other);
+        assert_eq!(crate::io::write(into.as_fd(), &[1]).expect("a reader"), 1);
+        assert_eq!(undisturbed.join().expect("no panic").expect("no interruption"), 1);
+    }
+}
