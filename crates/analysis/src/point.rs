@@ -7,6 +7,9 @@ pub fn family(id: &str) -> &str {
     id.split('.').next().unwrap_or(id)
 }
 
+/// The fact that names the file system that a point used: part of what identifies its metrics.
+pub const FILE_SYSTEM: &str = "work_dir.fs";
+
 /// The name by which curves know the number of members of a worker group.
 pub const WORKERS: &str = "workers";
 
@@ -56,9 +59,13 @@ pub fn is_size(record: &Record, name: &str) -> bool {
         && text_of(&record.params, &record.params_text, name).ends_with('B')
 }
 
-/// Whether two records of one benchmark are of one point.
+/// Whether two records of one benchmark are of one point. What was measured in files on ext4 is
+/// another thing than the same on tmpfs; a record that says nothing of a file system, because it
+/// used none or has no value, differs from none in this.
 pub fn same_point(a: &Record, b: &Record) -> bool {
-    a.params == b.params && a.placement == b.placement && a.workers == b.workers
+    let file_systems = (a.fact(FILE_SYSTEM), b.fact(FILE_SYSTEM));
+    let one_file_system = !matches!(file_systems, (Some(a), Some(b)) if a != b);
+    a.params == b.params && a.placement == b.placement && a.workers == b.workers && one_file_system
 }
 
 /// The value of a record that was measured.

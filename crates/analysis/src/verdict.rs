@@ -104,7 +104,7 @@ pub(crate) fn flags(
         let value = head.map_or(0.0, |h| h.value);
         flags.extend(shape(&samples.clean_values, &samples.by_round, value * samples.finest_step));
     }
-    for remark in [Remark::Unsteady, Remark::ShortInterval] {
+    for remark in [Remark::Unsteady, Remark::ShortInterval, Remark::Cache] {
         let rounds_with = good.iter().filter(|r| r.result.output.remarks.contains(&remark)).count();
         // One unsteady round of many is what medians are for.
         if rounds_with * 2 > good.len() {

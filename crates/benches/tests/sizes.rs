@@ -84,6 +84,7 @@ fn what_a_parameter_is_declared_to_take_can_be_worked_out() {
             })
         };
         match param.kind.memory().expect("it takes something") {
+            Memory::Fitted => unreachable!("it takes nothing that could be refused"),
             Memory::PerSide(factor) | Memory::PerMember(factor) => assert!(factor > 0, "{what}"),
             Memory::Times(factor, count) => {
                 assert!(factor > 0, "{what}");

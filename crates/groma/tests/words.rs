@@ -54,6 +54,7 @@ fn traced(id: &str, params: &str, on: Option<u32>) -> Option<Vec<String>> {
         warm_ns: 1_000_000,
         frozen: Vec::new(),
         work_dir: Some(place.tmp()),
+        run_file: None,
         remote: None,
         host: Host { clock_step_ns: 1.0, clock_cost_ns: 1.0, timeslice_ns: 4e6, interval_ns: 2e5, ..Host::UNKNOWN },
     };

@@ -9,7 +9,9 @@ use crate::instruments::{Instruments, Real};
 use crate::iterations::LEAST_SCALING;
 use crate::labels::Rules;
 use crate::member::Member;
-use crate::model::{Fact, Info, Interference, Job, Placement, Proof, Quantity, Remark, Remote, RoundOutput, Series};
+use crate::model::{
+    Fact, Info, Interference, Job, Placement, Proof, Quantity, Remark, Remote, RoundOutput, RunFile, Series,
+};
 use crate::mutation;
 use crate::probe::Cost;
 use crate::sampler::{self, Samples};
@@ -103,6 +105,12 @@ impl<'j> Ctx<'j> {
             Some(dir) => Ok(Path::new(dir)),
             None => Err(BenchError::Unsupported("no directory to write in (see --work-dir)".to_owned())),
         }
+    }
+
+    /// The file that all rounds of the run share, where this run has one: empty until a round
+    /// writes to it.
+    pub fn run_file(&self) -> Option<&'j RunFile> {
+        self.job.run_file.as_ref()
     }
 
     /// Which round of the run this is, from 0.
@@ -332,6 +340,11 @@ impl<'j> Ctx<'j> {
     /// A remark for the record, for people only.
     pub fn note(&mut self, text: impl Into<String>) {
         self.remark(Remark::Note(text.into()));
+    }
+
+    /// States that what was measured may have come from the memory of a device or of the host.
+    pub fn suspect_cache(&mut self) {
+        self.remark(Remark::Cache);
     }
 
     /// A remark that decides something.

@@ -118,6 +118,7 @@ impl Taken {
             let each = |factor: u64, of: u64| value.saturating_mul(factor).saturating_mul(of);
             let term = || format!("{}={}", param.name, param.show(&Value::Int(value)));
             match memory {
+                Memory::Fitted => {}
                 Memory::PerSide(factor) => taken.memory.add(each(factor, sides.saturating_mul(workers)), term),
                 Memory::PerMember(factor) => taken.memory.add(each(factor, workers), term),
                 Memory::Times(factor, count) => {

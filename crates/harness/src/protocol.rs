@@ -61,8 +61,8 @@ pub fn read_result(text: &str) -> Result<RoundResult, String> {
 mod tests {
     use super::*;
     use crate::model::{
-        Fact, Host, Label, Labels, Noise, Params, Placement, Preflight, Proof, Remote, RoundOutput, Sample, Series,
-        Span, State, Value, WorkerKind,
+        Fact, Host, Label, Labels, Noise, Params, Placement, Preflight, Proof, Remote, RoundOutput, RunFile, Sample,
+        Series, Span, State, Value, WorkerKind,
     };
     use groma_stats::rng::Rng;
     use std::ffi::OsString;
@@ -84,6 +84,7 @@ mod tests {
             warm_ns: 10_000_000,
             frozen: vec![(String::new(), 1234), ("control".into(), 99)],
             work_dir: Some(OsString::from_vec(b"/tmp/a dir\nwith a \\x41 line\xff \\".to_vec()).into()),
+            run_file: Some(RunFile { path: "/proc/7/fd/3".into(), fill_ns: 5 }),
             remote: Some(Remote { address: "[::1]:47".parse().expect("an address"), token: "a\tb".into() }),
             host: Host {
                 clock_step_ns: 10.5,

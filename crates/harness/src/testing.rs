@@ -7,7 +7,7 @@
 use crate::benchmark::Benchmark;
 use crate::clock_properties;
 use crate::error::BenchError;
-use crate::model::{Host, Info, Job, Params, Placement, RoundResult, State, WorkerKind};
+use crate::model::{Host, Info, Job, Params, Placement, RoundResult, RunFile, State, WorkerKind};
 use crate::mutation::MUTILATED;
 pub use crate::mutation::Mutilation;
 use crate::sampler::Samples;
@@ -61,6 +61,20 @@ impl Tried {
 /// or there are no samples, as in a worker.
 pub fn try_out(bench: &Benchmark, chosen: &[(&str, &str)], dir: Option<&Path>) -> Result<Tried, BenchError> {
     try_group(bench, chosen, dir, 1, WorkerKind::Processes)
+}
+
+/// As [`try_out`], with the file that the rounds of a run share.
+///
+/// # Errors
+/// As [`try_out`].
+pub fn try_with(
+    bench: &Benchmark,
+    chosen: &[(&str, &str)],
+    dir: &Path,
+    run_file: RunFile,
+) -> Result<Tried, BenchError> {
+    let job = Job { run_file: Some(run_file), ..job(bench, chosen, Some(dir), 1, WorkerKind::Processes) };
+    well(|| whatever(bench, &job))
 }
 
 /// As [`try_out`], with a worker group of that size.
@@ -212,6 +226,7 @@ pub(crate) fn idle_job() -> Job {
         warm_ns: 100_000,
         frozen: Vec::new(),
         work_dir: None,
+        run_file: None,
         remote: None,
         host,
     }

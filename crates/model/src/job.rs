@@ -6,6 +6,20 @@ use crate::{Fact, Params, Placement, Proof, Remark, Series, State};
 /// milliseconds.
 pub const ROUND_WALL: &str = "round.wall_ms";
 
+/// The fact of a round that says how much of [`ROUND_WALL`] no later round spends again (filling
+/// the [`RunFile`]), in milliseconds.
+pub const ROUND_ONCE: &str = "round.once_ms";
+
+/// A file for all rounds of a run: what takes seconds to write is written once.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct RunFile {
+    /// Where a worker opens it. It has no name in any directory.
+    pub path: String,
+    /// How long the round may write to make it longer, in nanoseconds.
+    pub fill_ns: u64,
+}
+
 /// What the members of a worker group are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
@@ -115,6 +129,8 @@ pub struct Job {
     /// The private directory in which this round may write.
     #[cfg_attr(feature = "serde", serde(with = "path"))]
     pub work_dir: Option<std::path::PathBuf>,
+    /// The file that this round shares with the others of the run.
+    pub run_file: Option<RunFile>,
     /// The machine of the peer, if that is another one.
     pub remote: Option<Remote>,
     /// What the preflight found.

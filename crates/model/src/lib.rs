@@ -24,7 +24,9 @@ mod verdict;
 
 pub use family::{Families, Family};
 pub use info::{About, Derivation, Info, Interference, Need, Output, Profile, Scaling, Timing};
-pub use job::{Host, Job, Noise, Preflight, ROUND_WALL, Remote, RoundOutput, RoundResult, WorkerKind};
+pub use job::{
+    Host, Job, Noise, Preflight, ROUND_ONCE, ROUND_WALL, Remote, RoundOutput, RoundResult, RunFile, WorkerKind,
+};
 pub use label::{Label, Labels};
 pub use param::{Memory, Param, ParamKind, Params, Tier, Value, parse_size, size_text};
 pub use placement::Placement;

@@ -36,6 +36,8 @@ pub enum Memory {
     PerMember(u64),
     /// As `PerMember`, multiplied by the value of the parameter of that name.
     Times(u64, &'static str),
+    /// No more than there is room for: of a size beyond it, the benchmark takes less and says so.
+    Fitted,
     /// Files in the work directory.
     Files {
         /// Bytes of files that one member has at a time.
@@ -227,6 +229,7 @@ impl ParamKind {
     pub const fn memory(self) -> Option<Memory> {
         match self {
             ParamKind::Size => Some(Memory::UNDECLARED),
+            ParamKind::SizeOf(Memory::Fitted) | ParamKind::CountOf(Memory::Fitted) => None,
             ParamKind::SizeOf(memory) | ParamKind::CountOf(memory) => Some(memory),
             ParamKind::Count | ParamKind::Word(_) | ParamKind::Text => None,
         }

@@ -16,6 +16,9 @@ pub enum Remark {
     /// The intervals of a worker group were shorter than the rule for its size requires
     /// (docs/methods/timing.md#intervals-of-a-worker-group).
     ShortInterval,
+    /// A place of a disk that was never read took no longer than one that had just been read
+    /// (docs/methods/operating-system.md#disk-caches).
+    Cache,
     /// Too few samples were clean, so the sampler halved the interval and sampled again.
     IntervalHalved {
         /// Samples without a label that drops them.
@@ -60,6 +63,7 @@ impl Remark {
         match self {
             Remark::Unsteady => Some("unsteady"),
             Remark::ShortInterval => Some("short-interval"),
+            Remark::Cache => Some("cache of the device or host"),
             _ => None,
         }
     }
@@ -75,7 +79,7 @@ impl Remark {
     /// Parses the typed remarks. A text that only resembles one may give a remark that prints
     /// another text.
     fn parse(text: &str) -> Option<Remark> {
-        let typed = [Remark::Unsteady, Remark::ShortInterval];
+        let typed = [Remark::Unsteady, Remark::ShortInterval, Remark::Cache];
         if let Some(remark) = typed.into_iter().find(|remark| remark.flag() == Some(text)) {
             return Some(remark);
         }
@@ -130,7 +134,7 @@ impl fmt::Display for Remark {
             return f.write_str(flag);
         }
         match self {
-            Remark::Unsteady | Remark::ShortInterval => Ok(()),
+            Remark::Unsteady | Remark::ShortInterval | Remark::Cache => Ok(()),
             Remark::IntervalHalved { clean, taken } => write!(f, "interval halved: {clean} of {taken} samples clean"),
             Remark::GroupCpuShare { percent } => write!(f, "members had a CPU {percent} % of the time"),
             Remark::CounterUnused { reason } => write!(f, "cycle counter not used: {reason}"),
@@ -177,6 +181,7 @@ mod tests {
         for (remark, text) in [
             (Remark::Unsteady, "unsteady"),
             (Remark::ShortInterval, "short-interval"),
+            (Remark::Cache, "cache of the device or host"),
             (Remark::IntervalHalved { clean: 2, taken: 75 }, "interval halved: 2 of 75 samples clean"),
             (Remark::GroupCpuShare { percent: 94 }, "members had a CPU 94 % of the time"),
             (Remark::CounterUnused { reason: "no: it stops".into() }, "cycle counter not used: no: it stops"),

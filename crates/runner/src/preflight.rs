@@ -76,6 +76,7 @@ pub(crate) fn preflight(
         warm_ns: 0,
         frozen: Vec::new(),
         work_dir: None,
+        run_file: None,
         remote: None,
         host: Host::UNKNOWN,
     };

@@ -7,7 +7,7 @@ use crate::plan::Planned;
 use crate::preflight::{NotMeasured, preflight};
 use crate::request::RunRequest;
 use crate::supervise::Supervisor;
-use crate::survey::{RunOutcome, Survey};
+use crate::survey::{RunOutcome, Survey, fill_time};
 use crate::workdir::{self, WorkDir};
 
 use anyhow::{Context, Result, anyhow, bail};
@@ -64,6 +64,7 @@ impl Prepared<'_> {
             (effort.rounds, effort.most_rounds) = (rounds, rounds);
         }
         let budget = request.total_budget();
+        let deadline = request.deadline.unwrap_or(DEADLINE);
         effort.preflight = effort.preflight.min(budget / 10);
         let seed = request.seed.unwrap_or_else(identity::random_seed);
 
@@ -93,7 +94,8 @@ impl Prepared<'_> {
                 seed,
                 started,
                 budget,
-                deadline: request.deadline.unwrap_or(DEADLINE),
+                deadline,
+                fill: fill_time(budget, deadline),
                 work_dir,
                 remote: request.remote.clone(),
             },

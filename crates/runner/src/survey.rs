@@ -19,7 +19,7 @@ use crate::workdir::WorkDir;
 use anyhow::Result;
 use groma_analysis::is_precise;
 use groma_harness::Rng;
-use groma_harness::model::{Fact, Host, Job, ROUND_WALL, Remote, Round, RoundResult, State};
+use groma_harness::model::{Fact, Host, Job, ROUND_ONCE, ROUND_WALL, Remote, Round, RoundResult, RunFile, State};
 use std::time::{Duration, Instant};
 
 /// A run that can begin.
@@ -36,6 +36,8 @@ pub(crate) struct Survey {
     pub(crate) budget: Duration,
     /// The longest that one round may take.
     pub(crate) deadline: Duration,
+    /// How long workers may still write to fill the file that the rounds share.
+    pub(crate) fill: Duration,
     /// The machine of the peers of network benchmarks, when it is another one.
     pub(crate) remote: Option<Remote>,
 }
@@ -70,6 +72,18 @@ struct PointProgress {
 const POINT_CAP: Duration = Duration::from_secs(20);
 /// Kept back from the budget for statistics and output.
 const CLOSING: Duration = Duration::from_millis(500);
+
+/// How long all rounds together may write to fill the file that they share: a share of the budget,
+/// and not so long that the round would meet its deadline (docs/methods/operating-system.md#disk).
+pub(crate) fn fill_time(budget: Duration, deadline: Duration) -> Duration {
+    (budget / 20).min(deadline / 4)
+}
+
+/// What a round spent that no later one will.
+fn once(result: &RoundResult) -> Duration {
+    let ms: f64 = result.output.fact(ROUND_ONCE).and_then(|ms| ms.parse().ok()).unwrap_or(0.0);
+    Duration::try_from_secs_f64(ms / 1e3).unwrap_or_default()
+}
 
 impl PointProgress {
     /// Learns from a round about those to come: their cost, their iterations, and whether more of
@@ -304,7 +318,9 @@ impl Survey {
             Ended::Result(mut result) => {
                 // Shown by `groma show --times`.
                 result.output.facts.push(Fact::new(ROUND_WALL, format!("{:.1}", took.as_secs_f64() * 1e3)));
-                going.points[i].learn(&result, took);
+                let once = once(&result);
+                self.fill = self.fill.saturating_sub(once);
+                going.points[i].learn(&result, took.saturating_sub(once));
                 let mut round = Round { round, result };
                 keep(i, &mut round)?;
                 going.points[i].rounds.push(round);
@@ -313,6 +329,11 @@ impl Survey {
         };
         // A signal that came between two rounds ends the run as well.
         Ok(self.supervisor.signal().map_or(step, Step::Signal))
+    }
+
+    fn run_file(&self, wanted: bool) -> Option<RunFile> {
+        let path = self.work_dir.as_ref().filter(|_| wanted)?.file()?;
+        Some(RunFile { path, fill_ns: self.fill.as_nanos() as u64 })
     }
 
     fn deadline_of(&self, planned: &Planned) -> Duration {
@@ -350,6 +371,7 @@ impl Survey {
             time_limit_ns: sampling.as_nanos() as u64,
             warm_ns: effort.warm_up.as_nanos() as u64,
             frozen: progress.frozen.clone(),
+            run_file: self.run_file(work_dir.is_some()),
             work_dir,
             remote: self.remote.clone(),
             host: self.host,
@@ -415,6 +437,7 @@ mod tests {
             started: Instant::now(),
             budget: Duration::from_secs(60),
             deadline: Duration::from_secs(10),
+            fill: Duration::ZERO,
             work_dir: None,
             remote: None,
         };

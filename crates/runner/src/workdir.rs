@@ -16,7 +16,9 @@ use anyhow::{Context, Result};
 use groma_harness::sys::dirs::Dir;
 use groma_harness::sys::process;
 use std::ffi::{OsStr, OsString};
+use std::fs::File;
 use std::io;
+use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -42,6 +44,9 @@ pub(crate) struct WorkDir {
     dir: Dir,
     path: PathBuf,
     rounds: u64,
+    /// The file that the rounds share ([`groma_harness::model::RunFile`]). It has no name: killed at
+    /// any moment, a run leaves none of its gigabytes.
+    file: Option<File>,
 }
 
 impl WorkDir {
@@ -66,7 +71,8 @@ impl WorkDir {
             Ok((place, dir))
         };
         let (place, dir) = make().with_context(|| format!("{}: cannot be written", parent.display()))?;
-        Ok(WorkDir { path: parent.join(&name), parent: place, name, dir, rounds: 0 })
+        let file = dir.nameless().ok();
+        Ok(WorkDir { path: parent.join(&name), parent: place, name, dir, rounds: 0, file })
     }
 
     /// The directory.
@@ -86,6 +92,11 @@ impl WorkDir {
         Ok(path)
     }
 
+    /// Where a worker opens the file that the rounds share: by our descriptor.
+    pub(crate) fn file(&self) -> Option<String> {
+        self.file.as_ref().map(|file| format!("/proc/{}/fd/{}", process::id(), file.as_raw_fd()))
+    }
+
     /// Removes the directory of the last round, with whatever its benchmark left there.
     pub(crate) fn end_round(&self) {
         // What cannot be removed now is tried again when the run ends.
@@ -95,6 +106,8 @@ impl WorkDir {
 
 impl Drop for WorkDir {
     fn drop(&mut self) {
+        // A network file system gives an open file another name instead of removing it.
+        drop(self.file.take());
         let _ = remove(&self.parent, &self.name, &self.dir);
     }
 }
@@ -170,7 +183,7 @@ fn sweep_one(parent: &Dir, name: &OsStr) -> io::Result<bool> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::fs::{self, File};
+    use std::fs;
     use std::os::unix::fs::{PermissionsExt, symlink};
     use std::time::SystemTime;
 

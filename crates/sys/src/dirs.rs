@@ -123,6 +123,19 @@ impl Dir {
         crate::io::write_full(file.as_fd(), content)
     }
 
+    /// A new, empty file without a name, which goes with its last descriptor.
+    ///
+    /// # Errors
+    /// Those of `openat` and `unlinkat`.
+    pub fn nameless(&self) -> io::Result<std::fs::File> {
+        /// Held for an instant. `O_TMPFILE` would need none, but not every file system has it.
+        const NAME: &str = "nameless";
+        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let file = rustix::fs::openat(&self.0, NAME, flags, Mode::RUSR | Mode::WUSR)?;
+        rustix::fs::unlinkat(&self.0, NAME, AtFlags::empty())?;
+        Ok(file.into())
+    }
+
     /// Up to `most` bytes of a regular file that this user owns.
     ///
     /// # Errors

@@ -31,6 +31,17 @@ pub fn create(path: &Path) -> io::Result<File> {
     Ok(File::from(rustix::fs::open(path, flags, Mode::RUSR | Mode::WUSR)?))
 }
 
+/// Opens a file of our own by a descriptor of another process (`/proc/PID/fd/N`), for direct
+/// reading and writing.
+///
+/// # Errors
+/// Those of `open`; `InvalidData` for what is no regular file, which is not touched.
+pub fn open_shared(path: &Path) -> io::Result<File> {
+    let flags = OFlags::RDWR | OFlags::DIRECT | OFlags::CLOEXEC;
+    let file = File::from(rustix::fs::open(path, flags, Mode::empty())?);
+    if file.metadata()?.is_file() { Ok(file) } else { Err(io::ErrorKind::InvalidData.into()) }
+}
+
 /// Reads once at an offset.
 ///
 /// # Errors

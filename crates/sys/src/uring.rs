@@ -21,6 +21,10 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicU32, Ordering};
 
+mod requests;
+
+pub use requests::{Ended, Requests};
+
 /// `struct io_uring_sqe`: one operation. Not rustix's, whose unions would change how the timed
 /// loops fill it in.
 #[repr(C)]
@@ -56,6 +60,7 @@ pub struct Completion {
 const NOP: u8 = IoringOp::Nop as u8;
 const POLL_ADD: u8 = IoringOp::PollAdd as u8;
 const READ: u8 = IoringOp::Read as u8;
+const WRITE: u8 = IoringOp::Write as u8;
 const MSG_RING: u8 = IoringOp::MsgRing as u8;
 /// No completion for an operation that succeeds (Linux 5.17).
 const SKIP_SUCCESS: u8 = IoringSqeFlags::CQE_SKIP_SUCCESS.bits();

@@ -674,6 +674,33 @@ fn stated(quantity: Quantity, width: f64, values: &[&[f64]]) -> Record {
 }
 
 #[test]
+fn file_systems_are_told_apart() {
+    let on = |fs: Option<&str>| Record {
+        facts: fs.map(|fs| Fact::new("work_dir.fs", fs)).into_iter().collect(),
+        ..stated(Quantity::Latency, 1.0, &[&[1.0]])
+    };
+    for (a, b, same) in [
+        (Some("ext4"), Some("ext4"), true),
+        (Some("ext4"), Some("tmpfs"), false),
+        (Some("ext4"), None, true),
+        (None, None, true),
+    ] {
+        assert_eq!(crate::point::same_point(&on(a), &on(b)), same, "{a:?} {b:?}");
+    }
+}
+
+#[test]
+fn a_cache_is_flagged_where_most_rounds_suspect_one() {
+    let point = point(Timing::Each, metric(Quantity::Latency, Derivation::Series("")));
+    let with = |suspicious: usize| {
+        let mut rounds = nine();
+        rounds.iter_mut().take(suspicious).for_each(|round| round.result.output.remarks.push(Remark::Cache));
+        has(&one(&point, &rounds), "cache of the device or host")
+    };
+    assert_eq!((with(4), with(5)), (false, true));
+}
+
+#[test]
 fn a_mean_far_above_the_median_is_a_latency_that_shared_its_cpu() {
     let of = |quantity, last: f64| stated(quantity, 1.0, &[[1.0, 1.0, last].as_slice(); 6]);
     let contended = of(Quantity::Latency, 4.0);

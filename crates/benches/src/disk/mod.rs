@@ -4,11 +4,13 @@
 
 use crate::scratch::Scratch;
 use crate::work::{self, Done};
-use groma_harness::model::Family;
 use groma_harness::model::family::{Figure, Say, greatest, least};
+use groma_harness::model::{Family, ROUND_ONCE};
 use groma_harness::prelude::*;
+use groma_harness::stats::median;
 use groma_harness::sys::counters::Usage;
 use groma_harness::sys::disk;
+use groma_harness::sys::facts::file_room;
 use groma_harness::sys::pages::{Map, Policy};
 use std::fs::File;
 use std::io;
@@ -16,11 +18,13 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::path::Path;
 
 mod overhead;
+mod queue;
 mod random_read;
 mod read;
 mod seek;
 mod size;
 mod sync_write;
+mod write;
 
 /// What the family says about itself.
 pub(crate) static ABOUT: Family = Family {
@@ -33,8 +37,16 @@ pub(crate) static ABOUT: Family = Family {
     rows: &[],
 };
 
-pub(crate) const ALL: &[&Benchmark] =
-    &[&size::BENCH, &read::BENCH, &random_read::BENCH, &seek::BENCH, &overhead::BENCH, &sync_write::BENCH];
+pub(crate) const ALL: &[&Benchmark] = &[
+    &size::BENCH,
+    &read::BENCH,
+    &random_read::BENCH,
+    &queue::BENCH,
+    &seek::BENCH,
+    &overhead::BENCH,
+    &write::BENCH,
+    &sync_write::BENCH,
+];
 
 /// Bytes per small request: a page, and the block of most file systems.
 const REQUEST: usize = 4096;
@@ -47,20 +59,33 @@ const OWN_FILE: &str = "file";
 const ON: Param = Param::text("on", "a file that groma creates, or the path of a device or file to read: /dev/sdb")
     .quick(&[OWN_FILE]);
 
-/// Our own file lies in the work directory.
+/// Our own file belongs to the work directory.
 const NEEDS: &[Need] = &[Need::WorkDirFor { param: "on", values: &[OWN_FILE] }];
 
-/// How large the file of our own is.
-const SIZE: Param = Param::size("size", "bytes of the file that groma creates; a named device or file is used in full")
-    .takes(Memory::Files { copies: 1, buffers: 0, in_memory: None, shared: None })
-    .quick(&["8M"])
-    .full(&["256M"]);
+/// How large the file of our own is at most: several times the memory of any disk. See
+/// docs/methods/operating-system.md#disk.
+const SIZE: Param = Param::size(
+    "size",
+    "bytes of the file that groma creates, at most: less where the disk is slow or nearly full; a named device or \
+     file is used in full",
+)
+.takes(Memory::Fitted)
+.quick(&["4G"]);
+
+/// The part of the free space that our file may take.
+const SHARE_OF_ROOM: u64 = 10;
+/// Our file is never shorter, however slow the disk.
+const LEAST: u64 = 8 << 20;
+/// How long a round may fill the file where it has that file for itself, in a test: nanoseconds.
+const ALONE_NS: u64 = 100_000_000;
 
 /// What is read or written.
 struct Target {
     file: File,
     size: u64,
-    /// The file's directory, removed at the end of the round.
+    /// Whether each block begins with its [`stamp`].
+    ours: bool,
+    /// The directory of the round.
     _scratch: Option<Scratch>,
     before: Usage,
     /// Bytes read so far.
@@ -68,14 +93,16 @@ struct Target {
 }
 
 impl Target {
-    /// Opens what `on` names. Our own file is created and written completely, bypassing the page
-    /// cache: blocks that were never written would be read as zeroes at memory speed.
+    /// Opens what `on` names. Our own file is written completely, bypassing the page cache: blocks
+    /// that were never written would be read as zeroes at memory speed.
     fn open(ctx: &mut Ctx) -> Result<Target, BenchError> {
         let on = ctx.word("on");
         let (file, size, scratch) = if on == OWN_FILE {
             let scratch = Scratch::new(ctx)?;
             let file = own_file(ctx, &scratch)?;
-            (file, ctx.int("size"), Some(scratch))
+            let size = fill(ctx, &scratch, &file)?.min(ctx.int("size"));
+            ctx.fact("disk.file_bytes", size);
+            (file, size, Some(scratch))
         } else {
             let file = disk::open_to_read(Path::new(on)).or_else(|e| refused(e, on))?;
             let size = disk::size(file.as_fd()).context("looking for its end")?;
@@ -85,7 +112,8 @@ impl Target {
         if size < 2 * LARGE as u64 {
             return Err(BenchError::Unsupported(format!("{on}: holds {size} B, less than two requests of 1 MiB")));
         }
-        Ok(Target { file, size, _scratch: scratch, before: Usage::thread(), bytes: Done::new() })
+        let ours = scratch.is_some();
+        Ok(Target { file, size, ours, _scratch: scratch, before: Usage::thread(), bytes: Done::new() })
     }
 
     fn fd(&self) -> BorrowedFd<'_> {
@@ -99,77 +127,236 @@ impl Target {
         Ok(())
     }
 
-    /// A random aligned offset from which `len` bytes can be read, within this part (0 to 1) of the
-    /// target.
-    fn offset(&self, ctx: &mut Ctx, len: usize, part: std::ops::Range<f64>) -> u64 {
-        aligned(self.size, len, part, |n| ctx.rng().below(n))
+    /// Fails unless the buffer holds the blocks of our own file at offset `at`.
+    fn check(&self, buffer: &[u8], at: u64) -> Outcome {
+        if self.ours { check_stamps(buffer, at) } else { Ok(()) }
+    }
+
+    /// All blocks from which `len` bytes can be read, in random order, each once; of a worker group
+    /// each member has a part of its own.
+    fn places(&self, ctx: &mut Ctx, len: u64) -> Places {
+        let blocks = self.size.saturating_sub(len) / REQUEST as u64 + 1;
+        let (members, member) = (u64::from(ctx.workers()), u64::from(ctx.member()));
+        // As many parts as members, of at least one block.
+        let each = (blocks / members).max(1);
+        Places::new((member * each).min(blocks - 1), each, ctx.rng().next_u64())
+    }
+
+    /// Reads places that were not read before and each at once again, and flags the round where the
+    /// second reads are no faster (docs/methods/operating-system.md#disk-caches). Returns the times
+    /// of the second reads in seconds.
+    fn compare_with_reused(&self, ctx: &mut Ctx, places: &mut Places) -> Result<Vec<f64>, BenchError> {
+        /// As many as the median of a round needs, or what fits into this many nanoseconds.
+        const PAIRS: usize = 64;
+        const MOST_NS: u64 = 20_000_000;
+        const LEAST_PAIRS: usize = 6;
+        let mut buffer = buffer(REQUEST)?;
+        let (mut fresh, mut reused) = (Vec::new(), Vec::new());
+        let end = ctx.now_ns() + MOST_NS;
+        while fresh.len() < PAIRS && (fresh.len() < LEAST_PAIRS || ctx.now_ns() < end) {
+            let at = places.draw();
+            for times in [&mut fresh, &mut reused] {
+                let start = ctx.now_ns();
+                read_whole(self.fd(), &mut buffer, at)?;
+                times.push(ctx.now_ns().saturating_sub(start) as f64 * 1e-9);
+            }
+            self.check(&buffer, at)?;
+        }
+        if let (Some(fresh), Some(again)) = (median(&fresh), median(&reused)) {
+            ctx.fact("disk.fresh_over_reused", format!("{:.2}", fresh / again));
+            if may_be_cache(fresh, again) {
+                ctx.suspect_cache();
+            }
+        }
+        Ok(reused)
     }
 
     /// Proves by the kernel's count that all requested bytes came from a disk. What lies below some
     /// file systems (a network, another file system) is not counted; then nothing is known, and the
     /// result is `unsupported`.
     fn prove_disk(&self, ctx: &mut Ctx, bytes_each: usize) -> Outcome {
-        /// The kernel's unit of `ru_inblock`.
-        const BLOCK: f64 = 512.0;
-        /// What a file system may read for itself: ext4 read 20 KiB beside 96 reads of 4 KiB.
-        const OWN_BLOCKS: f64 = 65536.0;
         let read = Usage::thread().since(&self.before).blocks_in as f64 * BLOCK;
         let credited = ctx.iterations() * bytes_each as u64;
         work::once_each(ctx, "bytes read per byte credited", self.bytes.count(), credited);
         if read == 0.0 && self.bytes.count() == credited {
-            return Err(BenchError::Unsupported("the kernel counted no reads from a disk".to_owned()));
+            return Err(BenchError::Unsupported(UNCOUNTED.to_owned()));
         }
-        // A file system reads some blocks of its own (extents, bitmaps), even in a short round.
-        let most = 1.05 + OWN_BLOCKS / credited as f64;
-        ctx.prove(
-            "bytes that came from a disk, of those asked for",
-            "1 (0.99 to 1.05 and 64 KiB)",
-            read / credited as f64,
-            0.99..=most,
-        );
+        prove_share(ctx, "bytes that came from a disk, of those asked for", read, credited as f64);
         Ok(())
     }
 }
 
-/// A random aligned offset from which `len` bytes fit into `size`, within a part of all such
-/// offsets.
-fn aligned(size: u64, len: usize, part: std::ops::Range<f64>, below: impl FnOnce(u64) -> u64) -> u64 {
-    let unit = REQUEST as u64;
-    let last = size.saturating_sub(len as u64) / unit;
-    let at = |share: f64| (last as f64 * share.clamp(0.0, 1.0)) as u64;
-    let (from, to) = (at(part.start), at(part.end));
-    (from + below(to - from + 1)) * unit
+/// The kernel's unit of `ru_inblock` and `ru_oublock`.
+const BLOCK: f64 = 512.0;
+
+/// The reason where reads leave no trace in the kernel's counters.
+const UNCOUNTED: &str = "the kernel counted no reads from a disk";
+
+/// Proves that the bytes that the kernel counted are those asked for.
+fn prove_share(ctx: &mut Ctx, what: &str, counted: f64, wanted: f64) {
+    /// What a file system may read for itself: ext4 read 20 KiB beside 96 reads of 4 KiB.
+    const OWN_BLOCKS: f64 = 65536.0;
+    // A file system reads some blocks of its own (extents, bitmaps), even in a short round.
+    let most = 1.05 + OWN_BLOCKS / wanted;
+    ctx.prove(what, "1 (0.99 to 1.05 and 64 KiB)", counted / wanted, 0.99..=most);
 }
 
-/// A file of random bytes, which no device can compress. It has no name, so that not even SIGKILL
-/// leaves it behind.
-fn own_file(ctx: &mut Ctx, scratch: &Scratch) -> Result<File, BenchError> {
-    let size = ctx.int("size");
-    if !size.is_multiple_of(REQUEST as u64) {
-        return Err(BenchError::Unsupported(format!("{size} B are no whole blocks of {REQUEST} B")));
+/// Whether reads that take these times in seconds, of places never read and of places just read,
+/// may all come from a memory (docs/methods/operating-system.md#disk-caches).
+fn may_be_cache(fresh: f64, reused: f64) -> bool {
+    /// A medium that takes part makes the first read at least this many times as long.
+    const NO_FASTER: f64 = 1.5;
+    /// No memory takes so long, in seconds: what is as slow a second time was not cached.
+    const NO_MEMORY: f64 = 1e-3;
+    fresh < NO_FASTER * reused && fresh < NO_MEMORY
+}
+
+/// Blocks of a part of the file in random order, each once: a permutation by four Feistel steps,
+/// which takes no memory however many blocks there are.
+struct Places {
+    first: u64,
+    blocks: u64,
+    half_bits: u32,
+    key: u64,
+    next: u64,
+}
+
+impl Places {
+    fn new(first: u64, blocks: u64, key: u64) -> Places {
+        // Two halves of equal length that together count the blocks.
+        let half_bits = (u64::BITS - (blocks - 1).leading_zeros()).div_ceil(2).max(1);
+        Places { first, blocks, half_bits, key, next: 0 }
     }
+
+    /// The offset of the next block; the first again when all were drawn.
+    fn draw(&mut self) -> u64 {
+        let mut block = self.next;
+        self.next = (self.next + 1) % self.blocks;
+        // A number beyond the last block goes on to the next, as in every permutation of a part.
+        loop {
+            block = self.step(block);
+            if block < self.blocks {
+                return (self.first + block) * REQUEST as u64;
+            }
+        }
+    }
+
+    fn step(&self, n: u64) -> u64 {
+        let mask = (1 << self.half_bits) - 1;
+        let (mut left, mut right) = (n >> self.half_bits, n & mask);
+        for round in 1..=4 {
+            (left, right) = (right, left ^ (mix(right ^ self.key.rotate_left(round * 16)) & mask));
+        }
+        left << self.half_bits | right
+    }
+}
+
+/// Offsets of large requests one after another, for this round and member: in a stretch of 4 GiB at
+/// `position` percent of a disk of `size` bytes, over and over.
+fn sequence(ctx: &Ctx, size: u64, position: u64) -> impl Iterator<Item = u64> + use<> {
+    /// Requests of the stretch.
+    const STRETCH: u64 = (4 << 30) / LARGE as u64;
+    /// Requests between the beginnings of two rounds: no round makes more.
+    const ROUND: u64 = 512;
+    let all = size / LARGE as u64;
+    let stretch = all.min(STRETCH);
+    let first = ((all - stretch) as u128 * u128::from(position.min(100)) / 100) as u64;
+    let begin = (u64::from(ctx.round()) * u64::from(ctx.workers()) + u64::from(ctx.member())).wrapping_mul(ROUND);
+    (0..).map(move |n: u64| (first + begin.wrapping_add(n) % stretch) * LARGE as u64)
+}
+
+/// A finaliser that changes each bit with half of the others (SplitMix64).
+fn mix(mut n: u64) -> u64 {
+    n = n.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    n = (n ^ n >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    n = (n ^ n >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    n ^ n >> 31
+}
+
+/// The first word of the block of our file at this offset.
+fn stamp(at: u64) -> u64 {
+    mix(at)
+}
+
+/// Puts the stamps of the blocks at `at` into the buffer.
+fn put_stamps(buffer: &mut [u8], at: u64) {
+    for (block, n) in buffer.chunks_exact_mut(REQUEST).zip(0..) {
+        block[..8].copy_from_slice(&stamp(at + n * REQUEST as u64).to_ne_bytes());
+    }
+}
+
+/// Fails unless the buffer holds the blocks that were written at `at`: blocks that a file system
+/// never wrote are zeroes.
+fn check_stamps(buffer: &[u8], at: u64) -> Outcome {
+    for (block, n) in buffer.chunks_exact(REQUEST).zip(0..) {
+        let place = at + n * REQUEST as u64;
+        let seen = block.first_chunk().map_or(0, |word| u64::from_ne_bytes(*word));
+        if seen != stamp(place) {
+            return Err(BenchError::Failed(format!(
+                "the block at {place} begins with {seen:x}, not as it was written"
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// The file that the rounds of this run share, or where there is none, one for this round. Neither
+/// has a name, so that not even SIGKILL leaves it behind.
+fn own_file(ctx: &Ctx, scratch: &Scratch) -> Result<File, BenchError> {
     if !disk::has_disk(scratch.path()).context("asking for the file system")? {
         return Err(BenchError::Unsupported(
             "the work directory is in memory, not on a disk (see --work-dir)".to_owned(),
         ));
     }
+    match ctx.run_file().map(|shared| disk::open_shared(Path::new(&shared.path))) {
+        Some(Ok(file)) => return Ok(file),
+        Some(Err(e)) if e.kind() == io::ErrorKind::InvalidInput => return refused(e, "the work directory"),
+        // Without /proc nobody can open it.
+        Some(Err(_)) | None => {}
+    }
     let path = scratch.path().join("disk");
     let file = disk::create(&path).or_else(|e| refused(e, "the work directory"))?;
     std::fs::remove_file(&path).context("removing the file's name")?;
-    let mut block = buffer(LARGE)?;
-    let mut at = 0;
-    while at < size {
+    Ok(file)
+}
+
+/// Makes our file as long as it may be, and returns how long it is. What one round wrote the next
+/// one finds: whatever is before the file's end was written, since each write begins there and
+/// leaves no gap. Of several members one writes and the others wait for it.
+fn fill(ctx: &mut Ctx, scratch: &Scratch, file: &File) -> Result<u64, BenchError> {
+    let size = ctx.int("size");
+    if !size.is_multiple_of(LARGE as u64) {
+        return Err(BenchError::Unsupported(format!("{size} B are no whole MiB")));
+    }
+    let whole = || -> Result<u64, BenchError> {
+        Ok(disk::size(file.as_fd()).context("looking for its end")? / LARGE as u64 * LARGE as u64)
+    };
+    // Before the wait for another member: the time is for all of them.
+    let (begun, found) = (ctx.now_ns(), whole()?);
+    file.lock().context("locking the file")?;
+    let mut at = whole()?;
+    let room = file_room(scratch.path()).map_or(0, |room| room.bytes);
+    let most = size.min((room.saturating_add(at) / SHARE_OF_ROOM).max(LEAST.min(room / 2)));
+    let end = begun + ctx.run_file().map_or(ALONE_NS, |shared| shared.fill_ns);
+    if at < most {
+        let mut block = buffer(LARGE)?;
         for word in block.chunks_exact_mut(8) {
             word.copy_from_slice(&ctx.rng().next_u64().to_ne_bytes());
         }
-        let now = block.len().min((size - at) as usize);
-        let n = disk::write_at(file.as_fd(), &block[..now], at).context("writing the file")?;
-        if n != now {
-            return Err(BenchError::Failed(format!("a write of {now} B wrote {n}")));
+        while at + LARGE as u64 <= most && (at < LEAST || ctx.now_ns() < end) {
+            // The stamps make every block a block of its own, which no device can share.
+            put_stamps(&mut block, at);
+            write_whole(file.as_fd(), &block, at)?;
+            at += LARGE as u64;
         }
-        at += n as u64;
+        // What the device still holds in a cache for writes would be read from there.
+        disk::sync_data(file.as_fd()).context("fdatasync")?;
     }
-    Ok(file)
+    file.unlock().context("unlocking the file")?;
+    if at != found {
+        ctx.fact(ROUND_ONCE, format!("{:.1}", ctx.now_ns().saturating_sub(begun) as f64 * 1e-6));
+    }
+    Ok(at)
 }
 
 /// Explains an error of opening for direct transfers.
@@ -200,11 +387,24 @@ fn read_whole(fd: BorrowedFd<'_>, buffer: &mut [u8], offset: u64) -> Outcome {
     Err(BenchError::Failed(format!("a read of {} B at {offset} gave {n}", buffer.len())))
 }
 
+/// Writes all of the buffer, or fails.
+#[inline]
+fn write_whole(fd: BorrowedFd<'_>, buffer: &[u8], offset: u64) -> Outcome {
+    let n = disk::write_at(fd, buffer, offset).context("writing")?;
+    if n == buffer.len() {
+        return Ok(());
+    }
+    Err(BenchError::Failed(format!("a write of {} B at {offset} wrote {n}", buffer.len())))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::scratch::testing::Place;
-    use groma_harness::testing::{Tried, try_out};
+    use groma_harness::model::RunFile;
+    use groma_harness::testing::{Tried, try_out, try_with};
+    use std::os::fd::AsRawFd;
+    use std::os::unix::fs::FileExt;
 
     /// Runs a benchmark on a file of 4 MiB; `None` if the temporary directory is not on a disk.
     pub(super) fn on_a_file(bench: &Benchmark, more: &[(&str, &str)]) -> Option<Tried> {
@@ -221,14 +421,77 @@ mod tests {
     }
 
     #[test]
-    fn offsets_are_aligned_and_within() {
-        let size = 10_000_000;
-        for (part, n) in [(0.0..1.0, u64::MAX), (1.0..1.0, 0), (0.5..0.6, 3)] {
-            let at = aligned(size, LARGE, part, |below| n.min(below - 1));
-            assert!(at.is_multiple_of(4096) && at + LARGE as u64 <= size, "{at}");
+    fn every_block_is_drawn_once_before_any_is_drawn_again() {
+        for (blocks, key) in [(1, 1), (2, 1), (3, 7), (1000, 3), (4096, 4), (5000, u64::MAX)] {
+            let mut places = Places::new(10, blocks, key);
+            let mut seen: Vec<u64> = (0..blocks).map(|_| places.draw()).collect();
+            let first = seen[0];
+            assert_eq!(places.draw(), first);
+            // In random order: hardly any block follows the one before it in the file.
+            let rising = seen.windows(2).filter(|pair| pair[1] == pair[0] + 4096).count() as u64;
+            assert!(blocks < 1000 || rising < blocks / 100, "{rising} of {blocks}");
+            seen.sort_unstable();
+            assert_eq!(seen, (10..10 + blocks).map(|block| block * 4096).collect::<Vec<_>>());
         }
-        assert_eq!(aligned(2 * LARGE as u64, LARGE, 0.0..0.0, |below| below - 1), 0);
-        assert_eq!(aligned(2 * LARGE as u64, LARGE, 1.0..1.0, |below| below - 1), LARGE as u64);
+    }
+
+    #[test]
+    fn a_cache_is_suspected_where_a_second_read_is_no_faster() {
+        for (fresh, reused, cache) in [
+            // A share of a host's cache, whatever the way to it costs.
+            (25e-6, 24e-6, true),
+            (300e-6, 290e-6, true),
+            // Flash behind a cache of its own, a rotating disk with one, and one without.
+            (80e-6, 20e-6, false),
+            (8e-3, 100e-6, false),
+            (8e-3, 8e-3, false),
+        ] {
+            assert_eq!(may_be_cache(fresh, reused), cache, "{fresh} {reused}");
+        }
+    }
+
+    /// The file of a run, as the supervisor keeps it: rounds find what others wrote.
+    fn run_file(place: &Place) -> Option<(File, RunFile)> {
+        let path = place.path().join("shared");
+        let file = File::options().read(true).write(true).create_new(true).open(&path).expect("a file");
+        std::fs::remove_file(&path).expect("its name goes");
+        let path = format!("/proc/self/fd/{}", file.as_raw_fd());
+        disk::open_shared(Path::new(&path)).ok().map(|_| (file, RunFile { path, fill_ns: u64::MAX / 2 }))
+    }
+
+    #[test]
+    fn the_rounds_of_a_run_fill_one_file_once() {
+        let place = Place::new();
+        let Some((file, shared)) = run_file(&place) else { return println!("no direct transfers here") };
+        let length = || file.metadata().expect("fstat").len();
+        let round = |bench: &Benchmark, size: &str| {
+            let tried = try_with(bench, &[("size", size)], place.path(), shared.clone()).expect("it runs");
+            let bytes = tried.result.fact("disk.file_bytes").expect("a size").to_owned();
+            (bytes.parse::<u64>().expect("bytes"), tried.result.fact(ROUND_ONCE).is_some())
+        };
+        assert_eq!((round(&random_read::BENCH, "4M"), length()), ((4 << 20, true), 4 << 20));
+        assert_eq!((round(&random_read::BENCH, "4M"), length()), ((4 << 20, false), 4 << 20));
+        // Longer where more is asked for; less where less is.
+        assert_eq!((round(&random_read::BENCH, "6M"), length()), ((6 << 20, true), 6 << 20));
+        assert_eq!((round(&sync_write::BENCH, "2M"), length()), ((2 << 20, false), 6 << 20));
+        // No block is a hole or was never written, after a round that overwrites some as well.
+        let mut block = vec![0; 6 << 20];
+        file.read_exact_at(&mut block, 0).expect("read");
+        assert_eq!(check_stamps(&block, 0), Ok(()));
+        assert!(block.chunks_exact(4096).all(|block| block[8..].iter().any(|byte| *byte != 0)));
+        // A hole is noticed.
+        file.set_len(4 << 20).and_then(|()| file.set_len(6 << 20)).expect("truncated and extended");
+        let holed = try_with(&random_read::BENCH, &[("size", "6M")], place.path(), shared.clone());
+        assert!(matches!(&holed, Err(BenchError::Failed(why)) if why.contains("not as it was written")), "{holed:?}");
+    }
+
+    #[test]
+    fn a_file_that_may_not_be_filled_for_long_is_short() {
+        let place = Place::new();
+        let Some((_file, shared)) = run_file(&place) else { return println!("no direct transfers here") };
+        let shared = RunFile { fill_ns: 0, ..shared };
+        let tried = try_with(&random_read::BENCH, &[("size", "1T")], place.path(), shared).expect("it runs");
+        assert_eq!(tried.result.fact("disk.file_bytes"), Some("8388608"));
     }
 
     #[test]
@@ -236,8 +499,8 @@ mod tests {
         let gone = try_out(&random_read::BENCH, &[("on", "/nonexistent")], None);
         assert!(matches!(&gone, Err(BenchError::Unsupported(why)) if why.starts_with("/nonexistent: ")), "{gone:?}");
         let place = Place::new();
-        let uneven = try_out(&random_read::BENCH, &[("size", "3000001")], Some(place.path()));
-        assert!(matches!(&uneven, Err(BenchError::Unsupported(why)) if why.contains("no whole blocks")), "{uneven:?}");
+        let uneven = try_out(&random_read::BENCH, &[("size", "3000000")], Some(place.path()));
+        assert!(matches!(&uneven, Err(BenchError::Unsupported(why)) if why.contains("no whole MiB")), "{uneven:?}");
         let memory = Path::new("/dev/shm");
         if memory.is_dir() && !disk::has_disk(memory).expect("statfs") {
             let place = memory.join(format!("groma-benches-disk-{}", std::process::id()));

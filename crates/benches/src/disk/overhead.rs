@@ -44,7 +44,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
 fn run(ctx: &mut Ctx) -> Outcome {
     let target = Target::open(ctx)?;
     let mut buffer = buffer(REQUEST)?;
-    let at = target.offset(ctx, REQUEST, 0.0..1.0);
+    let at = target.places(ctx, REQUEST as u64).draw();
     let mut cpu = Vec::new();
     ctx.measure_staged(|iters, watch| {
         for _ in 0..iters {
@@ -56,6 +56,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
             watch.stop();
             cpu.push(thread_cpu_ns().saturating_sub(before));
             read?;
+            target.check(&buffer, at)?;
         }
         Ok(())
     })?;

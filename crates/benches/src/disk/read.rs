@@ -1,42 +1,51 @@
 //! Bytes per second from a disk, by position.
 //!
-//! **Measures:** Direct reads (O_DIRECT) of 1 MiB, one at a time, in one part of the disk. Rotating
+//! **Measures:** Direct reads (O_DIRECT) of 1 MiB in sequence, one at a time, in one part of the disk. Rotating
 //! disks are faster on the outside (lmbench's zone bandwidth); other disks should show no
 //! difference.
 //!
 //! **Does not measure:** Several requests at once (worker groups do), or the page cache.
 //!
-//! **Method:** Each request of 1 MiB goes to a random place within a hundredth of the disk around
-//! `position`. It is timed alone, after an untimed read of the 4 KiB before it, which brings a head
-//! to its track. Our own file is written completely first, and its name is removed before that. A
-//! device is used only if named, and only read. The proof is the kernel's count of what came from a
-//! disk.
+//! **Method:** Each request of 1 MiB begins where the last one ended and is timed alone. They begin
+//! at `position`, and each round goes on 512 MiB farther than the one before, so that what a device
+//! has kept of the last round is not read again: within 4 GiB from there, or the whole of a smaller
+//! file. File, device and proof are as in `disk.random_read`.
 //!
 //! **Pitfalls:**
 //! - lmbench `disk` goes through the page cache and reads ahead.
+//! - Many devices read ahead themselves; that is part of the result.
 //! - Hosts and volumes: see `disk.random_read`.
 //!
 //! **Sources:** lmbench3 `disk` (150 requests of 1 MiB over the whole device) and `lmdd`. See
 //! docs/methods/operating-system.md#disk.
 
-use super::{LARGE, NEEDS, ON, REQUEST, SIZE, Target, buffer};
+use super::{LARGE, NEEDS, ON, OWN_FILE, SIZE, Target, buffer, sequence};
 use groma_harness::prelude::*;
 
 pub(crate) static BENCH: Benchmark = Benchmark {
     info: Info {
         summary: "Direct reads of 1 MiB from one part of a disk",
         about: about!("read.rs"),
+        version: 2,
         quantity: Quantity::Bandwidth,
         iteration: "one read of 1 MiB",
         timing: Timing::Each,
         params: &[
             ON,
             SIZE,
-            Param::count("position", "position on the disk, in percent of its size")
+            Param::count("position", "where on the disk it begins, in percent of the places where it can")
                 .quick(&["0"])
                 .full(&["10", "20", "30", "40", "50", "60", "70", "80", "90", "100"]),
         ],
         lineage: &["lmbench3:disk", "lmbench3:lmdd"],
+        // A file of our own has no zones that anybody could tell.
+        combination_tier: |params| {
+            if params.word("on") == Some(OWN_FILE) && params.int("position") != Some(0) {
+                Tier::Named
+            } else {
+                Tier::Quick
+            }
+        },
         interference: Interference::Blocking,
         target_half_width: 0.05,
         needs: NEEDS,
@@ -46,26 +55,24 @@ pub(crate) static BENCH: Benchmark = Benchmark {
 };
 
 fn run(ctx: &mut Ctx) -> Outcome {
-    let position = ctx.int("position") as f64 / 100.0;
-    if position > 1.0 {
+    let position = ctx.int("position");
+    if position > 100 {
         return Err(BenchError::Unsupported("a position is 0 to 100 percent".to_owned()));
     }
     let target = Target::open(ctx)?;
     let mut buffer = buffer(LARGE)?;
-    let part = (position - 0.005).max(0.0)..(position + 0.005).min(1.0);
-    let places: Vec<u64> = (0..256).map(|_| target.offset(ctx, LARGE, part.clone())).collect();
-    let mut next = places.iter().cycle();
+    let mut places = sequence(ctx, target.size, position);
     let variant = Variant::staged("", |iters, watch| {
-        for at in next.by_ref().take(iters as usize) {
-            target.read(&mut buffer[..REQUEST], at.saturating_sub(REQUEST as u64))?;
+        for at in places.by_ref().take(iters as usize) {
             watch.start();
-            target.read(&mut buffer, *at)?;
+            target.read(&mut buffer, at)?;
             watch.stop();
+            target.check(&buffer, at)?;
         }
         Ok(())
     });
     ctx.measure_variants(&mut [variant.per_iter(LARGE as f64)])?;
-    target.prove_disk(ctx, LARGE + REQUEST)
+    target.prove_disk(ctx, LARGE)
 }
 
 #[cfg(test)]

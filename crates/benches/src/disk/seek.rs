@@ -6,7 +6,8 @@
 //!
 //! **Does not measure:** The head alone; no disk reports that.
 //!
-//! **Method:** The first place is random, with room left for the distance. Both reads have to
+//! **Method:** The first place is random, with room left for the distance, and no place is the first
+//! one twice. Both reads have to
 //! return all of their bytes; the second is timed alone. File, device and proof are as in
 //! `disk.random_read`.
 //!
@@ -24,6 +25,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
     info: Info {
         summary: "Direct read of 4 KiB at a distance from the last one",
         about: about!("seek.rs"),
+        version: 2,
         iteration: "one read after an untimed one elsewhere",
         timing: Timing::Each,
         params: &[
@@ -51,20 +53,19 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let target = Target::open(ctx)?;
     let mut buffer = buffer(REQUEST)?;
     let step = (target.size as f64 * distance) as u64 / REQUEST as u64 * REQUEST as u64;
-    let pairs: Vec<(u64, u64)> = (0..512)
-        .map(|i| {
-            let low = target.offset(ctx, REQUEST + step as usize, 0.0..1.0);
-            // Forwards and backwards in turn, to favour neither direction.
-            if i % 2 == 0 { (low, low + step) } else { (low + step, low) }
-        })
-        .collect();
-    let mut next = pairs.iter().cycle();
+    let mut places = target.places(ctx, REQUEST as u64 + step);
+    let mut forwards = false;
     ctx.measure_staged(|iters, watch| {
-        for (first, second) in next.by_ref().take(iters as usize) {
-            target.read(&mut buffer, *first)?;
+        for _ in 0..iters {
+            let low = places.draw();
+            // Forwards and backwards in turn, to favour neither direction.
+            forwards = !forwards;
+            let (first, second) = if forwards { (low, low + step) } else { (low + step, low) };
+            target.read(&mut buffer, first)?;
             watch.start();
-            target.read(&mut buffer, *second)?;
+            target.read(&mut buffer, second)?;
             watch.stop();
+            target.check(&buffer, second)?;
         }
         Ok(())
     })?;

@@ -16,6 +16,7 @@
 //! **Sources:** lmbench3 `disk`. See docs/methods/operating-system.md#disk.
 
 use super::{NEEDS, ON, OWN_FILE};
+use crate::scratch::Scratch;
 use groma_harness::prelude::*;
 use groma_harness::sys::disk;
 use std::fs::File;
@@ -39,7 +40,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
 
 fn run(ctx: &mut Ctx) -> Outcome {
     let size = match ctx.word("on") {
-        OWN_FILE => disk::file_system_size(ctx.work_dir()?).context("asking the file system")?,
+        OWN_FILE => disk::file_system_size(Scratch::new(ctx)?.path()).context("asking the file system")?,
         path => match File::open(path) {
             Ok(file) => disk::size(file.as_fd()).context("looking for its end")?,
             Err(e) => return super::refused(e, path).map(drop),

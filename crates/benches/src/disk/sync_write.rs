@@ -3,11 +3,12 @@
 //! **Measures:** A direct write (O_DIRECT) of 4 KiB over a random block of a file, and `fdatasync`:
 //! what a database pays for a commit in place.
 //!
-//! **Does not measure:** Growing files (`file.durable kind=append`), or the file system's journal,
+//! **Does not measure:** Growing files (`file.durable kind=log`), or the file system's journal,
 //! which overwriting written blocks does not need. It never writes to a device.
 //!
-//! **Method:** Write and sync are timed together, each pair alone. The file is written completely
-//! first, so that no block is allocated in the timed part. The proof is the kernel's count of what
+//! **Method:** Write and sync are timed together, each pair alone, and no block is written twice
+//! within a round. The file was written completely before, so that no block is allocated in the
+//! timed part. The proof is the kernel's count of what
 //! went to a disk.
 //!
 //! **Pitfalls:**
@@ -18,7 +19,7 @@
 //! **Sources:** fio with `fdatasync=1`; `pg_test_fsync`; no predecessor measures it. See
 //! docs/methods/operating-system.md#disk.
 
-use super::{NEEDS, ON, OWN_FILE, REQUEST, SIZE, Target, buffer};
+use super::{BLOCK, NEEDS, ON, OWN_FILE, REQUEST, SIZE, Target, buffer, put_stamps, write_whole};
 use crate::work;
 use groma_harness::prelude::*;
 use groma_harness::sys::counters::Usage;
@@ -28,6 +29,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
     info: Info {
         summary: "Direct write of 4 KiB over a block of a file, and fdatasync",
         about: about!("sync_write.rs"),
+        version: 2,
         iteration: "one write and one fdatasync",
         timing: Timing::Each,
         params: &[ON, SIZE],
@@ -47,24 +49,22 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let target = Target::open(ctx)?;
     let mut buffer = buffer(REQUEST)?;
     ctx.rng().shuffle(&mut buffer);
-    let places: Vec<u64> = (0..1024).map(|_| target.offset(ctx, REQUEST, 0.0..1.0)).collect();
-    let mut next = places.iter().cycle();
+    let mut places = target.places(ctx, REQUEST as u64);
     let before = Usage::thread();
-    let (mut number, mut done) = (0u64, 0);
-    ctx.measure(|iters| {
-        for at in next.by_ref().take(iters as usize) {
-            number += 1;
-            buffer[..8].copy_from_slice(&number.to_ne_bytes());
-            let n = disk::write_at(target.fd(), &buffer, *at).context("writing")?;
-            if n != REQUEST {
-                return Err(BenchError::Failed(format!("a write of {REQUEST} B wrote {n}")));
-            }
+    let mut done = 0;
+    ctx.measure_staged(|iters, watch| {
+        for _ in 0..iters {
+            let at = places.draw();
+            put_stamps(&mut buffer, at);
+            watch.start();
+            write_whole(target.fd(), &buffer, at)?;
             disk::sync_data(target.fd()).context("fdatasync")?;
+            watch.stop();
             done += 1;
         }
         Ok(())
     })?;
-    let written = Usage::thread().since(&before).blocks_out as f64 * 512.0;
+    let written = Usage::thread().since(&before).blocks_out as f64 * BLOCK;
     work::once_each(ctx, "requests written and synced per request credited", done, ctx.iterations());
     if written == 0.0 && done == ctx.iterations() {
         return Err(BenchError::Unsupported("the kernel counted no writes to a disk".to_owned()));

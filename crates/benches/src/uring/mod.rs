@@ -29,7 +29,7 @@ const BATCH: Param = Param::count("batch", "operations submitted and waited for 
 
 /// Creates rings for `operations` operations at once; the error states why there are none, since
 /// sandboxes and administrators often forbid them.
-fn rings(operations: u64) -> Result<Ring, BenchError> {
+pub(crate) fn rings(operations: u64) -> Result<Ring, BenchError> {
     let entries = match u32::try_from(operations) {
         Ok(n @ 1..=4096) => n.next_power_of_two(),
         _ => return Err(BenchError::Unsupported("a ring holds 1 to 4096 operations".to_owned())),

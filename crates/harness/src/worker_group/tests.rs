@@ -26,6 +26,7 @@ fn job(workers: u32) -> Job {
         warm_ns: 0,
         frozen: Vec::new(),
         work_dir: None,
+        run_file: None,
         remote: None,
         host: Host {
             clock_step_ns: 1.0,

@@ -1,0 +1,238 @@
+//! Requests of 4 KiB to a disk, many at a time.
+//!
+//! **Measures:** How many direct requests (O_DIRECT) of 4 KiB at random places a disk completes per
+//! second while `depth` of them are in flight. `access=mixed` writes three of ten, over blocks of
+//! our own file. `.latency`, `.p99` and `.p999` are of single requests, from the call that submits
+//! to the return of the call that brings the completion: the median, and what one of 100 and one
+//! of 1000 exceeds.
+//!
+//! **Does not measure:** The page cache, or what a thread for each request would cost. It never
+//! writes to a device.
+//!
+//! **Method:** One thread keeps the queue full through io_uring: whatever has completed is replaced,
+//! and all replacements are submitted by the call that waits for the next completion. Nothing is
+//! counted before each slot was used twice; then requests are counted from one completion to a
+//! later one, so neither filling nor draining the queue is in the rate. A round lasts for its time
+//! limit and 3700 requests, and for no more than ten time limits. No place is used twice within a
+//! round. Every read must bring the block of its place (`disk.random_read`), and the kernel's count
+//! of what came from a disk must agree.
+//!
+//! **Pitfalls:**
+//! - Quantiles need enough requests (368 for `.p99`, 3687 for `.p999`); a round with fewer has none.
+//! - Latency grows with the depth once the disk is busy: depth / latency is the rate.
+//! - At great depths one CPU may be the limit, and not the disk.
+//! - Hosts, volumes and caches: see `disk.random_read`.
+//!
+//! **Sources:** fio with `ioengine=io_uring`, `rw=randread` and `rw=randrw rwmixread=70`; held
+//! against it in docs/methods/operating-system.md#disk-queue.
+
+use super::{
+    BLOCK, NEEDS, ON, OWN_FILE, Places, REQUEST, SIZE, Target, UNCOUNTED, check_stamps, prove_share, put_stamps,
+};
+use crate::uring::rings;
+use groma_harness::prelude::*;
+use groma_harness::stats::order::{enough_for, quantile_if_enough};
+use groma_harness::sys::counters::Usage;
+use groma_harness::sys::uring::Requests;
+
+pub(crate) static BENCH: Benchmark = Benchmark {
+    info: Info {
+        summary: "Direct requests of 4 KiB to a disk, many in flight",
+        about: about!("queue.rs"),
+        quantity: Quantity::Rate,
+        iteration: "as many requests as the time limit allows",
+        timing: Timing::Stated,
+        outputs: &[
+            Output::MAIN,
+            Output::named("latency", "median time of a request").quantity(Quantity::Latency),
+            Output::named("p99", "what one request of 100 exceeds").quantity(Quantity::Latency),
+            Output::named("p999", "what one request of 1000 exceeds").quantity(Quantity::Latency),
+        ],
+        params: &[
+            ON,
+            SIZE,
+            Param::count("depth", "requests in flight").quick(&["16"]).standard(&["1", "4", "64", "256"]),
+            Param::word("access", "reads alone, or seven reads and three writes of ten", &["read", "mixed"])
+                .quick(&["read"])
+                .standard(&["mixed"]),
+        ],
+        // Writes among the reads at one depth.
+        combination_tier: |params| {
+            let mixed = params.word("access") == Some("mixed");
+            if mixed && params.int("depth") != Some(16) { Tier::Full } else { Tier::Quick }
+        },
+        scaling: Scaling::alone("the depth says how many requests there are at once"),
+        lineage: &["fio:randread", "fio:randrw"],
+        interference: Interference::Blocking,
+        target_half_width: 0.05,
+        needs: NEEDS,
+        ..Info::new("disk.queue")
+    },
+    run: Run::Here(run),
+};
+
+/// Requests that a round makes however short its time limit, for its quantiles.
+const FEWEST: usize = 3700;
+/// Times the time limit that it may take for them.
+const PATIENCE: u64 = 10;
+/// Of ten requests, how many are writes in `access=mixed`.
+const WRITES_OF_TEN: u64 = 3;
+
+/// What was counted.
+#[derive(Default)]
+struct Counted {
+    /// Reads and writes of the whole round.
+    reads: u64,
+    writes: u64,
+    /// The time of each request that was counted, in seconds.
+    latencies: Vec<f64>,
+    /// The time in which they completed, in nanoseconds.
+    elapsed_ns: u64,
+}
+
+fn run(ctx: &mut Ctx) -> Outcome {
+    let (depth, mixed) = (ctx.int("depth"), ctx.word("access") == "mixed");
+    if mixed && ctx.word("on") != OWN_FILE {
+        return Err(BenchError::Unsupported("what was named is only read".to_owned()));
+    }
+    let ring = rings(depth)?;
+    let target = Target::open(ctx)?;
+    let mut places = target.places(ctx, REQUEST as u64);
+    let file = target.file.try_clone().context("duplicating the descriptor")?;
+    let mut requests = Requests::new(ring, file, depth as usize, REQUEST).context("mapping buffers")?;
+    for slot in 0..depth as usize {
+        for word in requests.buffer(slot).chunks_exact_mut(8) {
+            word.copy_from_slice(&ctx.rng().next_u64().to_ne_bytes());
+        }
+    }
+    // Reads that would block may be made by other threads of this process.
+    let before = Usage::process();
+    let counted = keep_full(ctx, &target, &mut requests, &mut places, mixed)?;
+    let used = Usage::process().since(&before);
+    let (read, asked) = (used.blocks_in as f64 * BLOCK, (counted.reads * REQUEST as u64) as f64);
+    if read == 0.0 {
+        return Err(BenchError::Unsupported(UNCOUNTED.to_owned()));
+    }
+    prove_share(ctx, "bytes that came from a disk, of those asked for", read, asked);
+    if mixed {
+        let (wrote, asked) = (used.blocks_out as f64 * BLOCK, (counted.writes * REQUEST as u64) as f64);
+        ctx.prove("bytes that went to a disk, of those written", "1 or more", wrote / asked, 0.99..);
+    }
+    state(ctx, &counted);
+    target.compare_with_reused(ctx, &mut places)?;
+    Ok(())
+}
+
+/// Keeps the queue full until enough was counted, then lets it run empty.
+fn keep_full(
+    ctx: &mut Ctx,
+    target: &Target,
+    requests: &mut Requests,
+    places: &mut Places,
+    mixed: bool,
+) -> Result<Counted, BenchError> {
+    let depth = ctx.int("depth") as usize;
+    let mut counted = Counted { latencies: Vec::with_capacity(1 << 16), ..Counted::default() };
+    // By slot: the offset, when the request was submitted, and whether it writes.
+    let mut slots = vec![(0, 0, false); depth];
+    let mut free: Vec<usize> = (0..depth).collect();
+    let (mut ended, mut begun, mut over) = (0, 0, false);
+    let limit = ctx.time_limit_ns();
+    while !(over && requests.in_flight() == 0) {
+        let now = ctx.now_ns();
+        for slot in free.drain(..) {
+            if over {
+                continue;
+            }
+            let at = places.draw();
+            let writes = mixed && ctx.rng().below(10) < WRITES_OF_TEN;
+            slots[slot] = (at, now, writes);
+            if writes {
+                put_stamps(requests.buffer(slot), at);
+                requests.write(slot, at);
+            } else {
+                // Nothing that an earlier request left may pass for an answer.
+                requests.buffer(slot)[..8].fill(0);
+                requests.read(slot, at);
+            }
+        }
+        requests.enter(1).context("io_uring_enter")?;
+        let now = ctx.now_ns();
+        while let Some(request) = requests.pop() {
+            let (at, submitted, writes) = slots[request.slot];
+            if request.result != REQUEST as i32 {
+                let error = || std::io::Error::from_raw_os_error(-request.result);
+                let how = if request.result < 0 { error().to_string() } else { format!("{} B", request.result) };
+                return Err(BenchError::Failed(format!("a request of {REQUEST} B at {at}: {how}")));
+            }
+            match writes {
+                true => counted.writes += 1,
+                false if target.ours => {
+                    check_stamps(requests.buffer(request.slot), at)?;
+                    counted.reads += 1;
+                }
+                false => counted.reads += 1,
+            }
+            free.push(request.slot);
+            ended += 1;
+            if ended > 2 * depth && !over {
+                counted.latencies.push(now.saturating_sub(submitted) as f64 * 1e-9);
+                counted.elapsed_ns = now - begun;
+            } else if !over {
+                begun = now;
+            }
+        }
+        let spent = if begun == 0 || ended <= 2 * depth { 0 } else { now.saturating_sub(begun) };
+        over |= spent >= limit && (counted.latencies.len() >= FEWEST || spent >= PATIENCE * limit);
+    }
+    Ok(counted)
+}
+
+fn state(ctx: &mut Ctx, counted: &Counted) {
+    let n = counted.latencies.len();
+    ctx.fact("disk.requests", n);
+    ctx.state(n as f64 / (counted.elapsed_ns as f64 * 1e-9));
+    for (output, p) in [("latency", 0.5), ("p99", 0.99), ("p999", 0.999)] {
+        match quantile_if_enough(&counted.latencies, p) {
+            Some(seconds) => ctx.state_as(output, seconds),
+            None => {
+                let wanted = enough_for(p).unwrap_or_default();
+                ctx.unresolved(output, &format!("{n} requests in a round, and it takes {wanted}"));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::disk::tests::on_a_file;
+    use groma_harness::testing::try_out;
+
+    #[test]
+    fn as_many_are_in_flight_as_were_asked_for() {
+        for depth in ["1", "8", "256"] {
+            let Some(tried) = on_a_file(&BENCH, &[("depth", depth)]) else { return };
+            assert!(tried.proven("bytes that came from a disk, of those asked for") >= 0.99);
+            let one = |series: &str| tried.result.series(series).expect("a value").values[0];
+            // Little's law: what is in flight is the rate times the time of each. Medians of skewed
+            // times are below their mean, by far less than the factor of 8 to the next depth here.
+            let in_flight = one("") * one("latency");
+            println!("depth {depth}: {:.0} a second, {:.1} us", one(""), one("latency") * 1e6);
+            let depth: f64 = depth.parse().expect("a number");
+            assert!(in_flight < 1.5 * depth && in_flight > depth / 20.0, "{in_flight} of {depth}");
+        }
+    }
+
+    #[test]
+    fn three_of_ten_requests_write() {
+        let Some(tried) = on_a_file(&BENCH, &[("access", "mixed"), ("depth", "4")]) else { return };
+        assert!(tried.proven("bytes that went to a disk, of those written") >= 0.99);
+    }
+
+    #[test]
+    fn a_device_is_never_written() {
+        let tried = try_out(&BENCH, &[("on", "/dev/null"), ("access", "mixed")], None);
+        assert!(matches!(tried, Err(BenchError::Unsupported(_))), "{tried:?}");
+    }
+}
