@@ -99,6 +99,16 @@ impl Target {
         Ok(())
     }
 
+    /// The same, with what was read up to now not counted.
+    fn counting(self) -> Target {
+        Target { before: Usage::thread(), ..self }
+    }
+
+    /// This offset, or the beginning where no `len` bytes follow it.
+    fn next(&self, at: u64, len: usize) -> u64 {
+        if at + len as u64 > self.size { 0 } else { at }
+    }
+
     /// A random aligned offset from which `len` bytes can be read, within this part (0 to 1) of the
     /// target.
     fn offset(&self, ctx: &mut Ctx, len: usize, part: std::ops::Range<f64>) -> u64 {

@@ -32,7 +32,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         iteration: "one read",
         timing: Timing::Each,
         params: &[ON, SIZE],
-        lineage: &["lmbench3:disk", "fio:randread"],
+        lineage: &["fio:randread"],
         interference: Interference::Blocking,
         target_half_width: 0.05,
         needs: NEEDS,

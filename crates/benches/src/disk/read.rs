@@ -36,7 +36,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
                 .quick(&["0"])
                 .full(&["10", "20", "30", "40", "50", "60", "70", "80", "90", "100"]),
         ],
-        lineage: &["lmbench3:disk", "lmbench3:lmdd"],
+        lineage: &["lmbench3:disk"],
         interference: Interference::Blocking,
         target_half_width: 0.05,
         needs: NEEDS,
