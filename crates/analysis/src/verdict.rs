@@ -72,11 +72,15 @@ pub(crate) fn verdict(
     if metric.derivation.takes_all_rounds() {
         return (State::Ok, None);
     }
-    // Rounds that brought a value: some may not have determined it.
-    if values.len() < ROUNDS_FOR_INTERVAL {
+    // Rounds that brought a value: some may not have determined it. That they are few is no noise,
+    // and a flag says so; a difference that no interval tells from zero is none.
+    if values.len() < ROUNDS_FOR_INTERVAL && matches!(metric.derivation, Derivation::Difference { .. }) {
         return (State::Noisy, Some(Reason::FewRounds { needed: ROUNDS_FOR_INTERVAL }));
     }
-    if ci.is_some_and(|ci| (ci.high - ci.low) / 2.0 / head.value.abs() > WIDE) {
+    // Without an interval, all of the rounds: that of six is from the smallest to the largest, too.
+    let all = || values.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| (low.min(*v), high.max(*v)));
+    let (low, high) = ci.map_or_else(all, |ci| (ci.low, ci.high));
+    if (high - low) / 2.0 / head.value.abs() > WIDE {
         return (State::Noisy, Some(Reason::Wide { limit: WIDE }));
     }
     (State::Ok, None)

@@ -3,6 +3,7 @@
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use groma_model::{NoiseVerdict, Placement, Profile};
+use groma_runner::Setting;
 use jiff::SignedDuration;
 use std::ffi::OsString;
 use std::net::{IpAddr, SocketAddr};
@@ -57,10 +58,12 @@ const EXAMPLES: &str = concat!(
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Measure this machine
+    #[command(after_help = RUN_EXAMPLES)]
     Run(RunArgs),
     /// Run the peers of network benchmarks, for another machine that names this one with --host
     Serve(ServeArgs),
     /// List the benchmarks
+    #[command(after_help = LIST_EXAMPLES)]
     List(ListArgs),
     /// Explain a benchmark: what it measures, how, and what can go wrong
     Explain {
@@ -118,6 +121,16 @@ pub(crate) struct StoreArgs {
     pub(crate) store: Option<PathBuf>,
 }
 
+const RUN_EXAMPLES: &str = "Examples:
+  groma run                                        everything, in about a minute
+  groma run ipc 'mem.*' syscall.read               a group, a pattern, one benchmark
+  groma run mem --param size=1M                    all of them that have a size
+  groma run ipc --param 'ipc.pipe_*:size=1,64K'    some of them
+  groma run ipc.pipe_rtt --placement 0,3           between two CPUs
+  groma run timer.sleep --param length=250us --round-length 2s --rounds 9
+  groma run syscall -P 1,2,4                       as one, two and four processes at once
+  groma run disk --work-dir /mnt/data --dry-run    what would be measured";
+
 #[derive(Debug, Args)]
 pub(crate) struct RunArgs {
     /// Ids, groups or patterns: syscall.getppid, ipc, 'mem.*' [default: all except those that only
@@ -141,8 +154,9 @@ pub(crate) struct RunArgs {
     #[arg(long)]
     pub(crate) threads: bool,
 
-    /// Where to run: same-cpu, smt, same-llc, cross-llc, cross-node or free for benchmarks with a
-    /// peer; free, compact, spread or a list of CPUs such as 0,2 for worker groups and single tasks
+    /// Where to run: same-cpu, smt, same-llc, cross-llc, cross-node, free or two CPUs such as 0,2 for
+    /// benchmarks with a peer; free, compact, spread or a list of CPUs for worker groups and single
+    /// tasks
     #[arg(long, value_name = "WHERE")]
     pub(crate) placement: Option<Placement>,
 
@@ -155,9 +169,11 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "TOKEN", env = "GROMA_TOKEN", hide_env_values = true, default_value = "", value_parser = parse_token)]
     pub(crate) token: String,
 
-    /// Set a parameter, with all values to measure: size=64K or size=1,64,4K
-    #[arg(long = "param", value_name = "NAME=VALUE,...", value_parser = parse_param)]
-    pub(crate) params: Vec<(String, Vec<String>)>,
+    /// Set a parameter, with all values to measure: size=64K or size=1,64,4K. It reaches every
+    /// selected benchmark that has it; in front of a colon stand those that are meant, as an id, a
+    /// group or a pattern: 'mem.*:size=1M'
+    #[arg(long = "param", value_name = "[SELECT:]NAME=VALUE,...", value_parser = parse_setting)]
+    pub(crate) params: Vec<Setting>,
 
     /// Measure the full set of each parameter instead of the default one
     #[arg(long)]
@@ -167,7 +183,13 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) rounds: Option<u32>,
 
-    /// The longest that one round may take before it is killed: 10s
+    /// How long a round samples: 200ms [default: by profile, 4ms, 40ms or 60ms, and less where the
+    /// budget is short]. What takes few samples ends earlier
+    #[arg(long, value_name = "TIME", value_parser = parse_time)]
+    pub(crate) round_length: Option<Duration>,
+
+    /// The longest that one round may take before it is killed [default: 10s, and 5 times
+    /// --round-length]
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     pub(crate) deadline: Option<Duration>,
 
@@ -311,14 +333,25 @@ pub(crate) struct ServeArgs {
     pub(crate) deadline: Duration,
 }
 
+const LIST_EXAMPLES: &str = "Examples:
+  groma list mem                           the benchmarks of a group
+  groma list --long 'ipc.*'                with their parameters
+  groma list --lineage lmbench3:lat_pipe   the command that repeats lmbench's
+  groma list --lineage table10             table 10 of the paper of 1996, and of the one of 1990
+  groma list --lineage rt-tests            other tools as well";
+
 #[derive(Debug, Args)]
 pub(crate) struct ListArgs {
     /// Ids, groups or patterns [default: all]
     #[arg(value_name = "SELECT")]
     pub(crate) select: Vec<String>,
-    /// With parameters, placements and lineage
+    /// With parameters, further metrics, placements and lineage
     #[arg(long, conflicts_with = "json")]
     pub(crate) long: bool,
+    /// What repeats a suite or paper, or one of its rows, as commands: lmbench3, lmbench3:lat_pipe,
+    /// table10, lat_sig
+    #[arg(long, value_name = "SOURCE[:ROW]", conflicts_with_all = ["json", "long", "select"])]
+    pub(crate) lineage: Option<String>,
     /// As JSON, one object for each benchmark
     #[arg(long)]
     pub(crate) json: bool,
@@ -492,6 +525,19 @@ fn parse_param(text: &str) -> Result<(String, Vec<String>), String> {
     Ok((name.to_owned(), values))
 }
 
+/// Reads `size=1,64K` or `mem.*:size=1,64K`. A value may hold colons.
+fn parse_setting(text: &str) -> Result<Setting, String> {
+    let (name, values) = parse_param(text)?;
+    let (of, name) = match name.rsplit_once(':') {
+        Some((of, name)) => (Some(of.to_owned()), name.to_owned()),
+        None => (None, name),
+    };
+    if name.is_empty() || of.as_ref().is_some_and(String::is_empty) {
+        return Err("expected ID:name=value, such as mem.latency:size=64K".to_owned());
+    }
+    Ok(Setting { of, name, values })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -530,6 +576,16 @@ mod tests {
         assert_eq!(parse_param("size=1,64K"), Ok(("size".into(), vec!["1".into(), "64K".into()])));
         for text in ["size", "=1", "size=", "size=1,"] {
             assert!(parse_param(text).is_err(), "{text}");
+        }
+        let setting = |of: Option<&str>, name: &str, value: &str| {
+            Ok(Setting { of: of.map(str::to_owned), name: name.to_owned(), values: vec![value.to_owned()] })
+        };
+        assert_eq!(parse_setting("size=1"), setting(None, "size", "1"));
+        assert_eq!(parse_setting("mem.*:size=1"), setting(Some("mem.*"), "size", "1"));
+        assert_eq!(parse_setting("mix=1:2"), setting(None, "mix", "1:2"));
+        assert_eq!(parse_setting("mem.mix:mix=1:2"), setting(Some("mem.mix"), "mix", "1:2"));
+        for text in [":size=1", "mem.latency:=1", "mem.latency:size", "mem.latency:size="] {
+            assert!(parse_setting(text).is_err(), "{text}");
         }
     }
 

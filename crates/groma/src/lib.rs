@@ -49,6 +49,8 @@ mod commands;
 mod dd;
 mod entry;
 mod flags;
+#[doc(hidden)]
+pub mod lineage;
 mod message;
 mod program;
 mod progress;

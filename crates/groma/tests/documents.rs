@@ -59,7 +59,7 @@ fn benchmarks() -> String {
             outputs.join(", ")
         );
     }
-    // The same list by origin.
+    // What repeats a test of another tool.
     let mut by_source: BTreeMap<&str, BTreeMap<&str, Vec<&str>>> = BTreeMap::new();
     for bench in &all {
         for lineage in texts(&bench["lineage"]) {
@@ -68,28 +68,11 @@ fn benchmarks() -> String {
             ids.push(bench["id"].as_str().expect("an id"));
         }
     }
-    for (source, title, head) in [
-        ("lmbench3", "Coming from lmbench 3", "program"),
-        ("lmbench1996", "Tables and figures of the lmbench paper, 1996", "table"),
-        ("ousterhout1990", "Tables of Ousterhout, 1990", "table"),
-        ("cse221", "Sections of the CSE 221 report, 2014", "section"),
-    ] {
-        let _ =
-            write!(out, "\n## {title}\n\nWhat is not here has no counterpart yet.\n\n| {head} | groma |\n|---|---|\n");
-        let mut rows: Vec<_> = by_source.remove(source).unwrap_or_default().into_iter().collect();
-        // Sorts table7 before table12.
-        rows.sort_by_key(|(what, _)| (what.trim_end_matches(|c: char| c.is_ascii_digit()), what.len(), *what));
-        for (what, ids) in rows {
-            let ids: Vec<_> = ids.iter().map(|id| format!("`{id}`")).collect();
-            let _ = writeln!(
-                out,
-                "| `{}` | {} |",
-                what.replace('_', if source == "cse221" { " " } else { "_" }),
-                ids.join(", ")
-            );
-        }
+    // Their rows, column by column, are in docs/lineage.md.
+    for (document, _) in groma::lineage::DOCUMENTS {
+        by_source.remove(document);
     }
-    out.push_str("\n## Coming from other tools\n\n| tool | test | groma |\n|---|---|---|\n");
+    out.push_str("\n## Coming from other tools\n\n[lineage.md](lineage.md) has the tables of four papers and the programs of lmbench 3.\n\n| tool | test | groma |\n|---|---|---|\n");
     for (source, title) in [
         ("libmicro", "libMicro"),
         ("wis", "will-it-scale"),
@@ -99,7 +82,6 @@ fn benchmarks() -> String {
         ("linux", "Linux tracers"),
         ("netperf", "netperf"),
         ("fio", "fio"),
-        ("slb", "Silly Little Benchmark"),
     ] {
         for (what, ids) in by_source.remove(source).unwrap_or_default() {
             let ids: Vec<_> = ids.iter().map(|id| format!("`{id}`")).collect();

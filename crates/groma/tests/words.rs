@@ -188,7 +188,7 @@ fn parameters_of_waiting_choose_the_system_call() {
         ("futex", "FUTEX_WAIT"),
     ];
     for (i, (way, does)) in ways.iter().enumerate() {
-        let params = format!("interface={way} length=100us slack=default policy=other");
+        let params = format!("interface={way} length=100000 slack=default policy=other cpu_dma_latency=default");
         let Some(calls) = traced("timer.sleep", &params, None) else { continue };
         let count = |what: &str| calls.iter().filter(|call| call.contains(what)).count();
         assert!(count(does) >= SOME, "{way}: {} times {does}", count(does));
@@ -209,9 +209,9 @@ fn parameters_of_waiting_choose_the_system_call() {
 #[test]
 fn sleeps_have_the_requested_timer_slack() {
     for (id, params, slack) in [
-        ("sched.periodic", "policy=other cpus=one", 1),
-        ("timer.sleep", "interface=nanosleep length=100us slack=1ns policy=other", 1),
-        ("timer.sleep", "interface=nanosleep length=100us slack=default policy=other", 0),
+        ("sched.periodic", "policy=other cpus=one cpu_dma_latency=default", 1),
+        ("timer.sleep", "interface=nanosleep length=100000 slack=1ns policy=other cpu_dma_latency=default", 1),
+        ("timer.sleep", "interface=nanosleep length=100000 slack=default policy=other cpu_dma_latency=default", 0),
     ] {
         let Some(calls) = traced(id, params, None) else { return };
         let last = calls.iter().rfind(|call| call.contains("PR_SET_TIMERSLACK"));

@@ -75,6 +75,11 @@ impl<'j> Ctx<'j> {
         }
     }
 
+    /// The value of a size parameter; `None` where a word stands in its place.
+    pub fn size_unless_word(&self, name: &str) -> Option<u64> {
+        self.job.params.int(name)
+    }
+
     /// The value of a word parameter.
     ///
     /// # Panics

@@ -12,6 +12,7 @@ mod job;
 #[cfg(feature = "serde")]
 mod json;
 mod label;
+pub mod lineage;
 mod param;
 mod placement;
 mod quantity;
@@ -28,7 +29,8 @@ pub use job::{
     Host, Job, Noise, Preflight, ROUND_ONCE, ROUND_WALL, Remote, RoundOutput, RoundResult, RunFile, WorkerKind,
 };
 pub use label::{Label, Labels};
-pub use param::{Memory, Param, ParamKind, Params, Tier, Value, parse_size, size_text};
+pub use lineage::Repeat;
+pub use param::{Memory, Param, ParamKind, Params, Tier, Value, parse_nanoseconds, parse_size, size_text};
 pub use placement::Placement;
 pub use quantity::{Better, Quantity, Unit};
 pub use record::{End, Fact, LabelCounts, Machine, Metric, NoiseVerdict, Point, Record, Round, RunHeader, StateCounts};

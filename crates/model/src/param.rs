@@ -12,6 +12,10 @@ pub enum ParamKind {
     Size,
     /// Bytes, and the memory that they take.
     SizeOf(Memory),
+    /// Bytes that take no memory of their own, or one of these words.
+    SizeOr(&'static [&'static str]),
+    /// A length of time, kept in nanoseconds: `100us`, `1.5ms`, `2s`.
+    Time,
     /// A count of things that take no memory: `16`.
     Count,
     /// A count, and the memory that each of the things takes.
@@ -110,7 +114,7 @@ pub struct Param {
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(untagged))]
 pub enum Value {
-    /// A size in bytes or a count.
+    /// A size in bytes, a time in nanoseconds, or a count.
     Int(u64),
     /// A word.
     Word(String),
@@ -135,7 +139,7 @@ impl Params {
         self.0.iter().find(|(n, _)| n == name).map(|(_, v)| v)
     }
 
-    /// The value of a size or count parameter.
+    /// The value of a size, time or count parameter.
     pub fn int(&self, name: &str) -> Option<u64> {
         match self.get(name)? {
             Value::Int(n) => Some(*n),
@@ -222,7 +226,7 @@ mod as_map {
 impl ParamKind {
     /// Whether values are read as sizes in bytes.
     pub const fn is_size(self) -> bool {
-        matches!(self, ParamKind::Size | ParamKind::SizeOf(_))
+        matches!(self, ParamKind::Size | ParamKind::SizeOf(_) | ParamKind::SizeOr(_))
     }
 
     /// The memory that a value takes; `None` if it takes none.
@@ -231,7 +235,7 @@ impl ParamKind {
             ParamKind::Size => Some(Memory::UNDECLARED),
             ParamKind::SizeOf(Memory::Fitted) | ParamKind::CountOf(Memory::Fitted) => None,
             ParamKind::SizeOf(memory) | ParamKind::CountOf(memory) => Some(memory),
-            ParamKind::Count | ParamKind::Word(_) | ParamKind::Text => None,
+            ParamKind::SizeOr(_) | ParamKind::Time | ParamKind::Count | ParamKind::Word(_) | ParamKind::Text => None,
         }
     }
 }
@@ -244,6 +248,16 @@ impl Param {
     /// A size in bytes; see [`ParamKind::Size`] for the memory that it takes.
     pub const fn size(name: &'static str, help: &'static str) -> Param {
         Param::new(name, help, ParamKind::Size)
+    }
+
+    /// A size in bytes of memory that another parameter counts, or one of these words.
+    pub const fn size_or(name: &'static str, help: &'static str, words: &'static [&'static str]) -> Param {
+        Param::new(name, help, ParamKind::SizeOr(words))
+    }
+
+    /// A length of time.
+    pub const fn time(name: &'static str, help: &'static str) -> Param {
+        Param::new(name, help, ParamKind::Time)
     }
 
     /// A count of things that take no memory.
@@ -264,13 +278,14 @@ impl Param {
     /// The memory or disk space that each byte of the size, or each thing counted, takes.
     ///
     /// # Panics
-    /// If the parameter is a word or a text, which take none. In a descriptor this is a compile
-    /// error.
+    /// If the parameter is neither a size nor a count. In a descriptor this is a compile error.
     pub const fn takes(mut self, memory: Memory) -> Param {
         self.kind = match self.kind {
             ParamKind::Size | ParamKind::SizeOf(_) => ParamKind::SizeOf(memory),
             ParamKind::Count | ParamKind::CountOf(_) => ParamKind::CountOf(memory),
-            ParamKind::Word(_) | ParamKind::Text => panic!("only sizes and counts take memory"),
+            ParamKind::SizeOr(_) | ParamKind::Time | ParamKind::Word(_) | ParamKind::Text => {
+                panic!("only sizes and counts take memory")
+            }
         };
         self
     }
@@ -308,10 +323,11 @@ impl Param {
         }
         let within = lists.iter().filter(|(of, _)| *of <= tier);
         let mut values: Vec<&str> = within.flat_map(|(_, values)| values.iter().copied()).collect();
-        // A text that is not a number sorts as 0; `check` refuses it.
+        // Words follow the numbers; a text that is neither sorts first, and `check` refuses it.
         values.sort_by_key(|text| match self.parse(text) {
             Ok(Value::Int(n)) => n,
-            _ => 0,
+            Ok(Value::Word(_)) => u64::MAX,
+            Err(_) => 0,
         });
         values.dedup_by_key(|text| self.parse(text));
         values
@@ -367,6 +383,11 @@ impl Param {
     pub fn parse(&self, text: &str) -> Result<Value, String> {
         match self.kind {
             ParamKind::Size | ParamKind::SizeOf(_) => parse_size(text).map(Value::Int),
+            ParamKind::SizeOr(words) if words.contains(&text) => Ok(Value::Word(text.to_owned())),
+            ParamKind::SizeOr(words) => {
+                parse_size(text).map(Value::Int).map_err(|why| format!("{why}, and not one of {}", words.join(", ")))
+            }
+            ParamKind::Time => parse_nanoseconds(text).map(Value::Int),
             ParamKind::Count | ParamKind::CountOf(_) => {
                 text.parse().map(Value::Int).map_err(|_| format!("'{text}' is not a count (a whole number such as 16)"))
             }
@@ -381,10 +402,11 @@ impl Param {
         }
     }
 
-    /// The text of a value for people: sizes with a binary unit.
+    /// The text of a value for people: sizes with a binary unit, times with theirs.
     pub fn show(&self, value: &Value) -> String {
         match (self.kind, value) {
             (kind, Value::Int(n)) if kind.is_size() => size_text(*n),
+            (ParamKind::Time, Value::Int(n)) => time_text(*n),
             _ => value.to_string(),
         }
     }
@@ -428,6 +450,38 @@ pub fn parse_size(text: &str) -> Result<u64, String> {
         bytes = bytes.checked_mul(2).and_then(|b| b.checked_add(carry)).ok_or_else(too_large)?;
     }
     if digits.iter().any(|d| *d != 0) { Err(odd()) } else { Ok(bytes) }
+}
+
+/// The units of time, each with its nanoseconds as a power of ten.
+const TIMES: [(&str, u32); 4] = [("s", 9), ("ms", 6), ("us", 3), ("ns", 0)];
+
+/// Reads a length of time such as `100us`, `1.5ms` or `2s`, in nanoseconds.
+///
+/// # Errors
+/// Says what was expected when the text is no time with a unit, is not a whole number of
+/// nanoseconds, or does not fit in 64 bits.
+pub fn parse_nanoseconds(text: &str) -> Result<u64, String> {
+    let bad = || format!("'{text}' is not a time (write 500ns, 100us, 1.5ms or 2s)");
+    let (number, unit) = text.split_at(text.find(|c: char| c.is_ascii_alphabetic()).ok_or_else(bad)?);
+    let (_, zeros) = TIMES.iter().find(|(name, _)| *name == unit).ok_or_else(bad)?;
+    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+    let fraction = fraction.trim_end_matches('0');
+    let digits = format!("{whole}{fraction}");
+    if whole.is_empty() || !digits.bytes().all(|b| b.is_ascii_digit()) {
+        return Err(bad());
+    }
+    let Some(zeros) = zeros.checked_sub(fraction.len() as u32) else {
+        return Err(format!("'{text}' is not a whole number of nanoseconds"));
+    };
+    let nanoseconds = digits.parse::<u64>().ok().and_then(|n| n.checked_mul(10u64.pow(zeros)));
+    nanoseconds.ok_or_else(|| format!("'{text}' does not fit in 64 bits"))
+}
+
+/// A time in the largest unit that divides it: `100us`, `1500us`, `2s`. It reads back as the same
+/// number.
+fn time_text(ns: u64) -> String {
+    let (name, zeros) = TIMES.iter().find(|(_, zeros)| ns.is_multiple_of(10u64.pow(*zeros))).unwrap_or(&TIMES[3]);
+    format!("{}{name}", ns / 10u64.pow(*zeros))
 }
 
 /// Doubles a decimal fraction, given by its digits, and returns the carry.
@@ -486,6 +540,39 @@ mod tests {
         assert_eq!(size_text(65536), "64 KiB");
         assert_eq!(size_text(1_572_864), "1.50 MiB");
         assert_eq!(size_text(1 << 30), "1 GiB");
+    }
+
+    #[test]
+    fn times_are_whole_nanoseconds_with_a_unit() {
+        for (text, ns, shown) in [
+            ("1ns", 1, "1ns"),
+            ("100us", 100_000, "100us"),
+            ("1.5ms", 1_500_000, "1500us"),
+            ("1.50us", 1500, "1500ns"),
+            ("2s", 2_000_000_000, "2s"),
+            ("0s", 0, "0s"),
+        ] {
+            assert_eq!(parse_nanoseconds(text), Ok(ns), "{text}");
+            assert_eq!((time_text(ns).as_str(), parse_nanoseconds(&time_text(ns))), (shown, Ok(ns)));
+        }
+        for text in ["", "1", "us", ".5us", "1.5ns", "1m", "-1us", "1e3us", "1 us", "1.2.3s", "99999999999s", "1_0us"] {
+            assert!(parse_nanoseconds(text).is_err(), "{text} was taken");
+        }
+        let param = Param::time("length", "").quick(&["100us"]).standard(&["1ms"]).full(&["1us"]);
+        assert_eq!(param.values(Tier::Full), ["1us", "100us", "1ms"]);
+        assert_eq!(param.show(&Value::Int(100_000)), "100us");
+        assert_eq!((param.tier(&Value::Int(1000)), param.tier(&Value::Int(1001))), (Tier::Full, Tier::Named));
+    }
+
+    #[test]
+    fn a_size_or_a_word_is_either() {
+        let param = Param::size_or("call", "", &["whole"]).quick(&["4K"]).standard(&["whole", "64"]);
+        assert_eq!(param.check(), Ok(()));
+        assert_eq!(param.values(Tier::Standard), ["64", "4K", "whole"]);
+        assert_eq!(param.parse("whole"), Ok(Value::Word("whole".into())));
+        assert_eq!(param.show(&Value::Int(4096)), "4 KiB");
+        assert_eq!(param.tier(&Value::Word("whole".into())), Tier::Standard);
+        assert!(param.parse("all").is_err_and(|why| why.ends_with("and not one of whole")));
     }
 
     #[test]

@@ -5,10 +5,11 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
 pub enum State {
-    /// Measured, and its proofs hold.
+    /// Measured, and its proofs hold. It has an interval unless the flag `few rounds` says that there
+    /// are too few for one.
     Ok,
-    /// Measured, proofs hold, but fewer than half of the samples were undisturbed, or the interval
-    /// is wide.
+    /// Measured, proofs hold, but fewer than half of the samples were undisturbed, or the rounds
+    /// differ.
     Noisy,
     /// Not told apart from nothing: too few clean samples, a net value whose interval spans zero,
     /// or not reached.

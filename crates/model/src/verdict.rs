@@ -107,7 +107,7 @@ pub enum Reason {
         /// All samples.
         taken: usize,
     },
-    /// Too few rounds for a confidence interval.
+    /// A difference of too few rounds for a confidence interval.
     FewRounds {
         /// The number of rounds required.
         needed: usize,
@@ -130,7 +130,9 @@ impl fmt::Display for Reason {
             Reason::NotDistinctFromZero => f.write_str("the difference cannot be told from zero"),
             Reason::TooFewClean { clean, taken } => write!(f, "only {clean} of {taken} samples were undisturbed"),
             Reason::FewClean { clean, taken } => write!(f, "{clean} of {taken} samples were undisturbed"),
-            Reason::FewRounds { needed } => write!(f, "too few rounds for an interval: fewer than {needed}"),
+            Reason::FewRounds { needed } => {
+                write!(f, "too few rounds to tell the difference from zero: fewer than {needed}")
+            }
             Reason::Wide { limit } => write!(f, "rounds differ by more than ± {:.0} %", limit * 100.0),
         }
     }

@@ -47,7 +47,7 @@ pub use csv::csv_samples;
 pub use explain::explain;
 pub use format::{Format, page_and_table, render};
 pub use hardware::hardware;
-pub use list::{list, list_json};
+pub use list::{lineage, list, list_json};
 pub use machine::{machine, machine_json};
 pub use markdown::hardware_markdown;
 pub use plot::{Chart, histogram, plot, takes};

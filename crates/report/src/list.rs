@@ -1,7 +1,7 @@
 //! The catalogue as a list.
 
 use groma_model::{
-    Better, Info, Need, Output, Param, ParamKind, Placement, Profile, Scaling, Tier, Timing, Unit, Value,
+    Better, Info, Need, Output, Param, ParamKind, Placement, Profile, Repeat, Scaling, Tier, Timing, Unit, Value,
 };
 use serde_json::{Value as Json, json};
 
@@ -9,45 +9,104 @@ use crate::grid::{Align, Cell, Grid};
 use crate::json::pretty;
 use crate::style::{Ink, Style, wrap_behind};
 
-/// The benchmarks, a line each under their families; `long` adds version, quantity, parameters,
+/// The benchmarks, a line each under their families; `long` adds parameters, further metrics,
 /// placements and lineage. A star marks those that a plain run leaves out.
 pub fn list(infos: &[&Info], long: bool, style: &Style) -> String {
     let mut grid = Grid::new(&[Align::Left, Align::Left], style);
     let mut out = String::new();
     let mut family = "";
     for info in infos {
-        if !long {
-            if info.family() != family {
-                family = info.family();
+        let first = info.family() != family;
+        family = info.family();
+        if long {
+            if first {
+                out += &format!("{}{}\n", if out.is_empty() { "" } else { "\n" }, style.paint(Ink::Strong, family));
+            }
+            out += &entry(info, style);
+        } else {
+            if first {
                 grid.line(Cell::ink(family, Ink::Strong));
             }
             let star = if info.tier == Tier::Named { " *" } else { "" };
             grid.row(vec![Cell::new(format!("  {}{star}", info.id)), Cell::new(info.summary)]);
-        } else {
-            out += &entry(info, style);
-            out.push('\n');
         }
     }
     out += &grid.render();
+    if long {
+        out += "\nvalues in brackets: with --full, or by --param; in full: groma explain ID\n";
+    }
     let named = infos.iter().filter(|i| i.tier == Tier::Named).count();
     out += &match (infos.len(), named) {
         (1, _) => "1 benchmark".to_owned(),
         (n, _) => format!("{n} benchmarks"),
     };
-    if named > 0 && !long {
+    if named > 0 {
         out += "; * only measured when named";
     }
     out + "\n"
 }
 
-/// A benchmark in a few lines.
-fn entry(info: &Info, style: &Style) -> String {
-    let mut out = format!("{}  version {}\n", style.paint(Ink::Strong, info.id), info.version);
-    out += &wrap_behind("  ", &style.text(info.summary), style.width);
-    for (head, text) in facts(info) {
-        out += &wrap_behind(&format!("  {head:<11} "), &style.text(&text), style.width);
+/// What repeats rows of earlier suites and papers: a block for each row, with the benchmarks that
+/// claim other sources below.
+pub fn lineage(repeats: &[&Repeat], others: &[(&Info, &str)], style: &Style) -> String {
+    let mut out = String::new();
+    for repeat in repeats {
+        let column = if repeat.column.is_empty() { String::new() } else { format!(": {}", repeat.column) };
+        out += &format!("{}{column}\n", style.paint(Ink::Strong, repeat.source));
+        // The command stands alone and whole, to be copied.
+        out += &format!("  {}\n", style.text(repeat.command));
+        for (head, text) in [("timed", repeat.timed), ("published", repeat.published), ("differs", repeat.differs)] {
+            if !text.is_empty() {
+                out += &wrap_behind(&format!("  {head:<9} "), &style.text(text), style.width);
+            }
+        }
+        out.push('\n');
+    }
+    for (info, source) in others {
+        out += &format!("{}\n", style.paint(Ink::Strong, source));
+        out += &format!("  groma run {}\n", info.id);
+        out += &wrap_behind("  timed     ", &style.text(info.summary), style.width);
+        out.push('\n');
     }
     out
+}
+
+/// A benchmark in a few lines: the parameters in one, and what `groma explain` says in full left out.
+fn entry(info: &Info, style: &Style) -> String {
+    let star = if info.tier == Tier::Named { " *" } else { "" };
+    let mut out = format!("  {}{star}\n", style.paint(Ink::Strong, info.id));
+    out += &wrap_behind("    ", &style.text(info.summary), style.width);
+    let params = words(info.params, |p| format!("{}={}", p.name, choices(p))).replace(", ", " ");
+    let also = words(info.outputs, |o| if o.suffix.is_empty() { String::new() } else { format!(".{}", o.suffix) });
+    let also = also.strip_prefix(", ").unwrap_or(&also);
+    let placements = if info.placements == [Placement::Pinned] {
+        String::new()
+    } else {
+        words(info.placements, Placement::to_string)
+    };
+    let lineage = info.lineage.join(", ");
+    for (head, text) in [("params", params.as_str()), ("also", also), ("where", &placements), ("lineage", &lineage)] {
+        if !text.is_empty() {
+            out += &wrap_behind(&format!("    {head:<7} "), &style.text(text), style.width);
+        }
+    }
+    out
+}
+
+/// The values of a parameter in short: `1|64[|1K|4K]`, those of a plain run in front of the bracket.
+/// Of a long list the first ones.
+fn choices(param: &Param) -> String {
+    /// More than fit beside each other.
+    const MANY: usize = 6;
+    let usual = param.values(Tier::Standard);
+    let mut further = param.values(Tier::Named);
+    further.retain(|value| !usual.contains(value));
+    let short = |values: &[&str]| {
+        let (shown, rest) = values.split_at(values.len().min(MANY));
+        let more = if rest.is_empty() { "" } else { "|..." };
+        shown.join("|") + more
+    };
+    if further.is_empty() { short(&usual) } else { format!("{}[|{}]", short(&usual), short(&further)) }
 }
 
 /// What is to be said of a benchmark besides its summary and text, heads with their texts; those
@@ -161,6 +220,8 @@ fn object(info: &Info) -> Json {
         .map(|p| {
             let (kind, words): (_, &[&str]) = match p.kind {
                 ParamKind::Size | ParamKind::SizeOf(_) => ("size", &[]),
+                ParamKind::SizeOr(words) => ("size", words),
+                ParamKind::Time => ("time", &[]),
                 ParamKind::Count | ParamKind::CountOf(_) => ("count", &[]),
                 ParamKind::Word(words) => ("word", words),
                 ParamKind::Text => ("text", &[]),
@@ -262,6 +323,19 @@ pub(crate) mod tests {
     fn long() {
         insta::assert_snapshot!(list(&[&FREQUENCY, &PIPE], true, &Style::plain(80)));
         insta::assert_snapshot!(list(&[&FREQUENCY, &PIPE], true, &Style::plain(120)));
+    }
+
+    #[test]
+    fn lineages() {
+        let repeat = Repeat {
+            source: "lmbench1996:table11",
+            column: "pipe",
+            timed: "a word to another process and back over two pipes",
+            command: "groma run ipc.pipe_rtt --param size=4 --placement same-cpu",
+            published: "26 us (Linux/i686)",
+            differs: "",
+        };
+        insta::assert_snapshot!(lineage(&[&repeat], &[(&PIPE, "perf_bench:sched pipe")], &Style::plain(80)));
     }
 
     #[test]

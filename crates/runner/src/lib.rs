@@ -32,7 +32,7 @@ mod workdir;
 pub use observer::Observer;
 pub use plan::{Planned, plan};
 pub use preflight::{NotMeasured, gauge};
-pub use request::RunRequest;
+pub use request::{RunRequest, Setting};
 pub use run::{Prepared, Run, prepare};
 pub use select::{UnknownBenchmark, select};
 pub use survey::RunOutcome;

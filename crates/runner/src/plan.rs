@@ -4,7 +4,8 @@
 //! A point that cannot be measured on this machine stays in the plan with its reason, so that no
 //! line of a table goes missing silently.
 
-use crate::request::RunRequest;
+use crate::request::{RunRequest, Setting};
+use crate::select::names_metric;
 use anyhow::{Context, Result, bail};
 use groma_harness::Benchmark;
 use groma_harness::model::{Info, Metric, ParamKind, Params, Placement, Point, Tier, Value, WorkerKind};
@@ -32,15 +33,7 @@ pub struct Planned {
 /// # Errors
 /// Names the option or the parameter that no benchmark takes, and what was expected.
 pub fn plan(benches: &[&'static Benchmark], args: &RunRequest, topology: &Topology) -> Result<Vec<Planned>> {
-    for (name, _) in &args.params {
-        if !benches.iter().any(|b| b.info.params.iter().any(|p| p.name == name)) {
-            let mut names: Vec<&str> = benches.iter().flat_map(|b| b.info.params).map(|p| p.name).collect();
-            names.sort_unstable();
-            names.dedup();
-            let known = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
-            bail!("--param {name}: no selected benchmark has it (known: {known})");
-        }
-    }
+    check_settings(benches, &args.params)?;
     if args.placement == Some(Placement::Remote) && args.remote.is_none() {
         bail!("--placement remote: name the other machine with --host ADDRESS, where a groma serve listens");
     }
@@ -52,8 +45,13 @@ pub fn plan(benches: &[&'static Benchmark], args: &RunRequest, topology: &Topolo
     }
     let mut points = Vec::new();
     for bench in benches {
+<<<<<<< HEAD
         for params in combinations(&bench.info, args)? {
             for (layout, workers, group) in layouts(&bench.info, args, topology) {
+=======
+        for params in combinations(bench, args)? {
+            for (layout, workers) in layouts(&bench.info, args, topology) {
+>>>>>>> 70c13ee (Lineage is a list of commands that a test runs; parameters of some benchmarks only; exact repeats)
                 for placement in spelled_out(layout, args.tier() == Tier::Full, topology) {
                     let kind = (workers, group, args.threads);
                     points.push(planned(&bench.info, params.clone(), placement, kind, topology));
@@ -67,9 +65,47 @@ pub fn plan(benches: &[&'static Benchmark], args: &RunRequest, topology: &Topolo
     Ok(points)
 }
 
+/// Refuses a setting that would change nothing, or that another one contradicts.
+fn check_settings(benches: &[&'static Benchmark], settings: &[Setting]) -> Result<()> {
+    for (i, setting) in settings.iter().enumerate() {
+        if settings[..i].iter().any(|other| (&other.of, &other.name) == (&setting.of, &setting.name)) {
+            bail!("--param {setting}: given twice; write its values with commas: {setting}=A,B");
+        }
+        let meant: Vec<_> = benches
+            .iter()
+            .filter(|b| setting.of.as_ref().is_none_or(|of| names_metric(of, b.info.id)))
+            .map(|b| &b.info)
+            .collect();
+        if let Some(of) = setting.of.as_ref().filter(|_| meant.is_empty()) {
+            bail!("--param {setting}: '{of}' is not among the selected benchmarks: select it as well");
+        }
+        let mut known: Vec<&str> = meant.iter().flat_map(|info| info.params).map(|p| p.name).collect();
+        if !known.contains(&setting.name.as_str()) {
+            known.sort_unstable();
+            known.dedup();
+            let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+            match &setting.of {
+                Some(of) => bail!("--param {setting}: {of} has no such parameter (known: {known})"),
+                None => bail!("--param {setting}: no selected benchmark has it (known: {known})"),
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The setting of a parameter of a benchmark: the last one that names the benchmark, else the one
+/// for all.
+fn setting_of<'a>(settings: &'a [Setting], bench: &Benchmark, name: &str) -> Option<&'a Setting> {
+    let of_name = || settings.iter().filter(|setting| setting.name == name);
+    let named = of_name().rfind(|setting| setting.of.as_ref().is_some_and(|of| names_metric(of, bench.info.id)));
+    named.or_else(|| of_name().find(|setting| setting.of.is_none()))
+}
+
 /// All combinations of the wanted values of a benchmark's parameters.
-fn combinations(info: &Info, args: &RunRequest) -> Result<Vec<Params>> {
-    let typed = |name: &str| args.params.iter().find(|(typed, _)| typed == name).map(|(_, values)| values);
+fn combinations(bench: &Benchmark, args: &RunRequest) -> Result<Vec<Params>> {
+    let info = &bench.info;
+    let setting = |name: &str| setting_of(&args.params, bench, name);
+    let typed = |name: &str| setting(name).map(|setting| &setting.values);
     if !info.params.iter().any(|param| typed(param.name).is_some()) {
         return Ok(info.points(args.tier()));
     }
@@ -86,18 +122,39 @@ fn combinations(info: &Info, args: &RunRequest) -> Result<Vec<Params>> {
         };
         let values: Vec<Value> = texts
             .iter()
-            .map(|text| param.parse(text).map_err(|why| anyhow::anyhow!("--param {}: {why}", param.name)))
+            .map(|text| param.parse(text).map_err(|why| refused(info, setting(param.name), &why)))
             .collect::<Result<_>>()?;
         wanted.push((param.name, values));
     }
     Ok(Params::combinations(&wanted))
 }
 
+<<<<<<< HEAD
 /// Where, by how many, and whether as a worker group a benchmark is to be run.
 fn layouts(info: &Info, args: &RunRequest, topology: &Topology) -> Vec<(Placement, u32, bool)> {
+=======
+/// A value that a benchmark does not take. What was meant for others can be said to be.
+fn refused(info: &Info, setting: Option<&Setting>, why: &str) -> anyhow::Error {
+    match setting {
+        Some(Setting { of: None, name, .. }) => {
+            anyhow::anyhow!("--param {name}: {why} ({}); for some benchmarks only: --param ID:{name}=VALUE", info.id)
+        }
+        Some(setting) => anyhow::anyhow!("--param {setting}: {why} ({})", info.id),
+        None => anyhow::anyhow!("{}: {why}", info.id),
+    }
+}
+
+/// Whether a benchmark has two sides that can be on a pair of CPUs; alone and free is one that the
+/// scheduler places.
+fn two_sided(info: &Info) -> bool {
+    info.placements.iter().any(|p| Placement::TWO_SIDED[..5].contains(p))
+}
+
+/// Where, and by how many, a benchmark is to be run.
+fn layouts(info: &Info, args: &RunRequest, topology: &Topology) -> Vec<(Placement, u32)> {
+>>>>>>> 70c13ee (Lineage is a list of commands that a test runs; parameters of some benchmarks only; exact repeats)
     let cpus = topology.usable().len() as u32;
-    // Two sides are those of a pair of CPUs; alone and free is one that the scheduler places.
-    let two_sided = info.placements.iter().any(|p| Placement::TWO_SIDED[..5].contains(p));
+    let two_sided = two_sided(info);
     let (of_pairs, of_nodes) =
         (info.placements.contains(&Placement::EveryPair), info.placements.contains(&Placement::EveryNodePair));
     let placements: Vec<Placement> = match &args.placement {
@@ -110,6 +167,8 @@ fn layouts(info: &Info, args: &RunRequest, topology: &Topology) -> Vec<(Placemen
         Some(placement @ Placement::Nodes { .. }) if of_nodes => vec![placement.clone()],
         Some(_) if of_nodes => info.placements.to_vec(),
         Some(Placement::Nodes { .. } | Placement::EveryPair | Placement::EveryNodePair) => info.placements.to_vec(),
+        // Two sides take a pair: the first CPU is that of the side that measures.
+        Some(placement @ Placement::List(_)) if two_sided => vec![placement.clone()],
         Some(placement) if two_sided == Placement::TWO_SIDED[..5].contains(placement) => vec![placement.clone()],
         Some(Placement::Free) => vec![Placement::Free],
         _ => {
@@ -300,6 +359,11 @@ fn cpus(info: &Info, placement: &Placement, workers: u32, topology: &Topology) -
             [_] if topology.usable().len() == 1 => Err("one CPU allowed".to_owned()),
             _ => Err("a pair is two different CPUs".to_owned()),
         },
+        Placement::List(cpus) if two_sided(info) => match cpus.len() {
+            _ if workers > 1 => pair(Relation::SameCpu),
+            2 => Ok(cpus.clone()),
+            n => Err(format!("its two sides take a pair of CPUs such as 0,1, not {n}")),
+        },
         Placement::List(cpus) => Ok(cpus.clone()),
         Placement::Nodes { cpu, memory } => {
             let on = |node: u32| topology.cpus().iter().find(move |c| c.online && c.node == Some(node));
@@ -317,6 +381,8 @@ fn cpus(info: &Info, placement: &Placement, workers: u32, topology: &Topology) -
 #[cfg(test)]
 mod tests {
     use super::*;
+    use groma_harness::Run;
+    use groma_harness::model::{Param, Profile};
 
     #[test]
     fn all_pairs_of_few_cpus_and_a_bounded_choice_of_many() {
@@ -335,6 +401,59 @@ mod tests {
         let nine: Vec<u32> = (0..9).collect();
         assert_eq!(pairs(&nine, &[(0, 1)], false), (1..9).map(|b| (0, b)).collect::<Vec<_>>());
         assert_eq!(pairs(&[7], &[], false), []);
+    }
+
+    static CALL: Benchmark = Benchmark {
+        info: Info { params: &[Param::count("n", "").quick(&["1"])], ..Info::new("one.call") },
+        run: Run::NotHere("a test"),
+    };
+    static COPY: Benchmark = Benchmark {
+        info: Info {
+            params: &[Param::count("n", "").quick(&["2"]), Param::word("op", "", &["a", "b"]).quick(&["a"])],
+            ..Info::new("two.copy")
+        },
+        run: Run::NotHere("a test"),
+    };
+
+    /// The parameters of the points that settings give, or why they are refused.
+    fn set(settings: &[(Option<&str>, &str, &str)]) -> Result<Vec<String>, String> {
+        let mut request = RunRequest::new(Profile::Quick);
+        request.params = settings
+            .iter()
+            .map(|(of, name, values)| Setting {
+                of: of.map(str::to_owned),
+                name: (*name).to_owned(),
+                values: values.split(',').map(str::to_owned).collect(),
+            })
+            .collect();
+        let points = plan(&[&CALL, &COPY], &request, &Topology::read()).map_err(|e| e.to_string())?;
+        Ok(points.iter().map(|p| format!("{} {}", p.point.bench, p.point.params)).collect())
+    }
+
+    #[test]
+    fn a_setting_reaches_all_benchmarks_or_those_that_it_names() {
+        assert_eq!(set(&[(None, "n", "7")]), Ok(vec!["one.call n=7".into(), "two.copy n=7 op=a".into()]));
+        assert_eq!(set(&[(None, "op", "b")]), Ok(vec!["one.call n=1".into(), "two.copy n=2 op=b".into()]));
+        let both = vec!["one.call n=7".into(), "two.copy n=8 op=a".into(), "two.copy n=9 op=a".into()];
+        assert_eq!(set(&[(Some("two.copy"), "n", "8,9"), (None, "n", "7")]), Ok(both.clone()));
+        assert_eq!(set(&[(None, "n", "7"), (Some("two"), "n", "8,9")]), Ok(both.clone()));
+        // Of those that name a benchmark the last one counts.
+        assert_eq!(set(&[(Some("*"), "n", "7"), (Some("t*"), "n", "8,9")]), Ok(both));
+    }
+
+    #[test]
+    fn a_setting_without_effect_is_refused() {
+        for (settings, expected) in [
+            (&[(None, "m", "1")][..], "--param m: no selected benchmark has it (known: n, op)"),
+            (&[(Some("one.*"), "op", "a")], "--param one.*:op: one.* has no such parameter (known: n)"),
+            (&[(Some("three"), "n", "1")], "--param three:n: 'three' is not among the selected benchmarks"),
+            (&[(None, "n", "1"), (None, "n", "2")], "--param n: given twice; write its values with commas: n=A,B"),
+            (&[(None, "n", "x")], "--param n: 'x' is not a count (a whole number such as 16) (one.call); for some"),
+            (&[(Some("two"), "op", "c")], "--param two:op: 'c' is not one of a, b (two.copy)"),
+        ] {
+            let refused = set(settings).expect_err(expected);
+            assert!(refused.starts_with(expected), "{refused}");
+        }
     }
 
     /// A tree of `/sys` with six cores of two threads, of which three share a last cache each.
@@ -409,7 +528,16 @@ mod tests {
             assert_eq!(cpus(&info, &Placement::Compact, n, &topology), Ok(topology.compact(n as usize)));
             assert_eq!(cpus(&info, &Placement::Spread, n, &topology), Ok(topology.spread(n as usize)));
         }
-        let list = Placement::List(vec![usable[0]]);
-        assert_eq!(cpus(&info, &list, 1, &topology), Ok(vec![usable[0]]));
+        let list = |cpus: &[u32]| Placement::List(cpus.to_vec());
+        let one = Info { placements: &[Placement::Pinned], ..Info::new("test.one") };
+        assert_eq!(cpus(&one, &list(&usable[..1]), 1, &topology), Ok(vec![usable[0]]));
+        let pair = [*usable.last().expect("a CPU"), usable[0]];
+        assert_eq!(cpus(&info, &list(&pair), 1, &topology), Ok(pair.to_vec()));
+        for (wrong, workers) in [(&pair[..1], 1), (&[0, 0, 0], 1), (&pair, 2)] {
+            assert!(cpus(&info, &list(wrong), workers, &topology).is_err(), "{wrong:?} for {workers}");
+        }
+        let mut request = RunRequest::new(Profile::Standard);
+        request.placement = Some(list(&pair));
+        assert_eq!(layouts(&info, &request, &topology), [(list(&pair), 1)]);
     }
 }

@@ -2,8 +2,31 @@
 
 use crate::effort::Effort;
 use groma_harness::model::{NoiseVerdict, Placement, Profile, Remote, Tier};
+use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
+
+/// The values of a parameter that somebody named.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Setting {
+    /// The benchmarks that are meant, as in a selection: an id, a family or a pattern. `None` means
+    /// all that have the parameter and no setting of their own.
+    pub of: Option<String>,
+    /// The parameter.
+    pub name: String,
+    /// All values to measure.
+    pub values: Vec<String>,
+}
+
+/// Writes `size` or `mem.*:size`, as it was typed.
+impl fmt::Display for Setting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.of {
+            Some(of) => write!(f, "{of}:{}", self.name),
+            None => f.write_str(&self.name),
+        }
+    }
+}
 
 /// What a run is asked for: which points of the selected benchmarks, and how they are measured.
 #[derive(Clone, Debug)]
@@ -12,8 +35,8 @@ pub struct RunRequest {
     pub profile: Profile,
     /// The full set of each parameter instead of that of the profile.
     pub full: bool,
-    /// Parameters by name, with all the values to measure.
-    pub params: Vec<(String, Vec<String>)>,
+    /// Parameters with all the values to measure.
+    pub params: Vec<Setting>,
     /// Where to run, instead of where each benchmark says.
     pub placement: Option<Placement>,
     /// Sizes of worker groups, instead of those of each benchmark.
@@ -26,7 +49,9 @@ pub struct RunRequest {
     pub budget: Option<Duration>,
     /// Rounds for each point at most, instead of those of the profile.
     pub rounds: Option<u32>,
-    /// The longest that one round may take [10 s].
+    /// How long a round samples, instead of the time of the profile.
+    pub round_length: Option<Duration>,
+    /// The longest that one round may take before it is killed [10 s, more for longer rounds].
     pub deadline: Option<Duration>,
     /// The seed of every random choice, instead of a random one.
     pub seed: Option<u64>,
@@ -49,6 +74,7 @@ impl RunRequest {
             remote: None,
             budget: None,
             rounds: None,
+            round_length: None,
             deadline: None,
             seed: None,
             require: None,

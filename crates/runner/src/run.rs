@@ -20,6 +20,8 @@ use std::time::{Duration, Instant};
 
 /// The longest that one round may take unless the request says otherwise.
 const DEADLINE: Duration = Duration::from_secs(10);
+/// How many times its length a round may take beyond that: disturbed ones sample four times as long.
+const DISTURBED: u32 = 5;
 
 /// A run that nothing speaks against so far. No signal is held yet, so whatever may block comes
 /// before [`Prepared::start`].
@@ -63,8 +65,13 @@ impl Prepared<'_> {
         if let Some(rounds) = request.rounds {
             (effort.rounds, effort.most_rounds) = (rounds, rounds);
         }
+        let mut deadline = DEADLINE;
+        if let Some(length) = request.round_length {
+            effort = effort.of_length(length);
+            deadline += length * DISTURBED;
+        }
         let budget = request.total_budget();
-        let deadline = request.deadline.unwrap_or(DEADLINE);
+        let deadline = request.deadline.unwrap_or(deadline);
         effort.preflight = effort.preflight.min(budget / 10);
         let seed = request.seed.unwrap_or_else(identity::random_seed);
 

@@ -55,7 +55,8 @@ fn fits(text: &str, bench: &Benchmark) -> bool {
     info.outputs.iter().any(|o| !o.suffix.is_empty() && text == format!("{}.{}", info.id, o.suffix))
 }
 
-/// Whether a text names a metric of this id; for views of records.
+/// Whether a text names a metric or benchmark of this id: for views of records, and for
+/// parameters of benchmarks that are selected already.
 pub fn names_metric(text: &str, id: &str) -> bool {
     text == id
         || id.strip_prefix(text).is_some_and(|rest| rest.starts_with('.'))

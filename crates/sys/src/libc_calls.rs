@@ -56,6 +56,13 @@ pub fn fstat(fd: BorrowedFd<'_>, room: &mut StatRoom) -> i32 {
     unsafe { libc::fstat(fd.as_raw_fd(), room.0.as_mut_ptr()) }
 }
 
+/// `write`; the bytes written, or -1.
+#[inline(always)]
+pub fn write(fd: BorrowedFd<'_>, bytes: &[u8]) -> isize {
+    // SAFETY: the bytes are borrowed for the call.
+    unsafe { libc::write(fd.as_raw_fd(), bytes.as_ptr().cast(), bytes.len()) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -70,5 +77,8 @@ mod tests {
         let null = std::fs::File::open("/dev/null").expect("/dev/null");
         assert_eq!(fstat(null.as_fd(), &mut room), 0);
         assert!(room.filled());
+        assert_eq!(write(null.as_fd(), &[0]), -1, "it is open for reading");
+        let null = std::fs::File::options().write(true).open("/dev/null").expect("/dev/null");
+        assert_eq!(write(null.as_fd(), &[0; 4]), 4);
     }
 }

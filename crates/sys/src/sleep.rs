@@ -75,6 +75,8 @@ pub enum Way {
     PosixTimer,
     /// `FUTEX_WAIT` with a timeout on a word that nobody wakes.
     Futex,
+    /// libc's `usleep`.
+    Usleep,
 }
 
 /// What a way of sleeping needs besides the calls.
@@ -96,7 +98,7 @@ pub struct Sleeper {
 }
 
 impl Sleeper {
-    /// Prepares to sleep for `length_ns`, whole microseconds.
+    /// Prepares to sleep for `length_ns`, whole microseconds, an hour at most.
     ///
     /// # Errors
     /// Those of what this way of sleeping needs: `ENOSYS` where the kernel lacks it. `Other` for
@@ -108,7 +110,7 @@ impl Sleeper {
             Ok::<_, io::Error>(Kit::Descriptor(unsafe { OwnedFd::from_raw_fd(fd) }))
         };
         let kit = match way {
-            Way::Nanosleep | Way::ClockNanosleepAbs | Way::Select | Way::Ppoll => Kit::Nothing,
+            Way::Nanosleep | Way::ClockNanosleepAbs | Way::Select | Way::Ppoll | Way::Usleep => Kit::Nothing,
             // SAFETY: flags by value.
             Way::EpollPwait2 => owned(unsafe { libc::epoll_create1(libc::EPOLL_CLOEXEC) })?,
             // SAFETY: flags by value.
@@ -148,6 +150,8 @@ impl Sleeper {
             // SAFETY: as above.
             (Way::Nanosleep, _) => unsafe { libc::nanosleep(&length, null_mut()) },
             (Way::ClockNanosleepAbs, _) => return until(target),
+            // SAFETY: a number by value.
+            (Way::Usleep, _) => unsafe { libc::usleep((self.length_ns / 1000) as libc::useconds_t) },
             // SAFETY: as above; no set has a descriptor in it.
             (Way::Select, _) => unsafe { libc::select(0, null_mut(), null_mut(), null_mut(), &mut short) },
             // SAFETY: as above; the array has no entries.
@@ -288,7 +292,7 @@ impl Drop for Blocked {
 mod tests {
     use super::*;
 
-    const WAYS: [Way; 8] = [
+    const WAYS: [Way; 9] = [
         Way::Nanosleep,
         Way::ClockNanosleepAbs,
         Way::Select,
@@ -297,6 +301,7 @@ mod tests {
         Way::Timerfd,
         Way::PosixTimer,
         Way::Futex,
+        Way::Usleep,
     ];
 
     fn never_early(way: Way) -> io::Result<()> {

@@ -123,6 +123,19 @@ pub fn add(set: i32, semaphore: u16, n: i16) -> io::Result<()> {
     checked(unsafe { libc::semop(set, &mut operation, 1) }).map(drop)
 }
 
+/// Takes 1 from a semaphore of a set and adds 1 to another, at once; waits while there is nothing to
+/// take.
+///
+/// # Errors
+/// As [`add`].
+#[inline]
+pub fn take_and_add(set: i32, take: u16, add: u16) -> io::Result<()> {
+    let operation = |sem_num, sem_op| libc::sembuf { sem_num, sem_op, sem_flg: 0 };
+    let mut operations = [operation(take, -1), operation(add, 1)];
+    // SAFETY: two valid operations.
+    checked(unsafe { libc::semop(set, operations.as_mut_ptr(), operations.len()) }).map(drop)
+}
+
 /// The current value of a semaphore of a set.
 ///
 /// # Errors

@@ -93,7 +93,7 @@ fn the_headline_is_the_median_over_rounds_of_the_median_of_samples() {
 }
 
 #[test]
-fn what_every_round_left_open_is_unresolved_and_what_some_did_is_noisy() {
+fn what_every_round_left_open_is_unresolved_and_what_some_did_has_few_rounds() {
     let point = point(Timing::Stated, metric(Quantity::Latency, Derivation::Series("")));
     let stated = |values: &[f64]| Series { values: values.to_vec(), ..series("", &[], Labels::NONE) };
     let open = |n: u32| {
@@ -109,7 +109,8 @@ fn what_every_round_left_open_is_unresolved_and_what_some_did_is_noisy() {
     );
     rounds[3] = round(3, vec![stated(&[1e-7])]);
     let record = one(&point, &rounds);
-    assert_eq!((record.state, record.rounds), (State::Noisy, 1));
+    assert_eq!((record.state, record.rounds), (State::Ok, 1));
+    assert!(has(&record, "few rounds"));
     assert!(close(record.value, 1e-7));
     // Without a word about it, it is a mistake.
     assert_eq!(one(&point, &[round(0, vec![])]).state, State::Failed);
@@ -749,6 +750,32 @@ fn few_rounds_are_told_only_where_there_is_a_value_and_fewer_than_six() {
     assert!(!has(&stated(Quantity::Count, 1.0, &[&[], &[]]), "few rounds"));
 }
 
+/// That there are few rounds is no noise; that they differ is, and nothing tells a difference of
+/// few rounds from zero.
+#[test]
+fn few_rounds_are_noisy_where_they_differ_and_as_a_difference() {
+    let of = |values: &[f64]| {
+        let rounds: Vec<&[f64]> = values.chunks(1).collect();
+        let record = stated(Quantity::Count, 1.0, &rounds);
+        assert!(has(&record, "few rounds") && record.ci.is_none());
+        (record.state, record.reason)
+    };
+    let differ = || (State::Noisy, "rounds differ by more than ± 10 %".to_owned());
+    assert_eq!(of(&[100.0]), (State::Ok, String::new()));
+    assert_eq!(of(&[100.0, 100.0, 100.0, 100.0, 119.0]), (State::Ok, String::new()));
+    assert_eq!(of(&[100.0, 100.0, 100.0, 100.0, 121.0]), differ());
+    assert_eq!(of(&[-100.0, -130.0]), differ());
+    let net = Derivation::Difference { of: "raw".into(), minus: "control".into(), per: 1.0 };
+    let point = point(Timing::Batched, metric(Quantity::Latency, net));
+    let round =
+        |r| round(r, vec![series("raw", &[200; 12], Labels::NONE), series("control", &[100; 12], Labels::NONE)]);
+    let rounds: Vec<Round> = (0..6).map(round).collect();
+    let few = one(&point, &rounds[..5]);
+    assert_eq!(few.state, State::Noisy);
+    assert_eq!(few.reason, "too few rounds to tell the difference from zero: fewer than 6");
+    assert_eq!(one(&point, &rounds).state, State::Ok);
+}
+
 #[test]
 fn a_fifth_of_the_samples_and_six_of_them_are_the_least_that_is_noisy() {
     let point = point(Timing::Batched, metric(Quantity::Latency, Derivation::Series("")));
@@ -764,8 +791,7 @@ fn a_fifth_of_the_samples_and_six_of_them_are_the_least_that_is_noisy() {
     assert_eq!(of(6, 25), (State::Unresolved, "only 6 of 31 samples were undisturbed".to_owned()));
     assert_eq!(of(6, 6).0, State::Ok);
     assert_eq!(of(5, 1), (State::Unresolved, "only 5 of 6 samples were undisturbed".to_owned()));
-    // Without a disturbed one it is the rounds that are few.
-    assert_eq!(of(5, 0), (State::Noisy, "too few rounds for an interval: fewer than 6".to_owned()));
+    assert_eq!(of(5, 0).0, State::Ok, "without a disturbed one there is no noise");
 }
 
 #[test]

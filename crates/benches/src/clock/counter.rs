@@ -16,7 +16,7 @@
 //! - A counter whose rate follows the core clock is no clock. The benchmark is then unsupported,
 //!   with the reason.
 //!
-//! **Sources:** CSE 221 "measurement overhead"; the counter replaces lmbench's `gettimeofday`. See
+//! **Sources:** The counter replaces lmbench's `gettimeofday`. See
 //! docs/methods/processor.md#counter-read.
 
 use crate::work;
@@ -29,7 +29,6 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         summary: "Reading the CPU's time counter, between fences",
         about: about!("counter.rs"),
         iteration: "one read between fences",
-        lineage: &["cse221:measurement_overhead"],
         tier: Tier::Standard,
         ..Info::new("clock.counter")
     },

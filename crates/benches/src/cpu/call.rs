@@ -37,7 +37,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         params: &[Param::count("args", "integer arguments, 0 to 7")
             .quick(&["0", "7"])
             .standard(&["1", "2", "3", "4", "5", "6"])],
-        lineage: &["cse221:procedure_call"],
+        lineage: &["lmbench3:lat_proc procedure", "cse221:procedure_call"],
         target_half_width: 0.02,
         ..Info::new("cpu.call")
     },

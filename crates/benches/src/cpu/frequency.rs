@@ -53,7 +53,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
             .standard(CLASSES)
             .named(WORDS)],
         scaling: Scaling::alone("it states a rate of one core instead of taking samples that could overlap"),
-        lineage: &["lmbench3:mhz"],
+        lineage: &["lmbench1996:table6", "lmbench3:mhz"],
         ..Info::new("cpu.frequency")
     },
     run: Run::Here(run),

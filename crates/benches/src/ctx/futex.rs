@@ -59,7 +59,6 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         .standard(&["process"])],
         scaling: Scaling::processes("a pair of processes is forked, which a process with threads must not"),
         placements: &[Placement::SameCpu],
-        lineage: &["lmbench1996:table10", "lmbench3:lat_ctx", "ousterhout1990:table3", "cse221:context_switch"],
         interference: Interference::Blocking,
         target_half_width: 0.02,
         ..Info::new("ctx.futex")

@@ -37,8 +37,7 @@
 //! - Every process has its working set at the same virtual address, as programs do.
 //! - Huge pages are refused.
 //!
-//! **Sources:** lmbench 1996 table 10 and figure 2; lmbench3 `lat_ctx`; Ousterhout 1990 table 3;
-//! CSE 221 "context switch"; hbench-OS for the two controls. See
+//! **Sources:** lmbench 1996 table 10 and figure 2; lmbench3 `lat_ctx`; CSE 221 "context switch"; hbench-OS for the two controls. See
 //! docs/methods/operating-system.md#context-switches.
 
 use super::tasks::Tasks;
@@ -89,13 +88,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         combination_tier,
         scaling: Scaling::processes("each ring forks its tasks, which a process with threads must not"),
         placements: &[Placement::SameCpu],
-        lineage: &[
-            "lmbench1996:table10",
-            "lmbench1996:figure2",
-            "lmbench3:lat_ctx",
-            "ousterhout1990:table3",
-            "cse221:context_switch",
-        ],
+        lineage: &["lmbench1996:table10", "lmbench1996:figure2", "lmbench3:lat_ctx", "cse221:context_switch"],
         interference: Interference::Blocking,
         target_half_width: 0.02,
         ..Info::new("ctx.switch")

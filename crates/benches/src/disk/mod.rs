@@ -127,9 +127,21 @@ impl Target {
         Ok(())
     }
 
-    /// Fails unless the buffer holds the blocks of our own file at offset `at`.
+        /// The same, with what was read up to now not counted.
+    fn counting(self) -> Target {
+        Target { before: Usage::thread(), ..self }
+    }
+
+    /// This offset, or the beginning where no `len` bytes follow it.
+    fn next(&self, at: u64, len: usize) -> u64 {
+        if at + len as u64 > self.size { 0 } else { at }
+    }
+
+    /// Fails unless the buffer holds the blocks of our own file at offset `at`; what does not begin
+    /// and end with a block cannot be told.
     fn check(&self, buffer: &[u8], at: u64) -> Outcome {
-        if self.ours { check_stamps(buffer, at) } else { Ok(()) }
+        let whole = at.is_multiple_of(REQUEST as u64) && buffer.len().is_multiple_of(REQUEST);
+        if self.ours && whole { check_stamps(buffer, at) } else { Ok(()) }
     }
 
     /// All blocks from which `len` bytes can be read, in random order, each once; of a worker group

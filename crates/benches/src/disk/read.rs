@@ -37,7 +37,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
                 .quick(&["0"])
                 .full(&["10", "20", "30", "40", "50", "60", "70", "80", "90", "100"]),
         ],
-        lineage: &["lmbench3:disk", "lmbench3:lmdd"],
+        lineage: &["lmbench3:disk"],
         // A file of our own has no zones that anybody could tell.
         combination_tier: |params| {
             if params.word("on") == Some(OWN_FILE) && params.int("position") != Some(0) {

@@ -14,19 +14,20 @@ use groma_harness::sys::topology::Topology;
 use std::ffi::CStr;
 use std::fs::File;
 
-/// Bytes per block, as in all predecessors except Ousterhout's (16 KiB).
+/// Bytes per block, as in all predecessors except Ousterhout's (16 KiB, see `file.reread`).
 pub(super) const BLOCK: usize = 64 << 10;
 
 /// How large the file is. It takes room for the file and, in `file.copy`, its copy; it is mapped once.
-pub(super) const SIZE: Param = Param::size("size", "bytes of the file, in blocks of 64 KiB")
-    .takes(Memory::Files {
-        copies: 2,
-        buffers: 1,
-        in_memory: Some(("where", "tmpfs")),
-        shared: Some(("object", "shared")),
-    })
-    .quick(&["8M"])
-    .full(&["1M", "64M", "512M"]);
+pub(super) const SIZE: Param =
+    Param::size("size", "bytes of the file, in whole blocks of 64 KiB unless a parameter says otherwise")
+        .takes(Memory::Files {
+            copies: 2,
+            buffers: 1,
+            in_memory: Some(("where", "tmpfs")),
+            shared: Some(("object", "shared")),
+        })
+        .quick(&["8M"])
+        .full(&["1M", "64M", "512M"]);
 
 /// The name by which the file can be opened again.
 const NAME: &CStr = c"cached";
@@ -54,9 +55,14 @@ impl Cached {
     /// Creates a file of the size given by the parameter. It has no name unless `named` is set or
     /// the members of the worker group share it.
     pub(super) fn new(ctx: &mut Ctx, named: bool) -> Result<Cached, BenchError> {
+        Cached::of_blocks(ctx, named, BLOCK)
+    }
+
+    /// The same, with sums of blocks of another size.
+    pub(super) fn of_blocks(ctx: &mut Ctx, named: bool, block: usize) -> Result<Cached, BenchError> {
         let size = ctx.int("size");
         let shared = ctx.word("object") == "shared";
-        check_size(size, if shared { 1 } else { ctx.workers() }, available_memory())?;
+        check_size(size, block, if shared { 1 } else { ctx.workers() }, available_memory())?;
         let scratch = directory_of_object(ctx)?;
         let file = if named || shared {
             scratch.random_file_named(&NAME.to_string_lossy(), size, ctx)?
@@ -70,7 +76,7 @@ impl Cached {
         let map = Map::file_read(&file, size as usize, false).context("mapping the file")?;
         let resident = map.resident_pages().context("mincore")?;
         // Every page is present from here on.
-        let sums = map.chunks_exact(BLOCK).map(sum).collect();
+        let sums = map.chunks_exact(block).map(sum).collect();
         Ok(Cached { scratch, file, map, sums, resident, before })
     }
 
@@ -95,9 +101,10 @@ impl Cached {
 
 /// Refuses sizes that are not whole blocks, and files that together take more than an eighth of the
 /// available memory: pages pushed out by our own would have to be read from the disk.
-fn check_size(size: u64, files: u32, available: Option<u64>) -> Outcome {
-    if size == 0 || !size.is_multiple_of(BLOCK as u64) {
-        return Err(BenchError::Unsupported(format!("{size} B are no whole blocks of {BLOCK} B")));
+fn check_size(size: u64, block: usize, files: u32, available: Option<u64>) -> Outcome {
+    // A sum is one of whole words.
+    if size == 0 || block == 0 || !block.is_multiple_of(8) || !size.is_multiple_of(block as u64) {
+        return Err(BenchError::Unsupported(format!("{size} B are no whole blocks of {block} B")));
     }
     let needed = size.saturating_mul(u64::from(files));
     match available {
@@ -137,11 +144,14 @@ mod tests {
 
     #[test]
     fn sizes_that_would_be_credited_wrongly_are_refused() {
-        assert!(matches!(check_size(0, 1, None), Err(BenchError::Unsupported(_))));
-        assert!(matches!(check_size(100_000, 1, None), Err(BenchError::Unsupported(_))));
-        assert!(matches!(check_size(8 << 20, 1, Some(32 << 20)), Err(BenchError::Unsupported(_))));
-        assert!(matches!(check_size(8 << 20, 2, Some(64 << 20)), Err(BenchError::Unsupported(_))));
-        assert_eq!(check_size(8 << 20, 1, Some(64 << 20)), Ok(()));
+        assert!(matches!(check_size(0, BLOCK, 1, None), Err(BenchError::Unsupported(_))));
+        assert!(matches!(check_size(100_000, BLOCK, 1, None), Err(BenchError::Unsupported(_))));
+        assert!(matches!(check_size(8 << 20, BLOCK, 1, Some(32 << 20)), Err(BenchError::Unsupported(_))));
+        assert!(matches!(check_size(8 << 20, BLOCK, 2, Some(64 << 20)), Err(BenchError::Unsupported(_))));
+        assert_eq!(check_size(8 << 20, BLOCK, 1, Some(64 << 20)), Ok(()));
+        for block in [0, 1, 4, 3 << 20] {
+            assert!(matches!(check_size(8 << 20, block, 1, None), Err(BenchError::Unsupported(_))), "{block}");
+        }
         assert!(whole(BLOCK - 1, BLOCK).is_err());
     }
 

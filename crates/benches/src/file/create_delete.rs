@@ -13,6 +13,10 @@
 //! Each operation is timed alone. Names are reused in turn; calls are made by number, relative to
 //! the open directory.
 //!
+//! With `order=batch` files are created in a directory that is empty at first, until it holds as
+//! many as `entries` says, and removed from one that holds as many at first, as in lmbench. What
+//! empties the one and fills the other again is not timed.
+//!
 //! The control on a tmpfs does the same without a disk or a journal. Members of a worker group have
 //! a directory each, or share one. The proof is the directory at the end: as many files as were
 //! created and not removed, each with the contents that were written.
@@ -34,14 +38,18 @@
 //! read back as well (see `file.create_write_read_delete`). See
 //! docs/methods/operating-system.md#metadata-operations.
 
-use super::crowd::made;
+use super::crowd::{made, name};
 use super::ring::{self, Maker};
 use super::{ENTRIES, OBJECT, WHERE, directory_of_object};
+use crate::scratch::Scratch;
+use crate::work::Done;
+use groma_harness::model::Params;
 use groma_harness::prelude::*;
 use groma_harness::sys::raw;
-use std::ffi::CStr;
-use std::os::fd::BorrowedFd;
-use std::path::Path;
+use std::ffi::{CStr, CString};
+use std::fs::File;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::path::{Path, PathBuf};
 
 pub(crate) static BENCH: Benchmark = Benchmark {
     info: Info {
@@ -59,9 +67,16 @@ pub(crate) static BENCH: Benchmark = Benchmark {
             ENTRIES.quick(&["16"]),
             WHERE,
             OBJECT,
+            Param::word(
+                "order",
+                "files made and removed in turn, or all made and then all removed",
+                &["turns", "batch"],
+            )
+            .quick(&["turns"]),
         ],
+        combination_tier,
         needs: &[Need::WorkDir],
-        lineage: &["lmbench1996:table16", "lmbench3:lat_fs", "ousterhout1990:table10"],
+        lineage: &["lmbench1996:table16", "lmbench3:lat_fs"],
         interference: Interference::Blocking,
         target_half_width: 0.05,
         ..Info::new("file.create_delete")
@@ -69,11 +84,127 @@ pub(crate) static BENCH: Benchmark = Benchmark {
     run: Run::Here(run),
 };
 
+/// Batches of more files than the paper's take seconds.
+fn combination_tier(params: &Params) -> Tier {
+    let long = params.word("order") == Some("batch") && params.int("entries").is_some_and(|n| n > 1000);
+    if long { Tier::Named } else { Tier::Quick }
+}
+
+/// The most bytes of the files of a batch together.
+const MOST_BYTES: u64 = 256 << 20;
+
 fn run(ctx: &mut Ctx) -> Outcome {
+    let (size, entries) = (ctx.int("size"), ctx.int("entries"));
+    let batch = ctx.word("order") == "batch";
+    if batch && (entries == 0 || size.saturating_mul(entries) > MOST_BYTES) {
+        return Err(BenchError::Unsupported(format!(
+            "a batch has a file or more, and {MOST_BYTES} B together, not {entries} files of {size} B"
+        )));
+    }
     let scratch = directory_of_object(ctx)?;
-    let mut content = vec![0; ctx.int("size") as usize];
+    let mut content = vec![0; size as usize];
     content.fill_with(|| ctx.rng().next_u64() as u8);
-    ring::measure(ctx, &scratch, ctx.int("entries"), &Files { content }, "create", "delete")
+    let files = Files { content };
+    if batch {
+        return measure_batches(ctx, &scratch, entries, &files);
+    }
+    ring::measure(ctx, &scratch, entries, &files, "create", "delete")
+}
+
+/// A directory of its own and the names that fill it, made and removed in their order.
+struct Batch<'f> {
+    path: PathBuf,
+    dir: File,
+    files: &'f Files,
+    names: Vec<CString>,
+    /// The names below this number were made, those below the other one removed again.
+    made: usize,
+    removed: usize,
+}
+
+impl<'f> Batch<'f> {
+    fn new(path: PathBuf, entries: u64, files: &'f Files) -> Result<Batch<'f>, BenchError> {
+        std::fs::create_dir(&path).context("making a directory")?;
+        let dir = File::open(&path).context("opening it")?;
+        let names: Result<_, _> = (0..entries).map(|n| name(n.to_string())).collect();
+        Ok(Batch { path, dir, files, names: names?, made: 0, removed: 0 })
+    }
+
+    #[inline]
+    fn make(&mut self) -> Outcome {
+        self.made += 1;
+        self.files.make(self.dir.as_fd(), &self.names[self.made - 1])
+    }
+
+    #[inline]
+    fn remove(&mut self) -> Outcome {
+        self.removed += 1;
+        self.files.remove(self.dir.as_fd(), &self.names[self.removed - 1])
+    }
+
+    /// Makes the files that are missing of a full directory.
+    fn fill(&mut self) -> Outcome {
+        (self.made..self.names.len()).try_for_each(|_| self.make())
+    }
+
+    /// Removes the files that are left, for the next batch.
+    fn empty(&mut self) -> Outcome {
+        (self.removed..self.made).try_for_each(|_| self.remove())?;
+        (self.made, self.removed) = (0, 0);
+        Ok(())
+    }
+
+    /// How many of the files that should be there hold what was written, as a share; 0 if there are
+    /// others.
+    fn share(&self) -> Result<f64, BenchError> {
+        let there = &self.names[self.removed..self.made];
+        let found = std::fs::read_dir(&self.path).context("reading the directory")?.count();
+        let is_whole = |name: &CString| self.files.is_whole(&self.path.join(name.to_string_lossy().as_ref()));
+        let whole: Result<Vec<bool>, _> = there.iter().map(is_whole).collect();
+        let whole = whole.context("looking at what was made")?.into_iter().filter(|whole| *whole).count();
+        let empty = f64::from(u8::from(found == 0));
+        Ok(if there.is_empty() || found != there.len() { empty } else { whole as f64 / there.len() as f64 })
+    }
+}
+
+fn measure_batches(ctx: &mut Ctx, scratch: &Scratch, entries: u64, files: &Files) -> Outcome {
+    let batch = |what: &str| Batch::new(scratch.path().join(format!("{what}-{}", ctx.member())), entries, files);
+    let (mut growing, mut shrinking) = (batch("growing")?, batch("shrinking")?);
+    let (made, removed) = (Done::new(), Done::new());
+    ctx.measure_variants(&mut [
+        Variant::staged("create", |iters, watch| {
+            for _ in 0..iters {
+                if growing.made == growing.names.len() {
+                    growing.empty()?;
+                }
+                watch.start();
+                growing.make()?;
+                watch.stop();
+                made.add(1);
+            }
+            Ok(())
+        }),
+        Variant::staged("delete", |iters, watch| {
+            for _ in 0..iters {
+                if shrinking.removed == shrinking.made {
+                    shrinking.empty()?;
+                    shrinking.fill()?;
+                }
+                watch.start();
+                shrinking.remove()?;
+                watch.stop();
+                removed.add(1);
+            }
+            Ok(())
+        }),
+    ])?;
+    made.prove_of(ctx, "create", "files made within the watch, per file credited");
+    removed.prove_of(ctx, "delete", "files removed within the watch, per file credited");
+    for (what, batch) in [("made", &growing), ("not yet removed", &shrinking)] {
+        let share = batch.share()?;
+        ctx.prove(&format!("files {what} that hold what was written"), "1", share, 1.0..=1.0);
+    }
+    Ok(())
 }
 
 struct Files {
@@ -100,6 +231,8 @@ impl Maker for Files {
 mod tests {
     use super::*;
     use crate::scratch::testing::Place;
+    use groma_harness::model::WorkerKind;
+    use groma_harness::testing::try_group;
     use groma_harness::testing::try_out;
 
     #[test]
@@ -109,5 +242,23 @@ mod tests {
         std::fs::create_dir(&taken).expect("a directory");
         assert!(matches!(try_out(&BENCH, &[], Some(place.path())), Err(BenchError::Failed(_))));
         std::fs::remove_dir(&taken).expect("it is empty");
+    }
+
+    #[test]
+    fn a_batch_is_made_whole_before_the_next() {
+        let place = Place::new();
+        let chosen = [("order", "batch"), ("entries", "33"), ("size", "1001")];
+        let tried = try_out(&BENCH, &chosen, Some(place.path())).expect("a batch");
+        for series in ["create", "delete"] {
+            assert!(tried.samples(series) > 33, "more than one batch of {series}");
+        }
+        assert_eq!(tried.proven("files made that hold what was written"), 1.0);
+        let shared = [&chosen[..], &[("object", "shared")]].concat();
+        let group = try_group(&BENCH, &shared, Some(place.path()), 2, WorkerKind::Processes).expect("two members");
+        assert_eq!(group.proven("files not yet removed that hold what was written"), 1.0);
+        for (entries, size) in [("0", "0"), ("1000", "1M")] {
+            let none = try_out(&BENCH, &[("order", "batch"), ("entries", entries), ("size", size)], Some(place.path()));
+            assert!(matches!(none, Err(BenchError::Unsupported(_))), "{entries} of {size}");
+        }
     }
 }

@@ -1,13 +1,14 @@
 //! Reading a cached file again, with `read`.
 //!
-//! **Measures:** How fast its bytes come to the program, by calls of 64 KiB into one buffer:
+//! **Measures:** How fast its bytes come to the program, by calls of one block (64 KiB unless the
+//! parameter says otherwise) into one buffer:
 //! - `read`: the kernel's copy out of the page cache, and nothing done with it.
 //! - `read_sum`: the same, and the program adds up the bytes.
 //! - `open_close`: the same, from the opening of the file to its closing.
 //!
 //! **Does not measure:** A disk.
 //!
-//! **Method:** An iteration is one block of 64 KiB; the blocks follow each other through the file,
+//! **Method:** An iteration is one block; the blocks follow each other through the file,
 //! again and again (for `open_close` it is the whole file). Every call has to return a whole block,
 //! and every sum has to be that of the block when it was written. So no byte is counted that was
 //! not read, and no compiler can leave one out.
@@ -28,9 +29,9 @@
 //!   leave.
 //!
 //! **Sources:** lmbench 1996 table 5 (8 MiB by 64 KiB, summed); lmbench3 `bw_file_rd`; Ousterhout
-//! 1990 table 6 (not summed). See docs/methods/operating-system.md#cached-reads.
+//! 1990 table 6 (blocks of 16 KiB, not summed). See docs/methods/operating-system.md#cached-reads.
 
-use super::cached::{BLOCK, Cached, SIZE, same, sum, whole};
+use super::cached::{Cached, SIZE, same, sum, whole};
 use super::{OBJECT, WHERE};
 use crate::work::{self, Done};
 use groma_harness::prelude::*;
@@ -44,7 +45,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         summary: "Reading a cached file again, by read()",
         about: about!("reread.rs"),
         quantity: Quantity::Bandwidth,
-        iteration: "one block of 64 KiB (open_close: the whole file)",
+        iteration: "one block (open_close: the whole file)",
         params: &[
             Param::word(
                 "mode",
@@ -54,6 +55,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
             .quick(&["read"])
             .standard(&["read_sum"]),
             SIZE,
+            Param::size("block", "bytes of one read").takes(Memory::PerMember(1)).quick(&["64K"]).full(&["16K"]),
             WHERE,
             OBJECT,
         ],
@@ -67,18 +69,20 @@ pub(crate) static BENCH: Benchmark = Benchmark {
 
 fn run(ctx: &mut Ctx) -> Outcome {
     let mode = ctx.word("mode");
-    let mut cached = Cached::new(ctx, mode == "open_close")?;
-    let mut buffer = Map::anonymous(BLOCK, Policy::Base).context("mapping the buffer")?;
-    buffer.populate();
+    let block = ctx.int("block") as usize;
+    let mut cached = Cached::of_blocks(ctx, mode == "open_close", block)?;
+    let mut map = Map::anonymous(block, Policy::Base).context("mapping the buffer")?;
+    map.populate();
+    let buffer = &mut map[..block];
     let done = Done::new();
     if mode == "open_close" {
         ctx.measure_per(cached.map.len() as f64, |iters| {
             for _ in 0..iters {
                 let file = cached.reopen()?;
                 for written in &cached.sums {
-                    whole(read(file.as_fd(), &mut buffer).context("reading the file")?, BLOCK)?;
-                    same(sum(&buffer), *written)?;
-                    done.add(BLOCK as u64);
+                    whole(read(file.as_fd(), buffer).context("reading the file")?, block)?;
+                    same(sum(buffer), *written)?;
+                    done.add(block as u64);
                 }
             }
             Ok(())
@@ -93,20 +97,20 @@ fn run(ctx: &mut Ctx) -> Outcome {
                     file.rewind().context("rewinding the file")?;
                     next = 0;
                 }
-                whole(read(file.as_fd(), &mut buffer).context("reading the file")?, BLOCK)?;
+                whole(read(file.as_fd(), buffer).context("reading the file")?, block)?;
                 if mode == "read_sum" {
-                    same(sum(&buffer), sums[next])?;
+                    same(sum(buffer), sums[next])?;
                 }
                 next += 1;
-                done.add(BLOCK as u64);
+                done.add(block as u64);
             }
             watch.stop();
             // Untimed: the last block is the right one.
-            same(sum(&buffer), sums[next.saturating_sub(1)])
+            same(sum(buffer), sums[next.saturating_sub(1)])
         });
-        ctx.measure_variants(&mut [read_block.per_iter(BLOCK as f64)])?;
+        ctx.measure_variants(&mut [read_block.per_iter(block as f64)])?;
     }
-    let credited = ctx.iterations() * if mode == "open_close" { cached.map.len() } else { BLOCK } as u64;
+    let credited = ctx.iterations() * if mode == "open_close" { cached.map.len() } else { block } as u64;
     work::once_each(ctx, "bytes read per byte credited", done.count(), credited);
     cached.prove(ctx)
 }

@@ -21,7 +21,7 @@
 //!   (docs/methods/timing.md#frequency-probe).
 //! - One task that writes to itself, reported as IPC (will-it-scale `unix1`).
 //!
-//! **Sources:** lmbench 1996 table 11; lmbench3 `lat_unix`. See
+//! **Sources:** lmbench3 `lat_unix`. See
 //! docs/methods/operating-system.md#round-trips.
 
 use super::ends::{Socket, message};
@@ -44,7 +44,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         ],
         scaling: ONE_PROCESS_EACH,
         placements: NEAR,
-        lineage: &["lmbench1996:table11", "lmbench3:lat_unix"],
+        lineage: &["lmbench3:lat_unix"],
         interference: Interference::Blocking,
         target_half_width: 0.02,
         // 2: no frequency probe runs between the trips.

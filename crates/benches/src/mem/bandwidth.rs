@@ -43,8 +43,7 @@
 //! - Huge pages by accident.
 //! - A shared cache that holds what should be memory: check where the curve is flat.
 //!
-//! **Sources:** lmbench 1996 table 2; lmbench3 `bw_mem` and `stream`; Ousterhout 1990 table 5
-//! (`bcopy`); CSE 221 "RAM bandwidth". See docs/methods/memory.md#bandwidth-kernels,
+//! **Sources:** lmbench 1996 table 2; lmbench3 `bw_mem`; CSE 221 "RAM bandwidth". See docs/methods/memory.md#bandwidth-kernels,
 //! docs/methods/memory.md#counting-bytes and docs/methods/memory.md#kernel-choice.
 
 use super::laps::{Laps, piece};
@@ -91,7 +90,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
             )
             .quick(&["best"]),
         ],
-        lineage: &["lmbench1996:table2", "lmbench3:bw_mem", "ousterhout1990:table5", "cse221:ram_bandwidth"],
+        lineage: &["lmbench1996:table2", "lmbench1996:table5", "lmbench3:bw_mem", "cse221:ram_bandwidth"],
         target_half_width: 0.02,
         version: 2,
         combination_tier,

@@ -45,7 +45,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         ],
         params: &[
             Param::word("op", "the function", &["memcpy", "memset", "bcopy"]).quick(&["memcpy"]).standard(&["memset"]),
-            Param::word("call", "bytes of one call; whole: all of the buffer", &["4K", "64", "64K", "1M", "whole"])
+            Param::size_or("call", "bytes of one call; whole: all of the buffer", &["whole"])
                 .quick(&["4K"])
                 .standard(&["64", "64K", "1M", "whole"]),
             Param::size("buffer", "working set in bytes, source and destination together")
@@ -55,7 +55,13 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         ],
         combination_tier,
         tier: Tier::Standard,
-        lineage: &["lmbench3:bw_mem", "lmbench1996:table2", "ousterhout1990:table5"],
+        lineage: &[
+            "lmbench1996:table2",
+            "lmbench1996:table3",
+            "lmbench1996:table5",
+            "lmbench3:bw_mem",
+            "ousterhout1990:table5",
+        ],
         target_half_width: 0.02,
         ..Info::new("mem.libc")
     },
@@ -69,10 +75,8 @@ const PIECE: usize = 1 << 20;
 /// Without `--full`, only `memcpy` is called with lengths other than 64 bytes, 4 KiB and the whole
 /// buffer.
 fn combination_tier(params: &Params) -> Tier {
-    match (params.word("op"), params.word("call")) {
-        (Some("memcpy"), _) | (_, Some("64" | "4K" | "whole")) => Tier::Quick,
-        _ => Tier::Full,
-    }
+    let usual = params.int("call").is_none_or(|bytes| bytes == 64 || bytes == 4 << 10);
+    if params.word("op") == Some("memcpy") || usual { Tier::Quick } else { Tier::Full }
 }
 
 fn run(ctx: &mut Ctx) -> Outcome {
@@ -88,14 +92,8 @@ fn run(ctx: &mut Ctx) -> Outcome {
     if bytes == 0 || !bytes.is_multiple_of(64) {
         return Err(BenchError::Unsupported(format!("a buffer of {size} B is not a whole number of lines")));
     }
-    let call = match ctx.word("call") {
-        "64" => 64,
-        "4K" => 4 << 10,
-        "64K" => 64 << 10,
-        "1M" => 1 << 20,
-        _ => bytes,
-    };
-    if !bytes.is_multiple_of(call) {
+    let call = ctx.size_unless_word("call").map_or(bytes, |bytes| bytes as usize);
+    if call == 0 || !bytes.is_multiple_of(call) {
         return Err(BenchError::Unsupported(format!(
             "a buffer of {bytes} B holds no whole number of calls of {call} B"
         )));

@@ -42,7 +42,6 @@ pub(crate) static BENCH: Benchmark = Benchmark {
                 .full(&["1", "8", "32", "64"]),
         ],
         group_tier: Tier::Quick,
-        lineage: &["lmbench3:par_mem"],
         target_half_width: 0.03,
         tier: Tier::Standard,
         ..Info::new("mem.random_read")

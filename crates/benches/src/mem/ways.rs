@@ -48,7 +48,6 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         )
         .quick(&["l1"])],
         scaling: Scaling::alone("it states a property of one core instead of taking samples that could overlap"),
-        lineage: &["lmbench3:cache"],
         tier: Tier::Standard,
         ..Info::new("mem.ways")
     },

@@ -38,7 +38,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         ],
         combination_tier,
         scaling: super::PROCESSES,
-        lineage: &["ousterhout1990:table4", "lmbench3:lat_select"],
+        lineage: &["lmbench3:lat_select", "ousterhout1990:table4"],
         ..Info::new("ready.select")
     },
     run: Run::Here(run),

@@ -5,6 +5,9 @@ use groma_harness::model::Family;
 use groma_harness::model::family::{Figure, Say, first, least};
 use groma_harness::prelude::*;
 use groma_harness::sys::sched;
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::unix::fs::FileExt;
 
 mod load;
 mod noise;
@@ -29,6 +32,33 @@ pub(crate) const ALL: &[&Benchmark] = &[&wakeup::BENCH, &periodic::BENCH, &noise
 pub(crate) const POLICY: Param =
     Param::word("policy", "scheduling class: the ordinary one, or real-time (SCHED_FIFO)", &["other", "fifo"])
         .quick(&["other"]);
+
+/// Which idle states the CPUs may enter while the round lasts.
+pub(crate) const CPU_DMA_LATENCY: Param = Param::word(
+    "cpu_dma_latency",
+    "idle states of the CPUs: those that the system allows, or (0) those that they leave at once",
+    &["default", "0"],
+)
+.quick(&["default"])
+.named(&["0"]);
+
+/// Asks the kernel for what [`CPU_DMA_LATENCY`] names. The request holds while the file is open, so
+/// it ends with the worker, however that ends (docs/methods/operating-system.md#sleep).
+pub(crate) fn take_cpu_dma_latency(ctx: &mut Ctx) -> Result<Option<File>, BenchError> {
+    const DEVICE: &str = "/dev/cpu_dma_latency";
+    if ctx.word(CPU_DMA_LATENCY.name) == "default" {
+        return Ok(None);
+    }
+    let refused = |e: io::Error| BenchError::Unsupported(format!("asking for shallow idle states by {DEVICE}: {e}"));
+    let mut file = File::options().read(true).write(true).open(DEVICE).map_err(refused)?;
+    file.write_all(&0i32.to_ne_bytes()).map_err(refused)?;
+    // The kernel answers with the strictest of all requests.
+    let mut limit = [0; 4];
+    file.read_exact_at(&mut limit, 0).map_err(refused)?;
+    let limit = f64::from(i32::from_ne_bytes(limit));
+    ctx.prove("microseconds that a CPU may take to leave an idle state", "0", limit, 0.0..=0.0);
+    Ok(Some(file))
+}
 
 /// Puts this task, and those it forks, into the class named by [`POLICY`], whatever its class was
 /// at start.

@@ -11,8 +11,9 @@
 //! previous due time. No period is skipped: a task held up for five periods counts all five, each
 //! as late as it was. The timer slack is 1 ns, since slack is the subject of `timer.sleep`. Each
 //! overshoot is a value of its own, so that the record shows their distribution; `max` is the latest
-//! of all rounds, and the fact
-//! periodic.worst_cpu names the CPU of the latest one.
+//! of all rounds, and the fact periodic.worst_cpu names the CPU of the latest one.
+//! `cpu_dma_latency=0`, the default of `cyclictest`, keeps the CPUs out of idle states that take
+//! time to leave.
 //!
 //! **Proofs:** No sleep ends before its time by the clock that the timers run on, and each task
 //! wakes once per period.
@@ -26,7 +27,7 @@
 //! **Sources:** rt-tests `cyclictest`. See docs/methods/operating-system.md#periodic-wake-ups.
 
 use super::per_cpu::{CPUS, Tasks};
-use super::{POLICY, take_policy};
+use super::{CPU_DMA_LATENCY, POLICY, take_cpu_dma_latency, take_policy};
 use groma_harness::prelude::*;
 use groma_harness::sys::sched::{set_timer_slack, timer_slack};
 use groma_harness::sys::sleep;
@@ -40,7 +41,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         iteration: "one period",
         timing: Timing::Stated,
         outputs: &[Output::MAIN, Output::named("max", "the latest wake-up of all rounds").max("")],
-        params: &[POLICY, CPUS],
+        params: &[POLICY, CPUS, CPU_DMA_LATENCY],
         scaling: Scaling::alone("it goes to all CPUs itself (cpus=all), and states values"),
         lineage: &["rt-tests:cyclictest"],
         interference: Interference::Blocking,
@@ -87,6 +88,7 @@ fn wake_periodically(row: &[AtomicU64], now_ns: impl Fn() -> u64, until: impl Fn
 }
 
 fn run(ctx: &mut Ctx) -> Outcome {
+    let _awake = take_cpu_dma_latency(ctx)?;
     take_policy(ctx)?;
     // Inherited by the tasks. Where the slack cannot be set, there is none.
     drop(set_timer_slack(1));

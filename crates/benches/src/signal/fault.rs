@@ -23,8 +23,7 @@
 //! - Rust's runtime has its own handler on an alternate stack, which is saved and restored.
 //! - The frame holds the vector registers and grows with them. The largest frame is a fact.
 //!
-//! **Sources:** lmbench 1996 table 8; lmbench3 `lat_sig prot` (there a page of a file, and the
-//! difference). See docs/methods/operating-system.md#refused-accesses.
+//! **Sources:** lmbench3 `lat_sig prot` (there a page of a file, and the difference). See docs/methods/operating-system.md#refused-accesses.
 
 use super::PROCESSES;
 use groma_harness::prelude::*;
@@ -51,7 +50,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
             .quick(&["thread"]),
         ],
         scaling: PROCESSES,
-        lineage: &["lmbench1996:table8", "lmbench3:lat_sig prot"],
+        lineage: &["lmbench3:lat_sig prot"],
         interference: Interference::Faults,
         target_half_width: 0.02,
         ..Info::new("signal.fault")

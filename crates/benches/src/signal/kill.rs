@@ -25,7 +25,6 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         summary: "System call: kill of oneself with signal 0, by number",
         about: about!("kill.rs"),
         iteration: "one kill",
-        lineage: &["lmbench3:lat_sig catch"],
         tier: Tier::Standard,
         ..Info::new("signal.kill")
     },

@@ -15,7 +15,8 @@
 //! - A missing file, whose error is answered faster (lmbench prints the time of failing calls).
 //! - The file system may implement the call itself; it is recorded.
 //!
-//! **Sources:** lmbench3 `lat_syscall fstat`. See docs/methods/operating-system.md#calls-by-number.
+//! **Sources:** The call of lmbench3 `lat_syscall fstat`, which goes through libc
+//! (`syscall.fstat_libc`). See docs/methods/operating-system.md#calls-by-number.
 
 use super::all_gave;
 use crate::entry;
@@ -31,7 +32,6 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         about: about!("fstat.rs"),
         iteration: "one fstat",
         needs: &[Need::WorkDir],
-        lineage: &["lmbench3:lat_syscall fstat"],
         ..Info::new("syscall.fstat")
     },
     run: Run::Here(run),

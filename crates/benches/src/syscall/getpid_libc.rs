@@ -10,7 +10,7 @@
 //! **Pitfalls:** Libraries that answer from memory, as HP-UX did in 1990 and glibc before 2.25.
 //! There the proof breaks, and the metric is `failed` instead of a fast system call.
 //!
-//! **Sources:** Ousterhout 1990 table 2; CSE 221 "system call". See
+//! **Sources:** Ousterhout 1990 table 2. See
 //! docs/methods/operating-system.md#calls-by-number.
 
 use crate::entry;
@@ -23,7 +23,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         summary: "Null system call through libc: getpid()",
         about: about!("getpid_libc.rs"),
         iteration: "one getpid",
-        lineage: &["ousterhout1990:table2", "cse221:system_call"],
+        lineage: &["ousterhout1990:table2"],
         tier: Tier::Standard,
         ..Info::new("syscall.getpid_libc")
     },

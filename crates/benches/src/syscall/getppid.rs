@@ -16,8 +16,8 @@
 //!   where this gave 115 ns in the same minute (2-vCPU KVM guest, AMD EPYC (Zen 4), Linux 6.18).
 //! - Seccomp filters, audit rules and tracers change the path of a call.
 //!
-//! **Sources:** lmbench 1996 table 7 (there `write` to /dev/null); lmbench3 `lat_syscall null`;
-//! Ousterhout 1990 table 2 (`getpid`); CSE 221 "system call". See
+//! **Sources:** perf bench `syscall basic`. lmbench3 `lat_syscall null` and Ousterhout 1990 table 2
+//! call through libc (`syscall.getppid_libc`, `syscall.getpid_libc`). See
 //! docs/methods/operating-system.md#calls-by-number and
 //! docs/methods/operating-system.md#kernel-entry.
 
@@ -31,13 +31,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         summary: "Null system call: getppid, by number",
         about: about!("getppid.rs"),
         iteration: "one getppid",
-        lineage: &[
-            "lmbench1996:table7",
-            "lmbench3:lat_syscall null",
-            "ousterhout1990:table2",
-            "cse221:system_call",
-            "perf_bench:syscall basic",
-        ],
+        lineage: &["perf_bench:syscall basic"],
         ..Info::new("syscall.getppid")
     },
     run: Run::Here(run),

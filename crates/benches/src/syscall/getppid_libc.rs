@@ -13,8 +13,7 @@
 //! **Pitfalls:** Tools that time the wrapper and call it the system call; C libraries that answered
 //! `getpid` from memory.
 //!
-//! **Sources:** lmbench3 `lat_syscall null` and CSE 221 "system call", which both time the wrapper.
-//! See docs/methods/operating-system.md#calls-by-number.
+//! **Sources:** lmbench3 `lat_syscall null`, which times the wrapper. See docs/methods/operating-system.md#calls-by-number.
 
 use crate::entry;
 use crate::work::Done;
@@ -26,7 +25,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         summary: "Null system call through libc: getppid()",
         about: about!("getppid_libc.rs"),
         iteration: "one getppid",
-        lineage: &["lmbench3:lat_syscall null", "cse221:system_call"],
+        lineage: &["lmbench3:lat_syscall null"],
         tier: Tier::Standard,
         ..Info::new("syscall.getppid_libc")
     },

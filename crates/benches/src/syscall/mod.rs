@@ -19,6 +19,7 @@ mod open_close;
 mod read;
 mod stat;
 mod write;
+mod write_libc;
 
 /// What the family says about itself.
 pub(crate) static ABOUT: Family = Family {
@@ -41,6 +42,7 @@ pub(crate) const ALL: &[&Benchmark] = &[
     &getpid_libc::BENCH,
     &read::BENCH,
     &write::BENCH,
+    &write_libc::BENCH,
     &lseek::BENCH,
     &dup_close::BENCH,
     &fstat::BENCH,

@@ -17,7 +17,7 @@
 //! - A default file whose path depth depends on the installation.
 //! - The file system may implement the call itself; it is recorded.
 //!
-//! **Sources:** lmbench3 `lat_syscall stat`. The depths are those of Ousterhout 1990 table 9. See
+//! **Sources:** lmbench3 `lat_syscall stat`; CSE 221 "system call" (both through libc). The depths are those of Ousterhout 1990 table 9. See
 //! docs/methods/operating-system.md#calls-by-number.
 
 use super::{DEPTH, all_gave};
@@ -34,7 +34,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         iteration: "one stat",
         params: &[DEPTH],
         needs: &[Need::WorkDir],
-        lineage: &["lmbench3:lat_syscall stat"],
+        lineage: &["lmbench3:lat_syscall stat", "cse221:system_call"],
         ..Info::new("syscall.stat")
     },
     run: Run::Here(run),

@@ -1,7 +1,7 @@
 //! The shortest `write`: one byte to /dev/null, by number.
 //!
 //! **Measures:** The entry into the kernel, the way from descriptor to file through the VFS, and a
-//! driver that does nothing. The paper of 1996 calls this the null system call.
+//! driver that does nothing.
 //!
 //! **Does not measure:** Copying data: /dev/null does not look at the byte.
 //!
@@ -14,8 +14,8 @@
 //!   its open).
 //! - libc's wrapper, which adds half as much again on some machines.
 //!
-//! **Sources:** lmbench 1996 table 7; lmbench3 `lat_syscall write`. See
-//! docs/methods/operating-system.md#calls-by-number.
+//! **Sources:** The call of lmbench 1996 table 7 and lmbench3 `lat_syscall write`, which go through
+//! libc (`syscall.write_libc`). See docs/methods/operating-system.md#calls-by-number.
 
 use super::{all_gave, counted_calls};
 use crate::entry;
@@ -31,7 +31,6 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         about: about!("write.rs"),
         needs: &[Need::File("/dev/null")],
         iteration: "one write of one byte",
-        lineage: &["lmbench1996:table7", "lmbench3:lat_syscall write"],
         ..Info::new("syscall.write")
     },
     run: Run::Here(run),

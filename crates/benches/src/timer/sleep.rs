@@ -12,7 +12,12 @@
 //! default: it explains most of the overshoot of an ordinary task. The value in force is a fact.
 //! Signal timers, timerfd and the timers of real-time tasks ignore it; `select`, `ppoll` and
 //! `epoll_pwait2` use a thousandth of their time-out where that is more. `ppoll` stands for `poll`
-//! as well, which counts in milliseconds and takes the same path through the kernel.
+//! as well, which counts in milliseconds and takes the same path through the kernel. `usleep` is
+//! libc's function of that name, which calls `clock_nanosleep`.
+//!
+//! `cpu_dma_latency=0` asks the kernel, for as long as the round lasts, for idle states that a CPU
+//! leaves at once, as `cyclictest` does unless told otherwise; what is left is the timer and the
+//! scheduler.
 //!
 //! **Proofs:** No sleep ends before its time by the clock that the timers run on, and the timer
 //! ended it: each call's answer is checked (a time-out, one expiry, the right signal). A sleep cut
@@ -58,13 +63,15 @@ pub(crate) static BENCH: Benchmark = Benchmark {
                     "itimer",
                     "posix_timer",
                     "futex",
+                    "usleep",
                 ],
             )
             .quick(&["nanosleep"])
             .standard(&["clock_nanosleep_abs"]),
-            Param::word("length", "the time asked for", &["1us", "10us", "100us", "1ms", "10ms"])
+            Param::time("length", "the time asked for, in whole microseconds")
                 .quick(&["100us"])
-                .standard(&["1ms"]),
+                .standard(&["1ms"])
+                .full(&["1us", "10us", "10ms"]),
             Param::word(
                 "slack",
                 "timer slack: the task's default (the fact timer.slack_ns says how much), or 1 ns",
@@ -73,6 +80,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
             .quick(&["default"])
             .standard(&["1ns"]),
             sched::POLICY,
+            sched::CPU_DMA_LATENCY,
         ],
         combination_tier,
         scaling: Scaling::alone("it states values instead of taking samples"),
@@ -86,8 +94,8 @@ pub(crate) static BENCH: Benchmark = Benchmark {
 
 /// Without `--full`: lmbench's sleep with the default slack and with 1 ns, and that of cyclictest.
 fn combination_tier(params: &Params) -> Tier {
-    match (params.word("interface"), params.word("length"), params.word("slack")) {
-        (Some("nanosleep"), Some("100us"), _) | (Some("clock_nanosleep_abs"), Some("1ms"), Some("default")) => {
+    match (params.word("interface"), params.int("length"), params.word("slack")) {
+        (Some("nanosleep"), Some(100_000), _) | (Some("clock_nanosleep_abs"), Some(1_000_000), Some("default")) => {
             Tier::Quick
         }
         _ => Tier::Full,
@@ -111,18 +119,24 @@ fn way(word: &str) -> Way {
         "itimer" => Way::Itimer,
         "posix_timer" => Way::PosixTimer,
         "futex" => Way::Futex,
+        "usleep" => Way::Usleep,
         _ => Way::Nanosleep,
     }
 }
 
-fn nanoseconds(length: &str) -> u64 {
-    match length {
-        "1us" => 1_000,
-        "10us" => 10_000,
-        "1ms" => 1_000_000,
-        "10ms" => 10_000_000,
-        _ => 100_000,
+/// The unit of the coarsest interface, in nanoseconds.
+const UNIT_NS: u64 = 1_000;
+/// The longest sleep, in nanoseconds: `usleep` takes microseconds in 32 bits.
+const LONGEST_NS: u64 = 3_600_000_000_000;
+
+/// Refuses lengths that some interface would round or cut.
+fn check_length(ns: u64) -> Outcome {
+    if ns == 0 || ns > LONGEST_NS || !ns.is_multiple_of(UNIT_NS) {
+        return Err(BenchError::Unsupported(format!(
+            "sleeps are of 1 us to 1 h, in whole microseconds, and {ns} ns are not"
+        )));
     }
+    Ok(())
 }
 
 /// What a call may take besides the sleep itself, in nanoseconds: two readings of a clock, and
@@ -164,6 +178,9 @@ fn run(ctx: &mut Ctx) -> Outcome {
             "the timers of a real-time task have no slack: see slack=default".to_owned(),
         ));
     }
+    let length = ctx.int("length");
+    check_length(length)?;
+    let _awake = sched::take_cpu_dma_latency(ctx)?;
     sched::take_policy(ctx)?;
     let set = set_timer_slack(slack);
     if slack > 0 {
@@ -172,7 +189,6 @@ fn run(ctx: &mut Ctx) -> Outcome {
     if let Ok(ns) = timer_slack() {
         ctx.fact("timer.slack_ns", ns);
     }
-    let length = nanoseconds(ctx.word("length"));
     let sleeper = Sleeper::new(way(ctx.word("interface")), length).context("preparing to sleep")?;
     for _ in 0..WARM {
         overshoot(&sleeper, length)?;
@@ -272,17 +288,24 @@ mod tests {
     }
 
     #[test]
-    fn every_word_has_its_way_and_its_length() {
-        let words = |i: usize| match BENCH.info.params[i].kind {
-            ParamKind::Word(words) => words,
-            _ => panic!("a word"),
-        };
-        let mut ways: Vec<Way> = words(0).iter().map(|w| way(w)).collect();
+    fn every_word_has_its_way() {
+        let ParamKind::Word(words) = BENCH.info.params[0].kind else { panic!("a word") };
+        let mut ways: Vec<Way> = words.iter().map(|w| way(w)).collect();
         ways.dedup();
-        assert_eq!(ways.len(), words(0).len());
-        for (i, length) in words(1).iter().enumerate() {
-            assert_eq!(nanoseconds(length), 1000 * 10u64.pow(i as u32));
+        assert_eq!(ways.len(), words.len());
+    }
+
+    #[test]
+    fn lengths_are_free_but_whole_microseconds() {
+        for ns in [1_000, 7_000, 123_456_000, LONGEST_NS] {
+            assert_eq!(check_length(ns), Ok(()), "{ns}");
         }
+        for ns in [0, 999, 1_001, LONGEST_NS + UNIT_NS] {
+            assert!(matches!(check_length(ns), Err(BenchError::Unsupported(_))), "{ns}");
+        }
+        // A sleep that was cut to the digits of a unit would be short, and end early.
+        let tried = try_out(&BENCH, &[("length", "1234us"), ("interface", "usleep")], None).expect("usleep");
+        assert!(looks_right(&tried));
     }
 
     /// A lateness that includes the length, or that leaves most of the waiting out, is refused.

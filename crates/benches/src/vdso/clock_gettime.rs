@@ -18,8 +18,7 @@
 //!   unseen. That is `unsupported`, not a slow result.
 //! - Sandboxes without a vDSO, likewise.
 //!
-//! **Sources:** CSE 221 "measurement overhead" (reading the time). lmbench and the others have
-//! nothing like it. See docs/methods/operating-system.md#vdso.
+//! **Sources:** The predecessors have nothing like it. See docs/methods/operating-system.md#vdso.
 
 use super::answered;
 use crate::entry;
@@ -50,7 +49,6 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         )
         .quick(&["monotonic"])
         .standard(&["monotonic_coarse", "process_cputime"])],
-        lineage: &["cse221:measurement_overhead"],
         ..Info::new("vdso.clock_gettime")
     },
     run: Run::Here(run),

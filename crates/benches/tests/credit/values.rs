@@ -16,6 +16,8 @@ const LONG: &[(&str, &str)] = &[("mix.andrew", "tree")];
 const SHORT: &[(&str, &[&str])] = &[("mem.hammer_run", &["pages=64", "loops=33"])];
 /// Sizes in bytes up to this are small, and counts up to [`FEW`].
 const SMALL: u64 = 64 << 10;
+/// Times in nanoseconds up to this are short.
+const BRIEF: u64 = 1_000_000;
 /// Counts up to this are small.
 const FEW: u64 = 100;
 
@@ -53,13 +55,21 @@ fn values(param: &Param) -> Vec<&'static str> {
         ParamKind::Word(words) => words.to_vec(),
         ParamKind::Text => Vec::new(),
         kind => {
-            let most = if kind.is_size() { SMALL } else { FEW };
+            let most = match kind {
+                ParamKind::Time => BRIEF,
+                kind if kind.is_size() => SMALL,
+                _ => FEW,
+            };
             let mut values = param.values(Tier::Full);
             values.retain(|text| matches!(param.parse(text), Ok(Value::Int(n)) if n <= most));
-            match values[..] {
+            let mut values = match values[..] {
                 [least, .., greatest] => vec![least, greatest],
                 _ => values,
+            };
+            if let ParamKind::SizeOr(words) = kind {
+                values.extend(words);
             }
+            values
         }
     };
     values.retain(|text| Some(*text) != param.usual());

@@ -16,7 +16,7 @@ use groma_harness::sys::facts::{Room, memory_headroom};
 use groma_harness::sys::mempolicy;
 use groma_harness::sys::topology::{Topology, format_cpus, parse_cpus};
 use groma_report::units::{Scale, value};
-use groma_runner::{Planned, RunRequest, plan};
+use groma_runner::{Planned, RunRequest, Setting, plan};
 use std::time::Instant;
 
 const BENCH: &str = "mem.hammer_run";
@@ -70,7 +70,7 @@ pub(crate) fn hammer(program: &Program, args: &HammerArgs) -> Result<u8> {
     let mut points: Vec<Planned> = Vec::new();
     let benches = program.select(&[BENCH.to_owned()], Tier::Full)?;
     for n in &writers {
-        let one = |name: &str, value: String| (name.to_owned(), vec![value]);
+        let one = |name: &str, value: String| Setting { of: None, name: name.to_owned(), values: vec![value] };
         run.params = vec![
             one("variant", args.variant.clone()),
             one("writers", n.to_string()),

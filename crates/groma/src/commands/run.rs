@@ -87,6 +87,7 @@ fn request(args: &RunArgs) -> RunRequest {
         remote: args.host.map(|address| Remote { address, token: args.token.clone() }),
         budget: args.budget,
         rounds: args.rounds,
+        round_length: args.round_length,
         deadline: args.deadline,
         seed: args.seed,
         require: args.require.map(Into::into),

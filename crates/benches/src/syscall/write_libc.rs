@@ -1,0 +1,83 @@
+//! The shortest `write` as a C program makes it: to /dev/null, through libc's wrapper.
+//!
+//! **Measures:** `syscall.write` and the wrapper around it: what the paper of 1996 calls the null
+//! system call. glibc's
+//! `write` also looks whether the process has threads, since it is a point where a thread can be
+//! cancelled.
+//!
+//! **Does not measure:** Copying data: /dev/null does not look at the bytes.
+//!
+//! **Method:** As `syscall.write`, through one wrapper and nothing else. The paper of 1996 writes a
+//! word (`bytes=4`), lmbench 3 one byte. The proofs are the kernel's own count of writes, one per
+//! iteration, and the same loop in a child cut off from the kernel.
+//!
+//! **Pitfalls:** A file that failed to open, whose error is answered faster (lmbench does not check
+//! its open).
+//!
+//! **Sources:** lmbench 1996 table 7; lmbench3 `lat_syscall write`. See
+//! docs/methods/operating-system.md#calls-by-number.
+
+use super::{all_gave, counted_calls};
+use crate::entry;
+use crate::work::Done;
+use groma_harness::prelude::*;
+use groma_harness::sys::counters::io_calls;
+use groma_harness::sys::libc_calls;
+use std::os::fd::AsFd;
+
+pub(crate) static BENCH: Benchmark = Benchmark {
+    info: Info {
+        summary: "write of a byte or a word to /dev/null through libc",
+        about: about!("write_libc.rs"),
+        needs: &[Need::File("/dev/null")],
+        iteration: "one write",
+        params: &[Param::count("bytes", "bytes of a write, up to 4096").quick(&["1"]).full(&["4"])],
+        lineage: &["lmbench1996:table7", "lmbench3:lat_syscall write"],
+        tier: Tier::Standard,
+        ..Info::new("syscall.write_libc")
+    },
+    run: Run::Here(run),
+};
+
+/// What is written, or the beginning of it.
+static BYTES: [u8; 4096] = [0; 4096];
+
+fn run(ctx: &mut Ctx) -> Outcome {
+    let wanted = ctx.int("bytes");
+    let Some(bytes) = BYTES.get(..wanted as usize).filter(|bytes| !bytes.is_empty()) else {
+        return Err(BenchError::Unsupported(format!("a write is of 1 to {} bytes, not of {wanted}", BYTES.len())));
+    };
+    let wanted = wanted as isize;
+    let null = std::fs::File::options().write(true).open("/dev/null").context("opening /dev/null")?;
+    let fd = null.as_fd();
+    let before = io_calls();
+    let done = Done::new();
+    let mut body = |iters| {
+        let (mut least, mut right) = (wanted, 0);
+        for _ in 0..iters {
+            let answer = libc_calls::write(fd, bytes);
+            least = answer.min(least);
+            right += u64::from(answer == wanted);
+        }
+        done.add(right);
+        all_gave(wanted, least, "writing to /dev/null")
+    };
+    ctx.measure(&mut body)?;
+    done.prove(ctx, "writes that took all bytes, per write credited");
+    counted_calls(ctx, before.map(|c| c.1), io_calls().map(|c| c.1));
+    entry::asks_the_kernel(ctx, body);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use groma_harness::testing::try_out;
+
+    #[test]
+    fn nothing_and_too_much_are_refused() {
+        for bytes in ["0", "4097"] {
+            assert!(matches!(try_out(&BENCH, &[("bytes", bytes)], None), Err(BenchError::Unsupported(_))), "{bytes}");
+        }
+    }
+}

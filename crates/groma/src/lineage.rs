@@ -1,0 +1,344 @@
+//! Which command repeats which row of the suites and papers that came before.
+//!
+//! Five documents: the lmbench paper of 1996 with its tables and figures, lmbench 3 with its
+//! programs (2004), Ousterhout's paper of 1990, Closson's Silly Little Benchmark, and the report of
+//! two students of CSE 221 (2014). A repeat times the same operation with the same parameters; what
+//! is different all the same is said. `docs/lineage.md` is this list; `crates/groma/tests/lineage.rs`
+//! runs its commands and holds it against what the benchmarks claim.
+
+use groma_harness::model::Repeat;
+
+/// The five documents, by the name that stands before the colon.
+pub const DOCUMENTS: [(&str, &str); 5] = [
+    ("lmbench1996", "McVoy and Staelin, \"lmbench: Portable Tools for Performance Analysis\", USENIX 1996"),
+    ("lmbench3", "lmbench 3 (2004), its programs"),
+    ("ousterhout1990", "Ousterhout, \"Why Aren't Operating Systems Getting Faster As Fast as Hardware?\", USENIX 1990"),
+    ("cse221", "Kalyanaraman and Ganapathy, \"Systems Measurement\", report in CSE 221, 2014"),
+    ("slb", "Closson's Silly Little Benchmark"),
+];
+
+const TWICE: &str = "a copied byte counts twice, as read and as written; there once";
+const LOADS: &str = "loads alone, nothing is added up";
+const PINNED: &str = "both sides are pinned to one CPU";
+const NET: &str = "`ctx.switch.net` is the table's number, without the pipe and the sum; the main value has both";
+const NO_LIBRARY: &str = "no RPC library, and nothing is registered with a port mapper";
+const CALLS_ALONE: &str = "by number, without libc";
+const ORDER: &str = "lines in random order instead of a fixed stride, which the prefetchers of today foresee";
+const NANOSECONDS_EACH: &str = "`.throughput` and `.parallelism` besides";
+
+/// The rows of one document: source, column, timed, command, published, differs.
+macro_rules! rows {
+    ($($source:literal, $column:literal, $timed:literal, $command:literal, $published:literal, $differs:expr;)*) => {
+        &[$(Repeat {
+            source: $source,
+            column: $column,
+            timed: $timed,
+            command: concat!("groma ", $command),
+            published: $published,
+            differs: $differs,
+        }),*]
+    };
+}
+
+/// All rows, document by document, in the order of their tables.
+pub const REPEATS: &[Repeat] = rows! {
+    "lmbench1996:table2", "bcopy unrolled", "8 MB copied to 8 MB, word by word",
+        "run mem.bandwidth --param op=copy --param size=16M --param kernel=portable", "42 MB/s (Linux/i686)", TWICE;
+    "lmbench1996:table2", "bcopy libc", "8 MB copied to 8 MB by libc's bcopy",
+        "run mem.libc --param op=bcopy --param call=whole --param buffer=16M", "56 MB/s (Linux/i686)", TWICE;
+    "lmbench1996:table2", "read", "8 MB read and added up, word by word",
+        "run mem.bandwidth --param op=read --param size=8M --param kernel=portable", "208 MB/s (Linux/i686)", LOADS;
+    "lmbench1996:table2", "write", "8 MB written, word by word",
+        "run mem.bandwidth --param op=write --param size=8M --param kernel=portable", "56 MB/s (Linux/i686)", "";
+    "lmbench1996:table3", "bcopy libc", "as in table 2",
+        "run mem.libc --param op=bcopy --param call=whole --param buffer=16M", "56 MB/s (Linux/i686)", TWICE;
+    "lmbench1996:table3", "pipe", "50 MB through a pipe in writes of 64 KB",
+        "run ipc.pipe_bandwidth --param size=64K --placement same-cpu", "89 MB/s (Linux/i686)",
+        "both sides touch every byte and are pinned to one CPU";
+    "lmbench1996:table3", "TCP", "TCP over the loopback in writes of 1 MB, socket buffers of 1 MB",
+        "run net.tcp_bandwidth --param size=1M --param buffers=4M --placement same-cpu", "18 MB/s (Linux/i686)",
+        "socket buffers of 4 MB; both sides touch every byte";
+    "lmbench1996:table4", "", "TCP between two machines in writes of 1 MB",
+        "run net.tcp_bandwidth --param size=1M --param buffers=4M --host ADDRESS", "9.5 MB/s (Sun Ultra1, 100baseT)",
+        "socket buffers of 4 MB; both sides touch every byte";
+    "lmbench1996:table5", "bcopy libc", "as in table 2",
+        "run mem.libc --param op=bcopy --param call=whole --param buffer=16M", "56 MB/s (Linux/i686)", TWICE;
+    "lmbench1996:table5", "file read", "8 MB of a cached file read in blocks of 64 KB and added up",
+        "run file.reread --param mode=read_sum --param size=8M --param block=64K", "40 MB/s (Linux/i686)", "";
+    "lmbench1996:table5", "memory read", "as in table 2",
+        "run mem.bandwidth --param op=read --param size=8M --param kernel=portable", "208 MB/s (Linux/i686)", LOADS;
+    "lmbench1996:table5", "file mmap", "8 MB of a cached file added up in a mapping",
+        "run file.mmap_reread --param mode=mapped --param size=8M", "36 MB/s (Linux/i686)", "";
+    "lmbench1996:table6", "clock", "period of the processor's clock",
+        "run cpu.frequency --param class=integer", "5 ns (Linux/i686)", "the rate instead of the period";
+    "lmbench1996:table6", "latencies and sizes", "a chain of dependent loads through up to 8 MB, and the levels in it",
+        "run mem.latency --param chain=amortised --param size=4K,8K,16K,32K,64K,128K,256K,512K,1M,2M,4M,8M",
+        "L1 8 KB 10 ns, L2 256 KB 30 ns, memory 179 ns (Linux/i686)",
+        "lines in random order; a load's whole time, where the paper counts what is beyond the instruction";
+    "lmbench1996:table7", "", "write of a word to /dev/null",
+        "run syscall.write_libc --param bytes=4", "3 us (Linux/i686)", "";
+    "lmbench1996:table8", "sigaction", "installing a signal handler",
+        "run signal.install", "4 us (Linux/i686)", CALLS_ALONE;
+    "lmbench1996:table8", "sig handler", "sending oneself a signal and catching it",
+        "run signal.catch", "22 us (Linux/i686)", "`tgkill` by number; `.net` is without the call";
+    "lmbench1996:table9", "fork & exit", "fork, exit of the child, wait",
+        "run proc.fork_exit --param resident=0", "0.4 ms (Linux/i686)", "the child leaves by `_exit`";
+    "lmbench1996:table9", "fork, exec & exit", "fork, execve of a small dynamic program that writes a line, wait",
+        "run proc.exec --param target=dynamic --param by=fork", "5 ms (Linux/i686)", "it writes a byte";
+    "lmbench1996:table9", "fork, exec sh -c & exit", "fork, /bin/sh -c with that program, wait",
+        "run proc.shell --param command=target --param by=fork", "14 ms (Linux/i686)", "it writes a byte";
+    "lmbench1996:table10", "2 processes, 0 KB", "a token through a ring of 2 processes and pipes",
+        "run ctx.switch --param tasks=2 --param working_set=0 --param kind=process --param access=read",
+        "6 us (Linux/i686)", NET;
+    "lmbench1996:table10", "2 processes, 32 KB", "the same, each process adds up 32 KB of its own",
+        "run ctx.switch --param tasks=2 --param working_set=32K --param kind=process --param access=read",
+        "18 us (Linux/i686)", NET;
+    "lmbench1996:table10", "8 processes, 0 KB", "the same with 8 processes and no data",
+        "run ctx.switch --param tasks=8 --param working_set=0 --param kind=process --param access=read",
+        "7 us (Linux/i686)", NET;
+    "lmbench1996:table10", "8 processes, 32 KB", "the same with 8 processes and 32 KB",
+        "run ctx.switch --param tasks=8 --param working_set=32K --param kind=process --param access=read",
+        "101 us (Linux/i686)", NET;
+    "lmbench1996:table11", "", "a word to another process and back over two pipes",
+        "run ipc.pipe_rtt --param size=4 --placement same-cpu", "26 us (Linux/i686)", PINNED;
+    "lmbench1996:table12", "TCP", "a word to another process and back over TCP on the loopback",
+        "run net.tcp_rtt --param size=4 --param nodelay=off --placement same-cpu", "216 us (Linux/i686)", PINNED;
+    "lmbench1996:table12", "RPC/TCP", "a remote procedure call with a word over TCP",
+        "run rpc.null --param transport=tcp --placement same-cpu", "346 us (Linux/i686)", NO_LIBRARY;
+    "lmbench1996:table13", "UDP", "a word to another process and back over UDP on the loopback",
+        "run net.udp_rtt --param size=4 --placement same-cpu", "93 us (Linux/i686)", PINNED;
+    "lmbench1996:table13", "RPC/UDP", "a remote procedure call with a word over UDP",
+        "run rpc.null --param transport=udp --placement same-cpu", "180 us (Linux/i686)", NO_LIBRARY;
+    "lmbench1996:table14", "TCP", "a word to another machine and back over TCP",
+        "run net.tcp_rtt --param size=4 --param nodelay=off --host ADDRESS", "280 us (Sun Ultra1, 100baseT)", "";
+    "lmbench1996:table14", "UDP", "a word to another machine and back over UDP",
+        "run net.udp_rtt --param size=4 --host ADDRESS", "308 us (Sun Ultra1, 100baseT)", "";
+    "lmbench1996:table15", "", "connecting over TCP on the loopback, the fastest of 20",
+        "run net.tcp_connect --placement same-cpu", "263 us (Linux/i686)", "the median";
+    "lmbench1996:table16", "create", "creating 1000 empty files in one directory",
+        "run file.create_delete --param size=0 --param entries=1000 --param order=batch",
+        "751 us (Linux/i686, ext2)", "the median of the files; there the mean";
+    "lmbench1996:table16", "delete", "removing them: `file.create_delete.delete`",
+        "run file.create_delete --param size=0 --param entries=1000 --param order=batch",
+        "45 us (Linux/i686, ext2)", "the median of the files; there the mean";
+    "lmbench1996:table17", "", "reading 512 bytes after the last 512 from a raw disk",
+        "run disk.overhead --param block=512 --param order=next", "920 us (SGI Challenge)",
+        "a file of the work directory; `--param on=/dev/sdb` names a disk";
+    "lmbench1996:figure1", "", "a chain of dependent loads through 512 B to 8 MB, with strides of 8 to 8192 bytes",
+        "run mem.latency --param chain=amortised,included --param size=1K,2K,4K,8K,16K,32K,64K,128K,256K,512K,1M,2M,4M,8M",
+        "11 ns at 512 B (DEC Alpha)", ORDER;
+    "lmbench1996:figure2", "", "context switches of 2 to 20 processes with 0 to 64 KB each",
+        "run ctx.switch --param tasks=2,4,8,16,20 --param working_set=0,4K,16K,32K,64K --param kind=process --param access=read",
+        "6 us with 2 and 0 KB (Linux i686)", NET;
+
+    "lmbench3:bw_file_rd", "io_only", "a cached file read in blocks of 64 KB and added up",
+        "run file.reread --param mode=read_sum --param size=8M --param block=64K", "", "";
+    "lmbench3:bw_file_rd", "open2close", "the same, with open and close",
+        "run file.reread --param mode=open_close --param size=8M --param block=64K", "", "";
+    "lmbench3:bw_mem", "frd", "every word of a buffer read and added up",
+        "run mem.bandwidth --param op=read --param size=8M --param kernel=portable", "",
+        "loads alone; `rd`, `wr`, `rdwr` and `cp` credit words that they never touch and have no repeat";
+    "lmbench3:bw_mem", "fwr", "every word of a buffer written",
+        "run mem.bandwidth --param op=write --param size=8M --param kernel=portable", "", "";
+    "lmbench3:bw_mem", "fcp", "every word of a buffer copied to another",
+        "run mem.bandwidth --param op=copy --param size=16M --param kernel=portable", "", TWICE;
+    "lmbench3:bw_mem", "bzero", "a buffer zeroed by libc",
+        "run mem.libc --param op=memset --param call=whole --param buffer=8M", "", "memset to a value other than 0";
+    "lmbench3:bw_mem", "bcopy", "a buffer copied by libc",
+        "run mem.libc --param op=bcopy --param call=whole --param buffer=16M", "", TWICE;
+    "lmbench3:bw_mmap_rd", "mmap_only", "a cached file added up in a mapping",
+        "run file.mmap_reread --param mode=mapped --param size=8M", "", "";
+    "lmbench3:bw_mmap_rd", "open2close", "the same, with open, mmap, munmap and close",
+        "run file.mmap_reread --param mode=open_close --param size=8M", "", "";
+    "lmbench3:bw_pipe", "", "10 MB through a pipe in writes of 64 KB",
+        "run ipc.pipe_bandwidth --param size=64K", "", "both sides touch every byte";
+    "lmbench3:bw_tcp", "", "TCP in writes of 64 KB, socket buffers of 1 MB",
+        "run net.tcp_bandwidth --param size=64K --param buffers=4M", "",
+        "socket buffers of 4 MB; both sides touch every byte";
+    "lmbench3:bw_udp", "", "datagrams as fast as they can be sent (never worked)",
+        "run net.udp_bandwidth --param size=1472", "", "lost datagrams are counted";
+    "lmbench3:bw_unix", "", "10 MB through a pair of Unix sockets in writes of 64 KB",
+        "run ipc.unix_bandwidth --param size=64K --param kind=stream", "", "both sides touch every byte";
+    "lmbench3:cache", "", "sizes and latencies of the caches",
+        "run mem.latency --param chain=amortised --param size=4K,16K,32K,48K,64K,256K,512K,1M,2M,4M,16M,64M", "", ORDER;
+    "lmbench3:disk", "bandwidth by zone", "1 MB read at places all over a disk",
+        "run disk.read --param position=0,10,20,30,40,50,60,70,80,90,100", "",
+        "a file of the work directory, past the page cache; `--param on=/dev/sdb` names a disk";
+    "lmbench3:disk", "seek", "a read at growing distances from the last",
+        "run disk.seek --param distance=0,1,2,5,10,20,50,75,95", "",
+        "4 KiB past the page cache instead of 512 B through it; the same for the disk";
+    "lmbench3:disk", "size", "the size of a disk", "run disk.size", "", "asked of the system";
+    "lmbench3:enough", "", "the shortest interval that the clock can time",
+        "run clock.step", "", "the step of the clock, from which the interval follows (`groma run` does it itself)";
+    "lmbench3:lat_cmd", "", "fork, execvp of a command, wait",
+        "run mix.command --param command=true", "", "a shell starts the command";
+    "lmbench3:lat_connect", "", "socket, connect and close over TCP",
+        "run net.tcp_connect", "", "connections end by a reset, so none stays in TIME_WAIT";
+    "lmbench3:lat_ctx", "", "a token through a ring of 2 to 96 processes and pipes, with 0 to 64 KB each",
+        "run ctx.switch --param tasks=2,4,8,16,24,32,64,96 --param working_set=0,4K,8K,16K,32K,64K --param kind=process --param access=read",
+        "", NET;
+    "lmbench3:lat_dram_page", "", "two loads from different rows of a DRAM bank, and from one",
+        "run mem.dram_page", "", "";
+    "lmbench3:lat_fcntl", "", "locks on two files handed over between two processes",
+        "run ipc.lock_rtt --param kind=record", "",
+        "three files, since with two a side may take its own lock again; a whole round trip, not half of one";
+    "lmbench3:lat_fifo", "", "a byte to another process and back over two FIFOs",
+        "run ipc.fifo_rtt --param size=1", "", "";
+    "lmbench3:lat_fs", "", "creating files of 0, 1, 4 and 10 KB, 100 in a directory, and removing them",
+        "run file.create_delete --param size=0,1K,4K,10K --param entries=100 --param order=batch", "",
+        "one directory, and as many files whatever the machine";
+    "lmbench3:lat_http", "", "connect, GET, response, close, for each of some files",
+        "run http.get --param connection=close --param from=file --param size=1K,10K,100K", "",
+        "HTTP/1.1, with its status and length checked";
+    "lmbench3:lat_mem_rd", "", "a chain of dependent loads through a growing buffer",
+        "run mem.latency --param chain=amortised,included --param size=4K,16K,32K,64K,256K,512K,1M,2M,4M,8M,16M,32M,64M", "",
+        ORDER;
+    "lmbench3:lat_mmap", "", "mmap of a file, a byte touched every 16 KB in its first tenth, munmap",
+        "run vm.map --param size=1M --param backing=file --param touch=none,all", "",
+        "no page is touched, or each; never written to a file of the user's";
+    "lmbench3:lat_ops", "", "latency of integer and floating-point operations",
+        "run cpu.operation", "", "";
+    "lmbench3:lat_pagefault", "", "a byte of each page of a mapped file, in random order",
+        "run vm.fault --param kind=file_minor,file_around", "",
+        "`file_minor` is one fault a touch; `file_around` divides by all pages, as there";
+    "lmbench3:lat_pipe", "", "a byte to another process and back over two pipes",
+        "run ipc.pipe_rtt --param size=1", "", "";
+    "lmbench3:lat_pmake", "", "some jobs of some microseconds each, started at once",
+        "run mix.jobs --param jobs=4 --param work_us=1000 --param kind=process --param work=equal", "",
+        "the original prints nothing but its heading";
+    "lmbench3:lat_proc procedure", "", "a call of a function that adds to a variable in memory",
+        "run cpu.call --param args=1", "", "the call alone: there a store and a load wait for each other";
+    "lmbench3:lat_proc fork", "", "fork, exit of the child, wait",
+        "run proc.fork_exit --param resident=0", "", "the child leaves by `_exit`";
+    "lmbench3:lat_proc exec", "", "fork, execve of a small dynamic program that writes a line, wait",
+        "run proc.exec --param target=dynamic --param by=fork", "", "it writes a byte";
+    "lmbench3:lat_proc shell", "", "fork, /bin/sh -c with that program, wait",
+        "run proc.shell --param command=target --param by=fork", "", "it writes a byte";
+    "lmbench3:lat_rand", "", "a number of drand48 and lrand48",
+        "run cpu.random --param kind=drand48,lrand48", "", "";
+    "lmbench3:lat_rpc", "", "a remote procedure call with a byte, over TCP and UDP",
+        "run rpc.null --param transport=tcp,udp", "", NO_LIBRARY;
+    "lmbench3:lat_select", "", "select over 200 sockets that are ready",
+        "run ready.select --param count=200 --param kind=tcp --param ready=all", "",
+        "200 sockets, readable, instead of 200 duplicates of a writable one";
+    "lmbench3:lat_sem", "", "two System V semaphores handed over between two processes, one semop for both",
+        "run ipc.sysv_sem_rtt --param semop=both", "", "a whole round trip, not half of one; it is no hand-over (`groma explain ipc.sysv_sem_rtt`)";
+    "lmbench3:lat_sig install", "", "installing a signal handler",
+        "run signal.install", "", CALLS_ALONE;
+    "lmbench3:lat_sig catch", "", "kill of oneself and catching it, without the kill",
+        "run signal.catch", "", "`signal.catch.net` is lmbench's number; `tgkill` by number";
+    "lmbench3:lat_sig prot", "", "a store into a read-only mapping, caught, without a signal's cost",
+        "run signal.fault --param kind=write", "", "the cost of a signal is not subtracted";
+    "lmbench3:lat_syscall null", "", "getppid through libc",
+        "run syscall.getppid_libc", "", "";
+    "lmbench3:lat_syscall read", "", "read of a byte of /dev/zero",
+        "run syscall.read", "", CALLS_ALONE;
+    "lmbench3:lat_syscall write", "", "write of a byte to /dev/null",
+        "run syscall.write_libc --param bytes=1", "", "";
+    "lmbench3:lat_syscall stat", "", "stat of a file by its path",
+        "run syscall.stat", "", "by number, relative to an open directory";
+    "lmbench3:lat_syscall fstat", "", "fstat of an open file",
+        "run syscall.fstat_libc", "", "";
+    "lmbench3:lat_syscall open", "", "open of a file by its path, and close",
+        "run syscall.open_close --param depth=1", "", "by number, relative to an open directory";
+    "lmbench3:lat_tcp", "", "a byte to another process and back over TCP, with Nagle's algorithm",
+        "run net.tcp_rtt --param size=1 --param nodelay=off", "", "";
+    "lmbench3:lat_udp", "", "a datagram of 4 bytes to another process and back",
+        "run net.udp_rtt --param size=4", "", "";
+    "lmbench3:lat_unix", "", "a byte to another process and back over a pair of Unix sockets",
+        "run ipc.unix_rtt --param size=1 --param kind=stream --param socket=pair", "", "";
+    "lmbench3:lat_unix_connect", "", "socket, connect and close of a Unix socket with a path",
+        "run net.unix_connect --param name=path", "", "";
+    "lmbench3:lat_usleep", "", "a sleep of 100 microseconds by one of four calls",
+        "run timer.sleep --param interface=usleep,nanosleep,select,itimer --param length=100us --param slack=default", "",
+        "the overshoot; there the length is in it";
+    "lmbench3:line", "", "the size of a cache line", "run mem.line", "", "";
+    "lmbench3:lmdd", "", "blocks from one file to another",
+        "dd if=/etc/services of=internal bs=4K", "", "no operand is ignored";
+    "lmbench3:loop_o", "", "an empty loop", "run clock.loop", "", "";
+    "lmbench3:memsize", "", "memory that can be taken", "run mem.available", "", "it stops at the first limit";
+    "lmbench3:mhz", "", "the clock of the core", "run cpu.frequency --param class=integer", "", "";
+    "lmbench3:par_mem", "", "loads that overlap, by the size of the buffer",
+        "run mem.parallelism --param size=16K,512K,8M,128M", "", "";
+    "lmbench3:par_ops", "", "operations that overlap", "run cpu.operation", "", NANOSECONDS_EACH;
+    "lmbench3:seek", "", "a read at growing distances from the last",
+        "run disk.seek --param distance=0,1,2,5,10,20,50,75,95", "", "never built there";
+    "lmbench3:stream", "", "McCalpin's copy, scale, add and triad, and his fill, copy, daxpy and sum",
+        "run mem.stream --param op=copy,scale,add,triad,fill,daxpy,sum --param store=plain --param size=24M", "",
+        "`add` adds; there it is the sum";
+    "lmbench3:timing_o", "", "reading the clock twice", "run clock.read", "", "";
+    "lmbench3:tlb", "", "pages that the TLB holds, and the cost of a miss",
+        "run mem.tlb --param pages=base --param layout=contiguous", "", "";
+
+    "ousterhout1990:table2", "", "getpid through libc",
+        "run syscall.getpid_libc", "25 us (DS3100 Ultrix)", "";
+    "ousterhout1990:table3", "", "a byte to another process and back over two pipes",
+        "run ipc.pipe_rtt --param size=1 --placement same-cpu", "0.34 ms (DS3100 Ultrix)", "";
+    "ousterhout1990:table4", "1 empty", "select over an empty pipe",
+        "run ready.select --param count=1 --param kind=pipe --param ready=none", "81 us (DS3100 Ultrix)", CALLS_ALONE;
+    "ousterhout1990:table4", "10 empty", "select over 10 empty pipes",
+        "run ready.select --param count=10 --param kind=pipe --param ready=none", "153 us (DS3100 Ultrix)", CALLS_ALONE;
+    "ousterhout1990:table4", "10 full", "select over 10 pipes with data",
+        "run ready.select --param count=10 --param kind=pipe --param ready=all", "151 us (DS3100 Ultrix)", CALLS_ALONE;
+    "ousterhout1990:table5", "cached", "bcopy of a block that the cache holds",
+        "run mem.libc --param op=bcopy --param call=whole --param buffer=16K", "10.2 MB/s (DS3100 Ultrix)", TWICE;
+    "ousterhout1990:table5", "uncached", "bcopy of a block larger than the cache",
+        "run mem.libc --param op=bcopy --param call=whole --param buffer=128M", "5.1 MB/s (DS3100 Ultrix)", TWICE;
+    "ousterhout1990:table6", "", "a cached file read in blocks of 16 KB",
+        "run file.reread --param mode=read --param size=8M --param block=16K", "4.8 MB/s (DS3100 Ultrix)", "";
+    "ousterhout1990:table7", "", "the modified Andrew benchmark: copy phases and compilation",
+        "run mix.andrew --param tree=andrew --param jobs=1", "80 s and 133 s (DS3100 Ultrix, local)",
+        "a tree of the same size, and groma's own small compiler";
+    "ousterhout1990:table8", "", "its time relative to the processor's speed",
+        "run mix.andrew --param tree=andrew --param jobs=1", "0.88 (M2000 RISC/os)", "the time; no MIPS rating is measured";
+    "ousterhout1990:table9", "foo", "open and close of a file in the directory",
+        "run syscall.open_close --param depth=1", "0.27 ms (DS3100 Ultrix)", CALLS_ALONE;
+    "ousterhout1990:table9", "a/b/c/foo", "open and close of a file three directories down",
+        "run syscall.open_close --param depth=4", "0.41 ms (DS3100 Ultrix)", CALLS_ALONE;
+    "ousterhout1990:table10", "no data", "a file created, written, closed, read and deleted: empty",
+        "run file.create_write_read_delete --param size=0", "80 ms (DS3100 Ultrix)", "";
+    "ousterhout1990:table10", "10 kbytes", "the same with 10 KB",
+        "run file.create_write_read_delete --param size=10K", "146 ms (DS3100 Ultrix)", "";
+    "ousterhout1990:table10", "100 kbytes", "the same with 100 KB",
+        "run file.create_write_read_delete --param size=100K", "548 ms (DS3100 Ultrix)", "";
+
+    "cse221:measurement_overhead", "reading", "reading the time twice",
+        "run clock.read", "29.2 cycles (Core i5-4258U)", "the clock of the harness instead of `mach_absolute_time`";
+    "cse221:measurement_overhead", "loop", "one turn of an empty loop",
+        "run clock.loop", "42.1 cycles for a single one (Core i5-4258U)", "many turns; the report's 42 are the clock's";
+    "cse221:procedure_call", "", "a call with 0 to 7 integer arguments",
+        "run cpu.call --param args=0,1,2,3,4,5,6,7", "25.3 to 32.2 cycles (Core i5-4258U)",
+        "calls that follow each other, without the clock, and an optimised callee";
+    "cse221:system_call", "", "stat of a file by its path",
+        "run syscall.stat", "1062 cycles (Core i5-4258U)", "by number, relative to an open directory";
+    "cse221:task_creation", "process", "fork and the end of the child",
+        "run proc.fork_exit --param resident=0", "1742520 cycles (Core i5-4258U)", "";
+    "cse221:task_creation", "thread", "pthread_create to after pthread_join",
+        "run thread.create_join --param kind=pthread --param stack=warm", "95560 cycles (Core i5-4258U)", "";
+    "cse221:context_switch", "process", "a token between two processes over blocking pipes, by switch",
+        "run ctx.switch --param tasks=2 --param working_set=0 --param kind=process --param access=read",
+        "3931 cycles (Core i5-4258U)", "the main value, in which the pipes are, as in the report";
+    "cse221:context_switch", "thread", "sched_yield between two threads on one core",
+        "run ctx.yield", "322 cycles (Core i5-4258U)", "";
+    "cse221:memory_latency", "", "a chain of dependent loads, by the size of the buffer",
+        "run mem.latency --param chain=amortised --param size=4K,16K,32K,64K,256K,512K,1M,2M,4M,8M,16M,64M",
+        "L1 2 to 3 ns, L2 10 to 15 ns, L3 25 to 30 ns (Core i5-4258U)", "";
+    "cse221:ram_bandwidth", "array", "an array written by assignments",
+        "run mem.bandwidth --param op=write --param size=128M --param kernel=portable", "9.34 GiB/s (Core i5-4258U)",
+        "GB are 10^9 bytes";
+    "cse221:ram_bandwidth", "non-temporal", "an array written past the caches",
+        "run mem.bandwidth --param op=write_nt --param size=128M", "13.65 GiB/s (Core i5-4258U)", "GB are 10^9 bytes";
+    "cse221:ram_bandwidth", "rep stosq", "1 GB written by rep stosq",
+        "run mem.bandwidth --param op=rep_stos --param size=1G", "19.98 GiB/s (Core i5-4258U)", "GB are 10^9 bytes";
+    "cse221:ram_bandwidth", "rep lodsq", "1 GB read by rep lodsq",
+        "run mem.bandwidth --param op=rep_lods --param size=1G", "22.21 GiB/s (Core i5-4258U)", "GB are 10^9 bytes";
+    "cse221:page_fault", "first run", "the first touch of a page of a file that is not in memory",
+        "run vm.fault_major", "16619 ns (Core i5-4258U)", "";
+    "cse221:page_fault", "later runs", "the same with the file in memory",
+        "run vm.fault --param kind=file_minor", "1446 ns (Core i5-4258U)", "";
+
+    "slb:memhammer", "", "stores to random pages of 1 GB, 6000 a page, alone and on several CPUs",
+        "hammer 262144 6000", "68.8 ns alone (Opteron 850)", "";
+    "slb:memhammer", "as a metric", "the same stores, sampled",
+        "run mem.hammer --param variant=store --param size=1G", "68.8 ns alone (Opteron 850)", "";
+};
