@@ -45,13 +45,8 @@ pub fn plan(benches: &[&'static Benchmark], args: &RunRequest, topology: &Topolo
     }
     let mut points = Vec::new();
     for bench in benches {
-<<<<<<< HEAD
-        for params in combinations(&bench.info, args)? {
-            for (layout, workers, group) in layouts(&bench.info, args, topology) {
-=======
         for params in combinations(bench, args)? {
-            for (layout, workers) in layouts(&bench.info, args, topology) {
->>>>>>> 70c13ee (Lineage is a list of commands that a test runs; parameters of some benchmarks only; exact repeats)
+            for (layout, workers, group) in layouts(&bench.info, args, topology) {
                 for placement in spelled_out(layout, args.tier() == Tier::Full, topology) {
                     let kind = (workers, group, args.threads);
                     points.push(planned(&bench.info, params.clone(), placement, kind, topology));
@@ -129,10 +124,6 @@ fn combinations(bench: &Benchmark, args: &RunRequest) -> Result<Vec<Params>> {
     Ok(Params::combinations(&wanted))
 }
 
-<<<<<<< HEAD
-/// Where, by how many, and whether as a worker group a benchmark is to be run.
-fn layouts(info: &Info, args: &RunRequest, topology: &Topology) -> Vec<(Placement, u32, bool)> {
-=======
 /// A value that a benchmark does not take. What was meant for others can be said to be.
 fn refused(info: &Info, setting: Option<&Setting>, why: &str) -> anyhow::Error {
     match setting {
@@ -150,9 +141,8 @@ fn two_sided(info: &Info) -> bool {
     info.placements.iter().any(|p| Placement::TWO_SIDED[..5].contains(p))
 }
 
-/// Where, and by how many, a benchmark is to be run.
-fn layouts(info: &Info, args: &RunRequest, topology: &Topology) -> Vec<(Placement, u32)> {
->>>>>>> 70c13ee (Lineage is a list of commands that a test runs; parameters of some benchmarks only; exact repeats)
+/// Where, by how many, and whether as a worker group a benchmark is to be run.
+fn layouts(info: &Info, args: &RunRequest, topology: &Topology) -> Vec<(Placement, u32, bool)> {
     let cpus = topology.usable().len() as u32;
     let two_sided = two_sided(info);
     let (of_pairs, of_nodes) =
@@ -538,6 +528,6 @@ mod tests {
         }
         let mut request = RunRequest::new(Profile::Standard);
         request.placement = Some(list(&pair));
-        assert_eq!(layouts(&info, &request, &topology), [(list(&pair), 1)]);
+        assert_eq!(layouts(&info, &request, &topology), [(list(&pair), 1, false)]);
     }
 }

@@ -127,7 +127,7 @@ impl Target {
         Ok(())
     }
 
-        /// The same, with what was read up to now not counted.
+    /// The same, with what was read up to now not counted.
     fn counting(self) -> Target {
         Target { before: Usage::thread(), ..self }
     }
