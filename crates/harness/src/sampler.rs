@@ -297,11 +297,11 @@ fn sample_loop(
 ) -> Outcome {
     let start = ins.now_ns();
     let every = if rules.timing == Timing::Each { usize::MAX } else { FREQUENCY_PROBE_EVERY };
-    // Where each series was: loops of different length do not have as many samples each.
-    let mut frequency_probes: Vec<(Vec<usize>, f64)> = Vec::new();
+    // After how many samples of each series: beyond the first probe, all have as many.
+    let mut frequency_probes: Vec<(usize, f64)> = Vec::new();
     loop {
-        if frequency_probes.last().is_none_or(|(at, _)| samples[0].len() - at[0] >= every) {
-            frequency_probes.push((samples.iter().map(Vec::len).collect(), ins.frequency_probe_ns() as f64));
+        if frequency_probes.last().is_none_or(|(at, _)| samples[0].len() - at >= every) {
+            frequency_probes.push((samples[0].len(), ins.frequency_probe_ns() as f64));
         }
         // Which variant goes first changes from turn to turn, so that no variant always follows the
         // frequency probe.
@@ -339,9 +339,9 @@ fn sample_loop(
     if let Some(median) = order::median(&times) {
         for (k, (from, ns)) in frequency_probes.iter().enumerate() {
             if (ns / median - 1.0).abs() > 0.01 {
-                for (i, series) in samples.iter_mut().enumerate() {
-                    let to = frequency_probes.get(k + 1).map_or(series.len(), |(at, _)| at[i]);
-                    for sample in &mut series[from[i]..to] {
+                for series in samples.iter_mut() {
+                    let to = frequency_probes.get(k + 1).map_or(series.len(), |(at, _)| *at);
+                    for sample in &mut series[*from..to] {
                         sample.labels.add(Label::Frequency);
                     }
                 }

@@ -217,8 +217,8 @@ fn a_scaled_metric_takes_its_factor_from_the_round() {
 }
 
 /// What a round states of a series.
-fn series_of(name: &str, values: &[f64]) -> Series {
-    Series { name: name.into(), iters: 1, per_iter: 1.0, values: values.to_vec(), ..Series::default() }
+fn values(name: &str, values: &[f64]) -> Series {
+    Series { values: values.to_vec(), ..series(name, &[], Labels::NONE) }
 }
 
 #[test]
@@ -226,7 +226,7 @@ fn a_maximum_is_that_of_all_rounds_and_has_no_interval() {
     let point = point(Timing::Stated, metric(Quantity::Latency, Derivation::Max("gap")));
     // The longest one is neither in the last round nor in most of them.
     let rounds: Vec<Round> =
-        (0..3).map(|r| round(r, vec![series_of("gap", &[1.0, if r == 1 { 900.0 } else { 2.0 }])])).collect();
+        (0..3).map(|r| round(r, vec![values("gap", &[1.0, if r == 1 { 900.0 } else { 2.0 }])])).collect();
     let record = one(&point, &rounds);
     assert_eq!((record.value, record.ci, record.ci_display), (Some(900.0), None, None));
     assert_eq!(record.round_values, [2.0, 900.0, 2.0]);
@@ -244,14 +244,14 @@ fn a_ratio_of_totals_adds_up_all_rounds() {
     let rounds: Vec<Round> = (0..3)
         .map(|r| {
             let (lost, sent) = if r == 0 { ([0.0, 30.0, 0.0], [200.0; 3]) } else { ([0.0; 3], [100.0; 3]) };
-            round(r, vec![series_of("lost", &lost), series_of("sent", &sent)])
+            round(r, vec![values("lost", &lost), values("sent", &sent)])
         })
         .collect();
     let record = one(&point, &rounds);
     assert!(close(record.value, 30.0 / 1200.0), "{:?}", record.value);
     assert_eq!((record.ci, record.state, record.flags.len()), (None, State::Ok, 0));
     // Nothing lost is a result, nothing sent is none.
-    let of = |sent| one(&point, &[round(0, vec![series_of("lost", &[0.0]), series_of("sent", &[sent])])]);
+    let of = |sent| one(&point, &[round(0, vec![values("lost", &[0.0]), values("sent", &[sent])])]);
     assert_eq!((of(100.0).value, of(100.0).state), (Some(0.0), State::Ok));
     assert_eq!((of(0.0).value, of(0.0).state), (None, State::Failed));
 }

@@ -280,47 +280,6 @@ fn the_cores_clock_is_the_quantile_that_the_headline_is() {
     }
 }
 
-#[test]
-fn a_slow_frequency_probe_labels_what_ran_beside_it_in_every_series() {
-    let fake = Fake::new();
-    let long = Cell::new(0);
-    let mut variants = [
-        Variant::new("short", |iters| {
-            fake.run(5_000 * iters);
-            Ok(())
-        }),
-        Variant::new("long", |iters| {
-            fake.run(500_000 * iters);
-            // From some moment on the core is slower.
-            long.set(fake.now.get());
-            if fake.now.get() > 40_000_000 {
-                fake.frequency_probe.set(52_000);
-            }
-            if fake.now.get() > 60_000_000 {
-                fake.frequency_probe.set(50_000);
-            }
-            Ok(())
-        }),
-    ];
-    let each = Rules { timing: Timing::Each, time_limit_ns: 100_000_000, ..rules() };
-    let taken = alone(&fake, &each, &mut variants, &[], &mut Rng::new(5)).expect("nothing fails");
-    let spans: Vec<(u64, u64)> = taken
-        .output
-        .series
-        .iter()
-        .map(|s| {
-            let labelled: Vec<u64> =
-                s.samples.iter().filter(|s| s.labels.has(Label::Frequency)).map(|s| s.t0_ns).collect();
-            assert!(!labelled.is_empty() && labelled.len() < s.samples.len(), "{}", s.name);
-            (labelled[0], labelled[labelled.len() - 1])
-        })
-        .collect();
-    // The same time in both, but for a turn of 0.6 ms: the two do not have as many samples each.
-    assert!(taken.output.series[0].samples.len() > 4 * taken.output.series[1].samples.len());
-    assert!(spans[0].0.abs_diff(spans[1].0) < 1_200_000 && spans[0].1.abs_diff(spans[1].1) < 1_200_000, "{spans:?}");
-    assert!(spans[0].0 > 38_000_000 && spans[0].1 < 62_000_000, "{spans:?}");
-}
-
 /// Warms a loop up whose n-th turn takes `ns(n)` a turn; whether it was steady, its turns, and how
 /// long it took.
 fn warmed(rules: &Rules, ns: impl Fn(u64) -> u64) -> (Result<bool, BenchError>, u64, u64) {
