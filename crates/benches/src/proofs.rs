@@ -66,7 +66,7 @@ pub(crate) mod testing {
     use groma_harness::testing::Tried;
 
     #[test]
-    fn the_placement_demands_the_proof_whatever_cpu_the_other_side_has() {
+    fn the_placement_demands_the_proof_whatever_cpu_the_peer_has() {
         use groma_harness::testing::{try_failing_at, try_placed};
         /// A round trip without a peer.
         fn run(ctx: &mut Ctx) -> Outcome {

@@ -8,7 +8,7 @@
 
 use crate::error::BenchError;
 use crate::model::Labels;
-use crate::sys::shared::{self, Shared, Zeroed};
+use crate::sys::shared::{Shared, Word, Zeroed};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed, Ordering::SeqCst};
 use std::time::Duration;
 
@@ -49,36 +49,31 @@ pub(crate) const UNSUPPORTED: u32 = 1;
 
 pub(crate) const DENIED: u32 = 2;
 
-/// A value on lines of its own, so that counting members do not slow down those that poll the
-/// phase.
-#[repr(C, align(128))]
-pub(crate) struct Line<T>(pub(crate) T);
-
 #[repr(C)]
 pub(crate) struct Header {
-    pub(crate) phase: Line<AtomicU32>,
-    pub(crate) ready: Line<AtomicU32>,
-    pub(crate) started: Line<AtomicU32>,
-    pub(crate) done: Line<AtomicU32>,
+    pub(crate) phase: Word,
+    pub(crate) ready: Word,
+    pub(crate) started: Word,
+    pub(crate) done: Word,
     /// Grows when a member has ended, one way or the other.
-    pub(crate) ended: Line<AtomicU32>,
+    pub(crate) ended: Word,
     /// The first member that failed, plus 1; 0 for nobody. It alone writes the reason.
-    pub(crate) failure: Line<AtomicU32>,
+    pub(crate) failure: Word,
     /// What kind of end the first failure is: [`FAILED`], [`UNSUPPORTED`], [`DENIED`].
-    pub(crate) kind: Line<AtomicU32>,
+    pub(crate) kind: Word,
     /// Two texts, and not one for both: a member that fails while the first one reports would write
     /// between its lines.
     pub(crate) report: Text<REPORT_WORDS>,
     pub(crate) reason: Text<REASON_WORDS>,
 }
 
-// SAFETY: atomics only (`Line` and `Text` add no other field).
+// SAFETY: atomics only (`Word` and `Text` add no other field).
 unsafe impl Zeroed for Header {}
 
 /// Text that one member writes and the coordinator reads.
 #[repr(C)]
 pub(crate) struct Text<const N: usize> {
-    pub(crate) len: Line<AtomicU32>,
+    pub(crate) len: Word,
     pub(crate) words: [AtomicU64; N],
 }
 
@@ -94,11 +89,11 @@ impl<const N: usize> Text<N> {
             raw[..bytes.len()].copy_from_slice(bytes);
             word.store(u64::from_le_bytes(raw), Relaxed);
         }
-        self.len.0.store(end as u32, SeqCst);
+        self.len.store(end as u32, SeqCst);
     }
 
     pub(crate) fn read(&self) -> String {
-        let len = self.len.0.load(SeqCst) as usize;
+        let len = self.len.load(SeqCst) as usize;
         let bytes: Vec<u8> = self.words.iter().flat_map(|w| w.load(Relaxed).to_le_bytes()).take(len).collect();
         String::from_utf8_lossy(&bytes).into_owned()
     }
@@ -218,8 +213,8 @@ impl Board {
 
     /// The same, for whatever kind of end.
     pub(crate) fn stop(&self, index: u32, kind: u32, reason: &str) {
-        if self.head().failure.0.compare_exchange(0, index + 1, SeqCst, SeqCst).is_ok() {
-            self.head().kind.0.store(kind, SeqCst);
+        if self.head().failure.compare_exchange(0, index + 1, SeqCst, SeqCst).is_ok() {
+            self.head().kind.store(kind, SeqCst);
             self.head().reason.write(reason);
         }
         self.end(index, 2);
@@ -228,14 +223,13 @@ impl Board {
     /// Says that a member has ended, well (1) or not (2).
     pub(crate) fn end(&self, index: u32, how: u32) {
         self.slots[index as usize].ended.store(how, SeqCst);
-        self.head().ended.0.fetch_add(1, SeqCst);
-        shared::wake(&self.head().ended.0);
+        self.head().ended.count();
     }
 
     /// Why the worker group ended, as its first member to fail has said.
     pub(crate) fn reason(&self) -> BenchError {
         // A failure is announced before its words are there.
-        let index = self.head().failure.0.load(SeqCst).saturating_sub(1) as usize;
+        let index = self.head().failure.load(SeqCst).saturating_sub(1) as usize;
         for _ in 0..1000 {
             if self.slots[index].ended.load(SeqCst) != 0 {
                 break;
@@ -243,7 +237,7 @@ impl Board {
             std::thread::sleep(Duration::from_millis(1));
         }
         let text = self.head().reason.read();
-        match self.head().kind.0.load(SeqCst) {
+        match self.head().kind.load(SeqCst) {
             UNSUPPORTED => BenchError::Unsupported(text),
             DENIED => BenchError::Denied(text),
             _ => BenchError::Failed(text),
@@ -251,12 +245,11 @@ impl Board {
     }
 
     pub(crate) fn phase(&self) -> u32 {
-        self.head().phase.0.load(Relaxed)
+        self.head().phase.load(Relaxed)
     }
 
     pub(crate) fn set_phase(&self, phase: u32) {
-        self.head().phase.0.store(phase, SeqCst);
-        shared::wake(&self.head().phase.0);
+        self.head().phase.set(phase);
     }
 }
 
@@ -297,7 +290,7 @@ mod tests {
         assert_eq!(board.reason(), BenchError::Denied("no".to_owned()));
         let ended: Vec<u32> = board.slots.iter().map(|s| s.ended.load(SeqCst)).collect();
         assert_eq!(ended, [0, 2, 2, 2]);
-        assert_eq!(board.head().ended.0.load(SeqCst), 3);
+        assert_eq!(board.head().ended.load(SeqCst), 3);
         for (kind, stop) in
             [(UNSUPPORTED, BenchError::Unsupported("x".into())), (FAILED, BenchError::Failed("x".into()))]
         {
@@ -311,12 +304,12 @@ mod tests {
     fn the_words_of_a_failure_are_waited_for() {
         let board = Board::new(2).expect("memory");
         // Announced, and not yet said.
-        board.head().failure.0.store(2, SeqCst);
+        board.head().failure.store(2, SeqCst);
         std::thread::scope(|scope| {
             scope.spawn(|| {
                 // Time for a reader that does not wait to be wrong; one that waits cannot be.
                 std::thread::sleep(Duration::from_millis(30));
-                board.head().kind.0.store(DENIED, SeqCst);
+                board.head().kind.store(DENIED, SeqCst);
                 board.head().reason.write("no");
                 board.end(1, 2);
             });

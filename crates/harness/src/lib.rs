@@ -14,7 +14,7 @@
 //! 1. `error`, [`instruments`], [`clock_properties`], [`protocol`], [`handshake`], [`remote`], [`session`]
 //! 2. `stopwatch`, `variant`, `labels`, `iterations`: one timed interval
 //! 3. [`sampler`], `probe`, `board`, `member`, `evidence`, `mutation`: the samples of a round
-//! 4. `ctx`, `benchmark`: what a benchmark sees, and is
+//! 4. `ctx`, [`rendezvous`], `benchmark`: what a benchmark sees, and is
 //! 5. `needs`, [`worker_group`], [`preflight`]
 //! 6. `round`, [`worker`], [`testing`]
 
@@ -39,6 +39,7 @@ pub mod preflight;
 mod probe;
 pub mod protocol;
 pub mod remote;
+pub mod rendezvous;
 mod round;
 pub mod sampler;
 pub mod session;

@@ -7,7 +7,6 @@ use crate::iterations::{batch, time_once};
 use crate::labels::{Rules, label};
 use crate::model::{Sample, Series, Timing};
 use crate::sampler::{GROUP, operations, preallocate, sample, stretched};
-use crate::sys::shared;
 use crate::variant::Variant;
 use groma_stats::rng::Rng;
 use std::sync::atomic::Ordering::SeqCst;
@@ -123,15 +122,11 @@ impl Member<'_> {
         let room = Board::room(board.slots.len() as u32) / loops.variants.len().max(1);
         let mut kept: Vec<Reservoir> = loops.variants.iter().map(|_| Reservoir::new(room)).collect();
 
-        head.ready.0.fetch_add(1, SeqCst);
-        shared::wake(&head.ready.0);
-        while board.phase() == PARKED {
-            shared::wait(&head.phase.0, PARKED, None);
-        }
+        head.ready.count();
+        head.phase.wait_while(PARKED);
         loops.batch(0)?;
         slot.first.store(ins.now_ns(), SeqCst);
-        head.started.0.fetch_add(1, SeqCst);
-        shared::wake(&head.started.0);
+        head.started.count();
         while board.phase() == WARM {
             loops.batch(0)?;
         }
@@ -144,8 +139,7 @@ impl Member<'_> {
             slot.samples[k].write(&self.interval(&mut loops, variant, rules, reservoir)?);
             slot.count.store(k as u32 + 1, SeqCst);
         }
-        head.done.0.fetch_add(1, SeqCst);
-        shared::wake(&head.done.0);
+        head.done.count();
         while board.phase() < STOP {
             loops.batch(0)?;
         }

@@ -23,18 +23,16 @@ use crate::model::{Fact, Job, Label, Labels, Remark, RoundOutput, RoundResult, S
 use crate::protocol;
 use crate::sampler::Samples;
 use crate::sys::clock::{Clock, Monotonic};
-use crate::sys::{affinity, counters, fork, shared, thread};
+use crate::sys::shared::Word;
+use crate::sys::{affinity, counters, fork, thread};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
+use std::sync::atomic::Ordering::SeqCst;
 use std::time::Duration;
 
 /// The stack of a member that is a thread. 64 KiB suffice for release builds; debug builds want the
 /// double.
 const THREAD_STACK: usize = 128 << 10;
-
-/// How long the coordinator sleeps at a time; it then looks whether a member has died.
-const WATCH: Duration = Duration::from_millis(20);
 
 /// How long the coordinator waits for all members to get through a phase; the deadline of the round
 /// is usually shorter, but knows no member.
@@ -207,48 +205,38 @@ enum Missing {
 fn coordinate(board: &Board, group: &mut Members, timetable: Timetable, patience: Duration) -> Result<(), Missing> {
     let members = board.slots.len() as u32;
     // Waits until the word counts all members, for `extra_ns` longer than the general limit.
-    let mut until = |word: &AtomicU32, phase: &str, extra_ns: u64| -> Result<(), Missing> {
+    let mut until = |word: &Word, phase: &str, extra_ns: u64| -> Result<(), Missing> {
         let start = Monotonic.now_ns();
-        let mut looked = 0;
         let limit = patience.as_nanos() as u64 + extra_ns;
-        loop {
-            let seen = word.load(SeqCst);
-            if board.head().failure.0.load(SeqCst) != 0 {
-                return Err(Missing::Stopped(board.reason()));
-            }
-            if seen >= members {
-                return Ok(());
-            }
-            let now = Monotonic.now_ns();
-            // Not at each wake-up: of N members each causes one, and asking after all of them takes
-            // N calls.
-            if now.saturating_sub(looked) >= WATCH.as_nanos() as u64 {
-                looked = now;
+        let failed = || board.head().failure.load(SeqCst) != 0;
+        word.wait_until(
+            |seen| failed() || seen >= members,
+            || {
                 if let Some((index, how)) = group.dead(board) {
-                    return Err(Missing::Stopped(BenchError::Failed(format!(
-                        "member {index} of the worker group {how}"
-                    ))));
+                    let why = format!("member {index} of the worker group {how}");
+                    return Err(Missing::Stopped(BenchError::Failed(why)));
                 }
-            }
-            if now.saturating_sub(start) > limit {
-                let why =
-                    format!("{} of {members} members of the worker group have not {phase} in time", members - seen);
-                return Err(Missing::Late(why));
-            }
-            shared::wait(word, seen, Some(WATCH));
-        }
+                if Monotonic.now_ns().saturating_sub(start) > limit {
+                    let missing = members - word.load(SeqCst);
+                    let why = format!("{missing} of {members} members of the worker group have not {phase} in time");
+                    return Err(Missing::Late(why));
+                }
+                Ok(())
+            },
+        )?;
+        if failed() { Err(Missing::Stopped(board.reason())) } else { Ok(()) }
     };
     // A measurement lasts as long as its intervals do, and more where members wait for a CPU.
     let measuring_ns = u64::from(timetable.intervals.max(1)) * timetable.interval_ns * 4;
     let head = board.head();
-    until(&head.ready.0, "come", 0)?;
+    until(&head.ready, "come", 0)?;
     board.set_phase(WARM);
-    until(&head.started.0, "started", 0)?;
+    until(&head.started, "started", 0)?;
     std::thread::sleep(Duration::from_nanos(timetable.warm_ns));
     board.set_phase(MEASURE);
-    until(&head.done.0, "taken their samples", measuring_ns)?;
+    until(&head.done, "taken their samples", measuring_ns)?;
     board.set_phase(STOP);
-    until(&head.ended.0, "ended", 0)
+    until(&head.ended, "ended", 0)
 }
 
 /// The span in which every member was provably at work, as the members stamped it.

@@ -1,4 +1,5 @@
-//! Memory shared between the members of a worker group, and the futex that they wait on.
+//! Memory shared between the members of a worker group, or between a benchmark and its partners, and
+//! the futex that they wait on.
 //!
 //! An anonymous shared mapping, created before the members are forked: no descriptor per member,
 //! nothing in the file system, gone with the last process.
@@ -8,10 +9,11 @@
 //! only returns shared references to them; interior mutability is that of the type's atomics.
 #![expect(unsafe_code, reason = "typed view of a shared mapping; futex system call")]
 
+use crate::clock::{Clock, Monotonic};
 use crate::pages::Map;
 use std::io;
 use std::ops::Deref;
-use std::sync::atomic::AtomicU32;
+use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
 use std::time::Duration;
 
 /// Types that may be in shared memory: atomics only, valid when all bytes are zero, without
@@ -85,6 +87,80 @@ impl<T: Zeroed> Deref for Shared<T> {
     }
 }
 
+/// How long [`Word::wait_until`] sleeps between two checks.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// A word to coordinate by. It has cache lines of its own, so that those who poll it are not slowed
+/// down by writes to another: no processor has lines longer than 256 bytes.
+///
+/// It dereferences to the atomic, for timed loops that load and store it and wake nobody.
+#[derive(Debug, Default)]
+#[repr(C, align(256))]
+pub struct Word(AtomicU32);
+
+// SAFETY: an atomic and padding.
+unsafe impl Zeroed for Word {}
+
+impl Deref for Word {
+    type Target = AtomicU32;
+
+    fn deref(&self) -> &AtomicU32 {
+        &self.0
+    }
+}
+
+impl Word {
+    /// Stores a value and wakes all who sleep on the word.
+    pub fn set(&self, value: u32) {
+        self.store(value, SeqCst);
+        wake(self);
+    }
+
+    /// Adds 1 and wakes all who sleep on the word.
+    pub fn count(&self) {
+        self.fetch_add(1, SeqCst);
+        wake(self);
+    }
+
+    /// Spins while the word holds `old`, for at most `ns` nanoseconds.
+    pub fn spin_while(&self, old: u32, ns: u64) {
+        let since = Monotonic.now_ns();
+        while self.load(SeqCst) == old && Monotonic.now_ns().saturating_sub(since) <= ns {}
+    }
+
+    /// Sleeps while the word holds `old`, and returns what it holds then.
+    pub fn wait_while(&self, old: u32) -> u32 {
+        loop {
+            match self.load(SeqCst) {
+                seen if seen == old => wait(self, old, None),
+                seen => return seen,
+            }
+        }
+    }
+
+    /// Sleeps until the value is the one that is waited for, and returns it. Calls `check` whenever
+    /// the word has stayed the same for 20 ms: whoever was to change it may have died.
+    ///
+    /// # Errors
+    /// Those of `check`.
+    pub fn wait_until<E>(
+        &self,
+        done: impl Fn(u32) -> bool,
+        mut check: impl FnMut() -> Result<(), E>,
+    ) -> Result<u32, E> {
+        loop {
+            let seen = self.load(SeqCst);
+            if done(seen) {
+                return Ok(seen);
+            }
+            wait(self, seen, Some(LOOK));
+            if self.load(SeqCst) == seen {
+                check()?;
+            }
+        }
+    }
+}
+
 /// Sleeps until [`wake`] is called on the word, unless it no longer holds `expected`; may return
 /// spuriously.
 pub fn wait(word: &AtomicU32, expected: u32, timeout: Option<Duration>) {
@@ -125,6 +201,33 @@ mod tests {
         assert_eq!(present(), 0);
         words[0].store(1, Ordering::Relaxed);
         assert_eq!((present(), words[0].load(Ordering::Relaxed)), (1, 1));
+    }
+
+    #[test]
+    fn words_have_lines_of_their_own() {
+        let words = Shared::<Word>::new(3).expect("memory");
+        assert!(words.iter().all(|w| std::ptr::from_ref(w).addr().is_multiple_of(256)));
+        words[1].count();
+        words[1].count();
+        words[2].set(9);
+        assert_eq!([0, 1, 2].map(|i| words[i].load(Ordering::Relaxed)), [0, 2, 9]);
+    }
+
+    #[test]
+    fn a_wait_for_a_word_ends_with_its_change_or_with_its_check() {
+        let word = Word::default();
+        assert_eq!(word.wait_until(|_| false, || Err("nobody comes")), Err("nobody comes"));
+        word.spin_while(0, 1000);
+        std::thread::scope(|scope| {
+            let sleepers = [scope.spawn(|| word.wait_while(0)), scope.spawn(|| word.wait_while(0))];
+            let patient = scope.spawn(|| word.wait_until(|value| value == 7, || Ok::<(), ()>(())));
+            word.set(5);
+            assert_eq!(sleepers.map(|sleeper| sleeper.join().expect("no panic")), [5, 5]);
+            word.set(7);
+            assert_eq!(patient.join().expect("no panic"), Ok(7));
+        });
+        word.spin_while(0, u64::MAX);
+        assert_eq!(word.wait_while(0), 7);
     }
 
     #[test]

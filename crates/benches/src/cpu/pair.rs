@@ -14,18 +14,17 @@
 //! See docs/methods/processor.md#pairs-of-cpus.
 
 use groma_harness::prelude::*;
-use groma_harness::sys::clock::{Clock, Monotonic};
+use groma_harness::rendezvous::{Control, LEAVE, Partners};
 use groma_harness::sys::counters::{Usage, current_cpu};
-use groma_harness::sys::fork::{Child, PeerWatch};
+use groma_harness::sys::fork::PeerWatch;
 use groma_harness::sys::pages::{page_size, round_up};
-use groma_harness::sys::shared::{self, Shared};
+use groma_harness::sys::shared::{Shared, Word};
 use groma_harness::sys::topology::Topology;
 use groma_harness::sys::{affinity, process};
 use std::io;
 use std::path::Path;
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 use std::sync::atomic::{AtomicU32, AtomicU64};
-use std::time::Duration;
 
 /// Polls of a word before the peer counts as gone: seconds, while time slices are milliseconds.
 const PATIENCE: u64 = 1 << 30;
@@ -33,8 +32,6 @@ const PATIENCE: u64 = 1 << 30;
 const LOOKS: u64 = 1 << 12;
 /// How long a process polls for its peer before a window until it sleeps, in nanoseconds.
 const AWAKE_NS: u64 = 50_000;
-/// How long a process sleeps between two checks whether its peer has died.
-const ASLEEP: Duration = Duration::from_millis(20);
 
 /// Spins with plain loads until the condition holds.
 ///
@@ -50,7 +47,7 @@ pub(super) fn until(mut so: impl FnMut() -> bool) -> io::Result<()> {
             return Err(io::Error::other("the peer has ended"));
         }
     }
-    Err(io::ErrorKind::TimedOut.into())
+    Err(io::Error::new(io::ErrorKind::TimedOut, "the peer does not answer"))
 }
 
 /// Blocks of memory, half of them touched first by each process.
@@ -167,24 +164,16 @@ impl Slot {
     }
 }
 
-/// The control words that the two processes share, each on its own line.
-struct Board {
-    words: Shared<AtomicU32>,
-    counts: Shared<AtomicU64>,
-}
+// The words besides the command, which is the number of the window that has to begin. Windows are
+// numbered from 1.
 
-/// The window that has to begin; windows are numbered from 1.
-const GO: usize = 0;
 /// The window that the peer is in.
-const READY: usize = 1;
+const READY: usize = 0;
 /// The last window that the peer has finished.
-const DONE: usize = 2;
+const DONE: usize = 1;
 /// The last window that has to end.
-const STOP: usize = 3;
-/// Number of 32-bit words of the board.
-const SAID: usize = 4;
-/// In `GO`: the peer has to exit.
-const LEAVE: u32 = u32::MAX;
+const STOP: usize = 2;
+const WORDS: usize = 3;
 
 /// Involuntary context switches of the peer.
 const SWITCHES: usize = 0;
@@ -193,41 +182,6 @@ const WORK: usize = 1;
 /// Whether the peer was on another CPU than its own.
 const ASTRAY: usize = 2;
 const COUNTED: usize = 3;
-
-impl Board {
-    fn new() -> io::Result<Board> {
-        Ok(Board { words: Shared::new(SAID * 64)?, counts: Shared::new(COUNTED * APART)? })
-    }
-
-    fn said(&self, what: usize) -> &AtomicU32 {
-        &self.words[what * 64]
-    }
-
-    fn count(&self, what: usize) -> &AtomicU64 {
-        &self.counts[what * APART]
-    }
-
-    fn say(&self, what: usize, value: u32) {
-        self.said(what).store(value, SeqCst);
-        shared::wake(self.said(what));
-    }
-
-    /// Waits until a word differs from `old`: spins for [`AWAKE_NS`], then sleeps. Calls `look`
-    /// after each sleep.
-    fn wait(&self, what: usize, old: u32, mut look: impl FnMut() -> Outcome) -> Result<u32, BenchError> {
-        let since = Monotonic.now_ns();
-        loop {
-            let now = self.said(what).load(SeqCst);
-            if now != old {
-                return Ok(now);
-            }
-            if Monotonic.now_ns().saturating_sub(since) > AWAKE_NS {
-                shared::wait(self.said(what), old, Some(ASLEEP));
-                look()?;
-            }
-        }
-    }
-}
 
 /// A window, as one process sees it.
 pub(super) struct Window<'a> {
@@ -252,8 +206,8 @@ impl Window<'_> {
 
 /// This process and its peer, which waits for windows.
 pub(super) struct Pair<'a> {
-    board: &'a SharedState,
-    peer: Child,
+    shared: &'a SharedState,
+    peer: Partners,
     peer_watch: Option<PeerWatch>,
     here: u32,
     there: u32,
@@ -264,30 +218,44 @@ pub(super) struct Pair<'a> {
 
 /// The memory that both processes share; created before the peer.
 pub(super) struct SharedState {
-    board: Board,
+    words: Shared<Word>,
+    counts: Shared<AtomicU64>,
     pub(super) pool: LinePool,
 }
 
 impl SharedState {
     /// Places with `lines` payload lines of `line` bytes.
     pub(super) fn new(lines: usize, line: usize) -> Result<SharedState, BenchError> {
-        let board = Board::new().context("sharing memory with the peer")?;
-        let pool = LinePool::new(lines, line).context("sharing memory with the peer")?;
-        Ok(SharedState { board, pool })
+        let make = || {
+            let (words, counts) = (Shared::new(WORDS)?, Shared::new(COUNTED * APART)?);
+            Ok(SharedState { words, counts, pool: LinePool::new(lines, line)? })
+        };
+        make().context("sharing memory with the peer")
+    }
+
+    fn count(&self, what: usize) -> &AtomicU64 {
+        &self.counts[what * APART]
     }
 
     fn window(&self, number: u32) -> Window<'_> {
         let slot = Slot::of(number - 1);
-        Window { slot, place: self.pool.place(slot), stop: self.board.said(STOP), number }
+        Window { slot, place: self.pool.place(slot), stop: &self.words[STOP], number }
     }
 
     /// The peer's main loop: runs `part`, which returns the work that it did, in every window.
-    fn serve(&self, cpu: u32, mut part: impl FnMut(&Window<'_>) -> io::Result<u64>) -> io::Result<()> {
+    fn serve(
+        &self,
+        control: &Control,
+        cpu: u32,
+        mut part: impl FnMut(&Window<'_>) -> io::Result<u64>,
+    ) -> io::Result<()> {
+        affinity::pin(cpu)?;
         let before = Usage::thread();
         let (mut done, mut work) = (0, 0);
         loop {
-            let go = self.board.wait(GO, done, || Ok(())).map_err(|stop| io::Error::other(stop.to_string()))?;
-            self.board.count(ASTRAY).store(u64::from(current_cpu() != cpu), SeqCst);
+            control.command().spin_while(done, AWAKE_NS);
+            let go = control.command().wait_while(done);
+            self.count(ASTRAY).store(u64::from(current_cpu() != cpu), SeqCst);
             if go == LEAVE {
                 return Ok(());
             }
@@ -295,12 +263,12 @@ impl SharedState {
             if window.slot.is_first() && !window.slot.is_touched_here() {
                 self.pool.touch(window.slot.block);
             }
-            self.board.say(READY, go);
+            self.words[READY].set(go);
             work += part(&window)?;
-            self.board.count(WORK).store(work, SeqCst);
-            self.board.count(SWITCHES).store(Usage::thread().since(&before).involuntary, SeqCst);
+            self.count(WORK).store(work, SeqCst);
+            self.count(SWITCHES).store(Usage::thread().since(&before).involuntary, SeqCst);
             done = go;
-            self.board.say(DONE, go);
+            self.words[DONE].set(go);
         }
     }
 }
@@ -345,18 +313,10 @@ impl<'a> Pair<'a> {
         // By number: a worker is pinned, so the topology of its allowed CPUs has one CPU.
         let declared = Topology::from_tree(Path::new("/"), &[here, there]);
         ctx.fact("relation", declared.relation(here, there).map_or("unknown", |relation| relation.name()));
-        let mut peer = ctx.fork_peer(&[], || {
-            let lived = affinity::pin(there).and_then(|()| shared.serve(there, part));
-            match lived {
-                Ok(()) => 0,
-                Err(e) => {
-                    eprintln!("the peer: {e}");
-                    1
-                }
-            }
-        })?;
-        let peer_watch = PeerWatch::over(&mut peer).context("watching the peer")?;
-        Ok(Pair { board: shared, peer, peer_watch, here, there, next: 1, work: 0 })
+        let mut peer = Partners::new()?;
+        peer.fork(ctx, "the peer", |control| shared.serve(control, there, part))?;
+        let peer_watch = peer.watch()?;
+        Ok(Pair { shared, peer, peer_watch, here, there, next: 1, work: 0 })
     }
 
     /// Runs the next window: `part` here, while the peer does its own.
@@ -364,61 +324,49 @@ impl<'a> Pair<'a> {
         &mut self,
         part: impl FnOnce(&Window<'_>) -> io::Result<(T, u64)>,
     ) -> Result<Measured<T>, BenchError> {
-        let (shared, number) = (self.board, self.next);
+        let (shared, number) = (self.shared, self.next);
         self.next += 1;
         let window = shared.window(number);
         if window.slot.is_first() && window.slot.is_touched_here() {
             shared.pool.touch(window.slot.block);
         }
         let before = Usage::thread();
-        let there = shared.board.count(SWITCHES).load(SeqCst);
-        let ready = shared.board.said(READY).load(SeqCst);
-        shared.board.say(GO, number);
+        let there = shared.count(SWITCHES).load(SeqCst);
+        let ready = shared.words[READY].load(SeqCst);
+        self.peer.say(number);
         self.answer(READY, ready)?;
-        let done = shared.board.said(DONE).load(SeqCst);
+        let done = shared.words[DONE].load(SeqCst);
         let seen = part(&window);
         window.end();
-        let (seen, work) = seen.map_err(|e| self.lost(&e.to_string()))?;
+        let (seen, work) = seen.map_err(|e| self.peer.explain(BenchError::Failed(e.to_string())))?;
         self.work += work;
         // The peer may have finished before `done` was read.
         if done != number {
             self.answer(DONE, done)?;
         }
         // A sleep before the window is harmless; losing the CPU is not, in either process.
-        let clean =
-            Usage::thread().since(&before).involuntary == 0 && shared.board.count(SWITCHES).load(SeqCst) == there;
+        let clean = Usage::thread().since(&before).involuntary == 0 && shared.count(SWITCHES).load(SeqCst) == there;
         Ok(Measured { slot: window.slot, seen, clean })
     }
 
+    /// Waits until a word of the peer differs from `old`: spins for [`AWAKE_NS`], then sleeps.
     fn answer(&mut self, what: usize, old: u32) -> Outcome {
-        let (board, peer) = (&self.board.board, &mut self.peer);
-        let look = || match peer.poll().context("polling the peer")? {
-            Some(exit) => Err(BenchError::Failed(format!("the peer {exit}"))),
-            None => Ok(()),
-        };
-        board.wait(what, old, look).map(drop)
-    }
-
-    fn lost(&mut self, why: &str) -> BenchError {
-        match self.peer.poll() {
-            Ok(Some(exit)) => BenchError::Failed(format!("the peer {exit}; {why}")),
-            _ => BenchError::Failed(format!("the peer: {why}")),
-        }
+        let word = &self.shared.words[what];
+        word.spin_while(old, AWAKE_NS);
+        self.peer.wait_for(word, |now| now != old).map(drop)
     }
 
     /// Ends the peer, and states the proofs of every pair: both processes were on their CPUs, and
     /// the peer exited with 0. Returns the total work of the peer.
     pub(super) fn end(self, ctx: &mut Ctx) -> Result<u64, BenchError> {
         drop(self.peer_watch);
-        let board = &self.board.board;
-        board.say(GO, LEAVE);
-        let exit = self.peer.wait().context("waiting for the peer")?;
+        let exit = self.peer.end()?[0];
         crate::proofs::peer_ended_well(ctx, &exit);
-        let astray = u64::from(current_cpu() != self.here) + board.count(ASTRAY).load(SeqCst);
+        let astray = u64::from(current_cpu() != self.here) + self.shared.count(ASTRAY).load(SeqCst);
         ctx.prove("sides that were found on another CPU", "0", astray as f64, 0.0..=0.0);
         ctx.fact("windows", self.next - 1);
         debug_assert_ne!(self.here, self.there);
-        Ok(board.count(WORK).load(SeqCst))
+        Ok(self.shared.count(WORK).load(SeqCst))
     }
 }
 

@@ -13,16 +13,15 @@
 //!
 //! The peer ends by itself at an error, is killed when this side fails, and dies with the worker.
 //! When it is gone, this side stops: the end of a channel reports it where the channel has one, and
-//! waiting on any other channel is interrupted ([`PeerWatch`]).
+//! waiting on any other channel is interrupted ([`Partners::watch`]).
 
 use crate::proofs;
 use groma_harness::prelude::*;
+use groma_harness::rendezvous::{Control, Partners};
 use groma_harness::sys::counters::Usage;
-use groma_harness::sys::fork::PeerWatch;
-use groma_harness::sys::shared::{self, Shared};
+use groma_harness::sys::shared::Shared;
 use std::io;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed, Ordering::SeqCst};
-use std::time::Duration;
 
 /// One end of a two-way channel, with the buffer of the message to send or received.
 pub(crate) trait End {
@@ -41,11 +40,6 @@ pub(crate) trait End {
         false
     }
 }
-
-/// Indices of the words that both sides share.
-const READY: usize = 0;
-const LAST: usize = 1;
-const ANSWERED: usize = 2;
 
 /// Puts a number into the first and the last byte of a message.
 #[inline]
@@ -75,14 +69,14 @@ fn answer(message: &mut [u8]) -> io::Result<()> {
     Ok(())
 }
 
-/// The peer: answers until a message is the last, and returns how many it has answered. The word
-/// for it holds the number of messages, since a channel may run ahead: by the time that this side
+/// The peer: answers until a message is the last, and returns how many it has answered. The
+/// command is the number of messages, since a channel may run ahead: by the time that this side
 /// looks, the other one may have marked a message that is still to come.
-fn answer_all(end: &mut impl End, board: &Shared<AtomicU32>) -> io::Result<u32> {
+fn answer_all(end: &mut impl End, control: &Control) -> io::Result<u32> {
     let mut answered = 0u32;
     loop {
         end.receive()?;
-        let last = board[LAST].load(Relaxed);
+        let last = control.command().load(Relaxed);
         if last != 0 && last == answered.wrapping_add(1) {
             return Ok(answered);
         }
@@ -98,33 +92,17 @@ fn answer_all(end: &mut impl End, board: &Shared<AtomicU32>) -> io::Result<u32> 
 /// measurement waits until it has. What `there` owns is closed on this side, so the end of the
 /// channel shows that the peer is gone.
 pub(crate) fn measure<E: End>(ctx: &mut Ctx, here: &mut impl End, there: impl FnOnce() -> io::Result<E>) -> Outcome {
-    let board = Shared::<AtomicU32>::new(3).context("sharing memory with the other side")?;
-    let mut peer = ctx.fork_peer(&[], || {
-        let life = || {
-            let mut end = there()?;
-            board[READY].store(1, SeqCst);
-            shared::wake(&board[READY]);
-            answer_all(&mut end, &board)
-        };
-        match life() {
-            Ok(answered) => {
-                board[ANSWERED].store(answered, SeqCst);
-                0
-            }
-            Err(e) => {
-                eprintln!("the other side: {e}");
-                1
-            }
-        }
+    let answered = Shared::<AtomicU32>::new(1).context("sharing memory with the peer")?;
+    let mut peer = Partners::new()?;
+    peer.fork(ctx, "the peer", |control| -> io::Result<()> {
+        let mut end = there()?;
+        control.arrive();
+        answered[0].store(answer_all(&mut end, control)?, SeqCst);
+        Ok(())
     })?;
-    while board[READY].load(SeqCst) == 0 {
-        shared::wait(&board[READY], 0, Some(Duration::from_millis(20)));
-        if let Some(exit) = peer.poll().context("checking on the other side")? {
-            return Err(BenchError::Failed(format!("the other side {exit} before the first message")));
-        }
-    }
+    peer.all_ready()?;
 
-    let peer_watch = PeerWatch::over(&mut peer).context("watching the other side")?;
+    let peer_watch = peer.watch()?;
     let here_before = Usage::thread();
     let mut number = 0u8;
     let mut sent = 0u32;
@@ -142,19 +120,14 @@ pub(crate) fn measure<E: End>(ctx: &mut Ctx, here: &mut impl End, there: impl Fn
         Ok(())
     });
     drop(peer_watch);
-    if let Err(stop) = measured {
-        return Err(match peer.poll() {
-            Ok(Some(exit)) => BenchError::Failed(format!("the other side {exit}; {stop}")),
-            _ => stop,
-        });
-    }
-    board[LAST].store(sent.wrapping_add(1), SeqCst);
+    measured.map_err(|stop| peer.explain(stop))?;
+    peer.say(sent.wrapping_add(1));
     here.send().context("sending the last message")?;
-    let peer = peer.wait().context("waiting for the other side")?;
+    let peer = peer.wait()?[0];
     proofs::peer_ended_well(ctx, &peer);
     // Modulo 2^32, like the counter in shared memory.
-    let missing = (ctx.iterations() as u32).wrapping_sub(board[ANSWERED].load(SeqCst)) as i32;
-    ctx.prove("round trips that the other side did not answer", "0", f64::from(missing), 0.0..=0.0);
+    let missing = (ctx.iterations() as u32).wrapping_sub(answered[0].load(SeqCst)) as i32;
+    ctx.prove("round trips that the peer did not answer", "0", f64::from(missing), 0.0..=0.0);
     if here.runs_ahead() {
         proofs::state_switches(ctx, &here_before, &peer);
     } else {
@@ -166,6 +139,9 @@ pub(crate) fn measure<E: End>(ctx: &mut Ctx, here: &mut impl End, there: impl Fn
 #[cfg(test)]
 mod tests {
     use super::*;
+    use groma_harness::sys::fork::PeerWatch;
+    use groma_harness::sys::shared;
+    use std::time::Duration;
 
     #[test]
     fn an_answer_differs_from_its_message_in_both_places() {
@@ -229,9 +205,7 @@ mod tests {
         let mut worker = fork::fork(|| {
             fork::enforce_one_thread();
             let tried = groma_harness::testing::try_out(&ENDLESS, &[], None);
-            i32::from(
-                !matches!(tried, Err(BenchError::Failed(why)) if why.starts_with("the other side exited with code 1")),
-            )
+            i32::from(!matches!(tried, Err(BenchError::Failed(why)) if why.starts_with("the peer exited with code 1")))
         })
         .expect("fork");
         // Polls for a minute at most; it takes some milliseconds.

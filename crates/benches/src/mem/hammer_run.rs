@@ -22,18 +22,17 @@
 
 use super::hammer::{VARIANT, check_pages, kind, wrong_in_first};
 use groma_harness::prelude::*;
+use groma_harness::rendezvous::{Control, Partners};
 use groma_harness::sys::arch::hammer::HAMMER_PAGE;
 use groma_harness::sys::clock::{Clock, Monotonic};
 use groma_harness::sys::counters::{Usage, current_cpu};
-use groma_harness::sys::fork::Child;
 use groma_harness::sys::hammer::{Hammer, Kind};
 use groma_harness::sys::pages::{Map, Policy};
-use groma_harness::sys::shared::{self, Shared};
+use groma_harness::sys::shared::Shared;
 use groma_harness::sys::topology::parse_cpus;
 use groma_harness::sys::{affinity, mempolicy, process};
 use std::io;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::SeqCst};
-use std::time::Duration;
+use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 
 pub(crate) static BENCH: Benchmark = Benchmark {
     info: Info {
@@ -74,14 +73,11 @@ pub(crate) static BENCH: Benchmark = Benchmark {
     run: Run::Here(run),
 };
 
-/// How long to sleep between two checks whether the writers are alive.
-const LOOK: Duration = Duration::from_millis(20);
 /// Pages whose node is checked.
 const NODE_SAMPLES: usize = 256;
 
-/// The words of the gate: the number of ready writers, and whether the gate is open.
-const READY: usize = 0;
-const OPEN: usize = 1;
+/// The command to begin.
+const BEGIN: u32 = 1;
 
 /// The results of a writer: the words of its row in shared memory.
 #[derive(Clone, Copy)]
@@ -118,15 +114,15 @@ struct Writer {
 }
 
 impl Writer {
-    /// Prepares the memory, waits at the gate, runs the operations and stores the results.
-    fn work(&self, gate: &[AtomicU32], row: &[AtomicU64]) -> i32 {
+    /// Prepares the memory, waits for the command, runs the operations and stores the results.
+    fn work(&self, control: &Control, row: &[AtomicU64]) -> Result<(), String> {
         let put = |what: Found, value: u64| row[what as usize].store(value, SeqCst);
         let mut map = match self.prepare() {
             Ok(map) => map,
             Err((step, error)) => {
-                put(Found::Step, step as u64 + 1);
                 put(Found::Errno, error.raw_os_error().unwrap_or(0) as u64);
-                return 1;
+                put(Found::Step, step as u64 + 1);
+                return Err(format!("{}: {error}", STEPS[step]));
             }
         };
         if let Some(node) = self.node {
@@ -134,13 +130,9 @@ impl Writer {
             let seen = mempolicy::nodes(&map, NODE_SAMPLES).unwrap_or_default();
             put(Found::ElsewhereOnNode, seen.iter().filter(|n| **n != Some(node)).count() as u64);
         }
-        let Ok(mut hammer) = Hammer::new(&mut map[..self.bytes], self.kind, self.seed) else { return 2 };
+        let mut hammer = Hammer::new(&mut map[..self.bytes], self.kind, self.seed)?;
         put(Found::WrongWords, wrong_in_first(&mut hammer) as u64);
-        gate[READY].fetch_add(1, SeqCst);
-        shared::wake(&gate[READY]);
-        while gate[OPEN].load(SeqCst) == 0 {
-            shared::wait(&gate[OPEN], 0, None);
-        }
+        control.await_command();
         let (before, used) = (hammer.standing(), Usage::thread());
         let start = Monotonic.now_ns();
         hammer.run(self.ops);
@@ -152,7 +144,7 @@ impl Writer {
         put(Found::Preempted, used.involuntary);
         put(Found::Faults, used.minor_faults + used.major_faults);
         put(Found::ElsewhereOnCpu, u64::from(current_cpu() != self.cpu));
-        0
+        Ok(())
     }
 
     fn prepare(&self) -> Result<Map, (usize, io::Error)> {
@@ -235,43 +227,27 @@ fn run(ctx: &mut Ctx) -> Outcome {
     ctx.fact("hammer.ops", ops);
     ctx.fact("hammer.instruction", kind.instruction());
 
-    let gate = Shared::<AtomicU32>::new(2).context("sharing the gate")?;
     let width = Found::All as usize;
     let rows = Shared::<AtomicU64>::new(writers * width).context("sharing memory with the writers")?;
-    let mut children: Vec<Child> = Vec::with_capacity(writers);
+    let mut partners = Partners::new()?;
     for (i, row) in rows.chunks(width).enumerate() {
         let node = (!nodes.is_empty()).then(|| nodes[i % nodes.len()]);
         let writer = Writer { cpu: cpus[i], node, kind, bytes: bytes as usize, ops, seed: ctx.rng().next_u64() };
-        children.push(ctx.fork_peer(&[], || writer.work(&gate, row))?);
+        partners.fork(ctx, format!("the writer on CPU {}", writer.cpu), |control| writer.work(control, row))?;
     }
     let at = |i: usize, what: Found| rows[i * width + what as usize].load(SeqCst);
-    let ended_badly = |i: usize, how: String| match at(i, Found::Step) {
-        0 => BenchError::Failed(format!("the writer on CPU {} {how}", cpus[i])),
-        step => {
+    // Of a step that failed, the writer left the reason.
+    let reason = |ended: BenchError| {
+        let failed = (0..writers).find(|i| at(*i, Found::Step) > 0);
+        failed.map_or(ended, |i| {
             let error = io::Error::from_raw_os_error(at(i, Found::Errno) as i32);
-            BenchError::from_io(&format!("{} (CPU {})", STEPS[step as usize - 1], cpus[i]), &error)
-        }
+            let step = STEPS[at(i, Found::Step) as usize - 1];
+            BenchError::from_io(&format!("{step} (CPU {})", cpus[i]), &error)
+        })
     };
-    loop {
-        let ready = gate[READY].load(SeqCst);
-        if ready as usize == writers {
-            break;
-        }
-        shared::wait(&gate[READY], ready, Some(LOOK));
-        for (i, child) in children.iter_mut().enumerate() {
-            if let Some(exit) = child.poll().context("polling the writers")? {
-                return Err(ended_badly(i, exit.to_string()));
-            }
-        }
-    }
-    gate[OPEN].store(1, SeqCst);
-    shared::wake(&gate[OPEN]);
-    for (i, child) in children.into_iter().enumerate() {
-        let exit = child.wait().context("waiting for a writer")?;
-        if !exit.success() {
-            return Err(ended_badly(i, exit.to_string()));
-        }
-    }
+    partners.all_ready().map_err(reason)?;
+    partners.say(BEGIN);
+    partners.wait_for_success()?;
 
     let spans: Vec<(u64, u64)> = (0..writers).map(|i| (at(i, Found::Start), at(i, Found::End))).collect();
     let Some(all) = together(&spans) else {

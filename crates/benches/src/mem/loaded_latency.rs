@@ -29,18 +29,16 @@
 use crate::work;
 use groma_harness::check_memory;
 use groma_harness::prelude::*;
+use groma_harness::rendezvous::{Control, LEAVE, Partners};
 use groma_harness::stats::nearest_rank;
 use groma_harness::sys::arch::{CHASE_UNROLL, add_chain};
 use groma_harness::sys::chase::Chain;
 use groma_harness::sys::counters::{Usage, current_cpu};
-use groma_harness::sys::fork::Child;
 use groma_harness::sys::pages::{Map, Policy, page_size};
-use groma_harness::sys::shared::{self, Shared};
+use groma_harness::sys::shared::Shared;
 use groma_harness::sys::stream::{APART, Op, Stream};
 use groma_harness::sys::{affinity, process};
-use std::sync::atomic::Ordering::{Relaxed, SeqCst};
-use std::sync::atomic::{AtomicU32, AtomicU64};
-use std::time::Duration;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 pub(crate) static BENCH: Benchmark = Benchmark {
     info: Info {
@@ -92,99 +90,39 @@ const FOR_MEDIAN: usize = 5;
 const OWN_PACE: std::ops::RangeInclusive<f64> = 0.9..=1.1;
 /// Distance of two counters, in words: a line each.
 const LINE: usize = 32;
-/// How long to wait for the generators between two checks whether they are alive.
-const LOOK: Duration = Duration::from_millis(20);
 
 /// The commands to the generators.
 const SLEEP: u32 = 0;
 const WORK: u32 = 1;
-const LEAVE: u32 = 2;
-/// The words of the board: the command, and the number of ready generators.
-const TOLD: usize = 0;
-const READY: usize = 32;
 
-/// The memory that is shared with the generators.
-struct Board {
-    words: Shared<AtomicU32>,
-    bytes: Shared<AtomicU64>,
-}
-
-impl Board {
-    fn say(&self, what: u32) {
-        self.words[TOLD].store(what, SeqCst);
-        shared::wake(&self.words[TOLD]);
+/// Forks a generator for each of these CPUs. Each publishes its bytes in a line of `bytes`.
+fn start(ctx: &Ctx, cpus: &[u32], bytes: &[AtomicU64], op: Op, pace: u64) -> Result<Partners, BenchError> {
+    let stream = Stream::new(op, None).map_err(BenchError::Unsupported)?;
+    let mut generators = Partners::new()?;
+    for (&cpu, line) in cpus.iter().zip(bytes.chunks(LINE)) {
+        generators.fork(ctx, format!("the generator on CPU {cpu}"), |control| {
+            affinity::pin(cpu).context("pinning it")?;
+            generate(control, &line[0], stream, op, pace)
+        })?;
     }
-
-    fn generated(&self, generators: usize) -> Vec<u64> {
-        (0..generators).map(|i| self.bytes[i * LINE].load(Relaxed)).collect()
-    }
-}
-
-/// The processes that keep memory busy; ended when dropped.
-struct Generators {
-    board: Board,
-    children: Vec<Child>,
-}
-
-impl Generators {
-    fn start(ctx: &Ctx, cpus: &[u32], op: Op, pace: u64) -> Result<Generators, BenchError> {
-        let stream = Stream::new(op, None).map_err(BenchError::Unsupported)?;
-        let words = Shared::new(2 * LINE).context("sharing memory with the generators")?;
-        let bytes = Shared::new(cpus.len() * LINE).context("sharing memory with the generators")?;
-        let mut all = Generators { board: Board { words, bytes }, children: Vec::new() };
-        for (i, &cpu) in cpus.iter().enumerate() {
-            let board = &all.board;
-            let child = ctx.fork_peer(&[], || match affinity::pin(cpu).map_err(|e| e.to_string()) {
-                Ok(()) => i32::from(generate(board, &board.bytes[i * LINE], stream, op, pace).is_err()),
-                Err(why) => {
-                    eprintln!("a generator cannot be pinned to CPU {cpu}: {why}");
-                    1
-                }
-            })?;
-            all.children.push(child);
-        }
-        loop {
-            let ready = all.board.words[READY].load(SeqCst);
-            if ready as usize == all.children.len() {
-                return Ok(all);
-            }
-            shared::wait(&all.board.words[READY], ready, Some(LOOK));
-            all.all_alive()?;
-        }
-    }
-
-    fn all_alive(&mut self) -> Outcome {
-        for child in &mut self.children {
-            if let Some(exit) = child.poll().context("polling the generators")? {
-                return Err(BenchError::Failed(format!("a generator {exit}")));
-            }
-        }
-        Ok(())
-    }
-
-    /// Ends the generators. Returns how many did not exit with 0.
-    fn end(mut self) -> usize {
-        self.board.say(LEAVE);
-        let well = |child: Child| child.wait().is_ok_and(|exit| exit.success());
-        self.children.drain(..).map(well).filter(|well| !well).count()
-    }
+    generators.all_ready()?;
+    Ok(generators)
 }
 
 /// The main loop of a generator.
-fn generate(board: &Board, bytes: &AtomicU64, stream: Stream, op: Op, pace: u64) -> Outcome {
+fn generate(control: &Control, bytes: &AtomicU64, stream: Stream, op: Op, pace: u64) -> Outcome {
     let mut buffer = buffer(GENERATED, Policy::Transparent)?;
     let (source, target) = buffer[..GENERATED].split_at_mut(GENERATED / 2);
     // Source and target are halves, shifted against each other as in mem.bandwidth.
     let target = &mut target[APART..];
     let copies = op == Op::Copy;
     let pieces = if copies { target.len() / PIECE } else { GENERATED / PIECE };
-    board.words[READY].fetch_add(1, SeqCst);
-    shared::wake(&board.words[READY]);
+    control.arrive();
     let (mut at, mut done) = (0, 0);
     loop {
-        match board.words[TOLD].load(Relaxed) {
+        match control.command().load(Relaxed) {
             LEAVE => return Ok(()),
-            SLEEP => shared::wait(&board.words[TOLD], SLEEP, None),
+            SLEEP => drop(control.command().wait_while(SLEEP)),
             _ => {
                 let from = at * PIECE;
                 // One half after the other, except for the copy, which uses both.
@@ -283,7 +221,9 @@ fn run(ctx: &mut Ctx) -> Outcome {
     };
     check_memory((chased + cpus.len() * GENERATED) as u64)?;
     // Forked while this process is small; they prepare their memory while it prepares its own.
-    let mut generators = Generators::start(ctx, &cpus, op, ctx.int("pace"))?;
+    let bytes = Shared::<AtomicU64>::new(cpus.len() * LINE).context("sharing memory with the generators")?;
+    let generated = || bytes.iter().step_by(LINE).map(|line| line.load(Relaxed)).collect::<Vec<u64>>();
+    let mut generators = start(ctx, &cpus, &bytes, op, ctx.int("pace"))?;
     let mut memory = buffer(chased, Policy::Base)?;
     ctx.fact("generators", cpus.len());
     let rng = ctx.rng();
@@ -299,18 +239,18 @@ fn run(ctx: &mut Ctx) -> Outcome {
     ctx.state_as("idle", idle);
     let loads = ((WINDOW_NS * 1e-9 / idle) as u64).next_multiple_of(CHASE_UNROLL).max(CHASE_UNROLL);
 
-    generators.board.say(WORK);
+    generators.say(WORK);
     let until = ctx.now_ns() + 3 * ctx.time_limit_ns().max(10_000_000);
     let mut windows: Vec<Window> = Vec::new();
     chain.mark();
     let mut walked = 0;
     while ctx.now_ns() < until {
         for _ in 0..BATCH {
-            let (usage, before) = (Usage::thread(), generators.board.generated(cpus.len()));
+            let (usage, before) = (Usage::thread(), generated());
             let start = ctx.now_ns();
             walked += chain.walk(loads);
             let ns = ctx.now_ns().saturating_sub(start) as f64;
-            let after = generators.board.generated(cpus.len());
+            let after = generated();
             let clean = Usage::thread().since(&usage).involuntary == 0;
             let bytes = after.iter().zip(&before).map(|(after, before)| (after - before) as f64).collect();
             windows.push(Window { ns, bytes, clean });
@@ -318,10 +258,11 @@ fn run(ctx: &mut Ctx) -> Outcome {
         if together(&windows).len() >= ENOUGH {
             break;
         }
-        generators.all_alive()?;
+        generators.check_alive()?;
     }
-    generators.board.say(SLEEP);
-    ctx.prove("generators that did not leave well", "0", generators.end() as f64, 0.0..=0.0);
+    generators.say(SLEEP);
+    let ended_badly = generators.end()?.iter().filter(|exit| !exit.success()).count();
+    ctx.prove("generators that did not leave well", "0", ended_badly as f64, 0.0..=0.0);
 
     let credited = loads * windows.len() as u64;
     work::once_each(ctx, "loads made per load credited", walked, credited);

@@ -30,9 +30,8 @@ use groma_harness::sys::clock::{Clock, Monotonic};
 use groma_harness::sys::fork::{self, Child};
 use groma_harness::sys::pages::{Map, Policy, page_size};
 use groma_harness::sys::process;
-use groma_harness::sys::shared::{self, Shared};
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use std::time::Duration;
+use groma_harness::sys::shared::{Shared, Word};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 pub(crate) static BENCH: Benchmark = Benchmark {
     info: Info {
@@ -96,7 +95,7 @@ const RELEASED: u32 = 2;
 /// that were never released.
 struct Parked {
     resident: usize,
-    words: Shared<AtomicU32>,
+    words: Shared<Word>,
     stamps: Shared<AtomicU64>,
     children: Vec<Child>,
 }
@@ -126,17 +125,16 @@ impl Parked {
             self.children.push(child.map_err(|e| no_child(&format!("making child {} of {BATCH}", i + 1), &e))?);
         }
         for (child, word) in self.children.iter_mut().zip(self.words.iter()) {
-            while word.load(Ordering::Acquire) == STARTING {
-                shared::wait(word, STARTING, Some(Duration::from_millis(10)));
-                if let Some(exit) = child.poll().context("polling a child")? {
-                    let why = format!("a child that was to wait {exit}");
-                    return Err(if exit.code() == Some(NO_MEMORY) {
-                        BenchError::Denied(why)
-                    } else {
-                        BenchError::Failed(why)
-                    });
-                }
-            }
+            word.wait_until(
+                |state| state != STARTING,
+                || match child.poll().context("polling a child")? {
+                    None => Ok(()),
+                    Some(exit) => {
+                        let kind = if exit.code() == Some(NO_MEMORY) { BenchError::Denied } else { BenchError::Failed };
+                        Err(kind(format!("a child that was to wait {exit}")))
+                    }
+                },
+            )?;
         }
         Ok(())
     }
@@ -148,11 +146,8 @@ impl Parked {
             memory.populate();
         }
         let word = &self.words[i];
-        word.store(ASLEEP, Ordering::Release);
-        shared::wake(word);
-        while word.load(Ordering::Acquire) == ASLEEP {
-            shared::wait(word, ASLEEP, None);
-        }
+        word.set(ASLEEP);
+        word.wait_while(ASLEEP);
         // The exit has to free the memory, not `drop`.
         std::mem::forget(memory);
         self.stamps[i].store(Monotonic.now_ns(), Ordering::Relaxed);
@@ -160,8 +155,7 @@ impl Parked {
     }
 
     fn release(&self, i: usize) {
-        self.words[i].store(RELEASED, Ordering::Release);
-        shared::wake(&self.words[i]);
+        self.words[i].set(RELEASED);
     }
 
     /// The time at which child `i` exited.

@@ -142,7 +142,7 @@ fn spin(read: fn() -> u64, ticks: u64, gaps: &mut Gaps<'_>) -> u64 {
 }
 
 /// Watches one CPU and records the result in its row.
-fn watch(cpu: u32, row: &[AtomicU64], read: fn() -> u64, hz: f64, seconds: f64) -> i32 {
+fn watch(cpu: u32, row: &[AtomicU64], read: fn() -> u64, hz: f64, seconds: f64) {
     let ticks = |s: f64| (s * hz) as u64;
     let (found, kept) = row.split_at(Found::All as usize);
     // Treats every reading as a gap, so that the rare path through the loop is brought in as well.
@@ -167,7 +167,6 @@ fn watch(cpu: u32, row: &[AtomicU64], read: fn() -> u64, hz: f64, seconds: f64) 
     put(Found::Preempted, used.involuntary);
     put(Found::Faults, used.minor_faults + used.major_faults);
     put(Found::Elsewhere, u64::from(current_cpu() != cpu));
-    0
 }
 
 fn read_clock() -> u64 {
@@ -181,7 +180,10 @@ fn run(ctx: &mut Ctx) -> Outcome {
     };
     ctx.fact("noise.clock", clock);
     let seconds = ctx.time_limit_ns() as f64 * 1e-9;
-    let tasks = Tasks::new(ctx, WIDTH, |cpu, row| watch(cpu, row, read, hz, seconds))?;
+    let tasks = Tasks::new(ctx, WIDTH, |cpu, row| {
+        watch(cpu, row, read, hz, seconds);
+        Ok(())
+    })?;
     let cpus = tasks.cpus.clone();
     let (host, before) = (sys::facts::host_counters(), interrupts::of_cpus(&cpus));
     let rows = tasks.work()?;
@@ -275,7 +277,7 @@ mod tests {
             TICKS.fetch_add(5000, SeqCst)
         }
         let row: Vec<AtomicU64> = (0..WIDTH).map(|_| AtomicU64::new(0)).collect();
-        assert_eq!(watch(current_cpu(), &row, slow, 1e9, 0.001), 0);
+        watch(current_cpu(), &row, slow, 1e9, 0.001);
         let at = |what: Found| row[what as usize].load(SeqCst);
         assert_eq!(at(Found::Gaps), at(Found::Readings));
         assert_eq!(at(Found::Stolen), at(Found::Elapsed));

@@ -60,31 +60,33 @@ const FEWEST: u64 = 10;
 /// The most periods in a round: more values would only fill the store.
 const MOST: u64 = 1000;
 
-/// Wakes once per period until the row is full. Returns 0, or 1 if the sleep failed. Tests pass a
-/// clock of their own.
-fn wake_periodically(row: &[AtomicU64], now_ns: impl Fn() -> u64, until: impl Fn(u64) -> io::Result<()>) -> i32 {
+/// Wakes once per period until the row is full. Fails if the sleep does. Tests pass a clock of their
+/// own.
+fn wake_periodically(
+    row: &[AtomicU64],
+    now_ns: impl Fn() -> u64,
+    until: impl Fn(u64) -> io::Result<()>,
+) -> io::Result<()> {
     let mut next = now_ns();
     let mut wake = || {
         next += PERIOD_NS;
         loop {
             match until(next) {
-                Ok(()) => return Some(now_ns().wrapping_sub(next)),
+                Ok(()) => return Ok(now_ns().wrapping_sub(next)),
                 Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
-                Err(_) => return None,
+                Err(e) => return Err(e),
             }
         }
     };
     for _ in 0..WARM {
-        if wake().is_none() {
-            return 1;
-        }
+        wake()?;
     }
     for word in row {
-        let Some(late) = wake() else { return 1 };
+        let late = wake()?;
         // Distinguishes a word that was never written from a wake-up without delay.
         word.store(late.wrapping_add(1), SeqCst);
     }
-    0
+    Ok(())
 }
 
 fn run(ctx: &mut Ctx) -> Outcome {
@@ -154,7 +156,7 @@ mod tests {
             Ok(())
         };
         let row: Vec<AtomicU64> = (0..8).map(|_| AtomicU64::new(0)).collect();
-        assert_eq!(wake_periodically(&row, || now.get(), until), 0);
+        wake_periodically(&row, || now.get(), until).expect("no sleep failed");
         let late: Vec<u64> = row.iter().map(|word| word.load(SeqCst) - 1).collect();
         assert_eq!(late, [0, 0, 3_500_000, 2_500_000, 1_500_000, 500_000, 0, 0]);
     }
@@ -167,8 +169,8 @@ mod tests {
             if tries.get() % 2 == 1 { Err(io::ErrorKind::Interrupted.into()) } else { Ok(()) }
         };
         let row = [AtomicU64::new(0)];
-        assert_eq!(wake_periodically(&row, || 0, until), 0);
+        wake_periodically(&row, || 0, until).expect("no sleep was refused");
         assert_eq!(tries.get(), 2 * (WARM + 1));
-        assert_eq!(wake_periodically(&row, || 0, |_| Err(io::ErrorKind::InvalidInput.into())), 1);
+        wake_periodically(&row, || 0, |_| Err(io::ErrorKind::InvalidInput.into())).expect_err("refused");
     }
 }

@@ -33,14 +33,14 @@
 use super::load::Load;
 use crate::proofs;
 use groma_harness::prelude::*;
+use groma_harness::rendezvous::{Control, LEAVE, Partners};
 use groma_harness::sys::clock::{Clock, Monotonic};
 use groma_harness::sys::counters::current_cpu;
-use groma_harness::sys::fork::Child;
 use groma_harness::sys::futex_word::{Scope, is_wait};
-use groma_harness::sys::shared::{self, Shared};
+use groma_harness::sys::shared::{Shared, Word};
 use groma_harness::sys::sleep;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::SeqCst};
-use std::time::Duration;
+use std::io;
+use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 
 pub(crate) static BENCH: Benchmark = Benchmark {
     info: Info {
@@ -71,30 +71,23 @@ const FEWEST: usize = 10;
 const MOST: usize = 1000;
 /// The waker's random rest between two wake-ups, in nanoseconds.
 const REST_NS: std::ops::Range<u64> = 50_000..450_000;
-/// How long to wait for the peer before checking that it is alive.
-const LOOK: Duration = Duration::from_millis(100);
 
 /// State shared by the waker and its peer.
 struct Words {
-    /// The number of the last wake-up posted, on which the peer sleeps; that of the last wake-up
-    /// arrived, for the waker; and whether the measurement is over.
-    numbers: Shared<AtomicU32>,
+    /// The number of the last wake-up posted, on which the peer sleeps, and that of the last
+    /// wake-up arrived, for the waker.
+    numbers: Shared<Word>,
     /// When the last wake-up arrived, and on which CPU; and the waker's CPU.
     time: Shared<AtomicU64>,
 }
 
 impl Words {
-    fn posted(&self) -> &AtomicU32 {
+    fn posted(&self) -> &Word {
         &self.numbers[0]
     }
 
-    fn arrived(&self) -> &AtomicU32 {
-        // On a cache line of its own.
-        &self.numbers[32]
-    }
-
-    fn over(&self) -> &AtomicU32 {
-        &self.numbers[64]
+    fn arrived(&self) -> &Word {
+        &self.numbers[1]
     }
 
     /// Whether the last wake-up stayed on the waker's CPU.
@@ -104,58 +97,46 @@ impl Words {
 
     fn new() -> Result<Words, BenchError> {
         Ok(Words {
-            numbers: Shared::new(96).context("sharing memory with the peer")?,
+            numbers: Shared::new(2).context("sharing memory with the peer")?,
             time: Shared::new(3).context("sharing memory with the peer")?,
         })
     }
 
     /// The body of the woken process.
-    fn be_woken(&self) -> i32 {
+    fn be_woken(&self, control: &Control) -> io::Result<()> {
         let mut last = 0;
         loop {
             while self.posted().load(SeqCst) == last {
                 if !is_wait(Scope::Shared.wait_while(self.posted(), last)) {
-                    return 1;
+                    return Err(io::Error::other("the futex refused a call"));
                 }
             }
             let now = Monotonic.now_ns();
-            if self.over().load(SeqCst) == 1 {
-                return 0;
+            if control.command().load(SeqCst) == LEAVE {
+                return Ok(());
             }
             self.time[0].store(now, SeqCst);
             self.time[1].store(current_cpu().into(), SeqCst);
             last = self.posted().load(SeqCst);
-            self.arrived().store(last, SeqCst);
-            shared::wake(self.arrived());
+            self.arrived().set(last);
         }
     }
 
     /// Wakes the peer and waits until it has run. Returns the latency in nanoseconds, or `None` if
     /// the peer was not asleep.
-    fn wake(&self, number: u32, peer: &mut Child) -> Result<Option<i64>, BenchError> {
+    fn wake(&self, number: u32, peer: &mut Partners) -> Result<Option<i64>, BenchError> {
         self.time[2].store(current_cpu().into(), SeqCst);
         let posted = Monotonic.now_ns();
         self.posted().store(number, SeqCst);
         let woken = Scope::Shared.wake_one(self.posted());
-        loop {
-            let seen = self.arrived().load(SeqCst);
-            if seen == number {
-                break;
-            }
-            shared::wait(self.arrived(), seen, Some(LOOK));
-            if self.arrived().load(SeqCst) == seen
-                && let Some(exit) = peer.poll().context("polling the peer")?
-            {
-                return Err(BenchError::Failed(format!("the woken process {exit}")));
-            }
-        }
+        peer.wait_for(self.arrived(), |seen| seen == number)?;
         let arrived = self.time[0].load(SeqCst);
         Ok((woken == 1).then_some(arrived as i64 - posted as i64))
     }
 
     /// Makes the peer exit.
-    fn end(&self) {
-        self.over().store(1, SeqCst);
+    fn end(&self, peer: &Partners) {
+        peer.say(LEAVE);
         self.posted().store(0, SeqCst);
         Scope::Shared.wake_one(self.posted());
     }
@@ -163,7 +144,8 @@ impl Words {
 
 fn run(ctx: &mut Ctx) -> Outcome {
     let words = Words::new()?;
-    let mut peer = ctx.fork_peer(&[], || words.be_woken())?;
+    let mut peer = Partners::new()?;
+    peer.fork(ctx, "the woken process", |control| words.be_woken(control))?;
     let load = Load::start(ctx, ctx.int("load"))?;
 
     let pinned_apart = ctx.peer_cpu().is_some_and(|cpu| cpu != current_cpu());
@@ -192,9 +174,9 @@ fn run(ctx: &mut Ctx) -> Outcome {
             return Err(BenchError::Failed(format!("the peer was awake at {awake} of {posted} wake-ups")));
         }
     }
-    words.end();
+    words.end(&peer);
     load.stop(ctx)?;
-    let peer = peer.wait().context("waiting for the woken process")?;
+    let peer = peer.wait()?[0];
     proofs::peer_ended_well(ctx, &peer);
     ctx.prove("wake-ups that arrived before they were posted", "0", early as f64, 0.0..=0.0);
     if peer.usage.voluntary + peer.usage.involuntary > 0 {
@@ -232,23 +214,25 @@ mod tests {
     #[test]
     fn who_is_awake_is_not_woken() {
         let words = Words::new().expect("memory");
-        let mut peer = groma_harness::sys::fork::fork(|| {
+        let mut peer = Partners::new().expect("memory");
+        let stays_awake = |_: &Control| {
             // Polls without ever sleeping.
             while words.posted().load(SeqCst) == 0 {
                 std::hint::spin_loop();
             }
             words.time[0].store(Monotonic.now_ns(), SeqCst);
-            words.arrived().store(1, SeqCst);
-            0
-        })
-        .expect("fork");
+            words.arrived().set(1);
+            Ok::<(), io::Error>(())
+        };
+        peer.fork_unplaced("the peer", stays_awake).expect("fork");
         assert_eq!(words.wake(1, &mut peer), Ok(None));
     }
 
     #[test]
     fn a_dead_side_is_noticed() {
         let words = Words::new().expect("memory");
-        let mut peer = groma_harness::sys::fork::fork(|| 3).expect("fork");
-        assert!(matches!(words.wake(1, &mut peer), Err(BenchError::Failed(why)) if why.contains("code 3")));
+        let mut peer = Partners::new().expect("memory");
+        peer.fork_unplaced("the peer", |_| Err("dies")).expect("fork");
+        assert_eq!(words.wake(1, &mut peer), Err(BenchError::Failed("the peer exited with code 1".to_owned())));
     }
 }

@@ -32,18 +32,16 @@
 use super::walk::{Faults, write_each};
 use crate::work;
 use groma_harness::prelude::*;
+use groma_harness::rendezvous::{Control, LEAVE, Partners};
 use groma_harness::sys::counters;
-use groma_harness::sys::fork::{self, Child};
 use groma_harness::sys::mapping::{Backing, Mapping, permissions};
 use groma_harness::sys::pages::{Map, page_size};
-use groma_harness::sys::shared::{self, Shared};
-use groma_harness::sys::{affinity, process, thread};
+use groma_harness::sys::shared::Shared;
+use groma_harness::sys::{affinity, process};
 use std::cell::RefCell;
 use std::hint::spin_loop;
 use std::sync::Arc;
-use std::sync::atomic::Ordering::Relaxed;
-use std::sync::atomic::{AtomicU32, AtomicU64};
-use std::thread::JoinHandle;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 pub(crate) static BENCH: Benchmark = Benchmark {
     info: Info {
@@ -79,7 +77,6 @@ pub(crate) static BENCH: Benchmark = Benchmark {
 const NOBODY: u32 = 0;
 const PROCESSES: u32 = 1;
 const THREADS: u32 = 2;
-const LEAVE: u32 = 3;
 /// Words between two counters, so that each has a cache line of its own.
 const APART: usize = 16;
 /// Pauses in one turn of a spinner: enough not to disturb those who read its counter, and few
@@ -89,40 +86,31 @@ const PAUSES: u32 = 8;
 const MOST_CALLS: u64 = 128;
 /// How long to wait for the spinners, in nanoseconds.
 const PATIENCE_NS: u64 = 10_000_000_000;
-/// Stack size of a spinner.
-const STACK: usize = 128 << 10;
 
-/// State shared by all.
-struct Board {
-    who: Shared<AtomicU32>,
-    /// The counters of the spinners: those of the processes, then those of the threads.
-    counts: Shared<AtomicU64>,
+/// The counters of the spinners: those of the processes, then those of the threads.
+struct Counters {
+    words: Shared<AtomicU64>,
     spinners: usize,
 }
 
-impl Board {
-    fn new(spinners: usize) -> std::io::Result<Board> {
-        Ok(Board { who: Shared::new(1)?, counts: Shared::new(2 * spinners * APART)?, spinners })
+impl Counters {
+    fn new(spinners: usize) -> std::io::Result<Counters> {
+        Ok(Counters { words: Shared::new(2 * spinners * APART)?, spinners })
     }
 
     /// The counter of spinner `i` of this role.
     fn count(&self, role: u32, i: usize) -> &AtomicU64 {
-        &self.counts[((role - PROCESSES) as usize * self.spinners + i) * APART]
+        &self.words[((role - PROCESSES) as usize * self.spinners + i) * APART]
     }
 
-    fn counts(&self, role: u32) -> Vec<u64> {
+    fn all(&self, role: u32) -> Vec<u64> {
         (0..self.spinners).map(|i| self.count(role, i).load(Relaxed)).collect()
     }
 
-    fn say(&self, who: u32) {
-        self.who[0].store(who, Relaxed);
-        shared::wake(&self.who[0]);
-    }
-
     /// The body of a spinner: counts while its role has to spin, sleeps otherwise.
-    fn spin(&self, role: u32, i: usize) {
+    fn spin(&self, control: &Control, role: u32, i: usize) {
         loop {
-            match self.who[0].load(Relaxed) {
+            match control.command().load(Relaxed) {
                 LEAVE => return,
                 who if who == role => {
                     for _ in 0..PAUSES {
@@ -130,7 +118,7 @@ impl Board {
                     }
                     self.count(role, i).fetch_add(1, Relaxed);
                 }
-                who => shared::wait(&self.who[0], who, None),
+                who => drop(control.command().wait_while(who)),
             }
         }
     }
@@ -154,58 +142,26 @@ impl Board {
     }
 }
 
-/// The spinners; dropping this makes them exit in any case.
-struct Spinners {
-    board: Arc<Board>,
-    processes: Vec<Child>,
-    threads: Vec<JoinHandle<()>>,
-}
-
-impl Spinners {
-    /// Starts one process and one thread for each of these CPUs, all asleep.
-    fn start(cpus: &[u32]) -> Result<Spinners, BenchError> {
-        let board = Arc::new(Board::new(cpus.len()).context("sharing memory")?);
-        let mut spinners = Spinners { board, processes: Vec::new(), threads: Vec::new() };
-        // Processes first: a process with threads must not fork.
-        for (i, &cpu) in cpus.iter().enumerate() {
-            let board = &spinners.board;
-            let child = fork::fork(|| {
-                let pinned = affinity::pin(cpu);
-                board.spin(PROCESSES, i);
-                i32::from(pinned.is_err())
-            });
-            spinners.processes.push(child.context("forking a process that spins")?);
-        }
-        for (i, &cpu) in cpus.iter().enumerate() {
-            let board = Arc::clone(&spinners.board);
-            let life = move || {
-                // An unpinned one may share this CPU and then does not spin when needed: the proof
-                // breaks.
-                drop(affinity::pin(cpu));
-                board.spin(THREADS, i);
-            };
-            spinners.threads.push(thread::spawn(STACK, life).context("starting a thread that spins")?);
-        }
-        Ok(spinners)
+/// Starts one process and one thread for each of these CPUs, all asleep.
+fn start(cpus: &[u32], counters: &Arc<Counters>) -> Result<Partners, BenchError> {
+    let mut spinners = Partners::new()?;
+    for (i, &cpu) in cpus.iter().enumerate() {
+        spinners.fork_unplaced(format!("the process that spins on CPU {cpu}"), |control| {
+            let pinned = affinity::pin(cpu);
+            counters.spin(control, PROCESSES, i);
+            pinned
+        })?;
     }
-
-    /// Ends the spinners; returns how many did not exit cleanly.
-    fn end(mut self) -> u64 {
-        self.board.say(LEAVE);
-        let threads = self.threads.drain(..).filter_map(|thread| thread.join().err()).count();
-        let well = |child: Child| child.wait().is_ok_and(|exit| exit.success());
-        let processes = self.processes.drain(..).filter_map(|child| (!well(child)).then_some(())).count();
-        (threads + processes) as u64
+    for (i, &cpu) in cpus.iter().enumerate() {
+        let counters = Arc::clone(counters);
+        spinners.spawn(move |control| {
+            // An unpinned one may share this CPU and then does not spin when needed: the proof
+            // breaks.
+            drop(affinity::pin(cpu));
+            counters.spin(control, THREADS, i);
+        })?;
     }
-}
-
-impl Drop for Spinners {
-    fn drop(&mut self) {
-        self.board.say(LEAVE);
-        for thread in self.threads.drain(..) {
-            drop(thread.join());
-        }
-    }
+    Ok(spinners)
 }
 
 /// The CPUs of the spinners, beginning with that of the placement.
@@ -243,22 +199,23 @@ struct Seen {
 fn run(ctx: &mut Ctx) -> Outcome {
     process::refuse_huge_pages();
     let cpus = other_cpus(ctx)?;
-    let spinners = Spinners::start(&cpus)?;
+    let spinning = Arc::new(Counters::new(cpus.len()).context("sharing memory")?);
+    let spinners = start(&cpus, &spinning)?;
     let call = ctx.word("call");
     let page = RefCell::new(Page::new(call)?);
     let mut beside = [Seen::default(), Seen::default()];
     let shootdowns = counters::tlb_shootdowns(&cpus);
     let [of_processes, of_threads] = &mut beside;
     let variant = |role: u32, seen: &mut Seen, iters: u64, watch: &mut Stopwatch<'_>| {
-        let before = spinners.board.counts(role);
+        let before = spinning.all(role);
         let mut counted = before.clone();
         let mut seen_calls = 0;
-        spinners.board.say(role);
+        spinners.say(role);
         let page = &mut page.borrow_mut();
         seen.faults.during(|| {
             (0..iters).try_for_each(|_| -> Outcome {
                 page.make_ready()?;
-                spinners.board.see_all(role, &mut counted, watch)?;
+                spinning.see_all(role, &mut counted, watch)?;
                 page.change(watch)?;
                 seen_calls += 1;
                 Ok(())
@@ -275,10 +232,10 @@ fn run(ctx: &mut Ctx) -> Outcome {
             .max_iters(MOST_CALLS),
         Variant::staged("threads", |iters, watch| variant(THREADS, of_threads, iters, watch)).max_iters(MOST_CALLS),
     ]);
-    spinners.board.say(NOBODY);
+    spinners.say(NOBODY);
     measured?;
     let received = counters::tlb_shootdowns(&cpus).zip(shootdowns).map(|(now, before)| now.saturating_sub(before));
-    let ended_badly = spinners.end();
+    let ended_badly = spinners.end()?.iter().filter(|exit| !exit.success()).count();
 
     let [of_processes, of_threads] = beside;
     for (who, seen) in [("processes", &of_processes), ("threads", &of_threads)] {

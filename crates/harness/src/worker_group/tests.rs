@@ -369,7 +369,7 @@ fn labels_of_a_member_reach_the_coordinator() {
     let did = std::cell::Cell::new(0);
     let chain = |iters: u64| {
         did.set(did.get() + iters);
-        if board.head().done.0.load(SeqCst) == 1 {
+        if board.head().done.load(SeqCst) == 1 {
             board.set_phase(STOP);
         }
         crate::sys::arch::add_chain(iters * 64);
