@@ -91,6 +91,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         lineage: &["lmbench1996:table10", "lmbench1996:figure2", "lmbench3:lat_ctx", "cse221:context_switch"],
         interference: Interference::Blocking,
         target_half_width: 0.02,
+        version: 2,
         ..Info::new("ctx.switch")
     },
     run: Run::Here(run),

@@ -50,6 +50,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         target_half_width: 0.05,
         tier: Tier::Standard,
         needs: NEEDS,
+        version: 2,
         ..Info::new("disk.overhead")
     },
     run: Run::Here(run),

@@ -38,6 +38,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         target_half_width: 0.05,
         tier: Tier::Standard,
         needs: NEEDS,
+        version: 2,
         ..Info::new("disk.write")
     },
     run: Run::Here(run),

@@ -79,6 +79,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         lineage: &["lmbench1996:table16", "lmbench3:lat_fs"],
         interference: Interference::Blocking,
         target_half_width: 0.05,
+        version: 2,
         ..Info::new("file.create_delete")
     },
     run: Run::Here(run),

@@ -37,6 +37,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         lineage: &["ousterhout1990:table10"],
         interference: Interference::Blocking,
         target_half_width: 0.05,
+        version: 2,
         ..Info::new("file.create_write_read_delete")
     },
     run: Run::Here(run),

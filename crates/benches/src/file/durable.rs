@@ -48,6 +48,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         needs: &[Need::WorkDir],
         interference: Interference::Blocking,
         target_half_width: 0.1,
+        version: 2,
         ..Info::new("file.durable")
     },
     run: Run::Here(run),

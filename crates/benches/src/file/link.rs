@@ -44,6 +44,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         interference: Interference::Blocking,
         target_half_width: 0.05,
         tier: Tier::Standard,
+        version: 2,
         ..Info::new("file.link")
     },
     run: Run::Here(run),

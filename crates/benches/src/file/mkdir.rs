@@ -38,6 +38,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         needs: &[Need::WorkDir],
         interference: Interference::Blocking,
         target_half_width: 0.05,
+        version: 2,
         ..Info::new("file.mkdir")
     },
     run: Run::Here(run),

@@ -32,6 +32,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         params: &[ENTRIES.quick(&["1000"]).full(&["16", "10000"]), WHERE],
         needs: &[Need::WorkDir],
         target_half_width: 0.03,
+        version: 2,
         ..Info::new("file.readdir")
     },
     run: Run::Here(run),

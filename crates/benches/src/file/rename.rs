@@ -53,6 +53,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         needs: &[Need::WorkDir],
         interference: Interference::Blocking,
         target_half_width: 0.05,
+        version: 2,
         ..Info::new("file.rename")
     },
     run: Run::Here(run),

@@ -54,6 +54,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         lineage: &["lmbench3:lat_http"],
         interference: Interference::Blocking,
         target_half_width: 0.02,
+        version: 2,
         ..Info::new("http.get")
     },
     run: Run::Here(run),

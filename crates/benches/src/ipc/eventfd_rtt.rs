@@ -32,6 +32,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         placements: NEAR,
         interference: Interference::Blocking,
         target_half_width: 0.02,
+        version: 2,
         ..Info::new("ipc.eventfd_rtt")
     },
     run: Run::Here(run),

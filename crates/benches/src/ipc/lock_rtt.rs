@@ -48,6 +48,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         interference: Interference::Blocking,
         target_half_width: 0.02,
         tier: Tier::Standard,
+        version: 2,
         ..Info::new("ipc.lock_rtt")
     },
     run: Run::Here(run),

@@ -70,6 +70,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         lineage: &["lmbench1996:table3", "lmbench3:bw_pipe"],
         interference: Interference::Blocking,
         target_half_width: 0.05,
+        version: 2,
         ..Info::new("ipc.pipe_bandwidth")
     },
     run: Run::Here(run),

@@ -43,6 +43,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         lineage: &["lmbench3:lat_sem"],
         interference: Interference::Blocking,
         target_half_width: 0.02,
+        version: 2,
         ..Info::new("ipc.sysv_sem_rtt")
     },
     run: Run::Here(run),

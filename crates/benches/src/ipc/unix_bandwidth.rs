@@ -48,6 +48,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         lineage: &["lmbench3:bw_unix"],
         interference: Interference::Blocking,
         target_half_width: 0.05,
+        version: 2,
         ..Info::new("ipc.unix_bandwidth")
     },
     run: Run::Here(run),

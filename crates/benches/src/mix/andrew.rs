@@ -75,6 +75,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         interference: Interference::Tasks,
         target_half_width: 0.05,
         tier: Tier::Standard,
+        version: 2,
         ..Info::new("mix.andrew")
     },
     run: Run::Here(run),

@@ -47,6 +47,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         interference: Interference::Tasks,
         target_half_width: 0.05,
         tier: Tier::Named,
+        version: 2,
         ..Info::new("mix.command")
     },
     run: Run::Here(run),

@@ -57,6 +57,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         lineage: &["lmbench3:lat_pmake"],
         interference: Interference::Tasks,
         target_half_width: 0.05,
+        version: 2,
         ..Info::new("mix.jobs")
     },
     run: Run::Here(run),

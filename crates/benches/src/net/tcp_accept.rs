@@ -38,6 +38,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         lineage: &["libmicro:connection"],
         target_half_width: 0.02,
         tier: Tier::Standard,
+        version: 2,
         ..Info::new("net.tcp_accept")
     },
     run: Run::Here(run),

@@ -65,6 +65,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         lineage: &["lmbench1996:table15", "lmbench3:lat_connect"],
         interference: Interference::Blocking,
         target_half_width: 0.02,
+        version: 2,
         ..Info::new("net.tcp_connect")
     },
     run: Run::Here(run),

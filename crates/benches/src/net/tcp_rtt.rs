@@ -53,6 +53,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         lineage: &["lmbench1996:table12", "lmbench1996:table14", "lmbench3:lat_tcp"],
         interference: Interference::Blocking,
         target_half_width: 0.02,
+        version: 2,
         ..Info::new("net.tcp_rtt")
     },
     run: Run::Here(run),

@@ -45,6 +45,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         interference: Interference::Tasks,
         target_half_width: 0.03,
         tier: Tier::Standard,
+        version: 2,
         ..Info::new("proc.clone3")
     },
     run: Run::Here(run),

@@ -64,6 +64,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         lineage: &["lmbench1996:table9", "lmbench3:lat_proc exec", "libmicro:exec", "perf_bench:syscall execve"],
         interference: Interference::Tasks,
         target_half_width: 0.05,
+        version: 2,
         ..Info::new("proc.exec")
     },
     run: Run::Here(run),

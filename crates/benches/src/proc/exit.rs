@@ -48,6 +48,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         interference: Interference::Tasks,
         target_half_width: 0.03,
         tier: Tier::Standard,
+        version: 2,
         ..Info::new("proc.exit")
     },
     run: Run::Here(run),

@@ -64,6 +64,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         ],
         interference: Interference::Tasks,
         target_half_width: 0.03,
+        version: 2,
         ..Info::new("proc.fork_exit")
     },
     run: Run::Here(run),

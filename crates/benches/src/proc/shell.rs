@@ -45,6 +45,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         lineage: &["lmbench1996:table9", "lmbench3:lat_proc shell", "libmicro:system"],
         interference: Interference::Tasks,
         target_half_width: 0.05,
+        version: 2,
         ..Info::new("proc.shell")
     },
     run: Run::Here(run),

@@ -32,6 +32,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         lineage: &["libmicro:posix_spawn"],
         interference: Interference::Tasks,
         target_half_width: 0.03,
+        version: 2,
         ..Info::new("proc.spawn")
     },
     run: Run::Here(run),

@@ -38,6 +38,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         lineage: &["libmicro:vfork"],
         interference: Interference::Tasks,
         target_half_width: 0.03,
+        version: 2,
         ..Info::new("proc.vfork_exit")
     },
     run: Run::Here(run),

@@ -52,6 +52,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         lineage: &["lmbench1996:table12", "lmbench1996:table13", "lmbench3:lat_rpc"],
         interference: Interference::Blocking,
         target_half_width: 0.02,
+        version: 2,
         ..Info::new("rpc.null")
     },
     run: Run::Here(run),

@@ -39,6 +39,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         placements: &Placement::TWO_SIDED,
         interference: Interference::Blocking,
         target_half_width: 0.02,
+        version: 2,
         ..Info::new("signal.rtt")
     },
     run: Run::Here(run),

@@ -68,6 +68,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         lineage: &["cse221:task_creation", "libmicro:pthread_create"],
         interference: Interference::Tasks,
         target_half_width: 0.03,
+        version: 2,
         ..Info::new("thread.create_join")
     },
     run: Run::Here(run),

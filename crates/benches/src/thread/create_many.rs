@@ -44,6 +44,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         interference: Interference::Tasks,
         target_half_width: 0.03,
         tier: Tier::Standard,
+        version: 2,
         ..Info::new("thread.create_many")
     },
     run: Run::Here(run),
