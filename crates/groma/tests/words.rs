@@ -138,6 +138,7 @@ fn parameters_of_files_choose_the_system_call() {
         ("file.copy", "kind=sendfile size=1048576 where=work_dir object=private", "sendfile(", "copy_file_range("),
         ("file.copy", "kind=read_write size=1048576 where=work_dir object=private", "pread64(", "sendfile("),
         ("file.durable", "kind=append", "fsync(", "fdatasync("),
+        ("file.durable", "kind=log", "fdatasync(", " fsync("),
         ("file.durable", "kind=overwrite", "fdatasync(", " fsync("),
         ("file.durable", "kind=create", "fsync(", "rename"),
         ("file.durable", "kind=replace", "rename", "unlink"),

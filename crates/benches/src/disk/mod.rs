@@ -351,10 +351,7 @@ fn fill(ctx: &mut Ctx, scratch: &Scratch, file: &File) -> Result<u64, BenchError
     let most = size.min((room.saturating_add(at) / SHARE_OF_ROOM).max(LEAST.min(room / 2)));
     let end = begun + ctx.run_file().map_or(ALONE_NS, |shared| shared.fill_ns);
     if at < most {
-        let mut block = buffer(LARGE)?;
-        for word in block.chunks_exact_mut(8) {
-            word.copy_from_slice(&ctx.rng().next_u64().to_ne_bytes());
-        }
+        let mut block = random_buffer(ctx, LARGE)?;
         while at + LARGE as u64 <= most && (at < LEAST || ctx.now_ns() < end) {
             // The stamps make every block a block of its own, which no device can share.
             put_stamps(&mut block, at);
@@ -387,6 +384,19 @@ fn buffer(len: usize) -> Result<Map, BenchError> {
     let mut buffer = Map::anonymous(len, Policy::Base).context("mapping a buffer")?;
     buffer.populate();
     Ok(buffer)
+}
+
+/// A buffer of random bytes, which no device can compress.
+fn random_buffer(ctx: &mut Ctx, len: usize) -> Result<Map, BenchError> {
+    let mut buffer = buffer(len)?;
+    fill_randomly(ctx, &mut buffer);
+    Ok(buffer)
+}
+
+fn fill_randomly(ctx: &mut Ctx, buffer: &mut [u8]) {
+    for word in buffer.chunks_exact_mut(8) {
+        word.copy_from_slice(&ctx.rng().next_u64().to_ne_bytes());
+    }
 }
 
 /// Fills the buffer from the offset, or fails.

@@ -19,7 +19,7 @@
 //! **Sources:** fio with `fdatasync=1`; `pg_test_fsync`; no predecessor measures it. See
 //! docs/methods/operating-system.md#disk.
 
-use super::{BLOCK, NEEDS, ON, OWN_FILE, REQUEST, SIZE, Target, buffer, put_stamps, write_whole};
+use super::{BLOCK, NEEDS, ON, OWN_FILE, REQUEST, SIZE, Target, put_stamps, random_buffer, write_whole};
 use crate::work;
 use groma_harness::prelude::*;
 use groma_harness::sys::counters::Usage;
@@ -47,8 +47,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
         return Err(BenchError::Unsupported("what was named is only read".to_owned()));
     }
     let target = Target::open(ctx)?;
-    let mut buffer = buffer(REQUEST)?;
-    ctx.rng().shuffle(&mut buffer);
+    let mut buffer = random_buffer(ctx, REQUEST)?;
     let mut places = target.places(ctx, REQUEST as u64);
     let before = Usage::thread();
     let mut done = 0;

@@ -18,7 +18,7 @@
 //! docs/methods/operating-system.md#disk.
 
 use super::{
-    BLOCK, LARGE, NEEDS, ON, OWN_FILE, SIZE, Target, buffer, check_stamps, put_stamps, read_whole, sequence,
+    BLOCK, LARGE, NEEDS, ON, OWN_FILE, SIZE, Target, check_stamps, put_stamps, random_buffer, read_whole, sequence,
     write_whole,
 };
 use crate::work;
@@ -49,10 +49,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
         return Err(BenchError::Unsupported("what was named is only read".to_owned()));
     }
     let target = Target::open(ctx)?;
-    let mut buffer = buffer(LARGE)?;
-    for word in buffer.chunks_exact_mut(8) {
-        word.copy_from_slice(&ctx.rng().next_u64().to_ne_bytes());
-    }
+    let mut buffer = random_buffer(ctx, LARGE)?;
     let mut places = sequence(ctx, target.size, 0);
     let before = Usage::thread();
     let (mut done, mut last) = (0, 0);
