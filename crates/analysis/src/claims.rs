@@ -150,6 +150,8 @@ pub enum Note {
         /// Whether other machines may use it: this one is a guest.
         guest: bool,
     },
+    /// Laps through a chain of so many bytes, less than the declared cache, were not seen to agree.
+    Unsettled(f64),
     /// Base pages fill a physically indexed cache unevenly; the metric may be measured on huge
     /// pages.
     BasePages(String),

@@ -216,6 +216,24 @@ mod tests {
     }
 
     #[test]
+    fn a_short_cache_is_blamed_on_others_only_if_laps_agreed() {
+        let (run, records) = fixtures::guest();
+        let shown = |change: &dyn Fn(Record) -> Record| {
+            shown((run.clone(), records.iter().cloned().map(change).collect()), &Style::plain(120))
+        };
+        let (shared, unsettled) = ("a share of a cache that other machines use", "were not seen to agree");
+        let at = |r: &Record, size: u64| r.id == "mem.latency" && r.params.int("size") == Some(size);
+        // No two laps agree just beyond the level, or far beyond, where memory has begun.
+        for (size, blamed) in [(32 << 20, false), (192 << 20, true)] {
+            let text = shown(&|r| if at(&r, size) { fixtures::without(r, State::Unresolved, "laps") } else { r });
+            assert_eq!((text.contains(shared), text.contains(unsettled)), (blamed, !blamed), "{text}");
+        }
+        // As in runs from before laps were compared.
+        let text = shown(&|r| Record { facts: if r.id == "mem.latency" { Vec::new() } else { r.facts }, ..r });
+        assert!(!text.contains(shared) && text.contains(unsettled), "{text}");
+    }
+
+    #[test]
     fn a_run_without_a_survey_has_no_page() {
         let records = [fixtures::record("syscall.getppid", "", groma_model::Quantity::Latency, 1e-7)];
         assert!(hardware(fixtures::families(), &fixtures::header(), &records, &Style::plain(80)).is_none());

@@ -23,7 +23,12 @@ pub struct Hierarchy<'a> {
     pub(super) levels: Vec<Level>,
     /// The largest size measured, in bytes.
     largest: f64,
+    /// Sizes at which laps through the chain were not seen to agree, in bytes.
+    unsettled: Vec<f64>,
 }
+
+/// The fact of a chain whose last two laps took about the same time.
+const SETTLED: &str = "chain.laps";
 
 /// The hierarchies of the chains without translation, those whose pages blur the edges least first:
 /// base pages lie anywhere in a cache that is indexed by physical addresses.
@@ -36,7 +41,9 @@ pub fn hierarchies<'a>(rows: &[&'a Row], seen: &Seen<'a>) -> Vec<Hierarchy<'a>> 
         .filter_map(|curve| {
             let pages = curve.points.first()?.1.params.word("pages").unwrap_or("base");
             let largest = curve.measured().last()?.0;
-            Some(Hierarchy { id, pages, levels: levels(curve), largest })
+            let unsettled = curve.points.iter().filter(|(_, r)| measured(r).is_none() || r.fact(SETTLED).is_none());
+            let unsettled = unsettled.map(|(size, _)| *size as f64).collect();
+            Some(Hierarchy { id, pages, levels: levels(curve), largest, unsettled })
         })
         .collect();
     all.sort_by_key(|h| ["hugetlb", "huge"].iter().position(|p| *p == h.pages).unwrap_or(2));
@@ -145,6 +152,16 @@ fn cache(
         return claim;
     }
     let guest = machine.get("virt.hypervisor").is_some();
+    // Up to where the next level begins: laps that agree there are not in this cache.
+    let next = hierarchy.levels.iter().map(|l| l.span[0]).find(|from| *from > capacity).unwrap_or(declared);
+    let rise = capacity..=next.min(declared);
+    let unsettled = hierarchy.unsettled.iter().copied().find(|size| rise.contains(size));
+    if let (2, true, Some(size)) = (index, capacity < declared, unsettled) {
+        // What looks like a smaller cache may be a chain that was not in it yet.
+        claim.verdict = Some(Verdict::NotDeterminable);
+        claim.note = Note::Unsettled(size);
+        return claim;
+    }
     claim.note = match (index, capacity < declared) {
         (2, true) => Note::SharedAway { declared, measured: capacity, guest },
         (_, true) if hierarchy.pages == "base" => Note::BasePages(hierarchy.id.to_owned()),

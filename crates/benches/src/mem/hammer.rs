@@ -37,7 +37,6 @@ use crate::work;
 use groma_harness::prelude::*;
 use groma_harness::sys::arch::hammer::HAMMER_PAGE;
 use groma_harness::sys::hammer::{Bare, Hammer, Kind};
-use groma_harness::sys::pages::{Map, Policy};
 
 pub(crate) static BENCH: Benchmark = Benchmark {
     info: Info {
@@ -121,14 +120,8 @@ pub(super) fn wrong_in_first(hammer: &mut Hammer<'_>) -> usize {
 fn run(ctx: &mut Ctx) -> Outcome {
     let (kind, size) = (kind(ctx), ctx.int("size"));
     check_pages(size)?;
-    let policy = if ctx.word("pages") == "huge" { Policy::Transparent } else { Policy::Base };
-    if policy == Policy::Base {
-        sys::process::refuse_huge_pages();
-    }
     let seed = ctx.rng().next_u64();
-    let mut buffer = Map::anonymous(size as usize, policy).context("mapping the buffer")?;
-    buffer.populate();
-    super::prove_pages(ctx, &buffer, ctx.word("pages"))?;
+    let mut buffer = super::buffer(ctx, size as usize)?;
     ctx.fact("hammer.instruction", kind.instruction());
     ctx.fact(TRAFFIC, 2 * super::line_size());
 

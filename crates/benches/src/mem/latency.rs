@@ -14,6 +14,11 @@
 //! last private cache, and 256 bytes apart beyond: as soon as a buffer begins to leave that cache,
 //! the neighbours of a missing line are fetched with it.
 //!
+//! The chain is followed until two laps in a row differ by at most 3 %; only then is it measured.
+//! Where no two agree within the time of the round, the size is `unresolved`: it is neither in a
+//! cache nor out of it. `first_lap` is the latency of the first lap after the pointers were
+//! written, which is what a program meets that goes over its data once.
+//!
 //! **Pitfalls:**
 //! - Strided and page-local chains are prefetched (lmbench's default reports 2 ns at any size
 //!   today), and so are random ones with nodes a line or two apart: on Sapphire Rapids 256 MiB take
@@ -26,12 +31,13 @@
 //! **Sources:** lmbench 1996 table 6 and figure 1; lmbench3 `lat_mem_rd`; CSE 221 "RAM access
 //! time". See docs/methods/memory.md#chain-construction and docs/methods/memory.md#latency-curve.
 
+use super::settle;
 use crate::work;
 use groma_harness::model::Params;
 use groma_harness::prelude::*;
 use groma_harness::sys::arch::CHASE_UNROLL;
 use groma_harness::sys::chase::Chain;
-use groma_harness::sys::pages::{Map, Policy, page_size};
+use groma_harness::sys::pages::page_size;
 
 pub(crate) static BENCH: Benchmark = Benchmark {
     info: Info {
@@ -39,6 +45,8 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         about: about!("latency.rs"),
         iteration: "64 dependent loads",
         timing: Timing::Floor,
+        outputs: OUTPUTS,
+        version: 2,
         params: &[
             Param::size("size", "working set of the chain in bytes")
                 .takes(Memory::PerMember(1))
@@ -87,11 +95,14 @@ fn combination_tier(params: &Params) -> Tier {
 }
 
 /// Loads of one iteration: the unrolled loop once.
-const LOADS: u64 = CHASE_UNROLL;
+pub(super) const LOADS: u64 = CHASE_UNROLL;
 
-/// The most loads of warm-up: a whole lap of up to this many nodes. See
-/// docs/methods/memory.md#warm-up.
-const WARM_LOADS: u64 = 1 << 18;
+/// The latency of the first lap.
+const FIRST_LAP: &str = "first_lap";
+
+/// What [`follow`] finds of a chain.
+pub(super) const OUTPUTS: &[Output] =
+    &[Output::MAIN, Output::named(FIRST_LAP, "A load of the first lap after the pointers were written").detail()];
 
 /// The chain that the parameter `chain` names.
 fn chain_of<'a>(
@@ -109,30 +120,33 @@ fn chain_of<'a>(
 
 fn run(ctx: &mut Ctx) -> Outcome {
     let size = ctx.int("size");
-    let policy = match ctx.word("pages") {
-        "huge" => Policy::Transparent,
-        "hugetlb" => Policy::Reserved,
-        _ => Policy::Base,
-    };
-    if policy == Policy::Base {
-        sys::process::refuse_huge_pages();
-    }
-    let mut buffer = match (Map::anonymous(size as usize, policy), policy) {
-        (Err(why), Policy::Reserved) => {
-            return Err(BenchError::Unsupported(format!("too few huge pages are reserved (vm.nr_hugepages): {why}")));
-        }
-        (buffer, _) => buffer.context("mapping the buffer")?,
-    };
-    buffer.populate();
-    super::prove_pages(ctx, &buffer, ctx.word("pages"))?;
+    let mut buffer = super::buffer(ctx, size as usize)?;
     let spacing = super::spacing(size);
     let area = &mut buffer[..size as usize];
     let kind = ctx.word("chain");
     let rng = ctx.rng();
     let mut chain = chain_of(kind, area, spacing, |n| rng.below(n)).map_err(BenchError::Unsupported)?;
-    ctx.fact("chain.nodes", chain.nodes());
     ctx.fact("chain.spacing", spacing);
-    chain.walk((chain.nodes() as u64).min(WARM_LOADS));
+    follow(ctx, &mut chain)
+}
+
+/// Laps through the chain until two agree; only then it is measured.
+pub(super) fn follow(ctx: &mut Ctx, chain: &mut Chain<'_>) -> Outcome {
+    ctx.fact("chain.nodes", chain.nodes());
+    let (nodes, limit_ns) = (chain.nodes() as u64, ctx.time_limit_ns());
+    let laps = settle::laps(nodes, limit_ns, || ctx.now_ns(), |loads| chain.walk(loads));
+    match laps.first_ns {
+        Some(ns) => ctx.state_as(FIRST_LAP, ns * 1e-9),
+        None => ctx.unresolved(FIRST_LAP, &format!("a lap of {nodes} loads is too short to be timed once")),
+    }
+    // A member of a worker group has to measure with the others, whatever its laps say: what they
+    // share goes on changing hands.
+    if laps.agree() {
+        ctx.fact("chain.laps", laps.count);
+    } else if ctx.workers() == 1 {
+        ctx.unresolved("", &laps.disagreement());
+        return Ok(());
+    }
     chain.mark();
     let mut walked = 0;
     ctx.measure_per(LOADS as f64, |iters| {
@@ -150,6 +164,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
 mod tests {
     use super::*;
     use groma_harness::model::Value;
+    use groma_harness::sys::pages::{Map, Policy};
     use groma_harness::testing::try_out;
 
     #[test]

@@ -3,7 +3,7 @@
 use groma_harness::model::Family;
 use groma_harness::model::family::{Figure, Row, Say, greatest};
 use groma_harness::prelude::*;
-use groma_harness::sys::pages::Map;
+use groma_harness::sys::pages::{Map, Policy};
 use groma_harness::sys::topology::{CacheKind, Topology};
 
 mod access;
@@ -24,6 +24,7 @@ mod parallelism;
 mod prefetch;
 mod random_read;
 mod search;
+mod settle;
 mod stream;
 mod tlb;
 mod ways;
@@ -138,13 +139,46 @@ fn spacing(size: u64) -> usize {
 /// before the first boundary and after the last have none. See docs/methods/memory.md#page-policy.
 const HUGE_SHARE: f64 = 0.9;
 
+/// A buffer of `size` bytes and more whose pages are all present, and of the kind that the parameter
+/// `pages` names. See docs/methods/memory.md#page-policy.
+///
+/// # Errors
+/// `Unsupported` where the kernel gave others.
+fn buffer(ctx: &mut Ctx, size: usize) -> Result<Map, BenchError> {
+    buffer_from(ctx, size, |_| Ok(()))
+}
+
+/// As [`buffer`], where `prepare` says where the pages come from, before there are any.
+fn buffer_from(ctx: &mut Ctx, size: usize, prepare: impl FnOnce(&mut Map) -> Outcome) -> Result<Map, BenchError> {
+    let pages = ctx.word("pages");
+    let (policy, missing) = match pages {
+        "huge" => (Policy::Transparent, "this kernel has no transparent huge pages"),
+        "hugetlb" => (Policy::Reserved, "too few huge pages are reserved (vm.nr_hugepages)"),
+        _ => (Policy::Base, ""),
+    };
+    if policy == Policy::Base {
+        sys::process::refuse_huge_pages();
+    }
+    let mut buffer = match (Map::anonymous(size, policy), policy) {
+        // The mapping alone needs no memory: what is refused is the kind of its pages.
+        (Err(why), Policy::Transparent | Policy::Reserved) => {
+            return Err(BenchError::Unsupported(format!("{missing}: {why}")));
+        }
+        (buffer, _) => buffer.context("mapping the buffer")?,
+    };
+    prepare(&mut buffer)?;
+    buffer.populate();
+    prove_pages(ctx, &buffer, pages)?;
+    Ok(buffer)
+}
+
 /// Proves that the pages of the buffer, which must all be present, are of the kind that the
 /// parameter `pages` requests.
 ///
 /// # Errors
 /// `Unsupported` where the kernel gave no huge pages although they were requested: with base pages
 /// it would be another benchmark.
-pub(crate) fn prove_pages(ctx: &mut Ctx, buffer: &Map, asked: &str) -> Outcome {
+fn prove_pages(ctx: &mut Ctx, buffer: &Map, asked: &str) -> Outcome {
     // A mapping of reserved pages consists of nothing else, and `AnonHugePages` does not count
     // them.
     if asked == "hugetlb" {
@@ -179,7 +213,7 @@ pub(crate) fn prove_pages(ctx: &mut Ctx, buffer: &Map, asked: &str) -> Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use groma_harness::sys::pages::{Policy, huge_page_size};
+    use groma_harness::sys::pages::huge_page_size;
     use groma_harness::testing::try_failing;
 
     /// Pages of the wrong kind are detected, whichever of the two was requested.

@@ -8,7 +8,7 @@
 //! **Does not measure:** All CPUs of a node at once.
 //!
 //! **Method:** Memory is bound to its node (`mbind`, `MPOL_BIND`, strict), in transparent huge
-//! pages where available. The chase of `mem.latency` and the streams of `mem.bandwidth` run in
+//! pages unless `pages=base` says otherwise. The chase of `mem.latency` and the streams of `mem.bandwidth` run in
 //! turn.
 //!
 //! **Proofs:** `move_pages` finds every page that it is asked about on the wanted node; the CPU
@@ -28,7 +28,7 @@ use groma_harness::prelude::*;
 use groma_harness::sys::arch::{CHASE_UNROLL, Op};
 use groma_harness::sys::chase::Chain;
 use groma_harness::sys::numa;
-use groma_harness::sys::pages::{Map, Policy, page_size};
+use groma_harness::sys::pages::{Map, page_size};
 use groma_harness::sys::stream::Stream;
 
 pub(crate) static BENCH: Benchmark = Benchmark {
@@ -43,10 +43,14 @@ pub(crate) static BENCH: Benchmark = Benchmark {
             Output::named("write_nt", "Bytes that one CPU writes past the caches per second")
                 .quantity(Quantity::Bandwidth),
         ],
-        params: &[Param::size("size", "bytes of the pointer chase, and of each stream")
-            .takes(Memory::PerMember(3))
-            .quick(&["64M"])
-            .full(&["256M"])],
+        params: &[
+            Param::size("size", "bytes of the pointer chase, and of each stream")
+                .takes(Memory::PerMember(3))
+                .quick(&["64M"])
+                .full(&["256M"]),
+            Param::word("pages", "transparent huge pages or base pages", &["huge", "base"]).quick(&["huge"]),
+        ],
+        version: 2,
         scaling: Scaling::alone("it is about one CPU; worker groups have mem.bandwidth"),
         placements: &[Placement::EveryNodePair],
         target_half_width: 0.05,
@@ -71,9 +75,9 @@ fn run(ctx: &mut Ctx) -> Outcome {
 /// Measures a CPU of node `from` on the memory of node `node`.
 fn over(ctx: &mut Ctx, from: u32, node: u32) -> Outcome {
     let size = (ctx.int("size") as usize).next_multiple_of(PIECE);
-    let mut chased = bound(size, node)?;
-    let read = bound(size, node)?;
-    let mut written = bound(size, node)?;
+    let mut chased = bound(ctx, size, node)?;
+    let read = bound(ctx, size, node)?;
+    let mut written = bound(ctx, size, node)?;
     for map in [&chased, &read, &written] {
         let offsets: Vec<usize> = (0..ASKED).map(|i| i * (size / ASKED)).collect();
         let nodes = numa::nodes_of(map, &offsets).context("asking where pages are (move_pages)")?;
@@ -134,14 +138,11 @@ fn over(ctx: &mut Ctx, from: u32, node: u32) -> Outcome {
     Ok(())
 }
 
-/// Memory bound to a node, with all pages present.
-fn bound(size: usize, node: u32) -> Result<Map, BenchError> {
-    let huge = Map::anonymous(size, Policy::Transparent);
-    let mut map = huge.or_else(|_| Map::anonymous(size, Policy::Base)).context("mapping the buffer")?;
-    numa::bind(&mut map, node)
-        .map_err(|e| BenchError::from_io(&format!("binding memory to node {node} (mbind)"), &e))?;
-    map.populate();
-    Ok(map)
+/// Memory bound to a node, with all pages present, and of the kind asked for.
+fn bound(ctx: &mut Ctx, size: usize, node: u32) -> Result<Map, BenchError> {
+    super::buffer_from(ctx, size, |map| {
+        numa::bind(map, node).map_err(|e| BenchError::from_io(&format!("binding memory to node {node} (mbind)"), &e))
+    })
 }
 
 #[cfg(test)]

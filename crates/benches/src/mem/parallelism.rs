@@ -182,13 +182,7 @@ fn links(numbers: &[usize], nodes: usize) -> Vec<Link> {
 
 fn run(ctx: &mut Ctx) -> Outcome {
     let size = ctx.int("size");
-    let policy = if ctx.word("pages") == "huge" { Policy::Transparent } else { Policy::Base };
-    if policy == Policy::Base {
-        sys::process::refuse_huge_pages();
-    }
-    let mut buffer = Map::anonymous(size as usize, policy).context("mapping the buffer")?;
-    buffer.populate();
-    super::prove_pages(ctx, &buffer, ctx.word("pages"))?;
+    let mut buffer = super::buffer(ctx, size as usize)?;
     let line = super::line_size();
     let spacing = super::spacing(size);
     // Nodes of one line hold a single pointer, which is relinked for each number of chains in

@@ -101,7 +101,7 @@ fn ballast(ctx: &mut Ctx, bytes: u64) -> Result<Option<Map>, BenchError> {
     let policy = if huge { Policy::Transparent } else { Policy::Base };
     let mut memory = Map::anonymous(bytes as usize, policy).context("mapping the memory to be forked")?;
     memory.populate();
-    if huge && memory.huge_bytes().is_some_and(|got| got < bytes / 10 * 9) {
+    if huge && memory.huge_bytes().is_none_or(|got| got < bytes / 10 * 9) {
         return Err(BenchError::Unsupported("the system gave base pages where huge ones were asked for".to_owned()));
     }
     let there = memory.resident_pages().context("asking which pages are there")? as f64;

@@ -97,6 +97,9 @@ pub(super) fn note(claim: &Claim) -> String {
             size(*declared),
             size(*measured)
         ),
+        Note::Unsettled(bytes) => {
+            format!("laps through {} were not seen to agree, so where the cache ends cannot be told", size(*bytes))
+        }
         Note::BasePages(metric) => {
             format!("base pages fill a physically indexed cache unevenly (try {metric} --param pages=huge)")
         }
