@@ -9,6 +9,7 @@
 //! - [`Chain::translation_included`] goes anywhere at every step: the latency that a program with
 //!   random accesses sees.
 //!
+//! [`Chain::strided`] goes from the start to the end by a fixed stride, which prefetchers follow.
 //! [`Chain::through`] visits the nodes that its caller lists, in that order: lines that map to one
 //! set of a cache, one line of every page, pairs of words at a distance.
 //!
@@ -166,6 +167,27 @@ impl<'a> Chain<'a> {
         Ok(Self { start, here: start, marked: start, nodes, span, buffer: PhantomData })
     }
 
+    /// A chain from the start of the buffer to its end by a fixed `stride`, and back to the start:
+    /// an order that prefetchers follow.
+    ///
+    /// # Errors
+    ///
+    /// Says which argument is impossible.
+    pub fn strided(buffer: &'a mut [u8], stride: usize) -> Result<Self, String> {
+        check(buffer, stride)?;
+        let span = buffer.len();
+        let nodes = (span - NODE) / stride + 1;
+        let start = buffer.as_mut_ptr();
+        // SAFETY: for i below `nodes` the node ends inside the buffer; `check` verified the
+        // alignment.
+        let node = |i: usize| unsafe { start.add(i * stride) }.cast::<*const u8>();
+        for i in 0..nodes {
+            // SAFETY: both are nodes, in a buffer that is borrowed for writing.
+            unsafe { node(i).write(node((i + 1) % nodes).cast()) };
+        }
+        Ok(Self { start, here: start, marked: start, nodes, span, buffer: PhantomData })
+    }
+
     /// A chain through the nodes at these offsets from the start of the buffer, in this order, and
     /// from the last back to the first.
     ///
@@ -291,6 +313,20 @@ fn shuffle(items: &mut [usize], below: &mut impl FnMut(u64) -> u64) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_strided_chain_goes_by_its_stride_from_end_to_end() {
+        let mut bytes = crate::pages::Map::anonymous(64 << 10, crate::pages::Policy::Base).expect("memory");
+        for (span, stride, nodes) in [(64 << 10, 64, 1024), (64 << 10, 4096, 16), (4096 + 8, 4096, 2), (4095, 8, 511)] {
+            let mut chain = Chain::strided(&mut bytes[..span], stride).expect("nodes");
+            assert_eq!(chain.nodes(), nodes);
+            for lap in 1..4 {
+                let loads = chain.walk(64);
+                assert_eq!(chain.position(), (lap * loads as usize) % nodes * stride);
+            }
+        }
+        assert!(Chain::strided(&mut bytes, 0).is_err() && Chain::strided(&mut bytes, 12).is_err());
+    }
 
     #[test]
     fn the_place_of_a_walk_and_the_value_of_a_sum_tell_how_far_they_went() {

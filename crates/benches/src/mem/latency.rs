@@ -21,14 +21,14 @@
 //!
 //! **Pitfalls:**
 //! - Strided and page-local chains are prefetched (lmbench's default reports 2 ns at any size
-//!   today), and so are random ones with nodes a line or two apart: on Sapphire Rapids 256 MiB take
+//!   today, see `mem.stride`), and so are random ones with nodes a line or two apart: on Sapphire Rapids 256 MiB take
 //!   55, 93 and 124 ns with nodes 64, 128 and 256 bytes apart, and no more beyond.
 //! - Chains over 4 KiB pages that ignore the TLB show a cache level that does not exist. Even
 //!   `amortised` pays one translation per page, for sixteen nodes (8 % of the latency of memory on
 //!   Sapphire Rapids; `pages=huge` avoids it).
 //! - In a virtual machine, the shared cache is what the neighbours leave of it.
 //!
-//! **Sources:** lmbench 1996 table 6 and figure 1; lmbench3 `lat_mem_rd`; CSE 221 "RAM access
+//! **Sources:** lmbench 1996 table 6; lmbench3 `lat_mem_rd`; CSE 221 "RAM access
 //! time". See docs/methods/memory.md#chain-construction and docs/methods/memory.md#latency-curve.
 
 use super::settle;
@@ -74,7 +74,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
             )
             .quick(&["base"]),
         ],
-        lineage: &["lmbench1996:table6", "lmbench1996:figure1", "lmbench3:lat_mem_rd", "cse221:memory_latency"],
+        lineage: &["lmbench1996:table6", "lmbench3:lat_mem_rd", "cse221:memory_latency"],
         combination_tier,
         target_half_width: 0.02,
         ..Info::new("mem.latency")

@@ -26,6 +26,7 @@ mod random_read;
 mod search;
 mod settle;
 mod stream;
+mod stride;
 mod tlb;
 mod ways;
 
@@ -71,6 +72,7 @@ pub(crate) static ABOUT: Family = Family {
 
 pub(crate) const ALL: &[&Benchmark] = &[
     &latency::BENCH,
+    &stride::BENCH,
     &line::BENCH,
     &ways::BENCH,
     &tlb::BENCH,
