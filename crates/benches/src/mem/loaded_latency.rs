@@ -1,9 +1,11 @@
 //! Loaded latency: the latency of memory while other CPUs keep it busy, with their bandwidth.
 //!
-//! **Measures:** One CPU follows a chain, and all others (or `generators` of them) move bytes.
+//! **Measures:** One CPU follows a chain, and all CPUs of other cores (or `generators` of them) move
+//! bytes; not the other thread of its own core, which would share more with it than memory.
 //! `pace`, the cycles that a generator idles after each KiB, sets how many. The pace means nothing
 //! on another machine; the result is a pair: the main value is the median latency of a load, and
-//! `bandwidth` is what the generators and the chase moved together meanwhile. `p95` is the 95th
+//! `bandwidth` is what the chase and the generators of its NUMA node moved together meanwhile (the
+//! facts `bandwidth.nodeN` have those of other nodes, in B/s). `p95` is the 95th
 //! percentile over windows, each the mean of thousands of loads, and not that of single loads.
 //! `idle` is the same chase just before, with the generators asleep.
 //!
@@ -37,7 +39,10 @@ use groma_harness::sys::counters::{Usage, current_cpu};
 use groma_harness::sys::pages::{Map, Policy, page_size};
 use groma_harness::sys::shared::Shared;
 use groma_harness::sys::stream::{APART, Op, Stream};
+use groma_harness::sys::topology::{Cpu, Topology};
 use groma_harness::sys::{affinity, process};
+use std::collections::BTreeSet;
+use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 pub(crate) static BENCH: Benchmark = Benchmark {
@@ -49,7 +54,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         outputs: &[
             Output::MAIN,
             Output::named("p95", "95th percentile over windows of 0.4 ms"),
-            Output::named("bandwidth", "Bytes that generators and chase moved per second meanwhile")
+            Output::named("bandwidth", "Bytes that the chase and the generators of its node moved per second")
                 .quantity(Quantity::Bandwidth),
             Output::named("idle", "The same chase a moment before, with the generators asleep").detail(),
         ],
@@ -58,7 +63,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
                 .quick(&["0"])
                 .standard(&["64", "256", "4096"])
                 .full(&["16", "32", "128", "512", "1024", "2048"]),
-            Param::count("generators", "CPUs that generate traffic; 0 for all other CPUs").quick(&["0"]),
+            Param::count("generators", "CPUs that generate traffic; 0 for all of other cores").quick(&["0"]),
             Param::word("mix", "traffic: reads, non-temporal writes, or copies", &["read", "write_nt", "copy"])
                 .quick(&["read"]),
             Param::word("level", "what is chased: memory, or the shared cache", &["dram", "l3"]).quick(&["dram"]),
@@ -67,6 +72,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         needs: &[Need::Cpus(2)],
         target_half_width: 0.05,
         tier: Tier::Standard,
+        version: 2,
         ..Info::new("mem.loaded_latency")
     },
     run: Run::Here(run),
@@ -192,28 +198,45 @@ fn together(windows: &[Window]) -> Vec<&Window> {
     windows.iter().filter(|w| w.clean && at_pace(w)).collect()
 }
 
-/// The CPUs of the generators.
-fn others(wanted: u64) -> Result<Vec<u32>, BenchError> {
+/// A CPU for generators.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Place {
+    cpu: u32,
+    node: Option<u32>,
+    /// Whether it is in the node of the chase.
+    near: bool,
+}
+
+/// The CPUs of the generators: `wanted` of them, or all for 0, but no other thread of the core of
+/// the chase, which `here` is on: that thread would take execution units and the private caches
+/// from the chase, not memory. Those in the chase's node come first, and a thread of each core
+/// before the second of any.
+fn places(cpus: &[Cpu], here: u32, wanted: usize) -> Result<Vec<Place>, String> {
+    let chase = cpus.iter().find(|cpu| cpu.id == here).ok_or_else(|| format!("CPU {here} is not declared"))?;
+    let own = |cpu: &Cpu| cpu.id == here || cpu.core == chase.core || chase.siblings.contains(&cpu.id);
+    let mut free: Vec<&Cpu> = cpus.iter().filter(|cpu| cpu.online && !own(cpu)).collect();
+    free.sort_by_key(|cpu| (cpu.node != chase.node, cpu.smt, cpu.id));
+    if free.len() < wanted.max(1) {
+        return Err(format!("{} CPUs of other cores are not allowed, only {}", wanted.max(1), free.len()));
+    }
+    if wanted > 0 {
+        free.truncate(wanted);
+    }
+    Ok(free.iter().map(|cpu| Place { cpu: cpu.id, node: cpu.node, near: cpu.node == chase.node }).collect())
+}
+
+/// Pins the chase to where it is, and finds the CPUs of the generators.
+fn others(wanted: u64) -> Result<Vec<Place>, BenchError> {
     let here = current_cpu();
     affinity::pin(here).context("pinning the chase")?;
     // A worker is pinned; its supervisor has the full affinity mask.
-    let mut cpus = affinity::allowed_to(process::parent_id()).context("reading the allowed CPUs")?;
-    cpus.retain(|cpu| *cpu != here);
-    if cpus.is_empty() || wanted as usize > cpus.len() {
-        return Err(BenchError::Unsupported(format!(
-            "{} other CPUs are not allowed, only {}",
-            wanted.max(1),
-            cpus.len()
-        )));
-    }
-    if wanted > 0 {
-        cpus.truncate(wanted as usize);
-    }
-    Ok(cpus)
+    let allowed = affinity::allowed_to(process::parent_id()).context("reading the allowed CPUs")?;
+    places(Topology::from_tree(Path::new("/"), &allowed).cpus(), here, wanted as usize).map_err(BenchError::Unsupported)
 }
 
 fn run(ctx: &mut Ctx) -> Outcome {
-    let cpus = others(ctx.int("generators"))?;
+    let places = others(ctx.int("generators"))?;
+    let cpus: Vec<u32> = places.iter().map(|place| place.cpu).collect();
     let op = Op::ALL.into_iter().find(|op| op.word() == ctx.word("mix")).unwrap_or(Op::Read);
     let chased = match ctx.word("level") {
         "l3" => super::private_cache().unwrap_or(1 << 20) as usize * 4,
@@ -274,8 +297,20 @@ fn run(ctx: &mut Ctx) -> Outcome {
     ctx.fact("windows.together", kept.len());
     let latencies: Vec<f64> = kept.iter().map(|w| w.ns * 1e-9 / loads as f64).collect();
     let line = super::line_size() as f64;
-    let bandwidth = |w: &&Window| (w.bytes.iter().sum::<f64>() + loads as f64 * line) / (w.ns * 1e-9);
-    let bandwidths: Vec<f64> = kept.iter().map(bandwidth).collect();
+    let moved = |w: &Window, keep: &dyn Fn(&Place) -> bool| -> f64 {
+        w.bytes.iter().zip(&places).filter(|(_, place)| keep(place)).map(|(bytes, _)| bytes).sum()
+    };
+    // Generators use memory of their own node: what those of others move does not load the node
+    // whose latency is measured.
+    let near = |w: &&Window| (moved(w, &|place| place.near) + loads as f64 * line) / (w.ns * 1e-9);
+    let bandwidths: Vec<f64> = kept.iter().map(near).collect();
+    let far: BTreeSet<u32> = places.iter().filter(|place| !place.near).filter_map(|place| place.node).collect();
+    for node in far {
+        let there = |w: &&Window| moved(w, &|place| place.node == Some(node)) / (w.ns * 1e-9);
+        if let Some(rate) = nearest_rank(&kept.iter().map(there).collect::<Vec<_>>(), 0.5) {
+            ctx.fact(&format!("bandwidth.node{node}"), format!("{rate:.0}"));
+        }
+    }
     if kept.len() < FOR_MEDIAN {
         ctx.unresolved("", "not enough co-run windows: the generators did not run beside the chase");
         return Ok(());
@@ -315,6 +350,43 @@ mod tests {
         windows.push(window(200.0, &[2000.0, 1000.0], true));
         assert_eq!(together(&windows).len(), 7);
         assert!(together(&[]).is_empty());
+    }
+
+    /// `cores` cores of two threads in each of `nodes` nodes, the second threads numbered after all
+    /// first ones, as Linux does.
+    fn machine(nodes: u32, cores: u32) -> Vec<Cpu> {
+        let all = nodes * cores;
+        let cpu = |id: u32| {
+            let core = id % all;
+            let node = core / cores;
+            let (l1, l2, llc) = (Some(core), Some(core), Some(node * cores));
+            let siblings = vec![core, core + all];
+            let (package, die, node) = (node, node * cores, Some(node));
+            Cpu { id, package, die, core, siblings, smt: id / all, l1, l2, llc, node, class: 0, online: true }
+        };
+        (0..2 * all).map(cpu).collect()
+    }
+
+    #[test]
+    fn no_generator_is_on_the_core_of_the_chase_and_those_of_its_node_come_first() {
+        let chosen = |cpus: &[Cpu], here, wanted| {
+            let places = places(cpus, here, wanted)?;
+            let far = places.iter().filter(|place| !place.near).count();
+            Ok::<_, String>((places.iter().map(|place| place.cpu).collect::<Vec<_>>(), far))
+        };
+        let one = machine(1, 4);
+        assert_eq!(chosen(&one, 1, 0), Ok((vec![0, 2, 3, 4, 6, 7], 0)));
+        assert_eq!(chosen(&one, 5, 3), Ok((vec![0, 2, 3], 0)));
+        assert!(chosen(&one, 1, 7).is_err_and(|why| why.contains("only 6")));
+        let two = machine(2, 2);
+        assert_eq!(chosen(&two, 0, 0), Ok((vec![1, 5, 2, 3, 6, 7], 4)));
+        assert_eq!(chosen(&two, 7, 3), Ok((vec![2, 6, 0], 1)));
+        // Two threads of one core, and nothing else.
+        assert!(chosen(&machine(1, 1), 0, 0).is_err_and(|why| why.contains("only 0")));
+        // A CPU that is switched off.
+        let mut off = machine(1, 2);
+        off[1].online = false;
+        assert_eq!(chosen(&off, 0, 0), Ok((vec![3], 0)));
     }
 
     #[test]
