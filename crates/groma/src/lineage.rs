@@ -193,6 +193,9 @@ pub const REPEATS: &[Repeat] = rows! {
     "lmbench3:lat_mem_rd", "", "a chain of dependent loads through a growing buffer",
         "run mem.latency --param chain=amortised,included --param size=4K,16K,32K,64K,256K,512K,1M,2M,4M,8M,16M,32M,64M", "",
         ORDER;
+    "lmbench3:lat_mem_rd", "stride", "the same, at the stride of its second operand",
+        "run mem.stride --param size=4K,16K,32K,64K,256K,512K,1M,2M,4M,8M,16M,32M,64M --param stride=128", "",
+        "the fastest tenth of the samples";
     "lmbench3:lat_mmap", "", "mmap of a file, a byte touched every 16 KB in its first tenth, munmap",
         "run vm.map --param size=1M --param backing=file --param touch=none,all", "",
         "no page is touched, or each; never written to a file of the user's";

@@ -82,7 +82,7 @@ impl Run {
                 ("length", "1ms"),
                 ("tasks", "2,8"),
                 ("working_set", "0,256K"),
-                ("touch", "none,all"),
+                ("vm.map:touch", "none,all"),
                 ("mode", "read"),
             ],
             Run::Memory => &[
@@ -331,7 +331,11 @@ fn run_groma(place: &Place, oracle: &Oracle, run: Run, turn: usize, open: &[usiz
     let mut ids: Vec<String> = open.iter().map(|i| ROWS[*i].benchmark()).collect();
     ids.sort();
     ids.dedup();
-    let has = |name: &str| catalogue().iter().any(|(id, params)| ids.contains(id) && params.iter().any(|p| p == name));
+    let has = |name: &str| {
+        let (of, name) = name.split_once(':').map_or((None, name), |(of, name)| (Some(of), name));
+        let meant = |id: &String| ids.contains(id) && of.is_none_or(|of| of == id);
+        catalogue().iter().any(|(id, params)| meant(id) && params.iter().any(|p| p == name))
+    };
     let mut args: Vec<String> =
         ["run", "--rounds", "1", "--budget", "60s", "--no-store", "--json", "--profile"].map(str::to_owned).to_vec();
     args.push(if run == Run::Apart { "standard" } else { "quick" }.to_owned());

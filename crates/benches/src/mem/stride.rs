@@ -48,7 +48,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         ],
         lineage: &["lmbench1996:figure1", "lmbench3:lat_mem_rd"],
         target_half_width: 0.05,
-        tier: Tier::Full,
+        tier: Tier::Named,
         ..Info::new("mem.stride")
     },
     run: Run::Here(run),

@@ -10,8 +10,8 @@
 //! **Does not measure:** The faults by themselves (`vm.fault`).
 //!
 //! **Method:** Both calls are made by number, again and again, in short intervals. For `map` and
-//! `unmap` the stopwatch runs during that call only. The cost of the stopwatch is measured in the
-//! same rounds (`watch`) and subtracted as a difference of medians.
+//! `unmap` the stopwatch runs during that call only; the sampler takes off what reading the clock
+//! adds (docs/methods/timing.md#overhead-and-controls).
 //!
 //! **Proofs:** The answer of each call, which a child cut off from the kernel does not get; the
 //! faults that the kernel counts (none without a touch, one per page of private memory with it);
@@ -30,7 +30,7 @@
 use super::walk::Faults;
 use crate::entry;
 use crate::scratch::Scratch;
-use crate::work::{self, Done};
+use crate::work::Done;
 use groma_harness::model::Params;
 use groma_harness::prelude::*;
 use groma_harness::sys::mapping::{Backing, Mapping, memory_file, permissions};
@@ -45,9 +45,8 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         iteration: "one mmap, any touches, one munmap",
         outputs: &[
             Output::MAIN,
-            Output::named("map", "Mapping memory").difference("map", "watch"),
-            Output::named("unmap", "Unmapping memory").difference("unmap", "watch"),
-            Output::named("watch", "The watch that is started and stopped around one call").detail(),
+            Output::named("map", "Mapping memory"),
+            Output::named("unmap", "Unmapping memory"),
         ],
         params: &[
             Param::size("size", "bytes mapped")
@@ -75,6 +74,8 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         interference: Interference::Faults,
         target_half_width: 0.02,
         needs: &[Need::WorkDirFor { param: "backing", values: &["file"] }],
+        // 2: what reading the clock adds is taken off by the sampler, and its control is gone.
+        version: 2,
         ..Info::new("vm.map")
     },
     run: Run::Here(run),
@@ -158,7 +159,6 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let faults = RefCell::new(Faults::default());
     let turns = [(); 3].map(|()| Done::new());
     let [done, done_map, done_unmap] = &turns;
-    let mut pauses = 0;
     let whole = |iters| {
         for _ in 0..iters {
             let mut map = map()?;
@@ -198,14 +198,6 @@ fn run(ctx: &mut Ctx) -> Outcome {
                 Ok(())
             })
         }),
-        Variant::staged("watch", |iters, watch| {
-            for _ in 0..iters {
-                watch.start();
-                watch.stop();
-                pauses += 1;
-            }
-            Ok(())
-        }),
     ])?;
     ctx.fact("fences", fences.len());
     for (name, done) in ["", "map", "unmap"].into_iter().zip(&turns) {
@@ -213,8 +205,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
             format!("mappings made and removed per one credited{}{name}", if name.is_empty() { "" } else { ", " });
         done.prove_of(ctx, name, &what);
     }
-    work::once_each(ctx, "starts and stops of the watch per one credited", pauses, ctx.iterations_of("watch"));
-    let touches = (ctx.iterations() - ctx.iterations_of("watch")) * pages;
+    let touches = ctx.iterations() * pages;
     prove_faults(ctx, &faults.into_inner(), touches);
     if let (Backing::File(_), "file", "all") = (backing, kind, touch) {
         let of_one = map()?.iter().step_by(page).map(|byte| u64::from(*byte)).sum::<u64>();
