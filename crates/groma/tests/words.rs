@@ -144,11 +144,11 @@ fn parameters_of_files_choose_the_system_call() {
         ("file.durable", "kind=replace", "rename", "unlink"),
         ("file.link", "kind=hard entries=16 where=work_dir object=private", "linkat(", "symlink"),
         ("file.link", "kind=symbolic entries=16 where=work_dir object=private", "symlink", "AT_SYMLINK_FOLLOW"),
-        ("ipc.sendfile_bandwidth", "size=65536 by=sendfile to=socket", "sendfile(", "splice("),
-        ("ipc.sendfile_bandwidth", "size=65536 by=splice to=pipe", "splice(", "sendfile("),
-        ("ipc.sendfile_bandwidth", "size=65536 by=read_write to=socket", "pread64(", "splice("),
-        ("ipc.pipe_bandwidth", "size=65536 buffer=default by=vmsplice", "vmsplice(", ""),
-        ("ipc.pipe_bandwidth", "size=65536 buffer=default by=write", "write(", "vmsplice("),
+        ("ipc.sendfile_bandwidth", "size=65536 by=sendfile to=socket touch=yes", "sendfile(", "splice("),
+        ("ipc.sendfile_bandwidth", "size=65536 by=splice to=pipe touch=yes", "splice(", "sendfile("),
+        ("ipc.sendfile_bandwidth", "size=65536 by=read_write to=socket touch=yes", "pread64(", "splice("),
+        ("ipc.pipe_bandwidth", "size=65536 buffer=default by=vmsplice touch=yes", "vmsplice(", ""),
+        ("ipc.pipe_bandwidth", "size=65536 buffer=default by=write touch=yes", "write(", "vmsplice("),
     ]);
 }
 

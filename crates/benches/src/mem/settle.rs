@@ -22,7 +22,7 @@ const PIECES: u64 = 256;
 const LEAST_PIECE: u64 = 1024;
 
 /// Laps through fewer nodes are taken together until they make so many loads.
-const LEAST_LAP: u64 = 1 << 16;
+const LEAST_LAP: u64 = 1 << 14;
 
 /// What the laps showed.
 #[derive(Debug, PartialEq)]
