@@ -35,17 +35,10 @@ pub(crate) static BENCH: Benchmark = Benchmark {
             SIZE,
             Param::count("position", "where on the disk it begins, in percent of the places where it can")
                 .quick(&["0"])
-                .full(&["10", "20", "30", "40", "50", "60", "70", "80", "90", "100"]),
+                // A file of our own has no zones that anybody could tell.
+                .named(&["10", "20", "30", "40", "50", "60", "70", "80", "90", "100"]),
         ],
         lineage: &["lmbench3:disk"],
-        // A file of our own has no zones that anybody could tell.
-        combination_tier: |params| {
-            if params.word("on") == Some(OWN_FILE) && params.int("position") != Some(0) {
-                Tier::Named
-            } else {
-                Tier::Quick
-            }
-        },
         interference: Interference::Blocking,
         target_half_width: 0.05,
         needs: NEEDS,
