@@ -19,7 +19,7 @@
 //! **Sources:** lmbench3 `disk` (150 requests of 1 MiB over the whole device) and `lmdd`. See
 //! docs/methods/operating-system.md#disk.
 
-use super::{LARGE, NEEDS, ON, OWN_FILE, SIZE, Target, buffer, sequence};
+use super::{LARGE, NEEDS, ON, SIZE, Target, buffer, sequence};
 use groma_harness::prelude::*;
 
 pub(crate) static BENCH: Benchmark = Benchmark {
