@@ -179,7 +179,7 @@ const ROWS: &[Row] = &[
     row("clock", "clock.read", "", "clock"),
     row("clock", "vdso.clock_gettime", "clock=monotonic", "clock"),
     row("clock", "vdso.clock_gettime.syscall", "clock=monotonic", "clock_syscall").tight(),
-    row("clock", "timer.sleep", "length=1ms", "sleep"),
+    row("clock", "timer.sleep", "length=1000000", "sleep"),
     row("syscall", "syscall.getppid", "", "getppid").tight(),
     row("syscall", "syscall.read", "", "read").tight(),
     row("syscall", "syscall.write", "", "write").tight(),

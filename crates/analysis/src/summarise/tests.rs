@@ -765,7 +765,7 @@ fn few_rounds_are_noisy_where_they_differ_and_as_a_difference() {
     assert_eq!(of(&[100.0, 100.0, 100.0, 100.0, 119.0]), (State::Ok, String::new()));
     assert_eq!(of(&[100.0, 100.0, 100.0, 100.0, 121.0]), differ());
     assert_eq!(of(&[-100.0, -130.0]), differ());
-    let net = Derivation::Difference { of: "raw".into(), minus: "control".into(), per: 1.0 };
+    let net = Derivation::Difference { of: "raw", minus: "control", per: 1.0 };
     let point = point(Timing::Batched, metric(Quantity::Latency, net));
     let round =
         |r| round(r, vec![series("raw", &[200; 12], Labels::NONE), series("control", &[100; 12], Labels::NONE)]);

@@ -43,11 +43,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         summary: "Mapping memory and unmapping it",
         about: about!("map.rs"),
         iteration: "one mmap, any touches, one munmap",
-        outputs: &[
-            Output::MAIN,
-            Output::named("map", "Mapping memory"),
-            Output::named("unmap", "Unmapping memory"),
-        ],
+        outputs: &[Output::MAIN, Output::named("map", "Mapping memory"), Output::named("unmap", "Unmapping memory")],
         params: &[
             Param::size("size", "bytes mapped")
                 .takes(Memory::PerMember(1))
