@@ -71,7 +71,8 @@ mod tests {
             let spans = series.spans.iter().filter(|s| s.worker == 1);
             let (iters, wall) = spans.fold((0, 0), |(i, w), s| (i + s.iters, w + s.wall_ns));
             let (median, mean) = (own[own.len() / 2], wall as f64 / iters as f64);
-            assert!(mean > 1.5 * median, "{mean} and {median} ns");
+            // A search for the batch that met nothing but pauses leaves one sample or two.
+            assert!(own.len() < 8 || mean > 1.5 * median, "{mean} and {median} ns of {} samples", own.len());
         }
     }
 }
