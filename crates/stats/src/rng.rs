@@ -88,9 +88,10 @@ impl Rng {
 /// splittable pseudorandom number generators", OOPSLA 2014).
 const GOLDEN_GAMMA: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// The output function of splitmix64: every input bit changes every output bit with a chance of
-/// about one half.
-pub(crate) fn mix(word: u64) -> u64 {
+/// The output function of splitmix64, a one-to-one map: every input bit changes every output bit
+/// with a chance of about one half. Only 0 becomes 0.
+#[must_use]
+pub fn mix(word: u64) -> u64 {
     let word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     word ^ (word >> 31)

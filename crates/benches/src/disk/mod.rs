@@ -7,7 +7,8 @@ use crate::work::{self, Done};
 use groma_harness::model::family::{Figure, Say, greatest, least};
 use groma_harness::model::{Family, ROUND_ONCE};
 use groma_harness::prelude::*;
-use groma_harness::stats::median;
+use groma_harness::stats::rng::mix;
+use groma_harness::stats::{Permutation, Rng, median};
 use groma_harness::sys::counters::Usage;
 use groma_harness::sys::disk;
 use groma_harness::sys::facts::file_room;
@@ -116,6 +117,14 @@ impl Target {
         Ok(Target { file, size, ours, _scratch: scratch, before: Usage::thread(), bytes: Done::new() })
     }
 
+    /// The same to write to, which only our own file may be.
+    fn open_to_write(ctx: &mut Ctx) -> Result<Target, BenchError> {
+        if ctx.word("on") != OWN_FILE {
+            return Err(BenchError::Unsupported("what was named is only read".to_owned()));
+        }
+        Target::open(ctx)
+    }
+
     fn fd(&self) -> BorrowedFd<'_> {
         self.file.as_fd()
     }
@@ -151,7 +160,7 @@ impl Target {
         let (members, member) = (u64::from(ctx.workers()), u64::from(ctx.member()));
         // As many parts as members, of at least one block.
         let each = (blocks / members).max(1);
-        Places::new((member * each).min(blocks - 1), each, ctx.rng().next_u64())
+        Places::new((member * each).min(blocks - 1), each, ctx.rng())
     }
 
     /// Reads places that were not read before and each at once again, and flags the round where the
@@ -204,6 +213,25 @@ const BLOCK: f64 = 512.0;
 /// The reason where reads leave no trace in the kernel's counters.
 const UNCOUNTED: &str = "the kernel counted no reads from a disk";
 
+/// Proves by the kernel's count that what was written since `before` went to a disk: the credited
+/// iterations of `bytes_each`, of which `done` were made.
+fn prove_written(ctx: &mut Ctx, before: &Usage, done: u64, bytes_each: usize) -> Outcome {
+    let written = Usage::thread().since(before).blocks_out as f64 * BLOCK;
+    work::once_each(ctx, "requests written per request credited", done, ctx.iterations());
+    if written == 0.0 && done == ctx.iterations() {
+        return Err(BenchError::Unsupported("the kernel counted no writes to a disk".to_owned()));
+    }
+    prove_all_written(ctx, written, ctx.iterations() * bytes_each as u64);
+    Ok(())
+}
+
+/// Proves that the kernel counted all bytes that were written. It may count more: blocks that the
+/// file system writes for itself.
+fn prove_all_written(ctx: &mut Ctx, counted: f64, written: u64) {
+    let share = counted / written.max(1) as f64;
+    ctx.prove("bytes that went to a disk, of those written", "1 or more", share, 0.99..);
+}
+
 /// Proves that the bytes that the kernel counted are those asked for.
 fn prove_share(ctx: &mut Ctx, what: &str, counted: f64, wanted: f64) {
     /// What a file system may read for itself: ext4 read 20 KiB beside 96 reads of 4 KiB.
@@ -223,43 +251,24 @@ fn may_be_cache(fresh: f64, reused: f64) -> bool {
     fresh < NO_FASTER * reused && fresh < NO_MEMORY
 }
 
-/// Blocks of a part of the file in random order, each once: a permutation by four Feistel steps,
-/// which takes no memory however many blocks there are.
+/// Blocks of a part of the file in random order, each once.
 struct Places {
     first: u64,
     blocks: u64,
-    half_bits: u32,
-    key: u64,
+    order: Permutation,
     next: u64,
 }
 
 impl Places {
-    fn new(first: u64, blocks: u64, key: u64) -> Places {
-        // Two halves of equal length that together count the blocks.
-        let half_bits = (u64::BITS - (blocks - 1).leading_zeros()).div_ceil(2).max(1);
-        Places { first, blocks, half_bits, key, next: 0 }
+    fn new(first: u64, blocks: u64, rng: &mut Rng) -> Places {
+        Places { first, blocks, order: Permutation::new(blocks, rng), next: 0 }
     }
 
     /// The offset of the next block; the first again when all were drawn.
     fn draw(&mut self) -> u64 {
-        let mut block = self.next;
+        let block = self.order.at(self.next).unwrap_or(0);
         self.next = (self.next + 1) % self.blocks;
-        // A number beyond the last block goes on to the next, as in every permutation of a part.
-        loop {
-            block = self.step(block);
-            if block < self.blocks {
-                return (self.first + block) * REQUEST as u64;
-            }
-        }
-    }
-
-    fn step(&self, n: u64) -> u64 {
-        let mask = (1 << self.half_bits) - 1;
-        let (mut left, mut right) = (n >> self.half_bits, n & mask);
-        for round in 1..=4 {
-            (left, right) = (right, left ^ (mix(right ^ self.key.rotate_left(round * 16)) & mask));
-        }
-        left << self.half_bits | right
+        (self.first + block) * REQUEST as u64
     }
 }
 
@@ -277,17 +286,10 @@ fn sequence(ctx: &Ctx, size: u64, position: u64) -> impl Iterator<Item = u64> + 
     (0..).map(move |n: u64| (first + begin.wrapping_add(n) % stretch) * LARGE as u64)
 }
 
-/// A finaliser that changes each bit with half of the others (SplitMix64).
-fn mix(mut n: u64) -> u64 {
-    n = n.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    n = (n ^ n >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    n = (n ^ n >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-    n ^ n >> 31
-}
-
 /// The first word of the block of our file at this offset.
 fn stamp(at: u64) -> u64 {
-    mix(at)
+    // Never 0, which is what a hole reads as: `mix` maps 0, and nothing else, to 0.
+    mix(at + 1)
 }
 
 /// Puts the stamps of the blocks at `at` into the buffer.
@@ -444,8 +446,8 @@ mod tests {
 
     #[test]
     fn every_block_is_drawn_once_before_any_is_drawn_again() {
-        for (blocks, key) in [(1, 1), (2, 1), (3, 7), (1000, 3), (4096, 4), (5000, u64::MAX)] {
-            let mut places = Places::new(10, blocks, key);
+        for blocks in [1, 2, 3, 1000, 4096, 5000] {
+            let mut places = Places::new(10, blocks, &mut Rng::new(7));
             let mut seen: Vec<u64> = (0..blocks).map(|_| places.draw()).collect();
             let first = seen[0];
             assert_eq!(places.draw(), first);

@@ -27,8 +27,8 @@
 //! against it in docs/methods/operating-system.md#disk-queue.
 
 use super::{
-    BLOCK, NEEDS, ON, OWN_FILE, Places, REQUEST, SIZE, Target, UNCOUNTED, check_stamps, fill_randomly, prove_share,
-    put_stamps,
+    BLOCK, NEEDS, ON, Places, REQUEST, SIZE, Target, UNCOUNTED, check_stamps, fill_randomly, prove_all_written,
+    prove_share, put_stamps,
 };
 use crate::uring::rings;
 use groma_harness::prelude::*;
@@ -93,11 +93,8 @@ struct Counted {
 
 fn run(ctx: &mut Ctx) -> Outcome {
     let (depth, mixed) = (ctx.int("depth"), ctx.word("access") == "mixed");
-    if mixed && ctx.word("on") != OWN_FILE {
-        return Err(BenchError::Unsupported("what was named is only read".to_owned()));
-    }
     let ring = rings(depth)?;
-    let target = Target::open(ctx)?;
+    let target = if mixed { Target::open_to_write(ctx) } else { Target::open(ctx) }?;
     let mut places = target.places(ctx, REQUEST as u64);
     let file = target.file.try_clone().context("duplicating the descriptor")?;
     let mut requests = Requests::new(ring, file, depth as usize, REQUEST).context("mapping buffers")?;
@@ -116,8 +113,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     }
     prove_share(ctx, "bytes that came from a disk, of those asked for", read, asked);
     if mixed {
-        let (wrote, asked) = (by_process.blocks_out as f64 * BLOCK, (counted.writes * REQUEST as u64) as f64);
-        ctx.prove("bytes that went to a disk, of those written", "1 or more", wrote / asked, 0.99..);
+        prove_all_written(ctx, by_process.blocks_out as f64 * BLOCK, counted.writes * REQUEST as u64);
     }
     // By Little's law; requests that began before the count are in it as a whole, those that ended
     // after it are not at all, and of many that makes no difference.

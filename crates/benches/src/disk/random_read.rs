@@ -14,7 +14,7 @@
 //! never written would be read as zeroes at memory speed. The file has no name. A device is used
 //! only if named, and only read. The proof is the kernel's count of what came from a disk. After
 //! the samples, up to 64 further places are read twice each: where the second reads are no faster,
-//! the result is flagged `cache of the device or host`.
+//! the result is flagged `cache: of the device or host`.
 //!
 //! **Pitfalls:**
 //! - What has just been written may lie in the host's memory, however large the file. The flag says

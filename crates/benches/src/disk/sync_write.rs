@@ -8,8 +8,7 @@
 //!
 //! **Method:** Write and sync are timed together, each pair alone, and no block is written twice
 //! within a round. The file was written completely before, so that no block is allocated in the
-//! timed part. The proof is the kernel's count of what
-//! went to a disk.
+//! timed part. The proof is the kernel's count of what went to a disk.
 //!
 //! **Pitfalls:**
 //! - Devices and hosts that report completion with the data in a cache that a power cut empties: no
@@ -19,8 +18,7 @@
 //! **Sources:** fio with `fdatasync=1`; `pg_test_fsync`; no predecessor measures it. See
 //! docs/methods/operating-system.md#disk.
 
-use super::{BLOCK, NEEDS, ON, OWN_FILE, REQUEST, SIZE, Target, put_stamps, random_buffer, write_whole};
-use crate::work;
+use super::{NEEDS, ON, REQUEST, SIZE, Target, prove_written, put_stamps, random_buffer, write_whole};
 use groma_harness::prelude::*;
 use groma_harness::sys::counters::Usage;
 use groma_harness::sys::disk;
@@ -43,10 +41,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
 };
 
 fn run(ctx: &mut Ctx) -> Outcome {
-    if ctx.word("on") != OWN_FILE {
-        return Err(BenchError::Unsupported("what was named is only read".to_owned()));
-    }
-    let target = Target::open(ctx)?;
+    let target = Target::open_to_write(ctx)?;
     let mut buffer = random_buffer(ctx, REQUEST)?;
     let mut places = target.places(ctx, REQUEST as u64);
     let before = Usage::thread();
@@ -63,15 +58,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
         }
         Ok(())
     })?;
-    let written = Usage::thread().since(&before).blocks_out as f64 * BLOCK;
-    work::once_each(ctx, "requests written and synced per request credited", done, ctx.iterations());
-    if written == 0.0 && done == ctx.iterations() {
-        return Err(BenchError::Unsupported("the kernel counted no writes to a disk".to_owned()));
-    }
-    let share = written / (ctx.iterations().max(1) as f64 * REQUEST as f64);
-    // The journal's own writes are counted for its own thread.
-    ctx.prove("bytes that went to a disk, of those written", "1 or more", share, 0.99..);
-    Ok(())
+    prove_written(ctx, &before, done, REQUEST)
 }
 
 #[cfg(test)]

@@ -18,10 +18,9 @@
 //! docs/methods/operating-system.md#disk.
 
 use super::{
-    BLOCK, LARGE, NEEDS, ON, OWN_FILE, SIZE, Target, check_stamps, put_stamps, random_buffer, read_whole, sequence,
+    LARGE, NEEDS, ON, SIZE, Target, check_stamps, prove_written, put_stamps, random_buffer, read_whole, sequence,
     write_whole,
 };
-use crate::work;
 use groma_harness::prelude::*;
 use groma_harness::sys::counters::Usage;
 
@@ -45,10 +44,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
 };
 
 fn run(ctx: &mut Ctx) -> Outcome {
-    if ctx.word("on") != OWN_FILE {
-        return Err(BenchError::Unsupported("what was named is only read".to_owned()));
-    }
-    let target = Target::open(ctx)?;
+    let target = Target::open_to_write(ctx)?;
     let mut buffer = random_buffer(ctx, LARGE)?;
     let mut places = sequence(ctx, target.size, 0);
     let before = Usage::thread();
@@ -64,13 +60,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
         Ok(())
     });
     ctx.measure_variants(&mut [variant.per_iter(LARGE as f64)])?;
-    let written = Usage::thread().since(&before).blocks_out as f64 * BLOCK;
-    work::once_each(ctx, "requests written per request credited", done, ctx.iterations());
-    if written == 0.0 && done == ctx.iterations() {
-        return Err(BenchError::Unsupported("the kernel counted no writes to a disk".to_owned()));
-    }
-    let share = written / (ctx.iterations().max(1) as f64 * LARGE as f64);
-    ctx.prove("bytes that went to a disk, of those written", "1 or more", share, 0.99..);
+    prove_written(ctx, &before, done, LARGE)?;
     if done > 0 {
         read_whole(target.fd(), &mut buffer, last)?;
         check_stamps(&buffer, last)?;
