@@ -8,6 +8,7 @@
 //! Each call passes a buffer and its true length.
 #![expect(unsafe_code, reason = "sched_getaffinity and sched_setaffinity with masks of any length")]
 
+use crate::errno::checked;
 use std::io;
 
 /// Masks start at this many bytes (8192 CPUs) and double until the kernel accepts them.
@@ -61,8 +62,7 @@ pub fn restrict(cpus: &[u32]) -> io::Result<()> {
         mask[cpu as usize / 8] |= 1 << (cpu % 8);
     }
     // SAFETY: the buffer is as long as it says; the kernel only reads it.
-    let done = unsafe { libc::syscall(libc::SYS_sched_setaffinity, 0, mask.len(), mask.as_ptr()) };
-    if done < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+    checked(unsafe { libc::syscall(libc::SYS_sched_setaffinity, 0, mask.len(), mask.as_ptr()) })
 }
 
 /// Pins the calling thread to one CPU and checks that it runs there.

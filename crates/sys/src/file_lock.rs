@@ -4,6 +4,7 @@
 //! `fcntl` gets a valid `struct flock`; descriptors are owned.
 #![expect(unsafe_code, reason = "fcntl with a lock")]
 
+use crate::errno::checked;
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -99,10 +100,6 @@ impl LockFile {
             Err(e) => Err(e),
         }
     }
-}
-
-fn checked(answer: i32) -> io::Result<()> {
-    if answer < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
 #[cfg(test)]

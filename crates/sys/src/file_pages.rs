@@ -11,6 +11,7 @@
 //! who owns it, does not truncate it.
 #![expect(unsafe_code, reason = "mmap, madvise, munmap")]
 
+use crate::errno::checked;
 use crate::pages::page_size;
 use std::fs::File;
 use std::io;
@@ -82,8 +83,7 @@ impl FilePages {
     pub fn drop_pages(&mut self) -> io::Result<()> {
         // SAFETY: the range is ours, and the bytes of the file are as valid as those written to
         // private copies.
-        let done = unsafe { libc::madvise(self.base, self.len, libc::MADV_DONTNEED) };
-        if done < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+        checked(unsafe { libc::madvise(self.base, self.len, libc::MADV_DONTNEED) })
     }
 }
 

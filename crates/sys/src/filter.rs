@@ -9,6 +9,7 @@
 //! The filter program is a valid array that outlives the call which copies it.
 #![expect(unsafe_code, reason = "prctl to install a seccomp filter")]
 
+use crate::errno::checked;
 use std::io;
 
 /// The error of every filtered call: the largest number that counts as an error, which no error
@@ -53,13 +54,10 @@ fn install(calls: &[libc::c_long], listed: u32, others: u32) -> io::Result<()> {
     steps.extend([step(RETURN, others, 0), step(RETURN, listed, 0)]);
     let program = libc::sock_fprog { len: steps.len() as u16, filter: steps.as_mut_ptr() };
     // SAFETY: integers by value, and a program that outlives the call.
-    let done = unsafe {
-        if libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 {
-            return Err(io::Error::last_os_error());
-        }
-        libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, std::ptr::from_ref(&program))
-    };
-    if done < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+    unsafe {
+        checked(libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))?;
+        checked(libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, std::ptr::from_ref(&program)))
+    }
 }
 
 #[cfg(test)]

@@ -13,6 +13,7 @@
 #![expect(unsafe_code, reason = "fork, _exit, the handlers of a peer_watch")]
 
 use crate::process::{self, Exit};
+use crate::signals::handle;
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -103,18 +104,6 @@ fn set_timer(micros: libc::suseconds_t) {
     unsafe { libc::setitimer(libc::ITIMER_REAL, &timer, std::ptr::null_mut()) };
 }
 
-/// Installs a handler that interrupts calls: without SA_RESTART.
-fn handle(signal: i32, handler: extern "C" fn(libc::c_int)) -> io::Result<()> {
-    let mut action = std::mem::MaybeUninit::<libc::sigaction>::zeroed();
-    // SAFETY: a zeroed sigaction is legal; both handlers are async-signal-safe.
-    let done = unsafe {
-        (*action.as_mut_ptr()).sa_sigaction = handler as libc::sighandler_t;
-        (*action.as_mut_ptr()).sa_flags = libc::SA_NOCLDSTOP;
-        libc::sigaction(signal, action.as_ptr(), std::ptr::null_mut())
-    };
-    if done < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
-}
-
 impl PeerWatch {
     /// Watches this child, and any other children. `None` in a process that may have several
     /// threads, such as a unit test, since a signal interrupts any of them.
@@ -127,8 +116,8 @@ impl PeerWatch {
         }
         ENDED.store(false, Ordering::Relaxed);
         let peer_watch = PeerWatch(());
-        handle(libc::SIGALRM, interrupt)?;
-        handle(libc::SIGCHLD, keep_interrupting)?;
+        handle(libc::SIGALRM, interrupt, 0)?;
+        handle(libc::SIGCHLD, keep_interrupting, libc::SA_NOCLDSTOP)?;
         if child.poll()?.is_some() {
             keep_interrupting(0);
         }

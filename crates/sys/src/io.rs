@@ -8,6 +8,7 @@
 //! Each call passes a slice and its length; descriptors are borrowed, so they are open.
 #![expect(unsafe_code, reason = "read and write through libc without std's retry and buffering")]
 
+use crate::errno::checked;
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
@@ -71,9 +72,7 @@ pub fn write_full(fd: BorrowedFd<'_>, mut buf: &[u8]) -> io::Result<()> {
 pub fn pipe() -> io::Result<(OwnedFd, OwnedFd)> {
     let mut fds = [0; 2];
     // SAFETY: `fds` has room for two descriptors.
-    if unsafe { libc::pipe2(fds.as_mut_ptr(), libc::O_CLOEXEC) } < 0 {
-        return Err(io::Error::last_os_error());
-    }
+    checked(unsafe { libc::pipe2(fds.as_mut_ptr(), libc::O_CLOEXEC) })?;
     // SAFETY: both descriptors are new and have no other owner.
     Ok(unsafe { (OwnedFd::from_raw_fd(fds[0]), OwnedFd::from_raw_fd(fds[1])) })
 }
@@ -84,7 +83,7 @@ pub fn pipe() -> io::Result<(OwnedFd, OwnedFd)> {
 /// Those of `dup2`.
 pub fn redirect(fd: BorrowedFd<'_>, target: i32) -> io::Result<()> {
     // SAFETY: `fd` is open; `target` is one of the standard streams, and its old file is closed.
-    if unsafe { libc::dup2(fd.as_raw_fd(), target) } < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+    checked(unsafe { libc::dup2(fd.as_raw_fd(), target) })
 }
 
 /// A duplicate of one of the standard streams, closed on exec.
@@ -94,9 +93,7 @@ pub fn redirect(fd: BorrowedFd<'_>, target: i32) -> io::Result<()> {
 pub fn duplicate(number: i32) -> io::Result<OwnedFd> {
     // SAFETY: F_DUPFD_CLOEXEC checks the number and returns a fresh descriptor.
     let fd = unsafe { libc::fcntl(number, libc::F_DUPFD_CLOEXEC, 3) };
-    if fd < 0 {
-        return Err(io::Error::last_os_error());
-    }
+    checked(fd)?;
     // SAFETY: the descriptor is fresh and owned by nobody else.
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }

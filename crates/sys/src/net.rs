@@ -5,6 +5,7 @@
 //! `getsockopt` and `setsockopt` get initialised integers and their true size.
 #![expect(unsafe_code, reason = "TCP_INFO and SO_MEMINFO, which rustix does not have")]
 
+use crate::errno::checked;
 use rustix::net::sockopt;
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
@@ -28,10 +29,7 @@ pub(crate) fn bind_without_port(socket: BorrowedFd<'_>) -> io::Result<()> {
     let at = std::ptr::from_ref(&yes).cast();
     let (level, option) = (libc::IPPROTO_IP, libc::IP_BIND_ADDRESS_NO_PORT);
     // SAFETY: the value is an integer as long as `len` says.
-    if unsafe { libc::setsockopt(socket.as_raw_fd(), level, option, at, len) } < 0 {
-        return Err(io::Error::last_os_error());
-    }
-    Ok(())
+    checked(unsafe { libc::setsockopt(socket.as_raw_fd(), level, option, at, len) })
 }
 
 /// The longest backlog that `listen` grants in this network namespace; `None` without `/proc`.
@@ -90,9 +88,7 @@ pub fn connection(socket: BorrowedFd<'_>) -> io::Result<Connection> {
     let mut len = size_of::<Raw>() as libc::socklen_t;
     let at = std::ptr::from_mut(&mut raw).cast();
     // SAFETY: the structure is as long as `len` says and any bytes are valid for its integers.
-    if unsafe { libc::getsockopt(socket.as_raw_fd(), libc::IPPROTO_TCP, libc::TCP_INFO, at, &mut len) } < 0 {
-        return Err(io::Error::last_os_error());
-    }
+    checked(unsafe { libc::getsockopt(socket.as_raw_fd(), libc::IPPROTO_TCP, libc::TCP_INFO, at, &mut len) })?;
     if (len as usize) < std::mem::offset_of!(Raw, _rates) {
         return Err(io::Error::new(io::ErrorKind::Unsupported, "TCP_INFO does not tell retransmits"));
     }
@@ -116,9 +112,7 @@ pub fn dropped(socket: BorrowedFd<'_>) -> io::Result<u32> {
     let mut len = size_of_val(&counters) as libc::socklen_t;
     let at = counters.as_mut_ptr().cast();
     // SAFETY: the array is as long as `len` says and any bytes are valid for its integers.
-    if unsafe { libc::getsockopt(socket.as_raw_fd(), libc::SOL_SOCKET, libc::SO_MEMINFO, at, &mut len) } < 0 {
-        return Err(io::Error::last_os_error());
-    }
+    checked(unsafe { libc::getsockopt(socket.as_raw_fd(), libc::SOL_SOCKET, libc::SO_MEMINFO, at, &mut len) })?;
     if (len as usize) < size_of_val(&counters) {
         return Err(io::Error::new(io::ErrorKind::Unsupported, "SO_MEMINFO does not tell drops"));
     }

@@ -8,6 +8,7 @@
 
 use crate::arch::syscall6;
 use crate::pages::{checked, page_size};
+use crate::topology::parse_cpus;
 use std::io;
 
 /// `MPOL_BIND` of the kernel's `linux/mempolicy.h`: memory of these nodes or none.
@@ -58,13 +59,31 @@ pub fn nodes_of(memory: &[u8], offsets: &[usize]) -> io::Result<Vec<Option<u32>>
     Ok(found.into_iter().map(|node| u32::try_from(node).ok()).collect())
 }
 
+/// The node of each of up to `samples` pages of the memory, evenly spread; `None` for a page that
+/// is not present.
+///
+/// # Errors
+/// Those of `move_pages`: `ENOSYS` where the kernel has no nodes.
+pub fn nodes(memory: &[u8], samples: usize) -> io::Result<Vec<Option<u32>>> {
+    let pages = memory.len() / page_size();
+    let samples = samples.min(pages);
+    let offsets: Vec<usize> = (0..samples).map(|i| i * pages / samples * page_size()).collect();
+    nodes_of(memory, &offsets)
+}
+
+/// The nodes with memory, in ascending order; `None` where the kernel does not say.
+pub fn with_memory() -> Option<Vec<u32>> {
+    let list = std::fs::read_to_string("/sys/devices/system/node/has_memory").ok()?;
+    parse_cpus(list.trim()).ok()
+}
+
 /// The relative distance that the firmware declares (SLIT): 10 for the node itself.
 pub fn distance(from: u32, to: u32) -> Option<u32> {
     let nodes = "/sys/devices/system/node";
     let row = std::fs::read_to_string(format!("{nodes}/node{from}/distance")).ok()?;
     // A column for each online node, in their order.
     let online = std::fs::read_to_string(format!("{nodes}/online")).ok()?;
-    let column = crate::topology::parse_cpus(online.trim()).ok()?.iter().position(|node| *node == to)?;
+    let column = parse_cpus(online.trim()).ok()?.iter().position(|node| *node == to)?;
     row.split_whitespace().nth(column)?.parse().ok()
 }
 
@@ -91,6 +110,20 @@ mod tests {
         let seen = nodes_of(&map, &[0, page_size() + 7, 5 * page_size()]).expect("asked of its own memory");
         assert_eq!(seen, [Some(0), Some(0), None]);
         assert_eq!((map[0], map[page_size()]), (1, 2));
+    }
+
+    #[test]
+    fn pages_are_sampled_evenly_and_those_that_are_gone_have_no_node() {
+        let mut map = Map::anonymous(64 * page_size(), Policy::Base).expect("memory");
+        match bind(&mut map, 0) {
+            Err(e) if refused(&e) => return eprintln!("skipped: {e}"),
+            bound => bound.expect("node 0 has memory"),
+        }
+        map.populate();
+        assert_eq!(nodes(&map, 16).expect("nodes"), [Some(0); 16]);
+        assert_eq!(nodes(&map, 1000).expect("nodes").len(), 64);
+        map.drop_pages().expect("madvise");
+        assert_eq!(nodes(&map, 3).expect("nodes"), [None; 3]);
     }
 
     #[test]

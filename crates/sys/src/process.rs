@@ -8,6 +8,7 @@
 #![expect(unsafe_code, reason = "prctl, kill, wait4, getauxval")]
 
 use crate::counters::Usage;
+use crate::errno::checked;
 use std::ffi::{CStr, OsStr};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
@@ -94,9 +95,7 @@ pub fn parent_id() -> i32 {
 /// Those of `prctl`; `Other` when the parent has changed already.
 pub fn die_with_parent(parent: i32) -> io::Result<()> {
     // SAFETY: PR_SET_PDEATHSIG takes a signal number by value.
-    if unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) } < 0 {
-        return Err(io::Error::last_os_error());
-    }
+    checked(unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) })?;
     if parent_id() != parent {
         return Err(io::Error::other("the parent process has already ended"));
     }
@@ -109,7 +108,7 @@ pub fn die_with_parent(parent: i32) -> io::Result<()> {
 /// Those of `prctl`.
 pub fn adopt_orphans() -> io::Result<()> {
     // SAFETY: PR_SET_CHILD_SUBREAPER takes a flag by value.
-    if unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1) } < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+    checked(unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1) })
 }
 
 /// Prevents core files of this process: tests crash on purpose.

@@ -4,6 +4,7 @@
 //! All arguments are integers by value except one structure, which is owned and outlives its call.
 #![expect(unsafe_code, reason = "sched_yield, sched_setscheduler, prctl")]
 
+use crate::errno::checked;
 use std::io;
 
 /// `sched_yield` by number; 0 always.
@@ -47,8 +48,7 @@ fn set_scheduler(policy: libc::c_int, priority: libc::c_int) -> io::Result<()> {
     // `struct sched_param` is one int to the kernel; libc's type is larger on musl.
     let param = [priority];
     // SAFETY: the parameter is a valid int that the kernel reads.
-    let done = unsafe { libc::syscall(libc::SYS_sched_setscheduler, 0, policy, param.as_ptr()) };
-    if done < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+    checked(unsafe { libc::syscall(libc::SYS_sched_setscheduler, 0, policy, param.as_ptr()) })
 }
 
 /// The time by which the kernel may delay a timer of the calling thread to coalesce several, in
@@ -68,8 +68,7 @@ pub fn timer_slack() -> io::Result<u64> {
 /// Those of `prctl`.
 pub fn set_timer_slack(ns: u64) -> io::Result<()> {
     // SAFETY: an integer by value.
-    let done = unsafe { libc::syscall(libc::SYS_prctl, libc::PR_SET_TIMERSLACK, ns as libc::c_ulong) };
-    if done < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+    checked(unsafe { libc::syscall(libc::SYS_prctl, libc::PR_SET_TIMERSLACK, ns as libc::c_ulong) })
 }
 
 /// The time that the calling thread has been runnable while another task had its CPU, in

@@ -6,6 +6,7 @@
 //! to an atomic.
 #![expect(unsafe_code, reason = "signalfd, sigaction, tgkill")]
 
+use crate::errno::checked;
 use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, FromRawFd, OwnedFd};
@@ -106,15 +107,19 @@ pub fn caught() -> u64 {
 /// # Errors
 /// Those of `sigaction`.
 pub fn count_arrivals(signal: i32) -> io::Result<()> {
+    handle(signal, count, 0)
+}
+
+/// Installs an async-signal-safe handler. Without SA_RESTART in `flags` it interrupts calls that
+/// block.
+pub(crate) fn handle(signal: i32, handler: extern "C" fn(libc::c_int), flags: libc::c_int) -> io::Result<()> {
     let mut action = MaybeUninit::<libc::sigaction>::zeroed();
-    // SAFETY: a zeroed sigaction is legal; the handler is async-signal-safe.
-    unsafe {
-        (*action.as_mut_ptr()).sa_sigaction = count as extern "C" fn(libc::c_int) as libc::sighandler_t;
-        if libc::sigaction(signal, action.as_ptr(), std::ptr::null_mut()) < 0 {
-            return Err(io::Error::last_os_error());
-        }
-    }
-    Ok(())
+    // SAFETY: a zeroed sigaction is legal; all handlers of this crate only touch atomics.
+    checked(unsafe {
+        (*action.as_mut_ptr()).sa_sigaction = handler as libc::sighandler_t;
+        (*action.as_mut_ptr()).sa_flags = flags;
+        libc::sigaction(signal, action.as_ptr(), std::ptr::null_mut())
+    })
 }
 
 /// The kernel's own `struct sigaction`, for the raw system call.

@@ -10,6 +10,7 @@
 //! signal's timer and consumes the signal before it unblocks the signal.
 #![expect(unsafe_code, reason = "nanosleep and its relatives, timers, sigtimedwait")]
 
+use crate::errno::checked;
 use crate::io::read;
 use std::io;
 use std::mem::MaybeUninit;
@@ -35,10 +36,6 @@ fn timeval(ns: u64) -> libc::timeval {
         tv_sec: (ns / 1_000_000_000) as libc::time_t,
         tv_usec: (ns % 1_000_000_000 / 1000) as libc::suseconds_t,
     }
-}
-
-fn checked(returned: libc::c_int) -> io::Result<()> {
-    if returned < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
 /// Sleeps until `CLOCK_MONOTONIC` reaches this time.
@@ -176,14 +173,14 @@ impl Sleeper {
                 // SAFETY: as above; by number, since the type of the first argument differs between
                 // libcs.
                 let set = unsafe { libc::syscall(libc::SYS_setitimer, 0, &once, null_mut::<libc::itimerval>()) };
-                checked(set as i32)?;
+                checked(set)?;
                 return signal.wait();
             }
             (Way::PosixTimer, Kit::Timer(timer, signal)) => {
                 let once = libc::itimerspec { it_interval: timespec(0), it_value: length };
                 let nr = libc::SYS_timer_settime;
                 // SAFETY: as above.
-                checked(unsafe { libc::syscall(nr, *timer, 0, &once, null_mut::<libc::itimerspec>()) as i32 })?;
+                checked(unsafe { libc::syscall(nr, *timer, 0, &once, null_mut::<libc::itimerspec>()) })?;
                 return signal.wait();
             }
             (Way::Futex, Kit::Word(word)) => {
@@ -234,7 +231,7 @@ fn make_timer(signal: i32) -> io::Result<i32> {
         event.sigev_signo = signal;
         event.sigev_notify_thread_id = libc::gettid();
         let at = std::ptr::from_mut(event);
-        checked(libc::syscall(libc::SYS_timer_create, libc::CLOCK_MONOTONIC, at, &mut timer) as i32)?;
+        checked(libc::syscall(libc::SYS_timer_create, libc::CLOCK_MONOTONIC, at, &mut timer))?;
     }
     Ok(timer)
 }

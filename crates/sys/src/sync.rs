@@ -7,6 +7,7 @@
 #![expect(unsafe_code, reason = "sem_post and sem_wait, pthread_mutex_lock and _unlock, futex by number")]
 
 use crate::arch::syscall4;
+use crate::errno::checked;
 use crate::shared::{Shared, Zeroed};
 use std::cell::UnsafeCell;
 use std::fs::File;
@@ -90,10 +91,6 @@ impl Semaphores {
         checked(unsafe { libc::sem_getvalue(self.0[which].0.get(), &mut value) })?;
         Ok(value)
     }
-}
-
-fn checked(answer: i32) -> io::Result<()> {
-    if answer < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
 /// A mutex of the default kind.

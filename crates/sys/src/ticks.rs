@@ -4,10 +4,12 @@
 //! that blocks. This timer is armed once.
 //!
 //! # Safety
-//! The handler does nothing. The structures of `sigaction`, `timer_create` and `timer_settime` are
+//! The handler does nothing. The structures of `timer_create` and `timer_settime` are
 //! zeroed integers and pointers, then filled; the timer is deleted once.
 #![expect(unsafe_code, reason = "POSIX timers and a handler, which rustix does not have")]
 
+use crate::errno::checked;
+use crate::signals::handle;
 use std::io;
 use std::mem::MaybeUninit;
 use std::time::Duration;
@@ -23,26 +25,17 @@ pub struct Ticks(libc::timer_t);
 
 extern "C" fn nothing(_signal: libc::c_int) {}
 
-fn check(result: libc::c_int) -> io::Result<()> {
-    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
-}
-
 impl Ticks {
     /// Starts ticks for the calling thread.
     ///
     /// # Errors
     /// Those of `sigaction`, `timer_create` and `timer_settime`.
     pub fn every(interval: Duration) -> io::Result<Ticks> {
-        let mut action = MaybeUninit::<libc::sigaction>::zeroed();
-        // SAFETY: a zeroed sigaction is legal. Without SA_RESTART, calls are interrupted.
-        check(unsafe {
-            (*action.as_mut_ptr()).sa_sigaction = nothing as extern "C" fn(libc::c_int) as libc::sighandler_t;
-            libc::sigaction(SIGNAL, action.as_ptr(), std::ptr::null_mut())
-        })?;
+        handle(SIGNAL, nothing, 0)?;
         let mut event = MaybeUninit::<libc::sigevent>::zeroed();
         let mut timer = MaybeUninit::<libc::timer_t>::uninit();
         // SAFETY: a zeroed sigevent is legal; `timer` has room for the result.
-        check(unsafe {
+        checked(unsafe {
             let event = event.as_mut_ptr();
             (*event).sigev_notify = libc::SIGEV_THREAD_ID;
             (*event).sigev_signo = SIGNAL;
@@ -53,7 +46,7 @@ impl Ticks {
         let ticks = Ticks(unsafe { timer.assume_init() });
         let mut every = MaybeUninit::<libc::itimerspec>::zeroed();
         // SAFETY: a zeroed itimerspec is legal; the old value is not asked for.
-        check(unsafe {
+        checked(unsafe {
             let every = every.as_mut_ptr();
             (*every).it_interval.tv_sec = interval.as_secs() as libc::time_t;
             (*every).it_interval.tv_nsec = interval.subsec_nanos() as _;

@@ -15,6 +15,7 @@
 //! before the access that it handles.
 #![expect(unsafe_code, reason = "a handler of SIGSEGV and SIGBUS, accesses that are refused")]
 
+use crate::errno::checked;
 use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -146,14 +147,14 @@ impl Trap {
                 let mut room = vec![0u8; STACK];
                 let new = libc::stack_t { ss_sp: room.as_mut_ptr().cast(), ss_flags: 0, ss_size: STACK };
                 let mut old = MaybeUninit::<libc::stack_t>::zeroed().assume_init();
-                check(libc::sigaltstack(&raw const new, &raw mut old))?;
+                checked(libc::sigaltstack(&raw const new, &raw mut old))?;
                 self.stack = Some((room, old));
             }
             let mut action = MaybeUninit::<libc::sigaction>::zeroed().assume_init();
             action.sa_sigaction = refused as *const () as libc::sighandler_t;
             action.sa_flags = libc::SA_SIGINFO | if alternate { libc::SA_ONSTACK } else { 0 };
             for (signal, before) in SIGNALS.into_iter().zip(&mut self.before) {
-                check(libc::sigaction(signal, &raw const action, before))?;
+                checked(libc::sigaction(signal, &raw const action, before))?;
             }
         }
         Ok(())
@@ -194,10 +195,10 @@ impl Trap {
             Refused::Write => libc::PROT_READ,
             Refused::Read => libc::PROT_NONE,
             // SAFETY: an integer by value; the file belongs to the trap.
-            Refused::PastEnd => return check(unsafe { libc::ftruncate(FILE.load(Relaxed), 0) }),
+            Refused::PastEnd => return checked(unsafe { libc::ftruncate(FILE.load(Relaxed), 0) }),
         };
         // SAFETY: the page belongs to the trap, and nothing borrows it.
-        check(unsafe { libc::mprotect(self.page.cast(), PAGE_SIZE.load(Relaxed), protection) })
+        checked(unsafe { libc::mprotect(self.page.cast(), PAGE_SIZE.load(Relaxed), protection) })
     }
 
     /// Accesses refused since the process started.
@@ -221,10 +222,6 @@ impl Drop for Trap {
             libc::munmap(self.page.sub(size).cast(), 3 * size);
         }
     }
-}
-
-fn check(result: libc::c_int) -> io::Result<()> {
-    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
 /// Inaccessible pages of a kind that the kernel merges with no other. It would merge the page with

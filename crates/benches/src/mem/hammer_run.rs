@@ -30,7 +30,7 @@ use groma_harness::sys::hammer::{Hammer, Kind};
 use groma_harness::sys::pages::{Map, Policy};
 use groma_harness::sys::shared::Shared;
 use groma_harness::sys::topology::parse_cpus;
-use groma_harness::sys::{affinity, mempolicy, process};
+use groma_harness::sys::{affinity, numa, process};
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 
@@ -127,7 +127,7 @@ impl Writer {
         };
         if let Some(node) = self.node {
             // Pages whose node cannot be read do not count as wrong.
-            let seen = mempolicy::nodes(&map, NODE_SAMPLES).unwrap_or_default();
+            let seen = numa::nodes(&map, NODE_SAMPLES).unwrap_or_default();
             put(Found::ElsewhereOnNode, seen.iter().filter(|n| **n != Some(node)).count() as u64);
         }
         let mut hammer = Hammer::new(&mut map[..self.bytes], self.kind, self.seed)?;
@@ -152,7 +152,7 @@ impl Writer {
         process::refuse_huge_pages();
         let mut map = Map::anonymous(self.bytes, Policy::Base).map_err(|e| (1, e))?;
         if let Some(node) = self.node {
-            mempolicy::bind(&mut map, node).map_err(|e| (2, e))?;
+            numa::bind(&mut map, node).map_err(|e| (2, e))?;
         }
         map.populate();
         Ok(map)

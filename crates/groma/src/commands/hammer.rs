@@ -13,7 +13,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use groma_harness::model::{Profile, Round, State, Tier};
 use groma_harness::sys::arch::hammer::HAMMER_PAGE;
 use groma_harness::sys::facts::{Room, memory_headroom};
-use groma_harness::sys::mempolicy;
+use groma_harness::sys::numa;
 use groma_harness::sys::topology::{Topology, format_cpus, parse_cpus};
 use groma_report::units::{Scale, value};
 use groma_runner::{Planned, RunRequest, Setting, plan};
@@ -47,7 +47,7 @@ pub(crate) fn hammer(program: &Program, args: &HammerArgs) -> Result<u8> {
     }
     if let Some(list) = &args.mem_nodes {
         let nodes = in_order(list).map_err(|why| anyhow!("--mem-nodes {list}: {why}"))?;
-        let there = mempolicy::with_memory().unwrap_or_default();
+        let there = numa::with_memory().unwrap_or_default();
         if let Some(node) = nodes.iter().find(|node| !there.is_empty() && !there.contains(node)) {
             bail!("--mem-nodes: node {node} has no memory; with memory: {}", format_cpus(&there));
         }
