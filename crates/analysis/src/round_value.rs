@@ -53,7 +53,7 @@ fn series_value(point: &Point, quantity: Quantity, result: &RoundResult, series:
     if !series.values.is_empty() {
         return median(&series.values);
     }
-    let is_rate = matches!(quantity, Quantity::Bandwidth | Quantity::Rate);
+    let is_rate = quantity.is_rate();
     if is_rate && (point.workers > 1 || !series.spans.is_empty()) {
         return rate(result, series, which);
     }

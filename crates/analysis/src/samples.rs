@@ -22,18 +22,8 @@ pub(crate) fn is_clean(point: &Point, sample: &Sample) -> bool {
 pub fn sample_value(quantity: Quantity, series: &Series, sample: &Sample) -> Option<f64> {
     let seconds = (sample.elapsed_ns as f64 - series.clock_ns * sample.iters as f64) * 1e-9;
     let done = sample.iters as f64 * series.per_iter;
-    let value = match quantity {
-        Quantity::Bandwidth | Quantity::Rate => done / seconds,
-        Quantity::Latency | Quantity::TimePerGigabyte | Quantity::Count | Quantity::Size | Quantity::Ratio => {
-            seconds / done
-        }
-    };
+    let value = if quantity.is_rate() { done / seconds } else { seconds / done };
     (value.is_finite() && value > 0.0).then_some(value)
-}
-
-/// The series that a metric's samples come from: the raw one of a difference.
-pub(crate) fn main_series(metric: &Metric) -> &str {
-    metric.derivation.source()
 }
 
 /// The samples of a metric's series in all rounds that ended well.
@@ -69,7 +59,7 @@ impl Samples {
             pooled: Vec::new(),
         };
         for round in good {
-            let Some(series) = round.result.series(main_series(metric)) else { continue };
+            let Some(series) = round.result.series(metric.derivation.source()) else { continue };
             let mut own = Vec::new();
             for sample in &series.samples {
                 all.taken += 1;

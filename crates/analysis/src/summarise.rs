@@ -9,7 +9,7 @@ use groma_model::{Fact, Host, Metric, Point, Quantity, Reason, Record, Round, St
 use groma_stats::median;
 
 use crate::round_value::{head, round_value, round_values};
-use crate::samples::{Samples, Which, main_series};
+use crate::samples::{Samples, Which};
 use crate::verdict::{flags, verdict};
 use crate::{merged, worker_group};
 
@@ -81,7 +81,7 @@ fn facts(point: &Point, metric: &Metric, good: &[&Round]) -> Vec<Fact> {
     if point.workers > 1 && metric.quantity == Quantity::Latency {
         let rates = good
             .iter()
-            .filter_map(|r| worker_group::rate(&r.result, r.result.series(main_series(metric))?, Which::Clean));
+            .filter_map(|r| worker_group::rate(&r.result, r.result.series(metric.derivation.source())?, Which::Clean));
         if let Some(rate) = median(&rates.collect::<Vec<_>>()) {
             facts.push(Fact::new("group.aggregate_per_s", rate));
         }

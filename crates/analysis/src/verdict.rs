@@ -3,7 +3,7 @@
 use groma_model::{Derivation, Flag, Host, Metric, Point, Quantity, Reason, Remark, Round, State, Timing};
 use groma_stats::{Change, Headline, Modality, drift, median, modality, quantised, split_between_rounds};
 
-use crate::samples::{Samples, main_series};
+use crate::samples::Samples;
 
 /// Below this share of clean samples a metric is `noisy`: docs/methods/statistics.md#states.
 const OK_SHARE: f64 = 0.5;
@@ -47,7 +47,7 @@ pub(crate) fn verdict(
     let Some(head) = head else {
         // A search that ended without an answer says why in a remark, of one output or of all.
         let reason = |output: &str| rounds.iter().find_map(|r| r.result.output.unresolved(output));
-        return match reason(main_series(metric)).or_else(|| reason("")) {
+        return match reason(metric.derivation.source()).or_else(|| reason("")) {
             Some(remark) => (State::Unresolved, Some(Reason::Unresolved(remark.clone()))),
             None => (State::Failed, Some(Reason::NoSamples)),
         };
@@ -135,7 +135,7 @@ pub(crate) fn flags(
 /// The share of reading the clock in the time that was read, of the samples behind a metric.
 fn clock_share(metric: &Metric, good: &[&Round]) -> Option<f64> {
     let of_round = |round: &&Round| {
-        let series = round.result.series(main_series(metric))?;
+        let series = round.result.series(metric.derivation.source())?;
         let times = series.samples.iter().map(|s| s.elapsed_ns as f64 / s.iters.max(1) as f64);
         Some(series.clock_ns / median(&times.collect::<Vec<_>>())?)
     };

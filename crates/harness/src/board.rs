@@ -7,7 +7,7 @@
 #![expect(unsafe_code, reason = "declares that the worker group's shared structures are valid as zeroes")]
 
 use crate::error::BenchError;
-use crate::model::Labels;
+use crate::model::{Labels, Sample};
 use crate::sys::shared::{Shared, Word, Zeroed};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed, Ordering::SeqCst};
 use std::time::Duration;
@@ -114,43 +114,41 @@ pub(crate) struct SlotSample {
 unsafe impl Zeroed for SlotSample {}
 
 impl SlotSample {
-    pub(crate) fn write(&self, sample: &Taken) {
+    pub(crate) fn write(&self, taken: &MemberSample) {
+        let MemberSample { variant, t1_ns, sample } = taken;
         self.t0.store(sample.t0_ns, Relaxed);
-        self.t1.store(sample.t1_ns, Relaxed);
+        self.t1.store(*t1_ns, Relaxed);
         self.elapsed.store(sample.elapsed_ns, Relaxed);
         self.iters.store(sample.iters, Relaxed);
         self.cpu_ns.store(sample.cpu_ns, Relaxed);
-        let tags = u64::from(sample.cpu) << 32 | u64::from(sample.labels.0) << 16 | sample.variant as u64;
+        let tags = u64::from(sample.cpu) << 32 | u64::from(sample.labels.0) << 16 | *variant as u64;
         self.tags.store(tags, Relaxed);
     }
 
-    pub(crate) fn read(&self) -> Taken {
+    /// What member `worker` wrote.
+    pub(crate) fn read(&self, worker: u32) -> MemberSample {
         let tags = self.tags.load(Relaxed);
-        Taken {
-            variant: (tags & 0xffff) as usize,
+        let sample = Sample {
+            worker,
             cpu: (tags >> 32) as u32,
             t0_ns: self.t0.load(Relaxed),
-            t1_ns: self.t1.load(Relaxed),
             elapsed_ns: self.elapsed.load(Relaxed),
             iters: self.iters.load(Relaxed),
             cpu_ns: self.cpu_ns.load(Relaxed),
             labels: Labels((tags >> 16) as u16),
-        }
+            margin_ns: None,
+        };
+        MemberSample { variant: (tags & 0xffff) as usize, t1_ns: self.t1.load(Relaxed), sample }
     }
 }
 
 /// What a member has taken of one loop: a whole interval, or a single sample.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct Taken {
+pub(crate) struct MemberSample {
     pub(crate) variant: usize,
-    pub(crate) cpu: u32,
-    pub(crate) t0_ns: u64,
+    /// Its end, which is later than its start and its timed part where a body does more than that.
     pub(crate) t1_ns: u64,
-    /// The timed part.
-    pub(crate) elapsed_ns: u64,
-    pub(crate) iters: u64,
-    pub(crate) cpu_ns: u64,
-    pub(crate) labels: Labels,
+    pub(crate) sample: Sample,
 }
 
 /// What one member shares: 64 bytes of head and the samples.

@@ -9,9 +9,7 @@ use crate::instruments::{Instruments, Real};
 use crate::iterations::LEAST_SCALING;
 use crate::labels::Rules;
 use crate::member::Member;
-use crate::model::{
-    Fact, Info, Interference, Job, Placement, Proof, Quantity, Remark, Remote, RoundOutput, RunFile, Series,
-};
+use crate::model::{Fact, Info, Interference, Job, Placement, Proof, Remark, Remote, RoundOutput, RunFile, Series};
 use crate::mutation;
 use crate::probe::Cost;
 use crate::sampler::{self, Samples};
@@ -222,10 +220,7 @@ impl<'j> Ctx<'j> {
             faults_expected: matches!(self.info.interference, Interference::Faults | Interference::Tasks),
             blocks: matches!(self.info.interference, Interference::Blocking | Interference::Tasks),
             tasks: self.info.interference == Interference::Tasks,
-            rate: matches!(
-                self.info.outputs.first().and_then(|o| o.quantity).unwrap_or(self.info.quantity),
-                Quantity::Rate | Quantity::Bandwidth
-            ),
+            rate: self.info.outputs.first().map_or(self.info.quantity, |o| self.info.quantity_of(o)).is_rate(),
             clock_cost_ns: self.job.host.clock_cost_ns,
             counter_hz: self.job.host.counter_hz,
         }

@@ -61,7 +61,7 @@ fn enters_the_kernel(info: &Info) -> bool {
 /// What the numbers of a series are.
 fn quantity(info: &Info, series: &str) -> Quantity {
     let output = info.outputs.iter().find(|o| *o.derivation.source() == series);
-    output.and_then(|o| o.quantity).unwrap_or(info.quantity)
+    output.map_or(info.quantity, |o| info.quantity_of(o))
 }
 
 /// The shortest timed stretch, in nanoseconds, given the cost of reading the clock.

@@ -1,6 +1,6 @@
 //! One member of a worker group: when it works, and how it takes its samples.
 
-use crate::board::{Board, PARKED, SLOT_SAMPLES, STOP, Taken, WARM};
+use crate::board::{Board, MemberSample, PARKED, SLOT_SAMPLES, STOP, WARM};
 use crate::error::BenchError;
 use crate::instruments::Instruments;
 use crate::iterations::{batch, time_once};
@@ -78,17 +78,17 @@ impl<I: Instruments> Loops<'_, '_, '_, I> {
 /// no more, else each with the same chance (Vitter, "Random sampling with a reservoir", ACM TOMS
 /// 1985).
 struct Reservoir {
-    kept: Vec<Taken>,
+    kept: Vec<MemberSample>,
     room: usize,
     seen: u64,
 }
 
 impl Reservoir {
     fn new(room: usize) -> Reservoir {
-        Reservoir { kept: preallocate(Taken { iters: 1, ..Taken::default() }, room), room, seen: 0 }
+        Reservoir { kept: preallocate(MemberSample { variant: 1, ..MemberSample::default() }, room), room, seen: 0 }
     }
 
-    fn offer(&mut self, sample: Taken, rng: &mut Rng) {
+    fn offer(&mut self, sample: MemberSample, rng: &mut Rng) {
         self.seen += 1;
         if self.kept.len() < self.room {
             self.kept.push(sample);
@@ -168,7 +168,7 @@ impl Member<'_> {
         variant: usize,
         rules: &Rules,
         mut reservoir: Option<(&mut Reservoir, &mut Rng)>,
-    ) -> Result<Taken, BenchError> {
+    ) -> Result<MemberSample, BenchError> {
         let ins = loops.ins;
         let mut singles = preallocate(Sample { iters: 1, ..Sample::default() }, 2 * GROUP as usize);
         let before = ins.reading();
@@ -192,7 +192,9 @@ impl Member<'_> {
                 for single in &singles[old..] {
                     elapsed += single.elapsed_ns;
                     iters += single.iters;
-                    reservoir.offer(taken(variant, single, t1), rng);
+                    // Up to the reading after it: what a body does besides its timed part is work
+                    // of the group as well.
+                    reservoir.offer(MemberSample { variant, t1_ns: t1, sample: *single }, rng);
                 }
             } else {
                 let (e, n) = loops.batch(variant)?;
@@ -202,16 +204,17 @@ impl Member<'_> {
             }
         }
         let after = ins.reading();
-        Ok(Taken {
-            variant,
+        let sample = Sample {
+            worker: self.index,
             cpu: after.cpu,
             t0_ns: t0,
-            t1_ns: t1,
             elapsed_ns: elapsed,
             iters,
             cpu_ns: after.cpu_ns.saturating_sub(before.cpu_ns),
             labels: label(&before, &after, rules),
-        })
+            margin_ns: None,
+        };
+        Ok(MemberSample { variant, t1_ns: t1, sample })
     }
 
     /// The loops with the iterations of a batch of each. A batch is at most a hundredth of the
@@ -228,21 +231,6 @@ impl Member<'_> {
         let mut total = 0;
         let batches: Result<_, _> = variants.iter_mut().map(|v| batch(ins, v, batch_ns, &mut total)).collect();
         Ok(Loops { ins, batches: batches?, variants, total })
-    }
-}
-
-/// A single sample, with the end of the reading after it: what a body does besides its timed part
-/// is work of the group as well.
-fn taken(variant: usize, single: &Sample, t1_ns: u64) -> Taken {
-    Taken {
-        variant,
-        cpu: single.cpu,
-        t0_ns: single.t0_ns,
-        t1_ns,
-        elapsed_ns: single.elapsed_ns,
-        iters: single.iters,
-        cpu_ns: single.cpu_ns,
-        labels: single.labels,
     }
 }
 

@@ -224,7 +224,7 @@ pub fn alone(
             lengthenings += 1;
             continue;
         }
-        let clean = samples.iter().map(|s| clean(s, rules)).min().unwrap_or(0);
+        let clean = samples.iter().map(|s| clean(s, rules).count()).min().unwrap_or(0);
         let share = clean as f64 / samples[0].len().max(1) as f64;
         taken.output.series = variants
             .iter()
@@ -260,8 +260,7 @@ fn lengthen(
 ) -> bool {
     let mut any = false;
     for (i, variant) in variants.iter().enumerate().filter(|(i, _)| open[*i]) {
-        let clean = samples[i].iter().filter(|s| !s.labels.meets(rules.drops));
-        let per_iteration: Vec<f64> = clean.map(|s| s.elapsed_ns as f64 / s.iters as f64).collect();
+        let per_iteration: Vec<f64> = clean(&samples[i], rules).map(|s| s.elapsed_ns as f64 / s.iters as f64).collect();
         let Some(ns) = order::median(&per_iteration).filter(|ns| *ns > 0.0) else { continue };
         if ns * (iters[i] as f64) < target_ns * TOO_SHORT {
             iters[i] = ((target_ns / ns) as u64).clamp(iters[i], variant.max_iters);
@@ -280,8 +279,9 @@ pub(crate) fn preallocate<T: Clone>(any: T, n: usize) -> Vec<T> {
     samples
 }
 
-fn clean(samples: &[Sample], rules: &Rules) -> usize {
-    samples.iter().filter(|s| !s.labels.meets(rules.drops)).count()
+fn clean<'s>(samples: &'s [Sample], rules: &Rules) -> impl Iterator<Item = &'s Sample> {
+    let drops = rules.drops;
+    samples.iter().filter(move |s| !s.labels.meets(drops))
 }
 
 #[expect(clippy::too_many_arguments, reason = "one caller; a struct would only rename the arguments")]
@@ -318,9 +318,10 @@ fn sample_loop(
         }
         let (fewest, most) =
             samples.iter().map(Vec::len).fold((usize::MAX, 0), |(few, most), n| (few.min(n), most.max(n)));
-        let enough = samples.iter().all(|s| clean(s, rules) >= wanted) || most >= wanted * DIRTY_FACTOR;
+        let enough = samples.iter().all(|s| clean(s, rules).count() >= wanted) || most >= wanted * DIRTY_FACTOR;
         let spent = ins.now_ns().saturating_sub(start);
-        let hopeful = samples.iter().any(|s| clean(s, rules) < FEWEST) && spent < PATIENCE * rules.time_limit_ns;
+        let hopeful =
+            samples.iter().any(|s| clean(s, rules).count() < FEWEST) && spent < PATIENCE * rules.time_limit_ns;
         let late = spent >= rules.time_limit_ns && fewest >= FEWEST && !hopeful;
         if enough || late {
             break;

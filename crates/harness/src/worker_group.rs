@@ -10,7 +10,9 @@
 //! processes run the same code; a member costs one slot of shared memory and no descriptor.
 
 use crate::benchmark::{Benchmark, Run};
-use crate::board::{Board, DENIED, FAILED, MEASURE, REPORT_WORDS, STOP, Slot, SlotSample, Taken, UNSUPPORTED, WARM};
+use crate::board::{
+    Board, DENIED, FAILED, MEASURE, MemberSample, REPORT_WORDS, STOP, Slot, SlotSample, UNSUPPORTED, WARM,
+};
 pub use crate::board::{MOST_MEMBERS, SLOT_BYTES};
 use crate::ctx::Ctx;
 use crate::error::{BenchError, panic_text};
@@ -19,7 +21,7 @@ use crate::instruments::Instruments;
 use crate::labels::label_host;
 use crate::member::Member;
 pub use crate::member::Timetable;
-use crate::model::{Fact, Job, Label, Labels, Remark, RoundOutput, RoundResult, Sample, Series, Span, WorkerKind};
+use crate::model::{Fact, Job, Label, Remark, RoundOutput, RoundResult, Sample, Series, Span, WorkerKind};
 use crate::protocol;
 use crate::sampler::Samples;
 use crate::sys::clock::{Clock, Monotonic};
@@ -253,41 +255,40 @@ fn collect(board: &Board, job: &Job, cpus: u32, timetable: Timetable, wall_ns: u
     let output = &mut samples.output;
     let (first, last) = common_span(&board.slots);
     let mut worst_margin = i64::MAX;
-    // The margin of what was taken, and its labels with that of a negative one.
-    let mut margin = |taken: &Taken| {
-        let margin = (taken.t0_ns as i64 - first as i64).min(last as i64 - taken.t1_ns as i64);
+    // The sample with its margin, and the label where that is negative.
+    let mut bounded = |taken: &MemberSample| {
+        let mut sample = taken.sample;
+        let margin = (sample.t0_ns as i64 - first as i64).min(last as i64 - taken.t1_ns as i64);
         worst_margin = worst_margin.min(margin);
-        let mut labels = taken.labels;
+        sample.margin_ns = Some(margin);
         if margin < 0 {
-            labels.add(Label::Overlap);
+            sample.labels.add(Label::Overlap);
         }
-        (margin, labels)
+        sample
     };
     let (mut on_cpu, mut wall, mut timed) = (0u64, 0u64, 0u64);
-    for (index, slot) in board.slots.iter().enumerate() {
-        let worker = index as u32;
+    for (worker, slot) in (0..).zip(board.slots.iter()) {
         samples.iterations += slot.iterations.load(SeqCst);
-        let whole = slot.samples[..slot.count.load(SeqCst) as usize].iter().map(SlotSample::read);
-        let kept = board.kept(worker)[..slot.kept.load(SeqCst) as usize].iter().map(SlotSample::read);
-        let mut kept: Vec<Taken> = kept.collect();
-        kept.sort_by_key(|taken| taken.t0_ns);
-        let alone = kept.is_empty();
-        for taken in whole {
-            let (margin_ns, labels) = margin(&taken);
-            let wall_ns = taken.t1_ns.saturating_sub(taken.t0_ns);
-            on_cpu += taken.cpu_ns;
+        let read = |slots: &[SlotSample], n| slots[..n].iter().map(|slot| slot.read(worker)).collect::<Vec<_>>();
+        let intervals = read(&slot.samples, slot.count.load(SeqCst) as usize);
+        let mut singles = read(board.kept(worker), slot.kept.load(SeqCst) as usize);
+        singles.sort_by_key(|taken| taken.sample.t0_ns);
+        for taken in intervals {
+            let sample = bounded(&taken);
+            let wall_ns = taken.t1_ns.saturating_sub(sample.t0_ns);
+            on_cpu += sample.cpu_ns;
             wall += wall_ns;
-            timed += taken.elapsed_ns;
-            let Taken { t0_ns, iters, elapsed_ns, .. } = taken;
+            timed += sample.elapsed_ns;
+            let Sample { t0_ns, iters, elapsed_ns: timed_ns, labels, .. } = sample;
             let series = series(output, &taken)?;
-            series.spans.push(Span { worker, t0_ns, wall_ns, timed_ns: elapsed_ns, iters, labels });
-            if alone {
-                series.samples.push(as_sample(worker, &taken, margin_ns, labels));
+            series.spans.push(Span { worker, t0_ns, wall_ns, timed_ns, iters, labels });
+            if singles.is_empty() {
+                series.samples.push(sample);
             }
         }
-        for taken in kept {
-            let (margin_ns, labels) = margin(&taken);
-            series(output, &taken)?.samples.push(as_sample(worker, &taken, margin_ns, labels));
+        for taken in singles {
+            let sample = bounded(&taken);
+            series(output, &taken)?.samples.push(sample);
         }
     }
     let share = on_cpu as f64 / wall.max(1) as f64 * f64::from(job.workers) / f64::from(job.workers.min(cpus));
@@ -310,22 +311,9 @@ fn collect(board: &Board, job: &Job, cpus: u32, timetable: Timetable, wall_ns: u
 }
 
 /// The series that this was taken of.
-fn series<'o>(output: &'o mut RoundOutput, taken: &Taken) -> Result<&'o mut Series, BenchError> {
+fn series<'o>(output: &'o mut RoundOutput, taken: &MemberSample) -> Result<&'o mut Series, BenchError> {
     let missing = || BenchError::Failed("the worker group's report names no series".to_owned());
     output.series.get_mut(taken.variant).ok_or_else(missing)
-}
-
-fn as_sample(worker: u32, taken: &Taken, margin_ns: i64, labels: Labels) -> Sample {
-    Sample {
-        worker,
-        cpu: taken.cpu,
-        t0_ns: taken.t0_ns,
-        elapsed_ns: taken.elapsed_ns,
-        iters: taken.iters,
-        cpu_ns: taken.cpu_ns,
-        labels,
-        margin_ns: Some(margin_ns),
-    }
 }
 
 #[cfg(test)]

@@ -114,6 +114,14 @@ impl Info {
         if self.placements.iter().any(two) { 2 } else { 1 }
     }
 
+    /// What the values of an output are.
+    pub const fn quantity_of(&self, output: &Output) -> Quantity {
+        match output.quantity {
+            Some(quantity) => quantity,
+            None => self.quantity,
+        }
+    }
+
     /// The direction that is an improvement.
     pub const fn better(&self) -> Better {
         match self.better {

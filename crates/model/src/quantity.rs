@@ -70,6 +70,11 @@ impl Quantity {
         }
     }
 
+    /// Whether a value is an amount of work per second, the inverse of a time per iteration.
+    pub const fn is_rate(self) -> bool {
+        matches!(self, Quantity::Bandwidth | Quantity::Rate)
+    }
+
     /// The direction that is an improvement unless a descriptor says otherwise.
     pub const fn better(self) -> Better {
         match self {

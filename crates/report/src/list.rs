@@ -177,7 +177,7 @@ fn param(param: &Param) -> String {
 }
 
 fn output(info: &Info, output: &Output) -> String {
-    let quantity = output.quantity.unwrap_or(info.quantity).word();
+    let quantity = info.quantity_of(output).word();
     format!("{}.{} ({quantity}): {}", info.id, output.suffix, output.summary)
 }
 
@@ -242,7 +242,7 @@ fn object(info: &Info) -> Json {
         .outputs
         .iter()
         .map(|o| {
-            let quantity = o.quantity.unwrap_or(info.quantity);
+            let quantity = info.quantity_of(o);
             let id = if o.suffix.is_empty() { info.id.to_owned() } else { format!("{}.{}", info.id, o.suffix) };
             json!({ "id": id, "summary": o.summary, "quantity": quantity, "unit": quantity.unit(), "derivation": o.derivation.owned() })
         })

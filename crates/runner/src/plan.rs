@@ -296,7 +296,7 @@ fn planned(
         format!("{name}={}", param.map_or_else(|| value.to_string(), |p| p.show(value)))
     };
     let metrics = info.outputs.iter().map(|output| {
-        let quantity = output.quantity.unwrap_or(info.quantity);
+        let quantity = info.quantity_of(output);
         Metric {
             id: if output.suffix.is_empty() { info.id.to_owned() } else { format!("{}.{}", info.id, output.suffix) },
             summary: if output.summary.is_empty() { info.summary } else { output.summary }.to_owned(),
@@ -329,9 +329,10 @@ fn planned(
 
 /// The CPUs that a placement means on this machine, or why there are none.
 fn cpus(info: &Info, placement: &Placement, workers: u32, topology: &Topology) -> Result<Vec<u32>, String> {
+    let only_free = || Err("worker groups of two-sided benchmarks are placed with --placement free".to_owned());
     let pair = |relation| {
         if workers > 1 {
-            return Err("worker groups of two-sided benchmarks are placed with --placement free".to_owned());
+            return only_free();
         }
         topology.pair(relation).map(|(a, b)| vec![a, b])
     };
@@ -350,7 +351,7 @@ fn cpus(info: &Info, placement: &Placement, workers: u32, topology: &Topology) -
             _ => Err("a pair is two different CPUs".to_owned()),
         },
         Placement::List(cpus) if two_sided(info) => match cpus.len() {
-            _ if workers > 1 => pair(Relation::SameCpu),
+            _ if workers > 1 => only_free(),
             2 => Ok(cpus.clone()),
             n => Err(format!("its two sides take a pair of CPUs such as 0,1, not {n}")),
         },

@@ -91,7 +91,7 @@ fn outputs(bench: &Benchmark) -> String {
             Derivation::Totals { of, to } => format!("all {} / all {}", name(of), name(to)),
         };
         let suffix = if output.suffix.is_empty() { "main" } else { output.suffix };
-        let quantity = output.quantity.unwrap_or(bench.info.quantity).word();
+        let quantity = bench.info.quantity_of(output).word();
         format!("{suffix} {quantity} = {derived}")
     });
     outputs.collect::<Vec<_>>().join("; ")

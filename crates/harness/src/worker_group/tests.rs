@@ -4,7 +4,7 @@ use super::*;
 use crate::board::{MEASURE, STOP};
 use crate::instruments::Instruments;
 use crate::labels::Rules;
-use crate::model::{Host, Params, Placement, Series};
+use crate::model::{Host, Labels, Params, Placement, Series};
 use crate::sys::clock::Clock;
 use crate::variant::Variant;
 use groma_stats::rng::Rng;
