@@ -237,7 +237,7 @@ pub struct Record {
     pub round_values: Vec<f64>,
     /// What else a reader has to know, each as a word or `word: detail`: `imprecise`, `2 modes`,
     /// `drift`, `contended`, `quantised`, `few rounds`, `left processes`, `unsteady`,
-    /// `short-interval`, `cache of the device or host`, `timing-unverified`.
+    /// `short-interval`, `cache`, `timing-unverified`.
     pub flags: Vec<String>,
     /// Facts that all rounds agree on, and remarks.
     pub facts: Vec<Fact>,

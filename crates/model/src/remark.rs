@@ -63,7 +63,7 @@ impl Remark {
         match self {
             Remark::Unsteady => Some("unsteady"),
             Remark::ShortInterval => Some("short-interval"),
-            Remark::Cache => Some("cache of the device or host"),
+            Remark::Cache => Some("cache: of the device or host"),
             _ => None,
         }
     }
@@ -181,7 +181,7 @@ mod tests {
         for (remark, text) in [
             (Remark::Unsteady, "unsteady"),
             (Remark::ShortInterval, "short-interval"),
-            (Remark::Cache, "cache of the device or host"),
+            (Remark::Cache, "cache: of the device or host"),
             (Remark::IntervalHalved { clean: 2, taken: 75 }, "interval halved: 2 of 75 samples clean"),
             (Remark::GroupCpuShare { percent: 94 }, "members had a CPU 94 % of the time"),
             (Remark::CounterUnused { reason: "no: it stops".into() }, "cycle counter not used: no: it stops"),

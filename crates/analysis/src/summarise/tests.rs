@@ -696,7 +696,7 @@ fn a_cache_is_flagged_where_most_rounds_suspect_one() {
     let with = |suspicious: usize| {
         let mut rounds = nine();
         rounds.iter_mut().take(suspicious).for_each(|round| round.result.output.remarks.push(Remark::Cache));
-        has(&one(&point, &rounds), "cache of the device or host")
+        has(&one(&point, &rounds), "cache: of the device or host")
     };
     assert_eq!((with(4), with(5)), (false, true));
 }

@@ -37,8 +37,8 @@
 //! - Every process has its working set at the same virtual address, as programs do.
 //! - Huge pages are refused.
 //!
-//! **Sources:** lmbench 1996 table 10 and figure 2; lmbench3 `lat_ctx`; CSE 221 "context switch"; hbench-OS for the two controls. See
-//! docs/methods/operating-system.md#context-switches.
+//! **Sources:** lmbench 1996 table 10 and figure 2; lmbench3 `lat_ctx`; CSE 221 "context switch";
+//! hbench-OS for the two controls. See docs/methods/operating-system.md#context-switches.
 
 use super::tasks::Tasks;
 use crate::work;

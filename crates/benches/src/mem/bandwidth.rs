@@ -43,8 +43,9 @@
 //! - Huge pages by accident.
 //! - A shared cache that holds what should be memory: check where the curve is flat.
 //!
-//! **Sources:** lmbench 1996 table 2; lmbench3 `bw_mem`; CSE 221 "RAM bandwidth". See docs/methods/memory.md#bandwidth-kernels,
-//! docs/methods/memory.md#counting-bytes and docs/methods/memory.md#kernel-choice.
+//! **Sources:** lmbench 1996 table 2; lmbench3 `bw_mem`; CSE 221 "RAM bandwidth". See
+//! docs/methods/memory.md#bandwidth-kernels, docs/methods/memory.md#counting-bytes and
+//! docs/methods/memory.md#kernel-choice.
 
 use super::laps::{Laps, piece};
 use crate::work;

@@ -23,7 +23,8 @@
 //! - Rust's runtime has its own handler on an alternate stack, which is saved and restored.
 //! - The frame holds the vector registers and grows with them. The largest frame is a fact.
 //!
-//! **Sources:** lmbench3 `lat_sig prot` (there a page of a file, and the difference). See docs/methods/operating-system.md#refused-accesses.
+//! **Sources:** lmbench3 `lat_sig prot` (there a page of a file, and the difference). See
+//! docs/methods/operating-system.md#refused-accesses.
 
 use super::PROCESSES;
 use groma_harness::prelude::*;

@@ -13,7 +13,8 @@
 //! **Pitfalls:** Tools that time the wrapper and call it the system call; C libraries that answered
 //! `getpid` from memory.
 //!
-//! **Sources:** lmbench3 `lat_syscall null`, which times the wrapper. See docs/methods/operating-system.md#calls-by-number.
+//! **Sources:** lmbench3 `lat_syscall null`, which times the wrapper. See
+//! docs/methods/operating-system.md#calls-by-number.
 
 use crate::entry;
 use crate::work::Done;

@@ -17,8 +17,8 @@
 //! - A default file whose path depth depends on the installation.
 //! - The file system may implement the call itself; it is recorded.
 //!
-//! **Sources:** lmbench3 `lat_syscall stat`; CSE 221 "system call" (both through libc). The depths are those of Ousterhout 1990 table 9. See
-//! docs/methods/operating-system.md#calls-by-number.
+//! **Sources:** lmbench3 `lat_syscall stat`; CSE 221 "system call" (both through libc). The depths
+//! are those of Ousterhout 1990 table 9. See docs/methods/operating-system.md#calls-by-number.
 
 use super::{DEPTH, all_gave};
 use crate::entry;
