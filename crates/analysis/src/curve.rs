@@ -26,7 +26,7 @@ impl Curve<'_> {
 
 /// The number of a record that a curve may run over.
 fn number(record: &Record, over: &str) -> Option<u64> {
-    if over == WORKERS { Some(u64::from(record.workers)) } else { record.params.int(over) }
+    if over == WORKERS { Some(u64::from(record.workers)) } else { record.number(over) }
 }
 
 /// The numbers in these records of one metric that a curve may run over: parameters, then workers.

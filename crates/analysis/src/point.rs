@@ -1,6 +1,6 @@
 //! Which point of a metric a record is, and whether it was measured.
 
-use groma_model::{Params, Placement, Record, State, Value, WorkerKind};
+use groma_model::{AUTO, Params, Placement, Record, State, Value, WorkerKind};
 
 /// The part of an id before the first dot.
 pub fn family(id: &str) -> &str {
@@ -55,8 +55,9 @@ pub fn text_of<'a>(params: &Params, text: &'a str, name: &str) -> &'a str {
 
 /// Whether a numeric parameter is a size: its text carries a unit of bytes.
 pub fn is_size(record: &Record, name: &str) -> bool {
-    matches!(record.params.get(name), Some(Value::Int(_)))
-        && text_of(&record.params, &record.params_text, name).ends_with('B')
+    record.params.word(name) == Some(AUTO)
+        || matches!(record.params.get(name), Some(Value::Int(_)))
+            && text_of(&record.params, &record.params_text, name).ends_with('B')
 }
 
 /// Whether two records of one benchmark are of one point. What was measured in files on ext4 is

@@ -112,6 +112,8 @@ pub fn assumed_host(clock: &impl Clock) -> Host {
         interval_ns: interval_ns(&facts, ASSUMED_TIMESLICE_NS),
         proportionality: None,
         counter_hz: None,
+        // Four times a last cache of 32 MiB.
+        beyond_caches: Some(128 << 20),
     }
 }
 

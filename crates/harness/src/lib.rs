@@ -20,6 +20,7 @@
 
 #[doc(hidden)]
 pub mod about;
+mod auto_size;
 mod benchmark;
 mod board;
 pub mod clock_properties;

@@ -4,6 +4,7 @@
 //! It runs in a worker like everything that measures; the supervisor gives the [`Host`] that it
 //! found to every job. Not here: what the machine declares about itself (`groma-sys`'s facts).
 
+use crate::auto_size;
 use crate::clock_properties::{self, ASSUMED_TIMESLICE_NS};
 use crate::ctx::Ctx;
 use crate::error::BenchError;
@@ -227,6 +228,7 @@ pub(crate) fn run(ctx: &mut Ctx) -> Result<(), BenchError> {
     affinity::pin(crate::sys::counters::current_cpu())?;
     let first = clock_properties::interval_ns(&properties, timeslice_ns);
     let (interval_ns, proportionality) = verified_interval(first, timeslice_ns, |ns| proportionality(ns, ctx.rng()));
+    let beyond_caches = auto_size::beyond_caches(ctx.rng()).map_err(|why| ctx.note(&why)).ok();
     let host = Host {
         clock_step_ns: properties.step_ns,
         clock_cost_ns: properties.cost_ns,
@@ -235,6 +237,7 @@ pub(crate) fn run(ctx: &mut Ctx) -> Result<(), BenchError> {
         interval_ns,
         proportionality,
         counter_hz,
+        beyond_caches,
     };
     ctx.output.preflight = Some(Box::new(Preflight { host, noise }));
     Ok(())

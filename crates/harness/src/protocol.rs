@@ -94,6 +94,7 @@ mod tests {
                 interval_ns: 2e5,
                 proportionality: None,
                 counter_hz: Some(2.3e9),
+                beyond_caches: Some(128 << 20),
             },
         }
     }

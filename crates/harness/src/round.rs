@@ -2,12 +2,12 @@
 
 use crate::benchmark::{Benchmark, Run};
 use crate::ctx::Ctx;
-use crate::error::BenchError;
+use crate::error::{BenchError, Outcome};
 use crate::instruments::Real;
 use crate::model::{Fact, Job, Placement, Remark, RoundOutput, RoundResult, State};
 use crate::sampler::Samples;
 use crate::sys::{affinity, counters, thread};
-use crate::{needs, worker_group};
+use crate::{auto_size, needs, worker_group};
 
 /// Runs the benchmark as the job says; the calling thread stays pinned where the placement wants
 /// it.
@@ -15,19 +15,29 @@ pub(crate) fn perform(bench: &Benchmark, job: &Job) -> Result<Samples, BenchErro
     if let Run::NotHere(why) = bench.run {
         return Err(BenchError::Unsupported(why.to_owned()));
     }
-    needs::check(&bench.info, job)?;
-    perform_unchecked(bench, job)
+    let (job, facts) = auto_size::resolve(&bench.info, job)?;
+    needs::check(&bench.info, &job)?;
+    run_resolved(bench, &job, facts)
 }
 
 /// The same without a look at what this machine has.
 pub(crate) fn perform_unchecked(bench: &Benchmark, job: &Job) -> Result<Samples, BenchError> {
+    let (job, facts) = auto_size::resolve(&bench.info, job)?;
+    run_resolved(bench, &job, facts)
+}
+
+/// Runs the benchmark; `facts` say which sizes `auto` became.
+fn run_resolved(bench: &Benchmark, job: &Job, facts: Vec<Fact>) -> Result<Samples, BenchError> {
     let run = match bench.run {
         Run::Here(run) => run,
         Run::NotHere(why) => return Err(BenchError::Unsupported(why.to_owned())),
     };
-    if job.group {
-        return worker_group::run(&Real, bench, job);
-    }
+    let mut samples = if job.group { worker_group::run(&Real, bench, job)? } else { run_alone(bench, job, run)? };
+    samples.output.facts.extend(facts);
+    Ok(samples)
+}
+
+fn run_alone(bench: &Benchmark, job: &Job, run: fn(&mut Ctx) -> Outcome) -> Result<Samples, BenchError> {
     let cpu = match (job.cpus.first(), &job.placement) {
         (Some(&cpu), _) => Some(cpu),
         // Alone and pinned: where the scheduler has just put us, which is where it found room.

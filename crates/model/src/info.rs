@@ -38,9 +38,10 @@ pub struct Info {
     /// The smallest run that measures this combination of parameter values, if that is a larger run
     /// than each value alone requires. With `--param`, every combination is measured.
     pub combination_tier: fn(&Params) -> Tier,
-    /// The smallest run that also measures a worker group with one member pinned to each allowed
-    /// CPU. Every run measures a single worker; `-P` asks for other sizes.
-    pub group_tier: Tier,
+    /// The smallest run that also measures this combination of parameter values in a worker group
+    /// with one member pinned to each allowed CPU, and on a machine of several NUMA nodes to each
+    /// CPU of one. Every run measures a single worker; `-P` asks for other sizes.
+    pub group_tier: fn(&Params) -> Tier,
     /// The placements that make sense. Those that a machine does not offer are reported as
     /// `unsupported`.
     pub placements: &'static [Placement],
@@ -73,7 +74,7 @@ impl Info {
             scaling: Scaling::BOTH,
             tier: Tier::Quick,
             combination_tier: |_| Tier::Quick,
-            group_tier: Tier::Named,
+            group_tier: |_| Tier::Named,
             placements: &[Placement::Pinned],
             needs: &[],
             lineage: &[],

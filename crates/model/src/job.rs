@@ -54,6 +54,10 @@ pub struct Host {
     pub proportionality: Option<f64>,
     /// Ticks per second of the cycle counter, if it may be used to cross-check the clock.
     pub counter_hz: Option<f64>,
+    /// Bytes of which the caches that one CPU reaches hold little: what `size=auto` means
+    /// (docs/methods/memory.md#beyond-the-caches). `None` where that could not be told.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub beyond_caches: Option<u64>,
 }
 
 impl Host {
@@ -74,6 +78,7 @@ impl Host {
         interval_ns: 0.0,
         proportionality: None,
         counter_hz: None,
+        beyond_caches: None,
     };
 }
 

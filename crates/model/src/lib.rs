@@ -30,10 +30,12 @@ pub use job::{
 };
 pub use label::{Label, Labels};
 pub use lineage::Repeat;
-pub use param::{Memory, Param, ParamKind, Params, Tier, Value, parse_nanoseconds, parse_size, size_text};
+pub use param::{AUTO, Memory, Param, ParamKind, Params, Tier, Value, parse_nanoseconds, parse_size, size_text};
 pub use placement::Placement;
 pub use quantity::{Better, Quantity, Unit};
-pub use record::{End, Fact, LabelCounts, Machine, Metric, NoiseVerdict, Point, Record, Round, RunHeader, StateCounts};
+pub use record::{
+    End, Fact, LabelCounts, Machine, Metric, NoiseVerdict, Point, Record, Round, RunHeader, StateCounts, auto_fact,
+};
 pub use remark::Remark;
 pub use sample::{Proof, Sample, Series, Span};
 pub use state::State;

@@ -108,7 +108,12 @@ pub struct Param {
     standard: &'static [&'static str],
     full: &'static [&'static str],
     named: &'static [&'static str],
+    auto: Option<u64>,
+    past_caches: bool,
 }
+
+/// The value of a size that stands for more than the caches hold ([`Param::or_auto`]).
+pub const AUTO: &str = "auto";
 
 /// One value of a parameter.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -137,6 +142,13 @@ impl Params {
     /// The value of a parameter.
     pub fn get(&self, name: &str) -> Option<&Value> {
         self.0.iter().find(|(n, _)| n == name).map(|(_, v)| v)
+    }
+
+    /// Gives a parameter that is there another value.
+    pub fn set(&mut self, name: &str, value: Value) {
+        for (_, old) in self.0.iter_mut().filter(|(n, _)| n == name) {
+            *old = value.clone();
+        }
     }
 
     /// The value of a size, time or count parameter.
@@ -242,7 +254,7 @@ impl ParamKind {
 
 impl Param {
     const fn new(name: &'static str, help: &'static str, kind: ParamKind) -> Param {
-        Param { name, help, kind, quick: &[], standard: &[], full: &[], named: &[] }
+        Param { name, help, kind, quick: &[], standard: &[], full: &[], named: &[], auto: None, past_caches: false }
     }
 
     /// A size in bytes; see [`ParamKind::Size`] for the memory that it takes.
@@ -288,6 +300,30 @@ impl Param {
             }
         };
         self
+    }
+
+    /// Takes `auto` as well: `times` the bytes of which the caches hold little
+    /// ([`crate::Host::beyond_caches`]).
+    pub const fn or_auto(mut self, times: u64) -> Param {
+        self.auto = Some(times);
+        self
+    }
+
+    /// Sizes of a curve that a standard run continues, doubling, to four times the last cache.
+    pub const fn past_caches(mut self) -> Param {
+        self.past_caches = true;
+        self
+    }
+
+    /// Whether a standard run continues the sizes to four times the last cache.
+    pub const fn goes_past_caches(&self) -> bool {
+        self.past_caches
+    }
+
+    /// How many times the bytes of which the caches hold little `auto` is; `None` where it is no
+    /// value.
+    pub const fn auto(&self) -> Option<u64> {
+        self.auto
     }
 
     /// The values that every run measures.
@@ -382,7 +418,13 @@ impl Param {
     /// Says what was expected. The caller adds the name of the parameter.
     pub fn parse(&self, text: &str) -> Result<Value, String> {
         match self.kind {
-            ParamKind::Size | ParamKind::SizeOf(_) => parse_size(text).map(Value::Int),
+            ParamKind::Size | ParamKind::SizeOf(_) if self.auto.is_some() && text == AUTO => {
+                Ok(Value::Word(AUTO.to_owned()))
+            }
+            ParamKind::Size | ParamKind::SizeOf(_) => {
+                let or_auto = if self.auto.is_some() { ", and not auto" } else { "" };
+                parse_size(text).map(Value::Int).map_err(|why| why + or_auto)
+            }
             ParamKind::SizeOr(words) if words.contains(&text) => Ok(Value::Word(text.to_owned())),
             ParamKind::SizeOr(words) => {
                 parse_size(text).map(Value::Int).map_err(|why| format!("{why}, and not one of {}", words.join(", ")))
@@ -573,6 +615,19 @@ mod tests {
         assert_eq!(param.show(&Value::Int(4096)), "4 KiB");
         assert_eq!(param.tier(&Value::Word("whole".into())), Tier::Standard);
         assert!(param.parse("all").is_err_and(|why| why.ends_with("and not one of whole")));
+    }
+
+    #[test]
+    fn a_size_may_be_auto_where_it_is_declared() {
+        let size = Param::size("size", "").takes(Memory::PerMember(1)).quick(&["auto"]).full(&["1M"]);
+        assert!(size.check().is_err());
+        let size = size.or_auto(3);
+        assert_eq!((size.check(), size.auto()), (Ok(()), Some(3)));
+        assert_eq!(size.values(Tier::Full), ["1M", "auto"]);
+        let auto = size.parse(AUTO).expect("a value");
+        assert_eq!((size.tier(&auto), size.show(&auto).as_str()), (Tier::Quick, "auto"));
+        assert_eq!(size.parse("2M"), Ok(Value::Int(2 << 20)));
+        assert!(size.parse("big").is_err_and(|why| why.ends_with("not auto")));
     }
 
     #[test]

@@ -251,6 +251,18 @@ impl Record {
     pub fn fact(&self, key: &str) -> Option<&str> {
         Fact::find(&self.facts, key)
     }
+
+    /// The number that a parameter was: of a size that was asked for as `auto`, the bytes that were
+    /// used.
+    pub fn number(&self, param: &str) -> Option<u64> {
+        let used = || self.fact(&auto_fact(param))?.parse().ok();
+        self.params.int(param).or_else(used)
+    }
+}
+
+/// The key of the fact that says how many bytes a size was that was asked for as `auto`.
+pub fn auto_fact(param: &str) -> String {
+    format!("auto.{param}")
 }
 
 /// How often each label was set.

@@ -375,6 +375,7 @@ pub(crate) fn header() -> RunHeader {
             interval_ns: 200_000.0,
             proportionality: Some(0.0004),
             counter_hz: Some(2.1e9),
+            beyond_caches: Some(128 << 20),
         },
         noise: Some(NoiseVerdict::Fine),
         noise_lost: Some(0.0091),

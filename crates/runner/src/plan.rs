@@ -45,8 +45,8 @@ pub fn plan(benches: &[&'static Benchmark], args: &RunRequest, topology: &Topolo
     }
     let mut points = Vec::new();
     for bench in benches {
-        for params in combinations(bench, args)? {
-            for (layout, workers, group) in layouts(&bench.info, args, topology) {
+        for params in combinations(bench, args, topology)? {
+            for (layout, workers, group) in layouts(&bench.info, &params, args, topology) {
                 for placement in spelled_out(layout, args.tier() == Tier::Full, topology) {
                     let kind = (workers, group, args.threads);
                     points.push(planned(&bench.info, params.clone(), placement, kind, topology));
@@ -97,12 +97,12 @@ fn setting_of<'a>(settings: &'a [Setting], bench: &Benchmark, name: &str) -> Opt
 }
 
 /// All combinations of the wanted values of a benchmark's parameters.
-fn combinations(bench: &Benchmark, args: &RunRequest) -> Result<Vec<Params>> {
+fn combinations(bench: &Benchmark, args: &RunRequest, topology: &Topology) -> Result<Vec<Params>> {
     let info = &bench.info;
     let setting = |name: &str| setting_of(&args.params, bench, name);
     let typed = |name: &str| setting(name).map(|setting| &setting.values);
     if !info.params.iter().any(|param| typed(param.name).is_some()) {
-        return Ok(info.points(args.tier()));
+        return Ok(past_caches(info, info.points(args.tier()), args.tier(), topology));
     }
     // With values that somebody names, every combination is measured.
     let mut wanted = Vec::new();
@@ -124,6 +124,29 @@ fn combinations(bench: &Benchmark, args: &RunRequest) -> Result<Vec<Params>> {
     Ok(Params::combinations(&wanted))
 }
 
+/// How many times the last cache the sizes of a curve reach.
+const PAST: u64 = 4;
+
+/// The points, and on a machine whose last cache is large those beyond: the sizes of a curve go on,
+/// doubling, from the largest that is listed.
+fn past_caches(info: &Info, mut points: Vec<Params>, tier: Tier, topology: &Topology) -> Vec<Params> {
+    let last = topology.last_caches().iter().filter_map(|cache| cache.size).max().unwrap_or(0);
+    let Some(param) = info.params.iter().find(|param| param.goes_past_caches() && tier >= Tier::Standard) else {
+        return points;
+    };
+    let size = |params: &Params| params.int(param.name);
+    while let Some(largest) = points.iter().filter_map(size).max().filter(|largest| *largest < PAST * last) {
+        let doubled = |params: &Params| {
+            let mut params = params.clone();
+            params.set(param.name, Value::Int(2 * largest));
+            params
+        };
+        let more: Vec<Params> = points.iter().filter(|p| size(p) == Some(largest)).map(doubled).collect();
+        points.extend(more);
+    }
+    points
+}
+
 /// A value that a benchmark does not take. What was meant for others can be said to be.
 fn refused(info: &Info, setting: Option<&Setting>, why: &str) -> anyhow::Error {
     match setting {
@@ -141,8 +164,15 @@ fn two_sided(info: &Info) -> bool {
     info.placements.iter().any(|p| Placement::TWO_SIDED[..5].contains(p))
 }
 
+/// How many of the CPUs that a compact group takes first are of one NUMA node.
+fn of_first_node(topology: &Topology) -> u32 {
+    let node = |id: &u32| topology.cpus().iter().find(|cpu| cpu.id == *id).and_then(|cpu| cpu.node);
+    let order = topology.compact(topology.usable().len());
+    order.iter().take_while(|id| node(id) == node(&order[0])).count() as u32
+}
+
 /// Where, by how many, and whether as a worker group a benchmark is to be run.
-fn layouts(info: &Info, args: &RunRequest, topology: &Topology) -> Vec<(Placement, u32, bool)> {
+fn layouts(info: &Info, params: &Params, args: &RunRequest, topology: &Topology) -> Vec<(Placement, u32, bool)> {
     let cpus = topology.usable().len() as u32;
     let two_sided = two_sided(info);
     let (of_pairs, of_nodes) =
@@ -168,7 +198,7 @@ fn layouts(info: &Info, args: &RunRequest, topology: &Topology) -> Vec<(Placemen
         }
     };
     let mut workers: Vec<u32> = if args.parallel.is_empty() {
-        if info.group_tier <= args.tier() { vec![1, cpus] } else { vec![1] }
+        if (info.group_tier)(params) <= args.tier() { vec![1, of_first_node(topology), cpus] } else { vec![1] }
     } else {
         args.parallel.clone()
     };
@@ -529,6 +559,31 @@ mod tests {
         }
         let mut request = RunRequest::new(Profile::Standard);
         request.placement = Some(list(&pair));
-        assert_eq!(layouts(&info, &request, &topology), [(list(&pair), 1, false)]);
+        assert_eq!(layouts(&info, &Params::default(), &request, &topology), [(list(&pair), 1, false)]);
+    }
+
+    /// Sizes of a curve end at four times the last cache or later, whatever the machine.
+    #[test]
+    fn a_curve_goes_past_the_last_cache_of_a_large_machine() {
+        const SIZE: Param = Param::size("size", "").past_caches().quick(&["64M"]).standard(&["16K", "256M"]);
+        let info = Info { params: &[SIZE], ..Info::new("test.curve") };
+        let dir = std::env::temp_dir().join(format!("groma-plan-{}", std::process::id()));
+        let cache = dir.join("sys/devices/system/cpu/cpu0/cache/index0");
+        std::fs::create_dir_all(&cache).expect("a directory");
+        for (file, text) in [("level", "3"), ("type", "Unified"), ("shared_cpu_list", "0")] {
+            std::fs::write(cache.join(file), text).expect("a file");
+        }
+        std::fs::write(dir.join("sys/devices/system/cpu/online"), "0").expect("a file");
+        let largest = |size: &str, tier: Tier| {
+            std::fs::write(cache.join("size"), size).expect("a file");
+            let topology = Topology::from_tree(&dir, &[0]);
+            let points = past_caches(&info, info.points(tier), tier, &topology);
+            points.iter().filter_map(|p| p.int("size")).max().map(|size| size >> 20)
+        };
+        assert_eq!(largest("512M", Tier::Standard), Some(2048));
+        assert_eq!(largest("96M", Tier::Standard), Some(512));
+        assert_eq!(largest("32M", Tier::Standard), Some(256));
+        assert_eq!(largest("512M", Tier::Quick), Some(64));
+        std::fs::remove_dir_all(&dir).expect("nothing else is in it");
     }
 }

@@ -31,6 +31,7 @@
 #![expect(unsafe_code, reason = "writes and follows the pointers")]
 
 use crate::arch::{chase, chase_loads};
+use crate::flush::Flush;
 use core::marker::PhantomData;
 
 /// A node is a pointer.
@@ -238,24 +239,14 @@ impl<'a> Chain<'a> {
     }
 
     /// Evicts the nodes, `spacing` bytes apart, from all caches, so that the next lap finds them
-    /// only in memory; `false` where there is no instruction for it (x86-64 has `clflush`).
+    /// only in memory; `false` where programs have no instruction for it.
     pub fn flush(&mut self, spacing: usize) -> bool {
-        #[cfg(target_arch = "x86_64")]
-        {
-            for at in (0..self.span).step_by(spacing.max(NODE)) {
-                // SAFETY: a line inside the buffer; writing it back and dropping it changes no
-                // byte. Every x86-64 CPU has SSE2.
-                unsafe { core::arch::x86_64::_mm_clflush(self.start.add(at)) };
-            }
-            // SAFETY: a fence, of SSE2 as well.
-            unsafe { core::arch::x86_64::_mm_mfence() };
-            true
-        }
-        #[cfg(not(target_arch = "x86_64"))]
-        {
-            let _ = spacing;
-            false
-        }
+        let Some(evict) = Flush::evict() else { return false };
+        let spacing = spacing.max(NODE);
+        let lines = self.span.div_ceil(spacing);
+        // SAFETY: the lines are inside the buffer, which is borrowed for writing.
+        unsafe { evict.run(self.start, spacing, lines, lines) };
+        true
     }
 
     /// The number of nodes, and of loads in a lap. Each is in a line of its own unless they are

@@ -158,6 +158,13 @@ impl Topology {
         &self.caches
     }
 
+    /// The last-level caches of the allowed CPUs.
+    pub fn last_caches(&self) -> Vec<&Cache> {
+        let data = || self.caches.iter().filter(|cache| cache.kind != CacheKind::Instruction);
+        let last = data().map(|cache| cache.level).max();
+        data().filter(|cache| Some(cache.level) == last).collect()
+    }
+
     /// The NUMA nodes with memory, sorted, including those without CPUs. Empty where the kernel
     /// reports no nodes.
     pub fn memory_nodes(&self) -> &[u32] {

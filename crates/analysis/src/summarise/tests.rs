@@ -15,6 +15,7 @@ const HOST: Host = Host {
     interval_ns: 2e5,
     proportionality: Some(0.0004),
     counter_hz: None,
+    beyond_caches: None,
 };
 
 fn metric(quantity: Quantity, derivation: Derivation<&'static str>) -> Metric {

@@ -129,6 +129,9 @@ fn run(ctx: &mut Ctx) -> Outcome {
         .per_iter(ACCESS_UNROLL as f64),
     ])?;
     dirtied += steps;
+    if size > WARM {
+        super::check_first_lap(ctx, "", steps.max(read_steps), lap as usize);
+    }
     work::once_each(ctx, "accesses made per access credited", steps, ctx.iterations_of("") * ACCESS_UNROLL);
     work::once_each(ctx, "reads made per read credited", read_steps, ctx.iterations_of(READ) * ACCESS_UNROLL);
     let mut chains = chains.into_inner();

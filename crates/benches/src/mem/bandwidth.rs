@@ -49,7 +49,7 @@
 
 use super::laps::{Laps, piece};
 use crate::work;
-use groma_harness::model::Params;
+use groma_harness::model::{AUTO, Params};
 use groma_harness::prelude::*;
 use groma_harness::sys::arch::STREAM_PATTERN;
 use groma_harness::sys::pages::{Map, Policy};
@@ -71,6 +71,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
             .scaled("", MODELLED)
             .detail(),
         ],
+        group_tier,
         params: &[
             Param::word(
                 "op",
@@ -81,9 +82,10 @@ pub(crate) static BENCH: Benchmark = Benchmark {
             .standard(OPS),
             Param::size("size", "working set in bytes, source and destination together")
                 .takes(Memory::PerMember(1))
-                .quick(&["16K", "128M"])
+                .or_auto(1)
+                .quick(&["16K", "auto"])
                 .standard(&["256K", "8M"])
-                .full(&["32K", "64K", "128K", "512K", "1M", "2M", "4M", "16M", "64M", "256M", "1G"]),
+                .full(&["32K", "64K", "128K", "512K", "1M", "2M", "4M", "16M", "64M", "128M", "256M", "1G"]),
             Param::word(
                 "kernel",
                 "instructions: the fastest of this CPU, or the named ones; x8: eight places at once",
@@ -125,6 +127,12 @@ const WINDOWS: u32 = 3;
 /// How much faster than the first another kernel has to be, as a fraction: the difference of two
 /// trials of one kernel. See docs/methods/memory.md#kernel-choice.
 const CLEAR_GAIN: f64 = 0.02;
+/// What all CPUs together move to and from memory, for the plain operations.
+fn group_tier(params: &Params) -> Tier {
+    let plain = matches!(params.word("op"), Some("read" | "write" | "copy")) && params.word("kernel") == Some("best");
+    if plain && params.word("size") == Some(AUTO) { Tier::Standard } else { Tier::Named }
+}
+
 /// Larger buffers are gone over in pieces of at most this size.
 const PIECE: usize = 64 << 10;
 /// Buffers of up to this many words are checked entirely; of larger ones, one word in

@@ -67,11 +67,13 @@ pub(crate) static BENCH: Benchmark = Benchmark {
             VARIANT,
             Param::size("size", "bytes of memory per worker")
                 .takes(Memory::PerMember(1))
-                .quick(&["128M"])
+                // As in mem.random_read.
+                .or_auto(2)
+                .quick(&["auto"])
                 .full(&["1M", "16M", "1G"]),
             Param::word("pages", "base pages or transparent huge pages", &["base", "huge"]).quick(&["base"]),
         ],
-        group_tier: Tier::Quick,
+        group_tier: |_| Tier::Quick,
         lineage: &["slb:memhammer"],
         target_half_width: 0.05,
         ..Info::new("mem.hammer")

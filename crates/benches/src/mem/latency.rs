@@ -50,6 +50,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         params: &[
             Param::size("size", "working set of the chain in bytes")
                 .takes(Memory::PerMember(1))
+                .past_caches()
                 .quick(&["16K", "32K", "128K", "512K", "1M", "8M", "64M"])
                 .standard(&[
                     "4K", "8K", "24K", "48K", "64K", "96K", "192K", "256K", "384K", "768K", "1.5M", "2M", "3M", "4M",

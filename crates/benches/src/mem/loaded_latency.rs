@@ -9,10 +9,11 @@
 //! percentile over windows, each the mean of thousands of loads, and not that of single loads.
 //! `idle` is the same chase just before, with the generators asleep.
 //!
-//! **Method:** The chase is that of `mem.latency` (translation amortised, base pages) over 128 MiB,
-//! or for `l3` over four times the last private cache. Generators are processes pinned to their
-//! CPUs, each with 64 MiB of its own (transparent huge pages), which publish the number of bytes
-//! moved on a line of their own every 4 KiB. Windows are 0.4 ms. A window counts when *every*
+//! **Method:** The chase is that of `mem.latency` (translation amortised, base pages) over 128 MiB
+//! that were evicted, or for `l3` over four times the last private cache. Generators are processes
+//! pinned to their CPUs, each with 64 MiB or more of its own (transparent huge pages), together
+//! more than the caches hold, which publish the number of bytes moved on a line of their own every
+//! 4 KiB. Windows are 0.4 ms. A window counts when *every*
 //! generator ran at 0.9 to 1.1 times its own pace (the median of the windows in which it ran at
 //! more than half of its highest rate), and when the kernel did not preempt the chase.
 //!
@@ -22,7 +23,6 @@
 //!   is unresolved.
 //! - One generator reaches only a part of the memory's bandwidth, so two CPUs show the low end of
 //!   the curve.
-//! - Generators whose buffers fit in the shared cache load nothing.
 //! - Idling by `pause` takes 10 to 140 cycles; a chain of additions takes one cycle each.
 //!
 //! **Sources:** Intel MLC; multichase `multiload`; lmbench3 `par_mem`. See
@@ -72,15 +72,15 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         needs: &[Need::Cpus(2)],
         target_half_width: 0.05,
         tier: Tier::Standard,
-        version: 2,
+        version: 3,
         ..Info::new("mem.loaded_latency")
     },
     run: Run::Here(run),
 };
 
-/// Bytes of the chase in memory: at least twice what one CPU gets of a shared cache.
+/// Bytes of the chase in memory: of its 500 000 nodes no round follows more than a part.
 const CHASED: usize = 128 << 20;
-/// Bytes of each generator.
+/// Bytes of each generator at least.
 const GENERATED: usize = 64 << 20;
 /// Bytes after which a generator publishes its count.
 const PIECE: usize = 4096;
@@ -102,13 +102,13 @@ const SLEEP: u32 = 0;
 const WORK: u32 = 1;
 
 /// Forks a generator for each of these CPUs. Each publishes its bytes in a line of `bytes`.
-fn start(ctx: &Ctx, cpus: &[u32], bytes: &[AtomicU64], op: Op, pace: u64) -> Result<Partners, BenchError> {
+fn start(ctx: &Ctx, cpus: &[u32], size: usize, bytes: &[AtomicU64], op: Op, pace: u64) -> Result<Partners, BenchError> {
     let stream = Stream::new(op, None).map_err(BenchError::Unsupported)?;
     let mut generators = Partners::new()?;
     for (&cpu, line) in cpus.iter().zip(bytes.chunks(LINE)) {
         generators.fork(ctx, format!("the generator on CPU {cpu}"), |control| {
             affinity::pin(cpu).context("pinning it")?;
-            generate(control, &line[0], stream, op, pace)
+            generate(control, size, &line[0], stream, op, pace)
         })?;
     }
     generators.all_ready()?;
@@ -116,13 +116,13 @@ fn start(ctx: &Ctx, cpus: &[u32], bytes: &[AtomicU64], op: Op, pace: u64) -> Res
 }
 
 /// The main loop of a generator.
-fn generate(control: &Control, bytes: &AtomicU64, stream: Stream, op: Op, pace: u64) -> Outcome {
-    let mut buffer = buffer(GENERATED, Policy::Transparent)?;
-    let (source, target) = buffer[..GENERATED].split_at_mut(GENERATED / 2);
+fn generate(control: &Control, size: usize, bytes: &AtomicU64, stream: Stream, op: Op, pace: u64) -> Outcome {
+    let mut buffer = buffer(size, Policy::Transparent)?;
+    let (source, target) = buffer[..size].split_at_mut(size / 2);
     // Source and target are halves, shifted against each other as in mem.bandwidth.
     let target = &mut target[APART..];
     let copies = op == Op::Copy;
-    let pieces = if copies { target.len() / PIECE } else { GENERATED / PIECE };
+    let pieces = if copies { target.len() / PIECE } else { size / PIECE };
     control.arrive();
     let (mut at, mut done) = (0, 0);
     loop {
@@ -132,7 +132,7 @@ fn generate(control: &Control, bytes: &AtomicU64, stream: Stream, op: Op, pace: 
             _ => {
                 let from = at * PIECE;
                 // One half after the other, except for the copy, which uses both.
-                let (half, within) = (from / (GENERATED / 2), from % (GENERATED / 2));
+                let (half, within) = (from / (size / 2), from % (size / 2));
                 let pass = match (op, half) {
                     (Op::Copy, _) => stream.over(&mut target[from..from + PIECE], &source[from..from + PIECE]),
                     (Op::Read, 0) => stream.over(&mut [], &source[within..within + PIECE]),
@@ -242,11 +242,13 @@ fn run(ctx: &mut Ctx) -> Outcome {
         "l3" => super::private_cache().unwrap_or(1 << 20) as usize * 4,
         _ => CHASED,
     };
-    check_memory((chased + cpus.len() * GENERATED) as u64)?;
+    let beyond = ctx.host().beyond_caches.unwrap_or(0) as usize;
+    let generated_bytes = (beyond / cpus.len()).next_multiple_of(2 << 20).max(GENERATED);
+    check_memory((chased + cpus.len() * generated_bytes) as u64)?;
     // Forked while this process is small; they prepare their memory while it prepares its own.
     let bytes = Shared::<AtomicU64>::new(cpus.len() * LINE).context("sharing memory with the generators")?;
     let generated = || bytes.iter().step_by(LINE).map(|line| line.load(Relaxed)).collect::<Vec<u64>>();
-    let mut generators = start(ctx, &cpus, &bytes, op, ctx.int("pace"))?;
+    let mut generators = start(ctx, &cpus, generated_bytes, &bytes, op, ctx.int("pace"))?;
     let mut memory = buffer(chased, Policy::Base)?;
     ctx.fact("generators", cpus.len());
     let rng = ctx.rng();
@@ -254,8 +256,14 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let chain =
         Chain::translation_amortised(area, super::FAR_SPACING, super::GROUP_PAGES, page_size(), |n| rng.below(n));
     let mut chain = chain.map_err(BenchError::Unsupported)?;
-    // What was just written is in the cache, at the end of the lap. It is evicted by then.
-    chain.walk(CHASE_UNROLL);
+    let nodes = chain.nodes();
+    let in_memory = ctx.word("level") != "l3";
+    if in_memory {
+        super::evict(ctx, &mut chain, super::FAR_SPACING);
+    } else {
+        // What was just written is in a nearer cache, at the end of the lap. It is evicted by then.
+        chain.walk(CHASE_UNROLL);
+    }
 
     let idle = work::probe(ctx, 5, CHASE_UNROLL, |iters| Ok(chain.walk(iters * CHASE_UNROLL)))?;
     let idle = idle.seconds / CHASE_UNROLL as f64;
@@ -289,6 +297,9 @@ fn run(ctx: &mut Ctx) -> Outcome {
 
     let credited = loads * windows.len() as u64;
     work::once_each(ctx, "loads made per load credited", walked, credited);
+    if in_memory {
+        super::check_first_lap(ctx, "", walked, nodes);
+    }
     let there = f64::from(u8::from(chain.leads_here(credited)));
     ctx.prove("the walk stands where the loads credited lead", "1", there, 1.0..=1.0);
 

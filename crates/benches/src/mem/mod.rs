@@ -3,6 +3,7 @@
 use groma_harness::model::Family;
 use groma_harness::model::family::{Figure, Row, Say, greatest};
 use groma_harness::prelude::*;
+use groma_harness::sys::chase::Chain;
 use groma_harness::sys::pages::{Map, Policy};
 use groma_harness::sys::topology::{CacheKind, Topology};
 
@@ -135,6 +136,25 @@ const ASSUMED_PRIVATE: u64 = 1 << 20;
 /// docs/methods/memory.md#node-spacing.
 fn spacing(size: u64) -> usize {
     if size <= private_cache().unwrap_or(ASSUMED_PRIVATE) / 2 { line_size() } else { FAR_SPACING }
+}
+
+/// Evicts the nodes of a chain, so that the loads of its first lap come from memory whatever the
+/// size of the last cache (docs/methods/memory.md#first-lap).
+fn evict(ctx: &mut Ctx, chain: &mut Chain<'_>, spacing: usize) {
+    let evicted = chain.flush(spacing);
+    ctx.fact("chain.evicted", evicted);
+}
+
+/// Leaves the outputs unresolved where more loads were made than an evicted chain has nodes: from
+/// the second lap on they may come from a cache.
+fn check_first_lap(ctx: &mut Ctx, output: &str, loads: u64, nodes: usize) {
+    if loads > nodes as u64 {
+        let laps = loads as f64 / nodes as f64;
+        ctx.unresolved(
+            output,
+            &format!("the walk came round {laps:.1} times, and a cache may hold a part: name a larger size"),
+        );
+    }
 }
 
 /// The least share of a buffer that has to be in huge pages where those were requested: the parts

@@ -8,8 +8,8 @@
 //! **Does not measure:** All CPUs of a node at once.
 //!
 //! **Method:** Memory is bound to its node (`mbind`, `MPOL_BIND`, strict), in transparent huge
-//! pages unless `pages=base` says otherwise. The chase of `mem.latency` and the streams of `mem.bandwidth` run in
-//! turn.
+//! pages unless `pages=base` says otherwise. The chase of `mem.latency` and the streams of
+//! `mem.bandwidth` run in turn. The chain is evicted before it is followed, once round at most.
 //!
 //! **Proofs:** `move_pages` finds every page that it is asked about on the wanted node; the CPU
 //! belongs to the other one.
@@ -46,11 +46,12 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         params: &[
             Param::size("size", "bytes of the pointer chase, and of each stream")
                 .takes(Memory::PerMember(3))
-                .quick(&["64M"])
+                .or_auto(1)
+                .quick(&["auto"])
                 .full(&["256M"]),
             Param::word("pages", "transparent huge pages or base pages", &["huge", "base"]).quick(&["huge"]),
         ],
-        version: 2,
+        version: 3,
         scaling: Scaling::alone("it is about one CPU; worker groups have mem.bandwidth"),
         placements: &[Placement::EveryNodePair],
         target_half_width: 0.05,
@@ -93,6 +94,8 @@ fn over(ctx: &mut Ctx, from: u32, node: u32) -> Outcome {
     let chain =
         Chain::translation_amortised(area, super::FAR_SPACING, super::GROUP_PAGES, page_size(), |n| rng.below(n));
     let mut chain = chain.map_err(BenchError::Unsupported)?;
+    super::evict(ctx, &mut chain, super::FAR_SPACING);
+    let nodes = chain.nodes();
     let reading = Stream::new(Op::Read, None).map_err(BenchError::Unsupported)?;
     let writing = Stream::new(Op::WriteNt, None);
     let (mut at_read, mut at_written) = (0, 0);
@@ -130,6 +133,7 @@ fn over(ctx: &mut Ctx, from: u32, node: u32) -> Outcome {
     ctx.measure_variants(&mut variants)?;
     drop(variants);
     work::once_each(ctx, "loads made per load credited", walked, ctx.iterations_of("") * CHASE_UNROLL);
+    super::check_first_lap(ctx, "", walked, nodes);
     work::once_each(ctx, "bytes read per byte credited", bytes_read, ctx.iterations_of("read") * PIECE as u64);
     if writing.is_ok() {
         let credited = ctx.iterations_of("write_nt") * PIECE as u64;

@@ -47,6 +47,8 @@ pub(crate) static BENCH: Benchmark = Benchmark {
                 .scaled("", MODELLED)
                 .detail(),
         ],
+        // The memory bandwidth of the machine: with all CPUs.
+        group_tier: combination_tier,
         params: &[
             Param::word("op", "the loop", OPS).quick(&["triad"]).standard(OPS),
             Param::word("store", "ordinary stores, or non-temporal stores", &["plain", "nt"])
@@ -54,7 +56,9 @@ pub(crate) static BENCH: Benchmark = Benchmark {
                 .standard(&["nt"]),
             Param::size("size", "bytes of all arrays of the loop together")
                 .takes(Memory::PerMember(1))
-                .quick(&["128M"])
+                // Three arrays at most, each as large as STREAM's rule wants it.
+                .or_auto(3)
+                .quick(&["auto"])
                 .full(&["96K", "8M", "512M"]),
             Param::word(
                 "kernel",

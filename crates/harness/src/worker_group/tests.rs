@@ -36,6 +36,7 @@ fn job(workers: u32) -> Job {
             interval_ns: 2e5,
             proportionality: None,
             counter_hz: None,
+            beyond_caches: Some(128 << 20),
         },
     }
 }

@@ -29,7 +29,7 @@ pub(super) fn bandwidth(row: &Row, seen: &Seen<'_>, hierarchies: &[Hierarchy<'_>
     let Row::Bandwidth(id) = row else { return None };
     let records: Vec<&Record> = seen.all(id).filter(|r| r.params.word("op").is_some()).collect();
     let mut sizes: Vec<u64> =
-        records.iter().filter(|r| measured(r).is_some()).filter_map(|r| r.params.int("size")).collect();
+        records.iter().filter(|r| measured(r).is_some()).filter_map(|r| r.number("size")).collect();
     sizes.sort_unstable();
     sizes.dedup();
     if sizes.len() > MOST_SIZES {
@@ -38,7 +38,7 @@ pub(super) fn bandwidth(row: &Row, seen: &Seen<'_>, hierarchies: &[Hierarchy<'_>
     }
     let at = |op: &str, size: u64| {
         // Of several kernels the fastest: that of the CPU's widest registers, as a rule.
-        let of_it = records.iter().filter(|r| r.params.word("op") == Some(op) && r.params.int("size") == Some(size));
+        let of_it = records.iter().filter(|r| r.params.word("op") == Some(op) && r.number("size") == Some(size));
         of_it.filter_map(|r| measured(r)).max_by(f64::total_cmp)
     };
     let mut heads = vec!["GB/s".to_owned()];
@@ -123,10 +123,10 @@ fn stream(id: &str, seen: &Seen<'_>) -> Option<String> {
 fn parallelism(loads: &str, random: &str, seen: &Seen<'_>) -> Option<String> {
     let mut records: Vec<&Record> = seen.all(loads).collect();
     alike(&mut records, "size");
-    records.sort_by_key(|r| r.params.int("size"));
+    records.sort_by_key(|r| r.number("size"));
     let of = |r: &&Record| {
         let value = units::significant(measured(r)?, 3);
-        let at = r.params.int("size").map(|s| format!("{}: ", size(s as f64))).unwrap_or_default();
+        let at = r.number("size").map(|s| format!("{}: ", size(s as f64))).unwrap_or_default();
         let limiter = r.fact("limiter").map(|l| format!(" ({l})")).unwrap_or_default();
         Some(format!("{at}{value} loads{limiter}"))
     };
@@ -140,9 +140,9 @@ fn parallelism(loads: &str, random: &str, seen: &Seen<'_>) -> Option<String> {
 /// Latency by kind of access, at the largest size of each.
 fn access(id: &str, seen: &Seen<'_>) -> Option<String> {
     let records: Vec<&Record> = seen.all(id).collect();
-    let largest = records.iter().filter(|r| measured(r).is_some()).filter_map(|r| r.params.int("size")).max();
+    let largest = records.iter().filter(|r| measured(r).is_some()).filter_map(|r| r.number("size")).max();
     let of = |kind: &str| {
-        let mut all = records.iter().filter(|r| r.params.word("kind") == Some(kind) && r.params.int("size") == largest);
+        let mut all = records.iter().filter(|r| r.params.word("kind") == Some(kind) && r.number("size") == largest);
         all.find_map(|r| measured(r))
     };
     let kinds = [("read", "read"), ("dirty", "read what is dirty"), ("own", "own")];

@@ -31,6 +31,7 @@ pub(crate) fn header(run: &str) -> RunHeader {
             interval_ns: 1e5,
             proportionality: Some(0.1 + 0.2),
             counter_hz: None,
+            beyond_caches: Some(128 << 20),
         },
         noise: Some(NoiseVerdict::Fine),
         noise_lost: Some(5e-324),

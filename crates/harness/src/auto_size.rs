@@ -1,0 +1,222 @@
+//! How much memory is beyond the caches, measured once a run, and the sizes that follow from it.
+//!
+//! A fixed size is memory on one machine and a cache on the next: last-level caches have 1 MiB to
+//! 500 MB. A parameter that takes `auto`
+//! (`Param::or_auto`) gets a size of which the caches hold
+//! little. See docs/methods/memory.md#beyond-the-caches. Not here: where each cache ends, which is
+//! what `mem.latency` measures.
+
+use crate::error::BenchError;
+use crate::model::{AUTO, Fact, Info, Job, Value, auto_fact, size_text};
+use crate::sys::chase::Chain;
+use crate::sys::clock::{Clock, Monotonic};
+use crate::sys::facts::memory_headroom;
+use crate::sys::pages::{Map, Policy};
+use crate::sys::process;
+use crate::sys::topology::Topology;
+use groma_stats::order;
+use groma_stats::rng::Rng;
+
+/// Where the search begins: at the last cache that is declared, within these limits. Virtual
+/// machines declare the whole cache of a processor that they share, or one that does not exist.
+const FIRST: [u64; 2] = [16 << 20, 64 << 20];
+/// The last cache where none is declared.
+const ASSUMED_CACHE: u64 = 32 << 20;
+/// No last-level cache that exists needs more.
+const MOST: u64 = 4 << 30;
+/// How many times the first size that displaces the caches `auto` is. A cache that replaces lines
+/// at random keeps 2 % of a buffer that was gone over four times its size ago; STREAM's rule for an
+/// array is the same.
+const TIMES: u64 = 4;
+/// The lines looked for are gone where loading them takes at least this part of the time of loading
+/// lines that were evicted. A third are left, on average, where a cache that replaces lines at
+/// random has taken in as many lines as it holds.
+const GONE: f64 = 0.6;
+/// The size of a cache line where none is declared.
+const ASSUMED_LINE: usize = 64;
+
+/// Bytes of which the caches of one CPU hold little, or why that cannot be told: a multiple of the
+/// first size that displaces what they held.
+pub(crate) fn beyond_caches(rng: &mut Rng) -> Result<u64, String> {
+    let topology = Topology::read();
+    let last = topology.last_caches().into_iter().next();
+    let line = last.and_then(|cache| cache.line).map_or(ASSUMED_LINE, |line| line as usize);
+    let declared = last.and_then(|cache| cache.size).unwrap_or(ASSUMED_CACHE);
+    let room = memory_headroom().map_or(MOST, |room| room.bytes / 4).min(MOST);
+    search(declared.clamp(FIRST[0], FIRST[1]), declared, room, |size| survival(size as usize, line, rng))
+}
+
+/// Looks for the first size that displaces what the caches held. Where nothing can be evicted for
+/// comparison, there is only what is declared.
+fn search(
+    first: u64,
+    declared: u64,
+    most: u64,
+    mut latencies: impl FnMut(u64) -> Result<Option<[f64; 2]>, String>,
+) -> Result<u64, String> {
+    let mut size = first;
+    while size <= most {
+        match latencies(size)? {
+            None => return Ok(TIMES * declared.max(FIRST[0])),
+            Some([after, evicted]) if after >= GONE * evicted => return Ok(TIMES * size),
+            Some(_) => size *= 2,
+        }
+    }
+    Err(format!("no size up to {} is beyond the caches", size_text(most)))
+}
+
+/// The latency of lines that were loaded before `size` bytes of others were, and of lines that were
+/// evicted; `None` where no instruction evicts.
+fn survival(size: usize, line: usize, rng: &mut Rng) -> Result<Option<[f64; 2]>, String> {
+    /// Loads that are timed together, and such groups.
+    const LOADS: usize = 256;
+    const GROUPS: usize = 9;
+    /// Lines from one load to the next: far enough for prefetchers, and odd, so that all sets of a
+    /// cache are used.
+    const APART: usize = 17;
+    let why = |e: std::io::Error| format!("no memory to look for the end of the caches: {e}");
+    let spacing = APART * line;
+    process::allow_huge_pages();
+    let mut looked_for = Map::anonymous(LOADS * GROUPS * spacing, Policy::Transparent).map_err(why)?;
+    let mut others = Map::anonymous(size, Policy::Transparent).map_err(why)?;
+    others.populate();
+    let mut offsets: Vec<usize> = (0..LOADS * GROUPS).map(|i| i * spacing).collect();
+    rng.shuffle(&mut offsets);
+    let mut chain = Chain::through(&mut looked_for, &offsets)?;
+    chain.walk((LOADS * GROUPS) as u64);
+    others.iter().step_by(line).for_each(|byte| {
+        std::hint::black_box(*byte);
+    });
+    let lap = |chain: &mut Chain<'_>| {
+        let groups: Vec<f64> = (0..GROUPS)
+            .map(|_| {
+                let start = Monotonic.now_ns();
+                let loads = chain.walk(LOADS as u64);
+                (Monotonic.now_ns() - start) as f64 / loads as f64
+            })
+            .collect();
+        order::median(&groups).ok_or("no loads were timed".to_owned())
+    };
+    let after = lap(&mut chain)?;
+    if !chain.flush(spacing) {
+        return Ok(None);
+    }
+    Ok(Some([after, lap(&mut chain)?]))
+}
+
+/// The job with bytes in place of each `auto`, and facts that say how many.
+///
+/// The members of a worker group share the last caches: together they take what all of these need,
+/// each at least twice what its private caches hold.
+///
+/// # Errors
+/// `Unsupported` where it is not known how much memory is beyond the caches.
+pub(crate) fn resolve(info: &Info, job: &Job) -> Result<(Job, Vec<Fact>), BenchError> {
+    let mut job = job.clone();
+    let mut facts = Vec::new();
+    let mut shares = None;
+    for param in info.params {
+        let (Some(times), Some(AUTO)) = (param.auto(), job.params.word(param.name)) else { continue };
+        let Some(beyond) = job.host.beyond_caches else {
+            return Err(BenchError::Unsupported(format!(
+                "{}=auto: how much memory is beyond the caches is not known; name a size",
+                param.name
+            )));
+        };
+        let (caches, private) = *shares.get_or_insert_with(|| caches(&Topology::read(), job.workers));
+        let bytes = times * share(beyond, caches, job.workers, private);
+        facts.push(Fact::new(auto_fact(param.name), bytes));
+        job.params.set(param.name, Value::Int(bytes));
+    }
+    Ok((job, facts))
+}
+
+/// How many last-level caches a group of this size uses, and the largest private one of a core.
+fn caches(topology: &Topology, workers: u32) -> (u64, u64) {
+    let last = topology.last_caches().len().clamp(1, workers.max(1) as usize);
+    let private = topology.caches().iter().filter(|cache| cache.level <= 2).filter_map(|cache| cache.size).max();
+    (last as u64, private.unwrap_or(0))
+}
+
+/// The bytes of one of `workers` members, in whole MiB.
+fn share(beyond: u64, caches: u64, workers: u32, private: u64) -> u64 {
+    (beyond * caches / u64::from(workers.max(1))).max(2 * private).next_multiple_of(1 << 20)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Param;
+    use crate::testing;
+
+    /// A cache of `capacity` that replaces the oldest line, or any at random.
+    fn of(capacity: f64, random: bool) -> impl FnMut(u64) -> Result<Option<[f64; 2]>, String> {
+        move |size| {
+            let taken_in = size as f64 / capacity;
+            let kept = if random { (-taken_in).exp() } else { (1.0 - taken_in).max(0.0).ceil() };
+            Ok(Some([kept * 20.0 + (1.0 - kept) * 100.0, 100.0]))
+        }
+    }
+
+    #[test]
+    fn four_times_the_last_cache_is_beyond_it_whatever_is_declared() {
+        const MIB: u64 = 1 << 20;
+        // Declared and true capacity, and what `auto` may be.
+        for (declared, capacity, least, most) in [
+            (32, 32, 128, 256),
+            // What hypervisors declare: a cache that is not there, and all of one that is shared.
+            (16, 260, 1024, 2048),
+            (260, 24, 256, 256),
+            (512, 512, 2048, 4096),
+            (1, 1, 64, 64),
+        ] {
+            for random in [false, true] {
+                let first = (declared * MIB).clamp(FIRST[0], FIRST[1]);
+                let auto = search(first, declared * MIB, MOST, of((capacity * MIB) as f64, random)).expect("found");
+                assert!((least * MIB..=most * MIB).contains(&auto), "{declared} {capacity} {random}: {auto}");
+            }
+        }
+        assert_eq!(search(FIRST[1], 512 * MIB, MOST, |_| Ok(None)), Ok(2048 * MIB));
+        let short = search(FIRST[0], 32 * MIB, 128 * MIB, of(1e12, false)).expect_err("all is cached");
+        assert!(short.contains("128 MiB"), "{short}");
+    }
+
+    #[test]
+    fn a_group_covers_all_last_caches_and_each_member_its_own() {
+        const MIB: u64 = 1 << 20;
+        assert_eq!(share(128 * MIB, 1, 1, MIB), 128 * MIB);
+        assert_eq!(share(128 * MIB, 1, 2, MIB), 64 * MIB);
+        assert_eq!(share(128 * MIB, 8, 64, MIB), 16 * MIB);
+        // 576 CPUs below two caches: their private caches count.
+        assert_eq!(share(2048 * MIB, 2, 576, 2 * MIB), 8 * MIB);
+        assert_eq!(share(2048 * MIB, 2, 2048, 2 * MIB), 4 * MIB);
+    }
+
+    #[test]
+    fn auto_becomes_bytes_that_the_record_knows() {
+        const SIZE: Param = Param::size("size", "").or_auto(3).quick(&[AUTO]);
+        let info = Info { params: &[SIZE], ..Info::new("mem.test") };
+        let mut job = Job { workers: 1, ..testing::idle_job() };
+        job.params.0.push(("size".to_owned(), Value::Word(AUTO.to_owned())));
+        job.host.beyond_caches = Some(128 << 20);
+        let (resolved, facts) = resolve(&info, &job).expect("it is known");
+        assert_eq!(resolved.params.int("size"), Some(384 << 20));
+        assert_eq!(facts, [Fact::new("auto.size", 384 << 20)]);
+        job.host.beyond_caches = None;
+        assert!(matches!(resolve(&info, &job), Err(BenchError::Unsupported(_))));
+        // A size that was typed stays.
+        job.params.set("size", Value::Int(4096));
+        assert_eq!(resolve(&info, &job).expect("nothing to do").1, []);
+    }
+
+    #[test]
+    fn lines_survive_a_small_buffer_and_no_large_one() {
+        let mut rng = Rng::new(1);
+        let [small, large] = [64 << 10, 512 << 20].map(|size| survival(size, ASSUMED_LINE, &mut rng).expect("memory"));
+        let (Some(small), Some(large)) = (small, large) else { return println!("nothing evicts here") };
+        // The first is within every last-level cache, the second beyond most: how far is this
+        // machine's own affair.
+        assert!(small[0] < small[1], "{small:?}");
+        assert!(large[0] / large[1] > small[0] / small[1], "{small:?} {large:?}");
+    }
+}
