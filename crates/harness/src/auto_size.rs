@@ -1,4 +1,5 @@
-//! How much memory is beyond the caches, measured once a run, and the sizes that follow from it.
+//! What `auto` means: how much memory is beyond the caches, measured once a run, and the sizes and
+//! counts that follow from the machine.
 //!
 //! A fixed size is memory on one machine and a cache on the next: last-level caches have 1 MiB to
 //! 500 MB. A parameter that takes `auto`
@@ -7,13 +8,13 @@
 //! what `mem.latency` measures.
 
 use crate::error::BenchError;
-use crate::model::{AUTO, Fact, Info, Job, Value, auto_fact, size_text};
+use crate::model::{AUTO, Auto, Fact, Info, Job, Param, Value, auto_fact, size_text};
 use crate::sys::chase::Chain;
 use crate::sys::clock::{Clock, Monotonic};
-use crate::sys::facts::memory_headroom;
+use crate::sys::facts::{cpu_quota, memory_headroom};
 use crate::sys::pages::{Map, Policy};
-use crate::sys::process;
 use crate::sys::topology::Topology;
+use crate::sys::{affinity, process};
 use groma_stats::order;
 use groma_stats::rng::Rng;
 
@@ -104,7 +105,7 @@ fn survival(size: usize, line: usize, rng: &mut Rng) -> Result<Option<[f64; 2]>,
     Ok(Some([after, lap(&mut chain)?]))
 }
 
-/// The job with bytes in place of each `auto`, and facts that say how many.
+/// The job with a number in place of each `auto`, and facts that say which.
 ///
 /// The members of a worker group share the last caches: together they take what all of these need,
 /// each at least twice what its private caches hold.
@@ -114,21 +115,33 @@ fn survival(size: usize, line: usize, rng: &mut Rng) -> Result<Option<[f64; 2]>,
 pub(crate) fn resolve(info: &Info, job: &Job) -> Result<(Job, Vec<Fact>), BenchError> {
     let mut job = job.clone();
     let mut facts = Vec::new();
-    let mut shares = None;
     for param in info.params {
-        let (Some(times), Some(AUTO)) = (param.auto(), job.params.word(param.name)) else { continue };
-        let Some(beyond) = job.host.beyond_caches else {
-            return Err(BenchError::Unsupported(format!(
-                "{}=auto: how much memory is beyond the caches is not known; name a size",
-                param.name
-            )));
+        let (Some(auto), Some(AUTO)) = (param.auto(), job.params.word(param.name)) else { continue };
+        let number = match auto {
+            Auto::Cpus => cpus_to_use(affinity::allowed()?.len(), cpu_quota()),
+            Auto::BeyondCaches(times) => times * bytes_beyond(param, &job)?,
         };
-        let (caches, private) = *shares.get_or_insert_with(|| caches(&Topology::read(), job.workers));
-        let bytes = times * share(beyond, caches, job.workers, private);
-        facts.push(Fact::new(auto_fact(param.name), bytes));
-        job.params.set(param.name, Value::Int(bytes));
+        facts.push(Fact::new(auto_fact(param.name), number));
+        job.params.set(param.name, Value::Int(number));
     }
     Ok((job, facts))
+}
+
+/// As many of the allowed CPUs as a quota lets run all the time, and one more for a fraction.
+fn cpus_to_use(allowed: usize, quota: Option<f64>) -> u64 {
+    quota.map_or(allowed, |cpus| allowed.min(cpus.ceil() as usize)).max(1) as u64
+}
+
+/// Bytes beyond the caches, for one member of the job's group.
+fn bytes_beyond(param: &Param, job: &Job) -> Result<u64, BenchError> {
+    let Some(beyond) = job.host.beyond_caches else {
+        return Err(BenchError::Unsupported(format!(
+            "{}=auto: how much memory is beyond the caches is not known; name a size",
+            param.name
+        )));
+    };
+    let (caches, private) = caches(&Topology::read(), job.workers);
+    Ok(share(beyond, caches, job.workers, private))
 }
 
 /// How many last-level caches a group of this size uses, and the largest private one of a core.
@@ -146,7 +159,6 @@ fn share(beyond: u64, caches: u64, workers: u32, private: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Param;
     use crate::testing;
 
     /// A cache of `capacity` that replaces the oldest line, or any at random.
@@ -193,8 +205,17 @@ mod tests {
     }
 
     #[test]
+    fn a_quota_bounds_the_cpus_that_are_used() {
+        for (allowed, quota, used) in
+            [(8, None, 8), (8, Some(2.0), 2), (8, Some(1.5), 2), (2, Some(64.0), 2), (4, Some(0.1), 1)]
+        {
+            assert_eq!(cpus_to_use(allowed, quota), used, "{allowed} {quota:?}");
+        }
+    }
+
+    #[test]
     fn auto_becomes_bytes_that_the_record_knows() {
-        const SIZE: Param = Param::size("size", "").or_auto(3).quick(&[AUTO]);
+        const SIZE: Param = Param::size("size", "").or_auto(Auto::BeyondCaches(3)).quick(&[AUTO]);
         let info = Info { params: &[SIZE], ..Info::new("mem.test") };
         let mut job = Job { workers: 1, ..testing::idle_job() };
         job.params.0.push(("size".to_owned(), Value::Word(AUTO.to_owned())));

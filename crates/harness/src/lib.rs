@@ -69,8 +69,8 @@ pub mod prelude {
     pub use crate::ctx::Ctx;
     pub use crate::error::{BenchError, Context, Outcome};
     pub use crate::model::{
-        About, Better, Derivation, Info, Interference, Memory, Need, Output, Param, ParamKind, Placement, Quantity,
-        Scaling, Tier, Timing,
+        About, Auto, Better, Derivation, Info, Interference, Memory, Need, Output, Param, ParamKind, Placement,
+        Quantity, Scaling, Tier, Timing,
     };
     pub use crate::probe::Cost;
     pub use crate::stopwatch::Stopwatch;

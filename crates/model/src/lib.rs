@@ -30,7 +30,7 @@ pub use job::{
 };
 pub use label::{Label, Labels};
 pub use lineage::Repeat;
-pub use param::{AUTO, Memory, Param, ParamKind, Params, Tier, Value, parse_nanoseconds, parse_size, size_text};
+pub use param::{AUTO, Auto, Memory, Param, ParamKind, Params, Tier, Value, parse_nanoseconds, parse_size, size_text};
 pub use placement::Placement;
 pub use quantity::{Better, Quantity, Unit};
 pub use record::{

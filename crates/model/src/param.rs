@@ -108,12 +108,21 @@ pub struct Param {
     standard: &'static [&'static str],
     full: &'static [&'static str],
     named: &'static [&'static str],
-    auto: Option<u64>,
+    auto: Option<Auto>,
     past_caches: bool,
 }
 
-/// The value of a size that stands for more than the caches hold ([`Param::or_auto`]).
+/// The value that stands for what follows from the machine ([`Param::or_auto`]).
 pub const AUTO: &str = "auto";
+
+/// What `auto` stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Auto {
+    /// This many times the bytes of which the caches hold little ([`crate::Host::beyond_caches`]).
+    BeyondCaches(u64),
+    /// As many as there are CPUs for this process.
+    Cpus,
+}
 
 /// One value of a parameter.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -302,10 +311,9 @@ impl Param {
         self
     }
 
-    /// Takes `auto` as well: `times` the bytes of which the caches hold little
-    /// ([`crate::Host::beyond_caches`]).
-    pub const fn or_auto(mut self, times: u64) -> Param {
-        self.auto = Some(times);
+    /// Takes `auto` as well.
+    pub const fn or_auto(mut self, auto: Auto) -> Param {
+        self.auto = Some(auto);
         self
     }
 
@@ -320,9 +328,8 @@ impl Param {
         self.past_caches
     }
 
-    /// How many times the bytes of which the caches hold little `auto` is; `None` where it is no
-    /// value.
-    pub const fn auto(&self) -> Option<u64> {
+    /// What `auto` stands for; `None` where it is no value.
+    pub const fn auto(&self) -> Option<Auto> {
         self.auto
     }
 
@@ -417,14 +424,18 @@ impl Param {
     /// # Errors
     /// Says what was expected. The caller adds the name of the parameter.
     pub fn parse(&self, text: &str) -> Result<Value, String> {
+        if self.auto.is_none() {
+            return self.parse_plain(text);
+        }
+        if text == AUTO {
+            return Ok(Value::Word(AUTO.to_owned()));
+        }
+        self.parse_plain(text).map_err(|why| why + ", and not auto")
+    }
+
+    fn parse_plain(&self, text: &str) -> Result<Value, String> {
         match self.kind {
-            ParamKind::Size | ParamKind::SizeOf(_) if self.auto.is_some() && text == AUTO => {
-                Ok(Value::Word(AUTO.to_owned()))
-            }
-            ParamKind::Size | ParamKind::SizeOf(_) => {
-                let or_auto = if self.auto.is_some() { ", and not auto" } else { "" };
-                parse_size(text).map(Value::Int).map_err(|why| why + or_auto)
-            }
+            ParamKind::Size | ParamKind::SizeOf(_) => parse_size(text).map(Value::Int),
             ParamKind::SizeOr(words) if words.contains(&text) => Ok(Value::Word(text.to_owned())),
             ParamKind::SizeOr(words) => {
                 parse_size(text).map(Value::Int).map_err(|why| format!("{why}, and not one of {}", words.join(", ")))
@@ -621,8 +632,8 @@ mod tests {
     fn a_size_may_be_auto_where_it_is_declared() {
         let size = Param::size("size", "").takes(Memory::PerMember(1)).quick(&["auto"]).full(&["1M"]);
         assert!(size.check().is_err());
-        let size = size.or_auto(3);
-        assert_eq!((size.check(), size.auto()), (Ok(()), Some(3)));
+        let size = size.or_auto(Auto::BeyondCaches(3));
+        assert_eq!((size.check(), size.auto()), (Ok(()), Some(Auto::BeyondCaches(3))));
         assert_eq!(size.values(Tier::Full), ["1M", "auto"]);
         let auto = size.parse(AUTO).expect("a value");
         assert_eq!((size.tier(&auto), size.show(&auto).as_str()), (Tier::Quick, "auto"));

@@ -162,6 +162,11 @@ pub fn available_memory() -> Option<u64> {
     memory_headroom().map(|room| room.bytes)
 }
 
+/// The CPU quota of this process, in CPUs; `None` without one.
+pub fn cpu_quota() -> Option<f64> {
+    cgroup::quota(&Tree::at(Path::new("/")))
+}
+
 pub use memory_headroom::{MemoryPressure, Room, file_room, memory_headroom, memory_pressure, total_memory};
 
 /// What is read below another root besides [`facts_below`], for tests on recorded trees: the facts

@@ -82,7 +82,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
             .standard(OPS),
             Param::size("size", "working set in bytes, source and destination together")
                 .takes(Memory::PerMember(1))
-                .or_auto(1)
+                .or_auto(Auto::BeyondCaches(1))
                 .quick(&["16K", "auto"])
                 .standard(&["256K", "8M"])
                 .full(&["32K", "64K", "128K", "512K", "1M", "2M", "4M", "16M", "64M", "128M", "256M", "1G"]),

@@ -68,7 +68,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
             Param::size("size", "bytes of memory per worker")
                 .takes(Memory::PerMember(1))
                 // As in mem.random_read.
-                .or_auto(2)
+                .or_auto(Auto::BeyondCaches(2))
                 .quick(&["auto"])
                 .full(&["1M", "16M", "1G"]),
             Param::word("pages", "base pages or transparent huge pages", &["base", "huge"]).quick(&["base"]),

@@ -50,7 +50,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
                 .standard(&["64", "64K", "1M", "whole"]),
             Param::size("buffer", "working set in bytes, source and destination together")
                 .takes(Memory::PerMember(1))
-                .or_auto(1)
+                .or_auto(Auto::BeyondCaches(1))
                 .quick(&["8M"])
                 .full(&["16K", "256K", "auto"]),
         ],

@@ -45,7 +45,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
                 .standard(&["nt"]),
             Param::size("size", "bytes of both streams together")
                 .takes(Memory::PerMember(1))
-                .or_auto(1)
+                .or_auto(Auto::BeyondCaches(1))
                 .quick(&["auto"])
                 .full(&["16K", "8M", "512M"]),
         ],

@@ -46,7 +46,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         params: &[
             Param::size("size", "bytes of the pointer chase, and of each stream")
                 .takes(Memory::PerMember(3))
-                .or_auto(1)
+                .or_auto(Auto::BeyondCaches(1))
                 .quick(&["auto"])
                 .full(&["256M"]),
             Param::word("pages", "transparent huge pages or base pages", &["huge", "base"]).quick(&["huge"]),

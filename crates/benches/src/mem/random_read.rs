@@ -36,7 +36,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
             Param::size("size", "bytes of each worker's buffer")
                 .takes(Memory::PerMember(1))
                 // The caches hold an eighth of it at most, and random reads find that.
-                .or_auto(2)
+                .or_auto(Auto::BeyondCaches(2))
                 .quick(&["auto"])
                 .full(&["8M", "1G"]),
             Param::count("chains", "independent chains: 1, 2, 4 to 16 in twos, 20, 24, 28, 32, 40, 48 or 64")

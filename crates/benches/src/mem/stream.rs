@@ -57,7 +57,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
             Param::size("size", "bytes of all arrays of the loop together")
                 .takes(Memory::PerMember(1))
                 // Three arrays at most, each as large as STREAM's rule wants it.
-                .or_auto(3)
+                .or_auto(Auto::BeyondCaches(3))
                 .quick(&["auto"])
                 .full(&["96K", "8M", "512M"]),
             Param::word(

@@ -44,7 +44,10 @@ pub(crate) static BENCH: Benchmark = Benchmark {
             Output::named("slowdown", "time of each job against the same job alone").quantity(Quantity::Ratio),
         ],
         params: &[
-            Param::count("jobs", "number of jobs").quick(&["4"]).full(&["1", "2", "8", "16", "32"]),
+            Param::count("jobs", "number of jobs; auto: as many as CPUs, or as the quota of the control group allows")
+                .or_auto(Auto::Cpus)
+                .quick(&["auto"])
+                .full(&["1", "2", "4", "8", "16", "32"]),
             Param::count("work_us", "microseconds of work in a job (the mean, if jobs differ)")
                 .quick(&["1000"])
                 .full(&["100", "10000"]),

@@ -55,6 +55,14 @@ pub(super) fn cgroup(book: &mut Book) {
     }
 }
 
+/// The CPUs' worth of time that the tightest quota of this process's group and its ancestors
+/// leaves; `None` without one.
+pub(super) fn quota(tree: &Tree) -> Option<f64> {
+    let (membership, mounts) = read(tree);
+    let group = group_of(&membership, &mounts, "cpu")?;
+    tightest_quota(tree, &group).map(Quota::cpus).filter(|cpus| cpus.is_finite())
+}
+
 /// How often a CPU quota stopped this process's group or one above it.
 pub(super) fn times_throttled(tree: &Tree) -> Option<u64> {
     let (membership, mounts) = read(tree);

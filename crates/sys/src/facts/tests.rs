@@ -280,6 +280,7 @@ fn the_tightest_limit_on_the_way_up_counts() {
     let facts = v2.facts();
     assert_eq!(get(&facts, "cgroup.version"), Some("2"));
     assert_eq!(get(&facts, "cgroup.cpu.max"), Some("1.5 CPUs (150000 of 100000 us)"));
+    assert_eq!(cgroup::quota(&v2.tree()), Some(1.5));
     assert_eq!(get(&facts, "cgroup.memory.max"), Some("1 GiB"));
     assert_eq!(get(&facts, "cgroup.pids.max"), Some("max"));
     assert_eq!(get(&facts, "security.seccomp"), Some("filter"));
