@@ -12,12 +12,14 @@
 //! | the value of each round | [`round_values`] |
 //! | records that differ in one number | [`curve::curves`] |
 //! | the levels of a memory hierarchy on one | [`curve::levels`] |
+//! | whether earlier runs say something else | [`earlier::contradiction`] |
 //! | what was measured between CPUs or nodes | [`matrix::Matrix`] |
 //! | what a machine declares beside what was measured | [`claims::claims`] |
 #![forbid(unsafe_code)]
 
 pub mod claims;
 pub mod curve;
+pub mod earlier;
 pub mod matrix;
 pub mod point;
 

@@ -171,6 +171,32 @@ fn a_run_and_show_print_the_same() {
 }
 
 #[test]
+fn a_value_that_contradicts_earlier_runs_says_so() {
+    let place = Place::new();
+    let flagged = |args: &[&str]| {
+        let records = place.json(args)["metrics"].as_array().expect("metrics").clone();
+        let flags =
+            |r: &Value| r["flags"].as_array().expect("flags").iter().any(|f| f.to_string().contains("contradicts"));
+        (records.iter().filter(|r| flags(r)).count(), records.len())
+    };
+    let run = ["run", "syscall.getppid", "--profile", "quick", "--rounds", "1", "--json"];
+    for _ in 0..3 {
+        assert_eq!(flagged(&run).0, 0, "fewer than three runs are no rule");
+    }
+    // As if an iteration had been many operations.
+    let store = rusqlite::Connection::open(place.store()).expect("a store");
+    store
+        .execute_batch("UPDATE rounds SET result = replace(result, '\"per_iter\":', '\"per_iter\":9')")
+        .expect("rounds");
+    let (contradicting, all) = flagged(&run);
+    assert!(contradicting > 0 && contradicting == all, "{contradicting} of {all}");
+    // Whoever looks at it later sees the same.
+    assert_eq!(flagged(&["show", "--format", "json"]).0, contradicting);
+    let shown = place.groma(&["show"]).out;
+    assert!(shown.contains("contradicts"), "{shown}");
+}
+
+#[test]
 fn plot_and_show_take_the_latest_run_that_has_the_metric() {
     let place = Place::new();
     let quick = |ids: &[&str]| {

@@ -48,6 +48,13 @@ pub enum Flag {
         /// Its share of the time of an operation as read.
         share: f64,
     },
+    /// The value lies far beyond those of all earlier runs of this machine.
+    Contradicts {
+        /// The value divided by their median.
+        ratio: f64,
+        /// The number of these runs.
+        runs: usize,
+    },
     /// The benchmark left processes behind.
     LeftProcesses(Remark),
 }
@@ -68,6 +75,9 @@ impl fmt::Display for Flag {
             Flag::TimingUnverified => f.write_str("timing-unverified"),
             Flag::Contended { ratio } => write!(f, "contended: the mean is {ratio:.1} times the median"),
             Flag::ClockCost { share } => write!(f, "clock cost: {:.0} % of the time read, taken off", share * 100.0),
+            Flag::Contradicts { ratio, runs } => {
+                write!(f, "contradicts: {ratio:.2} times the median of {runs} earlier runs of this machine")
+            }
             Flag::LeftProcesses(remark) => write!(f, "left processes: {remark}"),
         }
     }

@@ -282,6 +282,51 @@ impl Store {
         Ok(stored)
     }
 
+    /// The ids of up to `most` complete runs of the same machine, the latest first, that were stored
+    /// before this one: of its name and its model of processor.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn earlier_runs(&self, head: &RunHeader, most: usize) -> Result<Vec<String>, StoreError> {
+        let sql = "SELECT run, header FROM runs
+                   WHERE host = ?1 AND status = 'complete' AND schema <= ?3
+                     AND rowid < coalesce((SELECT rowid FROM runs WHERE run = ?2), 9223372036854775807)
+                   ORDER BY rowid DESC";
+        let host = head.environment.get(HOST_NAME);
+        let runs: Vec<(String, RunHeader)> = self.collect(sql, (host, &head.run, SCHEMA), |row| {
+            let (run, header): (String, String) = row.try_into()?;
+            let parsed = self.parse(&header, &run, "header")?;
+            Ok((run, parsed))
+        })?;
+        let model = |head: &RunHeader| head.environment.get("cpu.model").map(str::to_owned);
+        let same = runs.into_iter().filter(|(_, earlier)| model(earlier) == model(head));
+        Ok(same.map(|(run, _)| run).take(most).collect())
+    }
+
+    /// The rounds of the same point in a run: the same benchmark in the same version, with the same
+    /// parameters, placement and workers. None where the run has no such point.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn rounds_of(&self, run: &str, point: &Point) -> Result<Vec<Round>, StoreError> {
+        let sql =
+            "SELECT r.round, r.result, p.definition FROM points p JOIN rounds r ON r.run = p.run AND r.point = p.point
+                   WHERE p.bench = ?1 AND p.run = ?2 AND p.version = ?3 AND p.placement = ?4 AND p.workers = ?5
+                   ORDER BY p.point, r.round";
+        let key = (&point.bench, run, point.version, point.placement.to_string(), point.workers);
+        let rounds = self.collect(sql, key, |row| {
+            let (round, text, definition): (u32, String, String) = row.try_into()?;
+            let what = |part: &str| format!("{}, {part}", point.bench);
+            let other: Point = self.parse(&definition, run, &what("definition"))?;
+            if other.params != point.params || other.worker_kind != point.worker_kind {
+                return Ok(None);
+            }
+            let result = json::read_result(&text).map_err(|e| self.malformed(what(&format!("round {round}")), e))?;
+            Ok(Some(Round { round, result }))
+        })?;
+        Ok(rounds.into_iter().flatten().collect())
+    }
+
     /// Marks a run killed whose owner was found dead. Returns whether this call changed it: a run
     /// that has ended or is already marked stays as it is.
     ///

@@ -472,3 +472,51 @@ fn views_agree_with_the_rounds() {
         .expect("count");
     assert_eq!(left, 0, "a deleted run left rows behind");
 }
+
+/// What contradicts a value must be of the same machine, complete, and before the run.
+#[test]
+fn earlier_runs_are_complete_runs_of_the_same_machine() {
+    let (_dir, path) = place();
+    let store = Store::open(&path).expect("open");
+    for run in ["10", "12", "14", "16"] {
+        common::write(&store, run);
+    }
+    sql(&path, "UPDATE runs SET host = 'another' WHERE run = '12'");
+    sql(&path, "UPDATE runs SET status = 'interrupted' WHERE run = '14'");
+    let model = |run: &str| {
+        sql(
+            &path,
+            &format!(
+                "UPDATE runs SET header = replace(header, '6.18.5\"', '6.18.5\"}},{{\"key\":\"cpu.model\",\"value\":\"{run}\"') WHERE run = '{run}'"
+            ),
+        );
+    };
+    let found = |run: &str, most| store.earlier_runs(&common::header(run), most).expect("read");
+    assert_eq!(found("18", 12), ["16", "10"]);
+    assert_eq!(found("18", 1), ["16"]);
+    assert_eq!(found("16", 12), ["10"]);
+    assert_eq!(found("10", 12), [""; 0]);
+    model("10");
+    assert_eq!(found("18", 12), ["16"], "another processor");
+}
+
+#[test]
+fn the_rounds_of_a_point_are_found_in_another_run() {
+    let (_dir, path) = place();
+    let store = Store::open(&path).expect("open");
+    common::write(&store, "10");
+    let stored = store.load("10").expect("load");
+    for (point, rounds) in &stored.points {
+        assert_eq!(store.rounds_of("10", point).expect("read"), *rounds);
+        assert_eq!(store.rounds_of("11", point).expect("read"), []);
+        let other = |change: &dyn Fn(&mut groma_model::Point)| {
+            let mut other = point.clone();
+            change(&mut other);
+            store.rounds_of("10", &other).expect("read")
+        };
+        assert_eq!(other(&|p| p.version += 1), []);
+        assert_eq!(other(&|p| p.workers += 1), []);
+        assert_eq!(other(&|p| p.params.0.clear()), []);
+        assert_eq!(other(&|p| p.placement = groma_model::Placement::Remote), []);
+    }
+}

@@ -1,15 +1,16 @@
 //! `groma show` and `groma runs`: the runs in the store.
 
+use super::earlier::flag_contradictions;
 use super::{existing_store, print, style};
 use crate::flags::{ShowArgs, StoreArgs};
 use crate::message::name;
 use crate::program::Program;
 use anyhow::{Result, bail};
-use groma_harness::model::{End, Record, RunHeader, StateCounts};
+use groma_harness::model::{End, Point, Record, RunHeader, StateCounts};
 use groma_report::{self as report, Format, RunLine};
 use groma_runner::identity;
 use groma_runner::select::names_metric;
-use groma_store::{RunStatus, StoredRun};
+use groma_store::{RunStatus, Store, StoredRun};
 
 /// A run as the views take it.
 pub(crate) struct Shown {
@@ -33,7 +34,7 @@ pub(crate) fn load(
 ) -> Result<Shown> {
     let store = existing_store(store)?;
     let named = store.find(run)?;
-    let shown = records(store.load(&named)?, samples);
+    let shown = records(&store, store.load(&named)?, samples);
     let holds = |shown: &Shown| shown.records.iter().any(&wanted);
     if run != "latest" || holds(&shown) {
         return Ok(shown);
@@ -45,7 +46,7 @@ pub(crate) fn load(
             continue;
         }
         let Ok(stored) = store.load(&older) else { continue };
-        let found = records(stored, samples);
+        let found = records(&store, stored, samples);
         if holds(&found) {
             warn!("the latest run that holds {what} is {}", found.head.run);
             return Ok(found);
@@ -54,7 +55,7 @@ pub(crate) fn load(
     Ok(shown)
 }
 
-fn records(run: StoredRun, samples: bool) -> Shown {
+fn records(store: &Store, run: StoredRun, samples: bool) -> Shown {
     let host = run.header.host;
     let mut records = Vec::new();
     for (point, rounds) in &run.points {
@@ -65,6 +66,8 @@ fn records(run: StoredRun, samples: bool) -> Shown {
             records.push(record);
         }
     }
+    let points: Vec<Point> = run.points.into_iter().map(|(point, _)| point).collect();
+    flag_contradictions(store, &run.header, &points, &mut records);
     Shown { head: run.header, records, end: run.end }
 }
 

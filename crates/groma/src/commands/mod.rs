@@ -2,6 +2,7 @@
 
 mod catalogue;
 mod dd;
+mod earlier;
 mod hammer;
 mod history;
 mod machine;

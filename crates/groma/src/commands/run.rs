@@ -1,6 +1,7 @@
 //! `groma run`: arguments become a request and a plan, rounds go to the store, records to the
 //! views.
 
+use super::earlier::flag_contradictions;
 use super::{print, store_path, style};
 use crate::flags::{RunArgs, StoreArgs};
 use crate::program::Program;
@@ -141,7 +142,11 @@ pub(crate) fn carry_out(
     })?;
     drop(progress);
 
-    let records = records(&points, &outcome, &head.host, outputs.samples && (sinks.wants_records() || outputs.json));
+    let samples = outputs.samples && (sinks.wants_records() || outputs.json);
+    let mut records = records(&points, &outcome, &head.host, samples);
+    if let Some(store) = store.as_ref().filter(|_| outcome.signal.is_none()) {
+        flag_contradictions(store, &head, &points, &mut records);
+    }
     let end =
         End { states: count(&records), wall_s: started.elapsed().as_secs_f64(), interrupted: outcome.signal.is_some() };
     for record in &records {

@@ -1,0 +1,63 @@
+//! What earlier runs of the same machine say about a value. Not here: whether two runs differ by
+//! more than chance; this only notices what cannot be the machine as it was.
+
+use groma_model::{Flag, Metric, Point, Record, Round};
+
+use crate::point::{FILE_SYSTEM, measured};
+use crate::round_value::{head, round_values};
+
+/// Runs that have to agree before a value can contradict them.
+const FEWEST_RUNS: usize = 3;
+/// How far beyond all of them a value has to be, as a factor. Runs of one machine differ by less
+/// unless something has changed (docs/methods/statistics.md#earlier-runs).
+const BEYOND: f64 = 1.25;
+
+/// The flag of a record whose value lies far beyond those of all earlier runs. `earlier` has the
+/// rounds of this point in each of them.
+pub fn contradiction(point: &Point, metric: &Metric, record: &Record, earlier: &[Vec<Round>]) -> Option<Flag> {
+    // The largest of all rounds grows with the time that was measured.
+    let value = measured(record).filter(|_| !metric.derivation.takes_all_rounds())?;
+    let on_same_files = |rounds: &&Vec<Round>| {
+        let file_system = rounds.iter().find_map(|round| round.result.fact(FILE_SYSTEM));
+        record.fact(FILE_SYSTEM).zip(file_system).is_none_or(|(now, then)| now == then)
+    };
+    let value_of = |rounds: &Vec<Round>| Some(head(point, metric, rounds, &round_values(point, metric, rounds))?.value);
+    let values: Vec<f64> = earlier.iter().filter(on_same_files).filter_map(value_of).collect();
+    let (ratio, runs) = beyond(value, record.ci, &values)?;
+    Some(Flag::Contradicts { ratio, runs })
+}
+
+/// How many times the median of the earlier values this one is, and how many there are, if it and
+/// its interval are beyond all of them.
+fn beyond(value: f64, interval: Option<[f64; 2]>, earlier: &[f64]) -> Option<(f64, usize)> {
+    let median = groma_stats::median(earlier).filter(|median| *median > 0.0 && earlier.len() >= FEWEST_RUNS)?;
+    let least = earlier.iter().copied().fold(f64::INFINITY, f64::min);
+    let most = earlier.iter().copied().fold(0.0, f64::max);
+    let [low, high] = interval.unwrap_or([value; 2]);
+    let above = value > most * BEYOND && low > most;
+    let below = value < least / BEYOND && high < least;
+    (above || below).then_some((value / median, earlier.len()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_far_beyond_all_earlier_ones_contradicts_them() {
+        let earlier = [11.4, 10.9, 12.0, 11.5];
+        // Two modes of a disk; a virtual CPU that was moved.
+        let (ratio, runs) = beyond(28.5, None, &earlier).expect("a contradiction");
+        assert!((ratio - 28.5 / 11.45).abs() < 1e-12 && runs == 4);
+        assert!(beyond(1.9, Some([1.8, 2.0]), &earlier).is_some_and(|(ratio, _)| ratio < 0.2));
+        // Within a quarter, or uncertain enough to be what it was.
+        assert_eq!(beyond(14.9, None, &earlier), None);
+        assert_eq!(beyond(28.5, Some([11.0, 46.0]), &earlier), None);
+        assert_eq!(beyond(9.0, None, &earlier), None);
+        // Earlier runs that had both values are not contradicted by either.
+        assert_eq!(beyond(28.5, None, &[11.4, 11.5, 28.0]), None);
+        // Two runs are no rule, and a median of nothing is no measure.
+        assert_eq!(beyond(28.5, None, &[11.4, 11.5]), None);
+        assert_eq!(beyond(28.5, None, &[0.0, 0.0, 0.0]), None);
+    }
+}
