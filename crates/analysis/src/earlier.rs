@@ -3,7 +3,7 @@
 
 use groma_model::{Flag, Metric, Point, Record, Round};
 
-use crate::point::{FILE_SYSTEM, measured};
+use crate::point::{measured, same_storage};
 use crate::round_value::{head, round_values};
 
 /// Runs that have to agree before a value can contradict them.
@@ -17,12 +17,11 @@ const BEYOND: f64 = 1.25;
 pub fn contradiction(point: &Point, metric: &Metric, record: &Record, earlier: &[Vec<Round>]) -> Option<Flag> {
     // The largest of all rounds grows with the time that was measured.
     let value = measured(record).filter(|_| !metric.derivation.takes_all_rounds())?;
-    let on_same_files = |rounds: &&Vec<Round>| {
-        let file_system = rounds.iter().find_map(|round| round.result.fact(FILE_SYSTEM));
-        record.fact(FILE_SYSTEM).zip(file_system).is_none_or(|(now, then)| now == then)
+    let on_same_storage = |rounds: &&Vec<Round>| {
+        same_storage(|key| record.fact(key), |key| rounds.iter().find_map(|round| round.result.fact(key)))
     };
     let value_of = |rounds: &Vec<Round>| Some(head(point, metric, rounds, &round_values(point, metric, rounds))?.value);
-    let values: Vec<f64> = earlier.iter().filter(on_same_files).filter_map(value_of).collect();
+    let values: Vec<f64> = earlier.iter().filter(on_same_storage).filter_map(value_of).collect();
     let (ratio, runs) = beyond(value, record.ci, &values)?;
     Some(Flag::Contradicts { ratio, runs })
 }

@@ -7,8 +7,14 @@ pub fn family(id: &str) -> &str {
     id.split('.').next().unwrap_or(id)
 }
 
-/// The fact that names the file system that a point used: part of what identifies its metrics.
-pub const FILE_SYSTEM: &str = "work_dir.fs";
+/// The facts about the storage that a point used, which are part of what identifies its metrics: its
+/// file system, the device below it, and how the kernel drives that.
+const STORAGE: [&str; 4] = ["work_dir.fs", "work_dir.model", "work_dir.scheduler", "work_dir.rotational"];
+
+/// Whether two points used the same storage, as far as both say what they used.
+pub(crate) fn same_storage<'a>(a: impl Fn(&str) -> Option<&'a str>, b: impl Fn(&str) -> Option<&'a str>) -> bool {
+    STORAGE.iter().all(|key| a(key).zip(b(key)).is_none_or(|(a, b)| a == b))
+}
 
 /// The name by which curves know the number of members of a worker group.
 pub const WORKERS: &str = "workers";
@@ -61,12 +67,11 @@ pub fn is_size(record: &Record, name: &str) -> bool {
 }
 
 /// Whether two records of one benchmark are of one point. What was measured in files on ext4 is
-/// another thing than the same on tmpfs; a record that says nothing of a file system, because it
-/// used none or has no value, differs from none in this.
+/// another thing than the same on tmpfs or on another disk; a record that says nothing of its
+/// storage, because it used none or has no value, differs from none in this.
 pub fn same_point(a: &Record, b: &Record) -> bool {
-    let file_systems = (a.fact(FILE_SYSTEM), b.fact(FILE_SYSTEM));
-    let one_file_system = !matches!(file_systems, (Some(a), Some(b)) if a != b);
-    a.params == b.params && a.placement == b.placement && a.workers == b.workers && one_file_system
+    let one_storage = same_storage(|key| a.fact(key), |key| b.fact(key));
+    a.params == b.params && a.placement == b.placement && a.workers == b.workers && one_storage
 }
 
 /// The value of a record that was measured.

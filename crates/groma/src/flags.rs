@@ -202,7 +202,7 @@ pub(crate) struct RunArgs {
     pub(crate) require: Option<NoiseArg>,
 
     /// A directory for benchmarks that need files; what they make there is removed [default: the
-    /// temporary directory]
+    /// temporary directory, or /var/tmp where that is on a disk and the first is not]
     #[arg(long, value_name = "DIR")]
     pub(crate) work_dir: Option<PathBuf>,
 

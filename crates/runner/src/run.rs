@@ -13,7 +13,7 @@ use crate::workdir::{self, WorkDir};
 use anyhow::{Context, Result, anyhow, bail};
 use groma_harness::model::{Fact, Host, NoiseVerdict, Round, RunHeader, SCHEMA};
 use groma_harness::remote::Control;
-use groma_harness::sys::facts;
+use groma_harness::sys::{disk, facts};
 use std::os::fd::BorrowedFd;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -34,6 +34,27 @@ pub struct Prepared<'r> {
     of_remote: Vec<Fact>,
 }
 
+/// Where the work directory is unless a place was named: the temporary directory, or `/var/tmp`
+/// where the first is in memory and nobody chose it. Files are measured in memory as well
+/// (`where=tmpfs`); what a user asks first is the disk.
+fn default_place() -> PathBuf {
+    let chosen = std::env::var_os("TMPDIR").is_some();
+    let on_disk = |place: &Path| disk::has_disk(place).ok();
+    place_of(std::env::temp_dir(), chosen, on_disk, disk::is_writable)
+}
+
+/// The same, of a system of which `on_disk` and `is_writable` tell.
+fn place_of(
+    temporary: PathBuf,
+    chosen: bool,
+    on_disk: impl Fn(&Path) -> Option<bool>,
+    is_writable: impl Fn(&Path) -> bool,
+) -> PathBuf {
+    let lasting = Path::new("/var/tmp");
+    let better = on_disk(&temporary) == Some(false) && on_disk(lasting) == Some(true) && is_writable(lasting);
+    if better && !chosen { lasting.to_owned() } else { temporary }
+}
+
 /// Checks what a request names: the other machine answers, the work directory's place is there.
 ///
 /// # Errors
@@ -45,7 +66,7 @@ pub fn prepare(request: &RunRequest) -> Result<Prepared<'_>> {
         }
         None => Vec::new(),
     };
-    let place = request.work_dir.clone().unwrap_or_else(std::env::temp_dir);
+    let place = request.work_dir.clone().unwrap_or_else(default_place);
     if request.work_dir.is_some() && !place.is_dir() {
         bail!("--work-dir: {}: cannot be written: it is no directory", place.display());
     }
@@ -183,5 +204,24 @@ fn header(
         noise: noise_lost.map(NoiseVerdict::of_lost),
         noise_lost,
         remarks: Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_on_a_disk_where_nobody_chose_memory() {
+        let place = |memory: &'static str, chosen, writable| {
+            let on_disk = move |path: &Path| Some(!memory.split(' ').any(|m| Path::new(m) == path));
+            place_of(PathBuf::from("/tmp"), chosen, on_disk, move |_| writable)
+        };
+        assert_eq!(place("", false, true), Path::new("/tmp"));
+        assert_eq!(place("/tmp", false, true), Path::new("/var/tmp"));
+        for (memory, chosen, writable) in [("/tmp /var/tmp", false, true), ("/tmp", true, true), ("/tmp", false, false)]
+        {
+            assert_eq!(place(memory, chosen, writable), Path::new("/tmp"), "{memory} {chosen} {writable}");
+        }
     }
 }

@@ -100,6 +100,12 @@ pub fn has_disk(path: &Path) -> io::Result<bool> {
     Ok(!IN_MEMORY.contains(&(stat.f_type as u64 & 0xffff_ffff)))
 }
 
+/// Whether this process may create files in a directory, as far as its rights and the mount say.
+pub fn is_writable(dir: &Path) -> bool {
+    use rustix::fs::{Access, access};
+    access(dir, Access::WRITE_OK | Access::EXEC_OK).is_ok()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

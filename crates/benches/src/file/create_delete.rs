@@ -40,7 +40,7 @@
 
 use super::crowd::{made, name};
 use super::ring::{self, Maker};
-use super::{ENTRIES, OBJECT, WHERE, directory_of_object};
+use super::{BOTH_PLACES, ENTRIES, OBJECT, directory_of_object};
 use crate::scratch::Scratch;
 use crate::work::Done;
 use groma_harness::model::Params;
@@ -65,7 +65,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
                 .standard(&["10K"])
                 .full(&["1K", "4K", "100K"]),
             ENTRIES.quick(&["16"]),
-            WHERE,
+            BOTH_PLACES,
             OBJECT,
             Param::word(
                 "order",

@@ -17,7 +17,7 @@
 //! docs/methods/operating-system.md#metadata-operations.
 
 use super::crowd::{made, name};
-use super::{WHERE, directory};
+use super::{BOTH_PLACES, directory};
 use crate::work;
 use groma_harness::prelude::*;
 use groma_harness::sys::{files, io, raw};
@@ -31,7 +31,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         timing: Timing::Each,
         params: &[
             Param::size("size", "bytes in the file").takes(super::files(1)).quick(&["10K"]).full(&["0", "100K"]),
-            WHERE,
+            BOTH_PLACES,
         ],
         needs: &[Need::WorkDir],
         lineage: &["ousterhout1990:table10"],

@@ -53,13 +53,18 @@ pub(crate) const ALL: &[&Benchmark] = &[
     &copy::BENCH,
 ];
 
-/// Where the files lie. The control is measured by a full run, or when it is named.
+/// Where the files lie. The control is measured by a full run, when it is named, and where
+/// [`BOTH_PLACES`] is declared.
 const WHERE: Param = Param::word(
     "where",
     "in the work directory, or as a control on a tmpfs that is mounted for the round",
     &["work_dir", "tmpfs"],
 )
 .quick(&["work_dir"]);
+
+/// The same for what is measured both on a disk and in memory by a standard run: files that are
+/// made and removed.
+const BOTH_PLACES: Param = WHERE.standard(&["tmpfs"]);
 
 /// Whose the files are. Without a worker group it is all one, so not even a full run measures both.
 const OBJECT: Param =

@@ -91,8 +91,16 @@ pub(super) fn say_mount(book: &mut Book, mount: &Mount) {
     );
     // A partition has no queue of its own.
     let device = PathBuf::from(format!("sys/dev/block/{}", mount.device_number));
-    for queue in [device.join("queue"), device.join("../queue")] {
-        let Some(queue) = queue.to_str().filter(|queue| book.tree.exists(queue)) else { continue };
+    for whole in [device.clone(), device.join("..")] {
+        let at = |name: &str| format!("{}/{name}", whole.display());
+        let queue = at("queue");
+        if !book.tree.exists(&queue) {
+            continue;
+        }
+        // Disks of virtual machines have no model, but a driver.
+        let uevent = book.tree.text(&at("device/uevent")).unwrap_or_default();
+        let driver = uevent.lines().find_map(|line| line.strip_prefix("DRIVER=")).map(str::to_owned);
+        book.say_if("work_dir.model", book.tree.text(&at("device/model")).or(driver));
         book.copy_choice("work_dir.scheduler", &format!("{queue}/scheduler"));
         book.copy("work_dir.rotational", &format!("{queue}/rotational"));
         book.copy("work_dir.write_cache", &format!("{queue}/write_cache"));

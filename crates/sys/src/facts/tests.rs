@@ -213,7 +213,10 @@ fn mounts_are_found_by_the_longest_and_the_last() {
 fn mount_facts(point: &str, kind: &str) -> Vec<(String, String)> {
     let mounts = mounts::parse(MOUNTS);
     let mount = mounts.iter().find(|mount| mount.point == point && mount.kind == kind).expect("a recorded mount");
-    let recorded = Recorded::of(&[("sys/dev/block/8:17/queue/scheduler", "none [mq-deadline]\n")]);
+    let recorded = Recorded::of(&[
+        ("sys/dev/block/8:17/queue/scheduler", "none [mq-deadline]\n"),
+        ("sys/dev/block/8:17/device/uevent", "DRIVER=virtio_blk\nMODALIAS=virtio:d2\n"),
+    ]);
     let mut book = Book::of(&recorded.0);
     mounts::say_mount(&mut book, mount);
     book.facts
@@ -226,6 +229,7 @@ fn a_work_directory_says_what_it_lies_on() {
     assert_eq!(get(&facts, "work_dir.options"), Some("rw,noatime,errors=remount-ro"));
     assert_eq!(get(&facts, "work_dir.device"), Some("/dev/sdb1"));
     assert_eq!(get(&facts, "work_dir.scheduler"), Some("mq-deadline"));
+    assert_eq!(get(&facts, "work_dir.model"), Some("virtio_blk"));
     assert_eq!(get(&facts, "work_dir.overlay"), Some("no"));
 }
 
