@@ -85,13 +85,10 @@ mod tests {
             assert!(tried.proven("bytes that came from a disk, of those asked for") >= 0.99);
             // The read that moves the disk to the first place lies between two timed ones.
             let samples = &tried.result.series("").expect("samples").samples;
-            let middle = |mut ns: Vec<u64>| {
-                ns.sort_unstable();
-                ns[ns.len() / 2]
-            };
-            let timed = middle(samples.iter().map(|s| s.elapsed_ns).collect());
+            // The shortest of each: a busy host delays any of them.
+            let timed = samples.iter().map(|s| s.elapsed_ns).min().unwrap_or(0);
             let between = samples.windows(2).map(|s| s[1].t0_ns.saturating_sub(s[0].t0_ns + s[0].elapsed_ns));
-            let between = middle(between.collect());
+            let between = between.min().unwrap_or(0);
             assert!(between > timed / 4, "{between} ns between two reads that are timed, {timed} ns in one");
         }
     }
