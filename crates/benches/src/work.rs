@@ -5,8 +5,14 @@
 //! bytes. Counting `iters` itself would prove nothing. See
 //! docs/methods/operating-system.md#rules-for-every-metric.
 
+use groma_harness::model::FIRST;
 use groma_harness::prelude::*;
 use std::cell::Cell;
+
+/// The output of a round trip that says what an interactive program pays: the median of the first
+/// trips of a fresh pair of processes, which the harness states.
+pub(crate) const FIRST_TRIPS: Output =
+    Output::named(FIRST, "the first 32 trips of a fresh pair, before the system has adapted to them");
 
 /// Operations that have been observed.
 #[derive(Debug, Default)]

@@ -9,7 +9,9 @@ use crate::instruments::{Instruments, Real};
 use crate::iterations::LEAST_SCALING;
 use crate::labels::Rules;
 use crate::member::Member;
-use crate::model::{Fact, Info, Interference, Job, Placement, Proof, Remark, Remote, RoundOutput, RunFile, Series};
+use crate::model::{
+    FIRST, Fact, Info, Interference, Job, Placement, Proof, Remark, Remote, RoundOutput, RunFile, Series,
+};
 use crate::mutation;
 use crate::probe::Cost;
 use crate::sampler::{self, Samples};
@@ -220,6 +222,7 @@ impl<'j> Ctx<'j> {
             faults_expected: matches!(self.info.interference, Interference::Faults | Interference::Tasks),
             blocks: matches!(self.info.interference, Interference::Blocking | Interference::Tasks),
             tasks: self.info.interference == Interference::Tasks,
+            first: self.info.outputs.iter().any(|output| output.suffix == FIRST),
             rate: self.info.outputs.first().map_or(self.info.quantity, |o| self.info.quantity_of(o)).is_rate(),
             clock_cost_ns: self.job.host.clock_cost_ns,
             counter_hz: self.job.host.counter_hz,
@@ -312,13 +315,7 @@ impl<'j> Ctx<'j> {
     pub fn state_as(&mut self, series: &str, value: f64) {
         match self.output.series.iter_mut().find(|s| s.name == series) {
             Some(s) => s.values.push(value),
-            None => self.output.series.push(Series {
-                name: series.to_owned(),
-                iters: 1,
-                per_iter: 1.0,
-                values: vec![value],
-                ..Series::default()
-            }),
+            None => self.output.series.push(Series::stated(series, vec![value])),
         }
     }
 

@@ -91,6 +91,7 @@ pub(crate) fn rules() -> Rules {
         faults_expected: false,
         blocks: false,
         tasks: false,
+        first: false,
         rate: false,
         clock_cost_ns: 0.0,
         counter_hz: Some(1e9),

@@ -27,6 +27,8 @@ pub struct Rules {
     /// What is made (processes, threads) works while its maker waits: its CPU time is time that was
     /// given.
     pub tasks: bool,
+    /// The median of the first operations of the warm-up is a metric of its own.
+    pub first: bool,
     /// The main output is a rate or a bandwidth.
     pub rate: bool,
     /// The cost of reading the clock, in nanoseconds.

@@ -9,7 +9,7 @@ use crate::error::{BenchError, Outcome};
 use crate::instruments::{FREQUENCY_PROBE_OPS, Instruments, Reading};
 use crate::iterations::{Count, choose_iterations, scaling, time_once};
 use crate::labels::{Rules, label, label_host};
-use crate::model::{Label, Remark, RoundOutput, Sample, Series, Timing};
+use crate::model::{FIRST, Label, Remark, RoundOutput, Sample, Series, Timing};
 use crate::variant::Variant;
 use groma_stats::rng::Rng;
 use groma_stats::{drift, order};
@@ -127,6 +127,18 @@ pub(crate) fn stretched(iters: u64, variant: &Variant<'_>, rng: &mut Rng) -> u64
     (iters + rng.below(iters / 10 + 1)).min(variant.max_iters)
 }
 
+/// Turns of a warm-up that are the first operations of a metric of theirs.
+const FIRST_TURNS: usize = 32;
+
+/// What a warm-up saw.
+#[derive(Debug, PartialEq)]
+struct WarmUp {
+    /// The last turns were steady, or are not judged here.
+    steady: bool,
+    /// The times of the first loop's first turns, an iteration, in nanoseconds.
+    first: Vec<f64>,
+}
+
 /// Warms up with the very loop that is measured: at least `warm_ns`, until steady, at most
 /// [`WARM_CAP_NS`] (docs/methods/timing.md#warm-up).
 fn warm_up(
@@ -135,8 +147,12 @@ fn warm_up(
     iters: &[u64],
     rules: &Rules,
     total: &mut u64,
-) -> Result<bool, BenchError> {
+) -> Result<WarmUp, BenchError> {
     let start = ins.now_ns();
+    let ended = |steady: bool, mut turns: Vec<f64>| {
+        turns.truncate(FIRST_TURNS);
+        Ok(WarmUp { steady, first: turns })
+    };
     let mut recent: Vec<f64> = Vec::new();
     let cap = WARM_CAP_NS.min(rules.time_limit_ns.max(rules.warm_ns));
     loop {
@@ -156,15 +172,15 @@ fn warm_up(
         // Operations that are timed alone vary by nature; their steadiness is judged after the run
         // (drift).
         if enough && (rules.timing == Timing::Each || recent.len() >= 10 && drift::steady(&recent)) {
-            return Ok(true);
+            return ended(true, recent);
         }
         if spent >= cap {
-            return Ok(!enough || recent.len() < 10 || drift::steady(&recent));
+            return ended(!enough || recent.len() < 10 || drift::steady(&recent), recent);
         }
         // Many short intervals: a warm-up three times as long as asked for, without ever ten steady
         // ones, is enough said.
         if enough && recent.len() > 10 && spent >= 3 * rules.warm_ns {
-            return Ok(false);
+            return ended(false, recent);
         }
     }
 }
@@ -208,9 +224,11 @@ pub fn alone(
         }
         iters.push(n);
     }
-    if !warm_up(ins, variants, &iters, rules, &mut taken.iterations)? {
+    let warm = warm_up(ins, variants, &iters, rules, &mut taken.iterations)?;
+    if !warm.steady {
         taken.output.remarks.push(Remark::Unsteady);
     }
+    let first = order::median(&warm.first).filter(|_| rules.first);
 
     let one = || Sample { iters: 1, ..Sample::default() };
     let wanted = if each { rules.intervals * OPS_PER_INTERVAL } else { rules.intervals } as usize;
@@ -238,6 +256,8 @@ pub fn alone(
         // interval.
         if each || !poor || !shorter || halvings == 2 || !frozen.is_empty() {
             label_host(&host, &ins.host(), &mut taken.output.series);
+            let stated = first.map(|ns| Series::stated(FIRST, vec![(ns - rules.clock_cost_ns) * 1e-9]));
+            taken.output.series.extend(stated);
             return Ok(taken);
         }
         halvings += 1;

@@ -132,6 +132,10 @@ impl Info {
     }
 }
 
+/// The suffix of an output that is the median of the first operations of a round, before its
+/// warm-up has changed what the system does: the harness states it.
+pub const FIRST: &str = "first_trips";
+
 /// How iterations are timed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]

@@ -24,7 +24,7 @@ mod text;
 mod verdict;
 
 pub use family::{Families, Family};
-pub use info::{About, Derivation, Info, Interference, Need, Output, Profile, Scaling, Timing};
+pub use info::{About, Derivation, FIRST, Info, Interference, Need, Output, Profile, Scaling, Timing};
 pub use job::{
     Host, Job, Noise, Preflight, ROUND_ONCE, ROUND_WALL, Remote, RoundOutput, RoundResult, RunFile, WorkerKind,
 };

@@ -72,6 +72,13 @@ pub struct Series {
     pub values: Vec<f64>,
 }
 
+impl Series {
+    /// A series whose values are stated outright, in SI units.
+    pub fn stated(name: &str, values: Vec<f64>) -> Series {
+        Series { name: name.to_owned(), iters: 1, per_iter: 1.0, values, ..Series::default() }
+    }
+}
+
 /// Evidence that the operation happened as claimed.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]

@@ -8,7 +8,7 @@ use crate::request::{RunRequest, Setting};
 use crate::select::names_metric;
 use anyhow::{Context, Result, bail};
 use groma_harness::Benchmark;
-use groma_harness::model::{Info, Metric, ParamKind, Params, Placement, Point, Tier, Value, WorkerKind};
+use groma_harness::model::{Info, Interference, Metric, ParamKind, Params, Placement, Point, Tier, Value, WorkerKind};
 use groma_harness::sys::topology::{Relation, Topology};
 
 /// One point of the plan.
@@ -22,6 +22,8 @@ pub struct Planned {
     /// Whether it runs as a worker group: with several members, and with one as the baseline of a
     /// scaling run.
     pub group: bool,
+    /// Whether its sides wake each other on different CPUs.
+    pub wakes: bool,
     /// Whether it needs a directory to write in.
     pub work_dir: bool,
     /// Why it cannot be measured here.
@@ -336,6 +338,8 @@ fn planned(
             detail: output.detail,
         }
     });
+    let wakes = info.interference == Interference::Blocking
+        && cpus.as_ref().is_ok_and(|cpus| cpus.len() > 1 && cpus.iter().any(|cpu| *cpu != cpus[0]));
     Planned {
         group,
         work_dir: info.needs.iter().any(|need| need.is_work_dir(&params)),
@@ -352,6 +356,7 @@ fn planned(
             target_half_width: info.target_half_width,
             metrics: metrics.collect(),
         },
+        wakes: wakes && workers == 1,
         cpus: cpus.unwrap_or_default(),
         unsupported,
     }

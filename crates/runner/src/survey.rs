@@ -131,6 +131,8 @@ struct Going<'p> {
     /// The effort of the current round.
     effort: Effort,
     round: u32,
+    /// The warm-up of points whose sides wake each other on different CPUs.
+    settling: Duration,
     /// When the budget ends.
     until: Instant,
     /// The smallest share of the full sampling time that a round had.
@@ -138,6 +140,17 @@ struct Going<'p> {
     /// Points that did not get the rounds allocated to them.
     short: u32,
     outcome: RunOutcome,
+}
+
+/// The shortest warm-up of points whose sides wake each other on different CPUs: idle governors, halt
+/// polling and the scheduler adapt over tenths of a second (docs/methods/timing.md#warm-up). Where
+/// there are many such points, what a part of the budget has for each round of each.
+fn settling(survey: &Survey, plan: &[Planned]) -> Duration {
+    const FULL: Duration = Duration::from_millis(200);
+    const PART_OF_BUDGET: f64 = 0.2;
+    let points = plan.iter().filter(|planned| planned.wakes && planned.unsupported.is_none()).count();
+    let rounds = survey.effort.rounds.max(1) as usize * points.max(1);
+    FULL.min(survey.budget.mul_f64(PART_OF_BUDGET / rounds as f64))
 }
 
 impl<'p> Going<'p> {
@@ -155,11 +168,18 @@ impl<'p> Going<'p> {
             points: plan.iter().map(fresh).collect(),
             effort: survey.effort,
             round: 0,
+            settling: settling(survey, plan),
             until: survey.started + survey.budget.saturating_sub(CLOSING.min(survey.budget / 10)),
             least_sampling: 1.0,
             short: 0,
             outcome: RunOutcome::default(),
         }
+    }
+
+    /// The effort for this point: those that wake other CPUs warm up longer.
+    fn warmed(&self, i: usize) -> Effort {
+        let settling = if self.plan[i].wakes { self.settling } else { Duration::ZERO };
+        Effort { warm_up: self.effort.warm_up.max(settling), ..self.effort }
     }
 
     /// The points that may still be measured.
@@ -293,7 +313,7 @@ impl Survey {
         }
         let of = going.points[i].target.max(round + 1);
         observer.next(&format!("round {}/{of}  {}", round + 1, planned.point.name()));
-        let job = match self.job(planned, &going.points[i], round, (&going.effort, going.plan.len()), rng) {
+        let job = match self.job(planned, &going.points[i], round, (&going.warmed(i), going.plan.len()), rng) {
             Ok(job) => job,
             Err(e) => {
                 going.points[i].close(i, round, State::Failed, format!("{e:#}"), keep)?;
@@ -410,6 +430,7 @@ mod tests {
             cpus: vec![3, 3],
             group: workers > 1,
             unsupported: None,
+            wakes: false,
             work_dir: false,
         }
     }

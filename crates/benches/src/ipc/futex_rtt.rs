@@ -19,6 +19,7 @@
 
 use super::trip::{self, End};
 use super::{NEAR, ONE_PROCESS_EACH};
+use crate::work::FIRST_TRIPS;
 use groma_harness::prelude::*;
 use groma_harness::sys::fork::PeerWatch;
 use groma_harness::sys::shared::{self, Shared};
@@ -31,6 +32,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         about: about!("futex_rtt.rs"),
         iteration: "one round trip: a wake and a wait on each side",
         timing: Timing::Each,
+        outputs: &[Output::MAIN, FIRST_TRIPS],
         scaling: ONE_PROCESS_EACH,
         placements: NEAR,
         interference: Interference::Blocking,

@@ -23,6 +23,7 @@
 
 use super::ends::{Stream, message};
 use super::{ONE_PROCESS_EACH, sizes, trip};
+use crate::work::FIRST_TRIPS;
 use groma_harness::prelude::*;
 use groma_harness::sys::io::pipe;
 
@@ -32,6 +33,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         about: about!("pipe_rtt.rs"),
         iteration: "one round trip: a write and a read on each side",
         timing: Timing::Each,
+        outputs: &[Output::MAIN, FIRST_TRIPS],
         params: &[sizes(&["1", "64", "1K", "16K", "64K"])],
         scaling: ONE_PROCESS_EACH,
         placements: &Placement::TWO_SIDED,

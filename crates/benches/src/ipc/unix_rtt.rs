@@ -26,6 +26,7 @@
 
 use super::ends::{Socket, message};
 use super::{NEAR, ONE_PROCESS_EACH, beyond, sizes, trip};
+use crate::work::FIRST_TRIPS;
 use groma_harness::prelude::*;
 use groma_harness::sys::unix::{self, Kind};
 use std::os::fd::AsFd;
@@ -36,6 +37,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         about: about!("unix_rtt.rs"),
         iteration: "one round trip: a write and a read on each side",
         timing: Timing::Each,
+        outputs: &[Output::MAIN, FIRST_TRIPS],
         params: &[
             sizes(&["1", "64", "1K", "16K", "64K"]),
             Param::word("kind", "what the sockets carry", &["stream", "dgram", "seqpacket"]).quick(&["stream"]),

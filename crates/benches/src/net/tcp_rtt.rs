@@ -28,6 +28,7 @@ use crate::echo::echo;
 use crate::peer::{Family, Peer, Service, Session, Transport, hear, say};
 use crate::proofs;
 use crate::work;
+use crate::work::FIRST_TRIPS;
 use groma_harness::prelude::*;
 use groma_harness::sys::counters::Usage;
 use groma_harness::sys::io::{read_full, write_full};
@@ -42,6 +43,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         about: about!("tcp_rtt.rs"),
         iteration: "one round trip: a write and a read on each side",
         timing: Timing::Each,
+        outputs: &[Output::MAIN, FIRST_TRIPS],
         params: &[
             Param::size("size", "bytes in the message").quick(&["1"]).full(&["64", "1K", "16K", "64K"]),
             Param::word("nodelay", "TCP_NODELAY; off is Nagle's algorithm", &["on", "off"]).quick(&["on"]),

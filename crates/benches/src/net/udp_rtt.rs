@@ -33,6 +33,7 @@ use super::{FAMILY, PLACEMENTS, within};
 use crate::peer::{Family, Limits, Peer, Service, Session, Transport};
 use crate::proofs;
 use crate::work::Done;
+use crate::work::FIRST_TRIPS;
 use groma_harness::prelude::*;
 use groma_harness::sys::counters::Usage;
 use groma_harness::sys::ticks::Ticks;
@@ -46,6 +47,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         about: about!("udp_rtt.rs"),
         iteration: "one round trip: a send and a receive on each side",
         timing: Timing::Each,
+        outputs: &[Output::MAIN, FIRST_TRIPS],
         params: &[
             Param::size("size", "bytes in the datagram, 4 to 65507").quick(&["4"]).full(&["64", "1K", "16K", "60K"]),
             FAMILY,

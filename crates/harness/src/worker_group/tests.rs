@@ -360,6 +360,7 @@ fn labels_of_a_member_reach_the_coordinator() {
         faults_expected: false,
         blocks: false,
         tasks: false,
+        first: false,
         rate: false,
         clock_cost_ns: 0.0,
         counter_hz: None,

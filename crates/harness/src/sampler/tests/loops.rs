@@ -56,6 +56,33 @@ fn groups_of_loops_of_different_length_keep_them_apart() {
 }
 
 #[test]
+fn the_first_operations_are_stated_where_they_are_a_metric() {
+    let of = |first: bool| {
+        let fake = Fake::new();
+        let mut turns = 0;
+        let rules = Rules { timing: Timing::Each, clock_cost_ns: 20.0, first, ..rules() };
+        let mut body = Variant::new("", |_| {
+            turns += 1;
+            // The first 32 before the system has adapted; the longest of them is no median.
+            fake.run(if turns == 5 {
+                400_000
+            } else if turns <= 32 {
+                9_000
+            } else {
+                5_000
+            });
+            Ok(())
+        });
+        alone(&fake, &rules, std::slice::from_mut(&mut body), &[], &mut Rng::new(1)).expect("it works").output
+    };
+    let stated = of(true);
+    let values = &stated.series.iter().find(|s| s.name == FIRST).expect("it is stated").values;
+    assert!((values[0] - 8_980e-9).abs() < 1e-12 && values.len() == 1, "{values:?}");
+    assert!(stated.series[0].samples.iter().all(|s| s.elapsed_ns < 6_000), "none of them is a sample");
+    assert_eq!(of(false).series.len(), 1);
+}
+
+#[test]
 fn a_disturbed_operation_spoils_its_group_and_no_other() {
     // The 26th operation is in the fourth group of the samples, or so: the warm-up has some as
     // well.
@@ -291,7 +318,7 @@ fn warmed(rules: &Rules, ns: impl Fn(u64) -> u64) -> (Result<bool, BenchError>, 
         fake.run(ns(turns));
         Ok(())
     };
-    let steady = warm_up(&fake, &mut [Variant::new("", body)], &[10], rules, &mut 0);
+    let steady = warm_up(&fake, &mut [Variant::new("", body)], &[10], rules, &mut 0).map(|warm| warm.steady);
     (steady, turns, fake.now.get() - began)
 }
 
