@@ -2,6 +2,7 @@
 
 use groma_model::{Param, ParamKind, Placement, Tier, Value, parse_size, size_text};
 use groma_sys::topology::{format_cpus, parse_cpus};
+use std::cell::RefCell;
 use std::sync::OnceLock;
 
 /// Sizes, parameters, placements and CPU lists: `model/param.rs`, `model/placement.rs`,
@@ -86,10 +87,18 @@ fn plain_size(text: &str) -> Option<u64> {
 
 /// A command line, `groma/flags.rs`: one argument a line.
 pub fn arguments(data: &[u8]) {
-    use clap::Parser as _;
+    use clap::{CommandFactory as _, FromArgMatches as _};
+    thread_local! {
+        // Once, because to build it takes longer than to parse with it.
+        static COMMAND: RefCell<clap::Command> = RefCell::new(crate::flags::Cli::command());
+    }
     let Ok(text) = std::str::from_utf8(data) else { return };
     let words = ["groma"].into_iter().chain(text.split('\n')).take(40);
-    match crate::flags::Cli::try_parse_from(words) {
+    let parsed = COMMAND.with_borrow_mut(|command| {
+        let mut found = command.try_get_matches_from_mut(words)?;
+        crate::flags::Cli::from_arg_matches_mut(&mut found).map_err(|error| error.format(command))
+    });
+    match parsed {
         Ok(cli) => check_arguments(&cli.command),
         Err(error) => {
             let said = error.to_string();

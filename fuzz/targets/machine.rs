@@ -8,10 +8,10 @@ use std::path::Path;
 
 /// The facts of a machine with arbitrary `/proc` and `/sys`, `sys/facts`: see [`Scratch::plant`].
 pub fn facts(data: &[u8]) {
-    let tree = Scratch::new();
+    let mut tree = Scratch::new();
     tree.plant(data, &FACT_FILES);
-    let facts = facts_below(&tree.0, &[0, 1]);
-    let (of_dir, counters, _) = readings_below(&tree.0, Path::new("/"));
+    let facts = facts_below(&tree.dir, &[0, 1]);
+    let (of_dir, counters, _) = readings_below(&tree.dir, Path::new("/"));
     let mut keys = BTreeSet::new();
     for (key, value) in facts.iter().chain(&of_dir) {
         assert!(!key.is_empty() && key.bytes().all(|b| b.is_ascii_graphic()), "the key {key:?}");
@@ -99,9 +99,9 @@ pub fn topology(data: &[u8]) {
     let (allowed, files) = data.split_at(data.len().min(2));
     let bits = allowed.iter().fold(0_u32, |bits, byte| (bits << 8) | u32::from(*byte));
     let allowed: Vec<u32> = (0..16).filter(|cpu| bits & (1 << cpu) != 0).collect();
-    let tree = Scratch::new();
+    let mut tree = Scratch::new();
     tree.plant(files, &TOPOLOGY_FILES);
-    let topology = Topology::from_tree(&tree.0, &allowed);
+    let topology = Topology::from_tree(&tree.dir, &allowed);
 
     assert_eq!(topology.cpus().iter().map(|cpu| cpu.id).collect::<Vec<_>>(), allowed);
     for cpu in topology.cpus() {

@@ -81,7 +81,7 @@ pub fn store(data: &[u8]) {
         file.truncate(place);
     }
     let scratch = Scratch::new();
-    let path = scratch.0.join("s.db");
+    let path = scratch.dir.join("s.db");
     std::fs::write(&path, &file).expect("a file");
     let Ok(store) = Store::open(&path) else { return };
     let mut ids: BTreeSet<String> = store.runs().into_iter().flatten().map(|row| row.run).collect();
@@ -116,7 +116,7 @@ fn sound_store() -> &'static [u8] {
     static FILE: OnceLock<Vec<u8>> = OnceLock::new();
     FILE.get_or_init(|| {
         let scratch = Scratch::new();
-        let path = scratch.0.join("s.db");
+        let path = scratch.dir.join("s.db");
         let store = Store::open(&path).expect("a store");
         for run in ["07", "08"] {
             let mut writer = store.writer("nobody").expect("it can be written");
