@@ -6,5 +6,5 @@ mod dd;
 #[path = "../../crates/groma/src/flags.rs"]
 mod flags;
 use groma_runner::select;
-#[path = "../targets.rs"]
+#[path = "../targets/mod.rs"]
 pub mod targets;

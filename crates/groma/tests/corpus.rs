@@ -10,7 +10,7 @@ mod dd;
 mod flags;
 use groma_runner::select;
 #[expect(unreachable_pub, reason = "public for the fuzz crate")]
-#[path = "../../../fuzz/targets.rs"]
+#[path = "../../../fuzz/targets/mod.rs"]
 mod targets;
 
 use std::path::{Path, PathBuf};

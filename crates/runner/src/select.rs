@@ -35,24 +35,31 @@ pub fn select(
     if texts.is_empty() {
         return Ok(all.iter().copied().filter(|b| b.info.tier <= tier).collect());
     }
-    for text in texts {
-        if !all.iter().any(|b| fits(text, b)) {
-            return Err(UnknownBenchmark { text: text.clone(), suggestion: suggestion(all, text) });
+    // Not for each benchmark anew: a text may be long.
+    let texts: Vec<(&str, bool)> = texts.iter().map(|text| (text.as_str(), is_pattern(text))).collect();
+    for &(text, pattern) in &texts {
+        if !all.iter().any(|b| fits(text, pattern, b)) {
+            return Err(UnknownBenchmark { text: text.to_owned(), suggestion: suggestion(all, text) });
         }
     }
-    Ok(all.iter().copied().filter(|b| texts.iter().any(|t| fits(t, b))).collect())
+    Ok(all.iter().copied().filter(|b| texts.iter().any(|&(text, pattern)| fits(text, pattern, b))).collect())
+}
+
+fn is_pattern(text: &str) -> bool {
+    text.contains(['*', '?'])
 }
 
 /// Whether a text names a benchmark: its id, one of its metrics, its family, or a pattern.
-fn fits(text: &str, bench: &Benchmark) -> bool {
+fn fits(text: &str, pattern: bool, bench: &Benchmark) -> bool {
     let info = &bench.info;
     if text == info.id || (text == info.family() && info.tier != Tier::Named) {
         return true;
     }
-    if text.contains(['*', '?']) {
+    if pattern {
         return info.tier != Tier::Named && glob(text.as_bytes(), info.id.as_bytes());
     }
-    info.outputs.iter().any(|o| !o.suffix.is_empty() && text == format!("{}.{}", info.id, o.suffix))
+    let suffix = text.strip_prefix(info.id).and_then(|rest| rest.strip_prefix('.')).unwrap_or_default();
+    !suffix.is_empty() && info.outputs.iter().any(|o| o.suffix == suffix)
 }
 
 /// Whether a text names a metric or benchmark of this id: for views of records, and for
@@ -60,7 +67,7 @@ fn fits(text: &str, bench: &Benchmark) -> bool {
 pub fn names_metric(text: &str, id: &str) -> bool {
     text == id
         || id.strip_prefix(text).is_some_and(|rest| rest.starts_with('.'))
-        || (text.contains(['*', '?']) && glob(text.as_bytes(), id.as_bytes()))
+        || (is_pattern(text) && glob(text.as_bytes(), id.as_bytes()))
 }
 
 /// `*` fits any run of characters, `?` any one; everything else itself.
@@ -89,26 +96,58 @@ fn glob(pattern: &[u8], text: &[u8]) -> bool {
     pattern[p..].iter().all(|c| *c == b'*')
 }
 
+/// Below this Jaro-Winkler similarity a suggestion confuses more than it helps.
+const CLOSE: f64 = 0.8;
+
 fn suggestion(all: &[&'static Benchmark], text: &str) -> Option<&'static str> {
-    /// Below this Jaro-Winkler similarity a suggestion confuses more than it helps.
-    const CLOSE: f64 = 0.8;
-    let families = all.iter().map(|b| b.info.family());
-    all.iter()
-        .map(|b| b.info.id)
-        .chain(families)
-        .map(|id| {
-            // "pipe" should find "ipc.pipe_rtt": compare with the last part as well.
-            let name = id.split('.').next_back().unwrap_or(id);
-            (strsim::jaro_winkler(text, id).max(strsim::jaro_winkler(text, name)), id)
-        })
+    let mut families: Vec<&str> = all.iter().map(|b| b.info.family()).collect();
+    families.dedup();
+    let length = text.chars().count();
+    let similarity = |id: &str| match most_similar(text, length, id) {
+        most if most < CLOSE => 0.0,
+        _ => strsim::jaro_winkler(text, id),
+    };
+    let ids = all.iter().map(|b| {
+        // "pipe" should find "ipc.pipe_rtt": compare with the last part as well.
+        let name = b.info.id.split('.').next_back().unwrap_or(b.info.id);
+        (similarity(b.info.id).max(similarity(name)), b.info.id)
+    });
+    ids.chain(families.into_iter().map(|family| (similarity(family), family)))
         .filter(|(similarity, _)| *similarity >= CLOSE)
         .max_by(|a, b| a.0.total_cmp(&b.0))
         .map(|(_, id)| id)
 }
 
+/// The most that the Jaro-Winkler similarity can be, from the lengths and the first four letters
+/// alone: all of the shorter text occurs in the longer one, in order. The similarity itself takes
+/// time in proportion to the product of the lengths, for each of the benchmarks.
+fn most_similar(text: &str, length: usize, id: &str) -> f64 {
+    let (shorter, longer) = (length.min(id.len()), length.max(id.len()));
+    let jaro = (shorter as f64 / longer.max(1) as f64 + 1.0 + 1.0) / 3.0;
+    let prefix = text.chars().zip(id.chars()).take(4).take_while(|(a, b)| a == b).count();
+    jaro + 0.1 * prefix as f64 * (1.0 - jaro)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A text that is left out for its length alone is never close.
+    #[test]
+    fn the_bound_of_the_similarity_holds() {
+        let words = ["", "m", "mem", "latency", "mem.latency", "ipc.pipe_rtt", "pipe_rtt", "lat", "μμ", "me", "memory"];
+        let long: Vec<String> = (1..40).map(|n| "mem.latency".repeat(n)).collect();
+        for text in words.into_iter().chain(long.iter().map(String::as_str)) {
+            for id in words.into_iter().filter(|id| id.is_ascii() && !id.is_empty()) {
+                let (most, is) = (most_similar(text, text.chars().count(), id), strsim::jaro_winkler(text, id));
+                assert!(is <= most, "{text} and {id}: {is}, at most {most}");
+                assert!(
+                    !id.starts_with(text) || text.len() * 2 < id.len() || is == most,
+                    "{text} begins {id}: {is}, not {most}"
+                );
+            }
+        }
+    }
 
     #[test]
     fn a_name_stands_for_what_is_below_it() {

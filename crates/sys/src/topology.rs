@@ -415,7 +415,7 @@ fn cpu_list(tree: &Tree, path: &str) -> Option<Vec<u32>> {
 fn read_tree(tree: &Tree, allowed: &[u32]) -> Topology {
     let allowed = sorted(allowed.to_vec());
     let online = cpu_list(tree, &format!("{CPUS}/online"));
-    let nodes = read_nodes(tree);
+    let nodes = read_nodes(tree, &allowed);
     let classes = read_classes(tree, &allowed);
     let mut caches = Caches::default();
     let mut cpus: Vec<Cpu> = Vec::with_capacity(allowed.len());
@@ -480,30 +480,29 @@ fn read_tree(tree: &Tree, allowed: &[u32]) -> Topology {
     Topology { cpus, caches: caches.list, memory_nodes, notes }
 }
 
-/// The NUMA node of each CPU.
-fn read_nodes(tree: &Tree) -> HashMap<u32, u32> {
+/// The NUMA node of each allowed CPU.
+fn read_nodes(tree: &Tree, allowed: &[u32]) -> HashMap<u32, u32> {
     let mut node_of = HashMap::new();
     for name in tree.names(NODES) {
         let Some(node) = name.strip_prefix("node").and_then(|digits| digits.parse::<u32>().ok()) else { continue };
-        for cpu in cpu_list(tree, &format!("{NODES}/{name}/cpulist")).unwrap_or_default() {
-            node_of.insert(cpu, node);
-        }
+        let cpus = cpu_list(tree, &format!("{NODES}/{name}/cpulist")).unwrap_or_default();
+        node_of.extend(allowed.iter().filter(|cpu| cpus.binary_search(cpu).is_ok()).map(|&cpu| (cpu, node)));
     }
     node_of
 }
 
-/// The kind of core of each CPU on a hybrid machine: from the PMU devices of x86, else from
+/// The kind of core of each allowed CPU on a hybrid machine: from the PMU devices of x86, else from
 /// `cpu_capacity`.
 fn read_classes(tree: &Tree, allowed: &[u32]) -> HashMap<u32, u32> {
-    let mut class_of = HashMap::new();
+    let (mut class_of, mut named) = (HashMap::new(), false);
     for (class, device) in (0..).zip(["cpu_core", "cpu_atom", "cpu_lowpower"]) {
-        for cpu in cpu_list(tree, &format!("sys/devices/{device}/cpus")).unwrap_or_default() {
-            class_of.insert(cpu, class);
-        }
+        let Some(cpus) = cpu_list(tree, &format!("sys/devices/{device}/cpus")) else { continue };
+        named = true;
+        class_of.extend(allowed.iter().filter(|cpu| cpus.binary_search(cpu).is_ok()).map(|&cpu| (cpu, class)));
     }
     let capacity = |cpu: u32| tree.number::<u64>(&format!("{CPUS}/cpu{cpu}/cpu_capacity"));
     // The file is there for all CPUs or for none.
-    if !class_of.is_empty() || allowed.first().is_none_or(|&cpu| capacity(cpu).is_none()) {
+    if named || allowed.first().is_none_or(|&cpu| capacity(cpu).is_none()) {
         return class_of;
     }
     let mut by_capacity: BTreeMap<u64, Vec<u32>> = BTreeMap::new();
