@@ -2,7 +2,7 @@
 //! what is reported.
 
 mod common;
-use common::{Place, children, exists, metric, send, until, with_arguments};
+use common::{Place, children, exists, metric, send, until, with_arguments, worker_of};
 use serde_json::Value;
 use std::io::{Read, Write};
 use std::process::Stdio;
@@ -71,7 +71,7 @@ fn an_interrupted_preflight_ends_at_once_and_clears_its_progress_line() {
         shown.extend_from_slice(&block[..n]);
     }
     let groma = until("the program", || children(terminal.id() as i32).first().copied());
-    let worker = until("the preflight", || children(groma).first().copied());
+    let worker = until("the preflight", || worker_of(groma));
     // Stopped, it does not end by itself before its deadline of more than 20 s: whatever ends it is the signal.
     send(worker, SIGSTOP);
     keyboard.write_all(b"\x03").expect("Ctrl-C is typed");

@@ -2,8 +2,7 @@
 //! counts that follow from the machine.
 //!
 //! A fixed size is memory on one machine and a cache on the next: last-level caches have 1 MiB to
-//! 500 MB. A parameter that takes `auto`
-//! (`Param::or_auto`) gets a size of which the caches hold
+//! 500 MB. A parameter that takes `auto` (`Param::or_auto`) gets a size of which the caches hold
 //! little. See docs/methods/memory.md#beyond-the-caches. Not here: where each cache ends, which is
 //! what `mem.latency` measures.
 

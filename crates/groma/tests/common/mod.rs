@@ -119,7 +119,7 @@ impl Running {
 
     /// Waits until it has a child process, and returns the child's id.
     pub(crate) fn worker(&self) -> i32 {
-        until("a worker", || children(self.pid()).first().copied())
+        until("a worker", || worker_of(self.pid()))
     }
 
     pub(crate) fn signal(&self, signal: i32) {
@@ -141,6 +141,16 @@ pub(crate) fn send(pid: i32, signal: i32) {
 pub(crate) fn children(pid: i32) -> Vec<i32> {
     let text = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
     text.split_ascii_whitespace().filter_map(|p| p.parse().ok()).collect()
+}
+
+/// The worker of a process. A child that has not executed the worker yet is none: until then its
+/// parent sleeps (vfork), and whoever stopped the one would stop both.
+pub(crate) fn worker_of(pid: i32) -> Option<i32> {
+    let is_worker = |child: &i32| {
+        std::fs::read(format!("/proc/{child}/cmdline"))
+            .is_ok_and(|line| line.split(|b| *b == 0).any(|arg| arg == b"__worker"))
+    };
+    children(pid).into_iter().find(is_worker)
 }
 
 pub(crate) fn exists(pid: i32) -> bool {
