@@ -35,7 +35,8 @@ fn lines_byte_for_byte() {
             r#""budget_s":60.0,"environment":[{"key":"host.name","value":"bench-1"},"#,
             r#"{"key":"kernel.release","value":"6.18.5"}],"host":{"clock_step_ns":0.3333333333333333,"#,
             r#""clock_cost_ns":23.7,"quantum_ns":4000000.0,"quantum_assumed":true,"interval_ns":100000.0,"#,
-            r#""proportionality":0.30000000000000004,"counter_hz":null},"noise":"fine","noise_lost":5e-324,"notes":["cycle counter not used: it stops"]}"#,
+            r#""proportionality":0.30000000000000004,"counter_hz":null,"beyond_caches":134217728},"#,
+            r#""noise":"fine","noise_lost":5e-324,"notes":["cycle counter not used: it stops"]}"#,
         )
     );
     assert_eq!(
