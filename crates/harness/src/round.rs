@@ -30,7 +30,7 @@ pub(crate) fn perform_unchecked(bench: &Benchmark, job: &Job) -> Result<Samples,
     }
     let cpu = match (job.cpus.first(), &job.placement) {
         (Some(&cpu), _) => Some(cpu),
-        // Alone and pinned: where the scheduler has just put us, which is where it found room.
+        // A job that leaves the CPU open (a test's): where the scheduler has just put us.
         (None, Placement::Pinned | Placement::Remote) => Some(counters::current_cpu()),
         (None, _) => None,
     };

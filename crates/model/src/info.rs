@@ -41,6 +41,9 @@ pub struct Info {
     /// The smallest run that also measures a worker group with one member pinned to each allowed
     /// CPU. Every run measures a single worker; `-P` asks for other sizes.
     pub group_tier: Tier,
+    /// The smallest run that, on a hybrid machine, measures a task that runs on one CPU on a core
+    /// of every other class as well.
+    pub class_tier: Tier,
     /// The placements that make sense. Those that a machine does not offer are reported as
     /// `unsupported`.
     pub placements: &'static [Placement],
@@ -74,6 +77,7 @@ impl Info {
             tier: Tier::Quick,
             combination_tier: |_| Tier::Quick,
             group_tier: Tier::Named,
+            class_tier: Tier::Named,
             placements: &[Placement::Pinned],
             needs: &[],
             lineage: &[],
