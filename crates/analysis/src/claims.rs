@@ -11,7 +11,7 @@ use groma_model::{Machine, Record, State};
 
 use crate::curve::Rank;
 use crate::matrix::Matrix;
-use crate::point::measured;
+use crate::point::{measured, of_first_class};
 use caches::{caches, memory, snaps};
 
 mod caches;
@@ -22,10 +22,11 @@ pub use caches::{Hierarchy, hierarchies, reaches_memory};
 pub struct Seen<'a>(pub &'a [Record]);
 
 impl<'a> Seen<'a> {
-    /// The records of a metric, without those of worker groups that were asked for.
+    /// The records of a metric, without those of worker groups that were asked for and of other
+    /// classes of core.
     pub fn all(&self, id: &str) -> impl Iterator<Item = &'a Record> + use<'a> {
         let id = id.to_owned();
-        self.0.iter().filter(move |r| r.id == id && r.workers == 1)
+        of_first_class(self.0.iter()).filter(move |r| r.id == id && r.workers == 1)
     }
 
     /// The first record of a metric that passes, one with a value before one without.

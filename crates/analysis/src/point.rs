@@ -26,6 +26,19 @@ pub fn is_unplaced(record: &Record) -> bool {
     [Placement::Pinned, Placement::Free].contains(&record.placement)
 }
 
+/// The records without those of other classes of core than the first that one of them names: what
+/// is said of a hybrid machine in one number is said of the cores that a single task runs on.
+pub fn of_first_class<'a>(records: impl Iterator<Item = &'a Record> + Clone) -> impl Iterator<Item = &'a Record> {
+    fn class(record: &Record) -> Option<&str> {
+        match &record.placement {
+            Placement::On(one) => one.class.as_deref(),
+            _ => None,
+        }
+    }
+    let first = records.clone().find_map(class);
+    records.filter(move |record| class(record).is_none_or(|class| Some(class) == first))
+}
+
 /// Everything but the id and these numbers that tells a record from others of its metric.
 type Rest<'a> = (Vec<(&'a str, &'a Value)>, Option<&'a Placement>, Option<(u32, WorkerKind)>);
 

@@ -79,6 +79,10 @@ pub(crate) enum Command {
         /// Skip measuring the noise, which takes a second
         #[arg(long)]
         no_gauge: bool,
+        /// Write what the kernel says of the CPUs into this file instead, for groma run --dry-run
+        /// --machine on any computer
+        #[arg(long, value_name = "FILE", conflicts_with_all = ["json", "no_gauge"])]
+        record: Option<PathBuf>,
     },
     /// Show the results of a run
     #[command(after_help = SHOW_EXAMPLES)]
@@ -129,7 +133,8 @@ const RUN_EXAMPLES: &str = "Examples:
   groma run ipc.pipe_rtt --placement 0,3           between two CPUs
   groma run timer.sleep --param length=250us --round-length 2s --rounds 9
   groma run syscall -P 1,2,4                       as one, two and four processes at once
-  groma run disk --work-dir /mnt/data --dry-run    what would be measured";
+  groma run disk --work-dir /mnt/data --dry-run    what would be measured
+  groma run --dry-run --machine other.txt          what would be measured on another machine";
 
 #[derive(Debug, Args)]
 pub(crate) struct RunArgs {
@@ -156,7 +161,8 @@ pub(crate) struct RunArgs {
 
     /// Where to run: same-cpu, smt, same-llc, cross-llc, cross-node, free or two CPUs such as 0,2 for
     /// benchmarks with a peer; free, compact, spread or a list of CPUs for worker groups and single
-    /// tasks
+    /// tasks; core=efficiency, node=1 or core=efficiency,node=1 for a class of core, a NUMA node, or
+    /// both
     #[arg(long, value_name = "WHERE")]
     pub(crate) placement: Option<Placement>,
 
@@ -229,9 +235,14 @@ pub(crate) struct RunArgs {
     #[command(flatten)]
     pub(crate) store: StoreArgs,
 
-    /// Print what would be measured, and stop
+    /// Print what would be measured and on which CPUs, and stop
     #[arg(long)]
     pub(crate) dry_run: bool,
+
+    /// With --dry-run: what would be measured on the machine of this file, which groma machine
+    /// --record writes
+    #[arg(long, value_name = "FILE")]
+    pub(crate) machine: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]

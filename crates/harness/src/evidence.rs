@@ -150,6 +150,8 @@ fn contradictions(job: &Job) -> usize {
     match (&job.placement, demanded(&job.placement)) {
         (Placement::List(cpus), _) => usize::from(*cpus != job.cpus),
         (Placement::Free, _) => job.cpus.len(),
+        // The CPU that the run chose, which the worker cannot.
+        (Placement::On(_), _) => usize::from(job.cpus.is_empty()),
         (_, Some((n, _))) if job.cpus.len() != n => job.cpus.len().abs_diff(n),
         (_, Some((2, differ))) => usize::from((job.cpus[0] != job.cpus[1]) != differ),
         _ => 0,
@@ -160,7 +162,7 @@ fn contradictions(job: &Job) -> usize {
 /// the member `i` of a worker group on its `i`-th, round and round. Alone, this side must also be
 /// unable to leave: a worker that happens to stay where it should be is not pinned.
 pub(crate) fn of_place(job: &Job, output: &mut RoundOutput, peers: Option<&Peers>) {
-    if demanded(&job.placement).is_some() || matches!(job.placement, Placement::List(_)) {
+    if demanded(&job.placement).is_some() || matches!(job.placement, Placement::List(_) | Placement::On(_)) {
         prove(output, NAMED, "0", contradictions(job) as f64, 0.0..=0.0);
     }
     let alone = !job.group;

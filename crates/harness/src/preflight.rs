@@ -72,13 +72,14 @@ pub fn spin(clock: &impl Clock, span_ns: u64) -> Spin {
     }
 }
 
-/// Spins on every allowed CPU at once; what each saw, by CPU.
+/// Spins on every allowed CPU at once; what each saw, with the CPU.
 ///
 /// A CPU that went offline meanwhile, or a thread that a limit forbids, is no reason to give up the
 /// others.
-fn gauge(cpus: &[u32], span_ns: u64) -> Vec<Spin> {
-    let one =
-        |&cpu: &u32| thread::spawn(64 << 10, move || affinity::pin(cpu).ok().map(|()| spin(&Monotonic, span_ns))).ok();
+fn gauge(cpus: &[u32], span_ns: u64) -> Vec<(u32, Spin)> {
+    let one = |&cpu: &u32| {
+        thread::spawn(64 << 10, move || affinity::pin(cpu).ok().map(|()| (cpu, spin(&Monotonic, span_ns)))).ok()
+    };
     let threads: Vec<_> = cpus.iter().take(GAUGED_CPUS).filter_map(one).collect();
     threads.into_iter().filter_map(|t| t.join().ok().flatten()).collect()
 }
@@ -190,18 +191,29 @@ fn agreed(rates: &[f64]) -> Result<f64, String> {
 }
 
 /// What spinning on all CPUs at once says of the noise; `None` where no CPU could be watched.
-fn noise(spins: &[Spin]) -> Option<Noise> {
-    let lost: Vec<f64> = spins.iter().map(|s| s.lost_ns as f64 / s.wall_ns.max(1) as f64).collect();
+fn noise(spins: &[(u32, Spin)]) -> Option<Noise> {
+    let lost: Vec<f64> = spins.iter().map(|(_, spin)| lost(spin)).collect();
     Some(Noise {
         lost: lost.iter().sum::<f64>() / lost.len() as f64,
         worst_cpu_lost: lost.iter().copied().reduce(f64::max)?,
-        longest_gap_ns: spins.iter().map(|s| s.longest_ns).max()?,
+        longest_gap_ns: spins.iter().map(|(_, spin)| spin.longest_ns).max()?,
     })
 }
 
-/// Runs the preflight within about the time limit of the round.
-pub(crate) fn run(ctx: &mut Ctx) -> Result<(), BenchError> {
+/// The share of the time that a spin lost.
+fn lost(spin: &Spin) -> f64 {
+    spin.lost_ns as f64 / spin.wall_ns.max(1) as f64
+}
+
+/// Runs the preflight within about the time limit of the round, on these CPUs as far as one is
+/// enough; on any where the list is empty.
+pub(crate) fn run(ctx: &mut Ctx, among: &[u32]) -> Result<(), BenchError> {
     let budget = ctx.time_limit_ns();
+    let cpus = affinity::allowed()?;
+    // The clock's cost and the check of the interval are those of the cores that measure.
+    if !among.is_empty() {
+        affinity::restrict(among)?;
+    }
     let clock = Monotonic::choose();
     let properties =
         clock_properties::poll(&Monotonic).ok_or_else(|| BenchError::Failed(format!("{clock} stands still")))?;
@@ -210,7 +222,6 @@ pub(crate) fn run(ctx: &mut Ctx) -> Result<(), BenchError> {
     }
     let counter_hz = counter_hz().map_err(|reason| ctx.remark(Remark::CounterUnused { reason })).ok();
 
-    let cpus = affinity::allowed()?;
     let spins = gauge(&cpus, budget / 2);
     let noise = noise(&spins);
     if noise.is_none() {
@@ -220,7 +231,7 @@ pub(crate) fn run(ctx: &mut Ctx) -> Result<(), BenchError> {
     // Turns of two spinners; where the machine is so busy that the spinners above were in turn with
     // others already, those turns count as well.
     let turns = timeslice(cpus[cpus.len() - 1], budget / 4).or_else(|| {
-        let all: Vec<f64> = spins.iter().flat_map(|s| s.turns.iter().copied()).collect();
+        let all: Vec<f64> = spins.iter().flat_map(|(_, spin)| spin.turns.iter().copied()).collect();
         middle_turn(&all)
     });
     let timeslice_ns = turns.unwrap_or(ASSUMED_TIMESLICE_NS);
@@ -239,7 +250,8 @@ pub(crate) fn run(ctx: &mut Ctx) -> Result<(), BenchError> {
         counter_hz,
         beyond_caches,
     };
-    ctx.output.preflight = Some(Box::new(Preflight { host, noise }));
+    let lost = spins.iter().map(|(cpu, spin)| (*cpu, lost(spin))).collect();
+    ctx.output.preflight = Some(Box::new(Preflight { host, noise, lost }));
     Ok(())
 }
 
@@ -374,7 +386,7 @@ mod tests {
 
     #[test]
     fn the_noise_is_the_mean_over_cpus_and_names_the_worst() {
-        let spin = |lost_ns, longest_ns| Spin { wall_ns: 1000, lost_ns, longest_ns, ..Spin::default() };
+        let spin = |lost_ns, longest_ns| (0, Spin { wall_ns: 1000, lost_ns, longest_ns, ..Spin::default() });
         assert_eq!(
             noise(&[spin(10, 7), spin(200, 5), spin(0, 0)]),
             Some(Noise { lost: 0.07, worst_cpu_lost: 0.2, longest_gap_ns: 7 })
@@ -389,14 +401,16 @@ mod tests {
         let job = crate::testing::job(&bench, &[], None, 1, crate::model::WorkerKind::Processes);
         let before = affinity::allowed().expect("the CPUs that are allowed");
         let mut ctx = Ctx::new(&job, &INFO, None);
-        let ran = run(&mut ctx);
+        let ran = run(&mut ctx, &[]);
         affinity::restrict(&before).expect("all CPUs again");
         ran.expect("it runs everywhere");
-        let Preflight { host, noise } = *ctx.output.preflight.expect("what it found");
+        let Preflight { host, noise, lost } = *ctx.output.preflight.expect("what it found");
         assert!(host.clock_step_ns > 0.0 && host.clock_cost_ns > 0.0 && host.timeslice_ns > 0.0, "{host:?}");
         assert!(host.interval_ns >= 100_000.0, "{host:?}");
         let noise = noise.expect("a thread can be started");
         assert!((0.0..=1.0).contains(&noise.lost) && noise.worst_cpu_lost >= noise.lost, "{noise:?}");
+        let mean = lost.iter().map(|(_, lost)| lost).sum::<f64>() / lost.len() as f64;
+        assert!((mean - noise.lost).abs() < 1e-12 && lost.iter().all(|(cpu, _)| before.contains(cpu)), "{lost:?}");
         // Either the counter is used, or the run says why not.
         let why = ctx.output.remarks.iter().any(|remark| matches!(remark, Remark::CounterUnused { .. }));
         assert_eq!(why, host.counter_hz.is_none(), "{:?}", ctx.output.remarks);

@@ -40,7 +40,7 @@ fn run_resolved(bench: &Benchmark, job: &Job, facts: Vec<Fact>) -> Result<Sample
 fn run_alone(bench: &Benchmark, job: &Job, run: fn(&mut Ctx) -> Outcome) -> Result<Samples, BenchError> {
     let cpu = match (job.cpus.first(), &job.placement) {
         (Some(&cpu), _) => Some(cpu),
-        // Alone and pinned: where the scheduler has just put us, which is where it found room.
+        // A job that leaves the CPU open (a test's): where the scheduler has just put us.
         (None, Placement::Pinned | Placement::Remote) => Some(counters::current_cpu()),
         (None, _) => None,
     };

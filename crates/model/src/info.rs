@@ -42,6 +42,9 @@ pub struct Info {
     /// with one member pinned to each allowed CPU, and on a machine of several NUMA nodes to each
     /// CPU of one. Every run measures a single worker; `-P` asks for other sizes.
     pub group_tier: fn(&Params) -> Tier,
+    /// The smallest run that, on a hybrid machine, measures a task that runs on one CPU on a core
+    /// of every other class as well.
+    pub class_tier: Tier,
     /// The placements that make sense. Those that a machine does not offer are reported as
     /// `unsupported`.
     pub placements: &'static [Placement],
@@ -75,6 +78,7 @@ impl Info {
             tier: Tier::Quick,
             combination_tier: |_| Tier::Quick,
             group_tier: |_| Tier::Named,
+            class_tier: Tier::Named,
             placements: &[Placement::Pinned],
             needs: &[],
             lineage: &[],

@@ -109,8 +109,8 @@ pub struct Job {
     pub params: Params,
     /// Where it runs.
     pub placement: Placement,
-    /// The CPUs that `placement` stands for here, one a side or member; empty: not pinned, or
-    /// pinned where it starts.
+    /// The CPUs that `placement` stands for here, one a side or member; empty: not pinned, or, as a
+    /// single task, pinned where it starts.
     pub cpus: Vec<u32>,
     /// The number of members of the worker group.
     pub workers: u32,
@@ -174,13 +174,15 @@ mod path {
 }
 
 /// What a preflight found. Only the preflight's own round contains one.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Preflight {
     /// What is copied into every job.
     pub host: Host,
     /// The time lost to other tasks; `None` if no CPU could be observed.
     pub noise: Option<Noise>,
+    /// The same for each CPU that was observed, with its number.
+    pub lost: Vec<(u32, f64)>,
 }
 
 /// The time that threads spinning on all CPUs at once lost to other tasks

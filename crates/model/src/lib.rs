@@ -31,7 +31,7 @@ pub use job::{
 pub use label::{Label, Labels};
 pub use lineage::Repeat;
 pub use param::{AUTO, Auto, Memory, Param, ParamKind, Params, Tier, Value, parse_nanoseconds, parse_size, size_text};
-pub use placement::Placement;
+pub use placement::{OneCpu, Placement};
 pub use quantity::{Better, Quantity, Unit};
 pub use record::{
     End, Fact, LabelCounts, Machine, Metric, NoiseVerdict, Point, Record, Round, RunHeader, StateCounts, auto_fact,

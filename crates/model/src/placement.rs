@@ -3,6 +3,27 @@
 use std::fmt;
 use std::str::FromStr;
 
+/// The class of core and the NUMA node of a task that runs on one CPU, as far as the machine has
+/// several.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct OneCpu {
+    /// The class: `performance`, `efficiency`; `None` where all cores are of one kind.
+    pub class: Option<String>,
+    /// The node; `None` where one has all CPUs.
+    pub node: Option<u32>,
+}
+
+impl fmt::Display for OneCpu {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (&self.class, self.node) {
+            (Some(class), Some(node)) => write!(f, "core={class},node={node}"),
+            (Some(class), None) => write!(f, "core={class}"),
+            (None, Some(node)) => write!(f, "node={node}"),
+            (None, None) => f.write_str("pinned"),
+        }
+    }
+}
+
 /// Where the tasks of a round are put.
 ///
 /// Those up to `Remote` say how the two sides of a benchmark stand to each other; `Compact`,
@@ -11,8 +32,11 @@ use std::str::FromStr;
 /// the pairs of its machine in their place, and no record ever holds one.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Placement {
-    /// One task, pinned to the CPU that it started on.
+    /// One task, pinned to a CPU that the run chooses.
     Pinned,
+    /// The same on a machine with several classes of core or NUMA nodes: on one of this class and
+    /// node.
+    On(OneCpu),
     /// Both tasks on one CPU.
     SameCpu,
     /// On two sibling threads of one core.
@@ -73,6 +97,7 @@ impl fmt::Display for Placement {
             Placement::Spread => "spread",
             Placement::EveryPair => "every-pair",
             Placement::EveryNodePair => "every-node-pair",
+            Placement::On(one) => return one.fmt(f),
             Placement::Nodes { cpu, memory } => return write!(f, "node{cpu}-node{memory}"),
             Placement::List(cpus) => {
                 f.write_str("cpus:")?;
@@ -107,15 +132,16 @@ impl FromStr for Placement {
             "every-pair" => Placement::EveryPair,
             "every-node-pair" => Placement::EveryNodePair,
             list => {
-                if let Some(nodes) = nodes(list) {
-                    return Ok(nodes);
+                if let Some(named) = nodes(list).or_else(|| one_cpu(list)) {
+                    return Ok(named);
                 }
                 let cpus = list.strip_prefix("cpus:").unwrap_or(list);
                 let cpus: Result<Vec<u32>, _> = cpus.split(',').map(str::parse).collect();
                 return cpus.map(Placement::List).map_err(|_| {
                     format!(
                         "'{text}' is not a placement (same-cpu, smt, same-llc, cross-llc, cross-node, free, pinned, \
-                         compact, spread, a list of CPUs such as 0,2,4, or nodes such as node0-node1)"
+                         compact, spread, a list of CPUs such as 0,2,4, core=CLASS, node=0, or nodes such as \
+                         node0-node1)"
                     )
                 });
             }
@@ -127,6 +153,26 @@ impl FromStr for Placement {
 fn nodes(text: &str) -> Option<Placement> {
     let (cpu, memory) = text.strip_prefix("node")?.split_once("-node")?;
     Some(Placement::Nodes { cpu: cpu.parse().ok()?, memory: memory.parse().ok()? })
+}
+
+/// Reads `core=efficiency,node=1`, or one of the two.
+fn one_cpu(text: &str) -> Option<Placement> {
+    let is_name = |name: &str| {
+        !name.is_empty() && name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
+    };
+    let (class, node) = match text.split_once(',') {
+        Some((class, node)) => (Some(class), Some(node)),
+        None if text.starts_with("core=") => (Some(text), None),
+        None => (None, Some(text)),
+    };
+    let class = class.map(|text| text.strip_prefix("core=").filter(|name| is_name(name)).map(str::to_owned));
+    let node = node.map(|text| text.strip_prefix("node=").and_then(|number| number.parse().ok()));
+    // What is there must be right.
+    let one = OneCpu {
+        class: class.map_or(Some(None), |class| class.map(Some))?,
+        node: node.map_or(Some(None), |node| node.map(Some))?,
+    };
+    Some(Placement::On(one))
 }
 
 #[cfg(feature = "serde")]
@@ -159,13 +205,30 @@ mod tests {
             Placement::Nodes { cpu: 1, memory: 10 },
             Placement::EveryPair,
             Placement::EveryNodePair,
+            Placement::On(OneCpu { class: Some("low-power".to_owned()), node: None }),
+            Placement::On(OneCpu { class: None, node: Some(12) }),
+            Placement::On(OneCpu { class: Some("efficiency".to_owned()), node: Some(0) }),
         ];
         all.extend(Placement::TWO_SIDED);
         for placement in all {
             assert_eq!(placement.to_string().parse(), Ok(placement));
         }
         assert_eq!("1,2".parse(), Ok(Placement::List(vec![1, 2])));
-        for wrong in ["near", "node0", "node0-1", "node-node1", "node0-node"] {
+        for wrong in [
+            "near",
+            "node0",
+            "node0-1",
+            "node-node1",
+            "node0-node",
+            "core=",
+            "core=a b",
+            "node=",
+            "node=-1",
+            "node=0,core=a",
+            "core=a,1",
+            "core=a,node=1,node=2",
+            "class=a",
+        ] {
             assert!(wrong.parse::<Placement>().is_err(), "{wrong}");
         }
     }

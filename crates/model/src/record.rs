@@ -142,8 +142,10 @@ impl Point {
             name.push(' ');
             name.push_str(&self.params_text);
         }
-        if self.placement != Placement::Pinned {
-            name.push_str(&format!(" placement={}", self.placement));
+        match &self.placement {
+            Placement::Pinned => {}
+            Placement::On(one) => name.push_str(&format!(" {one}")),
+            other => name.push_str(&format!(" placement={other}")),
         }
         if self.workers != 1 {
             name.push_str(&format!(" workers={}", self.workers));

@@ -116,6 +116,13 @@ pub(crate) fn facts(info: &Info) -> Vec<(&'static str, String)> {
     facts.extend(info.params.iter().map(|p| ("parameter", param(p))));
     facts.extend(info.outputs.iter().filter(|o| !o.suffix.is_empty()).map(|o| ("reports", output(info, o))));
     facts.push(("placements", words(info.placements, Placement::to_string)));
+    let classes = match info.class_tier {
+        Tier::Quick => "on a core of each class",
+        Tier::Standard => "on a core of each class, but in a quick run",
+        Tier::Full => "on a core of each class with --full",
+        Tier::Named => "",
+    };
+    facts.push(("hybrid", classes.to_owned()));
     facts.push(("scales", scaling(&info.scaling)));
     facts.push(("needs", words(info.needs, need)));
     facts.push(("lineage", info.lineage.join(", ")));

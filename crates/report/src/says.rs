@@ -5,7 +5,7 @@
 //! the sentence needs is missing, the group is counted by state instead.
 
 use groma_analysis::curve::{Level, curves, for_levels, levels, widest};
-use groma_analysis::point::measured;
+use groma_analysis::point::{measured, of_first_class};
 use groma_model::family::{Families, Figure, Pick, Say, Select, Which};
 use groma_model::{Placement, Record, State};
 
@@ -14,7 +14,8 @@ use crate::units::{self, Scale, times};
 
 /// The sentence of a family, without a full stop.
 pub(crate) fn says(families: Families<'_>, family: &str, records: &[&Record]) -> String {
-    let said = families.named(family).and_then(|family| Group(records).say(&family.says));
+    let of_class: Vec<&Record> = of_first_class(records.iter().copied()).collect();
+    let said = families.named(family).and_then(|family| Group(&of_class).say(&family.says));
     said.unwrap_or_else(|| counts(records))
 }
 
@@ -164,7 +165,7 @@ mod tests {
     use super::*;
     use crate::fixtures;
     use groma_analysis::point::family;
-    use groma_model::Quantity;
+    use groma_model::{OneCpu, Quantity};
 
     #[test]
     fn every_family_has_its_sentence() {
@@ -193,6 +194,26 @@ mod tests {
             assert!(of("cpu").contains("from one core to another"), "{}", of("cpu"));
             let guest = run.environment.get("virt.hypervisor").is_some();
             assert_eq!(of("mem").ends_with(", huge pages fractured"), guest, "{}", of("mem"));
+        }
+    }
+
+    #[test]
+    fn what_is_said_of_a_hybrid_machine_is_said_of_the_cores_of_single_tasks() {
+        let plain = fixtures::records();
+        let on = |class: &str, r: &Record, by: f64| {
+            let core = Placement::On(OneCpu { class: Some(class.to_owned()), node: None });
+            Record { placement: core, value: r.value.map(|v| v * by), ..r.clone() }
+        };
+        let single = |r: &&Record| r.placement == Placement::Pinned;
+        let performance = plain.iter().map(|r| if single(&r) { on("performance", r, 1.0) } else { r.clone() });
+        let hybrid: Vec<Record> =
+            performance.chain(plain.iter().filter(single).map(|r| on("efficiency", r, 0.5))).collect();
+        let say = |records: &[Record], f: &str| {
+            let group: Vec<&Record> = records.iter().filter(|r| family(&r.id) == f).collect();
+            says(fixtures::families(), f, &group)
+        };
+        for family in ["mem", "syscall"] {
+            assert_eq!(say(&hybrid, family), say(&plain, family));
         }
     }
 

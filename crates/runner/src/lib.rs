@@ -10,13 +10,15 @@
 //! with [`groma_harness::worker::main`] where its first argument is
 //! [`groma_harness::worker::ARGUMENT`].
 //!
-//! Order of the modules: `effort`, `shares`, `signals`, `supervise` and `workdir` know nothing of
-//! the others; `preflight` uses `supervise`; `survey` uses all of these; `run` uses `survey`.
+//! Order of the modules: `chooser`, `effort`, `places`, `shares`, `signals`, `supervise` and `workdir` know nothing of
+//! the others (`plan` uses `places`); `preflight` uses `supervise`; `survey` uses all of these; `run` uses `survey`.
 #![forbid(unsafe_code)]
 
+mod chooser;
 mod effort;
 pub mod identity;
 mod observer;
+mod places;
 pub mod plan;
 mod preflight;
 pub mod redact;
@@ -30,6 +32,7 @@ mod survey;
 mod workdir;
 
 pub use observer::Observer;
+pub use places::Cpus;
 pub use plan::{Planned, plan};
 pub use preflight::{NotMeasured, gauge};
 pub use request::{RunRequest, Setting};

@@ -4,21 +4,23 @@
 //! A point that cannot be measured on this machine stays in the plan with its reason, so that no
 //! line of a table goes missing silently.
 
+use crate::places::{Cpus, cpus, on_one_cpu, on_other_classes, spelled_out};
 use crate::request::{RunRequest, Setting};
 use crate::select::names_metric;
 use anyhow::{Context, Result, bail};
 use groma_harness::Benchmark;
-use groma_harness::model::{Info, Interference, Metric, ParamKind, Params, Placement, Point, Tier, Value, WorkerKind};
-use groma_harness::sys::topology::{Relation, Topology};
+use groma_harness::model::{
+    Info, Interference, Metric, OneCpu, ParamKind, Params, Placement, Point, Tier, Value, WorkerKind,
+};
+use groma_harness::sys::topology::Topology;
 
 /// One point of the plan.
 #[derive(Clone, Debug)]
 pub struct Planned {
     /// What is measured.
     pub point: Point,
-    /// The CPUs of the benchmark and its peer, or of the members of the group; empty where the
-    /// worker or the scheduler chooses.
-    pub cpus: Vec<u32>,
+    /// Where it runs.
+    pub cpus: Cpus,
     /// Whether it runs as a worker group: with several members, and with one as the baseline of a
     /// scaling run.
     pub group: bool,
@@ -44,6 +46,9 @@ pub fn plan(benches: &[&'static Benchmark], args: &RunRequest, topology: &Topolo
     }
     if let Some(Placement::List(cpus)) = &args.placement {
         topology.check(cpus).map_err(anyhow::Error::msg).context("--placement")?;
+    }
+    if let Some(Placement::On(one)) = &args.placement {
+        topology.site(one.class.as_deref(), one.node).map_err(anyhow::Error::msg).context("--placement")?;
     }
     let mut points = Vec::new();
     for bench in benches {
@@ -162,7 +167,7 @@ fn refused(info: &Info, setting: Option<&Setting>, why: &str) -> anyhow::Error {
 
 /// Whether a benchmark has two sides that can be on a pair of CPUs; alone and free is one that the
 /// scheduler places.
-fn two_sided(info: &Info) -> bool {
+pub(crate) fn two_sided(info: &Info) -> bool {
     info.placements.iter().any(|p| Placement::TWO_SIDED[..5].contains(p))
 }
 
@@ -174,7 +179,12 @@ fn of_first_node(topology: &Topology) -> u32 {
 }
 
 /// Where, by how many, and whether as a worker group a benchmark is to be run.
-fn layouts(info: &Info, params: &Params, args: &RunRequest, topology: &Topology) -> Vec<(Placement, u32, bool)> {
+pub(crate) fn layouts(
+    info: &Info,
+    params: &Params,
+    args: &RunRequest,
+    topology: &Topology,
+) -> Vec<(Placement, u32, bool)> {
     let cpus = topology.usable().len() as u32;
     let two_sided = two_sided(info);
     let (of_pairs, of_nodes) =
@@ -211,15 +221,27 @@ fn layouts(info: &Info, params: &Params, args: &RunRequest, topology: &Topology)
     let is_scaling = args.parallel.len() > 1 && scales;
     let mut all = Vec::new();
     for &n in &workers {
-        for placement in &placements {
+        let alone = n == 1 && !is_scaling;
+        let mut here = placements.clone();
+        if alone && args.placement.is_none() && info.class_tier <= args.tier() && here.contains(&Placement::Pinned) {
+            here.extend(on_other_classes(topology));
+        }
+        for placement in &here {
             let placement = match placement {
                 // A worker group that nobody placed: one CPU a member where each is to have its
                 // own, else the scheduler's choice.
                 Placement::Pinned if n > 1 && args.parallel.is_empty() => Placement::Compact,
                 Placement::Pinned if n > 1 || is_scaling => Placement::Free,
+                Placement::Pinned => on_one_cpu(&OneCpu::default(), topology),
+                Placement::On(one) => match on_one_cpu(one, topology) {
+                    // All CPUs are of that class and node.
+                    Placement::Pinned if !alone => Placement::Compact,
+                    on => on,
+                },
                 other => other.clone(),
             };
-            let is_placed = matches!(placement, Placement::Free | Placement::Compact | Placement::Spread);
+            let is_placed =
+                matches!(placement, Placement::Free | Placement::Compact | Placement::Spread | Placement::On(_));
             let layout = (placement, n, n > 1 || (is_scaling && is_placed));
             if !all.contains(&layout) {
                 all.push(layout);
@@ -229,62 +251,13 @@ fn layouts(info: &Info, params: &Params, args: &RunRequest, topology: &Topology)
     all
 }
 
-/// Up to this many CPUs every pair is measured by default: 28 pairs
-/// (docs/methods/processor.md#choice-of-pairs).
-const FEW_CPUS: usize = 8;
-/// The number of pairs chosen where there are more CPUs.
-const CHOSEN_PAIRS: usize = 32;
-
-/// A placement that stands for many, as those of this machine; where there are none, one is kept
-/// for its reason.
-fn spelled_out(placement: Placement, full: bool, topology: &Topology) -> Vec<Placement> {
-    match placement {
-        Placement::EveryPair => {
-            let usable = topology.usable();
-            if usable.len() < 2 {
-                return vec![Placement::List(usable)];
-            }
-            let kinds = Relation::ALL[1..].iter().filter_map(|relation| topology.pair(*relation).ok());
-            let pairs = pairs(&usable, &kinds.collect::<Vec<_>>(), full);
-            pairs.into_iter().map(|(a, b)| Placement::List(vec![a, b])).collect()
-        }
-        Placement::EveryNodePair => {
-            let mut of_cpus: Vec<u32> = topology.cpus().iter().filter(|c| c.online).filter_map(|c| c.node).collect();
-            of_cpus.sort_unstable();
-            of_cpus.dedup();
-            let pair = |cpu: u32| move |memory: &u32| Placement::Nodes { cpu, memory: *memory };
-            let all: Vec<_> = of_cpus.iter().flat_map(|cpu| topology.memory_nodes().iter().map(pair(*cpu))).collect();
-            if all.is_empty() { vec![Placement::Nodes { cpu: 0, memory: 0 }] } else { all }
-        }
-        other => vec![other],
-    }
-}
-
-/// The pairs of CPUs to measure: all where there are few CPUs or all were asked for. Otherwise one
-/// of each kind, and the first CPU with others evenly spaced, which shows the distances in bounded
-/// time (576 CPUs have 165 600 pairs).
-fn pairs(usable: &[u32], kinds: &[(u32, u32)], full: bool) -> Vec<(u32, u32)> {
-    let Some((&first, others)) = usable.split_first() else { return Vec::new() };
-    if full || usable.len() <= FEW_CPUS {
-        let from = |(i, &a): (usize, &u32)| usable[i + 1..].iter().map(move |&b| (a, b)).collect::<Vec<_>>();
-        return usable.iter().enumerate().flat_map(from).collect();
-    }
-    let mut chosen: Vec<(u32, u32)> = kinds.to_vec();
-    let room = CHOSEN_PAIRS.saturating_sub(chosen.len()).min(others.len());
-    // The last CPU is among them: the farthest one where CPUs are numbered in order.
-    let spaced = (1..=room).map(|i| (first, others[i * others.len() / room - 1]));
-    for pair in spaced {
-        if !chosen.contains(&pair) {
-            chosen.push(pair);
-        }
-    }
-    chosen
-}
-
 /// One sentence on what the plan leaves out on purpose, if it does.
 pub fn left_out(plan: &[Planned], topology: &Topology) -> Option<String> {
-    let of_pair = |p: &&Planned| p.point.bench == "cpu.core_to_core" && p.cpus.len() == 2;
-    let mut seen: Vec<&[u32]> = plan.iter().filter(of_pair).map(|p| p.cpus.as_slice()).collect();
+    let pair = |p: &'_ Planned| match &p.cpus {
+        Cpus::Each(pair) if p.point.bench == "cpu.core_to_core" && pair.len() == 2 => Some(pair.clone()),
+        _ => None,
+    };
+    let mut seen: Vec<Vec<u32>> = plan.iter().filter_map(pair).collect();
     seen.sort_unstable();
     seen.dedup();
     let n = topology.usable().len();
@@ -302,7 +275,7 @@ fn planned(
     topology: &Topology,
 ) -> Planned {
     let worker_kind = if threads { WorkerKind::Threads } else { WorkerKind::Processes };
-    let cpus = cpus(info, &placement, workers, topology);
+    let cpus = cpus(info, &placement, (workers, group), topology);
     let scales = match worker_kind {
         WorkerKind::Processes => info.scaling.processes,
         WorkerKind::Threads => info.scaling.threads,
@@ -321,7 +294,7 @@ fn planned(
     // In a worker group that shares its CPUs, because it has more members than there are CPUs or is
     // not pinned, preemption and migration are part of what is measured
     // (docs/methods/timing.md#intervals-of-a-worker-group).
-    let shares = workers as usize > topology.usable().len() || (group && cpus.as_ref().is_ok_and(Vec::is_empty));
+    let shares = workers as usize > topology.usable().len() || (group && cpus == Ok(Cpus::Any));
     let drops = if shares { info.interference.drops_crowded() } else { info.interference.drops() };
     let show = |(name, value): &(String, Value)| {
         let param = info.params.iter().find(|p| p.name == name);
@@ -339,7 +312,7 @@ fn planned(
         }
     });
     let wakes = info.interference == Interference::Blocking
-        && cpus.as_ref().is_ok_and(|cpus| cpus.len() > 1 && cpus.iter().any(|cpu| *cpu != cpus[0]));
+        && matches!(&cpus, Ok(Cpus::Each(cpus)) if cpus.iter().any(|cpu| *cpu != cpus[0]));
     Planned {
         group,
         work_dir: info.needs.iter().any(|need| need.is_work_dir(&params)),
@@ -357,50 +330,8 @@ fn planned(
             metrics: metrics.collect(),
         },
         wakes: wakes && workers == 1,
-        cpus: cpus.unwrap_or_default(),
+        cpus: cpus.unwrap_or(Cpus::Any),
         unsupported,
-    }
-}
-
-/// The CPUs that a placement means on this machine, or why there are none.
-fn cpus(info: &Info, placement: &Placement, workers: u32, topology: &Topology) -> Result<Vec<u32>, String> {
-    let only_free = || Err("worker groups of two-sided benchmarks are placed with --placement free".to_owned());
-    let pair = |relation| {
-        if workers > 1 {
-            return only_free();
-        }
-        topology.pair(relation).map(|(a, b)| vec![a, b])
-    };
-    match placement {
-        Placement::Pinned | Placement::Free | Placement::Remote => Ok(Vec::new()),
-        Placement::SameCpu => pair(Relation::SameCpu),
-        Placement::Smt => pair(Relation::Smt),
-        Placement::SameLlc => pair(Relation::SameLlc),
-        Placement::CrossLlc => pair(Relation::CrossLlc),
-        Placement::CrossNode => pair(Relation::CrossNode),
-        Placement::Compact => Ok(topology.compact(workers as usize)),
-        Placement::Spread => Ok(topology.spread(workers as usize)),
-        Placement::List(cpus) if info.placements.contains(&Placement::EveryPair) => match cpus.as_slice() {
-            [a, b] if a != b => Ok(cpus.clone()),
-            [_] if topology.usable().len() == 1 => Err("one CPU allowed".to_owned()),
-            _ => Err("a pair is two different CPUs".to_owned()),
-        },
-        Placement::List(cpus) if two_sided(info) => match cpus.len() {
-            _ if workers > 1 => only_free(),
-            2 => Ok(cpus.clone()),
-            n => Err(format!("its two sides take a pair of CPUs such as 0,1, not {n}")),
-        },
-        Placement::List(cpus) => Ok(cpus.clone()),
-        Placement::Nodes { cpu, memory } => {
-            let on = |node: u32| topology.cpus().iter().find(move |c| c.online && c.node == Some(node));
-            match on(*cpu) {
-                _ if topology.memory_nodes().len() < 2 && cpu == memory => Err("one NUMA node".to_owned()),
-                _ if !topology.memory_nodes().contains(memory) => Err(format!("node {memory} has no memory")),
-                None => Err(format!("no CPU of node {cpu} is allowed and online")),
-                Some(found) => Ok(vec![found.id]),
-            }
-        }
-        Placement::EveryPair | Placement::EveryNodePair => Err(format!("{placement} stands for several placements")),
     }
 }
 
@@ -409,25 +340,6 @@ mod tests {
     use super::*;
     use groma_harness::Run;
     use groma_harness::model::{Param, Profile};
-
-    #[test]
-    fn all_pairs_of_few_cpus_and_a_bounded_choice_of_many() {
-        assert_eq!(pairs(&[3, 5], &[(3, 5)], false), [(3, 5)]);
-        assert_eq!(pairs(&[0, 1, 2], &[], false), [(0, 1), (0, 2), (1, 2)]);
-        let eight: Vec<u32> = (0..8).collect();
-        assert_eq!(pairs(&eight, &[(0, 4)], false).len(), 28);
-        let many: Vec<u32> = (0..576).collect();
-        let kinds = [(0, 288), (0, 1), (0, 8), (0, 96)];
-        let chosen = pairs(&many, &kinds, false);
-        assert!(chosen.starts_with(&kinds) && chosen.len() <= CHOSEN_PAIRS && chosen.len() > 28, "{chosen:?}");
-        assert!(chosen.contains(&(0, 575)) && chosen.iter().all(|(a, b)| a < b), "{chosen:?}");
-        let distinct: std::collections::BTreeSet<_> = chosen.iter().collect();
-        assert_eq!(distinct.len(), chosen.len());
-        assert_eq!(pairs(&many, &kinds, true).len(), 576 * 575 / 2);
-        let nine: Vec<u32> = (0..9).collect();
-        assert_eq!(pairs(&nine, &[(0, 1)], false), (1..9).map(|b| (0, b)).collect::<Vec<_>>());
-        assert_eq!(pairs(&[7], &[], false), []);
-    }
 
     static CALL: Benchmark = Benchmark {
         info: Info { params: &[Param::count("n", "").quick(&["1"])], ..Info::new("one.call") },
@@ -480,91 +392,6 @@ mod tests {
             let refused = set(settings).expect_err(expected);
             assert!(refused.starts_with(expected), "{refused}");
         }
-    }
-
-    /// A tree of `/sys` with six cores of two threads, of which three share a last cache each.
-    #[test]
-    fn the_chosen_pairs_hold_one_of_each_kind() {
-        let root = tempfile::tempdir().expect("a directory");
-        let write = |path: String, text: String| {
-            let path = root.path().join("sys/devices/system/cpu").join(path);
-            std::fs::create_dir_all(path.parent().expect("below the root")).expect("a directory");
-            std::fs::write(path, text).expect("a file");
-        };
-        write("online".into(), "0-11\n".into());
-        for cpu in 0..12 {
-            let (core, group) = (cpu % 6, cpu % 6 / 3);
-            write(format!("cpu{cpu}/topology/core_cpus_list"), format!("{core},{}\n", core + 6));
-            for (file, text) in [("level", "3\n".to_owned()), ("type", "Unified\n".to_owned())] {
-                write(format!("cpu{cpu}/cache/index0/{file}"), text);
-            }
-            let (a, b) = (group * 3, group * 3 + 6);
-            write(format!("cpu{cpu}/cache/index0/shared_cpu_list"), format!("{a}-{},{b}-{}\n", a + 2, b + 2));
-        }
-        let topology = Topology::from_tree(root.path(), &(0..12).collect::<Vec<u32>>());
-        let relations: Vec<Relation> = spelled_out(Placement::EveryPair, false, &topology)
-            .iter()
-            .filter_map(|placement| match placement {
-                Placement::List(pair) => topology.relation(pair[0], pair[1]),
-                _ => None,
-            })
-            .collect();
-        // The others are those of the first CPU.
-        assert!(relations.starts_with(&[Relation::Smt, Relation::SameLlc, Relation::CrossLlc]), "{relations:?}");
-    }
-
-    #[test]
-    fn what_stands_for_many_is_never_planned() {
-        let topology = Topology::read();
-        for placement in [Placement::EveryPair, Placement::EveryNodePair] {
-            let all = spelled_out(placement, false, &topology);
-            assert!(!all.is_empty());
-            let concrete = |p: &Placement| matches!(p, Placement::List(_) | Placement::Nodes { .. });
-            assert!(all.iter().all(concrete), "{all:?}");
-        }
-    }
-
-    #[test]
-    fn two_sides_have_the_cpus_that_their_placement_says() {
-        let topology = Topology::read();
-        let info = Info { placements: &Placement::TWO_SIDED, ..Info::new("test.sides") };
-        let usable = topology.usable();
-        for (placement, relation) in [
-            (Placement::SameCpu, Relation::SameCpu),
-            (Placement::Smt, Relation::Smt),
-            (Placement::SameLlc, Relation::SameLlc),
-            (Placement::CrossLlc, Relation::CrossLlc),
-            (Placement::CrossNode, Relation::CrossNode),
-        ] {
-            match cpus(&info, &placement, 1, &topology) {
-                Ok(pair) => {
-                    let [a, b] = *pair else { panic!("{placement}: {pair:?}") };
-                    assert!(usable.contains(&a) && usable.contains(&b), "{placement}: {pair:?}");
-                    assert_eq!(a == b, placement == Placement::SameCpu, "{placement}: {pair:?}");
-                    assert_eq!(topology.relation(a, b), Some(relation), "{placement}: {pair:?}");
-                }
-                Err(why) => assert!(placement != Placement::SameCpu && !why.is_empty(), "{placement}: {why}"),
-            }
-            assert!(cpus(&info, &placement, 2, &topology).is_err(), "a worker group of {placement}");
-        }
-        for placement in [Placement::Free, Placement::Pinned, Placement::Remote] {
-            assert_eq!(cpus(&info, &placement, 1, &topology), Ok(Vec::new()), "{placement}");
-        }
-        for n in [1, 2, 5] {
-            assert_eq!(cpus(&info, &Placement::Compact, n, &topology), Ok(topology.compact(n as usize)));
-            assert_eq!(cpus(&info, &Placement::Spread, n, &topology), Ok(topology.spread(n as usize)));
-        }
-        let list = |cpus: &[u32]| Placement::List(cpus.to_vec());
-        let one = Info { placements: &[Placement::Pinned], ..Info::new("test.one") };
-        assert_eq!(cpus(&one, &list(&usable[..1]), 1, &topology), Ok(vec![usable[0]]));
-        let pair = [*usable.last().expect("a CPU"), usable[0]];
-        assert_eq!(cpus(&info, &list(&pair), 1, &topology), Ok(pair.to_vec()));
-        for (wrong, workers) in [(&pair[..1], 1), (&[0, 0, 0], 1), (&pair, 2)] {
-            assert!(cpus(&info, &list(wrong), workers, &topology).is_err(), "{wrong:?} for {workers}");
-        }
-        let mut request = RunRequest::new(Profile::Standard);
-        request.placement = Some(list(&pair));
-        assert_eq!(layouts(&info, &Params::default(), &request, &topology), [(list(&pair), 1, false)]);
     }
 
     /// Sizes of a curve end at four times the last cache or later, whatever the machine.

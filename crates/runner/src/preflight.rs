@@ -1,7 +1,8 @@
 //! Starts the preflight, which finds out about clock, scheduler and noise in a worker of its own.
 
 use crate::supervise::{Ended, Supervisor};
-use groma_harness::model::{Host, Job, NoiseVerdict, Params, Placement, Remark, State, WorkerKind};
+use groma_harness::model::Host;
+use groma_harness::model::{Job, NoiseVerdict, Params, Placement, Preflight, Remark, State, WorkerKind};
 use groma_harness::preflight as host_preflight;
 use std::fmt;
 use std::time::Duration;
@@ -51,21 +52,23 @@ impl std::error::Error for NotMeasured {}
 pub fn gauge(time: Duration) -> Result<Option<f64>, NotMeasured> {
     let failed = |e: std::io::Error| NotMeasured::Failed(format!("the supervisor cannot start: {e}"));
     let supervisor = Supervisor::new().map_err(failed)?;
-    preflight(&supervisor, time, crate::identity::random_seed()).map(|(_, lost, _)| lost)
+    let found = preflight(&supervisor, time, crate::identity::random_seed(), &[]);
+    found.map(|(found, _)| found.noise.map(|noise| noise.lost))
 }
 
-/// Finds out about clock, scheduler and noise in a worker; the share of time lost, where it could
-/// be gauged.
+/// Finds out about clock, scheduler and noise in a worker; about the clock on these CPUs, where any
+/// are named.
 pub(crate) fn preflight(
     supervisor: &Supervisor,
     time: Duration,
     seed: u64,
-) -> Result<(Host, Option<f64>, Vec<Remark>), NotMeasured> {
+    cpus: &[u32],
+) -> Result<(Preflight, Vec<Remark>), NotMeasured> {
     let job = Job {
         id: host_preflight::ID.to_owned(),
         params: Params::default(),
         placement: Placement::Free,
-        cpus: Vec::new(),
+        cpus: cpus.to_vec(),
         workers: 1,
         group: false,
         worker_kind: WorkerKind::Processes,
@@ -88,7 +91,7 @@ pub(crate) fn preflight(
             let found = result.output.preflight;
             let found =
                 found.ok_or_else(|| NotMeasured::Failed("the preflight did not say what it found".to_owned()))?;
-            Ok((found.host, found.noise.map(|noise| noise.lost), result.output.remarks))
+            Ok((*found, result.output.remarks))
         }
     }
 }

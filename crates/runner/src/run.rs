@@ -1,8 +1,10 @@
 //! A run from its first refusal to its last round.
 
+use crate::chooser::Chooser;
 use crate::effort::Effort;
 use crate::identity;
 use crate::observer::Observer;
+use crate::places::Cpus;
 use crate::plan::Planned;
 use crate::preflight::{NotMeasured, preflight};
 use crate::request::RunRequest;
@@ -11,7 +13,7 @@ use crate::survey::{RunOutcome, Survey, fill_time};
 use crate::workdir::{self, WorkDir};
 
 use anyhow::{Context, Result, anyhow, bail};
-use groma_harness::model::{Fact, Host, NoiseVerdict, Round, RunHeader, SCHEMA};
+use groma_harness::model::{Fact, Host, NoiseVerdict, Placement, Round, RunHeader, SCHEMA};
 use groma_harness::remote::Control;
 use groma_harness::sys::{disk, facts};
 use std::os::fd::BorrowedFd;
@@ -103,7 +105,14 @@ impl Prepared<'_> {
         let work_dir = if needed { open_work_dir(&self.place, seed, observer) } else { None };
 
         observer.next("gauging the machine");
-        let (host, noise_lost, remarks) = preflight(&supervisor, effort.preflight, seed)?;
+        let places = places(plan);
+        let of_single = |(_, cpus): &(_, &'_ Cpus)| match cpus {
+            Cpus::OneOf(site) => Some(site.cpus.clone()),
+            Cpus::Any | Cpus::Each(_) => None,
+        };
+        let measuring = places.iter().find_map(of_single).unwrap_or_default();
+        let (found, remarks) = preflight(&supervisor, effort.preflight, seed, &measuring)?;
+        let (host, noise_lost) = (found.host, found.noise.map(|noise| noise.lost));
         let noise = noise_lost.map(NoiseVerdict::of_lost);
         if let Some(limit) = request.require
             && noise.is_none_or(|seen| seen > limit)
@@ -112,6 +121,9 @@ impl Prepared<'_> {
         }
         let mut header = header(request, seed, host, noise_lost, work_dir.as_ref());
         header.environment.facts.extend(self.of_remote);
+        // Which CPUs a metric comes from is no part of its name.
+        let fact = |(placement, cpus): (&Placement, &Cpus)| Fact::new(format!("placement.{placement}"), cpus);
+        header.environment.facts.extend(places.into_iter().map(fact));
         header.remarks = remarks;
         Ok(Run {
             header,
@@ -120,6 +132,7 @@ impl Prepared<'_> {
                 effort,
                 host,
                 seed,
+                chooser: Chooser::new(&found.lost),
                 started,
                 budget,
                 deadline,
@@ -165,6 +178,20 @@ impl Run {
         self.survey.work_dir = None;
         outcome
     }
+}
+
+/// Where single tasks and pairs run, each placement once. A list says it itself, and worker groups
+/// of each size have CPUs of their own.
+fn places(plan: &[Planned]) -> Vec<(&Placement, &Cpus)> {
+    let mut all = Vec::new();
+    for planned in plan.iter().filter(|planned| planned.unsupported.is_none() && !planned.group) {
+        let place = (&planned.point.placement, &planned.cpus);
+        let is_chosen = !matches!(place, (Placement::List(_), _) | (_, Cpus::Any));
+        if is_chosen && !all.contains(&place) {
+            all.push(place);
+        }
+    }
+    all
 }
 
 /// The run's directory for files. A place that cannot be written is no reason not to measure the

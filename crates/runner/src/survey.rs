@@ -10,8 +10,10 @@
 //! Sources: docs/methods/timing.md#order-of-rounds, docs/methods/timing.md#budget,
 //! docs/methods/statistics.md#stopping.
 
+use crate::chooser::Chooser;
 use crate::effort::Effort;
 use crate::observer::Observer;
+use crate::places::Cpus;
 use crate::plan::Planned;
 use crate::shares;
 use crate::supervise::{Ended, Supervisor};
@@ -20,6 +22,7 @@ use anyhow::Result;
 use groma_analysis::is_precise;
 use groma_harness::Rng;
 use groma_harness::model::{Fact, Host, Job, ROUND_ONCE, ROUND_WALL, Remote, Round, RoundResult, RunFile, State};
+use groma_harness::sys::load;
 use std::time::{Duration, Instant};
 
 /// A run that can begin.
@@ -32,6 +35,8 @@ pub(crate) struct Survey {
     pub(crate) effort: Effort,
     pub(crate) host: Host,
     pub(crate) seed: u64,
+    /// Says which CPU a single task gets.
+    pub(crate) chooser: Chooser,
     pub(crate) started: Instant,
     pub(crate) budget: Duration,
     /// The longest that one round may take.
@@ -376,17 +381,24 @@ impl Survey {
             Some(dir) if planned.work_dir => Some(dir.round()?),
             _ => None,
         };
+        let (seed, draw) = (rng.next_u64(), rng.next_u64());
+        let cpus = match &planned.cpus {
+            Cpus::Any => Vec::new(),
+            Cpus::Each(cpus) => cpus.clone(),
+            Cpus::OneOf(site) => vec![self.chooser.pick(&site.cpus, &load::of_cpus(), draw)],
+        };
+        self.chooser.runs_on(&cpus);
         let sampling = if planned.group { self.group_sampling(effort, points) } else { effort.sampling };
         Ok(Job {
             id: point.bench.clone(),
             params: point.params.clone(),
             placement: point.placement.clone(),
-            cpus: planned.cpus.clone(),
+            cpus,
             workers: point.workers,
             group: planned.group,
             worker_kind: point.worker_kind,
             round,
-            seed: rng.next_u64(),
+            seed,
             intervals: effort.intervals,
             time_limit_ns: sampling.as_nanos() as u64,
             warm_ns: effort.warm_up.as_nanos() as u64,
@@ -427,7 +439,7 @@ mod tests {
                 target_half_width: 0.01,
                 metrics: Vec::new(),
             },
-            cpus: vec![3, 3],
+            cpus: Cpus::Each(vec![3, 3]),
             group: workers > 1,
             unsupported: None,
             wakes: false,
@@ -455,6 +467,7 @@ mod tests {
             effort,
             host: Host { timeslice_ns: 7.0, ..Host::UNKNOWN },
             seed,
+            chooser: Chooser::new(&[]),
             started: Instant::now(),
             budget: Duration::from_secs(60),
             deadline: Duration::from_secs(10),

@@ -1,6 +1,10 @@
 //! Interrupts of each kind on some CPUs, from `/proc/interrupts` and `/proc/softirqs`.
 
+use crate::tree::Tree;
 use std::collections::BTreeMap;
+
+/// The file, below the root.
+pub(crate) const PATH: &str = "proc/interrupts";
 
 /// The counts by kind: `LOC`, `24`, `TIMER`.
 pub type Counts = BTreeMap<String, u64>;
@@ -48,6 +52,44 @@ fn columns(text: &str, cpus: &[u32]) -> Vec<(String, u64)> {
     lines.filter_map(row).collect()
 }
 
+/// The head and the lines of numbered interrupts of `/proc/interrupts`, without the names of the
+/// devices.
+pub(crate) fn devices(text: &str) -> String {
+    let mut lines = text.lines();
+    let head: Vec<&str> = lines.next().unwrap_or_default().split_ascii_whitespace().collect();
+    let counts = |line: &str| {
+        let (kind, cells) = line.split_once(':')?;
+        kind.trim().parse::<u32>().ok()?;
+        let cells: Vec<&str> = cells.split_ascii_whitespace().take(head.len()).collect();
+        Some(format!("\n{}: {}", kind.trim(), cells.join(" ")))
+    };
+    head.join(" ") + &lines.filter_map(counts).collect::<String>()
+}
+
+/// The interrupts of devices that each CPU has served since the machine was started; empty where
+/// the kernel does not say.
+pub(crate) fn of_devices(tree: &Tree) -> BTreeMap<u32, u64> {
+    let text = devices(&tree.text(PATH).unwrap_or_default());
+    let mut lines = text.lines();
+    let cpus: Vec<u32> = lines.next().into_iter().flat_map(|head| head.split(' ')).filter_map(number).collect();
+    let mut served: BTreeMap<u32, u64> = cpus.iter().map(|cpu| (*cpu, 0)).collect();
+    for line in lines {
+        let cells = line.split_once(": ").map_or("", |(_, cells)| cells).split(' ');
+        let counts: Vec<u64> = cells.map_while(|cell| cell.parse().ok()).collect();
+        // What most CPUs have served is a timer or a counter of each CPU (on Arm these are
+        // numbered like devices).
+        if counts.iter().filter(|count| **count > 0).count() * 2 <= cpus.len() {
+            cpus.iter().zip(&counts).for_each(|(cpu, count)| *served.entry(*cpu).or_default() += count);
+        }
+    }
+    served
+}
+
+/// The number of a CPU in the head.
+fn number(name: &str) -> Option<u32> {
+    name.strip_prefix("CPU")?.parse().ok()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -62,6 +104,28 @@ mod tests {
         assert_eq!(of(&[0]), [("24".to_owned(), 1), ("LOC".to_owned(), 100), ("ERR".to_owned(), 3)]);
         assert_eq!(of(&[2, 0, 9]), [("24".to_owned(), 8), ("LOC".to_owned(), 300), ("ERR".to_owned(), 3)]);
         assert!(of(&[1]).is_empty() && columns("", &[0]).is_empty());
+    }
+
+    #[test]
+    fn names_of_devices_are_left_out() {
+        assert_eq!(devices(TEXT), "CPU0 CPU2\n24: 1 7");
+        assert_eq!(devices(&devices(TEXT)), devices(TEXT));
+    }
+
+    #[test]
+    fn a_timer_of_every_cpu_is_no_device() {
+        let of = |lines: &str| {
+            let text = format!("proc/interrupts\tCPU0 CPU2 CPU3 CPU9\n{lines}proc/self/status\tCpus_allowed_list: 0\n");
+            let recording = text.parse().expect("a recording");
+            of_devices(&Tree::recorded(&recording)).into_iter().collect::<Vec<_>>()
+        };
+        let device = "proc/interrupts\t 9: 51 0 49 0 IO-APIC 9-edge acpi\n";
+        let timer = "proc/interrupts\t11: 900 800 850 0 GICv3 27 Level arch_timer\n";
+        let kernel = "proc/interrupts\tLOC: 900 0 0 0 Local timer interrupts\n";
+        assert_eq!(of(device), [(0, 51), (2, 0), (3, 49), (9, 0)]);
+        assert_eq!(of(&[device, timer, kernel, device].concat()), [(0, 102), (2, 0), (3, 98), (9, 0)]);
+        assert_eq!(of(""), [(0, 0), (2, 0), (3, 0), (9, 0)]);
+        assert!(of_devices(&Tree::at(std::path::Path::new("/nowhere"))).is_empty());
     }
 
     #[test]

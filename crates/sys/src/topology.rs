@@ -9,8 +9,15 @@
 //! of CPUs (a core, a die, a shared cache) is named by its lowest CPU, because kernel ids such as
 //! `core_id` repeat in every package.
 
+mod reading;
+mod site;
+
+pub use site::Site;
+
+use crate::interrupts;
+use crate::recording::Recording;
 use crate::tree::Tree;
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::Path;
 
@@ -80,8 +87,8 @@ pub struct Cpu {
     pub llc: Option<u32>,
     /// The NUMA node.
     pub node: Option<u32>,
-    /// The kind of core on a hybrid machine: 0 for the most capable, and for all CPUs of any other
-    /// machine.
+    /// The class of core on a hybrid machine, an index of [`Topology::classes`]: 0 for the most
+    /// capable, and for all CPUs of any other machine.
     pub class: u32,
     /// Whether the kernel runs it now.
     pub online: bool,
@@ -133,6 +140,12 @@ pub struct Topology {
     cpus: Vec<Cpu>,
     caches: Vec<Cache>,
     memory_nodes: Vec<u32>,
+    /// Of the machine, whatever is allowed; empty where there is one.
+    classes: Vec<String>,
+    /// Of the machine, whatever is allowed.
+    nodes_with_cpus: usize,
+    /// The interrupts of devices that each CPU has served, as far as that was looked at.
+    interrupts: BTreeMap<u32, u64>,
     notes: Vec<String>,
 }
 
@@ -142,10 +155,25 @@ impl Topology {
         Topology::from_tree(Path::new("/"), &allowed_cpus())
     }
 
+    /// As [`Topology::read`], with a look at the interrupts of each CPU: for a plan, once a run. The
+    /// kernel takes milliseconds to print them where there are hundreds of CPUs.
+    pub fn for_plan() -> Topology {
+        Topology::of_tree(&Tree::at(Path::new("/")), &allowed_cpus())
+    }
+
+    /// As [`Topology::for_plan`], of a recorded machine.
+    pub fn recorded(recording: &Recording) -> Topology {
+        Topology::of_tree(&Tree::recorded(recording), &recording.allowed())
+    }
+
+    pub(crate) fn of_tree(tree: &Tree, allowed: &[u32]) -> Topology {
+        Topology { interrupts: interrupts::of_devices(tree), ..reading::read_tree(tree, allowed) }
+    }
+
     /// The topology that the `sys` directory below `root` declares for the `allowed` CPUs. Never
     /// fails: what is missing is unknown, and noted.
     pub fn from_tree(root: &Path, allowed: &[u32]) -> Topology {
-        read_tree(&Tree::at(root), allowed)
+        reading::read_tree(&Tree::at(root), allowed)
     }
 
     /// The allowed CPUs, by number.
@@ -201,14 +229,13 @@ impl Topology {
     /// Two CPUs with this relation, or the reason why this process has none.
     ///
     /// Always the same pair on the same machine: equal cores if possible (the most capable first),
-    /// and the lowest numbers. Two CPUs that share a last-level cache share nothing nearer if
-    /// possible.
+    /// off the core of CPU 0 where single tasks keep off it ([`Topology::site`]), and the lowest
+    /// numbers. Two CPUs that share a last-level cache share nothing nearer if possible. One CPU is
+    /// one of those that a single task gets.
     pub fn pair(&self, relation: Relation) -> Result<(u32, u32), String> {
-        let Some(first) = self.online().min_by_key(|cpu| (cpu.class, cpu.id)) else {
-            return Err("no CPU is allowed and online".to_owned());
-        };
+        let site = self.site(None, None)?;
         if relation == Relation::SameCpu {
-            return Ok((first.id, first.id));
+            return Ok((site.cpus[0], site.cpus[0]));
         }
         if self.online().count() == 1 {
             return Err("one CPU allowed".to_owned());
@@ -217,7 +244,10 @@ impl Topology {
             .online()
             .flat_map(|a| self.online().filter(|b| a.id < b.id).map(move |b| (a, b)))
             .filter(|(a, b)| holds(relation, a, b))
-            .min_by_key(|(a, b)| (a.class != b.class, drawbacks(relation, a, b), a.class + b.class, a.id, b.id));
+            .min_by_key(|(a, b)| {
+                let interrupted = site.without_cpu0 && [a, b].iter().any(|cpu| cpu.siblings.contains(&0));
+                (a.class != b.class, drawbacks(relation, a, b), a.class + b.class, interrupted, a.id, b.id)
+            });
         match best {
             Some((a, b)) => Ok((a.id, b.id)),
             None => Err(self.why_no_pair(relation)),
@@ -389,188 +419,4 @@ pub fn format_cpus(cpus: &[u32]) -> String {
         })
         .collect();
     words.join(",")
-}
-
-/// A size as sysfs writes it: `48K`, `2048K`, `32M`.
-fn parse_size(text: &str) -> Option<u64> {
-    let (digits, shift) = match text.as_bytes().last()? {
-        b'K' => (&text[..text.len() - 1], 10),
-        b'M' => (&text[..text.len() - 1], 20),
-        b'G' => (&text[..text.len() - 1], 30),
-        _ => (text, 0),
-    };
-    digits.parse::<u64>().ok()?.checked_mul(1 << shift).filter(|&size| size > 0)
-}
-
-fn sorted(mut list: Vec<u32>) -> Vec<u32> {
-    list.sort_unstable();
-    list.dedup();
-    list
-}
-
-fn cpu_list(tree: &Tree, path: &str) -> Option<Vec<u32>> {
-    parse_cpus(&tree.text(path)?).ok().map(sorted).filter(|list| !list.is_empty())
-}
-
-fn read_tree(tree: &Tree, allowed: &[u32]) -> Topology {
-    let allowed = sorted(allowed.to_vec());
-    let online = cpu_list(tree, &format!("{CPUS}/online"));
-    let nodes = read_nodes(tree, &allowed);
-    let classes = read_classes(tree, &allowed);
-    let mut caches = Caches::default();
-    let mut cpus: Vec<Cpu> = Vec::with_capacity(allowed.len());
-    let mut alone = Vec::new();
-    let mut caches_of_core: HashMap<u32, Groups> = HashMap::new();
-    let mut threads_of_core: HashMap<u32, u32> = HashMap::new();
-    for &id in &allowed {
-        let topology = format!("{CPUS}/cpu{id}/topology");
-        let either = |new: &str, old: &str| {
-            cpu_list(tree, &format!("{topology}/{new}")).or_else(|| cpu_list(tree, &format!("{topology}/{old}")))
-        };
-        // A list without the CPU itself describes something else.
-        let siblings = either("core_cpus_list", "thread_siblings_list").filter(|list| list.contains(&id));
-        if siblings.is_none() {
-            alone.push(id);
-        }
-        let siblings = siblings.unwrap_or_else(|| vec![id]);
-        let package = tree.number(&format!("{topology}/physical_package_id")).unwrap_or(0);
-        let die = either("die_cpus_list", "core_siblings_list").filter(|list| list.contains(&id)).map(|list| list[0]);
-        let die = die.or_else(|| cpus.iter().find(|cpu| cpu.package == package).map(|cpu| cpu.die)).unwrap_or(id);
-        let core = siblings[0];
-        let rank = threads_of_core.entry(core).or_default();
-        let smt = *rank;
-        *rank += 1;
-        // The threads of a core share its caches, and a large machine has many files to read.
-        let own = *caches_of_core.entry(core).or_insert_with(|| caches.read(tree, id));
-        cpus.push(Cpu {
-            id,
-            package,
-            die,
-            core,
-            siblings,
-            smt,
-            l1: own.l1,
-            l2: own.l2,
-            llc: own.llc,
-            node: nodes.get(&id).copied(),
-            class: classes.get(&id).copied().unwrap_or(0),
-            online: online.as_ref().is_none_or(|list| list.binary_search(&id).is_ok()),
-        });
-    }
-    let concerned = |what: &str, cpus: Vec<u32>| match cpus.len() {
-        0 => None,
-        n if n == allowed.len() => Some(format!("{what} (all CPUs)")),
-        _ => Some(format!("{what} (CPU {})", format_cpus(&cpus))),
-    };
-    let those = |wrong: fn(&Cpu) -> bool| cpus.iter().filter(|cpu| wrong(cpu)).map(|cpu| cpu.id).collect();
-    let notes = [
-        concerned("no core is declared, so each CPU is one", alone),
-        concerned("no cache is declared", those(|cpu| cpu.llc.is_none())),
-        concerned("no NUMA node is declared", those(|cpu| cpu.node.is_none())),
-        concerned("allowed but not online", those(|cpu| !cpu.online)),
-    ];
-    let notes = notes.into_iter().flatten().collect();
-    caches.list.sort_by_key(|cache| (cache.level, cache.kind));
-    // Where nothing says which nodes have memory, all of them count: binding to one without fails
-    // with a clear error.
-    let memory_nodes = cpu_list(tree, &format!("{NODES}/has_memory")).unwrap_or_else(|| {
-        let number = |name: &String| name.strip_prefix("node")?.parse::<u32>().ok();
-        sorted(tree.names(NODES).iter().filter_map(number).collect())
-    });
-    Topology { cpus, caches: caches.list, memory_nodes, notes }
-}
-
-/// The NUMA node of each allowed CPU.
-fn read_nodes(tree: &Tree, allowed: &[u32]) -> HashMap<u32, u32> {
-    let mut node_of = HashMap::new();
-    for name in tree.names(NODES) {
-        let Some(node) = name.strip_prefix("node").and_then(|digits| digits.parse::<u32>().ok()) else { continue };
-        let cpus = cpu_list(tree, &format!("{NODES}/{name}/cpulist")).unwrap_or_default();
-        node_of.extend(allowed.iter().filter(|cpu| cpus.binary_search(cpu).is_ok()).map(|&cpu| (cpu, node)));
-    }
-    node_of
-}
-
-/// The kind of core of each allowed CPU on a hybrid machine: from the PMU devices of x86, else from
-/// `cpu_capacity`.
-fn read_classes(tree: &Tree, allowed: &[u32]) -> HashMap<u32, u32> {
-    let (mut class_of, mut named) = (HashMap::new(), false);
-    for (class, device) in (0..).zip(["cpu_core", "cpu_atom", "cpu_lowpower"]) {
-        let Some(cpus) = cpu_list(tree, &format!("sys/devices/{device}/cpus")) else { continue };
-        named = true;
-        class_of.extend(allowed.iter().filter(|cpu| cpus.binary_search(cpu).is_ok()).map(|&cpu| (cpu, class)));
-    }
-    let capacity = |cpu: u32| tree.number::<u64>(&format!("{CPUS}/cpu{cpu}/cpu_capacity"));
-    // The file is there for all CPUs or for none.
-    if named || allowed.first().is_none_or(|&cpu| capacity(cpu).is_none()) {
-        return class_of;
-    }
-    let mut by_capacity: BTreeMap<u64, Vec<u32>> = BTreeMap::new();
-    for &cpu in allowed {
-        by_capacity.entry(capacity(cpu).unwrap_or(0)).or_default().push(cpu);
-    }
-    for (class, cpus) in (0..).zip(by_capacity.into_values().rev()) {
-        class_of.extend(cpus.into_iter().map(|cpu| (cpu, class)));
-    }
-    class_of
-}
-
-/// The caches found so far, each once.
-#[derive(Default)]
-struct Caches {
-    list: Vec<Cache>,
-    /// Those in the list, by level, kind and lowest CPU.
-    known: HashSet<(u32, CacheKind, u32)>,
-}
-
-/// The cache groups of one CPU, each named by its lowest CPU.
-#[derive(Clone, Copy, Default)]
-struct Groups {
-    l1: Option<u32>,
-    l2: Option<u32>,
-    llc: Option<u32>,
-}
-
-impl Caches {
-    /// Reads the cache directories of one CPU; the details of a cache are read for the first of its
-    /// CPUs only.
-    fn read(&mut self, tree: &Tree, id: u32) -> Groups {
-        let mut groups = Groups::default();
-        let mut last_level = 0;
-        for index in 0..16 {
-            let dir = format!("{CPUS}/cpu{id}/cache/index{index}");
-            let Some(level) = tree.number::<u32>(&format!("{dir}/level")) else { break };
-            let kind = match tree.text(&format!("{dir}/type")).as_deref() {
-                Some("Data") => CacheKind::Data,
-                Some("Instruction") => CacheKind::Instruction,
-                _ => CacheKind::Unified,
-            };
-            let shared = cpu_list(tree, &format!("{dir}/shared_cpu_list")).filter(|list| list.contains(&id));
-            let shared = shared.unwrap_or_else(|| vec![id]);
-            let lowest = shared[0];
-            if self.known.insert((level, kind, lowest)) {
-                self.list.push(Cache {
-                    level,
-                    kind,
-                    size: tree.text(&format!("{dir}/size")).and_then(|size| parse_size(&size)),
-                    line: tree.number(&format!("{dir}/coherency_line_size")).filter(|&line| line > 0),
-                    ways: tree.number(&format!("{dir}/ways_of_associativity")).filter(|&ways| ways > 0),
-                    shared,
-                });
-            }
-            if kind == CacheKind::Instruction {
-                continue;
-            }
-            match level {
-                1 => groups.l1 = Some(lowest),
-                2 => groups.l2 = Some(lowest),
-                _ => {}
-            }
-            if level > last_level {
-                last_level = level;
-                groups.llc = Some(lowest);
-            }
-        }
-        groups
-    }
 }

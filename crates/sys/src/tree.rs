@@ -1,6 +1,8 @@
-//! Small text files below a directory that stands for `/`: the real root, or a recorded one in a
-//! test.
+//! Small text files below a directory that stands for `/`: the real root, another one in a test, or
+//! a recording.
 
+use crate::recording::Recording;
+use std::cell::RefCell;
 use std::fs::File;
 use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
@@ -8,26 +10,62 @@ use std::path::{Path, PathBuf};
 /// No file read here is longer than this on purpose; a surprise must not cost time or memory.
 const LIMIT: u64 = 1 << 20;
 
-/// A directory that stands for `/`.
+/// What stands for `/`.
 #[derive(Debug, Clone)]
-pub(crate) struct Tree {
-    root: PathBuf,
+pub(crate) struct Tree(Root);
+
+#[derive(Debug, Clone)]
+enum Root {
+    /// A directory.
+    Dir(PathBuf),
+    /// A directory, and what has been read below it.
+    Noted(PathBuf, RefCell<Recording>),
+    /// Nothing but what was read once.
+    Recorded(Recording),
 }
 
 impl Tree {
     pub(crate) fn at(root: &Path) -> Tree {
-        Tree { root: root.to_path_buf() }
+        Tree(Root::Dir(root.to_path_buf()))
     }
 
-    fn path(&self, absolute: &str) -> PathBuf {
-        self.root.join(absolute.trim_start_matches('/'))
+    /// As [`Tree::at`], and notes what is read: see [`Tree::noted`].
+    pub(crate) fn noting(root: &Path) -> Tree {
+        Tree(Root::Noted(root.to_path_buf(), RefCell::default()))
+    }
+
+    pub(crate) fn recorded(recording: &Recording) -> Tree {
+        Tree(Root::Recorded(recording.clone()))
+    }
+
+    /// The files that were read so far, of a tree that notes them.
+    pub(crate) fn noted(self) -> Recording {
+        match self.0 {
+            Root::Noted(_, noted) => noted.into_inner(),
+            Root::Dir(_) | Root::Recorded(_) => Recording::default(),
+        }
+    }
+
+    /// Where a file is, unless all there is of it is its recorded text.
+    fn path(&self, absolute: &str) -> Option<PathBuf> {
+        match &self.0 {
+            Root::Dir(root) | Root::Noted(root, _) => Some(root.join(absolute.trim_start_matches('/'))),
+            Root::Recorded(_) => None,
+        }
     }
 
     /// At most the first `limit` bytes of the file.
     pub(crate) fn bytes(&self, absolute: &str, limit: u64) -> io::Result<Vec<u8>> {
+        if let Root::Recorded(recording) = &self.0 {
+            let text = recording.text(absolute.trim_start_matches('/')).ok_or(ErrorKind::NotFound)?;
+            return Ok(text.as_bytes().to_vec());
+        }
         // Almost every file fits: one read for the text and one for end-of-file.
         let mut bytes = Vec::with_capacity(1024);
-        File::open(self.path(absolute))?.take(limit).read_to_end(&mut bytes)?;
+        File::open(self.path(absolute).ok_or(ErrorKind::NotFound)?)?.take(limit).read_to_end(&mut bytes)?;
+        if let Root::Noted(_, noted) = &self.0 {
+            noted.borrow_mut().note(absolute.trim_start_matches('/'), &String::from_utf8_lossy(&bytes));
+        }
         Ok(bytes)
     }
 
@@ -54,14 +92,24 @@ impl Tree {
     }
 
     pub(crate) fn exists(&self, absolute: &str) -> bool {
-        self.path(absolute).exists()
+        match &self.0 {
+            Root::Recorded(recording) => {
+                recording.text(absolute.trim_start_matches('/')).is_some() || !recording.names(absolute).is_empty()
+            }
+            _ => self.path(absolute).is_some_and(|path| path.exists()),
+        }
     }
 
     /// The names in a directory, in natural order (`node2` before `node10`); none when it cannot be
     /// listed.
     pub(crate) fn names(&self, absolute: &str) -> Vec<String> {
-        let Ok(entries) = std::fs::read_dir(self.path(absolute)) else { return Vec::new() };
-        let mut names: Vec<String> = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect();
+        let listed = || std::fs::read_dir(self.path(absolute)?).ok();
+        let mut names: Vec<String> = match &self.0 {
+            Root::Recorded(recording) => recording.names(absolute),
+            _ => {
+                listed().into_iter().flatten().filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect()
+            }
+        };
         names.sort_by_cached_key(|name| {
             let start = name.find(|c: char| c.is_ascii_digit()).unwrap_or(name.len());
             let (word, rest) = name.split_at(start);
@@ -73,7 +121,7 @@ impl Tree {
 
     /// The target of a symbolic link, unresolved.
     pub(crate) fn link(&self, absolute: &str) -> Option<String> {
-        std::fs::read_link(self.path(absolute)).ok()?.to_str().map(str::to_owned)
+        std::fs::read_link(self.path(absolute)?).ok()?.to_str().map(str::to_owned)
     }
 }
 

@@ -46,6 +46,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         .standard(&["add", "swap", "fence", "store_fence", "pause"])],
         tier: Tier::Standard,
         target_half_width: 0.02,
+        class_tier: Tier::Full,
         ..Info::new("cpu.atomic")
     },
     run: Run::Here(run),

@@ -62,6 +62,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         .quick(&["mispredicted"])
         .standard(&["taken", "not_taken", "indirect", "indirect_2"])],
         target_half_width: 0.02,
+        class_tier: Tier::Standard,
         ..Info::new("cpu.branch")
     },
     run: Run::Here(run),

@@ -91,6 +91,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
             ])],
         lineage: &["lmbench3:lat_ops", "lmbench3:par_ops"],
         target_half_width: 0.02,
+        class_tier: Tier::Standard,
         ..Info::new("cpu.operation")
     },
     run: Run::Here(run),

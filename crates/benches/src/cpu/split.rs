@@ -45,6 +45,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         ],
         target_half_width: 0.02,
         tier: Tier::Standard,
+        class_tier: Tier::Full,
         ..Info::new("cpu.split")
     },
     run: Run::Here(run),

@@ -53,6 +53,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         .standard(&["narrower", "wider", "line_split", "alias4k"])],
         target_half_width: 0.02,
         tier: Tier::Standard,
+        class_tier: Tier::Full,
         ..Info::new("cpu.store_forward")
     },
     run: Run::Here(run),

@@ -97,6 +97,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         target_half_width: 0.02,
         version: 2,
         combination_tier,
+        class_tier: Tier::Full,
         ..Info::new("mem.bandwidth")
     },
     run: Run::Here(run),

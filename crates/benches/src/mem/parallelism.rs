@@ -75,6 +75,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         ),
         lineage: &["lmbench3:par_mem"],
         target_half_width: 0.03,
+        class_tier: Tier::Full,
         ..Info::new("mem.parallelism")
     },
     run: Run::Here(run),

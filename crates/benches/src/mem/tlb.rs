@@ -71,6 +71,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         // at once.
         target_half_width: 0.1,
         tier: Tier::Standard,
+        class_tier: Tier::Full,
         ..Info::new("mem.tlb")
     },
     run: Run::Here(run),

@@ -32,6 +32,7 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         about: about!("getppid.rs"),
         iteration: "one getppid",
         lineage: &["perf_bench:syscall basic"],
+        class_tier: Tier::Standard,
         ..Info::new("syscall.getppid")
     },
     run: Run::Here(run),

@@ -1,10 +1,12 @@
-//! `groma machine`: what the machine declares, and how busy it is.
+//! `groma machine`: what the machine declares, how busy it is, and a recording of its CPUs.
 
 use super::{print, style};
-use anyhow::Result;
+use anyhow::{Context, Result};
 use groma_harness::model::NoiseVerdict;
+use groma_harness::sys::recording::Recording;
 use groma_report as report;
 use groma_runner::{NotMeasured, gauge, identity, signals};
+use std::path::Path;
 use std::time::Duration;
 
 /// Shows the machine; with `noise` its noise as well, which takes about a second to gauge.
@@ -25,5 +27,12 @@ pub(crate) fn machine(json: bool, noise: bool) -> Result<u8> {
     } else {
         report::machine(&machine, noise, lost, &style(false))
     })?;
+    Ok(0)
+}
+
+/// Records what the kernel says of the CPUs.
+pub(crate) fn record(file: &Path) -> Result<u8> {
+    let text = Recording::of_this_machine().to_string();
+    std::fs::write(file, text).with_context(|| format!("--record {}", file.display()))?;
     Ok(0)
 }

@@ -9,6 +9,7 @@ use crate::progress::Progress;
 use anyhow::{Context, Result, bail};
 use groma_harness::model::{End, Host, Point, Record, Remote, Round, RunHeader, State, StateCounts, plain};
 use groma_harness::sys::io as sysio;
+use groma_harness::sys::recording::Recording;
 use groma_harness::sys::topology::Topology;
 use groma_report::{self as report, Format};
 use groma_runner::plan::left_out;
@@ -64,7 +65,13 @@ pub(crate) fn run(program: &Program, args: &RunArgs) -> Result<u8> {
     outputs.check()?;
     let request = request(args);
     let benches = program.select(&args.select, request.tier())?;
-    let topology = Topology::read();
+    let topology = match &args.machine {
+        None => Topology::for_plan(),
+        Some(file) if args.dry_run => Topology::recorded(&recording(file)?),
+        Some(file) => {
+            bail!("--machine {}: another machine can be planned for, not measured: add --dry-run", file.display())
+        }
+    };
     let plan = plan(&benches, &request, &topology)?;
     if args.dry_run {
         return dry_run(&plan);
@@ -195,6 +202,13 @@ fn not_measured(error: anyhow::Error) -> Result<u8> {
     }
 }
 
+/// A machine that `groma machine --record` has recorded.
+fn recording(file: &Path) -> Result<Recording> {
+    let of_file = || format!("--machine {}", file.display());
+    let text = std::fs::read_to_string(file).with_context(of_file)?;
+    text.parse().map_err(anyhow::Error::msg).with_context(of_file)
+}
+
 fn dry_run(plan: &[Planned]) -> Result<u8> {
     let mut text = String::new();
     for planned in plan {
@@ -203,8 +217,9 @@ fn dry_run(plan: &[Planned]) -> Result<u8> {
         if metrics.len() > 1 {
             text.push_str(&format!("  ({})", metrics.join(", ")));
         }
-        if let Some(why) = &planned.unsupported {
-            text.push_str(&format!("  unsupported: {why}"));
+        match &planned.unsupported {
+            Some(why) => text.push_str(&format!("  unsupported: {why}")),
+            None => text.push_str(&format!("  on {}", planned.cpus)),
         }
         text.push('\n');
     }

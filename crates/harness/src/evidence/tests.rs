@@ -159,6 +159,7 @@ fn job(placement: Placement, cpus: &[u32], workers: u32) -> Job {
 fn a_job_that_contradicts_its_placement_is_found() {
     let list = |cpus: &[u32]| Placement::List(cpus.to_vec());
     let nodes = Placement::Nodes { cpu: 0, memory: 1 };
+    let efficient: Placement = "core=efficiency".parse().expect("a placement");
     for (placement, cpus, wrong) in [
         (Placement::SameCpu, &[1, 1][..], 0),
         (Placement::SameCpu, &[1, 0], 1),
@@ -177,6 +178,8 @@ fn a_job_that_contradicts_its_placement_is_found() {
         (Placement::Free, &[], 0),
         (Placement::Free, &[2], 1),
         (Placement::Pinned, &[], 0),
+        (efficient.clone(), &[5], 0),
+        (efficient, &[], 1),
         (Placement::Compact, &[0, 1], 0),
     ] {
         assert_eq!(contradictions(&job(placement.clone(), cpus, 1)), wrong, "{placement} {cpus:?}");

@@ -71,9 +71,7 @@ pub(super) fn cpu(book: &mut Book, topology: &Topology) {
         book.say("cpu.cores", distinct(|cpu| cpu.core));
         book.say("cpu.packages", distinct(|cpu| cpu.package));
     }
-    if distinct(|cpu| cpu.class) > 1 {
-        book.say("cpu.classes", classes(topology));
-    }
+    book.say("cpu.classes", classes(topology));
     book.say("cpu.topology_notes", topology.notes().join("; "));
     book.copy("cpu.smt", &format!("{CPUS}/smt/control"));
     book.copy("cpu.isolated", &format!("{CPUS}/isolated"));
@@ -81,14 +79,14 @@ pub(super) fn cpu(book: &mut Book, topology: &Topology) {
     idle(book);
 }
 
-/// The CPUs of each kind of core of a hybrid machine, the most capable kind first.
+/// The CPUs of each class of core of a hybrid machine, the most capable first.
 fn classes(topology: &Topology) -> String {
-    let classes: BTreeSet<u32> = topology.cpus().iter().map(|cpu| cpu.class).collect();
-    let list = |class| {
+    let list = |class: u32, name: &String| {
         let of_class = topology.cpus().iter().filter(|cpu| cpu.class == class);
-        format_cpus(&of_class.map(|cpu| cpu.id).collect::<Vec<_>>())
+        let cpus = of_class.map(|cpu| cpu.id).collect::<Vec<_>>();
+        (!cpus.is_empty()).then(|| format!("{name} {}", format_cpus(&cpus)))
     };
-    classes.into_iter().map(list).collect::<Vec<_>>().join(" / ")
+    (0..).zip(topology.classes()).filter_map(|(class, name)| list(class, name)).collect::<Vec<_>>().join(" / ")
 }
 
 fn frequency(book: &mut Book) {

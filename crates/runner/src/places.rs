@@ -1,0 +1,273 @@
+//! The CPUs that a placement means on a machine.
+//!
+//! Which CPUs those are is decided by `groma_sys::topology`; this is the bridge from the words of a
+//! plan to it.
+
+use crate::plan::two_sided;
+use groma_harness::model::{Info, OneCpu, Placement};
+use groma_harness::sys::topology::{Relation, Site, Topology, format_cpus};
+use std::fmt;
+
+/// The CPUs of a point.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Cpus {
+    /// Whichever the scheduler takes.
+    Any,
+    /// One for each side, or for the members of the worker group in turn.
+    Each(Vec<u32>),
+    /// One for each round, which the run takes from these.
+    OneOf(Site),
+}
+
+impl fmt::Display for Cpus {
+    /// `any CPU`, `CPUs 0,4`, `one of CPUs 1-7 (class performance)`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Cpus::Any => f.write_str("any CPU"),
+            Cpus::Each(cpus) => write!(f, "{} {}", if cpus.len() == 1 { "CPU" } else { "CPUs" }, format_cpus(cpus)),
+            Cpus::OneOf(site) if site.cpus.len() == 1 => site.fmt(f),
+            Cpus::OneOf(site) => write!(f, "one of {site}"),
+        }
+    }
+}
+
+/// Where a single task of that class and node runs here: said only as far as the machine has several
+/// of them, so that the metrics of a machine that has not keep their names.
+pub(crate) fn on_one_cpu(wanted: &OneCpu, topology: &Topology) -> Placement {
+    match topology.site(wanted.class.as_deref(), wanted.node) {
+        Ok(Site { class: None, node: None, .. }) => Placement::Pinned,
+        Ok(Site { class, node, .. }) => Placement::On(OneCpu { class, node }),
+        // Kept for its reason.
+        Err(_) if *wanted == OneCpu::default() => Placement::Pinned,
+        Err(_) => Placement::On(wanted.clone()),
+    }
+}
+
+/// A core of each class that a single task is not put on by itself.
+pub(crate) fn on_other_classes(topology: &Topology) -> Vec<Placement> {
+    let classes = topology.usable_classes();
+    let other = |class: &&str| on_one_cpu(&OneCpu { class: Some((*class).to_owned()), node: None }, topology);
+    classes.iter().skip(1).map(other).collect()
+}
+
+/// Up to this many CPUs every pair is measured by default: 28 pairs
+/// (docs/methods/processor.md#choice-of-pairs).
+const FEW_CPUS: usize = 8;
+/// The number of pairs chosen where there are more CPUs.
+const CHOSEN_PAIRS: usize = 32;
+
+/// A placement that stands for many, as those of this machine; where there are none, one is kept
+/// for its reason.
+pub(crate) fn spelled_out(placement: Placement, full: bool, topology: &Topology) -> Vec<Placement> {
+    match placement {
+        Placement::EveryPair => {
+            let usable = topology.usable();
+            if usable.len() < 2 {
+                return vec![Placement::List(usable)];
+            }
+            let kinds = Relation::ALL[1..].iter().filter_map(|relation| topology.pair(*relation).ok());
+            let pairs = pairs(&usable, &kinds.collect::<Vec<_>>(), full);
+            pairs.into_iter().map(|(a, b)| Placement::List(vec![a, b])).collect()
+        }
+        Placement::EveryNodePair => {
+            let mut of_cpus: Vec<u32> = topology.cpus().iter().filter(|c| c.online).filter_map(|c| c.node).collect();
+            of_cpus.sort_unstable();
+            of_cpus.dedup();
+            let pair = |cpu: u32| move |memory: &u32| Placement::Nodes { cpu, memory: *memory };
+            let all: Vec<_> = of_cpus.iter().flat_map(|cpu| topology.memory_nodes().iter().map(pair(*cpu))).collect();
+            if all.is_empty() { vec![Placement::Nodes { cpu: 0, memory: 0 }] } else { all }
+        }
+        other => vec![other],
+    }
+}
+
+/// The pairs of CPUs to measure: all where there are few CPUs or all were asked for. Otherwise one
+/// of each kind, and the first CPU with others evenly spaced, which shows the distances in bounded
+/// time (576 CPUs have 165 600 pairs).
+fn pairs(usable: &[u32], kinds: &[(u32, u32)], full: bool) -> Vec<(u32, u32)> {
+    let Some((&first, others)) = usable.split_first() else { return Vec::new() };
+    if full || usable.len() <= FEW_CPUS {
+        let from = |(i, &a): (usize, &u32)| usable[i + 1..].iter().map(move |&b| (a, b)).collect::<Vec<_>>();
+        return usable.iter().enumerate().flat_map(from).collect();
+    }
+    let mut chosen: Vec<(u32, u32)> = kinds.to_vec();
+    let room = CHOSEN_PAIRS.saturating_sub(chosen.len()).min(others.len());
+    // The last CPU is among them: the farthest one where CPUs are numbered in order.
+    let spaced = (1..=room).map(|i| (first, others[i * others.len() / room - 1]));
+    for pair in spaced {
+        if !chosen.contains(&pair) {
+            chosen.push(pair);
+        }
+    }
+    chosen
+}
+
+/// The CPUs that a placement means on this machine, or why there are none. `group`: for a worker
+/// group.
+pub(crate) fn cpus(
+    info: &Info,
+    placement: &Placement,
+    (workers, group): (u32, bool),
+    topology: &Topology,
+) -> Result<Cpus, String> {
+    let only_free = || Err("worker groups of two-sided benchmarks are placed with --placement free".to_owned());
+    let pair = |relation| {
+        if workers > 1 {
+            return only_free();
+        }
+        topology.pair(relation).map(|(a, b)| Cpus::Each(vec![a, b]))
+    };
+    match placement {
+        Placement::Free => Ok(Cpus::Any),
+        Placement::Pinned | Placement::Remote if group => Ok(Cpus::Any),
+        Placement::Pinned | Placement::Remote => topology.site(None, None).map(Cpus::OneOf),
+        Placement::On(one) => {
+            let site = topology.site(one.class.as_deref(), one.node)?;
+            let mut nearest = topology.compact(topology.usable().len());
+            nearest.retain(|cpu| site.cpus.contains(cpu));
+            let members = nearest.into_iter().cycle().take(workers as usize).collect();
+            Ok(if group { Cpus::Each(members) } else { Cpus::OneOf(site) })
+        }
+        Placement::SameCpu => pair(Relation::SameCpu),
+        Placement::Smt => pair(Relation::Smt),
+        Placement::SameLlc => pair(Relation::SameLlc),
+        Placement::CrossLlc => pair(Relation::CrossLlc),
+        Placement::CrossNode => pair(Relation::CrossNode),
+        Placement::Compact => Ok(Cpus::Each(topology.compact(workers as usize))),
+        Placement::Spread => Ok(Cpus::Each(topology.spread(workers as usize))),
+        Placement::List(cpus) if info.placements.contains(&Placement::EveryPair) => match cpus.as_slice() {
+            [a, b] if a != b => Ok(Cpus::Each(cpus.clone())),
+            [_] if topology.usable().len() == 1 => Err("one CPU allowed".to_owned()),
+            _ => Err("a pair is two different CPUs".to_owned()),
+        },
+        Placement::List(cpus) if two_sided(info) => match cpus.len() {
+            _ if workers > 1 => only_free(),
+            2 => Ok(Cpus::Each(cpus.clone())),
+            n => Err(format!("its two sides take a pair of CPUs such as 0,1, not {n}")),
+        },
+        Placement::List(cpus) => Ok(Cpus::Each(cpus.clone())),
+        Placement::Nodes { cpu, memory } => match topology.site(None, Some(*cpu)) {
+            _ if topology.memory_nodes().len() < 2 && cpu == memory => Err("one NUMA node".to_owned()),
+            _ if !topology.memory_nodes().contains(memory) => Err(format!("node {memory} has no memory")),
+            found => found.map(Cpus::OneOf),
+        },
+        Placement::EveryPair | Placement::EveryNodePair => Err(format!("{placement} stands for several placements")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::layouts;
+    use crate::request::RunRequest;
+    use groma_harness::model::{Params, Profile};
+
+    #[test]
+    fn all_pairs_of_few_cpus_and_a_bounded_choice_of_many() {
+        assert_eq!(pairs(&[3, 5], &[(3, 5)], false), [(3, 5)]);
+        assert_eq!(pairs(&[0, 1, 2], &[], false), [(0, 1), (0, 2), (1, 2)]);
+        let eight: Vec<u32> = (0..8).collect();
+        assert_eq!(pairs(&eight, &[(0, 4)], false).len(), 28);
+        let many: Vec<u32> = (0..576).collect();
+        let kinds = [(0, 288), (0, 1), (0, 8), (0, 96)];
+        let chosen = pairs(&many, &kinds, false);
+        assert!(chosen.starts_with(&kinds) && chosen.len() <= CHOSEN_PAIRS && chosen.len() > 28, "{chosen:?}");
+        assert!(chosen.contains(&(0, 575)) && chosen.iter().all(|(a, b)| a < b), "{chosen:?}");
+        let distinct: std::collections::BTreeSet<_> = chosen.iter().collect();
+        assert_eq!(distinct.len(), chosen.len());
+        assert_eq!(pairs(&many, &kinds, true).len(), 576 * 575 / 2);
+        let nine: Vec<u32> = (0..9).collect();
+        assert_eq!(pairs(&nine, &[(0, 1)], false), (1..9).map(|b| (0, b)).collect::<Vec<_>>());
+        assert_eq!(pairs(&[7], &[], false), []);
+    }
+
+    /// A tree of `/sys` with six cores of two threads, of which three share a last cache each.
+    #[test]
+    fn the_chosen_pairs_hold_one_of_each_kind() {
+        let root = tempfile::tempdir().expect("a directory");
+        let write = |path: String, text: String| {
+            let path = root.path().join("sys/devices/system/cpu").join(path);
+            std::fs::create_dir_all(path.parent().expect("below the root")).expect("a directory");
+            std::fs::write(path, text).expect("a file");
+        };
+        write("online".into(), "0-11\n".into());
+        for cpu in 0..12 {
+            let (core, group) = (cpu % 6, cpu % 6 / 3);
+            write(format!("cpu{cpu}/topology/core_cpus_list"), format!("{core},{}\n", core + 6));
+            for (file, text) in [("level", "3\n".to_owned()), ("type", "Unified\n".to_owned())] {
+                write(format!("cpu{cpu}/cache/index0/{file}"), text);
+            }
+            let (a, b) = (group * 3, group * 3 + 6);
+            write(format!("cpu{cpu}/cache/index0/shared_cpu_list"), format!("{a}-{},{b}-{}\n", a + 2, b + 2));
+        }
+        let topology = Topology::from_tree(root.path(), &(0..12).collect::<Vec<u32>>());
+        let relations: Vec<Relation> = spelled_out(Placement::EveryPair, false, &topology)
+            .iter()
+            .filter_map(|placement| match placement {
+                Placement::List(pair) => topology.relation(pair[0], pair[1]),
+                _ => None,
+            })
+            .collect();
+        // The others are those of the first CPU.
+        assert!(relations.starts_with(&[Relation::Smt, Relation::SameLlc, Relation::CrossLlc]), "{relations:?}");
+    }
+
+    #[test]
+    fn what_stands_for_many_is_never_planned() {
+        let topology = Topology::read();
+        for placement in [Placement::EveryPair, Placement::EveryNodePair] {
+            let all = spelled_out(placement, false, &topology);
+            assert!(!all.is_empty());
+            let concrete = |p: &Placement| matches!(p, Placement::List(_) | Placement::Nodes { .. });
+            assert!(all.iter().all(concrete), "{all:?}");
+        }
+    }
+
+    #[test]
+    fn two_sides_have_the_cpus_that_their_placement_says() {
+        let topology = Topology::read();
+        let info = Info { placements: &Placement::TWO_SIDED, ..Info::new("test.sides") };
+        let usable = topology.usable();
+        for (placement, relation) in [
+            (Placement::SameCpu, Relation::SameCpu),
+            (Placement::Smt, Relation::Smt),
+            (Placement::SameLlc, Relation::SameLlc),
+            (Placement::CrossLlc, Relation::CrossLlc),
+            (Placement::CrossNode, Relation::CrossNode),
+        ] {
+            match cpus(&info, &placement, (1, false), &topology) {
+                Ok(Cpus::Each(pair)) => {
+                    let [a, b] = *pair else { panic!("{placement}: {pair:?}") };
+                    assert!(usable.contains(&a) && usable.contains(&b), "{placement}: {pair:?}");
+                    assert_eq!(a == b, placement == Placement::SameCpu, "{placement}: {pair:?}");
+                    assert_eq!(topology.relation(a, b), Some(relation), "{placement}: {pair:?}");
+                }
+                Ok(other) => panic!("{placement}: {other}"),
+                Err(why) => assert!(placement != Placement::SameCpu && !why.is_empty(), "{placement}: {why}"),
+            }
+            assert!(cpus(&info, &placement, (2, true), &topology).is_err(), "a worker group of {placement}");
+        }
+        assert_eq!(cpus(&info, &Placement::Free, (1, false), &topology), Ok(Cpus::Any));
+        for placement in [Placement::Pinned, Placement::Remote] {
+            let site = topology.site(None, None).expect("a CPU");
+            assert_eq!(cpus(&info, &placement, (1, false), &topology), Ok(Cpus::OneOf(site)), "{placement}");
+            assert_eq!(cpus(&info, &placement, (2, true), &topology), Ok(Cpus::Any), "{placement}");
+        }
+        for n in [1, 2, 5] {
+            let each = |placement| cpus(&info, &placement, (n, n > 1), &topology);
+            assert_eq!(each(Placement::Compact), Ok(Cpus::Each(topology.compact(n as usize))));
+            assert_eq!(each(Placement::Spread), Ok(Cpus::Each(topology.spread(n as usize))));
+        }
+        let list = |cpus: &[u32]| Placement::List(cpus.to_vec());
+        let one = Info { placements: &[Placement::Pinned], ..Info::new("test.one") };
+        assert_eq!(cpus(&one, &list(&usable[..1]), (1, false), &topology), Ok(Cpus::Each(vec![usable[0]])));
+        let pair = [*usable.last().expect("a CPU"), usable[0]];
+        assert_eq!(cpus(&info, &list(&pair), (1, false), &topology), Ok(Cpus::Each(pair.to_vec())));
+        for (wrong, workers) in [(&pair[..1], 1), (&[0, 0, 0], 1), (&pair, 2)] {
+            assert!(cpus(&info, &list(wrong), (workers, workers > 1), &topology).is_err(), "{wrong:?} for {workers}");
+        }
+        let mut request = RunRequest::new(Profile::Standard);
+        request.placement = Some(list(&pair));
+        assert_eq!(layouts(&info, &Params::default(), &request, &topology), [(list(&pair), 1, false)]);
+    }
+}
