@@ -117,9 +117,9 @@ pub(crate) fn facts(info: &Info) -> Vec<(&'static str, String)> {
     facts.extend(info.outputs.iter().filter(|o| !o.suffix.is_empty()).map(|o| ("reports", output(info, o))));
     facts.push(("placements", words(info.placements, Placement::to_string)));
     let classes = match info.class_tier {
-        Tier::Quick => "on a core of each class",
-        Tier::Standard => "on a core of each class, but in a quick run",
-        Tier::Full => "on a core of each class with --full",
+        Tier::Quick => "also on a core of each other class",
+        Tier::Standard => "also on a core of each other class, except in a quick run",
+        Tier::Full => "also on a core of each other class with --full",
         Tier::Named => "",
     };
     facts.push(("hybrid", classes.to_owned()));
