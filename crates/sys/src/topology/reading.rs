@@ -28,7 +28,7 @@ fn cpu_list(tree: &Tree, path: &str) -> Option<Vec<u32>> {
 pub(super) fn read_tree(tree: &Tree, allowed: &[u32]) -> Topology {
     let allowed = sorted(allowed.to_vec());
     let online = cpu_list(tree, &format!("{CPUS}/online"));
-    let nodes = read_nodes(tree, &allowed);
+    let (nodes, nodes_with_cpus) = read_nodes(tree, &allowed, online.as_deref());
     let classes = read_classes(tree, online.as_deref().unwrap_or(&allowed));
     let mut caches = Caches::default();
     let mut cpus: Vec<Cpu> = Vec::with_capacity(allowed.len());
@@ -90,9 +90,6 @@ pub(super) fn read_tree(tree: &Tree, allowed: &[u32]) -> Topology {
         let number = |name: &String| name.strip_prefix("node")?.parse::<u32>().ok();
         sorted(tree.names(NODES).iter().filter_map(number).collect())
     });
-    let is_online = |cpu: &u32| online.as_ref().is_none_or(|list| list.binary_search(cpu).is_ok());
-    let nodes_with_cpus =
-        nodes.iter().filter(|(cpu, _)| is_online(cpu)).map(|(_, node)| node).collect::<HashSet<_>>().len();
     Topology {
         cpus,
         caches: caches.list,
@@ -104,15 +101,18 @@ pub(super) fn read_tree(tree: &Tree, allowed: &[u32]) -> Topology {
     }
 }
 
-/// The NUMA node of each allowed CPU.
-fn read_nodes(tree: &Tree, allowed: &[u32]) -> HashMap<u32, u32> {
-    let mut node_of = HashMap::new();
+/// The NUMA node of each allowed CPU, and the number of nodes with a CPU that is online, allowed or
+/// not.
+fn read_nodes(tree: &Tree, allowed: &[u32], online: Option<&[u32]>) -> (HashMap<u32, u32>, usize) {
+    let is_online = |cpu: &u32| online.is_none_or(|list| list.binary_search(cpu).is_ok());
+    let (mut node_of, mut with_cpus) = (HashMap::new(), 0);
     for name in tree.names(NODES) {
         let Some(node) = name.strip_prefix("node").and_then(|digits| digits.parse::<u32>().ok()) else { continue };
         let cpus = cpu_list(tree, &format!("{NODES}/{name}/cpulist")).unwrap_or_default();
+        with_cpus += usize::from(cpus.iter().any(is_online));
         node_of.extend(allowed.iter().filter(|cpu| cpus.binary_search(cpu).is_ok()).map(|&cpu| (cpu, node)));
     }
-    node_of
+    (node_of, with_cpus)
 }
 
 /// The classes of core of a machine.
