@@ -4,11 +4,16 @@ use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use groma_model::{NoiseVerdict, Placement, Profile};
 use groma_runner::Setting;
-use jiff::SignedDuration;
 use std::ffi::OsString;
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
+
+// The path is for the fuzz targets, which include this file.
+#[path = "flags/parse.rs"]
+mod parse;
+pub(crate) use parse::parse_time;
+use parse::{parse_address, parse_format, parse_param, parse_session_time, parse_setting, parse_token};
 
 const STYLES: Styles = Styles::styled()
     .header(AnsiColor::Green.on_default().bold())
@@ -474,81 +479,6 @@ impl From<NoiseArg> for NoiseVerdict {
     }
 }
 
-fn parse_format(text: &str) -> Result<groma_report::Format, String> {
-    groma_report::Format::from_word(text).ok_or_else(|| {
-        let words: Vec<&str> = groma_report::Format::ALL.iter().map(|f| f.word()).collect();
-        format!("expected one of {}", words.join(", "))
-    })
-}
-
-/// The port of `groma serve` unless another one is named: not assigned by IANA, and below the range
-/// that Linux takes ephemeral ports from (lmbench's 31234 to 31240 are not registered, and its
-/// 34298 is within that range).
-pub(crate) const PORT: u16 = 24766;
-
-/// Reads `10.0.0.2`, `10.0.0.2:24766`, `fd00::2` or `[fd00::2]:24766`.
-fn parse_address(text: &str) -> Result<SocketAddr, String> {
-    let bare = text.trim_start_matches('[').trim_end_matches(']');
-    bare.parse::<IpAddr>().map(|ip| SocketAddr::new(ip, PORT)).or_else(|_| text.parse()).map_err(|_| {
-        "expected an address such as 10.0.0.2, 10.0.0.2:24766 or [fd00::2]:24766 (names are not looked up)".to_owned()
-    })
-}
-
-/// A token is one word, so that it can be copied from one terminal to another.
-fn parse_token(text: &str) -> Result<String, String> {
-    if text.len() > 256 || text.chars().any(|c| c.is_whitespace() || c.is_control()) {
-        return Err("expected at most 256 characters without spaces".to_owned());
-    }
-    Ok(text.to_owned())
-}
-
-/// Reads a time such as `500ms`, `30s`, `2m`, `1h` or `1h 30m`; a bare number is seconds.
-pub(crate) fn parse_time(text: &str) -> Result<Duration, String> {
-    let bad = || "expected a time such as 30s, 500ms, 2m or 1h".to_owned();
-    // jiff wants a digit before the point and a unit behind the number.
-    let padded = if text.starts_with('.') { format!("0{text}") } else { text.to_owned() };
-    let is_bare = padded.ends_with(|c: char| c.is_ascii_digit());
-    let time: SignedDuration = if is_bare { padded + "s" } else { padded }.parse().map_err(|_| bad())?;
-    // What a person types is never an ISO 8601 duration or in the past.
-    if !text.starts_with(|c: char| c.is_ascii_digit() || c == '.') {
-        return Err(bad());
-    }
-    if time.is_zero() {
-        Err("a time must be more than nothing".to_owned())
-    } else {
-        Duration::try_from(time).map_err(|_| bad())
-    }
-}
-
-/// Reads how long a session may take.
-fn parse_session_time(text: &str) -> Result<Duration, String> {
-    let time = parse_time(text)?;
-    // Nobody means more, and the kernel's timers must not overflow.
-    if time > Duration::from_secs(24 * 3600) { Err("expected at most 24h".to_owned()) } else { Ok(time) }
-}
-
-fn parse_param(text: &str) -> Result<(String, Vec<String>), String> {
-    let (name, values) = text.split_once('=').ok_or("expected name=value, such as size=64K")?;
-    let values: Vec<String> = values.split(',').map(str::to_owned).collect();
-    if name.is_empty() || values.iter().any(String::is_empty) {
-        return Err("expected name=value, such as size=64K".to_owned());
-    }
-    Ok((name.to_owned(), values))
-}
-
-/// Reads `size=1,64K` or `mem.*:size=1,64K`. A value may hold colons.
-fn parse_setting(text: &str) -> Result<Setting, String> {
-    let (name, values) = parse_param(text)?;
-    let (of, name) = match name.rsplit_once(':') {
-        Some((of, name)) => (Some(of.to_owned()), name.to_owned()),
-        None => (None, name),
-    };
-    if name.is_empty() || of.as_ref().is_some_and(String::is_empty) {
-        return Err("expected ID:name=value, such as mem.latency:size=64K".to_owned());
-    }
-    Ok(Setting { of, name, values })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -557,59 +487,5 @@ mod tests {
     #[test]
     fn the_command_line_is_consistent() {
         Cli::command().debug_assert();
-    }
-
-    #[test]
-    fn times() {
-        for (text, ms) in [
-            ("90", 90_000),
-            ("1.5s", 1500),
-            ("1.5", 1500),
-            (".5s", 500),
-            ("250ms", 250),
-            ("2m", 120_000),
-            ("2min", 120_000),
-            ("0.5h", 1_800_000),
-            ("1h30m", 5_400_000),
-            ("1h 30m", 5_400_000),
-        ] {
-            assert_eq!(parse_time(text), Ok(Duration::from_millis(ms)), "{text}");
-        }
-        for text in
-            ["", "s", "-1s", "+1s", "0", "0ms", "0.0000000001", "0.0000001ms", "1d", "1y", "PT5S", "1s ago", "1e9999"]
-        {
-            assert!(parse_time(text).is_err(), "{text}");
-        }
-    }
-
-    #[test]
-    fn params() {
-        assert_eq!(parse_param("size=1,64K"), Ok(("size".into(), vec!["1".into(), "64K".into()])));
-        for text in ["size", "=1", "size=", "size=1,"] {
-            assert!(parse_param(text).is_err(), "{text}");
-        }
-        let setting = |of: Option<&str>, name: &str, value: &str| {
-            Ok(Setting { of: of.map(str::to_owned), name: name.to_owned(), values: vec![value.to_owned()] })
-        };
-        assert_eq!(parse_setting("size=1"), setting(None, "size", "1"));
-        assert_eq!(parse_setting("mem.*:size=1"), setting(Some("mem.*"), "size", "1"));
-        assert_eq!(parse_setting("mix=1:2"), setting(None, "mix", "1:2"));
-        assert_eq!(parse_setting("mem.mix:mix=1:2"), setting(Some("mem.mix"), "mix", "1:2"));
-        for text in [":size=1", "mem.latency:=1", "mem.latency:size", "mem.latency:size="] {
-            assert!(parse_setting(text).is_err(), "{text}");
-        }
-    }
-
-    #[test]
-    fn addresses() {
-        assert_eq!(parse_address("10.0.0.2"), Ok(SocketAddr::new([10, 0, 0, 2].into(), PORT)));
-        assert_eq!(parse_address("10.0.0.2:7"), Ok(SocketAddr::new([10, 0, 0, 2].into(), 7)));
-        for text in ["::1", "[::1]", "[::1]:24766"] {
-            assert_eq!(parse_address(text), Ok("[::1]:24766".parse().expect("an address")), "{text}");
-        }
-        for text in ["", "localhost", "10.0.0", "10.0.0.2:", "10.0.0.2:70000"] {
-            assert!(parse_address(text).is_err(), "{text}");
-        }
-        assert!(parse_token("a b").is_err() && parse_token("a\tb").is_err() && parse_token("ab").is_ok());
     }
 }
