@@ -106,7 +106,7 @@ mod tests {
         let (run, end) = (fixtures::header(), fixtures::end(&records));
         for width in [0, 1, 40, 80, 300] {
             for unicode in [true, false] {
-                let style = Style { colour: true, width, unicode, all: width == 40 };
+                let style = Style { colour: true, width, unicode, all: width == 40, program: "groma" };
                 for format in Format::ALL {
                     render(fixtures::families(), &run, &records, Some(&end), format, &style);
                 }

@@ -15,7 +15,7 @@ pub(crate) fn markdown(
     end: Option<&End>,
     style: &Style,
 ) -> String {
-    let plain = Style { colour: false, width: usize::MAX, unicode: true, all: style.all };
+    let plain = Style { colour: false, width: usize::MAX, unicode: true, ..*style };
     let mut out =
         format!("## {}\n\n", escape(&format!("run {}, {}, groma {}", run.run, run.profile.word(), run.groma)));
     let here = host(&run.environment);

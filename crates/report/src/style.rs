@@ -17,12 +17,14 @@ pub struct Style {
     pub unicode: bool,
     /// Whether each point of a curve gets a row of its own, instead of the whole curve one line.
     pub all: bool,
+    /// What the program is called, for commands that a view suggests.
+    pub program: &'static str,
 }
 
 impl Style {
     /// No colour, all of Unicode, curves as one line: what a pipe gets.
     pub const fn plain(width: usize) -> Style {
-        Style { colour: false, width, unicode: true, all: false }
+        Style { colour: false, width, unicode: true, all: false, program: "groma" }
     }
 
     /// The text in a colour, when colour is wanted.

@@ -45,7 +45,7 @@ pub(crate) fn table(
     let grid = beside.unwrap_or_else(|| laid_out(false));
     let mut out = head(run, style) + "\n" + &grid.render() + &summary(run, records, end, style);
     if shown.len() < records.len() {
-        let what = "controls and raw loops are kept as well: groma show --all";
+        let what = format!("controls and raw loops are kept as well: {} show --all", style.program);
         out += &style.text(&format!("{} {what}\n", records.len() - shown.len()));
     }
     out
@@ -97,7 +97,8 @@ fn add(grid: &mut Grid, group: &Group<'_>, style: &Style, wide: bool) {
     }
     grid.says(&group.says, style);
     if !group.curves.is_empty() {
-        grid.says(&format!("each point: groma show --all; as a plot: groma plot {}", group.curves.join(", ")), style);
+        let (program, curves) = (style.program, group.curves.join(", "));
+        grid.says(&format!("each point: {program} show --all; as a plot: {program} plot {curves}"), style);
     }
     grid.line(Cell::default());
 }

@@ -13,6 +13,7 @@ use groma_harness::model::{
     Info, Interference, Metric, OneCpu, ParamKind, Params, Placement, Point, Tier, Value, WorkerKind,
 };
 use groma_harness::sys::topology::Topology;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// One point of the plan.
 #[derive(Clone, Debug)]
@@ -253,18 +254,17 @@ pub(crate) fn layouts(
 
 /// One sentence on what the plan leaves out on purpose, if it does.
 pub fn left_out(plan: &[Planned], topology: &Topology) -> Option<String> {
-    let pair = |p: &'_ Planned| match &p.cpus {
-        Cpus::Each(pair) if p.point.bench == "cpu.core_to_core" && pair.len() == 2 => Some(pair.clone()),
-        _ => None,
-    };
-    let mut seen: Vec<Vec<u32>> = plan.iter().filter_map(pair).collect();
-    seen.sort_unstable();
-    seen.dedup();
+    let mut pairs: BTreeMap<&str, BTreeSet<&[u32]>> = BTreeMap::new();
+    for planned in plan {
+        if let (Placement::List(_), Cpus::Each(pair)) = (&planned.point.placement, &planned.cpus) {
+            pairs.entry(&planned.point.bench).or_default().insert(pair);
+        }
+    }
     let n = topology.usable().len();
     let all = n * n.saturating_sub(1) / 2;
     // A single pair was named by the user.
-    (seen.len() > 1 && seen.len() < all)
-        .then(|| format!("cpu.core_to_core: {} of {all} pairs of CPUs (all of them with --full)", seen.len()))
+    let (bench, some) = pairs.into_iter().find(|(_, pairs)| pairs.len() > 1 && pairs.len() < all)?;
+    Some(format!("{bench}: {} of {all} pairs of CPUs (all of them with --full)", some.len()))
 }
 
 fn planned(

@@ -91,7 +91,7 @@ pub(crate) fn style(all: bool) -> Style {
         let l = l.to_ascii_lowercase();
         l.contains("utf-8") || l.contains("utf8") || l == "c" || l == "posix"
     });
-    Style { colour: terminal && !no_colour && !dumb, width: width(terminal), unicode, all }
+    Style { colour: terminal && !no_colour && !dumb, width: width(terminal), unicode, all, program: name() }
 }
 
 /// Columns of the terminal; of a pipe, `COLUMNS` or 100.
