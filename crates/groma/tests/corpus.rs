@@ -13,6 +13,9 @@ use groma_runner::select;
 #[path = "../../../fuzz/targets/mod.rs"]
 mod targets;
 
+use groma_harness::protocol::{read_job, read_result, write_job, write_result};
+use groma_model::{Host, Point, Round};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc;
 use std::time::Duration;
@@ -22,9 +25,12 @@ use targets::Target;
 /// matter, but a loop that grows with a number in the input is noticed.
 const LIMIT: Duration = Duration::from_secs(60);
 
+fn directory(kind: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz").join(kind)
+}
+
 fn files(kind: &str, target: &str) -> Vec<PathBuf> {
-    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz").join(kind).join(target);
-    let Ok(entries) = std::fs::read_dir(&dir) else { return Vec::new() };
+    let Ok(entries) = std::fs::read_dir(directory(kind).join(target)) else { return Vec::new() };
     let mut files: Vec<PathBuf> = entries.map(|e| e.expect("an entry").path()).collect();
     files.sort();
     files
@@ -83,10 +89,41 @@ fn every_input_of_the_corpus_keeps_the_properties() {
 #[test]
 fn every_corpus_has_its_target() {
     for kind in ["corpus", "regressions"] {
-        let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz").join(kind);
-        for entry in std::fs::read_dir(dir).expect("the directory").flatten().filter(|e| e.path().is_dir()) {
+        let entries = std::fs::read_dir(directory(kind)).expect("the directory").flatten();
+        for entry in entries.filter(|e| e.path().is_dir()) {
             let name = entry.file_name();
             assert!(targets::ALL.iter().any(|(target, _)| name == *target), "{name:?} in {kind} is no target");
         }
+    }
+}
+
+/// A regression without a row is an input whose error nobody knows, a row without one guards
+/// nothing.
+#[test]
+fn every_regression_has_its_row() {
+    let table = std::fs::read_to_string(directory("regressions").join("README.md")).expect("the table");
+    let first_cells = table.lines().filter_map(|line| line.strip_prefix("| `")?.split(" |").next());
+    let rows: BTreeSet<String> = first_cells.flat_map(|cell| cell.split(['`', ',', ' '])).map(str::to_owned).collect();
+    let name = |file: PathBuf| file.file_name().expect("a name").to_string_lossy().into_owned();
+    let inputs = targets::ALL.into_iter().flat_map(|(target, _)| {
+        files("regressions", target).into_iter().map(move |file| format!("{target}/{}", name(file)))
+    });
+    assert_eq!(inputs.collect::<BTreeSet<_>>(), rows.into_iter().filter(|cell| !cell.is_empty()).collect());
+}
+
+/// Mutations reach what is behind a parser from inputs that it accepts: when a field is added, all
+/// inputs without it are refused at once. Those named `whole` are exactly what would be written.
+#[test]
+fn valid_inputs_are_still_accepted() {
+    let read = |file: &Path| std::fs::read_to_string(file).expect("an input");
+    let whole = |target: &str| read(&directory("regressions").join(target).join("whole"));
+    let job = whole("worker_job");
+    let (parent, same) = read_job(&job).expect("a job");
+    assert_eq!(write_job(parent, &same), job);
+    let result = whole("worker_result");
+    assert_eq!(write_result(&read_result(&result).expect("a result")), result);
+    for run in files("corpus", "views") {
+        type Stored = (Vec<(Point, Vec<Round>)>, Host);
+        serde_json::from_str::<Stored>(&read(&run)).unwrap_or_else(|e| panic!("{}: {e}", run.display()));
     }
 }
