@@ -1,7 +1,7 @@
 //! How a metric ended, and what its samples look like.
 
 use groma_model::{Derivation, Flag, Host, Metric, Point, Quantity, Reason, Remark, Round, State, Timing};
-use groma_stats::{Change, Headline, Modality, drift, median, modality, quantised, split_between_rounds};
+use groma_stats::{Change, Headline, Modality, drift, interference, median, modality, quantised, split_between_rounds};
 
 use crate::samples::Samples;
 
@@ -13,9 +13,9 @@ const NOISY_SHARE: f64 = 0.2;
 const FEW_CLEAN: usize = 6;
 /// A half-width beyond this fraction of the value makes a metric `noisy` whatever its samples say.
 const WIDE: f64 = 0.10;
-/// A latency whose mean is more than this times its median shared its CPU with other tasks. What
-/// blocks is then scheduled later, and costs more (pipe round trips on the 2-vCPU KVM guest: beside
-/// 4 busy loops 1.27 times as long at a ratio of 4.9; idle the ratio is 1.0 to 1.2).
+/// A latency whose mean is more than this times its median shared its CPU with other tasks. The
+/// median of what blocks is then not that of an idle machine: 1.3 to 1.5 times as long for a pipe round
+/// trip beside 4 busy loops, at ratios of 1.5 and more (docs/methods/statistics.md#contention).
 const CONTENDED: f64 = 1.5;
 /// Reading the clock is told of when it took more than this share of the time read: what is taken
 /// off is then uncertain by a percent and more of the value.
@@ -119,7 +119,7 @@ pub(crate) fn flags(
     if point.timing != Timing::Stated && !good.is_empty() && !host.timing_is_verified() {
         flags.push(Flag::TimingUnverified);
     }
-    if let Some(ratio) = samples.interference().filter(|r| *r > CONTENDED && metric.quantity == Quantity::Latency) {
+    if let Some(ratio) = contention(metric, samples).filter(|ratio| *ratio > CONTENDED) {
         flags.push(Flag::Contended { ratio });
     }
     if let Some(share) = clock_share(metric, good).filter(|share| *share > CLOCK_SHARE) {
@@ -130,6 +130,13 @@ pub(crate) fn flags(
         flags.push(Flag::LeftProcesses(left.clone()));
     }
     flags
+}
+
+/// The mean over the median of the samples behind a latency. Those behind a difference are of its
+/// loop, not of its control: it is the loop that blocks, and whose median moves.
+fn contention(metric: &Metric, samples: &Samples) -> Option<f64> {
+    let of_a_median = matches!(metric.derivation, Derivation::Series(_) | Derivation::Difference { .. });
+    if of_a_median && metric.quantity == Quantity::Latency { interference(&samples.pooled) } else { None }
 }
 
 /// The share of reading the clock in the time that was read, of the samples behind a metric.

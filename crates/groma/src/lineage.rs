@@ -20,7 +20,8 @@ pub const DOCUMENTS: [(&str, &str); 5] = [
 const TWICE: &str = "a copied byte counts twice, as read and as written; there once";
 const LOADS: &str = "loads alone, nothing is added up";
 const PINNED: &str = "both sides are pinned to one CPU";
-const NET: &str = "`ctx.switch.net` is the table's number, without the pipe and the sum; the main value has both";
+const NET: &str =
+    "the table's number is `ctx.switch.net`; the main value has the pipe and the sum; no wake-up preempts";
 const NO_LIBRARY: &str = "no RPC library, and nothing is registered with a port mapper";
 const CALLS_ALONE: &str = "by number, without libc";
 const ORDER: &str = "lines in random order instead of a fixed stride, which the prefetchers of today foresee";

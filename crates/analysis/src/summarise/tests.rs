@@ -717,6 +717,29 @@ fn a_mean_far_above_the_median_is_a_latency_that_shared_its_cpu() {
 }
 
 #[test]
+fn a_difference_of_a_loop_that_shared_its_cpu_is_contended_too() {
+    let flags = |quantity, derivation, ring_lost: u64, control_lost: u64| {
+        let point = point(Timing::Each, metric(quantity, derivation));
+        let with = |name, ns, lost| series(name, &[[ns; 11].as_slice(), &[lost]].concat(), Labels::NONE);
+        let rounds = (0..9).map(|r| round(r, vec![with("ring", 300, ring_lost), with("hot", 100, control_lost)]));
+        one(&point, &rounds.collect::<Vec<_>>()).flags
+    };
+    let net = || Derivation::Difference { of: "ring", minus: "hot", per: 1.0 };
+    // One turn in twelve is lost, of 7500 ns where an operation takes 300: the mean is 900.
+    assert!(flags(Quantity::Latency, net(), 7500, 100).contains(&"contended: the mean is 3.0 times the median".into()));
+    // A control does not block, and its median holds; a ratio is no latency; the longest is no median.
+    for (quantity, derivation, ring_lost, control_lost) in [
+        (Quantity::Latency, net(), 300, 100),
+        (Quantity::Latency, net(), 300, 7500),
+        (Quantity::Ratio, Derivation::Ratio { of: "ring", to: "hot" }, 7500, 100),
+        (Quantity::Latency, Derivation::Max("ring"), 7500, 100),
+    ] {
+        let flags = flags(quantity, derivation, ring_lost, control_lost);
+        assert!(!flags.iter().any(|flag| flag.starts_with("contended")), "{flags:?}");
+    }
+}
+
+#[test]
 fn a_width_beyond_what_was_wanted_is_imprecise_and_beyond_a_tenth_noisy() {
     // Six rounds: the interval is that from the smallest to the largest.
     let of = |width, half: f64| {

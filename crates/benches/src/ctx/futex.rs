@@ -195,9 +195,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let switches = super::switches(ended.iter().map(|(_, usage)| usage).chain([&here]));
     super::prove_switches(ctx, "context switches per hand-over, both tasks", switches, credited as f64 * TURNS);
     ctx.fact("futex.waits", waits as f64 / f64::from(trips).max(1.0));
-    if let Err(e) = batch {
-        ctx.note(format!("the tasks are not of the class SCHED_BATCH ({e}): a wake-up may spare the waker its wait"));
-    }
+    super::note_class(ctx, batch);
     Ok(())
 }
 

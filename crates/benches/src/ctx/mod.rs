@@ -16,6 +16,7 @@ use groma_harness::model::family::{Figure, Say, Select};
 use groma_harness::prelude::*;
 use groma_harness::sys::affinity;
 use groma_harness::sys::counters::{self, Usage};
+use std::io;
 
 mod futex;
 mod switch;
@@ -64,6 +65,18 @@ fn refuse_apart(here: u32, there: Option<u32>) -> Outcome {
 /// Context switches of all these tasks, voluntary and involuntary.
 fn switches<'u>(tasks: impl Iterator<Item = &'u Usage>) -> u64 {
     tasks.map(|usage| usage.voluntary + usage.involuntary).sum()
+}
+
+/// Sleeps of all these tasks: the switches that a task asked for.
+fn sleeps<'u>(tasks: impl Iterator<Item = &'u Usage>) -> u64 {
+    tasks.map(|usage| usage.voluntary).sum()
+}
+
+/// Says so where the tasks could not be made `SCHED_BATCH`.
+fn note_class(ctx: &mut Ctx, batch: io::Result<()>) {
+    if let Err(e) = batch {
+        ctx.note(format!("the tasks are not of the class SCHED_BATCH ({e}): a wake-up may preempt the waker"));
+    }
 }
 
 /// Proves one switch per hand-over, or up to two where the woken task preempts its waker. If the
