@@ -78,9 +78,12 @@ pub fn handshake(data: &[u8]) {
         assert!(proven.check(second).is_err(), "a stranger is taken for a server");
     }
     // Two honest sides: the input is the server's token; the client has the same one or another.
-    // HMAC keys are padded with zeros, so tokens that differ only in trailing zeros are equal; no
-    // argument can contain a zero.
-    let key = |token: &str| token.trim_end_matches('\0').to_owned();
+    // HMAC keys are padded with zeros to a block of the hash, so tokens that differ only in
+    // trailing zeros are equal; no argument can contain a zero. Longer ones are hashed instead.
+    let key = |token: &str| match token.len() {
+        ..=64 => token.trim_end_matches('\0').to_owned(),
+        _ => token.to_owned(),
+    };
     for own in [text, second] {
         let client = Client::new().expect("a nonce");
         let mut server = Server::new().expect("a nonce");
