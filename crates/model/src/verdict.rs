@@ -101,6 +101,8 @@ pub enum Reason {
     Unresolved(Remark),
     /// No round took a sample.
     NoSamples,
+    /// In no round were all members of the worker group undisturbed at the same time.
+    NeverTogether,
     /// The confidence interval of a difference contains zero.
     NotDistinctFromZero,
     /// Too few samples were undisturbed to trust the value.
@@ -136,6 +138,7 @@ impl fmt::Display for Reason {
             Reason::Rounds { same, of, reason } if same == of => f.write_str(reason),
             Reason::Rounds { same, of, reason } => write!(f, "{same} of {of} rounds: {reason}"),
             Reason::Unresolved(remark) => write!(f, "{remark}"),
+            Reason::NeverTogether => f.write_str("the members of the group were never undisturbed at the same time"),
             Reason::NoSamples => f.write_str("took no samples"),
             Reason::NotDistinctFromZero => f.write_str("the difference cannot be told from zero"),
             Reason::TooFewClean { clean, taken } => write!(f, "only {clean} of {taken} samples were undisturbed"),

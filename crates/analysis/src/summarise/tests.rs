@@ -7,6 +7,9 @@ use groma_model::{
     Series, Span,
 };
 
+mod flags;
+mod groups;
+
 const HOST: Host = Host {
     clock_step_ns: 1.0,
     clock_cost_ns: 20.0,
@@ -77,6 +80,10 @@ fn nine() -> Vec<Round> {
 
 fn one(point: &Point, rounds: &[Round]) -> Record {
     summarise(point, rounds, &HOST).remove(0)
+}
+
+fn has(record: &Record, flag: &str) -> bool {
+    record.flags.iter().any(|f| f.starts_with(flag))
 }
 
 #[test]
@@ -258,16 +265,6 @@ fn a_ratio_of_totals_adds_up_all_rounds() {
 }
 
 #[test]
-fn a_worker_group_is_paid_for_the_common_window_only() {
-    let mut both = point(Timing::Batched, metric(Quantity::Rate, Derivation::Series("")));
-    both.workers = 2;
-    // Member 0 works from 0 to 100 ns, member 1 from 50 to 150: one iteration a nanosecond each.
-    let sample = |worker, t0_ns| Sample { worker, t0_ns, elapsed_ns: 100, iters: 100, ..Sample::default() };
-    let s = Series { samples: vec![sample(0, 0), sample(1, 50)], ..series("", &[], Labels::NONE) };
-    assert!(close(one(&both, &[round(0, vec![s])]).value, 2e9));
-}
-
-#[test]
 fn the_worst_round_decides_and_is_told() {
     let point = point(Timing::Batched, metric(Quantity::Latency, Derivation::Series("")));
     let mut rounds = nine();
@@ -422,102 +419,6 @@ fn no_mean_passes_for_the_median_of_cycles_facts_and_members() {
 }
 
 #[test]
-fn no_mean_passes_for_the_median_rate_of_a_worker_group() {
-    let mut group = point(Timing::Batched, metric(Quantity::Latency, Derivation::Series("")));
-    group.workers = 2;
-    let at = |ns: u64| {
-        let sample = |worker| Sample { worker, t0_ns: 0, elapsed_ns: ns * 100, iters: 100, ..Sample::default() };
-        Series { samples: vec![sample(0), sample(1)], ..series("", &[], Labels::NONE) }
-    };
-    let rounds: Vec<Round> = (0..9).map(|r| round(r, vec![at(SKEWED[r as usize])])).collect();
-    let record = one(&group, &rounds);
-    let rate = record.facts.iter().find(|f| f.key == "group.aggregate_per_s").and_then(|f| f.value.parse().ok());
-    assert!(close(rate, 2.0 / 101e-9), "{rate:?}");
-}
-
-/// The rate of a series of two members whose samples of 1 ms have these labels and iterations, in
-/// turn with those of another series.
-fn rate_beside_another(samples: &[(Labels, u64)]) -> Option<f64> {
-    let member = |worker: u32, late: u64| {
-        samples.iter().zip(0..).map(move |(&(labels, iters), k)| Sample {
-            worker,
-            t0_ns: late + 2_000_000 * k,
-            elapsed_ns: 1_000_000,
-            iters,
-            labels,
-            ..Sample::default()
-        })
-    };
-    let all: Vec<Sample> = member(0, 0).chain(member(1, 100_000)).collect();
-    let other = all.iter().map(|s| Sample { t0_ns: s.t0_ns + 1_000_000, labels: Labels::NONE, ..*s }).collect();
-    let control = Series { samples: other, ..series("control", &[], Labels::NONE) };
-    let main = Series { samples: all, ..series("", &[], Labels::NONE) };
-    let mut group = point(Timing::Batched, metric(Quantity::Rate, Derivation::Series("")));
-    group.workers = 2;
-    one(&group, &[round(0, vec![main, control])]).value
-}
-
-#[test]
-fn the_rate_of_a_worker_group_is_that_of_the_time_its_series_was_measured_in() {
-    assert!(close(rate_beside_another(&[(Labels::NONE, 1000); 4]), 2e6));
-    // Alone, what passes between two samples counts as well.
-    let mut group = point(Timing::Batched, metric(Quantity::Rate, Derivation::Series("")));
-    group.workers = 2;
-    let sample = |worker, k: u64| Sample { worker, t0_ns: 1100 * k, elapsed_ns: 1000, iters: 9, ..Sample::default() };
-    let samples = (0..2).flat_map(|worker| (0..5).map(move |k| sample(worker, k))).collect();
-    let rate = one(&group, &[round(0, vec![Series { samples, ..series("", &[], Labels::NONE) }])]).value;
-    assert!(close(rate, 90.0 / 5.4e-6), "{rate:?}");
-}
-
-#[test]
-fn the_rate_of_a_worker_group_counts_the_time_between_timed_parts() {
-    let mut group = point(Timing::Batched, metric(Quantity::Rate, Derivation::Series("")));
-    group.workers = 2;
-    // Nine parts untimed, one timed: 1,000 iterations in 10 ms, of which 1 ms is timed.
-    let span = |worker, k: u64| Span {
-        worker,
-        t0_ns: 10_000_000 * k,
-        wall_ns: 10_000_000,
-        timed_ns: 1_000_000,
-        iters: 1000,
-        labels: Labels::NONE,
-    };
-    let spans: Vec<Span> = (0..2).flat_map(|worker| (0..5).map(move |k| span(worker, k))).collect();
-    let samples = spans.iter().map(|s| Sample {
-        worker: s.worker,
-        t0_ns: s.t0_ns,
-        elapsed_ns: s.timed_ns,
-        iters: s.iters,
-        ..Sample::default()
-    });
-    let timed = Series { samples: samples.collect(), spans, ..series("", &[], Labels::NONE) };
-    let rate = one(&group, &[round(0, vec![timed.clone()])]).value;
-    assert!(close(rate, 200e3), "{rate:?}");
-    // A group of one, the baseline of a scaling run, by the same rule.
-    group.workers = 1;
-    let alone = Series {
-        spans: timed.spans[..5].to_vec(),
-        samples: timed.samples[..5].to_vec(),
-        ..series("", &[], Labels::NONE)
-    };
-    assert!(close(one(&group, &[round(0, vec![alone])]).value, 100e3));
-}
-
-#[test]
-fn what_is_left_out_of_everything_is_left_out_of_the_rate_of_a_worker_group() {
-    let good = (Labels::NONE, 1000);
-    for label in [Label::Overlap, Label::Clock] {
-        let bad = (Labels::of(&[label]), 77_000);
-        assert!(close(rate_beside_another(&[good, bad, good, bad]), 2e6), "{label:?}");
-        // Where there is nothing else, everything is taken as it came.
-        assert!(close(rate_beside_another(&[bad; 2]), 2.0 * 77e6), "{label:?}");
-    }
-    // Waiting for a CPU is part of the rate.
-    let preempted = (Labels::of(&[Label::Preempted]), 500);
-    assert!(close(rate_beside_another(&[good, preempted]), 1.5e6));
-}
-
-#[test]
 fn a_sample_without_time_or_without_work_has_no_value() {
     let of = |quantity| {
         let mut s = series("", &[100; 9], Labels::NONE);
@@ -548,259 +449,6 @@ fn an_iteration_may_hold_many_operations_or_bytes() {
 }
 
 #[test]
-fn members_that_differ_are_each_prorated_to_the_common_window() {
-    let both = Point { workers: 3, ..point(Timing::Batched, metric(Quantity::Rate, Derivation::Series(""))) };
-    let of = |members: &[(u64, u64, u64)]| {
-        let sample = |(worker, &(t0_ns, end, iters)): (usize, &(u64, u64, u64))| Sample {
-            worker: worker as u32,
-            t0_ns,
-            elapsed_ns: end - t0_ns,
-            iters,
-            ..Sample::default()
-        };
-        let samples = members.iter().enumerate().map(sample).collect();
-        one(&both, &[round(0, vec![Series { samples, ..series("", &[], Labels::NONE) }])])
-    };
-    // All are at work from 50 to 100 ns: 50, 150 and 25 iterations of them fall into that.
-    assert!(close(of(&[(0, 100, 100), (50, 150, 300), (20, 120, 50)]).value, 225.0 / 50e-9));
-    // Where one begins as the other ends, or later, nothing was done together.
-    for start in [100, 120] {
-        let apart = of(&[(0, 100, 100), (start, 200, 100)]);
-        assert_eq!((apart.value, apart.state), (None, State::Failed), "{start}");
-    }
-    // A round without a common moment takes nothing from the others.
-    let sample = |worker, t0_ns| Sample { worker, t0_ns, elapsed_ns: 100, iters: 100, ..Sample::default() };
-    let of = |second| Series { samples: vec![sample(0, 0), sample(1, second)], ..series("", &[], Labels::NONE) };
-    let two = Point { workers: 2, ..both.clone() };
-    let record = one(&two, &[round(0, vec![of(0)]), round(1, vec![of(100)]), round(2, vec![of(0)])]);
-    assert!(close(record.value, 2e9) && record.rounds == 2, "{record:?}");
-}
-
-fn has(record: &Record, flag: &str) -> bool {
-    record.flags.iter().any(|f| f.starts_with(flag))
-}
-
-#[test]
-fn modes_are_told_with_their_places_unless_the_clock_could_have_made_them() {
-    let single = point(Timing::Batched, metric(Quantity::Latency, Derivation::Series("")));
-    let (low, high) = ([100, 101, 102], [150, 151, 152]);
-    let within: Vec<Round> = (0..9).map(|r| round(r, vec![series("", &[low, high].concat(), Labels::NONE)])).collect();
-    let between: Vec<Round> =
-        (0..12).map(|r| round(r, vec![series("", &if r % 2 == 0 { low } else { high }, Labels::NONE)])).collect();
-    let told = |point: &Point, rounds: &[Round], clock_step_ns: f64| {
-        let record = summarise(point, rounds, &Host { clock_step_ns, ..HOST }).remove(0);
-        record.flags.into_iter().find(|f| f.contains("modes"))
-    };
-    let modes = |how: &str| Some(format!("2 modes: {how} rounds, 50 % at 1.0100e-7, 50 % at 1.5100e-7"));
-    assert_eq!(told(&single, &within, 1.0), modes("within"));
-    assert_eq!(told(&single, &between, 1.0), modes("between"));
-    // A sample lasts 10 to 15 us: a step of 5 us is half of the value, and the modes may be one
-    // step apart.
-    assert_eq!(told(&single, &within, 5000.0), None);
-    // The members of a worker group differ by nature, and a derived value has no samples of its
-    // own.
-    assert_eq!(told(&Point { workers: 2, ..single.clone() }, &within, 1.0), None);
-    let net = Derivation::Scaled { of: "", by: "factor" };
-    assert_eq!(told(&point(Timing::Batched, metric(Quantity::Latency, net)), &within, 1.0), None);
-}
-
-#[test]
-fn a_drift_is_told_with_its_direction() {
-    let single = point(Timing::Batched, metric(Quantity::Latency, Derivation::Series("")));
-    let of = |ns: fn(u32, u64) -> u64| {
-        let rounds: Vec<Round> = (0..9)
-            .map(|r| round(r, vec![series("", &(0..25).map(|i| ns(r, i)).collect::<Vec<_>>(), Labels::NONE)]))
-            .collect();
-        one(&single, &rounds).flags.into_iter().find(|f| f.contains("drift"))
-    };
-    // 16 of 1080 and of 1100, and in each round 24 of 1012.
-    assert_eq!(of(|r, _| 1000 + 20 * u64::from(r)).as_deref(), Some("drift: +14.8 %"));
-    assert_eq!(of(|r, _| 1000 - 20 * u64::from(r)).as_deref(), Some("drift: -17.4 %"));
-    assert_eq!(of(|_, i| 1000 + i).as_deref(), Some("drift: +2.4 %"));
-    assert_eq!(of(|_, _| 1000), None);
-}
-
-#[test]
-fn values_that_are_steps_of_the_clock_are_quantised() {
-    let single = point(Timing::Batched, metric(Quantity::Latency, Derivation::Series("")));
-    let of = |ns: &[u64], clock_step_ns: f64| {
-        let rounds = [round(0, vec![series("", ns, Labels::NONE)])];
-        has(&summarise(&single, &rounds, &Host { clock_step_ns, ..HOST })[0], "quantised")
-    };
-    assert!(of(&[100; 9], 1.0));
-    assert!(!of(&[100; 8], 1.0), "eight samples are too few to say");
-    assert!(!of(&[100; 9], 0.0), "a clock without steps");
-    assert!(!of(&[100, 101, 102, 103, 104, 105, 106, 107, 108], 1.0), "values that differ");
-}
-
-#[test]
-fn what_most_rounds_remarked_is_a_flag() {
-    let single = point(Timing::Batched, metric(Quantity::Latency, Derivation::Series("")));
-    let with = |n: usize, of: usize, note: &str| {
-        let mut rounds = nine();
-        rounds.truncate(of);
-        rounds[..n].iter_mut().for_each(|r| r.result.output.remarks.push(note.into()));
-        let flags = one(&single, &rounds).flags;
-        ["unsteady", "short-interval"].map(|f| flags.iter().any(|seen| seen == f))
-    };
-    assert_eq!(with(5, 9, "unsteady"), [true, false]);
-    assert_eq!(with(9, 9, "short-interval"), [false, true]);
-    assert_eq!(with(9, 9, "something else"), [false; 2]);
-    // Half of them is not most.
-    for (n, of) in [(4, 9), (4, 8), (1, 2), (0, 9)] {
-        assert_eq!(with(n, of, "unsteady"), [false; 2], "{n} of {of}");
-    }
-}
-
-#[test]
-fn an_interval_that_was_not_shown_to_be_proportional_is_a_flag_of_what_was_timed() {
-    let flagged = |timing: Timing, proportionality: Option<f64>, rounds: &[Round]| {
-        let point = point(timing, metric(Quantity::Latency, Derivation::Series("")));
-        let record = &summarise(&point, rounds, &Host { proportionality, ..HOST })[0];
-        record.flags.iter().filter(|flag| *flag == "timing-unverified").count()
-    };
-    let limit = Host::PROPORTIONALITY_LIMIT;
-    for (error, flags) in [(None, 1), (Some(limit * 1.01), 1), (Some(limit), 0), (Some(f64::NAN), 1)] {
-        assert_eq!(flagged(Timing::Batched, error, &nine()), flags, "{error:?}");
-    }
-    assert_eq!(flagged(Timing::Stated, None, &nine()), 0);
-    assert_eq!(flagged(Timing::Batched, None, &[]), 0, "nothing was timed");
-}
-
-/// The record of a metric whose rounds state these values.
-fn stated(quantity: Quantity, width: f64, values: &[&[f64]]) -> Record {
-    let point = Point { target_half_width: width, ..point(Timing::Stated, metric(quantity, Derivation::Series(""))) };
-    let series = |v: &[f64]| Series { values: v.to_vec(), ..series("", &[], Labels::NONE) };
-    let rounds: Vec<Round> = values.iter().zip(0..).map(|(v, r)| round(r, vec![series(v)])).collect();
-    one(&point, &rounds)
-}
-
-#[test]
-fn file_systems_are_told_apart() {
-    let on = |fs: Option<&str>| Record {
-        facts: fs.map(|fs| Fact::new("work_dir.fs", fs)).into_iter().collect(),
-        ..stated(Quantity::Latency, 1.0, &[&[1.0]])
-    };
-    for (a, b, same) in [
-        (Some("ext4"), Some("ext4"), true),
-        (Some("ext4"), Some("tmpfs"), false),
-        (Some("ext4"), None, true),
-        (None, None, true),
-    ] {
-        assert_eq!(crate::point::same_point(&on(a), &on(b)), same, "{a:?} {b:?}");
-    }
-}
-
-#[test]
-fn a_cache_is_flagged_where_most_rounds_suspect_one() {
-    let point = point(Timing::Each, metric(Quantity::Latency, Derivation::Series("")));
-    let with = |suspicious: usize| {
-        let mut rounds = nine();
-        rounds.iter_mut().take(suspicious).for_each(|round| round.result.output.remarks.push(Remark::Cache));
-        has(&one(&point, &rounds), "cache: of the device or host")
-    };
-    assert_eq!((with(4), with(5)), (false, true));
-}
-
-#[test]
-fn a_mean_far_above_the_median_is_a_latency_that_shared_its_cpu() {
-    let of = |quantity, last: f64| stated(quantity, 1.0, &[[1.0, 1.0, last].as_slice(); 6]);
-    let contended = of(Quantity::Latency, 4.0);
-    assert!(contended.flags.contains(&"contended: the mean is 2.0 times the median".to_owned()), "{contended:?}");
-    assert_eq!(contended.interference, Some(2.0));
-    // 1.5 times is the limit, 1.2 below it; a rate is not slowed down by who is chosen next.
-    for (quantity, last) in
-        [(Quantity::Latency, 2.5), (Quantity::Latency, 1.6), (Quantity::Rate, 4.0), (Quantity::Count, 4.0)]
-    {
-        assert!(!has(&of(quantity, last), "contended"), "{quantity:?} {last}");
-    }
-}
-
-#[test]
-fn a_difference_of_a_loop_that_shared_its_cpu_is_contended_too() {
-    let flags = |quantity, derivation, ring_lost: u64, control_lost: u64| {
-        let point = point(Timing::Each, metric(quantity, derivation));
-        let with = |name, ns, lost| series(name, &[[ns; 11].as_slice(), &[lost]].concat(), Labels::NONE);
-        let rounds = (0..9).map(|r| round(r, vec![with("ring", 300, ring_lost), with("hot", 100, control_lost)]));
-        one(&point, &rounds.collect::<Vec<_>>()).flags
-    };
-    let net = || Derivation::Difference { of: "ring", minus: "hot", per: 1.0 };
-    // One turn in twelve is lost, of 7500 ns where an operation takes 300: the mean is 900.
-    assert!(flags(Quantity::Latency, net(), 7500, 100).contains(&"contended: the mean is 3.0 times the median".into()));
-    // A control does not block, and its median holds; a ratio is no latency; the longest is no median.
-    for (quantity, derivation, ring_lost, control_lost) in [
-        (Quantity::Latency, net(), 300, 100),
-        (Quantity::Latency, net(), 300, 7500),
-        (Quantity::Ratio, Derivation::Ratio { of: "ring", to: "hot" }, 7500, 100),
-        (Quantity::Latency, Derivation::Max("ring"), 7500, 100),
-    ] {
-        let flags = flags(quantity, derivation, ring_lost, control_lost);
-        assert!(!flags.iter().any(|flag| flag.starts_with("contended")), "{flags:?}");
-    }
-}
-
-#[test]
-fn a_width_beyond_what_was_wanted_is_imprecise_and_beyond_a_tenth_noisy() {
-    // Six rounds: the interval is that from the smallest to the largest.
-    let of = |width, half: f64| {
-        let (low, high) = ([100.0 - half], [100.0 + half]);
-        let record = stated(Quantity::Count, width, &[&low, &[100.0], &[100.0], &[100.0], &[100.0], &high]);
-        assert_eq!(record.ci, Some([100.0 - half, 100.0 + half]));
-        let imprecise = record.flags.iter().find(|f| f.starts_with("imprecise")).cloned();
-        (imprecise.unwrap_or_default(), record.state, record.reason)
-    };
-    let imprecise = |width: &str| format!("imprecise: wanted ± {width} %");
-    let differ = || "rounds differ by more than ± 10 %".to_owned();
-    assert_eq!(of(0.05, 6.0), (imprecise("5.0"), State::Ok, String::new()));
-    assert_eq!(of(0.125, 12.5), (String::new(), State::Noisy, differ()));
-    assert_eq!(of(0.01, 12.5), (imprecise("1.0"), State::Noisy, differ()));
-    assert_eq!(of(0.1, 10.0), (String::new(), State::Ok, String::new()), "the limit itself is no breach");
-    assert_eq!(of(0.0, 0.0), (String::new(), State::Ok, String::new()));
-    // Of the size of the value, whatever its sign and unit.
-    for scale in [-1e-7, 1e-7, 1e9] {
-        let at = |v: f64| [v * scale];
-        let of = |half: f64| {
-            let (low, middle, high) = (at(1.0 - half), at(1.0), at(1.0 + half));
-            stated(Quantity::Count, 1.0, &[&low, &middle, &middle, &middle, &middle, &high]).state
-        };
-        assert_eq!((of(0.09), of(0.11)), (State::Ok, State::Noisy), "{scale}");
-    }
-}
-
-#[test]
-fn few_rounds_are_told_only_where_there_is_a_value_and_fewer_than_six() {
-    let few = |n: usize| has(&stated(Quantity::Count, 1.0, &vec![&[1.0][..]; n]), "few rounds");
-    assert_eq!([1, 5, 6, 9].map(few), [true, true, false, false]);
-    assert!(!has(&stated(Quantity::Count, 1.0, &[&[], &[]]), "few rounds"));
-}
-
-/// That there are few rounds is no noise; that they differ is, and nothing tells a difference of
-/// few rounds from zero.
-#[test]
-fn few_rounds_are_noisy_where_they_differ_and_as_a_difference() {
-    let of = |values: &[f64]| {
-        let rounds: Vec<&[f64]> = values.chunks(1).collect();
-        let record = stated(Quantity::Count, 1.0, &rounds);
-        assert!(has(&record, "few rounds") && record.ci.is_none());
-        (record.state, record.reason)
-    };
-    let differ = || (State::Noisy, "rounds differ by more than ± 10 %".to_owned());
-    assert_eq!(of(&[100.0]), (State::Ok, String::new()));
-    assert_eq!(of(&[100.0, 100.0, 100.0, 100.0, 119.0]), (State::Ok, String::new()));
-    assert_eq!(of(&[100.0, 100.0, 100.0, 100.0, 121.0]), differ());
-    assert_eq!(of(&[-100.0, -130.0]), differ());
-    let net = Derivation::Difference { of: "raw", minus: "control", per: 1.0 };
-    let point = point(Timing::Batched, metric(Quantity::Latency, net));
-    let round =
-        |r| round(r, vec![series("raw", &[200; 12], Labels::NONE), series("control", &[100; 12], Labels::NONE)]);
-    let rounds: Vec<Round> = (0..6).map(round).collect();
-    let few = one(&point, &rounds[..5]);
-    assert_eq!(few.state, State::Noisy);
-    assert_eq!(few.reason, "too few rounds to tell the difference from zero: fewer than 6");
-    assert_eq!(one(&point, &rounds).state, State::Ok);
-}
-
-#[test]
 fn a_fifth_of_the_samples_and_six_of_them_are_the_least_that_is_noisy() {
     let point = point(Timing::Batched, metric(Quantity::Latency, Derivation::Series("")));
     // So many rounds of one clean sample, and disturbed ones in the first.
@@ -816,40 +464,6 @@ fn a_fifth_of_the_samples_and_six_of_them_are_the_least_that_is_noisy() {
     assert_eq!(of(6, 6).0, State::Ok);
     assert_eq!(of(5, 1), (State::Unresolved, "only 5 of 6 samples were undisturbed".to_owned()));
     assert_eq!(of(5, 0).0, State::Ok, "without a disturbed one there is no noise");
-}
-
-#[test]
-fn cycles_are_those_of_one_worker_and_facts_of_members_those_of_latencies_of_groups() {
-    let of = |quantity, workers: u32, timing| {
-        let point = Point { workers, ..point(timing, metric(quantity, Derivation::Series(""))) };
-        let record = one(&point, &nine());
-        (record.cycles.is_some(), record.facts.iter().filter(|f| f.key.starts_with("group.")).count())
-    };
-    assert_eq!(of(Quantity::Latency, 1, Timing::Batched), (true, 0));
-    assert_eq!(of(Quantity::Latency, 1, Timing::Floor), (true, 0));
-    assert_eq!(of(Quantity::Latency, 1, Timing::Each), (false, 0));
-    assert_eq!(of(Quantity::Rate, 1, Timing::Batched), (false, 0));
-    assert_eq!(of(Quantity::Latency, 2, Timing::Batched), (false, 4));
-    assert_eq!(of(Quantity::Rate, 2, Timing::Batched), (false, 0));
-}
-
-#[test]
-fn members_are_judged_by_clean_samples_and_there_are_no_more_than_the_point_has() {
-    let group = Point { workers: 2, ..point(Timing::Batched, metric(Quantity::Latency, Derivation::Series(""))) };
-    let sample = |worker, ns: u64, labels| Sample { worker, elapsed_ns: ns, iters: 1, labels, ..Sample::default() };
-    let lost = Labels::of(&[Label::Stolen]);
-    let samples = vec![
-        sample(0, 100, Labels::NONE),
-        sample(0, 1, lost),
-        sample(0, 1, lost),
-        sample(1, 300, Labels::NONE),
-        sample(1, 9000, lost),
-        sample(1, 9000, lost),
-        sample(2, 5000, Labels::NONE),
-    ];
-    let record = one(&group, &[round(0, vec![Series { samples, ..series("", &[], Labels::NONE) }])]);
-    let fact = |key: &str| record.facts.iter().find(|f| f.key == key).and_then(|f| f.value.parse().ok());
-    assert!(close(fact("group.fastest_s"), 100e-9) && close(fact("group.slowest_s"), 300e-9), "{record:?}");
 }
 
 #[test]
