@@ -29,6 +29,14 @@ impl<'a> Seen<'a> {
         of_first_class(self.0.iter()).filter(move |r| r.id == id && r.workers == 1)
     }
 
+    /// The records of a metric that the largest worker group measured; none where all were measured
+    /// by one worker.
+    pub fn of_largest_group(&self, id: &str) -> Vec<&'a Record> {
+        let groups = || self.0.iter().filter(|r| r.id == id && r.workers > 1);
+        let most = groups().map(|r| r.workers).max();
+        groups().filter(|r| Some(r.workers) == most).collect()
+    }
+
     /// The first record of a metric that passes, one with a value before one without.
     pub fn first(&self, id: &str, keep: impl Fn(&Record) -> bool) -> Option<&'a Record> {
         let of_it = || self.all(id).filter(|r| keep(r));

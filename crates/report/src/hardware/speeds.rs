@@ -107,16 +107,27 @@ fn alike(records: &mut Vec<&Record>, but: &str) {
 }
 
 fn stream(id: &str, seen: &Seen<'_>) -> Option<String> {
-    let records: Vec<&Record> = seen.all(id).collect();
     // With ordinary stores, as everybody's STREAM has them.
     let plain = |r: &&&Record| r.params.word("store").is_none_or(|s| s == "plain");
-    let of = |op: &&str| {
-        let mut of_it = records.iter().filter(plain).filter(|r| r.params.word("op") == Some(op));
-        Some(format!("{op} {}", gigabytes(of_it.find_map(|r| measured(r))?)))
+    let four = |records: &[&Record]| -> Vec<String> {
+        let of = |op: &&str| {
+            let mut of_it = records.iter().filter(plain).filter(|r| r.params.word("op") == Some(op));
+            Some(format!("{op} {}", gigabytes(of_it.find_map(|r| measured(r))?)))
+        };
+        ["copy", "scale", "add", "triad"].iter().filter_map(of).collect()
     };
-    let four: Vec<String> = ["copy", "scale", "add", "triad"].iter().filter_map(of).collect();
-    let text = told(four, &records)?;
-    Some(if records.iter().any(|r| measured(r).is_some()) { text + " GB/s" } else { text })
+    let records: Vec<&Record> = seen.all(id).collect();
+    let alone = four(&records);
+    let unit = if alone.is_empty() { "" } else { " GB/s" };
+    let text = told(alone, &records)? + unit;
+    let group = seen.of_largest_group(id);
+    let together = four(&group);
+    Some(match group.first() {
+        Some(first) if !together.is_empty() => {
+            format!("{text}; {} CPUs: {} GB/s", first.workers, together.join(", "))
+        }
+        _ => text,
+    })
 }
 
 /// How many misses at once, by size, and what limits them.
