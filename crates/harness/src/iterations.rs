@@ -152,6 +152,8 @@ pub(crate) const LEAST_SCALING: f64 = 1.5;
 
 /// The longest time for tries beyond the first three, untimed parts included.
 const SCALING_CAP_NS: u64 = 250_000_000;
+/// The same for as long as the proof would break.
+const BROKEN_CAP_NS: u64 = 1_000_000_000;
 
 /// Time of 2k iterations over that of k (docs/methods/timing.md#scaling-proof), until it is near 2
 /// or the tries are used up: of the smallest times of several tries, or the median of the tries'
@@ -170,7 +172,8 @@ pub(crate) fn scaling(
     for attempt in 0..24 {
         // What is not timed of each (a competitor that has to be woken, on a busy machine) has no
         // part in it.
-        if attempt >= 3 && ins.now_ns().saturating_sub(start) > SCALING_CAP_NS {
+        let cap = if ratio < LEAST_SCALING { BROKEN_CAP_NS } else { SCALING_CAP_NS };
+        if attempt >= 3 && ins.now_ns().saturating_sub(start) > cap {
             break;
         }
         let (one, two) =
