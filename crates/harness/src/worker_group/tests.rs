@@ -178,8 +178,10 @@ fn a_group_of_one_takes_the_samples_of_one_that_runs_alone() {
         said.output.series.into_iter().next().expect("a series")
     };
     for (timing, most_iters) in [(Timing::Each, 1), (Timing::Batched, u64::MAX)] {
-        let series = timed(timing);
-        assert!(series.samples.len() > 8, "{timing:?}: {} samples", series.samples.len());
+        // More than the intervals, of which there are eight at most. On a busy machine an interval
+        // may pass while its first sample waits for the CPU.
+        let series = (0..20).map(|_| timed(timing)).find(|series| series.samples.len() > 8);
+        let series = series.unwrap_or_else(|| panic!("{timing:?}: no more samples than intervals, 20 times"));
         assert!(series.samples.iter().all(|s| s.iters <= most_iters && s.margin_ns.is_some()), "{timing:?}");
         assert!(series.samples.windows(2).all(|pair| pair[0].t0_ns <= pair[1].t0_ns), "{timing:?}");
         let all: u64 = series.spans.iter().map(|s| s.iters).sum();
