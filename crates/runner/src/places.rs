@@ -3,7 +3,6 @@
 //! Which CPUs those are is decided by `groma_sys::topology`; this is the bridge from the words of a
 //! plan to it.
 
-use crate::plan::two_sided;
 use groma_harness::model::{Info, OneCpu, Placement};
 use groma_harness::sys::topology::{Relation, Site, Topology, format_cpus};
 use std::fmt;
@@ -153,6 +152,12 @@ pub(crate) fn cpus(
         },
         Placement::EveryPair | Placement::EveryNodePair => Err(format!("{placement} stands for several placements")),
     }
+}
+
+/// Whether a benchmark has two sides that can be on a pair of CPUs; alone and free is one that the
+/// scheduler places.
+pub(crate) fn two_sided(info: &Info) -> bool {
+    info.placements.iter().any(|p| Placement::TWO_SIDED[..5].contains(p))
 }
 
 #[cfg(test)]

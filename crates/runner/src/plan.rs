@@ -4,7 +4,7 @@
 //! A point that cannot be measured on this machine stays in the plan with its reason, so that no
 //! line of a table goes missing silently.
 
-use crate::places::{Cpus, cpus, on_one_cpu, on_other_classes, spelled_out};
+use crate::places::{Cpus, cpus, on_one_cpu, on_other_classes, spelled_out, two_sided};
 use crate::request::{RunRequest, Setting};
 use crate::select::names_metric;
 use anyhow::{Context, Result, bail};
@@ -164,12 +164,6 @@ fn refused(info: &Info, setting: Option<&Setting>, why: &str) -> anyhow::Error {
         Some(setting) => anyhow::anyhow!("--param {setting}: {why} ({})", info.id),
         None => anyhow::anyhow!("{}: {why}", info.id),
     }
-}
-
-/// Whether a benchmark has two sides that can be on a pair of CPUs; alone and free is one that the
-/// scheduler places.
-pub(crate) fn two_sided(info: &Info) -> bool {
-    info.placements.iter().any(|p| Placement::TWO_SIDED[..5].contains(p))
 }
 
 /// How many of the CPUs that a compact group takes first are of one NUMA node.

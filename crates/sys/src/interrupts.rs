@@ -93,6 +93,7 @@ fn number(name: &str) -> Option<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tree::Files;
 
     const TEXT: &str = "           CPU0       CPU2\n 24:          1          7  IO-APIC  5-edge  ACPI:Ged\n\
                         LOC:       100        200   Local timer interrupts\nERR:          3\n";
@@ -115,13 +116,13 @@ mod tests {
     #[test]
     fn a_timer_of_every_cpu_is_no_device() {
         let of = |lines: &str| {
-            let text = format!("proc/interrupts\tCPU0 CPU2 CPU3 CPU9\n{lines}proc/self/status\tCpus_allowed_list: 0\n");
-            let recording = text.parse().expect("a recording");
-            of_devices(&Tree::recorded(&recording)).into_iter().collect::<Vec<_>>()
+            let text = format!("CPU0 CPU2 CPU3 CPU9\n{lines}");
+            let files = Files([(PATH.to_owned(), text)].into());
+            of_devices(&Tree::recorded(&files)).into_iter().collect::<Vec<_>>()
         };
-        let device = "proc/interrupts\t 9: 51 0 49 0 IO-APIC 9-edge acpi\n";
-        let timer = "proc/interrupts\t11: 900 800 850 0 GICv3 27 Level arch_timer\n";
-        let kernel = "proc/interrupts\tLOC: 900 0 0 0 Local timer interrupts\n";
+        let device = " 9: 51 0 49 0 IO-APIC 9-edge acpi\n";
+        let timer = "11: 900 800 850 0 GICv3 27 Level arch_timer\n";
+        let kernel = "LOC: 900 0 0 0 Local timer interrupts\n";
         assert_eq!(of(device), [(0, 51), (2, 0), (3, 49), (9, 0)]);
         assert_eq!(of(&[device, timer, kernel, device].concat()), [(0, 102), (2, 0), (3, 98), (9, 0)]);
         assert_eq!(of(""), [(0, 0), (2, 0), (3, 0), (9, 0)]);

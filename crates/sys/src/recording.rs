@@ -10,7 +10,7 @@
 
 use crate::interrupts;
 use crate::topology::{Topology, allowed_cpus, format_cpus, parse_cpus};
-use crate::tree::Tree;
+use crate::tree::{Files, Tree};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
@@ -25,7 +25,7 @@ const MOST_FILES: usize = 1 << 20;
 
 /// Files and their texts, without the white space at their ends.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Recording(BTreeMap<String, String>);
+pub struct Recording(Files);
 
 impl Recording {
     /// What this machine says of its CPUs, and which of them the calling thread may use.
@@ -38,37 +38,22 @@ impl Recording {
         let tree = Tree::noting(root);
         // The reader itself says what it reads, so a recording can never lack a file.
         let _ = Topology::of_tree(&tree, allowed);
-        let mut recording = tree.noted();
-        recording.0.insert(STATUS.to_owned(), format!("{ALLOWED}\t{}", format_cpus(allowed)));
-        recording
+        let mut files = BTreeMap::new();
+        for (path, text) in tree.noted().0 {
+            let text = if path == interrupts::PATH { interrupts::devices(&text) } else { text };
+            // What the format cannot hold is no part of a list of CPUs or of a number.
+            if !path.contains(['\t', '\n']) {
+                files.insert(path, text.trim_end().to_owned());
+            }
+        }
+        files.insert(STATUS.to_owned(), format!("{ALLOWED}\t{}", format_cpus(allowed)));
+        Recording(Files(files))
     }
 
     /// The CPUs that the process was allowed to use.
-    pub(crate) fn allowed(&self) -> Vec<u32> {
-        let list = self.text(STATUS).and_then(|text| text.strip_prefix(ALLOWED));
+    fn allowed(&self) -> Vec<u32> {
+        let list = self.0.text(STATUS).and_then(|text| text.strip_prefix(ALLOWED));
         list.and_then(|list| parse_cpus(list).ok()).unwrap_or_default()
-    }
-
-    pub(crate) fn text(&self, path: &str) -> Option<&str> {
-        self.0.get(path).map(String::as_str)
-    }
-
-    /// The names in a directory, sorted.
-    pub(crate) fn names(&self, dir: &str) -> Vec<String> {
-        let dir = format!("{}/", dir.trim_matches('/'));
-        let below = self.0.range(dir.clone()..).map_while(|(path, _)| path.strip_prefix(&dir));
-        let mut names: Vec<String> = below.filter_map(|rest| rest.split('/').next().map(str::to_owned)).collect();
-        names.dedup();
-        names
-    }
-
-    /// Keeps what a file was read as.
-    pub(crate) fn note(&mut self, path: &str, text: &str) {
-        let text = if path == interrupts::PATH { interrupts::devices(text) } else { text.to_owned() };
-        // What the format cannot hold is no part of a list of CPUs or of a number.
-        if !path.contains(['\t', '\n']) {
-            self.0.insert(path.to_owned(), text.trim_end().to_owned());
-        }
     }
 }
 
@@ -78,6 +63,13 @@ fn of_cpu(path: &str) -> Option<(u32, &str)> {
     Some((number.parse().ok()?, rest))
 }
 
+impl Topology {
+    /// As [`Topology::for_plan`], of a recorded machine.
+    pub fn recorded(recording: &Recording) -> Topology {
+        Topology::of_tree(&Tree::recorded(&recording.0), &recording.allowed())
+    }
+}
+
 impl fmt::Display for Recording {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let line = |f: &mut fmt::Formatter<'_>, path: &str, text: &str| {
@@ -85,7 +77,7 @@ impl fmt::Display for Recording {
             text.split('\n').try_for_each(|part| writeln!(f, "{path}\t{part}"))
         };
         let mut alike: BTreeMap<(&str, &str), Vec<u32>> = BTreeMap::new();
-        for (path, text) in &self.0 {
+        for (path, text) in &self.0.0 {
             match of_cpu(path) {
                 Some((cpu, rest)) => alike.entry((rest, text)).or_default().push(cpu),
                 None => line(f, path, text)?,
@@ -122,7 +114,7 @@ impl FromStr for Recording {
                 }
             }
         }
-        let recording = Recording(files);
+        let recording = Recording(Files(files));
         if recording.allowed().is_empty() {
             return Err(format!("no recorded machine: expected a line '{STATUS}', a tab and '{ALLOWED} 0-3'"));
         }
@@ -150,11 +142,11 @@ mod tests {
         assert_eq!(recording.to_string(), TEXT);
         assert_eq!(format!("# a comment\n\n{TEXT}").parse().as_ref(), Ok(&recording));
         assert_eq!(recording.allowed(), [0, 1, 2, 9]);
-        assert_eq!(recording.text("proc/two"), Some("a\nb"));
-        assert_eq!(recording.text("sys/devices/system/cpu/cpu9/y/z"), Some("7"));
-        assert_eq!(recording.names("/sys/devices/system/cpu"), ["cpu0", "cpu1", "cpu2", "cpu9"]);
-        assert_eq!(recording.names("sys/devices/system/cpu/cpu1"), ["x", "y"]);
-        assert!(recording.names("sys/devices/system/cpu/cp").is_empty());
+        assert_eq!(recording.0.text("proc/two"), Some("a\nb"));
+        assert_eq!(recording.0.text("sys/devices/system/cpu/cpu9/y/z"), Some("7"));
+        assert_eq!(recording.0.names("/sys/devices/system/cpu"), ["cpu0", "cpu1", "cpu2", "cpu9"]);
+        assert_eq!(recording.0.names("sys/devices/system/cpu/cpu1"), ["x", "y"]);
+        assert!(recording.0.names("sys/devices/system/cpu/cp").is_empty());
     }
 
     #[test]

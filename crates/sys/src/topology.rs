@@ -15,7 +15,6 @@ mod site;
 pub use site::Site;
 
 use crate::interrupts;
-use crate::recording::Recording;
 use crate::tree::Tree;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -159,11 +158,6 @@ impl Topology {
     /// kernel takes milliseconds to print them where there are hundreds of CPUs.
     pub fn for_plan() -> Topology {
         Topology::of_tree(&Tree::at(Path::new("/")), &allowed_cpus())
-    }
-
-    /// As [`Topology::for_plan`], of a recorded machine.
-    pub fn recorded(recording: &Recording) -> Topology {
-        Topology::of_tree(&Tree::recorded(recording), &recording.allowed())
     }
 
     pub(crate) fn of_tree(tree: &Tree, allowed: &[u32]) -> Topology {

@@ -1,14 +1,33 @@
 //! Small text files below a directory that stands for `/`: the real root, another one in a test, or
 //! a recording.
 
-use crate::recording::Recording;
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
 /// No file read here is longer than this on purpose; a surprise must not cost time or memory.
 const LIMIT: u64 = 1 << 20;
+
+/// Files by their paths, without the slash in front, and their texts.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Files(pub(crate) BTreeMap<String, String>);
+
+impl Files {
+    pub(crate) fn text(&self, path: &str) -> Option<&str> {
+        self.0.get(path).map(String::as_str)
+    }
+
+    /// The names in a directory, sorted.
+    pub(crate) fn names(&self, dir: &str) -> Vec<String> {
+        let dir = format!("{}/", dir.trim_matches('/'));
+        let below = self.0.range(dir.clone()..).map_while(|(path, _)| path.strip_prefix(&dir));
+        let mut names: Vec<String> = below.filter_map(|rest| rest.split('/').next().map(str::to_owned)).collect();
+        names.dedup();
+        names
+    }
+}
 
 /// What stands for `/`.
 #[derive(Debug, Clone)]
@@ -19,9 +38,9 @@ enum Root {
     /// A directory.
     Dir(PathBuf),
     /// A directory, and what has been read below it.
-    Noted(PathBuf, RefCell<Recording>),
+    Noted(PathBuf, RefCell<Files>),
     /// Nothing but what was read once.
-    Recorded(Recording),
+    Recorded(Files),
 }
 
 impl Tree {
@@ -34,15 +53,15 @@ impl Tree {
         Tree(Root::Noted(root.to_path_buf(), RefCell::default()))
     }
 
-    pub(crate) fn recorded(recording: &Recording) -> Tree {
-        Tree(Root::Recorded(recording.clone()))
+    pub(crate) fn recorded(files: &Files) -> Tree {
+        Tree(Root::Recorded(files.clone()))
     }
 
     /// The files that were read so far, of a tree that notes them.
-    pub(crate) fn noted(self) -> Recording {
+    pub(crate) fn noted(self) -> Files {
         match self.0 {
             Root::Noted(_, noted) => noted.into_inner(),
-            Root::Dir(_) | Root::Recorded(_) => Recording::default(),
+            Root::Dir(_) | Root::Recorded(_) => Files::default(),
         }
     }
 
@@ -64,7 +83,8 @@ impl Tree {
         let mut bytes = Vec::with_capacity(1024);
         File::open(self.path(absolute).ok_or(ErrorKind::NotFound)?)?.take(limit).read_to_end(&mut bytes)?;
         if let Root::Noted(_, noted) = &self.0 {
-            noted.borrow_mut().note(absolute.trim_start_matches('/'), &String::from_utf8_lossy(&bytes));
+            let text = String::from_utf8_lossy(&bytes).into_owned();
+            noted.borrow_mut().0.insert(absolute.trim_start_matches('/').to_owned(), text);
         }
         Ok(bytes)
     }
