@@ -23,7 +23,7 @@ fn record(point: &Point, metric: &Metric, rounds: &[Round], host: &Host) -> Reco
     let values = round_values(point, metric, rounds);
     let head = head(point, metric, rounds, &values);
     let samples = Samples::of(point, metric, &good, host);
-    let (state, reason) = verdict(metric, rounds, &values, head.as_ref(), &samples);
+    let (state, reason) = verdict(point, metric, rounds, &values, head.as_ref(), &samples);
     let flags = flags(point, metric, &good, (&values, head.as_ref()), &samples, host);
     Record {
         id: metric.id.clone(),

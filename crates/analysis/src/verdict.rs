@@ -28,6 +28,7 @@ const QUANTISED_SAMPLES: usize = 9;
 /// How the metric ended, and why when not `ok`. `values` are those of the rounds, `head` is what
 /// they give.
 pub(crate) fn verdict(
+    point: &Point,
     metric: &Metric,
     rounds: &[Round],
     values: &[f64],
@@ -50,7 +51,7 @@ pub(crate) fn verdict(
         return match reason(metric.derivation.source()).or_else(|| reason("")) {
             Some(remark) => (State::Unresolved, Some(Reason::Unresolved(remark.clone()))),
             // Members took samples, but on a crowded machine one after the other.
-            None if in_a_group(metric, rounds) => (State::Unresolved, Some(Reason::NeverTogether)),
+            None if point.workers > 1 && samples.taken > 0 => (State::Unresolved, Some(Reason::NeverTogether)),
             None => (State::Failed, Some(Reason::NoSamples)),
         };
     };
@@ -86,12 +87,6 @@ pub(crate) fn verdict(
         return (State::Noisy, Some(Reason::Wide { limit: WIDE }));
     }
     (State::Ok, None)
-}
-
-/// Whether the samples of a metric are those of several members of a worker group.
-fn in_a_group(metric: &Metric, rounds: &[Round]) -> bool {
-    let series = rounds.iter().filter_map(|round| round.result.series(metric.derivation.source()));
-    series.flat_map(|series| &series.samples).any(|sample| sample.worker > 0)
 }
 
 /// What is to be known of a value beside its state.

@@ -11,8 +11,9 @@ use crate::model::{AUTO, Auto, Fact, Info, Job, Param, Value, auto_fact, size_te
 use crate::sys::chase::Chain;
 use crate::sys::clock::{Clock, Monotonic};
 use crate::sys::facts::{cpu_quota, memory_headroom};
+use crate::sys::flush::Flush;
 use crate::sys::pages::{Map, Policy};
-use crate::sys::topology::Topology;
+use crate::sys::topology::{ASSUMED_LINE, Topology};
 use crate::sys::{affinity, process};
 use groma_stats::order;
 use groma_stats::rng::Rng;
@@ -32,42 +33,37 @@ const TIMES: u64 = 4;
 /// lines that were evicted. A third are left, on average, where a cache that replaces lines at
 /// random has taken in as many lines as it holds.
 const GONE: f64 = 0.6;
-/// The size of a cache line where none is declared.
-const ASSUMED_LINE: usize = 64;
 
 /// Bytes of which the caches of one CPU hold little, or why that cannot be told: a multiple of the
 /// first size that displaces what they held.
 pub(crate) fn beyond_caches(rng: &mut Rng) -> Result<u64, String> {
     let topology = Topology::read();
-    let last = topology.last_caches().into_iter().next();
-    let line = last.and_then(|cache| cache.line).map_or(ASSUMED_LINE, |line| line as usize);
-    let declared = last.and_then(|cache| cache.size).unwrap_or(ASSUMED_CACHE);
+    let declared = topology.last_caches().first().and_then(|cache| cache.size).unwrap_or(ASSUMED_CACHE);
+    // Where nothing can be evicted for comparison, there is only what is declared.
+    if Flush::evict().is_none() {
+        return Ok(TIMES * declared.max(FIRST[0]));
+    }
+    let line = topology.line().unwrap_or(ASSUMED_LINE);
     let room = memory_headroom().map_or(MOST, |room| room.bytes / 4).min(MOST);
-    search(declared.clamp(FIRST[0], FIRST[1]), declared, room, |size| survival(size as usize, line, rng))
+    search(declared.clamp(FIRST[0], FIRST[1]), room, |size| survival(size as usize, line, rng))
 }
 
-/// Looks for the first size that displaces what the caches held. Where nothing can be evicted for
-/// comparison, there is only what is declared.
-fn search(
-    first: u64,
-    declared: u64,
-    most: u64,
-    mut latencies: impl FnMut(u64) -> Result<Option<[f64; 2]>, String>,
-) -> Result<u64, String> {
+/// Looks for the first size that displaces what the caches held.
+fn search(first: u64, most: u64, mut latencies: impl FnMut(u64) -> Result<[f64; 2], String>) -> Result<u64, String> {
     let mut size = first;
     while size <= most {
-        match latencies(size)? {
-            None => return Ok(TIMES * declared.max(FIRST[0])),
-            Some([after, evicted]) if after >= GONE * evicted => return Ok(TIMES * size),
-            Some(_) => size *= 2,
+        let [after, evicted] = latencies(size)?;
+        if after >= GONE * evicted {
+            return Ok(TIMES * size);
         }
+        size *= 2;
     }
     Err(format!("no size up to {} is beyond the caches", size_text(most)))
 }
 
 /// The latency of lines that were loaded before `size` bytes of others were, and of lines that were
-/// evicted; `None` where no instruction evicts.
-fn survival(size: usize, line: usize, rng: &mut Rng) -> Result<Option<[f64; 2]>, String> {
+/// evicted.
+fn survival(size: usize, line: usize, rng: &mut Rng) -> Result<[f64; 2], String> {
     /// Loads that are timed together, and such groups.
     const LOADS: usize = 256;
     const GROUPS: usize = 9;
@@ -98,10 +94,8 @@ fn survival(size: usize, line: usize, rng: &mut Rng) -> Result<Option<[f64; 2]>,
         order::median(&groups).ok_or("no loads were timed".to_owned())
     };
     let after = lap(&mut chain)?;
-    if !chain.flush(spacing) {
-        return Ok(None);
-    }
-    Ok(Some([after, lap(&mut chain)?]))
+    chain.flush(spacing);
+    Ok([after, lap(&mut chain)?])
 }
 
 /// The job with a number in place of each `auto`, and facts that say which.
@@ -139,15 +133,10 @@ fn bytes_beyond(param: &Param, job: &Job) -> Result<u64, BenchError> {
             param.name
         )));
     };
-    let (caches, private) = caches(&Topology::read(), job.workers);
-    Ok(share(beyond, caches, job.workers, private))
-}
-
-/// How many last-level caches a group of this size uses, and the largest private one of a core.
-fn caches(topology: &Topology, workers: u32) -> (u64, u64) {
-    let last = topology.last_caches().len().clamp(1, workers.max(1) as usize);
-    let private = topology.caches().iter().filter(|cache| cache.level <= 2).filter_map(|cache| cache.size).max();
-    (last as u64, private.unwrap_or(0))
+    let topology = Topology::read();
+    // As many last-level caches as a group of this size can use.
+    let caches = topology.last_caches().len().clamp(1, job.workers.max(1) as usize);
+    Ok(share(beyond, caches as u64, job.workers, topology.private_cache().unwrap_or(0)))
 }
 
 /// The bytes of one of `workers` members, in whole MiB.
@@ -161,11 +150,11 @@ mod tests {
     use crate::testing;
 
     /// A cache of `capacity` that replaces the oldest line, or any at random.
-    fn of(capacity: f64, random: bool) -> impl FnMut(u64) -> Result<Option<[f64; 2]>, String> {
+    fn of(capacity: f64, random: bool) -> impl FnMut(u64) -> Result<[f64; 2], String> {
         move |size| {
             let taken_in = size as f64 / capacity;
             let kept = if random { (-taken_in).exp() } else { (1.0 - taken_in).max(0.0).ceil() };
-            Ok(Some([kept * 20.0 + (1.0 - kept) * 100.0, 100.0]))
+            Ok([kept * 20.0 + (1.0 - kept) * 100.0, 100.0])
         }
     }
 
@@ -183,12 +172,11 @@ mod tests {
         ] {
             for random in [false, true] {
                 let first = (declared * MIB).clamp(FIRST[0], FIRST[1]);
-                let auto = search(first, declared * MIB, MOST, of((capacity * MIB) as f64, random)).expect("found");
+                let auto = search(first, MOST, of((capacity * MIB) as f64, random)).expect("found");
                 assert!((least * MIB..=most * MIB).contains(&auto), "{declared} {capacity} {random}: {auto}");
             }
         }
-        assert_eq!(search(FIRST[1], 512 * MIB, MOST, |_| Ok(None)), Ok(2048 * MIB));
-        let short = search(FIRST[0], 32 * MIB, 128 * MIB, of(1e12, false)).expect_err("all is cached");
+        let short = search(FIRST[0], 128 * MIB, of(1e12, false)).expect_err("all is cached");
         assert!(short.contains("128 MiB"), "{short}");
     }
 
@@ -232,8 +220,10 @@ mod tests {
     #[test]
     fn lines_survive_a_small_buffer_and_no_large_one() {
         let mut rng = Rng::new(1);
+        if Flush::evict().is_none() {
+            return println!("nothing evicts here");
+        }
         let [small, large] = [64 << 10, 512 << 20].map(|size| survival(size, ASSUMED_LINE, &mut rng).expect("memory"));
-        let (Some(small), Some(large)) = (small, large) else { return println!("nothing evicts here") };
         // The first is within every last-level cache, the second beyond most: how far is this
         // machine's own affair.
         assert!(small[0] < small[1], "{small:?}");

@@ -30,6 +30,16 @@ pub enum WorkerKind {
     Threads,
 }
 
+impl WorkerKind {
+    /// The word used in records and views.
+    pub const fn word(self) -> &'static str {
+        match self {
+            WorkerKind::Processes => "processes",
+            WorkerKind::Threads => "threads",
+        }
+    }
+}
+
 /// What a preflight found out about the host's instruments, given to every job so that no worker
 /// measures it again.
 #[derive(Clone, Copy, Debug, PartialEq)]

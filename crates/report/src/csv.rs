@@ -5,7 +5,7 @@
 //! so gets an apostrophe before it, as they themselves mark a text; a number, also a negative one,
 //! stays a number.
 
-use groma_model::{Record, RunHeader, WorkerKind, plain_lines};
+use groma_model::{Record, RunHeader, plain_lines};
 
 const HEAD: &str = "run,id,version,params,placement,workers,crew,state,reason,quantity,unit,better,value,ci_low,ci_high,\
                     p10,p50,p90,p99,max,interference,cycles,rounds,samples,clean,labels,flags\n";
@@ -22,7 +22,7 @@ pub(crate) fn csv(run: &RunHeader, records: &[Record]) -> String {
             text(&r.params.to_string()),
             text(&r.placement.to_string()),
             r.workers.to_string(),
-            text(workers(r.worker_kind)),
+            text(r.worker_kind.word()),
             text(r.state.word()),
             text(&r.reason),
             text(r.quantity.word()),
@@ -95,13 +95,6 @@ pub fn csv_samples(run: &RunHeader, records: &[Record]) -> String {
         }
     }
     out
-}
-
-fn workers(kind: WorkerKind) -> &'static str {
-    match kind {
-        WorkerKind::Processes => "processes",
-        WorkerKind::Threads => "threads",
-    }
 }
 
 fn better(record: &Record) -> &'static str {

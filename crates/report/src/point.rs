@@ -3,7 +3,7 @@
 
 use groma_analysis::curve::{Curve, Rank};
 use groma_analysis::point::{WORKERS, is_unplaced, text_of};
-use groma_model::{Placement, Record, WorkerKind};
+use groma_model::{Placement, Record};
 use std::collections::BTreeSet;
 
 /// Everything but the id that tells one metric from another: `size=64 KiB same-llc 4 threads`.
@@ -55,11 +55,7 @@ pub(crate) fn cpu_list(cpus: &BTreeSet<u32>) -> String {
 
 /// `4 threads`.
 pub(crate) fn workers(record: &Record) -> String {
-    let what = match record.worker_kind {
-        WorkerKind::Processes => "processes",
-        WorkerKind::Threads => "threads",
-    };
-    format!("{} {what}", record.workers)
+    format!("{} {}", record.workers, record.worker_kind.word())
 }
 
 /// `ipc.pipe_rtt size=1 same-cpu`.
@@ -78,7 +74,7 @@ mod tests {
     use super::*;
     use crate::fixtures::record;
     use groma_analysis::point::is_size;
-    use groma_model::Quantity;
+    use groma_model::{Quantity, WorkerKind};
 
     #[test]
     fn texts_of_parameters_may_have_spaces() {

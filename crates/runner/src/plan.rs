@@ -138,10 +138,10 @@ const PAST: u64 = 4;
 /// The points, and on a machine whose last cache is large those beyond: the sizes of a curve go on,
 /// doubling, from the largest that is listed.
 fn past_caches(info: &Info, mut points: Vec<Params>, tier: Tier, topology: &Topology) -> Vec<Params> {
-    let last = topology.last_caches().iter().filter_map(|cache| cache.size).max().unwrap_or(0);
     let Some(param) = info.params.iter().find(|param| param.goes_past_caches() && tier >= Tier::Standard) else {
         return points;
     };
+    let last = topology.last_caches().iter().filter_map(|cache| cache.size).max().unwrap_or(0);
     let size = |params: &Params| params.int(param.name);
     while let Some(largest) = points.iter().filter_map(size).max().filter(|largest| *largest < PAST * last) {
         let doubled = |params: &Params| {

@@ -309,22 +309,20 @@ impl Store {
     /// # Errors
     /// When the store cannot be read.
     pub fn rounds_of(&self, run: &str, point: &Point) -> Result<Vec<Round>, StoreError> {
-        let sql =
-            "SELECT r.round, r.result, p.definition FROM points p JOIN rounds r ON r.run = p.run AND r.point = p.point
-                   WHERE p.bench = ?1 AND p.run = ?2 AND p.version = ?3 AND p.placement = ?4 AND p.workers = ?5
+        let sql = "SELECT r.round, r.result FROM points p JOIN rounds r ON r.run = p.run AND r.point = p.point
+                   WHERE p.bench = ?1 AND p.run = ?2 AND p.version = ?3 AND p.params = ?4 AND p.placement = ?5
+                         AND p.workers = ?6 AND p.crew = ?7
                    ORDER BY p.point, r.round";
-        let key = (&point.bench, run, point.version, point.placement.to_string(), point.workers);
-        let rounds = self.collect(sql, key, |row| {
-            let (round, text, definition): (u32, String, String) = row.try_into()?;
-            let what = |part: &str| format!("{}, {part}", point.bench);
-            let other: Point = self.parse(&definition, run, &what("definition"))?;
-            if other.params != point.params || other.worker_kind != point.worker_kind {
-                return Ok(None);
-            }
-            let result = json::read_result(&text).map_err(|e| self.malformed(what(&format!("round {round}")), e))?;
-            Ok(Some(Round { round, result }))
-        })?;
-        Ok(rounds.into_iter().flatten().collect())
+        let params = serde_json::to_string(&point.params)
+            .map_err(|e| self.malformed(format!("{}, parameters", point.bench), e))?;
+        let placement = point.placement.to_string();
+        let key = (&point.bench, run, point.version, params, placement, point.workers, point.worker_kind.word());
+        self.collect(sql, key, |row| {
+            let (round, text): (u32, String) = row.try_into()?;
+            let what = || format!("{}, round {round}", point.bench);
+            let result = json::read_result(&text).map_err(|e| self.malformed(what(), e))?;
+            Ok(Round { round, result })
+        })
     }
 
     /// Marks a run killed whose owner was found dead. Returns whether this call changed it: a run

@@ -1,6 +1,6 @@
 //! Writes one run into the store, round by round.
 
-use groma_model::{End, Point, Record, Round, RunHeader, WorkerKind};
+use groma_model::{End, Point, Record, Round, RunHeader};
 use rusqlite::ffi::SQLITE_CONSTRAINT_PRIMARYKEY;
 use rusqlite::{Transaction, TransactionBehavior, params};
 use serde::Serialize;
@@ -84,10 +84,7 @@ impl Sink for RunWriter<'_> {
                 point.params_text,
                 point.placement.to_string(),
                 point.workers,
-                match point.worker_kind {
-                    WorkerKind::Processes => "processes",
-                    WorkerKind::Threads => "threads",
-                },
+                point.worker_kind.word(),
                 self.checked(point, what("definition"))?
             ];
             all.prepare_cached(sql).and_then(|mut insert| insert.execute(row)).map_err(fail)?;

@@ -121,6 +121,9 @@ pub struct Cache {
     pub shared: Vec<u32>,
 }
 
+/// The size of a cache line in bytes where none is declared.
+pub const ASSUMED_LINE: usize = 64;
+
 impl Cache {
     /// The usual short name: `l1d`, `l1i`, `l2`, `l3`.
     pub fn name(&self) -> String {
@@ -185,6 +188,23 @@ impl Topology {
         let data = || self.caches.iter().filter(|cache| cache.kind != CacheKind::Instruction);
         let last = data().map(|cache| cache.level).max();
         data().filter(|cache| Some(cache.level) == last).collect()
+    }
+
+    /// The declared size of a cache line in bytes.
+    pub fn line(&self) -> Option<usize> {
+        self.caches.iter().find_map(|cache| cache.line).map(|line| line as usize)
+    }
+
+    /// The declared size of the first-level data cache of a core, in bytes.
+    pub fn first_cache(&self) -> Option<u64> {
+        let first = |cache: &&Cache| cache.level == 1 && cache.kind != CacheKind::Instruction;
+        self.caches.iter().find(first)?.size
+    }
+
+    /// The declared size of the largest private cache of a core, in bytes.
+    pub fn private_cache(&self) -> Option<u64> {
+        let private = self.caches.iter().filter(|cache| cache.level <= 2 && cache.kind != CacheKind::Instruction);
+        private.filter_map(|cache| cache.size).max()
     }
 
     /// The NUMA nodes with memory, sorted, including those without CPUs. Empty where the kernel

@@ -106,6 +106,15 @@ impl Tree {
         self.read(absolute).ok().filter(|text| !text.is_empty())
     }
 
+    /// The entries of a directory that are this name and a number, such as `node0`, by number: what
+    /// a list says may exist can be tens of thousands.
+    pub(crate) fn numbered(&self, dir: &str, name: &str) -> Vec<u32> {
+        let number = |entry: &String| entry.strip_prefix(name)?.parse().ok();
+        let mut numbers: Vec<u32> = self.names(dir).iter().filter_map(number).collect();
+        numbers.sort_unstable();
+        numbers
+    }
+
     /// The file as one number.
     pub(crate) fn number<T: std::str::FromStr>(&self, absolute: &str) -> Option<T> {
         self.text(absolute)?.parse().ok()

@@ -220,7 +220,7 @@ mod tests {
 
     #[test]
     fn nodes_are_further_apart_once_the_private_cache_is_more_than_half_full() {
-        let private = super::super::private_cache().unwrap_or(super::super::ASSUMED_PRIVATE);
+        let private = super::super::private_cache();
         for (size, expected) in [(private / 2, super::super::line_size()), (private, super::super::FAR_SPACING)] {
             let tried = try_out(&BENCH, &[("size", &size.to_string())], None).expect("memory");
             let spacing = tried.result.fact("chain.spacing").map(str::to_owned);

@@ -27,6 +27,7 @@
 use super::search::{self, Load};
 use groma_harness::prelude::*;
 use groma_harness::sys::pages::{Map, Policy};
+use groma_harness::sys::topology::Topology;
 
 pub(crate) static BENCH: Benchmark = Benchmark {
     info: Info {
@@ -112,11 +113,11 @@ fn shift(first: usize, last: usize, declared: Option<usize>) -> usize {
 }
 
 fn run(ctx: &mut Ctx) -> Outcome {
-    let declared = super::declared_line();
+    let declared = Topology::read().line();
     if let Some(line) = declared {
         ctx.fact("declared", line);
     }
-    let area = super::private_cache().unwrap_or(super::ASSUMED_PRIVATE) / 2;
+    let area = super::private_cache() / 2;
     let area = area.clamp(AREA[0], AREA[1]) as usize / SLOT * SLOT;
     sys::process::refuse_huge_pages();
     let mut buffer = Map::anonymous(area, Policy::Base).context("mapping the buffer")?;

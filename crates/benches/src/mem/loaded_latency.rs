@@ -239,7 +239,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let cpus: Vec<u32> = places.iter().map(|place| place.cpu).collect();
     let op = Op::ALL.into_iter().find(|op| op.word() == ctx.word("mix")).unwrap_or(Op::Read);
     let chased = match ctx.word("level") {
-        "l3" => super::private_cache().unwrap_or(1 << 20) as usize * 4,
+        "l3" => super::private_cache() as usize * 4,
         _ => CHASED,
     };
     let beyond = ctx.host().beyond_caches.unwrap_or(0) as usize;

@@ -5,7 +5,7 @@ use groma_harness::model::family::{Figure, Row, Say, greatest};
 use groma_harness::prelude::*;
 use groma_harness::sys::chase::Chain;
 use groma_harness::sys::pages::{Map, Policy};
-use groma_harness::sys::topology::{CacheKind, Topology};
+use groma_harness::sys::topology::{ASSUMED_LINE, Topology};
 
 mod access;
 mod available;
@@ -94,29 +94,15 @@ pub(crate) const ALL: &[&Benchmark] = &[
     &available::BENCH,
 ];
 
-/// The declared size of a cache line in bytes.
-fn declared_line() -> Option<usize> {
-    Topology::read().caches().iter().find_map(|c| c.line).map(|line| line as usize)
-}
-
-/// The declared size of a cache line in bytes; 64 where none is declared.
+/// The size of a cache line in bytes, declared or assumed.
 pub(crate) fn line_size() -> usize {
-    declared_line().unwrap_or(64)
+    Topology::read().line().unwrap_or(ASSUMED_LINE)
 }
 
-/// The declared size of the last private cache of a core, in bytes.
-fn private_cache() -> Option<u64> {
-    let topology = Topology::read();
-    let private = topology.caches().iter().filter(|c| c.level <= 2 && c.kind != CacheKind::Instruction);
-    private.filter_map(|c| c.size).max()
-}
-
-/// The declared size of the first-level data cache; 32 KiB where none is declared.
-fn first_cache() -> u64 {
-    const ASSUMED: u64 = 32 << 10;
-    let topology = Topology::read();
-    let first = topology.caches().iter().find(|c| c.level == 1 && c.kind != CacheKind::Instruction);
-    first.and_then(|c| c.size).unwrap_or(ASSUMED)
+/// The size of the largest private cache of a core in bytes, declared or assumed.
+fn private_cache() -> u64 {
+    const ASSUMED: u64 = 1 << 20;
+    Topology::read().private_cache().unwrap_or(ASSUMED)
 }
 
 /// Pages in a group that a chain visits before it goes on: fewer than the entries of any
@@ -128,14 +114,11 @@ const GROUP_PAGES: usize = 32;
 /// docs/methods/memory.md#node-spacing.
 const FAR_SPACING: usize = 256;
 
-/// Assumed size of the last private cache where none is declared.
-const ASSUMED_PRIVATE: u64 = 1 << 20;
-
 /// The node spacing of a chain through `size` bytes, such that no neighbour is fetched with a line:
 /// one line up to half the private cache, 256 bytes beyond. See
 /// docs/methods/memory.md#node-spacing.
 fn spacing(size: u64) -> usize {
-    if size <= private_cache().unwrap_or(ASSUMED_PRIVATE) / 2 { line_size() } else { FAR_SPACING }
+    if size <= private_cache() / 2 { line_size() } else { FAR_SPACING }
 }
 
 /// Evicts the nodes of a chain, so that the loads of its first lap come from memory whatever the

@@ -45,6 +45,7 @@ use groma_harness::sys::arch::parallel_chase::{PARALLEL_CHASE_UNROLL, PARALLEL_C
 use groma_harness::sys::pages::{Map, Policy, page_size};
 use groma_harness::sys::parallel_chase::{Chains, Link, Order};
 use groma_harness::sys::stream::{Op, Stream};
+use groma_harness::sys::topology::Topology;
 
 pub(crate) static BENCH: Benchmark = Benchmark {
     info: Info {
@@ -106,6 +107,8 @@ const PIECE: usize = 64 << 10;
 /// Buffers of up to this size count as cached: they are walked first, larger ones are flushed. See
 /// docs/methods/memory.md#warm-up.
 const WARM: u64 = 16 << 20;
+/// Assumed size of the first-level data cache where none is declared.
+const ASSUMED_FIRST: u64 = 32 << 10;
 
 /// The cost of a load on a number of chains.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -281,7 +284,7 @@ fn run(ctx: &mut Ctx) -> Outcome {
             "more loads seemed to overlap than there were chains: other caches served the first numbers of chains",
         );
     }
-    if size > super::first_cache() {
+    if size > Topology::read().first_cache().unwrap_or(ASSUMED_FIRST) {
         ctx.state_as("bandwidth", line as f64 / found.best.seconds);
     } else {
         ctx.unresolved("bandwidth", "no line moves: the first-level cache holds them all");

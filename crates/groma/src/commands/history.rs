@@ -10,11 +10,13 @@ use groma_harness::model::{End, Point, Record, RunHeader, StateCounts};
 use groma_report::{self as report, Format, RunLine};
 use groma_runner::identity;
 use groma_runner::select::names_metric;
-use groma_store::{RunStatus, Store, StoredRun};
+use groma_store::{RunStatus, StoredRun};
 
 /// A run as the views take it.
 pub(crate) struct Shown {
     pub(crate) head: RunHeader,
+    /// What was measured; the records follow in this order.
+    points: Vec<Point>,
     pub(crate) records: Vec<Record>,
     pub(crate) end: Option<End>,
 }
@@ -34,7 +36,7 @@ pub(crate) fn load(
 ) -> Result<Shown> {
     let store = existing_store(store)?;
     let named = store.find(run)?;
-    let shown = records(&store, store.load(&named)?, samples);
+    let shown = records(store.load(&named)?, samples);
     let holds = |shown: &Shown| shown.records.iter().any(&wanted);
     if run != "latest" || holds(&shown) {
         return Ok(shown);
@@ -46,7 +48,7 @@ pub(crate) fn load(
             continue;
         }
         let Ok(stored) = store.load(&older) else { continue };
-        let found = records(&store, stored, samples);
+        let found = records(stored, samples);
         if holds(&found) {
             warn!("the latest run that holds {what} is {}", found.head.run);
             return Ok(found);
@@ -55,7 +57,7 @@ pub(crate) fn load(
     Ok(shown)
 }
 
-fn records(store: &Store, run: StoredRun, samples: bool) -> Shown {
+fn records(run: StoredRun, samples: bool) -> Shown {
     let host = run.header.host;
     let mut records = Vec::new();
     for (point, rounds) in &run.points {
@@ -66,9 +68,8 @@ fn records(store: &Store, run: StoredRun, samples: bool) -> Shown {
             records.push(record);
         }
     }
-    let points: Vec<Point> = run.points.into_iter().map(|(point, _)| point).collect();
-    flag_contradictions(store, &run.header, &points, &mut records);
-    Shown { head: run.header, records, end: run.end }
+    let points = run.points.into_iter().map(|(point, _)| point).collect();
+    Shown { head: run.header, points, records, end: run.end }
 }
 
 /// Shows a run.
@@ -79,6 +80,7 @@ pub(crate) fn show(program: &Program, args: &ShowArgs) -> Result<u8> {
     let selected = |id: &str| args.select.is_empty() || args.select.iter().any(|s| names_metric(s, id));
     let what = args.select.join(", ");
     let mut shown = load(&args.store, &args.run, args.samples, &what, selected, |r: &Record| selected(&r.id))?;
+    flag_contradictions(&existing_store(&args.store)?, &shown.head, &shown.points, &mut shown.records);
     if !args.select.is_empty() {
         shown.records.retain(|r| selected(&r.id));
         if shown.records.is_empty() {

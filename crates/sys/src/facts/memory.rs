@@ -56,12 +56,8 @@ pub(super) fn numa(book: &mut Book) {
     book.copy("numa.nodes", &format!("{NODES}/online"));
     book.copy("numa.with_memory", &format!("{NODES}/has_memory"));
     let nodes = book.tree.text(&format!("{NODES}/online")).and_then(|list| parse_cpus(&list).ok()).unwrap_or_default();
-    // Those that have a directory: a list may name 65,536.
-    let names = book.tree.names(NODES);
-    let online = names.iter().filter(|name| {
-        name.strip_prefix("node").and_then(|number| number.parse().ok()).is_some_and(|node: u32| nodes.contains(&node))
-    });
-    let rows: Vec<String> = online.filter_map(|name| book.tree.text(&format!("{NODES}/{name}/distance"))).collect();
+    let online = book.tree.numbered(NODES, "node").into_iter().filter(|node| nodes.contains(node));
+    let rows: Vec<String> = online.filter_map(|node| book.tree.text(&format!("{NODES}/node{node}/distance"))).collect();
     book.say("numa.distances", rows.join(" / "));
     let status = book.tree.text("proc/self/status").unwrap_or_default();
     let allowed = field(&status, "Mems_allowed_list").and_then(|list| parse_cpus(list).ok());

@@ -86,10 +86,7 @@ pub(super) fn read_tree(tree: &Tree, allowed: &[u32]) -> Topology {
     caches.list.sort_by_key(|cache| (cache.level, cache.kind));
     // Where nothing says which nodes have memory, all of them count: binding to one without fails
     // with a clear error.
-    let memory_nodes = cpu_list(tree, &format!("{NODES}/has_memory")).unwrap_or_else(|| {
-        let number = |name: &String| name.strip_prefix("node")?.parse::<u32>().ok();
-        sorted(tree.names(NODES).iter().filter_map(number).collect())
-    });
+    let memory_nodes = cpu_list(tree, &format!("{NODES}/has_memory")).unwrap_or_else(|| tree.numbered(NODES, "node"));
     Topology {
         cpus,
         caches: caches.list,
@@ -106,9 +103,8 @@ pub(super) fn read_tree(tree: &Tree, allowed: &[u32]) -> Topology {
 fn read_nodes(tree: &Tree, allowed: &[u32], online: Option<&[u32]>) -> (HashMap<u32, u32>, usize) {
     let is_online = |cpu: &u32| online.is_none_or(|list| list.binary_search(cpu).is_ok());
     let (mut node_of, mut with_cpus) = (HashMap::new(), 0);
-    for name in tree.names(NODES) {
-        let Some(node) = name.strip_prefix("node").and_then(|digits| digits.parse::<u32>().ok()) else { continue };
-        let cpus = cpu_list(tree, &format!("{NODES}/{name}/cpulist")).unwrap_or_default();
+    for node in tree.numbered(NODES, "node") {
+        let cpus = cpu_list(tree, &format!("{NODES}/node{node}/cpulist")).unwrap_or_default();
         with_cpus += usize::from(cpus.iter().any(is_online));
         node_of.extend(allowed.iter().filter(|cpu| cpus.binary_search(cpu).is_ok()).map(|&cpu| (cpu, node)));
     }
