@@ -211,7 +211,7 @@ pub const REPEATS: &[Repeat] = rows! {
         "run mix.jobs --param jobs=4 --param work_us=1000 --param kind=process --param work=equal", "",
         "the original prints nothing but its heading";
     "lmbench3:lat_proc procedure", "", "a call of a function that adds to a variable in memory",
-        "run cpu.call --param args=1", "", "the call alone: there a store and a load wait for each other";
+        "run cpu.call --param args=1 --param callee=leaf", "", "the call alone: there a store and a load wait for each other";
     "lmbench3:lat_proc fork", "", "fork, exit of the child, wait",
         "run proc.fork_exit --param resident=0", "", "the child leaves by `_exit`";
     "lmbench3:lat_proc exec", "", "fork, execve of a small dynamic program that writes a line, wait",
@@ -311,8 +311,8 @@ pub const REPEATS: &[Repeat] = rows! {
     "cse221:measurement_overhead", "loop", "one turn of an empty loop",
         "run clock.loop", "42.1 cycles for a single one (Core i5-4258U)", "many turns; the report's 42 are the clock's";
     "cse221:procedure_call", "", "a call with 0 to 7 integer arguments",
-        "run cpu.call --param args=0,1,2,3,4,5,6,7", "25.3 to 32.2 cycles (Core i5-4258U)",
-        "calls that follow each other, without the clock, and an optimised callee";
+        "run cpu.call --param args=0,1,2,3,4,5,6,7 --param callee=frame", "25.3 to 32.2 cycles (Core i5-4258U)",
+        "calls that follow each other, without the clock";
     "cse221:system_call", "", "stat of a file by its path",
         "run syscall.stat", "1062 cycles (Core i5-4258U)", "by number, relative to an open directory";
     "cse221:task_creation", "process", "fork and the end of the child",

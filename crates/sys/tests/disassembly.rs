@@ -15,7 +15,7 @@
 
 mod objdump;
 
-use groma_sys::arch::{self, Op, stream_kernels};
+use groma_sys::arch::{self, Callee, Op, stream_kernels};
 #[cfg(not(target_arch = "riscv64"))]
 use groma_sys::arch::{Doubles, MIX_GROUPS, MIX_LINE};
 use objdump::{Instruction, disassemble, in_file, innermost};
@@ -29,6 +29,8 @@ mod expected {
     pub(super) const ADD: &[&str] = &["add rax,rdx"];
     pub(super) const MUL: &[&str] = &["imul rax,rdx"];
     pub(super) const ROTATE: &[&str] = &["ror rax,0x7"];
+    /// Instructions around the stores of a callee with a stack frame.
+    pub(super) const FRAME: usize = 4;
     pub(super) const RETURN: &str = "ret";
     pub(super) const ARGUMENTS: [&str; 7] =
         ["mov edi,0x1", "mov esi,0x2", "mov edx,0x3", "mov ecx,0x4", "mov r8d,0x5", "mov r9d,0x6", "push 0x7"];
@@ -43,6 +45,7 @@ mod expected {
     pub(super) const ADD: &[&str] = &["add x0, x0, x1"];
     pub(super) const MUL: &[&str] = &["mul x0, x0, x1"];
     pub(super) const ROTATE: &[&str] = &["ror x0, x0, #7"];
+    pub(super) const FRAME: usize = 3;
     pub(super) const RETURN: &str = "ret";
     pub(super) const ARGUMENTS: [&str; 7] = [
         "mov w0, #0x1",
@@ -65,6 +68,7 @@ mod expected {
     pub(super) const ADD: &[&str] = &["c.add a0,a1"];
     pub(super) const MUL: &[&str] = &["mul a0,a0,a1"];
     pub(super) const ROTATE: &[&str] = &["slli t0,a0,0x39", "c.srli a0,0x7", "or a0,a0,t0"];
+    pub(super) const FRAME: usize = 7;
     pub(super) const RETURN: &str = "c.jr ra";
     pub(super) const ARGUMENTS: [&str; 7] =
         ["c.li a0,1", "c.li a1,2", "c.li a2,3", "c.li a3,4", "c.li a4,5", "c.li a5,6", "c.li a6,7"];
@@ -107,26 +111,35 @@ fn chains_are_register_arithmetic() {
 
 #[test]
 fn call_loops_call_a_function_that_returns() {
-    for k in 0..=arch::CALLS_MAX_ARGS {
-        for (short, calls) in [(false, arch::CALLS_LONG), (true, arch::CALLS_SHORT)] {
-            let Some(function) = disassemble(in_file(arch::calls(k, short) as usize)) else { return };
-            let body = innermost(&function);
-            let count = |text: &str| body.iter().filter(|i| i.text == text).count() as u64;
-            for (i, argument) in expected::ARGUMENTS.iter().enumerate() {
-                assert_eq!(if i < k { calls } else { 0 }, count(argument), "{argument}, {k} arguments");
-            }
-            let targets: Vec<_> = body.iter().filter(|i| i.is_call()).map(|i| i.target()).collect();
-            assert_eq!(calls, targets.len() as u64);
-            assert_eq!(1, targets.iter().collect::<HashSet<_>>().len());
-            let leaf = disassemble(targets[0].unwrap()).unwrap();
-            assert_eq!(expected::RETURN, leaf[0].text);
-            // x86-64 allocates space for the seventh argument and releases it again.
-            let stack = if cfg!(target_arch = "x86_64") && k == 7 { 2 } else { 0 };
-            // RISC-V computes a distant address in two steps, the first of which is `auipc`.
-            let rest = body.iter().filter(|i| i.name() != "auipc").count();
-            assert_eq!(calls as usize * (k + 1 + stack) + 2, rest, "{k} arguments: {body:#?}");
+    for (k, callee, short) in call_loops() {
+        let calls = if short { arch::CALLS_SHORT } else { arch::CALLS_LONG };
+        let Some(function) = disassemble(in_file(arch::calls(k, callee, short) as usize)) else { return };
+        let body = innermost(&function);
+        let count = |text: &str| body.iter().filter(|i| i.text == text).count() as u64;
+        for (i, argument) in expected::ARGUMENTS.iter().enumerate() {
+            assert_eq!(if i < k { calls } else { 0 }, count(argument), "{argument}, {k} arguments");
         }
+        let targets: Vec<_> = body.iter().filter(|i| i.is_call()).map(|i| i.target()).collect();
+        assert_eq!(calls, targets.len() as u64);
+        assert_eq!(1, targets.iter().collect::<HashSet<_>>().len());
+        let called = disassemble(targets[0].unwrap()).unwrap();
+        let returns = called.iter().position(|i| i.text == expected::RETURN);
+        // Of seven arguments x86-64 passes one on the stack, where it stays.
+        let stored = if cfg!(target_arch = "x86_64") { k.min(6) } else { k };
+        let frame = expected::FRAME + stored;
+        assert_eq!(Some(if callee == Callee::Frame { frame } else { 0 }), returns, "{k} arguments: {called:#?}");
+        // x86-64 allocates space for the seventh argument and releases it again.
+        let stack = if cfg!(target_arch = "x86_64") && k == 7 { 2 } else { 0 };
+        // RISC-V computes a distant address in two steps, the first of which is `auipc`.
+        let rest = body.iter().filter(|i| i.name() != "auipc").count();
+        assert_eq!(calls as usize * (k + 1 + stack) + 2, rest, "{k} arguments: {body:#?}");
     }
+}
+
+/// The arguments of all call loops.
+fn call_loops() -> impl Iterator<Item = (usize, Callee, bool)> {
+    let callees = (0..=arch::CALLS_MAX_ARGS).flat_map(|k| [Callee::Leaf, Callee::Frame].map(|callee| (k, callee)));
+    callees.flat_map(|(k, callee)| [false, true].map(|short| (k, callee, short)))
 }
 
 /// How often execution reaches `address` while `work` runs: the trap flag stops the CPU after every
@@ -163,14 +176,12 @@ fn visits(address: usize, work: impl FnOnce()) -> u64 {
 #[test]
 #[cfg(target_arch = "x86_64")]
 fn call_loops_turn_as_often_as_told() {
-    for k in 0..=arch::CALLS_MAX_ARGS {
-        for short in [false, true] {
-            let calls = arch::calls(k, short);
-            let Some(function) = disassemble(in_file(calls as usize)) else { return };
-            let start = calls as usize + (innermost(&function)[0].address - in_file(calls as usize));
-            for iters in [0, 1, 2, 5] {
-                assert_eq!(iters, visits(start, || calls(iters)), "{k} arguments, short {short}");
-            }
+    for (k, callee, short) in call_loops() {
+        let calls = arch::calls(k, callee, short);
+        let Some(function) = disassemble(in_file(calls as usize)) else { return };
+        let start = calls as usize + (innermost(&function)[0].address - in_file(calls as usize));
+        for iters in [0, 1, 2, 5] {
+            assert_eq!(iters, visits(start, || calls(iters)), "{k} arguments, {callee:?}, short {short}");
         }
     }
 }

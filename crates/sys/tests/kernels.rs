@@ -58,9 +58,12 @@ fn chain_lengths_are_rounded_up() {
     assert_eq!([0, 64, 64, 128], [0, 1, 64, 65].map(arch::chase_loads));
 }
 
+const CALLEES: [arch::Callee; 2] = [arch::Callee::Leaf, arch::Callee::Frame];
+
 #[test]
 fn call_loops_leave_the_caller_as_it_was() {
-    for calls in [arch::calls as fn(usize, bool) -> fn(u64), portable::calls] {
+    let loops = [arch::calls as fn(usize, arch::Callee, bool) -> fn(u64), portable::calls];
+    for (calls, callee) in loops.into_iter().flat_map(|calls| CALLEES.map(|callee| (calls, callee))) {
         for k in 0..=arch::CALLS_MAX_ARGS {
             for short in [false, true] {
                 for iters in [0, 1, 1000] {
@@ -69,8 +72,8 @@ fn call_loops_leave_the_caller_as_it_was() {
                     let live: [u64; 20] = std::hint::black_box(std::array::from_fn(|i| i as u64 + iters));
                     let sum = |by: u64| live.iter().fold(0_u64, |sum, x| sum.rotate_left(5) ^ x.wrapping_mul(by));
                     let before = sum(3);
-                    calls(k, short)(iters);
-                    assert_eq!(before, sum(3), "{k} arguments, short {short}");
+                    calls(k, callee, short)(iters);
+                    assert_eq!(before, sum(3), "{k} arguments, {callee:?}, short {short}");
                 }
             }
         }
@@ -80,7 +83,7 @@ fn call_loops_leave_the_caller_as_it_was() {
 #[test]
 #[should_panic = "index out of bounds"]
 fn no_loop_calls_with_eight_arguments() {
-    arch::calls(arch::CALLS_MAX_ARGS + 1, false);
+    arch::calls(arch::CALLS_MAX_ARGS + 1, arch::Callee::Leaf, false);
 }
 
 /// The cheapest of many short windows, of two chains in turn: load can only lengthen a window, and

@@ -1,11 +1,15 @@
 //! Calling a function with 0 to 7 arguments, and returning from it.
 //!
-//! **Measures:** A direct call of a function that is not inlined and only returns. Its arguments
+//! **Measures:** A direct call of a function that is not inlined and returns at once. Its arguments
 //! are placed where the calling convention wants them (registers; the seventh on the stack on
-//! x86-64). The callee does not use them and nothing waits for it, so this is the time until the
-//! next call can start: the cost of a call in a program that has other work to do.
+//! x86-64). Nothing waits for the callee, so this is the time until the next call can start: the
+//! cost of a call in a program that has other work to do. The callee is one of two:
+//! - `leaf` only returns, as an optimised function does.
+//! - `frame` sets up a stack frame, stores its arguments there, and removes the frame: what a
+//!   compiler makes of an empty function without optimisation, as CSE 221 times it. Each call loads
+//!   what the last one stored.
 //!
-//! **Does not measure:** Indirect calls, prologues, or saved registers.
+//! **Does not measure:** Indirect calls, or callees that save registers.
 //!
 //! **Method:** Two assembly loops, one with 64 calls a turn and one with 16. The difference of
 //! their turns divided by 48 is one call, and the loop itself drops out. The raw value is the turn
@@ -22,7 +26,7 @@
 
 use crate::work::Done;
 use groma_harness::prelude::*;
-use groma_harness::sys::arch::{CALLS_LONG, CALLS_MAX_ARGS, CALLS_SHORT, calls};
+use groma_harness::sys::arch::{CALLS_LONG, CALLS_MAX_ARGS, CALLS_SHORT, Callee, calls};
 
 pub(crate) static BENCH: Benchmark = Benchmark {
     info: Info {
@@ -34,9 +38,14 @@ pub(crate) static BENCH: Benchmark = Benchmark {
             Output::MAIN.difference_per("long", "short", (CALLS_LONG - CALLS_SHORT) as f64),
             Output::named("long", "One turn of a loop of 64 calls, loop included").detail(),
         ],
-        params: &[Param::count("args", "integer arguments, 0 to 7")
-            .quick(&["0", "7"])
-            .standard(&["1", "2", "3", "4", "5", "6"])],
+        params: &[
+            Param::count("args", "integer arguments, 0 to 7")
+                .quick(&["0", "7"])
+                .standard(&["1", "2", "3", "4", "5", "6"]),
+            Param::word("callee", "a function that only returns, or one with a stack frame", &["leaf", "frame"])
+                .quick(&["leaf"])
+                .full(&["frame"]),
+        ],
         lineage: &["lmbench3:lat_proc procedure", "cse221:procedure_call"],
         target_half_width: 0.02,
         ..Info::new("cpu.call")
@@ -49,7 +58,8 @@ fn run(ctx: &mut Ctx) -> Outcome {
     if args > CALLS_MAX_ARGS as u64 {
         return Err(BenchError::Unsupported(format!("calls have at most {CALLS_MAX_ARGS} arguments here, not {args}")));
     }
-    let (long, short) = (calls(args as usize, false), calls(args as usize, true));
+    let callee = if ctx.word("callee") == "frame" { Callee::Frame } else { Callee::Leaf };
+    let (long, short) = (calls(args as usize, callee, false), calls(args as usize, callee, true));
     let (in_long, in_short) = (Done::new(), Done::new());
     ctx.measure_variants(&mut [
         Variant::new("long", |iters| {
