@@ -26,6 +26,7 @@ pub mod point;
 #[cfg(test)]
 mod fixtures;
 mod merged;
+mod own_core;
 mod precision;
 mod round_value;
 mod samples;

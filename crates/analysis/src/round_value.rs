@@ -4,7 +4,8 @@
 use groma_model::{Derivation, Metric, Point, Quantity, Round, RoundResult, Sample, Series, State, Timing};
 use groma_stats::{Headline, headline, median, order};
 
-use crate::samples::{Which, is_clean, sample_value};
+use crate::own_core::counted;
+use crate::samples::{Which, is_of, sample_value};
 use crate::worker_group::rate;
 
 /// The value that each round of a metric brought, in order; rounds without one are left out.
@@ -13,6 +14,11 @@ use crate::worker_group::rate;
 /// A round without a single clean sample does not count while others have some; where none has, all
 /// samples are taken as they are, and the verdict says so.
 pub fn round_values(point: &Point, metric: &Metric, rounds: &[Round]) -> Vec<f64> {
+    values_of(&counted(point, metric, rounds), metric, rounds)
+}
+
+/// The same, where it is known which labels drop a sample.
+pub(crate) fn values_of(point: &Point, metric: &Metric, rounds: &[Round]) -> Vec<f64> {
     let values = |which| rounds.iter().filter_map(|r| round_value(point, metric, &r.result, which)).collect();
     let clean: Vec<f64> = values(Which::Clean);
     if clean.is_empty() { values(Which::All) } else { clean }
@@ -44,7 +50,7 @@ fn all_values(point: &Point, quantity: Quantity, series: &Series, which: Which) 
         return series.values.clone();
     }
     let value = |s: &Sample| sample_value(quantity, series, s);
-    let counts = |s: &&Sample| which == Which::All || is_clean(point, s);
+    let counts = |s: &&Sample| is_of(which, point, s);
     series.samples.iter().filter(counts).filter_map(value).collect()
 }
 

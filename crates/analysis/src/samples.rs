@@ -10,6 +10,17 @@ pub(crate) enum Which {
     Clean,
     /// All: kept, never compared.
     All,
+    /// Those that would be clean but for a busy sibling thread.
+    Shared,
+}
+
+/// Whether the sample is one of these.
+pub(crate) fn is_of(which: Which, point: &Point, sample: &Sample) -> bool {
+    match which {
+        Which::Clean => is_clean(point, sample),
+        Which::All => true,
+        Which::Shared => sample.labels.has(Label::Shared) && !sample.labels.meets(point.drops.without(Label::Shared)),
+    }
 }
 
 /// Whether the sample counts for the headline.
@@ -36,6 +47,8 @@ pub(crate) struct Samples {
     pub(crate) clean: usize,
     /// All samples, and what was stated.
     pub(crate) taken: usize,
+    /// Those that are not clean for nothing but a busy sibling thread.
+    pub(crate) shared: usize,
     /// What one step of the clock is in the shortest sample, relative to its value.
     pub(crate) finest_step: f64,
     /// Whether the metric is derived from the series, so that it has no samples of its own.
@@ -53,6 +66,7 @@ impl Samples {
             clean_values: Vec::new(),
             clean: 0,
             taken: 0,
+            shared: 0,
             finest_step: 0.0,
             derived: !matches!(metric.derivation, Derivation::Series(_)),
             labels: [0; Label::ALL.len()],
@@ -63,6 +77,7 @@ impl Samples {
             let mut own = Vec::new();
             for sample in &series.samples {
                 all.taken += 1;
+                all.shared += usize::from(!is_clean(point, sample) && is_of(Which::Shared, point, sample));
                 for (count, label) in all.labels.iter_mut().zip(Label::ALL) {
                     *count += u64::from(sample.labels.has(label));
                 }

@@ -5,10 +5,11 @@
 //! headline is their median, and the interval is that of the order statistics over rounds
 //! (docs/methods/statistics.md#rounds). The comparison of two runs is not here.
 
-use groma_model::{Fact, Host, Metric, Point, Quantity, Reason, Record, Round, State, Timing};
+use groma_model::{Fact, Flag, Host, Metric, Point, Quantity, Reason, Record, Round, State, Timing};
 use groma_stats::median;
 
-use crate::round_value::{head, round_value, round_values};
+use crate::own_core::{counted, shared};
+use crate::round_value::{head, round_value, values_of};
 use crate::samples::{Samples, Which};
 use crate::verdict::{flags, verdict};
 use crate::{merged, worker_group};
@@ -20,11 +21,17 @@ pub fn summarise(point: &Point, rounds: &[Round], host: &Host) -> Vec<Record> {
 
 fn record(point: &Point, metric: &Metric, rounds: &[Round], host: &Host) -> Record {
     let good: Vec<&Round> = rounds.iter().filter(|r| r.result.state == State::Ok).collect();
-    let values = round_values(point, metric, rounds);
+    let defined = point;
+    let point = &*counted(defined, metric, rounds);
+    let values = values_of(point, metric, rounds);
     let head = head(point, metric, rounds, &values);
     let samples = Samples::of(point, metric, &good, host);
     let (state, reason) = verdict(point, metric, rounds, &values, head.as_ref(), &samples);
-    let flags = flags(point, metric, &good, (&values, head.as_ref()), &samples, host);
+    let shared = shared(defined, metric, &good, &samples);
+    let mut flags = flags(point, metric, &good, (&values, head.as_ref()), &samples, host);
+    if let Some(shared) = shared.filter(|_| point.drops != defined.drops) {
+        flags.push(Flag::SharedCore { share: shared.share });
+    }
     Record {
         id: metric.id.clone(),
         version: point.version,
@@ -55,6 +62,7 @@ fn record(point: &Point, metric: &Metric, rounds: &[Round], host: &Host) -> Reco
         samples: samples.taken as u64,
         clean: samples.clean as u64,
         labels: samples.labels(),
+        shared,
         proofs: merged::proofs(rounds),
         round_values: values,
         flags: flags.iter().map(ToString::to_string).collect(),

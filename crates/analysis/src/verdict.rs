@@ -62,7 +62,8 @@ pub(crate) fn verdict(
     {
         return (State::Unresolved, Some(Reason::NotDistinctFromZero));
     }
-    let (clean, taken) = (samples.clean, samples.taken);
+    // A busy sibling thread takes samples away; it makes those that are left no worse.
+    let (clean, taken) = (samples.clean, samples.taken - samples.shared);
     let share = clean as f64 / taken.max(1) as f64;
     let all_clean = clean == taken;
     if !all_clean && (share < NOISY_SHARE || clean < FEW_CLEAN) {

@@ -114,6 +114,7 @@ pub fn assumed_host(clock: &impl Clock) -> Host {
         counter_hz: None,
         // Four times a last cache of 32 MiB.
         beyond_caches: Some(128 << 20),
+        core: None,
     }
 }
 

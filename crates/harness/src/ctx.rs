@@ -226,6 +226,7 @@ impl<'j> Ctx<'j> {
             rate: self.info.outputs.first().map_or(self.info.quantity, |o| self.info.quantity_of(o)).is_rate(),
             clock_cost_ns: self.job.host.clock_cost_ns,
             counter_hz: self.job.host.counter_hz,
+            core: self.job.host.core,
         }
     }
 

@@ -3,7 +3,7 @@
 
 use crate::instruments::{Instruments, Reading};
 use crate::labels::Rules;
-use crate::model::{Interference, Timing};
+use crate::model::{CoreProbe, Interference, Timing};
 use crate::sys::clock::Clock;
 use crate::sys::counters::Usage;
 use crate::sys::facts::HostCounters;
@@ -17,6 +17,8 @@ pub(crate) struct Fake {
     pub(crate) frequency_probe: Cell<u64>,
     pub(crate) frequency_probes: RefCell<Vec<u64>>,
     pub(crate) host: RefCell<HostCounters>,
+    /// What probes of the core say.
+    pub(crate) issue_rate: Cell<Option<f64>>,
 }
 
 impl Fake {
@@ -28,6 +30,7 @@ impl Fake {
             frequency_probe: Cell::new(50_000),
             frequency_probes: RefCell::new(Vec::new()),
             host: RefCell::new(HostCounters::default()),
+            issue_rate: Cell::new(Some(4.0)),
         }
     }
 
@@ -71,6 +74,11 @@ impl Instruments for Fake {
         self.frequency_probe.get()
     }
 
+    fn issue_rate(&self, _: &CoreProbe) -> Option<f64> {
+        self.run(3_000);
+        self.issue_rate.get()
+    }
+
     fn kernel_entry_ns(&self) -> f64 {
         100.0
     }
@@ -95,5 +103,6 @@ pub(crate) fn rules() -> Rules {
         rate: false,
         clock_cost_ns: 0.0,
         counter_hz: Some(1e9),
+        core: None,
     }
 }

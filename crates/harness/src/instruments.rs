@@ -4,6 +4,7 @@
 //! A trait, so that the sampler's own tests run on fake ones and inject what no real machine does
 //! on demand.
 
+use crate::model::{CoreProbe, IssueBlock};
 use crate::sys::clock::{Clock, Monotonic};
 use crate::sys::counters::{self, Usage};
 use crate::sys::facts::{self, HostCounters};
@@ -24,6 +25,9 @@ pub struct Reading {
     pub cpu: u32,
     /// Usage counters of the kernel.
     pub usage: Usage,
+    /// Operations per cycle that the core began just now; `None` where that was not probed, or not
+    /// without a disturbance.
+    pub issue_rate: Option<f64>,
 }
 
 /// The sampler's instruments.
@@ -34,6 +38,13 @@ pub trait Instruments: Clock {
     /// Runs `ops` dependent additions, a multiple of [`arch::CHAIN_UNROLL`], and tells how many
     /// nanoseconds they took.
     fn chain_ns(&self, ops: u64) -> u64;
+
+    /// How many operations the core begins in a cycle: about 3 us of a probe
+    /// (docs/methods/neighbour.md#probe). `None` where it was interrupted.
+    fn issue_rate(&self, probe: &CoreProbe) -> Option<f64> {
+        let _ = probe;
+        None
+    }
 
     /// The time of the cheapest system call, in nanoseconds: the fastest of some short runs
     /// (docs/methods/timing.md#evidence-floors).
@@ -56,6 +67,27 @@ const ENTRY_CALLS: u32 = 16;
 /// Additions in one frequency probe: about 50 us at 3 GHz (docs/methods/timing.md#frequency-probe).
 pub const FREQUENCY_PROBE_OPS: u64 = 150_016;
 
+/// The shortest probe of the core: turns of its block, and dependent additions on each side of it.
+/// Half of either makes the mode of a core of its own twice as wide, twice of either costs twice as
+/// much and narrows it by a third (docs/methods/neighbour.md#probe).
+const PROBE_TURNS: u64 = 200;
+/// See [`PROBE_TURNS`].
+const PROBE_ADDITIONS: u64 = 3200;
+/// Turns of the block that nobody times.
+const PROBE_FIRST: u64 = 4;
+/// The two chains beside the block take the same time within this factor, unless one of them was
+/// interrupted.
+const PROBE_AGREE: f64 = 1.1;
+
+/// Operations per cycle, from the ticks of a chain, of the block and of another chain.
+fn issue_rate([before, block, after]: [u64; 3]) -> Option<f64> {
+    let (least, most) = (before.min(after), before.max(after));
+    let whole = least > 0 && block > 0 && most as f64 <= PROBE_AGREE * least as f64;
+    // A step of the chain takes a cycle.
+    let operations = (PROBE_TURNS * arch::ISSUE_UNROLL) as f64 / PROBE_ADDITIONS as f64;
+    whole.then(|| operations * least as f64 / block as f64)
+}
+
 /// The instruments of a real machine.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Real;
@@ -76,13 +108,34 @@ impl Instruments for Real {
         // Clock and counter last and next to each other: the pair is compared with that of the
         // other end.
         let now_ns = Monotonic.now_ns();
-        Reading { now_ns, counter: arch::counter_start(), cpu_ns, family_cpu_ns, cpu, usage }
+        Reading { now_ns, counter: arch::counter_start(), cpu_ns, family_cpu_ns, cpu, usage, issue_rate: None }
     }
 
     fn chain_ns(&self, ops: u64) -> u64 {
         let start = self.now_ns();
         arch::add_chain(ops);
         self.now_ns() - start
+    }
+
+    fn issue_rate(&self, probe: &CoreProbe) -> Option<f64> {
+        let block = match probe.block {
+            IssueBlock::Additions => arch::issue_additions,
+            IssueBlock::Moves => arch::issue_moves,
+            IssueBlock::Loads => arch::issue_loads,
+            IssueBlock::Mixed => arch::issue_mixed,
+        };
+        let (turns, additions) = (PROBE_TURNS * u64::from(probe.length), PROBE_ADDITIONS * u64::from(probe.length));
+        // Into the instruction caches: what was measured has taken their place.
+        block(PROBE_FIRST);
+        arch::add_chain(arch::CHAIN_UNROLL);
+        let start = arch::counter_start();
+        arch::add_chain(additions);
+        let from = arch::counter_start();
+        block(turns);
+        let to = arch::counter_start();
+        arch::add_chain(additions);
+        let end = arch::counter_start();
+        issue_rate([from.wrapping_sub(start), to.wrapping_sub(from), end.wrapping_sub(to)])
     }
 
     fn kernel_entry_ns(&self) -> f64 {
@@ -99,5 +152,22 @@ impl Instruments for Real {
 
     fn host(&self) -> HostCounters {
         facts::host_counters()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_rate_is_in_operations_per_cycle_of_the_undisturbed_chain() {
+        // 6400 operations in 1600 cycles, with a counter of any rate.
+        assert_eq!(issue_rate([3200, 1600, 3200]), Some(4.0));
+        assert_eq!(issue_rate([6400, 3200, 6400]), Some(4.0));
+        assert_eq!(issue_rate([3200, 1600, 3500]), Some(4.0));
+        // One of the chains was interrupted, or a counter stands still.
+        for ticks in [[3200, 1600, 3600], [9000, 1600, 3200], [0, 0, 0], [3200, 0, 3200]] {
+            assert_eq!(issue_rate(ticks), None, "{ticks:?}");
+        }
     }
 }

@@ -1,8 +1,8 @@
 //! What a sample is labelled with, from counters that are read on both sides of it, outside the
 //! timed part.
 
-use crate::instruments::Reading;
-use crate::model::{Label, Labels, Series, Timing};
+use crate::instruments::{Instruments, Reading};
+use crate::model::{CoreProbe, Label, Labels, Series, Timing};
 use crate::sys::facts::HostCounters;
 
 /// How the samples of a round are to be taken.
@@ -35,6 +35,23 @@ pub struct Rules {
     pub clock_cost_ns: f64,
     /// Ticks per second of the cycle counter, where it may be used.
     pub counter_hz: Option<f64>,
+    /// How to tell whether the core is shared, where samples are to be labelled with that.
+    pub core: Option<CoreProbe>,
+}
+
+impl Rules {
+    /// Whether a core that answers with this rate is shared.
+    pub(crate) fn is_shared(&self, issue_rate: Option<f64>) -> bool {
+        let boundary = self.core.and_then(|core| core.shared_below);
+        boundary.zip(issue_rate).is_some_and(|(boundary, rate)| rate < boundary)
+    }
+}
+
+/// Reads everything that labels are derived from, the core first: its probe is no part of what is
+/// between two readings' counters at the one end, and is CPU time of the thread at the other.
+pub(crate) fn read(ins: &impl Instruments, rules: &Rules) -> Reading {
+    let issue_rate = rules.core.as_ref().and_then(|core| ins.issue_rate(core));
+    Reading { issue_rate, ..ins.reading() }
 }
 
 /// The share of an interval that a preemption may take without disqualifying it.
@@ -75,6 +92,9 @@ pub(crate) fn label(before: &Reading, after: &Reading, rules: &Rules) -> Labels 
     if !rules.blocks && !waited && lost as f64 > (0.02 * wall as f64).max(20_000.0) {
         labels.add(Label::Stolen);
     }
+    if rules.is_shared(before.issue_rate) || rules.is_shared(after.issue_rate) {
+        labels.add(Label::Shared);
+    }
     if after.now_ns < before.now_ns {
         labels.add(Label::Clock);
     } else if let Some(hz) = rules.counter_hz {
@@ -105,7 +125,7 @@ mod tests {
 
     /// A reading of a thread that has run for so long of so much, with these counts.
     fn reading(wall: u64, cpu: u64, usage: Usage) -> Reading {
-        Reading { now_ns: wall, counter: wall, cpu_ns: cpu, family_cpu_ns: cpu, cpu: 1, usage }
+        Reading { now_ns: wall, counter: wall, cpu_ns: cpu, family_cpu_ns: cpu, cpu: 1, usage, issue_rate: None }
     }
 
     /// The letters of a sample between the start of time and this reading.

@@ -15,7 +15,7 @@
 //! 2. `stopwatch`, `variant`, `labels`, `iterations`: one timed interval
 //! 3. [`sampler`], `probe`, `board`, `member`, `evidence`, `mutation`: the samples of a round
 //! 4. `ctx`, [`rendezvous`], `benchmark`: what a benchmark sees, and is
-//! 5. `needs`, [`worker_group`], [`preflight`]
+//! 5. `needs`, [`worker_group`], [`core_probe`], [`preflight`]
 //! 6. `round`, [`worker`], [`testing`]
 
 #[doc(hidden)]
@@ -24,6 +24,7 @@ mod auto_size;
 mod benchmark;
 mod board;
 pub mod clock_properties;
+pub mod core_probe;
 mod ctx;
 mod error;
 mod evidence;

@@ -4,7 +4,7 @@ use crate::board::{Board, MemberSample, PARKED, SLOT_SAMPLES, STOP, WARM};
 use crate::error::BenchError;
 use crate::instruments::Instruments;
 use crate::iterations::{batch, time_once};
-use crate::labels::{Rules, label};
+use crate::labels::{Rules, label, read};
 use crate::model::{Sample, Series, Timing};
 use crate::sampler::{GROUP, operations, preallocate, sample, stretched};
 use crate::variant::Variant;
@@ -171,7 +171,7 @@ impl Member<'_> {
     ) -> Result<MemberSample, BenchError> {
         let ins = loops.ins;
         let mut singles = preallocate(Sample { iters: 1, ..Sample::default() }, 2 * GROUP as usize);
-        let before = ins.reading();
+        let before = read(ins, rules);
         let mut last = before;
         let t0 = ins.now_ns();
         let (mut elapsed, mut iters) = (0, 0);
@@ -203,7 +203,7 @@ impl Member<'_> {
                 t1 = ins.now_ns();
             }
         }
-        let after = ins.reading();
+        let after = read(ins, rules);
         let sample = Sample {
             worker: self.index,
             cpu: after.cpu,

@@ -6,6 +6,7 @@
 
 use crate::auto_size;
 use crate::clock_properties::{self, ASSUMED_TIMESLICE_NS};
+use crate::core_probe;
 use crate::ctx::Ctx;
 use crate::error::BenchError;
 use crate::instruments::Real;
@@ -240,6 +241,8 @@ pub(crate) fn run(ctx: &mut Ctx, among: &[u32]) -> Result<(), BenchError> {
     let first = clock_properties::interval_ns(&properties, timeslice_ns);
     let (interval_ns, proportionality) = verified_interval(first, timeslice_ns, |ns| proportionality(ns, ctx.rng()));
     let beyond_caches = auto_size::beyond_caches(ctx.rng()).map_err(|why| ctx.note(&why)).ok();
+    let probed = if among.is_empty() { &cpus } else { among };
+    let core = core_probe::choose(&Real, probed, budget / 8);
     let host = Host {
         clock_step_ns: properties.step_ns,
         clock_cost_ns: properties.cost_ns,
@@ -249,6 +252,7 @@ pub(crate) fn run(ctx: &mut Ctx, among: &[u32]) -> Result<(), BenchError> {
         proportionality,
         counter_hz,
         beyond_caches,
+        core,
     };
     let lost = spins.iter().map(|(cpu, spin)| (*cpu, lost(spin))).collect();
     ctx.output.preflight = Some(Box::new(Preflight { host, noise, lost }));

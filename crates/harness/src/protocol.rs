@@ -95,6 +95,7 @@ mod tests {
                 proportionality: None,
                 counter_hz: Some(2.3e9),
                 beyond_caches: Some(128 << 20),
+                core: None,
             },
         }
     }
@@ -149,6 +150,7 @@ mod tests {
                 proofs: vec![Proof { name: "a\tb".into(), expected: "1..2".into(), seen: 1.5, holds: true }],
                 facts: vec![Fact::new("k", "v\nw")],
                 remarks: vec!["unsteady".into()],
+                core: Default::default(),
                 core_hz: Some(3.7e9),
                 preflight: Some(Box::new(Preflight {
                     host: Host { counter_hz: Some(2.1e9), ..Host::UNKNOWN },

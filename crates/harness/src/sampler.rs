@@ -8,9 +8,10 @@
 use crate::error::{BenchError, Outcome};
 use crate::instruments::{FREQUENCY_PROBE_OPS, Instruments, Reading};
 use crate::iterations::{Count, choose_iterations, scaling, time_once};
-use crate::labels::{Rules, label, label_host};
-use crate::model::{FIRST, Label, Remark, RoundOutput, Sample, Series, Timing};
+use crate::labels::{Rules, label, label_host, read};
+use crate::model::{CoreRates, FIRST, Label, Remark, RoundOutput, Sample, Series, Timing};
 use crate::variant::Variant;
+use groma_stats::best_mode::log_bin;
 use groma_stats::rng::Rng;
 use groma_stats::{drift, order};
 
@@ -81,7 +82,7 @@ pub(crate) fn sample(
     last: &mut Reading,
 ) -> Result<Sample, BenchError> {
     let (t0_ns, elapsed_ns) = time_once(ins, variant, iters, total)?;
-    let before = std::mem::replace(last, ins.reading());
+    let before = std::mem::replace(last, read(ins, rules));
     Ok(Sample {
         worker: 0,
         cpu: last.cpu,
@@ -112,7 +113,7 @@ pub(crate) fn operations(
         let (t0_ns, elapsed_ns) = time_once(ins, variant, 1, total)?;
         into.push(Sample { t0_ns, elapsed_ns, iters: 1, ..Sample::default() });
     }
-    let before = std::mem::replace(last, ins.reading());
+    let before = std::mem::replace(last, read(ins, rules));
     let labels = label(&before, last, rules);
     let cpu_ns = last.cpu_ns.saturating_sub(before.cpu_ns) / n;
     for sample in &mut into[first..] {
@@ -268,6 +269,29 @@ pub fn alone(
     }
 }
 
+/// The part of its time limit that a round waits for a core of its own.
+const WAIT_SHARE: u64 = 4;
+
+/// Waits until the core is not shared, as long as a round may wait: what shares it comes and goes
+/// within milliseconds (docs/methods/neighbour.md#waiting).
+fn wait_for_own_core(ins: &impl Instruments, rules: &Rules, seen: &mut CoreRates) {
+    let Some(core) = rules.core.filter(|core| core.shared_below.is_some()) else { return };
+    let start = ins.now_ns();
+    let longest = rules.time_limit_ns / WAIT_SHARE;
+    let mut waited = 0;
+    while waited < longest && rules.is_shared(ins.issue_rate(&core)) {
+        waited = ins.now_ns().saturating_sub(start);
+    }
+    seen.waited_ns += waited;
+}
+
+/// Counts what a probe of the core said.
+fn note(seen: &mut CoreRates, issue_rate: Option<f64>) {
+    if let Some(bin) = issue_rate.and_then(log_bin) {
+        seen.count(bin, 1);
+    }
+}
+
 /// Raises the counts whose undisturbed intervals were too short to time: the search saw nothing but
 /// interrupted ones (docs/methods/timing.md#choosing-iterations). Whether there was one.
 fn lengthen(
@@ -317,6 +341,7 @@ fn sample_loop(
 ) -> Outcome {
     let start = ins.now_ns();
     let every = if rules.timing == Timing::Each { usize::MAX } else { FREQUENCY_PROBE_EVERY };
+    wait_for_own_core(ins, rules, &mut taken.output.core);
     // After how many samples of each series: beyond the first probe, all have as many.
     let mut frequency_probes: Vec<(usize, f64)> = Vec::new();
     loop {
@@ -328,17 +353,20 @@ fn sample_loop(
         let first = rng.below(variants.len() as u64) as usize;
         for k in 0..variants.len() {
             let i = (first + k) % variants.len();
-            let (variant, total, mut last) = (&mut variants[i], &mut taken.iterations, ins.reading());
+            let (variant, total, mut last) = (&mut variants[i], &mut taken.iterations, read(ins, rules));
             if rules.timing == Timing::Each {
                 operations(ins, variant, rules, total, &mut last, &mut samples[i])?;
             } else {
                 let n = stretched(iters[i], variant, rng);
                 samples[i].push(sample(ins, variant, n, rules, total, &mut last)?);
             }
+            note(&mut taken.output.core, last.issue_rate);
         }
         let (fewest, most) =
             samples.iter().map(Vec::len).fold((usize::MAX, 0), |(few, most), n| (few.min(n), most.max(n)));
-        let enough = samples.iter().all(|s| clean(s, rules).count() >= wanted) || most >= wanted * DIRTY_FACTOR;
+        let own = |s: &Sample| !s.labels.has(Label::Shared);
+        let enough = samples.iter().all(|s| clean(s, rules).filter(|s| own(s)).count() >= wanted)
+            || most >= wanted * DIRTY_FACTOR;
         let spent = ins.now_ns().saturating_sub(start);
         let hopeful =
             samples.iter().any(|s| clean(s, rules).count() < FEWEST) && spent < PATIENCE * rules.time_limit_ns;

@@ -68,6 +68,58 @@ pub struct Host {
     /// (docs/methods/memory.md#beyond-the-caches). `None` where that could not be told.
     #[cfg_attr(feature = "serde", serde(default))]
     pub beyond_caches: Option<u64>,
+    /// How to tell whether the core is shared (docs/methods/neighbour.md#probe). `None` where there is no
+    /// counter to probe it with.
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
+    pub core: Option<CoreProbe>,
+}
+
+/// The block of independent operations that a probe of the core times.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
+pub enum IssueBlock {
+    /// Additions to eight registers.
+    Additions,
+    /// Moves of a constant to eight registers.
+    Moves,
+    /// Loads of one word into eight registers.
+    Loads,
+    /// Additions, loads and moves by turns.
+    Mixed,
+}
+
+impl IssueBlock {
+    /// All blocks.
+    pub const ALL: [IssueBlock; 4] = [IssueBlock::Additions, IssueBlock::Moves, IssueBlock::Loads, IssueBlock::Mixed];
+}
+
+/// A probe of how many operations the core begins in a cycle, and what its answer means.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct CoreProbe {
+    /// What it times.
+    pub block: IssueBlock,
+    /// How many times as long as the shortest it is, for counters that step slowly.
+    pub length: u32,
+    /// Operations per cycle of a core that is not shared, as far as is known.
+    pub best: f64,
+    /// At a lower rate the core is shared; `None` while nothing slower was seen.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub shared_below: Option<f64>,
+}
+
+impl CoreProbe {
+    /// A best mode that is lower by more than this, as a factor, is that of a shared core.
+    const SAME: f64 = 0.97;
+
+    /// Takes the best mode of all probes so far and where it ends, unless they only met a core that
+    /// is slower than what is known.
+    pub fn learn(&mut self, best: f64, ends_at: Option<f64>) {
+        if best >= CoreProbe::SAME * self.best {
+            self.best = self.best.max(best);
+            self.shared_below = ends_at.or(self.shared_below);
+        }
+    }
 }
 
 impl Host {
@@ -89,6 +141,7 @@ impl Host {
         proportionality: None,
         counter_hz: None,
         beyond_caches: None,
+        core: None,
     };
 }
 
@@ -195,6 +248,41 @@ pub struct Preflight {
     pub lost: Vec<(u32, f64)>,
 }
 
+/// What the probes of the core saw in a round (docs/methods/neighbour.md#probe).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct CoreRates {
+    /// How many probes had which logarithm of their rate (operations per cycle), in hundredths;
+    /// sorted.
+    pub rates: Vec<(i16, u32)>,
+    /// Nanoseconds that the round waited for the core to be its own.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub waited_ns: u64,
+}
+
+impl CoreRates {
+    /// Whether nothing was probed.
+    pub fn is_empty(&self) -> bool {
+        self.rates.is_empty()
+    }
+
+    /// Counts probes of one rate.
+    pub fn count(&mut self, bin: i16, probes: u32) {
+        match self.rates.binary_search_by_key(&bin, |(bin, _)| *bin) {
+            Ok(at) => self.rates[at].1 = self.rates[at].1.saturating_add(probes),
+            Err(at) => self.rates.insert(at, (bin, probes)),
+        }
+    }
+
+    /// Adds what other probes saw.
+    pub fn add(&mut self, more: &CoreRates) {
+        for (bin, count) in &more.rates {
+            self.count(*bin, *count);
+        }
+        self.waited_ns = self.waited_ns.saturating_add(more.waited_ns);
+    }
+}
+
 /// The time that threads spinning on all CPUs at once lost to other tasks
 /// (docs/methods/timing.md#host-noise).
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -223,6 +311,9 @@ pub struct RoundOutput {
     pub remarks: Vec<Remark>,
     /// The core clock in this round as the frequency probe measured it, in hertz.
     pub core_hz: Option<f64>,
+    /// What the probes of the core saw.
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "CoreRates::is_empty"))]
+    pub core: CoreRates,
     /// The findings, if this is the preflight's round; that round is not stored.
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
     pub preflight: Option<Box<Preflight>>,
@@ -240,6 +331,7 @@ impl RoundOutput {
             (Some(a), Some(b)) => Some(a.max(b)),
             (a, b) => a.or(b),
         };
+        self.core.add(&more.core);
         self.preflight = self.preflight.take().or(more.preflight);
     }
 

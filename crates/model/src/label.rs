@@ -25,11 +25,13 @@ pub enum Label {
     Host = 1 << 7,
     /// `O`: not all members of the worker group were working during the whole sample.
     Overlap = 1 << 8,
+    /// `N`: another hardware thread was at work on the same core, right before or right after.
+    Shared = 1 << 9,
 }
 
 impl Label {
-    /// All labels, in the order in which views show their letters: P V M F S T C H O.
-    pub const ALL: [Label; 9] = [
+    /// All labels, in the order in which views show their letters: P V M F S T C H O N.
+    pub const ALL: [Label; 10] = [
         Label::Preempted,
         Label::Voluntary,
         Label::Migrated,
@@ -39,6 +41,7 @@ impl Label {
         Label::Frequency,
         Label::Host,
         Label::Overlap,
+        Label::Shared,
     ];
 
     /// The letter used in records and views.
@@ -53,6 +56,7 @@ impl Label {
             Label::Frequency => 'C',
             Label::Host => 'H',
             Label::Overlap => 'O',
+            Label::Shared => 'N',
         }
     }
 
@@ -68,6 +72,7 @@ impl Label {
             Label::Frequency => "core frequency changed",
             Label::Host => "throttled or stolen from during the round",
             Label::Overlap => "worker group not complete for the whole sample",
+            Label::Shared => "the sibling thread of the core was busy",
         }
     }
 }
@@ -95,6 +100,12 @@ impl Labels {
     /// Adds a label.
     pub fn add(&mut self, label: Label) {
         self.0 |= label as u16;
+    }
+
+    /// The set without a label.
+    #[must_use]
+    pub const fn without(self, label: Label) -> Labels {
+        Labels(self.0 & !(label as u16))
     }
 
     /// Whether the label is in the set.
@@ -127,7 +138,7 @@ mod tests {
             assert!(!letters.contains(label.letter()), "{label:?} shares a letter");
             letters.push(label.letter());
         }
-        assert_eq!(letters, "PVMFSTCHO");
+        assert_eq!(letters, "PVMFSTCHON");
         assert_eq!(Labels(bits).letters(), letters);
     }
 

@@ -22,11 +22,13 @@ mod sample;
 mod state;
 mod text;
 mod verdict;
+mod watch;
 
 pub use family::{Families, Family};
 pub use info::{About, Derivation, FIRST, Info, Interference, Need, Output, Profile, Scaling, Timing};
 pub use job::{
-    Host, Job, Noise, Preflight, ROUND_ONCE, ROUND_WALL, Remote, RoundOutput, RoundResult, RunFile, WorkerKind,
+    CoreProbe, CoreRates, Host, IssueBlock, Job, Noise, Preflight, ROUND_ONCE, ROUND_WALL, Remote, RoundOutput,
+    RoundResult, RunFile, WorkerKind,
 };
 pub use label::{Label, Labels};
 pub use lineage::Repeat;
@@ -34,13 +36,15 @@ pub use param::{AUTO, Auto, Memory, Param, ParamKind, Params, Tier, Value, parse
 pub use placement::{OneCpu, Placement};
 pub use quantity::{Better, Quantity, Unit};
 pub use record::{
-    End, Fact, LabelCounts, Machine, Metric, NoiseVerdict, Point, Record, Round, RunHeader, StateCounts, auto_fact,
+    End, Fact, LabelCounts, Machine, Metric, NoiseVerdict, Point, Record, Round, RunHeader, SharedCore, StateCounts,
+    auto_fact,
 };
 pub use remark::Remark;
 pub use sample::{Proof, Sample, Series, Span};
 pub use state::State;
 pub use text::{is_plain, plain, plain_json, plain_lines};
 pub use verdict::{Flag, Reason};
+pub use watch::{CpuShare, Second, Watched};
 
 /// The version of all output formats; store rows and NDJSON lines contain it.
 ///

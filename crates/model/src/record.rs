@@ -164,6 +164,17 @@ pub struct Round {
     pub result: RoundResult,
 }
 
+/// What a metric is beside a busy sibling thread (docs/methods/neighbour.md#headline).
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct SharedCore {
+    /// The median of its rounds, of the samples whose core was shared; `None` where they are too
+    /// few.
+    pub value: Option<f64>,
+    /// The share of the samples whose core was shared, from 0 to 1.
+    pub share: f64,
+}
+
 /// The summary of all rounds of one metric; the `metric` line of NDJSON (docs/records.md#metric).
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -233,6 +244,9 @@ pub struct Record {
     pub clean: u64,
     /// How often each label was set, by letter.
     pub labels: LabelCounts,
+    /// What it is beside a busy sibling thread; absent where no sample was.
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
+    pub shared: Option<SharedCore>,
     /// The evidence; if rounds differ, the worst.
     pub proofs: Vec<Proof>,
     /// The value of each round, in order.

@@ -55,6 +55,12 @@ pub enum Flag {
         /// The number of these runs.
         runs: usize,
     },
+    /// The core was shared with a busy sibling thread for so much of the time that the value is that
+    /// of a shared core (docs/methods/neighbour.md#headline).
+    SharedCore {
+        /// The share of the samples, as a fraction.
+        share: f64,
+    },
     /// The benchmark left processes behind.
     LeftProcesses(Remark),
 }
@@ -77,6 +83,9 @@ impl fmt::Display for Flag {
             Flag::ClockCost { share } => write!(f, "clock cost: {:.0} % of the time read, taken off", share * 100.0),
             Flag::Contradicts { ratio, runs } => {
                 write!(f, "contradicts: {ratio:.2} times the median of {runs} earlier runs of this machine")
+            }
+            Flag::SharedCore { share } => {
+                write!(f, "shared core: the sibling thread was busy in {:.0} % of the samples", share * 100.0)
             }
             Flag::LeftProcesses(remark) => write!(f, "left processes: {remark}"),
         }

@@ -12,6 +12,7 @@
 //! | the catalogue | [`list()`], [`list_json`], [`explain()`] |
 //! | where it ran | [`machine()`], [`machine_json`] |
 //! | where its time went | [`times()`], [`times_json`] |
+//! | how much of the cores others take | [`watch_line`], [`watched`], [`watch_openmetrics`] |
 //! | what there is | [`runs()`], [`runs_json`] |
 //!
 //! How a number is written for people is decided in [`units`] alone.
@@ -37,6 +38,7 @@ mod style;
 mod summary;
 mod table;
 mod times;
+mod watch;
 
 #[cfg(test)]
 mod fixtures;
@@ -55,3 +57,4 @@ pub use runs::{RunLine, RunStatus, runs, runs_json};
 pub use style::{Style, for_terminal};
 pub use summary::{live_line, summary};
 pub use times::{BenchTime, bench_times, times, times_json};
+pub use watch::{watch_json, watch_line, watch_openmetrics, watched};

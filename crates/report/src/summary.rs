@@ -48,6 +48,9 @@ pub fn summary(run: &RunHeader, records: &[Record], end: Option<&End>, style: &S
         let word = style.paint(ink(state), state.word());
         out += &lines.replacen(state.word(), &word, 1);
     }
+    if let Some(shared) = shared_cores(records) {
+        out += &wrap_behind("", &style.text(&shared), style.width);
+    }
     out += &wrap_behind("", &style.text(&closing(run, end)), style.width);
     out
 }
@@ -81,6 +84,23 @@ fn names(records: &[&Record]) -> String {
     parts.join(", ")
 }
 
+/// How much of the run had to share its cores, where that is worth a line
+/// (docs/methods/neighbour.md#headline).
+pub(crate) fn shared_cores(records: &[Record]) -> Option<String> {
+    /// Less than this share is no reason to say anything.
+    const LEAST: f64 = 0.005;
+    let alone = || records.iter().filter(|r| r.workers == 1);
+    let all: u64 = alone().map(|r| r.samples).sum();
+    let shared: f64 = alone().filter_map(|r| Some(r.shared?.share * r.samples as f64)).sum();
+    let share = shared / all.max(1) as f64;
+    (share >= LEAST).then(|| {
+        let percent = units::percent(share);
+        let flagged = records.iter().any(|r| r.flags.iter().any(|flag| flag.starts_with("shared core")));
+        let except = if flagged { ", except where it says shared core" } else { "" };
+        format!("others used the core's other thread in {percent} of the samples; these are left out{except}")
+    })
+}
+
 /// Time against budget, the host's noise, and whether the run came to its end.
 fn closing(run: &RunHeader, end: Option<&End>) -> String {
     let mut parts = Vec::new();
@@ -107,7 +127,7 @@ fn budget(seconds: f64) -> String {
 mod tests {
     use super::*;
     use crate::fixtures;
-    use groma_model::Quantity;
+    use groma_model::{Quantity, SharedCore};
 
     fn shown(width: usize, change: impl FnOnce(&mut End)) -> String {
         let records = fixtures::records();
@@ -124,6 +144,22 @@ mod tests {
     #[test]
     fn at_120_columns_interrupted() {
         insta::assert_snapshot!(shown(120, |end| end.interrupted = true));
+    }
+
+    #[test]
+    fn a_shared_core_is_told_where_it_matters() {
+        let with = |share: f64, flags: &[&str]| {
+            let mut record = fixtures::record("syscall.getppid", "", Quantity::Latency, 1e-7);
+            record.shared = Some(SharedCore { value: Some(1.3e-7), share });
+            record.flags.extend(flags.iter().map(|flag| (*flag).to_owned()));
+            let quiet = fixtures::record("proc.fork_exit", "", Quantity::Latency, 1e-4);
+            shared_cores(&[record, quiet])
+        };
+        assert_eq!(with(0.009, &[]), None);
+        let left_out = "others used the core's other thread in 20 % of the samples; these are left out";
+        assert_eq!(with(0.4, &[]).as_deref(), Some(left_out));
+        let flagged = with(0.4, &["shared core: the sibling thread was busy in 40 % of the samples"]);
+        assert_eq!(flagged, Some(format!("{left_out}, except where it says shared core")));
     }
 
     #[test]

@@ -29,6 +29,7 @@ mod shares;
 pub mod signals;
 mod supervise;
 mod survey;
+pub mod watch;
 mod workdir;
 
 pub use observer::Observer;

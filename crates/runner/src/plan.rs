@@ -10,7 +10,7 @@ use crate::select::names_metric;
 use anyhow::{Context, Result, bail};
 use groma_harness::Benchmark;
 use groma_harness::model::{
-    Info, Interference, Metric, OneCpu, ParamKind, Params, Placement, Point, Tier, Value, WorkerKind,
+    Info, Interference, Label, Metric, OneCpu, ParamKind, Params, Placement, Point, Tier, Value, WorkerKind,
 };
 use groma_harness::sys::topology::Topology;
 use std::collections::{BTreeMap, BTreeSet};
@@ -289,7 +289,11 @@ fn planned(
     // not pinned, preemption and migration are part of what is measured
     // (docs/methods/timing.md#intervals-of-a-worker-group).
     let shares = workers as usize > topology.usable().len() || (group && cpus == Ok(Cpus::Any));
-    let drops = if shares { info.interference.drops_crowded() } else { info.interference.drops() };
+    let mut drops = if shares { info.interference.drops_crowded() } else { info.interference.drops() };
+    // Who fills the core's other threads herself cannot ask for a core of her own.
+    if !group && placement != Placement::Smt {
+        drops.add(Label::Shared);
+    }
     let show = |(name, value): &(String, Value)| {
         let param = info.params.iter().find(|p| p.name == name);
         format!("{name}={}", param.map_or_else(|| value.to_string(), |p| p.show(value)))

@@ -13,7 +13,7 @@ use crate::survey::{RunOutcome, Survey, fill_time};
 use crate::workdir::{self, WorkDir};
 
 use anyhow::{Context, Result, anyhow, bail};
-use groma_harness::model::{Fact, Host, NoiseVerdict, Placement, Round, RunHeader, SCHEMA};
+use groma_harness::model::{CoreRates, Fact, Host, NoiseVerdict, Placement, Round, RunHeader, SCHEMA};
 use groma_harness::remote::Control;
 use groma_harness::sys::{disk, facts};
 use std::os::fd::BorrowedFd;
@@ -131,6 +131,7 @@ impl Prepared<'_> {
                 supervisor,
                 effort,
                 host,
+                core: CoreRates::default(),
                 seed,
                 chooser: Chooser::new(&found.lost),
                 started,

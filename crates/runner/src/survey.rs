@@ -21,7 +21,10 @@ use crate::workdir::WorkDir;
 use anyhow::Result;
 use groma_analysis::is_precise;
 use groma_harness::Rng;
-use groma_harness::model::{Fact, Host, Job, ROUND_ONCE, ROUND_WALL, Remote, Round, RoundResult, RunFile, State};
+use groma_harness::model::{
+    CoreRates, Fact, Host, Job, ROUND_ONCE, ROUND_WALL, Remote, Round, RoundResult, RunFile, State,
+};
+use groma_harness::stats::best_mode::best_mode;
 use groma_harness::sys::load;
 use std::time::{Duration, Instant};
 
@@ -34,6 +37,8 @@ pub(crate) struct Survey {
     pub(crate) supervisor: Supervisor,
     pub(crate) effort: Effort,
     pub(crate) host: Host,
+    /// What all probes of the core saw so far.
+    pub(crate) core: CoreRates,
     pub(crate) seed: u64,
     /// Says which CPU a single task gets.
     pub(crate) chooser: Chooser,
@@ -345,6 +350,7 @@ impl Survey {
                 result.output.facts.push(Fact::new(ROUND_WALL, format!("{:.1}", took.as_secs_f64() * 1e3)));
                 let once = once(&result);
                 self.fill = self.fill.saturating_sub(once);
+                self.learn_of_core(&result.output.core);
                 going.points[i].learn(&result, took.saturating_sub(once));
                 let mut round = Round { round, result };
                 keep(i, &mut round)?;
@@ -354,6 +360,15 @@ impl Survey {
         };
         // A signal that came between two rounds ends the run as well.
         Ok(self.supervisor.signal().map_or(step, Step::Signal))
+    }
+
+    /// Takes the boundary between a core of its own and a shared one from all probes so far.
+    fn learn_of_core(&mut self, seen: &CoreRates) {
+        self.core.add(seen);
+        if let (Some(core), Some(found)) = (&mut self.host.core, best_mode(&self.core.rates.iter().copied().collect()))
+        {
+            core.learn(found.center, found.ends_at);
+        }
     }
 
     fn run_file(&self, wanted: bool) -> Option<RunFile> {
@@ -463,6 +478,7 @@ mod tests {
         let supervisor = Supervisor::new().expect("a supervisor");
         let effort = Effort::of(Profile::Standard);
         let mut survey = Survey {
+            core: CoreRates::default(),
             supervisor,
             effort,
             host: Host { timeslice_ns: 7.0, ..Host::UNKNOWN },

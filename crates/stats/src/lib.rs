@@ -14,6 +14,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod best_mode;
 pub mod clusters;
 pub mod drift;
 pub mod histogram;

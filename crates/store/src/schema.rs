@@ -9,7 +9,8 @@ const APPLICATION_ID: i32 = i32::from_be_bytes(*b"grma");
 
 /// Step n leads from version n to n + 1. A released step is never edited: errors are fixed in a new
 /// step.
-const MIGRATIONS: &[&str] = &[include_str!("migrations/0001_rounds.sql")];
+const MIGRATIONS: &[&str] =
+    &[include_str!("migrations/0001_rounds.sql"), include_str!("migrations/0002_shared_cores.sql")];
 
 /// The version of the SQLite file that this groma writes, in `PRAGMA user_version`. The meaning of
 /// the JSON columns has its own version, [`groma_model::SCHEMA`].

@@ -197,7 +197,7 @@ fn the_file_has_an_application_id_and_a_log() {
     let db = Connection::open(&path).expect("open");
     let pragma = |name: &str| db.pragma_query_value(None, name, |r| r.get::<_, i64>(0)).expect(name);
     assert_eq!(pragma("application_id"), 0x6772_6d61);
-    assert_eq!(pragma("user_version"), 1);
+    assert_eq!(pragma("user_version"), 2);
     assert_eq!(u32::try_from(pragma("user_version")), Ok(groma_store::VERSION));
     let journal: String = db.pragma_query_value(None, "journal_mode", |r| r.get(0)).expect("journal");
     assert_eq!(journal, "wal");

@@ -25,7 +25,7 @@ mod system;
 #[cfg(test)]
 mod tests;
 
-pub use counters::{HostChange, HostCounters, host_counters};
+pub use counters::{HostChange, HostCounters, host_counters, steal_by_cpu};
 pub use redact::{HIDDEN, hide_addresses};
 pub use system::user;
 

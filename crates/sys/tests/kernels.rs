@@ -53,6 +53,25 @@ fn arithmetic_chains_compute_what_rust_computes() {
 }
 
 #[test]
+fn blocks_of_independent_operations_compute_what_rust_computes() {
+    let (add, set) = (|turns: u64| turns * arch::ISSUE_UNROLL / 8, |turns: u64| arch::ISSUE_VALUE.min(7 * turns));
+    type Case = (fn(u64) -> u64, fn(u64) -> u64, [u64; 2]);
+    let cases: [Case; 4] = [
+        (arch::issue_additions, portable::issue_additions, [8, 0]),
+        (arch::issue_moves, portable::issue_moves, [0, 8]),
+        (arch::issue_loads, portable::issue_loads, [0, 8]),
+        (arch::issue_mixed, portable::issue_mixed, [4, 4]),
+    ];
+    for (native, portable, [additions, others]) in cases {
+        for turns in [0, 1, 2, 200] {
+            let expected = additions * add(turns) + others * set(turns);
+            assert_eq!(expected, native(turns), "{turns} turns");
+            assert_eq!(expected, portable(turns), "{turns} turns, portable");
+        }
+    }
+}
+
+#[test]
 fn chain_lengths_are_rounded_up() {
     assert_eq!([0, 64, 64, 128], [0, 1, 64, 65].map(arch::chain_ops));
     assert_eq!([0, 64, 64, 128], [0, 1, 64, 65].map(arch::chase_loads));

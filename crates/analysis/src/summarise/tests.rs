@@ -19,6 +19,7 @@ const HOST: Host = Host {
     proportionality: Some(0.0004),
     counter_hz: None,
     beyond_caches: None,
+    core: None,
 };
 
 fn metric(quantity: Quantity, derivation: Derivation<&'static str>) -> Metric {
@@ -150,6 +151,45 @@ fn labelled_samples_are_kept_and_not_counted() {
     assert_eq!(record.state, State::Ok);
     assert!(close(record.max, 900e-9));
     assert!(record.interference.expect("samples") > 3.0);
+}
+
+/// Rounds of this many samples of 100 ns with a core of their own, and 130 ns beside a busy sibling
+/// thread.
+fn beside_a_neighbour(own: &[usize], shared: usize) -> Record {
+    let mut point = point(Timing::Batched, metric(Quantity::Latency, Derivation::Series("")));
+    point.drops.add(Label::Shared);
+    let rounds = own.iter().enumerate().map(|(r, own)| {
+        let mut s = series("", &vec![100; *own], Labels::NONE);
+        s.samples.extend(series("", &vec![130; shared], Labels::of(&[Label::Shared])).samples);
+        round(r as u32, vec![s])
+    });
+    one(&point, &rounds.collect::<Vec<_>>())
+}
+
+#[test]
+fn the_headline_is_that_of_a_core_of_its_own_where_enough_rounds_met_one() {
+    // Most samples are those of a shared core: that makes the others no worse.
+    let record = beside_a_neighbour(&[5; 8], 20);
+    assert!(close(record.value, 100e-9));
+    assert_eq!((record.state, record.rounds, record.clean), (State::Ok, 8, 40));
+    let shared = record.shared.expect("samples of a shared core");
+    assert!(close(shared.value, 130e-9) && (shared.share - 0.8).abs() < 1e-9);
+    assert!(!record.flags.iter().any(|flag| flag.starts_with("shared core")), "{:?}", record.flags);
+    // Six rounds are enough, whatever the others met.
+    assert!(close(beside_a_neighbour(&[5, 5, 0, 5, 5, 2, 5, 5], 20).value, 100e-9));
+    assert_eq!(beside_a_neighbour(&[20; 8], 0).shared, None);
+}
+
+#[test]
+fn a_metric_that_hardly_met_a_core_of_its_own_says_so() {
+    let record = beside_a_neighbour(&[5, 2, 0, 5, 0, 5, 5, 5], 20);
+    assert!(close(record.value, 130e-9));
+    assert_eq!(record.state, State::Ok);
+    let flag = "shared core: the sibling thread was busy in 86 % of the samples".to_owned();
+    assert!(record.flags.contains(&flag), "{:?}", record.flags);
+    // With fewer than six rounds all of them have to.
+    assert!(close(beside_a_neighbour(&[5; 3], 20).value, 100e-9));
+    assert!(close(beside_a_neighbour(&[5, 0, 5], 20).value, 130e-9));
 }
 
 #[test]

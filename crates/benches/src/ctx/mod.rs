@@ -79,13 +79,14 @@ fn note_class(ctx: &mut Ctx, batch: io::Result<()>) {
     }
 }
 
-/// Proves one switch per hand-over, or up to two where the woken task preempts its waker. If the
-/// count is 0 although tasks slept, the kernel does not count switches, and there is no proof.
+/// Proves one switch per hand-over at least: two where the woken task preempts its waker, and any
+/// number where others take the CPU meanwhile (5.7 beside tasks of a higher priority). If the count
+/// is 0 although tasks slept, the kernel does not count switches, and there is no proof.
 fn prove_switches(ctx: &mut Ctx, name: &str, switches: u64, hand_overs: f64) {
     if switches == 0 {
         return ctx.note("the kernel counts no switches; on one CPU nothing is handed over without one");
     }
-    ctx.prove(name, "1 (0.95..2.2)", switches as f64 / hand_overs.max(1.0), 0.95..=2.2);
+    ctx.prove(name, "1 or more (0.95)", switches as f64 / hand_overs.max(1.0), 0.95..=f64::INFINITY);
 }
 
 #[cfg(test)]

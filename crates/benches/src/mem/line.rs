@@ -135,21 +135,24 @@ fn run(ctx: &mut Ctx) -> Outcome {
     let mut curve = [f64::INFINITY; DISTANCES.len()];
     let mut shifted = curve;
     let mut shifted_by = 0;
-    let mut found = Err("not measured".to_owned());
+    let mut found = Err(String::new());
     for turn in 1..=SWEEPS[1] {
         sweep(ctx, 0, &mut curve)?;
-        if let Ok((first, last)) = step(&curve) {
-            let further = shift(first, last, declared);
-            if further + DISTANCES[DISTANCES.len() - 1] >= SLOT {
-                // No line is that long: the sweep was disturbed.
-                found = Err(format!("the cost seems to rise at {first} bytes only"));
-                continue;
+        match step(&curve) {
+            Err(why) => found = found.or(Err(why)),
+            Ok((first, last)) => {
+                let further = shift(first, last, declared);
+                if further + DISTANCES[DISTANCES.len() - 1] >= SLOT {
+                    // No line is that long: the sweep was disturbed.
+                    found = Err(format!("the cost seems to rise at {first} bytes only"));
+                    continue;
+                }
+                if further != shifted_by {
+                    (shifted, shifted_by) = ([f64::INFINITY; DISTANCES.len()], further);
+                }
+                sweep(ctx, further, &mut shifted)?;
+                found = read(&curve, further, &shifted, declared);
             }
-            if further != shifted_by {
-                (shifted, shifted_by) = ([f64::INFINITY; DISTANCES.len()], further);
-            }
-            sweep(ctx, further, &mut shifted)?;
-            found = read(&curve, further, &shifted, declared);
         }
         if turn >= SWEEPS[0] && found.is_ok() {
             break;

@@ -5,7 +5,9 @@
 //! return predictor. What a C program pays is a separate metric (`syscall.getppid_libc`). It is
 //! `getppid` and not `getpid`, since C libraries have cached the latter.
 //!
-//! **Method:** Many calls in one short interval, so that a preempted interval is one bad sample of
+//! **Method:** The loop is in the program sixteen times, and each round runs one of them, drawn at
+//! random: where a loop lies decides whether the predictor of branches in the kernel is right (149 or
+//! 198 ns). Many calls in one short interval, so that a preempted interval is one bad sample of
 //! many and not a part of every sample. The proofs are that each call returns the parent's id, and
 //! that the same loop fails every time in a child that a filter cuts off from the kernel. (The
 //! share of CPU time in the kernel proves nothing over a round of 20 ms, since most kernels sample
@@ -18,8 +20,9 @@
 //!
 //! **Sources:** perf bench `syscall basic`. lmbench3 `lat_syscall null` and Ousterhout 1990 table 2
 //! call through libc (`syscall.getppid_libc`, `syscall.getpid_libc`). See
-//! docs/methods/operating-system.md#calls-by-number and
-//! docs/methods/operating-system.md#kernel-entry.
+//! docs/methods/operating-system.md#calls-by-number,
+//! docs/methods/operating-system.md#kernel-entry and
+//! docs/methods/operating-system.md#where-a-loop-lies.
 
 use crate::entry;
 use crate::work::Done;
@@ -33,19 +36,52 @@ pub(crate) static BENCH: Benchmark = Benchmark {
         iteration: "one getppid",
         lineage: &["perf_bench:syscall basic"],
         class_tier: Tier::Standard,
+        version: 2,
         ..Info::new("syscall.getppid")
     },
     run: Run::Here(run),
 };
 
+/// The loop, at as many places of the program.
+const PLACES: [fn(u64, isize) -> u64; 16] = [
+    calls::<0>,
+    calls::<1>,
+    calls::<2>,
+    calls::<3>,
+    calls::<4>,
+    calls::<5>,
+    calls::<6>,
+    calls::<7>,
+    calls::<8>,
+    calls::<9>,
+    calls::<10>,
+    calls::<11>,
+    calls::<12>,
+    calls::<13>,
+    calls::<14>,
+    calls::<15>,
+];
+
+/// Calls as often as told; how many answers were right. The number makes it a function of its own,
+/// which no compiler may merge with the others.
+#[inline(never)]
+fn calls<const PLACE: usize>(iters: u64, parent: isize) -> u64 {
+    let mut right = 0;
+    std::hint::black_box(PLACE);
+    for _ in 0..iters {
+        right += u64::from(raw::getppid() == parent);
+    }
+    right
+}
+
 fn run(ctx: &mut Ctx) -> Outcome {
     let parent = sys::process::parent_id() as isize;
     let done = Done::new();
+    let place = ctx.rng().below(PLACES.len() as u64) as usize;
+    ctx.fact("getppid.place", place);
+    let calls = PLACES[place];
     let mut body = |iters| {
-        let mut right = 0;
-        for _ in 0..iters {
-            right += u64::from(raw::getppid() == parent);
-        }
+        let right = calls(iters, parent);
         done.add(right);
         if right == iters {
             Ok(())

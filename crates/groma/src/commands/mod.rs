@@ -10,6 +10,7 @@ mod plot;
 mod run;
 mod serve;
 mod strangers;
+mod watch;
 
 use crate::flags::{Cli, Command, StoreArgs};
 use crate::message::name;
@@ -35,6 +36,7 @@ pub(crate) fn run(program: &Program, cli: Cli) -> Result<u8> {
         Command::Show(args) => history::show(program, &args),
         Command::Runs { json, store } => history::runs(json, &store),
         Command::Plot(args) => plot::plot(program, &args),
+        Command::Watch(args) => watch::watch(&args),
         Command::Dd(args) => dd::dd(&args),
         Command::Hammer(args) => hammer::hammer(program, &args),
         Command::Completions { shell } => {

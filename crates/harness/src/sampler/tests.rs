@@ -188,6 +188,60 @@ fn what_belongs_to_the_operation_is_no_label() {
     assert_eq!((found, wrong), (0, 0));
 }
 
+/// A core whose own rate is 4 and that is shared below 3.5.
+fn core() -> Option<CoreProbe> {
+    Some(CoreProbe { block: IssueBlock::Additions, length: 1, best: 4.0, shared_below: Some(3.5) })
+}
+
+#[test]
+fn samples_beside_a_busy_sibling_are_labelled_and_more_are_taken() {
+    let (fake, calls) = (Fake::new(), Cell::new((0, 0)));
+    let rules = Rules { core: core(), ..rules() };
+    // The neighbour comes with every third call, during it, and leaves during the next.
+    let taken = take_with(&fake, &rules, |fake, n| {
+        fake.issue_rate.set(Some(if n % 3 == 0 { 2.5 } else { 4.0 }));
+        calls.set((n, fake.now.get()));
+    });
+    let samples = &taken.output.series[0].samples;
+    let shared = samples.iter().filter(|s| s.labels.has(Label::Shared)).count();
+    assert!(samples.iter().all(|s| s.labels.without(Label::Shared) == Labels::NONE));
+    // Two of three: the sample in which it came, and the one in which it went.
+    assert!((shared as f64 / samples.len() as f64 - 2.0 / 3.0).abs() < 0.05, "{shared} of {}", samples.len());
+    assert!(samples.len() - shared >= 25, "{} samples with a core of their own", samples.len() - shared);
+    // Each probe after a sample is counted by its rate.
+    let counted: u32 = taken.output.core.rates.iter().map(|(_, n)| n).sum();
+    assert_eq!((counted as usize, taken.output.core.rates.len()), (samples.len(), 2));
+}
+
+#[test]
+fn nobody_is_called_a_neighbour_while_nothing_slower_is_known() {
+    let fake = Fake::new();
+    fake.issue_rate.set(Some(1.0));
+    let known = core().map(|core| CoreProbe { shared_below: None, ..core });
+    let taken = take_with(&fake, &Rules { core: known, ..rules() }, |_, _| {});
+    assert!(taken.output.series[0].samples.iter().all(|s| s.labels == Labels::NONE));
+    assert_eq!((taken.output.core.rates.len(), taken.output.core.waited_ns), (1, 0));
+    // A probe that was interrupted says nothing.
+    fake.issue_rate.set(None);
+    let taken = take_with(&fake, &Rules { core: core(), ..rules() }, |_, _| {});
+    assert!(taken.output.series[0].samples.iter().all(|s| s.labels == Labels::NONE));
+    assert!(taken.output.core.is_empty());
+}
+
+#[test]
+fn a_round_waits_for_a_core_of_its_own_and_not_for_ever() {
+    let fake = Fake::new();
+    fake.issue_rate.set(Some(2.0));
+    let rules = Rules { core: core(), time_limit_ns: 8_000_000, ..rules() };
+    let mut seen = CoreRates::default();
+    wait_for_own_core(&fake, &rules, &mut seen);
+    // Probes of 3 us until a quarter of the time limit is over.
+    assert_eq!(seen.waited_ns, 2_001_000);
+    fake.issue_rate.set(Some(4.0));
+    wait_for_own_core(&fake, &rules, &mut seen);
+    assert_eq!(seen.waited_ns, 2_001_000);
+}
+
 #[test]
 fn a_slower_core_shows_in_the_frequency_probe() {
     let fake = Fake::new();

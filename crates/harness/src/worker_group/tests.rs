@@ -37,6 +37,7 @@ fn job(workers: u32) -> Job {
             proportionality: None,
             counter_hz: None,
             beyond_caches: Some(128 << 20),
+            core: None,
         },
     }
 }
@@ -353,6 +354,7 @@ fn labels_of_a_member_reach_the_coordinator() {
     let timetable = Timetable { interval_ns: 200_000, intervals: 4, warm_ns: 0, short: false, crowded: true };
     let mut member = Member { board: &board, index: 0, timetable, measured: false };
     let rules = Rules {
+        core: None,
         timing: crate::model::Timing::Batched,
         interval_ns: 2e5,
         intervals: 1,

@@ -3,6 +3,7 @@
 //!
 //! `cargo test -p groma-stats --test simulations -- --nocapture` prints the tables.
 
+mod best_mode;
 mod coverage;
 mod dependence;
 mod distributions;

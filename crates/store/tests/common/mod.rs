@@ -2,9 +2,9 @@
 #![allow(dead_code, reason = "each test file uses a part")]
 
 use groma_model::{
-    Better, Derivation, End, Fact, Host, Label, LabelCounts, Labels, Machine, Metric, NoiseVerdict, Params, Placement,
-    Point, Profile, Proof, Quantity, Record, Round, RoundOutput, RoundResult, RunHeader, SCHEMA, Sample, Series, State,
-    StateCounts, Timing, Unit, Value, WorkerKind,
+    Better, CoreRates, Derivation, End, Fact, Host, Label, LabelCounts, Labels, Machine, Metric, NoiseVerdict, Params,
+    Placement, Point, Profile, Proof, Quantity, Record, Round, RoundOutput, RoundResult, RunHeader, SCHEMA, Sample,
+    Series, State, StateCounts, Timing, Unit, Value, WorkerKind,
 };
 use groma_store::{Sink, Store};
 
@@ -32,6 +32,7 @@ pub(crate) fn header(run: &str) -> RunHeader {
             proportionality: Some(0.1 + 0.2),
             counter_hz: None,
             beyond_caches: Some(128 << 20),
+            core: None,
         },
         noise: Some(NoiseVerdict::Fine),
         noise_lost: Some(5e-324),
@@ -119,6 +120,7 @@ pub(crate) fn round(round: u32, n: u64) -> Round {
             }],
             facts: vec![Fact::new("fork.rss", 1_306_624)],
             remarks: vec!["retry".into()],
+            core: CoreRates::default(),
             core_hz: Some(2.999_999_999_7e9),
             preflight: None,
         },
@@ -185,6 +187,7 @@ pub(crate) fn record() -> Record {
         samples: 20,
         clean: 9,
         labels: LabelCounts(vec![('P', 3), ('M', 8)]),
+        shared: None,
         proofs: vec![Proof {
             name: "switches per round trip".to_owned(),
             expected: "1.9..2.1".to_owned(),

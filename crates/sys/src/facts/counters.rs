@@ -1,6 +1,7 @@
 //! What the rest of the machine did to a run: read before, read after, compared.
 
 use super::{Book, Tree, cgroup, field};
+use std::collections::BTreeMap;
 use std::path::Path;
 
 /// How often and how long this machine has been held up so far. `None` is what the kernel does not
@@ -41,6 +42,19 @@ impl HostCounters {
             psi_cpu_total_us: change(self.psi_cpu_total_us, before.psi_cpu_total_us),
         }
     }
+}
+
+/// Ticks (10 ms) in which a hypervisor ran another guest instead of each of these CPUs.
+pub fn steal_by_cpu() -> BTreeMap<u32, u64> {
+    let text = Tree::at(Path::new("/")).text("proc/stat").unwrap_or_default();
+    text.lines().filter_map(steal_of_cpu).collect()
+}
+
+/// The number of a CPU and the eighth of its counts: `cpu3 user nice system idle iowait irq softirq
+/// steal`.
+fn steal_of_cpu(line: &str) -> Option<(u32, u64)> {
+    let mut words = line.strip_prefix("cpu")?.split_whitespace();
+    Some((words.next()?.parse().ok()?, words.nth(7)?.parse().ok()?))
 }
 
 /// Reads the counters of this machine now.

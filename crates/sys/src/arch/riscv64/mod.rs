@@ -15,6 +15,7 @@ pub(super) mod doubles;
 pub(super) mod flush;
 pub(super) mod hammer;
 mod hwprobe;
+pub(super) mod issue;
 pub(super) mod mix;
 pub(super) mod operation;
 pub(super) mod parallel_chase;

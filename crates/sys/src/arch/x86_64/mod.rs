@@ -11,6 +11,7 @@ pub(super) mod counter;
 pub(super) mod doubles;
 pub(super) mod flush;
 pub(super) mod hammer;
+pub(super) mod issue;
 pub(super) mod mix;
 pub(super) mod operation;
 pub(super) mod parallel_chase;

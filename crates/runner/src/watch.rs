@@ -1,0 +1,274 @@
+//! How shared each CPU is, second by second: a thread on each probes the core every 2 ms
+//! (docs/methods/neighbour.md#watch).
+//!
+//! It measures no benchmark and starts no worker. What the probe is, and what tells a shared core
+//! from another, is `groma_harness`'s.
+
+use groma_harness::core_probe;
+use groma_harness::instruments::{FREQUENCY_PROBE_OPS, Instruments, Real};
+use groma_harness::model::{CoreProbe, CpuShare, Second, Watched};
+use groma_harness::stats::best_mode::{LogCounts, best_mode, bin_rate, log_bin};
+use groma_harness::sys::counters::Usage;
+use groma_harness::sys::facts::{host_counters, steal_by_cpu};
+use groma_harness::sys::{affinity, sleep, thread};
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// From one probe of a CPU to the next: with the wake-up, 5 us of 2 ms.
+pub const EVERY: Duration = Duration::from_millis(2);
+/// How long the blocks are tried before the first second.
+const TRIAL: Duration = Duration::from_millis(400);
+/// The stack of a thread that only probes.
+const STACK: usize = 64 << 10;
+/// A tick of the kernel's count of stolen time (USER_HZ).
+const TICK_S: f64 = 0.01;
+
+/// What a thread saw since it was last asked: each probe's bin, and the clock.
+#[derive(Debug, Default)]
+struct Seen {
+    bins: Vec<Option<i16>>,
+    core_hz: Option<f64>,
+}
+
+/// A CPU and its thread.
+#[derive(Debug)]
+struct Probed {
+    cpu: u32,
+    seen: Arc<Mutex<Seen>>,
+    thread: Option<JoinHandle<()>>,
+    /// Of the whole watch.
+    counts: LogCounts,
+    clocks: Vec<f64>,
+    /// Probes in a row that found the core shared, and the most of them.
+    streak: u64,
+    longest: u64,
+    stolen_first: Option<u64>,
+    stolen_last: Option<u64>,
+}
+
+/// A watch that goes on.
+#[derive(Debug)]
+pub struct Watch {
+    probe: CoreProbe,
+    cpus: Vec<Probed>,
+    stop: Arc<AtomicBool>,
+    started: Instant,
+    last: Instant,
+    waiting_us: Option<u64>,
+    used: Usage,
+}
+
+impl Watch {
+    /// Begins to watch the allowed CPUs.
+    ///
+    /// # Errors
+    /// Where there is no counter to probe with, or no thread can be started.
+    pub fn begin() -> io::Result<Watch> {
+        let cpus = affinity::allowed()?;
+        let tried = cpus.clone();
+        let trial = thread::spawn(STACK, move || core_probe::choose(&Real, &tried, TRIAL.as_nanos() as u64))?;
+        let probe = trial.join().ok().flatten().ok_or_else(|| io::Error::other("no cycle counter can be used here"))?;
+        let stop = Arc::new(AtomicBool::new(false));
+        let mut watch = Watch {
+            probe,
+            cpus: Vec::with_capacity(cpus.len()),
+            stop,
+            started: Instant::now(),
+            last: Instant::now(),
+            waiting_us: host_counters().psi_cpu_total_us,
+            used: Usage::process(),
+        };
+        let stolen = steal_by_cpu();
+        for cpu in cpus {
+            let (seen, stop) = (Arc::new(Mutex::new(Seen::default())), watch.stop.clone());
+            let (mine, stolen) = (seen.clone(), stolen.get(&cpu).copied());
+            // A CPU that went offline meanwhile is no reason to give up the others.
+            let thread = thread::spawn(STACK, move || probe_until(&stop, cpu, &probe, &mine))?;
+            watch.cpus.push(Probed {
+                cpu,
+                seen,
+                thread: Some(thread),
+                counts: LogCounts::new(),
+                clocks: Vec::new(),
+                streak: 0,
+                longest: 0,
+                stolen_first: stolen,
+                stolen_last: stolen,
+            });
+        }
+        Ok(watch)
+    }
+
+    /// What the CPUs were since the last call.
+    pub fn second(&mut self) -> Second {
+        let (now, stolen) = (Instant::now(), steal_by_cpu());
+        let wall_s = now.duration_since(self.last).as_secs_f64();
+        let seen: Vec<Seen> = self.cpus.iter().map(|probed| take(&probed.seen)).collect();
+        for (probed, seen) in self.cpus.iter_mut().zip(&seen) {
+            for bin in seen.bins.iter().flatten() {
+                *probed.counts.entry(*bin).or_default() += 1;
+            }
+            probed.clocks.extend(seen.core_hz);
+        }
+        self.learn();
+        let boundary = self.probe.shared_below;
+        let cpus = self.cpus.iter_mut().zip(seen).map(|(probed, seen)| {
+            let mut all = LogCounts::new();
+            let (mut streak, mut longest) = (probed.streak, 0);
+            for bin in seen.bins.iter().flatten() {
+                *all.entry(*bin).or_default() += 1;
+                streak = if is_shared(*bin, boundary) { streak + 1 } else { 0 };
+                longest = longest.max(streak);
+            }
+            (probed.streak, probed.longest) = (streak, probed.longest.max(longest));
+            let ticks = stolen.get(&probed.cpu).copied();
+            let share = share_of_ticks(probed.stolen_last, ticks, wall_s);
+            probed.stolen_last = ticks;
+            CpuShare {
+                cpu: probed.cpu,
+                probes: total(&all),
+                shared: shared(&all, boundary),
+                stolen: share,
+                core_hz: seen.core_hz,
+                longest_s: longest as f64 * EVERY.as_secs_f64(),
+            }
+        });
+        let cpus = cpus.collect();
+        let waiting_us = host_counters().psi_cpu_total_us;
+        let waiting =
+            waiting_us.zip(self.waiting_us).map(|(now, then)| now.saturating_sub(then) as f64 * 1e-6 / wall_s);
+        (self.last, self.waiting_us) = (now, waiting_us);
+        Second { at_s: now.duration_since(self.started).as_secs_f64(), cpus, waiting }
+    }
+
+    /// Ends the watch.
+    pub fn end(mut self) -> Watched {
+        self.second();
+        self.stop_threads();
+        let wall_s = self.started.elapsed().as_secs_f64();
+        let boundary = self.probe.shared_below;
+        let cpus = self.cpus.iter().map(|probed| CpuShare {
+            cpu: probed.cpu,
+            probes: total(&probed.counts),
+            shared: shared(&probed.counts, boundary),
+            stolen: share_of_ticks(probed.stolen_first, probed.stolen_last, wall_s),
+            core_hz: groma_harness::stats::median(&probed.clocks),
+            longest_s: probed.longest as f64 * EVERY.as_secs_f64(),
+        });
+        let used = Usage::process().since(&self.used);
+        let cost = (used.user_ns + used.system_ns) as f64 * 1e-9 / wall_s;
+        Watched { wall_s, cpus: cpus.collect(), cost }
+    }
+
+    /// The boundary from all probes so far, of all CPUs.
+    fn learn(&mut self) {
+        let mut all = LogCounts::new();
+        for (bin, count) in self.cpus.iter().flat_map(|probed| &probed.counts) {
+            *all.entry(*bin).or_default() += count;
+        }
+        if let Some(found) = best_mode(&all) {
+            self.probe.learn(found.center, found.ends_at);
+        }
+    }
+
+    fn stop_threads(&mut self) {
+        self.stop.store(true, Relaxed);
+        for thread in self.cpus.iter_mut().filter_map(|probed| probed.thread.take()) {
+            // Its last sleep takes no longer than a probe is due.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        self.stop_threads();
+    }
+}
+
+fn take(seen: &Mutex<Seen>) -> Seen {
+    std::mem::take(&mut *seen.lock().unwrap_or_else(std::sync::PoisonError::into_inner))
+}
+
+/// Probes a CPU until told to stop, and its clock once a second.
+fn probe_until(stop: &AtomicBool, cpu: u32, probe: &CoreProbe, seen: &Mutex<Seen>) {
+    if affinity::pin(cpu).is_err() {
+        return;
+    }
+    let every = EVERY.as_nanos() as u64;
+    let (mut next, mut clock_next) = (sleep::now_ns(), sleep::now_ns());
+    while !stop.load(Relaxed) {
+        // Missed probes are not made up for: a CPU that was taken away would be busy with them.
+        next = (next + every).max(sleep::now_ns());
+        let _ = sleep::until(next);
+        let bin = Real.issue_rate(probe).and_then(log_bin);
+        let core_hz = (sleep::now_ns() >= clock_next).then(|| {
+            clock_next = sleep::now_ns() + 1_000_000_000;
+            FREQUENCY_PROBE_OPS as f64 * 1e9 / Real.frequency_probe_ns().max(1) as f64
+        });
+        let mut seen = seen.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        seen.bins.push(bin);
+        seen.core_hz = core_hz.or(seen.core_hz);
+    }
+}
+
+fn total(counts: &LogCounts) -> u64 {
+    counts.values().copied().map(u64::from).sum()
+}
+
+fn is_shared(bin: i16, boundary: Option<f64>) -> bool {
+    boundary.is_some_and(|boundary| bin_rate(bin) < boundary)
+}
+
+/// The share of these probes below the boundary.
+fn shared(counts: &LogCounts, boundary: Option<f64>) -> Option<f64> {
+    let all = total(counts);
+    let below: u64 = counts.iter().filter(|(bin, _)| is_shared(**bin, boundary)).map(|(_, n)| u64::from(*n)).sum();
+    (boundary.is_some() && all > 0).then(|| below as f64 / all as f64)
+}
+
+/// The share of the time in ticks that were counted meanwhile.
+fn share_of_ticks(then: Option<u64>, now: Option<u64>, wall_s: f64) -> Option<f64> {
+    Some(now?.saturating_sub(then?) as f64 * TICK_S / wall_s.max(TICK_S))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeMap;
+
+    #[test]
+    fn every_allowed_cpu_is_probed() {
+        let Ok(mut watch) = Watch::begin() else { return println!("no counter here") };
+        let allowed = affinity::allowed().expect("allowed CPUs");
+        // Until each has been probed: on a crowded machine a thread may get no turn for a while.
+        let mut probes = BTreeMap::new();
+        let until = Instant::now() + Duration::from_secs(30);
+        while Instant::now() < until && allowed.iter().any(|cpu| probes.get(cpu).is_none_or(|n| *n < 20)) {
+            std::thread::yield_now();
+            for cpu in watch.second().cpus {
+                *probes.entry(cpu.cpu).or_insert(0) += cpu.probes;
+            }
+        }
+        let watched = watch.end();
+        assert_eq!(watched.cpus.iter().map(|cpu| cpu.cpu).collect::<Vec<_>>(), allowed);
+        assert!(watched.cpus.iter().all(|cpu| cpu.probes >= 20 && cpu.core_hz.is_some()), "{watched:?}");
+        assert!(watched.cpus.iter().all(|cpu| cpu.shared.is_none_or(|share| (0.0..=1.0).contains(&share))));
+    }
+
+    #[test]
+    fn shares_are_those_below_the_boundary() {
+        let counts: LogCounts =
+            [(log_bin(2.0), 30), (log_bin(3.8), 70)].map(|(bin, n)| (bin.expect("a rate"), n)).into();
+        assert_eq!(shared(&counts, Some(3.0)), Some(0.3));
+        assert_eq!(shared(&counts, None), None);
+        assert_eq!(shared(&LogCounts::new(), Some(3.0)), None);
+        assert_eq!(share_of_ticks(Some(100), Some(150), 2.0), Some(0.25));
+        assert_eq!(share_of_ticks(None, Some(150), 2.0), None);
+        // Steal runs backwards when a machine is migrated.
+        assert_eq!(share_of_ticks(Some(100), Some(50), 2.0), Some(0.0));
+    }
+}

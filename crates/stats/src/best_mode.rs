@@ -1,0 +1,137 @@
+//! The best of several modes of a rate, and the valley below it.
+//!
+//! Whatever has a rate that only others can lower, such as a core that another hardware thread
+//! shares, has a narrow mode at its best, and anything below. [`best_mode`] finds the two apart;
+//! where nothing is apart it names no boundary, so that nothing can be called slow on a machine
+//! that never was. For the shape of samples of unknown kind see [`crate::modality`].
+
+use std::collections::BTreeMap;
+
+/// Counts of values by [`log_bin`].
+pub type LogCounts = BTreeMap<i16, u32>;
+
+/// Bins in a factor of e: each is 1 % wide.
+const BINS: f64 = 100.0;
+/// Fewer values than this have no mode.
+const FEWEST: u64 = 100;
+/// Counts are smoothed over this many bins on each side: a cycle counter that steps by 1.5 % of
+/// what is timed leaves every other bin empty.
+const SMOOTH: i16 = 3;
+/// The share of the values that is within `SMOOTH` bins of the best mode, at least. What is rarer
+/// at the top are values that were disturbed the other way, such as a chain that was interrupted.
+const BEST_SHARE: f64 = 0.03;
+/// What is called slow is at least this share of the values, and at least [`FEWEST_BELOW`]: less
+/// are interrupts.
+const SHARE_BELOW: f64 = 0.01;
+/// See [`SHARE_BELOW`].
+const FEWEST_BELOW: u64 = 10;
+/// The valley is at most this part as dense as what is below it, at its densest...
+const VALLEY: f64 = 0.5;
+/// ...and at most this part as dense as the best mode.
+const OF_BEST: f64 = 0.1;
+/// The least distance of the valley from the best mode, in bins: a clock that changes by a percent
+/// between two loops is no second mode.
+const APART: i16 = 3;
+
+/// The bin of a rate: 1 % of it is a bin. Rates that are no positive number have none.
+#[must_use]
+pub fn log_bin(rate: f64) -> Option<i16> {
+    (rate > 0.0 && rate.is_finite()).then(|| (rate.ln() * BINS).floor() as i16)
+}
+
+/// The rate in the middle of a bin.
+#[must_use]
+pub fn bin_rate(bin: i16) -> f64 {
+    ((f64::from(bin) + 0.5) / BINS).exp()
+}
+
+/// The best mode of a rate.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct BestMode {
+    /// Its densest place.
+    pub center: f64,
+    /// The bottom of the valley below it; `None` where there is no second mode.
+    pub ends_at: Option<f64>,
+}
+
+/// The best mode of these counts; `None` where they are too few.
+#[must_use]
+pub fn best_mode(counts: &LogCounts) -> Option<BestMode> {
+    let all: u64 = counts.values().copied().map(u64::from).sum();
+    if all < FEWEST {
+        return None;
+    }
+    let (first, last) = (*counts.keys().next()?, *counts.keys().next_back()?);
+    let count = |bin: i16| f64::from(counts.get(&bin).copied().unwrap_or(0));
+    // Triangular, so that the densest place is that of the values and not of the window.
+    let density = |bin: i16| -> f64 {
+        let near = (-SMOOTH..=SMOOTH).map(|by| (f64::from(SMOOTH + 1 - by.abs()), count(bin.saturating_add(by))));
+        near.map(|(weight, n)| weight * n).sum::<f64>() / f64::from((SMOOTH + 1).pow(2))
+    };
+    let near = |bin: i16| (-SMOOTH..=SMOOTH).map(|by| count(bin.saturating_add(by))).sum::<f64>();
+    let dense = |bin: i16| near(bin) >= BEST_SHARE * all as f64;
+    // The highest rate around which there are enough, then up the slope to the densest place. A
+    // bump of a tenth of the mode below it is a part of that.
+    let top = (first..=last).rev().find(|bin| dense(*bin))?;
+    let from = top.saturating_sub(4 * SMOOTH).max(first);
+    let best = (from..=top).max_by(|a, b| density(*a).total_cmp(&density(*b)))?;
+    let least_below = (SHARE_BELOW * all as f64).max(FEWEST_BELOW as f64);
+    let (mut below, mut densest) = (0.0, 0.0_f64);
+    let mut valley: Option<(f64, i16)> = None;
+    for bin in first..best.saturating_sub(APART) {
+        let here = density(bin);
+        let is_valley = below >= least_below && here <= VALLEY * densest && here <= OF_BEST * density(best);
+        // The last of equals is the one next to the best mode: what is between is slow.
+        if is_valley && valley.is_none_or(|(least, _)| here <= least) {
+            valley = Some((here, bin));
+        }
+        (below, densest) = (below + count(bin), densest.max(here));
+    }
+    Some(BestMode { center: bin_rate(best), ends_at: valley.map(|(_, bin)| bin_rate(bin)) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn counts(values: impl IntoIterator<Item = f64>) -> LogCounts {
+        let mut counts = LogCounts::new();
+        for bin in values.into_iter().filter_map(log_bin) {
+            *counts.entry(bin).or_default() += 1;
+        }
+        counts
+    }
+
+    #[test]
+    fn two_modes_have_a_valley() {
+        let found = best_mode(&counts((0..300).map(|i| if i % 3 == 0 { 2.5 } else { 3.8 }))).expect("enough");
+        assert!((found.center / 3.8 - 1.0).abs() < 0.01, "{found:?}");
+        assert!(found.ends_at.is_some_and(|end| 2.6 < end && end < 3.7), "{found:?}");
+    }
+
+    #[test]
+    fn one_mode_has_none_and_few_values_have_no_mode() {
+        let found = best_mode(&counts([3.8; 100])).expect("enough");
+        assert_eq!(found.ends_at, None);
+        assert_eq!(best_mode(&counts([3.8; 99])), None);
+        assert_eq!(best_mode(&LogCounts::new()), None);
+        for rate in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+            assert_eq!(log_bin(rate), None);
+        }
+    }
+
+    #[test]
+    fn a_few_slow_ones_are_interrupts() {
+        let slow = |n: usize| counts(std::iter::repeat_n(2.0, n).chain(std::iter::repeat_n(3.8, 1000)));
+        assert_eq!(best_mode(&slow(9)).and_then(|found| found.ends_at), None);
+        assert!(best_mode(&slow(50)).is_some_and(|found| found.ends_at.is_some()));
+    }
+
+    #[test]
+    fn a_rate_is_in_its_bin() {
+        for rate in [0.5, 1.0, 3.56, 8.0] {
+            let bin = log_bin(rate).expect("positive");
+            assert!((bin_rate(bin) / rate - 1.0).abs() < 0.006, "{rate}");
+        }
+    }
+}
