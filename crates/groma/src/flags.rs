@@ -256,8 +256,8 @@ pub(crate) struct RunArgs {
 
 const WATCH_EXAMPLES: &str =
     "A core with two hardware threads gives each about half of what it can do when both are busy. On a rented
-machine the other thread may run somebody else's work, and no counter of the kernel shows it. A probe of 3 us, 500
-times a second on each CPU, does (it takes 0.3 % of a CPU).
+machine the other thread may run somebody else's work, and no counter of the kernel shows it. A probe of 3 us, 100
+times a second on each CPU, does (it takes half a percent of each).
 
 Examples:
   groma watch                                        a line a second, until Ctrl-C

@@ -5,6 +5,7 @@
 use groma_harness::model::{Info, Scaling, WorkerKind};
 use groma_harness::prelude::*;
 use groma_harness::testing::try_group;
+use std::time::{Duration, Instant};
 
 static GETPPID: Benchmark = Benchmark {
     info: Info { about: About(""), ..Info::new("test.getppid") },
@@ -94,7 +95,12 @@ fn every_sample_of_a_worker_group_overlaps_all_members() {
             overlaps(&GETPPID, members, kind);
         }
     }
-    assert_eq!(open_files(), before, "a worker group leaves descriptors open");
+    // Other tests of this process have pipes open for a moment; what leaks stays.
+    let until = Instant::now() + Duration::from_secs(60);
+    while open_files() > before && Instant::now() < until {
+        std::thread::yield_now();
+    }
+    assert!(open_files() <= before, "a worker group leaves descriptors open: {} of {before}", open_files());
 }
 
 #[test]

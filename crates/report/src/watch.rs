@@ -119,7 +119,7 @@ mod tests {
     use super::*;
 
     fn cpu(cpu: u32, shared: Option<f64>) -> CpuShare {
-        CpuShare { cpu, probes: 480, shared, stolen: Some(0.003), core_hz: Some(2.871e9), longest_s: 0.052 }
+        CpuShare { cpu, probes: 98, shared, stolen: Some(0.003), core_hz: Some(2.871e9), longest_s: 0.052 }
     }
 
     fn line(cpus: Vec<CpuShare>) -> String {

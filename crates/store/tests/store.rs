@@ -235,7 +235,7 @@ fn a_newer_file_is_read_and_never_written() {
     assert!(store.is_newer());
     assert_eq!(store.load("10").expect("load").header, common::header("10"));
     let expected = format!(
-        "{}: written by a newer groma (store version 99, this one knows 1): it can be read, not written",
+        "{}: written by a newer groma (store version 99, this one knows 2): it can be read, not written",
         path.display()
     );
     assert_eq!(store.writer("").expect_err("a writer").to_string(), expected);
