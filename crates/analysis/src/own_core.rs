@@ -1,18 +1,16 @@
-//! Which samples of a core that is shared count, and what the metric is on a shared core.
+//! Which samples of a core that is shared count.
 //!
 //! Samples beside a busy sibling thread are left out of the headline where enough rounds met a core
 //! of their own; else all count, and a flag says so (docs/methods/neighbour.md#headline).
 
-use groma_model::{Label, Metric, Point, Round, SharedCore, State};
-use groma_stats::median;
+use groma_model::{Label, Metric, Point, Round, State};
 use std::borrow::Cow;
 
-use crate::round_value::round_value;
-use crate::samples::{Samples, Which, is_of};
+use crate::samples::{Which, is_of};
 use crate::verdict::ROUNDS_FOR_INTERVAL;
 
 /// Fewer samples than this are no value of a round.
-const FEWEST: usize = 3;
+pub(crate) const FEWEST: usize = 3;
 
 /// The point with the labels that drop a sample of this metric: those of the benchmark, without that
 /// of a shared core where too few rounds met another.
@@ -33,26 +31,4 @@ pub(crate) fn counted<'p>(point: &'p Point, metric: &Metric, rounds: &[Round]) -
         return Cow::Borrowed(point);
     }
     Cow::Owned(Point { drops: point.drops.without(Label::Shared), ..point.clone() })
-}
-
-/// What the metric is beside a busy sibling thread; `None` where no sample was. `point` as the
-/// benchmark defines it.
-pub(crate) fn shared(point: &Point, metric: &Metric, good: &[&Round], samples: &Samples) -> Option<SharedCore> {
-    let labelled: u64 =
-        samples.labels.iter().zip(Label::ALL).filter(|(_, l)| *l == Label::Shared).map(|(n, _)| *n).sum();
-    if labelled == 0 || !point.drops.has(Label::Shared) {
-        return None;
-    }
-    let enough = |round: &&&Round| {
-        let series = round.result.series(metric.derivation.source());
-        series.is_some_and(|series| {
-            series.samples.iter().filter(|sample| is_of(Which::Shared, point, sample)).count() >= FEWEST
-        })
-    };
-    let values: Vec<f64> = good
-        .iter()
-        .filter(enough)
-        .filter_map(|round| round_value(point, metric, &round.result, Which::Shared))
-        .collect();
-    Some(SharedCore { value: median(&values), share: labelled as f64 / samples.taken.max(1) as f64 })
 }

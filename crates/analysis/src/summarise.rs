@@ -5,12 +5,12 @@
 //! headline is their median, and the interval is that of the order statistics over rounds
 //! (docs/methods/statistics.md#rounds). The comparison of two runs is not here.
 
-use groma_model::{Fact, Flag, Host, Metric, Point, Quantity, Reason, Record, Round, State, Timing};
+use groma_model::{Fact, Flag, Host, Label, Metric, Point, Quantity, Reason, Record, Round, SharedCore, State, Timing};
 use groma_stats::median;
 
-use crate::own_core::{counted, shared};
+use crate::own_core::{FEWEST, counted};
 use crate::round_value::{head, round_value, values_of};
-use crate::samples::{Samples, Which};
+use crate::samples::{Samples, Which, is_of};
 use crate::verdict::{flags, verdict};
 use crate::{merged, worker_group};
 
@@ -69,6 +69,28 @@ fn record(point: &Point, metric: &Metric, rounds: &[Round], host: &Host) -> Reco
         facts: facts(point, metric, &good),
         round_samples: None,
     }
+}
+
+/// What the metric is beside a busy sibling thread; `None` where no sample was. `point` as the
+/// benchmark defines it.
+fn shared(point: &Point, metric: &Metric, good: &[&Round], samples: &Samples) -> Option<SharedCore> {
+    let labelled: u64 =
+        samples.labels.iter().zip(Label::ALL).filter(|(_, l)| *l == Label::Shared).map(|(n, _)| *n).sum();
+    if labelled == 0 || !point.drops.has(Label::Shared) {
+        return None;
+    }
+    let enough = |round: &&&Round| {
+        let series = round.result.series(metric.derivation.source());
+        series.is_some_and(|series| {
+            series.samples.iter().filter(|sample| is_of(Which::Shared, point, sample)).count() >= FEWEST
+        })
+    };
+    let values: Vec<f64> = good
+        .iter()
+        .filter(enough)
+        .filter_map(|round| round_value(point, metric, &round.result, Which::Shared))
+        .collect();
+    Some(SharedCore { value: median(&values), share: labelled as f64 / samples.taken.max(1) as f64 })
 }
 
 /// Cycles of the core's clock for an operation, where the clock was probed beside it.
