@@ -254,15 +254,15 @@ pub(crate) struct RunArgs {
     pub(crate) machine: Option<PathBuf>,
 }
 
-const WATCH_EXAMPLES: &str =
-    "A core with two hardware threads gives each about half of what it can do when both are busy. On a rented
-machine the other thread may run somebody else's work, and no counter of the kernel shows it. A probe of 3 us, 100
-times a second on each CPU, does (it takes half a percent of each).
+const WATCH_EXAMPLES: &str = "A core with two hardware threads gives each about half of what it can do
+when both are busy. On a rented machine the other thread may run somebody
+else's work, and no counter of the kernel shows it. A probe of 3 us, 100 times
+a second on each CPU, does; it takes half a percent of each.
 
 Examples:
-  groma watch                                        a line a second, until Ctrl-C
-  groma watch --for 10m --out shared.ndjson          the summary of ten minutes, and all seconds in a file
-  groma watch --for 10s --openmetrics > groma.prom   for a collector of text files";
+  groma watch                                        until Ctrl-C
+  groma watch --for 10m --out shared.ndjson          and keep every second
+  groma watch --for 10s --openmetrics > groma.prom   for a collector";
 
 #[derive(Debug, Args)]
 pub(crate) struct WatchArgs {
