@@ -6,7 +6,7 @@
 use groma_model::{Label, Metric, Point, Round, State};
 use std::borrow::Cow;
 
-use crate::samples::{Which, is_of};
+use crate::samples::{Which, number_of};
 use crate::verdict::ROUNDS_FOR_INTERVAL;
 
 /// Fewer samples than this are no value of a round.
@@ -18,10 +18,7 @@ pub(crate) fn counted<'p>(point: &'p Point, metric: &Metric, rounds: &[Round]) -
     if !point.drops.has(Label::Shared) {
         return Cow::Borrowed(point);
     }
-    let of = |which: Which, round: &Round| {
-        let series = round.result.series(metric.derivation.source());
-        series.map_or(0, |series| series.samples.iter().filter(|sample| is_of(which, point, sample)).count())
-    };
+    let of = |which: Which, round: &Round| number_of(which, point, metric, round);
     let good = || rounds.iter().filter(|round| round.result.state == State::Ok);
     if good().all(|round| of(Which::Shared, round) == 0) {
         return Cow::Borrowed(point);

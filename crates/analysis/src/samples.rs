@@ -23,6 +23,12 @@ pub(crate) fn is_of(which: Which, point: &Point, sample: &Sample) -> bool {
     }
 }
 
+/// How many of these samples a metric has in a round.
+pub(crate) fn number_of(which: Which, point: &Point, metric: &Metric, round: &Round) -> usize {
+    let series = round.result.series(metric.derivation.source());
+    series.map_or(0, |series| series.samples.iter().filter(|sample| is_of(which, point, sample)).count())
+}
+
 /// Whether the sample counts for the headline.
 pub(crate) fn is_clean(point: &Point, sample: &Sample) -> bool {
     !sample.labels.meets(point.drops)
@@ -109,6 +115,11 @@ impl Samples {
 
     pub(crate) fn max(&self) -> Option<f64> {
         if self.derived { None } else { self.pooled.last().copied() }
+    }
+
+    /// How many samples have this label.
+    pub(crate) fn labelled(&self, label: Label) -> u64 {
+        Label::ALL.into_iter().zip(self.labels).find(|(any, _)| *any == label).map_or(0, |(_, n)| n)
     }
 
     pub(crate) fn labels(&self) -> LabelCounts {

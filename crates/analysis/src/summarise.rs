@@ -10,7 +10,7 @@ use groma_stats::median;
 
 use crate::own_core::{FEWEST, counted};
 use crate::round_value::{head, round_value, values_of};
-use crate::samples::{Samples, Which, is_of};
+use crate::samples::{Samples, Which, number_of};
 use crate::verdict::{flags, verdict};
 use crate::{merged, worker_group};
 
@@ -74,20 +74,13 @@ fn record(point: &Point, metric: &Metric, rounds: &[Round], host: &Host) -> Reco
 /// What the metric is beside a busy sibling thread; `None` where no sample was. `point` as the
 /// benchmark defines it.
 fn shared(point: &Point, metric: &Metric, good: &[&Round], samples: &Samples) -> Option<SharedCore> {
-    let labelled: u64 =
-        samples.labels.iter().zip(Label::ALL).filter(|(_, l)| *l == Label::Shared).map(|(n, _)| *n).sum();
+    let labelled = samples.labelled(Label::Shared);
     if labelled == 0 || !point.drops.has(Label::Shared) {
         return None;
     }
-    let enough = |round: &&&Round| {
-        let series = round.result.series(metric.derivation.source());
-        series.is_some_and(|series| {
-            series.samples.iter().filter(|sample| is_of(Which::Shared, point, sample)).count() >= FEWEST
-        })
-    };
     let values: Vec<f64> = good
         .iter()
-        .filter(enough)
+        .filter(|round| number_of(Which::Shared, point, metric, round) >= FEWEST)
         .filter_map(|round| round_value(point, metric, &round.result, Which::Shared))
         .collect();
     Some(SharedCore { value: median(&values), share: labelled as f64 / samples.taken.max(1) as f64 })

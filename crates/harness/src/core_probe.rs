@@ -5,9 +5,9 @@
 //! `Instruments::issue_rate`. Not here: what its answers mean for a sample (`labels`).
 
 use crate::instruments::Instruments;
-use crate::model::{CoreProbe, IssueBlock};
+use crate::model::{CoreProbe, IssueBlock, RateCounts};
 use crate::sys::{affinity, arch};
-use groma_stats::best_mode::{BestMode, LogCounts, best_mode, log_bin};
+use groma_stats::best_mode::{BestMode, best_mode, log_bin};
 use groma_stats::order;
 
 /// The counter steps at least this often during the shortest part of a probe, or the probe is made
@@ -30,17 +30,11 @@ struct Trial {
 }
 
 impl Trial {
-    fn counts(&self) -> LogCounts {
-        let mut counts = LogCounts::new();
-        for bin in self.rates.iter().filter_map(|rate| log_bin(*rate)) {
-            *counts.entry(bin).or_default() += 1;
-        }
-        counts
-    }
-
     /// The best mode and its spread: the middle half of the rates that belong to it.
     fn best(&self) -> Option<(BestMode, f64)> {
-        let best = best_mode(&self.counts())?;
+        let mut counts = RateCounts::default();
+        self.rates.iter().filter_map(|rate| log_bin(*rate)).for_each(|bin| counts.count(bin, 1));
+        let best = best_mode(&counts.0)?;
         let of_best: Vec<f64> = self.rates.iter().copied().filter(|rate| *rate > OF_BEST * best.center).collect();
         let quartile = |p| order::quantile(&of_best, p);
         Some((best, (quartile(0.75)? - quartile(0.25)?) / best.center))

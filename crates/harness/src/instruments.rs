@@ -41,8 +41,7 @@ pub trait Instruments: Clock {
 
     /// How many operations the core begins in a cycle: about 3 us of a probe
     /// (docs/methods/neighbour.md#probe). `None` where it was interrupted.
-    fn issue_rate(&self, probe: &CoreProbe) -> Option<f64> {
-        let _ = probe;
+    fn issue_rate(&self, _: &CoreProbe) -> Option<f64> {
         None
     }
 

@@ -285,13 +285,6 @@ fn wait_for_own_core(ins: &impl Instruments, rules: &Rules, seen: &mut CoreRates
     seen.waited_ns += waited;
 }
 
-/// Counts what a probe of the core said.
-fn note(seen: &mut CoreRates, issue_rate: Option<f64>) {
-    if let Some(bin) = issue_rate.and_then(log_bin) {
-        seen.count(bin, 1);
-    }
-}
-
 /// Raises the counts whose undisturbed intervals were too short to time: the search saw nothing but
 /// interrupted ones (docs/methods/timing.md#choosing-iterations). Whether there was one.
 fn lengthen(
@@ -360,7 +353,9 @@ fn sample_loop(
                 let n = stretched(iters[i], variant, rng);
                 samples[i].push(sample(ins, variant, n, rules, total, &mut last)?);
             }
-            note(&mut taken.output.core, last.issue_rate);
+            if let Some(bin) = last.issue_rate.and_then(log_bin) {
+                taken.output.core.rates.count(bin, 1);
+            }
         }
         let (fewest, most) =
             samples.iter().map(Vec::len).fold((usize::MAX, 0), |(few, most), n| (few.min(n), most.max(n)));

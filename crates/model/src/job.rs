@@ -68,8 +68,8 @@ pub struct Host {
     /// (docs/methods/memory.md#beyond-the-caches). `None` where that could not be told.
     #[cfg_attr(feature = "serde", serde(default))]
     pub beyond_caches: Option<u64>,
-    /// How to tell whether the core is shared (docs/methods/neighbour.md#probe). `None` where there is no
-    /// counter to probe it with.
+    /// How to tell whether the core is shared (docs/methods/neighbour.md#probe). `None` where there is
+    /// no counter to probe it with.
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
     pub core: Option<CoreProbe>,
 }
@@ -248,13 +248,40 @@ pub struct Preflight {
     pub lost: Vec<(u32, f64)>,
 }
 
+/// How many probes of the core had which rate: pairs of the logarithm of the operations per cycle, in
+/// hundredths, and a number of probes; sorted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(transparent))]
+pub struct RateCounts(pub Vec<(i16, u32)>);
+
+impl RateCounts {
+    /// Counts probes of one rate.
+    pub fn count(&mut self, bin: i16, probes: u32) {
+        match self.0.binary_search_by_key(&bin, |(bin, _)| *bin) {
+            Ok(at) => self.0[at].1 = self.0[at].1.saturating_add(probes),
+            Err(at) => self.0.insert(at, (bin, probes)),
+        }
+    }
+
+    /// Adds what other probes saw.
+    pub fn add(&mut self, more: &RateCounts) {
+        for (bin, probes) in &more.0 {
+            self.count(*bin, *probes);
+        }
+    }
+
+    /// How many probes there were.
+    pub fn total(&self) -> u64 {
+        self.0.iter().map(|(_, probes)| u64::from(*probes)).sum()
+    }
+}
+
 /// What the probes of the core saw in a round (docs/methods/neighbour.md#probe).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct CoreRates {
-    /// How many probes had which logarithm of their rate (operations per cycle), in hundredths;
-    /// sorted.
-    pub rates: Vec<(i16, u32)>,
+    /// Their rates.
+    pub rates: RateCounts,
     /// Nanoseconds that the round waited for the core to be its own.
     #[cfg_attr(feature = "serde", serde(default))]
     pub waited_ns: u64,
@@ -263,22 +290,12 @@ pub struct CoreRates {
 impl CoreRates {
     /// Whether nothing was probed.
     pub fn is_empty(&self) -> bool {
-        self.rates.is_empty()
-    }
-
-    /// Counts probes of one rate.
-    pub fn count(&mut self, bin: i16, probes: u32) {
-        match self.rates.binary_search_by_key(&bin, |(bin, _)| *bin) {
-            Ok(at) => self.rates[at].1 = self.rates[at].1.saturating_add(probes),
-            Err(at) => self.rates.insert(at, (bin, probes)),
-        }
+        self.rates.0.is_empty()
     }
 
     /// Adds what other probes saw.
     pub fn add(&mut self, more: &CoreRates) {
-        for (bin, count) in &more.rates {
-            self.count(*bin, *count);
-        }
+        self.rates.add(&more.rates);
         self.waited_ns = self.waited_ns.saturating_add(more.waited_ns);
     }
 }

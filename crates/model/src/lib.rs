@@ -27,8 +27,8 @@ mod watch;
 pub use family::{Families, Family};
 pub use info::{About, Derivation, FIRST, Info, Interference, Need, Output, Profile, Scaling, Timing};
 pub use job::{
-    CoreProbe, CoreRates, Host, IssueBlock, Job, Noise, Preflight, ROUND_ONCE, ROUND_WALL, Remote, RoundOutput,
-    RoundResult, RunFile, WorkerKind,
+    CoreProbe, CoreRates, Host, IssueBlock, Job, Noise, Preflight, ROUND_ONCE, ROUND_WALL, RateCounts, Remote,
+    RoundOutput, RoundResult, RunFile, WorkerKind,
 };
 pub use label::{Label, Labels};
 pub use lineage::Repeat;

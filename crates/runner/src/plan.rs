@@ -290,7 +290,7 @@ fn planned(
     // (docs/methods/timing.md#intervals-of-a-worker-group).
     let shares = workers as usize > topology.usable().len() || (group && cpus == Ok(Cpus::Any));
     let mut drops = if shares { info.interference.drops_crowded() } else { info.interference.drops() };
-    // Who fills the core's other threads herself cannot ask for a core of her own.
+    // A worker group, or a pair on two threads of a core, keeps the sibling threads busy itself.
     if !group && placement != Placement::Smt {
         drops.add(Label::Shared);
     }

@@ -365,8 +365,7 @@ impl Survey {
     /// Takes the boundary between a core of its own and a shared one from all probes so far.
     fn learn_of_core(&mut self, seen: &CoreRates) {
         self.core.add(seen);
-        if let (Some(core), Some(found)) = (&mut self.host.core, best_mode(&self.core.rates.iter().copied().collect()))
-        {
+        if let (Some(core), Some(found)) = (&mut self.host.core, best_mode(&self.core.rates.0)) {
             core.learn(found.center, found.ends_at);
         }
     }

@@ -6,14 +6,15 @@
 
 use groma_harness::core_probe;
 use groma_harness::instruments::{FREQUENCY_PROBE_OPS, Instruments, Real};
-use groma_harness::model::{CoreProbe, CpuShare, Second, Watched};
-use groma_harness::stats::best_mode::{LogCounts, best_mode, bin_rate, log_bin};
+use groma_harness::model::{CoreProbe, CpuShare, RateCounts, Second, Watched};
+use groma_harness::stats::best_mode::{best_mode, bin_rate, log_bin};
+use groma_harness::stats::median;
 use groma_harness::sys::counters::Usage;
 use groma_harness::sys::facts::{host_counters, steal_by_cpu};
 use groma_harness::sys::{affinity, sleep, thread};
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -27,10 +28,11 @@ const STACK: usize = 64 << 10;
 /// A tick of the kernel's count of stolen time (USER_HZ).
 const TICK_S: f64 = 0.01;
 
-/// What a thread saw since it was last asked: each probe's bin, and the clock.
+/// What a thread saw since it was last asked: the bin of each probe that was not interrupted, and the
+/// clock.
 #[derive(Debug, Default)]
 struct Seen {
-    bins: Vec<Option<i16>>,
+    bins: Vec<i16>,
     core_hz: Option<f64>,
 }
 
@@ -41,7 +43,7 @@ struct Probed {
     seen: Arc<Mutex<Seen>>,
     thread: Option<JoinHandle<()>>,
     /// Of the whole watch.
-    counts: LogCounts,
+    counts: RateCounts,
     clocks: Vec<f64>,
     /// Probes in a row that found the core shared, and the most of them.
     streak: u64,
@@ -86,13 +88,12 @@ impl Watch {
         for cpu in cpus {
             let (seen, stop) = (Arc::new(Mutex::new(Seen::default())), watch.stop.clone());
             let (mine, stolen) = (seen.clone(), stolen.get(&cpu).copied());
-            // A CPU that went offline meanwhile is no reason to give up the others.
             let thread = thread::spawn(STACK, move || probe_until(&stop, cpu, &probe, &mine))?;
             watch.cpus.push(Probed {
                 cpu,
                 seen,
                 thread: Some(thread),
-                counts: LogCounts::new(),
+                counts: RateCounts::default(),
                 clocks: Vec::new(),
                 streak: 0,
                 longest: 0,
@@ -107,21 +108,17 @@ impl Watch {
     pub fn second(&mut self) -> Second {
         let (now, stolen) = (Instant::now(), steal_by_cpu());
         let wall_s = now.duration_since(self.last).as_secs_f64();
-        let seen: Vec<Seen> = self.cpus.iter().map(|probed| take(&probed.seen)).collect();
-        for (probed, seen) in self.cpus.iter_mut().zip(&seen) {
-            for bin in seen.bins.iter().flatten() {
-                *probed.counts.entry(*bin).or_default() += 1;
-            }
+        let seen: Vec<(Seen, RateCounts)> = self.cpus.iter().map(|probed| take(&probed.seen)).collect();
+        for (probed, (seen, counts)) in self.cpus.iter_mut().zip(&seen) {
+            probed.counts.add(counts);
             probed.clocks.extend(seen.core_hz);
         }
         self.learn();
         let boundary = self.probe.shared_below;
-        let cpus = self.cpus.iter_mut().zip(seen).map(|(probed, seen)| {
-            let mut all = LogCounts::new();
+        let cpus = self.cpus.iter_mut().zip(seen).map(|(probed, (seen, counts))| {
             let (mut streak, mut longest) = (probed.streak, 0);
-            for bin in seen.bins.iter().flatten() {
-                *all.entry(*bin).or_default() += 1;
-                streak = if is_shared(*bin, boundary) { streak + 1 } else { 0 };
+            for bin in seen.bins {
+                streak = if is_shared(bin, boundary) { streak + 1 } else { 0 };
                 longest = longest.max(streak);
             }
             (probed.streak, probed.longest) = (streak, probed.longest.max(longest));
@@ -130,8 +127,8 @@ impl Watch {
             probed.stolen_last = ticks;
             CpuShare {
                 cpu: probed.cpu,
-                probes: total(&all),
-                shared: shared(&all, boundary),
+                probes: counts.total(),
+                shared: shared(&counts, boundary),
                 stolen: share,
                 core_hz: seen.core_hz,
                 longest_s: longest as f64 * EVERY.as_secs_f64(),
@@ -153,10 +150,10 @@ impl Watch {
         let boundary = self.probe.shared_below;
         let cpus = self.cpus.iter().map(|probed| CpuShare {
             cpu: probed.cpu,
-            probes: total(&probed.counts),
+            probes: probed.counts.total(),
             shared: shared(&probed.counts, boundary),
             stolen: share_of_ticks(probed.stolen_first, probed.stolen_last, wall_s),
-            core_hz: groma_harness::stats::median(&probed.clocks),
+            core_hz: median(&probed.clocks),
             longest_s: probed.longest as f64 * EVERY.as_secs_f64(),
         });
         let used = Usage::process().since(&self.used);
@@ -166,11 +163,9 @@ impl Watch {
 
     /// The boundary from all probes so far, of all CPUs.
     fn learn(&mut self) {
-        let mut all = LogCounts::new();
-        for (bin, count) in self.cpus.iter().flat_map(|probed| &probed.counts) {
-            *all.entry(*bin).or_default() += count;
-        }
-        if let Some(found) = best_mode(&all) {
+        let mut all = RateCounts::default();
+        self.cpus.iter().for_each(|probed| all.add(&probed.counts));
+        if let Some(found) = best_mode(&all.0) {
             self.probe.learn(found.center, found.ends_at);
         }
     }
@@ -190,13 +185,18 @@ impl Drop for Watch {
     }
 }
 
-fn take(seen: &Mutex<Seen>) -> Seen {
-    std::mem::take(&mut *seen.lock().unwrap_or_else(std::sync::PoisonError::into_inner))
+/// What was seen since the last call, and how many probes had which rate.
+fn take(seen: &Mutex<Seen>) -> (Seen, RateCounts) {
+    let seen = std::mem::take(&mut *seen.lock().unwrap_or_else(PoisonError::into_inner));
+    let mut counts = RateCounts::default();
+    seen.bins.iter().for_each(|bin| counts.count(*bin, 1));
+    (seen, counts)
 }
 
 /// Probes a CPU until told to stop, and its clock once a second.
 fn probe_until(stop: &AtomicBool, cpu: u32, probe: &CoreProbe, seen: &Mutex<Seen>) {
     if affinity::pin(cpu).is_err() {
+        // It went offline meanwhile: no reason to give up the others.
         return;
     }
     let every = EVERY.as_nanos() as u64;
@@ -210,14 +210,10 @@ fn probe_until(stop: &AtomicBool, cpu: u32, probe: &CoreProbe, seen: &Mutex<Seen
             clock_next = sleep::now_ns() + 1_000_000_000;
             FREQUENCY_PROBE_OPS as f64 * 1e9 / Real.frequency_probe_ns().max(1) as f64
         });
-        let mut seen = seen.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        seen.bins.push(bin);
+        let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
+        seen.bins.extend(bin);
         seen.core_hz = core_hz.or(seen.core_hz);
     }
-}
-
-fn total(counts: &LogCounts) -> u64 {
-    counts.values().copied().map(u64::from).sum()
 }
 
 fn is_shared(bin: i16, boundary: Option<f64>) -> bool {
@@ -225,9 +221,9 @@ fn is_shared(bin: i16, boundary: Option<f64>) -> bool {
 }
 
 /// The share of these probes below the boundary.
-fn shared(counts: &LogCounts, boundary: Option<f64>) -> Option<f64> {
-    let all = total(counts);
-    let below: u64 = counts.iter().filter(|(bin, _)| is_shared(**bin, boundary)).map(|(_, n)| u64::from(*n)).sum();
+fn shared(counts: &RateCounts, boundary: Option<f64>) -> Option<f64> {
+    let all = counts.total();
+    let below: u64 = counts.0.iter().filter(|(bin, _)| is_shared(*bin, boundary)).map(|(_, n)| u64::from(*n)).sum();
     (boundary.is_some() && all > 0).then(|| below as f64 / all as f64)
 }
 
@@ -262,11 +258,10 @@ mod tests {
 
     #[test]
     fn shares_are_those_below_the_boundary() {
-        let counts: LogCounts =
-            [(log_bin(2.0), 30), (log_bin(3.8), 70)].map(|(bin, n)| (bin.expect("a rate"), n)).into();
+        let counts = RateCounts([(2.0, 30), (3.8, 70)].map(|(rate, n)| (log_bin(rate).expect("a rate"), n)).into());
         assert_eq!(shared(&counts, Some(3.0)), Some(0.3));
         assert_eq!(shared(&counts, None), None);
-        assert_eq!(shared(&LogCounts::new(), Some(3.0)), None);
+        assert_eq!(shared(&RateCounts::default(), Some(3.0)), None);
         assert_eq!(share_of_ticks(Some(100), Some(150), 2.0), Some(0.25));
         assert_eq!(share_of_ticks(None, Some(150), 2.0), None);
         // Steal runs backwards when a machine is migrated.

@@ -5,11 +5,6 @@
 //! where nothing is apart it names no boundary, so that nothing can be called slow on a machine
 //! that never was. For the shape of samples of unknown kind see [`crate::modality`].
 
-use std::collections::BTreeMap;
-
-/// Counts of values by [`log_bin`].
-pub type LogCounts = BTreeMap<i16, u32>;
-
 /// Bins in a factor of e: each is 1 % wide.
 const BINS: f64 = 100.0;
 /// Fewer values than this have no mode.
@@ -54,15 +49,18 @@ pub struct BestMode {
     pub ends_at: Option<f64>,
 }
 
-/// The best mode of these counts; `None` where they are too few.
+/// The best mode of these counts of rates by [`log_bin`], sorted; `None` where they are too few.
 #[must_use]
-pub fn best_mode(counts: &LogCounts) -> Option<BestMode> {
-    let all: u64 = counts.values().copied().map(u64::from).sum();
+pub fn best_mode(counts: &[(i16, u32)]) -> Option<BestMode> {
+    let all: u64 = counts.iter().map(|(_, n)| u64::from(*n)).sum();
     if all < FEWEST {
         return None;
     }
-    let (first, last) = (*counts.keys().next()?, *counts.keys().next_back()?);
-    let count = |bin: i16| f64::from(counts.get(&bin).copied().unwrap_or(0));
+    let (first, last) = (counts.first()?.0, counts.last()?.0);
+    let count = |bin: i16| match counts.binary_search_by_key(&bin, |(bin, _)| *bin) {
+        Ok(at) => f64::from(counts[at].1),
+        Err(_) => 0.0,
+    };
     // Triangular, so that the densest place is that of the values and not of the window.
     let density = |bin: i16| -> f64 {
         let near = (-SMOOTH..=SMOOTH).map(|by| (f64::from(SMOOTH + 1 - by.abs()), count(bin.saturating_add(by))));
@@ -75,12 +73,13 @@ pub fn best_mode(counts: &LogCounts) -> Option<BestMode> {
     let top = (first..=last).rev().find(|bin| dense(*bin))?;
     let from = top.saturating_sub(4 * SMOOTH).max(first);
     let best = (from..=top).max_by(|a, b| density(*a).total_cmp(&density(*b)))?;
+    let shallow = OF_BEST * density(best);
     let least_below = (SHARE_BELOW * all as f64).max(FEWEST_BELOW as f64);
     let (mut below, mut densest) = (0.0, 0.0_f64);
     let mut valley: Option<(f64, i16)> = None;
     for bin in first..best.saturating_sub(APART) {
         let here = density(bin);
-        let is_valley = below >= least_below && here <= VALLEY * densest && here <= OF_BEST * density(best);
+        let is_valley = below >= least_below && here <= VALLEY * densest && here <= shallow;
         // The last of equals is the one next to the best mode: what is between is slow.
         if is_valley && valley.is_none_or(|(least, _)| here <= least) {
             valley = Some((here, bin));
@@ -94,12 +93,10 @@ pub fn best_mode(counts: &LogCounts) -> Option<BestMode> {
 mod tests {
     use super::*;
 
-    fn counts(values: impl IntoIterator<Item = f64>) -> LogCounts {
-        let mut counts = LogCounts::new();
-        for bin in values.into_iter().filter_map(log_bin) {
-            *counts.entry(bin).or_default() += 1;
-        }
-        counts
+    fn counts(rates: impl IntoIterator<Item = f64>) -> Vec<(i16, u32)> {
+        let mut bins: Vec<i16> = rates.into_iter().filter_map(log_bin).collect();
+        bins.sort_unstable();
+        bins.chunk_by(|a, b| a == b).map(|same| (same[0], same.len() as u32)).collect()
     }
 
     #[test]
@@ -114,7 +111,7 @@ mod tests {
         let found = best_mode(&counts([3.8; 100])).expect("enough");
         assert_eq!(found.ends_at, None);
         assert_eq!(best_mode(&counts([3.8; 99])), None);
-        assert_eq!(best_mode(&LogCounts::new()), None);
+        assert_eq!(best_mode(&[]), None);
         for rate in [0.0, -1.0, f64::NAN, f64::INFINITY] {
             assert_eq!(log_bin(rate), None);
         }

@@ -195,12 +195,10 @@ fn core() -> Option<CoreProbe> {
 
 #[test]
 fn samples_beside_a_busy_sibling_are_labelled_and_more_are_taken() {
-    let (fake, calls) = (Fake::new(), Cell::new((0, 0)));
-    let rules = Rules { core: core(), ..rules() };
+    let (fake, rules) = (Fake::new(), Rules { core: core(), ..rules() });
     // The neighbour comes with every third call, during it, and leaves during the next.
     let taken = take_with(&fake, &rules, |fake, n| {
         fake.issue_rate.set(Some(if n % 3 == 0 { 2.5 } else { 4.0 }));
-        calls.set((n, fake.now.get()));
     });
     let samples = &taken.output.series[0].samples;
     let shared = samples.iter().filter(|s| s.labels.has(Label::Shared)).count();
@@ -209,8 +207,8 @@ fn samples_beside_a_busy_sibling_are_labelled_and_more_are_taken() {
     assert!((shared as f64 / samples.len() as f64 - 2.0 / 3.0).abs() < 0.05, "{shared} of {}", samples.len());
     assert!(samples.len() - shared >= 25, "{} samples with a core of their own", samples.len() - shared);
     // Each probe after a sample is counted by its rate.
-    let counted: u32 = taken.output.core.rates.iter().map(|(_, n)| n).sum();
-    assert_eq!((counted as usize, taken.output.core.rates.len()), (samples.len(), 2));
+    let rates = &taken.output.core.rates;
+    assert_eq!((rates.total() as usize, rates.0.len()), (samples.len(), 2));
 }
 
 #[test]
@@ -220,7 +218,7 @@ fn nobody_is_called_a_neighbour_while_nothing_slower_is_known() {
     let known = core().map(|core| CoreProbe { shared_below: None, ..core });
     let taken = take_with(&fake, &Rules { core: known, ..rules() }, |_, _| {});
     assert!(taken.output.series[0].samples.iter().all(|s| s.labels == Labels::NONE));
-    assert_eq!((taken.output.core.rates.len(), taken.output.core.waited_ns), (1, 0));
+    assert_eq!((taken.output.core.rates.0.len(), taken.output.core.waited_ns), (1, 0));
     // A probe that was interrupted says nothing.
     fake.issue_rate.set(None);
     let taken = take_with(&fake, &Rules { core: core(), ..rules() }, |_, _| {});

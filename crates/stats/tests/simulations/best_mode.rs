@@ -1,7 +1,7 @@
 //! Whether the core was shared, told from the rates of a probe: a core that is shared for a while,
 //! and then not, with the spreads that were seen on guests (docs/methods/neighbour.md#boundary).
 
-use groma_stats::best_mode::{BestMode, LogCounts, best_mode, log_bin};
+use groma_stats::best_mode::{BestMode, best_mode, log_bin};
 use groma_stats::rng::Rng;
 
 /// A core that is probed every so often.
@@ -41,10 +41,9 @@ fn probes(core: &Core, n: usize, rng: &mut Rng) -> Vec<(bool, f64)> {
 }
 
 fn found(probes: &[(bool, f64)]) -> Option<BestMode> {
-    let mut counts = LogCounts::new();
-    for bin in probes.iter().filter_map(|(_, rate)| log_bin(*rate)) {
-        *counts.entry(bin).or_default() += 1;
-    }
+    let mut bins: Vec<i16> = probes.iter().filter_map(|(_, rate)| log_bin(*rate)).collect();
+    bins.sort_unstable();
+    let counts: Vec<(i16, u32)> = bins.chunk_by(|a, b| a == b).map(|same| (same[0], same.len() as u32)).collect();
     best_mode(&counts)
 }
 
