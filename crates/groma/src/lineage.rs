@@ -211,7 +211,8 @@ pub const REPEATS: &[Repeat] = rows! {
         "run mix.jobs --param jobs=4 --param work_us=1000 --param kind=process --param work=equal", "",
         "the original prints nothing but its heading";
     "lmbench3:lat_proc procedure", "", "a call of a function that adds to a variable in memory",
-        "run cpu.call --param args=1 --param callee=leaf", "", "the call alone: there a store and a load wait for each other";
+        "run cpu.call --param args=1 --param callee=leaf", "",
+        "the call alone: there a store and a load wait for each other";
     "lmbench3:lat_proc fork", "", "fork, exit of the child, wait",
         "run proc.fork_exit --param resident=0", "", "the child leaves by `_exit`";
     "lmbench3:lat_proc exec", "", "fork, execve of a small dynamic program that writes a line, wait",

@@ -57,4 +57,4 @@ pub use runs::{RunLine, RunStatus, runs, runs_json};
 pub use style::{Style, for_terminal};
 pub use summary::{live_line, summary};
 pub use times::{BenchTime, bench_times, times, times_json};
-pub use watch::{watch_json, watch_line, watch_openmetrics, watched};
+pub use watch::{watch_line, watch_openmetrics, watched};

@@ -43,7 +43,8 @@ pub fn watched(watched: &Watched, style: &Style) -> String {
             format!("{time}: no sign of others on the cores: all probes were about as fast as the best.")
         }
         Some(share) => format!(
-            "{time}: others used the cores' other threads {} of the time. Meanwhile most operations take 1.1 to 1.5 times as long.",
+            "{time}: others used the cores' other threads {} of the time. \
+             Meanwhile most operations take 1.1 to 1.5 times as long.",
             units::percent(share)
         ),
     };
@@ -70,11 +71,6 @@ pub fn watched(watched: &Watched, style: &Style) -> String {
     );
     out += &wrap_behind("", &style.text(&cost), style.width);
     out
-}
-
-/// One second as a line of JSON.
-pub fn watch_json(second: &Second) -> String {
-    serde_json::to_string(second).unwrap_or_default()
 }
 
 /// The summary as OpenMetrics text.

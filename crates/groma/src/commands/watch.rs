@@ -40,7 +40,8 @@ pub(crate) fn watch(args: &WatchArgs) -> Result<u8> {
         next += EVERY;
         let second = watch.second();
         if let Some(out) = &mut out {
-            writeln!(out, "{}", report::watch_json(&second)).and_then(|()| out.flush()).context("--out")?;
+            serde_json::to_writer(&mut *out, &second).context("--out")?;
+            writeln!(out).and_then(|()| out.flush()).context("--out")?;
         }
         if !args.openmetrics {
             print(&report::watch_line(&second, &style))?;

@@ -14,8 +14,8 @@ pub const ISSUE_UNROLL: u64 = 32;
 /// What every move writes and every load finds.
 pub const ISSUE_VALUE: u64 = 7;
 
-/// Defines the blocks: `$turns!(turns, word, [eight operations])` is the loop of an architecture,
-/// with each operation four times, and gives the sum of the eight registers.
+/// Defines the blocks: `$turns!(turns, word, registers, [eight operations])` is the loop of an
+/// architecture, with each operation four times, on the eight registers.
 macro_rules! define_blocks {
     ($turns:ident; $($(#[$doc:meta])* $name:ident: [$($instruction:literal),*];)*) => {$(
         $(#[$doc])*
@@ -27,8 +27,10 @@ macro_rules! define_blocks {
             if turns == 0 {
                 return 0;
             }
+            let mut registers = [0_u64; 8];
             // SAFETY: arithmetic on registers that the loop declares, and loads of a local word.
-            unsafe { $turns!(turns, word, [$($instruction),*]) }
+            unsafe { $turns!(turns, word, registers, [$($instruction),*]) };
+            registers.into_iter().fold(0, u64::wrapping_add)
         }
     )*};
 }

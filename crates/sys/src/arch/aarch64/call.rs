@@ -61,8 +61,14 @@ define_calls! {
         ["str w0, [sp, #28]", "str w1, [sp, #24]", "str w2, [sp, #20]", "str w3, [sp, #16]", "str w4, [sp, #12]"];
     calls6:
         ["mov w0, #1", "mov w1, #2", "mov w2, #3", "mov w3, #4", "mov w4, #5", "mov w5, #6"]
-        ["str w0, [sp, #28]", "str w1, [sp, #24]", "str w2, [sp, #20]", "str w3, [sp, #16]", "str w4, [sp, #12]", "str w5, [sp, #8]"];
+        [
+            "str w0, [sp, #28]", "str w1, [sp, #24]", "str w2, [sp, #20]", "str w3, [sp, #16]",
+            "str w4, [sp, #12]", "str w5, [sp, #8]"
+        ];
     calls7:
         ["mov w0, #1", "mov w1, #2", "mov w2, #3", "mov w3, #4", "mov w4, #5", "mov w5, #6", "mov w6, #7"]
-        ["str w0, [sp, #28]", "str w1, [sp, #24]", "str w2, [sp, #20]", "str w3, [sp, #16]", "str w4, [sp, #12]", "str w5, [sp, #8]", "str w6, [sp, #4]"];
+        [
+            "str w0, [sp, #28]", "str w1, [sp, #24]", "str w2, [sp, #20]", "str w3, [sp, #16]",
+            "str w4, [sp, #12]", "str w5, [sp, #8]", "str w6, [sp, #4]"
+        ];
 }

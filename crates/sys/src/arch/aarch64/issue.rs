@@ -10,8 +10,7 @@ use crate::arch::issue::define_blocks;
 use core::arch::asm;
 
 macro_rules! turns {
-    ($turns:ident, $word:ident, [$($instruction:literal),*]) => {{
-        let (a0, a1, a2, a3, a4, a5, a6, a7): (u64, u64, u64, u64, u64, u64, u64, u64);
+    ($turns:ident, $word:ident, $registers:ident, [$($instruction:literal),*]) => {
         asm!(
             ".p2align 6",
             "2:",
@@ -22,18 +21,17 @@ macro_rules! turns {
             "b.ne 2b",
             inout("x10") $turns => _,
             in("x9") &raw const $word,
-            inout("x0") 0_u64 => a0,
-            inout("x1") 0_u64 => a1,
-            inout("x2") 0_u64 => a2,
-            inout("x3") 0_u64 => a3,
-            inout("x4") 0_u64 => a4,
-            inout("x5") 0_u64 => a5,
-            inout("x6") 0_u64 => a6,
-            inout("x7") 0_u64 => a7,
+            inout("x0") $registers[0],
+            inout("x1") $registers[1],
+            inout("x2") $registers[2],
+            inout("x3") $registers[3],
+            inout("x4") $registers[4],
+            inout("x5") $registers[5],
+            inout("x6") $registers[6],
+            inout("x7") $registers[7],
             options(nostack),
-        );
-        [a0, a1, a2, a3, a4, a5, a6, a7].into_iter().fold(0, u64::wrapping_add)
-    }};
+        )
+    };
 }
 
 define_blocks! {

@@ -10,8 +10,7 @@ use crate::arch::issue::define_blocks;
 use core::arch::asm;
 
 macro_rules! turns {
-    ($turns:ident, $word:ident, [$($instruction:literal),*]) => {{
-        let (a0, a1, a2, a3, a4, a5, a6, a7): (u64, u64, u64, u64, u64, u64, u64, u64);
+    ($turns:ident, $word:ident, $registers:ident, [$($instruction:literal),*]) => {
         asm!(
             ".p2align 6",
             "2:",
@@ -22,18 +21,17 @@ macro_rules! turns {
             "bnez t0, 2b",
             inout("t0") $turns => _,
             in("t1") &raw const $word,
-            inout("a0") 0_u64 => a0,
-            inout("a1") 0_u64 => a1,
-            inout("a2") 0_u64 => a2,
-            inout("a3") 0_u64 => a3,
-            inout("a4") 0_u64 => a4,
-            inout("a5") 0_u64 => a5,
-            inout("a6") 0_u64 => a6,
-            inout("a7") 0_u64 => a7,
+            inout("a0") $registers[0],
+            inout("a1") $registers[1],
+            inout("a2") $registers[2],
+            inout("a3") $registers[3],
+            inout("a4") $registers[4],
+            inout("a5") $registers[5],
+            inout("a6") $registers[6],
+            inout("a7") $registers[7],
             options(nostack),
-        );
-        [a0, a1, a2, a3, a4, a5, a6, a7].into_iter().fold(0, u64::wrapping_add)
-    }};
+        )
+    };
 }
 
 define_blocks! {

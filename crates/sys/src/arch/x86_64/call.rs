@@ -63,11 +63,24 @@ define_calls! {
         ["mov [rbp - 4], edi", "mov [rbp - 8], esi", "mov [rbp - 12], edx", "mov [rbp - 16], ecx"];
     calls5:
         ["mov edi, 1", "mov esi, 2", "mov edx, 3", "mov ecx, 4", "mov r8d, 5";]
-        ["mov [rbp - 4], edi", "mov [rbp - 8], esi", "mov [rbp - 12], edx", "mov [rbp - 16], ecx", "mov [rbp - 20], r8d"];
+        [
+            "mov [rbp - 4], edi", "mov [rbp - 8], esi", "mov [rbp - 12], edx", "mov [rbp - 16], ecx",
+            "mov [rbp - 20], r8d"
+        ];
     calls6:
         ["mov edi, 1", "mov esi, 2", "mov edx, 3", "mov ecx, 4", "mov r8d, 5", "mov r9d, 6";]
-        ["mov [rbp - 4], edi", "mov [rbp - 8], esi", "mov [rbp - 12], edx", "mov [rbp - 16], ecx", "mov [rbp - 20], r8d", "mov [rbp - 24], r9d"];
+        [
+            "mov [rbp - 4], edi", "mov [rbp - 8], esi", "mov [rbp - 12], edx", "mov [rbp - 16], ecx",
+            "mov [rbp - 20], r8d", "mov [rbp - 24], r9d"
+        ];
     calls7:
-        ["sub rsp, 8", "mov edi, 1", "mov esi, 2", "mov edx, 3", "mov ecx, 4", "mov r8d, 5", "mov r9d, 6", "push 7"; "add rsp, 16"]
-        ["mov [rbp - 4], edi", "mov [rbp - 8], esi", "mov [rbp - 12], edx", "mov [rbp - 16], ecx", "mov [rbp - 20], r8d", "mov [rbp - 24], r9d"];
+        [
+            "sub rsp, 8", "mov edi, 1", "mov esi, 2", "mov edx, 3",
+            "mov ecx, 4", "mov r8d, 5", "mov r9d, 6", "push 7";
+            "add rsp, 16"
+        ]
+        [
+            "mov [rbp - 4], edi", "mov [rbp - 8], esi", "mov [rbp - 12], edx", "mov [rbp - 16], ecx",
+            "mov [rbp - 20], r8d", "mov [rbp - 24], r9d"
+        ];
 }

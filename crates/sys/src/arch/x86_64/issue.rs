@@ -10,8 +10,7 @@ use crate::arch::issue::define_blocks;
 use core::arch::asm;
 
 macro_rules! turns {
-    ($turns:ident, $word:ident, [$($instruction:literal),*]) => {{
-        let (a0, a1, a2, a3, a4, a5, a6, a7): (u64, u64, u64, u64, u64, u64, u64, u64);
+    ($turns:ident, $word:ident, $registers:ident, [$($instruction:literal),*]) => {
         asm!(
             ".p2align 6",
             "2:",
@@ -22,18 +21,17 @@ macro_rules! turns {
             "jnz 2b",
             inout("rcx") $turns => _,
             in("r12") &raw const $word,
-            inout("rax") 0_u64 => a0,
-            inout("rdx") 0_u64 => a1,
-            inout("rsi") 0_u64 => a2,
-            inout("rdi") 0_u64 => a3,
-            inout("r8") 0_u64 => a4,
-            inout("r9") 0_u64 => a5,
-            inout("r10") 0_u64 => a6,
-            inout("r11") 0_u64 => a7,
+            inout("rax") $registers[0],
+            inout("rdx") $registers[1],
+            inout("rsi") $registers[2],
+            inout("rdi") $registers[3],
+            inout("r8") $registers[4],
+            inout("r9") $registers[5],
+            inout("r10") $registers[6],
+            inout("r11") $registers[7],
             options(nostack),
-        );
-        [a0, a1, a2, a3, a4, a5, a6, a7].into_iter().fold(0, u64::wrapping_add)
-    }};
+        )
+    };
 }
 
 define_blocks! {
