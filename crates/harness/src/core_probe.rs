@@ -4,7 +4,7 @@
 //! is steadiest is taken (docs/methods/neighbour.md#block). The probe itself is
 //! `Instruments::issue_rate`. Not here: what its answers mean for a sample (`labels`).
 
-use crate::instruments::Instruments;
+use crate::instruments::{Instruments, PROBE_TURNS};
 use crate::model::{CoreProbe, IssueBlock, RateCounts};
 use crate::sys::{affinity, arch};
 use groma_stats::best_mode::{BestMode, best_mode, log_bin};
@@ -46,7 +46,7 @@ fn length() -> u32 {
     let shortest = (0..5)
         .map(|_| {
             let start = arch::counter_start();
-            arch::issue_additions(arch::ISSUE_UNROLL);
+            arch::issue_additions(PROBE_TURNS);
             arch::counter_start().wrapping_sub(start)
         })
         .min();

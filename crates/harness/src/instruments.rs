@@ -69,7 +69,7 @@ pub const FREQUENCY_PROBE_OPS: u64 = 150_016;
 /// The shortest probe of the core: turns of its block, and dependent additions on each side of it.
 /// Half of either makes the mode of a core of its own twice as wide, twice of either costs twice as
 /// much and narrows it by a third (docs/methods/neighbour.md#probe).
-const PROBE_TURNS: u64 = 200;
+pub(crate) const PROBE_TURNS: u64 = 200;
 /// See [`PROBE_TURNS`].
 const PROBE_ADDITIONS: u64 = 3200;
 /// Turns of the block that nobody times.

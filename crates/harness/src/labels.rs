@@ -47,8 +47,8 @@ impl Rules {
     }
 }
 
-/// Reads everything that labels are derived from, the core first: its probe is no part of what is
-/// between two readings' counters at the one end, and is CPU time of the thread at the other.
+/// Reads everything that labels are derived from. The core is probed first: before a sample that is
+/// outside the counted stretch, after it it is CPU time of this thread, which changes no label.
 pub(crate) fn read(ins: &impl Instruments, rules: &Rules) -> Reading {
     let issue_rate = rules.core.as_ref().and_then(|core| ins.issue_rate(core));
     Reading { issue_rate, ..ins.reading() }

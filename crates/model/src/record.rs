@@ -252,8 +252,8 @@ pub struct Record {
     /// The value of each round, in order.
     pub round_values: Vec<f64>,
     /// What else a reader has to know, each as a word or `word: detail`: `imprecise`, `2 modes`,
-    /// `drift`, `contended`, `contradicts`, `clock cost`, `quantised`, `few rounds`, `left processes`,
-    /// `unsteady`, `short-interval`, `cache`, `timing-unverified`.
+    /// `drift`, `contended`, `contradicts`, `clock cost`, `quantised`, `few rounds`, `shared core`,
+    /// `left processes`, `unsteady`, `short-interval`, `cache`, `timing-unverified`.
     pub flags: Vec<String>,
     /// Facts that all rounds agree on, and remarks.
     pub facts: Vec<Fact>,

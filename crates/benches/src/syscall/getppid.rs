@@ -5,10 +5,10 @@
 //! return predictor. What a C program pays is a separate metric (`syscall.getppid_libc`). It is
 //! `getppid` and not `getpid`, since C libraries have cached the latter.
 //!
-//! **Method:** The loop is in the program sixteen times, and each round runs one of them, drawn at
-//! random: where a loop lies decides whether the predictor of branches in the kernel is right (149 or
-//! 198 ns). Many calls in one short interval, so that a preempted interval is one bad sample of
-//! many and not a part of every sample. The proofs are that each call returns the parent's id, and
+//! **Method:** The program has sixteen copies of the loop, and each round draws one at random: the
+//! address of a loop decides whether the CPU predicts the kernel's branches (149 ns) or not (198).
+//! Many calls in one short interval, so that a preempted interval is one bad sample of many and not
+//! a part of every sample. The proofs are that each call returns the parent's id, and
 //! that the same loop fails every time in a child that a filter cuts off from the kernel. (The
 //! share of CPU time in the kernel proves nothing over a round of 20 ms, since most kernels sample
 //! it at ticks.)
