@@ -208,6 +208,41 @@ fn a_value_that_contradicts_earlier_runs_says_so() {
     assert!(shown.contains("contradicts"), "{shown}");
 }
 
+/// Beside what earlier runs knew, a core that is slow for the whole of a run is a shared one.
+#[test]
+fn a_core_that_was_never_as_fast_as_before_is_shared() {
+    let place = Place::new();
+    let run = ["run", "syscall.getppid", "--profile", "quick", "--rounds", "1", "--json"];
+    let first = place.json(&run);
+    if first["run"]["host"]["core"].is_null() {
+        return;
+    }
+    let shared = |run: &Value| {
+        let metric = &run["metrics"][0];
+        let samples = metric["labels"]["N"].as_u64().unwrap_or(0);
+        let flagged = metric["flags"].as_array().expect("flags").iter().any(|f| f.to_string().contains("shared core"));
+        (samples, flagged)
+    };
+    // Two runs for each block, as if this core had once done many times as much in a cycle.
+    let length = &first["run"]["host"]["core"]["length"];
+    let store = rusqlite::Connection::open(place.store()).expect("a store");
+    for (n, block) in ["additions", "moves", "loads", "mixed"].iter().cycle().take(8).enumerate() {
+        let core = format!(r#"{{"block":"{block}","length":{length},"best":50,"shared_below":40}}"#);
+        let copy = format!(
+            "CREATE TEMP TABLE copy AS SELECT * FROM runs LIMIT 1;
+             UPDATE copy SET run = 'copy{n}', header = json_set(header, '$.run', 'copy{n}', '$.host.core', json('{core}'));
+             INSERT INTO runs SELECT * FROM copy;
+             DROP TABLE copy;"
+        );
+        store.execute_batch(&copy).expect("a copy");
+    }
+    let beside = place.json(&run);
+    let (samples, flagged) = shared(&beside);
+    assert!(flagged && samples > 0, "{beside}");
+    // What was recalled is no finding of this run.
+    assert!(beside["run"]["host"]["core"]["best"].as_f64().is_some_and(|best| best < 40.0), "{beside}");
+}
+
 #[test]
 fn plot_and_show_take_the_latest_run_that_has_the_metric() {
     let place = Place::new();

@@ -1,6 +1,6 @@
 //! Jobs and their results: what the supervisor sends a worker for a round, and the answer.
 
-use crate::{Fact, Params, Placement, Proof, Remark, Series, State};
+use crate::{CoreProbe, CoreRates, Fact, Params, Placement, Proof, Remark, Series, State};
 
 /// The fact of a round that says how long it took, the start and end of its worker included, in
 /// milliseconds.
@@ -72,54 +72,6 @@ pub struct Host {
     /// no counter to probe it with.
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
     pub core: Option<CoreProbe>,
-}
-
-/// The block of independent operations that a probe of the core times.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
-pub enum IssueBlock {
-    /// Additions to eight registers.
-    Additions,
-    /// Moves of a constant to eight registers.
-    Moves,
-    /// Loads of one word into eight registers.
-    Loads,
-    /// Additions, loads and moves by turns.
-    Mixed,
-}
-
-impl IssueBlock {
-    /// All blocks.
-    pub const ALL: [IssueBlock; 4] = [IssueBlock::Additions, IssueBlock::Moves, IssueBlock::Loads, IssueBlock::Mixed];
-}
-
-/// A probe of how many operations the core begins in a cycle, and what its answer means.
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct CoreProbe {
-    /// What it times.
-    pub block: IssueBlock,
-    /// How many times as long as the shortest it is, for counters that step slowly.
-    pub length: u32,
-    /// Operations per cycle of a core that is not shared, as far as is known.
-    pub best: f64,
-    /// At a lower rate the core is shared; `None` while nothing slower was seen.
-    #[cfg_attr(feature = "serde", serde(default))]
-    pub shared_below: Option<f64>,
-}
-
-impl CoreProbe {
-    /// A best mode that is lower by more than this, as a factor, is that of a shared core.
-    const SAME: f64 = 0.97;
-
-    /// Takes the best mode of all probes so far and where it ends, unless they only met a core that
-    /// is slower than what is known.
-    pub fn learn(&mut self, best: f64, ends_at: Option<f64>) {
-        if best >= CoreProbe::SAME * self.best {
-            self.best = self.best.max(best);
-            self.shared_below = ends_at.or(self.shared_below);
-        }
-    }
 }
 
 impl Host {
@@ -246,58 +198,6 @@ pub struct Preflight {
     pub noise: Option<Noise>,
     /// The same for each CPU that was observed, with its number.
     pub lost: Vec<(u32, f64)>,
-}
-
-/// How many probes of the core had which rate: pairs of the logarithm of the operations per cycle, in
-/// hundredths, and a number of probes; sorted.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(transparent))]
-pub struct RateCounts(pub Vec<(i16, u32)>);
-
-impl RateCounts {
-    /// Counts probes of one rate.
-    pub fn count(&mut self, bin: i16, probes: u32) {
-        match self.0.binary_search_by_key(&bin, |(bin, _)| *bin) {
-            Ok(at) => self.0[at].1 = self.0[at].1.saturating_add(probes),
-            Err(at) => self.0.insert(at, (bin, probes)),
-        }
-    }
-
-    /// Adds what other probes saw.
-    pub fn add(&mut self, more: &RateCounts) {
-        for (bin, probes) in &more.0 {
-            self.count(*bin, *probes);
-        }
-    }
-
-    /// How many probes there were.
-    pub fn total(&self) -> u64 {
-        self.0.iter().map(|(_, probes)| u64::from(*probes)).sum()
-    }
-}
-
-/// What the probes of the core saw in a round (docs/methods/neighbour.md#probe).
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct CoreRates {
-    /// Their rates.
-    pub rates: RateCounts,
-    /// Nanoseconds that the round waited for the core to be its own.
-    #[cfg_attr(feature = "serde", serde(default))]
-    pub waited_ns: u64,
-}
-
-impl CoreRates {
-    /// Whether nothing was probed.
-    pub fn is_empty(&self) -> bool {
-        self.rates.0.is_empty()
-    }
-
-    /// Adds what other probes saw.
-    pub fn add(&mut self, more: &CoreRates) {
-        self.rates.add(&more.rates);
-        self.waited_ns = self.waited_ns.saturating_add(more.waited_ns);
-    }
 }
 
 /// The time that threads spinning on all CPUs at once lost to other tasks

@@ -6,6 +6,7 @@
 //! the word.
 #![forbid(unsafe_code)]
 
+mod core_probe;
 pub mod family;
 mod info;
 mod job;
@@ -24,11 +25,11 @@ mod text;
 mod verdict;
 mod watch;
 
+pub use core_probe::{CoreProbe, CoreRates, IssueBlock, RateCounts};
 pub use family::{Families, Family};
 pub use info::{About, Derivation, FIRST, Info, Interference, Need, Output, Profile, Scaling, Timing};
 pub use job::{
-    CoreProbe, CoreRates, Host, IssueBlock, Job, Noise, Preflight, ROUND_ONCE, ROUND_WALL, RateCounts, Remote,
-    RoundOutput, RoundResult, RunFile, WorkerKind,
+    Host, Job, Noise, Preflight, ROUND_ONCE, ROUND_WALL, Remote, RoundOutput, RoundResult, RunFile, WorkerKind,
 };
 pub use label::{Label, Labels};
 pub use lineage::Repeat;

@@ -13,7 +13,7 @@ use crate::survey::{RunOutcome, Survey, fill_time};
 use crate::workdir::{self, WorkDir};
 
 use anyhow::{Context, Result, anyhow, bail};
-use groma_harness::model::{CoreRates, Fact, Host, NoiseVerdict, Placement, Round, RunHeader, SCHEMA};
+use groma_harness::model::{CoreProbe, CoreRates, Fact, Host, NoiseVerdict, Placement, Round, RunHeader, SCHEMA};
 use groma_harness::remote::Control;
 use groma_harness::sys::{disk, facts};
 use std::os::fd::BorrowedFd;
@@ -161,6 +161,14 @@ impl Run {
     /// Readable when a signal has come that ends the run.
     pub fn signals(&self) -> BorrowedFd<'_> {
         self.survey.supervisor.signals()
+    }
+
+    /// Takes what earlier runs on this processor knew of a core of one's own. The header keeps what
+    /// this run saw, so that no run repeats what another only recalled.
+    pub fn recall(&mut self, earlier: &[CoreProbe]) {
+        if let Some(core) = &mut self.survey.host.core {
+            core.recall(earlier);
+        }
     }
 
     /// Measures the plan within the budget. Each round goes to `keep` as it ends, with the index of

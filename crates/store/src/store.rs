@@ -15,6 +15,9 @@ use crate::{RunWriter, StoreError, json};
 /// The key of the environment fact that becomes [`RunRow::host`].
 pub const HOST_NAME: &str = "host.name";
 
+/// The environment facts that tell one processor from another: some names are those of several.
+const CPU: [&str; 3] = ["cpu.model", "cpu.family", "cpu.stepping"];
+
 /// A store of runs in one SQLite file.
 #[derive(Debug)]
 pub struct Store {
@@ -282,25 +285,23 @@ impl Store {
         Ok(stored)
     }
 
-    /// The ids of up to `most` complete runs of the same machine, the latest first, that were stored
-    /// before this one: of its name and its model of processor.
+    /// The heads of up to `most` complete runs of the same machine, the latest first, that were
+    /// stored before this one: of its name, and its processor's model, family and stepping.
     ///
     /// # Errors
     /// When the store cannot be read.
-    pub fn earlier_runs(&self, head: &RunHeader, most: usize) -> Result<Vec<String>, StoreError> {
+    pub fn earlier_runs(&self, head: &RunHeader, most: usize) -> Result<Vec<RunHeader>, StoreError> {
         let sql = "SELECT run, header FROM runs
                    WHERE host = ?1 AND status = 'complete' AND schema <= ?3
                      AND rowid < coalesce((SELECT rowid FROM runs WHERE run = ?2), 9223372036854775807)
                    ORDER BY rowid DESC";
         let host = head.environment.get(HOST_NAME);
-        let runs: Vec<(String, RunHeader)> = self.collect(sql, (host, &head.run, SCHEMA), |row| {
+        let runs: Vec<RunHeader> = self.collect(sql, (host, &head.run, SCHEMA), |row| {
             let (run, header): (String, String) = row.try_into()?;
-            let parsed = self.parse(&header, &run, "header")?;
-            Ok((run, parsed))
+            Ok(self.parse(&header, &run, "header")?)
         })?;
-        let model = |head: &RunHeader| head.environment.get("cpu.model").map(str::to_owned);
-        let same = runs.into_iter().filter(|(_, earlier)| model(earlier) == model(head));
-        Ok(same.map(|(run, _)| run).take(most).collect())
+        let cpu = |head: &RunHeader| CPU.map(|key| head.environment.get(key).map(str::to_owned));
+        Ok(runs.into_iter().filter(|earlier| cpu(earlier) == cpu(head)).take(most).collect())
     }
 
     /// The rounds of the same point in a run: the same benchmark in the same version, with the same

@@ -491,7 +491,10 @@ fn earlier_runs_are_complete_runs_of_the_same_machine() {
             ),
         );
     };
-    let found = |run: &str, most| store.earlier_runs(&common::header(run), most).expect("read");
+    let found = |run: &str, most| {
+        let heads = store.earlier_runs(&common::header(run), most).expect("read");
+        heads.into_iter().map(|head| head.run).collect::<Vec<_>>()
+    };
     assert_eq!(found("18", 12), ["16", "10"]);
     assert_eq!(found("18", 1), ["16"]);
     assert_eq!(found("16", 12), ["10"]);

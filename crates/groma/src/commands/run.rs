@@ -1,7 +1,7 @@
 //! `groma run`: arguments become a request and a plan, rounds go to the store, records to the
 //! views.
 
-use super::earlier::flag_contradictions;
+use super::earlier::{core_probes, flag_contradictions};
 use super::{print, store_path, style};
 use crate::flags::{RunArgs, StoreArgs};
 use crate::program::Program;
@@ -134,6 +134,9 @@ pub(crate) fn carry_out(
     let mut head = run.header().clone();
     head.args = redactor.args(std::env::args_os().skip(1));
     redactor.header(&mut head);
+    if let Some(store) = &store {
+        run.recall(&core_probes(store, &head));
+    }
     let params = |id: &str| program.all().iter().find(|b| b.info.id == id).map_or(&[][..], |b| b.info.params);
     let points: Vec<Point> = plan.iter().map(|p| redactor.point(&p.point, params(&p.point.bench))).collect();
     // The run holds the signals, of which the stream watches a duplicate.
