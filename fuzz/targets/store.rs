@@ -158,7 +158,7 @@ pub fn views(data: &[u8]) {
     let most = (256 << 10) + 512 * data.len();
     let bounded = |what: &str, text: &str| assert!(text.len() <= most, "{} bytes of {what}", text.len());
     let families = groma_benches::families();
-    let families = groma_model::Families(&families);
+    let families = groma_model::Families { all: &families, pages: groma_benches::pages() };
     for all in [false, true] {
         let style = groma_report::Style { all, ..groma_report::Style::plain(100) };
         for format in groma_report::Format::ALL {

@@ -8,7 +8,7 @@
 #![forbid(unsafe_code)]
 
 use groma_harness::Benchmark;
-use groma_harness::model::Family;
+use groma_harness::model::{Family, Pages};
 use groma_harness::remote::Service;
 
 mod clock;
@@ -26,6 +26,7 @@ mod lock;
 mod mem;
 mod mix;
 mod net;
+mod pages;
 mod payload;
 mod peer;
 mod proc;
@@ -81,6 +82,11 @@ pub fn all() -> Vec<&'static Benchmark> {
 /// Every family, in the same order.
 pub fn families() -> Vec<&'static Family> {
     CATALOGUE.iter().map(|(family, _)| *family).collect()
+}
+
+/// What a run shows first.
+pub fn pages() -> Pages<'static> {
+    pages::PAGES
 }
 
 /// Every peer that a benchmark may have on another machine, for `groma serve`.

@@ -166,3 +166,32 @@ fn every_value_is_measured_by_a_run_of_its_tier() {
         }
     }
 }
+
+/// What stands on a page is measured by a survey: the metric exists, and the standard set of its
+/// benchmark has a point with these parameters. Names leave room for their values.
+#[test]
+fn pages_show_what_a_survey_measures() {
+    let all = groma_benches::all();
+    let pages = groma_benches::pages();
+    for shown in pages.shown() {
+        let of = |info: &Info| {
+            let ids = info.outputs.iter().map(|o| [info.id, o.suffix].join(".").trim_end_matches('.').to_owned());
+            ids.into_iter().any(|id| id == shown.metric)
+        };
+        let bench = all.iter().find(|b| of(&b.info)).unwrap_or_else(|| panic!("no metric {}", shown.metric));
+        for (name, value) in shown.params {
+            let param = bench.info.params.iter().find(|p| p.name == *name);
+            let param = param.unwrap_or_else(|| panic!("{} has no parameter {name}", shown.metric));
+            param.parse(value).unwrap_or_else(|why| panic!("{} {name}: {why}", shown.metric));
+        }
+        let points = bench.info.points(Tier::Standard);
+        assert!(points.iter().any(|params| shown.has(params)), "{} {:?} is not measured", shown.metric, shown.params);
+    }
+    for block in pages.system.iter().chain(pages.hardware) {
+        for line in block.lines {
+            assert!(line.name.chars().count() <= 26, "{}", line.name);
+            assert!(line.values.len() == block.heads.len().max(1), "{}: {}", block.title, line.name);
+        }
+    }
+    assert!(pages.shown().filter(|shown| shown.quick).count() <= 45, "a quick survey has ten seconds");
+}

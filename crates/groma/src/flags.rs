@@ -147,8 +147,8 @@ const RUN_EXAMPLES: &str = "Examples:
 
 #[derive(Debug, Args)]
 pub(crate) struct RunArgs {
-    /// Ids, groups or patterns: syscall.getppid, ipc, 'mem.*' [default: all except those that only
-    /// run when named]
+    /// Ids, groups or patterns: syscall.getppid, ipc, 'mem.*' [default: what stands on the two pages
+    /// that the run ends with; everything with --all]
     #[arg(value_name = "SELECT")]
     pub(crate) select: Vec<String>,
 
@@ -156,7 +156,7 @@ pub(crate) struct RunArgs {
     #[arg(long, value_enum, default_value = "standard")]
     pub(crate) profile: ProfileArg,
 
-    /// Time budget: 30s, 2m, 1h [default: that of the profile: 10s, 60s or 10m]
+    /// Time budget: 30s, 2m, 1h [default: that of the profile: 10s, 60s, what everything needs, or 10m]
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     pub(crate) budget: Option<Duration>,
 
@@ -233,7 +233,8 @@ pub(crate) struct RunArgs {
     #[arg(long)]
     pub(crate) samples: bool,
 
-    /// Show every point of a curve
+    /// Measure everything if nothing is selected (as --profile complete), and show every point of
+    /// a curve
     #[arg(long)]
     pub(crate) all: bool,
 
@@ -403,9 +404,11 @@ pub(crate) struct ListArgs {
 }
 
 const SHOW_EXAMPLES: &str = "Examples:
-  groma show                                 the latest run; one that surveyed the hardware begins with its page
-  groma show --hardware                      that page alone
-  groma show --hardware --format markdown    the same, to be pasted
+  groma show                                 the latest run: its two pages, or a table if it holds less
+  groma show --format markdown               the same, to be pasted into a forum
+  groma show --all                           every value with its interval
+  groma show --states                        which values are not good, and why
+  groma show --hardware                      the hardware page alone
   groma show --select mem --all              every point of the benchmarks of memory";
 
 #[derive(Debug, Args)]
@@ -423,13 +426,16 @@ pub(crate) struct ShowArgs {
     /// markdown)
     #[arg(long, conflicts_with = "samples")]
     pub(crate) hardware: bool,
+    /// Only which values are not good, grouped by the reason
+    #[arg(long, conflicts_with_all = ["samples", "hardware", "all", "times"])]
+    pub(crate) states: bool,
     /// Only where the time went: what the rounds of each benchmark took (table and json)
     #[arg(long, conflicts_with_all = ["samples", "hardware", "all"])]
     pub(crate) times: bool,
     /// With the raw samples (json and csv)
     #[arg(long)]
     pub(crate) samples: bool,
-    /// Every point of a curve
+    /// Every value with its interval, instead of the pages; every point of a curve
     #[arg(long)]
     pub(crate) all: bool,
     #[command(flatten)]
@@ -470,10 +476,12 @@ pub(crate) struct PlotArgs {
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum ProfileArg {
-    /// About 10 s; not for decisions
+    /// What a person asks first, in about 10 s; not for decisions
     Quick,
-    /// About 60 s
+    /// What stands on the two pages, in about 60 s
     Standard,
+    /// Everything, in as long as it takes; says how long
+    Complete,
     /// Until each metric is precise enough, at most 10 minutes
     Rigorous,
 }
@@ -483,6 +491,7 @@ impl From<ProfileArg> for Profile {
         match arg {
             ProfileArg::Quick => Profile::Quick,
             ProfileArg::Standard => Profile::Standard,
+            ProfileArg::Complete => Profile::Complete,
             ProfileArg::Rigorous => Profile::Rigorous,
         }
     }

@@ -4,7 +4,7 @@ use crate::flags::{Cli, EXIT_CODES};
 use crate::message::name;
 use clap::{CommandFactory, FromArgMatches};
 use groma_harness::Benchmark;
-use groma_harness::model::{Families, Family, Tier};
+use groma_harness::model::{Families, Family, Pages, Tier};
 use groma_harness::remote::Service;
 use std::ffi::OsString;
 
@@ -27,6 +27,7 @@ pub struct Program {
     benchmarks: Vec<&'static Benchmark>,
     services: Vec<&'static Service>,
     families: Vec<&'static Family>,
+    pages: Pages<'static>,
     with_groma: bool,
 }
 
@@ -62,7 +63,7 @@ impl Program {
 
     /// Adds the benchmarks, families and services that groma comes with.
     pub fn with_groma(mut self) -> Program {
-        self.with_groma = true;
+        (self.with_groma, self.pages) = (true, groma_benches::pages());
         let program = self.benchmarks(&groma_benches::all()).families(&groma_benches::families());
         program.services(&groma_benches::services())
     }
@@ -81,9 +82,9 @@ impl Program {
             .map_err(|unknown| anyhow::anyhow!("{unknown} ({} list shows all)", name()))
     }
 
-    /// Its families, for the views.
+    /// Its families and pages, for the views.
     pub(crate) fn known_families(&self) -> Families<'_> {
-        Families(&self.families)
+        Families { all: &self.families, pages: self.pages }
     }
 
     /// Its services.

@@ -50,6 +50,24 @@ fn what_would_be_measured_where() {
     }
 }
 
+/// A survey is as long on a machine with 576 CPUs as on one with two: its minute has room for nine
+/// short rounds of 250 points, and the ten seconds of a quick one for six of 60.
+#[test]
+fn a_survey_fits_its_time_on_every_machine() {
+    for entry in std::fs::read_dir(recording("")).expect("the recordings") {
+        let machine = entry.expect("an entry").path();
+        let points = |args: &[&str]| {
+            let text = dry_run(&machine, args);
+            let last = text.lines().rev().find(|line| line.ends_with(" points")).expect("a count");
+            last.trim_end_matches(" points").parse::<u32>().expect("a number")
+        };
+        let (survey, quick, all) = (points(&[]), points(&["--profile", "quick"]), points(&["--all"]));
+        assert!((100..=250).contains(&survey), "{}: {survey}", machine.display());
+        assert!((30..=60).contains(&quick), "{}: {quick}", machine.display());
+        assert!(all > 2 * survey, "{}: {all} in all", machine.display());
+    }
+}
+
 #[test]
 fn a_class_and_a_node_can_be_named() {
     let on = |machine: &str, placement: &str| {

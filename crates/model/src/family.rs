@@ -5,6 +5,8 @@
 //! family, and so that a test can compare every id in it with the catalogue ([`Family::metrics`]).
 //! How a number becomes text is decided by the views.
 
+use crate::Pages;
+
 /// A family of benchmarks.
 #[derive(Clone, Copy, Debug)]
 pub struct Family {
@@ -289,20 +291,25 @@ impl Family {
     }
 }
 
-/// The families that a view knows. It shows records of others as well, without a sentence of their
-/// own.
+/// The families that a view knows, and the pages made from their metrics. It shows records of others
+/// as well, without a sentence of their own.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Families<'a>(pub &'a [&'a Family]);
+pub struct Families<'a> {
+    /// The families.
+    pub all: &'a [&'a Family],
+    /// What a run shows first.
+    pub pages: Pages<'a>,
+}
 
 impl<'a> Families<'a> {
     /// The family of this name.
     pub fn named(self, name: &str) -> Option<&'a Family> {
-        self.0.iter().copied().find(|family| family.name == name)
+        self.all.iter().copied().find(|family| family.name == name)
     }
 
     /// The rows of the hardware page, in the order in which it shows them.
     pub fn rows(self) -> Vec<&'a Row> {
-        let mut rows: Vec<&Row> = self.0.iter().flat_map(|family| family.rows).collect();
+        let mut rows: Vec<&Row> = self.all.iter().flat_map(|family| family.rows).collect();
         rows.sort();
         rows
     }

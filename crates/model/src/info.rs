@@ -424,10 +424,12 @@ impl Interference {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
 pub enum Profile {
-    /// About 10 s for the default set; too imprecise to base a decision on.
+    /// About 10 s for what a person asks first; too imprecise to base a decision on.
     Quick,
-    /// About 60 s for the default set.
+    /// About 60 s for what stands on the pages.
     Standard,
+    /// Everything, in as long as it takes.
+    Complete,
     /// Until each metric is precise enough, at most 10 minutes.
     Rigorous,
 }
@@ -437,7 +439,7 @@ impl Profile {
     pub const fn tier(self) -> Tier {
         match self {
             Profile::Quick => Tier::Quick,
-            Profile::Standard | Profile::Rigorous => Tier::Standard,
+            Profile::Standard | Profile::Complete | Profile::Rigorous => Tier::Standard,
         }
     }
 
@@ -446,6 +448,7 @@ impl Profile {
         match self {
             Profile::Quick => "quick",
             Profile::Standard => "standard",
+            Profile::Complete => "complete",
             Profile::Rigorous => "rigorous",
         }
     }

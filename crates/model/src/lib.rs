@@ -14,6 +14,7 @@ mod job;
 mod json;
 mod label;
 pub mod lineage;
+pub mod page;
 mod param;
 mod placement;
 mod quantity;
@@ -33,6 +34,7 @@ pub use job::{
 };
 pub use label::{Label, Labels};
 pub use lineage::Repeat;
+pub use page::Pages;
 pub use param::{AUTO, Auto, Memory, Param, ParamKind, Params, Tier, Value, parse_nanoseconds, parse_size, size_text};
 pub use placement::{OneCpu, Placement};
 pub use quantity::{Better, Quantity, Unit};

@@ -9,10 +9,10 @@ mod survey;
 pub(crate) fn families() -> groma_model::Families<'static> {
     static ALL: std::sync::LazyLock<Vec<&'static groma_model::Family>> =
         std::sync::LazyLock::new(groma_benches::families);
-    groma_model::Families(&ALL)
+    groma_model::Families { all: &ALL, pages: groma_benches::pages() }
 }
 
-pub(crate) use survey::{guest, nodes, pairs, two_caches};
+pub(crate) use survey::{guest, nodes, pairs, survey, two_caches};
 
 use groma_model::{
     End, Fact, Host, Interference, Label, LabelCounts, Labels, Machine, NoiseVerdict, Params, Placement, Point,

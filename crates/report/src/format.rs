@@ -2,7 +2,7 @@
 
 use groma_model::{End, Families, Record, RunHeader};
 
-use crate::{Style, csv, hardware, json, markdown, table};
+use crate::{Style, csv, hardware, json, markdown, page, table};
 
 /// A format of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -38,9 +38,11 @@ impl Format {
     }
 }
 
-/// A run in a format. JSON and CSV hold every digit and ignore `style`; Markdown heeds `style.all`
-/// only. `end` is missing while the run goes on, or when it was killed. `families` are those whose
-/// sentences and rows are shown.
+/// A run in a format. JSON and CSV hold every digit and ignore `style`. For people it is the pages,
+/// where the run holds enough of them and `style.all` does not ask for every metric, else a table
+/// of all metrics, below the hardware page where it holds enough for that one. `end` is missing
+/// while the run goes on, or when it was killed. `families` are those whose sentences and rows are
+/// shown.
 pub fn render(
     families: Families<'_>,
     run: &RunHeader,
@@ -49,27 +51,21 @@ pub fn render(
     format: Format,
     style: &Style,
 ) -> String {
+    let shown = |style: &Style| (!style.all).then(|| page::pages(families, run, records, end, style)).flatten();
     match format {
-        Format::Table => table::table(families, run, records, end, style),
+        Format::Table => shown(style).unwrap_or_else(|| {
+            let table = table::table(families, run, records, end, style);
+            match hardware::hardware(families, run, records, style) {
+                Some(page) => format!("{page}\n{table}"),
+                None => table,
+            }
+        }),
         Format::Json => json::json(run, records, end),
         Format::Csv => csv::csv(run, records),
-        Format::Markdown => markdown::markdown(families, run, records, end, style),
-    }
-}
-
-/// A run as people are shown it, at its end and later: the hardware page where it holds enough for
-/// one, then its table.
-pub fn page_and_table(
-    families: Families<'_>,
-    run: &RunHeader,
-    records: &[Record],
-    end: Option<&End>,
-    style: &Style,
-) -> String {
-    let table = table::table(families, run, records, end, style);
-    match hardware::hardware(families, run, records, style) {
-        Some(page) => format!("{page}\n{table}"),
-        None => table,
+        Format::Markdown => match shown(&markdown::STYLE) {
+            Some(page) if !style.all => markdown::block(&page),
+            _ => markdown::markdown(families, run, records, end, style),
+        },
     }
 }
 

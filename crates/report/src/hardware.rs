@@ -1,5 +1,4 @@
-//! The hardware on one page: what the machine declares beside what was measured, and how fast it
-//! is.
+//! The hardware page: what the machine declares beside what was measured, and how fast it is.
 //!
 //! A view over the records of the hardware survey and the facts of the machine. A row whose records
 //! are missing is left out; what was tried and could not be told says so, and why stands below.
@@ -7,116 +6,110 @@
 //! `groma_analysis::claims` says whether they agree.
 
 mod claims;
+mod levels;
 mod speeds;
 
-use groma_analysis::claims::{Claim, Seen, Verdict, claims, hierarchies};
+use groma_analysis::claims::{Claim, Note, Seen, Verdict, claims, hierarchies};
+use groma_analysis::curve::{curves, for_levels};
+use groma_model::family::Row;
 use groma_model::{Families, Record, RunHeader};
 
-use crate::grid::{Align, Cell, Grid};
 use crate::machine::host;
+use crate::page::{Strip, column, in_two_columns, lines, picture, rule, stacked};
 use crate::style::{Ink, Style, wrap_behind};
 
-/// Fewer rows than this are no page of their own: the tables say the same.
+/// Fewer values than this are no page of their own: the tables say the same.
 const FEWEST: usize = 3;
 
-/// The page, before anybody aligns it.
-pub(crate) struct Page {
-    /// What it is a page of, in a line.
-    machine: String,
-    claims: Vec<Claim>,
-    bandwidth: Option<Table>,
-    lines: Vec<Line>,
-}
-
-/// Numbers under heads; the first column names the row.
-struct Table {
-    heads: Vec<String>,
-    rows: Vec<Vec<String>>,
-    /// What to beware of when reading it.
-    caution: Option<String>,
-}
-
-/// Some numbers that belong together.
-struct Line {
-    label: &'static str,
-    text: String,
-    is_measured: bool,
-}
-
-/// The page of a run; `None` where the run holds too little of the hardware survey for one.
-pub(crate) fn page(families: Families<'_>, run: &RunHeader, records: &[Record]) -> Option<Page> {
-    let (seen, rows) = (Seen(records), families.rows());
-    let hierarchies = hierarchies(&rows, &seen);
-    let claims = claims(&rows, &run.environment, &seen, &hierarchies);
-    let bandwidth = rows.iter().find_map(|row| speeds::bandwidth(row, &seen, &hierarchies));
-    let lines: Vec<Line> = rows.iter().filter_map(|row| speeds::line(row, &seen)).collect();
-    let told = claims.iter().filter(|c| c.is_measured()).count();
-    let measured_lines = lines.iter().filter(|l| l.is_measured).count();
-    let rows = told + bandwidth.as_ref().map_or(0, |t| t.rows.len()) + measured_lines;
-    (rows >= FEWEST).then(|| Page { machine: host(&run.environment), claims, bandwidth, lines })
-}
-
-/// The hardware of a run on one page for a terminal or a pipe: declared beside measured, bandwidth,
-/// latencies. `None` where the run holds too little of it.
+/// The hardware of a run on one page for a terminal or a pipe. `None` where the run holds too little
+/// of it.
 pub fn hardware(families: Families<'_>, run: &RunHeader, records: &[Record], style: &Style) -> Option<String> {
-    let page = page(families, run, records)?;
-    let mut out = style.paint(Ink::Strong, "hardware") + "\n";
-    if !page.machine.is_empty() {
-        out += &wrap_behind("", &style.text(&page.machine), style.width);
-    }
-    out.push('\n');
-    if !page.claims.is_empty() {
-        out += &claim_table(&page.claims, style);
-        for (what, why) in notes(&page.claims) {
-            out += &wrap_behind("  ", &style.text(&format!("{what}: {why}")), style.width);
-        }
+    let page = strips(families, run, records, style)?;
+    let mut out = wrap_behind("", &style.paint(Ink::Strong, &style.text(&host(&run.environment))), style.width);
+    for strip in page {
+        out += strip.line();
         out.push('\n');
-    }
-    if let Some(table) = &page.bandwidth {
-        let mut aligns = vec![Align::Left];
-        aligns.extend(table.heads.iter().skip(1).map(|_| Align::Right));
-        let mut grid = Grid::new(&aligns, style);
-        let head = |(i, h): (usize, &String)| Cell::ink(h, if i == 0 { Ink::Strong } else { Ink::Faint });
-        grid.row(table.heads.iter().enumerate().map(head).collect());
-        for row in &table.rows {
-            grid.row(row.iter().map(Cell::new).collect());
-        }
-        out += &grid.render();
-        if let Some(caution) = &table.caution {
-            out += &wrap_behind("  ", &style.text(caution), style.width);
-        }
-        out.push('\n');
-    }
-    let longest = page.lines.iter().map(|l| l.label.len()).max().unwrap_or(0);
-    for line in &page.lines {
-        let first = format!("{:<longest$}  ", line.label);
-        let text = wrap_behind(&first, &style.text(&line.text), style.width);
-        out += &text.replacen(line.label, &style.paint(Ink::Strong, line.label), 1);
     }
     Some(out)
 }
 
-/// The heads of the table of claims.
-const HEADS: [&str; 6] = ["", "declared", "measured", "cycles", "time", ""];
-
-fn claim_table(claims: &[Claim], style: &Style) -> String {
-    let mut grid =
-        Grid::new(&[Align::Left, Align::Right, Align::Right, Align::Right, Align::Right, Align::Left], style);
-    grid.row(HEADS.iter().map(|h| Cell::ink(*h, Ink::Faint)).collect());
-    for claim in claims {
-        let ink = match claim.verdict {
-            Some(Verdict::Disagree) => Ink::Warning,
-            _ => Ink::Faint,
-        };
-        let mut cells: Vec<Cell> = claims::cells(claim).map(Cell::new).into();
-        cells.push(Cell::ink(claims::verdict(claim), ink));
-        grid.row(cells);
+/// The lines of the page.
+pub(crate) fn strips(families: Families<'_>, run: &RunHeader, records: &[Record], style: &Style) -> Option<Vec<Strip>> {
+    let (seen, rows) = (Seen(records), families.rows());
+    let hierarchies = hierarchies(&rows, &seen);
+    let claims: Vec<Claim> = claims(&rows, &run.environment, &seen, &hierarchies);
+    let (of_levels, others): (Vec<&Claim>, Vec<&Claim>) =
+        claims.iter().filter(|claim| !says_nothing(claim)).partition(|claim| levels::is_level(claim.subject));
+    let (width, two) = column(style);
+    let blocks = families.pages.hardware.iter().map(|block| lines(block, records, width, style));
+    let blocks: Vec<Vec<Strip>> = blocks.filter(|block| !block.is_empty()).collect();
+    let ids: Vec<&str> = families.pages.of_hardware().map(|shown| shown.metric).collect();
+    let is_part = |record: &&Record| record.value.is_some() && ids.contains(&record.id.as_str());
+    if records.iter().filter(is_part).count() < FEWEST {
+        return None;
     }
-    grid.render()
+    let mut page = vec![rule("HARDWARE", style)];
+    page.extend(levels::table(&of_levels, &rows, &seen, style));
+    page.extend(notes(&of_levels, style));
+    page.extend(speeds::caution(&rows, &seen, &hierarchies).into_iter().flat_map(|text| wrapped(&text, style)));
+    let curve = latency_curve(&rows, &seen, style);
+    if !curve.is_empty() {
+        page.push(Strip::default());
+        page.extend(curve);
+    }
+    let mut stacks = vec![declared(&others, width, style)];
+    stacks.extend(blocks);
+    stacks.retain(|stack| !stack.is_empty());
+    page.push(Strip::default());
+    page.extend(if two { in_two_columns(stacks, width + 2) } else { stacked(&stacks) });
+    page.extend(notes(&others, style));
+    page.extend(rows.iter().filter_map(|row| speeds::transfers(row, &seen)).flat_map(|text| wrapped(&text, style)));
+    Some(page)
+}
+
+/// Whether a claim is only that there is nothing to hold a number against.
+fn says_nothing(claim: &Claim) -> bool {
+    claim.note == Note::TwoCpus
+}
+
+/// The lines of a text of the page.
+fn wrapped(text: &str, style: &Style) -> Vec<Strip> {
+    let lines = wrap_behind("  ", &style.text(text), style.width);
+    lines.lines().map(|line| Strip::of_ink(style, Ink::Plain, line)).collect()
+}
+
+/// The latency by working set that shows the levels best.
+fn latency_curve(rows: &[&Row], seen: &Seen<'_>, style: &Style) -> Vec<Strip> {
+    let caches = rows.iter().find_map(|row| if let Row::Caches(id) = row { Some(*id) } else { None });
+    let Some(id) = caches else { return Vec::new() };
+    let records: Vec<&Record> = seen.all(id).collect();
+    let curves = curves(&records, "size");
+    let Some(curve) = for_levels(&curves) else { return Vec::new() };
+    let rows = picture(curve, &groma_analysis::curve::levels(curve), style);
+    if rows.is_empty() {
+        return rows;
+    }
+    let title = Strip::new(style, Ink::Strong, "Memory latency by working set")
+        .ending_at(Strip::new(style, Ink::Faint, "mem.latency"), style.width);
+    [title].into_iter().chain(rows).collect()
+}
+
+/// What is measured of the rest, and what is declared where that is something else.
+fn declared(claims: &[&Claim], width: usize, style: &Style) -> Vec<Strip> {
+    if claims.is_empty() {
+        return Vec::new();
+    }
+    let line = |claim: &&Claim| {
+        let ink = if claim.verdict == Some(Verdict::Disagree) { Ink::Warning } else { Ink::Plain };
+        let name = Strip::plain(style, &format!("  {}", claims::name(claim.subject)));
+        name.ending_at(Strip::new(style, ink, &claims::shown(claim)), width)
+    };
+    let title = Strip::new(style, Ink::Strong, "Structure").ending_at(Strip::new(style, Ink::Faint, "cpu mem"), width);
+    [title].into_iter().chain(claims.iter().map(line)).collect()
 }
 
 /// Why, for each claim that has a reason; those with the same reason together.
-fn notes(claims: &[Claim]) -> Vec<(String, String)> {
+fn notes(claims: &[&Claim], style: &Style) -> Vec<Strip> {
     let mut notes: Vec<(String, String)> = Vec::new();
     for claim in claims {
         let (name, note) = (claims::name(claim.subject), claims::note(claim));
@@ -126,40 +119,12 @@ fn notes(claims: &[Claim]) -> Vec<(String, String)> {
             None => notes.push((name.to_owned(), note)),
         }
     }
-    notes
-}
-
-/// The page as Markdown: the rows of its tables as cells, the rest as a list.
-pub(crate) fn markdown(page: &Page) -> Vec<Part> {
-    let mut parts = Vec::new();
-    if !page.claims.is_empty() {
-        let rows = page.claims.iter().map(|claim| {
-            let mut cells: Vec<String> = claims::cells(claim).into();
-            cells.push(claims::verdict(claim).to_owned());
-            cells
-        });
-        parts.push(Part::Table(HEADS.map(str::to_owned).into(), rows.collect()));
-        parts.push(Part::List(notes(&page.claims).into_iter().map(|(what, why)| format!("{what}: {why}")).collect()));
-    }
-    if let Some(table) = &page.bandwidth {
-        parts.push(Part::Table(table.heads.clone(), table.rows.clone()));
-        parts.push(Part::List(table.caution.iter().cloned().collect()));
-    }
-    parts.push(Part::List(page.lines.iter().map(|line| format!("{}: {}", line.label, line.text)).collect()));
-    parts
-}
-
-/// A part of a page in Markdown.
-pub(crate) enum Part {
-    /// Heads and rows; the first column names the row.
-    Table(Vec<String>, Vec<Vec<String>>),
-    /// Lines of a list.
-    List(Vec<String>),
+    notes.iter().flat_map(|(what, why)| wrapped(&format!("{what}: {why}"), style)).collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::claims::cells;
+    use super::claims::amount;
     use super::*;
     use crate::fixtures;
     use crate::style::columns;
@@ -179,7 +144,7 @@ mod tests {
                     assert!(columns(line) <= width, "{width}: {line}");
                     assert_eq!(line.trim_end(), line);
                 }
-                assert!(text.lines().count() <= 45, "{} lines:\n{text}", text.lines().count());
+                assert!(text.lines().count() <= 46, "{} lines:\n{text}", text.lines().count());
                 insta::assert_snapshot!(format!("{name}_{width}"), text);
             }
         }
@@ -191,17 +156,23 @@ mod tests {
         assert!(text.is_ascii(), "{text}");
     }
 
+    /// Each level has the bandwidth of the largest size that fits into it and not into the one before.
     #[test]
-    fn many_sizes_of_bandwidth_fit_80_columns() {
+    fn bandwidths_stand_at_their_levels() {
         let (run, mut records) = fixtures::guest();
-        for i in 0..20 {
-            let params = format!("op=read size={} kernel=best", groma_model::size_text(4096 << i));
-            records.push(fixtures::record("mem.bandwidth", &params, groma_model::Quantity::Bandwidth, 1e11));
+        records.retain(|r| r.id != "mem.bandwidth");
+        for (size, gigabytes) in
+            [("8 KiB", 300.0), ("16 KiB", 310.0), ("1 MiB", 110.0), ("64 MiB", 55.0), ("1 GiB", 11.0)]
+        {
+            let params = format!("op=read size={size} kernel=best");
+            records.push(fixtures::record("mem.bandwidth", &params, groma_model::Quantity::Bandwidth, gigabytes * 1e9));
         }
         let text = shown((run, records), &Style::plain(80));
-        let head = text.lines().find(|l| l.starts_with("GB/s")).expect("the table's head");
-        assert!(head.contains("  4 KiB") && head.ends_with("2 GiB"), "{head}");
-        assert!(text.lines().all(|l| columns(l) <= 80), "{text}");
+        let last = |level: &str| {
+            let line = text.lines().find(|line| line.trim_start().starts_with(level)).expect("a row");
+            line.split_whitespace().last().expect("a number").to_owned()
+        };
+        assert_eq!(["L1", "L2", "L3", "memory"].map(last), ["310", "110", "55.0", "11.0"], "{text}");
     }
 
     #[test]
@@ -265,14 +236,14 @@ mod tests {
     fn who_shares_a_cache_is_told_by_transfers() {
         let halves = fixtures::pairs(8, "cas1", |a, b| if a / 4 == b / 4 { 25.0 } else { 100.0 });
         let claim = shared("0-3", &halves);
-        assert_eq!((claim.verdict, cells(&claim)[2].as_str()), (Some(Verdict::Agree), "0-3 | 4-7"));
+        assert_eq!((claim.verdict, amount(&claim.measured).as_str()), (Some(Verdict::Agree), "0-3 | 4-7"));
         // A hypervisor that calls two caches one.
         let claim = shared("0-7", &halves);
-        assert_eq!((claim.verdict, cells(&claim)[2].as_str()), (Some(Verdict::Disagree), "0-3 | 4-7"));
+        assert_eq!((claim.verdict, amount(&claim.measured).as_str()), (Some(Verdict::Disagree), "0-3 | 4-7"));
         let threads = fixtures::pairs(8, "cas1", |a, b| if a / 2 == b / 2 { 9.0 } else { 30.0 });
         assert_eq!(shared("0-7", &threads).verdict, Some(Verdict::Agree));
         let claim = shared("0-1", &halves);
-        assert_eq!((claim.verdict, cells(&claim)[2].as_str()), (Some(Verdict::Disagree), "0-3 | 4-7"));
+        assert_eq!((claim.verdict, amount(&claim.measured).as_str()), (Some(Verdict::Disagree), "0-3 | 4-7"));
         let even = fixtures::pairs(4, "cas1", |_, _| 60.0);
         assert_eq!(shared("0-3", &even).verdict, Some(Verdict::Agree));
         assert_eq!(shared("0", &even).verdict, Some(Verdict::Disagree));

@@ -6,7 +6,7 @@
 //!
 //! | To see | Call |
 //! | --- | --- |
-//! | a run | [`page_and_table`], [`render`] in any [`Format`], [`summary()`] for its last lines, [`live_line`] while it goes on |
+//! | a run | [`render`] in any [`Format`], [`summary()`] for its last lines, [`live_line`] while it goes on |
 //! | the hardware of a run on one page | [`hardware()`] |
 //! | a curve, a distribution, a matrix | [`plot()`], then [`Chart::svg`], [`Chart::png`] or [`Chart::terminal`] |
 //! | the catalogue | [`list()`], [`list_json`], [`explain()`] |
@@ -29,6 +29,7 @@ mod json;
 mod list;
 mod machine;
 mod markdown;
+mod page;
 mod plot;
 mod point;
 mod rows;
@@ -47,7 +48,7 @@ mod hierarchy;
 
 pub use csv::csv_samples;
 pub use explain::explain;
-pub use format::{Format, page_and_table, render};
+pub use format::{Format, render};
 pub use hardware::hardware;
 pub use list::{lineage, list, list_json};
 pub use machine::{machine, machine_json};

@@ -70,23 +70,27 @@ fn value(fact: &Fact) -> String {
 /// What a machine is, in one line, of the facts that are there.
 pub(crate) fn host(machine: &Machine) -> String {
     let mut parts = Vec::new();
-    if let Some(name) = machine.get("host.name") {
-        parts.push(name.to_owned());
+    if let Some(model) = machine.get("cpu.model") {
+        let core = machine.get("cpu.core").map(|core| format!(" ({core})")).unwrap_or_default();
+        parts.push(format!("{model}{core}"));
+        match machine.get("cpu.count") {
+            Some("1") => parts.push("1 CPU".to_owned()),
+            Some(n) if n.parse::<u32>().is_ok() => parts.push(format!("{n} CPUs")),
+            _ => {}
+        }
     }
-    match (machine.get("cpu.model"), machine.get("cpu.count")) {
-        (Some(model), Some("1")) => parts.push(format!("{model}, 1 CPU")),
-        (Some(model), Some(n)) if n.parse::<u32>().is_ok() => parts.push(format!("{model}, {n} CPUs")),
-        (Some(model), _) => parts.push(model.to_owned()),
-        (None, _) => {}
+    if let Some(bytes) = machine.get("memory.total").and_then(|total| total.parse::<u64>().ok()) {
+        parts.push(units::size(bytes as f64));
     }
     let kernel: Vec<&str> = ["kernel.name", "kernel.release"].into_iter().filter_map(|key| machine.get(key)).collect();
     if !kernel.is_empty() {
         parts.push(kernel.join(" "));
     }
     if let Some(hypervisor) = machine.get("virt.hypervisor") {
-        parts.push(format!("a guest of {hypervisor}"));
+        parts.push(format!("guest of {hypervisor}"));
     }
-    parts.join(", ")
+    let name = machine.get("host.name").map(|name| format!("{name}: ")).unwrap_or_default();
+    if parts.is_empty() { name.trim_end_matches(": ").to_owned() } else { name + &parts.join(", ") }
 }
 
 #[cfg(test)]

@@ -3,10 +3,22 @@
 use groma_model::{End, Families, Record, RunHeader, plain};
 
 use crate::Style;
-use crate::hardware::{self, Page, Part};
+use crate::hardware;
 use crate::machine::host;
 use crate::rows::{Body, HEADS, groups};
 use crate::summary::summary;
+
+/// How pages look in a block of code: forums show 100 columns without a scroll bar.
+pub(crate) const STYLE: Style = Style::plain(100);
+
+/// A page of text, as it stands.
+pub(crate) fn block(page: &str) -> String {
+    // Nothing in a page begins a line with the fence: names are ours, and what comes from outside
+    // is behind something else; a longer fence than any in it cannot be ended by it.
+    let longest = page.split(|c| c != '`').map(str::len).max().unwrap_or(0);
+    let fence = "`".repeat(3.max(longest + 1));
+    format!("{fence}text\n{page}{fence}\n")
+}
 
 pub(crate) fn markdown(
     families: Families<'_>,
@@ -22,8 +34,8 @@ pub(crate) fn markdown(
     if !here.is_empty() {
         out += &format!("{}\n\n", escape(&here));
     }
-    if let Some(page) = hardware::page(families, run, records) {
-        push_hardware(&mut out, "", &page);
+    if let Some(page) = hardware_markdown(families, run, records) {
+        out += &format!("{page}\n");
     }
     for group in groups(families, records, &plain) {
         out += &format!("### {}\n\n{}.\n\n", escape(group.family), escape(&group.says));
@@ -59,45 +71,9 @@ pub(crate) fn markdown(
     out
 }
 
-/// A part of the page of the hardware.
-fn push(out: &mut String, part: &Part) {
-    match part {
-        Part::List(lines) => {
-            for text in lines {
-                out.push_str(&format!("- {}\n", escape(text)));
-            }
-            if lines.is_empty() {
-                return;
-            }
-        }
-        Part::Table(heads, rows) => {
-            line(out, heads.iter().map(|head| escape(head)));
-            let sides = heads.iter().enumerate().map(|(i, head)| if i == 0 || head.is_empty() { "---" } else { "--:" });
-            line(out, sides);
-            for row in rows {
-                line(out, row.iter().map(|cell| escape(cell)));
-            }
-        }
-    }
-    out.push('\n');
-}
-
 /// The hardware of a run on one page of Markdown; `None` where the run holds too little of it.
 pub fn hardware_markdown(families: Families<'_>, run: &RunHeader, records: &[Record]) -> Option<String> {
-    let mut out = String::new();
-    push_hardware(&mut out, &host(&run.environment), &hardware::page(families, run, records)?);
-    Some(out)
-}
-
-/// The page of the hardware, of this machine where that is not said above.
-fn push_hardware(out: &mut String, machine: &str, page: &Page) {
-    out.push_str("### hardware\n\n");
-    if !machine.is_empty() {
-        out.push_str(&format!("{}\n\n", escape(machine)));
-    }
-    for part in hardware::markdown(page) {
-        push(out, &part);
-    }
+    hardware::hardware(families, run, records, &STYLE).map(|page| block(&page))
 }
 
 /// A row of a table; its cells are Markdown already.

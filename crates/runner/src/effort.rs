@@ -28,6 +28,15 @@ pub(crate) struct Effort {
     pub(crate) budget: Duration,
 }
 
+/// What a point takes of a complete run: nine rounds that sample for 40 ms, the start of their
+/// workers, and the part of those that fill memory for longer.
+const COMPLETE: Duration = Duration::from_millis(900);
+
+/// The budget of a complete run of so many points.
+pub fn complete_budget(points: usize) -> Duration {
+    COMPLETE * points as u32
+}
+
 impl Effort {
     /// The effort of a profile (docs/methods/timing.md#effort: quick has 6 rounds of 11
     /// intervals, standard 9 of 25). A quick run of everything has 10 s for six rounds of some
@@ -54,6 +63,8 @@ impl Effort {
                 preflight: ms(1500),
                 budget: ms(60_000),
             },
+            // The budget goes with the plan: `complete_budget`.
+            Profile::Complete => Effort::of(Profile::Standard),
             Profile::Rigorous => Effort {
                 rounds: 17,
                 most_rounds,

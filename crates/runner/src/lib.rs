@@ -29,9 +29,11 @@ mod shares;
 pub mod signals;
 mod supervise;
 mod survey;
+mod survey_points;
 pub mod watch;
 mod workdir;
 
+pub use effort::complete_budget;
 pub use observer::Observer;
 pub use places::Cpus;
 pub use plan::{Planned, plan};
@@ -40,3 +42,4 @@ pub use request::{RunRequest, Setting};
 pub use run::{Prepared, Run, prepare};
 pub use select::{UnknownBenchmark, select};
 pub use survey::RunOutcome;
+pub use survey_points::of_pages;

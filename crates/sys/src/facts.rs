@@ -17,6 +17,7 @@
 mod cgroup;
 mod counters;
 mod cpu;
+mod cpu_names;
 mod memory;
 mod memory_headroom;
 mod mounts;

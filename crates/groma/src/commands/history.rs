@@ -88,6 +88,10 @@ pub(crate) fn show(program: &Program, args: &ShowArgs) -> Result<u8> {
         }
     }
     let style = style(args.all);
+    if args.states {
+        print(&report::summary(&shown.head, &shown.records, shown.end.as_ref(), &style))?;
+        return Ok(0);
+    }
     let families = program.known_families();
     if args.hardware {
         let page = match args.format {
@@ -103,8 +107,6 @@ pub(crate) fn show(program: &Program, args: &ShowArgs) -> Result<u8> {
     }
     let text = if args.samples && args.format == Format::Csv {
         report::csv_samples(&shown.head, &shown.records)
-    } else if args.format == Format::Table {
-        report::page_and_table(families, &shown.head, &shown.records, shown.end.as_ref(), &style)
     } else {
         report::render(families, &shown.head, &shown.records, shown.end.as_ref(), args.format, &style)
     };

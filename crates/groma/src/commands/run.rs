@@ -7,20 +7,20 @@ use crate::flags::{RunArgs, StoreArgs};
 use crate::program::Program;
 use crate::progress::Progress;
 use anyhow::{Context, Result, bail};
-use groma_harness::model::{End, Host, Point, Record, Remote, Round, RunHeader, State, StateCounts, plain};
+use groma_harness::model::{End, Host, Point, Profile, Record, Remote, Round, RunHeader, State, StateCounts, plain};
 use groma_harness::sys::io as sysio;
 use groma_harness::sys::recording::Recording;
 use groma_harness::sys::topology::Topology;
 use groma_report::{self as report, Format};
 use groma_runner::plan::left_out;
 use groma_runner::redact::Redactor;
-use groma_runner::{NotMeasured, Planned, RunOutcome, RunRequest, identity, plan, signals};
+use groma_runner::{NotMeasured, Planned, RunOutcome, RunRequest, complete_budget, identity, of_pages, plan, signals};
 use groma_store::{Ndjson, RunStatus, Sink, Store, StoreError};
 use std::fs::File;
 use std::io::Write;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::path::Path;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// The machine is noisier than `--require` allows.
 const REFUSED: u8 = 3;
@@ -33,6 +33,8 @@ pub(crate) struct Outputs<'a> {
     pub(crate) out: Option<&'a Path>,
     pub(crate) samples: bool,
     pub(crate) all: bool,
+    /// Whether the pages show what the budget cost, by a sign at each value.
+    pub(crate) survey: bool,
     pub(crate) no_store: bool,
     pub(crate) store: &'a StoreArgs,
 }
@@ -59,12 +61,16 @@ pub(crate) fn run(program: &Program, args: &RunArgs) -> Result<u8> {
         out: args.out.as_deref(),
         samples: args.samples,
         all: args.all,
+        survey: is_survey(args),
         no_store: args.no_store,
         store: &args.store,
     };
     outputs.check()?;
-    let request = request(args);
-    let benches = program.select(&args.select, request.tier())?;
+    let mut request = request(args);
+    let survey = outputs.survey;
+    // A quick survey measures less of the pages, and not another part of each benchmark.
+    let wanted = RunRequest { profile: if survey { Profile::Standard } else { request.profile }, ..request.clone() };
+    let benches = program.select(&args.select, wanted.tier())?;
     let topology = match &args.machine {
         None => Topology::for_plan(),
         Some(file) if args.dry_run => Topology::recorded(&recording(file)?),
@@ -72,7 +78,17 @@ pub(crate) fn run(program: &Program, args: &RunArgs) -> Result<u8> {
             bail!("--machine {}: another machine can be planned for, not measured: add --dry-run", file.display())
         }
     };
-    let plan = plan(&benches, &request, &topology)?;
+    let mut plan = plan(&benches, &wanted, &topology)?;
+    if survey {
+        plan = of_pages(plan, program.known_families().pages, request.profile == Profile::Quick);
+        if request.profile == Profile::Quick {
+            request.round_length.get_or_insert(QUICK_ROUND);
+        }
+    }
+    if request.profile == Profile::Complete && request.budget.is_none() {
+        let measured = plan.iter().filter(|planned| planned.unsupported.is_none()).count();
+        request.budget = Some(complete_budget(measured));
+    }
     if args.dry_run {
         return dry_run(&plan);
     }
@@ -80,13 +96,25 @@ pub(crate) fn run(program: &Program, args: &RunArgs) -> Result<u8> {
         warn!("{choice}");
     }
     carry_out(program, &request, &outputs, &plan, started, |head, records, end, _| {
-        report::page_and_table(program.known_families(), head, records, Some(end), &style(args.all))
+        report::render(program.known_families(), head, records, Some(end), Format::Table, &style(args.all))
     })
 }
 
+/// How long a round of a quick survey samples, where its ten seconds allow it.
+const QUICK_ROUND: Duration = Duration::from_millis(20);
+
+/// Whether nothing is asked for but a survey: what stands on the pages.
+fn is_survey(args: &RunArgs) -> bool {
+    let profile = Profile::from(args.profile);
+    let plain = args.select.is_empty() && args.params.is_empty() && args.parallel.is_empty() && !args.threads;
+    let here = args.placement.is_none() && args.host.is_none();
+    plain && here && !args.all && !args.full && matches!(profile, Profile::Quick | Profile::Standard)
+}
+
 fn request(args: &RunArgs) -> RunRequest {
+    let everything = args.select.is_empty() && args.all && Profile::from(args.profile) == Profile::Standard;
     RunRequest {
-        profile: args.profile.into(),
+        profile: if everything { Profile::Complete } else { args.profile.into() },
         full: args.full,
         params: args.params.clone(),
         placement: args.placement.clone(),
@@ -180,7 +208,7 @@ pub(crate) fn carry_out(
     } else if !outputs.out_is_stdout() {
         print(&show(&head, &records, &end, &outcome.rounds))?;
     }
-    for cost in &outcome.costs {
+    for cost in outcome.costs.iter().filter(|_| !outputs.survey) {
         warn!("the budget of {:.0} s: {cost}", head.budget_s);
     }
     if let Some(complaint) = &complaint {

@@ -9,45 +9,45 @@ use crate::units::{self, NONE, Scale, size, time};
 pub(super) fn name(subject: Subject) -> &'static str {
     match subject {
         Subject::CoreClock => "core clock",
-        Subject::CounterRate => "counter rate",
-        Subject::Cache(0) => "L1d",
-        Subject::Cache(1) => "L2",
-        Subject::Cache(_) => "L3",
-        Subject::Memory => "memory",
-        Subject::CacheLine => "line",
-        Subject::Ways(0) => "L1d ways",
-        Subject::Ways(_) => "L2 ways",
-        Subject::FirstTlb => "L1 dTLB",
-        Subject::SecondTlb => "L2 TLB",
+        Subject::CounterRate => "cycle counter",
+        Subject::Cache(_) | Subject::Memory => level(subject),
+        Subject::CacheLine => "cache line",
+        Subject::Ways(0) => "ways of the L1 cache",
+        Subject::Ways(_) => "ways of the L2 cache",
+        Subject::FirstTlb => "first data TLB",
+        Subject::SecondTlb => "second TLB",
         Subject::PageWalk => "page walk",
         Subject::HugePage => "huge page",
-        Subject::SharedCache => "share the L3",
+        Subject::SharedCache => "share the L3 cache",
         Subject::Nodes => "NUMA",
     }
 }
 
-/// Whether what is declared is what was measured; empty where nothing is declared.
-pub(super) const fn verdict(claim: &Claim) -> &'static str {
-    match claim.verdict {
-        Some(Verdict::Agree) => "agree",
-        Some(Verdict::Disagree) => "disagree",
-        Some(Verdict::NotDeterminable) => "not determinable",
-        None => "",
+/// The name of a level of the memory hierarchy.
+pub(super) const fn level(subject: Subject) -> &'static str {
+    match subject {
+        Subject::Cache(0) => "L1 cache",
+        Subject::Cache(1) => "L2 cache",
+        Subject::Cache(_) => "L3 cache",
+        _ => "memory",
     }
 }
 
-/// Name, declared, measured, cycles, time.
-pub(super) fn cells(claim: &Claim) -> [String; 5] {
-    [
-        name(claim.subject).to_owned(),
-        amount(&claim.declared),
-        amount(&claim.measured),
-        claim.cycles.map(units::bare_cycles).unwrap_or_default(),
-        claim.seconds.map(time).unwrap_or_default(),
-    ]
+/// What was measured, what it costs, and what is declared where that is something else.
+pub(super) fn shown(claim: &Claim) -> String {
+    let measured = amount(&claim.measured);
+    let time = claim.seconds.map(time);
+    let found: Vec<String> = [Some(measured).filter(|text| !text.is_empty()), time].into_iter().flatten().collect();
+    let found = found.join(", ");
+    match claim.verdict {
+        Some(Verdict::Disagree) => format!("≠ {found}, not {}", amount(&claim.declared)),
+        Some(Verdict::NotDeterminable) => format!("? (declared {})", amount(&claim.declared)),
+        Some(Verdict::Agree) | None if found == NONE || found.is_empty() => "?".to_owned(),
+        Some(Verdict::Agree) | None => found,
+    }
 }
 
-fn amount(amount: &Amount) -> String {
+pub(super) fn amount(amount: &Amount) -> String {
     match amount {
         Amount::Nothing => String::new(),
         Amount::NotFound => NONE.to_owned(),
@@ -107,9 +107,14 @@ pub(super) fn note(claim: &Claim) -> String {
         Note::Elsewhere => "the curve leaves its level elsewhere than declared".to_owned(),
         Note::RestInUse => "the rest is in use, or beyond a limit".to_owned(),
         Note::LinePairs(bytes) => format!("lines come in pairs of {}", size(*bytes)),
-        Note::Rounds { declared, same, of, measured } => {
-            format!("{} declared, {same} of {of} rounds measured {}", amount(declared), amount(measured))
-        }
+        Note::Rounds { declared, same, of, measured } => match same {
+            0 => format!(
+                "{} declared; no two rounds found the same, {} in the middle",
+                amount(declared),
+                amount(measured)
+            ),
+            _ => format!("{} declared; {same} of {of} rounds found {}", amount(declared), amount(measured)),
+        },
         Note::Fractured(bytes) => {
             let what = bytes.map_or("smaller".to_owned(), size);
             format!("huge pages are fractured: the host backs them with {what} pages")

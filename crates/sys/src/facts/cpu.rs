@@ -1,5 +1,6 @@
 //! The CPU: its name, clocking, idle states, and the caches it declares.
 
+use super::cpu_names;
 use super::{Book, binary, each_once};
 use crate::topology::{Cache, Topology, format_cpus};
 use std::collections::BTreeSet;
@@ -58,6 +59,7 @@ pub(super) fn cpu(book: &mut Book, topology: &Topology) {
     book.say_if("cpu.model", info.model().or_else(|| board_cpu(book)));
     book.say_if("cpu.vendor", info.get(&["vendor_id", "CPU implementer", "mvendorid"]));
     book.say_if("cpu.family", info.family());
+    book.say_if("cpu.core", info.core());
     book.say_if("cpu.stepping", info.get(&["stepping", "CPU revision", "mimpid", "revision"]));
     book.say_if("cpu.microcode", info.get(&["microcode"]));
     book.say_if("cpu.isa", info.get(&["isa"]));
@@ -178,9 +180,8 @@ impl<'a> CpuInfo<'a> {
             let number =
                 |name| self.get(&[name]).and_then(|text| u32::from_str_radix(text.strip_prefix("0x")?, 16).ok());
             let (implementer, part) = (number("CPU implementer")?, number("CPU part")?);
-            let known = ARM_PARTS.iter().find(|(i, p, _)| (*i, *p) == (implementer, part));
             let unknown = || format!("implementer {implementer:#x} part {part:#x}");
-            Some(known.map_or_else(unknown, |(_, _, name)| (*name).to_owned()))
+            Some(cpu_names::arm(implementer, part).map_or_else(unknown, str::to_owned))
         })
     }
 
@@ -193,6 +194,13 @@ impl<'a> CpuInfo<'a> {
         both("cpu family", "model").or_else(|| both("CPU part", "CPU variant")).or_else(|| both("marchid", "mmu"))
     }
 
+    /// What the core of an x86 is called, which names of processors sold as virtual ones hide.
+    pub(super) fn core(&self) -> Option<String> {
+        let number = |name| self.get(&[name])?.parse().ok();
+        let (family, model, stepping) = (number("cpu family")?, number("model")?, number("stepping").unwrap_or(0));
+        cpu_names::x86(self.get(&["vendor_id"])?, family, model, stepping).map(str::to_owned)
+    }
+
     pub(super) fn flag(&self, flag: &str) -> bool {
         self.get(&["flags", "Features"]).is_some_and(|flags| flags.split_whitespace().any(|word| word == flag))
     }
@@ -201,32 +209,6 @@ impl<'a> CpuInfo<'a> {
         TELLING_FLAGS.into_iter().filter(|flag| self.flag(flag)).collect::<Vec<_>>().join(" ")
     }
 }
-
-/// Arm cores of servers, boards and laptops: implementer, part, name.
-const ARM_PARTS: [(u32, u32, &str); 22] = [
-    (0x41, 0xd03, "Arm Cortex-A53"),
-    (0x41, 0xd05, "Arm Cortex-A55"),
-    (0x41, 0xd07, "Arm Cortex-A57"),
-    (0x41, 0xd08, "Arm Cortex-A72"),
-    (0x41, 0xd09, "Arm Cortex-A73"),
-    (0x41, 0xd0a, "Arm Cortex-A75"),
-    (0x41, 0xd0b, "Arm Cortex-A76"),
-    (0x41, 0xd0c, "Arm Neoverse-N1"),
-    (0x41, 0xd0d, "Arm Cortex-A77"),
-    (0x41, 0xd40, "Arm Neoverse-V1"),
-    (0x41, 0xd41, "Arm Cortex-A78"),
-    (0x41, 0xd44, "Arm Cortex-X1"),
-    (0x41, 0xd49, "Arm Neoverse-N2"),
-    (0x41, 0xd4f, "Arm Neoverse-V2"),
-    (0x41, 0xd84, "Arm Neoverse-V3"),
-    (0x41, 0xd8e, "Arm Neoverse-N3"),
-    (0x43, 0x0af, "Cavium ThunderX2"),
-    (0x46, 0x001, "Fujitsu A64FX"),
-    (0x48, 0xd01, "HiSilicon TaiShan v110"),
-    (0xc0, 0xac3, "Ampere-1"),
-    (0xc0, 0xac4, "Ampere-1a"),
-    (0xc0, 0xac5, "Ampere-1b"),
-];
 
 /// The name of the first CPU in the device tree, which boards have: `sifive,u74-mc riscv`.
 fn board_cpu(book: &Book) -> Option<String> {

@@ -1,0 +1,151 @@
+//! What a person sees of a run: which metrics stand on its pages, and what they are called there.
+//!
+//! A page is data, written down beside the benchmarks (`groma-benches`), so that every id in it can
+//! be compared with the catalogue. It also says what a survey measures: what stands on a page, and
+//! nothing else. How a number becomes text is decided by the views.
+
+use crate::{Metric, Params, Placement, Record, Value, parse_nanoseconds, parse_size};
+
+/// The pages of a run.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Pages<'a> {
+    /// The blocks of the system page, in the order in which they are read.
+    pub system: &'a [Block],
+    /// The blocks of the hardware page.
+    pub hardware: &'a [Block],
+    /// What the rest of the hardware page is made from: its rows are those of the families.
+    pub rows: &'a [Shown],
+}
+
+/// Lines on one subject.
+#[derive(Clone, Copy, Debug)]
+pub struct Block {
+    /// The subject.
+    pub title: &'static str,
+    /// What more of it is called on the command line: `ipc net`.
+    pub more: &'static str,
+    /// The unit of its values, where the title has it; empty where each value has its own.
+    pub unit: &'static str,
+    /// The heads of the columns; empty where each line has one value.
+    pub heads: &'static [&'static str],
+    /// Its lines.
+    pub lines: &'static [Line],
+}
+
+/// A line of a page.
+#[derive(Clone, Copy, Debug)]
+pub struct Line {
+    /// What people call it.
+    pub name: &'static str,
+    /// Its values, one for each head of the block; `None` leaves the place empty.
+    pub values: &'static [Option<Shown>],
+}
+
+/// A metric at one point.
+#[derive(Clone, Copy, Debug)]
+pub struct Shown {
+    /// Its id.
+    pub metric: &'static str,
+    /// The parameters that tell the point from others, with their values as they are typed.
+    pub params: &'static [(&'static str, &'static str)],
+    /// Where it is measured.
+    pub on: On,
+    /// Whether a quick survey measures it.
+    pub quick: bool,
+    /// Whether its cycles are shown instead of its time.
+    pub in_cycles: bool,
+}
+
+/// Where a value of a page is measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum On {
+    /// On one CPU, both sides where there are two.
+    One,
+    /// Between two CPUs: of those that this machine has, the nearest that share a cache and not a
+    /// core.
+    Two,
+    /// Wherever the scheduler puts it.
+    Any,
+    /// On as many CPUs as there are.
+    All,
+    /// In every place where the plan has it.
+    Each,
+}
+
+impl Shown {
+    /// A metric of one CPU.
+    pub const fn of(metric: &'static str, params: &'static [(&'static str, &'static str)]) -> Shown {
+        Shown { metric, params, on: On::One, quick: false, in_cycles: false }
+    }
+
+    /// The same somewhere else.
+    pub const fn on(self, on: On) -> Shown {
+        Shown { on, ..self }
+    }
+
+    /// The same, which a quick survey measures as well.
+    pub const fn quick(self) -> Shown {
+        Shown { quick: true, ..self }
+    }
+
+    /// The same in cycles of the core.
+    pub const fn in_cycles(self) -> Shown {
+        Shown { in_cycles: true, ..self }
+    }
+
+    /// How well a place fits, the best first; `None` where the value is not measured there.
+    pub fn rank(&self, placement: &Placement, workers: u32) -> Option<usize> {
+        let one = workers == 1;
+        match (self.on, placement) {
+            (On::Each, _) => Some(0),
+            (On::One, Placement::Pinned | Placement::On(_) | Placement::SameCpu) if one => Some(0),
+            (On::Two, Placement::SameLlc) => Some(0),
+            (On::Two, Placement::CrossLlc) => Some(1),
+            (On::Two, Placement::CrossNode) => Some(2),
+            (On::Two, Placement::List(cpus)) if cpus.len() == 2 => Some(3),
+            (On::Two, Placement::Smt) => Some(4),
+            (On::Any, Placement::Free) => Some(0),
+            (On::All, Placement::Compact) if !one => Some(0),
+            _ => None,
+        }
+    }
+
+    /// Whether a point has the parameters that are asked for.
+    pub fn has(&self, params: &Params) -> bool {
+        let same = |value: &Value, text: &str| match value {
+            Value::Word(word) => word == text,
+            Value::Int(n) => parse_size(text).or_else(|_| parse_nanoseconds(text)) == Ok(*n),
+        };
+        self.params.iter().all(|(name, text)| params.0.iter().any(|(n, value)| n == name && same(value, text)))
+    }
+
+    /// Whether one of these metrics is meant.
+    pub fn is_of(&self, metrics: &[Metric]) -> bool {
+        metrics.iter().any(|metric| metric.id == self.metric)
+    }
+
+    /// The record that is shown: the first that was measured, in the place that fits best, else the
+    /// first that was tried there.
+    pub fn find<'r>(&self, records: &'r [Record]) -> Option<&'r Record> {
+        let fits = |record: &&Record| record.id == self.metric && self.has(&record.params);
+        let ranked = records.iter().filter(fits).filter_map(|r| Some((self.rank(&r.placement, r.workers)?, r)));
+        ranked.min_by_key(|(rank, record)| (record.value.is_none(), *rank)).map(|(_, record)| record)
+    }
+}
+
+impl Pages<'_> {
+    /// All metrics of all pages.
+    pub fn shown(&self) -> impl Iterator<Item = &Shown> {
+        of_blocks(self.system).chain(self.of_hardware())
+    }
+
+    /// Those of the hardware page.
+    pub fn of_hardware(&self) -> impl Iterator<Item = &Shown> {
+        of_blocks(self.hardware).chain(self.rows)
+    }
+}
+
+/// The metrics of these blocks.
+fn of_blocks(blocks: &[Block]) -> impl Iterator<Item = &Shown> {
+    blocks.iter().flat_map(|block| block.lines).flat_map(|line| line.values).flatten()
+}

@@ -1,0 +1,93 @@
+//! The table of the memory hierarchy: a row for each cache and for memory, with what is declared,
+//! what was measured, the latency and the bandwidth.
+
+use groma_analysis::claims::{Amount, Claim, Seen, Subject, Verdict};
+use groma_model::Record;
+use groma_model::family::Row;
+
+use super::claims::{amount, level};
+use crate::page::{Mark, Strip};
+use crate::style::{Ink, Style};
+use crate::units::{self, significant};
+
+/// The operations that have a column, and its head.
+const OPS: [&str; 3] = ["read", "write", "copy"];
+/// Columns of a row: its name, what is declared, what was measured, its latency, its cycles, and
+/// one for each operation.
+const ENDS: [usize; 8] = [14, 24, 36, 45, 53, 63, 70, 77];
+
+/// Whether a claim has a row here.
+pub(super) const fn is_level(subject: Subject) -> bool {
+    matches!(subject, Subject::Cache(_) | Subject::Memory)
+}
+
+/// The table; nothing where there is no row.
+pub(super) fn table(claims: &[&Claim], rows: &[&Row], seen: &Seen<'_>, style: &Style) -> Vec<Strip> {
+    if claims.is_empty() {
+        return Vec::new();
+    }
+    let bandwidth = bandwidths(claims, rows, seen);
+    let has_bandwidth = bandwidth.iter().flatten().any(Option::is_some);
+    let heads = ["", "declared", "measured", "latency", "cycles", "GB/s: read", "write", "copy"];
+    let shown = if has_bandwidth { heads.len() } else { heads.len() - OPS.len() };
+    let faint = |text: &str| Strip::new(style, Ink::Faint, text);
+    let head = heads[..shown]
+        .iter()
+        .zip(ENDS)
+        .fold(Strip::default(), |row, (head, end)| if head.is_empty() { row } else { row.ending_at(faint(head), end) });
+    let mut table = vec![head];
+    for (claim, bandwidth) in claims.iter().zip(&bandwidth) {
+        let differs = claim.verdict == Some(Verdict::Disagree);
+        let measured = format!("{}{}", if differs { "≠ " } else { "" }, amount(&claim.measured));
+        let ink = if differs { Ink::Warning } else { Ink::Plain };
+        let mut cells = vec![
+            (Ink::Plain, amount(&claim.declared)),
+            (ink, measured),
+            (Ink::Plain, claim.seconds.map(units::time).unwrap_or_default()),
+            (Ink::Plain, claim.cycles.map(units::bare_cycles).unwrap_or_default()),
+        ];
+        cells.extend(bandwidth.iter().map(|record| (Ink::Plain, record.map(gigabytes).unwrap_or_default())));
+        let name = Strip::plain(style, &format!("  {}", level(claim.subject)));
+        table.push(cells.iter().zip(&ENDS[1..]).fold(name, |row, ((ink, text), end)| {
+            if text.is_empty() { row } else { row.ending_at(Strip::new(style, *ink, text), *end) }
+        }));
+    }
+    table
+}
+
+/// A bandwidth with the sign of its record.
+fn gigabytes(record: &Record) -> String {
+    let mark = Mark::of(record);
+    let value = record.value.filter(|_| mark.has_value()).map(|value| significant(value / 1e9, 3));
+    format!("{}{}", mark.sign(), value.unwrap_or_default())
+}
+
+/// The bandwidth of each level by operation: of memory that of the largest size, of a cache that of
+/// the largest other size that fits into it and not into the one before.
+fn bandwidths<'a>(claims: &[&Claim], rows: &[&Row], seen: &Seen<'a>) -> Vec<[Option<&'a Record>; 3]> {
+    let id = rows.iter().find_map(|row| if let Row::Bandwidth(id) = row { Some(*id) } else { None });
+    let records: Vec<&Record> = id.map(|id| seen.all(id).collect()).unwrap_or_default();
+    let largest = records.iter().filter_map(|r| r.number("size")).max();
+    let capacity = |claim: &Claim| match (&claim.declared, &claim.measured) {
+        (Amount::Size(bytes), _) | (_, Amount::Size(bytes) | Amount::Sizes(bytes, _)) => *bytes,
+        _ => 0.0,
+    };
+    let mut before = 0.0;
+    let of_level = |claim: &&Claim| {
+        let most = capacity(claim);
+        let fits = |size: u64| match claim.subject {
+            Subject::Memory => Some(size) == largest,
+            _ => Some(size) != largest && before < size as f64 && size as f64 <= most,
+        };
+        let of_op = |op: &str| {
+            let all = records.iter().filter(|r| r.params.word("op") == Some(op));
+            all.filter_map(|r| Some((r.number("size").filter(|size| fits(*size))?, *r)))
+                .max_by_key(|(size, r)| (*size, r.value.is_some()))
+                .map(|(_, record)| record)
+        };
+        let found = OPS.map(of_op);
+        before = most.max(before);
+        found
+    };
+    claims.iter().map(of_level).collect()
+}

@@ -1,0 +1,276 @@
+//! The pages that a run ends with: what its machine is, the costs of the system, and the hardware.
+//!
+//! They fit a terminal, a mail and a block of code: 45 lines each, 80 columns or what the terminal
+//! has. What stands on them is data (`groma_model::page`); here is how it looks. Not here: every
+//! metric with its interval (`table`), and why one has no value (`summary`).
+
+mod blocks;
+mod curve;
+mod strip;
+
+pub(crate) use blocks::{Mark, lines};
+pub(crate) use curve::picture;
+pub(crate) use strip::{Strip, in_two_columns, side_by_side, stacked};
+
+use groma_analysis::point::family;
+use groma_model::page::On;
+use groma_model::{End, Families, NoiseVerdict, Pages, Record, RunHeader};
+
+use crate::hardware;
+use crate::machine::host;
+use crate::style::{Ink, Style, columns, wrap_behind};
+use crate::summary::shared_cores;
+use crate::units;
+
+/// The share of its lines that a run must have for the system page.
+const ENOUGH: f64 = 0.5;
+/// The narrowest page with two columns of lines.
+const TWO_COLUMNS: usize = 80;
+/// A page is not made wider than this: a name would be far from its value.
+const WIDEST: usize = 100;
+/// The narrowest terminal on which both pages stand side by side, and the space between them.
+const BOTH: usize = 2 * TWO_COLUMNS + GAP;
+/// Between two columns.
+const GAP: usize = 2;
+
+/// The pages of a run; `None` where it holds too little of them.
+pub(crate) fn pages(
+    families: Families<'_>,
+    run: &RunHeader,
+    records: &[Record],
+    end: Option<&End>,
+    style: &Style,
+) -> Option<String> {
+    let pages = families.pages;
+    let system = system(pages, records)?;
+    let side = style.width >= BOTH;
+    let width = if side { TWO_COLUMNS - 1 } else { style.width.min(WIDEST) };
+    let narrow = Style { width, ..*style };
+    let mut first = vec![rule("SYSTEM", &narrow)];
+    first.extend(in_columns(system.iter().map(|(block, _)| *block), records, &narrow));
+    let second = hardware::strips(families, run, records, &narrow).unwrap_or_default();
+    let whole = Style { width: if side { BOTH } else { width }, ..*style };
+    let shown = shown(pages, records);
+    let mut out = header(run, records, &shown, end, &whole);
+    out.push('\n');
+    let body = if side {
+        side_by_side(first, second, TWO_COLUMNS + GAP)
+    } else {
+        stacked(&[first, second].into_iter().filter(|page| !page.is_empty()).collect::<Vec<_>>())
+    };
+    for strip in body {
+        out += strip.line();
+        out.push('\n');
+    }
+    out.push('\n');
+    out += &footer(&shown, &whole);
+    Some(out)
+}
+
+/// The blocks of the system page of which the run has a value, with the number of their lines;
+/// `None` where it has too few.
+fn system<'p>(pages: Pages<'p>, records: &[Record]) -> Option<Vec<(&'p groma_model::page::Block, usize)>> {
+    let has = |line: &groma_model::page::Line| line.values.iter().flatten().any(|shown| shown.find(records).is_some());
+    let all: usize = pages.system.iter().map(|block| block.lines.len()).sum();
+    let quick = |line: &groma_model::page::Line| line.values.iter().flatten().any(|shown| shown.quick);
+    let quick: usize = pages.system.iter().map(|block| block.lines.iter().filter(|line| quick(line)).count()).sum();
+    let there: Vec<_> = pages
+        .system
+        .iter()
+        .map(|block| (block, block.lines.iter().filter(|line| has(line)).count()))
+        .filter(|(_, lines)| *lines > 0)
+        .collect();
+    let lines: usize = there.iter().map(|(_, lines)| lines).sum();
+    (lines > 0 && lines as f64 >= ENOUGH * quick.min(all) as f64).then_some(there)
+}
+
+/// The records that stand on the pages, each once.
+fn shown<'r>(pages: Pages<'_>, records: &'r [Record]) -> Vec<&'r Record> {
+    let mut shown: Vec<&Record> = Vec::new();
+    for place in pages.shown() {
+        let here: Vec<&Record> = match place.on {
+            On::Each => records.iter().filter(|r| r.id == place.metric && place.has(&r.params)).collect(),
+            _ => place.find(records).into_iter().collect(),
+        };
+        for record in here {
+            if !shown.iter().any(|other| std::ptr::eq(*other, record)) {
+                shown.push(record);
+            }
+        }
+    }
+    shown
+}
+
+/// Blocks in one or two columns.
+pub(crate) fn in_columns<'b>(
+    blocks: impl Iterator<Item = &'b groma_model::page::Block>,
+    records: &[Record],
+    style: &Style,
+) -> Vec<Strip> {
+    let (column, two) = column(style);
+    let stacks: Vec<Vec<Strip>> =
+        blocks.map(|block| lines(block, records, column, style)).filter(|lines| !lines.is_empty()).collect();
+    if two { in_two_columns(stacks, column + GAP) } else { stacked(&stacks) }
+}
+
+/// The width of a column, and whether there are two.
+pub(crate) fn column(style: &Style) -> (usize, bool) {
+    let two = style.width + 1 >= TWO_COLUMNS;
+    (if two { (style.width - GAP) / 2 } else { style.width }, two)
+}
+
+/// A heading across the page.
+pub(crate) fn rule(title: &str, style: &Style) -> Strip {
+    let dashes = "─".repeat(style.width.saturating_sub(columns(title) + 1));
+    Strip::new(style, Ink::Strong, title).then(Strip::new(style, Ink::Faint, &format!(" {dashes}")))
+}
+
+/// What was measured where and when, how far to trust it, and what the signs mean.
+fn header(run: &RunHeader, records: &[Record], shown: &[&Record], end: Option<&End>, style: &Style) -> String {
+    let mut out = wrap_behind("", &style.paint(Ink::Strong, &style.text(&host(&run.environment))), style.width);
+    let when = run.started.get(..16).map_or_else(|| run.started.clone(), |start| start.replace('T', " "));
+    let took = end.map(|end| format!(" in {}", units::wall(end.wall_s))).unwrap_or_default();
+    let id = format!("{when} UTC, groma {}, {} survey{took}, run {}", run.groma, run.profile.word(), run.run);
+    out += &wrap_behind("", &style.text(&id), style.width);
+    let mut trust = vec![verdict(run)];
+    trust.extend(shared_cores(records).map(|text| sentence(&text)));
+    match end {
+        None => trust.push("The run has not ended, or was killed.".to_owned()),
+        Some(end) if end.interrupted => trust.push("Interrupted: only a part was measured.".to_owned()),
+        Some(_) => {}
+    }
+    out += &wrap_behind("", &style.text(&trust.join(" ")), style.width);
+    out += &wrap_behind("", &style.text(&legend(shown)), style.width);
+    out
+}
+
+/// The text as a sentence.
+fn sentence(text: &str) -> String {
+    let mut letters = text.chars();
+    let first: String = letters.next().into_iter().flat_map(char::to_uppercase).collect();
+    format!("{first}{}.", letters.as_str())
+}
+
+/// How noisy the host was before the run, and what that means for the numbers.
+fn verdict(run: &RunHeader) -> String {
+    let lost = run.noise_lost.map(|lost| format!(" ({} of its time went to others)", units::percent(lost)));
+    let lost = lost.unwrap_or_default();
+    match run.noise {
+        None => "How noisy the host was is not known.".to_owned(),
+        Some(NoiseVerdict::Quiet) => format!("The host was quiet{lost}."),
+        Some(NoiseVerdict::Fine) => format!("The host was nearly idle{lost}."),
+        Some(NoiseVerdict::Noisy) => {
+            format!("The host was busy{lost}: what computes is right, what waits for others may be slower than alone.")
+        }
+        Some(NoiseVerdict::Hostile) => {
+            format!("The host was very busy{lost}: what computes is right, do not quote what waits for others.")
+        }
+    }
+}
+
+/// The signs that are used, with their meaning and how often each stands.
+fn legend(shown: &[&Record]) -> String {
+    let marks: Vec<Mark> = shown.iter().map(|r| Mark::of(r)).collect();
+    let count = |mark: Mark| marks.iter().filter(|m| **m == mark).count();
+    let marked = Mark::LEGEND.iter().map(|(mark, word)| (count(*mark), mark, word)).filter(|(n, ..)| *n > 0);
+    let marked: String = marked.map(|(n, mark, word)| format!(", {n} {} {word}", mark.sign())).collect();
+    format!("{} values: {} good{marked}. ≠ is not as declared.", marks.len(), count(Mark::None))
+}
+
+/// Where there is more.
+fn footer(shown: &[&Record], style: &Style) -> String {
+    let name = style.program;
+    let mut out = format!("Every value with its ±: {name} show --all. ");
+    // The family in which most values are imprecise.
+    let imprecise: Vec<&str> = shown.iter().filter(|r| Mark::of(r) == Mark::Imprecise).map(|r| family(&r.id)).collect();
+    let most = imprecise.iter().max_by_key(|family| imprecise.iter().filter(|other| other == family).count());
+    if let Some(family) = most {
+        out += &format!("To narrow a ~: {name} run {family} --budget 30s. ");
+    }
+    if shown.iter().any(|r| Mark::of(r) != Mark::None) {
+        out += &format!("Why a sign: {name} show --states. ");
+    }
+    out += &format!("What a line means: {name} explain ipc.pipe_rtt.");
+    wrap_behind("", &style.text(&out), style.width)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixtures;
+    use groma_model::State;
+
+    fn page(records: &[Record], style: &Style) -> Option<String> {
+        pages(fixtures::families(), &fixtures::survey().0, records, Some(&fixtures::end(records)), style)
+    }
+
+    /// The two pages of a text, each from its rule to the next blank line before another rule.
+    fn lengths(text: &str) -> Vec<usize> {
+        let lines: Vec<&str> = text.lines().collect();
+        let rules: Vec<usize> = (0..lines.len()).filter(|i| lines[*i].contains("───")).collect();
+        let ends = rules.iter().skip(1).copied().chain([lines.len() - 2]);
+        rules.iter().zip(ends).map(|(start, end)| end - start - 1).collect()
+    }
+
+    #[test]
+    fn at_80_100_and_170_columns() {
+        let (_, records) = fixtures::survey();
+        for width in [80, 100, 170] {
+            let text = page(&records, &Style::plain(width)).expect("a survey");
+            for line in text.lines() {
+                assert!(columns(line) <= width, "{width}: {line}");
+                assert_eq!(line.trim_end(), line);
+            }
+            assert!(lengths(&text).iter().all(|lines| *lines <= 45), "{:?}:\n{text}", lengths(&text));
+            insta::assert_snapshot!(format!("pages_{width}"), text);
+        }
+    }
+
+    #[test]
+    fn colour_moves_nothing_and_ascii_is_ascii() {
+        let (_, records) = fixtures::survey();
+        let plain = page(&records, &Style::plain(100)).expect("a survey");
+        let colour = page(&records, &Style { colour: true, ..Style::plain(100) }).expect("a survey");
+        let mut without = String::new();
+        for (i, part) in colour.split("\x1b[").enumerate() {
+            without += if i == 0 { part } else { part.split_once('m').map_or("", |(_, rest)| rest) };
+        }
+        assert_eq!(without, plain);
+        let ascii = page(&records, &Style { unicode: false, ..Style::plain(100) }).expect("a survey");
+        assert!(ascii.is_ascii(), "{ascii}");
+    }
+
+    #[test]
+    fn what_is_not_a_survey_has_no_pages() {
+        let (_, mut records) = fixtures::survey();
+        records.retain(|r| family(&r.id) == "ipc");
+        assert!(page(&records, &Style::plain(100)).is_none());
+        assert!(page(&[], &Style::plain(100)).is_none());
+    }
+
+    #[test]
+    fn any_width_and_any_end_of_a_metric_is_shown() {
+        let (_, records) = fixtures::survey();
+        for width in [1, 40, 79, 81, 161, 162, 500] {
+            page(&records, &Style::plain(width)).expect("a survey");
+        }
+        let failed: Vec<Record> =
+            records.iter().map(|r| fixtures::without(r.clone(), State::Failed, "it went wrong")).collect();
+        let text = page(&failed, &Style::plain(80)).expect("a survey");
+        assert!(text.contains(" !") && text.contains(": 0 good, "), "{text}");
+    }
+
+    #[test]
+    fn signs_are_counted_and_the_worst_family_is_named() {
+        let (_, records) = fixtures::survey();
+        let text = page(&records, &Style::plain(100)).expect("a survey");
+        for sign in [" ~ imprecise", " ? could not be told", " – not here", " ! failed"] {
+            assert!(text.contains(sign), "{sign}: {text}");
+        }
+        let wide = |r: &Record| r.value.map(|v| Record { ci_display: Some([0.8 * v, 1.2 * v]), ..r.clone() });
+        let imprecise: Vec<Record> =
+            records.iter().map(|r| if family(&r.id) == "vm" { wide(r) } else { None }.unwrap_or(r.clone())).collect();
+        let text = page(&imprecise, &Style::plain(100)).expect("a survey");
+        assert!(text.contains("groma run vm --budget 30s"), "{text}");
+    }
+}

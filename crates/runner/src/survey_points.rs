@@ -1,0 +1,33 @@
+//! The points of a survey: what stands on the pages that a run ends with, and nothing else.
+
+use crate::Planned;
+use groma_harness::model::Pages;
+use groma_harness::model::page::{On, Shown};
+
+/// Keeps the points of a plan that the pages show, of a quick survey those that it has time for, and
+/// those of benchmarks of families that no page shows: whoever adds benchmarks of his own wants to
+/// see them.
+pub fn of_pages(plan: Vec<Planned>, pages: Pages<'_>, quick: bool) -> Vec<Planned> {
+    let family = |id: &str| id.split('.').next().unwrap_or(id).to_owned();
+    let known: Vec<String> = pages.shown().map(|shown| family(shown.metric)).collect();
+    let mut keep: Vec<bool> = plan.iter().map(|planned| !known.contains(&family(&planned.point.bench))).collect();
+    for shown in pages.shown().filter(|shown| shown.quick || !quick) {
+        points_of(shown, &plan).into_iter().for_each(|i| keep[i] = true);
+    }
+    plan.into_iter().zip(keep).filter_map(|(planned, keep)| keep.then_some(planned)).collect()
+}
+
+/// The points at which a value of a page is measured: the one in the place that fits best, of those
+/// that this machine has, or all.
+fn points_of(shown: &Shown, plan: &[Planned]) -> Vec<usize> {
+    let fits = plan.iter().enumerate().filter_map(|(i, planned)| {
+        let point = &planned.point;
+        let rank = shown.rank(&point.placement, point.workers)?;
+        let is_it = shown.is_of(&point.metrics) && shown.has(&point.params);
+        is_it.then_some((planned.unsupported.is_some(), rank, i))
+    });
+    match shown.on {
+        On::Each => fits.map(|(_, _, i)| i).collect(),
+        _ => fits.min().map(|(_, _, i)| i).into_iter().collect(),
+    }
+}
