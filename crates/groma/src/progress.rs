@@ -1,5 +1,6 @@
-//! The progress line on a terminal: what runs, how far, how long still. Drawn between rounds, never
-//! during one, by the thread that supervises: a ticker thread would disturb what is measured.
+//! How far a run is: a line on a terminal that changes, a line every ten seconds in a log. Written
+//! between rounds, never during one, by the thread that supervises: a ticker thread would disturb
+//! what is measured.
 
 use groma_model::plain;
 use groma_runner::Observer;
@@ -7,7 +8,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
-/// The line; silent where there is no terminal.
+/// The line, on standard error.
 #[derive(Debug)]
 pub(crate) struct Progress {
     bar: ProgressBar,
@@ -18,6 +19,8 @@ pub(crate) struct Progress {
 
 /// The shortest time between two drawings.
 const REDRAW: Duration = Duration::from_millis(250);
+/// The time between two lines of a log.
+const LOG_EVERY: Duration = Duration::from_secs(10);
 
 impl Progress {
     /// A line for a run with this budget.
@@ -42,12 +45,18 @@ impl Progress {
 
 impl Observer for Progress {
     fn next(&mut self, what: &str) {
-        if self.bar.is_hidden() || self.drawn.is_some_and(|at| at.elapsed() < REDRAW) {
+        let log = self.bar.is_hidden();
+        let since = self.drawn.map_or(self.started, |at| at).elapsed();
+        if (log && since < LOG_EVERY) || (self.drawn.is_some() && since < REDRAW) {
             return;
         }
         self.drawn = Some(Instant::now());
         let spent = self.started.elapsed();
         let left = self.budget.saturating_sub(spent);
+        if log {
+            warn!("{} s of {}: {}", spent.as_secs(), self.budget.as_secs(), plain(what));
+            return;
+        }
         self.bar.set_position(spent.as_millis() as u64);
         self.bar.set_message(format!("{:>3} s left  {}", left.as_secs(), plain(what)));
     }

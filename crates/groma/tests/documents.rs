@@ -126,7 +126,7 @@ fn commands_in_documents_work() {
     /// Commands that need a run in the store, a second of gauging, or an address.
     const LEFT_OUT: [&str; 5] = ["groma serve", "groma show", "groma runs", "groma plot", "groma machine"];
     let mut run = 0;
-    for document in ["README.md", "CONTRIBUTING.md", "docs/writing-benchmarks.md"] {
+    for document in ["README.md", "CONTRIBUTING.md", "docs/writing-benchmarks.md", "docs/tasks.md"] {
         for line in commands(document).iter().filter(|line| !LEFT_OUT.iter().any(|verb| line.starts_with(verb))) {
             let dir = tempfile::tempdir().expect("a temporary directory");
             let output = shell(line, dir.path());

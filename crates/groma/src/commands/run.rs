@@ -87,7 +87,11 @@ pub(crate) fn run(program: &Program, args: &RunArgs) -> Result<u8> {
     }
     if request.profile == Profile::Complete && request.budget.is_none() {
         let measured = plan.iter().filter(|planned| planned.unsupported.is_none()).count();
-        request.budget = Some(complete_budget(measured));
+        let budget = complete_budget(measured);
+        if !args.dry_run {
+            warn!("measuring {measured} points in about {}", report::units::wall(budget.as_secs_f64()));
+        }
+        request.budget = Some(budget);
     }
     if args.dry_run {
         return dry_run(&plan);
