@@ -71,9 +71,10 @@ pub(crate) enum Command {
     /// List the benchmarks
     #[command(after_help = LIST_EXAMPLES)]
     List(ListArgs),
-    /// Explain a benchmark: what it measures, how, and what can go wrong
+    /// Explain a benchmark: what it measures, how, and what can go wrong; or a word of the results,
+    /// such as noisy, drift or P
     Explain {
-        /// Ids, groups or patterns
+        /// Ids, groups or patterns, or states, flags and labels
         #[arg(required = true, value_name = "SELECT")]
         select: Vec<String>,
     },
@@ -85,9 +86,12 @@ pub(crate) enum Command {
         /// Skip measuring the noise, which takes a second
         #[arg(long)]
         no_gauge: bool,
+        /// Every fact, not only those that numbers depend on most
+        #[arg(long)]
+        all: bool,
         /// Write what the kernel says of the CPUs into this file instead, for groma run --dry-run
         /// --machine on any computer
-        #[arg(long, value_name = "FILE", conflicts_with_all = ["json", "no_gauge"])]
+        #[arg(long, value_name = "FILE", conflicts_with_all = ["json", "no_gauge", "all"])]
         record: Option<PathBuf>,
     },
     /// Watch how much of each CPU others take: busy sibling threads, stolen time, the clock

@@ -190,6 +190,14 @@ mod tests {
     }
 
     #[test]
+    fn names_of_other_tools_and_words_of_ids_are_known() {
+        assert_eq!(ids(&["lat_pipe"]), Ok(vec!["ipc.pipe_rtt"]));
+        assert!(ids(&["lat_syscall"]).expect("calls").contains(&"syscall.read"));
+        assert_eq!(ids(&["pipe"]), Ok(vec!["ipc.pipe_rtt", "ipc.pipe_bandwidth"]));
+        assert!(ids(&["latency"]).expect("a word").contains(&"mem.loaded_latency"));
+    }
+
+    #[test]
     fn a_slip_gets_a_suggestion() {
         let error = ids(&["syscall.getpid"]).expect_err("no such id");
         assert_eq!(error, "no benchmark 'syscall.getpid'; did you mean 'syscall.getppid'? (groma list shows all)");

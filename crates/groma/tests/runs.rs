@@ -177,7 +177,7 @@ fn a_run_and_show_print_the_same() {
     let run = place.groma(&["run", "cpu.frequency", "cpu.call", "mem.line", "clock.rate", "--profile", "quick"]);
     // Of a metric that a hostile machine left open there is no row, and without rows no page.
     if !run.out.contains("unresolved") {
-        assert!(run.out.contains("hardware") && run.out.contains("core clock"), "{run:?}");
+        assert!(run.out.contains("HARDWARE") && run.out.contains("core clock"), "{run:?}");
     }
     assert_eq!(run.out, place.groma(&["show"]).out);
 }

@@ -60,7 +60,9 @@ pub(crate) fn strips(families: Families<'_>, run: &RunHeader, records: &[Record]
     let mut stacks = vec![declared(&others, width, style)];
     stacks.extend(blocks);
     stacks.retain(|stack| !stack.is_empty());
-    page.push(Strip::default());
+    if page.len() > 1 {
+        page.push(Strip::default());
+    }
     page.extend(if two { in_two_columns(stacks, width + 2) } else { stacked(&stacks) });
     page.extend(notes(&others, style));
     page.extend(rows.iter().filter_map(|row| speeds::transfers(row, &seen)).flat_map(|text| wrapped(&text, style)));

@@ -55,7 +55,7 @@ pub use machine::{machine, machine_json};
 pub use markdown::hardware_markdown;
 pub use plot::{Chart, histogram, plot, takes};
 pub use runs::{RunLine, RunStatus, runs, runs_json};
-pub use style::{Style, for_terminal};
+pub use style::{Style, for_terminal, wrapped};
 pub use summary::{live_line, summary};
 pub use times::{BenchTime, bench_times, times, times_json};
 pub use watch::{watch_line, watch_openmetrics, watched};

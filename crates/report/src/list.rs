@@ -7,7 +7,7 @@ use serde_json::{Value as Json, json};
 
 use crate::grid::{Align, Cell, Grid};
 use crate::json::pretty;
-use crate::style::{Ink, Style, wrap_behind};
+use crate::style::{Ink, Style, columns, wrap_behind};
 
 /// The benchmarks, a line each under their families; `long` adds parameters, further metrics,
 /// placements and lineage. A star marks those that a plain run leaves out.
@@ -15,6 +15,9 @@ pub fn list(infos: &[&Info], long: bool, style: &Style) -> String {
     let mut grid = Grid::new(&[Align::Left, Align::Left], style);
     let mut out = String::new();
     let mut family = "";
+    // One line for each: whoever wants the rest asks for `long`.
+    let longest = infos.iter().map(|info| columns(info.id)).max().unwrap_or(0) + 6;
+    let room = style.width.saturating_sub(longest).max(20);
     for info in infos {
         let first = info.family() != family;
         family = info.family();
@@ -28,7 +31,7 @@ pub fn list(infos: &[&Info], long: bool, style: &Style) -> String {
                 grid.line(Cell::ink(family, Ink::Strong));
             }
             let star = if info.tier == Tier::Named { " *" } else { "" };
-            grid.row(vec![Cell::new(format!("  {}{star}", info.id)), Cell::new(info.summary)]);
+            grid.row(vec![Cell::new(format!("  {}{star}", info.id)), Cell::new(style.cut(info.summary, room))]);
         }
     }
     out += &grid.render();

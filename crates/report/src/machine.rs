@@ -1,6 +1,6 @@
 //! What is known about a machine.
 
-use groma_model::{Fact, Machine, NoiseVerdict, size_text};
+use groma_model::{Fact, Machine, NoiseVerdict, parse_size, size_text};
 use serde_json::{Map, Value as Json, json};
 
 use crate::json::pretty;
@@ -8,13 +8,55 @@ use crate::style::{Ink, Style, columns, wrap_behind};
 use crate::units;
 use groma_analysis::point::family;
 
-/// The facts under the first part of their keys, and how disturbed the host is: the verdict and the
-/// share of time lost.
+/// The facts that numbers depend on most; the others are shown with `style.all`. A name that ends
+/// with a dot stands for all facts below it.
+const BRIEF: [&str; 34] = [
+    "kernel.release",
+    "kernel.cmdline",
+    "kernel.preempt",
+    "kernel.hz",
+    "cpu.model",
+    "cpu.core",
+    "cpu.microcode",
+    "cpu.allowed",
+    "cpu.count",
+    "cpu.cores",
+    "cpu.packages",
+    "cpu.smt",
+    "cpu.classes",
+    "cpu.driver",
+    "cpu.governor",
+    "cpu.boost",
+    "cpu.cpuidle.governor",
+    "cpu.cpuidle.states",
+    "cache.l1d.size",
+    "cache.l2.size",
+    "cache.l3.size",
+    "cache.l3.shared",
+    "memory.total",
+    "memory.available",
+    "memory.thp",
+    "memory.hugetlb",
+    "numa.nodes",
+    "numa.distances",
+    "virt.",
+    "clock.source",
+    "security.indirect_branch",
+    "cgroup.cpu.max",
+    "cgroup.memory.max",
+    "load.",
+];
+
+/// What the machine is in one line, the facts under the first part of their keys, and how disturbed
+/// the host is: the verdict and the share of time lost.
 pub fn machine(machine: &Machine, noise: Option<NoiseVerdict>, lost: Option<f64>, style: &Style) -> String {
-    let longest = machine.facts.iter().map(|f| columns(rest(f))).max().unwrap_or(0).min(24);
-    let mut out = String::new();
+    let is_brief =
+        |key: &str| BRIEF.iter().any(|brief| *brief == key || (brief.ends_with('.') && key.starts_with(brief)));
+    let shown: Vec<&Fact> = machine.facts.iter().filter(|fact| style.all || is_brief(&fact.key)).collect();
+    let longest = shown.iter().map(|f| columns(rest(f))).max().unwrap_or(0).min(24);
+    let mut out = wrap_behind("", &style.paint(Ink::Strong, &style.text(&host(machine))), style.width);
     let mut done: Vec<&str> = Vec::new();
-    for fact in &machine.facts {
+    for fact in &shown {
         let group = family(&fact.key);
         if done.contains(&group) {
             continue;
@@ -22,7 +64,7 @@ pub fn machine(machine: &Machine, noise: Option<NoiseVerdict>, lost: Option<f64>
         done.push(group);
         out += &style.paint(Ink::Strong, &style.text(group));
         out.push('\n');
-        for fact in machine.facts.iter().filter(|f| family(&f.key) == group) {
+        for fact in shown.iter().filter(|f| family(&f.key) == group) {
             let first = format!("  {:<longest$}  ", style.text(rest(fact)));
             let value = style.text(&value(fact));
             out += &if value.trim().is_empty() {
@@ -36,6 +78,10 @@ pub fn machine(machine: &Machine, noise: Option<NoiseVerdict>, lost: Option<f64>
         out += &style.paint(Ink::Strong, "noise");
         let lost = lost.map(|lost| format!(" ({} of the time lost)", units::percent(lost)));
         out += &format!("\n  {:<longest$}  {}{}\n", "verdict", noise.word(), lost.unwrap_or_default());
+    }
+    let more = machine.facts.len() - shown.len();
+    if more > 0 {
+        out += &format!("{more} more facts: {} machine --all\n", style.program);
     }
     out
 }
@@ -79,7 +125,8 @@ pub(crate) fn host(machine: &Machine) -> String {
             _ => {}
         }
     }
-    if let Some(bytes) = machine.get("memory.total").and_then(|total| total.parse::<u64>().ok()) {
+    let total = machine.get("memory.total").map(|total| total.replace(' ', ""));
+    if let Some(Ok(bytes)) = total.map(|total| parse_size(&total)) {
         parts.push(units::size(bytes as f64));
     }
     let kernel: Vec<&str> = ["kernel.name", "kernel.release"].into_iter().filter_map(|key| machine.get(key)).collect();

@@ -74,6 +74,11 @@ impl Style {
     }
 }
 
+/// A text in lines that fit, those after the first indented.
+pub fn wrapped(text: &str, style: &Style) -> String {
+    wrap_behind("", &style.text(text), style.width)
+}
+
 /// Text on its way to a terminal: plain characters, line breaks and, where there is `colour`, the
 /// escapes that views colour with. Views make every text from outside plain before they colour it;
 /// this is the net below them, for the one that forgot.

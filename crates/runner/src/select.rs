@@ -1,7 +1,7 @@
 //! Finds the benchmarks that texts name: ids, groups, patterns, and a suggestion where none fits.
 
 use groma_harness::Benchmark;
-use groma_harness::model::Tier;
+use groma_harness::model::{Tier, lineage};
 use std::fmt;
 
 /// A text that names no benchmark.
@@ -49,7 +49,8 @@ fn is_pattern(text: &str) -> bool {
     text.contains(['*', '?'])
 }
 
-/// Whether a text names a benchmark: its id, one of its metrics, its family, or a pattern.
+/// Whether a text names a benchmark: its id, one of its metrics, its family, a pattern, a test of
+/// another tool that it repeats, or a word of its id.
 fn fits(text: &str, pattern: bool, bench: &Benchmark) -> bool {
     let info = &bench.info;
     if text == info.id || (text == info.family() && info.tier != Tier::Named) {
@@ -57,6 +58,11 @@ fn fits(text: &str, pattern: bool, bench: &Benchmark) -> bool {
     }
     if pattern {
         return info.tier != Tier::Named && glob(text.as_bytes(), info.id.as_bytes());
+    }
+    // What it repeats (`lat_pipe`), or a word of its id (`pipe`).
+    let is_word = info.tier != Tier::Named && info.id.split(['.', '_']).any(|word| word == text);
+    if is_word || info.lineage.iter().any(|source| lineage::names(text, source)) {
+        return true;
     }
     let suffix = text.strip_prefix(info.id).and_then(|rest| rest.strip_prefix('.')).unwrap_or_default();
     !suffix.is_empty() && info.outputs.iter().any(|o| o.suffix == suffix)

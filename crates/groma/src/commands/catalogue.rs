@@ -42,10 +42,59 @@ fn lineage(program: &Program, text: &str) -> Result<u8> {
     Ok(0)
 }
 
-/// Explains benchmarks.
+/// The page on how results are read: its tables say what each word means.
+const READING: &str = include_str!("../../../../docs/reading.md");
+
+/// What a sign, state, flag or label of a result means: a row of a table of [`READING`] whose first
+/// cell names it.
+fn meaning(word: &str) -> Option<String> {
+    READING.lines().filter(|line| line.starts_with("| `")).find_map(|line| {
+        let mut cells = line.trim_matches('|').split('|').map(str::trim);
+        let named = cells.next()?.split(", ").any(|name| name.trim_matches('`') == word);
+        let plain: String = cells.next()?.chars().filter(|c| !matches!(c, '`' | '*')).collect();
+        // A link is its text.
+        let plain = plain.split("](").enumerate().fold(String::new(), |text, (i, part)| match i {
+            0 => part.to_owned(),
+            _ => text + part.split_once(')').map_or(part, |(_, rest)| rest),
+        });
+        named.then(|| format!("{word}: {}", plain.replace('[', "")))
+    })
+}
+
+/// Explains words of results, or benchmarks.
 pub(crate) fn explain(program: &Program, texts: &[String]) -> Result<u8> {
+    let meanings: Vec<String> = texts.iter().filter_map(|text| meaning(text)).collect();
+    if meanings.len() == texts.len() {
+        let style = style(false);
+        let lines = meanings.iter().map(|text| report::wrapped(text, &style));
+        print(&lines.collect::<String>())?;
+        return Ok(0);
+    }
     let chosen = program.select(texts, Tier::Full)?;
     let texts: Vec<String> = chosen.iter().map(|b| report::explain(&b.info, &style(false))).collect();
     print(&texts.join("\n"))?;
     Ok(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use groma_harness::model::{Label, State};
+
+    /// Every word that a result may have can be looked up where it was read.
+    #[test]
+    fn states_flags_and_labels_have_a_meaning() {
+        let states = State::ALL.iter().map(|state| state.word().to_owned());
+        let labels = Label::ALL.iter().map(|label| label.letter().to_string());
+        let flags = ["2 modes", "drift", "contended", "clock cost", "contradicts", "quantised", "shared core"];
+        let more = ["few rounds", "left processes", "unsteady", "short-interval", "cache", "timing-unverified"];
+        let signs = ["~", "?", "≠", "–", "!"];
+        let words = flags.iter().chain(&more).chain(&signs).map(|word| (*word).to_owned());
+        for word in states.chain(labels).chain(words) {
+            let text = meaning(&word).unwrap_or_else(|| panic!("nothing says what {word} is"));
+            assert!(text.len() > word.len() + 10 && !text.contains(['`', '[', '*']), "{text}");
+        }
+        assert_eq!(meaning("mem.latency"), None);
+        assert_eq!(meaning(""), None);
+    }
 }

@@ -10,7 +10,7 @@ use std::path::Path;
 use std::time::Duration;
 
 /// Shows the machine; with `noise` its noise as well, which takes about a second to gauge.
-pub(crate) fn machine(json: bool, noise: bool) -> Result<u8> {
+pub(crate) fn machine(json: bool, noise: bool, all: bool) -> Result<u8> {
     let machine = identity::machine();
     let mut lost = None;
     if noise {
@@ -25,7 +25,7 @@ pub(crate) fn machine(json: bool, noise: bool) -> Result<u8> {
     print(&if json {
         report::machine_json(&machine, noise, lost)
     } else {
-        report::machine(&machine, noise, lost, &style(false))
+        report::machine(&machine, noise, lost, &style(all))
     })?;
     Ok(0)
 }

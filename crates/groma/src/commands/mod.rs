@@ -32,7 +32,7 @@ pub(crate) fn run(program: &Program, cli: Cli) -> Result<u8> {
         Command::List(args) => catalogue::list(program, &args),
         Command::Explain { select } => catalogue::explain(program, &select),
         Command::Machine { record: Some(file), .. } => machine::record(&file),
-        Command::Machine { json, no_gauge, record: None } => machine::machine(json, !no_gauge),
+        Command::Machine { json, no_gauge, all, record: None } => machine::machine(json, !no_gauge, all),
         Command::Show(args) => history::show(program, &args),
         Command::Runs { json, store } => history::runs(json, &store),
         Command::Plot(args) => plot::plot(program, &args),
