@@ -213,24 +213,6 @@ pub enum Row {
     Nodes(&'static str),
     /// Bandwidth by operation and size.
     Bandwidth(&'static str),
-    /// The loops of STREAM.
-    Stream(&'static str),
-    /// Memory-level parallelism.
-    Parallelism {
-        /// The number of loads in flight.
-        loads: &'static str,
-        /// Random lines read per second.
-        random: &'static str,
-    },
-    /// Latency by kind of access.
-    Access(&'static str),
-    /// How much the prefetchers speed up a pointer chase.
-    Prefetch {
-        /// The ratio.
-        ratio: &'static str,
-        /// The metric that chases the chain.
-        chain: &'static str,
-    },
     /// Latency under load.
     LoadedLatency {
         /// The median latency.
@@ -242,15 +224,6 @@ pub enum Row {
     },
     /// Transfers of a cache line between two CPUs.
     Transfers(&'static str),
-    /// Arithmetic operations.
-    Operations {
-        /// Their latency.
-        latency: &'static str,
-        /// Their throughput.
-        throughput: &'static str,
-    },
-    /// Branches.
-    Branches(&'static str),
 }
 
 impl Row {
@@ -258,11 +231,7 @@ impl Row {
     pub fn metrics(&self) -> Vec<&'static str> {
         match *self {
             Row::CoreClock { rate, lowest, highest } => vec![rate, lowest, highest],
-            Row::CacheLine { line: a, pair: b }
-            | Row::Ways { ways: a, way_size: b }
-            | Row::Parallelism { loads: a, random: b }
-            | Row::Prefetch { ratio: a, chain: b }
-            | Row::Operations { latency: a, throughput: b } => vec![a, b],
+            Row::CacheLine { line: a, pair: b } | Row::Ways { ways: a, way_size: b } => vec![a, b],
             Row::Tlb { first, second, second_hit, walks: [a, b, c], page } => {
                 vec![first, second, second_hit, a, b, c, page]
             }
@@ -273,10 +242,7 @@ impl Row {
             | Row::SharedCache(id)
             | Row::Nodes(id)
             | Row::Bandwidth(id)
-            | Row::Stream(id)
-            | Row::Access(id)
-            | Row::Transfers(id)
-            | Row::Branches(id) => vec![id],
+            | Row::Transfers(id) => vec![id],
         }
     }
 }

@@ -16,8 +16,9 @@ use groma_analysis::matrix::{Matrix, protocol};
 use groma_analysis::point::{WORKERS, measured, same_point};
 use groma_analysis::sample_value;
 use groma_model::family::Row;
-use groma_model::{Families, Quantity, Record, Sample, Series};
+use groma_model::{Families, Quantity, Record, RunHeader, Sample, Series};
 
+use crate::machine::host;
 use crate::point::{level_name, name, point_without, rest};
 use crate::style::Style;
 use crate::units::{self, Scale};
@@ -29,7 +30,20 @@ use heat::Heat;
 pub struct Chart {
     title: String,
     subtitle: String,
+    /// Where and when it was measured; empty where nobody said.
+    source: String,
     field: Field,
+}
+
+impl Chart {
+    /// The same with the machine, the date and the run below its title: a picture that is mailed must
+    /// say what it shows.
+    pub fn of_run(self, run: &RunHeader) -> Chart {
+        let day = run.started.get(..10).unwrap_or(&run.started);
+        let parts = [host(&run.environment), day.to_owned(), format!("groma {} run {}", run.groma, run.run)];
+        let known: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+        Chart { source: known.join("; "), ..self }
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -204,8 +218,9 @@ fn loaded([median_id, slow, bandwidth]: [&str; 3], records: &[&Record]) -> Resul
     let (mut xs, ys) = (ends(|p| p.x), ends(|p| p.y));
     xs.push(0.0);
     Ok(Chart {
-        title: "latency over bandwidth".to_owned(),
-        subtitle: format!("{median_id}: {}", first.summary),
+        title: first.summary.clone(),
+        subtitle: format!("{median_id} over the bandwidth that was there with it"),
+        source: String::new(),
         field: Field::Plane(Plane {
             x: Axis::over(&xs, Growth::Even, Scale::Bandwidth).named("bandwidth"),
             y: Axis::values(&ys, Growth::of(&ys), Scale::Time, 1.0).named("latency"),
@@ -229,13 +244,13 @@ fn matrix(records: &[&Record], of: Shape<'_>) -> Result<Chart, String> {
             format!("no pair of {} was measured: {why}", first.id)
         }));
     };
-    let mut subtitle = format!("{}, in {}", first.summary, heat.unit());
+    let protocol = if cores { protocol(records, None) } else { None };
+    let id = [first.id.as_str()].into_iter().chain(protocol).collect::<Vec<_>>().join(" ");
+    let mut subtitle = format!("{id}, in {}", heat.unit());
     if let Some(groups) = heat.groups() {
         subtitle += &format!("; groups: {groups}");
     }
-    let protocol = if cores { protocol(records, None) } else { None };
-    let title = [first.id.as_str()].into_iter().chain(protocol).collect::<Vec<_>>().join(" ");
-    Ok(Chart { title, subtitle, field: Field::Heat(heat) })
+    Ok(Chart { title: first.summary.clone(), subtitle, source: String::new(), field: Field::Heat(heat) })
 }
 
 /// The curves of a metric over one number.
@@ -261,8 +276,9 @@ fn curve(records: &[&Record], over: &str) -> Result<Chart, String> {
     let lowest = if plateaus.is_empty() { 1.0 } else { 0.5 };
     let y = Axis::values(&ys, growth, scale, lowest).named(first.quantity.word());
     Ok(Chart {
-        title: format!("{} over {}", first.id, x_label(over)),
-        subtitle: subtitle(&curves, first),
+        title: first.summary.clone(),
+        subtitle: subtitle(&curves, first, over),
+        source: String::new(),
         field: Field::Plane(Plane { x, y, lines, levels: plateaus, bars: Vec::new() }),
     })
 }
@@ -320,18 +336,24 @@ fn labels(curves: &[Curve<'_>]) -> Vec<String> {
         .collect()
 }
 
-/// What the curves share, and how many points they have.
-fn subtitle(curves: &[Curve<'_>], first: &Record) -> String {
+/// What is drawn: the metric, what the curves share, and how many points were measured.
+fn subtitle(curves: &[Curve<'_>], first: &Record, over: &str) -> String {
     let points: usize = curves.iter().map(|c| c.measured().len()).sum();
     let planned: usize = curves.iter().map(|c| c.points.len()).sum();
-    let mut text = first.summary.clone();
+    let mut text = format!("{} over {}", first.id, x_label(over));
     if let [only] = curves
         && let rest = rest(only)
         && !rest.is_empty()
     {
         text += &format!("; {rest}");
     }
-    if points < planned { format!("{text}; {points} of {planned} measured") } else { text }
+    if points < planned {
+        text += &format!("; {points} of {planned} points measured");
+    }
+    if curves.iter().flat_map(|c| &c.points).any(|(_, record)| record.ci_display.is_some()) {
+        text += "; bars: 95 % intervals";
+    }
+    text
 }
 
 /// Stretches that a histogram is cut into.
@@ -381,9 +403,10 @@ pub fn histogram(record: &Record) -> Result<Chart, String> {
     let largest = values.iter().copied().fold(0.0, f64::max);
     let labelled = all.iter().filter(|(_, labelled)| *labelled).count();
     Ok(Chart {
-        title: what,
+        title: record.summary.clone(),
+        source: String::new(),
         subtitle: format!(
-            "{} samples of {} rounds, {labelled} disturbed; {below} lie below and {beyond} beyond, up to {}",
+            "{what}: {} samples of {} rounds, {labelled} disturbed; {below} lie below and {beyond} beyond, up to {}",
             values.len(),
             rounds.len(),
             units::value(largest, scale, None),

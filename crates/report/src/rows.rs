@@ -141,7 +141,7 @@ fn curve_rows<'a>(group: &mut Group<'a>, id: &'a str, curve: &Curve<'a>, has_lev
         for level in levels(curve) {
             let mut to = level.capacity.map(|c| format!(" to {}", number(c)));
             if let (Some(to), Some(soft)) = (&mut to, level.soft) {
-                *to += &format!(" (soft: {})", number(soft));
+                *to += &format!(" (half-way up at {})", number(soft));
             }
             let mut numbers = [(); 5].map(|()| String::new());
             numbers[0] = units::time(level.latency);

@@ -9,6 +9,7 @@ use groma_analysis::point::{measured, of_first_class};
 use groma_model::family::{Families, Figure, Pick, Say, Select, Which};
 use groma_model::{Placement, Record, State};
 
+use crate::page::Mark;
 use crate::point::{level_name, point};
 use crate::units::{self, Scale, times};
 
@@ -150,9 +151,10 @@ impl<'a> Group<'a> {
     }
 }
 
-/// A value of a record with its unit.
+/// A value of a record with its unit, and the sign of one that is imprecise.
 fn shown(record: &Record, value: f64) -> String {
-    units::value(value, Scale::of(record), None)
+    let sign = if Mark::of(record) == Mark::Imprecise { Mark::Imprecise.sign() } else { "" };
+    format!("{sign}{}", units::value(value, Scale::of(record), None))
 }
 
 /// The parameters of a record, or its placement where it has none.

@@ -83,6 +83,9 @@ pub(crate) fn time(seconds: f64) -> String {
     value(seconds, Scale::Time, None)
 }
 
+/// A smaller ratio is written in millionths: nobody counts the zeros of 0.00000088.
+const PER_MILLE: f64 = 1e-3;
+
 /// A value with its unit, to as many digits as half the width of its interval supports (three
 /// without one).
 pub fn value(value: f64, scale: Scale, half_width: Option<f64>) -> String {
@@ -98,6 +101,9 @@ pub fn value(value: f64, scale: Scale, half_width: Option<f64>) -> String {
         return format!("{value:.0}");
     }
     let digits = digits(value, half_width);
+    if scale == Scale::Ratio && value.abs() < PER_MILLE {
+        return significant(value * 1e6, digits) + " ppm";
+    }
     // Choose the unit after rounding: 999.9 ns is 1.00 µs.
     let rounded = |unit: f64| round_to(value / unit, digits).abs();
     let (unit, name) =

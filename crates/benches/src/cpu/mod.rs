@@ -36,8 +36,6 @@ pub(crate) static ABOUT: Family = Family {
         Row::CoreClock { rate: "cpu.frequency", lowest: "cpu.frequencies.lowest", highest: "cpu.frequencies.highest" },
         Row::SharedCache("cpu.core_to_core"),
         Row::Transfers("cpu.core_to_core"),
-        Row::Operations { latency: "cpu.operation", throughput: "cpu.operation.throughput" },
-        Row::Branches("cpu.branch"),
     ],
 };
 

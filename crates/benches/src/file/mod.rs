@@ -4,7 +4,7 @@
 
 use crate::scratch::Scratch;
 use groma_harness::model::Family;
-use groma_harness::model::family::{Figure, Say, greatest, least};
+use groma_harness::model::family::{Figure, Pick, Say, Select, Which, greatest};
 use groma_harness::prelude::*;
 
 mod cached;
@@ -25,12 +25,20 @@ mod reread;
 mod ring;
 mod truncate;
 
+/// A metric in the work directory.
+const fn on_disk(metric: &'static str) -> Pick {
+    Pick { which: Which::First, of: Select::Word(metric, "where", "work_dir") }
+}
+
 /// What the family says about itself.
 pub(crate) static ABOUT: Family = Family {
     name: "file",
     summary: "Files: names, cached data and durable writes",
     says: Say::Each(&[
-        Say::Text("creating and deleting a file costs {}", &[Figure::Value(least("file.create_delete"))]),
+        Say::Text(
+            "creating an empty file costs {}, deleting it {}",
+            &[Figure::Value(on_disk("file.create_delete")), Figure::Value(on_disk("file.create_delete.delete"))],
+        ),
         Say::Text("a file in the page cache is read at {}", &[Figure::Value(greatest("file.reread"))]),
     ]),
     rows: &[],

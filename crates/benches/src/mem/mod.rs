@@ -59,10 +59,6 @@ pub(crate) static ABOUT: Family = Family {
         },
         Row::Nodes("mem.numa"),
         Row::Bandwidth("mem.bandwidth"),
-        Row::Stream("mem.stream"),
-        Row::Parallelism { loads: "mem.parallelism", random: "mem.random_read" },
-        Row::Access("mem.access"),
-        Row::Prefetch { ratio: "mem.prefetch", chain: "mem.latency" },
         Row::LoadedLatency {
             median: "mem.loaded_latency",
             p95: "mem.loaded_latency.p95",

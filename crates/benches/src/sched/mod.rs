@@ -2,7 +2,7 @@
 
 use crate::cpus::of_the_run as cpus_of_the_run;
 use groma_harness::model::Family;
-use groma_harness::model::family::{Figure, Say, first, least};
+use groma_harness::model::family::{Figure, Say, first};
 use groma_harness::prelude::*;
 use groma_harness::sys::sched;
 use std::fs::File;
@@ -20,7 +20,7 @@ pub(crate) static ABOUT: Family = Family {
     name: "sched",
     summary: "The scheduler: wake-ups, noise, fairness",
     says: Say::Each(&[
-        Say::Text("a task that is woken runs {} later", &[Figure::Value(least("sched.wakeup"))]),
+        Say::Text("a task that is woken on an idle CPU runs {} later", &[Figure::Value(first("sched.wakeup"))]),
         Say::Text("others take {} of a CPU's time", &[Figure::Percent(first("sched.noise"))]),
     ]),
     rows: &[],

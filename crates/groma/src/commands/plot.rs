@@ -50,12 +50,16 @@ pub(crate) fn plot(program: &Program, args: &PlotArgs) -> Result<u8> {
     let chart = if args.histogram {
         match chosen.as_slice() {
             [one] => report::histogram(one),
-            many => bail!("'{}' names {} metrics; a distribution is of one", args.metric, many.len()),
+            many => {
+                let commands: Vec<String> = many.iter().map(|record| command(record)).collect();
+                let (metric, n) = (&args.metric, many.len());
+                bail!("'{metric}' names {n} metrics, and a distribution is of one:\n{}", commands.join("\n"));
+            }
         }
     } else {
         report::plot(families, &chosen, args.over.as_deref())
     };
-    let chart = chart.map_err(anyhow::Error::msg)?;
+    let chart = chart.map_err(anyhow::Error::msg)?.of_run(&shown.head);
     match (&args.output, kind) {
         (Some(path), Some("png")) => {
             let bytes = chart.png(2.0).map_err(anyhow::Error::msg)?;
@@ -65,6 +69,12 @@ pub(crate) fn plot(program: &Program, args: &PlotArgs) -> Result<u8> {
         (None, _) => print(&chart.terminal(&style(false)))?,
     }
     Ok(0)
+}
+
+/// The command that plots the distribution of one metric.
+fn command(record: &Record) -> String {
+    let params = record.params.0.iter().map(|(name, value)| format!(" --param {name}={value}"));
+    format!("  {} plot {}{} --histogram", name(), record.id, params.collect::<String>())
 }
 
 /// Whether a parameter has the value that was typed.

@@ -76,9 +76,25 @@ fn a_loop_that_may_not_do_more_stays_as_short_as_it_is() {
 }
 
 /// The cost of the clock is no part of an operation, however it is timed: of ten readings' length,
-/// it would be a tenth more when timed alone.
+/// it would be a tenth more when timed alone. A neighbour of the core that stays for a second makes
+/// the clock dearer and not a chain of additions, so there are several tries; a cost that is not
+/// taken off, or taken off twice, is wrong in each of them.
 #[test]
 fn an_operation_timed_alone_costs_as_much_as_one_of_many() {
+    const TRIES: usize = 8;
+    let mut seen = Vec::new();
+    while seen.len() < TRIES {
+        let ratio = alone_over_one_of_many();
+        if (0.95..=1.05).contains(&ratio) {
+            return;
+        }
+        seen.push(ratio);
+    }
+    panic!("off in every try: {seen:?}");
+}
+
+/// What an operation costs that is timed alone, over what it costs as one of many: the median of nine.
+fn alone_over_one_of_many() -> f64 {
     use crate::instruments::Real;
     use crate::sys::arch::{CHAIN_UNROLL, add_chain};
     let clock_cost_ns = crate::clock_properties::assumed_host(&crate::sys::clock::Monotonic).clock_cost_ns;
@@ -98,10 +114,8 @@ fn an_operation_timed_alone_costs_as_much_as_one_of_many() {
         order::median(&per.collect::<Vec<_>>()).expect("samples")
     };
     // The core's clock may hop between two of them; not always the same way.
-    let mut ratios: Vec<f64> = (0..9).map(|_| cost(Timing::Each) / cost(Timing::Batched)).collect();
-    ratios.sort_by(f64::total_cmp);
-    println!("{ratios:?} with a clock of {clock_cost_ns} ns");
-    assert!((0.95..=1.05).contains(&ratios[4]), "{ratios:?} with a clock of {clock_cost_ns} ns");
+    let ratios: Vec<f64> = (0..9).map(|_| cost(Timing::Each) / cost(Timing::Batched)).collect();
+    order::median(&ratios).expect("nine")
 }
 
 #[test]

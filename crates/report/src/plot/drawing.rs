@@ -78,6 +78,8 @@ pub(super) fn draw(chart: &Chart) -> Drawing {
     let room = ((WIDTH - left) / (CHARACTER * 0.93)) as usize;
     let subtitle = Style::plain(room).cut(&chart.subtitle, room);
     page.text(left - 4.0, 46.0, &subtitle, SIZE, false, Anchor::Start, Paint::Faint);
+    let source = Style::plain(room).cut(&chart.source, room);
+    page.text(left - 4.0, 62.0, &source, SIZE, false, Anchor::Start, Paint::Faint);
     Drawing { title: plain(&chart.title).into_owned(), height, shapes: page.shapes }
 }
 

@@ -10,7 +10,12 @@ use crate::units;
 pub(super) fn terminal(chart: &Chart, style: &Style) -> String {
     let mut out = style.paint(Ink::Strong, &style.text(&chart.title)) + "\n";
     out += &style.paint(Ink::Faint, &style.cut(&style.text(&chart.subtitle), style.width));
-    out.push_str("\n\n");
+    out.push('\n');
+    if !chart.source.is_empty() {
+        out += &style.paint(Ink::Faint, &style.cut(&style.text(&chart.source), style.width));
+        out.push('\n');
+    }
+    out.push('\n');
     out + &match &chart.field {
         Field::Plane(plane) if plane.bars.is_empty() => lines(plane, style),
         Field::Plane(plane) => bars(plane, style),
