@@ -17,13 +17,18 @@ const BEYOND: f64 = 1.25;
 pub fn contradiction(point: &Point, metric: &Metric, record: &Record, earlier: &[Vec<Round>]) -> Option<Flag> {
     // The largest of all rounds grows with the time that was measured.
     let value = measured(record).filter(|_| !metric.derivation.takes_all_rounds())?;
+    let (ratio, runs) = beyond(value, record.ci, &values(point, metric, record, earlier))?;
+    Some(Flag::Contradicts { ratio, runs })
+}
+
+/// What a metric was in earlier runs, of which these are the rounds of its point: of those on the same
+/// storage that have a value.
+pub fn values(point: &Point, metric: &Metric, record: &Record, earlier: &[Vec<Round>]) -> Vec<f64> {
     let on_same_storage = |rounds: &&Vec<Round>| {
         same_storage(|key| record.fact(key), |key| rounds.iter().find_map(|round| round.result.fact(key)))
     };
     let value_of = |rounds: &Vec<Round>| Some(head(point, metric, rounds, &round_values(point, metric, rounds))?.value);
-    let values: Vec<f64> = earlier.iter().filter(on_same_storage).filter_map(value_of).collect();
-    let (ratio, runs) = beyond(value, record.ci, &values)?;
-    Some(Flag::Contradicts { ratio, runs })
+    earlier.iter().filter(on_same_storage).filter_map(value_of).collect()
 }
 
 /// How many times the median of the earlier values this one is, and how many there are, if it and

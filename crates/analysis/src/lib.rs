@@ -12,7 +12,7 @@
 //! | the value of each round | [`round_values`] |
 //! | records that differ in one number | [`curve::curves`] |
 //! | the levels of a memory hierarchy on one | [`curve::levels`] |
-//! | whether earlier runs say something else | [`earlier::contradiction`] |
+//! | whether earlier runs say something else, and what they say | [`earlier::contradiction`], [`earlier::values`] |
 //! | what was measured between CPUs or nodes | [`matrix::Matrix`] |
 //! | what a machine declares beside what was measured | [`claims::claims`] |
 #![forbid(unsafe_code)]

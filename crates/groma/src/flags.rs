@@ -413,12 +413,13 @@ const SHOW_EXAMPLES: &str = "Examples:
   groma show --all                           every value with its interval
   groma show --states                        which values are not good, and why
   groma show --hardware                      the hardware page alone
+  groma show ipc.pipe_rtt                    one metric: interval, rounds, samples, proofs, earlier runs
   groma show --select mem --all              every point of the benchmarks of memory";
 
 #[derive(Debug, Args)]
 pub(crate) struct ShowArgs {
-    /// A run's id, the beginning of one, or 'latest'
-    #[arg(default_value = "latest")]
+    /// A run's id, the beginning of one, or 'latest'; or the id of a metric, which is shown on a card
+    #[arg(default_value = "latest", value_name = "RUN|METRIC")]
     pub(crate) run: String,
     /// Only these ids, groups or patterns
     #[arg(long, value_name = "SELECT", value_delimiter = ',')]

@@ -163,6 +163,7 @@ fn no_view_of_a_hostile_store_controls_the_terminal() {
         &["show", "--all"],
         &["show", "--hardware"],
         &["show", "--states"],
+        &["show", "syscall.getppid"],
         &["show", "--times"],
         &["show", "--times", "--format", "json"],
         &["show", "--format", "json"],

@@ -208,6 +208,30 @@ fn a_value_that_contradicts_earlier_runs_says_so() {
     assert!(shown.contains("contradicts"), "{shown}");
 }
 
+#[test]
+fn a_metric_is_shown_on_a_card_with_what_it_was_before() {
+    let place = Place::new();
+    let run = ["run", "syscall.getppid", "vm.protect", "--param", "size=4K", "--profile", "quick", "--rounds", "1"];
+    for _ in 0..2 {
+        assert_eq!(place.groma(&run).code, Some(0));
+    }
+    let card = place.groma(&["show", "syscall.getppid"]);
+    assert_eq!(card.code, Some(0), "{card:?}");
+    for part in ["  value", "  rounds", "in 1 run of this machine", "again     groma run syscall.getppid\n"] {
+        assert!(card.out.contains(part), "{part}: {}", card.out);
+    }
+    let again = place.groma(&["show", "vm.protect"]).out;
+    assert!(again.contains("groma run vm.protect --param size=4096 --param pages=present\n"), "{again}");
+    // Of one that no run has, and of a card that is asked to be a table.
+    for (args, expected) in [
+        (&["show", "mem.latency"][..], "no run holds mem.latency: groma run mem.latency"),
+        (&["show", "vm.protect", "--format", "csv"], "groma show --select vm.protect"),
+    ] {
+        let refused = place.groma(args);
+        assert!(refused.code == Some(2) && refused.err.contains(expected), "{refused:?}");
+    }
+}
+
 /// Beside what earlier runs knew, a core that is slow for the whole of a run is a shared one.
 #[test]
 fn a_core_that_was_never_as_fast_as_before_is_shared() {

@@ -8,6 +8,7 @@
 //! | --- | --- |
 //! | a run | [`render`] in any [`Format`], [`summary()`] for its last lines, [`live_line`] while it goes on |
 //! | the hardware of a run on one page | [`hardware()`] |
+//! | one metric on a card | [`card()`] |
 //! | a curve, a distribution, a matrix | [`plot()`], then [`Chart::svg`], [`Chart::png`] or [`Chart::terminal`] |
 //! | the catalogue | [`list()`], [`list_json`], [`explain()`] |
 //! | where it ran | [`machine()`], [`machine_json`] |
@@ -20,6 +21,7 @@
 
 pub mod units;
 
+mod card;
 mod csv;
 mod explain;
 mod format;
@@ -46,6 +48,7 @@ mod fixtures;
 #[cfg(test)]
 mod hierarchy;
 
+pub use card::{Beside, card};
 pub use csv::csv_samples;
 pub use explain::explain;
 pub use format::{Format, render};

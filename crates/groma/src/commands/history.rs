@@ -1,6 +1,6 @@
 //! `groma show` and `groma runs`: the runs in the store.
 
-use super::earlier::flag_contradictions;
+use super::earlier::{flag_contradictions, histories};
 use super::{existing_store, print, style};
 use crate::flags::{ShowArgs, StoreArgs};
 use crate::message::name;
@@ -77,6 +77,9 @@ pub(crate) fn show(program: &Program, args: &ShowArgs) -> Result<u8> {
     if args.times {
         return show_times(args);
     }
+    if let Some(metric) = named(program, &args.run) {
+        return show_metric(program, args, metric);
+    }
     let selected = |id: &str| args.select.is_empty() || args.select.iter().any(|s| names_metric(s, id));
     let what = args.select.join(", ");
     let mut shown = load(&args.store, &args.run, args.samples, &what, selected, |r: &Record| selected(&r.id))?;
@@ -111,6 +114,40 @@ pub(crate) fn show(program: &Program, args: &ShowArgs) -> Result<u8> {
         report::render(families, &shown.head, &shown.records, shown.end.as_ref(), args.format, &style)
     };
     print(&text)?;
+    Ok(0)
+}
+
+/// The text, if it is the id of a metric or of a benchmark that this program has: no run has such
+/// an id.
+fn named<'t>(program: &Program, text: &'t str) -> Option<&'t str> {
+    let is_it = |id: &str| id == text || text.strip_prefix(id).is_some_and(|rest| rest.starts_with('.'));
+    program.all().iter().any(|bench| is_it(bench.info.id)).then_some(text)
+}
+
+/// Shows each point of a metric on a card, of the latest run that holds it.
+fn show_metric(program: &Program, args: &ShowArgs, metric: &str) -> Result<u8> {
+    if !args.select.is_empty() || args.hardware || args.states || args.format != Format::Table {
+        bail!("{metric}: a card stands alone; for another view: {} show --select {metric}", name());
+    }
+    let is_it = |id: &str| id == metric;
+    let mut shown = load(&args.store, "latest", false, metric, is_it, |r: &Record| is_it(&r.id))?;
+    let store = existing_store(&args.store)?;
+    flag_contradictions(&store, &shown.head, &shown.points, &mut shown.records);
+    let histories = histories(&store, &shown.head, &shown.points, &mut shown.records);
+    let bench = program.all().iter().find(|bench| bench.info.id == metric);
+    let lineage = bench.map_or(&[][..], |bench| bench.info.lineage);
+    let style = style(args.all);
+    let cards: Vec<String> = shown
+        .records
+        .iter()
+        .zip(histories)
+        .filter(|(record, _)| is_it(&record.id))
+        .map(|(record, earlier)| report::card(&shown.head, record, &report::Beside { earlier, lineage }, &style))
+        .collect();
+    if cards.is_empty() {
+        bail!("no run holds {metric}: {} run {metric}", name());
+    }
+    print(&cards.join("\n"))?;
     Ok(0)
 }
 

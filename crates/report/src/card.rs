@@ -1,0 +1,159 @@
+//! One metric on a card: its value and how far to trust it, its rounds and samples, what a busy
+//! sibling thread makes of it, its proofs, its history, and how to measure it again.
+
+use groma_model::{Placement, Proof, Record, RunHeader, Value};
+
+use crate::machine::host;
+use crate::point::name;
+use crate::rows::sparkline;
+use crate::style::{Ink, Style, ink, wrap_behind};
+use crate::units::{self, Scale};
+
+/// What a card says beside its record.
+#[derive(Clone, Debug, Default)]
+pub struct Beside<'a> {
+    /// What it was in earlier runs of the machine, the latest first.
+    pub earlier: Vec<f64>,
+    /// The tests of other tools and the tables of papers that it repeats.
+    pub lineage: &'a [&'a str],
+}
+
+/// The card of a record.
+pub fn card(run: &RunHeader, record: &Record, beside: &Beside<'_>, style: &Style) -> String {
+    let scale = Scale::of(record);
+    let value = |v: f64| units::value(v, scale, None);
+    let mut out = style.paint(Ink::Strong, &style.text(&name(record))) + "\n";
+    out += &wrap_behind("", &style.text(&record.summary), style.width);
+    out.push('\n');
+    let mut line = |label: &str, text: String| {
+        if !text.is_empty() {
+            out += &wrap_behind(&format!("  {label:<10}"), &style.text(&text), style.width);
+        }
+    };
+    line("value", headline(record));
+    line(
+        "state",
+        [record.state.word(), &record.reason].iter().filter(|t| !t.is_empty()).copied().collect::<Vec<_>>().join(": "),
+    );
+    for flag in &record.flags {
+        line("", flag.clone());
+    }
+    line("rounds", rounds(record, style));
+    let quantiles =
+        [("p10", record.p10), ("p50", record.p50), ("p90", record.p90), ("p99", record.p99), ("most", record.max)];
+    let quantiles: Vec<String> =
+        quantiles.iter().filter_map(|(name, v)| Some(format!("{name} {}", value((*v)?)))).collect();
+    line("samples", samples(record, &quantiles));
+    if let Some(shared) = record.shared {
+        let beside = shared.value.map(|v| format!("{} beside a busy sibling thread, ", value(v))).unwrap_or_default();
+        line("shared", format!("{beside}{} of the samples", units::percent(shared.share)));
+    }
+    for proof in &record.proofs {
+        line("proof", self::proof(proof));
+    }
+    if !beside.earlier.is_empty() {
+        let (least, most) = beside.earlier.iter().fold((f64::INFINITY, 0.0_f64), |(l, m), v| (l.min(*v), m.max(*v)));
+        let runs = beside.earlier.len();
+        let range = if runs == 1 { value(least) } else { units::range(least, most, scale) };
+        line("earlier", format!("{range} in {runs} run{} of this machine", if runs == 1 { "" } else { "s" }));
+    }
+    line("repeats", beside.lineage.join(", "));
+    line("machine", host(&run.environment));
+    let noise = run.noise.map(|noise| format!(", host {}", noise.word())).unwrap_or_default();
+    line("run", format!("{}, {}{noise}", run.run, run.profile.word()));
+    line("again", command(record, style.program));
+    line("more", format!("{0} explain {1}; {0} plot {1} --histogram", style.program, record.id));
+    let word = record.state.word();
+    let first = format!("  {:<10}{word}", "state");
+    out.replacen(&first, &format!("  {:<10}{}", "state", style.paint(ink(record.state), word)), 1)
+}
+
+/// The value, its interval, and its cycles.
+fn headline(record: &Record) -> String {
+    let Some(text) = units::headline(record) else { return "none".to_owned() };
+    let interval = units::interval(record).map(|half| format!(" ± {half}")).unwrap_or_default();
+    let range = record.ci_display.map(|[low, high]| format!(" ({})", units::range(low, high, Scale::of(record))));
+    let cycles = record.cycles.map(|cycles| format!(", {}", units::cycles(cycles))).unwrap_or_default();
+    format!("{text}{interval}{}{cycles}", range.unwrap_or_default())
+}
+
+/// The values of the rounds, in order, as a picture and by their ends.
+fn rounds(record: &Record, style: &Style) -> String {
+    let values = &record.round_values;
+    if values.is_empty() {
+        return String::new();
+    }
+    let (least, most) = values.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(l, m), v| (l.min(*v), m.max(*v)));
+    let picture = sparkline(values, style.unicode);
+    format!("{picture}  {} from {}", values.len(), units::range(least, most, Scale::of(record)).replace('–', " to "))
+}
+
+/// How many samples counted, what happened in the others, and their quantiles.
+fn samples(record: &Record, quantiles: &[String]) -> String {
+    if record.samples == 0 {
+        return String::new();
+    }
+    let labels: Vec<String> = record.labels.0.iter().map(|(letter, n)| format!("{letter} {n}")).collect();
+    let labels = if labels.is_empty() { String::new() } else { format!(" (labels: {})", labels.join(", ")) };
+    let shape = if quantiles.is_empty() { String::new() } else { format!("; {}", quantiles.join(", ")) };
+    format!("{} of {} undisturbed{labels}{shape}", record.clean, record.samples)
+}
+
+fn proof(proof: &Proof) -> String {
+    let verdict = if proof.holds { "holds" } else { "broken" };
+    format!("{verdict}: {} is {}, expected {}", proof.name, units::significant(proof.seen, 4), proof.expected)
+}
+
+/// The command that measures this point again.
+fn command(record: &Record, program: &str) -> String {
+    let mut text = format!("{program} run {}", record.id);
+    for (param, value) in &record.params.0 {
+        // A text may be anything, and is kept as its fingerprint only.
+        let plain = match value {
+            Value::Int(n) => n.to_string(),
+            Value::Word(word) if word.chars().all(|c| c.is_ascii_alphanumeric() || "_.:-".contains(c)) => word.clone(),
+            Value::Word(_) => continue,
+        };
+        text += &format!(" --param {param}={plain}");
+    }
+    if record.workers > 1 {
+        text += &format!(" -P {}", record.workers);
+    }
+    if !matches!(record.placement, Placement::Pinned) {
+        text += &format!(" --placement {}", record.placement.to_string().trim_start_matches("cpus:"));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixtures;
+    use crate::style::columns;
+    use groma_model::{SharedCore, State};
+
+    fn shown(record: &Record, width: usize) -> String {
+        let beside = Beside { earlier: vec![4.4e-6, 4.6e-6, 4.5e-6], lineage: &["lmbench3:lat_pipe"] };
+        card(&fixtures::header(), record, &beside, &Style::plain(width))
+    }
+
+    #[test]
+    fn of_a_metric_with_everything() {
+        let mut record = fixtures::sampled();
+        record.round_values = vec![4.4e-6, 4.5e-6, 4.9e-6, 4.5e-6];
+        record.shared = Some(SharedCore { value: Some(5.9e-6), share: 0.18 });
+        record.proofs = vec![Proof { name: "bytes per trip".into(), expected: "2".into(), seen: 2.0, holds: true }];
+        for width in [80, 100] {
+            let text = shown(&record, width);
+            assert!(text.lines().all(|line| columns(line) <= width && line.trim_end() == line), "{text}");
+        }
+        insta::assert_snapshot!(shown(&record, 100));
+    }
+
+    #[test]
+    fn of_a_metric_without_a_value() {
+        let record = fixtures::without(fixtures::sampled(), State::Unsupported, "there is none here");
+        let text = shown(&record, 80);
+        assert!(text.contains("value     none") && text.contains("unsupported: there is none here"), "{text}");
+    }
+}
