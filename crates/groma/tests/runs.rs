@@ -254,7 +254,8 @@ fn a_core_that_was_never_as_fast_as_before_is_shared() {
         let core = format!(r#"{{"block":"{block}","length":{length},"best":50,"shared_below":40}}"#);
         let copy = format!(
             "CREATE TEMP TABLE copy AS SELECT * FROM runs LIMIT 1;
-             UPDATE copy SET run = 'copy{n}', header = json_set(header, '$.run', 'copy{n}', '$.host.core', json('{core}'));
+             UPDATE copy SET run = 'copy{n}',
+                header = json_set(header, '$.run', 'copy{n}', '$.host.core', json('{core}'));
              INSERT INTO runs SELECT * FROM copy;
              DROP TABLE copy;"
         );

@@ -14,8 +14,8 @@ use groma_analysis::curve::{curves, for_levels};
 use groma_model::family::Row;
 use groma_model::{Families, Record, RunHeader};
 
+use crate::layout::{Strip, column, in_two_columns, lines, picture, rule, stacked};
 use crate::machine::host;
-use crate::page::{Strip, column, in_two_columns, lines, picture, rule, stacked};
 use crate::style::{Ink, Style, wrap_behind};
 
 /// Fewer values than this are no page of their own: the tables say the same.

@@ -28,6 +28,7 @@ mod format;
 mod grid;
 mod hardware;
 mod json;
+mod layout;
 mod list;
 mod machine;
 mod markdown;

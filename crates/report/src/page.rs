@@ -4,34 +4,23 @@
 //! has. What stands on them is data (`groma_model::page`); here is how it looks. Not here: every
 //! metric with its interval (`table`), and why one has no value (`summary`).
 
-mod blocks;
-mod curve;
-mod strip;
-
-pub(crate) use blocks::{Mark, lines};
-pub(crate) use curve::picture;
-pub(crate) use strip::{Strip, in_two_columns, side_by_side, stacked};
-
 use groma_analysis::point::family;
 use groma_model::page::On;
 use groma_model::{End, Families, NoiseVerdict, Pages, Record, RunHeader};
 
 use crate::hardware;
+use crate::layout::{GAP, Mark, Strip, TWO_COLUMNS, column, in_two_columns, lines, rule, side_by_side, stacked};
 use crate::machine::host;
-use crate::style::{Ink, Style, columns, wrap_behind};
+use crate::style::{Ink, Style, wrap_behind};
 use crate::summary::shared_cores;
 use crate::units;
 
 /// The share of its lines that a run must have for the system page.
 const ENOUGH: f64 = 0.5;
-/// The narrowest page with two columns of lines.
-const TWO_COLUMNS: usize = 80;
 /// A page is not made wider than this: a name would be far from its value.
 const WIDEST: usize = 100;
 /// The narrowest terminal on which both pages stand side by side, and the space between them.
 const BOTH: usize = 2 * TWO_COLUMNS + GAP;
-/// Between two columns.
-const GAP: usize = 2;
 
 /// The pages of a run; `None` where it holds too little of them.
 pub(crate) fn pages(
@@ -113,18 +102,6 @@ pub(crate) fn in_columns<'b>(
     if two { in_two_columns(stacks, column + GAP) } else { stacked(&stacks) }
 }
 
-/// The width of a column, and whether there are two.
-pub(crate) fn column(style: &Style) -> (usize, bool) {
-    let two = style.width + 1 >= TWO_COLUMNS;
-    (if two { (style.width - GAP) / 2 } else { style.width }, two)
-}
-
-/// A heading across the page.
-pub(crate) fn rule(title: &str, style: &Style) -> Strip {
-    let dashes = "─".repeat(style.width.saturating_sub(columns(title) + 1));
-    Strip::new(style, Ink::Strong, title).then(Strip::new(style, Ink::Faint, &format!(" {dashes}")))
-}
-
 /// What was measured where and when, how far to trust it, and what the signs mean.
 fn header(run: &RunHeader, records: &[Record], shown: &[&Record], end: Option<&End>, style: &Style) -> String {
     let mut out = wrap_behind("", &style.paint(Ink::Strong, &style.text(&host(&run.environment))), style.width);
@@ -198,6 +175,7 @@ fn footer(shown: &[&Record], style: &Style) -> String {
 mod tests {
     use super::*;
     use crate::fixtures;
+    use crate::style::columns;
     use groma_model::State;
 
     fn page(records: &[Record], style: &Style) -> Option<String> {

@@ -9,7 +9,7 @@ use groma_analysis::point::{measured, of_first_class};
 use groma_model::family::{Families, Figure, Pick, Say, Select, Which};
 use groma_model::{Placement, Record, State};
 
-use crate::page::Mark;
+use crate::layout::Mark;
 use crate::point::{level_name, point};
 use crate::units::{self, Scale, times};
 

@@ -6,7 +6,7 @@ use groma_model::Record;
 use groma_model::family::Row;
 
 use super::claims::{amount, level};
-use crate::page::{Mark, Strip};
+use crate::layout::{Mark, Strip};
 use crate::style::{Ink, Style};
 use crate::units::{self, significant};
 
