@@ -31,16 +31,27 @@ pub fn values(point: &Point, metric: &Metric, record: &Record, earlier: &[Vec<Ro
     earlier.iter().filter(on_same_storage).filter_map(value_of).collect()
 }
 
+/// Whether the record still contradicts all of these earlier runs: where it does not, more of them
+/// need not be read.
+pub fn is_beyond(point: &Point, metric: &Metric, record: &Record, earlier: &[Vec<Round>]) -> bool {
+    let value = measured(record).filter(|_| !metric.derivation.takes_all_rounds());
+    value.is_some_and(|value| is_beyond_all(value, record.ci, &values(point, metric, record, earlier)))
+}
+
 /// How many times the median of the earlier values this one is, and how many there are, if it and
 /// its interval are beyond all of them.
 fn beyond(value: f64, interval: Option<[f64; 2]>, earlier: &[f64]) -> Option<(f64, usize)> {
     let median = groma_stats::median(earlier).filter(|median| *median > 0.0 && earlier.len() >= FEWEST_RUNS)?;
+    is_beyond_all(value, interval, earlier).then_some((value / median, earlier.len()))
+}
+
+fn is_beyond_all(value: f64, interval: Option<[f64; 2]>, earlier: &[f64]) -> bool {
     let least = earlier.iter().copied().fold(f64::INFINITY, f64::min);
     let most = earlier.iter().copied().fold(0.0, f64::max);
     let [low, high] = interval.unwrap_or([value; 2]);
     let above = value > most * BEYOND && low > most;
     let below = value < least / BEYOND && high < least;
-    (above || below).then_some((value / median, earlier.len()))
+    above || below
 }
 
 #[cfg(test)]
