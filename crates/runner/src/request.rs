@@ -33,6 +33,8 @@ impl fmt::Display for Setting {
 pub struct RunRequest {
     /// How much is spent where nothing else is said.
     pub profile: Profile,
+    /// Whether it is a survey: many short rounds of what stands on the pages.
+    pub survey: bool,
     /// The full set of each parameter instead of that of the profile.
     pub full: bool,
     /// Parameters with all the values to measure.
@@ -66,6 +68,7 @@ impl RunRequest {
     pub fn new(profile: Profile) -> RunRequest {
         RunRequest {
             profile,
+            survey: false,
             full: false,
             params: Vec::new(),
             placement: None,

@@ -84,7 +84,8 @@ impl Prepared<'_> {
     /// anything else where workers cannot be started at all.
     pub fn start(self, plan: &[Planned], started: Instant, observer: &mut dyn Observer) -> Result<Run> {
         let request = self.request;
-        let mut effort = Effort::of(request.profile);
+        let of = if request.survey { Effort::of_survey } else { Effort::of };
+        let mut effort = of(request.profile);
         if let Some(rounds) = request.rounds {
             (effort.rounds, effort.most_rounds) = (rounds, rounds);
         }

@@ -20,7 +20,7 @@ use std::fs::File;
 use std::io::Write;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// The machine is noisier than `--require` allows.
 const REFUSED: u8 = 3;
@@ -81,9 +81,6 @@ pub(crate) fn run(program: &Program, args: &RunArgs) -> Result<u8> {
     let mut plan = plan(&benches, &wanted, &topology)?;
     if survey {
         plan = of_pages(plan, program.known_families().pages, request.profile == Profile::Quick);
-        if request.profile == Profile::Quick {
-            request.round_length.get_or_insert(QUICK_ROUND);
-        }
     }
     if request.profile == Profile::Complete && request.budget.is_none() {
         let measured = plan.iter().filter(|planned| planned.unsupported.is_none()).count();
@@ -104,9 +101,6 @@ pub(crate) fn run(program: &Program, args: &RunArgs) -> Result<u8> {
     })
 }
 
-/// How long a round of a quick survey samples, where its ten seconds allow it.
-const QUICK_ROUND: Duration = Duration::from_millis(20);
-
 /// Whether nothing is asked for but a survey: what stands on the pages.
 fn is_survey(args: &RunArgs) -> bool {
     let profile = Profile::from(args.profile);
@@ -119,6 +113,7 @@ fn request(args: &RunArgs) -> RunRequest {
     let everything = args.select.is_empty() && args.all && Profile::from(args.profile) == Profile::Standard;
     RunRequest {
         profile: if everything { Profile::Complete } else { args.profile.into() },
+        survey: is_survey(args),
         full: args.full,
         params: args.params.clone(),
         placement: args.placement.clone(),
