@@ -180,6 +180,12 @@ fn a_run_and_show_print_the_same() {
         assert!(run.out.contains("HARDWARE") && run.out.contains("core clock"), "{run:?}");
     }
     assert_eq!(run.out, place.groma(&["show"]).out);
+    // The page is that of the latest run that has one, and it says so.
+    let page = place.groma(&["show", "--hardware"]);
+    assert_eq!(place.groma(&["run", "syscall.getppid", "--profile", "quick", "--rounds", "1"]).code, Some(0));
+    let later = place.groma(&["show", "--hardware"]);
+    assert_eq!(later.out, page.out);
+    assert!(page.out.is_empty() || later.err.contains("the latest run that holds hardware is"), "{later:?}");
 }
 
 #[test]

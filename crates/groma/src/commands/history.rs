@@ -80,9 +80,15 @@ pub(crate) fn show(program: &Program, args: &ShowArgs) -> Result<u8> {
     if let Some(metric) = named(program, &args.run) {
         return show_metric(program, args, metric);
     }
+    let families = program.known_families();
     let selected = |id: &str| args.select.is_empty() || args.select.iter().any(|s| names_metric(s, id));
-    let what = args.select.join(", ");
-    let mut shown = load(&args.store, &args.run, args.samples, &what, selected, |r: &Record| selected(&r.id))?;
+    // After a run of something else the hardware page is that of the latest survey.
+    let page: Vec<&str> = families.pages.of_hardware().map(|shown| shown.metric).collect();
+    let of_page = |id: &str| !args.hardware || page.contains(&id);
+    let what = if args.hardware { "hardware".to_owned() } else { args.select.join(", ") };
+    let names = |id: &str| selected(id) && of_page(id);
+    let wanted = |r: &Record| names(&r.id) && (!args.hardware || r.value.is_some());
+    let mut shown = load(&args.store, &args.run, args.samples, &what, names, wanted)?;
     flag_contradictions(&existing_store(&args.store)?, &shown.head, &shown.points, &mut shown.records);
     if !args.select.is_empty() {
         shown.records.retain(|r| selected(&r.id));
@@ -95,7 +101,6 @@ pub(crate) fn show(program: &Program, args: &ShowArgs) -> Result<u8> {
         print(&report::summary(&shown.head, &shown.records, shown.end.as_ref(), &style))?;
         return Ok(0);
     }
-    let families = program.known_families();
     if args.hardware {
         let page = match args.format {
             Format::Table => report::hardware(families, &shown.head, &shown.records, &style),
