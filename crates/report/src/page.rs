@@ -12,7 +12,7 @@ use crate::hardware;
 use crate::layout::{GAP, Mark, Strip, TWO_COLUMNS, column, in_two_columns, lines, rule, side_by_side, stacked};
 use crate::machine::host;
 use crate::style::{Ink, Style, wrap_behind};
-use crate::summary::shared_cores;
+use crate::summary::{is_shared, shared_share};
 use crate::units;
 
 /// The share of its lines that a run must have for the system page.
@@ -110,7 +110,7 @@ fn header(run: &RunHeader, records: &[Record], shown: &[&Record], end: Option<&E
     let id = format!("{when} UTC, groma {}, {} survey{took}, run {}", run.groma, run.profile.word(), run.run);
     out += &wrap_behind("", &style.text(&id), style.width);
     let mut trust = vec![verdict(run)];
-    trust.extend(shared_cores(records).map(|text| sentence(&text)));
+    trust.extend(neighbours(records, shown));
     match end {
         None => trust.push("The run has not ended, or was killed.".to_owned()),
         Some(end) if end.interrupted => trust.push("Interrupted: only a part was measured.".to_owned()),
@@ -121,11 +121,15 @@ fn header(run: &RunHeader, records: &[Record], shown: &[&Record], end: Option<&E
     out
 }
 
-/// The text as a sentence.
-fn sentence(text: &str) -> String {
-    let mut letters = text.chars();
-    let first: String = letters.next().into_iter().flat_map(char::to_uppercase).collect();
-    format!("{first}{}.", letters.as_str())
+/// What others took of the cores, and how many of the values are theirs as well.
+fn neighbours(records: &[Record], shown: &[&Record]) -> Option<String> {
+    let percent = units::percent(shared_share(records)?);
+    let which = match shown.iter().filter(|r| is_shared(r)).count() {
+        0 => "the values are those of a core of one's own".to_owned(),
+        1 => "one value is that of a shared core, the others of a core of one's own".to_owned(),
+        n => format!("{n} values are those of a shared core, the others of a core of one's own"),
+    };
+    Some(format!("Others used the core's other thread in {percent} of the samples; {which}."))
 }
 
 /// How noisy the host was before the run, and what that means for the numbers.
@@ -236,6 +240,21 @@ mod tests {
             records.iter().map(|r| fixtures::without(r.clone(), State::Failed, "it went wrong")).collect();
         let text = page(&failed, &Style::plain(80)).expect("a survey");
         assert!(text.contains(" !") && text.contains(": 0 good, "), "{text}");
+    }
+
+    #[test]
+    fn what_neighbours_took_is_said() {
+        let (_, mut records) = fixtures::survey();
+        let share = |value| groma_model::SharedCore { value, share: 0.4 };
+        records.iter_mut().filter(|r| r.workers == 1).for_each(|r| r.shared = Some(share(None)));
+        let text = |records: &[Record]| {
+            let page = page(records, &Style::plain(170)).expect("a survey");
+            page.split_whitespace().collect::<Vec<_>>().join(" ")
+        };
+        assert!(text(&records).contains("40 % of the samples; the values are those of a core of one's own."));
+        let flag = "shared core: the sibling thread was busy in 90 % of the samples";
+        records.iter_mut().filter(|r| family(&r.id) == "syscall").for_each(|r| r.flags.push(flag.to_owned()));
+        assert!(text(&records).contains("; 6 values are those of a shared core,"), "{}", text(&records));
     }
 
     #[test]

@@ -84,21 +84,27 @@ fn names(records: &[&Record]) -> String {
     parts.join(", ")
 }
 
-/// How much of the run had to share its cores, where that is worth a line
+/// The share of the samples beside a busy sibling thread, where it is worth a line
 /// (docs/methods/neighbour.md#headline).
-pub(crate) fn shared_cores(records: &[Record]) -> Option<String> {
+pub(crate) fn shared_share(records: &[Record]) -> Option<f64> {
     /// Less than this share is no reason to say anything.
     const LEAST: f64 = 0.005;
     let alone = || records.iter().filter(|r| r.workers == 1);
     let all: u64 = alone().map(|r| r.samples).sum();
     let shared: f64 = alone().filter_map(|r| Some(r.shared?.share * r.samples as f64)).sum();
-    let share = shared / all.max(1) as f64;
-    (share >= LEAST).then(|| {
-        let percent = units::percent(share);
-        let flagged = records.iter().any(|r| r.flags.iter().any(|flag| flag.starts_with("shared core")));
-        let except = if flagged { ", except where it says shared core" } else { "" };
-        format!("others used the core's other thread in {percent} of the samples; these are left out{except}")
-    })
+    Some(shared / all.max(1) as f64).filter(|share| *share >= LEAST)
+}
+
+/// Whether a record is for a shared core, because too few of its samples were not.
+pub(crate) fn is_shared(record: &Record) -> bool {
+    record.flags.iter().any(|flag| flag.starts_with("shared core"))
+}
+
+/// How much of the run had to share its cores.
+fn shared_cores(records: &[Record]) -> Option<String> {
+    let percent = units::percent(shared_share(records)?);
+    let except = if records.iter().any(is_shared) { ", except where it says shared core" } else { "" };
+    Some(format!("others used the core's other thread in {percent} of the samples; these are left out{except}"))
 }
 
 /// Time against budget, the host's noise, and whether the run came to its end.
