@@ -92,7 +92,7 @@ fn latency_curve(rows: &[&Row], seen: &Seen<'_>, style: &Style) -> Vec<Strip> {
         return rows;
     }
     let title = Strip::new(style, Ink::Strong, "Memory latency by working set")
-        .ending_at(Strip::new(style, Ink::Faint, "mem.latency"), style.width);
+        .ending_at(Strip::new(style, Ink::Faint, id), style.width);
     [title].into_iter().chain(rows).collect()
 }
 
@@ -106,7 +106,7 @@ fn declared(claims: &[&Claim], width: usize, style: &Style) -> Vec<Strip> {
         let name = Strip::plain(style, &format!("  {}", claims::name(claim.subject)));
         name.ending_at(Strip::new(style, ink, &claims::shown(claim)), width)
     };
-    let title = Strip::new(style, Ink::Strong, "Structure").ending_at(Strip::new(style, Ink::Faint, "cpu mem"), width);
+    let title = Strip::new(style, Ink::Strong, "Structure");
     [title].into_iter().chain(claims.iter().map(line)).collect()
 }
 

@@ -5,7 +5,7 @@
 //! metric with its interval (`table`), and why one has no value (`summary`).
 
 use groma_analysis::point::family;
-use groma_model::page::On;
+use groma_model::page::{Block, Line, On, Shown};
 use groma_model::{End, Families, NoiseVerdict, Pages, Record, RunHeader};
 
 use crate::hardware;
@@ -36,7 +36,7 @@ pub(crate) fn pages(
     let width = if side { TWO_COLUMNS - 1 } else { style.width.min(WIDEST) };
     let narrow = Style { width, ..*style };
     let mut first = vec![rule("SYSTEM", &narrow)];
-    first.extend(in_columns(system.iter().map(|(block, _)| *block), records, &narrow));
+    first.extend(in_columns(&system, records, &narrow));
     let second = hardware::strips(families, run, records, &narrow).unwrap_or_default();
     let whole = Style { width: if side { BOTH } else { width }, ..*style };
     let shown = shown(pages, records);
@@ -56,21 +56,15 @@ pub(crate) fn pages(
     Some(out)
 }
 
-/// The blocks of the system page of which the run has a value, with the number of their lines;
-/// `None` where it has too few.
-fn system<'p>(pages: Pages<'p>, records: &[Record]) -> Option<Vec<(&'p groma_model::page::Block, usize)>> {
-    let has = |line: &groma_model::page::Line| line.values.iter().flatten().any(|shown| shown.find(records).is_some());
-    let all: usize = pages.system.iter().map(|block| block.lines.len()).sum();
-    let quick = |line: &groma_model::page::Line| line.values.iter().flatten().any(|shown| shown.quick);
-    let quick: usize = pages.system.iter().map(|block| block.lines.iter().filter(|line| quick(line)).count()).sum();
-    let there: Vec<_> = pages
-        .system
-        .iter()
-        .map(|block| (block, block.lines.iter().filter(|line| has(line)).count()))
-        .filter(|(_, lines)| *lines > 0)
-        .collect();
-    let lines: usize = there.iter().map(|(_, lines)| lines).sum();
-    (lines > 0 && lines as f64 >= ENOUGH * quick.min(all) as f64).then_some(there)
+/// The blocks of the system page of which the run has a line; `None` where it has too few: fewer than
+/// half of those of a quick survey.
+fn system<'p>(pages: Pages<'p>, records: &[Record]) -> Option<Vec<&'p Block>> {
+    let lines = || pages.system.iter().flat_map(|block| block.lines);
+    let any = |line: &Line, is: &dyn Fn(&Shown) -> bool| line.values.iter().flatten().any(is);
+    let has = |line: &&Line| any(line, &|shown| shown.find(records).is_some());
+    let (there, quick) = (lines().filter(has).count(), lines().filter(|line| any(line, &|shown| shown.quick)).count());
+    let blocks = pages.system.iter().filter(|block| block.lines.iter().any(|line| has(&line)));
+    (there > 0 && there as f64 >= ENOUGH * quick as f64).then(|| blocks.collect())
 }
 
 /// The records that stand on the pages, each once.
@@ -91,14 +85,10 @@ fn shown<'r>(pages: Pages<'_>, records: &'r [Record]) -> Vec<&'r Record> {
 }
 
 /// Blocks in one or two columns.
-pub(crate) fn in_columns<'b>(
-    blocks: impl Iterator<Item = &'b groma_model::page::Block>,
-    records: &[Record],
-    style: &Style,
-) -> Vec<Strip> {
+fn in_columns(blocks: &[&Block], records: &[Record], style: &Style) -> Vec<Strip> {
     let (column, two) = column(style);
     let stacks: Vec<Vec<Strip>> =
-        blocks.map(|block| lines(block, records, column, style)).filter(|lines| !lines.is_empty()).collect();
+        blocks.iter().map(|block| lines(block, records, column, style)).filter(|lines| !lines.is_empty()).collect();
     if two { in_two_columns(stacks, column + GAP) } else { stacked(&stacks) }
 }
 
@@ -171,7 +161,9 @@ fn footer(shown: &[&Record], style: &Style) -> String {
     if shown.iter().any(|r| Mark::of(r) != Mark::None) {
         out += &format!("Why a sign: {name} show --states. ");
     }
-    out += &format!("What a line means: {name} explain ipc.pipe_rtt.");
+    if let Some(record) = shown.first() {
+        out += &format!("What a line means: {name} explain {}.", record.id);
+    }
     wrap_behind("", &style.text(&out), style.width)
 }
 
