@@ -319,7 +319,7 @@ const BLOCKS: &[Block] = &[
                 ],
             },
             Line {
-                name: "stores past caches",
+                name: "store, no cache",
                 values: &[of("mem.bandwidth", &[("op", "write_nt"), ("size", "auto")]), None],
             },
             Line { name: "random reads", values: &[of("mem.random_read", &[]), all("mem.random_read", &[])] },
